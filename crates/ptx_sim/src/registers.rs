@@ -1,0 +1,42 @@
+//! The registers of one warp: struct of arrays, one row of 32 lanes per register.
+//!
+//! Every operand of a decoded instruction is a row: constants, special registers and symbol addresses are rows that the
+//! machine fills when a function is entered, so executing an instruction never asks what kind an operand is.
+
+/// Threads in a warp.
+pub const LANES: usize = 32;
+
+/// Index of a row in one of the three files; the instruction knows which file.
+pub type Slot = u32;
+
+/// A destination that PTX writes as `_`: the value is thrown away.
+pub const NO_SLOT: Slot = u32::MAX;
+
+/// The register files of one frame of one warp.
+///
+/// 8- and 16-bit registers live in `w32`, zero-extended. `f32` and `f64` are their bit patterns. A 128-bit register is two
+/// neighbouring rows of `w64`, low half first.
+#[derive(Clone, Debug, Default)]
+pub struct Registers {
+    /// `.b8 .b16 .b32`, `.f16 .bf16 .f32`, packed pairs.
+    pub w32: Vec<[u32; LANES]>,
+    /// `.b64`, `.f64`, addresses.
+    pub w64: Vec<[u64; LANES]>,
+    /// Predicates, one bit per lane.
+    pub pred: Vec<u32>,
+}
+
+/// Destinations and sources of an instruction, as rows. Which file each is in belongs to the instruction's meaning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Args {
+    /// Destinations; unused ones are 0 and never touched, `NO_SLOT` where PTX has `_`.
+    pub d: [Slot; 4],
+    /// Sources.
+    pub s: [Slot; 4],
+    /// Bit `i` set: source `i` is a predicate written with `!`.
+    pub negated: u8,
+}
+
+/// The meaning of an instruction that only moves bits between registers: reads the sources of the lanes in `mask` (some
+/// read other lanes: shuffles, votes) and writes the destinations of the lanes in `mask`, leaving other lanes alone.
+pub type Pure = fn(registers: &mut Registers, mask: u32, args: &Args);
