@@ -1,1 +1,24 @@
-//! Placeholder until its owner writes it.
+//! Runs the kernels of `kernels-gpu` on a GPU or on the simulator, verifies what they compute, and times them.
+//!
+//! In reading order: what an array is ([`element`]), where data comes from ([`input`]), which PTX is taken ([`ptx`]), what a
+//! device can do ([`backend`]), the families with their variants and references ([`kernels`]), what counts as equal
+//! ([`compare`]), how time is measured ([`bench`]), whom
+//! we are measured against ([`peers`]), and what can go wrong ([`error`]). [`cli`] is the command line over it.
+
+pub mod element;
+pub mod input;
+pub mod ptx;
+
+pub mod backend;
+pub mod kernels;
+
+pub mod bench;
+pub mod compare;
+pub mod error;
+pub mod peers;
+
+pub mod cli;
+
+pub use backend::{Backend, Buffer, Checks, Choice, Module, Shape};
+pub use element::{Array, Dtype, Element};
+pub use error::{Error, Result};

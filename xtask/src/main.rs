@@ -1,1 +1,62 @@
-fn main() {}
+//! The project's tasks: `cargo xtask --help` lists them.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+mod bench;
+mod build_ptx;
+mod ci;
+mod command;
+mod demo;
+mod dist;
+mod doctor;
+mod setup;
+mod test;
+mod workspace;
+
+#[derive(Parser)]
+#[command(
+    name = "cargo xtask",
+    bin_name = "cargo xtask",
+    about = "The project's tasks",
+    disable_help_subcommand = true
+)]
+enum Task {
+    /// Fetches what is missing: the device toolchain, ptxas, nvdisasm
+    Setup(setup::Options),
+    /// Says what is there, what is missing, and the command that adds it
+    Doctor,
+    /// Compiles the kernels to PTX
+    BuildPtx(build_ptx::Options),
+    /// Sets up, builds, and runs the reduction ladders on the data that comes with the project
+    Demo,
+    /// Sets up, builds, and runs every test
+    Test(test::Options),
+    /// Measures the kernels on a GPU, against the vendor's libraries where nvcc is installed
+    Bench(bench::Options),
+    /// Makes the folder `dist`, which tests and measures on a GPU machine without Rust
+    Dist,
+    /// Runs every check that needs no GPU
+    Ci,
+}
+
+fn main() -> ExitCode {
+    let done = match Task::parse() {
+        Task::Setup(options) => setup::run(&options),
+        Task::Doctor => doctor::run(),
+        Task::BuildPtx(options) => build_ptx::run(&options),
+        Task::Demo => demo::run(),
+        Task::Test(options) => test::run(&options),
+        Task::Bench(options) => bench::run(&options),
+        Task::Dist => dist::run(),
+        Task::Ci => ci::run(),
+    };
+    match done {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,1 +1,70 @@
-//! Macros.
+//! The attributes of `cuda_std`: [`macro@kernel`], [`macro@address_space`], [`macro@gpu_only`]. `cuda_std` re-exports them; use them from there.
+
+mod address_space;
+mod expand;
+mod gpu_only;
+mod instances;
+mod kernel;
+mod params;
+
+use proc_macro::TokenStream;
+use syn::parse_macro_input;
+
+/// Makes a function a kernel: an `.entry` in the PTX, and on the host a launcher with checked argument types.
+///
+/// ```ignore
+/// /// `y[i] = a * x[i] + y[i]` for `i < n`.
+/// #[kernel]
+/// pub unsafe fn saxpy(a: f32, x: &[f32], y: *mut f32) { … }
+/// ```
+///
+/// The function is `unsafe`, returns nothing, and takes
+/// - `&[T]`: device memory that nobody writes during the launch. It becomes two PTX parameters, address and length;
+/// - `*const T`, `*mut T`: device memory without a length;
+/// - values whose type is `cuda_std::launch::Scalar`: numbers and arrays of numbers.
+///
+/// `&mut [T]` is refused: every thread would hold it at once, which is what a mutable reference forbids.
+///
+/// A generic kernel says for what it is compiled; each combination becomes one entry, named after the lists in their order:
+///
+/// ```ignore
+/// #[kernel(for O in [Sum, Max], for T in [f32, f64], for B in [128, 256])]
+/// pub unsafe fn reduce<T: Element, O: Op<T>, const B: u32>(input: &[T], output: *mut T) { … } // reduce_sum_f32_128 and seven more
+/// ```
+///
+/// Types of a list implement `cuda_std::launch::Instance`, whose `NAME` is the last part of the type's path in lower case.
+///
+/// **On the device** the function stays callable from other kernels. **On the host** it is replaced by a safe function that takes
+/// `Slice`, `Ptr`, `PtrMut` and values, and returns a `cuda_std::launch::Call`; its body is still type-checked there.
+#[proc_macro_attribute]
+pub fn kernel(attr: TokenStream, item: TokenStream) -> TokenStream {
+    let instances = parse_macro_input!(attr as instances::Lists);
+    let function = parse_macro_input!(item as syn::ItemFn);
+    kernel::expand(instances, function).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Places a static in an address space: `shared` (one per block), `constant` (read-only, cached), or `global` (where statics are anyway).
+///
+/// ```ignore
+/// #[address_space(shared)]
+/// static mut TILE: [MaybeUninit<f32>; 256] = [const { MaybeUninit::uninit() }; 256];
+/// ```
+///
+/// A block's shared memory starts uninitialised, so a shared static is `MaybeUninit` or an array of it. Take its address with
+/// `&raw mut`: a reference to the whole would claim what the other threads are writing.
+///
+/// On the host the static is an ordinary one.
+#[proc_macro_attribute]
+pub fn address_space(attr: TokenStream, item: TokenStream) -> TokenStream {
+    let space = parse_macro_input!(attr as syn::Ident);
+    let item = parse_macro_input!(item as syn::ItemStatic);
+    address_space::expand(&space, &item).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Marks a function whose body exists only on the device. On the host it keeps its signature and documentation, and panics when called.
+///
+/// On the device it is inlined always, unless it has an `#[inline]` attribute of its own.
+#[proc_macro_attribute]
+pub fn gpu_only(_attr: TokenStream, item: TokenStream) -> TokenStream {
+    gpu_only::expand(parse_macro_input!(item as syn::ItemFn)).into()
+}

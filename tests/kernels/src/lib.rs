@@ -1,1 +1,22 @@
-//! Placeholder until its owner writes it.
+//! Kernels that only tests launch: a small one per public item of `cuda_std`, and the planted bugs that the simulator must find.
+//!
+//! Each module holds the kernels and, for the host, [`cases`](thread::cases): how each is launched and what it must write and print. Both
+//! backends run the same table; see [`case::all`] and [`planted::all`].
+#![no_std]
+#![cfg_attr(target_arch = "nvptx64", feature(abi_ptx))]
+
+#[cfg(not(target_arch = "nvptx64"))]
+extern crate std;
+
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod case;
+
+pub mod atomic;
+pub mod math;
+pub mod memory;
+pub mod panic;
+pub mod planted;
+pub mod print;
+pub mod shared;
+pub mod thread;
+pub mod warp;

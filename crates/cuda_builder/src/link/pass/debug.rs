@@ -1,0 +1,70 @@
+//! Line tables as directives: `.loc` and no debug sections, which would turn ptxas's optimiser off. Files under names that
+//! are the same on every machine.
+
+use std::path::{Component, Path, PathBuf};
+
+use crate::DebugInfo;
+
+/// Changes what a compile unit asks for.
+pub(super) fn shorten(line: &str, debug: DebugInfo) -> String {
+    if debug != DebugInfo::LineTables || !line.contains("DICompileUnit(") {
+        return line.to_owned();
+    }
+    line.replace("emissionKind: LineTablesOnly", "emissionKind: DebugDirectivesOnly")
+        .replace("emissionKind: FullDebug", "emissionKind: DebugDirectivesOnly")
+}
+
+/// Names a source file once: relative to the workspace where it is in it, else absolute, without `..`.
+pub(super) fn rename(line: &str, workspace: &Path) -> String {
+    let parts = || {
+        let (head, rest) = line.split_once("!DIFile(filename: \"")?;
+        let (name, rest) = rest.split_once("\", directory: \"")?;
+        let (directory, rest) = rest.split_once('"')?;
+        Some((head, name, directory, rest))
+    };
+    let Some((head, name, directory, rest)) = parts() else { return line.to_owned() };
+    let path = without_dots(&Path::new(directory).join(name));
+    let path = path.strip_prefix(workspace).unwrap_or(&path).display();
+    format!("{head}!DIFile(filename: \"{path}\", directory: \"\"{rest}")
+}
+
+fn without_dots(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        if part == Component::ParentDir && out.file_name().is_some() {
+            out.pop();
+        } else {
+            out.push(part);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn line_tables_become_directives_and_full_stays() {
+        let unit =
+            "!1 = distinct !DICompileUnit(language: DW_LANG_Rust, emissionKind: LineTablesOnly, nameTableKind: None)";
+        assert!(shorten(unit, DebugInfo::LineTables).contains("emissionKind: DebugDirectivesOnly"));
+        assert_eq!(shorten(unit, DebugInfo::Full), unit);
+    }
+
+    #[test]
+    fn files_are_named_the_same_on_every_machine() {
+        let renamed = |text: &str| rename(text, Path::new("/home/me/work"));
+        assert_eq!(
+            renamed(
+                r#"!1 = !DIFile(filename: "k/src/lib.rs", directory: "/home/me/work", checksumkind: CSK_MD5, checksum: "1")"#
+            ),
+            r#"!1 = !DIFile(filename: "k/src/lib.rs", directory: "", checksumkind: CSK_MD5, checksum: "1")"#
+        );
+        assert_eq!(
+            renamed(r#"!1 = !DIFile(filename: "src/../../stdarch/x.rs", directory: "/rust/library/core")"#),
+            r#"!1 = !DIFile(filename: "/rust/library/stdarch/x.rs", directory: "")"#
+        );
+        assert_eq!(renamed("!1 = !{}"), "!1 = !{}");
+    }
+}

@@ -1,0 +1,50 @@
+//! The IR pass: what a GPU needs to know and rustc can't say. Text in, text out, before any optimisation.
+//!
+//! rustc has no address spaces, does not mark inline assembly as convergent, and asks for full debug sections where line tables
+//! are wanted. Each file here mends one of these.
+
+mod convergence;
+mod debug;
+mod floats;
+mod memory;
+
+use std::path::Path;
+
+use crate::DebugInfo;
+
+/// What the pass needs to know beside the module.
+pub(super) struct Settings<'a> {
+    pub debug: DebugInfo,
+    pub ftz: bool,
+    /// Source files below it are named relative to it.
+    pub workspace: &'a Path,
+}
+
+/// The pass's result.
+#[derive(Debug)]
+pub(super) struct Passed {
+    /// The module.
+    pub module: String,
+    /// Symbols that must stay visible: the host writes them by name.
+    pub keep: Vec<String>,
+}
+
+/// Runs the whole pass. An error is a sentence about the kernel crate.
+pub(super) fn run(module: &str, settings: &Settings<'_>) -> Result<Passed, String> {
+    let placed = memory::place(module)?;
+    let mut groups = convergence::function_groups(&placed.module);
+    groups.sort_unstable();
+    groups.dedup();
+    let mut out = String::with_capacity(placed.module.len() + placed.module.len() / 16);
+    for line in placed.module.lines() {
+        let line = convergence::mark(line, &groups);
+        let line = debug::rename(&debug::shorten(&line, settings.debug), settings.workspace);
+        let line = if settings.ftz { floats::flush(&line, &groups) } else { line };
+        out.push_str(&line);
+        out.push('\n');
+    }
+    if settings.ftz {
+        floats::add_flag(&mut out);
+    }
+    Ok(Passed { module: out, keep: placed.keep })
+}

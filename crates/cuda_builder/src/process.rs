@@ -1,0 +1,45 @@
+//! Runs other programs and turns their failures into errors that quote them.
+
+use std::{
+    ffi::OsStr,
+    path::PathBuf,
+    process::{Command, Output, Stdio},
+};
+
+use crate::error::Error;
+
+/// Name of the dynamic linker's search path, which unpacked toolchains need.
+const LIBRARY_PATH: &str = if cfg!(target_os = "macos") { "DYLD_LIBRARY_PATH" } else { "LD_LIBRARY_PATH" };
+
+/// Runs `command` to its end; anything but success is an error that quotes what it printed.
+pub(crate) fn run(command: &mut Command, purpose: &str) -> Result<Output, Error> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command.stdin(Stdio::null()).output().map_err(|source| Error::Start {
+        program: program.clone(),
+        purpose: purpose.to_owned(),
+        source,
+    })?;
+    if output.status.success() {
+        return Ok(output);
+    }
+    let mut text = String::from_utf8_lossy(&output.stderr).into_owned();
+    text.push_str(&String::from_utf8_lossy(&output.stdout));
+    Err(Error::Tool { program, purpose: purpose.to_owned(), status: output.status.to_string(), output: text })
+}
+
+/// Like [`run`], and gives what was printed to standard output.
+pub(crate) fn read(command: &mut Command, purpose: &str) -> Result<String, Error> {
+    Ok(String::from_utf8_lossy(&run(command, purpose)?.stdout).into_owned())
+}
+
+/// Puts `folders` in front of the folders in which `command` finds its shared libraries.
+pub(crate) fn add_library_path(command: &mut Command, folders: &[PathBuf]) {
+    if folders.is_empty() {
+        return;
+    }
+    let inherited = std::env::var_os(LIBRARY_PATH).unwrap_or_default();
+    let all = folders.iter().cloned().chain(std::env::split_paths(&inherited).filter(|path| path != OsStr::new("")));
+    if let Ok(joined) = std::env::join_paths(all) {
+        command.env(LIBRARY_PATH, joined);
+    }
+}

@@ -1,0 +1,153 @@
+//! A folder of the cache that is either whole or not there.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use super::Report;
+use crate::{
+    Cache, Error,
+    lock::{self, Lock},
+};
+
+/// File that is written last: what is in the folder, and how much it is.
+const STAMP: &str = "complete";
+
+/// Waits until no other process installs anything into this cache.
+pub(super) fn lock(cache: &Cache, report: Report<'_>) -> Result<Lock, Error> {
+    lock::lock(&cache.root().join("lock"), || report("waiting for another set-up to finish"))
+}
+
+/// Fills a folder aside, stamps it, and puts it in the place of `place`. `fill` gives what the stamp says about the contents.
+/// The caller holds the lock.
+pub(super) fn install(place: &Path, fill: impl FnOnce(&Path) -> Result<String, Error>) -> Result<(), Error> {
+    let partial = aside(place, "partial");
+    let old = aside(place, "old");
+    // Left over from a run that was interrupted.
+    remove(&partial)?;
+    remove(&old)?;
+    fs::create_dir_all(&partial).map_err(Error::io("create", &partial))?;
+    let contents = fill(&partial)?;
+    let stamp = partial.join(STAMP);
+    fs::write(&stamp, format!("{}\n{contents}", Size::of(&partial)?.line())).map_err(Error::io("write", &stamp))?;
+    if place.exists() {
+        fs::rename(place, &old).map_err(Error::io("move aside", place))?;
+    }
+    fs::rename(&partial, place).map_err(Error::io("put in place", place))?;
+    remove(&old)
+}
+
+fn aside(place: &Path, suffix: &str) -> PathBuf {
+    let name = place.file_name().unwrap_or_default().to_string_lossy();
+    place.with_file_name(format!("{name}.{suffix}"))
+}
+
+/// `place` was installed to the end. Cheap: reads one small file.
+pub fn is_complete(place: &Path) -> bool {
+    place.join(STAMP).is_file()
+}
+
+/// `place` was installed to the end, and nothing has gone from it since.
+pub(super) fn is_whole(place: &Path) -> bool {
+    let stamp = fs::read_to_string(place.join(STAMP)).unwrap_or_default();
+    Size::of(place).is_ok_and(|size| stamp.lines().next() == Some(size.line().as_str()))
+}
+
+/// How much a folder holds, without its stamp.
+#[derive(Default)]
+struct Size {
+    files: u64,
+    bytes: u64,
+}
+
+impl Size {
+    fn of(folder: &Path) -> Result<Self, Error> {
+        let mut size = Self::default();
+        let mut pending = vec![folder.to_owned()];
+        while let Some(next) = pending.pop() {
+            for entry in fs::read_dir(&next).map_err(Error::io("read", &next))? {
+                let entry = entry.map_err(Error::io("read", &next))?;
+                let data = entry.metadata().map_err(Error::io("read", entry.path()))?;
+                if data.is_dir() {
+                    pending.push(entry.path());
+                } else if entry.file_name() != STAMP {
+                    size.files += 1;
+                    size.bytes += data.len();
+                }
+            }
+        }
+        Ok(size)
+    }
+
+    fn line(&self) -> String {
+        format!("{} files, {} bytes", self.files, self.bytes)
+    }
+}
+
+/// The entries of a folder; none when it does not exist.
+pub(super) fn children(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    fs::read_dir(folder)
+        .and_then(|entries| entries.map(|entry| entry.map(|entry| entry.path())).collect())
+        .map_err(Error::io("read", folder))
+}
+
+/// Removes a file or a folder, if it is there.
+pub(super) fn remove(path: &Path) -> Result<(), Error> {
+    let result = match fs::symlink_metadata(path) {
+        Err(_) => return Ok(()),
+        Ok(data) if data.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+    };
+    result.map_err(Error::io("remove", path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fill(folder: &Path) -> Result<String, Error> {
+        fs::create_dir_all(folder.join("bin")).expect("folder");
+        fs::write(folder.join("bin/tool"), "tool").expect("file");
+        Ok("tool 1.0\n".to_owned())
+    }
+
+    fn cut_short(folder: &Path) -> Result<String, Error> {
+        fill(folder)?;
+        Err(Error::Options("the line went dead".to_owned()))
+    }
+
+    #[test]
+    fn a_whole_place_stays_and_a_damaged_one_is_noticed() {
+        let folder = tempfile::tempdir().expect("folder");
+        let place = folder.path().join("tools");
+        assert!(!is_complete(&place) && !is_whole(&place));
+        install(&place, fill).expect("installs");
+        assert!(is_complete(&place) && is_whole(&place));
+        fs::remove_file(place.join("bin/tool")).expect("removes");
+        assert!(!is_whole(&place));
+        install(&place, fill).expect("repairs");
+        assert!(is_whole(&place));
+    }
+
+    #[test]
+    fn an_interrupted_install_leaves_nothing_that_looks_finished() {
+        let folder = tempfile::tempdir().expect("folder");
+        let place = folder.path().join("tools");
+        assert!(install(&place, cut_short).is_err());
+        assert!(!place.exists());
+        install(&place, fill).expect("the leftovers are no obstacle");
+        assert!(install(&place, cut_short).is_err());
+        assert!(is_whole(&place), "the old contents survive a failed update");
+    }
+
+    #[test]
+    fn a_folder_that_was_unpacked_by_hand_is_not_complete() {
+        let folder = tempfile::tempdir().expect("folder");
+        fill(folder.path()).expect("fills");
+        assert!(!is_complete(folder.path()) && !is_whole(folder.path()));
+    }
+}

@@ -1,0 +1,23 @@
+//! `setup --from rustup`: only ever when the user says so, because it changes a toolchain that other projects use.
+
+use std::process::Command;
+
+use crate::Error;
+
+/// Adds `rust-src` and `llvm-tools` to a rustup toolchain; rustup's own messages are shown.
+pub fn add_components(toolchain: &str) -> Result<(), Error> {
+    let arguments = ["component", "add", "rust-src", "llvm-tools", "--toolchain", toolchain];
+    let purpose = format!("add rust-src and llvm-tools to the toolchain {toolchain}");
+    let status = Command::new("rustup").args(arguments).status().map_err(|source| Error::Start {
+        program: "rustup".to_owned(),
+        purpose: purpose.clone(),
+        source,
+    })?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(Error::Setup {
+        problem: format!("`rustup {}` failed ({status}): its message is above", arguments.join(" ")),
+        fix: "cargo xtask setup (downloads Debian's packages into the cache instead)".to_owned(),
+    })
+}

@@ -1,0 +1,82 @@
+//! Atomic floats: addition has an instruction; minimum and maximum use the integers' order.
+
+use cuda_std_macros::gpu_only;
+
+#[cfg(target_arch = "nvptx64")]
+use super::relaxed;
+use super::{Ordering, Scope, Sealed, Value};
+
+// Read as a signed integer, floats with a clear sign bit are in order and above all others; read as an unsigned one, floats with a set
+// sign bit are in reverse order and above all others. So one integer minimum or maximum, chosen by the sign of the new value alone,
+// does it. A NaN is replaced by the one that wins in that order.
+macro_rules! float {
+    ($($t:ident: $unsigned:ident $signed:ident),* $(,)?) => { $(
+        impl Value for $t {}
+
+        impl Sealed for $t {
+            type Bits = $unsigned;
+            #[inline(always)]
+            fn to_raw(self) -> $unsigned {
+                self.to_bits()
+            }
+            #[inline(always)]
+            fn from_raw(bits: $unsigned) -> Self {
+                Self::from_bits(bits)
+            }
+            #[gpu_only]
+            unsafe fn load<S: Scope>(at: *const Self, order: Ordering) -> Self {
+                // SAFETY: the caller's promise: `at` is a live value.
+                Self::from_bits(unsafe { relaxed::$unsigned::load::<S>(at.cast(), order) })
+            }
+            #[gpu_only]
+            unsafe fn store<S: Scope>(at: *mut Self, value: Self, order: Ordering) {
+                // SAFETY: the caller's promise: `at` is a live value.
+                unsafe { relaxed::$unsigned::store::<S>(at.cast(), value.to_bits(), order) }
+            }
+            #[gpu_only]
+            unsafe fn swap<S: Scope>(at: *mut Self, value: Self) -> Self {
+                // SAFETY: the caller's promise: `at` is a live value.
+                Self::from_bits(unsafe { relaxed::$unsigned::swap::<S>(at.cast(), value.to_bits()) })
+            }
+            #[gpu_only]
+            unsafe fn cas<S: Scope>(at: *mut Self, current: Self, new: Self) -> Self {
+                // SAFETY: the caller's promise: `at` is a live value.
+                Self::from_bits(unsafe { relaxed::$unsigned::cas::<S>(at.cast(), current.to_bits(), new.to_bits()) })
+            }
+            #[gpu_only]
+            unsafe fn add<S: Scope>(at: *mut Self, value: Self) -> Self {
+                // SAFETY: the caller's promise: `at` is a live value.
+                unsafe { relaxed::$t::add::<S>(at, value) }
+            }
+            #[gpu_only]
+            unsafe fn min<S: Scope>(at: *mut Self, value: Self) -> Self {
+                let bits = if value.is_nan() { $unsigned::MAX } else { value.to_bits() };
+                // SAFETY: the caller's promise: `at` is a live value.
+                Self::from_bits(unsafe {
+                    if (bits as $signed) < 0 {
+                        relaxed::$unsigned::max::<S>(at.cast(), bits)
+                    } else {
+                        relaxed::$signed::min::<S>(at.cast(), bits as $signed) as $unsigned
+                    }
+                })
+            }
+            #[gpu_only]
+            unsafe fn max<S: Scope>(at: *mut Self, value: Self) -> Self {
+                let bits = if value.is_nan() { $signed::MAX as $unsigned } else { value.to_bits() };
+                // SAFETY: the caller's promise: `at` is a live value.
+                Self::from_bits(unsafe {
+                    if (bits as $signed) < 0 {
+                        relaxed::$unsigned::min::<S>(at.cast(), bits)
+                    } else {
+                        relaxed::$signed::max::<S>(at.cast(), bits as $signed) as $unsigned
+                    }
+                })
+            }
+            #[inline(always)]
+            fn negated(self) -> Self {
+                -self
+            }
+        }
+    )* };
+}
+float!(f32: u32 i32, f64: u64 i64);

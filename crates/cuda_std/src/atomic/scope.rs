@@ -1,0 +1,57 @@
+//! Among whom an operation is atomic.
+
+use crate::launch::Instance;
+
+/// Among whom an operation is atomic, and whom a fence orders: [`Block`], [`Device`] or [`System`].
+pub trait Scope: sealed::Sealed + 'static {
+    #[doc(hidden)]
+    const KIND: Kind;
+}
+
+/// The scopes as values, for `match`.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Block,
+    Device,
+    System,
+}
+
+/// The threads of one block (PTX `.cta`).
+#[derive(Clone, Copy, Debug)]
+pub struct Block;
+
+/// The threads of one device (PTX `.gpu`).
+#[derive(Clone, Copy, Debug)]
+pub struct Device;
+
+/// The threads of all devices, and the host (PTX `.sys`).
+#[derive(Clone, Copy, Debug)]
+pub struct System;
+
+impl Scope for Block {
+    const KIND: Kind = Kind::Block;
+}
+impl Scope for Device {
+    const KIND: Kind = Kind::Device;
+}
+impl Scope for System {
+    const KIND: Kind = Kind::System;
+}
+
+impl Instance for Block {
+    const NAME: &'static str = "block";
+}
+impl Instance for Device {
+    const NAME: &'static str = "device";
+}
+impl Instance for System {
+    const NAME: &'static str = "system";
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Block {}
+    impl Sealed for super::Device {}
+    impl Sealed for super::System {}
+}

@@ -1,0 +1,98 @@
+//! LLVM's NVPTX intrinsics.
+//!
+//! Every operation in which threads meet (barriers, `.sync`) is an intrinsic and not inline assembly: LLVM knows that the intrinsics are
+//! convergent, so it neither duplicates them into branches nor moves them out.
+
+unsafe extern "C" {
+    #[link_name = "llvm.nvvm.read.ptx.sreg.laneid"]
+    pub safe fn lane_id() -> u32;
+    #[link_name = "llvm.nvvm.activemask"]
+    pub safe fn activemask() -> u32;
+
+    #[link_name = "llvm.nvvm.barrier.cta.sync.aligned.all"]
+    pub fn barrier(id: u32);
+    #[link_name = "llvm.nvvm.barrier0.popc"]
+    pub fn barrier_popc(predicate: u32) -> u32;
+    #[link_name = "llvm.nvvm.barrier0.and"]
+    pub fn barrier_and(predicate: u32) -> u32;
+    #[link_name = "llvm.nvvm.barrier0.or"]
+    pub fn barrier_or(predicate: u32) -> u32;
+    #[link_name = "llvm.nvvm.bar.warp.sync"]
+    pub fn bar_warp_sync(mask: u32);
+
+    #[link_name = "llvm.nvvm.shfl.sync.down.i32"]
+    pub fn shfl_down(mask: u32, value: u32, delta: u32, clamp: u32) -> u32;
+    #[link_name = "llvm.nvvm.shfl.sync.up.i32"]
+    pub fn shfl_up(mask: u32, value: u32, delta: u32, clamp: u32) -> u32;
+    #[link_name = "llvm.nvvm.shfl.sync.bfly.i32"]
+    pub fn shfl_bfly(mask: u32, value: u32, lane_mask: u32, clamp: u32) -> u32;
+    #[link_name = "llvm.nvvm.shfl.sync.idx.i32"]
+    pub fn shfl_idx(mask: u32, value: u32, lane: u32, clamp: u32) -> u32;
+
+    #[link_name = "llvm.nvvm.vote.all.sync"]
+    pub fn vote_all(mask: u32, predicate: bool) -> bool;
+    #[link_name = "llvm.nvvm.vote.any.sync"]
+    pub fn vote_any(mask: u32, predicate: bool) -> bool;
+    #[link_name = "llvm.nvvm.vote.ballot.sync"]
+    pub fn vote_ballot(mask: u32, predicate: bool) -> u32;
+
+    #[link_name = "llvm.nvvm.match.any.sync.i32"]
+    pub fn match_any_32(mask: u32, value: u32) -> u32;
+    #[link_name = "llvm.nvvm.match.any.sync.i64"]
+    pub fn match_any_64(mask: u32, value: u64) -> u32;
+
+    #[link_name = "llvm.nvvm.nanosleep"]
+    pub safe fn nanosleep(nanoseconds: u32);
+}
+
+// These return a pair. "unadjusted" passes it as LLVM has it, `{ i32, i1 }`.
+#[allow(improper_ctypes)]
+unsafe extern "unadjusted" {
+    #[link_name = "llvm.nvvm.match.all.sync.i32p"]
+    pub fn match_all_32(mask: u32, value: u32) -> (u32, bool);
+    #[link_name = "llvm.nvvm.match.all.sync.i64p"]
+    pub fn match_all_64(mask: u32, value: u64) -> (u32, bool);
+}
+
+unsafe extern "C" {
+    #[link_name = "llvm.nvvm.read.ptx.sreg.clock64"]
+    pub fn clock64() -> u64;
+    #[link_name = "llvm.nvvm.read.ptx.sreg.globaltimer"]
+    pub fn globaltimer() -> u64;
+}
+
+#[cfg(target_feature = "sm_80")]
+unsafe extern "C" {
+    #[link_name = "llvm.nvvm.redux.sync.add"]
+    pub fn redux_add(value: u32, mask: u32) -> u32;
+    #[link_name = "llvm.nvvm.redux.sync.umin"]
+    pub fn redux_umin(value: u32, mask: u32) -> u32;
+    #[link_name = "llvm.nvvm.redux.sync.umax"]
+    pub fn redux_umax(value: u32, mask: u32) -> u32;
+    #[link_name = "llvm.nvvm.redux.sync.min"]
+    pub fn redux_min(value: u32, mask: u32) -> u32;
+    #[link_name = "llvm.nvvm.redux.sync.max"]
+    pub fn redux_max(value: u32, mask: u32) -> u32;
+    #[link_name = "llvm.nvvm.redux.sync.and"]
+    pub fn redux_and(value: u32, mask: u32) -> u32;
+    #[link_name = "llvm.nvvm.redux.sync.or"]
+    pub fn redux_or(value: u32, mask: u32) -> u32;
+    #[link_name = "llvm.nvvm.redux.sync.xor"]
+    pub fn redux_xor(value: u32, mask: u32) -> u32;
+}
+
+macro_rules! special_registers {
+    ($($name:ident = $register:literal),* $(,)?) => {
+        unsafe extern "C" { $(
+            #[link_name = concat!("llvm.nvvm.read.ptx.sreg.", $register)]
+            pub safe fn $name() -> u32;
+        )* }
+    };
+}
+special_registers! {
+    thread_idx_x = "tid.x", thread_idx_y = "tid.y", thread_idx_z = "tid.z",
+    block_idx_x = "ctaid.x", block_idx_y = "ctaid.y", block_idx_z = "ctaid.z",
+    block_dim_x = "ntid.x", block_dim_y = "ntid.y", block_dim_z = "ntid.z",
+    grid_dim_x = "nctaid.x", grid_dim_y = "nctaid.y", grid_dim_z = "nctaid.z",
+    dynamic_smem_size = "dynamic_smem_size", total_smem_size = "total_smem_size",
+}

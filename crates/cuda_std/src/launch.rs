@@ -1,0 +1,146 @@
+//! Host side of a kernel: what `#[kernel]` leaves on the host is a function that takes the types of this module and returns
+//! a [`Call`]. A backend turns a `Call` into a launch; this module knows no backend.
+
+use core::marker::PhantomData;
+
+#[cfg(not(target_arch = "nvptx64"))]
+mod call;
+#[cfg(not(target_arch = "nvptx64"))]
+pub use call::{Call, entry_name};
+
+/// A value that can be passed to a kernel as it is: its bytes are the same on the host and on the device.
+///
+/// # Safety
+/// The type must be `Copy`, without padding, references or pointers, and have the same layout on x86-64 and on nvptx64.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` can't be a kernel's parameter",
+    label = "a kernel takes `&[T]`, `*const T`, `*mut T`, and by value numbers and arrays of numbers"
+)]
+pub unsafe trait Scalar: Copy + 'static {}
+
+macro_rules! scalar {
+    ($($t:ty)*) => { $(
+        // SAFETY: a primitive number of fixed size.
+        unsafe impl Scalar for $t {}
+    )* };
+}
+scalar!(u8 i8 u16 i16 u32 i32 u64 i64 usize isize f32 f64);
+
+// SAFETY: an array of scalars has no padding of its own.
+unsafe impl<T: Scalar, const N: usize> Scalar for [T; N] {}
+
+/// Part of a kernel's entry name: `reduce_best` with `Sum` and `f32` is the entry `reduce_best_sum_f32`.
+///
+/// Types that a kernel is instantiated for implement it on the device and on the host, so that both agree on the name.
+pub trait Instance {
+    /// The part of the name: lower case, `[a-z0-9_]`.
+    const NAME: &'static str;
+}
+
+/// Compiles only for types that a kernel takes by value. `#[kernel]` uses it.
+#[doc(hidden)]
+pub const fn assert_scalar<T: Scalar>() {}
+
+/// Whether `name` is in `names`, at compile time. `#[kernel]` uses it.
+#[doc(hidden)]
+pub const fn is_one_of(name: &str, names: &[&str]) -> bool {
+    let mut i = 0;
+    while i < names.len() {
+        if same(name.as_bytes(), names[i].as_bytes()) {
+            return true;
+        }
+        i += 1;
+    }
+    false
+}
+
+const fn same(a: &[u8], b: &[u8]) -> bool {
+    let mut i = 0;
+    while i < a.len() && i < b.len() && a[i] == b[i] {
+        i += 1;
+    }
+    i == a.len() && i == b.len()
+}
+
+macro_rules! instance {
+    ($($t:ident)*) => { $( impl Instance for $t { const NAME: &'static str = stringify!($t); } )* };
+}
+instance!(u8 i8 u16 i16 u32 i32 u64 i64 f32 f64);
+
+/// Device memory that a kernel takes as `&[T]`: `len` elements that nobody writes during the launch.
+#[derive(Debug)]
+pub struct Slice<'a, T> {
+    /// Device address.
+    pub address: u64,
+    /// Elements.
+    pub len: usize,
+    marker: PhantomData<&'a [T]>,
+}
+
+/// Device memory that a kernel takes as `*const T`.
+#[derive(Debug)]
+pub struct Ptr<'a, T> {
+    /// Device address.
+    pub address: u64,
+    marker: PhantomData<&'a T>,
+}
+
+/// Device memory that a kernel takes as `*mut T`.
+#[derive(Debug)]
+pub struct PtrMut<'a, T> {
+    /// Device address.
+    pub address: u64,
+    marker: PhantomData<&'a T>,
+}
+
+macro_rules! copy {
+    ($($t:ident)*) => { $(
+        impl<T> Clone for $t<'_, T> {
+            fn clone(&self) -> Self { *self }
+        }
+        impl<T> Copy for $t<'_, T> {}
+    )* };
+}
+copy!(Slice Ptr PtrMut);
+
+impl<T> Slice<'_, T> {
+    /// `len` elements at `address`.
+    ///
+    /// # Safety
+    /// The memory must be allocated on the device for as long as the lifetime says.
+    pub unsafe fn new(address: u64, len: usize) -> Self {
+        Self { address, len, marker: PhantomData }
+    }
+
+    /// Elements `start..`; panics when `start > len`.
+    pub fn skip(self, start: usize) -> Self {
+        assert!(start <= self.len, "skip {start} of a slice of {}", self.len);
+        Self { address: self.address + (start * size_of::<T>()) as u64, len: self.len - start, marker: PhantomData }
+    }
+
+    /// Elements `..len`; panics when `len` is more than there are.
+    pub fn first(self, len: usize) -> Self {
+        assert!(len <= self.len, "the first {len} of a slice of {}", self.len);
+        Self { len, ..self }
+    }
+}
+
+impl<T> Ptr<'_, T> {
+    /// Memory at `address`.
+    ///
+    /// # Safety
+    /// The memory must be allocated on the device for as long as the lifetime says.
+    pub unsafe fn new(address: u64) -> Self {
+        Self { address, marker: PhantomData }
+    }
+}
+
+impl<T> PtrMut<'_, T> {
+    /// Memory at `address`.
+    ///
+    /// # Safety
+    /// The memory must be allocated on the device for as long as the lifetime says.
+    pub unsafe fn new(address: u64) -> Self {
+        Self { address, marker: PhantomData }
+    }
+}

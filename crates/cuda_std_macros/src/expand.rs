@@ -1,0 +1,185 @@
+//! The two sides of a kernel: entries on the device, a launcher on the host.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote, quote_spanned};
+use syn::{Attribute, GenericParam, Generics, ItemFn, Result, parse_quote, spanned::Spanned};
+
+use crate::instances::{Choice, List, Lists};
+use crate::params::{Kind, Param};
+
+/// The function itself, and one `extern "ptx-kernel"` function per combination of the lists.
+pub fn device(lists: &Lists, function: &ItemFn, params: &[Param]) -> Result<TokenStream> {
+    let entries =
+        lists.combinations().iter().map(|choice| entry(lists, choice, function, params)).collect::<Result<Vec<_>>>()?;
+    let inline = (!function.attrs.iter().any(|a| a.path().is_ident("inline"))).then(|| quote!(#[inline(always)]));
+    Ok(quote! {
+        #[cfg(target_arch = "nvptx64")]
+        #inline
+        #function
+
+        #(
+            #[cfg(target_arch = "nvptx64")]
+            #entries
+        )*
+    })
+}
+
+/// One entry. It lives in an anonymous constant, so that its Rust name collides with nothing.
+fn entry(lists: &Lists, choices: &[Choice], function: &ItemFn, params: &[Param]) -> Result<TokenStream> {
+    let sig = &function.sig;
+    let name = &sig.ident;
+    let mut symbol = name.to_string();
+    // The generic parameters become aliases and constants of the same name: the parameters' types then need no rewriting.
+    let mut bindings = Vec::new();
+    for (list, choice) in lists.iter().zip(choices) {
+        let part = choice.name()?;
+        symbol = format!("{symbol}_{part}");
+        bindings.push(binding(list, choice, &part, &sig.generics));
+    }
+    let arguments = sig.generics.params.iter().map(|p| match p {
+        GenericParam::Type(t) => &t.ident,
+        GenericParam::Const(c) => &c.ident,
+        GenericParam::Lifetime(l) => &l.lifetime.ident,
+    });
+    let mut inputs = Vec::new();
+    let mut passed = Vec::new();
+    let mut checks = Vec::new();
+    for Param { name, kind } in params {
+        match kind {
+            Kind::Slice(ty) => {
+                let len = format_ident!("{name}_len");
+                // A reference, not a pointer: the entry's parameter then carries `noalias readonly`, without which LLVM does not
+                // use the read-only data cache. To an array of length zero, since the real length is known at run time only.
+                inputs.push(quote!(#name: &'static [#ty; 0], #len: usize));
+                passed.push(quote!(::core::slice::from_raw_parts((&raw const *#name).cast::<#ty>(), #len)));
+            }
+            Kind::Ptr(ty) => {
+                inputs.push(quote!(#name: *const #ty));
+                passed.push(quote!(#name));
+            }
+            Kind::PtrMut(ty) => {
+                inputs.push(quote!(#name: *mut #ty));
+                passed.push(quote!(#name));
+            }
+            Kind::Value(ty) => {
+                inputs.push(quote!(#name: #ty));
+                passed.push(quote!(#name));
+                checks.push(quote_spanned!(ty.span()=> ::cuda_std::launch::assert_scalar::<#ty>();));
+            }
+        }
+    }
+    Ok(quote! {
+        #[allow(non_camel_case_types, non_upper_case_globals, dead_code, improper_ctypes_definitions)]
+        const _: () = {
+            #(#bindings)*
+            #(#checks)*
+            #[unsafe(export_name = #symbol)]
+            pub unsafe extern "ptx-kernel" fn __entry(#(#inputs),*) {
+                // SAFETY: the launch promises what the kernel's documentation asks, and that each slice is as long as it says.
+                unsafe { #name::<#(#arguments),*>(#(#passed),*) }
+            }
+        };
+    })
+}
+
+fn binding(list: &List, choice: &Choice, part: &str, generics: &Generics) -> TokenStream {
+    let parameter = &list.parameter;
+    match choice {
+        Choice::Type(ty) => {
+            let message =
+                format!("<{} as Instance>::NAME must be \"{part}\": the launcher finds the entry by it", quote!(#ty));
+            quote! {
+                type #parameter = #ty;
+                const _: () = assert!(
+                    ::cuda_std::launch::is_one_of(<#parameter as ::cuda_std::launch::Instance>::NAME, &[#part]),
+                    #message
+                );
+            }
+        }
+        Choice::Value(value) => {
+            let ty = generics.const_params().find(|c| c.ident == *parameter).map(|c| &c.ty);
+            quote!(const #parameter: #ty = #value;)
+        }
+    }
+}
+
+/// A function of the same name that takes the arguments and returns the call, with the kernel inside it so that it is type-checked.
+pub fn host(lists: &Lists, function: &ItemFn, params: &[Param]) -> Result<TokenStream> {
+    let ItemFn { attrs, vis, sig, .. } = function;
+    let (name, generics) = (&sig.ident, launcher_generics(lists, &sig.generics));
+    let (generics, _, bounds) = generics.split_for_impl();
+    let mut inputs = Vec::new();
+    let mut pushed = Vec::new();
+    for Param { name, kind } in params {
+        let (input, push) = match kind {
+            Kind::Slice(ty) => (quote!(::cuda_std::launch::Slice<'launch, #ty>), quote!(slice(#name))),
+            Kind::Ptr(ty) => (quote!(::cuda_std::launch::Ptr<'launch, #ty>), quote!(ptr(#name))),
+            Kind::PtrMut(ty) => (quote!(::cuda_std::launch::PtrMut<'launch, #ty>), quote!(ptr_mut(#name))),
+            Kind::Value(ty) => (quote!(#ty), quote_spanned!(ty.span()=> scalar::<#ty>(#name))),
+        };
+        inputs.push(quote!(#name: #input));
+        pushed.push(push);
+    }
+    let mut parts = Vec::new();
+    let mut checks = Vec::new();
+    for list in lists.iter() {
+        let parameter = &list.parameter;
+        let names = list.choices.iter().map(Choice::name).collect::<Result<Vec<_>>>()?;
+        let message = format!("`{name}` is not compiled for this `{parameter}`: add it to the kernel's list");
+        match list.choices.first() {
+            Some(Choice::Value(_)) => {
+                let values = list.choices.iter().map(|c| match c {
+                    Choice::Value(value) => quote!(#value),
+                    Choice::Type(ty) => quote!(#ty),
+                });
+                parts.push(quote!(&#parameter));
+                checks.push(quote!(const { assert!(matches!(#parameter, #(#values)|*), #message) };));
+            }
+            _ => {
+                let instance = quote!(<#parameter as ::cuda_std::launch::Instance>::NAME);
+                checks.push(
+                    quote!(const { assert!(::cuda_std::launch::is_one_of(#instance, &[#(#names),*]), #message) };),
+                );
+                parts.push(quote!(&#instance));
+            }
+        }
+    }
+    let symbol = name.to_string();
+    // The body's own attributes and documentation: lints hold for the kernel, the documentation belongs to the launcher.
+    let lints = attrs.iter().filter(|a| !is_doc(a));
+    let mut body = function.clone();
+    body.attrs.clear();
+    body.vis = parse_quote!();
+    Ok(quote! {
+        #(#attrs)*
+        #[cfg(not(target_arch = "nvptx64"))]
+        #[allow(clippy::too_many_arguments)]
+        #vis fn #name #generics (#(#inputs),*) -> ::cuda_std::launch::Call<'launch> #bounds {
+            #(#lints)*
+            #[allow(dead_code, clippy::missing_safety_doc)]
+            #body
+
+            #(#checks)*
+            #[allow(unused_mut)]
+            let mut __call = ::cuda_std::launch::Call::new(::cuda_std::launch::entry_name(#symbol, &[#(#parts),*]));
+            #(__call.#pushed;)*
+            __call
+        }
+    })
+}
+
+/// The kernel's generics, with the launch's lifetime in front and `Instance` on every listed type.
+fn launcher_generics(lists: &Lists, generics: &Generics) -> Generics {
+    let mut generics = generics.clone();
+    generics.params.insert(0, parse_quote!('launch));
+    for parameter in generics.type_params_mut() {
+        if lists.iter().any(|list| list.parameter == parameter.ident) {
+            parameter.bounds.push(parse_quote!(::cuda_std::launch::Instance));
+        }
+    }
+    generics
+}
+
+fn is_doc(attribute: &Attribute) -> bool {
+    attribute.path().is_ident("doc")
+}

@@ -1,0 +1,147 @@
+//! `for T in [f32, f64], for B in [128, 256]`: what a generic kernel is compiled for.
+
+use proc_macro2::Span;
+use syn::parse::{Parse, ParseStream};
+use syn::punctuated::Punctuated;
+use syn::spanned::Spanned;
+use syn::{Error, GenericParam, Generics, Ident, Lit, Result, Token, Type, bracketed};
+
+/// All lists of one kernel, in the order in which they are written.
+pub struct Lists(Punctuated<List, Token![,]>);
+
+/// `for PARAMETER in [CHOICES]`.
+pub struct List {
+    pub parameter: Ident,
+    pub choices: Vec<Choice>,
+}
+
+/// One element of a list.
+#[derive(Clone)]
+pub enum Choice {
+    Type(Box<Type>),
+    Value(Lit),
+}
+
+impl Parse for Lists {
+    fn parse(input: ParseStream) -> Result<Self> {
+        Punctuated::parse_terminated(input).map(Self)
+    }
+}
+
+impl Parse for List {
+    fn parse(input: ParseStream) -> Result<Self> {
+        input.parse::<Token![for]>().map_err(|e| Error::new(e.span(), "expected `for T in [f32, …]`"))?;
+        let parameter = input.parse()?;
+        input.parse::<Token![in]>()?;
+        let content;
+        let bracket = bracketed!(content in input);
+        let choices: Vec<_> = Punctuated::<Choice, Token![,]>::parse_terminated(&content)?.into_iter().collect();
+        if choices.is_empty() {
+            return Err(Error::new(bracket.span.join(), "an empty list compiles the kernel for nothing"));
+        }
+        Ok(Self { parameter, choices })
+    }
+}
+
+impl Parse for Choice {
+    fn parse(input: ParseStream) -> Result<Self> {
+        if input.peek(Lit) { input.parse().map(Self::Value) } else { input.parse().map(|t| Self::Type(Box::new(t))) }
+    }
+}
+
+impl Choice {
+    /// The choice's part of the entry name.
+    pub fn name(&self) -> Result<String> {
+        match self {
+            Self::Type(ty) => match &**ty {
+                Type::Path(path) if path.qself.is_none() => {
+                    let last = path.path.segments.last().filter(|s| s.arguments.is_none());
+                    last.map(|s| s.ident.to_string().to_lowercase())
+                }
+                _ => None,
+            }
+            .ok_or_else(|| {
+                Error::new(ty.span(), "its name becomes part of the entry name: give a plain type, or an alias")
+            }),
+            Self::Value(Lit::Int(int)) => Ok(int.base10_digits().to_owned()),
+            Self::Value(Lit::Bool(bool)) => Ok(bool.value.to_string()),
+            Self::Value(other) => {
+                Err(Error::new(other.span(), "const parameters of a kernel are whole numbers or bools"))
+            }
+        }
+    }
+
+    fn span(&self) -> Span {
+        match self {
+            Self::Type(ty) => ty.span(),
+            Self::Value(lit) => lit.span(),
+        }
+    }
+}
+
+impl Lists {
+    pub fn iter(&self) -> impl Iterator<Item = &List> {
+        self.0.iter()
+    }
+
+    /// Every generic parameter has one list of its kind, and every list a parameter.
+    pub fn check(&self, generics: &Generics) -> Result<()> {
+        for list in &self.0 {
+            if self.0.iter().filter(|other| other.parameter == list.parameter).count() > 1 {
+                let text = format!("`{}` has two lists", list.parameter);
+                return Err(Error::new(list.parameter.span(), text));
+            }
+            let kind = generics.params.iter().find_map(|p| match p {
+                GenericParam::Type(t) if t.ident == list.parameter => Some(true),
+                GenericParam::Const(c) if c.ident == list.parameter => Some(false),
+                _ => None,
+            });
+            let Some(is_type) = kind else {
+                let text = format!("the kernel has no generic parameter `{}`", list.parameter);
+                return Err(Error::new(list.parameter.span(), text));
+            };
+            for choice in &list.choices {
+                choice.name()?;
+                match (choice, is_type) {
+                    (Choice::Value(_), true) => {
+                        let text = format!("`{}` is a type parameter: list types", list.parameter);
+                        return Err(Error::new(choice.span(), text));
+                    }
+                    (Choice::Type(_), false) => {
+                        let text = format!("`{}` is a const parameter: list literals", list.parameter);
+                        return Err(Error::new(choice.span(), text));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        for parameter in &generics.params {
+            let ident = match parameter {
+                GenericParam::Lifetime(l) => {
+                    return Err(Error::new(
+                        l.span(),
+                        "a kernel has no lifetimes: its arguments live as long as the launch",
+                    ));
+                }
+                GenericParam::Type(t) => &t.ident,
+                GenericParam::Const(c) => &c.ident,
+            };
+            if !self.0.iter().any(|list| list.parameter == *ident) {
+                let text =
+                    format!("PTX has no generics: say what to compile for, as in #[kernel(for {ident} in [f32, f64])]");
+                return Err(Error::new(ident.span(), text));
+            }
+        }
+        Ok(())
+    }
+
+    /// One choice per list, for every combination; the last list varies fastest. Without lists: one empty combination.
+    pub fn combinations(&self) -> Vec<Vec<Choice>> {
+        self.0.iter().fold(vec![Vec::new()], |done, list| {
+            let extend = |front: Vec<Choice>| {
+                list.choices.iter().map(move |choice| front.iter().chain([choice]).cloned().collect())
+            };
+            done.into_iter().flat_map(extend).collect()
+        })
+    }
+}

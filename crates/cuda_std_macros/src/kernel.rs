@@ -1,0 +1,208 @@
+//! `#[kernel]`: checks the function, then writes its device and its host side.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{Error, ItemFn, Result, ReturnType, spanned::Spanned};
+
+use crate::{expand, instances::Lists, params};
+
+pub fn expand(lists: Lists, function: ItemFn) -> Result<TokenStream> {
+    check_signature(&function)?;
+    lists.check(&function.sig.generics)?;
+    let params = params::of(&function.sig)?;
+    let device = expand::device(&lists, &function, &params)?;
+    let host = expand::host(&lists, &function, &params)?;
+    Ok(quote!(#device #host))
+}
+
+fn check_signature(function: &ItemFn) -> Result<()> {
+    let sig = &function.sig;
+    if sig.unsafety.is_none() {
+        return Err(Error::new(
+            sig.fn_token.span,
+            "a kernel is `unsafe fn`: its pointers and its launch shape are the caller's to get right",
+        ));
+    }
+    if let ReturnType::Type(_, ty) = &sig.output {
+        return Err(Error::new(ty.span(), "a kernel returns nothing: write results through a `*mut T`"));
+    }
+    if let Some(constness) = &sig.constness {
+        return Err(Error::new(constness.span, "a kernel is not `const`: it runs on the device"));
+    }
+    if let Some(asyncness) = &sig.asyncness {
+        return Err(Error::new(asyncness.span, "a kernel is not `async`: its launch is"));
+    }
+    if let Some(abi) = &sig.abi {
+        return Err(Error::new(abi.span(), "#[kernel] chooses the ABI: leave `extern` out"));
+    }
+    if let Some(variadic) = &sig.variadic {
+        return Err(Error::new(variadic.span(), "a kernel has a fixed number of parameters"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quote::ToTokens;
+
+    fn expanded(lists: TokenStream, function: TokenStream) -> Result<String> {
+        let text = expand(syn::parse2(lists)?, syn::parse2(function)?)?.into_token_stream().to_string();
+        syn::parse_str::<syn::File>(&text).map_err(|e| Error::new(e.span(), format!("{e} in {text}")))?;
+        Ok(text)
+    }
+
+    fn error(lists: TokenStream, function: TokenStream) -> String {
+        expanded(lists, function).expect_err("must be refused").to_string()
+    }
+
+    #[test]
+    fn a_plain_kernel_is_exported_under_its_name() {
+        let out = expanded(
+            quote!(),
+            quote!(
+                pub unsafe fn add(a: &[f32], out: *mut f32, n: u32) {}
+            ),
+        )
+        .expect("valid");
+        assert!(out.contains(r#"export_name = "add""#), "{out}");
+        assert_eq!(out.matches("extern \"ptx-kernel\"").count(), 1, "{out}");
+        assert!(out.contains("a_len : usize"), "{out}");
+    }
+
+    #[test]
+    fn entry_names_follow_the_lists() {
+        let out = expanded(
+            quote!(for O in [Sum, ops::Max], for T in [f32, u64], for B in [128, 256u32]),
+            quote!(
+                unsafe fn reduce<T: Element, O: Op<T>, const B: u32>(input: &[T], output: *mut T) {}
+            ),
+        )
+        .expect("valid");
+        for name in ["reduce_sum_f32_128", "reduce_sum_u64_256", "reduce_max_f32_256", "reduce_max_u64_128"] {
+            assert!(out.contains(&format!("export_name = \"{name}\"")), "{name} in {out}");
+        }
+        assert_eq!(out.matches("extern \"ptx-kernel\"").count(), 8);
+        assert!(out.contains("reduce :: < f32 , Sum , 128 >") || out.contains("reduce :: < T , O , B >"), "{out}");
+    }
+
+    #[test]
+    fn mistakes_get_advice() {
+        for (function, advice) in [
+            (
+                quote!(
+                    pub fn k() {}
+                ),
+                "unsafe fn",
+            ),
+            (
+                quote!(
+                    unsafe fn k(a: &mut [f32]) {}
+                ),
+                "*mut T",
+            ),
+            (
+                quote!(
+                    unsafe fn k(a: &mut f32) {}
+                ),
+                "*mut T",
+            ),
+            (
+                quote!(
+                    unsafe fn k(a: &f32) {}
+                ),
+                "*const T",
+            ),
+            (
+                quote!(
+                    unsafe fn k(a: &str) {}
+                ),
+                "*const T",
+            ),
+            (
+                quote!(
+                    unsafe fn k(a: *const [f32]) {}
+                ),
+                "length",
+            ),
+            (
+                quote!(
+                    unsafe fn k((a, b): (f32, f32)) {}
+                ),
+                "plain name",
+            ),
+            (
+                quote!(
+                    unsafe fn k(a: (f32, f32)) {}
+                ),
+                "numbers",
+            ),
+            (
+                quote!(
+                    unsafe fn k(f: fn(f32)) {}
+                ),
+                "numbers",
+            ),
+            (
+                quote!(
+                    unsafe fn k(self) {}
+                ),
+                "self",
+            ),
+            (
+                quote!(
+                    unsafe fn k() -> f32 {}
+                ),
+                "returns nothing",
+            ),
+            (
+                quote!(
+                    async unsafe fn k() {}
+                ),
+                "async",
+            ),
+            (
+                quote!(
+                    unsafe extern "C" fn k() {}
+                ),
+                "extern",
+            ),
+            (
+                quote!(
+                    unsafe fn k<'a>(a: &'a [f32]) {}
+                ),
+                "lifetimes",
+            ),
+            (
+                quote!(
+                    unsafe fn k<T>(a: &[T]) {}
+                ),
+                "for T in",
+            ),
+        ] {
+            let text = error(quote!(), function.clone());
+            assert!(text.contains(advice), "{function}: {text}");
+        }
+    }
+
+    #[test]
+    fn mistakes_in_lists_get_advice() {
+        let function = quote!(
+            unsafe fn k<T, const B: u32>(a: &[T]) {}
+        );
+        for (lists, advice) in [
+            (quote!(for T in [], for B in [1]), "empty"),
+            (quote!(for T in [f32]), "for B in"),
+            (quote!(for T in [f32], for B in [1], for C in [2]), "no generic parameter `C`"),
+            (quote!(for T in [f32], for T in [f64], for B in [1]), "two lists"),
+            (quote!(for T in [1], for B in [1]), "list types"),
+            (quote!(for T in [f32], for B in [f32]), "list literals"),
+            (quote!(for T in [Vec<f32>], for B in [1]), "alias"),
+            (quote!(for T in [f32], for B in ["x"]), "whole numbers"),
+            (quote!(T in [f32]), "expected `for T in"),
+        ] {
+            let text = error(lists.clone(), function.clone());
+            assert!(text.contains(advice), "{lists}: {text}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Bank conflicts: shared memory has 32 banks of 4 bytes, and one pass reads one word of each.
+//!
+//! 8-byte accesses are served by half warps, 16-byte ones by quarter warps; lanes that touch the same word never conflict.
+//! Sources: NVIDIA's Nsight Compute profiling guide; CUTLASS issue 328 for the groups of wide accesses.
+
+use crate::registers::LANES;
+
+/// Passes over the banks that one instruction takes, and how many it would take without conflicts.
+pub fn wavefronts(addresses: &[u64; LANES], mask: u32, bytes: u32) -> (u32, u32) {
+    let group = match bytes {
+        0..=4 => 32,
+        8 => 16,
+        _ => 8,
+    };
+    let words = (bytes / 4).max(1);
+    let (mut passes, mut ideal) = (0, 0);
+    for start in (0..LANES as u32).step_by(group as usize) {
+        let lanes = mask & (u32::MAX >> (32 - group)) << start;
+        if lanes != 0 {
+            ideal += 1;
+            passes += if one_row(addresses, lanes, words) { 1 } else { distinct_words(addresses, lanes, words) };
+        }
+    }
+    (passes, ideal)
+}
+
+/// All words lie in one aligned row of the 32 banks: no conflict is possible.
+fn one_row(addresses: &[u64; LANES], lanes: u32, words: u32) -> bool {
+    let row = |lane: usize| addresses[lane] >> 7;
+    let first = row(lanes.trailing_zeros() as usize);
+    let mut same = words <= 32;
+    crate::machine::lanes::each(lanes, |lane| same &= row(lane) == first);
+    same
+}
+
+/// The largest number of different words in one bank.
+fn distinct_words(addresses: &[u64; LANES], lanes: u32, words: u32) -> u32 {
+    let mut first = [u64::MAX; 32];
+    let mut count = [0_u32; 32];
+    let mut more: Vec<u64> = Vec::new();
+    crate::machine::lanes::each(lanes, |lane| {
+        for word in 0..u64::from(words) {
+            let word = (addresses[lane] >> 2) + word;
+            let bank = (word & 31) as usize;
+            if first[bank] == word {
+                continue;
+            }
+            if first[bank] == u64::MAX {
+                first[bank] = word;
+                count[bank] = 1;
+            } else if !more.contains(&word) {
+                more.push(word);
+                count[bank] += 1;
+            }
+        }
+    });
+    count.into_iter().max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(bytes: u32, address: impl Fn(u64) -> u64) -> (u32, u32) {
+        wavefronts(&std::array::from_fn(|lane| address(lane as u64)), u32::MAX, bytes)
+    }
+
+    #[test]
+    fn strides() {
+        assert_eq!(of(4, |lane| lane * 4), (1, 1));
+        assert_eq!(of(4, |lane| lane * 8), (2, 1));
+        assert_eq!(of(4, |lane| lane * 128), (32, 1));
+        assert_eq!(of(4, |lane| lane * 132), (1, 1));
+        assert_eq!(of(4, |_| 64), (1, 1));
+        assert_eq!(of(1, |lane| lane), (1, 1));
+    }
+
+    #[test]
+    fn wide_accesses_are_served_in_groups() {
+        assert_eq!(of(8, |lane| lane * 8), (2, 2));
+        assert_eq!(of(16, |lane| lane * 16), (4, 4));
+        assert_eq!(of(16, |lane| lane * 128), (32, 4));
+        let addresses = std::array::from_fn(|lane| lane as u64 * 16);
+        assert_eq!(wavefronts(&addresses, 0xff, 16), (1, 1));
+    }
+}

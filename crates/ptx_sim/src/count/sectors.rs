@@ -1,0 +1,51 @@
+//! Sectors: global memory moves in aligned pieces of 32 bytes; an instruction costs as many as its lanes touch.
+
+use crate::registers::LANES;
+
+const SECTOR_BITS: u32 = 5;
+
+/// Different sectors that the lanes of one instruction touch.
+pub fn sectors(addresses: &[u64; LANES], mask: u32, bytes: u32) -> u32 {
+    let span = |address: u64| (address >> SECTOR_BITS, (address + u64::from(bytes.max(1)) - 1) >> SECTOR_BITS);
+    // Lanes usually ascend: then a sector is new exactly when it is behind the last one.
+    let (mut count, mut last, mut ascending) = (0, None, true);
+    crate::machine::lanes::each(mask, |lane| {
+        let (start, end) = span(addresses[lane]);
+        let new = last.map_or(start, |last: u64| start.max(last + 1));
+        ascending &= last.is_none_or(|last| start >= last);
+        count += (end + 1).saturating_sub(new);
+        last = Some(last.map_or(end, |last| last.max(end)));
+    });
+    if ascending {
+        return count as u32;
+    }
+    let mut seen: Vec<u64> = Vec::with_capacity(2 * LANES);
+    crate::machine::lanes::each(mask, |lane| {
+        let (start, end) = span(addresses[lane]);
+        seen.extend(start..=end);
+    });
+    seen.sort_unstable();
+    seen.dedup();
+    seen.len() as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(bytes: u32, address: impl Fn(u64) -> u64) -> u32 {
+        sectors(&std::array::from_fn(|lane| address(lane as u64)), u32::MAX, bytes)
+    }
+
+    #[test]
+    fn coalesced_and_strided() {
+        assert_eq!(of(4, |lane| lane * 4), 4);
+        assert_eq!(of(4, |lane| 4 + lane * 4), 5);
+        assert_eq!(of(8, |lane| lane * 8), 8);
+        assert_eq!(of(16, |lane| lane * 16), 16);
+        assert_eq!(of(4, |lane| lane * 32), 32);
+        assert_eq!(of(4, |_| 100), 1);
+        assert_eq!(of(4, |lane| (31 - lane) * 4), 4);
+        assert_eq!(of(1, |lane| (lane % 2) * 64), 2);
+    }
+}

@@ -1,0 +1,140 @@
+//! Branches, calls, barriers, stack memory.
+
+use super::function::{Decoder, PresetKey};
+use super::names::{Named, Register};
+use super::{Reject, unsupported};
+use crate::isa::File;
+use crate::program::{BarrierKind, BarrierReduce, Callee, FrameCopy, Op, Space, Symbol};
+use crate::syntax::ParseError;
+use crate::syntax::tree::Operand;
+
+impl<'t> Decoder<'_, 't> {
+    fn target(&self, operand: &Operand<'t>) -> Result<u32, Reject> {
+        let Operand::Name(name) = operand else { return unsupported("the target is not a label") };
+        match self.labels.find(self.scope, name.text) {
+            Some(index) => Ok(index),
+            None => {
+                let found = format!("label `{}`, which stands nowhere", name.text);
+                Err(ParseError::on_line(self.line, found, "a label of this function").into())
+            }
+        }
+    }
+
+    pub fn branch(&mut self, operands: &[Operand<'t>]) -> Result<Op, Reject> {
+        match operands {
+            [target] => Ok(Op::Branch { target: self.target(target)? }),
+            _ => unsupported("needs one target"),
+        }
+    }
+
+    pub fn branch_indexed(&mut self, operands: &[Operand<'t>]) -> Result<Op, Reject> {
+        let [index, Operand::Name(list)] = operands else { return unsupported("needs an index and a list of targets") };
+        let index = self.source(index, File::Word)?.0;
+        let Some(&span) = self.targets.get(list.text) else {
+            let found = format!("`{}`, which is no `.branchtargets` list", list.text);
+            return Err(ParseError::on_line(self.line, found, "a list of this function").into());
+        };
+        let body = self.body;
+        let targets = body.get(span).iter().map(|target| self.target(target)).collect::<Result<_, _>>()?;
+        Ok(Op::BranchIndexed { index, targets })
+    }
+
+    /// `call (returns), callee, (params), prototype`.
+    pub fn call(&mut self, operands: &[Operand<'t>]) -> Result<Op, Reject> {
+        let (returns, rest) = match operands {
+            [Operand::List(span), rest @ ..] => (Some(span), rest),
+            rest => (None, rest),
+        };
+        let (callee, params) = match rest {
+            [Operand::Name(callee), Operand::List(span), ..] => (callee, Some(span)),
+            [Operand::Name(callee), ..] => (callee, None),
+            _ => return unsupported("names no function"),
+        };
+        let callee = match (self.names.find(callee.text), self.symbol(callee.text)) {
+            (Some(Named::Register(Register { bits: 64, slot })), _) => Callee::Indirect(slot),
+            (_, Some((Symbol::Function(index), _))) => Callee::Direct(index),
+            (None, None) => {
+                let found = format!("function `{}`, which nothing declares", callee.text);
+                return Err(ParseError::on_line(self.line, found, "a function or a register").into());
+            }
+            _ => return unsupported(format!("`{}` is not a function", callee.text)),
+        };
+        let body = self.body;
+        let params = self.copies(params.map_or(&[][..], |span| body.get(span)))?;
+        let returns = self.copies(returns.map_or(&[][..], |span| body.get(span)))?;
+        Ok(Op::Call { callee, params, returns })
+    }
+
+    fn copies(&self, operands: &[Operand<'t>]) -> Result<Vec<FrameCopy>, Reject> {
+        let mut copies = Vec::with_capacity(operands.len());
+        for (operand, index) in operands.iter().zip(0..) {
+            let Operand::Name(name) = operand else { return unsupported("passes something that is not a `.param`") };
+            match self.names.find(name.text) {
+                Some(Named::Frame { offset, size, space: Space::Frame }) => {
+                    copies.push(FrameCopy { caller: offset, index, size });
+                }
+                Some(_) => return unsupported(format!("passes `{}`, which is not a local `.param`", name.text)),
+                None => {
+                    let found = format!("`{}`, which nothing declares", name.text);
+                    return Err(ParseError::on_line(self.line, found, "a `.param` variable").into());
+                }
+            }
+        }
+        Ok(copies)
+    }
+
+    /// `bar{.cta}.{sync,arrive,red}`, `barrier{.cta}.…{.aligned}`.
+    pub fn barrier(&mut self, opcode: &str, operands: &[Operand<'t>]) -> Result<Op, Reject> {
+        let words: Vec<&str> = opcode.split('.').filter(|&word| word != "cta").collect();
+        let aligned = words.first() == Some(&"bar") || words.last() == Some(&"aligned") || words.contains(&"aligned");
+        let what: Vec<&str> = words.iter().skip(1).copied().filter(|&word| word != "aligned").collect();
+        match (what.as_slice(), operands) {
+            (["sync"], [id]) => self.barrier_op(aligned, id, None, BarrierKind::Sync),
+            (["sync"], [id, count]) => self.barrier_op(aligned, id, Some(count), BarrierKind::Sync),
+            (["arrive"], [id, count]) => self.barrier_op(aligned, id, Some(count), BarrierKind::Arrive),
+            (["red", op, _], [d, id, rest @ .., p]) if rest.len() <= 1 => {
+                let (op, file) = match *op {
+                    "popc" => (BarrierReduce::Popc, File::Word),
+                    "and" => (BarrierReduce::And, File::Pred),
+                    "or" => (BarrierReduce::Or, File::Pred),
+                    _ => return unsupported("this reduction is not known"),
+                };
+                let destination = self.destination(d, file)?;
+                let (source, negated) = self.source(p, File::Pred)?;
+                let kind = BarrierKind::Reduce { op, source, negated, destination };
+                self.barrier_op(aligned, id, rest.first(), kind)
+            }
+            _ => unsupported("this barrier is not known"),
+        }
+    }
+
+    fn barrier_op(
+        &mut self,
+        aligned: bool,
+        id: &Operand<'t>,
+        count: Option<&Operand<'t>>,
+        kind: BarrierKind,
+    ) -> Result<Op, Reject> {
+        let id = self.source(id, File::Word)?.0;
+        let count = match count {
+            Some(count) => Some(self.source(count, File::Word)?.0),
+            None => None,
+        };
+        Ok(Op::Barrier { aligned, id, count, kind })
+    }
+
+    /// `alloca.u64 d, size, align`.
+    pub fn alloca(&mut self, opcode: &str, operands: &[Operand<'t>]) -> Result<Op, Reject> {
+        let (destination, size, align) = match operands {
+            [d, size] => (d, size, 16),
+            [d, size, Operand::Integer(align)] if align.is_power_of_two() => (d, size, *align),
+            _ => return unsupported("needs a destination, a size and an alignment"),
+        };
+        let wide = opcode.ends_with("64");
+        let size = match size {
+            Operand::Integer(bytes) if wide => self.preset(PresetKey::Const64(*bytes)),
+            size => self.source(size, if wide { File::Long } else { File::Word })?.0,
+        };
+        Ok(Op::Alloca { destination: self.destination(destination, File::Long)?, size, wide, align })
+    }
+}

@@ -1,0 +1,237 @@
+//! One function: its scopes, frame and rows, and its statements in order.
+
+use std::collections::HashMap;
+
+use super::Reject;
+use super::module::{Context, index, reserve};
+use super::names::{Labels, Named, Names};
+use crate::program::{Function, Inst, Kind, Op, Preset, Space};
+use crate::registers::Slot;
+use crate::syntax::ParseError;
+use crate::syntax::tree::{self, Body, Instruction, Span, Statement};
+
+/// A function while it is decoded.
+pub struct Decoder<'c, 't> {
+    pub context: &'c mut Context<'t>,
+    pub text: &'t str,
+    pub body: &'t Body<'t>,
+    pub names: Names<'t>,
+    pub labels: Labels<'t>,
+    pub scope: u32,
+    pub targets: HashMap<&'t str, &'t Span>,
+    pub entry: bool,
+    pub preset: Vec<Preset>,
+    pub preset_slots: HashMap<PresetKey, Slot>,
+    /// Row of the carry flag, once something uses it.
+    pub carry: Option<Slot>,
+    /// From `.pragma "used_bytes_mask"`, for the next load.
+    pub used_bytes: Option<u64>,
+    pub line: u32,
+}
+
+/// What a preset row holds, without its slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PresetKey {
+    Const32(u32),
+    Const64(u64),
+    Pred(bool),
+    Special32(crate::program::Special),
+    Special64(crate::program::Special),
+    /// Kind of symbol, its index or offset, addend, 64 bits.
+    Address(u8, u64, i64, bool),
+}
+
+/// Decodes a body. The declaration is in the program already.
+pub fn decode<'t>(
+    context: &mut Context<'t>,
+    text: &'t str,
+    function: &'t tree::Function<'t>,
+) -> Result<Function, ParseError> {
+    let number = context.functions.get(function.name).copied().unwrap_or_default();
+    let mut decoded = context.program.functions[number as usize].clone();
+    let Some(body) = &function.body else { return Ok(decoded) };
+    context.locations.start_function();
+    let mut decoder = Decoder {
+        context,
+        text,
+        body,
+        names: Names::default(),
+        labels: Labels::default(),
+        scope: 0,
+        targets: HashMap::new(),
+        entry: function.entry,
+        preset: Vec::new(),
+        preset_slots: HashMap::new(),
+        carry: None,
+        used_bytes: None,
+        line: function.line,
+    };
+    decoder.names.open();
+    decoder.parameters(function, &decoded);
+    decoder.collect_labels()?;
+    decoder.statements(&mut decoded)?;
+    decoded.kind = if function.entry { Kind::Entry } else { Kind::Device };
+    decoded.rows = decoder.names.rows;
+    decoded.preset = decoder.preset;
+    Ok(decoded)
+}
+
+impl<'t> Decoder<'_, 't> {
+    fn parameters(&mut self, function: &'t tree::Function<'t>, decoded: &Function) {
+        let all = function.params.iter().zip(&decoded.params).chain(function.returns.iter().zip(&decoded.returns));
+        for (variable, param) in all {
+            let named = match self.entry {
+                true => Named::KernelParam(param.offset),
+                false => Named::Frame { offset: param.offset, size: param.size, space: Space::Frame },
+            };
+            self.names.declare(variable.name, named);
+        }
+    }
+
+    /// Every instruction statement becomes one instruction, so labels can be placed before anything is decoded.
+    fn collect_labels(&mut self) -> Result<(), ParseError> {
+        let mut open = Vec::new();
+        let mut next = 0u32;
+        for statement in &self.body.statements {
+            let scope = open.last().copied().unwrap_or(0);
+            match statement {
+                Statement::Open => {
+                    let parent = if open.is_empty() { 0 } else { scope };
+                    let scope = self.labels.scope(parent);
+                    open.push(scope);
+                }
+                Statement::Close => {
+                    open.pop();
+                }
+                Statement::Label(name, line) => {
+                    if !self.labels.add(scope, name, next) {
+                        return Err(ParseError::on_line(
+                            *line,
+                            format!("a second label `{name}`"),
+                            "labels that differ within a scope",
+                        ));
+                    }
+                }
+                Statement::BranchTargets(name, span) => {
+                    self.targets.insert(name, span);
+                }
+                Statement::Instruction(instruction) => next = index(next as usize + 1, instruction.line)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn statements(&mut self, decoded: &mut Function) -> Result<(), ParseError> {
+        let (mut frame, mut most) = (decoded.frame_bytes, decoded.frame_bytes);
+        let mut open: Vec<(u32, u64)> = Vec::new();
+        let mut scopes = 0;
+        let mut location = None;
+        for statement in &self.body.statements {
+            match statement {
+                Statement::Open => {
+                    open.push((self.scope, frame));
+                    self.names.open();
+                    self.scope = scopes;
+                    scopes += 1;
+                }
+                Statement::Close => {
+                    self.names.close();
+                    // What a scope had in the frame is free again behind it.
+                    if let Some((scope, end)) = open.pop() {
+                        (self.scope, frame) = (scope, end);
+                    }
+                }
+                Statement::Registers(registers) => self.names.registers(registers)?,
+                Statement::Variable(variable) => {
+                    self.variable(variable, &mut frame)?;
+                    most = most.max(frame);
+                }
+                Statement::Location(loc) => location = Some(self.context.locations.add(loc, self.context.strings)),
+                Statement::Pragma(text) => self.pragma(text),
+                Statement::Instruction(instruction) => {
+                    let inst = self.instruction(instruction, location)?;
+                    decoded.code.push(inst);
+                }
+                Statement::Label(..) | Statement::BranchTargets(..) => {}
+            }
+        }
+        decoded.frame_bytes = most;
+        self.end(decoded, location);
+        Ok(())
+    }
+
+    /// A body that can run past its last statement returns there.
+    fn end(&mut self, decoded: &mut Function, location: Option<u32>) {
+        let length = decoded.code.len() as u32;
+        let jumps_to_end = decoded.code.iter().any(|inst| match &inst.op {
+            Op::Branch { target } => *target == length,
+            Op::BranchIndexed { targets, .. } => targets.contains(&length),
+            _ => false,
+        });
+        let falls_off = decoded.code.last().is_none_or(|last| {
+            last.guard.is_some() || !matches!(last.op, Op::Branch { .. } | Op::Return | Op::Exit | Op::Trap)
+        });
+        if jumps_to_end || falls_off {
+            let opcode = self.context.opcodes.intern("ret").0;
+            decoded.code.push(Inst { op: Op::Return, guard: None, opcode, location, line: self.line });
+        }
+    }
+
+    fn variable(&mut self, variable: &'t tree::Variable<'t>, frame: &mut u64) -> Result<(), ParseError> {
+        let named = match variable.space {
+            "local" | "param" => {
+                let space = if variable.space == "local" { Space::Local } else { Space::Frame };
+                let offset = reserve(frame, variable.size, variable.align);
+                if *frame > 1 << 32 {
+                    let found = format!("{} bytes of local memory", *frame);
+                    return Err(ParseError::on_line(variable.line, found, "less than 4 GiB for each thread"));
+                }
+                Named::Frame { offset, size: variable.size, space }
+            }
+            _ => {
+                let index = self.context.variable(variable)?;
+                self.context.initialiser(index, variable)?;
+                Named::Variable(index)
+            }
+        };
+        self.names.declare(variable.name, named);
+        Ok(())
+    }
+
+    fn pragma(&mut self, text: &str) {
+        if let Some(mask) = text.trim().strip_prefix("used_bytes_mask") {
+            let mask = mask.trim();
+            let parsed = match mask.strip_prefix("0x") {
+                Some(hex) => u64::from_str_radix(hex, 16),
+                None => mask.parse(),
+            };
+            self.used_bytes = parsed.ok();
+        }
+    }
+
+    fn instruction(
+        &mut self,
+        instruction: &'t Instruction<'t>,
+        location: Option<u32>,
+    ) -> Result<Inst, ParseError> {
+        self.line = instruction.line;
+        let guard = match instruction.guard {
+            None => None,
+            Some((name, negated)) => Some(self.guard(name, negated)?),
+        };
+        let (opcode, decode) = self.context.opcodes.intern(instruction.opcode);
+        let op = match self.decode(decode, instruction) {
+            Ok(op) => op,
+            Err(Reject::Error(error)) => return Err(error),
+            Err(Reject::Unsupported(why)) => Op::Unsupported(self.unsupported_text(instruction, &why)),
+        };
+        Ok(Inst { op, guard, opcode, location, line: instruction.line })
+    }
+
+    fn unsupported_text(&self, instruction: &Instruction<'_>, why: &str) -> String {
+        let text = self.text.get(instruction.start..instruction.end).unwrap_or(instruction.opcode);
+        let words: Vec<&str> = text.split_whitespace().collect();
+        format!("`{}`: {why}", words.join(" "))
+    }
+}

@@ -1,0 +1,75 @@
+//! `.loc` lines: each different place once, with the chain of calls it was inlined through.
+
+use std::collections::HashMap;
+
+use crate::program::Location;
+use crate::syntax::tree::{DebugStrings, Loc};
+
+/// Collects places.
+#[derive(Default)]
+pub struct Locations<'t> {
+    list: Vec<Location>,
+    known: HashMap<Key<'t>, u32>,
+    files: Vec<String>,
+    numbers: HashMap<u32, u32>,
+    /// The latest place with this file, line and column: what `inlined_at` refers to.
+    latest: HashMap<(u32, u32, u32), u32>,
+}
+
+/// What makes a place different from another.
+type Key<'t> = (u32, u32, u32, Option<(&'t str, u64)>, Option<u32>);
+
+impl<'t> Locations<'t> {
+    /// Takes the files of a module.
+    pub fn new(files: &[(u32, String)]) -> Self {
+        let mut locations = Locations::default();
+        for (number, name) in files {
+            let index = locations.files.len() as u32;
+            locations.files.push(name.clone());
+            locations.numbers.insert(*number, index);
+        }
+        locations
+    }
+
+    /// `inlined_at` never refers to a place of another function.
+    pub fn start_function(&mut self) {
+        self.latest.clear();
+    }
+
+    /// The index of a place.
+    pub fn add(&mut self, loc: &Loc<'t>, strings: &DebugStrings<'_>) -> u32 {
+        let inlined_at = loc.inlined_at.map(|at| match self.latest.get(&at) {
+            Some(&place) => place,
+            None => self.intern((at.0, at.1, at.2, None, None), strings),
+        });
+        let index = self.intern((loc.file, loc.line, loc.column, loc.function, inlined_at), strings);
+        self.latest.insert((loc.file, loc.line, loc.column), index);
+        index
+    }
+
+    fn intern(&mut self, key: Key<'t>, strings: &DebugStrings<'_>) -> u32 {
+        if let Some(&index) = self.known.get(&key) {
+            return index;
+        }
+        let (number, line, column, function, inlined_at) = key;
+        let file = match self.numbers.get(&number) {
+            Some(&file) => file,
+            None => {
+                let file = self.files.len() as u32;
+                self.files.push(format!("<file {number}>"));
+                self.numbers.insert(number, file);
+                file
+            }
+        };
+        let function = function.map(|(label, offset)| strings.get(label, offset).unwrap_or_else(|| label.to_string()));
+        let index = self.list.len() as u32;
+        self.list.push(Location { file, line, column, function, inlined_at });
+        self.known.insert(key, index);
+        index
+    }
+
+    /// The places, and the files they name.
+    pub fn finish(self) -> (Vec<Location>, Vec<String>) {
+        (self.list, self.files)
+    }
+}

@@ -1,0 +1,181 @@
+//! What the names inside a function mean: nested scopes of registers, variables and labels.
+
+use std::collections::HashMap;
+
+use crate::program::{Rows, Space};
+use crate::registers::Slot;
+use crate::syntax::ParseError;
+use crate::syntax::tree::Registers;
+
+/// A register: its width decides its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Register {
+    /// 1 for predicates, else 8 to 128.
+    pub bits: u8,
+    /// Row in its file.
+    pub slot: Slot,
+}
+
+/// What a name declared inside a function means.
+#[derive(Clone, Copy, Debug)]
+pub enum Named {
+    /// `.reg`.
+    Register(Register),
+    /// Part of the frame: `.local` variables, `.param` variables of calls, parameters of device functions.
+    Frame {
+        /// Byte offset.
+        offset: u64,
+        /// Bytes.
+        size: u64,
+        /// `Local` or `Frame`.
+        space: Space,
+    },
+    /// Parameter of an entry: byte offset.
+    KernelParam(u64),
+    /// Index into `Program::variables`.
+    Variable(u32),
+}
+
+/// `%r<5>`: the first register, and how many.
+#[derive(Clone, Copy)]
+struct Counted {
+    first: Register,
+    count: u32,
+}
+
+#[derive(Default)]
+struct Scope<'t> {
+    names: HashMap<&'t str, Named>,
+    counted: HashMap<&'t str, Counted>,
+}
+
+/// More registers than any function has; a larger count is a mistake in the text.
+const MOST_ROWS: u32 = 1 << 20;
+
+/// The scopes that are open at a statement.
+#[derive(Default)]
+pub struct Names<'t> {
+    scopes: Vec<Scope<'t>>,
+    /// Rows given out so far.
+    pub rows: Rows,
+}
+
+impl<'t> Names<'t> {
+    /// `{`.
+    pub fn open(&mut self) {
+        self.scopes.push(Scope::default());
+    }
+
+    /// `}`.
+    pub fn close(&mut self) {
+        self.scopes.pop();
+    }
+
+    /// Declares a name in the innermost scope.
+    pub fn declare(&mut self, name: &'t str, named: Named) {
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.names.insert(name, named);
+        }
+    }
+
+    /// `.reg`.
+    pub fn registers(&mut self, registers: &Registers<'t>) -> Result<(), ParseError> {
+        let bits = match registers.kind {
+            "pred" => 1,
+            kind => match crate::syntax::type_bytes(kind) {
+                Some(bytes) => bytes as u8 * 8,
+                None => {
+                    let found = format!("register type `.{kind}`");
+                    return Err(ParseError::on_line(registers.line, found, "a type such as `.b32` or `.pred`"));
+                }
+            },
+        };
+        let count = registers.count.unwrap_or(1);
+        let file = match bits {
+            1 => &mut self.rows.pred,
+            8..=32 => &mut self.rows.w32,
+            _ => &mut self.rows.w64,
+        };
+        let rows_each = if bits == 128 { 2 } else { 1 };
+        let slot = *file;
+        let end = count.checked_mul(rows_each).and_then(|rows| slot.checked_add(rows)).filter(|&end| end <= MOST_ROWS);
+        let Some(end) = end else {
+            let expected = format!("at most {MOST_ROWS} registers of a kind in a function");
+            return Err(ParseError::on_line(registers.line, format!("{count} registers"), expected));
+        };
+        *file = end;
+        let first = Register { bits, slot };
+        let Some(scope) = self.scopes.last_mut() else { return Ok(()) };
+        if registers.count.is_some() {
+            scope.counted.insert(registers.name, Counted { first, count });
+        } else {
+            scope.names.insert(registers.name, Named::Register(first));
+        }
+        Ok(())
+    }
+
+    /// What a name means in the innermost scope that knows it.
+    pub fn find(&self, name: &str) -> Option<Named> {
+        let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        for scope in self.scopes.iter().rev() {
+            if let Some(named) = scope.names.get(name) {
+                return Some(*named);
+            }
+            if scope.counted.is_empty() {
+                continue;
+            }
+            // `%r12` is number 12 of `%r`; a prefix may itself end in digits.
+            let mut split = prefix.len();
+            while split < name.len() {
+                if let Some(found) = scope.counted.get(&name[..split]).and_then(|c| c.get(&name[split..])) {
+                    return Some(Named::Register(found));
+                }
+                split += 1;
+            }
+        }
+        None
+    }
+}
+
+impl Counted {
+    fn get(&self, digits: &str) -> Option<Register> {
+        let canonical = digits == "0" || !digits.starts_with('0');
+        let number: u32 = digits.parse().ok().filter(|&n| canonical && n < self.count)?;
+        let rows_each = if self.first.bits == 128 { 2 } else { 1 };
+        Some(Register { bits: self.first.bits, slot: self.first.slot + number * rows_each })
+    }
+}
+
+/// Where labels point: indices into the code, by the scope that they stand in.
+#[derive(Default)]
+pub struct Labels<'t> {
+    places: HashMap<(u32, &'t str), u32>,
+    parents: Vec<u32>,
+}
+
+impl<'t> Labels<'t> {
+    /// Adds a scope inside another; the outermost is its own parent.
+    pub fn scope(&mut self, parent: u32) -> u32 {
+        self.parents.push(parent);
+        self.parents.len() as u32 - 1
+    }
+
+    /// Adds a label; false when the scope has it already.
+    pub fn add(&mut self, scope: u32, name: &'t str, index: u32) -> bool {
+        self.places.insert((scope, name), index).is_none()
+    }
+
+    /// Finds a label from inside a scope.
+    pub fn find(&self, mut scope: u32, name: &'t str) -> Option<u32> {
+        loop {
+            if let Some(&index) = self.places.get(&(scope, name)) {
+                return Some(index);
+            }
+            let parent = *self.parents.get(scope as usize)?;
+            if parent == scope {
+                return None;
+            }
+            scope = parent;
+        }
+    }
+}

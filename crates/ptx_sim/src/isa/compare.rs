@@ -1,0 +1,102 @@
+//! Comparison and selection. PTX ISA, "Comparison and Selection Instructions".
+
+use super::float::flush;
+use super::half::{bfloat_to_f32, half_to_f32};
+use super::lift::{File, Meaning, Value, every, lift, pack, predicate, write_predicate};
+use super::table::{Row, Table};
+use crate::registers::{Args, Registers};
+
+/// Adds this chapter's rows.
+pub fn list(t: &mut Table) {
+    macro_rules! compare {
+        ($t:ty, $cmp:literal, $names:literal, $f:expr) => {{
+            fn bits(registers: &Registers, args: &Args) -> u32 {
+                compared::<$t>(registers, args, $f)
+            }
+            compare!(@ $t, concat!("setp.", $cmp, ".", $names), [], bits, |c, _| c);
+            compare!(@ $t, concat!("setp.", $cmp, ".and.", $names), [File::Pred], bits, |c, p| c & p);
+            compare!(@ $t, concat!("setp.", $cmp, ".or.", $names), [File::Pred], bits, |c, p| c | p);
+            compare!(@ $t, concat!("setp.", $cmp, ".xor.", $names), [File::Pred], bits, |c, p| c ^ p);
+        }};
+        (@ $t:ty, $name:expr, [$($pred:expr)?], $bits:ident, $combine:expr) => {{
+            fn run(registers: &mut Registers, mask: u32, args: &Args) {
+                let compared = $bits(registers, args);
+                let s: &[File] = &[$($pred)?];
+                let p = if s.is_empty() { 0 } else { predicate(registers, args, 2) };
+                let combine: fn(u32, u32) -> u32 = $combine;
+                write_predicate(registers, args.d[0], mask, combine(compared, p));
+                write_predicate(registers, args.d[1], mask, combine(!compared, p));
+            }
+            let meaning = Meaning { run, d: &[File::Pred, File::Pred], s: &[<$t>::FILE, <$t>::FILE, $($pred)?] };
+            t.insert($name, Row { meaning, optional: 1, carry_in: false, carry_out: false });
+        }};
+    }
+    macro_rules! integers {
+        ($u:ty, $i:ty, $all:literal, $un:literal, $sn:literal) => {
+            compare!($u, "eq", $all, |a, b| a == b);
+            compare!($u, "ne", $all, |a, b| a != b);
+            compare!($u, "{lt|lo}", $un, |a, b| a < b);
+            compare!($u, "{le|ls}", $un, |a, b| a <= b);
+            compare!($u, "{gt|hi}", $un, |a, b| a > b);
+            compare!($u, "{ge|hs}", $un, |a, b| a >= b);
+            compare!($i, "lt", $sn, |a, b| a < b);
+            compare!($i, "le", $sn, |a, b| a <= b);
+            compare!($i, "gt", $sn, |a, b| a > b);
+            compare!($i, "ge", $sn, |a, b| a >= b);
+        };
+    }
+    integers!(u16, i16, "{b16|u16|s16}", "u16", "s16");
+    integers!(u32, i32, "{b32|u32|s32}", "u32", "s32");
+    integers!(u64, i64, "{b64|u64|s64}", "u64", "s64");
+    macro_rules! floats {
+        ($t:ty, $n:literal, |$x:ident| $read:expr) => {
+            compare!($t, "eq", $n, |a, b| { let f = |$x: $t| $read; f(a) == f(b) });
+            compare!($t, "ne", $n, |a, b| { let f = |$x: $t| $read; f(a) < f(b) || f(a) > f(b) });
+            compare!($t, "lt", $n, |a, b| { let f = |$x: $t| $read; f(a) < f(b) });
+            compare!($t, "le", $n, |a, b| { let f = |$x: $t| $read; f(a) <= f(b) });
+            compare!($t, "gt", $n, |a, b| { let f = |$x: $t| $read; f(a) > f(b) });
+            compare!($t, "ge", $n, |a, b| { let f = |$x: $t| $read; f(a) >= f(b) });
+            compare!($t, "equ", $n, |a, b| { let f = |$x: $t| $read; !(f(a) < f(b) || f(a) > f(b)) });
+            compare!($t, "neu", $n, |a, b| { let f = |$x: $t| $read; f(a) != f(b) });
+            compare!($t, "ltu", $n, |a, b| { let f = |$x: $t| $read; !(f(a) >= f(b)) });
+            compare!($t, "leu", $n, |a, b| { let f = |$x: $t| $read; !(f(a) > f(b)) });
+            compare!($t, "gtu", $n, |a, b| { let f = |$x: $t| $read; !(f(a) <= f(b)) });
+            compare!($t, "geu", $n, |a, b| { let f = |$x: $t| $read; !(f(a) < f(b)) });
+            compare!($t, "num", $n, |a, b| { let f = |$x: $t| $read; !f(a).is_nan() && !f(b).is_nan() });
+            compare!($t, "nan", $n, |a, b| { let f = |$x: $t| $read; f(a).is_nan() || f(b).is_nan() });
+        };
+    }
+    floats!(f32, "f32", |x| x);
+    floats!(f32, "ftz.f32", |x| flush(x));
+    floats!(f64, "f64", |x| x);
+    floats!(u16, "f16", |x| half_to_f32(x));
+    floats!(u16, "bf16", |x| bfloat_to_f32(x));
+    macro_rules! select {
+        ($t:ty, $names:literal) => {
+            t.row(concat!("selp.", $names), lift!(($t, $t, bool) -> $t, |a, b, p| if p { a } else { b }));
+        };
+    }
+    select!(u16, "{b16|u16|s16|f16|bf16}");
+    select!(u32, "{b32|u32|s32}");
+    select!(f32, "f32");
+    select!(u64, "{b64|u64|s64}");
+    select!(f64, "f64");
+    macro_rules! by_sign {
+        ($t:ty, $n:literal) => {
+            t.row(concat!("slct.", $n, ".s32"), lift!(($t, $t, i32) -> $t, |a, b, c| if c >= 0 { a } else { b }));
+            t.row(concat!("slct[.ftz].", $n, ".f32"), lift!(($t, $t, f32) -> $t, |a, b, c| if c >= 0.0 { a } else { b }));
+        };
+    }
+    by_sign!(u16, "{b16|u16|s16}");
+    by_sign!(u32, "{b32|u32|s32}");
+    by_sign!(f32, "f32");
+    by_sign!(u64, "{b64|u64|s64}");
+    by_sign!(f64, "f64");
+}
+
+/// The comparison of all lanes, without the predicate that may be combined with it.
+#[inline(always)]
+fn compared<T: Value>(registers: &Registers, args: &Args, f: impl Fn(T, T) -> bool) -> u32 {
+    let (a, b) = (T::read(registers, args, 0), T::read(registers, args, 1));
+    pack(&every(|lane| f(a[lane], b[lane])))
+}

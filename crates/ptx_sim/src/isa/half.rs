@@ -1,0 +1,196 @@
+//! 16-bit floating point: `f16`, `bf16` and pairs of them. PTX ISA, "Half Precision Floating Point Instructions".
+//!
+//! An operation is done in `f64`, exactly or rounded to odd, and then rounded once.
+
+use super::lift::lift_call;
+use super::soft::{BF16, F16, F64, Format, Rounding};
+use super::table::Table;
+
+/// Adds this chapter's rows.
+pub fn list(t: &mut Table) {
+    arithmetic(t);
+    signs(t);
+    extremes(t);
+    approximate(t);
+}
+
+/// Every finite `f16` is an `f32`.
+#[inline(always)]
+pub fn half_to_f32(bits: u16) -> f32 {
+    let magnitude = u32::from(bits & 0x7fff) << 13;
+    // The exponent is rebiased by a multiplication, which takes care of subnormal numbers; then infinity and NaN.
+    let value = f32::from_bits(magnitude) * f32::from_bits(0x7780_0000);
+    let value = if magnitude >= 0x0f80_0000 { f32::from_bits(magnitude | 0x7f80_0000) } else { value };
+    f32::from_bits(value.to_bits() | u32::from(bits & 0x8000) << 16)
+}
+
+/// `bf16` is the upper half of `f32`.
+#[inline(always)]
+pub fn bfloat_to_f32(bits: u16) -> f32 {
+    f32::from_bits(u32::from(bits) << 16)
+}
+
+fn half(bits: u16) -> f64 {
+    f64::from(half_to_f32(bits))
+}
+
+fn bfloat(bits: u16) -> f64 {
+    f64::from(bfloat_to_f32(bits))
+}
+
+/// Rounds to nearest even; NaN is 0x7fff.
+#[inline(never)]
+pub fn round(format: Format, x: f64) -> u16 {
+    format.pack(F64.unpack(x.to_bits()), Rounding::NearestEven) as u16
+}
+
+/// `a + b` rounded to odd: rounding it again to fewer bits gives what one rounding would have given.
+/// Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", IEEE Transactions on Computers 57(4), 2008.
+#[inline(never)]
+pub fn sum_to_odd(a: f64, b: f64) -> f64 {
+    let sum = a + b;
+    let other = sum - a;
+    let error = (a - (sum - other)) + (b - other);
+    if error == 0.0 || !sum.is_finite() || sum.to_bits() & 1 != 0 {
+        return sum;
+    }
+    let away = (error > 0.0) == (sum > 0.0);
+    f64::from_bits(if away { sum.to_bits() + 1 } else { sum.to_bits() - 1 })
+}
+
+/// `.ftz` for `f16`: subnormal numbers are zeros of their sign.
+fn flush(bits: u16) -> u16 {
+    if bits & 0x7c00 == 0 { bits & 0x8000 } else { bits }
+}
+
+fn keep(bits: u16) -> u16 {
+    bits
+}
+
+/// `.relu`: negative numbers are zero, NaN stays.
+pub fn relu(bits: u16) -> u16 {
+    if bits & 0x8000 != 0 { 0 } else { bits }
+}
+
+/// `.sat` for `f16`: between 0 and 1, NaN is 0.
+pub fn saturate_half(bits: u16) -> u16 {
+    match bits {
+        0x3c01..=0x7c00 => 0x3c00,
+        0x7c01.. => 0,
+        _ => bits,
+    }
+}
+
+/// Rows for one number and for two in a register. `$x` are the 16-bit operands.
+macro_rules! rows {
+    ($t:ident, [$($name:literal),*], $n:literal, ($($x:ident),*), $value:expr) => {
+        $t.row(concat!($($name,)* ".", $n), lift_call!(($(rows!(@u16 $x)),*) -> u16, |$($x),*| $value));
+        $t.row(concat!($($name,)* ".", $n, "x2"), lift_call!(($(rows!(@u32 $x)),*) -> u32, |$($x),*| {
+            let f = |$($x: u16),*| -> u16 { $value };
+            u32::from(f($($x as u16),*)) | u32::from(f($(($x >> 16) as u16),*)) << 16
+        }));
+    };
+    (@u16 $x:ident) => { u16 };
+    (@u32 $x:ident) => { u32 };
+}
+
+fn arithmetic(t: &mut Table) {
+    macro_rules! sums {
+        ($n:literal, $m:literal, $read:ident, $format:expr, $before:ident, $after:ident) => {
+            rows!(t, ["add[.rn]", $m], $n, (a, b), {
+                $after(round($format, sum_to_odd($read($before(a)), $read($before(b)))))
+            });
+            rows!(t, ["sub[.rn]", $m], $n, (a, b), {
+                $after(round($format, sum_to_odd($read($before(a)), -$read($before(b)))))
+            });
+            rows!(t, ["mul[.rn]", $m], $n, (a, b), $after(round($format, $read($before(a)) * $read($before(b)))));
+        };
+    }
+    macro_rules! fused {
+        ($n:literal, $m:literal, $read:ident, $format:expr, $before:ident, $after:ident) => {
+            rows!(t, ["fma.rn", $m], $n, (a, b, c), {
+                $after(round($format, sum_to_odd($read($before(a)) * $read($before(b)), $read($before(c)))))
+            });
+        };
+    }
+    fn flush_saturate(bits: u16) -> u16 {
+        saturate_half(flush(bits))
+    }
+    fn flush_relu(bits: u16) -> u16 {
+        relu(flush(bits))
+    }
+    sums!("f16", "", half, F16, keep, keep);
+    sums!("f16", ".ftz", half, F16, flush, flush);
+    sums!("f16", ".sat", half, F16, keep, saturate_half);
+    sums!("f16", ".ftz.sat", half, F16, flush, flush_saturate);
+    sums!("bf16", "", bfloat, BF16, keep, keep);
+    fused!("f16", "", half, F16, keep, keep);
+    fused!("f16", ".ftz", half, F16, flush, flush);
+    fused!("f16", ".sat", half, F16, keep, saturate_half);
+    fused!("f16", ".ftz.sat", half, F16, flush, flush_saturate);
+    fused!("f16", ".relu", half, F16, keep, relu);
+    fused!("f16", ".ftz.relu", half, F16, flush, flush_relu);
+    fused!("bf16", "", bfloat, BF16, keep, keep);
+    fused!("bf16", ".relu", bfloat, BF16, keep, relu);
+}
+
+fn signs(t: &mut Table) {
+    rows!(t, ["neg"], "f16", (a), canonical(a ^ 0x8000, 0x7c00));
+    rows!(t, ["abs"], "f16", (a), canonical(a & 0x7fff, 0x7c00));
+    rows!(t, ["neg.ftz"], "f16", (a), canonical(flush(a) ^ 0x8000, 0x7c00));
+    rows!(t, ["abs.ftz"], "f16", (a), canonical(flush(a) & 0x7fff, 0x7c00));
+    rows!(t, ["neg"], "bf16", (a), canonical(a ^ 0x8000, 0x7f80));
+    rows!(t, ["abs"], "bf16", (a), canonical(a & 0x7fff, 0x7f80));
+}
+
+/// NaN is 0x7fff.
+fn canonical(bits: u16, infinity: u16) -> u16 {
+    if bits & 0x7fff > infinity { 0x7fff } else { bits }
+}
+
+/// The smaller or the larger; one NaN loses, or with `keep_nan` wins; -0 is below +0.
+fn extreme(a: u16, b: u16, infinity: u16, larger: bool, keep_nan: bool) -> u16 {
+    let nan = |x: u16| x & 0x7fff > infinity;
+    // Bits in the order of the numbers.
+    let order = |x: u16| if x & 0x8000 != 0 { !x } else { x | 0x8000 };
+    match (nan(a), nan(b)) {
+        (true, true) => 0x7fff,
+        (true, false) => if keep_nan { 0x7fff } else { b },
+        (false, true) => if keep_nan { 0x7fff } else { a },
+        (false, false) => if (order(a) < order(b)) != larger { a } else { b },
+    }
+}
+
+fn extremes(t: &mut Table) {
+    macro_rules! pair {
+        ($name:literal, $larger:literal) => {
+            rows!(t, [$name], "f16", (a, b), extreme(a, b, 0x7c00, $larger, false));
+            rows!(t, [$name, ".ftz"], "f16", (a, b), extreme(flush(a), flush(b), 0x7c00, $larger, false));
+            rows!(t, [$name, ".NaN"], "f16", (a, b), extreme(a, b, 0x7c00, $larger, true));
+            rows!(t, [$name, ".ftz.NaN"], "f16", (a, b), extreme(flush(a), flush(b), 0x7c00, $larger, true));
+            rows!(t, [$name], "bf16", (a, b), extreme(a, b, 0x7f80, $larger, false));
+            rows!(t, [$name, ".NaN"], "bf16", (a, b), extreme(a, b, 0x7f80, $larger, true));
+        };
+    }
+    pair!("min", false);
+    pair!("max", true);
+}
+
+/// Within PTX's error bounds, not always the bits of a GPU.
+fn approximate(t: &mut Table) {
+    rows!(t, ["ex2.approx"], "f16", (a), round(F16, half(a).exp2()));
+    rows!(t, ["ex2.approx.ftz"], "f16", (a), flush(round(F16, half(flush(a)).exp2())));
+    rows!(t, ["tanh.approx"], "f16", (a), round(F16, half(a).tanh()));
+    rows!(t, ["ex2.approx.ftz"], "bf16", (a), round(BF16, bfloat(a).exp2()));
+    rows!(t, ["tanh.approx"], "bf16", (a), round(BF16, bfloat(a).tanh()));
+}
+
+/// The sum of an atomic, `f16`.
+pub fn add_half(a: u16, b: u16) -> u16 {
+    round(F16, sum_to_odd(half(a), half(b)))
+}
+
+/// The sum of an atomic, `bf16`.
+pub fn add_bfloat(a: u16, b: u16) -> u16 {
+    round(BF16, sum_to_odd(bfloat(a), bfloat(b)))
+}

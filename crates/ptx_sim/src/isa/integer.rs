@@ -1,0 +1,197 @@
+//! Integer arithmetic. PTX ISA, "Integer Arithmetic Instructions".
+
+use super::lift::{lift, lift_call};
+use super::table::Table;
+
+/// Adds this chapter's rows.
+pub fn list(t: &mut Table) {
+    sums_and_products(t);
+    wide_products(t);
+    quotients(t);
+    extremes(t);
+    saturating(t);
+    multiply24(t);
+    dot_products(t);
+    pairs(t);
+}
+
+fn sums_and_products(t: &mut Table) {
+    macro_rules! both {
+        ($u:ty, $i:ty, $wide:ty, $iwide:ty, $un:literal, $sn:literal, $names:literal) => {
+            t.row(concat!("add.", $names), lift!(($u, $u) -> $u, |a, b| a.wrapping_add(b)));
+            t.row(concat!("sub.", $names), lift!(($u, $u) -> $u, |a, b| a.wrapping_sub(b)));
+            t.row(concat!("mul.lo.", $names), lift!(($u, $u) -> $u, |a, b| a.wrapping_mul(b)));
+            t.row(concat!("mad.lo.", $names), lift!(($u, $u, $u) -> $u, |a, b, c| a.wrapping_mul(b).wrapping_add(c)));
+            t.row(concat!("mul.hi.", $un), lift!(($u, $u) -> $u, |a, b| high!($u, $wide, a, b)));
+            t.row(concat!("mul.hi.", $sn), lift!(($i, $i) -> $i, |a, b| high!($i, $iwide, a, b)));
+            t.row(
+                concat!("mad.hi.", $un),
+                lift!(($u, $u, $u) -> $u, |a, b, c| high!($u, $wide, a, b).wrapping_add(c)),
+            );
+            t.row(
+                concat!("mad.hi.", $sn),
+                lift!(($i, $i, $i) -> $i, |a, b, c| high!($i, $iwide, a, b).wrapping_add(c)),
+            );
+            t.row(concat!("sad.", $un), lift!(($u, $u, $u) -> $u, |a, b, c| c.wrapping_add(a.abs_diff(b))));
+            t.row(concat!("sad.", $sn), lift!(($i, $i, $u) -> $u, |a, b, c| c.wrapping_add(a.abs_diff(b))));
+            t.row(concat!("neg.", $sn), lift!(($i) -> $i, |a| a.wrapping_neg()));
+            t.row(concat!("abs.", $sn), lift!(($i) -> $i, |a| a.wrapping_abs()));
+        };
+    }
+    macro_rules! high {
+        ($t:ty, $wide:ty, $a:ident, $b:ident) => {
+            (($a as $wide * $b as $wide) >> <$t>::BITS) as $t
+        };
+    }
+    both!(u16, i16, u32, i32, "u16", "s16", "{u16|s16}");
+    both!(u32, i32, u64, i64, "u32", "s32", "{u32|s32}");
+    both!(u64, i64, u128, i128, "u64", "s64", "{u64|s64}");
+}
+
+fn wide_products(t: &mut Table) {
+    macro_rules! wide {
+        ($t:ty, $w:ty, $n:literal) => {
+            t.row(concat!("mul.wide.", $n), lift!(($t, $t) -> $w, |a, b| a as $w * b as $w));
+            t.row(concat!("mad.wide.", $n), lift!(($t, $t, $w) -> $w, |a, b, c| (a as $w * b as $w).wrapping_add(c)));
+        };
+    }
+    wide!(u16, u32, "u16");
+    wide!(i16, i32, "s16");
+    wide!(u32, u64, "u32");
+    wide!(i32, i64, "s32");
+}
+
+/// Division by zero is unspecified in PTX; these are the bits that GPUs give: all ones, and the dividend as remainder.
+fn quotients(t: &mut Table) {
+    macro_rules! unsigned {
+        ($t:ty, $n:literal) => {
+            t.row(concat!("div.", $n), lift_call!(($t, $t) -> $t, |a, b| a.checked_div(b).unwrap_or(<$t>::MAX)));
+            t.row(concat!("rem.", $n), lift_call!(($t, $t) -> $t, |a, b| a.checked_rem(b).unwrap_or(a)));
+        };
+    }
+    macro_rules! signed {
+        ($t:ty, $n:literal) => {
+            t.row(
+                concat!("div.", $n),
+                lift_call!(($t, $t) -> $t, |a, b| if b == 0 { -1 } else { a.wrapping_div(b) }),
+            );
+            t.row(concat!("rem.", $n), lift_call!(($t, $t) -> $t, |a, b| if b == 0 { a } else { a.wrapping_rem(b) }));
+        };
+    }
+    unsigned!(u16, "u16");
+    unsigned!(u32, "u32");
+    unsigned!(u64, "u64");
+    signed!(i16, "s16");
+    signed!(i32, "s32");
+    signed!(i64, "s64");
+}
+
+fn extremes(t: &mut Table) {
+    macro_rules! extreme {
+        ($t:ty, $n:literal) => {
+            t.row(concat!("min.", $n), lift!(($t, $t) -> $t, |a, b| if b < a { b } else { a }));
+            t.row(concat!("max.", $n), lift!(($t, $t) -> $t, |a, b| if b > a { b } else { a }));
+        };
+    }
+    extreme!(u16, "u16");
+    extreme!(i16, "s16");
+    extreme!(u32, "u32");
+    extreme!(i32, "s32");
+    extreme!(u64, "u64");
+    extreme!(i64, "s64");
+    t.row("min.relu.s32", lift!((i32, i32) -> i32, |a, b| a.min(b).max(0)));
+    t.row("max.relu.s32", lift!((i32, i32) -> i32, |a, b| a.max(b).max(0)));
+}
+
+fn saturating(t: &mut Table) {
+    t.row("add.sat.s32", lift!((i32, i32) -> i32, |a, b| a.saturating_add(b)));
+    t.row("sub.sat.s32", lift!((i32, i32) -> i32, |a, b| a.saturating_sub(b)));
+    t.row(
+        "mad.hi.sat.s32",
+        lift!((i32, i32, i32) -> i32, |a, b, c| ((i64::from(a) * i64::from(b) >> 32) as i32).saturating_add(c)),
+    );
+}
+
+/// The low 24 bits of the operands; `.hi` gives bits 16 to 47 of the product.
+fn multiply24(t: &mut Table) {
+    macro_rules! multiply {
+        ($t:ty, $wide:ty, $n:literal, $low:expr) => {
+            t.row(
+                concat!("mul24.lo.", $n),
+                lift_call!(($t, $t) -> $t, |a, b| ($low(a) as $wide * $low(b) as $wide) as $t),
+            );
+            t.row(
+                concat!("mul24.hi.", $n),
+                lift_call!(($t, $t) -> $t, |a, b| (($low(a) as $wide * $low(b) as $wide) >> 16) as $t),
+            );
+            t.row(
+                concat!("mad24.lo.", $n),
+                lift_call!(($t, $t, $t) -> $t, |a, b, c| (($low(a) as $wide * $low(b) as $wide) as $t).wrapping_add(c)),
+            );
+            t.row(
+                concat!("mad24.hi.", $n),
+                lift_call!(($t, $t, $t) -> $t, |a, b, c| {
+                    (($low(a) as $wide * $low(b) as $wide >> 16) as $t).wrapping_add(c)
+                }),
+            );
+        };
+    }
+    multiply!(u32, u64, "u32", |x: u32| x & 0xff_ffff);
+    multiply!(i32, i64, "s32", |x: i32| x << 8 >> 8);
+}
+
+/// `dp4a` multiplies four bytes by four bytes, `dp2a` two halves by two of the four bytes.
+fn dot_products(t: &mut Table) {
+    macro_rules! dot {
+        ($an:literal, $a8:ty, $a16:ty, $bn:literal, $b8:ty) => {
+            t.row(
+                concat!("dp4a.", $an, ".", $bn),
+                lift_call!((u32, u32, u32) -> u32, |a, b, c| {
+                    (0..4).fold(c, |sum, i| {
+                        let product = (a >> (8 * i)) as $a8 as i32 * (b >> (8 * i)) as $b8 as i32;
+                        sum.wrapping_add(product as u32)
+                    })
+                }),
+            );
+            dot!(@ $an, $a16, $bn, $b8, "lo", 0);
+            dot!(@ $an, $a16, $bn, $b8, "hi", 16);
+        };
+        (@ $an:literal, $a16:ty, $bn:literal, $b8:ty, $half:literal, $shift:literal) => {
+            t.row(
+                concat!("dp2a.", $half, ".", $an, ".", $bn),
+                lift_call!((u32, u32, u32) -> u32, |a, b, c| {
+                    (0..2).fold(c, |sum, i| {
+                        let product = (a >> (16 * i)) as $a16 as i32 * (b >> ($shift + 8 * i)) as $b8 as i32;
+                        sum.wrapping_add(product as u32)
+                    })
+                }),
+            );
+        };
+    }
+    dot!("u32", u8, u16, "u32", u8);
+    dot!("u32", u8, u16, "s32", i8);
+    dot!("s32", i8, i16, "u32", u8);
+    dot!("s32", i8, i16, "s32", i8);
+}
+
+/// Two 16-bit numbers in a register.
+fn pairs(t: &mut Table) {
+    macro_rules! pair {
+        ($name:literal, $t:ty, |$a:ident, $b:ident| $value:expr) => {
+            t.row(
+                $name,
+                lift!((u32, u32) -> u32, |a, b| {
+                    let f = |$a: $t, $b: $t| -> $t { $value };
+                    u32::from(f(a as $t, b as $t) as u16) | u32::from(f((a >> 16) as $t, (b >> 16) as $t) as u16) << 16
+                }),
+            );
+        };
+    }
+    pair!("add.{u16x2|s16x2}", u16, |a, b| a.wrapping_add(b));
+    pair!("min.u16x2", u16, |a, b| a.min(b));
+    pair!("max.u16x2", u16, |a, b| a.max(b));
+    pair!("min.s16x2", i16, |a, b| a.min(b));
+    pair!("max.s16x2", i16, |a, b| a.max(b));
+    pair!("min.relu.s16x2", i16, |a, b| a.min(b).max(0));
+    pair!("max.relu.s16x2", i16, |a, b| a.max(b).max(0));
+}

@@ -1,0 +1,283 @@
+//! From the meaning for one lane to the meaning for a warp: the only place with a loop over lanes.
+//!
+//! Sources are copied to locals first, so that the loop over a function of plain numbers vectorises, and a destination may
+//! be a source too.
+
+use crate::registers::{Args, LANES, NO_SLOT, Pure, Registers, Slot};
+
+/// Where a value of an operand lives and how its literals are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum File {
+    /// `Registers::pred`.
+    Pred,
+    /// `Registers::w32`, 16 bits used, the rest zero.
+    Half,
+    /// `Registers::w32`.
+    Word,
+    /// `Registers::w32`, decimal literals are `f32`.
+    Single,
+    /// `Registers::w64`.
+    Long,
+    /// `Registers::w64`, decimal literals are `f64`.
+    Double,
+}
+
+/// The meaning of an instruction, and which files its operands are in.
+#[derive(Clone, Copy, Debug)]
+pub struct Meaning {
+    /// What the machine calls.
+    pub run: Pure,
+    /// Destinations.
+    pub d: &'static [File],
+    /// Sources.
+    pub s: &'static [File],
+}
+
+/// A number that a lane of a register row holds.
+pub trait Value: Copy + Default {
+    /// Which file.
+    const FILE: File;
+    /// The values of all lanes of source `i`.
+    fn read(registers: &Registers, args: &Args, i: usize) -> [Self; LANES];
+    /// Writes the lanes of `mask`; nothing for `NO_SLOT`.
+    fn write(registers: &mut Registers, slot: Slot, mask: u32, values: &[Self; LANES]);
+}
+
+/// A row, lane by lane. A plain loop: the vectoriser knows it, and a body that is too large for it is not unrolled.
+#[inline(always)]
+pub fn every<T: Copy + Default>(f: impl Fn(usize) -> T) -> [T; LANES] {
+    let mut row = [T::default(); LANES];
+    for (lane, place) in row.iter_mut().enumerate() {
+        *place = f(lane);
+    }
+    row
+}
+
+/// Writes the lanes of `mask` of a row.
+#[inline(always)]
+fn blend<T: Copy>(row: &mut [T; LANES], mask: u32, values: &[T; LANES]) {
+    if mask == u32::MAX {
+        *row = *values;
+    } else {
+        for lane in 0..LANES {
+            row[lane] = if mask >> lane & 1 != 0 { values[lane] } else { row[lane] };
+        }
+    }
+}
+
+macro_rules! value {
+    ($($type:ty, $file:ident, $row:ident, |$bits:ident| $from:expr, |$value:ident| $to:expr;)*) => {$(
+        impl Value for $type {
+            const FILE: File = File::$file;
+            #[inline(always)]
+            fn read(registers: &Registers, args: &Args, i: usize) -> [Self; LANES] {
+                let row = &registers.$row[args.s[i] as usize];
+                every(|lane| { let $bits = row[lane]; $from })
+            }
+            #[inline(always)]
+            fn write(registers: &mut Registers, slot: Slot, mask: u32, values: &[Self; LANES]) {
+                if slot != NO_SLOT {
+                    blend(&mut registers.$row[slot as usize], mask, &every(|lane| { let $value = values[lane]; $to }));
+                }
+            }
+        }
+    )*};
+}
+
+value! {
+    u16, Half, w32, |b| b as u16, |v| u32::from(v);
+    i16, Half, w32, |b| b as i16, |v| u32::from(v as u16);
+    u32, Word, w32, |b| b, |v| v;
+    i32, Word, w32, |b| b as i32, |v| v as u32;
+    f32, Single, w32, |b| f32::from_bits(b), |v| v.to_bits();
+    u64, Long, w64, |b| b, |v| v;
+    i64, Long, w64, |b| b as i64, |v| v as u64;
+    f64, Double, w64, |b| f64::from_bits(b), |v| v.to_bits();
+}
+
+impl Value for bool {
+    const FILE: File = File::Pred;
+    #[inline(always)]
+    fn read(registers: &Registers, args: &Args, i: usize) -> [Self; LANES] {
+        let bits = predicate(registers, args, i);
+        every(|lane| bits >> lane & 1 != 0)
+    }
+    #[inline(always)]
+    fn write(registers: &mut Registers, slot: Slot, mask: u32, values: &[Self; LANES]) {
+        write_predicate(registers, slot, mask, pack(values));
+    }
+}
+
+/// One bit per lane.
+#[inline(always)]
+pub fn pack(values: &[bool; LANES]) -> u32 {
+    let mut bits = 0;
+    for (lane, &value) in values.iter().enumerate() {
+        bits |= u32::from(value) << lane;
+    }
+    bits
+}
+
+/// Source `i`, a predicate, after its `!`.
+#[inline(always)]
+pub fn predicate(registers: &Registers, args: &Args, i: usize) -> u32 {
+    let bits = registers.pred[args.s[i] as usize];
+    if args.negated >> i & 1 != 0 { !bits } else { bits }
+}
+
+/// Writes the lanes of `mask` of a predicate; nothing for `NO_SLOT`.
+#[inline(always)]
+pub fn write_predicate(registers: &mut Registers, slot: Slot, mask: u32, bits: u32) {
+    if slot != NO_SLOT {
+        let row = &mut registers.pred[slot as usize];
+        *row = bits & mask | *row & !mask;
+    }
+}
+
+/// What a lane's function returns: one value or two.
+pub trait Results: Copy + Default {
+    /// Destinations.
+    const FILES: &'static [File];
+    /// Writes all destinations.
+    fn write(registers: &mut Registers, mask: u32, args: &Args, values: &[Self; LANES]);
+}
+
+impl<T: Value> Results for T {
+    const FILES: &'static [File] = &[T::FILE];
+    #[inline(always)]
+    fn write(registers: &mut Registers, mask: u32, args: &Args, values: &[Self; LANES]) {
+        T::write(registers, args.d[0], mask, values);
+    }
+}
+
+impl<T: Value, U: Value> Results for (T, U) {
+    const FILES: &'static [File] = &[T::FILE, U::FILE];
+    #[inline(always)]
+    fn write(registers: &mut Registers, mask: u32, args: &Args, values: &[Self; LANES]) {
+        T::write(registers, args.d[0], mask, &every(|lane| values[lane].0));
+        U::write(registers, args.d[1], mask, &every(|lane| values[lane].1));
+    }
+}
+
+impl<T: Value> Results for (T, T, T, T) {
+    const FILES: &'static [File] = &[T::FILE, T::FILE, T::FILE, T::FILE];
+    #[inline(always)]
+    fn write(registers: &mut Registers, mask: u32, args: &Args, values: &[Self; LANES]) {
+        T::write(registers, args.d[0], mask, &every(|lane| values[lane].0));
+        T::write(registers, args.d[1], mask, &every(|lane| values[lane].1));
+        T::write(registers, args.d[2], mask, &every(|lane| values[lane].2));
+        T::write(registers, args.d[3], mask, &every(|lane| values[lane].3));
+    }
+}
+
+/// Lifts a function of one source.
+#[inline(always)]
+pub fn one<D: Results, A: Value>(registers: &mut Registers, mask: u32, args: &Args, f: impl Fn(A) -> D) {
+    let a = A::read(registers, args, 0);
+    let values = every(|lane| f(a[lane]));
+    D::write(registers, mask, args, &values);
+}
+
+/// Lifts a function of two sources.
+#[inline(always)]
+pub fn two<D: Results, A: Value, B: Value>(registers: &mut Registers, mask: u32, args: &Args, f: impl Fn(A, B) -> D) {
+    let (a, b) = (A::read(registers, args, 0), B::read(registers, args, 1));
+    let values = every(|lane| f(a[lane], b[lane]));
+    D::write(registers, mask, args, &values);
+}
+
+/// Lifts a function of three sources.
+#[inline(always)]
+pub fn three<D: Results, A: Value, B: Value, C: Value>(
+    registers: &mut Registers,
+    mask: u32,
+    args: &Args,
+    f: impl Fn(A, B, C) -> D,
+) {
+    let (a, b, c) = (A::read(registers, args, 0), B::read(registers, args, 1), C::read(registers, args, 2));
+    let values = every(|lane| f(a[lane], b[lane], c[lane]));
+    D::write(registers, mask, args, &values);
+}
+
+/// Lifts a function of four sources.
+#[inline(always)]
+pub fn four<D: Results, A: Value, B: Value, C: Value, E: Value>(
+    registers: &mut Registers,
+    mask: u32,
+    args: &Args,
+    f: impl Fn(A, B, C, E) -> D,
+) {
+    let (a, b, c) = (A::read(registers, args, 0), B::read(registers, args, 1), C::read(registers, args, 2));
+    let e = E::read(registers, args, 3);
+    let values = every(|lane| f(a[lane], b[lane], c[lane], e[lane]));
+    D::write(registers, mask, args, &values);
+}
+
+/// `lift!((u32, u32) -> u32, |a, b| a & b)`: the [`Meaning`] of a function for one lane.
+macro_rules! lift {
+    (($a:ty) -> $d:ty, $f:expr) => {
+        $crate::isa::lift::lift!(@ one, $d, [$a], $f)
+    };
+    (($a:ty, $b:ty) -> $d:ty, $f:expr) => {
+        $crate::isa::lift::lift!(@ two, $d, [$a, $b], $f)
+    };
+    (($a:ty, $b:ty, $c:ty) -> $d:ty, $f:expr) => {
+        $crate::isa::lift::lift!(@ three, $d, [$a, $b, $c], $f)
+    };
+    (($a:ty, $b:ty, $c:ty, $e:ty) -> $d:ty, $f:expr) => {
+        $crate::isa::lift::lift!(@ four, $d, [$a, $b, $c, $e], $f)
+    };
+    (@ $arity:ident, $d:ty, [$($s:ty),*], $f:expr) => {{
+        fn run(registers: &mut $crate::registers::Registers, mask: u32, args: &$crate::registers::Args) {
+            $crate::isa::lift::$arity::<$d, $($s),*>(registers, mask, args, $f);
+        }
+        $crate::isa::lift::Meaning {
+            run,
+            d: <$d as $crate::isa::lift::Results>::FILES,
+            s: &[$(<$s as $crate::isa::lift::Value>::FILE),*],
+        }
+    }};
+}
+pub(crate) use lift;
+
+/// The loop of [`lift_call`]: one for all functions of the same types.
+macro_rules! call {
+    ($($name:ident, ($($s:ident $x:ident $i:literal),*);)*) => {$(
+        #[inline(never)]
+        pub fn $name<D: Results, $($s: Value),*>(registers: &mut Registers, mask: u32, args: &Args, f: fn($($s),*) -> D) {
+            $(let $x = $s::read(registers, args, $i);)*
+            let mut values = [D::default(); LANES];
+            for (lane, value) in values.iter_mut().enumerate() {
+                if mask >> lane & 1 != 0 {
+                    *value = f($($x[lane]),*);
+                }
+            }
+            D::write(registers, mask, args, &values);
+        }
+    )*};
+}
+
+call! {
+    call_one, (A a 0);
+    call_two, (A a 0, B b 1);
+    call_three, (A a 0, B b 1, C c 2);
+    call_four, (A a 0, B b 1, C c 2, E e 3);
+}
+
+/// Like `lift!`, for a meaning that would not vectorise: the loop calls it lane by lane, so that a rare instruction costs
+/// little code.
+macro_rules! lift_call {
+    (($a:ty) -> $d:ty, $f:expr) => {
+        $crate::isa::lift::lift!(@ call_one, $d, [$a], $f)
+    };
+    (($a:ty, $b:ty) -> $d:ty, $f:expr) => {
+        $crate::isa::lift::lift!(@ call_two, $d, [$a, $b], $f)
+    };
+    (($a:ty, $b:ty, $c:ty) -> $d:ty, $f:expr) => {
+        $crate::isa::lift::lift!(@ call_three, $d, [$a, $b, $c], $f)
+    };
+    (($a:ty, $b:ty, $c:ty, $e:ty) -> $d:ty, $f:expr) => {
+        $crate::isa::lift::lift!(@ call_four, $d, [$a, $b, $c, $e], $f)
+    };
+}
+pub(crate) use lift_call;

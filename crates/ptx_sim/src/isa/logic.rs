@@ -1,0 +1,182 @@
+//! Bits: logic, shifts, fields, counts. PTX ISA, "Logic and Shift Instructions", and `prmt`.
+
+use super::lift::{lift, lift_call};
+use super::table::Table;
+
+/// Adds this chapter's rows.
+pub fn list(t: &mut Table) {
+    logic(t);
+    shifts(t);
+    counts(t);
+    fields(t);
+    t.row("lop3.b32", lift_call!((u32, u32, u32, u32) -> u32, lop3));
+    permutations(t);
+}
+
+fn logic(t: &mut Table) {
+    macro_rules! logic {
+        ($t:ty, $n:literal) => {
+            t.row(concat!("and.", $n), lift!(($t, $t) -> $t, |a, b| a & b));
+            t.row(concat!("or.", $n), lift!(($t, $t) -> $t, |a, b| a | b));
+            t.row(concat!("xor.", $n), lift!(($t, $t) -> $t, |a, b| a ^ b));
+            t.row(concat!("not.", $n), lift!(($t) -> $t, |a| !a));
+        };
+    }
+    logic!(bool, "pred");
+    logic!(u16, "b16");
+    logic!(u32, "b32");
+    logic!(u64, "b64");
+    t.row("cnot.b16", lift!((u16) -> u16, |a| u16::from(a == 0)));
+    t.row("cnot.b32", lift!((u32) -> u32, |a| u32::from(a == 0)));
+    t.row("cnot.b64", lift!((u64) -> u64, |a| u64::from(a == 0)));
+}
+
+/// Counts beyond the width act as the width.
+fn shifts(t: &mut Table) {
+    macro_rules! shift {
+        ($u:ty, $i:ty, $bits:literal) => {
+            t.row(
+                concat!("shl.{b", $bits, "|u", $bits, "|s", $bits, "}"),
+                lift!(($u, u32) -> $u, |a, b| if b < $bits { a << (b & ($bits - 1)) } else { 0 }),
+            );
+            t.row(
+                concat!("shr.{b", $bits, "|u", $bits, "}"),
+                lift!(($u, u32) -> $u, |a, b| if b < $bits { a >> (b & ($bits - 1)) } else { 0 }),
+            );
+            t.row(concat!("shr.s", $bits), lift!(($i, u32) -> $i, |a, b| a >> b.min($bits - 1)));
+        };
+    }
+    shift!(u16, i16, 16);
+    shift!(u32, i32, 32);
+    shift!(u64, i64, 64);
+    // A funnel: the first operand is the low half.
+    t.row("shf.l.clamp.b32", lift!((u32, u32, u32) -> u32, |a, b, c| funnel_left(a, b, c.min(32))));
+    t.row("shf.l.wrap.b32", lift!((u32, u32, u32) -> u32, |a, b, c| funnel_left(a, b, c & 31)));
+    t.row("shf.r.clamp.b32", lift!((u32, u32, u32) -> u32, |a, b, c| funnel_right(a, b, c.min(32))));
+    t.row("shf.r.wrap.b32", lift!((u32, u32, u32) -> u32, |a, b, c| funnel_right(a, b, c & 31)));
+}
+
+fn funnel_left(low: u32, high: u32, count: u32) -> u32 {
+    ((u64::from(high) << 32 | u64::from(low)) << count >> 32) as u32
+}
+
+fn funnel_right(low: u32, high: u32, count: u32) -> u32 {
+    ((u64::from(high) << 32 | u64::from(low)) >> count) as u32
+}
+
+fn counts(t: &mut Table) {
+    t.row("popc.b32", lift!((u32) -> u32, |a| a.count_ones()));
+    t.row("popc.b64", lift!((u64) -> u32, |a| a.count_ones()));
+    t.row("clz.b32", lift!((u32) -> u32, |a| a.leading_zeros()));
+    t.row("clz.b64", lift!((u64) -> u32, |a| a.leading_zeros()));
+    t.row("brev.b32", lift!((u32) -> u32, |a| a.reverse_bits()));
+    t.row("brev.b64", lift!((u64) -> u64, |a| a.reverse_bits()));
+    // The highest bit that differs from the sign; `.shiftamt` gives the shift that brings it to the top.
+    macro_rules! find {
+        ($t:ty, $n:literal, |$a:ident| $magnitude:expr) => {
+            t.row(
+                concat!("bfind.", $n),
+                lift_call!(($t) -> u32, |$a| $magnitude.checked_ilog2().unwrap_or(u32::MAX)),
+            );
+            t.row(
+                concat!("bfind.shiftamt.", $n),
+                lift_call!(($t) -> u32, |$a| $magnitude.checked_ilog2().map_or(u32::MAX, |bit| <$t>::BITS - 1 - bit)),
+            );
+        };
+    }
+    find!(u32, "u32", |a| a);
+    find!(u64, "u64", |a| a);
+    find!(i32, "s32", |a| ((a ^ a >> 31) as u32));
+    find!(i64, "s64", |a| ((a ^ a >> 63) as u64));
+}
+
+fn fields(t: &mut Table) {
+    t.row("bfe.u32", lift_call!((u32, u32, u32) -> u32, |a, position, length| {
+        extract(u64::from(a), position & 255, length & 255, 32, false) as u32
+    }));
+    t.row("bfe.s32", lift_call!((u32, u32, u32) -> u32, |a, position, length| {
+        extract(u64::from(a), position & 255, length & 255, 32, true) as u32
+    }));
+    t.row("bfe.u64", lift_call!((u64, u32, u32) -> u64, |a, position, length| {
+        extract(a, position & 255, length & 255, 64, false)
+    }));
+    t.row("bfe.s64", lift_call!((u64, u32, u32) -> u64, |a, position, length| {
+        extract(a, position & 255, length & 255, 64, true)
+    }));
+    t.row("bfi.b32", lift_call!((u32, u32, u32, u32) -> u32, |a, b, position, length| {
+        insert(u64::from(a), u64::from(b), position & 255, length & 255) as u32
+    }));
+    t.row("bfi.b64", lift_call!((u64, u64, u32, u32) -> u64, |a, b, position, length| {
+        insert(a, b, position & 255, length & 255)
+    }));
+    t.row("bmsk.clamp.b32", lift_call!((u32, u32) -> u32, |position, length| mask(position.min(32), length.min(32))));
+    t.row("bmsk.wrap.b32", lift_call!((u32, u32) -> u32, |position, length| mask(position & 31, length & 31)));
+    t.row("szext.clamp.u32", lift_call!((u32, u32) -> u32, |a, n| extract(u64::from(a), 0, n.min(32), 32, false) as u32));
+    t.row("szext.wrap.u32", lift_call!((u32, u32) -> u32, |a, n| extract(u64::from(a), 0, n & 31, 32, false) as u32));
+    t.row("szext.clamp.s32", lift_call!((u32, u32) -> u32, |a, n| extract(u64::from(a), 0, n.min(32), 32, true) as u32));
+    t.row("szext.wrap.s32", lift_call!((u32, u32) -> u32, |a, n| extract(u64::from(a), 0, n & 31, 32, true) as u32));
+}
+
+fn ones(length: u32) -> u64 {
+    if length >= 64 { u64::MAX } else { (1 << length) - 1 }
+}
+
+fn mask(position: u32, length: u32) -> u32 {
+    (ones(length).checked_shl(position).unwrap_or(0)) as u32
+}
+
+/// `length` bits from `position`; a signed field that runs past the top is filled with the sign of the whole.
+fn extract(a: u64, position: u32, length: u32, width: u32, signed: bool) -> u64 {
+    let field = a.checked_shr(position).unwrap_or(0) & ones(length);
+    let last = (position + length).saturating_sub(1).min(width - 1);
+    let negative = signed && length != 0 && a >> last & 1 != 0;
+    let kept = length.min((width).saturating_sub(position));
+    let filled = if negative { field | !ones(kept) } else { field };
+    filled & ones(width)
+}
+
+/// The low `length` bits of `a` over those of `b` at `position`.
+fn insert(a: u64, b: u64, position: u32, length: u32) -> u64 {
+    let place = ones(length).checked_shl(position).unwrap_or(0);
+    b & !place | a.checked_shl(position).unwrap_or(0) & place
+}
+
+/// Any function of three bits: bit `i` of the table is the result for `a, b, c` as the number `i`.
+fn lop3(a: u32, b: u32, c: u32, table: u32) -> u32 {
+    (0..8).filter(|i| table >> i & 1 != 0).fold(0, |result, i| {
+        let pick = |x: u32, bit: u32| if i >> bit & 1 != 0 { x } else { !x };
+        result | pick(a, 2) & pick(b, 1) & pick(c, 0)
+    })
+}
+
+/// `prmt`: bytes of a register pair, chosen by nibbles or by a mode.
+fn permutations(t: &mut Table) {
+    t.row("prmt.b32", lift_call!((u32, u32, u32) -> u32, |a, b, c| permute(a, b, [0, 1, 2, 3].map(|i| c >> (4 * i) & 15))));
+    macro_rules! mode {
+        ($name:literal, |$c:ident, $i:ident| $byte:expr) => {
+            t.row(
+                concat!("prmt.b32.", $name),
+                lift_call!((u32, u32, u32) -> u32, |a, b, c| {
+                    let $c = c & 3;
+                    permute(a, b, [0u32, 1, 2, 3].map(|$i| $byte))
+                }),
+            );
+        };
+    }
+    mode!("f4e", |c, i| c + i);
+    mode!("b4e", |c, i| c.wrapping_sub(i) & 7);
+    mode!("rc8", |c, _i| c);
+    mode!("ecl", |c, i| i.max(c));
+    mode!("ecr", |c, i| i.min(c));
+    mode!("rc16", |c, i| (c & 1) * 2 + (i & 1));
+}
+
+/// Selectors: byte of `b:a`, and bit 3 to copy that byte's sign instead.
+fn permute(a: u32, b: u32, selectors: [u32; 4]) -> u32 {
+    let bytes = u64::from(b) << 32 | u64::from(a);
+    let byte = |selector: u32| {
+        let byte = (bytes >> (8 * (selector & 7))) as u8;
+        if selector & 8 == 0 { byte } else { (byte as i8 >> 7) as u8 }
+    };
+    u32::from_le_bytes(selectors.map(byte))
+}

@@ -1,0 +1,147 @@
+//! What the modifiers of `ld`, `st`, `atom`, `red` and fences say. PTX ISA, "Data Movement", "Parallel Synchronization".
+
+use crate::program::{Order, Scope, Space};
+
+/// The modifiers of a memory instruction, in any order.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Modifiers<'t> {
+    pub space: Space,
+    pub order: Order,
+    pub scope: Option<Scope>,
+    pub non_coherent: bool,
+    pub lanes: u8,
+    /// An operation such as `add`, for `atom` and `red`.
+    pub operation: &'t str,
+    /// `b32`.
+    pub kind: &'t str,
+}
+
+/// Reads `ld.relaxed.gpu.global.v2.b32`; `None` when a modifier is unknown here.
+pub(crate) fn modifiers(opcode: &str) -> Option<Modifiers<'_>> {
+    let mut found = Modifiers {
+        space: Space::Generic,
+        order: Order::Weak,
+        scope: None,
+        non_coherent: false,
+        lanes: 1,
+        operation: "",
+        kind: "",
+    };
+    for word in opcode.split('.').skip(1) {
+        if let Some(space) = space(word) {
+            found.space = space;
+            continue;
+        }
+        match word {
+            "weak" => found.order = Order::Weak,
+            // `.cv` reads memory again each time, as volatile does.
+            "volatile" | "cv" => found.order = Order::Volatile,
+            "relaxed" => found.order = Order::Relaxed,
+            "acquire" => found.order = Order::Acquire,
+            "release" => found.order = Order::Release,
+            "acq_rel" => found.order = Order::AcqRel,
+            "mmio" => found.order = Order::Mmio,
+            "cta" => found.scope = Some(Scope::Cta),
+            "cluster" => found.scope = Some(Scope::Cluster),
+            "gpu" => found.scope = Some(Scope::Gpu),
+            "sys" => found.scope = Some(Scope::Sys),
+            "nc" => found.non_coherent = true,
+            "v2" => found.lanes = 2,
+            "v4" => found.lanes = 4,
+            "v8" => found.lanes = 8,
+            "add" | "and" | "or" | "xor" | "min" | "max" | "inc" | "dec" | "exch" | "cas" => found.operation = word,
+            // Where the data is cached, and that subnormals are kept, which they are.
+            "ca" | "cg" | "cs" | "lu" | "wb" | "wt" | "noftz" => {}
+            "L2::cache_hint" => return None,
+            _ if word.starts_with("L1::") || word.starts_with("L2::") => {}
+            _ if crate::syntax::type_bytes(word).is_some() && word != "pred" => found.kind = word,
+            _ => return None,
+        }
+    }
+    (!found.kind.is_empty()).then_some(found)
+}
+
+/// Reads the name of a state space.
+pub(crate) fn space(word: &str) -> Option<Space> {
+    Some(match word {
+        "global" => Space::Global,
+        "shared" | "shared::cta" => Space::Shared,
+        "local" => Space::Local,
+        "const" => Space::Const,
+        "param" | "param::entry" | "param::func" => Space::Param,
+        _ => return None,
+    })
+}
+
+/// Reads the scope and order of `fence` and `membar`.
+pub(crate) fn fence(opcode: &str) -> Option<(Order, Scope)> {
+    Some(match opcode {
+        "membar.cta" => (Order::SeqCst, Scope::Cta),
+        "membar.gl" => (Order::SeqCst, Scope::Gpu),
+        "membar.sys" => (Order::SeqCst, Scope::Sys),
+        _ => {
+            let (order, scope) = opcode.strip_prefix("fence.")?.rsplit_once('.').unwrap_or(("acq_rel", ""));
+            let order = match order {
+                "sc" => Order::SeqCst,
+                "acq_rel" => Order::AcqRel,
+                "acquire" => Order::Acquire,
+                "release" => Order::Release,
+                _ => return None,
+            };
+            let scope = match scope {
+                "cta" => Scope::Cta,
+                "cluster" => Scope::Cluster,
+                "gpu" => Scope::Gpu,
+                "sys" => Scope::Sys,
+                _ => return None,
+            };
+            (order, scope)
+        }
+    })
+}
+
+/// The new value of a read-modify-write from (old, b, c), all zero-extended.
+pub(crate) fn combine(operation: &str, kind: &str) -> Option<fn(u64, u64, u64) -> u64> {
+    macro_rules! on {
+        ($t:ty, $f:expr) => {
+            |old, b, _| {
+                let f: fn($t, $t) -> $t = $f;
+                f(old as $t, b as $t) as u64
+            }
+        };
+    }
+    Some(match (operation, kind) {
+        ("exch", "b32" | "u32" | "s32" | "f32" | "b64" | "u64" | "s64" | "f64") => |_, b, _| b,
+        ("cas", "b16" | "b32" | "u32" | "s32" | "b64" | "u64" | "s64") => |old, b, c| if old == b { c } else { old },
+        ("and", "b32" | "b64") => |old, b, _| old & b,
+        ("or", "b32" | "b64") => |old, b, _| old | b,
+        ("xor", "b32" | "b64") => |old, b, _| old ^ b,
+        ("add", "u32" | "s32") => on!(u32, u32::wrapping_add),
+        ("add", "u64" | "s64") => on!(u64, u64::wrapping_add),
+        ("min", "u32") => on!(u32, Ord::min),
+        ("max", "u32") => on!(u32, Ord::max),
+        ("min", "u64") => on!(u64, Ord::min),
+        ("max", "u64") => on!(u64, Ord::max),
+        ("min", "s32") => |old, b, _| u64::from((old as i32).min(b as i32) as u32),
+        ("max", "s32") => |old, b, _| u64::from((old as i32).max(b as i32) as u32),
+        ("min", "s64") => |old, b, _| (old as i64).min(b as i64) as u64,
+        ("max", "s64") => |old, b, _| (old as i64).max(b as i64) as u64,
+        ("inc", "u32") => on!(u32, |old, b| if old >= b { 0 } else { old + 1 }),
+        ("dec", "u32") => on!(u32, |old, b| if old == 0 || old > b { b } else { old - 1 }),
+        ("add", "f32") => |old, b, _| {
+            let sum = f32::from_bits(old as u32) + f32::from_bits(b as u32);
+            u64::from(super::float::canonical(sum).to_bits())
+        },
+        ("add", "f16") => on!(u16, super::half::add_half),
+        ("add", "bf16") => on!(u16, super::half::add_bfloat),
+        ("add", "f16x2") => on!(u32, |old, b| pairs(super::half::add_half, old, b)),
+        ("add", "bf16x2") => on!(u32, |old, b| pairs(super::half::add_bfloat, old, b)),
+        ("add", "f64") => |old, b, _| (f64::from_bits(old) + f64::from_bits(b)).to_bits(),
+        _ => return None,
+    })
+}
+
+/// A function of 16-bit numbers on both halves.
+fn pairs(f: fn(u16, u16) -> u16, a: u32, b: u32) -> u32 {
+    u32::from(f(a as u16, b as u16)) | u32::from(f((a >> 16) as u16, (b >> 16) as u16)) << 16
+}

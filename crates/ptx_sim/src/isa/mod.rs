@@ -1,0 +1,34 @@
+//! What instructions mean: chapters of functions from bits to bits, one row each in one table.
+
+mod approximate;
+mod carry;
+mod compare;
+mod convert;
+mod float;
+mod half;
+mod integer;
+pub(crate) mod lift;
+mod logic;
+pub mod memory;
+mod moves;
+mod soft;
+mod special;
+pub(crate) mod table;
+pub mod warp;
+
+pub(crate) use lift::File;
+pub(crate) use convert::known_elsewhere as convert_known_elsewhere;
+pub(crate) use special::{Register, register};
+
+/// All chapters.
+fn list(t: &mut table::Table) {
+    integer::list(t);
+    carry::list(t);
+    logic::list(t);
+    compare::list(t);
+    float::list(t);
+    approximate::list(t);
+    half::list(t);
+    convert::list(t);
+    moves::list(t);
+}

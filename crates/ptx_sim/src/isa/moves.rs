@@ -1,0 +1,26 @@
+//! Copies, packing and unpacking: all forms of `mov`. PTX ISA, "Data Movement and Conversion Instructions".
+
+use super::lift::lift;
+use super::table::Table;
+
+/// Adds this chapter's rows. `pack` and `unpack` are `mov` with a vector operand: bits of the whole, then elements.
+pub fn list(t: &mut Table) {
+    t.row("mov.pred", lift!((bool) -> bool, |a| a));
+    t.row("mov.{b16|u16|s16|f16|bf16}", lift!((u16) -> u16, |a| a));
+    t.row("mov.{b32|u32|s32|f16x2|bf16x2}", lift!((u32) -> u32, |a| a));
+    t.row("mov.f32", lift!((f32) -> f32, |a| a));
+    t.row("mov.{b64|u64|s64}", lift!((u64) -> u64, |a| a));
+    t.row("mov.f64", lift!((f64) -> f64, |a| a));
+    t.row("pack.b32.2", lift!((u16, u16) -> u32, |a, b| u32::from(a) | u32::from(b) << 16));
+    t.row("pack.b64.2", lift!((u32, u32) -> u64, |a, b| u64::from(a) | u64::from(b) << 32));
+    t.row("pack.b64.4", lift!((u16, u16, u16, u16) -> u64, |a, b, c, d| {
+        u64::from(a) | u64::from(b) << 16 | u64::from(c) << 32 | u64::from(d) << 48
+    }));
+    t.row("pack.b128.2", lift!((u64, u64) -> (u64, u64), |a, b| (a, b)));
+    t.row("unpack.b32.2", lift!((u32) -> (u16, u16), |a| (a as u16, (a >> 16) as u16)));
+    t.row("unpack.b64.2", lift!((u64) -> (u32, u32), |a| (a as u32, (a >> 32) as u32)));
+    t.row("unpack.b64.4", lift!((u64) -> (u16, u16, u16, u16), |a| {
+        (a as u16, (a >> 16) as u16, (a >> 32) as u16, (a >> 48) as u16)
+    }));
+    t.row("unpack.b128.2", lift!((u64, u64) -> (u64, u64), |a, b| (a, b)));
+}

@@ -1,0 +1,60 @@
+//! Special registers. PTX ISA, "Special Registers".
+
+use crate::program::{Special, Timer};
+
+/// What a `%name` that no `.reg` declares stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Register {
+    /// Constant for a thread, 32 bits.
+    Constant(Special),
+    /// Constant for a thread, 64 bits.
+    Constant64(Special),
+    /// Changes while the thread runs; true: 64 bits.
+    Timer(Timer, bool),
+}
+
+/// Looks a special register up.
+pub fn register(name: &str) -> Option<Register> {
+    use Register::{Constant, Constant64, Timer as Changing};
+    let name = name.strip_prefix('%')?;
+    if let Some((vector, axis)) = name.split_once('.') {
+        let axis = match axis {
+            "x" => 0,
+            "y" => 1,
+            "z" => 2,
+            _ => return None,
+        };
+        return Some(Constant(match vector {
+            "tid" => Special::Tid(axis),
+            "ntid" => Special::Ntid(axis),
+            "ctaid" => Special::Ctaid(axis),
+            "nctaid" => Special::Nctaid(axis),
+            _ => return None,
+        }));
+    }
+    if let Some(number) = name.strip_prefix("envreg") {
+        return number.parse().ok().filter(|&n: &u8| n < 32).map(|n| Constant(Special::Envreg(n)));
+    }
+    Some(match name {
+        "laneid" => Constant(Special::Laneid),
+        "warpid" => Constant(Special::Warpid),
+        "nwarpid" => Constant(Special::Nwarpid),
+        "smid" => Constant(Special::Smid),
+        "nsmid" => Constant(Special::Nsmid),
+        "gridid" => Constant64(Special::Gridid),
+        "lanemask_eq" => Constant(Special::LanemaskEq),
+        "lanemask_le" => Constant(Special::LanemaskLe),
+        "lanemask_lt" => Constant(Special::LanemaskLt),
+        "lanemask_ge" => Constant(Special::LanemaskGe),
+        "lanemask_gt" => Constant(Special::LanemaskGt),
+        "dynamic_smem_size" => Constant(Special::DynamicSmemSize),
+        "total_smem_size" => Constant(Special::TotalSmemSize),
+        "clock" => Changing(Timer::Clock, false),
+        "clock_hi" => Changing(Timer::ClockHi, false),
+        "clock64" => Changing(Timer::Clock64, true),
+        "globaltimer" => Changing(Timer::Globaltimer, true),
+        "globaltimer_lo" => Changing(Timer::GlobaltimerLo, false),
+        "globaltimer_hi" => Changing(Timer::GlobaltimerHi, false),
+        _ => return None,
+    })
+}

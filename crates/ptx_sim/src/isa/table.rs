@@ -1,0 +1,76 @@
+//! The table: every instruction that only moves bits between registers, by its opcode.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use super::lift::Meaning;
+
+/// An instruction in the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// What it does.
+    pub meaning: Meaning,
+    /// Destinations that the text may leave out: `setp` without `|q`.
+    pub optional: u8,
+    /// Its last source is the carry flag, which the text does not name.
+    pub carry_in: bool,
+    /// Its last destination is the carry flag.
+    pub carry_out: bool,
+}
+
+/// Collects rows while the chapters list theirs.
+#[derive(Default)]
+pub struct Table {
+    rows: HashMap<String, Row>,
+}
+
+impl Table {
+    /// Adds an instruction. `[.rn]` in the opcode may be absent, `{s32|u32}` stands for each of its alternatives.
+    #[inline(never)]
+    pub fn row(&mut self, opcode: &str, meaning: Meaning) {
+        self.insert(opcode, Row { meaning, optional: 0, carry_in: false, carry_out: false });
+    }
+
+    /// The same, with everything that a row may say.
+    #[inline(never)]
+    pub fn insert(&mut self, opcode: &str, row: Row) {
+        for spelling in spellings(opcode) {
+            let previous = self.rows.insert(spelling, row);
+            debug_assert!(previous.is_none(), "two rows for {opcode}");
+        }
+    }
+}
+
+/// Looks an opcode up.
+pub fn find(opcode: &str) -> Option<&'static Row> {
+    static TABLE: LazyLock<HashMap<String, Row>> = LazyLock::new(|| {
+        let mut table = Table::default();
+        super::list(&mut table);
+        table.rows
+    });
+    TABLE.get(opcode)
+}
+
+/// All spellings of a pattern.
+fn spellings(pattern: &str) -> Vec<String> {
+    let Some(open) = pattern.find(['[', '{']) else { return vec![pattern.to_string()] };
+    let close = if pattern.as_bytes()[open] == b'[' { ']' } else { '}' };
+    let Some(end) = pattern[open..].find(close).map(|i| open + i) else { return Vec::new() };
+    let inside = &pattern[open + 1..end];
+    let choices: Vec<&str> = if close == ']' { vec!["", inside] } else { inside.split('|').collect() };
+    let tails = spellings(&pattern[end + 1..]);
+    choices
+        .iter()
+        .flat_map(|choice| tails.iter().map(move |tail| format!("{}{choice}{tail}", &pattern[..open])))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::spellings;
+
+    #[test]
+    fn patterns_expand() {
+        assert_eq!(spellings("add[.rn].{f32|f64}"), ["add.f32", "add.f64", "add.rn.f32", "add.rn.f64"]);
+    }
+}

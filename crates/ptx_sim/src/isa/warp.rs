@@ -1,0 +1,174 @@
+//! Instructions of a whole warp: shuffles, votes, matches, reductions. PTX ISA, "shfl.sync", "vote.sync", "match.sync",
+//! "redux.sync", "elect.sync".
+
+use super::lift::{File, Meaning, predicate, write_predicate};
+use crate::program::{Collective, Shuffle};
+use crate::registers::{Args, LANES, NO_SLOT, Pure, Registers, Slot};
+
+/// Where lane `lane` of a shuffle reads: the source lane, and whether it is in range (else the lane reads itself).
+/// `b` and `c` are the operands as PTX packs them: `c` holds the clamp in bits 0 to 4 and the segment mask in bits 8 to 12.
+#[inline(always)]
+pub fn shuffle_source(kind: Shuffle, lane: u32, b: u32, c: u32) -> (u32, bool) {
+    let (b, clamp, segment) = (b & 31, c & 31, c >> 8 & 31);
+    let maximum = lane & segment | clamp & !segment;
+    let minimum = lane & segment;
+    let (source, in_range) = match kind {
+        // The clamp of `up` is a lower bound.
+        Shuffle::Up => (lane.wrapping_sub(b), lane as i32 - b as i32 >= maximum as i32),
+        Shuffle::Down => (lane + b, lane + b <= maximum),
+        Shuffle::Bfly => (lane ^ b, lane ^ b <= maximum),
+        Shuffle::Idx => {
+            let source = minimum | b & !segment;
+            (source, source <= maximum)
+        }
+    };
+    if in_range { (source & 31, true) } else { (lane, false) }
+}
+
+fn shuffle(kind: Shuffle, registers: &mut Registers, mask: u32, args: &Args) {
+    let [value, b, c] = [args.s[0], args.s[1], args.s[2]].map(|slot| registers.w32[slot as usize]);
+    let mut found = 0;
+    let mut out = value;
+    for lane in 0..LANES {
+        let (source, in_range) = shuffle_source(kind, lane as u32, b[lane], c[lane]);
+        out[lane] = value[source as usize];
+        found |= u32::from(in_range) << lane;
+    }
+    write_word(registers, args.d[0], mask, |lane| out[lane]);
+    write_predicate(registers, args.d[1], mask, found);
+}
+
+/// Writes a computed value to the lanes of `mask`.
+fn write_word(registers: &mut Registers, slot: Slot, mask: u32, value: impl Fn(usize) -> u32) {
+    if slot != NO_SLOT {
+        let row = &mut registers.w32[slot as usize];
+        for lane in (0..LANES).filter(|lane| mask >> lane & 1 != 0) {
+            row[lane] = value(lane);
+        }
+    }
+}
+
+/// The lanes of a mask, lowest first.
+fn lanes(mask: u32) -> impl Iterator<Item = usize> {
+    (0..LANES).filter(move |lane| mask >> lane & 1 != 0)
+}
+
+fn everywhere(yes: bool) -> u32 {
+    if yes { u32::MAX } else { 0 }
+}
+
+fn vote_all(registers: &mut Registers, mask: u32, args: &Args) {
+    let votes = predicate(registers, args, 0) & mask;
+    write_predicate(registers, args.d[0], mask, everywhere(votes == mask));
+}
+
+fn vote_any(registers: &mut Registers, mask: u32, args: &Args) {
+    let votes = predicate(registers, args, 0) & mask;
+    write_predicate(registers, args.d[0], mask, everywhere(votes != 0));
+}
+
+fn vote_uni(registers: &mut Registers, mask: u32, args: &Args) {
+    let votes = predicate(registers, args, 0) & mask;
+    write_predicate(registers, args.d[0], mask, everywhere(votes == 0 || votes == mask));
+}
+
+fn vote_ballot(registers: &mut Registers, mask: u32, args: &Args) {
+    let votes = predicate(registers, args, 0) & mask;
+    write_word(registers, args.d[0], mask, |_| votes);
+}
+
+/// The executing lanes. Runs with whichever lanes are together, so it is an ordinary instruction.
+pub(crate) fn activemask(registers: &mut Registers, mask: u32, args: &Args) {
+    write_word(registers, args.d[0], mask, |_| mask);
+}
+
+fn match_any<T: Copy + PartialEq>(row: [T; LANES], registers: &mut Registers, mask: u32, args: &Args) {
+    let equal = |lane: usize| lanes(mask).filter(|&other| row[other] == row[lane]).fold(0, |m, other| m | 1 << other);
+    write_word(registers, args.d[0], mask, equal);
+}
+
+fn match_all<T: Copy + PartialEq>(row: [T; LANES], registers: &mut Registers, mask: u32, args: &Args) {
+    let first = row[mask.trailing_zeros() as usize % LANES];
+    let same = lanes(mask).all(|lane| row[lane] == first);
+    write_word(registers, args.d[0], mask, |_| if same { mask } else { 0 });
+    write_predicate(registers, args.d[1], mask, everywhere(same));
+}
+
+fn reduce(registers: &mut Registers, mask: u32, args: &Args, f: impl Fn(u32, u32) -> u32) {
+    let row = registers.w32[args.s[0] as usize];
+    if let Some(total) = lanes(mask).map(|lane| row[lane]).reduce(f) {
+        write_word(registers, args.d[0], mask, |_| total);
+    }
+}
+
+fn elect(registers: &mut Registers, mask: u32, args: &Args) {
+    let leader = mask.trailing_zeros();
+    write_word(registers, args.d[0], mask, |_| leader);
+    write_predicate(registers, args.d[1], mask, mask & mask.wrapping_neg());
+}
+
+/// A collective instruction: its kind, its meaning, how many of its destinations the text may leave out. The last operand
+/// in the text is the mask.
+pub(crate) struct WarpRow {
+    pub kind: Collective,
+    pub meaning: Meaning,
+    pub optional: u8,
+}
+
+/// Looks a collective up by its opcode.
+pub(crate) fn find(opcode: &str) -> Option<WarpRow> {
+    use File::{Long, Pred, Word};
+    let make = |kind, run: Pure, d, s, optional| Some(WarpRow { kind, meaning: Meaning { run, d, s }, optional });
+    let shuffled = |kind, run| make(Collective::Shuffle(kind), run, &[Word, Pred], &[Word, Word, Word], 1);
+    let vote = |run| make(Collective::Vote, run, &[Pred], &[Pred], 0);
+    let redux = |run| make(Collective::Redux, run, &[Word], &[Word], 0);
+    match opcode {
+        "shfl.sync.up.b32" => shuffled(Shuffle::Up, |r, m, a| shuffle(Shuffle::Up, r, m, a)),
+        "shfl.sync.down.b32" => shuffled(Shuffle::Down, |r, m, a| shuffle(Shuffle::Down, r, m, a)),
+        "shfl.sync.bfly.b32" => shuffled(Shuffle::Bfly, |r, m, a| shuffle(Shuffle::Bfly, r, m, a)),
+        "shfl.sync.idx.b32" => shuffled(Shuffle::Idx, |r, m, a| shuffle(Shuffle::Idx, r, m, a)),
+        "vote.sync.all.pred" => vote(vote_all),
+        "vote.sync.any.pred" => vote(vote_any),
+        "vote.sync.uni.pred" => vote(vote_uni),
+        "vote.sync.ballot.b32" => make(Collective::Vote, vote_ballot, &[Word], &[Pred], 0),
+        "match.any.sync.b32" => make(
+            Collective::Match,
+            |r, m, a| match_any(r.w32[a.s[0] as usize], r, m, a),
+            &[Word],
+            &[Word],
+            0,
+        ),
+        "match.any.sync.b64" => make(
+            Collective::Match,
+            |r, m, a| match_any(r.w64[a.s[0] as usize], r, m, a),
+            &[Word],
+            &[Long],
+            0,
+        ),
+        "match.all.sync.b32" => make(
+            Collective::Match,
+            |r, m, a| match_all(r.w32[a.s[0] as usize], r, m, a),
+            &[Word, Pred],
+            &[Word],
+            1,
+        ),
+        "match.all.sync.b64" => make(
+            Collective::Match,
+            |r, m, a| match_all(r.w64[a.s[0] as usize], r, m, a),
+            &[Word, Pred],
+            &[Long],
+            1,
+        ),
+        "redux.sync.add.u32" | "redux.sync.add.s32" => redux(|r, m, a| reduce(r, m, a, u32::wrapping_add)),
+        "redux.sync.min.u32" => redux(|r, m, a| reduce(r, m, a, u32::min)),
+        "redux.sync.max.u32" => redux(|r, m, a| reduce(r, m, a, u32::max)),
+        "redux.sync.min.s32" => redux(|r, m, a| reduce(r, m, a, |x, y| (x as i32).min(y as i32) as u32)),
+        "redux.sync.max.s32" => redux(|r, m, a| reduce(r, m, a, |x, y| (x as i32).max(y as i32) as u32)),
+        "redux.sync.and.b32" => redux(|r, m, a| reduce(r, m, a, |x, y| x & y)),
+        "redux.sync.or.b32" => redux(|r, m, a| reduce(r, m, a, |x, y| x | y)),
+        "redux.sync.xor.b32" => redux(|r, m, a| reduce(r, m, a, |x, y| x ^ y)),
+        "elect.sync" => make(Collective::Elect, elect, &[Word, Pred], &[], 1),
+        "bar.warp.sync" => make(Collective::Sync, |_, _, _| {}, &[], &[], 0),
+        _ => None,
+    }
+}

@@ -1,0 +1,395 @@
+//! `ld` and `st`: addresses resolved to a space, checked per lane, reported to the observers, carried out.
+
+use super::address;
+use super::block::Block;
+use super::faults::{At, BadAccess};
+use super::grid::Worker;
+use super::lanes::{self, each};
+use super::warp::Warp;
+use crate::observe::{AccessKind, Observer, Touch};
+use crate::program::{Access, Address, Order, Scope, Space};
+use crate::registers::{LANES, NO_SLOT, Registers};
+use crate::stop::Stop;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// The addresses of all lanes, also of those that are not active.
+#[inline(always)]
+pub fn addresses(registers: &Registers, address: &Address) -> [u64; LANES] {
+    let offset = address.offset as u64;
+    if address.narrow {
+        let base = &registers.w32[address.base as usize];
+        std::array::from_fn(|lane| u64::from(base[lane].wrapping_add(offset as u32)))
+    } else {
+        let base = &registers.w64[address.base as usize];
+        std::array::from_fn(|lane| base[lane].wrapping_add(offset))
+    }
+}
+
+/// One memory instruction, as far as checks and observers care.
+#[derive(Clone, Copy)]
+pub struct Shape {
+    pub kind: AccessKind,
+    pub order: Order,
+    pub scope: Scope,
+    /// Per lane.
+    pub bytes: u32,
+}
+
+impl<O: Observer> Worker<'_, O> {
+    /// `ld`.
+    #[inline]
+    pub fn load(
+        &mut self,
+        block: &mut Block<O::Block>,
+        warp: &mut Warp,
+        registers: &mut Registers,
+        access: &Access,
+        mask: u32,
+        at: At,
+    ) -> Result<(), Stop> {
+        let addresses = addresses(registers, &access.address);
+        warp.polled |= access.order != Order::Weak;
+        self.in_each_space(access.space, &addresses, mask, |this, space, addresses, mask| {
+            let shape = shape(AccessKind::Load, access);
+            this.check(block, warp, space, addresses, mask, shape, at, &[])?;
+            match space {
+                Space::Shared => {
+                    let words = &block.shared;
+                    fill(registers, access, mask, |lane, extra, bytes| {
+                        lanes::load_words(words, addresses[lane] + extra, bytes)
+                    });
+                }
+                Space::Local | Space::Frame => {
+                    let rows = &warp.local;
+                    fill(registers, access, mask, |lane, extra, bytes| {
+                        lanes::load_local(rows, lane, addresses[lane] + extra, bytes)
+                    });
+                }
+                Space::Param => {
+                    let words = &this.context.params;
+                    fill(registers, access, mask, |lane, extra, bytes| {
+                        lanes::load_words(words, addresses[lane] + extra, bytes)
+                    });
+                }
+                Space::Global | Space::Const | Space::Generic => this.load_global(registers, access, addresses, mask),
+            }
+            Ok(())
+        })
+    }
+
+    /// `st`.
+    #[inline]
+    pub fn store(
+        &mut self,
+        block: &mut Block<O::Block>,
+        warp: &mut Warp,
+        registers: &Registers,
+        access: &Access,
+        mask: u32,
+        at: At,
+    ) -> Result<(), Stop> {
+        let addresses = addresses(registers, &access.address);
+        self.in_each_space(access.space, &addresses, mask, |this, space, addresses, mask| {
+            let shape = shape(AccessKind::Store, access);
+            let mut values = [[0; LANES]; 8];
+            let wanted = if O::VALUES && space == Space::Shared {
+                let words = words_of(registers, access, &mut values);
+                &values[..words]
+            } else {
+                &[]
+            };
+            this.check(block, warp, space, addresses, mask, shape, at, wanted)?;
+            match space {
+                Space::Shared => {
+                    let words = &mut block.shared;
+                    drain(registers, access, mask, |lane, extra, bytes, value| {
+                        lanes::store_words(words, addresses[lane] + extra, bytes, value);
+                    });
+                }
+                Space::Local | Space::Frame => {
+                    let rows = &mut warp.local;
+                    drain(registers, access, mask, |lane, extra, bytes, value| {
+                        lanes::store_local(rows, lane, addresses[lane] + extra, bytes, value);
+                    });
+                }
+                Space::Param => {
+                    let (address, lane) = (addresses[lanes::first(mask)], lanes::first(mask));
+                    let title = format!("store to the kernel's parameters at {address:#x}: they are read only");
+                    return Err(this.fault(block, warp.index, lane, at.site, "read-only", title));
+                }
+                Space::Global | Space::Const | Space::Generic => this.store_global(registers, access, addresses, mask),
+            }
+            Ok(())
+        })
+    }
+
+    /// Calls `then` with addresses of one specific space: once, or for generic addresses once per space they lie in.
+    /// Constant memory is part of the device's memory and keeps its generic addresses.
+    #[inline(always)]
+    pub fn in_each_space(
+        &mut self,
+        space: Space,
+        addresses: &[u64; LANES],
+        mask: u32,
+        mut then: impl FnMut(&mut Self, Space, &[u64; LANES], u32) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        match space {
+            Space::Generic => {
+                let mut rest = mask;
+                while rest != 0 {
+                    let space = address::space_of(addresses[lanes::first(rest)]);
+                    let here = lanes::select(rest, |lane| address::space_of(addresses[lane]) == space);
+                    let window = if space == Space::Const { 0 } else { address::window(space) };
+                    let inside = addresses.map(|address| address.wrapping_sub(window));
+                    then(self, space, &inside, here)?;
+                    rest &= !here;
+                }
+                Ok(())
+            }
+            Space::Const => {
+                let generic = addresses.map(|address| address.wrapping_add(address::window(Space::Const)));
+                then(self, space, &generic, mask)
+            }
+            _ => then(self, space, addresses, mask),
+        }
+    }
+
+    /// Alignment and bounds of every lane; then the observers see the access.
+    #[inline(always)]
+    #[expect(clippy::too_many_arguments, reason = "one place for all accesses; a struct would be built per instruction")]
+    pub fn check(
+        &mut self,
+        block: &mut Block<O::Block>,
+        warp: &Warp,
+        space: Space,
+        addresses: &[u64; LANES],
+        mask: u32,
+        shape: Shape,
+        at: At,
+        values: &[[u32; LANES]],
+    ) -> Result<(), Stop> {
+        let bytes = u64::from(shape.bytes);
+        let (low, high, bits) = lanes::range(addresses, mask);
+        let bad = |lane: usize| BadAccess {
+            kind: shape.kind,
+            space,
+            address: addresses[lane],
+            bytes: shape.bytes,
+            lane,
+        };
+        let within = bytes.max(1) - 1;
+        if bits & within != 0 {
+            let lane = lanes::first(lanes::select(mask, |lane| addresses[lane] & within != 0));
+            return Err(self.misaligned(block, warp.index, at.site, bad(lane)));
+        }
+        let over = |end: u64| lanes::first(lanes::select(mask, |lane| !fits(addresses[lane], bytes, 0, end)));
+        match space {
+            Space::Shared if !fits(high, bytes, 0, self.context.shared_bytes) => {
+                let lane = over(self.context.shared_bytes);
+                return Err(self.bad_shared(block, warp.index, at.site, bad(lane)));
+            }
+            Space::Param if !fits(high, bytes, 0, self.context.param_bytes) => {
+                let end = self.context.param_bytes;
+                let lane = over(end);
+                return Err(self.bad_range(block, warp.index, at.site, bad(lane), "the parameter block", end));
+            }
+            Space::Local | Space::Frame => {
+                let end = warp.frames[at.frame as usize].top;
+                if low < address::STACK_START || !fits(high, bytes, 0, end) {
+                    let outside = |lane: usize| !fits(addresses[lane], bytes, address::STACK_START, end);
+                    let lane = lanes::first(lanes::select(mask, outside));
+                    return Err(self.bad_range(block, warp.index, at.site, bad(lane), "the thread's stack", end));
+                }
+            }
+            Space::Global | Space::Const | Space::Generic => {
+                if !self.inside_one(low, high, bytes, space == Space::Const)
+                    && let Some(lane) = self.first_outside(addresses, mask, bytes, space == Space::Const)
+                {
+                    return Err(self.bad_global(block, warp.index, at.site, bad(lane)));
+                }
+                if space == Space::Const && shape.kind != AccessKind::Load {
+                    return Err(self.bad_global(block, warp.index, at.site, bad(lanes::first(mask))));
+                }
+            }
+            Space::Shared | Space::Param => {}
+        }
+        let touch = Touch {
+            site: at.site,
+            warp: warp.index,
+            mask,
+            kind: shape.kind,
+            space,
+            order: shape.order,
+            scope: shape.scope,
+            bytes: shape.bytes,
+            addresses,
+            values,
+        };
+        self.observer.touch(&mut block.observed, &touch);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn inside_one(&mut self, low: u64, high: u64, bytes: u64, constant: bool) -> bool {
+        self.snapshot.find(low).is_some_and(|view| view.constant == constant && high - view.base + bytes <= view.size)
+    }
+
+    /// The first lane whose bytes are not in a live allocation, after a second look at the current state of memory.
+    #[cold]
+    fn first_outside(&mut self, addresses: &[u64; LANES], mask: u32, bytes: u64, constant: bool) -> Option<usize> {
+        let mut refreshed = false;
+        loop {
+            let snapshot = &mut self.snapshot;
+            let outside = lanes::select(mask, |lane| {
+                !snapshot.find(addresses[lane]).is_some_and(|view| {
+                    view.constant == constant && addresses[lane] - view.base + bytes <= view.size
+                })
+            });
+            if outside == 0 {
+                return None;
+            }
+            if refreshed || !self.snapshot.refresh(self.context.memory) {
+                return Some(lanes::first(outside));
+            }
+            refreshed = true;
+        }
+    }
+
+    #[inline(always)]
+    fn load_global(&mut self, registers: &mut Registers, access: &Access, addresses: &[u64; LANES], mask: u32) {
+        let start = addresses[lanes::first(mask)];
+        let plain = access.bytes == 4 && !access.wide && access.sign_extend == 0 && mask == u32::MAX;
+        if let ([slot], true) = (access.registers.as_slice(), plain && follow(addresses, 4))
+            && *slot != NO_SLOT
+            && let Some(view) = self.snapshot.find(start)
+        {
+            let first = ((start - view.base) >> 2) as usize;
+            if let Some(cells) = view.storage.u32().get(first..first + LANES) {
+                for (value, cell) in registers.w32[*slot as usize].iter_mut().zip(cells) {
+                    *value = cell.load(Relaxed);
+                }
+                return;
+            }
+        }
+        let snapshot = &mut self.snapshot;
+        fill(registers, access, mask, |lane, extra, bytes| {
+            let view = snapshot.find(addresses[lane]);
+            view.map_or(0, |view| view.storage.load(addresses[lane] - view.base + extra, bytes))
+        });
+    }
+
+    #[inline(always)]
+    fn store_global(&mut self, registers: &Registers, access: &Access, addresses: &[u64; LANES], mask: u32) {
+        let snapshot = &mut self.snapshot;
+        drain(registers, access, mask, |lane, extra, bytes, value| {
+            if let Some(view) = snapshot.find(addresses[lane]) {
+                view.storage.store(addresses[lane] - view.base + extra, bytes, value);
+            }
+        });
+    }
+}
+
+fn shape(kind: AccessKind, access: &Access) -> Shape {
+    let bytes = u32::from(access.bytes) * access.registers.len() as u32;
+    Shape { kind, order: access.order, scope: access.scope, bytes }
+}
+
+#[inline(always)]
+fn fits(address: u64, bytes: u64, start: u64, end: u64) -> bool {
+    address >= start && address.checked_add(bytes).is_some_and(|last| last <= end)
+}
+
+/// Every lane's address is the one before plus `stride`.
+#[inline(always)]
+fn follow(addresses: &[u64; LANES], stride: u64) -> bool {
+    let mut off = 0;
+    for lane in 0..LANES {
+        off |= addresses[lane] ^ addresses[0].wrapping_add(lane as u64 * stride);
+    }
+    off == 0
+}
+
+/// Writes what `read(lane, byte offset in the access, bytes)` gives into the destinations of a load.
+#[inline(always)]
+fn fill(registers: &mut Registers, access: &Access, mask: u32, mut read: impl FnMut(usize, u64, u8) -> u64) {
+    let bytes = access.bytes;
+    for (index, &slot) in access.registers.iter().enumerate() {
+        let (extra, slot) = (index as u64 * u64::from(bytes), slot as usize);
+        if slot == NO_SLOT as usize {
+            continue;
+        }
+        if bytes == 16 {
+            each(mask, |lane| registers.w64[slot][lane] = read(lane, extra, 8));
+            each(mask, |lane| registers.w64[slot + 1][lane] = read(lane, extra + 8, 8));
+        } else if access.wide {
+            let row = &mut registers.w64[slot];
+            match access.sign_extend {
+                0 => each(mask, |lane| row[lane] = read(lane, extra, bytes)),
+                to => each(mask, |lane| row[lane] = extend(read(lane, extra, bytes), bytes, to)),
+            }
+        } else {
+            let row = &mut registers.w32[slot];
+            match access.sign_extend {
+                0 => each(mask, |lane| row[lane] = read(lane, extra, bytes) as u32),
+                to => each(mask, |lane| row[lane] = extend(read(lane, extra, bytes), bytes, to) as u32),
+            }
+        }
+    }
+}
+
+/// Gives the sources of a store to `write(lane, byte offset in the access, bytes, value)`.
+#[inline(always)]
+fn drain(registers: &Registers, access: &Access, mask: u32, mut write: impl FnMut(usize, u64, u8, u64)) {
+    let bytes = access.bytes;
+    for (index, &slot) in access.registers.iter().enumerate() {
+        let (extra, slot) = (index as u64 * u64::from(bytes), slot as usize);
+        if slot == NO_SLOT as usize {
+            continue;
+        }
+        if bytes == 16 {
+            each(mask, |lane| write(lane, extra, 8, registers.w64[slot][lane]));
+            each(mask, |lane| write(lane, extra + 8, 8, registers.w64[slot + 1][lane]));
+        } else if access.wide {
+            let row = &registers.w64[slot];
+            each(mask, |lane| write(lane, extra, bytes, row[lane]));
+        } else {
+            let row = &registers.w32[slot];
+            each(mask, |lane| write(lane, extra, bytes, u64::from(row[lane])));
+        }
+    }
+}
+
+/// Sign-extends the low `bytes` to `bits`, and clears what is above.
+fn extend(value: u64, bytes: u8, bits: u8) -> u64 {
+    let unused = 64 - u32::from(bytes) * 8;
+    let extended = ((value << unused) as i64 >> unused) as u64;
+    if bits >= 64 { extended } else { extended & ((1 << bits) - 1) }
+}
+
+/// The 32-bit words that a store writes; narrower elements are packed as they will lie in memory. Gives their number.
+fn words_of(registers: &Registers, access: &Access, words: &mut [[u32; LANES]; 8]) -> usize {
+    let mut end = 0;
+    drain(registers, access, u32::MAX, |lane, extra, bytes, value| {
+        let at = (extra >> 2) as usize & 7;
+        words[at][lane] |= (value << ((extra & 3) * 8)) as u32;
+        end = end.max(at + 1);
+        if bytes == 8 {
+            words[(at + 1) & 7][lane] = (value >> 32) as u32;
+            end = end.max(at + 2);
+        }
+    });
+    end.min(8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sign_extension_keeps_the_bits_asked_for() {
+        assert_eq!(extend(0x80, 1, 16), 0xff80);
+        assert_eq!(extend(0x80, 1, 32), 0xffff_ff80);
+        assert_eq!(extend(0x8000_0000, 4, 64), 0xffff_ffff_8000_0000);
+        assert_eq!(extend(0x7f, 1, 64), 0x7f);
+    }
+}

@@ -1,0 +1,259 @@
+//! Device memory: which addresses are allocated, to whom, and which no longer are.
+//!
+//! Addresses are never used twice, so an access after `free` is always recognised; a red zone follows every allocation, so
+//! an access past the end never hits a neighbour.
+
+use super::address::{GLOBAL, NULL_PAGE};
+use super::storage::Storage;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+const ALIGN: u64 = 512;
+/// Freed allocations that are remembered by name.
+const REMEMBERED: usize = 4096;
+
+/// One allocation, also after it was freed.
+#[derive(Clone, Debug)]
+pub struct Allocation {
+    pub base: u64,
+    pub size: u64,
+    pub name: Arc<str>,
+    /// Constant memory: kernels may not write it, and reach it through their constant space alone.
+    pub constant: bool,
+    /// `None` once freed.
+    pub storage: Option<Arc<Storage>>,
+}
+
+/// All device memory. Workers look into a [`Snapshot`] and come here when that is out of date.
+#[derive(Debug)]
+pub struct Memory {
+    table: RwLock<Table>,
+    /// Changes whenever the table does.
+    generation: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Table {
+    /// By address.
+    list: Vec<Allocation>,
+    next: u64,
+    freed: usize,
+}
+
+/// What went wrong in [`Memory::free`].
+#[derive(Clone, Debug)]
+pub enum FreeError {
+    /// Freed before.
+    Twice(Allocation),
+    /// Not the start of an allocation.
+    Unknown,
+}
+
+impl Memory {
+    pub fn new() -> Self {
+        let table = Table { list: Vec::new(), next: GLOBAL, freed: 0 };
+        Self { table: RwLock::new(table), generation: AtomicU64::new(1) }
+    }
+
+    /// The address of new zeroed memory; `None` when the host has not that much.
+    pub fn alloc(&self, size: u64, name: &str) -> Option<u64> {
+        let storage = Arc::new(Storage::zeroed(size)?);
+        let mut table = self.write();
+        let base = table.next;
+        table.next = base.checked_add(size)?.checked_add(2 * ALIGN - 1)? / ALIGN * ALIGN;
+        let (name, storage) = (name.into(), Some(storage));
+        table.list.push(Allocation { base, size, name, constant: false, storage });
+        Some(base)
+    }
+
+    /// Constant memory at a place that the caller chose in the constant window.
+    pub fn alloc_constant(&self, base: u64, size: u64, name: &str) -> Option<()> {
+        let storage = Some(Arc::new(Storage::zeroed(size)?));
+        let mut table = self.write();
+        let at = table.list.partition_point(|allocation| allocation.base < base);
+        table.list.insert(at, Allocation { base, size, name: name.into(), constant: true, storage });
+        Some(())
+    }
+
+    /// Gives memory back. What a running worker still has of it stays valid until the launch ends.
+    pub fn free(&self, base: u64) -> Result<(), FreeError> {
+        let mut table = self.write();
+        let at = table.list.binary_search_by_key(&base, |allocation| allocation.base);
+        let at = at.map_err(|_| FreeError::Unknown)?;
+        let allocation = &mut table.list[at];
+        if allocation.storage.take().is_none() {
+            return Err(FreeError::Twice(allocation.clone()));
+        }
+        table.freed += 1;
+        if table.freed > 2 * REMEMBERED {
+            table.forget();
+        }
+        Ok(())
+    }
+
+    /// The live allocation that holds `size` bytes at `address`, and the offset there.
+    pub fn find(&self, address: u64, size: u64) -> Option<(Arc<Storage>, u64)> {
+        let table = self.read();
+        let allocation = table.at_or_before(address)?;
+        let offset = address - allocation.base;
+        let fits = offset.checked_add(size)? <= allocation.size;
+        let storage = allocation.storage.as_ref().filter(|_| fits)?;
+        Some((storage.clone(), offset))
+    }
+
+    /// A freed allocation that an address lies in.
+    pub fn freed_at(&self, address: u64) -> Option<Allocation> {
+        let table = self.read();
+        let allocation = table.at_or_before(address)?;
+        let inside = address - allocation.base < allocation.size;
+        (inside && allocation.storage.is_none()).then(|| allocation.clone())
+    }
+
+    /// Where an address lies relative to the nearest allocation, in words.
+    pub fn describe(&self, address: u64) -> String {
+        let table = self.read();
+        if address < NULL_PAGE {
+            return format!("{address} bytes from null");
+        }
+        let at = table.list.partition_point(|allocation| allocation.base <= address);
+        let before = at.checked_sub(1).map(|at| &table.list[at]);
+        let after = table.list.get(at);
+        let past = before.map(|allocation| address - allocation.base);
+        let behind = before.map_or(u64::MAX, |allocation| (address - allocation.base).saturating_sub(allocation.size));
+        let ahead = after.map_or(u64::MAX, |allocation| allocation.base - address);
+        match (before, after) {
+            (Some(near), _) if behind <= ahead => {
+                let offset = past.unwrap_or_default();
+                let freed = if near.storage.is_none() { ", which was freed" } else { "" };
+                let (name, size) = (&near.name, near.size);
+                match offset.checked_sub(size) {
+                    None => format!("at byte {offset} of `{name}` ({size} bytes){freed}"),
+                    Some(0) => format!("right after the end of `{name}` ({size} bytes){freed}"),
+                    Some(over) => format!("{over} bytes past the end of `{name}` ({size} bytes){freed}"),
+                }
+            }
+            (_, Some(near)) => format!("{ahead} bytes before `{}` ({} bytes)", near.name, near.size),
+            _ => "nothing is allocated".to_owned(),
+        }
+    }
+
+    /// What workers look into.
+    pub fn snapshot(&self) -> Snapshot {
+        let table = self.read();
+        let live = table.list.iter().filter_map(|allocation| {
+            let storage = allocation.storage.clone()?;
+            Some(View { base: allocation.base, size: allocation.size, constant: allocation.constant, storage })
+        });
+        Snapshot { views: live.collect(), last: 0, generation: self.generation.load(Ordering::Acquire) }
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Table> {
+        self.table.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Table> {
+        let guard = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        self.generation.fetch_add(1, Ordering::Release);
+        guard
+    }
+}
+
+impl Table {
+    fn at_or_before(&self, address: u64) -> Option<&Allocation> {
+        let at = self.list.partition_point(|allocation| allocation.base <= address);
+        self.list.get(at.checked_sub(1)?)
+    }
+
+    /// Drops the records of the allocations freed longest ago.
+    fn forget(&mut self) {
+        let mut surplus = self.freed - REMEMBERED;
+        self.list.retain(|allocation| {
+            let drop = surplus > 0 && allocation.storage.is_none();
+            surplus -= usize::from(drop);
+            !drop
+        });
+        self.freed = REMEMBERED;
+    }
+}
+
+/// A live allocation.
+#[derive(Clone, Debug)]
+pub struct View {
+    pub base: u64,
+    pub size: u64,
+    pub constant: bool,
+    pub storage: Arc<Storage>,
+}
+
+/// The live allocations at some moment, by address.
+#[derive(Debug)]
+pub struct Snapshot {
+    views: Vec<View>,
+    last: usize,
+    generation: u64,
+}
+
+impl Snapshot {
+    /// Brings the snapshot up to date; cheap when nothing changed. True when something did.
+    #[inline]
+    pub fn refresh(&mut self, memory: &Memory) -> bool {
+        let stale = self.generation != memory.generation.load(Ordering::Acquire);
+        if stale {
+            *self = memory.snapshot();
+        }
+        stale
+    }
+
+    /// The allocation that an address lies in.
+    #[inline(always)]
+    pub fn find(&mut self, address: u64) -> Option<&View> {
+        let hit = self.views.get(self.last).is_some_and(|view| address.wrapping_sub(view.base) < view.size);
+        if !hit {
+            self.last = self.search(address)?;
+        }
+        self.views.get(self.last)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn search(&self, address: u64) -> Option<usize> {
+        let at = self.views.partition_point(|view| view.base <= address).checked_sub(1)?;
+        (address - self.views[at].base < self.views[at].size).then_some(at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_say_where_they_lie() {
+        let memory = Memory::new();
+        let a = memory.alloc(100, "a").expect("alloc");
+        let b = memory.alloc(8, "b").expect("alloc");
+        assert_eq!(a % 256, 0);
+        assert!(b >= a + 100 + 256);
+        assert_eq!(memory.describe(a + 40), "at byte 40 of `a` (100 bytes)");
+        assert_eq!(memory.describe(a + 100), "right after the end of `a` (100 bytes)");
+        assert_eq!(memory.describe(a + 104), "4 bytes past the end of `a` (100 bytes)");
+        assert_eq!(memory.describe(b - 4), "4 bytes before `b` (8 bytes)");
+        assert_eq!(memory.describe(12), "12 bytes from null");
+        memory.free(a).expect("free");
+        assert!(memory.describe(a).contains("was freed"));
+        assert!(memory.freed_at(a + 99).is_some());
+        assert!(matches!(memory.free(a), Err(FreeError::Twice(_))));
+        assert!(matches!(memory.free(b + 4), Err(FreeError::Unknown)));
+        assert!(memory.find(b, 8).is_some() && memory.find(b, 9).is_none());
+    }
+
+    #[test]
+    fn a_snapshot_notices_changes() {
+        let memory = Memory::new();
+        let a = memory.alloc(100, "a").expect("alloc");
+        let mut snapshot = memory.snapshot();
+        assert!(snapshot.find(a + 99).is_some() && snapshot.find(a + 100).is_none());
+        assert!(!snapshot.refresh(&memory));
+        memory.free(a).expect("free");
+        assert!(snapshot.refresh(&memory) && snapshot.find(a).is_none());
+    }
+}

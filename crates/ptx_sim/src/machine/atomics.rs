@@ -1,0 +1,71 @@
+//! `atom` and `red`: one lane after the other, each on the host's own atomics, so that blocks on other workers see whole values.
+
+use super::access::{Shape, addresses};
+use super::block::Block;
+use super::faults::At;
+use super::grid::Worker;
+use super::lanes::{self, each};
+use super::warp::Warp;
+use crate::observe::{AccessKind, Observer};
+use crate::program::{Atomic, Space};
+use crate::registers::{LANES, NO_SLOT, Registers};
+use crate::stop::Stop;
+
+impl<O: Observer> Worker<'_, O> {
+    /// Lanes are served in ascending order.
+    pub fn atomic(
+        &mut self,
+        block: &mut Block<O::Block>,
+        warp: &mut Warp,
+        registers: &mut Registers,
+        atomic: &Atomic,
+        mask: u32,
+        at: At,
+    ) -> Result<(), Stop> {
+        let addresses = addresses(registers, &atomic.address);
+        let shape = Shape {
+            kind: AccessKind::Atomic,
+            order: atomic.order,
+            scope: atomic.scope,
+            bytes: u32::from(atomic.bytes),
+        };
+        let kept = atomic.destination.filter(|&slot| slot != NO_SLOT);
+        warp.polled |= kept.is_some();
+        let operand = |registers: &Registers, slot: u32, lane: usize| match atomic.wide {
+            true => registers.w64[slot as usize][lane],
+            false => u64::from(registers.w32[slot as usize][lane]),
+        };
+        let mut old = [0; LANES];
+        self.in_each_space(atomic.space, &addresses, mask, |this, space, addresses, mask| {
+            this.check(block, warp, space, addresses, mask, shape, at, &[])?;
+            match space {
+                Space::Shared => each(mask, |lane| {
+                    let (b, c) = (operand(registers, atomic.b, lane), operand(registers, atomic.c, lane));
+                    old[lane] = lanes::load_words(&block.shared, addresses[lane], atomic.bytes);
+                    let new = (atomic.combine)(old[lane], b, c);
+                    lanes::store_words(&mut block.shared, addresses[lane], atomic.bytes, new);
+                }),
+                Space::Global => each(mask, |lane| {
+                    let (b, c) = (operand(registers, atomic.b, lane), operand(registers, atomic.c, lane));
+                    if let Some(view) = this.snapshot.find(addresses[lane]) {
+                        let offset = addresses[lane] - view.base;
+                        old[lane] = view.storage.update(offset, atomic.bytes, |old| (atomic.combine)(old, b, c));
+                    }
+                }),
+                _ => {
+                    let name = super::address::name(space);
+                    let (lane, title) = (lanes::first(mask), format!("atomic on {name} memory"));
+                    return Err(this.fault(block, warp.index, lane, at.site, "wrong-space", title));
+                }
+            }
+            Ok(())
+        })?;
+        if let Some(slot) = kept {
+            match atomic.wide {
+                true => each(mask, |lane| registers.w64[slot as usize][lane] = old[lane]),
+                false => each(mask, |lane| registers.w32[slot as usize][lane] = old[lane] as u32),
+            }
+        }
+        Ok(())
+    }
+}

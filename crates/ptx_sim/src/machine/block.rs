@@ -1,0 +1,119 @@
+//! One block: its warps, its shared memory, its barriers; and the order in which its warps run.
+
+use super::barriers::Barrier;
+use super::grid::Worker;
+use super::warp::Warp;
+use crate::observe::{BlockShape, Observer};
+use crate::stop::Stop;
+
+/// Barriers that a block has.
+pub const BARRIERS: usize = 16;
+/// Warp instructions that a warp runs before the next one gets its turn.
+const SLICE: u64 = 4096;
+/// Rounds over the warps after which other blocks get their turn even if this one doesn't look as if it waited.
+const ROUNDS: u32 = 64;
+
+/// A resident block.
+#[derive(Debug)]
+pub struct Block<B> {
+    /// Position in the order in which blocks start.
+    pub ticket: u64,
+    /// `%ctaid`.
+    pub id: [u32; 3],
+    pub warps: Vec<Warp>,
+    /// Shared memory.
+    pub shared: Vec<u32>,
+    pub barriers: [Barrier; BARRIERS],
+    /// Bit per warp that has not ended.
+    pub live: u32,
+    /// What the observers keep.
+    pub observed: B,
+    pub printed: String,
+}
+
+/// Why a block stopped running for now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockTurn {
+    /// All threads have ended.
+    Done,
+    /// Others should run: this block waits for them, or has had its share.
+    Over,
+}
+
+/// Why a warp stopped running for now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WarpTurn {
+    /// All lanes have ended.
+    Done,
+    /// Nothing can run before another warp does something.
+    Blocked,
+    /// The slice is used up; `polled`: it looks as if it waited for somebody.
+    Over { polled: bool },
+}
+
+impl<O: Observer> Worker<'_, O> {
+    /// A block at its first instruction.
+    pub fn begin(&mut self, ticket: u64) -> Block<O::Block> {
+        let context = self.context;
+        let id = context.block_id(ticket);
+        let warps = context.threads.div_ceil(32);
+        let shape = BlockShape { block: id, threads: context.block, warps, shared_bytes: context.shared_bytes };
+        let mut block = Block {
+            ticket,
+            id,
+            warps: Vec::with_capacity(warps as usize),
+            shared: vec![0; context.shared_bytes.div_ceil(8) as usize * 2],
+            barriers: [Barrier::default(); BARRIERS],
+            live: u32::MAX >> (32 - warps),
+            observed: self.observer.begin(&shape),
+            printed: String::new(),
+        };
+        for index in 0..warps {
+            let lanes = (context.threads - index * 32).min(32);
+            let warp = self.begin_warp(id, index, u32::MAX >> (32 - lanes));
+            block.warps.push(warp);
+        }
+        block
+    }
+
+    /// Runs a block until it ends or others should run.
+    pub fn run_block(&mut self, block: &mut Block<O::Block>) -> Result<BlockTurn, Stop> {
+        for _ in 0..ROUNDS {
+            let mut progress = false;
+            let mut waiting = true;
+            for index in 0..block.warps.len() {
+                if block.live >> index & 1 == 0 || block.warps[index].waits_at.is_some() {
+                    continue;
+                }
+                // The warp is taken out, so that it and the rest of the block can be changed side by side.
+                let mut warp = std::mem::take(&mut block.warps[index]);
+                let before = self.clock;
+                let turn = self.run_warp(block, &mut warp, SLICE);
+                progress |= self.clock != before || turn.as_ref().is_ok_and(|turn| *turn == WarpTurn::Done);
+                waiting &= matches!(turn, Ok(WarpTurn::Over { polled: true }));
+                block.warps[index] = warp;
+                if turn? == WarpTurn::Done {
+                    self.end_warp(block, index as u32)?;
+                }
+            }
+            if block.live == 0 {
+                return Ok(BlockTurn::Done);
+            }
+            if !progress {
+                return Err(self.stuck(block));
+            }
+            self.check_fuel(block)?;
+            if waiting {
+                return Ok(BlockTurn::Over);
+            }
+        }
+        Ok(BlockTurn::Over)
+    }
+
+    fn end_warp(&mut self, block: &mut Block<O::Block>, index: u32) -> Result<(), Stop> {
+        block.live &= !(1 << index);
+        let warp = &mut block.warps[index as usize];
+        warp.local = Vec::new();
+        self.barriers_after_exit(block)
+    }
+}

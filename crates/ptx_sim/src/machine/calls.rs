@@ -1,0 +1,144 @@
+//! Calls of device functions: frames, parameters in the threads' own memory, returns.
+
+use super::address;
+use super::block::Block;
+use super::grid::Worker;
+use super::lanes;
+use super::warp::{Frame, NO_JOIN, Split, State, Warp};
+use crate::observe::{Observer, Site};
+use crate::program::{Callee, FrameCopy, Kind, Op, Param};
+use crate::registers::LANES;
+use crate::stop::Stop;
+
+/// Calls within calls, for functions that use no stack.
+const MAX_DEPTH: u32 = 4096;
+const FRAME_ALIGN: u64 = 16;
+
+impl<O: Observer> Worker<'_, O> {
+    /// Lanes of `split` call: functions that the machine implements run at once, others get a frame each, and the lanes meet
+    /// again behind the call.
+    pub fn call(
+        &mut self,
+        block: &mut Block<O::Block>,
+        warp: &mut Warp,
+        split: Split,
+        site: Site,
+    ) -> Result<Option<Split>, Stop> {
+        let program = self.context.program;
+        let Op::Call { callee, params, returns } = &program.functions[site.function as usize].code[site.pc as usize].op
+        else {
+            return Ok(None);
+        };
+        let after = Split { pc: split.pc + 1, ..split };
+        let groups = self.targets(block, warp, &split, callee, site)?;
+        let join = warp.open_join(split.frame, after.pc, split.join, split.mask);
+        for (target, mask) in groups {
+            let function = &program.functions[target as usize];
+            if function.kind == Kind::Extern {
+                let lanes = Split { mask, ..split };
+                self.external(block, warp, &lanes, &function.name, params, returns, site)?;
+                warp.arrive(join, mask);
+                continue;
+            }
+            let caller = &warp.frames[split.frame as usize];
+            let (from, depth) = (caller.base, caller.depth + 1);
+            let base = caller.top.next_multiple_of(FRAME_ALIGN);
+            if depth > MAX_DEPTH || self.stack_exceeded(target, base) {
+                let limit = self.context.config.profile.stack_bytes;
+                let title = format!("call depth {depth} exceeds the stack of {limit} bytes per thread");
+                return Err(self.fault(block, warp.index, lanes::first(mask), site, "stack-overflow", title));
+            }
+            let caller = Some((split.frame, split.pc));
+            let frame = Frame { base, lanes: mask, caller, depth, ..Frame::default() };
+            self.open_frame(warp, block.id, target, frame, join);
+            copy_all(&mut warp.local, params, &function.params, mask, |caller, callee| (from + caller, base + callee));
+        }
+        Ok(None)
+    }
+
+    /// Lanes return from the function that `split` is in; from a kernel, they exit.
+    pub fn leave_function(&mut self, warp: &mut Warp, block: &Block<O::Block>, split: &Split, mask: u32) {
+        let _ = block;
+        let program = self.context.program;
+        let frame = &warp.frames[split.frame as usize];
+        let Some((caller, call)) = frame.caller else { return self.exit(warp, split, mask) };
+        let (base, function) = (frame.base, &program.functions[frame.function as usize]);
+        let to = &warp.frames[caller as usize];
+        let (to_base, code) = (to.base, &program.functions[to.function as usize].code);
+        if let Some(Op::Call { returns, .. }) = code.get(call as usize).map(|inst| &inst.op) {
+            copy_all(&mut warp.local, returns, &function.returns, mask, |caller, callee| (base + callee, to_base + caller));
+        }
+        let outside = warp.join_outside(split.frame, split.join);
+        warp.leave(split.join, outside, mask);
+        let pool = self.pool();
+        warp.unwind(split.frame, Some(caller), mask, |frame| Self::recycle(pool, frame));
+        if outside == NO_JOIN {
+            warp.splits.push(Split { frame: caller, pc: call + 1, mask, join: NO_JOIN, state: State::Ready });
+        } else {
+            warp.arrive(outside, mask);
+        }
+    }
+
+    /// Who calls what: lanes by function.
+    fn targets(
+        &self,
+        block: &Block<O::Block>,
+        warp: &Warp,
+        split: &Split,
+        callee: &Callee,
+        site: Site,
+    ) -> Result<Vec<(u32, u32)>, Stop> {
+        let slot = match callee {
+            Callee::Direct(function) => return Ok(vec![(*function, split.mask)]),
+            Callee::Indirect(slot) => *slot,
+        };
+        let row = warp.frames[split.frame as usize].registers.w64[slot as usize];
+        let mut groups = Vec::new();
+        let mut rest = split.mask;
+        while rest != 0 {
+            let lane = lanes::first(rest);
+            let known = address::function_at(row[lane]);
+            let Some(function) = known.filter(|index| (*index as usize) < self.context.program.functions.len()) else {
+                let title = format!("call of {:#x}, which is not a function", row[lane]);
+                return Err(self.fault(block, warp.index, lane, site, "bad-call", title));
+            };
+            let same = lanes::select(rest, |other| row[other] == row[lane]);
+            groups.push((function, same));
+            rest &= !same;
+        }
+        Ok(groups)
+    }
+}
+
+/// Copies parameters or return values. `place(offset in the caller, offset in the callee)` gives from and to.
+fn copy_all(
+    local: &mut [[u32; LANES]],
+    copies: &[FrameCopy],
+    params: &[Param],
+    mask: u32,
+    place: impl Fn(u64, u64) -> (u64, u64),
+) {
+    for copy in copies {
+        if let Some(param) = params.get(copy.index as usize) {
+            let (from, to) = place(copy.caller, param.offset);
+            copy_bytes(local, from, to, copy.size.min(param.size), mask);
+        }
+    }
+}
+
+fn copy_bytes(local: &mut [[u32; LANES]], from: u64, to: u64, size: u64, mask: u32) {
+    if (from | to | size) % 4 == 0 {
+        for word in 0..size / 4 {
+            let source = local[(from / 4 + word) as usize];
+            let destination = &mut local[(to / 4 + word) as usize];
+            lanes::each(mask, |lane| destination[lane] = source[lane]);
+        }
+        return;
+    }
+    for byte in 0..size {
+        lanes::each(mask, |lane| {
+            let value = lanes::load_local(local, lane, from + byte, 1);
+            lanes::store_local(local, lane, to + byte, 1, value);
+        });
+    }
+}

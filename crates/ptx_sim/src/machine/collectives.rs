@@ -1,0 +1,235 @@
+//! `*.sync` instructions: lanes wait for the other lanes of their mask that have not exited, then act together.
+
+use super::block::Block;
+use super::faults::At;
+use super::grid::Worker;
+use super::lanes;
+use super::warp::{Split, State, Warp};
+use crate::observe::{Observer, Site};
+use crate::program::{Collective, Op, Shuffle};
+use crate::registers::{Args, LANES, Registers};
+use crate::stop::{Diagnostic, Stop};
+
+impl<O: Observer> Worker<'_, O> {
+    /// The usual case: all lanes of the mask are here. False when some are not, and nothing was done.
+    #[inline]
+    pub fn meet_at_once(
+        &mut self,
+        block: &mut Block<O::Block>,
+        warp: &Warp,
+        registers: &mut Registers,
+        op: &Op,
+        mask: u32,
+        at: At,
+    ) -> Result<bool, Stop> {
+        let Op::Collective { kind, mask: named, run, args } = op else { return Ok(false) };
+        let row = &registers.w32[*named as usize];
+        let named = row[lanes::first(mask)];
+        if named & warp.live != mask || lanes::select(mask, |lane| row[lane] != named) != 0 {
+            return Ok(false);
+        }
+        self.check_sources(block, warp.index, registers, *kind, args, mask, at.site);
+        run(registers, mask, args);
+        self.observer.meet(&mut block.observed, warp.index, mask, warp.live);
+        Ok(true)
+    }
+
+    /// Lanes come to a `*.sync` instruction without all the others of their mask.
+    pub fn collective(
+        &mut self,
+        block: &mut Block<O::Block>,
+        warp: &mut Warp,
+        split: Split,
+        site: Site,
+    ) -> Result<(), Stop> {
+        let Some((kind, named, ..)) = self.parts(warp, &split) else { return Ok(()) };
+        let row = warp.frames[split.frame as usize].registers.w32[named as usize];
+        let strangers = lanes::select(split.mask, |lane| row[lane] >> lane & 1 == 0);
+        if strangers != 0 {
+            let lane = lanes::first(strangers);
+            let title = format!("lane {lane} executes a `*.sync` whose mask {:#010x} does not name it", row[lane]);
+            return Err(self.fault(block, warp.index, lane, site, "not-in-mask", title));
+        }
+        let mut rest = split.mask;
+        let whole = row[lanes::first(rest)];
+        let join = if lanes::select(rest, |lane| row[lane] != whole) == 0 {
+            split.join
+        } else {
+            warp.open_join(split.frame, split.pc + 1, split.join, split.mask)
+        };
+        while rest != 0 {
+            let mask = row[lanes::first(rest)];
+            let group = lanes::select(rest, |lane| row[lane] == mask);
+            warp.splits.push(Split { mask: group, join, state: State::Collective { mask, kind }, ..split });
+            rest &= !group;
+        }
+        self.meet_parked(block, warp)?;
+        Ok(())
+    }
+
+    /// Carries out every `*.sync` that all lanes of its mask have come to. True when there was one.
+    pub fn meet_parked(&mut self, block: &mut Block<O::Block>, warp: &mut Warp) -> Result<bool, Stop> {
+        let mut any = false;
+        let mut at = 0;
+        while at < warp.splits.len() {
+            let state = warp.splits[at].state;
+            at += 1;
+            let State::Collective { mask, .. } = state else { continue };
+            let same = || warp.splits.iter().filter(|split| split.state == state);
+            let came = same().fold(0, |came, split| came | split.mask);
+            if mask & warp.live & !came != 0 {
+                continue;
+            }
+            let group: Vec<Split> = same().copied().collect();
+            warp.splits.retain(|split| split.state != state);
+            self.meet_group(block, warp, &group, came);
+            any = true;
+            at = 0;
+        }
+        Ok(any)
+    }
+
+    /// All lanes of a mask have come, maybe at different instructions or in different frames.
+    fn meet_group(&mut self, block: &mut Block<O::Block>, warp: &mut Warp, group: &[Split], came: u32) {
+        // Every split computes its own result on a copy of its registers into which the other lanes' operands were put,
+        // before any result is written back.
+        let mut results = Vec::with_capacity(group.len());
+        for split in group {
+            let Some((kind, _, run, args)) = self.parts(warp, split) else { continue };
+            let mut copy = warp.frames[split.frame as usize].registers.clone();
+            for other in group {
+                let Some((_, _, _, theirs)) = self.parts(warp, other) else { continue };
+                let from = &warp.frames[other.frame as usize].registers;
+                for (to, source) in args.s.iter().zip(theirs.s) {
+                    copy_lanes(from, source, &mut copy, *to, other.mask);
+                }
+            }
+            let site = self.site(warp, split);
+            self.check_sources(block, warp.index, &copy, kind, &args, came, site);
+            run(&mut copy, came, &args);
+            results.push((split, args, copy));
+        }
+        for (split, args, copy) in results {
+            for slot in args.d {
+                copy_lanes(&copy, slot, &mut warp.frames[split.frame as usize].registers, slot, split.mask);
+            }
+        }
+        for split in group {
+            warp.splits.push(Split { state: State::Ready, pc: split.pc + 1, ..*split });
+        }
+        if let Some(mut split) = warp.pick() {
+            warp.absorb(&mut split);
+            warp.splits.push(split);
+        }
+        self.observer.meet(&mut block.observed, warp.index, came, warp.live);
+    }
+
+    /// Lanes that a `*.sync` names are about to be let go from behind the branch that holds it: on hardware this may hang.
+    pub fn note_missing(&mut self, block: &Block<O::Block>, warp: &Warp) {
+        if warp.broken {
+            return;
+        }
+        for split in &warp.splits {
+            let State::Collective { mask, .. } = split.state else { continue };
+            let same = warp.splits.iter().filter(|other| other.state == split.state);
+            let came = same.fold(0, |came, other| came | other.mask);
+            let missing = mask & warp.live & !came;
+            let related = self.whereabouts(warp, missing);
+            let site = self.site(warp, split);
+            self.finding(block, warp.index, lanes::first(split.mask), site, "missing-lanes", || {
+                let title = format!(
+                    "the mask {mask:#010x} names {}, and only {} came",
+                    lanes::describe(mask & warp.live),
+                    lanes::describe(came)
+                );
+                let mut diagnostic = Diagnostic::new("missing-lanes", title);
+                diagnostic.related = related;
+                let help = "name only lanes that reach the instruction, or move it out of the branch";
+                diagnostic.help = Some(help.to_owned());
+                diagnostic
+            });
+        }
+    }
+
+    /// A shuffle must not read a lane that takes no part.
+    #[inline]
+    #[expect(clippy::too_many_arguments, reason = "the parts of one instruction")]
+    fn check_sources(
+        &mut self,
+        block: &Block<O::Block>,
+        warp: u32,
+        registers: &Registers,
+        kind: Collective,
+        args: &Args,
+        came: u32,
+        site: Site,
+    ) {
+        let Collective::Shuffle(mode) = kind else { return };
+        if came == u32::MAX {
+            return;
+        }
+        let (amounts, bounds) = (&registers.w32[args.s[1] as usize], &registers.w32[args.s[2] as usize]);
+        let source = |lane: usize| shuffle_source(mode, lane as u32, amounts[lane], bounds[lane]);
+        let wrong = lanes::select(came, |lane| source(lane).is_some_and(|from| came >> from & 1 == 0));
+        if wrong == 0 {
+            return;
+        }
+        let lane = lanes::first(wrong);
+        let from = source(lane).unwrap_or_default();
+        self.finding(block, warp, lane, site, "shuffle-source", || {
+            let title = format!("lane {lane} reads from lane {from}, which takes no part: the value is undefined");
+            let mut diagnostic = Diagnostic::new("shuffle-source", title);
+            diagnostic.notes.push(format!("{} took part", lanes::describe(came)));
+            diagnostic
+        });
+    }
+
+    fn parts(&self, warp: &Warp, split: &Split) -> Option<(Collective, u32, crate::registers::Pure, Args)> {
+        let frame = &warp.frames[split.frame as usize];
+        let code = &self.context.program.functions[frame.function as usize].code;
+        match &code.get(split.pc as usize)?.op {
+            Op::Collective { kind, mask, run, args } => Some((*kind, *mask, *run, *args)),
+            _ => None,
+        }
+    }
+}
+
+/// Which file a row is in is the instruction's secret, so lanes are copied in every file that has such a row.
+fn copy_lanes(from: &Registers, source: u32, to: &mut Registers, destination: u32, mask: u32) {
+    fn rows<T: Copy>(from: &[[T; LANES]], source: u32, to: &mut [[T; LANES]], destination: u32, mask: u32) {
+        if let (Some(from), Some(to)) = (from.get(source as usize), to.get_mut(destination as usize)) {
+            lanes::each(mask, |lane| to[lane] = from[lane]);
+        }
+    }
+    rows(&from.w32, source, &mut to.w32, destination, mask);
+    rows(&from.w64, source, &mut to.w64, destination, mask);
+    if let (Some(from), Some(to)) = (from.pred.get(source as usize), to.pred.get_mut(destination as usize)) {
+        *to = *to & !mask | from & mask;
+    }
+}
+
+/// The lane that a shuffle reads; `None` when out of the segment, where a lane keeps its own value. PTX ISA, `shfl.sync`.
+fn shuffle_source(mode: Shuffle, lane: u32, amount: u32, bounds: u32) -> Option<u32> {
+    let (amount, clamp, segment) = (amount & 31, bounds & 31, bounds >> 8 & 31);
+    let last = (lane & segment) | (clamp & !segment);
+    match mode {
+        Shuffle::Up => lane.checked_sub(amount).filter(|from| *from >= last),
+        Shuffle::Down => Some(lane + amount).filter(|from| *from <= last),
+        Shuffle::Bfly => Some(lane ^ amount).filter(|from| *from <= last),
+        Shuffle::Idx => Some((lane & segment) | (amount & !segment)).filter(|from| *from <= last),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shuffles_stay_in_their_segment() {
+        assert_eq!(shuffle_source(Shuffle::Down, 3, 16, 31), Some(19));
+        assert_eq!(shuffle_source(Shuffle::Down, 20, 16, 31), None);
+        assert_eq!(shuffle_source(Shuffle::Up, 3, 4, 0), None);
+        assert_eq!(shuffle_source(Shuffle::Idx, 17, 2, 0x101f), Some(18));
+        assert_eq!(shuffle_source(Shuffle::Bfly, 5, 1, 31), Some(4));
+    }
+}

@@ -1,0 +1,379 @@
+//! The loop over instructions, and what moves lanes to other instructions: branches, returns, exits, traps.
+
+use super::address;
+use super::block::{Block, WarpTurn};
+use super::faults::At;
+use super::grid::Worker;
+use super::lanes;
+use super::warp::{Frame, Split, State, Warp};
+use super::flow::NOWHERE;
+use crate::observe::{Observer, Site};
+use crate::program::{Inst, Op, Space, Timer};
+use crate::registers::Registers;
+use crate::stop::{Diagnostic, Stop, StopKind};
+
+/// Full slices without a sign of waiting after which other lanes of the warp get their turn anyway.
+const STALE: u32 = 256;
+
+/// Why a split left the loop.
+enum Left {
+    /// It reached its join.
+    Joined,
+    /// The slice is used up.
+    Fuel,
+    /// It branched to where another split is.
+    Meets,
+    /// An instruction for the whole warp, or one that moves lanes, with the lanes whose guard holds.
+    Control(u32),
+    /// The end of the code.
+    End,
+}
+
+impl<O: Observer> Worker<'_, O> {
+    /// Runs a warp until its slice is used up or nothing in it can run.
+    pub fn run_warp(&mut self, block: &mut Block<O::Block>, warp: &mut Warp, slice: u64) -> Result<WarpTurn, Stop> {
+        let mut fuel = slice;
+        warp.polled = false;
+        loop {
+            let Some(split) = warp.pick() else {
+                if warp.live == 0 {
+                    return Ok(WarpTurn::Done);
+                }
+                if self.unblock(block, warp)? {
+                    continue;
+                }
+                return Ok(WarpTurn::Blocked);
+            };
+            if self.run_split(block, warp, split, &mut fuel)? {
+                return Ok(self.rotate(warp));
+            }
+        }
+    }
+
+    /// The running split, last in the list, has used up the slice: if it may be waiting, lets other lanes of the warp run.
+    fn rotate(&mut self, warp: &mut Warp) -> WarpTurn {
+        warp.stale += 1;
+        let polled = warp.polled;
+        if polled || warp.stale >= STALE {
+            warp.stale = 0;
+            if let Some(split) = warp.splits.pop() {
+                if !warp.splits.iter().any(|other| other.state == State::Ready) {
+                    warp.release(Some(split.join));
+                }
+                warp.splits.insert(0, split);
+            }
+        }
+        WarpTurn::Over { polled }
+    }
+
+    /// Runs one split until it ends, waits, parts or (true) the slice is used up.
+    fn run_split(
+        &mut self,
+        block: &mut Block<O::Block>,
+        warp: &mut Warp,
+        mut split: Split,
+        fuel: &mut u64,
+    ) -> Result<bool, Stop> {
+        let program = self.context.program;
+        let function = warp.frames[split.frame as usize].function;
+        let code = program.functions[function as usize].code.as_slice();
+        loop {
+            // Taken out, so that instructions can change registers and the warp side by side.
+            let mut registers = std::mem::take(&mut warp.frames[split.frame as usize].registers);
+            let before = *fuel;
+            let left = self.run_straight(block, warp, &mut split, code, &mut registers, fuel);
+            self.observer.issued(before - *fuel, split.mask);
+            self.clock += before - *fuel;
+            warp.frames[split.frame as usize].registers = registers;
+            match left? {
+                Left::Joined => {
+                    warp.arrive(split.join, split.mask);
+                    return Ok(false);
+                }
+                Left::Meets => warp.absorb(&mut split),
+                Left::Fuel => {
+                    warp.splits.push(split);
+                    return Ok(true);
+                }
+                Left::End => {
+                    self.leave_function(warp, block, &split, split.mask);
+                    return Ok(false);
+                }
+                Left::Control(mask) => {
+                    let site = Site { function, pc: split.pc };
+                    match self.control(block, warp, split, &code[split.pc as usize], mask, site)? {
+                        Some(next) => split = next,
+                        None => return Ok(false),
+                    }
+                }
+            }
+        }
+    }
+
+    /// The hot loop: everything that keeps the lanes together.
+    fn run_straight(
+        &mut self,
+        block: &mut Block<O::Block>,
+        warp: &mut Warp,
+        split: &mut Split,
+        code: &[Inst],
+        registers: &mut Registers,
+        fuel: &mut u64,
+    ) -> Result<Left, Stop> {
+        let (frame, active) = (split.frame, split.mask);
+        let function = warp.frames[frame as usize].function;
+        let join_pc = warp.join_pc(split);
+        let mut pc = split.pc;
+        let started = self.clock + *fuel;
+        let at = |pc: u32| At { site: Site { function, pc }, frame };
+        let left = loop {
+            if pc == join_pc {
+                break Left::Joined;
+            }
+            if *fuel == 0 {
+                break Left::Fuel;
+            }
+            let Some(inst) = code.get(pc as usize) else { break Left::End };
+            *fuel -= 1;
+            let mask = match inst.guard {
+                None => active,
+                Some(guard) => {
+                    let lanes = registers.pred[guard.pred as usize];
+                    active & if guard.negated { !lanes } else { lanes }
+                }
+            };
+            match &inst.op {
+                Op::Branch { target } => {
+                    if inst.guard.is_some() {
+                        let divergent = mask != 0 && mask != active;
+                        self.observer.branch(Site { function, pc }, divergent);
+                        if divergent {
+                            break Left::Control(mask);
+                        }
+                    }
+                    if mask == 0 {
+                        pc += 1;
+                        continue;
+                    }
+                    pc = *target;
+                    if !warp.splits.is_empty() && warp.meets(frame, pc) {
+                        break Left::Meets;
+                    }
+                    continue;
+                }
+                _ if mask == 0 => {}
+                Op::Pure(run, args) => run(registers, mask, args),
+                Op::Load(access) => self.load(block, warp, registers, access, mask, at(pc))?,
+                Op::Store(access) => self.store(block, warp, registers, access, mask, at(pc))?,
+                Op::Atomic(atomic) => self.atomic(block, warp, registers, atomic, mask, at(pc))?,
+                Op::Collective { .. } => {
+                    if !self.meet_at_once(block, warp, registers, &inst.op, mask, at(pc))? {
+                        break Left::Control(mask);
+                    }
+                }
+                Op::ConvertAddress { space, from_generic, destination, source } => {
+                    let window = address::window(*space);
+                    let added = if *from_generic { window.wrapping_neg() } else { window };
+                    let values = registers.w64[*source as usize];
+                    let row = &mut registers.w64[*destination as usize];
+                    lanes::each(mask, |lane| row[lane] = values[lane].wrapping_add(added));
+                }
+                Op::IsSpace { space, destination, source } => {
+                    let values = &registers.w64[*source as usize];
+                    let inside = lanes::select(mask, |lane| lies_in(values[lane], *space));
+                    let row = &mut registers.pred[*destination as usize];
+                    *row = *row & !mask | inside;
+                }
+                Op::ReadTimer { timer, destination, wide } => {
+                    let now = started - *fuel;
+                    let value = timer_value(*timer, now);
+                    warp.polled = true;
+                    match *wide {
+                        true => lanes::each(mask, |lane| registers.w64[*destination as usize][lane] = value),
+                        false => lanes::each(mask, |lane| registers.w32[*destination as usize][lane] = value as u32),
+                    }
+                }
+                Op::Fence(order, scope) => self.observer.fence(&mut block.observed, warp.index, mask, *order, *scope),
+                Op::Nanosleep => warp.polled = true,
+                Op::Nothing => {}
+                Op::Alloca { destination, size, wide, align } => {
+                    let wanted = |lane: usize| match *wide {
+                        true => registers.w64[*size as usize][lane],
+                        false => u64::from(registers.w32[*size as usize][lane]),
+                    };
+                    let mut bytes = 0;
+                    lanes::each(mask, |lane| bytes = bytes.max(wanted(lane)));
+                    let start = self.grow_stack(block, warp, bytes, *align, mask, at(pc))?;
+                    lanes::each(mask, |lane| registers.w64[*destination as usize][lane] = start);
+                }
+                Op::StackSave(destination) => {
+                    let top = warp.frames[frame as usize].top;
+                    lanes::each(mask, |lane| registers.w64[*destination as usize][lane] = top);
+                }
+                Op::StackRestore(source) => {
+                    let entry = &mut warp.frames[frame as usize];
+                    // Only when all lanes of the frame give their memory back is it known to be unused.
+                    if mask == entry.lanes {
+                        let mut top = 0;
+                        lanes::each(mask, |lane| top = top.max(registers.w64[*source as usize][lane]));
+                        entry.top = top.clamp(entry.base, entry.top);
+                    }
+                }
+                _ => break Left::Control(mask),
+            }
+            pc += 1;
+        };
+        split.pc = pc;
+        Ok(left)
+    }
+
+    /// Control instructions. Gives the split to go on with when the warp stays together.
+    fn control(
+        &mut self,
+        block: &mut Block<O::Block>,
+        warp: &mut Warp,
+        mut split: Split,
+        inst: &Inst,
+        mask: u32,
+        site: Site,
+    ) -> Result<Option<Split>, Stop> {
+        let rest = split.mask & !mask;
+        match &inst.op {
+            Op::Branch { target } => {
+                let meeting = self.meeting(site);
+                warp.part(split, meeting, [(split.pc + 1, rest), (*target, mask)].into_iter());
+                return Ok(None);
+            }
+            Op::BranchIndexed { index, targets } => {
+                self.branch_indexed(block, warp, split, *index, targets, mask, site)?;
+                return Ok(None);
+            }
+            Op::Trap => {
+                let opcode = self.context.program.opcodes.get(inst.opcode as usize);
+                let opcode = opcode.map_or("trap", String::as_str);
+                let title = format!("the kernel stopped itself with `{opcode}`: a panic, or code that cannot be reached");
+                return Err(self.fault(block, warp.index, lanes::first(mask), site, "trap", title));
+            }
+            Op::Unsupported(what) => {
+                let mut diagnostic = Diagnostic::new("unsupported", what.clone());
+                diagnostic.help =
+                    Some("the program may be right; this instruction is not simulated yet".to_owned());
+                let stop = self.stop(StopKind::Unsupported, block, warp.index, lanes::first(mask), site, diagnostic);
+                return Err(stop);
+            }
+            Op::Exit | Op::Return => {
+                if rest != 0 {
+                    warp.splits.push(Split { pc: split.pc + 1, mask: rest, ..split });
+                }
+                match inst.op {
+                    Op::Exit => self.exit(warp, &split, mask),
+                    _ => self.leave_function(warp, block, &split, mask),
+                }
+                return Ok(None);
+            }
+            _ => {}
+        }
+        // What is left may make its lanes wait: those whose guard is false go ahead to the next instruction and wait there.
+        if rest != 0 {
+            let join = warp.open_join(split.frame, split.pc + 1, split.join, split.mask);
+            warp.arrive(join, rest);
+            split = Split { mask, join, ..split };
+        }
+        match &inst.op {
+            Op::Barrier { .. } => self.barrier(block, warp, split, site).map(|()| None),
+            Op::Collective { .. } => self.collective(block, warp, split, site).map(|()| None),
+            Op::Call { .. } => self.call(block, warp, split, site),
+            _ => Ok(Some(Split { pc: split.pc + 1, ..split })),
+        }
+    }
+
+    fn meeting(&self, site: Site) -> Option<u32> {
+        let meeting = self.context.flows[site.function as usize].meeting[site.pc as usize];
+        (meeting != NOWHERE).then_some(meeting)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of one instruction")]
+    fn branch_indexed(
+        &mut self,
+        block: &Block<O::Block>,
+        warp: &mut Warp,
+        split: Split,
+        index: u32,
+        targets: &[u32],
+        mask: u32,
+        site: Site,
+    ) -> Result<(), Stop> {
+        let row = warp.frames[split.frame as usize].registers.w32[index as usize];
+        let wild = lanes::select(mask, |lane| row[lane] as usize >= targets.len());
+        if wild != 0 {
+            let lane = lanes::first(wild);
+            let title = format!("branch index {} is not one of the {} targets", row[lane], targets.len());
+            return Err(self.fault(block, warp.index, lane, site, "branch-index", title));
+        }
+        let mut groups: Vec<(u32, u32)> = Vec::new();
+        let rest = split.mask & !mask;
+        if rest != 0 {
+            groups.push((split.pc + 1, rest));
+        }
+        lanes::each(mask, |lane| {
+            let target = targets[row[lane] as usize];
+            match groups.iter_mut().find(|(pc, _)| *pc == target) {
+                Some((_, lanes)) => *lanes |= 1 << lane,
+                None => groups.push((target, 1 << lane)),
+            }
+        });
+        self.observer.branch(site, groups.len() > 1);
+        match groups.as_slice() {
+            [(pc, lanes)] => warp.splits.push(Split { pc: *pc, mask: *lanes, ..split }),
+            _ => warp.part(split, self.meeting(site), groups.into_iter()),
+        }
+        Ok(())
+    }
+
+    /// Lanes end: no join and no frame waits for them.
+    pub fn exit(&mut self, warp: &mut Warp, split: &Split, mask: u32) {
+        let pool = self.pool();
+        warp.exit(split, mask, |frame: &mut Frame| Self::recycle(pool, frame));
+    }
+
+    fn grow_stack(
+        &mut self,
+        block: &Block<O::Block>,
+        warp: &mut Warp,
+        bytes: u64,
+        align: u64,
+        mask: u32,
+        at: At,
+    ) -> Result<u64, Stop> {
+        let limit = self.context.config.profile.stack_bytes;
+        let frame = &mut warp.frames[at.frame as usize];
+        let start = frame.top.next_multiple_of(align.clamp(1, 1 << 20));
+        let top = start.saturating_add(bytes);
+        if top > limit {
+            let title = format!("the stack of {limit} bytes per thread has no room for {bytes} bytes more");
+            return Err(self.fault(block, warp.index, lanes::first(mask), at.site, "stack-overflow", title));
+        }
+        frame.top = top;
+        warp.reserve_local(top.next_multiple_of(8));
+        Ok(start)
+    }
+}
+
+fn lies_in(address: u64, space: Space) -> bool {
+    let found = address::space_of(address);
+    match space {
+        Space::Frame => found == Space::Local,
+        Space::Generic => true,
+        space => found == space,
+    }
+}
+
+/// Clocks tick once per warp instruction of the worker: increasing, and the same in every run with one worker.
+fn timer_value(timer: Timer, now: u64) -> u64 {
+    match timer {
+        Timer::Clock => now & 0xffff_ffff,
+        Timer::ClockHi | Timer::GlobaltimerHi => now >> 32,
+        Timer::Clock64 | Timer::Globaltimer => now,
+        Timer::GlobaltimerLo => now & 0xffff_ffff,
+    }
+}

@@ -1,0 +1,165 @@
+//! Functions that PTX declares and the driver provides: `vprintf`, `malloc`, `free`, `__assertfail`.
+
+use super::address;
+use super::block::Block;
+use super::grid::Worker;
+use super::lanes::{self, load_local, load_words, store_local};
+use super::printf;
+use super::warp::{Split, Warp};
+use crate::observe::{Observer, Site};
+use crate::program::{FrameCopy, Space};
+use crate::stop::{Diagnostic, Stop, StopKind};
+
+/// Longest string that is read.
+const MAX_STRING: u64 = 1 << 16;
+/// Bytes of text that one block may print.
+const MAX_PRINTED: usize = 64 << 20;
+
+impl<O: Observer> Worker<'_, O> {
+    /// Runs a function of the driver for the lanes of `split`, one after the other.
+    #[expect(clippy::too_many_arguments, reason = "the parts of one instruction")]
+    pub fn external(
+        &mut self,
+        block: &mut Block<O::Block>,
+        warp: &mut Warp,
+        split: &Split,
+        name: &str,
+        params: &[FrameCopy],
+        returns: &[FrameCopy],
+        site: Site,
+    ) -> Result<(), Stop> {
+        let base = warp.frames[split.frame as usize].base;
+        for lane in (0..32).filter(|lane| split.mask >> lane & 1 != 0) {
+            let params: Vec<u64> =
+                params.iter().map(|copy| read_frame(warp, lane, base + copy.caller, copy.size)).collect();
+            let param = |index: usize| params.get(index).copied().unwrap_or_default();
+            let result = match name {
+                "vprintf" => self.print(block, warp, lane, param(0), param(1), site)?,
+                "malloc" => self.malloc(param(0)),
+                "free" => self.release(block, warp, lane, param(0), site)?,
+                "__assertfail" => return Err(self.assertion(block, warp, lane, &params, site)),
+                _ => {
+                    let title = format!("the external function `{name}` is not known to the simulator");
+                    let mut diagnostic = Diagnostic::new("unknown-function", title);
+                    diagnostic.help = Some("link its definition into the PTX".to_owned());
+                    return Err(self.stop(StopKind::Unsupported, block, warp.index, lane, site, diagnostic));
+                }
+            };
+            if let Some(copy) = returns.first() {
+                for byte in 0..copy.size.min(8) {
+                    store_local(&mut warp.local, lane, base + copy.caller + byte, 1, result >> (byte * 8));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn print(
+        &mut self,
+        block: &mut Block<O::Block>,
+        warp: &Warp,
+        lane: usize,
+        format: u64,
+        arguments: u64,
+        site: Site,
+    ) -> Result<u64, Stop> {
+        let Some(format) = self.string(block, warp, lane, format) else {
+            let title = format!("vprintf's format string at {format:#x} cannot be read");
+            return Err(self.fault(block, warp.index, lane, site, "printf", title));
+        };
+        let mut at = arguments;
+        let mut unreadable = None;
+        let shared: &Block<O::Block> = block;
+        let text = printf::format(
+            &format,
+            &mut |bytes| {
+                at = at.next_multiple_of(bytes);
+                let value = self.generic_bytes(shared, warp, lane, at, bytes);
+                if value.is_none() {
+                    unreadable.get_or_insert(at);
+                }
+                at += bytes;
+                value.unwrap_or_default()
+            },
+            &mut |address| self.string(shared, warp, lane, address),
+        );
+        if let Some(at) = unreadable {
+            let title = format!("vprintf's arguments at {at:#x} cannot be read");
+            return Err(self.fault(block, warp.index, lane, site, "printf", title));
+        }
+        if block.printed.len() + text.text.len() > MAX_PRINTED {
+            let title = format!("a block printed more than {MAX_PRINTED} bytes");
+            return Err(self.fault(block, warp.index, lane, site, "printf", title));
+        }
+        block.printed.push_str(&text.text);
+        Ok(text.arguments)
+    }
+
+    fn malloc(&mut self, bytes: u64) -> u64 {
+        // A null pointer is how the device's malloc says that there is no memory.
+        let address = self.context.memory.alloc(bytes, "device malloc").unwrap_or(0);
+        self.snapshot.refresh(self.context.memory);
+        address
+    }
+
+    fn release(
+        &mut self,
+        block: &Block<O::Block>,
+        warp: &Warp,
+        lane: usize,
+        address: u64,
+        site: Site,
+    ) -> Result<u64, Stop> {
+        if address != 0 && self.context.memory.free(address).is_err() {
+            let near = self.context.memory.describe(address);
+            let title = format!("free of {address:#x}, which is not a live allocation: {near}");
+            return Err(self.fault(block, warp.index, lane, site, "bad-free", title));
+        }
+        self.snapshot.refresh(self.context.memory);
+        Ok(0)
+    }
+
+    fn assertion(&self, block: &Block<O::Block>, warp: &Warp, lane: usize, params: &[u64], site: Site) -> Stop {
+        let text = |index: usize| {
+            let bytes = params.get(index).and_then(|address| self.string(block, warp, lane, *address));
+            String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned()
+        };
+        let line = params.get(2).copied().unwrap_or_default() as u32;
+        let title = format!("assertion `{}` failed at {}:{line} in {}", text(0), text(1), text(3));
+        self.fault(block, warp.index, lane, site, "assert", title)
+    }
+
+    /// Bytes up to a NUL at a generic address.
+    fn string(&self, block: &Block<O::Block>, warp: &Warp, lane: usize, address: u64) -> Option<Vec<u8>> {
+        let mut bytes = Vec::new();
+        for offset in 0..MAX_STRING {
+            match self.generic_bytes(block, warp, lane, address.checked_add(offset)?, 1)? as u8 {
+                0 => break,
+                byte => bytes.push(byte),
+            }
+        }
+        Some(bytes)
+    }
+
+    /// 1, 4 or 8 aligned bytes at a generic address, as one lane sees them.
+    fn generic_bytes(&self, block: &Block<O::Block>, warp: &Warp, lane: usize, address: u64, bytes: u64) -> Option<u64> {
+        let space = address::space_of(address);
+        let offset = address.wrapping_sub(address::window(space));
+        let inside = |end: u64| offset.checked_add(bytes).is_some_and(|last| last <= end);
+        let size = bytes as u8;
+        match space {
+            Space::Shared => inside(self.context.shared_bytes).then(|| load_words(&block.shared, offset, size)),
+            Space::Param => inside(self.context.param_bytes).then(|| load_words(&self.context.params, offset, size)),
+            Space::Local => inside(warp.local.len() as u64 * 4).then(|| load_local(&warp.local, lane, offset, size)),
+            _ => {
+                let (storage, offset) = self.context.memory.find(address, bytes)?;
+                Some(storage.load(offset, size))
+            }
+        }
+    }
+}
+
+fn read_frame(warp: &Warp, lane: usize, offset: u64, size: u64) -> u64 {
+    let bytes = (0..size.min(8)).rev();
+    bytes.fold(0, |value, byte| value << 8 | lanes::load_local(&warp.local, lane, offset + byte, 1))
+}

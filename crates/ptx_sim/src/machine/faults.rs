@@ -1,0 +1,142 @@
+//! What went wrong, put into words: every fault names the access, the thread, the nearest allocation and the source line.
+
+use super::address;
+use super::block::Block;
+use super::grid::Worker;
+use crate::observe::{AccessKind, Observer, Site};
+use crate::program::Space;
+use crate::stop::{Diagnostic, Finding, Place, Stop, StopKind, Thread};
+
+/// Where the machine is: the instruction and the frame that executes it.
+#[derive(Clone, Copy, Debug)]
+pub struct At {
+    pub site: Site,
+    pub frame: u32,
+}
+
+/// An access that can't be carried out.
+#[derive(Clone, Copy, Debug)]
+pub struct BadAccess {
+    pub kind: AccessKind,
+    pub space: Space,
+    pub address: u64,
+    pub bytes: u32,
+    pub lane: usize,
+}
+
+impl BadAccess {
+    fn words(&self) -> String {
+        let what = match self.kind {
+            AccessKind::Load => "load",
+            AccessKind::Store => "store",
+            AccessKind::Atomic => "atomic",
+        };
+        format!("{} {what} of {} bytes at {:#x}", address::name(self.space), self.bytes, self.address)
+    }
+}
+
+impl<O: Observer> Worker<'_, O> {
+    /// A stop at an instruction, blamed on one lane.
+    #[cold]
+    pub fn stop(
+        &self,
+        kind: StopKind,
+        block: &Block<O::Block>,
+        warp: u32,
+        lane: usize,
+        site: Site,
+        diagnostic: Diagnostic,
+    ) -> Stop {
+        let thread = self.context.thread(block.id, warp, lane);
+        let place = Place::of(self.context.program, site.function, site.pc);
+        Stop::new(kind, Diagnostic { place: Some(place), thread: Some(thread), ..diagnostic })
+    }
+
+    /// The program's fault.
+    #[cold]
+    pub fn fault(
+        &self,
+        block: &Block<O::Block>,
+        warp: u32,
+        lane: usize,
+        site: Site,
+        code: &'static str,
+        title: impl Into<String>,
+    ) -> Stop {
+        self.stop(StopKind::Fault, block, warp, lane, site, Diagnostic::new(code, title))
+    }
+
+    /// An address that is not a multiple of the access's size.
+    #[cold]
+    pub fn misaligned(&self, block: &Block<O::Block>, warp: u32, site: Site, bad: BadAccess) -> Stop {
+        let title = format!("{} is misaligned: the address must be a multiple of {}", bad.words(), bad.bytes);
+        self.fault(block, warp, bad.lane, site, "misaligned", title)
+    }
+
+    /// An address in global or constant memory that holds nothing, or nothing that may be accessed so.
+    #[cold]
+    pub fn bad_global(&self, block: &Block<O::Block>, warp: u32, site: Site, bad: BadAccess) -> Stop {
+        let memory = self.context.memory;
+        let words = bad.words();
+        let lies_in = address::space_of(bad.address);
+        let (code, title) = if bad.address < address::NULL_PAGE {
+            ("null-pointer", format!("{words} through a null pointer"))
+        } else if lies_in != Space::Global && lies_in != bad.space {
+            let name = address::name(lies_in);
+            ("wrong-space", format!("{words}, but that address is in {name} memory"))
+        } else if bad.space == Space::Const && bad.kind != AccessKind::Load {
+            ("read-only", format!("{words}: constant memory cannot be written by a kernel"))
+        } else if let Some(allocation) = memory.freed_at(bad.address) {
+            ("use-after-free", format!("{words}, in `{}`, which was freed", allocation.name))
+        } else {
+            ("out-of-bounds", format!("{words} is out of bounds: {}", memory.describe(bad.address)))
+        };
+        self.fault(block, warp, bad.lane, site, code, title)
+    }
+
+    /// An address outside the block's shared memory.
+    #[cold]
+    pub fn bad_shared(&self, block: &Block<O::Block>, warp: u32, site: Site, bad: BadAccess) -> Stop {
+        let near = self.context.layout.describe(self.context.program, bad.address, self.context.shared_bytes);
+        let title = format!("{} is out of bounds: {near}", bad.words());
+        let mut diagnostic = Diagnostic::new("out-of-bounds", title);
+        diagnostic.notes.push(format!("the block has {} bytes of shared memory", self.context.shared_bytes));
+        self.stop(StopKind::Fault, block, warp, bad.lane, site, diagnostic)
+    }
+
+    /// An address outside what `what` holds.
+    #[cold]
+    pub fn bad_range(
+        &self,
+        block: &Block<O::Block>,
+        warp: u32,
+        site: Site,
+        bad: BadAccess,
+        what: &str,
+        end: u64,
+    ) -> Stop {
+        let title = format!("{} is out of bounds: {what} ends at {end:#x}", bad.words());
+        self.fault(block, warp, bad.lane, site, "out-of-bounds", title)
+    }
+
+    /// Something doubtful that does not end the run; kept once per instruction.
+    #[cold]
+    pub fn finding(
+        &mut self,
+        block: &Block<O::Block>,
+        warp: u32,
+        lane: usize,
+        site: Site,
+        code: &'static str,
+        describe: impl FnOnce() -> Diagnostic,
+    ) {
+        if let Some(seen) = self.findings.get_mut(&(site, code)) {
+            seen.count += 1;
+            return;
+        }
+        let place = Place::of(self.context.program, site.function, site.pc);
+        let thread: Thread = self.context.thread(block.id, warp, lane);
+        let diagnostic = Diagnostic { place: Some(place), thread: Some(thread), ..describe() };
+        self.findings.insert((site, code), Finding { diagnostic, count: 1 });
+    }
+}

@@ -1,0 +1,315 @@
+//! Where the lanes of a divergent branch meet again: immediate post-dominators of the control-flow graph.
+//!
+//! Two things differ from the textbook. Blocks from which every path ends in a trap are left out first: otherwise the panic
+//! of a bounds check inside an `if` would move the meeting point of the `if` to the end of the kernel. And a meeting point
+//! that does nothing but end the kernel is none: lanes that have nothing left to do exit instead of waiting there, as they
+//! would with `if i >= n { return; } sync_threads();`.
+//!
+//! Post-dominators after Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm" (2001), on the reversed graph.
+
+use crate::program::{Callee, Function, Kind, Op, Program};
+
+/// No meeting point.
+pub const NOWHERE: u32 = u32::MAX;
+
+/// What the machine needs to know about a function's control flow.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// By instruction: where the lanes meet again that part at this branch; [`NOWHERE`] when only at the end.
+    pub meeting: Vec<u32>,
+    /// No path through the function returns.
+    pub never_returns: bool,
+}
+
+/// One straight run of instructions.
+#[derive(Debug)]
+struct Block {
+    start: u32,
+    end: u32,
+    successors: Vec<usize>,
+    /// The function or the thread ends here, as it should.
+    leaves: bool,
+}
+
+/// Analyses every function of a program.
+pub fn analyse(program: &Program) -> Vec<Flow> {
+    let count = program.functions.len();
+    let mut never: Vec<bool> = program.functions.iter().map(|f| f.kind == Kind::Extern && f.name == "__assertfail").collect();
+    // A function that always calls one that never returns never returns either. Each round finds at least one more.
+    for _ in 0..count {
+        let mut changed = false;
+        for (index, function) in program.functions.iter().enumerate() {
+            if function.kind == Kind::Device && !never[index] && ends_cold(function, &never) {
+                never[index] = true;
+                changed = true;
+            }
+        }
+        if !changed {
+            break;
+        }
+    }
+    program.functions.iter().enumerate().map(|(index, f)| flow_of(f, &never, never[index])).collect()
+}
+
+fn ends_cold(function: &Function, never: &[bool]) -> bool {
+    let blocks = blocks_of(function, never);
+    !blocks.is_empty() && !warm(&blocks)[0]
+}
+
+fn flow_of(function: &Function, never: &[bool], never_returns: bool) -> Flow {
+    let mut meeting = vec![NOWHERE; function.code.len()];
+    let mut blocks = blocks_of(function, never);
+    let warm = warm(&blocks);
+    // A function that only ever traps has no warm block; then nothing is left out.
+    if warm.first().copied().unwrap_or(false) {
+        for block in &mut blocks {
+            block.successors.retain(|&next| warm[next]);
+        }
+    }
+    let parents = post_dominators(&blocks);
+    for (block, parent) in blocks.iter().zip(parents) {
+        let Some(parent) = parent else { continue };
+        let start = blocks[parent].start;
+        if !only_ends(function, start) {
+            meeting[block.end as usize - 1] = start;
+        }
+    }
+    Flow { meeting, never_returns }
+}
+
+/// A block of an entry that does nothing but end it.
+fn only_ends(function: &Function, start: u32) -> bool {
+    let rest = function.code.iter().skip(start as usize);
+    let first = rest.into_iter().find(|inst| !matches!(inst.op, Op::Nothing));
+    let ends = |op: &Op| matches!(op, Op::Exit) || (matches!(op, Op::Return) && function.kind == Kind::Entry);
+    first.is_none_or(|inst| inst.guard.is_none() && ends(&inst.op))
+}
+
+fn blocks_of(function: &Function, never: &[bool]) -> Vec<Block> {
+    let code = &function.code;
+    let mut leader = vec![false; code.len() + 1];
+    if let Some(first) = leader.first_mut() {
+        *first = true;
+    }
+    for (pc, inst) in code.iter().enumerate() {
+        let ends = match &inst.op {
+            Op::Branch { target } => {
+                mark(&mut leader, *target);
+                true
+            }
+            Op::BranchIndexed { targets, .. } => {
+                targets.iter().for_each(|target| mark(&mut leader, *target));
+                true
+            }
+            Op::Return | Op::Exit | Op::Trap => true,
+            Op::Call { .. } => calls_for_good(&inst.op, never),
+            _ => false,
+        };
+        if ends {
+            leader[pc + 1] = true;
+        }
+    }
+    let starts: Vec<usize> = (0..code.len()).filter(|&pc| leader[pc]).collect();
+    let block_at = |pc: usize| starts.binary_search(&pc).ok();
+    let mut blocks = Vec::with_capacity(starts.len());
+    for (index, &start) in starts.iter().enumerate() {
+        let end = starts.get(index + 1).copied().unwrap_or(code.len());
+        let last = &code[end - 1];
+        let falls = block_at(end);
+        let guarded = last.guard.is_some();
+        let mut successors = Vec::new();
+        let mut leaves = false;
+        match &last.op {
+            Op::Branch { target } => successors.extend(block_at(*target as usize)),
+            Op::BranchIndexed { targets, .. } => successors.extend(targets.iter().filter_map(|t| block_at(*t as usize))),
+            Op::Return => leaves = true,
+            // LLVM writes `trap; exit;` for unreachable code: that block ends at the trap. A lone `exit` ends the thread as
+            // intended, but never returns to a caller.
+            Op::Exit => leaves = function.kind == Kind::Entry,
+            Op::Trap => {}
+            op if calls_for_good(op, never) => {}
+            _ => leaves = falls.is_none(),
+        }
+        let goes_on = guarded || !matches!(last.op, Op::Branch { .. } | Op::BranchIndexed { .. } | Op::Return | Op::Exit | Op::Trap);
+        if goes_on && !(calls_for_good(&last.op, never) && !guarded) {
+            successors.extend(falls);
+            leaves |= falls.is_none();
+        }
+        successors.dedup();
+        blocks.push(Block { start: start as u32, end: end as u32, successors, leaves });
+    }
+    blocks
+}
+
+fn mark(leader: &mut [bool], target: u32) {
+    if let Some(slot) = leader.get_mut(target as usize) {
+        *slot = true;
+    }
+}
+
+fn calls_for_good(op: &Op, never: &[bool]) -> bool {
+    match op {
+        Op::Call { callee: Callee::Direct(index), .. } => never.get(*index as usize).copied().unwrap_or(false),
+        _ => false,
+    }
+}
+
+/// Blocks from which the function can end as it should.
+fn warm(blocks: &[Block]) -> Vec<bool> {
+    let mut warm: Vec<bool> = blocks.iter().map(|block| block.leaves).collect();
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for (index, block) in blocks.iter().enumerate().rev() {
+            if !warm[index] && block.successors.iter().any(|&next| warm[next]) {
+                warm[index] = true;
+                changed = true;
+            }
+        }
+    }
+    warm
+}
+
+/// The immediate post-dominator of each block; `None` when only the end of the function is.
+fn post_dominators(blocks: &[Block]) -> Vec<Option<usize>> {
+    let end = blocks.len();
+    let mut predecessors = vec![Vec::new(); end + 1];
+    for (index, block) in blocks.iter().enumerate() {
+        block.successors.iter().for_each(|&next| predecessors[next].push(index));
+        if block.leaves || block.successors.is_empty() {
+            predecessors[end].push(index);
+        }
+    }
+    let order = post_order(&predecessors, end);
+    let mut number = vec![usize::MAX; end + 1];
+    order.iter().enumerate().for_each(|(position, &block)| number[block] = position);
+    let mut parent = vec![usize::MAX; end + 1];
+    parent[end] = end;
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for &block in order.iter().rev().filter(|&&block| block != end) {
+            let ends_here = blocks[block].leaves || blocks[block].successors.is_empty();
+            let nexts = blocks[block].successors.iter().copied().chain(ends_here.then_some(end));
+            let known = nexts.filter(|&next| parent[next] != usize::MAX);
+            let new = known.reduce(|a, b| intersect(a, b, &parent, &number));
+            if let Some(new) = new.filter(|&new| parent[block] != new) {
+                parent[block] = new;
+                changed = true;
+            }
+        }
+    }
+    (0..end).map(|block| Some(parent[block]).filter(|&parent| parent < end)).collect()
+}
+
+fn intersect(mut a: usize, mut b: usize, parent: &[usize], number: &[usize]) -> usize {
+    while a != b {
+        while number[a] < number[b] {
+            a = parent[a];
+        }
+        while number[b] < number[a] {
+            b = parent[b];
+        }
+    }
+    a
+}
+
+fn post_order(edges: &[Vec<usize>], root: usize) -> Vec<usize> {
+    let mut order = Vec::with_capacity(edges.len());
+    let mut seen = vec![false; edges.len()];
+    let mut stack = vec![(root, 0)];
+    seen[root] = true;
+    while let Some((node, position)) = stack.last_mut() {
+        match edges[*node].get(*position) {
+            Some(&next) => {
+                *position += 1;
+                if !std::mem::replace(&mut seen[next], true) {
+                    stack.push((next, 0));
+                }
+            }
+            None => {
+                order.push(*node);
+                stack.pop();
+            }
+        }
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::{Guard, Inst, Rows};
+
+    fn inst(op: Op, guarded: bool) -> Inst {
+        let guard = guarded.then_some(Guard { pred: 0, negated: false });
+        Inst { op, guard, opcode: 0, location: None, line: 0 }
+    }
+
+    fn meeting(code: Vec<Inst>) -> Vec<u32> {
+        let function = Function {
+            name: "k".into(),
+            kind: Kind::Entry,
+            params: vec![],
+            returns: vec![],
+            frame_bytes: 0,
+            rows: Rows::default(),
+            preset: vec![],
+            code,
+            required_block: None,
+            max_threads: None,
+            line: 1,
+        };
+        let program = Program { functions: vec![function], ..Program::default() };
+        analyse(&program).remove(0).meeting
+    }
+
+    fn branch(target: u32, guarded: bool) -> Inst {
+        inst(Op::Branch { target }, guarded)
+    }
+
+    #[test]
+    fn if_else_meets_after_both() {
+        // 0: @p bra 3; 1: then; 2: bra 4; 3: else; 4: rest; 5: ret
+        let code = vec![
+            branch(3, true),
+            inst(Op::Nothing, false),
+            branch(4, false),
+            inst(Op::Nothing, false),
+            inst(Op::Fence(crate::program::Order::SeqCst, crate::program::Scope::Cta), false),
+            inst(Op::Return, false),
+        ];
+        assert_eq!(meeting(code)[0], 4);
+    }
+
+    #[test]
+    fn a_trap_in_a_branch_is_not_a_way_out() {
+        // 0: @p bra 5; 1: @p bra 3 (bounds check); 2: bra 5; 3: trap; 4: exit; 5: rest; 6: ret
+        let fence = || inst(Op::Fence(crate::program::Order::SeqCst, crate::program::Scope::Cta), false);
+        let code = vec![
+            branch(5, true),
+            branch(3, true),
+            branch(5, false),
+            inst(Op::Trap, false),
+            inst(Op::Exit, false),
+            fence(),
+            inst(Op::Return, false),
+        ];
+        let meeting = meeting(code);
+        assert_eq!(meeting[0], 5);
+        assert_eq!(meeting[1], 2);
+    }
+
+    #[test]
+    fn a_loop_meets_behind_it_and_a_bare_return_is_no_meeting() {
+        // 0: body; 1: @p bra 0; 2: fence; 3: ret
+        let fence = || inst(Op::Fence(crate::program::Order::SeqCst, crate::program::Scope::Cta), false);
+        assert_eq!(meeting(vec![fence(), branch(0, true), fence(), inst(Op::Return, false)])[1], 2);
+        assert_eq!(meeting(vec![fence(), branch(0, true), inst(Op::Return, false)])[1], NOWHERE);
+    }
+
+    #[test]
+    fn an_endless_loop_has_no_meeting_point() {
+        assert_eq!(meeting(vec![branch(0, false)]), vec![NOWHERE]);
+    }
+}

@@ -1,0 +1,319 @@
+//! One launch: blocks start strictly in order, over worker threads that each keep several of them going.
+//!
+//! A block waits only for itself at barriers, but may spin on memory that other blocks write: single-pass scans wait for
+//! earlier blocks, grid barriers for all. So a worker that sees a block spin starts the next one, and goes round those it
+//! has. Blocks that started keep making progress, whatever the number of workers.
+
+use super::block::{Block, BlockTurn};
+use super::config::{Config, Launch, Report};
+use super::module::{Layout, Module};
+use super::warp::{Frame, NO_JOIN, Warp};
+use crate::count::{Counters, InstructionCounters};
+use super::flow::Flow;
+use crate::machine::allocations::{Memory, Snapshot};
+use crate::observe::{Observer, Site};
+use crate::program::Program;
+use crate::registers::Registers;
+use crate::stop::{Diagnostic, Finding, Stop, StopKind, Thread};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What all workers of a launch share.
+pub struct Context<'a> {
+    pub program: &'a Program,
+    pub entry: u32,
+    pub flows: Arc<[Flow]>,
+    pub addresses: Arc<[u64]>,
+    pub layout: Arc<Layout>,
+    pub memory: &'a Memory,
+    pub config: &'a Config,
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    /// Threads of a block.
+    pub threads: u32,
+    /// Static and dynamic.
+    pub shared_bytes: u64,
+    pub dynamic_bytes: u64,
+    /// The kernel's parameters, as words.
+    pub params: Vec<u32>,
+    pub param_bytes: u64,
+    blocks: u64,
+    next: AtomicU64,
+    stopped: AtomicBool,
+    executed: AtomicU64,
+    outcome: Mutex<Outcome>,
+}
+
+/// What workers leave behind.
+#[derive(Default)]
+struct Outcome {
+    /// Of the earliest block that stopped.
+    stop: Option<(u64, Stop)>,
+    printed: Vec<(u64, String)>,
+    findings: HashMap<(Site, &'static str), Finding>,
+}
+
+/// One host thread of a launch.
+pub struct Worker<'a, O: Observer> {
+    pub context: &'a Context<'a>,
+    pub observer: O,
+    pub snapshot: Snapshot,
+    /// Warp instructions executed by this worker.
+    pub clock: u64,
+    /// What the machine itself found, once per instruction.
+    pub findings: HashMap<(Site, &'static str), Finding>,
+    /// Register files of ended frames, by function.
+    pool: Vec<Vec<Registers>>,
+    reported: u64,
+}
+
+impl<'a> Context<'a> {
+    /// A launch that was found to be possible.
+    pub fn new(
+        program: &'a Program,
+        entry: u32,
+        module: &Module,
+        layout: Arc<Layout>,
+        launch: &Launch<'_>,
+        memory: &'a Memory,
+        config: &'a Config,
+    ) -> Self {
+        let function = &program.functions[entry as usize];
+        let end = function.params.iter().map(|param| param.offset + param.size).max().unwrap_or(0);
+        let mut bytes = vec![0; end.next_multiple_of(8) as usize];
+        for (param, value) in function.params.iter().zip(launch.params) {
+            let start = param.offset as usize;
+            bytes[start..start + value.len()].copy_from_slice(value);
+        }
+        let words = bytes.chunks_exact(4).map(|word| word.iter().rev().fold(0, |v, byte| v << 8 | u32::from(*byte)));
+        Self {
+            program,
+            entry,
+            flows: module.flows.clone(),
+            addresses: module.addresses.clone(),
+            shared_bytes: layout.static_bytes + launch.dynamic_shared,
+            dynamic_bytes: launch.dynamic_shared,
+            layout,
+            memory,
+            config,
+            grid: launch.grid,
+            block: launch.block,
+            threads: launch.block.iter().product(),
+            params: words.collect(),
+            param_bytes: end,
+            blocks: launch.grid.iter().map(|&n| u64::from(n)).product(),
+            next: AtomicU64::new(0),
+            stopped: AtomicBool::new(false),
+            executed: AtomicU64::new(0),
+            outcome: Mutex::default(),
+        }
+    }
+
+    /// `%ctaid` of the block that starts at `ticket`.
+    pub fn block_id(&self, ticket: u64) -> [u32; 3] {
+        let [x, y, _] = self.grid.map(u64::from);
+        [ticket % x, ticket / x % y, ticket / x / y].map(|axis| axis as u32)
+    }
+
+    /// `%tid` of a lane.
+    pub fn thread_id(&self, warp: u32, lane: usize) -> [u32; 3] {
+        let linear = warp * 32 + lane as u32;
+        let [x, y, _] = self.block;
+        [linear % x, linear / x % y, linear / x / y]
+    }
+
+    /// A lane, for reports.
+    pub fn thread(&self, block: [u32; 3], warp: u32, lane: usize) -> Thread {
+        Thread { block, thread: self.thread_id(warp, lane) }
+    }
+
+    fn workers(&self) -> u64 {
+        let wanted = match self.config.workers {
+            0 => std::thread::available_parallelism().map_or(1, |cores| cores.get()),
+            workers => workers,
+        };
+        (wanted as u64).min(self.blocks).max(1)
+    }
+
+    fn ticket(&self) -> Option<u64> {
+        // Not `fetch_add`: idle workers would count on past the end.
+        self.next.fetch_update(Relaxed, Relaxed, |next| (next < self.blocks).then_some(next + 1)).ok()
+    }
+}
+
+/// What the observers of a launch saw.
+#[derive(Default)]
+pub struct Seen {
+    pub counters: Counters,
+    pub instructions: Vec<InstructionCounters>,
+    pub findings: Vec<Finding>,
+}
+
+/// Runs all blocks. `observe` makes a worker's observer, `finish` reads the one that has seen everything.
+pub fn run<O: Observer>(
+    context: &Context<'_>,
+    observe: impl Fn() -> O + Sync,
+    finish: impl FnOnce(O) -> Seen,
+) -> Result<Report, Stop> {
+    let workers = context.workers();
+    let resident = (context.config.profile.resident_blocks / workers).max(1);
+    let work = || Worker::new(context, observe()).work(resident);
+    let mut observer = observe();
+    if workers == 1 {
+        observer.absorb(work());
+    } else {
+        std::thread::scope(|scope| {
+            let handles: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+            for handle in handles {
+                match handle.join() {
+                    Ok(seen) => observer.absorb(seen),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+        });
+    }
+    let Seen { counters, instructions, mut findings } = finish(observer);
+    let mut outcome = context.outcome.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut own: Vec<_> = std::mem::take(&mut outcome.findings).into_iter().collect();
+    own.sort_by_key(|(key, _)| *key);
+    findings.extend(own.into_iter().map(|(_, finding)| finding));
+    outcome.printed.sort_by_key(|(ticket, _)| *ticket);
+    let printed = outcome.printed.iter().map(|(_, text)| text.as_str()).collect();
+    match outcome.stop.take() {
+        Some((_, stop)) => Err(stop.with_run(printed, findings)),
+        None => Ok(Report { counters, instructions, findings, printed }),
+    }
+}
+
+impl<'a, O: Observer> Worker<'a, O> {
+    fn new(context: &'a Context<'a>, observer: O) -> Self {
+        Self {
+            context,
+            observer,
+            snapshot: context.memory.snapshot(),
+            clock: 0,
+            findings: HashMap::new(),
+            pool: vec![Vec::new(); context.program.functions.len()],
+            reported: 0,
+        }
+    }
+
+    fn work(mut self, limit: u64) -> O {
+        let mut resident: Vec<Block<O::Block>> = Vec::new();
+        let mut turn = 0;
+        while !self.context.stopped.load(Relaxed) {
+            if resident.is_empty() {
+                let Some(ticket) = self.context.ticket() else { break };
+                resident.push(self.begin(ticket));
+            }
+            turn %= resident.len();
+            self.snapshot.refresh(self.context.memory);
+            match self.run_block(&mut resident[turn]) {
+                Ok(BlockTurn::Done) => {
+                    let block = resident.remove(turn);
+                    self.leave(block.ticket, block.printed);
+                    self.observer.end(block.observed);
+                    if let Some(progress) = &self.context.config.progress {
+                        progress.fetch_add(1, Relaxed);
+                    }
+                }
+                Ok(BlockTurn::Over) => {
+                    turn += 1;
+                    if (resident.len() as u64) < limit
+                        && let Some(ticket) = self.context.ticket()
+                    {
+                        turn = resident.len();
+                        resident.push(self.begin(ticket));
+                    }
+                }
+                Err(stop) => {
+                    self.fail(resident[turn].ticket, stop);
+                }
+            }
+        }
+        for block in &mut resident {
+            self.leave(block.ticket, std::mem::take(&mut block.printed));
+        }
+        self.merge_findings();
+        self.observer
+    }
+
+    fn leave(&self, ticket: u64, printed: String) {
+        if !printed.is_empty() {
+            self.outcome(|outcome| outcome.printed.push((ticket, printed)));
+        }
+    }
+
+    fn fail(&self, ticket: u64, stop: Stop) {
+        self.context.stopped.store(true, Relaxed);
+        self.outcome(|outcome| {
+            if outcome.stop.as_ref().is_none_or(|(earlier, _)| ticket < *earlier) {
+                outcome.stop = Some((ticket, stop));
+            }
+        });
+    }
+
+    fn merge_findings(&mut self) {
+        let mine = std::mem::take(&mut self.findings);
+        self.outcome(|outcome| {
+            for (key, finding) in mine {
+                let count = finding.count;
+                match outcome.findings.get_mut(&key) {
+                    Some(seen) => seen.count += count,
+                    None => drop(outcome.findings.insert(key, finding)),
+                }
+            }
+        });
+    }
+
+    fn outcome(&self, change: impl FnOnce(&mut Outcome)) {
+        change(&mut self.context.outcome.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Stops the launch when it has used up its fuel, or when another worker has stopped.
+    pub fn check_fuel(&mut self, block: &Block<O::Block>) -> Result<(), Stop> {
+        let Some(limit) = self.context.config.fuel else { return Ok(()) };
+        let new = self.clock - self.reported;
+        self.reported = self.clock;
+        if self.context.executed.fetch_add(new, Relaxed) + new <= limit {
+            return Ok(());
+        }
+        let title = format!("the limit of {limit} warp instructions is used up");
+        let mut diagnostic = Diagnostic::new("fuel", title);
+        diagnostic.help = Some("raise the limit if the kernel is only long; see below where its threads are".to_owned());
+        self.describe_waiting(block, &mut diagnostic);
+        Err(Stop::new(StopKind::Stuck, diagnostic))
+    }
+
+    /// A warp at the first instruction of the kernel.
+    pub fn begin_warp(&mut self, block: [u32; 3], index: u32, lanes: u32) -> Warp {
+        let mut warp = Warp { index, live: lanes, ..Warp::default() };
+        let frame = Frame { lanes, base: super::address::STACK_START, ..Frame::default() };
+        self.open_frame(&mut warp, block, self.context.entry, frame, NO_JOIN);
+        warp
+    }
+
+    /// Registers for a function, with undefined contents.
+    pub fn registers(&mut self, function: u32) -> Registers {
+        if let Some(registers) = self.pool[function as usize].pop() {
+            return registers;
+        }
+        let rows = self.context.program.functions[function as usize].rows;
+        Registers {
+            w32: vec![[0; 32]; rows.w32 as usize],
+            w64: vec![[0; 32]; rows.w64 as usize],
+            pred: vec![0; rows.pred as usize],
+        }
+    }
+
+    /// Keeps the registers of a frame that ended.
+    pub fn recycle(pool: &mut [Vec<Registers>], frame: &mut Frame) {
+        pool[frame.function as usize].push(std::mem::take(&mut frame.registers));
+    }
+
+    /// The pool, for [`Worker::recycle`] while the worker's other parts are in use.
+    pub fn pool(&mut self) -> &mut [Vec<Registers>] {
+        &mut self.pool
+    }
+}

@@ -1,0 +1,147 @@
+//! Loops over the lanes of a mask, and little-endian access to arrays of 32-bit words.
+
+use crate::registers::LANES;
+
+/// Calls `each` for every lane of `mask`, in order. The whole-warp case is a plain loop that the compiler unrolls.
+#[inline(always)]
+pub fn each(mask: u32, mut each: impl FnMut(usize)) {
+    if mask == u32::MAX {
+        for lane in 0..LANES {
+            each(lane);
+        }
+    } else {
+        let mut rest = mask;
+        while rest != 0 {
+            each(rest.trailing_zeros() as usize);
+            rest &= rest - 1;
+        }
+    }
+}
+
+/// The lanes of `mask` for which `holds`.
+#[inline(always)]
+pub fn select(mask: u32, mut holds: impl FnMut(usize) -> bool) -> u32 {
+    let mut selected = 0;
+    each(mask, |lane| selected |= u32::from(holds(lane)) << lane);
+    selected
+}
+
+/// The first lane of a mask.
+#[inline(always)]
+pub fn first(mask: u32) -> usize {
+    (mask.trailing_zeros() as usize).min(LANES - 1)
+}
+
+/// Smallest and largest value among the lanes of a mask that is not empty, and the bits set in any of them.
+#[inline(always)]
+pub fn range(values: &[u64; LANES], mask: u32) -> (u64, u64, u64) {
+    let (mut low, mut high, mut bits) = (u64::MAX, 0, 0);
+    each(mask, |lane| {
+        low = low.min(values[lane]);
+        high = high.max(values[lane]);
+        bits |= values[lane];
+    });
+    (low, high, bits)
+}
+
+/// Lanes in words: `lane 3`, `lanes 0-15, 17`.
+pub fn describe(mask: u32) -> String {
+    let mut parts = Vec::new();
+    let mut lane = 0;
+    while lane < LANES as u32 {
+        if mask >> lane & 1 == 0 {
+            lane += 1;
+            continue;
+        }
+        let run = (mask >> lane).trailing_ones();
+        parts.push(if run == 1 { lane.to_string() } else { format!("{lane}-{}", lane + run - 1) });
+        lane += run;
+    }
+    let plural = if mask.count_ones() == 1 { "" } else { "s" };
+    format!("lane{plural} {}", parts.join(", "))
+}
+
+/// 1, 2, 4 or 8 bytes at an aligned offset in range.
+#[inline(always)]
+pub fn load_words(words: &[u32], offset: u64, bytes: u8) -> u64 {
+    let at = (offset >> 2) as usize;
+    match bytes {
+        8 => u64::from(words[at]) | u64::from(words[at + 1]) << 32,
+        4 => u64::from(words[at]),
+        _ => u64::from(words[at] >> ((offset & 3) * 8)) & low_bytes(bytes),
+    }
+}
+
+/// Writes 1, 2, 4 or 8 bytes at an aligned offset in range.
+#[inline(always)]
+pub fn store_words(words: &mut [u32], offset: u64, bytes: u8, value: u64) {
+    let at = (offset >> 2) as usize;
+    match bytes {
+        8 => {
+            words[at] = value as u32;
+            words[at + 1] = (value >> 32) as u32;
+        }
+        4 => words[at] = value as u32,
+        _ => words[at] = merged(words[at], offset, bytes, value),
+    }
+}
+
+/// Reads a lane's bytes of local memory.
+#[inline(always)]
+pub fn load_local(rows: &[[u32; LANES]], lane: usize, offset: u64, bytes: u8) -> u64 {
+    let at = (offset >> 2) as usize;
+    match bytes {
+        8 => u64::from(rows[at][lane]) | u64::from(rows[at + 1][lane]) << 32,
+        4 => u64::from(rows[at][lane]),
+        _ => u64::from(rows[at][lane] >> ((offset & 3) * 8)) & low_bytes(bytes),
+    }
+}
+
+/// Writes a lane's bytes of local memory.
+#[inline(always)]
+pub fn store_local(rows: &mut [[u32; LANES]], lane: usize, offset: u64, bytes: u8, value: u64) {
+    let at = (offset >> 2) as usize;
+    match bytes {
+        8 => {
+            rows[at][lane] = value as u32;
+            rows[at + 1][lane] = (value >> 32) as u32;
+        }
+        4 => rows[at][lane] = value as u32,
+        _ => rows[at][lane] = merged(rows[at][lane], offset, bytes, value),
+    }
+}
+
+fn low_bytes(bytes: u8) -> u64 {
+    if bytes == 1 { 0xff } else { 0xffff }
+}
+
+fn merged(old: u32, offset: u64, bytes: u8, value: u64) -> u32 {
+    let shift = (offset & 3) * 8;
+    let mask = (low_bytes(bytes) as u32) << shift;
+    old & !mask | (value as u32) << shift & mask
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words() {
+        let mut words = vec![0; 4];
+        store_words(&mut words, 8, 8, 0x1122_3344_5566_7788);
+        assert_eq!(load_words(&words, 8, 8), 0x1122_3344_5566_7788);
+        assert_eq!(load_words(&words, 9, 1), 0x77);
+        store_words(&mut words, 10, 2, 0xaaaa);
+        assert_eq!(load_words(&words, 8, 4), 0xaaaa_7788);
+        let mut rows = vec![[0; LANES]; 2];
+        store_local(&mut rows, 3, 5, 1, 0xee);
+        assert_eq!(load_local(&rows, 3, 0, 8), 0xee00_0000_0000);
+        assert_eq!(load_local(&rows, 2, 0, 8), 0);
+    }
+
+    #[test]
+    fn lanes_in_words() {
+        assert_eq!(describe(0b1000), "lane 3");
+        assert_eq!(describe(0x0002_ffff), "lanes 0-15, 17");
+    }
+}

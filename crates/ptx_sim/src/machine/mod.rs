@@ -1,0 +1,168 @@
+//! The machine: memory, warps in lockstep, blocks, the grid.
+//!
+//! Reading order: [`config`] (what goes in and out), `grid` (blocks over worker threads), `block`, `warp` (which lanes are
+//! where), `execute` (the loop over instructions), then the instructions that are more than bits in registers: `access`,
+//! `atomics`, `barriers`, `collectives`, `calls`, `externs`.
+
+mod access;
+mod address;
+mod allocations;
+mod atomics;
+mod barriers;
+mod block;
+mod calls;
+mod collectives;
+pub(crate) mod config;
+mod execute;
+mod externs;
+mod faults;
+mod flow;
+mod grid;
+pub(crate) mod lanes;
+mod module;
+mod presets;
+mod printf;
+mod storage;
+mod stuck;
+mod validate;
+mod warp;
+
+use crate::check::race::Race;
+use crate::count::Counting;
+use crate::program::{Program, Space};
+use crate::stop::{Diagnostic, Stop, StopKind};
+use allocations::{FreeError, Memory};
+pub use config::{Checks, Config, Launch, Profile, Report};
+pub(crate) use grid::Seen;
+use grid::Context;
+pub(crate) use module::Layout;
+use module::Module;
+use storage::Storage;
+use std::sync::Arc;
+
+/// A simulated GPU: memory that outlives launches, and a way to run kernels on it.
+#[derive(Debug)]
+pub struct Machine {
+    config: Config,
+    memory: Memory,
+    modules: Vec<Module>,
+    next_constant: u64,
+}
+
+impl Machine {
+    /// A machine with empty memory.
+    pub fn new(config: Config) -> Self {
+        Self { config, memory: Memory::new(), modules: Vec::new(), next_constant: 0 }
+    }
+
+    /// How it runs programs.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Changes how it runs the next launches.
+    pub fn config_mut(&mut self) -> &mut Config {
+        &mut self.config
+    }
+
+    /// Allocates device memory; `name` is what reports call it. The address is a multiple of 512.
+    pub fn alloc(&mut self, bytes: u64, name: &str) -> Result<u64, Stop> {
+        self.memory.alloc(bytes, name).ok_or_else(|| {
+            Stop::usage("out-of-memory", format!("no host memory for `{name}` of {bytes} bytes"))
+                .with_help("make the problem smaller, or free buffers first")
+        })
+    }
+
+    /// Gives memory back; later accesses to it are reported as such.
+    pub fn free(&mut self, address: u64) -> Result<(), Stop> {
+        self.memory.free(address).map_err(|error| match error {
+            FreeError::Twice(allocation) => {
+                Stop::usage("double-free", format!("`{}` at {address:#x} was freed before", allocation.name))
+            }
+            FreeError::Unknown => {
+                let near = self.memory.describe(address);
+                Stop::usage("bad-free", format!("{address:#x} is not the start of an allocation: {near}"))
+            }
+        })
+    }
+
+    /// Copies bytes to the device.
+    pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), Stop> {
+        let (storage, offset) = self.locate("write", address, bytes.len() as u64)?;
+        storage.write(offset as usize, bytes);
+        Ok(())
+    }
+
+    /// Copies bytes from the device.
+    pub fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), Stop> {
+        let (storage, offset) = self.locate("read", address, bytes.len() as u64)?;
+        storage.read(offset as usize, bytes);
+        Ok(())
+    }
+
+    /// Sets `len` bytes to `byte`.
+    pub fn fill(&mut self, address: u64, byte: u8, len: u64) -> Result<(), Stop> {
+        let (storage, offset) = self.locate("fill", address, len)?;
+        let chunk = [byte; 4096];
+        let mut done = 0;
+        while done < len {
+            let step = (len - done).min(chunk.len() as u64);
+            storage.write((offset + done) as usize, &chunk[..step as usize]);
+            done += step;
+        }
+        Ok(())
+    }
+
+    /// Address and bytes of a global or constant variable, to be used with [`Machine::read`] and [`Machine::write`].
+    /// Loads the program if this machine has not seen it.
+    pub fn symbol(&mut self, program: &Program, name: &str) -> Result<(u64, u64), Stop> {
+        let module = self.load(program)?;
+        let placed = program.variables.iter().zip(self.modules[module].addresses.iter());
+        let mut wanted = placed.filter(|(variable, _)| variable.name == name && variable.space != Space::Shared);
+        match wanted.next() {
+            Some((variable, address)) => Ok((address + address::window(variable.space), variable.size)),
+            None => Err(Stop::usage("unknown-symbol", format!("no global or constant variable `{name}` in the PTX"))),
+        }
+    }
+
+    /// Runs a kernel to its end.
+    pub fn launch(&mut self, program: &Program, launch: &Launch<'_>) -> Result<Report, Stop> {
+        let entry = validate::entry(program, launch.entry)?;
+        let module = self.load(program)?;
+        let layout = self.modules[module].layout(program, entry);
+        let function = &program.functions[entry as usize];
+        validate::launch(launch, function, &layout, &self.config.profile)?;
+        let module = &self.modules[module];
+        let context = Context::new(program, entry, module, layout, launch, &self.memory, &self.config);
+        let race = |seen: Race| seen.finish(program, &context.layout, context.shared_bytes);
+        match (self.config.counters, self.config.checks.race) {
+            (true, true) => grid::run(&context, <(Counting, Race)>::default, |(counts, races)| Seen {
+                findings: race(races),
+                ..counts.finish(program)
+            }),
+            (true, false) => grid::run(&context, Counting::default, |counts| counts.finish(program)),
+            (false, true) => {
+                grid::run(&context, Race::default, |races| Seen { findings: race(races), ..Seen::default() })
+            }
+            (false, false) => grid::run(&context, || (), |()| Seen::default()),
+        }
+    }
+
+    fn load(&mut self, program: &Program) -> Result<usize, Stop> {
+        let fingerprint = module::fingerprint(program);
+        if let Some(at) = self.modules.iter().position(|module| module.fingerprint == fingerprint) {
+            return Ok(at);
+        }
+        let module = Module::load(program, &self.memory, &mut self.next_constant)?;
+        self.modules.push(module);
+        Ok(self.modules.len() - 1)
+    }
+
+    fn locate(&self, what: &str, address: u64, bytes: u64) -> Result<(Arc<Storage>, u64), Stop> {
+        self.memory.find(address, bytes).ok_or_else(|| {
+            let near = self.memory.describe(address);
+            let title = format!("cannot {what} {bytes} bytes at {address:#x} from the host: {near}");
+            Stop::new(StopKind::Usage, Diagnostic::new("out-of-bounds", title))
+        })
+    }
+}

@@ -1,0 +1,109 @@
+//! Frames, and the rows that hold a value before a function's first instruction runs.
+
+use super::address;
+use super::grid::{Context, Worker};
+use super::warp::{Frame, Split, State, Warp};
+use crate::observe::Observer;
+use crate::program::{Preset, Special, Symbol};
+use crate::registers::LANES;
+
+impl<O: Observer> Worker<'_, O> {
+    /// Adds a frame for `function` with `frame.lanes`, and a split at its first instruction that belongs to `join`.
+    pub fn open_frame(&mut self, warp: &mut Warp, block: [u32; 3], function: u32, mut frame: Frame, join: u32) -> u32 {
+        let context = self.context;
+        let code = &context.program.functions[function as usize];
+        frame.function = function;
+        frame.top = frame.base.saturating_add(code.frame_bytes);
+        frame.registers = self.registers(function);
+        warp.reserve_local(frame.top.next_multiple_of(8));
+        for preset in &code.preset {
+            fill(context, &mut frame, block, warp.index, preset);
+        }
+        let mask = frame.lanes;
+        let index = warp.new_frame();
+        warp.frames[index as usize] = frame;
+        warp.splits.push(Split { frame: index, pc: 0, mask, join, state: State::Ready });
+        index
+    }
+
+    /// Would a frame at `base` exceed the stack?
+    pub fn stack_exceeded(&self, function: u32, base: u64) -> bool {
+        let bytes = self.context.program.functions[function as usize].frame_bytes;
+        base.saturating_add(bytes) > self.context.config.profile.stack_bytes
+    }
+
+}
+
+fn fill(context: &Context<'_>, frame: &mut Frame, block: [u32; 3], warp: u32, preset: &Preset) {
+    let registers = &mut frame.registers;
+    match *preset {
+        Preset::Const32(slot, value) => set(&mut registers.w32, slot, [value; LANES]),
+        Preset::Const64(slot, value) => set(&mut registers.w64, slot, [value; LANES]),
+        Preset::ConstPred(slot, value) => set(&mut registers.pred, slot, if value { u32::MAX } else { 0 }),
+        Preset::Special32(slot, special) => {
+            let row = std::array::from_fn(|lane| special_value(context, block, warp, lane, special) as u32);
+            set(&mut registers.w32, slot, row);
+        }
+        Preset::Special64(slot, special) => {
+            let row = std::array::from_fn(|lane| special_value(context, block, warp, lane, special));
+            set(&mut registers.w64, slot, row);
+        }
+        Preset::Address64(slot, symbol, addend) => {
+            let value = symbol_address(context, symbol, frame.base).wrapping_add_signed(addend);
+            set(&mut registers.w64, slot, [value; LANES]);
+        }
+        Preset::Address32(slot, symbol, addend) => {
+            let value = symbol_address(context, symbol, frame.base).wrapping_add_signed(addend);
+            set(&mut registers.w32, slot, [value as u32; LANES]);
+        }
+    }
+}
+
+fn set<T>(rows: &mut [T], slot: u32, value: T) {
+    if let Some(row) = rows.get_mut(slot as usize) {
+        *row = value;
+    }
+}
+
+fn symbol_address(context: &Context<'_>, symbol: Symbol, frame: u64) -> u64 {
+    match symbol {
+        Symbol::Variable(index) => match context.layout.offsets.get(index as usize) {
+            Some(Some(offset)) => *offset,
+            _ => context.addresses.get(index as usize).copied().unwrap_or(0),
+        },
+        Symbol::Function(index) => address::of_function(index),
+        Symbol::KernelParam(offset) => offset,
+        Symbol::Frame(offset) => frame + offset,
+    }
+}
+
+fn special_value(context: &Context<'_>, block: [u32; 3], warp: u32, lane: usize, special: Special) -> u64 {
+    let axis = |values: [u32; 3], axis: u8| u64::from(values.get(usize::from(axis)).copied().unwrap_or(0));
+    let bit = 1_u64 << lane;
+    let warps = u64::from(context.threads.div_ceil(32));
+    let multiprocessors = u64::from(context.config.profile.multiprocessors.max(1));
+    match special {
+        Special::Tid(n) => axis(context.thread_id(warp, lane), n),
+        Special::Ntid(n) => axis(context.block, n),
+        Special::Ctaid(n) => axis(block, n),
+        Special::Nctaid(n) => axis(context.grid, n),
+        Special::Laneid => lane as u64,
+        Special::Warpid => u64::from(warp),
+        Special::Nwarpid => warps,
+        Special::Smid => {
+            let [x, y, z] = block.map(u64::from);
+            let [nx, ny, _] = context.grid.map(u64::from);
+            (x + nx * (y + ny * z)) % multiprocessors
+        }
+        Special::Nsmid => multiprocessors,
+        Special::Gridid => 1,
+        Special::LanemaskEq => bit,
+        Special::LanemaskLe => bit | (bit - 1),
+        Special::LanemaskLt => bit - 1,
+        Special::LanemaskGe => u64::from(u32::MAX) & !(bit - 1),
+        Special::LanemaskGt => u64::from(u32::MAX) & !(bit | (bit - 1)),
+        Special::DynamicSmemSize => context.dynamic_bytes,
+        Special::TotalSmemSize => context.shared_bytes,
+        Special::Envreg(_) => 0,
+    }
+}

@@ -1,0 +1,181 @@
+//! The bytes of one allocation of device memory, shared by all workers.
+//!
+//! Threads of a simulated kernel may race. So that this is never a race of the simulator's own threads, every access is a
+//! relaxed atomic one, which costs nothing on the processors we run on.
+
+use std::alloc::{Layout, alloc_zeroed};
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
+
+#[cfg(target_endian = "big")]
+compile_error!("device memory is little-endian and is accessed in place: port `Storage` first");
+
+/// Zeroed memory in units of 8 bytes.
+#[derive(Debug)]
+pub struct Storage {
+    words: Box<[AtomicU64]>,
+}
+
+impl Storage {
+    /// Room for `bytes`; `None` when the host has not that much. Pages are not touched until they are used.
+    pub fn zeroed(bytes: u64) -> Option<Self> {
+        let words = usize::try_from(bytes.div_ceil(8).max(1)).ok()?;
+        let layout = Layout::array::<AtomicU64>(words).ok()?;
+        // SAFETY: the layout is not empty: there is at least one word.
+        let start = unsafe { alloc_zeroed(layout) }.cast::<AtomicU64>();
+        if start.is_null() {
+            return None;
+        }
+        // SAFETY: `start` comes from the global allocator with the layout of exactly this slice, nobody else has it, and
+        // all-zero bytes are valid `AtomicU64`s.
+        let words = unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(start, words)) };
+        Some(Self { words })
+    }
+
+    /// All bytes.
+    #[inline(always)]
+    pub fn u8(&self) -> &[AtomicU8] {
+        self.view()
+    }
+
+    /// All aligned 16-bit words.
+    #[inline(always)]
+    pub fn u16(&self) -> &[AtomicU16] {
+        self.view()
+    }
+
+    /// All aligned 32-bit words.
+    #[inline(always)]
+    pub fn u32(&self) -> &[AtomicU32] {
+        self.view()
+    }
+
+    /// All aligned 64-bit words.
+    #[inline(always)]
+    pub fn u64(&self) -> &[AtomicU64] {
+        &self.words
+    }
+
+    /// The same memory as smaller atomics. Private: `T` must be an atomic integer of at most 8 bytes.
+    #[inline(always)]
+    fn view<T>(&self) -> &[T] {
+        const { assert!(size_of::<T>() <= 8 && align_of::<T>() <= 8 && 8 % size_of::<T>() == 0) };
+        let len = self.words.len() * (8 / size_of::<T>());
+        // SAFETY: callers in this file name atomic integers, for which any bytes are valid and shared writes are allowed;
+        // the memory is aligned for u64 and `len` elements of `T` fill it exactly.
+        unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast::<T>(), len) }
+    }
+
+    /// Little-endian value of 1, 2, 4 or 8 bytes at an aligned offset in range.
+    #[inline(always)]
+    pub fn load(&self, offset: u64, bytes: u8) -> u64 {
+        match bytes {
+            1 => u64::from(self.u8()[offset as usize].load(Relaxed)),
+            2 => u64::from(self.u16()[offset as usize >> 1].load(Relaxed)),
+            4 => u64::from(self.u32()[offset as usize >> 2].load(Relaxed)),
+            _ => self.u64()[offset as usize >> 3].load(Relaxed),
+        }
+    }
+
+    /// The low bytes of `value` to an aligned offset in range.
+    #[inline(always)]
+    pub fn store(&self, offset: u64, bytes: u8, value: u64) {
+        match bytes {
+            1 => self.u8()[offset as usize].store(value as u8, Relaxed),
+            2 => self.u16()[offset as usize >> 1].store(value as u16, Relaxed),
+            4 => self.u32()[offset as usize >> 2].store(value as u32, Relaxed),
+            _ => self.u64()[offset as usize >> 3].store(value, Relaxed),
+        }
+    }
+
+    /// Replaces the value at an aligned offset in range by `next(old)`, atomically, and returns the old one.
+    #[inline]
+    pub fn update(&self, offset: u64, bytes: u8, mut next: impl FnMut(u64) -> u64) -> u64 {
+        macro_rules! update {
+            ($cells:expr, $shift:literal, $t:ty) => {{
+                let cell = &$cells[offset as usize >> $shift];
+                let mut old = cell.load(Relaxed);
+                loop {
+                    // SeqCst: the simulated order may be anything up to seq_cst, and on x86 it is the same instruction.
+                    let order = std::sync::atomic::Ordering::SeqCst;
+                    match cell.compare_exchange_weak(old, next(u64::from(old)) as $t, order, Relaxed) {
+                        Ok(_) => return u64::from(old),
+                        Err(now) => old = now,
+                    }
+                }
+            }};
+        }
+        match bytes {
+            1 => update!(self.u8(), 0, u8),
+            2 => update!(self.u16(), 1, u16),
+            4 => update!(self.u32(), 2, u32),
+            _ => update!(self.u64(), 3, u64),
+        }
+    }
+
+    /// Copies bytes in.
+    pub fn write(&self, offset: usize, bytes: &[u8]) {
+        let head = bytes.len().min(offset.wrapping_neg() % 8);
+        let (head, rest) = bytes.split_at(head);
+        let words = rest.chunks_exact(8);
+        let tail = words.remainder();
+        for (cell, byte) in self.u8()[offset..].iter().zip(head) {
+            cell.store(*byte, Relaxed);
+        }
+        let start = offset + head.len();
+        for (cell, word) in self.words[start / 8..].iter().zip(words) {
+            cell.store(word.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)), Relaxed);
+        }
+        for (cell, byte) in self.u8()[offset + bytes.len() - tail.len()..].iter().zip(tail) {
+            cell.store(*byte, Relaxed);
+        }
+    }
+
+    /// Copies bytes out.
+    pub fn read(&self, offset: usize, bytes: &mut [u8]) {
+        let head = bytes.len().min(offset.wrapping_neg() % 8);
+        let end = offset + bytes.len();
+        let (head, rest) = bytes.split_at_mut(head);
+        for (byte, cell) in head.iter_mut().zip(&self.u8()[offset..]) {
+            *byte = cell.load(Relaxed);
+        }
+        let start = offset + head.len();
+        let mut words = rest.chunks_exact_mut(8);
+        for (word, cell) in words.by_ref().zip(&self.words[start / 8..]) {
+            word.copy_from_slice(&cell.load(Relaxed).to_le_bytes());
+        }
+        let tail = words.into_remainder();
+        let start = end - tail.len();
+        for (byte, cell) in tail.iter_mut().zip(&self.u8()[start..]) {
+            *byte = cell.load(Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unaligned_copies_come_back() {
+        let storage = Storage::zeroed(64).expect("64 bytes");
+        let data: Vec<u8> = (1..=37).collect();
+        for offset in 0..20 {
+            storage.write(offset, &data);
+            let mut back = vec![0; data.len()];
+            storage.read(offset, &mut back);
+            assert_eq!(back, data);
+            assert_eq!(storage.u8()[offset + 36].load(Relaxed), 37);
+        }
+    }
+
+    #[test]
+    fn views_agree_on_the_bytes() {
+        let storage = Storage::zeroed(16).expect("16 bytes");
+        storage.store(8, 4, 0x0403_0201);
+        assert_eq!(storage.load(8, 1), 1);
+        assert_eq!(storage.load(10, 2), 0x0403);
+        assert_eq!(storage.load(8, 8), 0x0403_0201);
+        assert_eq!(storage.update(8, 4, |old| old + 1), 0x0403_0201);
+        assert_eq!(storage.load(8, 4), 0x0403_0202);
+    }
+}

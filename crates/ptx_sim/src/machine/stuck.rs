@@ -1,0 +1,70 @@
+//! Nothing can go on: who waits where.
+
+use super::block::Block;
+use super::grid::Worker;
+use super::lanes;
+use super::warp::State;
+use crate::observe::{Observer, Site};
+use crate::stop::{Diagnostic, Place, Stop, StopKind, Triple};
+
+/// Places named in a report.
+const MOST: usize = 8;
+
+/// Threads that wait for the same reason at the same instruction.
+struct Waiting {
+    reason: String,
+    site: Site,
+    threads: u32,
+    warps: u32,
+}
+
+impl<O: Observer> Worker<'_, O> {
+    /// A block none of whose threads can ever go on: blocks wait only for themselves.
+    pub fn stuck(&self, block: &Block<O::Block>) -> Stop {
+        let title = format!("deadlock: no thread of block {} can go on", Triple(block.id));
+        let mut diagnostic = Diagnostic::new("deadlock", title);
+        self.describe_waiting(block, &mut diagnostic);
+        Stop::new(StopKind::Stuck, diagnostic)
+    }
+
+    /// Adds where the threads of a block are, those that wait for the same thing together.
+    pub fn describe_waiting(&self, block: &Block<O::Block>, diagnostic: &mut Diagnostic) {
+        let mut groups: Vec<Waiting> = Vec::new();
+        let mut add = |warp: u32, mask: u32, reason: String, site: Site| {
+            let (threads, warps) = (mask.count_ones(), 1 << warp);
+            match groups.iter_mut().find(|group| group.site == site && group.reason == reason) {
+                Some(group) => {
+                    group.threads += threads;
+                    group.warps |= warps;
+                }
+                None => groups.push(Waiting { reason, site, threads, warps }),
+            }
+        };
+        for warp in &block.warps {
+            for split in &warp.splits {
+                let reason = match split.state {
+                    State::Ready => "run, maybe in a loop that waits,".to_owned(),
+                    State::Barrier { id } => format!("wait at barrier {id}"),
+                    State::Collective { mask, .. } => format!("wait for {}", lanes::describe(mask & warp.live)),
+                };
+                add(warp.index, split.mask, reason, self.site(warp, split));
+            }
+            for join in warp.joins.iter().filter(|join| join.arrived != 0) {
+                let missing = lanes::describe(join.expected & !join.arrived);
+                let function = warp.frames[join.frame as usize].function;
+                let site = Site { function, pc: join.pc };
+                add(warp.index, join.arrived, format!("wait behind a branch for {missing}"), site);
+            }
+        }
+        groups.sort_by_key(|group| std::cmp::Reverse(group.threads));
+        let more = groups.len().saturating_sub(MOST);
+        for Waiting { reason, site, threads, warps } in groups.into_iter().take(MOST) {
+            let who = lanes::describe(warps).replace("lane", "warp");
+            let place = Place::of(self.context.program, site.function, site.pc);
+            diagnostic.related.push((format!("{threads} threads of {who} {reason} here:"), place));
+        }
+        if more > 0 {
+            diagnostic.notes.push(format!("threads wait at {more} more places"));
+        }
+    }
+}

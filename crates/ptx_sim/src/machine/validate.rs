@@ -1,0 +1,114 @@
+//! Is a launch possible at all? What the driver would refuse is refused here, with the reason.
+
+use super::config::{Launch, Profile};
+use super::module::Layout;
+use crate::program::{Function, Kind, Program};
+use crate::stop::{Stop, Triple, demangled};
+
+const MAX_THREADS: u64 = 1024;
+const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
+const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
+const AXES: [&str; 3] = ["x", "y", "z"];
+
+/// The entry of that name.
+pub fn entry(program: &Program, name: &str) -> Result<u32, Stop> {
+    let entries = || program.functions.iter().enumerate().filter(|(_, function)| function.kind == Kind::Entry);
+    if let Some((index, _)) = entries().find(|(_, function)| function.name == name) {
+        return Ok(index as u32);
+    }
+    let mut near: Vec<(usize, &str)> =
+        entries().map(|(_, function)| (distance(name, &function.name), function.name.as_str())).collect();
+    near.sort();
+    let names: Vec<&str> = near.iter().take(5).map(|(_, name)| *name).collect();
+    let help = match names.as_slice() {
+        [] => "the PTX has no entries".to_owned(),
+        names => format!("the PTX has {} entries, among them {}", near.len(), names.join(", ")),
+    };
+    Err(Stop::usage("unknown-entry", format!("no kernel `{name}` in the PTX")).with_help(help))
+}
+
+/// Shape, parameters and shared memory.
+pub fn launch(launch: &Launch<'_>, function: &Function, layout: &Layout, profile: &Profile) -> Result<(), Stop> {
+    let name = demangled(&function.name);
+    let refuse = |code, title: String| Err(Stop::usage(code, format!("cannot launch `{name}`: {title}")));
+    for (axis, ((&blocks, most_blocks), (&threads, most_threads))) in
+        AXES.iter().zip(launch.grid.iter().zip(MAX_GRID).zip(launch.block.iter().zip(MAX_BLOCK)))
+    {
+        if blocks == 0 || blocks > most_blocks {
+            return refuse("grid-size", format!("{blocks} blocks in {axis}; 1 to {most_blocks} are possible"));
+        }
+        if threads == 0 || threads > most_threads {
+            return refuse("block-size", format!("{threads} threads in {axis}; 1 to {most_threads} are possible"));
+        }
+    }
+    let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
+    if threads > MAX_THREADS {
+        return refuse("block-size", format!("a block of {threads} threads; at most {MAX_THREADS} are possible"));
+    }
+    if let Some(required) = function.required_block.filter(|&required| required != launch.block) {
+        let title = format!("the block is {}, and the kernel requires {}", Triple(launch.block), Triple(required));
+        return refuse("block-size", title);
+    }
+    if let Some(most) = function.max_threads.filter(|&most| threads > u64::from(most)) {
+        return refuse("block-size", format!("a block of {threads} threads; the kernel was compiled for at most {most}"));
+    }
+    params(launch, function)?;
+    let shared = layout.static_bytes.saturating_add(launch.dynamic_shared);
+    if shared > profile.shared_bytes {
+        let (fixed, dynamic) = (layout.static_bytes, launch.dynamic_shared);
+        let title = format!(
+            "{shared} bytes of shared memory ({fixed} static, {dynamic} dynamic); a block of an {} has at most {}",
+            profile.name, profile.shared_bytes
+        );
+        return refuse("shared-size", title);
+    }
+    Ok(())
+}
+
+fn params(launch: &Launch<'_>, function: &Function) -> Result<(), Stop> {
+    let name = demangled(&function.name);
+    let (wanted, given) = (function.params.len(), launch.params.len());
+    if wanted != given {
+        let title = format!("cannot launch `{name}`: it takes {wanted} parameters and {given} are given");
+        return Err(Stop::usage("parameters", title));
+    }
+    for (index, (param, bytes)) in function.params.iter().zip(launch.params).enumerate() {
+        if param.size != bytes.len() as u64 {
+            let title = format!(
+                "cannot launch `{name}`: parameter {index} (`{}`) has {} bytes and {} are given",
+                param.name,
+                param.size,
+                bytes.len()
+            );
+            return Err(Stop::usage("parameters", title));
+        }
+    }
+    Ok(())
+}
+
+/// Edits that make one name of the other (Levenshtein).
+fn distance(a: &str, b: &str) -> usize {
+    let b = b.as_bytes();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.iter().enumerate() {
+            let cost = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = cost.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::distance;
+
+    #[test]
+    fn edits() {
+        assert_eq!(distance("reduce_sum", "reduce_sum"), 0);
+        assert_eq!(distance("reduce_sum", "reduce_max"), 3);
+        assert_eq!(distance("", "abc"), 3);
+    }
+}

@@ -1,0 +1,154 @@
+//! What the machine tells its observers. A checker or a counter implements [`Observer`] and listens to the events it needs;
+//! the machine is compiled once per set of observers, so one that is off costs nothing.
+
+use crate::program::{Order, Scope, Space};
+use crate::registers::LANES;
+
+/// An instruction: index of its function, and of itself in the function's code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Site {
+    /// Index into `Program::functions`.
+    pub function: u32,
+    /// Index into `Function::code`.
+    pub pc: u32,
+}
+
+/// What an access does to memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AccessKind {
+    /// `ld`.
+    Load,
+    /// `st`.
+    Store,
+    /// `atom` and `red`.
+    Atomic,
+}
+
+/// One memory instruction of one warp, in one state space, after its bounds were checked and before it is carried out.
+pub struct Touch<'a> {
+    /// Who.
+    pub site: Site,
+    /// Warp of the block.
+    pub warp: u32,
+    /// Lanes that access memory.
+    pub mask: u32,
+    /// What they do.
+    pub kind: AccessKind,
+    /// The space after generic addresses are resolved.
+    pub space: Space,
+    /// Memory order.
+    pub order: Order,
+    /// Its scope.
+    pub scope: Scope,
+    /// Bytes per lane, all elements of a vector together.
+    pub bytes: u32,
+    /// Addresses in `space`, by lane; those of lanes outside `mask` mean nothing.
+    pub addresses: &'a [u64; LANES],
+    /// For a store to shared memory and an observer that wants values: 32-bit word `i` of every lane.
+    pub values: &'a [[u32; LANES]],
+}
+
+/// A block about to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockShape {
+    /// `%ctaid`.
+    pub block: [u32; 3],
+    /// `%ntid`.
+    pub threads: [u32; 3],
+    /// Warps in the block.
+    pub warps: u32,
+    /// Bytes of shared memory.
+    pub shared_bytes: u64,
+}
+
+/// Listens to one worker's events. Every method has an empty default.
+#[allow(unused_variables, reason = "the defaults do nothing; the names are the documentation")]
+pub trait Observer: Send + Sized {
+    /// What it keeps per resident block.
+    type Block: Send;
+    /// Wants [`Touch::values`].
+    const VALUES: bool = false;
+
+    /// A block starts.
+    fn begin(&mut self, shape: &BlockShape) -> Self::Block;
+
+    /// A block has ended.
+    fn end(&mut self, block: Self::Block) {}
+
+    /// A warp has executed `instructions` with `active` lanes.
+    fn issued(&mut self, instructions: u64, active: u32) {}
+
+    /// A conditional branch; `divergent` when its lanes go different ways.
+    fn branch(&mut self, site: Site, divergent: bool) {}
+
+    /// A memory access.
+    fn touch(&mut self, block: &mut Self::Block, touch: &Touch<'_>) {}
+
+    /// A fence.
+    fn fence(&mut self, block: &mut Self::Block, warp: u32, mask: u32, order: Order, scope: Scope) {}
+
+    /// The lanes of `mask` have met at a `*.sync` instruction; `live` lanes have not exited.
+    fn meet(&mut self, block: &mut Self::Block, warp: u32, mask: u32, live: u32) {}
+
+    /// A block barrier completes. Bit per warp: those that came, and those of them that waited for the rest.
+    fn barrier(&mut self, block: &mut Self::Block, arrived: u32, waited: u32) {}
+
+    /// Takes over what another worker's observer saw.
+    fn absorb(&mut self, other: Self);
+}
+
+/// Sees nothing.
+impl Observer for () {
+    type Block = ();
+    #[inline(always)]
+    fn begin(&mut self, _: &BlockShape) {}
+    fn absorb(&mut self, (): ()) {}
+}
+
+/// Two observers are one.
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    type Block = (A::Block, B::Block);
+    const VALUES: bool = A::VALUES || B::VALUES;
+
+    fn begin(&mut self, shape: &BlockShape) -> Self::Block {
+        (self.0.begin(shape), self.1.begin(shape))
+    }
+    fn end(&mut self, block: Self::Block) {
+        self.0.end(block.0);
+        self.1.end(block.1);
+    }
+    #[inline(always)]
+    fn issued(&mut self, instructions: u64, active: u32) {
+        self.0.issued(instructions, active);
+        self.1.issued(instructions, active);
+    }
+    #[inline(always)]
+    fn branch(&mut self, site: Site, divergent: bool) {
+        self.0.branch(site, divergent);
+        self.1.branch(site, divergent);
+    }
+    #[inline(always)]
+    fn touch(&mut self, block: &mut Self::Block, touch: &Touch<'_>) {
+        self.0.touch(&mut block.0, touch);
+        self.1.touch(&mut block.1, touch);
+    }
+    #[inline(always)]
+    fn fence(&mut self, block: &mut Self::Block, warp: u32, mask: u32, order: Order, scope: Scope) {
+        self.0.fence(&mut block.0, warp, mask, order, scope);
+        self.1.fence(&mut block.1, warp, mask, order, scope);
+    }
+    #[inline(always)]
+    fn meet(&mut self, block: &mut Self::Block, warp: u32, mask: u32, live: u32) {
+        self.0.meet(&mut block.0, warp, mask, live);
+        self.1.meet(&mut block.1, warp, mask, live);
+    }
+    #[inline(always)]
+    fn barrier(&mut self, block: &mut Self::Block, arrived: u32, waited: u32) {
+        self.0.barrier(&mut block.0, arrived, waited);
+        self.1.barrier(&mut block.1, arrived, waited);
+    }
+    fn absorb(&mut self, other: Self) {
+        self.0.absorb(other.0);
+        self.1.absorb(other.1);
+    }
+}

@@ -1,0 +1,229 @@
+//! Why a run ended, and what the checkers found: whose fault it is, and every place involved.
+
+use crate::program::Program;
+use std::fmt;
+
+/// Who has to act.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StopKind {
+    /// The program did something wrong: an access out of bounds, a trap, a barrier in a divergent branch.
+    Fault,
+    /// The program may be right, but this simulator can't run it.
+    Unsupported,
+    /// Nothing can run any more, or the fuel is used up.
+    Stuck,
+    /// The launch or a call of the host's API is wrong; no instruction was at fault.
+    Usage,
+}
+
+/// A position in a source file.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Source {
+    /// As the compiler wrote it.
+    pub file: String,
+    /// 1-based.
+    pub line: u32,
+    /// 1-based; 0 when unknown.
+    pub column: u32,
+    /// The inlined function that the line belongs to, demangled; `None` for the outermost.
+    pub function: Option<String>,
+}
+
+/// An instruction of the program, in PTX and in the source language.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// The PTX function.
+    pub function: String,
+    /// 1-based line of the PTX text.
+    pub ptx_line: u32,
+    /// That line, trimmed; the opcode when the text is not at hand.
+    pub ptx: String,
+    /// The line, then what it was inlined into, innermost first. Empty without line tables.
+    pub source: Vec<Source>,
+}
+
+/// One thread of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Thread {
+    /// `%ctaid`.
+    pub block: [u32; 3],
+    /// `%tid`.
+    pub thread: [u32; 3],
+}
+
+/// What a stop and a finding have in common: a titled report with places.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// Short and stable, for tests and scripts: `out-of-bounds`, `race`.
+    pub code: &'static str,
+    /// One sentence: what happened to what.
+    pub title: String,
+    /// Where.
+    pub place: Option<Place>,
+    /// Who.
+    pub thread: Option<Thread>,
+    /// Other places that take part, each with what happened there.
+    pub related: Vec<(String, Place)>,
+    /// Facts that explain it.
+    pub notes: Vec<String>,
+    /// What to do next.
+    pub help: Option<String>,
+}
+
+/// Something a checker saw; the run went on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The first occurrence.
+    pub diagnostic: Diagnostic,
+    /// How often it was seen.
+    pub count: u64,
+}
+
+/// Why a run ended early, or why it did not start.
+#[derive(Clone, Debug)]
+pub struct Stop(Box<Details>);
+
+#[derive(Clone, Debug)]
+struct Details {
+    kind: StopKind,
+    diagnostic: Diagnostic,
+    printed: String,
+    findings: Vec<Finding>,
+}
+
+impl Diagnostic {
+    /// A report with a title alone.
+    pub fn new(code: &'static str, title: impl Into<String>) -> Self {
+        Self {
+            code,
+            title: title.into(),
+            place: None,
+            thread: None,
+            related: Vec::new(),
+            notes: Vec::new(),
+            help: None,
+        }
+    }
+}
+
+impl Stop {
+    pub(crate) fn new(kind: StopKind, diagnostic: Diagnostic) -> Self {
+        Self(Box::new(Details { kind, diagnostic, printed: String::new(), findings: Vec::new() }))
+    }
+
+    pub(crate) fn usage(code: &'static str, title: impl Into<String>) -> Self {
+        Self::new(StopKind::Usage, Diagnostic::new(code, title))
+    }
+
+    pub(crate) fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.0.diagnostic.help = Some(help.into());
+        self
+    }
+
+    pub(crate) fn with_run(mut self, printed: String, findings: Vec<Finding>) -> Self {
+        self.0.printed = printed;
+        self.0.findings = findings;
+        self
+    }
+
+    /// Who has to act.
+    pub fn kind(&self) -> StopKind {
+        self.0.kind
+    }
+
+    /// Short and stable, for tests and scripts: `out-of-bounds`, `trap`, `unknown-entry`.
+    pub fn code(&self) -> &'static str {
+        self.0.diagnostic.code
+    }
+
+    /// The report that `Display` prints.
+    pub fn diagnostic(&self) -> &Diagnostic {
+        &self.0.diagnostic
+    }
+
+    /// What the kernel had printed until then; the message of a panic is here.
+    pub fn printed(&self) -> &str {
+        &self.0.printed
+    }
+
+    /// What the checkers had found until then.
+    pub fn findings(&self) -> &[Finding] {
+        &self.0.findings
+    }
+}
+
+impl std::error::Error for Stop {}
+
+impl Place {
+    /// The place of the instruction at `pc` of a function.
+    pub(crate) fn of(program: &Program, function: u32, pc: u32) -> Self {
+        let Some(function) = program.functions.get(function as usize) else {
+            return Self { function: String::new(), ptx_line: 0, ptx: String::new(), source: Vec::new() };
+        };
+        let name = demangled(&function.name);
+        let at = (pc as usize).min(function.code.len().saturating_sub(1));
+        let Some(inst) = function.code.get(at) else {
+            return Self { function: name, ptx_line: function.line, ptx: String::new(), source: Vec::new() };
+        };
+        let text = inst.line.checked_sub(1).and_then(|line| program.source.get(line as usize));
+        let opcode = program.opcodes.get(inst.opcode as usize);
+        let ptx = text.map(|line| line.split("//").next().unwrap_or_default().trim()).filter(|line| !line.is_empty());
+        Self {
+            function: name,
+            ptx_line: inst.line,
+            ptx: ptx.map(str::to_owned).or_else(|| opcode.cloned()).unwrap_or_default(),
+            source: source_chain(program, function, at),
+        }
+    }
+
+    /// The first position outside Rust's own library: where the user has to look.
+    pub fn user_source(&self) -> Option<&Source> {
+        self.source.iter().find(|source| !is_library(&source.file)).or_else(|| self.source.first())
+    }
+}
+
+fn is_library(file: &str) -> bool {
+    file.contains("/library/core/") || file.contains("/library/alloc/") || file.contains("/rustc/")
+}
+
+/// Compilers give line 0 to code that belongs to no line; the nearest earlier instruction with a line is what a reader wants.
+fn source_chain(program: &Program, function: &crate::program::Function, at: usize) -> Vec<Source> {
+    let known = |index: &u32| program.locations.get(*index as usize).is_some_and(|location| location.line != 0);
+    let before = function.code[..=at].iter().rev().filter_map(|inst| inst.location);
+    let mut next = before.take(64).find(known);
+    let mut chain = Vec::new();
+    while let Some(location) = next.and_then(|index| program.locations.get(index as usize)) {
+        chain.push(Source {
+            file: program.files.get(location.file as usize).cloned().unwrap_or_default(),
+            line: location.line,
+            column: location.column,
+            function: location.function.as_deref().map(demangled),
+        });
+        next = location.inlined_at;
+        if chain.len() > 256 {
+            break;
+        }
+    }
+    chain
+}
+
+pub(crate) fn demangled(name: &str) -> String {
+    format!("{:#}", rustc_demangle::demangle(name))
+}
+
+impl fmt::Display for Thread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [x, y, z] = self.thread;
+        write!(f, "block {}, thread ({x}, {y}, {z})", Triple(self.block))
+    }
+}
+
+/// Prints `(x, y, z)`.
+pub(crate) struct Triple(pub [u32; 3]);
+
+impl fmt::Display for Triple {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [x, y, z] = self.0;
+        write!(f, "({x}, {y}, {z})")
+    }
+}

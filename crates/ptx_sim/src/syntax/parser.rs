@@ -1,0 +1,204 @@
+//! One token of look-ahead over the text, and what all levels of the grammar share.
+
+use super::error::ParseError;
+use super::lexer::{Kind, Lexer, Token};
+use super::literal;
+use super::tree::{Operand, Variable};
+
+/// The current token and the rest of the text.
+pub struct Parser<'t> {
+    pub text: &'t str,
+    pub lexer: Lexer<'t>,
+    pub token: Token<'t>,
+    /// Where the token before the current one ended.
+    pub previous_end: usize,
+}
+
+impl<'t> Parser<'t> {
+    /// Looks at the first token.
+    pub fn new(text: &'t str) -> Result<Self, ParseError> {
+        let mut lexer = Lexer::new(text);
+        let token = lexer.next()?;
+        Ok(Parser { text, lexer, token, previous_end: 0 })
+    }
+
+    /// Takes the current token.
+    pub fn advance(&mut self) -> Result<Token<'t>, ParseError> {
+        let taken = self.token;
+        self.previous_end = taken.start + taken.text.len();
+        self.token = self.lexer.next()?;
+        Ok(taken)
+    }
+
+    /// The current token is this punctuation.
+    pub fn at(&self, punctuation: &str) -> bool {
+        self.token.kind == Kind::Punctuation && self.token.text == punctuation
+    }
+
+    /// Takes this punctuation if it is there.
+    pub fn eat(&mut self, punctuation: &str) -> Result<bool, ParseError> {
+        let there = self.at(punctuation);
+        if there {
+            self.advance()?;
+        }
+        Ok(there)
+    }
+
+    /// Takes this punctuation or fails.
+    pub fn expect(&mut self, punctuation: &str) -> Result<(), ParseError> {
+        if self.eat(punctuation)? { Ok(()) } else { Err(self.error(format!("`{punctuation}`"))) }
+    }
+
+    /// Takes a word or fails.
+    pub fn word(&mut self, expected: &str) -> Result<&'t str, ParseError> {
+        if self.token.kind != Kind::Word {
+            return Err(self.error(expected));
+        }
+        Ok(self.advance()?.text)
+    }
+
+    /// Takes this word if it is there.
+    pub fn eat_word(&mut self, word: &str) -> Result<bool, ParseError> {
+        let there = self.token.kind == Kind::Word && self.token.text == word;
+        if there {
+            self.advance()?;
+        }
+        Ok(there)
+    }
+
+    /// Takes an unsigned integer.
+    pub fn unsigned(&mut self, expected: &str) -> Result<u64, ParseError> {
+        match self.token.kind {
+            Kind::Number => match literal::number(self.token.text) {
+                Some(Operand::Integer(value)) => {
+                    self.advance()?;
+                    Ok(value)
+                }
+                _ => Err(self.error(expected)),
+            },
+            _ => Err(self.error(expected)),
+        }
+    }
+
+    /// Takes an unsigned integer that fits in 32 bits.
+    pub fn unsigned32(&mut self, expected: &str) -> Result<u32, ParseError> {
+        let at = self.token;
+        let value = self.unsigned(expected)?;
+        u32::try_from(value).map_err(|_| self.error_at(at, expected))
+    }
+
+    /// Takes a number with any number of signs in front.
+    pub fn number(&mut self) -> Result<Operand<'t>, ParseError> {
+        let mut negative = false;
+        while self.at("-") || self.at("+") {
+            negative ^= self.at("-");
+            self.advance()?;
+        }
+        let inverted = self.eat("~")?;
+        let value = match self.token.kind {
+            Kind::Number => literal::number(self.token.text),
+            _ => None,
+        };
+        let value = match (value, inverted) {
+            (Some(Operand::Integer(value)), true) => Some(Operand::Integer(!value)),
+            (_, true) => None,
+            (value, false) => value,
+        };
+        let value = if negative { value.and_then(literal::negate) } else { value };
+        let Some(value) = value else { return Err(self.error("a number")) };
+        self.advance()?;
+        Ok(value)
+    }
+
+    /// Takes `+8`, `-8`, `+-8`, or nothing, which is 0.
+    pub fn offset(&mut self) -> Result<i64, ParseError> {
+        if !self.at("+") && !self.at("-") {
+            return Ok(0);
+        }
+        match self.number()? {
+            Operand::Integer(value) => Ok(value as i64),
+            _ => Err(self.error("an integer offset")),
+        }
+    }
+
+    /// An error at the current token.
+    pub fn error(&self, expected: impl Into<String>) -> ParseError {
+        self.error_at(self.token, expected)
+    }
+
+    /// An error at a token.
+    pub fn error_at(&self, token: Token<'t>, expected: impl Into<String>) -> ParseError {
+        let found = match token.kind {
+            Kind::End => "the end of the text".to_string(),
+            _ => format!("`{}`", token.text.chars().take(60).collect::<String>()),
+        };
+        ParseError::at(self.text, token.start, token.line, found, expected)
+    }
+
+    /// Takes what stands between `.param` (or another space) and the end of a declarator:
+    /// `.align 4 .b8 name[16]`, `.u64 .ptr .global .align 1 name`.
+    pub fn declarator(&mut self, space: &'t str) -> Result<Variable<'t>, ParseError> {
+        let line = self.token.line;
+        let (mut kind, mut element, mut lanes) = ("b32", 0u64, 1u64);
+        let (mut align, mut pointer) = (0u64, false);
+        while self.token.kind == Kind::Word && self.token.text.starts_with('.') {
+            let directive = self.advance()?;
+            match directive.text {
+                ".align" => {
+                    let value = self.unsigned("an alignment")?;
+                    // After `.ptr` it is the alignment of what is pointed to.
+                    if !pointer {
+                        align = value;
+                    }
+                }
+                ".ptr" => pointer = true,
+                ".global" | ".const" | ".shared" | ".local" | ".param" | ".generic" => {}
+                ".v2" => lanes = 2,
+                ".v4" => lanes = 4,
+                ".v8" => lanes = 8,
+                other => {
+                    kind = &other[1..];
+                    element = match type_bytes(kind) {
+                        Some(bytes) => bytes,
+                        None => return Err(self.error_at(directive, "a type such as `.b32`")),
+                    };
+                }
+            }
+        }
+        let name = self.word("a name")?;
+        if element == 0 {
+            return Err(self.error("a type in front of the name"));
+        }
+        let element = element * lanes;
+        let (mut size, mut unsized_array) = (element, false);
+        while self.eat("[")? {
+            if self.eat("]")? {
+                (size, unsized_array) = (0, true);
+                continue;
+            }
+            let at = self.token;
+            let count = self.unsigned("a number of elements")?;
+            self.expect("]")?;
+            size = size.checked_mul(count).filter(|&s| s < 1 << 40).ok_or_else(|| self.error_at(at, "a smaller array"))?;
+        }
+        if align == 0 {
+            align = element;
+        }
+        if !align.is_power_of_two() || align > 1 << 20 {
+            return Err(self.error("an alignment that is a power of two"));
+        }
+        Ok(Variable { space, name, kind, element, size, align, unsized_array, pointer, init: Vec::new(), line })
+    }
+}
+
+/// Bytes of a type, without its dot; predicates take one.
+pub fn type_bytes(kind: &str) -> Option<u64> {
+    Some(match kind {
+        "pred" | "b8" | "u8" | "s8" => 1,
+        "b16" | "u16" | "s16" | "f16" | "bf16" => 2,
+        "b32" | "u32" | "s32" | "f32" | "f16x2" | "bf16x2" => 4,
+        "b64" | "u64" | "s64" | "f64" | "texref" | "samplerref" | "surfref" => 8,
+        "b128" => 16,
+        _ => return None,
+    })
+}

@@ -1,0 +1,197 @@
+//! Runs the programs in `tests/pass` and `tests/fail` and compares what happens with what their comments say:
+//!
+//! ```text
+//! //@ launch ENTRY grid=XxYxZ block=XxYxZ shared=BYTES args=buf:u32:N[=iota],u32:7   buffers are called arg0, arg1, ...
+//! //@ checks race
+//! //@ config workers=1 fuel=1000000
+//! //@ expect K[I] = V     element I of argument K;  `expect K all V`: every element
+//! //@ prints TEXT         what vprintf wrote, `\n` for a line's end
+//! //@ stops CODE          a stop that belongs to no line
+//! //~ CODE: WORDS         on the line of an instruction: a stop or finding there, whose title has the words
+//! ```
+
+use ptx_sim::stop::Diagnostic;
+use ptx_sim::{Checks, Config, Finding, Launch, Machine, Program, Report, Stop};
+use std::path::{Path, PathBuf};
+
+#[test]
+fn correct_programs_run_clean() {
+    let problems: Vec<String> = programs("pass").iter().filter_map(|path| wrong(&Test::read(path)).err()).collect();
+    assert!(problems.is_empty(), "{}", problems.join("\n\n"));
+}
+
+#[test]
+fn planted_bugs_are_found() {
+    let problems: Vec<String> = programs("fail").iter().filter_map(|path| missed(&Test::read(path)).err()).collect();
+    assert!(problems.is_empty(), "{}", problems.join("\n\n"));
+}
+
+fn wrong(test: &Test) -> Result<(), String> {
+    let (machine, buffers, result) = test.run()?;
+    let report = result.map_err(|stop| format!("{}: {stop}\n{}", test.name, stop.printed()))?;
+    if let Some(finding) = report.findings.first() {
+        return Err(format!("{}: {finding}", test.name));
+    }
+    test.check_values(&machine, &buffers)?;
+    if let Some(printed) = test.directive("prints").filter(|text| report.printed != text.replace("\\n", "\n")) {
+        return Err(format!("{}: printed\n{}instead of\n{printed}", test.name, report.printed));
+    }
+    // With more workers the blocks run in another order; the results of these programs don't depend on it.
+    let (machine, buffers, result) = test.with_workers(3).run()?;
+    result.map_err(|stop| format!("{} with 3 workers: {stop}", test.name))?;
+    test.check_values(&machine, &buffers)
+}
+
+fn missed(test: &Test) -> Result<(), String> {
+    let (_, _, result) = test.run()?;
+    let line = |diagnostic: &Diagnostic| diagnostic.place.as_ref().map_or(0, |place| place.ptx_line);
+    let seen_finding =
+        |finding: &Finding| (line(&finding.diagnostic), finding.diagnostic.code, finding.to_string());
+    let seen: Vec<_> = match &result {
+        Ok(report) => report.findings.iter().map(seen_finding).collect(),
+        Err(stop) => {
+            let own = (line(stop.diagnostic()), stop.code(), stop.to_string());
+            stop.findings().iter().map(seen_finding).chain([own]).collect()
+        }
+    };
+    let mut wanted = test.marks();
+    wanted.extend(test.directive("stops").map(|code| (0, code.to_owned(), String::new())));
+    for (line, code, text) in &seen {
+        let at = wanted.iter().position(|(l, c, words)| l == line && c == code && text.contains(words.as_str()));
+        let Some(at) = at else { return Err(format!("{}: not expected at line {line}: {text}", test.name)) };
+        wanted.remove(at);
+    }
+    if wanted.is_empty() { Ok(()) } else { Err(format!("{}: not found: {wanted:?}\n{seen:#?}", test.name)) }
+}
+
+/// The machine afterwards, address and length of each argument, and how the launch ended.
+type Ran = (Machine, Vec<(u64, usize)>, Result<Report, Stop>);
+
+struct Test {
+    name: String,
+    text: String,
+    workers: Option<usize>,
+}
+
+fn programs(folder: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder);
+    let mut paths: Vec<PathBuf> =
+        std::fs::read_dir(folder).expect("folder").map(|entry| entry.expect("entry").path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "ptx"));
+    paths.sort();
+    assert!(paths.len() >= 10);
+    paths
+}
+
+impl Test {
+    fn read(path: &Path) -> Self {
+        let text = std::fs::read_to_string(path).expect("program");
+        Self { name: path.file_stem().expect("name").to_string_lossy().into_owned(), text, workers: None }
+    }
+
+    fn with_workers(&self, workers: usize) -> Self {
+        Self { name: self.name.clone(), text: self.text.clone(), workers: Some(workers) }
+    }
+
+    fn directives<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        let rest = self.text.lines().filter_map(|line| line.strip_prefix("//@ "));
+        rest.filter_map(move |line| line.strip_prefix(name)?.strip_prefix(' '))
+    }
+
+    fn directive(&self, name: &str) -> Option<&str> {
+        self.text.lines().filter_map(|line| line.strip_prefix("//@ ")).find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))
+    }
+
+    /// Line, code and words of every `//~`.
+    fn marks(&self) -> Vec<(u32, String, String)> {
+        let marked = self.text.lines().enumerate().filter_map(|(line, text)| Some((line, text.split_once("//~ ")?.1)));
+        let mark = |(line, mark): (usize, &str)| {
+            let (code, words) = mark.split_once(": ").unwrap_or((mark, ""));
+            (line as u32 + 1, code.trim().to_owned(), words.trim().to_owned())
+        };
+        marked.map(mark).collect()
+    }
+
+    fn run(&self) -> Result<Ran, String> {
+        let program = Program::parse(&self.text).map_err(|error| format!("{}: {error}", self.name))?;
+        let mut config = Config { workers: 1, ..Config::default() };
+        config.checks = Checks { race: self.directive("checks") == Some("race") };
+        for word in self.directive("config").unwrap_or_default().split_whitespace() {
+            match word.split_once('=') {
+                Some(("workers", value)) => config.workers = value.parse().expect("workers"),
+                Some(("fuel", value)) => config.fuel = Some(value.parse().expect("fuel")),
+                _ => panic!("{}: config {word}", self.name),
+            }
+        }
+        config.workers = self.workers.unwrap_or(config.workers);
+        let mut machine = Machine::new(config);
+        let mut words = self.directive("launch").expect("launch").split_whitespace();
+        let entry = words.next().expect("entry");
+        let (mut grid, mut block, mut dynamic_shared) = ([1; 3], [1; 3], 0);
+        let (mut params, mut buffers) = (Vec::new(), Vec::new());
+        for word in words {
+            match word.split_once('=') {
+                Some(("grid", value)) => grid = triple(value),
+                Some(("block", value)) => block = triple(value),
+                Some(("shared", value)) => dynamic_shared = value.parse().expect("shared"),
+                Some(("args", value)) => {
+                    for (index, arg) in value.split(',').enumerate() {
+                        let (param, buffer) = argument(&mut machine, index, arg);
+                        params.push(param);
+                        buffers.push(buffer);
+                    }
+                }
+                _ => panic!("{}: launch {word}", self.name),
+            }
+        }
+        let result = machine.launch(&program, &Launch { entry, grid, block, dynamic_shared, params: &params });
+        Ok((machine, buffers, result))
+    }
+
+    fn check_values(&self, machine: &Machine, buffers: &[(u64, usize)]) -> Result<(), String> {
+        for expect in self.directives("expect") {
+            let words: Vec<&str> = expect.split_whitespace().collect();
+            let value: u32 = words[words.len() - 1].parse().expect("value");
+            let (buffer, range) = match words[0].split_once('[') {
+                Some((buffer, index)) => {
+                    let index: usize = index.trim_end_matches(']').parse().expect("index");
+                    (buffer, index..index + 1)
+                }
+                None => (words[0], 0..usize::MAX),
+            };
+            let (address, len) = buffers[buffer.parse::<usize>().expect("argument")];
+            for index in range.start..range.end.min(len) {
+                let mut bytes = [0; 4];
+                machine.read(address + 4 * index as u64, &mut bytes).expect("read");
+                let found = u32::from_le_bytes(bytes);
+                if found != value {
+                    return Err(format!("{}: expect {expect}: found {found} at {index}", self.name));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn triple(text: &str) -> [u32; 3] {
+    let mut axes = text.split('x').map(|axis| axis.parse().expect("axis"));
+    std::array::from_fn(|_| axes.next().unwrap_or(1))
+}
+
+/// The bytes of an argument; for a buffer, its address and number of elements.
+fn argument(machine: &mut Machine, index: usize, arg: &str) -> (Vec<u8>, (u64, usize)) {
+    let (arg, fill) = arg.split_once('=').unwrap_or((arg, ""));
+    match arg.split(':').collect::<Vec<_>>().as_slice() {
+        ["buf", "u32", len] => {
+            let len: u32 = len.parse().expect("length");
+            let address = machine.alloc(u64::from(len) * 4, &format!("arg{index}")).expect("alloc");
+            if fill == "iota" {
+                let bytes: Vec<u8> = (0..len).flat_map(u32::to_le_bytes).collect();
+                machine.write(address, &bytes).expect("write");
+            }
+            (address.to_le_bytes().to_vec(), (address, len as usize))
+        }
+        ["u32", value] => (value.parse::<u32>().expect("value").to_le_bytes().to_vec(), (0, 0)),
+        _ => panic!("argument {arg}"),
+    }
+}

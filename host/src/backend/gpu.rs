@@ -1,0 +1,348 @@
+//! A GPU, through `cust`. The only file that names `cust`.
+
+use super::{Backend, DeviceInfo, Module, Observed, Shape, human};
+use crate::error::{Error, Result};
+use crate::ptx::Header;
+use cuda_std::launch::Call;
+use cust::context::{Context, CurrentContext};
+use cust::device::{Device, DeviceAttribute};
+use cust::error::{CudaError, CudaResult};
+use cust::event::{Event, EventFlags};
+use cust::memory::DevicePointer;
+use cust::stream::{Stream, StreamFlags};
+use cust::sys;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::ffi::{CString, c_void};
+
+/// Dynamic shared memory that a kernel gets without asking; above it the function needs an attribute.
+const PLAIN_SHARED: u32 = 48 * 1024;
+
+/// `CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN`, which `cust` lacks.
+const MAX_SHARED_OPTIN: sys::CUdevice_attribute =
+    sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
+
+/// One GPU with its context and one stream.
+pub(super) struct Gpu {
+    info: DeviceInfo,
+    cuda: (u32, u32),
+    // Dropped in this order: what belongs to the context goes before it.
+    functions: RefCell<HashMap<(Module, String), sys::CUfunction>>,
+    modules: RefCell<Vec<(cust::module::Module, String)>>,
+    events: (Event, Event),
+    stream: Stream,
+    context: Context,
+}
+
+impl Gpu {
+    /// The GPU of this number.
+    pub fn open(number: u32) -> Result<Self> {
+        let driver = driver()?;
+        let count = check(Device::num_devices(), || "counting the GPUs".into())?;
+        if number >= count {
+            return Err(Error::NoDevice(format!(
+                "there is no GPU {number}: {}; see `host devices`",
+                if count == 0 { "the driver sees none".into() } else { format!("the last is gpu:{}", count - 1) }
+            )));
+        }
+        let attempt = || format!("opening gpu:{number}");
+        let device = check(Device::get_device(number), attempt)?;
+        let context = check(Context::new(device), attempt)?;
+        let stream = check(Stream::new(StreamFlags::DEFAULT, None), attempt)?;
+        let event = || check(Event::new(EventFlags::DEFAULT), attempt);
+        Ok(Self {
+            info: describe(number, device, &driver)?,
+            cuda: driver.cuda,
+            functions: RefCell::default(),
+            modules: RefCell::default(),
+            events: (event()?, event()?),
+            stream,
+            context,
+        })
+    }
+
+    /// The entry, with as much dynamic shared memory allowed as the launch needs.
+    fn function(&self, module: Module, entry: &str, shared: u32) -> Result<sys::CUfunction> {
+        let known = self.functions.borrow().get(&(module, entry.to_owned())).copied();
+        let function = match known {
+            Some(function) => function,
+            None => {
+                let modules = self.modules.borrow();
+                let (loaded, name) = &modules[module.0];
+                let function = match loaded.get_function(entry) {
+                    Err(CudaError::NotFound) => {
+                        return Err(Error::Usage(format!("{name} has no entry '{entry}': see its .entry lines")));
+                    }
+                    other => check(other, || format!("looking up '{entry}' in {name}"))?.to_raw(),
+                };
+                self.functions.borrow_mut().insert((module, entry.to_owned()), function);
+                function
+            }
+        };
+        if shared > PLAIN_SHARED {
+            let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            let value = i32::try_from(shared).unwrap_or(i32::MAX);
+            // SAFETY: the function belongs to a module that this backend keeps loaded.
+            let result = unsafe { sys::cuFuncSetAttribute(function, attribute, value) };
+            if result != sys::CUresult::CUDA_SUCCESS {
+                return Err(Error::Usage(format!(
+                    "'{entry}' can't have {shared} bytes of dynamic shared memory: {} allows {} per block, static included",
+                    self.info.name, self.info.max_shared
+                )));
+            }
+        }
+        Ok(function)
+    }
+}
+
+impl Backend for Gpu {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn free_memory(&self) -> Result<u64> {
+        let (free, _) = check(cust::memory::mem_get_info(), || "asking for free memory".into())?;
+        Ok(free as u64)
+    }
+
+    fn load(&self, image: &[u8], name: &str) -> Result<Module> {
+        check(CurrentContext::set_current(&self.context), || "selecting the GPU".into())?;
+        let loaded = if image.starts_with(b"\x7fELF") {
+            cust::module::Module::from_cubin(image, &[])
+        } else {
+            let text = std::str::from_utf8(image).ok().filter(|text| !text.contains('\0'));
+            let text = text.ok_or_else(|| Error::BadPtx(format!("{name} is neither PTX text nor a cubin")))?;
+            let header = Header::read(text, name)?;
+            if let Some(reason) = self.info.sm.and_then(|sm| header.target.why_not(sm)) {
+                return Err(Error::NoPtx(format!("{name} can't run on {}: {reason}", self.info.name)));
+            }
+            cust::module::Module::from_ptx(text, &[])
+        };
+        match loaded {
+            Ok(module) => {
+                let mut modules = self.modules.borrow_mut();
+                modules.push((module, name.to_owned()));
+                Ok(Module(modules.len() - 1))
+            }
+            Err(error) => Err(explain_load(error, image, name, self.cuda)),
+        }
+    }
+
+    fn alloc(&self, bytes: u64, name: &str) -> Result<u64> {
+        // The driver refuses zero bytes; an empty buffer still has an address.
+        // SAFETY: the memory comes uninitialised, and only kernels and copies of plain bytes touch it.
+        let pointer = unsafe { cust::memory::cuda_malloc::<u8>(bytes.max(1) as usize) };
+        match pointer {
+            Err(CudaError::OutOfMemory) => Err(Error::Usage(format!(
+                "'{name}' needs {}, more than {} has free: use a smaller --n or input",
+                human(bytes),
+                self.info.device
+            ))),
+            other => Ok(check(other, || format!("allocating {} for '{name}'", human(bytes)))?.as_raw()),
+        }
+    }
+
+    fn free(&self, address: u64) {
+        // SAFETY: `alloc` gave this address, and who frees it forgets it. An error here is one that an earlier launch left
+        // behind, and it has been reported there.
+        let _ = unsafe { cust::memory::cuda_free(DevicePointer::<u8>::from_raw(address)) };
+    }
+
+    fn write(&self, address: u64, bytes: &[u8]) -> Result<()> {
+        // SAFETY: source and length are those of a live slice; an address outside device memory is an error of the driver.
+        let result = unsafe { sys::cuMemcpyHtoD_v2(address, bytes.as_ptr().cast(), bytes.len()) };
+        check_raw(result, || format!("copying {} to the GPU", human(bytes.len() as u64)))
+    }
+
+    fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
+        self.synchronize()?;
+        // SAFETY: destination and length are those of a live slice that nobody else holds.
+        let result = unsafe { sys::cuMemcpyDtoH_v2(bytes.as_mut_ptr().cast(), address, bytes.len()) };
+        check_raw(result, || format!("copying {} from the GPU", human(bytes.len() as u64)))
+    }
+
+    fn fill(&self, address: u64, byte: u8, bytes: u64) -> Result<()> {
+        // SAFETY: touches device memory only.
+        let result = unsafe { sys::cuMemsetD8Async(address, byte, bytes as usize, self.stream.as_inner()) };
+        check_raw(result, || format!("filling {}", human(bytes)))
+    }
+
+    fn copy(&self, to: u64, from: u64, bytes: u64) -> Result<()> {
+        // SAFETY: touches device memory only.
+        let result = unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes as usize, self.stream.as_inner()) };
+        check_raw(result, || format!("copying {} on the GPU", human(bytes)))
+    }
+
+    fn launch(&self, module: Module, call: &Call<'_>, shape: Shape) -> Result<()> {
+        let function = self.function(module, &call.entry, shape.shared)?;
+        let mut params: Vec<*mut c_void> = call.params.iter().map(|bytes| bytes.as_ptr().cast_mut().cast()).collect();
+        let ([gx, gy, gz], [bx, by, bz]) = (shape.grid, shape.block);
+        // SAFETY: the function is loaded, and `params` points to as many values as the entry has parameters: the launcher
+        // that made the call comes from the same signature, or the user wrote it (`host run`, which compares the sizes with
+        // the PTX first). The driver copies the values before it returns.
+        let result = unsafe {
+            sys::cuLaunchKernel(
+                function,
+                gx,
+                gy,
+                gz,
+                bx,
+                by,
+                bz,
+                shape.shared,
+                self.stream.as_inner(),
+                params.as_mut_ptr(),
+                std::ptr::null_mut(),
+            )
+        };
+        match result {
+            sys::CUresult::CUDA_ERROR_INVALID_VALUE => Err(Error::Usage(format!(
+                "the GPU refuses to launch '{}' with {shape}: at most {} threads per block and {} bytes of shared memory",
+                call.entry, self.info.max_block, self.info.max_shared
+            ))),
+            sys::CUresult::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES => {
+                Err(Error::Usage(format!("'{}' needs too many registers for {shape}: use a smaller block", call.entry)))
+            }
+            other => check_raw(other, || format!("launching '{}' with {shape}", call.entry)),
+        }
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        check(self.stream.synchronize(), || "running the kernel".into())
+    }
+
+    fn time(&self, run: &mut dyn FnMut() -> Result<()>) -> Result<Option<f64>> {
+        let (start, stop) = &self.events;
+        let attempt = || "timing the kernel".into();
+        check(start.record(&self.stream), attempt)?;
+        run()?;
+        check(stop.record(&self.stream), attempt)?;
+        check(stop.synchronize(), || "running the kernel".into())?;
+        Ok(Some(f64::from(check(stop.elapsed_time_f32(start), attempt)?)))
+    }
+
+    fn observed(&self) -> Option<Observed> {
+        None
+    }
+}
+
+/// Every GPU.
+pub(super) fn list() -> Result<Vec<DeviceInfo>> {
+    let driver = driver()?;
+    let count = check(Device::num_devices(), || "counting the GPUs".into())?;
+    (0..count)
+        .map(|number| {
+            describe(number, check(Device::get_device(number), || format!("asking about gpu:{number}"))?, &driver)
+        })
+        .collect()
+}
+
+fn driver() -> Result<cuda_driver::DriverInfo> {
+    cuda_driver::load().map_err(|error| Error::NoDevice(error.to_string()))
+}
+
+fn describe(number: u32, device: Device, driver: &cuda_driver::DriverInfo) -> Result<DeviceInfo> {
+    let attempt = || format!("asking about gpu:{number}");
+    let get = |attribute| check(device.get_attribute(attribute), attempt).map(i32::unsigned_abs);
+    let mut max_shared = 0;
+    // SAFETY: the first argument is a valid place for an int, the device was given by the driver.
+    let result = unsafe { sys::cuDeviceGetAttribute(&mut max_shared, MAX_SHARED_OPTIN, device.as_raw()) };
+    check_raw(result, attempt)?;
+    // Two transfers per clock; 0 where a driver no longer tells.
+    let kilohertz = u64::from(get(DeviceAttribute::MemoryClockRate).unwrap_or(0));
+    let bits = u64::from(get(DeviceAttribute::GlobalMemoryBusWidth).unwrap_or(0));
+    let peak = (2 * kilohertz * 1000 * bits / 8) as f64 / 1e9;
+    Ok(DeviceInfo {
+        device: format!("gpu:{number}"),
+        name: check(device.name(), attempt)?,
+        sm: Some(get(DeviceAttribute::ComputeCapabilityMajor)? * 10 + get(DeviceAttribute::ComputeCapabilityMinor)?),
+        memory: check(device.total_memory(), attempt)? as u64,
+        multiprocessors: get(DeviceAttribute::MultiprocessorCount)?,
+        max_block: get(DeviceAttribute::MaxThreadsPerBlock)?,
+        max_shared: max_shared.unsigned_abs(),
+        l2: u64::from(get(DeviceAttribute::L2CacheSize)?),
+        peak_gbps: (peak > 0.0).then_some(peak),
+        driver: Some(format!("CUDA {}.{} ({})", driver.cuda.0, driver.cuda.1, driver.library)),
+    })
+}
+
+/// Turns an error of `cust` into one that says what was attempted.
+fn check<T>(result: CudaResult<T>, attempt: impl Fn() -> String) -> Result<T> {
+    result.map_err(|error| {
+        // `cust` folds codes that it doesn't know into one; the driver's own is kept beside it.
+        let code = match error as u32 {
+            999 => cuda_driver::last_error(),
+            code => code,
+        };
+        explain(code, &attempt())
+    })
+}
+
+fn check_raw(result: sys::CUresult, attempt: impl Fn() -> String) -> Result<()> {
+    match result {
+        sys::CUresult::CUDA_SUCCESS => Ok(()),
+        sys::CUresult::CUDA_ERROR_UNKNOWN => Err(explain(cuda_driver::last_error(), &attempt())),
+        other => Err(explain(other as u32, &attempt())),
+    }
+}
+
+fn explain(code: u32, attempt: &str) -> Error {
+    let name = cuda_driver::error_name(code);
+    let fault = match code {
+        700 => "the kernel accessed memory outside its buffers",
+        716 => "the kernel made a misaligned access",
+        710 => "an assertion in the kernel failed",
+        714 | 715 | 717 | 718 => "the kernel executed something invalid",
+        719 => "the kernel trapped (a panic, or an access outside its memory)",
+        702 => "the kernel ran longer than the driver allows",
+        2 => return Error::Device(format!("{attempt}: the GPU is out of memory ({name})")),
+        _ => return Error::Device(format!("{attempt}: the driver says {name} (error {code})")),
+    };
+    Error::Fault(format!("{attempt}: {fault} ({name}). Run it again with `--device sim` to get the source line"))
+}
+
+/// Says in words why the driver refuses a module, with the first line of its compiler's log.
+fn explain_load(error: CudaError, image: &[u8], name: &str, cuda: (u32, u32)) -> Error {
+    // Read before `jit_log` makes the driver fail once more.
+    let code = match error as u32 {
+        999 => cuda_driver::last_error(),
+        code => code,
+    };
+    let log = jit_log(image);
+    let line = log.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let says = if line.is_empty() { String::new() } else { format!(" It says: {line}") };
+    let header = std::str::from_utf8(image).ok().and_then(|text| Header::read(text, name).ok());
+    match (code, header) {
+        // 222: CUDA_ERROR_UNSUPPORTED_PTX_VERSION, which `cust` doesn't know.
+        (218 | 222, Some(header)) if code == 222 || line.contains(".version") => Error::NoPtx(format!(
+            "{name} is PTX ISA {}.{}, newer than this driver (CUDA {}.{}) knows: update the driver, or build for an older \
+             PTX ISA.{says}",
+            header.version.0, header.version.1, cuda.0, cuda.1
+        )),
+        (218, _) => Error::BadPtx(format!("the driver's compiler refuses {name}.{says}")),
+        (200 | 209, _) => {
+            Error::NoPtx(format!("{name} holds no code for this GPU: build it for its architecture.{says}"))
+        }
+        (code, _) => explain(code, &format!("loading {name}")),
+    }
+}
+
+/// What the driver's PTX compiler has to say: `cust` does not ask for it, so the module is loaded once more.
+fn jit_log(image: &[u8]) -> String {
+    let Ok(text) = CString::new(image) else { return String::new() };
+    let mut log = vec![0_u8; 8192];
+    let mut options =
+        [sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER, sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
+    let mut values = [log.as_mut_ptr().cast::<c_void>(), log.len() as *mut c_void];
+    let mut module = std::ptr::null_mut();
+    // SAFETY: the image is zero-terminated, and each option has its value: a buffer that outlives the call, and its size.
+    unsafe {
+        let result =
+            sys::cuModuleLoadDataEx(&mut module, text.as_ptr().cast(), 2, options.as_mut_ptr(), values.as_mut_ptr());
+        if result == sys::CUresult::CUDA_SUCCESS {
+            sys::cuModuleUnload(module);
+        }
+    }
+    let end = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
+    String::from_utf8_lossy(&log[..end]).into_owned()
+}

@@ -1,0 +1,359 @@
+//! What a device can do, and the two that there are: a GPU and the simulator. Every algorithm is written once, against
+//! [`Backend`].
+
+use crate::element::Element;
+use crate::error::{Error, Result};
+use cuda_std::launch::{Call, PtrMut, Slice};
+use std::fmt;
+use std::marker::PhantomData;
+
+mod counters;
+mod gpu;
+mod sim;
+
+pub use counters::Counters;
+
+/// Which device to use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Choice {
+    /// A GPU if one answers, else the simulator.
+    #[default]
+    Auto,
+    /// The GPU of this number.
+    Gpu(u32),
+    /// The simulator.
+    Sim,
+}
+
+impl std::str::FromStr for Choice {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "gpu" => Ok(Self::Gpu(0)),
+            "sim" => Ok(Self::Sim),
+            _ => match text.strip_prefix("gpu:").map(str::parse) {
+                Some(Ok(number)) => Ok(Self::Gpu(number)),
+                _ => Err(Error::Usage(format!("'{text}' is no device; there are auto, gpu, gpu:K and sim"))),
+            },
+        }
+    }
+}
+
+/// What the simulator watches for besides accesses out of bounds, which always end a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Checks {
+    /// Nothing more: the fastest.
+    #[default]
+    Bounds,
+    /// Every checker there is.
+    All,
+}
+
+/// What is known about a device.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct DeviceInfo {
+    /// As the command line names it: `gpu:0`, `sim`.
+    pub device: String,
+    /// The product's name.
+    pub name: String,
+    /// Compute capability times ten, 90 for sm_90; the simulator runs them all.
+    pub sm: Option<u32>,
+    /// Bytes of memory in all.
+    pub memory: u64,
+    /// Streaming multiprocessors, which grids are sized for.
+    pub multiprocessors: u32,
+    /// Most threads in a block.
+    pub max_block: u32,
+    /// Most dynamic shared memory of a block, in bytes, when the kernel asks for it.
+    pub max_shared: u32,
+    /// Bytes of L2 cache.
+    pub l2: u64,
+    /// Peak memory bandwidth from clock and bus width, in GB/s.
+    pub peak_gbps: Option<f64>,
+    /// The driver and what it knows.
+    pub driver: Option<String>,
+}
+
+impl DeviceInfo {
+    /// Times mean something here.
+    pub fn is_gpu(&self) -> bool {
+        self.sm.is_some()
+    }
+}
+
+/// A loaded PTX module. Belongs to the backend that gave it, until that is dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Module(usize);
+
+/// The shape of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Blocks.
+    pub grid: [u32; 3],
+    /// Threads of a block.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory of a block.
+    pub shared: u32,
+}
+
+impl Shape {
+    /// One-dimensional, without dynamic shared memory.
+    pub fn linear(grid: u32, block: u32) -> Self {
+        Self { grid: [grid, 1, 1], block: [block, 1, 1], shared: 0 }
+    }
+
+    /// The same with dynamic shared memory.
+    pub fn with_shared(self, bytes: u32) -> Self {
+        Self { shared: bytes, ..self }
+    }
+
+    /// Threads in a block.
+    pub fn threads(&self) -> u64 {
+        self.block.iter().map(|&n| u64::from(n)).product()
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (g, b) = (self.grid, self.block);
+        write!(f, "grid {}x{}x{}, block {}x{}x{}", g[0], g[1], g[2], b[0], b[1], b[2])?;
+        if self.shared > 0 {
+            write!(f, ", {} bytes of dynamic shared memory", self.shared)?;
+        }
+        Ok(())
+    }
+}
+
+/// What the simulator saw since it was last asked.
+#[derive(Clone, Debug, Default)]
+pub struct Observed {
+    /// Sums over the launches.
+    pub counters: Counters,
+    /// Each a full report with its Rust source line.
+    pub findings: Vec<String>,
+}
+
+/// A device: memory, modules, launches, and a clock.
+///
+/// Launching is safe: a kernel reaches nothing but device memory, and device memory comes back as numbers for which every bit
+/// pattern is valid. A kernel that breaks its own contract gives wrong numbers or an [`Error::Fault`].
+pub trait Backend {
+    /// What is known about it.
+    fn info(&self) -> &DeviceInfo;
+
+    /// Bytes that can be allocated now.
+    fn free_memory(&self) -> Result<u64>;
+
+    /// Loads a PTX module (a GPU takes a cubin too). `name` appears in messages.
+    ///
+    /// # Errors
+    /// [`Error::BadPtx`] for text that is no PTX, [`Error::NoPtx`] for PTX that this device or driver can't run.
+    fn load(&self, image: &[u8], name: &str) -> Result<Module>;
+
+    /// Uninitialised memory; `name` appears in the simulator's reports. Zero bytes are fine.
+    fn alloc(&self, bytes: u64, name: &str) -> Result<u64>;
+
+    /// Gives memory back.
+    fn free(&self, address: u64);
+
+    /// Copies to the device.
+    fn write(&self, address: u64, bytes: &[u8]) -> Result<()>;
+
+    /// Copies from the device, after everything launched before has ended.
+    fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()>;
+
+    /// Sets every byte, in stream order.
+    fn fill(&self, address: u64, byte: u8, bytes: u64) -> Result<()>;
+
+    /// Copies on the device, in stream order.
+    fn copy(&self, to: u64, from: u64, bytes: u64) -> Result<()>;
+
+    /// Starts a kernel, in stream order. A fault may show here or at the next wait.
+    fn launch(&self, module: Module, call: &Call<'_>, shape: Shape) -> Result<()>;
+
+    /// Waits for everything launched.
+    fn synchronize(&self) -> Result<()>;
+
+    /// Milliseconds between two events around what `run` launches; `None` on a device whose time means nothing.
+    fn time(&self, run: &mut dyn FnMut() -> Result<()>) -> Result<Option<f64>>;
+
+    /// What was counted and found since the last call; `None` on a GPU.
+    fn observed(&self) -> Option<Observed>;
+}
+
+/// Opens a device. `Choice::Auto` never fails for want of a GPU; the text says which device it took, and why.
+///
+/// # Errors
+/// [`Error::NoDevice`] when the GPU that was asked for is not there.
+pub fn open(choice: Choice, checks: Checks) -> Result<(Box<dyn Backend>, String)> {
+    match choice {
+        Choice::Sim => {
+            let sim = sim::Sim::new(checks);
+            Ok((Box::new(sim), "using the simulator, as asked".to_owned()))
+        }
+        Choice::Gpu(number) => {
+            let gpu = gpu::Gpu::open(number)?;
+            let text = format!("using {} ({}), as asked", gpu.info().device, gpu.info().name);
+            Ok((Box::new(gpu), text))
+        }
+        Choice::Auto => match gpu::Gpu::open(0) {
+            Ok(gpu) => {
+                let text = format!("using {} ({}): it answers", gpu.info().device, gpu.info().name);
+                Ok((Box::new(gpu), text))
+            }
+            Err(reason) => Ok((Box::new(sim::Sim::new(checks)), format!("using the simulator: {reason}"))),
+        },
+    }
+}
+
+/// Every GPU, or why there is none; the simulator is always there.
+pub fn gpus() -> Result<Vec<DeviceInfo>> {
+    gpu::list()
+}
+
+/// The simulator, as `host devices` shows it.
+pub fn simulator() -> DeviceInfo {
+    sim::Sim::new(Checks::Bounds).info().clone()
+}
+
+/// Fails when `bytes` don't fit, before anything is allocated.
+///
+/// # Errors
+/// [`Error::Usage`] that names both sizes.
+pub fn require_memory(device: &dyn Backend, bytes: Option<u64>, what: &str) -> Result<()> {
+    let free = device.free_memory()?;
+    match bytes {
+        Some(bytes) if bytes <= free => Ok(()),
+        Some(bytes) => Err(Error::Usage(format!(
+            "{what} needs {} of device memory, and {} has {} free: use a smaller --n or input",
+            human(bytes),
+            device.info().device,
+            human(free)
+        ))),
+        None => Err(Error::Usage(format!("{what} needs more bytes than 64 bits can count: use a smaller --n"))),
+    }
+}
+
+/// Fails when `bytes` of data don't fit beside everything else in this machine's own memory.
+///
+/// # Errors
+/// [`Error::Usage`] that names both sizes.
+pub fn require_host_memory(bytes: u64, what: &str) -> Result<()> {
+    let free = host_memory("MemAvailable:");
+    if bytes <= free {
+        return Ok(());
+    }
+    let (bytes, free) = (human(bytes), human(free));
+    Err(Error::Usage(format!("{what} needs {bytes} of this machine's memory, and {free} are free: use a smaller --n")))
+}
+
+/// A line of `/proc/meminfo`, in bytes; 8 GiB where there is no such file.
+fn host_memory(line: &str) -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let kilobytes = text.lines().find_map(|l| l.strip_prefix(line)?.trim().trim_end_matches(" kB").parse::<u64>().ok());
+    kilobytes.map_or(8 << 30, |n| n * 1024)
+}
+
+/// Bytes for people: two digits and a binary unit.
+pub fn human(bytes: u64) -> String {
+    let units = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let power = (bytes.max(1).ilog2() / 10) as usize;
+    match power {
+        0 => format!("{bytes} bytes"),
+        _ => format!("{:.1} {}", bytes as f64 / (1_u64 << (10 * power)) as f64, units[power]),
+    }
+}
+
+/// Device memory for `len` elements, given back on drop.
+pub struct Buffer<'d, T> {
+    device: &'d dyn Backend,
+    address: u64,
+    len: usize,
+    marker: PhantomData<T>,
+}
+
+impl<'d, T: Element> Buffer<'d, T> {
+    /// Uninitialised elements.
+    pub fn uninit(device: &'d dyn Backend, len: usize, name: &str) -> Result<Self> {
+        let bytes = (len as u64).checked_mul(size_of::<T>() as u64).ok_or_else(|| {
+            Error::Usage(format!("{len} elements of {} are more bytes than fit in 64 bits", T::DTYPE))
+        })?;
+        Ok(Self { device, address: device.alloc(bytes, name)?, len, marker: PhantomData })
+    }
+
+    /// The elements of `values`.
+    pub fn from_slice(device: &'d dyn Backend, values: &[T], name: &str) -> Result<Self> {
+        let buffer = Self::uninit(device, values.len(), name)?;
+        buffer.write(values)?;
+        Ok(buffer)
+    }
+
+    /// Overwrites the first elements.
+    pub fn write(&self, values: &[T]) -> Result<()> {
+        assert!(values.len() <= self.len, "writing {} elements into {}", values.len(), self.len);
+        self.device.write(self.address, bytemuck::cast_slice(values))
+    }
+
+    /// Copies the first `len` elements back.
+    pub fn read(&self, len: usize) -> Result<Vec<T>> {
+        assert!(len <= self.len, "reading {len} elements of {}", self.len);
+        let mut values = vec![<T as bytemuck::Zeroable>::zeroed(); len];
+        self.device.read(self.address, bytemuck::cast_slice_mut(&mut values))?;
+        Ok(values)
+    }
+
+    /// The first `len` elements, as a kernel takes them that only reads.
+    pub fn slice(&self, len: usize) -> Slice<'_, T> {
+        assert!(len <= self.len, "a slice of {len} elements of {}", self.len);
+        // SAFETY: the memory lives as long as the buffer, which the slice borrows.
+        unsafe { Slice::new(self.address, len) }
+    }
+
+    /// The start, as a kernel takes it that writes.
+    pub fn ptr(&self) -> PtrMut<'_, T> {
+        // SAFETY: the memory lives as long as the buffer, which the pointer borrows.
+        unsafe { PtrMut::new(self.address) }
+    }
+}
+
+impl<T> Buffer<'_, T> {
+    /// Device address.
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// Bytes.
+    pub fn bytes(&self) -> u64 {
+        (self.len * size_of::<T>()) as u64
+    }
+}
+
+impl<T> Drop for Buffer<'_, T> {
+    fn drop(&mut self) {
+        self.device.free(self.address);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_are_named_as_documented() {
+        assert_eq!("gpu:3".parse::<Choice>().expect("a device"), Choice::Gpu(3));
+        assert_eq!("gpu".parse::<Choice>().expect("a device"), Choice::Gpu(0));
+        for text in ["", "cpu", "gpu:", "gpu:x", "gpu:-1", "Sim"] {
+            assert!(text.parse::<Choice>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_readable() {
+        assert_eq!(human(0), "0 bytes");
+        assert_eq!(human(1023), "1023 bytes");
+        assert_eq!(human(1 << 30), "1.0 GiB");
+        assert_eq!(human(u64::MAX), "16.0 EiB");
+    }
+}

@@ -1,0 +1,176 @@
+//! The simulator. The only file that names `ptx_sim`.
+
+use super::{Backend, Checks, Counters, DeviceInfo, Module, Observed, Shape, host_memory, human};
+use crate::error::{Error, Result};
+use cuda_std::launch::Call;
+use std::cell::RefCell;
+use std::io::Write;
+
+/// What grids are sized for: the same on every machine, so that sums of floats are the same too.
+const MULTIPROCESSORS: u32 = 16;
+
+/// Most dynamic shared memory of a block: what the largest GPU allows.
+const MAX_SHARED: u32 = 227 * 1024;
+
+/// A simulated GPU. Runs each launch to its end before `launch` returns.
+pub(super) struct Sim {
+    info: DeviceInfo,
+    machine: RefCell<ptx_sim::Machine>,
+    modules: RefCell<Vec<ptx_sim::Program>>,
+    observed: RefCell<Observed>,
+}
+
+impl Sim {
+    /// A machine with empty memory.
+    pub fn new(checks: Checks) -> Self {
+        let config = ptx_sim::Config {
+            checks: match checks {
+                Checks::Bounds => ptx_sim::Checks::default(),
+                Checks::All => ptx_sim::Checks { race: true },
+            },
+            ..ptx_sim::Config::default()
+        };
+        Self {
+            info: DeviceInfo {
+                device: "sim".into(),
+                name: "the simulator".into(),
+                sm: None,
+                memory: host_memory("MemTotal:"),
+                multiprocessors: MULTIPROCESSORS,
+                max_block: 1024,
+                max_shared: MAX_SHARED,
+                l2: 0,
+                peak_gbps: None,
+                driver: None,
+            },
+            machine: RefCell::new(ptx_sim::Machine::new(config)),
+            modules: RefCell::default(),
+            observed: RefCell::default(),
+        }
+    }
+}
+
+impl Backend for Sim {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn free_memory(&self) -> Result<u64> {
+        // The data is here twice: once as the caller's, once as the simulated device's.
+        Ok(host_memory("MemAvailable:") / 2)
+    }
+
+    fn load(&self, image: &[u8], name: &str) -> Result<Module> {
+        let text = std::str::from_utf8(image).ok().filter(|text| !text.contains('\0'));
+        let text =
+            text.ok_or_else(|| Error::BadPtx(format!("{name} is no PTX text, and the simulator runs nothing else")))?;
+        let program = ptx_sim::Program::parse(text).map_err(|error| Error::BadPtx(format!("{name}: {error}")))?;
+        let mut modules = self.modules.borrow_mut();
+        modules.push(program);
+        Ok(Module(modules.len() - 1))
+    }
+
+    fn alloc(&self, bytes: u64, name: &str) -> Result<u64> {
+        let address = self.machine.borrow_mut().alloc(bytes, name);
+        address.map_err(|stop| explain(&stop, &format!("allocating {} for '{name}'", human(bytes))))
+    }
+
+    fn free(&self, address: u64) {
+        // Fails only for an address that `alloc` did not give.
+        let _ = self.machine.borrow_mut().free(address);
+    }
+
+    fn write(&self, address: u64, bytes: &[u8]) -> Result<()> {
+        let result = self.machine.borrow_mut().write(address, bytes);
+        result.map_err(|stop| explain(&stop, "copying to the simulator"))
+    }
+
+    fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
+        let result = self.machine.borrow_mut().read(address, bytes);
+        result.map_err(|stop| explain(&stop, "copying from the simulator"))
+    }
+
+    fn fill(&self, address: u64, byte: u8, bytes: u64) -> Result<()> {
+        let result = self.machine.borrow_mut().fill(address, byte, bytes);
+        result.map_err(|stop| explain(&stop, "filling memory"))
+    }
+
+    fn copy(&self, to: u64, from: u64, bytes: u64) -> Result<()> {
+        let mut buffer = vec![0; bytes as usize];
+        self.read(from, &mut buffer)?;
+        self.write(to, &buffer)
+    }
+
+    fn launch(&self, module: Module, call: &Call<'_>, shape: Shape) -> Result<()> {
+        let modules = self.modules.borrow();
+        let launch = ptx_sim::Launch {
+            entry: &call.entry,
+            grid: shape.grid,
+            block: shape.block,
+            dynamic_shared: u64::from(shape.shared),
+            params: &call.params,
+        };
+        let report = self.machine.borrow_mut().launch(&modules[module.0], &launch);
+        let report = report.map_err(|stop| {
+            // A kernel that broke has often said why.
+            print(stop.printed());
+            explain(&stop, &format!("running '{}' with {shape}", call.entry))
+        })?;
+        print(&report.printed);
+        let mut observed = self.observed.borrow_mut();
+        observed.counters += counters(&report.counters);
+        observed.findings.extend(report.findings.iter().map(ToString::to_string));
+        Ok(())
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn time(&self, run: &mut dyn FnMut() -> Result<()>) -> Result<Option<f64>> {
+        run()?;
+        Ok(None)
+    }
+
+    fn observed(&self) -> Option<Observed> {
+        Some(self.observed.take())
+    }
+}
+
+fn counters(counted: &ptx_sim::Counters) -> Counters {
+    Counters {
+        warp_instructions: counted.warp_instructions,
+        thread_instructions: counted.thread_instructions,
+        branches: counted.branches,
+        divergent_branches: counted.divergent_branches,
+        shared_requests: counted.shared_requests,
+        shared_wavefronts: counted.shared_wavefronts,
+        bank_conflicts: counted.bank_conflicts,
+        global_requests: counted.global_requests,
+        global_sectors: counted.global_sectors,
+        global_bytes: counted.global_bytes,
+        atomics: counted.atomics,
+        barriers: counted.barriers,
+        local_requests: counted.local_requests,
+    }
+}
+
+/// What kernels print goes to standard output, as it does from a GPU's driver.
+fn print(text: &str) {
+    // Nobody reads it any more when this fails (a closed pipe), and the results still count.
+    let _ = std::io::stdout().write_all(text.as_bytes());
+}
+
+/// A fault is a report of several lines with every place involved; what the caller did wrong is one line.
+fn explain(stop: &ptx_sim::Stop, attempt: &str) -> Error {
+    let report = || format!("{attempt} failed\n{stop}");
+    match stop.kind() {
+        ptx_sim::StopKind::Fault | ptx_sim::StopKind::Stuck => Error::Fault(report()),
+        ptx_sim::StopKind::Unsupported => Error::Unsupported(report()),
+        ptx_sim::StopKind::Usage => {
+            let diagnostic = stop.diagnostic();
+            let help = diagnostic.help.as_ref().map(|help| format!(" ({help})"));
+            Error::Usage(format!("{attempt}: {}{}", diagnostic.title, help.unwrap_or_default()))
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! `--device`, and the PTX that goes with it.
+
+use crate::backend::{self, Backend, Checks, Choice, Module};
+use crate::error::Result;
+use crate::ptx::{self, Image};
+use std::path::PathBuf;
+
+/// Options of every command that launches something.
+#[derive(Clone, Debug, clap::Args)]
+#[group(skip)]
+pub(super) struct Options {
+    /// auto (a GPU if one answers, else the simulator), gpu, gpu:K or sim
+    #[arg(long, default_value = "auto", value_parser = str::parse::<Choice>)]
+    pub device: Choice,
+}
+
+/// Opens the device, and says on standard error which one it is.
+pub(super) fn open(choice: Choice, checks: Checks) -> Result<Box<dyn Backend>> {
+    let (device, text) = backend::open(choice, checks)?;
+    eprintln!("{text}");
+    Ok(device)
+}
+
+/// Where a family's PTX comes from.
+#[derive(Clone, Debug, clap::Args)]
+#[group(skip)]
+pub(super) struct PtxOptions {
+    /// Use this PTX file (or cubin, on a GPU) instead of the built one; its entries must have the same names and parameters
+    #[arg(long, value_name = "FILE", conflicts_with = "arch")]
+    pub ptx: Option<PathBuf>,
+    /// Use the PTX built for this architecture instead of the best for the device, e.g. sm_75
+    #[arg(long)]
+    pub arch: Option<String>,
+}
+
+impl PtxOptions {
+    /// Finds and loads the kernels.
+    pub fn load(&self, device: &dyn Backend) -> Result<Module> {
+        let image = match &self.ptx {
+            Some(path) => Image::read(path)?,
+            None => ptx::find("kernels-gpu", device.info().sm, self.arch.as_deref())?,
+        };
+        device.load(&image.bytes, &image.path.display().to_string())
+    }
+}

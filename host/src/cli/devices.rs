@@ -1,0 +1,49 @@
+//! `host devices`: which devices there are.
+
+use super::{CLEAN, output};
+use crate::backend::{self, DeviceInfo, human};
+
+/// Options of the subcommand.
+#[derive(Debug, clap::Args)]
+pub(super) struct Options {
+    /// One JSON object per device
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints them; without a GPU it says why, and lists the simulator.
+pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
+    let (mut devices, why_none) = match backend::gpus() {
+        Ok(devices) if devices.is_empty() => (devices, Some("no GPU: the driver sees none".to_owned())),
+        Ok(devices) => (devices, None),
+        Err(error) => (Vec::new(), Some(error.to_string())),
+    };
+    devices.push(backend::simulator());
+    if options.json {
+        devices.iter().try_for_each(|device| output::line(&serde_json::to_string(device)?))?;
+    } else {
+        let mut table = output::table(["device", "name", "arch", "memory", "SMs", "L2", "peak", "driver"]);
+        for device in &devices {
+            table.add_row(row(device));
+        }
+        output::line(&table.to_string())?;
+    }
+    if let Some(why) = why_none {
+        eprintln!("{why}");
+    }
+    Ok(CLEAN)
+}
+
+fn row(device: &DeviceInfo) -> [String; 8] {
+    let dash = || "-".to_owned();
+    [
+        device.device.clone(),
+        device.name.clone(),
+        device.sm.map_or("any".to_owned(), |sm| format!("sm_{sm}")),
+        human(device.memory),
+        device.multiprocessors.to_string(),
+        if device.l2 > 0 { human(device.l2) } else { dash() },
+        device.peak_gbps.map_or_else(dash, |peak| format!("{peak:.0} GB/s")),
+        device.driver.clone().unwrap_or_else(dash),
+    ]
+}

@@ -1,0 +1,322 @@
+//! What `run` and `check` share: launching an entry of any PTX file with arguments from the command line.
+
+use super::output;
+use crate::backend::{Backend, Shape, require_memory};
+use crate::element::{Array, Dtype};
+use crate::error::{Error, Result};
+use crate::input::{self, npy, size};
+use crate::ptx::Image;
+use cuda_std::launch::Call;
+use std::path::PathBuf;
+
+/// Options of both.
+#[derive(Clone, Debug, clap::Args)]
+#[group(skip)]
+pub(super) struct Options {
+    /// Name of the .entry to launch
+    #[arg(long)]
+    pub entry: Option<String>,
+    /// Blocks: X, or X,Y or X,Y,Z
+    #[arg(long, value_parser = triple, default_value = "1")]
+    pub grid: Triple,
+    /// Threads of a block: X, or X,Y or X,Y,Z
+    #[arg(long, value_parser = triple, default_value = "1")]
+    pub block: Triple,
+    /// Bytes of dynamic shared memory
+    #[arg(long, value_name = "BYTES", default_value_t = 0)]
+    pub shared: u32,
+    /// An argument of the entry, in order: u32:7, f32:1.5, buf:f32:1024 (uninitialised), buf:f32:@in.npy
+    #[arg(long = "arg", value_name = "ARG", value_parser = str::parse::<Argument>)]
+    pub args: Vec<Argument>,
+    /// Write buffer K, counting the --arg from 0, to a .npy file afterwards
+    #[arg(long, value_name = "K=FILE", value_parser = output_file)]
+    pub out: Vec<(usize, PathBuf)>,
+}
+
+/// A shape's three sizes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Triple(pub [u32; 3]);
+
+/// One `--arg`.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Argument {
+    /// A value: its little-endian bytes.
+    Value(Vec<u8>),
+    /// Uninitialised device memory.
+    Uninit(Dtype, u64),
+    /// Device memory with a file's contents.
+    File(Dtype, PathBuf),
+}
+
+/// Launches the entry; on success the buffers that `--out` names are in their files.
+pub(super) fn launch(device: &dyn Backend, image: &Image, options: &Options) -> Result<()> {
+    let entry =
+        options.entry.as_deref().ok_or_else(|| Error::Usage("say which entry to launch with --entry NAME".into()))?;
+    let shape = Shape { grid: options.grid.0, block: options.block.0, shared: options.shared };
+    check_shape(device, &shape)?;
+    for (k, path) in &options.out {
+        let why = match options.args.get(*k) {
+            Some(Argument::Uninit(dtype, _) | Argument::File(dtype, _)) if npy::descr(*dtype).is_some() => continue,
+            Some(Argument::Uninit(dtype, _) | Argument::File(dtype, _)) => format!("NumPy has no {dtype}"),
+            _ => format!("--arg number {k} (from 0) is no buffer"),
+        };
+        return Err(Error::Usage(format!("--out {k}={}: {why}", path.display())));
+    }
+    let name = image.path.display().to_string();
+    let module = device.load(&image.bytes, &name)?;
+    if let Ok(text) = std::str::from_utf8(&image.bytes) {
+        check_params(text, entry, &options.args, &name)?;
+    }
+
+    let mut memory = Memory { device, buffers: Vec::new() };
+    let mut call = Call::new(entry.to_owned());
+    for (k, argument) in options.args.iter().enumerate() {
+        call.params.push(memory.argument(k, argument)?);
+    }
+    device.launch(module, &call, shape)?;
+    device.synchronize()?;
+    for (k, path) in &options.out {
+        memory.save(*k, path)?;
+    }
+    Ok(())
+}
+
+/// Buffers of one launch.
+struct Memory<'d> {
+    device: &'d dyn Backend,
+    /// Number of the argument, address, type, elements.
+    buffers: Vec<(usize, u64, Dtype, u64)>,
+}
+
+impl Memory<'_> {
+    /// The parameter's bytes.
+    fn argument(&mut self, k: usize, argument: &Argument) -> Result<Vec<u8>> {
+        let (dtype, len, array) = match argument {
+            Argument::Value(bytes) => return Ok(bytes.clone()),
+            Argument::Uninit(dtype, len) => (*dtype, *len, None),
+            Argument::File(dtype, path) => {
+                let array = input::read(path, Some(*dtype))?;
+                (*dtype, array.len() as u64, Some(array))
+            }
+        };
+        let bytes = len.checked_mul(dtype.size() as u64);
+        require_memory(self.device, bytes, &format!("--arg number {k}"))?;
+        let address = self.device.alloc(bytes.unwrap_or_default(), &format!("--arg number {k}"))?;
+        self.buffers.push((k, address, dtype, len));
+        if let Some(array) = array {
+            self.device.write(address, array.bytes())?;
+        }
+        Ok(address.to_le_bytes().to_vec())
+    }
+
+    fn save(&self, k: usize, path: &std::path::Path) -> Result<()> {
+        // `launch` has checked that the argument is a buffer.
+        let Some((_, address, dtype, len)) = self.buffers.iter().find(|buffer| buffer.0 == k) else { return Ok(()) };
+        let mut array = Array::zeros(*dtype, *len as usize);
+        self.device.read(*address, array.bytes_mut())?;
+        npy::write(path, &array)
+    }
+}
+
+impl Drop for Memory<'_> {
+    fn drop(&mut self) {
+        self.buffers.iter().for_each(|buffer| self.device.free(buffer.1));
+    }
+}
+
+fn check_shape(device: &dyn Backend, shape: &Shape) -> Result<()> {
+    let info = device.info();
+    if shape.grid.contains(&0) || shape.block.contains(&0) {
+        return Err(Error::Usage(format!("{shape} launches nothing: every size must be 1 or more")));
+    }
+    if shape.threads() > u64::from(info.max_block) {
+        return Err(Error::Usage(format!(
+            "{shape} has {} threads in a block, and at most {} are allowed",
+            shape.threads(),
+            info.max_block
+        )));
+    }
+    Ok(())
+}
+
+/// The driver reads as many bytes from each argument as the entry's parameter has, so sizes are compared first.
+fn check_params(text: &str, entry: &str, args: &[Argument], name: &str) -> Result<()> {
+    let Some(params) = entry_params(text, entry) else {
+        return Err(Error::Usage(format!("{name} has no entry '{entry}'; it has: {}", entries(text).join(" "))));
+    };
+    if params.len() != args.len() {
+        let list: Vec<_> = params.iter().map(|param| param.text.as_str()).collect();
+        return Err(Error::Usage(format!(
+            "'{entry}' has {} parameters ({}), and there are {} --arg",
+            params.len(),
+            list.join(", "),
+            args.len()
+        )));
+    }
+    for (k, (param, argument)) in params.iter().zip(args).enumerate() {
+        let size = match argument {
+            Argument::Value(bytes) => bytes.len(),
+            _ => 8,
+        };
+        if param.bytes != Some(size) {
+            return Err(Error::Usage(format!(
+                "--arg number {k} has {size} bytes, and '{entry}' takes '{}' there",
+                param.text
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// A parameter as declared.
+struct Param {
+    text: String,
+    /// `None` when the declaration is not understood.
+    bytes: Option<usize>,
+}
+
+/// The parameters between the parentheses behind an entry's name.
+fn entry_params(text: &str, entry: &str) -> Option<Vec<Param>> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
+    let start = text.match_indices(".entry").find_map(|(at, word)| {
+        let rest = text[at + word.len()..].trim_start();
+        let after = rest.strip_prefix(entry)?;
+        (!after.starts_with(is_name)).then(|| after.trim_start())
+    })?;
+    let Some(list) = start.strip_prefix('(') else { return Some(Vec::new()) };
+    let list = &list[..list.find(')')?];
+    let params =
+        list.split(',').map(|text| text.split_whitespace().collect::<Vec<_>>().join(" ")).filter(|p| !p.is_empty());
+    Some(params.map(|text| Param { bytes: param_bytes(&text), text }).collect())
+}
+
+/// Bytes of `.param .u64 .ptr .global .align 4 name` or `.param .align 8 .b8 name[24]`.
+fn param_bytes(text: &str) -> Option<usize> {
+    let size = text.split_whitespace().find_map(|word| {
+        match word.strip_prefix('.')?.trim_start_matches(char::is_alphabetic) {
+            "8" => Some(1),
+            "16" => Some(2),
+            "32" => Some(4),
+            "64" => Some(8),
+            "128" => Some(16),
+            _ => None,
+        }
+    })?;
+    match text.split_once('[') {
+        Some((_, count)) => Some(size * count.trim_end_matches(']').trim().parse::<usize>().ok()?),
+        None => Some(size),
+    }
+}
+
+/// Names of all entries.
+fn entries(text: &str) -> Vec<&str> {
+    let names = text.match_indices(".entry").map(|(at, word)| text[at + word.len()..].trim_start());
+    names.filter_map(|rest| rest.split(|c: char| c == '(' || c.is_whitespace()).next()).collect()
+}
+
+fn triple(text: &str) -> Result<Triple> {
+    let wrong = || Error::Usage(format!("'{text}' is no shape: write X, or X,Y or X,Y,Z"));
+    let mut shape = [1; 3];
+    for (i, number) in text.split(',').enumerate() {
+        *shape.get_mut(i).ok_or_else(wrong)? = number.trim().parse().map_err(|_| wrong())?;
+    }
+    Ok(Triple(shape))
+}
+
+fn output_file(text: &str) -> Result<(usize, PathBuf)> {
+    let parts = text.split_once('=').and_then(|(k, path)| Some((k.parse().ok()?, PathBuf::from(path))));
+    parts.ok_or_else(|| Error::Usage(format!("'{text}' is no output: write K=FILE.npy")))
+}
+
+impl std::str::FromStr for Argument {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let wrong =
+            |why: &str| Error::Usage(format!("'{text}': {why}; write u32:7, f32:1.5, buf:f32:1024 or buf:f32:@in.npy"));
+        let (kind, rest) = text.split_once(':').ok_or_else(|| wrong("no type"))?;
+        if kind != "buf" {
+            return value(kind, rest).map(Self::Value).ok_or_else(|| wrong("no value of that type"));
+        }
+        let (dtype, what) = rest.split_once(':').ok_or_else(|| wrong("no size"))?;
+        let dtype: Dtype = dtype.parse()?;
+        match what.strip_prefix('@') {
+            Some(path) => Ok(Self::File(dtype, path.into())),
+            None => Ok(Self::Uninit(dtype, size::parse(what)?)),
+        }
+    }
+}
+
+/// Little-endian bytes of a value.
+fn value(kind: &str, text: &str) -> Option<Vec<u8>> {
+    macro_rules! parse {
+        ($($t:ident)*) => {
+            match kind {
+                $(stringify!($t) => Some(text.parse::<$t>().ok()?.to_le_bytes().to_vec()),)*
+                _ => None,
+            }
+        };
+    }
+    parse!(u8 i8 u16 i16 u32 i32 u64 i64 f32 f64)
+}
+
+/// Prints what was observed on the simulator; tells whether no checker found anything.
+pub(super) fn report(device: &dyn Backend, json: bool) -> anyhow::Result<bool> {
+    let Some(observed) = device.observed() else { return Ok(true) };
+    if json {
+        let object = serde_json::json!({ "counters": observed.counters, "findings": observed.findings });
+        output::line(&object.to_string())?;
+    } else {
+        output::line(&output::counters(&observed.counters).to_string())?;
+    }
+    for finding in &observed.findings {
+        eprintln!("{finding}");
+    }
+    Ok(observed.findings.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_as_documented() {
+        let parse = str::parse::<Argument>;
+        assert_eq!(parse("u32:7").expect("a value"), Argument::Value(vec![7, 0, 0, 0]));
+        assert_eq!(parse("i64:-1").expect("a value"), Argument::Value(vec![255; 8]));
+        assert_eq!(parse("f32:1.5").expect("a value"), Argument::Value(1.5_f32.to_le_bytes().to_vec()));
+        assert_eq!(parse("buf:f32:1024").expect("a buffer"), Argument::Uninit(Dtype::F32, 1024));
+        assert_eq!(parse("buf:u8:2^4").expect("a buffer"), Argument::Uninit(Dtype::U8, 16));
+        assert_eq!(parse("buf:f64:@a:b.npy").expect("a buffer"), Argument::File(Dtype::F64, "a:b.npy".into()));
+        for text in ["", "7", "u32:", "u32:-1", "u8:256", "f16:1", "buf:f32", "buf:x:4", "buf:f32:x"] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn shapes_as_documented() {
+        assert_eq!(triple("4").expect("a shape").0, [4, 1, 1]);
+        assert_eq!(triple("4,2,3").expect("a shape").0, [4, 2, 3]);
+        for text in ["", "x", "1,2,3,4", "-1", "1,"] {
+            assert!(triple(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn parameters_are_compared_before_anything_is_launched() {
+        let text = ".visible .entry add2(\n.param .u64 .ptr .global .align 4 a,\n.param .u32 n,\n.param .align 8 .b8 s[24]\n)\n\
+                    .entry add ( ) { }\n.entry none { }";
+        let sizes =
+            |entry| entry_params(text, entry).map(|list| list.iter().map(|param| param.bytes).collect::<Vec<_>>());
+        assert_eq!(sizes("add2"), Some(vec![Some(8), Some(4), Some(24)]));
+        assert_eq!(sizes("add"), Some(vec![]));
+        assert_eq!(sizes("none"), Some(vec![]));
+        assert_eq!(sizes("ad"), None);
+        assert_eq!(entries(text), ["add2", "add", "none"]);
+        let args = [Argument::Uninit(Dtype::F32, 1), Argument::Value(vec![0; 4]), Argument::Value(vec![0; 24])];
+        assert!(check_params(text, "add2", &args, "x").is_ok());
+        assert!(check_params(text, "add2", &args[..2], "x").is_err());
+        assert!(check_params(text, "add", &args, "x").is_err());
+        assert!(check_params(text, "add2", &[args[1].clone(), args[1].clone(), args[2].clone()], "x").is_err());
+    }
+}

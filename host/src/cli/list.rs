@@ -1,0 +1,54 @@
+//! `host list`: families, variants, and their entries.
+
+use super::{CLEAN, output};
+use crate::kernels::{BlockRule, FAMILIES};
+
+/// Options of the subcommand.
+#[derive(Debug, clap::Args)]
+pub(super) struct Options {
+    /// One JSON object per variant, with every PTX entry that belongs to it
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints them.
+pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
+    for family in FAMILIES {
+        let dtypes: Vec<_> = family.dtypes.iter().map(|dtype| dtype.name()).collect();
+        let variants = (family.variants)();
+        if options.json {
+            for variant in variants {
+                let mut object = serde_json::to_value(&variant)?;
+                object["family"] = family.name.into();
+                object["ops"] = family.ops.into();
+                object["dtypes"] = dtypes.as_slice().into();
+                output::line(&object.to_string())?;
+            }
+            continue;
+        }
+        let ops = if family.ops.is_empty() { String::new() } else { format!("; ops: {}", family.ops.join(" ")) };
+        output::line(&format!("{}: {}{ops}; types: {}", family.name, family.idea, dtypes.join(" ")))?;
+        let mut table = output::table(["variant", "idea", "block", "entries"]);
+        for variant in variants {
+            let entries = match variant.entries.as_slice() {
+                [] => "none".to_owned(),
+                [only] => only.clone(),
+                [first, .., last] => format!("{first} … {last} ({})", variant.entries.len()),
+            };
+            table.add_row([variant.name.to_owned(), variant.idea.to_owned(), describe(variant.block), entries]);
+        }
+        output::line(&format!("{table}\n"))?;
+    }
+    Ok(CLEAN)
+}
+
+fn describe(rule: BlockRule) -> String {
+    match rule {
+        BlockRule::Any { default } => format!("{default}; any"),
+        BlockRule::PowerOfTwo { min, default } => format!("{default}; 2^k from {min}"),
+        BlockRule::WholeWarps { default } => format!("{default}; multiples of 32"),
+        BlockRule::OneOf { sizes, default } => {
+            format!("{default}; {}", sizes.iter().map(u32::to_string).collect::<Vec<_>>().join(" "))
+        }
+    }
+}

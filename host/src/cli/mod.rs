@@ -1,0 +1,85 @@
+//! The command line: one subcommand per file, and one per family from the families' own list.
+
+use crate::error::Error;
+use crate::kernels::{self, FAMILIES};
+use clap::{Args, Command, FromArgMatches};
+use std::ffi::OsString;
+
+mod bench;
+mod check;
+mod device;
+mod devices;
+mod family;
+mod launch;
+mod list;
+mod output;
+mod run;
+
+/// Exit code: every result was right, and no checker had anything to say.
+const CLEAN: u8 = 0;
+/// Exit code: a result is wrong, or a checker found something.
+const WRONG: u8 = 1;
+
+/// Parses, dispatches, and gives the exit code of a command that could do its work.
+///
+/// # Errors
+/// What the command could not do; [`exit_code`] gives the code for it.
+pub fn main(args: impl IntoIterator<Item = OsString>) -> anyhow::Result<u8> {
+    // clap prints help and usage errors itself, and ends the process with 0 or 2.
+    let matches = command().get_matches_from(args);
+    let (name, matches) = matches.subcommand().unwrap_or_else(|| unreachable!("clap insists on a subcommand"));
+    match name {
+        "devices" => devices::run(&parse(matches)?),
+        "list" => list::run(&parse(matches)?),
+        "run" => run::run(&parse(matches)?),
+        "check" => check::run(&parse(matches)?),
+        "bench" => bench::run(&parse(matches)?),
+        name => match kernels::family(name) {
+            Some(found) => family::run(found, &parse(matches)?),
+            None => unreachable!("clap knows no other subcommand"),
+        },
+    }
+}
+
+/// The exit code for an error: see [`Error::exit_code`]; 2 for an error of another kind.
+pub fn exit_code(error: &anyhow::Error) -> u8 {
+    error.downcast_ref::<Error>().map_or(2, Error::exit_code)
+}
+
+/// Everything that the command line understands.
+fn command() -> Command {
+    let families = FAMILIES.iter().map(|found| subcommand::<family::Options>(found.name, found.idea));
+    Command::new("host")
+        .about("Runs Rust kernels on a GPU or on the simulator, verifies them, and times them")
+        .version(env!("CARGO_PKG_VERSION"))
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(subcommand::<devices::Options>("devices", "Which devices there are"))
+        .subcommand(subcommand::<list::Options>("list", "Families, variants, and their entries"))
+        .subcommands(families)
+        .subcommand(subcommand::<run::Options>("run", "Launch an entry of any PTX file"))
+        .subcommand(subcommand::<check::Options>("check", "Run a family or a PTX file on the simulator, every checker on"))
+        .subcommand(subcommand::<bench::Options>("bench", "Time families on a GPU, beside the vendor's libraries with --peers"))
+        .after_help(
+            "Exit codes: 0 done and verified, 1 wrong result or finding, 2 usage or bad input, 3 no such device, driver or \
+             PTX, 4 the kernel faulted",
+        )
+}
+
+fn subcommand<T: Args>(name: &'static str, about: &'static str) -> Command {
+    // The options' own doc comment is for readers of the code.
+    T::augment_args(Command::new(name)).about(about).long_about(about)
+}
+
+fn parse<T: FromArgMatches>(matches: &clap::ArgMatches) -> Result<T, Error> {
+    // clap has checked the arguments against the same definition.
+    T::from_arg_matches(matches).map_err(|error| Error::Usage(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_definition_is_consistent() {
+        super::command().debug_assert();
+    }
+}

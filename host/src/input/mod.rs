@@ -1,0 +1,89 @@
+//! Where data comes from: a `.npy` file, a file of raw bytes or text, or a generator.
+
+use crate::element::{Array, Dtype};
+use crate::error::{Error, Result};
+use std::path::Path;
+
+pub mod generate;
+pub mod npy;
+pub mod size;
+
+/// Reads a file: `.npy` by its header, `.txt` as numbers between spaces or lines, any other as raw little-endian elements of
+/// `dtype`.
+///
+/// # Errors
+/// [`Error::Input`] for a file that can't be read or used; [`Error::Usage`] when `dtype` is missing or contradicts the file.
+pub fn read(path: &Path, dtype: Option<Dtype>) -> Result<Array> {
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("npy") => {
+            let array = npy::read(path)?;
+            match dtype {
+                Some(dtype) if dtype != array.dtype() => Err(Error::Usage(format!(
+                    "{} holds {}, and --dtype says {dtype}: leave --dtype out, or convert the file",
+                    path.display(),
+                    array.dtype()
+                ))),
+                _ => Ok(array),
+            }
+        }
+        Some("txt") => text(path, dtype.unwrap_or(Dtype::F32)),
+        _ => raw(
+            path,
+            dtype.ok_or_else(|| {
+                Error::Usage(format!("{} is no .npy file: say what its bytes are with --dtype", path.display()))
+            })?,
+        ),
+    }
+}
+
+fn raw(path: &Path, dtype: Dtype) -> Result<Array> {
+    let bytes = std::fs::read(path).map_err(|error| unreadable(path, &error))?;
+    if bytes.len() % dtype.size() != 0 {
+        return Err(Error::input(
+            path,
+            format!("{} bytes are no whole number of {dtype} elements of {} bytes", bytes.len(), dtype.size()),
+        ));
+    }
+    let mut array = Array::zeros(dtype, bytes.len() / dtype.size());
+    array.bytes_mut().copy_from_slice(&bytes);
+    Ok(array)
+}
+
+fn text(path: &Path, dtype: Dtype) -> Result<Array> {
+    let text = std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
+    let words = text.split(|c: char| c.is_whitespace() || c == ',').filter(|word| !word.is_empty());
+    crate::with_dtype!(dtype, T => {
+        let values: std::result::Result<Vec<T>, _> = words
+            .map(|word| word.parse::<T>().map_err(|_| Error::input(path, format!("'{word}' is no {dtype}"))))
+            .collect();
+        Ok(<T as crate::element::Element>::wrap(values?))
+    }, else => Err(Error::input(path, format!("text holds f32 f64 i32 u32 i64 u64, not {dtype}: use a .npy or raw file"))))
+}
+
+/// The reason that the operating system gives, and the file.
+fn unreadable(path: &Path, error: &std::io::Error) -> Error {
+    Error::input(path, format!("cannot read it: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn raw_bytes_and_text() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (bin, txt) = (folder.path().join("x.bin"), folder.path().join("x.txt"));
+        std::fs::write(&bin, [1, 0, 0, 0, 255, 255, 255, 255]).expect("written");
+        std::fs::write(&txt, "1.5 nan\n-inf,2").expect("written");
+        assert_eq!(read(&bin, Some(Dtype::I32)).expect("read"), Array::I32(vec![1, -1]));
+        assert!(matches!(read(&bin, None), Err(Error::Usage(_))));
+        assert_eq!(read(&bin, Some(Dtype::U8)).expect("read").len(), 8);
+        let Ok(Array::F32(values)) = read(&txt, None) else { panic!("f32") };
+        assert_eq!((values.len(), values[0], values[2]), (4, 1.5, f32::NEG_INFINITY));
+        assert!(values[1].is_nan());
+        assert!(matches!(read(&txt, Some(Dtype::I32)), Err(Error::Input { .. })));
+        std::fs::write(&bin, [1, 2, 3]).expect("written");
+        assert!(matches!(read(&bin, Some(Dtype::I32)), Err(Error::Input { .. })));
+        assert!(matches!(read(&folder.path().join("missing.npy"), None), Err(Error::Input { .. })));
+    }
+}

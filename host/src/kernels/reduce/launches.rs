@@ -1,0 +1,231 @@
+//! The launches of one reduction: shapes, scratch memory, and the longest chain of additions. Made once, run many times.
+
+use super::table::{Scheme, Variant};
+use crate::backend::{Backend, Buffer, DeviceInfo, Module, Shape};
+use crate::element::Element;
+use crate::error::{Error, Result};
+use cuda_std::launch::{Call, Slice};
+use kernels_gpu::reduce::Op;
+
+/// Threads that fill a multiprocessor.
+const THREADS_PER_SM: u32 = 2048;
+
+/// Most blocks that a grid can have.
+const MAX_GRID: u64 = (1 << 31) - 1;
+
+/// What is launched, without memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Plan {
+    /// Threads per block.
+    pub block: u32,
+    /// Blocks of each launch.
+    pub grids: Vec<u32>,
+    /// Most additions in a chain from an element to the result.
+    pub depth: u64,
+}
+
+impl Plan {
+    /// For `n` elements, which is not 0.
+    pub fn new<T: Element>(
+        variant: &Variant<T>,
+        info: &DeviceInfo,
+        n: u64,
+        block: u32,
+        grid: Option<u32>,
+    ) -> Result<Self> {
+        let log_block = u64::from(block.next_power_of_two().ilog2());
+        let fill = |blocks_per_sm: u32, per_thread: u32| match grid {
+            Some(0) => Err(Error::Usage("--grid 0 launches nothing: use 1 or more".into())),
+            Some(grid) => Ok(grid),
+            None => Ok(tiles(n, block, per_thread).min(u64::from(info.multiprocessors * blocks_per_sm)) as u32),
+        };
+        // Additions of one thread, when the grid takes `per_thread` elements per thread in each round.
+        let chain = |n: u64, grid: u32, per_thread: u32| {
+            n.div_ceil(u64::from(grid) * u64::from(block) * u64::from(per_thread)) * u64::from(per_thread)
+        };
+        let full = (THREADS_PER_SM / block).max(1);
+        match variant.scheme {
+            Scheme::Tree { per_thread, .. } => {
+                if grid.is_some() {
+                    return Err(Error::Usage(format!(
+                        "'{}' has one block for each {per_thread} * block elements: leave --grid out",
+                        variant.name
+                    )));
+                }
+                let mut grids = Vec::new();
+                let mut left = n;
+                while grids.is_empty() || left > 1 {
+                    left = tiles(left, block, per_thread);
+                    if left > MAX_GRID {
+                        return Err(Error::Usage(format!(
+                            "{n} elements need {left} blocks of {block}: use a larger --block"
+                        )));
+                    }
+                    grids.push(left as u32);
+                }
+                let depth = grids.len() as u64 * (u64::from(per_thread) + log_block);
+                Ok(Self { block, grids, depth })
+            }
+            Scheme::GridStride { per_thread, .. } => {
+                let grid = fill(full, per_thread)?;
+                let mut depth = chain(n, grid, per_thread) + log_block;
+                let mut grids = vec![grid];
+                if grid > 1 {
+                    depth += chain(u64::from(grid), 1, per_thread) + log_block;
+                    grids.push(1);
+                }
+                Ok(Self { block, grids, depth })
+            }
+            Scheme::Atomic { .. } => {
+                let grid = fill(full, 1)?;
+                Ok(Self { block, grids: vec![grid], depth: chain(n, grid, 1) + log_block + u64::from(grid) })
+            }
+            Scheme::Single { blocks_per_sm, per_thread, .. } => {
+                let grid = fill(blocks_per_sm, per_thread)?;
+                // A thread may take one element in front of the aligned part and one behind it.
+                let depth = chain(n, grid, per_thread) + 2 + log_block + chain(u64::from(grid), 1, 1) + log_block;
+                Ok(Self { block, grids: vec![grid], depth })
+            }
+        }
+    }
+}
+
+/// Blocks that cover `n` elements.
+fn tiles(n: u64, block: u32, per_thread: u32) -> u64 {
+    n.div_ceil(u64::from(block) * u64::from(per_thread))
+}
+
+/// Device memory besides the input.
+pub(super) struct Scratch<'d, T> {
+    device: &'d dyn Backend,
+    /// Partial results of odd and of even launches.
+    partials: [Buffer<'d, T>; 2],
+    /// 0 between launches.
+    ticket: Buffer<'d, u32>,
+    /// One element.
+    output: Buffer<'d, T>,
+    /// The operation's.
+    identity: Buffer<'d, T>,
+}
+
+impl<'d, T: Element> Scratch<'d, T> {
+    /// As much as the plan needs.
+    pub fn new<O: Op<T>>(device: &'d dyn Backend, plan: &Plan) -> Result<Self> {
+        let len = |launch: usize| plan.grids.get(launch).map_or(1, |&grid| grid as usize);
+        Ok(Self {
+            device,
+            partials: [
+                Buffer::uninit(device, len(0), "partial results")?,
+                Buffer::uninit(device, len(1), "partial results")?,
+            ],
+            ticket: Buffer::from_slice(device, &[0_u32], "ticket")?,
+            output: Buffer::uninit(device, 1, "output")?,
+            identity: Buffer::from_slice(device, &[O::identity()], "identity")?,
+        })
+    }
+
+    /// The launches, in order.
+    pub fn launches<'s>(&'s self, plan: &Plan, variant: &Variant<T>, input: Slice<'s, T>) -> Launches<'s, T> {
+        let block = plan.block;
+        let mut launches = Vec::new();
+        let mut from = input;
+        let mut result = &self.output;
+        for (number, &grid) in plan.grids.iter().enumerate() {
+            let to = &self.partials[number % 2];
+            let call = variant.scheme.call(block, from, to.ptr(), self.ticket.ptr(), self.output.ptr());
+            let shared = variant.cache * block * size_of::<T>() as u32;
+            launches.push((call, Shape::linear(grid, block).with_shared(shared)));
+            if matches!(variant.scheme, Scheme::Tree { .. } | Scheme::GridStride { .. }) {
+                result = to;
+                from = to.slice(grid as usize);
+            }
+        }
+        Launches { scratch: self, reset: matches!(variant.scheme, Scheme::Atomic { .. }), launches, result }
+    }
+}
+
+/// One run, ready to go.
+pub(super) struct Launches<'s, T> {
+    scratch: &'s Scratch<'s, T>,
+    /// The output starts as the identity.
+    reset: bool,
+    launches: Vec<(Call<'s>, Shape)>,
+    result: &'s Buffer<'s, T>,
+}
+
+impl<T: Element> Launches<'_, T> {
+    /// Starts everything; does not wait.
+    pub fn run(&self, module: Module) -> Result<()> {
+        let scratch = self.scratch;
+        if self.reset {
+            scratch.device.copy(scratch.output.address(), scratch.identity.address(), size_of::<T>() as u64)?;
+        }
+        self.launches.iter().try_for_each(|(call, shape)| scratch.device.launch(module, call, *shape))
+    }
+
+    /// The value, once everything has run.
+    pub fn result(&self) -> Result<T> {
+        Ok(self.result.read(1)?[0])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::reduce::table;
+    use kernels_gpu::reduce::Sum;
+
+    fn plan(name: &str, n: u64, block: u32, grid: Option<u32>) -> Result<Plan> {
+        let variant = table::variants::<Sum, f32>().into_iter().find(|v| v.name == name).expect("a variant");
+        let info = DeviceInfo {
+            device: "test".into(),
+            name: "test".into(),
+            sm: Some(90),
+            memory: 0,
+            multiprocessors: 132,
+            max_block: 1024,
+            max_shared: 0,
+            l2: 0,
+            peak_gbps: None,
+            driver: None,
+        };
+        Plan::new(&variant, &info, n, block, grid)
+    }
+
+    #[test]
+    fn trees_repeat_until_one_is_left() {
+        assert_eq!(plan("sequential", 1, 128, None).expect("a plan").grids, [1]);
+        assert_eq!(plan("sequential", 129, 128, None).expect("a plan").grids, [2, 1]);
+        assert_eq!(plan("sequential", 1 << 22, 128, None).expect("a plan").grids, [32768, 256, 2, 1]);
+        assert_eq!(plan("first_add", 1 << 22, 128, None).expect("a plan").grids, [16384, 64, 1]);
+        assert_eq!(plan("interleaved", 5, 2, None).expect("a plan").grids, [3, 2, 1]);
+    }
+
+    #[test]
+    fn sizes_beyond_32_bits() {
+        assert_eq!(plan("sequential", 1 << 33, 128, None).expect("a plan").grids[0], 1 << 26);
+        assert!(plan("interleaved", 1 << 40, 128, None).is_err(), "too many blocks for a grid");
+        assert_eq!(
+            plan("best", 1 << 40, 512, None).expect("a plan").grids,
+            [132 * kernels_gpu::reduce::best::BLOCKS_PER_SM]
+        );
+    }
+
+    #[test]
+    fn grids_are_bounded_by_work_and_device() {
+        assert_eq!(plan("grid_stride", 1 << 22, 256, None).expect("a plan").grids, [132 * 8, 1]);
+        assert_eq!(plan("grid_stride", 300, 256, None).expect("a plan").grids, [2, 1]);
+        assert_eq!(plan("grid_stride", 300, 256, Some(7)).expect("a plan").grids, [7, 1]);
+        assert_eq!(plan("grid_stride", 3, 256, None).expect("a plan").grids, [1]);
+        assert!(plan("grid_stride", 3, 256, Some(0)).is_err());
+        assert!(plan("sequential", 300, 256, Some(7)).is_err());
+    }
+
+    #[test]
+    fn the_depth_counts_every_addition_on_the_way() {
+        // 128 = 2^7 per launch, two launches, one load each.
+        assert_eq!(plan("sequential", 1000, 128, None).expect("a plan").depth, 2 * (1 + 7));
+        // One thread adds everything.
+        assert!(plan("grid_stride", 1000, 1, Some(1)).expect("a plan").depth >= 999);
+    }
+}

@@ -1,0 +1,193 @@
+//! The variants of `reduce`: one row each, slowest first. Adding a variant is adding a row.
+
+use crate::element::Element;
+use crate::kernels::BlockRule;
+use cuda_std::launch::{Call, PtrMut, Slice};
+use kernels_gpu::reduce::{Op, *};
+
+/// A row.
+pub struct Variant<T: 'static> {
+    /// As on the command line, and in the kernel's name.
+    pub name: &'static str,
+    /// The one idea that sets it apart.
+    pub idea: &'static str,
+    /// Block sizes that its contract allows.
+    pub block: BlockRule,
+    /// Dynamic shared memory: elements per thread.
+    pub cache: u32,
+    /// How it gets from many values to one.
+    pub scheme: Scheme<T>,
+}
+
+/// A launcher of block size, input, and where each block's partial result goes.
+pub type PerBlock<T> = for<'a> fn(u32, Slice<'a, T>, PtrMut<'a, T>) -> Call<'a>;
+/// A launcher of input, partial results, ticket, and output.
+pub type Ticketed<T> = for<'a> fn(Slice<'a, T>, PtrMut<'a, T>, PtrMut<'a, u32>, PtrMut<'a, T>) -> Call<'a>;
+
+/// How a variant gets from many values to one.
+pub enum Scheme<T: 'static> {
+    /// As many blocks as the elements need, launched again on the partial results until one is left.
+    Tree {
+        /// Elements that one thread loads.
+        per_thread: u32,
+        /// Writes `output[block index]`.
+        kernel: PerBlock<T>,
+    },
+    /// A grid that fills the device, then one block for the partial results.
+    GridStride {
+        /// Elements that one thread takes in one round.
+        per_thread: u32,
+        /// Writes `output[block index]`.
+        kernel: PerBlock<T>,
+    },
+    /// A grid that fills the device; every block combines into one output, which is set to the identity first.
+    Atomic {
+        /// Combines into `output[0]`.
+        kernel: PerBlock<T>,
+    },
+    /// A grid that fills the device; the last block to finish reduces the partial results.
+    Single {
+        /// Blocks per multiprocessor.
+        blocks_per_sm: u32,
+        /// Elements that one thread takes in one round.
+        per_thread: u32,
+        /// Leaves the ticket at 0.
+        kernel: Ticketed<T>,
+    },
+}
+
+impl<T> Scheme<T> {
+    /// The launch of the whole input; what a scheme has no use for is left out.
+    pub(super) fn call<'a>(
+        &self,
+        block: u32,
+        input: Slice<'a, T>,
+        partials: PtrMut<'a, T>,
+        ticket: PtrMut<'a, u32>,
+        output: PtrMut<'a, T>,
+    ) -> Call<'a> {
+        match self {
+            Self::Tree { kernel, .. } | Self::GridStride { kernel, .. } => kernel(block, input, partials),
+            Self::Atomic { kernel } => kernel(block, input, output),
+            Self::Single { kernel, .. } => kernel(input, partials, ticket, output),
+        }
+    }
+}
+
+/// The table.
+pub fn variants<O: Op<T>, T: Element>() -> Vec<Variant<T>> {
+    vec![
+        Variant {
+            name: "interleaved",
+            idea: "a tree in shared memory; tid % (2 * s) picks the threads, and every warp diverges",
+            block: BlockRule::PowerOfTwo { min: 2, default: interleaved::BLOCK },
+            cache: 1,
+            scheme: Scheme::Tree {
+                per_thread: 1,
+                kernel: |_, input, output| interleaved::reduce_interleaved::<O, T>(input, output),
+            },
+        },
+        Variant {
+            name: "interleaved_strided",
+            idea: "the same tree with packed threads: no divergence, but bank conflicts",
+            block: BlockRule::PowerOfTwo { min: 2, default: interleaved_strided::BLOCK },
+            cache: 1,
+            scheme: Scheme::Tree {
+                per_thread: 1,
+                kernel: |_, input, output| interleaved_strided::reduce_interleaved_strided::<O, T>(input, output),
+            },
+        },
+        Variant {
+            name: "sequential",
+            idea: "the stride shrinks: neighbouring threads, neighbouring banks",
+            block: BlockRule::PowerOfTwo { min: 2, default: sequential::BLOCK },
+            cache: 1,
+            scheme: Scheme::Tree {
+                per_thread: 1,
+                kernel: |_, input, output| sequential::reduce_sequential::<O, T>(input, output),
+            },
+        },
+        Variant {
+            name: "first_add",
+            idea: "each thread adds two elements while loading: half the blocks",
+            block: BlockRule::PowerOfTwo { min: 1, default: first_add::BLOCK },
+            cache: 1,
+            scheme: Scheme::Tree {
+                per_thread: first_add::PER_THREAD as u32,
+                kernel: |_, input, output| first_add::reduce_first_add::<O, T>(input, output),
+            },
+        },
+        Variant {
+            name: "unroll_last_warp",
+            idea: "one warp finishes the last 64 values by shuffles: six barriers less",
+            block: BlockRule::PowerOfTwo { min: 64, default: unroll_last_warp::BLOCK },
+            cache: 1,
+            scheme: Scheme::Tree {
+                per_thread: unroll_last_warp::PER_THREAD as u32,
+                kernel: |_, input, output| unroll_last_warp::reduce_unroll_last_warp::<O, T>(input, output),
+            },
+        },
+        Variant {
+            name: "unrolled",
+            idea: "the block size is a constant: the loop and its tests disappear",
+            block: BlockRule::OneOf { sizes: &unrolled::BLOCKS, default: unrolled::BLOCK },
+            cache: 1,
+            scheme: Scheme::Tree {
+                per_thread: unrolled::PER_THREAD as u32,
+                kernel: |block, input, output| match block {
+                    128 => unrolled::reduce_unrolled::<O, T, 128>(input, output),
+                    256 => unrolled::reduce_unrolled::<O, T, 256>(input, output),
+                    _ => unrolled::reduce_unrolled::<O, T, 512>(input, output),
+                },
+            },
+        },
+        Variant {
+            name: "many_per_thread",
+            idea: "a fixed grid, each thread combines many elements: one tree per thread's share",
+            block: BlockRule::PowerOfTwo { min: 64, default: many_per_thread::BLOCK },
+            cache: 1,
+            scheme: Scheme::GridStride {
+                per_thread: 2,
+                kernel: |_, input, output| many_per_thread::reduce_many_per_thread::<O, T>(input, output),
+            },
+        },
+        Variant {
+            name: "grid_stride",
+            idea: "one element per jump over the grid, then a tree in a shared cache",
+            block: BlockRule::PowerOfTwo { min: 1, default: grid_stride::BLOCK },
+            cache: 1,
+            scheme: Scheme::GridStride {
+                per_thread: 1,
+                kernel: |_, input, output| grid_stride::reduce_grid_stride::<O, T>(input, output),
+            },
+        },
+        Variant {
+            name: "warp_shuffle",
+            idea: "registers instead of shared memory: one shared value per warp, one barrier",
+            block: BlockRule::WholeWarps { default: warp_shuffle::BLOCK },
+            cache: 0,
+            scheme: Scheme::GridStride {
+                per_thread: 1,
+                kernel: |_, input, output| warp_shuffle::reduce_warp_shuffle::<O, T>(input, output),
+            },
+        },
+        Variant {
+            name: "atomic",
+            idea: "blocks meet in one atomic: no second launch",
+            block: BlockRule::WholeWarps { default: atomic::BLOCK },
+            cache: 0,
+            scheme: Scheme::Atomic { kernel: |_, input, output| atomic::reduce_atomic::<O, T>(input, output) },
+        },
+        Variant {
+            name: "best",
+            idea: "16-byte loads in flight, one launch, the last block finishes in a fixed order",
+            block: BlockRule::WholeWarps { default: best::BLOCK },
+            cache: 0,
+            scheme: Scheme::Single {
+                blocks_per_sm: best::BLOCKS_PER_SM,
+                per_thread: 4,
+                kernel: |input, partials, ticket, output| best::reduce_best::<O, T>(input, partials, ticket, output),
+            },
+        },
+    ]
+}

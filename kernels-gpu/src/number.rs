@@ -1,0 +1,68 @@
+//! The numbers that kernels are instantiated for, with one meaning of `+`, `max` and `min` for all of them.
+
+use cuda_std::{atomic, launch::Instance, math, warp::WarpShuffleValue};
+
+/// An element type: `f32 f64 i32 u32 i64 u64`.
+pub trait Number: Copy + PartialEq + Instance + WarpShuffleValue + atomic::Value + 'static {
+    /// 0.
+    const ZERO: Self;
+    /// Not below any number: positive infinity for floats.
+    const HIGHEST: Self;
+    /// Not above any number: negative infinity for floats.
+    const LOWEST: Self;
+
+    /// The sum; integers wrap.
+    fn add(self, other: Self) -> Self;
+    /// IEEE 754-2019 `maximum`: NaN if either is NaN, and +0 above -0.
+    fn maximum(self, other: Self) -> Self;
+    /// IEEE 754-2019 `minimum`: NaN if either is NaN, and -0 below +0.
+    fn minimum(self, other: Self) -> Self;
+}
+
+macro_rules! integer {
+    ($($t:ty)*) => { $(
+        impl Number for $t {
+            const ZERO: Self = 0;
+            const HIGHEST: Self = <$t>::MAX;
+            const LOWEST: Self = <$t>::MIN;
+
+            #[inline(always)]
+            fn add(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
+            #[inline(always)]
+            fn maximum(self, other: Self) -> Self {
+                Ord::max(self, other)
+            }
+            #[inline(always)]
+            fn minimum(self, other: Self) -> Self {
+                Ord::min(self, other)
+            }
+        }
+    )* };
+}
+integer!(i32 u32 i64 u64);
+
+macro_rules! float {
+    ($($t:ty)*) => { $(
+        impl Number for $t {
+            const ZERO: Self = 0.0;
+            const HIGHEST: Self = <$t>::INFINITY;
+            const LOWEST: Self = <$t>::NEG_INFINITY;
+
+            #[inline(always)]
+            fn add(self, other: Self) -> Self {
+                self + other
+            }
+            #[inline(always)]
+            fn maximum(self, other: Self) -> Self {
+                math::Float::maximum(self, other)
+            }
+            #[inline(always)]
+            fn minimum(self, other: Self) -> Self {
+                math::Float::minimum(self, other)
+            }
+        }
+    )* };
+}
+float!(f32 f64);

@@ -1,0 +1,40 @@
+//! Grid stride with a shared cache: each thread keeps the best of its elements in a register and jumps by the size of the
+//! grid; then the block's cache is reduced by a tree.
+//!
+//! It is the `VecMax` of many a CUDA course, in its plainest form: any length, coalesced, one value per block. The course's
+//! version starts from `RAND_MIN`, which is wrong for inputs that are all smaller; the identity of the operation is right.
+
+use super::{Max, Min, Op, Sum, sequential::tree};
+use crate::number::Number;
+use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
+
+/// Threads per block unless the caller asks otherwise; a power of two, at most 1024.
+pub const BLOCK: u32 = 256;
+
+/// Reduces the input to one value per block, `output[block index]`.
+///
+/// # Safety
+/// The block is a power of two; dynamic shared memory holds one `T` per thread; `output` one per block.
+#[kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64])]
+pub unsafe fn reduce_grid_stride<O: Op<T>, T: Number>(input: &[T], output: *mut T) {
+    let cache = dynamic_shared_mem::<T>();
+    let (tid, block) = (thread::thread_idx_x(), thread::block_dim_x());
+
+    let mut value = O::identity();
+    let mut i = thread::block_idx_x() as usize * block as usize + tid as usize;
+    while i < input.len() {
+        value = O::combine(value, input[i]);
+        i += block as usize * thread::grid_dim_x() as usize;
+    }
+    // SAFETY: one slot per thread, and each thread writes its own.
+    unsafe { cache.add(tid as usize).write(value) };
+    thread::sync_threads(); // every thread's value is in the cache
+
+    // SAFETY: a power-of-two block, all of it here, and its slots were written before the barrier.
+    unsafe { tree::<O, T>(cache, block / 2, 0) };
+
+    if tid == 0 {
+        // SAFETY: one output per block; slot 0 was written before the last barrier.
+        unsafe { output.add(thread::block_idx_x() as usize).write(cache.read()) };
+    }
+}

@@ -1,0 +1,96 @@
+//! Reduction: one value from many, by sum, maximum or minimum.
+//!
+//! The rungs, slowest first. Each file holds one idea; what it costs is what the next one removes.
+//!
+//! | rung | idea |
+//! |---|---|
+//! | [`interleaved`] | a tree in shared memory; `tid % (2 * s)` picks the threads, so every warp diverges |
+//! | [`interleaved_strided`] | the same tree with packed threads: no divergence, but the stride hits the same banks |
+//! | [`sequential`] | the stride shrinks instead of growing: neighbouring threads, neighbouring banks |
+//! | [`first_add`] | each thread adds two elements while loading: half the blocks, no thread idle at the start |
+//! | [`unroll_last_warp`] | the last 64 values need one warp and shuffles: no barriers for six of the steps |
+//! | [`unrolled`] | the block size is a compile-time constant: the loop and its tests disappear |
+//! | [`many_per_thread`] | a fixed grid, each thread sums many elements: the tree is paid for once per thread |
+//! | [`grid_stride`] | one element per jump over the whole grid, the plain form of the rung above |
+//! | [`warp_shuffle`] | registers instead of shared memory: one shared value per warp, one barrier |
+//! | [`atomic`] | blocks meet in one atomic: no second launch |
+//! | [`best`] | 16-byte loads in flight, one launch, last block finishes in a fixed order |
+//!
+//! Sources: M. Harris, "Optimizing Parallel Reduction in CUDA" (the first seven rungs); J. Luitjens, "Faster Parallel
+//! Reductions on Kepler" (shuffles); D. Merrill's CUB (`DeviceReduce`) for what to beat.
+//!
+//! Sums of floats depend on the order of additions. Every rung but `atomic` adds in an order fixed by (length, block, grid),
+//! so its result is the same on every run; with a tree of depth d over f-bit partial sums the error is at most about
+//! d * eps * sum(|x|), where d is the elements per thread plus log2 of the threads.
+
+use crate::number::Number;
+use cuda_std::{
+    atomic::{Atomic, Ordering},
+    launch::Instance,
+};
+
+pub mod atomic;
+pub mod best;
+pub mod first_add;
+pub mod grid_stride;
+pub mod interleaved;
+pub mod interleaved_strided;
+pub mod many_per_thread;
+pub mod sequential;
+pub mod unroll_last_warp;
+pub mod unrolled;
+pub mod warp_shuffle;
+
+mod collective;
+
+/// A way to make one value of two: associative and commutative, up to rounding.
+pub trait Op<T>: Instance + 'static {
+    /// `combine(identity(), x)` is `x`; also the result for an empty input.
+    fn identity() -> T;
+    /// One value of two.
+    fn combine(a: T, b: T) -> T;
+    /// Combines `value` into memory that the whole grid shares.
+    fn combine_atomic(at: &Atomic<T>, value: T);
+}
+
+macro_rules! op {
+    ($(#[$doc:meta])* $name:ident $entry:literal $identity:ident $combine:ident $atomic:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name;
+
+        impl Instance for $name {
+            const NAME: &'static str = $entry;
+        }
+
+        impl<T: Number> Op<T> for $name {
+            #[inline(always)]
+            fn identity() -> T {
+                T::$identity
+            }
+            #[inline(always)]
+            fn combine(a: T, b: T) -> T {
+                a.$combine(b)
+            }
+            #[inline(always)]
+            fn combine_atomic(at: &Atomic<T>, value: T) {
+                at.$atomic(value, Ordering::Relaxed);
+            }
+        }
+    };
+}
+op!(
+    /// `+`; integers wrap.
+    Sum "sum" ZERO add fetch_add
+);
+op!(
+    /// IEEE 754-2019 `maximum`: NaN wins.
+    Max "max" LOWEST maximum fetch_max
+);
+op!(
+    /// IEEE 754-2019 `minimum`: NaN wins.
+    Min "min" HIGHEST minimum fetch_min
+);
+
+/// Lanes of a warp.
+pub const WARP: u32 = 32;

@@ -1,0 +1,32 @@
+//! Warp shuffles: lanes hand each other registers, so a warp reduces without shared memory and without barriers.
+//!
+//! One value per warp goes through shared memory, behind the block's only barrier, and the first warp reduces those.
+
+use super::{Max, Min, Op, Sum, collective::block_reduce};
+use crate::number::Number;
+use cuda_std::{kernel, thread};
+
+/// Threads per block unless the caller asks otherwise; a multiple of 32, at most 1024.
+pub const BLOCK: u32 = 256;
+
+/// Reduces the input to one value per block, `output[block index]`.
+///
+/// # Safety
+/// The block is a multiple of 32; `output` has one element per block.
+#[kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64])]
+pub unsafe fn reduce_warp_shuffle<O: Op<T>, T: Number>(input: &[T], output: *mut T) {
+    let block = thread::block_dim_x() as usize;
+    let mut value = O::identity();
+    let mut i = thread::block_idx_x() as usize * block + thread::thread_idx_x() as usize;
+    while i < input.len() {
+        value = O::combine(value, input[i]);
+        i += block * thread::grid_dim_x() as usize;
+    }
+
+    // SAFETY: every thread of the block is here, and the block is whole warps.
+    let value = unsafe { block_reduce::<O, T>(value) };
+    if thread::thread_idx_x() == 0 {
+        // SAFETY: one output per block.
+        unsafe { output.add(thread::block_idx_x() as usize).write(value) };
+    }
+}

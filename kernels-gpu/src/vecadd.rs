@@ -1,0 +1,26 @@
+//! `out[i] = a[i] + b[i]`: the smallest kernel, and the one to read first.
+//!
+//! Each thread starts at its own index in the grid and jumps by the number of threads in the grid until it has passed the
+//! end. So any grid handles any length, neighbouring threads touch neighbouring elements (coalesced), and a grid that fills
+//! the device once is enough. (Harris, "CUDA Pro Tip: Write Flexible Kernels with Grid-Stride Loops", 2013.)
+
+use crate::number::Number;
+use cuda_std::{kernel, thread};
+
+/// Threads per block unless the caller asks otherwise; any number works.
+pub const BLOCK: u32 = 256;
+
+/// Adds two vectors of equal length; integers wrap.
+///
+/// # Safety
+/// `b` is as long as `a`, and `out` has room for as many elements and overlaps neither.
+#[kernel(for T in [f32, f64, i32, u32, i64, u64])]
+pub unsafe fn vecadd<T: Number>(a: &[T], b: &[T], out: *mut T) {
+    let threads = thread::grid_dim_x() as usize * thread::block_dim_x() as usize;
+    let mut i = thread::block_idx_x() as usize * thread::block_dim_x() as usize + thread::thread_idx_x() as usize;
+    while i < a.len() && i < b.len() {
+        // SAFETY: `out` is as long as `a` and `b`, and no other thread of the grid visits this `i`.
+        unsafe { out.add(i).write(a[i].add(b[i])) };
+        i += threads;
+    }
+}

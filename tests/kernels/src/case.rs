@@ -1,0 +1,234 @@
+//! How a test kernel is launched, and what must come of it.
+
+use std::boxed::Box;
+use std::string::{String, ToString};
+use std::vec;
+use std::vec::Vec;
+
+use cuda_std::launch::{Call, Ptr, PtrMut, Scalar, Slice};
+
+/// Makes the call, given the addresses of the case's buffers.
+pub type MakeCall = Box<dyn Fn(&[u64]) -> Call<'static>>;
+
+/// Judges the bytes of a buffer; an `Err` says what is wrong.
+pub type Accept = Box<dyn Fn(&[u8]) -> Result<(), String>>;
+
+/// One launch and its outcome.
+pub struct Case {
+    /// Unique among all cases.
+    pub name: String,
+    /// Blocks along x, y, z.
+    pub grid: [u32; 3],
+    /// Threads per block along x, y, z.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub shared: u32,
+    /// Device memory that the launch needs, in the order in which `call` wants the addresses.
+    pub buffers: Vec<Buffer>,
+    /// The call, for the buffers' addresses.
+    pub call: MakeCall,
+    /// Lines that the launch prints. Threads print in any order: compare sorted.
+    pub printed: Vec<String>,
+}
+
+/// Device memory of a case.
+pub struct Buffer {
+    /// The bytes before the launch.
+    pub initial: Initial,
+    /// What must be there after it.
+    pub expected: Expected,
+}
+
+/// A buffer's contents before the launch.
+pub enum Initial {
+    /// These bytes.
+    Bytes(Vec<u8>),
+    /// So many bytes that nobody wrote: a read of one that the kernel did not write first is a bug.
+    Uninit(usize),
+}
+
+/// A buffer's contents after the launch.
+pub enum Expected {
+    /// What was there before.
+    Unchanged,
+    /// These bytes.
+    Bytes(Vec<u8>),
+    /// These `f32`, each within `relative * |value| + absolute`.
+    Near {
+        /// The right values.
+        values: Vec<f32>,
+        /// Allowed relative error.
+        relative: f32,
+        /// Allowed absolute error.
+        absolute: f32,
+    },
+    /// Anything that this accepts.
+    Holds(Accept),
+}
+
+impl Buffer {
+    /// Bytes of the buffer.
+    pub fn len(&self) -> usize {
+        match &self.initial {
+            Initial::Bytes(bytes) => bytes.len(),
+            Initial::Uninit(len) => *len,
+        }
+    }
+
+    /// Whether the buffer has no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Compares what is in the buffer after the launch with what must be. An `Err` says where they differ.
+    pub fn check(&self, found: &[u8]) -> Result<(), String> {
+        match &self.expected {
+            Expected::Unchanged => match &self.initial {
+                Initial::Bytes(bytes) => same(bytes, found),
+                Initial::Uninit(_) => Ok(()),
+            },
+            Expected::Bytes(bytes) => same(bytes, found),
+            Expected::Near { values, relative, absolute } => near(values, found, *relative, *absolute),
+            Expected::Holds(accepts) => accepts(found),
+        }
+    }
+}
+
+fn same(expected: &[u8], found: &[u8]) -> Result<(), String> {
+    if expected.len() != found.len() {
+        return Err(std::format!("{} bytes instead of {}", found.len(), expected.len()));
+    }
+    match expected.iter().zip(found).position(|(e, f)| e != f) {
+        None => Ok(()),
+        Some(at) => {
+            // Words are easier to read than bytes: show the aligned eight around the difference.
+            let word = at / 8 * 8..(at / 8 * 8 + 8).min(found.len());
+            Err(std::format!("byte {at}: bytes {:x?} instead of {:x?}", &found[word.clone()], &expected[word]))
+        }
+    }
+}
+
+fn near(expected: &[f32], found: &[u8], relative: f32, absolute: f32) -> Result<(), String> {
+    let found: Vec<f32> = found.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect();
+    if expected.len() != found.len() {
+        return Err(std::format!("{} values instead of {}", found.len(), expected.len()));
+    }
+    for (i, (e, f)) in expected.iter().zip(&found).enumerate() {
+        let close =
+            e.to_bits() == f.to_bits() || e.is_nan() && f.is_nan() || (e - f).abs() <= relative * e.abs() + absolute;
+        if !close {
+            return Err(std::format!("value {i} is {f:?} instead of {e:?}"));
+        }
+    }
+    Ok(())
+}
+
+impl Case {
+    /// A launch of `grid` times `block` threads along x.
+    pub fn new(name: &str, grid: u32, block: u32) -> Self {
+        Self::in_space(name, [grid, 1, 1], [block, 1, 1])
+    }
+
+    /// A launch in space.
+    pub fn in_space(name: &str, grid: [u32; 3], block: [u32; 3]) -> Self {
+        let (name, call) = (name.to_string(), Box::new(|_: &[u64]| Call::new("")));
+        Self { name, grid, block, shared: 0, buffers: vec![], call, printed: vec![] }
+    }
+
+    /// `bytes` of dynamic shared memory.
+    pub fn shared(mut self, bytes: u32) -> Self {
+        self.shared = bytes;
+        self
+    }
+
+    /// Adds a buffer that the kernel reads.
+    pub fn input<T: Scalar>(self, values: &[T]) -> Self {
+        self.buffer(Initial::Bytes(bytes(values)), Expected::Unchanged)
+    }
+
+    /// Adds a buffer that starts uninitialised and must then hold `expected`.
+    pub fn output<T: Scalar>(self, expected: &[T]) -> Self {
+        self.buffer(Initial::Uninit(size_of_val(expected)), Expected::Bytes(bytes(expected)))
+    }
+
+    /// Adds a buffer that starts as `values` and must then hold `expected`.
+    pub fn updated<T: Scalar>(self, values: &[T], expected: &[T]) -> Self {
+        self.buffer(Initial::Bytes(bytes(values)), Expected::Bytes(bytes(expected)))
+    }
+
+    /// Adds a buffer that starts uninitialised and must then hold values near `expected`.
+    pub fn near(self, expected: &[f32], relative: f32, absolute: f32) -> Self {
+        let values = expected.to_vec();
+        self.buffer(Initial::Uninit(size_of_val(expected)), Expected::Near { values, relative, absolute })
+    }
+
+    /// Adds a buffer of `len` values that start uninitialised and that `accepts` must then accept.
+    pub fn holds<T: Scalar>(self, len: usize, accepts: impl Fn(&[T]) -> Result<(), String> + 'static) -> Self {
+        let accepts = move |found: &[u8]| accepts(&values(found));
+        self.buffer(Initial::Uninit(len * size_of::<T>()), Expected::Holds(Box::new(accepts)))
+    }
+
+    /// Adds a buffer.
+    pub fn buffer(mut self, initial: Initial, expected: Expected) -> Self {
+        self.buffers.push(Buffer { initial, expected });
+        self
+    }
+
+    /// Adds a line that the launch must print.
+    pub fn prints(mut self, line: impl Into<String>) -> Self {
+        self.printed.push(line.into());
+        self
+    }
+
+    /// What is launched.
+    pub fn calls(mut self, call: impl Fn(&[u64]) -> Call<'static> + 'static) -> Self {
+        self.call = Box::new(call);
+        self
+    }
+}
+
+/// `values` as the device has them.
+pub fn bytes<T: Scalar>(values: &[T]) -> Vec<u8> {
+    // SAFETY: `Scalar` promises a type without padding, so all its bytes are initialised.
+    unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values)) }.to_vec()
+}
+
+/// The device's bytes as values.
+pub fn values<T: Scalar>(bytes: &[u8]) -> Vec<T> {
+    // SAFETY: any bytes are a valid `Scalar`, and each chunk is as long as one.
+    bytes.chunks_exact(size_of::<T>()).map(|chunk| unsafe { chunk.as_ptr().cast::<T>().read_unaligned() }).collect()
+}
+
+/// A case's buffer as a `*mut T`.
+pub fn out<T>(address: u64) -> PtrMut<'static, T> {
+    // SAFETY: whoever runs the case keeps its buffers until the launch is over.
+    unsafe { PtrMut::new(address) }
+}
+
+/// A case's buffer as a `*const T`.
+pub fn ptr<T>(address: u64) -> Ptr<'static, T> {
+    // SAFETY: whoever runs the case keeps its buffers until the launch is over.
+    unsafe { Ptr::new(address) }
+}
+
+/// A case's buffer as a `&[T]`.
+pub fn slice<T>(address: u64, len: usize) -> Slice<'static, T> {
+    // SAFETY: whoever runs the case keeps its buffers until the launch is over.
+    unsafe { Slice::new(address, len) }
+}
+
+/// All cases: every one must run without a finding, and write and print what it says.
+pub fn all() -> Vec<Case> {
+    [
+        crate::thread::cases(),
+        crate::warp::cases(),
+        crate::shared::cases(),
+        crate::atomic::cases(),
+        crate::memory::cases(),
+        crate::math::cases(),
+        crate::print::cases(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}

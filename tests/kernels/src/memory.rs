@@ -1,0 +1,148 @@
+//! Wide, volatile and cache-hinted loads and stores.
+
+use cuda_std::launch::Scalar;
+use cuda_std::memory::*;
+use cuda_std::prelude::*;
+
+/// Copies 16 bytes per thread.
+#[kernel]
+pub unsafe fn memory_vector_f32(input: *const f32, out: *mut f32) {
+    let i = thread::global_index();
+    // SAFETY: both are aligned to 16 bytes and have four values per thread.
+    unsafe { F32x4::load(input.cast::<F32x4>().add(i)).store(out.cast::<F32x4>().add(i)) };
+}
+
+/// Copies 16 bytes per thread.
+#[kernel]
+pub unsafe fn memory_vector_f64(input: *const f64, out: *mut f64) {
+    let i = thread::global_index();
+    // SAFETY: both are aligned to 16 bytes and have two values per thread.
+    unsafe { F64x2::load(input.cast::<F64x2>().add(i)).store(out.cast::<F64x2>().add(i)) };
+}
+
+/// Sums of each thread's share of `input`: one thread takes what does not fill vectors.
+#[kernel]
+pub unsafe fn memory_split(input: &[u32], out: *mut u32) {
+    let (head, vectors, tail) = U32x4::split(input);
+    let mut sum = 0;
+    let mut i = thread::global_index();
+    while i < vectors.len() {
+        // SAFETY: `i` is below the number of vectors.
+        let Vector([a, b, c, d]) = unsafe { Vector::load(vectors.as_ptr().add(i)) };
+        sum += a + b + c + d;
+        i += thread::grid_stride();
+    }
+    if thread::first() {
+        sum += head.iter().sum::<u32>() + tail.iter().sum::<u32>();
+    }
+    // SAFETY: one value of `out` per thread.
+    unsafe { *out.add(thread::global_index()) = sum };
+}
+
+/// Copies by every kind of load and store, one kind per element: seven elements per thread.
+#[kernel(for T in [u32, i32, f32, u64, i64, f64])]
+pub unsafe fn memory_hints<T: Cached + Scalar>(input: *const T, out: *mut T) {
+    let first = thread::global_index() * 7;
+    // SAFETY: seven values per thread.
+    unsafe {
+        let (from, to) = (input.add(first), out.add(first));
+        *to = load_as(Load::ReadOnly, from);
+        *to.add(1) = load_as(Load::CacheGlobal, from.add(1));
+        *to.add(2) = load_as(Load::Streaming, from.add(2));
+        *to.add(3) = load_as(Load::LastUse, from.add(3));
+        store_as(Store::CacheGlobal, to.add(4), *from.add(4));
+        store_as(Store::Streaming, to.add(5), *from.add(5));
+        store_as(Store::WriteThrough, to.add(6), *from.add(6));
+    }
+}
+
+/// The same for vectors, one thread.
+#[kernel]
+pub unsafe fn memory_vector_hints(input: *const f32, out: *mut f32, input2: *const u64, out2: *mut u64) {
+    // SAFETY: four vectors of each kind, aligned to 16 bytes.
+    unsafe {
+        let (from, to) = (input.cast::<F32x4>(), out.cast::<F32x4>());
+        load_as(Load::ReadOnly, from).store(to);
+        store_as(Store::Streaming, to.add(1), load_as(Load::CacheGlobal, from.add(1)));
+        store_as(Store::WriteThrough, to.add(2), load_as(Load::Streaming, from.add(2)));
+        store_as(Store::CacheGlobal, to.add(3), load_as(Load::LastUse, from.add(3)));
+        let (from, to) = (input2.cast::<U64x2>(), out2.cast::<U64x2>());
+        load_as(Load::ReadOnly, from).store(to);
+        store_as(Store::Streaming, to.add(1), load_as(Load::CacheGlobal, from.add(1)));
+        store_as(Store::WriteThrough, to.add(2), load_as(Load::Streaming, from.add(2)));
+        store_as(Store::CacheGlobal, to.add(3), load_as(Load::LastUse, from.add(3)));
+    }
+}
+
+/// A volatile copy.
+#[kernel]
+pub unsafe fn memory_volatile(input: *const u32, out: *mut u32) {
+    let i = thread::global_index();
+    // SAFETY: one value per thread.
+    unsafe { store_volatile(out.add(i), load_volatile(input.add(i)) + 1) };
+}
+
+/// How the kernels above are launched, and what they must do.
+#[cfg(not(target_arch = "nvptx64"))]
+pub fn cases() -> std::vec::Vec<crate::case::Case> {
+    use crate::case::{Case, out, ptr, slice};
+    use std::vec::Vec;
+
+    let floats: Vec<f32> = (0..256).map(|i| i as f32 * 1.25).collect();
+    let doubles: Vec<f64> = (0..128).map(|i| i as f64 / 3.0).collect();
+    let words: Vec<u32> = (0..70).map(|i| i * i).collect();
+    let plus_one: Vec<u32> = words.iter().map(|w| w + 1).collect();
+    let longs: Vec<u64> = (0..8).map(|i| i << 40 | i).collect();
+    let mut cases = std::vec![
+        Case::new("memory_vector_f32", 2, 32)
+            .input(&floats)
+            .output(&floats)
+            .calls(|b| memory_vector_f32(ptr(b[0]), out(b[1]))),
+        Case::new("memory_vector_f64", 2, 32)
+            .input(&doubles)
+            .output(&doubles)
+            .calls(|b| memory_vector_f64(ptr(b[0]), out(b[1]))),
+        Case::new("memory_vector_hints", 1, 1)
+            .input(&floats[..16])
+            .output(&floats[..16])
+            .input(&longs)
+            .output(&longs)
+            .calls(|b| memory_vector_hints(ptr(b[0]), out(b[1]), ptr(b[2]), out(b[3]))),
+        Case::new("memory_volatile", 1, 70)
+            .input(&words)
+            .output(&plus_one)
+            .calls(|b| memory_volatile(ptr(b[0]), out(b[1]))),
+    ];
+    // A start off the 16-byte boundary, and lengths that leave a tail.
+    for (skip, len) in [(0usize, 0usize), (0, 70), (1, 69), (3, 2), (2, 61), (4, 64)] {
+        let mut sums = [0u32; 64];
+        let head = (4 - skip % 4) % 4;
+        let shared = &words[skip..skip + len];
+        let (front, rest) = shared.split_at(head.min(len));
+        let (vectors, tail) = rest.as_chunks::<4>();
+        for (i, vector) in vectors.iter().enumerate() {
+            sums[i % 64] += vector.iter().sum::<u32>();
+        }
+        sums[0] += front.iter().chain(tail).sum::<u32>();
+        let name = std::format!("memory_split of {len} from {skip}");
+        cases.push(
+            Case::new(&name, 2, 32)
+                .input(&words)
+                .output(&sums)
+                .calls(move |b| memory_split(slice(b[0], 70).skip(skip).first(len), out(b[1]))),
+        );
+    }
+    macro_rules! hints {
+        ($($t:ident)*) => { $(
+            let values: Vec<$t> = (0..7 * 40).map(|i| i as $t * 3 as $t).collect();
+            cases.push(
+                Case::new(std::concat!("memory_hints of ", stringify!($t)), 1, 40)
+                    .input(&values)
+                    .output(&values)
+                    .calls(|b| memory_hints::<$t>(ptr(b[0]), out(b[1]))),
+            );
+        )* };
+    }
+    hints!(u32 i32 f32 u64 i64 f64);
+    cases
+}

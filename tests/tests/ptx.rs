@@ -1,0 +1,63 @@
+//! The PTX itself: it assembles for every architecture, and the code is what the source says.
+#![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
+
+/// The text of one entry, without debug lines.
+fn entry<'a>(ptx: &'a str, name: &str) -> Vec<&'a str> {
+    let start = ptx.find(&format!(".entry {name}(")).expect("an entry of this name");
+    let end = start + ptx[start..].find("\n}").expect("its end");
+    ptx[start..end].lines().filter(|line| !line.trim_start().starts_with(".loc")).collect()
+}
+
+fn text(package: &str) -> String {
+    let image = host::ptx::find(package, None, None).expect("the kernels' PTX");
+    String::from_utf8(image.bytes).expect("PTX is text")
+}
+
+fn count(lines: &[&str], what: &str) -> usize {
+    lines.iter().filter(|line| line.trim_start().starts_with(what)).count()
+}
+
+#[test]
+fn barriers_are_as_many_as_in_the_source() {
+    let ptx = text("kernels-gpu");
+    // One after the load, one in the loop, which must not be duplicated into the arms of its `if`.
+    for rung in ["interleaved", "interleaved_strided", "sequential", "first_add", "grid_stride"] {
+        assert_eq!(count(&entry(&ptx, &format!("reduce_{rung}_sum_f32")), "bar.sync"), 2, "{rung}");
+    }
+    assert_eq!(count(&entry(&ptx, "reduce_warp_shuffle_sum_f32"), "bar.sync"), 1);
+    // 512 threads: one after the load, then steps 256, 128, 64.
+    assert_eq!(count(&entry(&ptx, "reduce_unrolled_sum_f32_512"), "bar.sync"), 4);
+}
+
+#[test]
+fn shared_memory_is_accessed_as_shared_memory() {
+    let ptx = text("kernels-gpu");
+    for line in ptx.lines().map(str::trim_start) {
+        let generic = ["ld.b", "st.b", "ld.v", "st.v", "ld.u", "st.u", "atom.add", "atom.max", "atom.min", "atom.inc"];
+        assert!(!generic.iter().any(|access| line.starts_with(access)), "a generic access: {line}");
+    }
+    assert!(count(&entry(&ptx, "reduce_sequential_sum_f32"), "ld.shared") >= 2);
+    assert!(count(&entry(&ptx, "reduce_sequential_sum_f32"), "st.shared") >= 2);
+}
+
+#[test]
+fn no_local_memory_and_no_panics_in_the_kernels() {
+    let ptx = text("kernels-gpu");
+    assert!(!ptx.contains(".local"), "an array or a spill went to local memory");
+    assert!(!ptx.contains("trap;"), "a bounds check or a division was not proved away");
+}
+
+#[test]
+fn best_loads_sixteen_bytes_at_a_time() {
+    let ptx = text("kernels-gpu");
+    assert!(count(&entry(&ptx, "reduce_best_sum_f32"), "ld.global.v4.b32") >= kernels_gpu::reduce::best::UNROLL);
+    assert!(count(&entry(&ptx, "reduce_best_sum_f64"), "ld.global.v2.b64") >= 2 * kernels_gpu::reduce::best::UNROLL);
+}
+
+#[test]
+fn rust_lines_survive() {
+    let ptx = text("kernels-gpu");
+    assert!(ptx.lines().any(|line| line.trim_start().starts_with(".file") && line.contains("reduce/sequential.rs")));
+    assert!(ptx.lines().any(|line| line.contains(".loc") && line.contains("inlined_at")));
+    assert!(!ptx.lines().any(|line| line.starts_with(".target") && line.contains("debug")), "debug PTX is slow PTX");
+}

@@ -1,0 +1,25 @@
+//! Every variant on the simulator, with every checker on.
+#![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
+
+use host::backend::Choice;
+use tests::matrix::{LENGTHS, bench, every_block, every_variant, special_floats};
+
+#[test]
+fn every_variant_type_operation_and_length() {
+    assert!(every_variant(&bench(Choice::Sim, "kernels-gpu"), LENGTHS) > 2000);
+}
+
+#[test]
+fn infinities_zeros_and_nan() {
+    assert!(special_floats(&bench(Choice::Sim, "kernels-gpu")) > 1000);
+}
+
+#[test]
+fn every_block_size() {
+    assert!(every_block(&bench(Choice::Sim, "kernels-gpu")) > 150);
+}
+
+#[test]
+fn a_slice_that_starts_anywhere() {
+    tests::matrix::unaligned_starts(&bench(Choice::Sim, "kernels-gpu"));
+}

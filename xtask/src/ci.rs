@@ -1,0 +1,65 @@
+//! `cargo xtask ci`: everything that a change is checked by on a machine without a GPU.
+
+use std::{fs, process::ExitCode};
+
+use anyhow::{Context, Result, bail};
+use clap::CommandFactory;
+
+use crate::{Task, command, demo, test, workspace};
+
+/// Runs every check, the cheap ones first.
+pub fn run() -> Result<ExitCode> {
+    command::run(command::cargo().args(["fmt", "--all", "--check"]))?;
+    documented_tasks()?;
+    command::run(command::cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
+    // The GPU tests can't run here, and must compile all the same.
+    let gpu = ["clippy", "--package", "tests", "--features", "gpu", "--all-targets", "--", "-D", "warnings"];
+    command::run(command::cargo().args(gpu))?;
+    command::run(
+        command::cargo()
+            .args(["doc", "--workspace", "--no-deps", "--document-private-items"])
+            .env("RUSTDOCFLAGS", "-D warnings"),
+    )?;
+    test::run(&test::Options::default())?;
+    demo::run()
+}
+
+/// Every `cargo xtask NAME` in the documents is a task.
+fn documented_tasks() -> Result<()> {
+    let known = Task::command();
+    for document in ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"] {
+        let path = workspace::root().join(document);
+        let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        for name in tasks(&text) {
+            if known.find_subcommand(name).is_none() {
+                bail!("{document} says `cargo xtask {name}`, and there is no such task");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The words behind `cargo xtask`; a list like `setup|doctor` counts as its first.
+fn tasks(text: &str) -> impl Iterator<Item = &str> {
+    text.split("cargo xtask ").skip(1).filter_map(|rest| {
+        let name = rest.split(|c: char| !c.is_ascii_lowercase() && c != '-').next()?;
+        (!name.is_empty() && !name.starts_with('-')).then_some(name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_the_tasks_that_a_document_names() {
+        let text =
+            "Run `cargo xtask demo`, then\n    cargo xtask build-ptx --arch sm_90\n`cargo xtask --help` lists all.";
+        assert_eq!(tasks(text).collect::<Vec<_>>(), ["demo", "build-ptx"]);
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Task::command().debug_assert();
+    }
+}

@@ -1,0 +1,21 @@
+//! `cargo xtask demo`: the first thing to run. Sets up what is missing, builds the PTX, and runs the ladders of max and sum on the
+//! data that comes with the project, on the best device there is.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::{build_ptx, command, setup, workspace};
+
+/// Runs the demonstration.
+pub fn run() -> Result<ExitCode> {
+    setup::toolchain()?;
+    build_ptx::all()?;
+    let data = workspace::root().join("data/ecg.npy");
+    for op in ["max", "sum"] {
+        let mut host = command::cargo();
+        host.args(["run", "--quiet", "--release", "--package", "host", "--", "reduce", "--input"]).arg(&data);
+        command::run(host.args(["--op", op, "--variant", "all"]))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

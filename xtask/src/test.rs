@@ -1,0 +1,34 @@
+//! `cargo xtask test`: sets up what is missing, builds the PTX, and runs every test.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::{build_ptx, command, setup};
+
+/// Which tests.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct Options {
+    /// Also those that need a GPU; without one they fail
+    #[arg(long)]
+    gpu: bool,
+    /// Passed on to `cargo test`, e.g. `-p ptx_sim` or `-- shuffle`
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
+    arguments: Vec<String>,
+}
+
+/// Runs the tests.
+pub fn run(options: &Options) -> Result<ExitCode> {
+    setup::all()?;
+    build_ptx::all()?;
+    let mut cargo = command::cargo();
+    cargo.args(["test", "--no-fail-fast"]);
+    if !options.arguments.iter().any(|word| word == "-p" || word.starts_with("--package")) {
+        cargo.arg("--workspace");
+    }
+    if options.gpu {
+        cargo.args(["--features", "tests/gpu"]);
+    }
+    command::run(cargo.args(&options.arguments))?;
+    Ok(ExitCode::SUCCESS)
+}
