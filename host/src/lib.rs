@@ -2,7 +2,7 @@
 //!
 //! In reading order: what an array is ([`element`]), where data comes from ([`input`]), which PTX is taken ([`ptx`]), what a
 //! device can do ([`backend`]), the families with their variants and references ([`kernels`]), what counts as equal
-//! ([`compare`]), how time is measured ([`bench`]), whom
+//! ([`compare`]), how time is measured ([`mod@bench`]), whom
 //! we are measured against ([`peers`]), and what can go wrong ([`error`]). [`cli`] is the command line over it.
 
 pub mod element;

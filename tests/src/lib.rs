@@ -2,4 +2,5 @@
 //! over the registry. Nothing here names a kernel.
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 
+pub mod cases;
 pub mod matrix;

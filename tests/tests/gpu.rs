@@ -57,3 +57,55 @@ fn best_gives_the_same_bits_every_time() {
     let first = run();
     assert!((0..50).all(|_| run() == first));
 }
+
+#[test]
+fn every_item_of_cuda_std() {
+    let bench = bench(Choice::Gpu(0), "test-kernels");
+    let cases = test_kernels::case::all();
+    let wrong: Vec<String> =
+        cases.iter().filter_map(|case| tests::cases::launch(&*bench.device, bench.module, case).err()).collect();
+    assert!(wrong.is_empty(), "{} of {} cases failed:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
+}
+
+/// What kernels print leaves the process by the driver's hand, so a child process is looked at.
+#[test]
+fn printing() {
+    const CHILD: &str = "RUSTWARP_TEST_PRINTING";
+    let cases: Vec<_> = test_kernels::case::all().into_iter().filter(|case| !case.printed.is_empty()).collect();
+    if std::env::var_os(CHILD).is_some() {
+        let bench = bench(Choice::Gpu(0), "test-kernels");
+        cases.iter().for_each(|case| tests::cases::launch(&*bench.device, bench.module, case).expect("a launch"));
+        return;
+    }
+    let program = std::env::current_exe().expect("this program");
+    let child = std::process::Command::new(program).args(["--exact", "printing", "--nocapture"]).env(CHILD, "1").output();
+    let printed = String::from_utf8(child.expect("a child").stdout).expect("text");
+    for line in cases.iter().flat_map(|case| &case.printed) {
+        assert!(printed.lines().any(|have| have == line), "'{line}' is missing in\n{printed}");
+    }
+}
+
+/// On a GPU a planted fault ends the process's context, so each runs in a child: it must report a fault, not a result.
+#[test]
+fn faults_are_errors() {
+    const CHILD: &str = "RUSTWARP_TEST_FAULT";
+    let panics = || test_kernels::planted::all().into_iter().filter(|p| p.bug == test_kernels::planted::Bug::Panic);
+    if let Ok(name) = std::env::var(CHILD) {
+        let bench = bench(Choice::Gpu(0), "test-kernels");
+        let planted = panics().find(|planted| planted.case.name == name).expect("a planted bug of this name");
+        let error = tests::cases::launch(&*bench.device, bench.module, &planted.case).expect_err("a fault");
+        println!("{error}");
+        return;
+    }
+    assert!(panics().count() >= 3);
+    for planted in panics() {
+        let program = std::env::current_exe().expect("this program");
+        let args = ["--exact", "faults_are_errors", "--nocapture"];
+        let child = std::process::Command::new(program).args(args).env(CHILD, &planted.case.name).output().expect("a child");
+        let printed = String::from_utf8_lossy(&child.stdout);
+        assert!(child.status.success(), "{}:\n{printed}", planted.case.name);
+        for part in planted.printed {
+            assert!(printed.contains(part), "'{part}' is missing in\n{printed}");
+        }
+    }
+}

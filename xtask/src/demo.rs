@@ -11,6 +11,7 @@ use crate::{build_ptx, command, setup, workspace};
 pub fn run() -> Result<ExitCode> {
     setup::toolchain()?;
     build_ptx::all()?;
+    command::run(command::cargo().args(["build", "--release", "--package", "host"]))?;
     let data = workspace::root().join("data/ecg.npy");
     for op in ["max", "sum"] {
         let mut host = command::cargo();

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// How much the PTX says about the Rust source.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum DebugInfo {
     /// Nothing.
     None,
@@ -36,6 +36,15 @@ impl DebugInfo {
             Self::None => "0",
             Self::LineTables => "1",
             Self::Full => "2",
+        }
+    }
+
+    /// cargo compiles `core` again when rustc's flags change, so each set of flags has its own target folder.
+    fn folder_suffix(self) -> &'static str {
+        match self {
+            Self::LineTables => "",
+            Self::None => "-no-lines",
+            Self::Full => "-debug",
         }
     }
 }
@@ -71,16 +80,10 @@ pub struct CudaBuilder {
     target_dir: Option<PathBuf>,
     final_module_path: Option<PathBuf>,
     search: Search,
-    release: bool,
-    debug: DebugInfo,
-    ftz: bool,
-    fast_div: bool,
-    fast_sqrt: bool,
-    fma_contraction: bool,
+    options: Options,
     emit_llvm_ir: bool,
     emit_llvm_bitcode: bool,
     build_args: Vec<String>,
-    ptx: u32,
 }
 
 impl CudaBuilder {
@@ -93,16 +96,10 @@ impl CudaBuilder {
             target_dir: None,
             final_module_path: None,
             search: Search::default(),
-            release: true,
-            debug: DebugInfo::default(),
-            ftz: false,
-            fast_div: false,
-            fast_sqrt: false,
-            fma_contraction: true,
+            options: Options::default(),
             emit_llvm_ir: false,
             emit_llvm_bitcode: false,
             build_args: Vec::new(),
-            ptx: 78,
         }
     }
 
@@ -145,13 +142,13 @@ impl CudaBuilder {
 
     /// With optimisation (the default), or with debug assertions and overflow checks.
     pub fn release(mut self, release: bool) -> Self {
-        self.release = release;
+        self.options.optimise = release;
         self
     }
 
     /// How much the PTX says about the source.
     pub fn debug(mut self, debug: DebugInfo) -> Self {
-        self.debug = debug;
+        self.options.debug = debug;
         self
     }
 
@@ -162,25 +159,25 @@ impl CudaBuilder {
 
     /// f32 operations treat subnormal numbers as zero. Default: no.
     pub fn ftz(mut self, ftz: bool) -> Self {
-        self.ftz = ftz;
+        self.options.ftz = ftz;
         self
     }
 
     /// f32 division is approximate (2 ulp). Default: no, it is rounded as IEEE says.
     pub fn fast_div(mut self, fast: bool) -> Self {
-        self.fast_div = fast;
+        self.options.fast_div = fast;
         self
     }
 
     /// f32 square root is approximate. Default: no, it is rounded as IEEE says.
     pub fn fast_sqrt(mut self, fast: bool) -> Self {
-        self.fast_sqrt = fast;
+        self.options.fast_sqrt = fast;
         self
     }
 
     /// `a * b + c` may become one fused operation, rounded once. Default: yes, as nvcc and the upstream builder do.
     pub fn fma_contraction(mut self, contract: bool) -> Self {
-        self.fma_contraction = contract;
+        self.options.fma_contraction = contract;
         self
     }
 
@@ -204,7 +201,7 @@ impl CudaBuilder {
 
     /// The PTX ISA version to write, as `major * 10 + minor`; an architecture that needs a later one gets it. Default: 7.8.
     pub fn ptx_version(mut self, version: u32) -> Self {
-        self.ptx = version;
+        self.options.ptx = version;
         self
     }
 
@@ -255,7 +252,7 @@ impl CudaBuilder {
         arch: Arch,
         watch: Watch<'_>,
     ) -> Result<Artifact, Error> {
-        let target_dir = target.join(arch.target_cpu());
+        let target_dir = target.join(format!("{arch}{}", self.options.debug.folder_suffix()));
         let _lock = lock::lock(&target_dir.join(format!("{}.lock", package.name)), || {
             eprintln!("    Blocking waiting for another build of {} for {arch}", package.name);
         })?;
@@ -265,8 +262,8 @@ impl CudaBuilder {
             package: &package.name,
             target_dir: &target_dir,
             arch,
-            release: self.release,
-            debug: self.debug,
+            release: self.options.optimise,
+            debug: self.options.debug,
             build_args: &self.build_args,
             watch,
         })?;
@@ -274,17 +271,17 @@ impl CudaBuilder {
             build_script::announce(&output);
         }
 
-        let options = self.link_options();
-        let work_dir = target_dir.join("link").join(&package.name);
+        let options = &self.options;
+        let work_dir = target_dir.join("link").join(format!("{}{}", package.name, options.folder_suffix()));
         let link = Link {
             toolchain,
             package: &package.name,
             workspace: &package.workspace,
             arch,
-            options: &options,
+            options,
             work_dir: &work_dir,
         };
-        let stamp = stamp(&options, toolchain, &output)?;
+        let stamp = stamp(options, toolchain, &output)?;
         let stamp_path = work_dir.join("stamp");
         let fresh = link.ptx().is_file() && fs::read_to_string(&stamp_path).is_ok_and(|text| text == stamp);
         if !fresh {
@@ -294,18 +291,6 @@ impl CudaBuilder {
             fs::write(&stamp_path, stamp).map_err(Error::io("write", &stamp_path))?;
         }
         self.hand_out(&link, fresh)
-    }
-
-    fn link_options(&self) -> Options {
-        Options {
-            optimise: self.release,
-            debug: self.debug,
-            ftz: self.ftz,
-            fast_div: self.fast_div,
-            fast_sqrt: self.fast_sqrt,
-            fma_contraction: self.fma_contraction,
-            ptx: self.ptx,
-        }
     }
 
     /// Puts the files where the caller wants them.

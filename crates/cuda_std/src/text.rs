@@ -40,16 +40,16 @@ impl<const N: usize> Text<N> {
 impl<const N: usize> fmt::Write for Text<N> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         for &byte in text.as_bytes() {
-            if self.len + 1 >= N {
-                if !self.spills {
-                    return Ok(());
-                }
+            if self.len + 1 >= N && self.spills {
                 self.flush();
             }
-            // C would take a zero for the end.
-            if byte != 0 {
-                self.bytes[self.len].write(byte);
-                self.len += 1;
+            // No panic here: the panic handler comes through this, and a recursion would leave the stack's size unknown. C would take
+            // a zero for the end.
+            if self.len + 1 < N && byte != 0 {
+                if let Some(place) = self.bytes.get_mut(self.len) {
+                    place.write(byte);
+                    self.len += 1;
+                }
             }
         }
         Ok(())

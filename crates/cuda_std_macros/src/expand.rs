@@ -150,7 +150,29 @@ pub fn host(lists: &Lists, function: &ItemFn, params: &[Param]) -> Result<TokenS
     let mut body = function.clone();
     body.attrs.clear();
     body.vis = parse_quote!();
+    // Naming each combination once checks its bounds, and makes the listed types used on the host too.
+    let combinations = lists.combinations();
+    let instances = combinations.iter().filter(|choices| !choices.is_empty()).map(|choices| {
+        // The kernel's generics may stand in another order than the lists.
+        let chosen = |parameter| lists.iter().zip(choices).find(|(list, _)| &list.parameter == parameter);
+        let arguments = sig.generics.params.iter().map(|parameter| match parameter {
+            GenericParam::Type(t) => chosen(&t.ident),
+            GenericParam::Const(c) => chosen(&c.ident),
+            GenericParam::Lifetime(_) => None,
+        });
+        let arguments = arguments.flatten().map(|(_, choice)| match choice {
+            Choice::Type(ty) => quote!(#ty),
+            Choice::Value(value) => quote!({ #value }),
+        });
+        quote!(let _ = #name::<#(#arguments),*>;)
+    });
     Ok(quote! {
+        #[cfg(not(target_arch = "nvptx64"))]
+        const _: fn() = || {
+            #(#instances)*
+        };
+
+
         #(#attrs)*
         #[cfg(not(target_arch = "nvptx64"))]
         #[allow(clippy::too_many_arguments)]

@@ -3,6 +3,9 @@
 use crate::stop::{Diagnostic, Finding, Place, Source, Stop, StopKind};
 use std::fmt::{self, Write};
 
+/// Bytes of a source file beyond which it is not read for a line.
+const MOST_SOURCE: u64 = 16 << 20;
+
 impl fmt::Display for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let level = match self.kind() {
@@ -30,11 +33,11 @@ fn render(diagnostic: &Diagnostic, level: &str) -> String {
     if let Some(place) = &diagnostic.place {
         write_place(&mut out, place, "");
     }
-    for (what, place) in &diagnostic.related {
-        write_place(&mut out, place, what);
-    }
     if let Some(thread) = &diagnostic.thread {
         line(&mut out, "note", &thread.to_string());
+    }
+    for (what, place) in &diagnostic.related {
+        write_place(&mut out, place, what);
     }
     for note in &diagnostic.notes {
         line(&mut out, "note", note);
@@ -68,7 +71,7 @@ fn write_place(out: &mut String, place: &Place, what: &str) {
 }
 
 fn write_snippet(out: &mut String, source: &Source) {
-    let text = std::fs::read_to_string(&source.file).ok();
+    let text = source_text(&source.file);
     let row = text.as_deref().and_then(|text| text.lines().nth((source.line as usize).checked_sub(1)?));
     let Some(row) = row else { return };
     let number = source.line.to_string();
@@ -78,6 +81,12 @@ fn write_snippet(out: &mut String, source: &Source) {
         let indent = " ".repeat(source.column as usize - 1);
         let _ = write!(out, "\n{gutter} | {indent}^");
     }
+}
+
+/// The file, if it looks like source: the name comes from the PTX and may be anything.
+fn source_text(file: &str) -> Option<String> {
+    let about = std::fs::metadata(file).ok()?;
+    (about.is_file() && about.len() <= MOST_SOURCE).then(|| std::fs::read_to_string(file).ok()).flatten()
 }
 
 fn write_inlining(out: &mut String, place: &Place, shown: &Source) {
@@ -99,5 +108,50 @@ impl fmt::Display for Position<'_> {
             0 => write!(f, "{file}:{line}"),
             _ => write!(f, "{file}:{line}:{column}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stop::Thread;
+
+    fn source(file: &str, line: u32, column: u32, function: Option<&str>) -> Source {
+        Source { file: file.to_owned(), line, column, function: function.map(str::to_owned) }
+    }
+
+    #[test]
+    fn a_report_reads_like_rustc() {
+        let kernel = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/pass/vecadd.ptx");
+        let chain = vec![
+            source("/rust/library/core/src/ptr/mut_ptr.rs", 961, 18, Some("core::ptr::mut_ptr::add")),
+            source(kernel, 1, 4, None),
+        ];
+        let place =
+            Place { function: "k".into(), ptx_line: 7, ptx: "st.global.b32 [%rd1], %r1;".into(), source: chain };
+        let mut diagnostic = Diagnostic::new("out-of-bounds", "too far");
+        diagnostic.place = Some(place);
+        diagnostic.thread = Some(Thread { block: [1, 0, 0], thread: [2, 3, 0] });
+        diagnostic.help = Some("stop earlier".to_owned());
+        let text = Stop::new(StopKind::Fault, diagnostic).to_string();
+        let wanted = format!(
+            "error[out-of-bounds]: too far
+  --> {kernel}:1:4
+  |
+1 | // Any length: the last block is only partly busy.
+  |    ^
+   = note: `core::ptr::mut_ptr::add` inlined at {kernel}:1:4
+   = note: the instruction itself belongs to /rust/library/core/src/ptr/mut_ptr.rs:961:18
+   = note: in `k`, PTX line 7: st.global.b32 [%rd1], %r1;
+   = note: block (1, 0, 0), thread (2, 3, 0)
+   = help: stop earlier"
+        );
+        assert_eq!(text, wanted);
+    }
+
+    #[test]
+    fn files_that_are_none_are_not_read() {
+        assert!(source_text("/dev/zero").is_none());
+        assert!(source_text("no such file").is_none());
     }
 }

@@ -1,6 +1,7 @@
 //! What the machine tells its observers. A checker or a counter implements [`Observer`] and listens to the events it needs;
 //! the machine is compiled once per set of observers, so one that is off costs nothing.
 
+use crate::machine::lanes::Spread;
 use crate::program::{Order, Scope, Space};
 use crate::registers::LANES;
 
@@ -38,12 +39,12 @@ pub struct Touch<'a> {
     pub space: Space,
     /// Memory order.
     pub order: Order,
-    /// Its scope.
-    pub scope: Scope,
     /// Bytes per lane, all elements of a vector together.
     pub bytes: u32,
     /// Addresses in `space`, by lane; those of lanes outside `mask` mean nothing.
     pub addresses: &'a [u64; LANES],
+    /// How they lie.
+    pub spread: Spread,
     /// For a store to shared memory and an observer that wants values: 32-bit word `i` of every lane.
     pub values: &'a [[u32; LANES]],
 }

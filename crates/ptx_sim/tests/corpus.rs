@@ -45,8 +45,7 @@ fn wrong(test: &Test) -> Result<(), String> {
 fn missed(test: &Test) -> Result<(), String> {
     let (_, _, result) = test.run()?;
     let line = |diagnostic: &Diagnostic| diagnostic.place.as_ref().map_or(0, |place| place.ptx_line);
-    let seen_finding =
-        |finding: &Finding| (line(&finding.diagnostic), finding.diagnostic.code, finding.to_string());
+    let seen_finding = |finding: &Finding| (line(&finding.diagnostic), finding.diagnostic.code, finding.to_string());
     let seen: Vec<_> = match &result {
         Ok(report) => report.findings.iter().map(seen_finding).collect(),
         Err(stop) => {
@@ -99,7 +98,10 @@ impl Test {
     }
 
     fn directive(&self, name: &str) -> Option<&str> {
-        self.text.lines().filter_map(|line| line.strip_prefix("//@ ")).find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))
+        self.text
+            .lines()
+            .filter_map(|line| line.strip_prefix("//@ "))
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))
     }
 
     /// Line, code and words of every `//~`.

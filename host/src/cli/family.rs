@@ -88,14 +88,10 @@ pub(super) fn run_on(family: &Family, options: &Options, choice: Choice, checks:
     for variant in (family.variants)().iter().filter(|variant| variants.contains(&variant.name)) {
         variant.block.choose(options.block, variant.name, u32::MAX)?;
     }
-    if let Some(dtype) = options.dtype.filter(|dtype| !family.dtypes.contains(dtype)) {
-        let names: Vec<_> = family.dtypes.iter().map(|dtype| dtype.name()).collect();
-        return Err(
-            Error::Usage(format!("{} has no kernel for {dtype}; there are: {}", family.name, names.join(" "))).into()
-        );
-    }
     // Files first: a bad one needs no device to be refused.
+    options.dtype.map_or(Ok(()), |dtype| require_kernel(family, dtype))?;
     let files = read_inputs(family, options)?;
+    files.as_ref().map_or(Ok(()), |arrays| require_kernel(family, arrays[0].dtype()))?;
     let device = device::open(choice, checks)?;
     let module = options.ptx.load(&*device)?;
     let inputs = match files {

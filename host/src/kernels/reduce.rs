@@ -147,7 +147,9 @@ fn variant_row<O: Op<T>, T: Element>(
     };
     if n == 0 {
         // No grid has 0 blocks: there is nothing to launch.
-        return Ok((O::identity(), row(O::identity(), 0, 0)));
+        let mut row = row(O::identity(), 0, 0);
+        row.observe(job.device.observed());
+        return Ok((O::identity(), row));
     }
     let plan = Plan::new(&variant, info, n as u64, block, job.grid)?;
     let scratch = Scratch::new::<O>(job.device, &plan)?;

@@ -1,6 +1,9 @@
 //! Bitcode to PTX: join, IR pass, optimise, generate.
 
-use std::path::{Path, PathBuf};
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    path::{Path, PathBuf},
+};
 
 use crate::{Arch, DebugInfo, Error, process, rustc::Record, toolchain::Toolchain};
 
@@ -22,7 +25,7 @@ pub(crate) struct Link<'a> {
 }
 
 /// What a caller may choose about code generation.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Options {
     /// `-O3`, or as little as correct code needs.
     pub optimise: bool,
@@ -33,6 +36,33 @@ pub(crate) struct Options {
     pub fma_contraction: bool,
     /// PTX ISA version, `major * 10 + minor`.
     pub ptx: u32,
+}
+
+impl Default for Options {
+    /// What [`crate::CudaBuilder`] starts with.
+    fn default() -> Self {
+        Self {
+            optimise: true,
+            debug: DebugInfo::default(),
+            ftz: false,
+            fast_div: false,
+            fast_sqrt: false,
+            fma_contraction: true,
+            ptx: 78,
+        }
+    }
+}
+
+impl Options {
+    /// Builds with different options keep their files apart: empty for the default options.
+    pub fn folder_suffix(&self) -> String {
+        if *self == Self::default() {
+            return String::new();
+        }
+        let mut hasher = DefaultHasher::new();
+        self.hash(&mut hasher);
+        format!("-{:08x}", hasher.finish() as u32)
+    }
 }
 
 impl Link<'_> {

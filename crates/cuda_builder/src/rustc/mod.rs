@@ -133,6 +133,8 @@ fn flags(request: &Request<'_>, linker: &Path) -> Vec<String> {
         format!("-Clinker={}", linker.display()),
         format!("-Ctarget-cpu={}", request.arch),
         "-Cno-prepopulate-passes".to_owned(),
+        // rustc's own optimiser (MIR) knows no convergence: this pass copies barriers into the arms of a divergent branch.
+        "-Zmir-enable-passes=-JumpThreading".to_owned(),
         "-Clinker-plugin-lto".to_owned(),
         "-Ccodegen-units=1".to_owned(),
         "-Cpanic=abort".to_owned(),

@@ -16,7 +16,7 @@ use crate::{
     toolchain::{Origin, Search, Toolchain},
 };
 
-pub use place::is_complete;
+pub(crate) use place::{is_begun, is_complete};
 pub use rustup::add_components;
 
 /// Tells the user what is being done, one line at a time.

@@ -48,6 +48,11 @@ pub fn is_complete(place: &Path) -> bool {
     place.join(STAMP).is_file()
 }
 
+/// Something is at `place`, or was on its way there.
+pub fn is_begun(place: &Path) -> bool {
+    place.exists() || aside(place, "partial").exists()
+}
+
 /// `place` was installed to the end, and nothing has gone from it since.
 pub(super) fn is_whole(place: &Path) -> bool {
     let stamp = fs::read_to_string(place.join(STAMP)).unwrap_or_default();

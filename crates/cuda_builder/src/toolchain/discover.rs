@@ -43,15 +43,21 @@ pub struct Candidate {
 
 impl Candidate {
     fn at(root: PathBuf, origin: Origin) -> Self {
-        // A cache folder without its stamp was put there by hand, or by a run that was interrupted.
         let outcome = match &origin {
-            Origin::Cache if root.is_dir() && !root.parent().is_some_and(setup::is_complete) => {
-                Err(vec!["its set-up was interrupted".to_owned()])
-            }
+            Origin::Cache => cached(&root),
             _ => Toolchain::at(&root, origin.clone()),
         };
         Self { origin, root, outcome }
     }
+}
+
+/// The cache's toolchain is there, or was never set up, or was put there by a run that was interrupted.
+fn cached(root: &Path) -> Result<Toolchain, Vec<String>> {
+    let place = root.parent().unwrap_or(root);
+    if setup::is_complete(place) {
+        return Toolchain::at(root, Origin::Cache);
+    }
+    Err(vec![if setup::is_begun(place) { "its set-up was interrupted" } else { "nothing was set up" }.to_owned()])
 }
 
 /// Every place, in order of preference, whether complete or not. Costs a run of each rustc found.

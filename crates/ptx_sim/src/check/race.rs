@@ -235,8 +235,7 @@ impl Race {
         self.against_write(block, &write, now, Hazard::ReadAfterWrite);
         let event = block.event(now.warp);
         let site = (now.site.function, now.site.pc);
-        let read =
-            Read { event, site, lanes: 1 << now.lane, warp: now.warp, bytes: now.bytes, strong: now.strong };
+        let read = Read { event, site, lanes: 1 << now.lane, warp: now.warp, bytes: now.bytes, strong: now.strong };
         let [newest, older] = &mut block.cells[at].reads;
         if latest.warp == now.warp && latest.event == event {
             newest.lanes |= read.lanes;
@@ -347,14 +346,14 @@ fn finding(
     (earlier, later, hazard): (Site, Site, Hazard),
     seen: &Seen,
 ) -> Finding {
-    let (code, first, second) = match hazard {
-        Hazard::ReadAfterWrite => ("race-raw", "write", "read"),
-        Hazard::WriteAfterRead => ("race-war", "read", "write"),
-        Hazard::WriteAfterWrite => ("race-waw", "write", "write"),
+    let (code, first, both, between) = match hazard {
+        Hazard::ReadAfterWrite => ("race-raw", "write", "a write and a read", "the write from the read"),
+        Hazard::WriteAfterRead => ("race-war", "read", "a read and a write", "the read from the write"),
+        Hazard::WriteAfterWrite => ("race-waw", "write", "two writes", "the two writes"),
     };
     let place = |site: Site| Place::of(program, site.function, site.pc);
     let at = layout.describe(program, seen.address & !3, shared_bytes);
-    let title = format!("data race on shared memory: a {first} and a {second} that nothing orders, {at}");
+    let title = format!("data race on shared memory: {both} that nothing orders, {at}");
     let mut diagnostic = Diagnostic::new(code, title);
     diagnostic.place = Some(place(later));
     diagnostic.thread = Some(Thread { block: seen.block, thread: seen.threads.1 });
@@ -362,6 +361,6 @@ fn finding(
     if seen.same_value {
         diagnostic.notes.push("every time, both wrote the same value".to_owned());
     }
-    diagnostic.help = Some(format!("separate the {first} from the {second} by a barrier that all threads reach"));
+    diagnostic.help = Some(format!("separate {between} by a barrier that all threads reach"));
     Finding { diagnostic, count: seen.count }
 }

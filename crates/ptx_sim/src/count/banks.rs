@@ -3,10 +3,17 @@
 //! 8-byte accesses are served by half warps, 16-byte ones by quarter warps; lanes that touch the same word never conflict.
 //! Sources: NVIDIA's Nsight Compute profiling guide; CUTLASS issue 328 for the groups of wide accesses.
 
+use crate::machine::lanes::Spread;
 use crate::registers::LANES;
 
 /// Passes over the banks that one instruction takes, and how many it would take without conflicts.
-pub fn wavefronts(addresses: &[u64; LANES], mask: u32, bytes: u32) -> (u32, u32) {
+pub fn wavefronts(addresses: &[u64; LANES], mask: u32, bytes: u32, spread: Spread) -> (u32, u32) {
+    if let (4, Some(stride)) = (bytes, spread.stride) {
+        // With a stride of w words, 32 / gcd(w, 32) banks are hit, each by the same number of different words.
+        let words = stride.unsigned_abs() / 4;
+        let passes = if words == 0 { 1 } else { 1 << words.trailing_zeros().min(5) };
+        return (passes, 1);
+    }
     let group = match bytes {
         0..=4 => 32,
         8 => 16,
@@ -62,7 +69,11 @@ mod tests {
     use super::*;
 
     fn of(bytes: u32, address: impl Fn(u64) -> u64) -> (u32, u32) {
-        wavefronts(&std::array::from_fn(|lane| address(lane as u64)), u32::MAX, bytes)
+        let addresses = std::array::from_fn(|lane| address(lane as u64));
+        let spread = Spread::of(&addresses, u32::MAX);
+        let result = wavefronts(&addresses, u32::MAX, bytes, spread);
+        assert_eq!(result, wavefronts(&addresses, u32::MAX, bytes, Spread { stride: None, ..spread }));
+        result
     }
 
     #[test]
@@ -71,6 +82,8 @@ mod tests {
         assert_eq!(of(4, |lane| lane * 8), (2, 1));
         assert_eq!(of(4, |lane| lane * 128), (32, 1));
         assert_eq!(of(4, |lane| lane * 132), (1, 1));
+        assert_eq!(of(4, |lane| lane * 24), (2, 1));
+        assert_eq!(of(4, |lane| (31 - lane) * 48), (4, 1));
         assert_eq!(of(4, |_| 64), (1, 1));
         assert_eq!(of(1, |lane| lane), (1, 1));
     }
@@ -81,6 +94,7 @@ mod tests {
         assert_eq!(of(16, |lane| lane * 16), (4, 4));
         assert_eq!(of(16, |lane| lane * 128), (32, 4));
         let addresses = std::array::from_fn(|lane| lane as u64 * 16);
-        assert_eq!(wavefronts(&addresses, 0xff, 16), (1, 1));
+        let spread = Spread::of(&addresses, 0xff);
+        assert_eq!(wavefronts(&addresses, 0xff, 16, spread), (1, 1));
     }
 }

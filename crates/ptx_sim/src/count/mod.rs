@@ -59,10 +59,12 @@ pub struct Counters {
 }
 
 /// Counters of one instruction.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InstructionCounters {
-    /// The instruction; `None` when the program has changed since.
-    pub place: Option<Place>,
+    /// Index into `Program::functions`.
+    pub function: u32,
+    /// Index into `Function::code`.
+    pub pc: u32,
     /// Executions by warps, as far as its counters are concerned: memory accesses or branches.
     pub requests: u64,
     /// Executions whose lanes went different ways.
@@ -71,6 +73,13 @@ pub struct InstructionCounters {
     pub bank_conflicts: u64,
     /// Sectors touched.
     pub sectors: u64,
+}
+
+impl InstructionCounters {
+    /// The instruction in PTX and in the source language.
+    pub fn place(&self, program: &Program) -> Place {
+        Place::of(program, self.function, self.pc)
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -91,7 +100,7 @@ pub(crate) struct Counting {
 
 impl Counting {
     /// What was counted, with the derived sums.
-    pub fn finish(self, program: &Program) -> Seen {
+    pub fn finish(self) -> Seen {
         let mut counters = self.totals;
         counters.shared_requests = counters.shared_loads + counters.shared_stores + counters.shared_atomics;
         counters.global_requests = counters.global_loads + counters.global_stores + counters.global_atomics;
@@ -101,8 +110,8 @@ impl Counting {
         for (function, tallies) in self.tallies.iter().enumerate() {
             for (pc, tally) in tallies.iter().enumerate().filter(|(_, tally)| tally.requests != 0) {
                 let Tally { requests, divergent, bank_conflicts, sectors } = *tally;
-                let place = Some(Place::of(program, function as u32, pc as u32));
-                instructions.push(InstructionCounters { place, requests, divergent, bank_conflicts, sectors });
+                let (function, pc) = (function as u32, pc as u32);
+                instructions.push(InstructionCounters { function, pc, requests, divergent, bank_conflicts, sectors });
             }
         }
         Seen { counters, instructions, findings: Vec::new() }
@@ -153,7 +162,7 @@ impl Observer for Counting {
             (Space::Shared, AccessKind::Atomic) => self.totals.shared_atomics += 1,
             (Space::Global, AccessKind::Atomic) => self.totals.global_atomics += 1,
             (Space::Shared, kind) => {
-                let (passes, ideal) = banks::wavefronts(touch.addresses, touch.mask, touch.bytes);
+                let (passes, ideal) = banks::wavefronts(touch.addresses, touch.mask, touch.bytes, touch.spread);
                 conflicts = u64::from(passes - ideal);
                 self.totals.shared_wavefronts += u64::from(passes);
                 self.totals.bank_conflicts += conflicts;
@@ -163,7 +172,7 @@ impl Observer for Counting {
                 }
             }
             (Space::Global, kind) => {
-                sectors = u64::from(sectors::sectors(touch.addresses, touch.mask, touch.bytes));
+                sectors = u64::from(sectors::sectors(touch.addresses, touch.mask, touch.bytes, touch.spread));
                 self.totals.global_bytes += u64::from(touch.bytes * touch.mask.count_ones());
                 match kind {
                     AccessKind::Load => {

@@ -1,12 +1,18 @@
 //! Sectors: global memory moves in aligned pieces of 32 bytes; an instruction costs as many as its lanes touch.
 
+use crate::machine::lanes::Spread;
 use crate::registers::LANES;
 
 const SECTOR_BITS: u32 = 5;
 
 /// Different sectors that the lanes of one instruction touch.
-pub fn sectors(addresses: &[u64; LANES], mask: u32, bytes: u32) -> u32 {
-    let span = |address: u64| (address >> SECTOR_BITS, (address + u64::from(bytes.max(1)) - 1) >> SECTOR_BITS);
+pub fn sectors(addresses: &[u64; LANES], mask: u32, bytes: u32, spread: Spread) -> u32 {
+    let size = u64::from(bytes.max(1));
+    if spread.stride.is_some_and(|stride| stride.unsigned_abs() <= size.max(1 << SECTOR_BITS)) {
+        // No gap is as large as a sector, so none between the ends is left out.
+        return (((spread.high + size - 1) >> SECTOR_BITS) - (spread.low >> SECTOR_BITS) + 1) as u32;
+    }
+    let span = |address: u64| (address >> SECTOR_BITS, (address + size - 1) >> SECTOR_BITS);
     // Lanes usually ascend: then a sector is new exactly when it is behind the last one.
     let (mut count, mut last, mut ascending) = (0, None, true);
     crate::machine::lanes::each(mask, |lane| {
@@ -34,7 +40,11 @@ mod tests {
     use super::*;
 
     fn of(bytes: u32, address: impl Fn(u64) -> u64) -> u32 {
-        sectors(&std::array::from_fn(|lane| address(lane as u64)), u32::MAX, bytes)
+        let addresses = std::array::from_fn(|lane| address(lane as u64));
+        let spread = Spread::of(&addresses, u32::MAX);
+        let count = sectors(&addresses, u32::MAX, bytes, spread);
+        assert_eq!(count, sectors(&addresses, u32::MAX, bytes, Spread { stride: None, ..spread }));
+        count
     }
 
     #[test]
@@ -44,6 +54,8 @@ mod tests {
         assert_eq!(of(8, |lane| lane * 8), 8);
         assert_eq!(of(16, |lane| lane * 16), 16);
         assert_eq!(of(4, |lane| lane * 32), 32);
+        assert_eq!(of(4, |lane| lane * 36), 32);
+        assert_eq!(of(16, |lane| lane * 32), 32);
         assert_eq!(of(4, |_| 100), 1);
         assert_eq!(of(4, |lane| (31 - lane) * 4), 4);
         assert_eq!(of(1, |lane| (lane % 2) * 64), 2);

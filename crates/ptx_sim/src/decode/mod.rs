@@ -8,6 +8,9 @@ mod memory;
 mod module;
 mod names;
 mod operands;
+mod queries;
+#[cfg(test)]
+mod tests;
 mod warp;
 
 use crate::syntax::ParseError;

@@ -1,24 +1,25 @@
 //! The fast functions of `f32` and `f64`: computed in `f64` and rounded once, which is within the error bounds that PTX
 //! gives, and not always the bits that a GPU gives.
 
-use super::float::{canonical, canonical64, flush, with_ftz};
+use super::float::{canonical, flush, flush_tiny, propagated, with_ftz};
+use super::soft::{F32, Rounding, multiply};
 use super::lift::lift_call;
 use super::table::Table;
 
 /// Adds this chapter's rows.
 pub fn list(t: &mut Table) {
-    with_ftz!(t, lift_call, ["div.approx"], (a, b), divide(a, b));
-    with_ftz!(t, lift_call, ["rcp.approx"], (a), 1.0 / a);
-    with_ftz!(t, lift_call, ["sqrt.approx"], (a), a.sqrt());
-    with_ftz!(t, lift_call, ["rsqrt.approx"], (a), (1.0 / f64::from(a).sqrt()) as f32);
-    with_ftz!(t, lift_call, ["ex2.approx"], (a), f64::from(a).exp2() as f32);
-    with_ftz!(t, lift_call, ["lg2.approx"], (a), f64::from(a).log2() as f32);
-    with_ftz!(t, lift_call, ["sin.approx"], (a), f64::from(a).sin() as f32);
-    with_ftz!(t, lift_call, ["cos.approx"], (a), f64::from(a).cos() as f32);
-    t.row("tanh.approx.f32", lift_call!((f32) -> f32, |a| canonical(f64::from(a).tanh() as f32)));
-    t.row("rcp.approx.ftz.f64", lift_call!((f64) -> f64, |a| upper(1.0 / flush64(upper(a)))));
-    t.row("rsqrt.approx.ftz.f64", lift_call!((f64) -> f64, |a| upper(1.0 / flush64(upper(a)).sqrt())));
-    t.row("rsqrt.approx.f64", lift_call!((f64) -> f64, |a| canonical64(1.0 / a.sqrt())));
+    with_ftz!(t, lift_call, ["div.approx"], (a, b), divide(a, b), false);
+    with_ftz!(t, lift_call, ["rcp.approx"], (a), 1.0 / a, false);
+    with_ftz!(t, lift_call, ["sqrt.approx"], (a), a.sqrt(), false);
+    with_ftz!(t, lift_call, ["rsqrt.approx"], (a), (1.0 / f64::from(a).sqrt()) as f32, false);
+    with_ftz!(t, lift_call, ["ex2.approx"], (a), f64::from(a).exp2() as f32, false);
+    with_ftz!(t, lift_call, ["lg2.approx"], (a), f64::from(a).log2() as f32, false);
+    with_ftz!(t, lift_call, ["sin.approx"], (a), turns(a).sin() as f32, false);
+    with_ftz!(t, lift_call, ["cos.approx"], (a), turns(a).cos() as f32, false);
+    t.row("tanh.approx.f32", lift_call!((f32) -> u32, |a| canonical(f64::from(a).tanh() as f32)));
+    t.row("rcp.approx.ftz.f64", lift_call!((f64) -> u64, |a| upper_bits(1.0 / flush64(upper(a)), a)));
+    t.row("rsqrt.approx.ftz.f64", lift_call!((f64) -> u64, |a| upper_bits(1.0 / flush64(upper(a)).sqrt(), a)));
+    t.row("rsqrt.approx.f64", lift_call!((f64) -> u64, |a| propagated(1.0 / a.sqrt(), [a])));
 }
 
 /// For divisors above 2^126 the hardware multiplies by a reciprocal that is zero.
@@ -30,11 +31,51 @@ fn divide(a: f32, b: f32) -> f32 {
     a / b
 }
 
-/// The upper half of the bits: all that these instructions read and write.
+/// The upper half of the bits: all that these instructions read.
 fn upper(x: f64) -> f64 {
     f64::from_bits(x.to_bits() >> 32 << 32)
 }
 
+/// And all that they write.
+fn upper_bits(x: f64, operand: f64) -> u64 {
+    let bits = propagated(x, [operand]) >> 32 << 32;
+    // `.ftz`
+    if bits & 0x7ff0_0000_0000_0000 == 0 { bits & 1 << 63 } else { bits }
+}
+
+/// GPUs reduce an angle by multiplying it with 1 / (2 pi) in `f32`, so that large angles lose what makes them angles.
+fn turns(angle: f32) -> f64 {
+    let unpack = |x: f32| F32.unpack(u64::from(x.to_bits()));
+    let product = multiply(unpack(angle), unpack(std::f32::consts::FRAC_1_PI / 2.0));
+    let turns = f64::from(f32::from_bits(F32.pack(product, Rounding::Zero) as u32));
+    (turns - turns.floor()) * std::f64::consts::TAU
+}
+
 fn flush64(x: f64) -> f64 {
     if x.abs() < f64::MIN_POSITIVE { 0.0f64.copysign(x) } else { x }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::isa::testing::check;
+
+    #[test]
+    fn exact_where_the_result_is() {
+        check(&[
+            ("rcp.approx.f32", &[0x4000_0000], &[0x3f00_0000]),
+            ("sqrt.approx.f32", &[0x4080_0000], &[0x4000_0000]),
+            ("rsqrt.approx.ftz.f32", &[0x4080_0000], &[0x3f00_0000]),
+            ("rsqrt.approx.f32", &[0], &[0x7f80_0000]),
+            ("rsqrt.approx.f32", &[0x8000_0000], &[0xff80_0000]),
+            ("ex2.approx.f32", &[0x4040_0000], &[0x4100_0000]),
+            ("ex2.approx.ftz.f32", &[0xc316_0000], &[0]),
+            ("lg2.approx.f32", &[0x4100_0000], &[0x4040_0000]),
+            ("lg2.approx.f32", &[0xbf80_0000], &[0x7fff_ffff]),
+            ("sin.approx.f32", &[0], &[0]),
+            ("cos.approx.f32", &[0], &[0x3f80_0000]),
+            ("tanh.approx.f32", &[0x7f80_0000], &[0x3f80_0000]),
+            ("div.approx.f32", &[0x3f80_0000, 0x7f00_0000], &[0]),
+            ("rcp.approx.ftz.f64", &[0x4000_0000_0000_0000], &[0x3fe0_0000_0000_0000]),
+        ]);
+    }
 }

@@ -30,28 +30,33 @@ pub fn list(t: &mut Table) {
                 false,
                 lift!(($t, $t, bool) -> $t, |a, b, c| a.wrapping_add(b).wrapping_add(<$t>::from(c))),
             );
-            // The flag is the borrow.
-            row(concat!("sub.cc.", $names), false, true, lift!(($t, $t) -> ($t, bool), |a, b| a.overflowing_sub(b)));
+            // A difference is `a + !b + 1`: the flag is set when nothing is borrowed.
+            row(
+                concat!("sub.cc.", $names),
+                false,
+                true,
+                lift!(($t, $t) -> ($t, bool), |a, b| (a.wrapping_sub(b), a >= b)),
+            );
             row(
                 concat!("subc.cc.", $names),
                 true,
                 true,
                 lift!(($t, $t, bool) -> ($t, bool), |a, b, c| {
-                    let (difference, first) = a.overflowing_sub(b);
-                    let (difference, second) = difference.overflowing_sub(<$t>::from(c));
-                    (difference, first | second)
+                    let (sum, first) = a.overflowing_add(!b);
+                    let (sum, second) = sum.overflowing_add(<$t>::from(c));
+                    (sum, first | second)
                 }),
             );
             row(
                 concat!("subc.", $names),
                 true,
                 false,
-                lift!(($t, $t, bool) -> $t, |a, b, c| a.wrapping_sub(b).wrapping_sub(<$t>::from(c))),
+                lift!(($t, $t, bool) -> $t, |a, b, c| a.wrapping_add(!b).wrapping_add(<$t>::from(c))),
             );
         };
     }
-    sums!(u32, "{u32|s32|b32}");
-    sums!(u64, "{u64|s64|b64}");
+    sums!(u32, "{u32|s32}");
+    sums!(u64, "{u64|s64}");
     macro_rules! products {
         ($t:ty, $name:literal, |$a:ident, $b:ident| $product:expr) => {
             row(
@@ -96,4 +101,28 @@ pub fn list(t: &mut Table) {
     last_products!(u64, "lo.{u64|s64}", |a, b| a.wrapping_mul(b));
     last_products!(u64, "hi.u64", |a, b| (u128::from(a) * u128::from(b) >> 64) as u64);
     last_products!(u64, "hi.s64", |a, b| (i128::from(a as i64) * i128::from(b as i64) >> 64) as u64);
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::isa::testing::check;
+
+    #[test]
+    fn carries() {
+        check(&[
+            ("add.cc.u32", &[0xffff_ffff, 1], &[0, 1]),
+            ("add.cc.s64", &[u64::MAX, 1], &[0, 1]),
+            ("addc.cc.u32", &[0xffff_ffff, 0, 1], &[0, 1]),
+            ("addc.cc.u32", &[0xffff_ffff, 0xffff_ffff, 1], &[0xffff_ffff, 1]),
+            ("addc.u32", &[1, 2, 1], &[4]),
+            ("sub.cc.u32", &[0, 1], &[0xffff_ffff, 0]),
+            ("sub.cc.u32", &[1, 1], &[0, 1]),
+            ("subc.cc.u32", &[0, 0, 0], &[0xffff_ffff, 0]),
+            ("subc.cc.u32", &[5, 5, 1], &[0, 1]),
+            ("subc.u64", &[5, 3, 0], &[1]),
+            ("mad.lo.cc.u32", &[0xffff_ffff, 1, 1], &[0, 1]),
+            ("madc.hi.u32", &[0x8000_0000, 4, 1, 1], &[4]),
+            ("madc.hi.cc.u64", &[1 << 63, 2, u64::MAX, 0], &[0, 1]),
+        ]);
+    }
 }

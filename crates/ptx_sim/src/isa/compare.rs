@@ -76,7 +76,7 @@ pub fn list(t: &mut Table) {
             t.row(concat!("selp.", $names), lift!(($t, $t, bool) -> $t, |a, b, p| if p { a } else { b }));
         };
     }
-    select!(u16, "{b16|u16|s16|f16|bf16}");
+    select!(u16, "{b16|u16|s16}");
     select!(u32, "{b32|u32|s32}");
     select!(f32, "f32");
     select!(u64, "{b64|u64|s64}");
@@ -84,7 +84,11 @@ pub fn list(t: &mut Table) {
     macro_rules! by_sign {
         ($t:ty, $n:literal) => {
             t.row(concat!("slct.", $n, ".s32"), lift!(($t, $t, i32) -> $t, |a, b, c| if c >= 0 { a } else { b }));
-            t.row(concat!("slct[.ftz].", $n, ".f32"), lift!(($t, $t, f32) -> $t, |a, b, c| if c >= 0.0 { a } else { b }));
+            t.row(concat!("slct.", $n, ".f32"), lift!(($t, $t, f32) -> $t, |a, b, c| if c >= 0.0 { a } else { b }));
+            t.row(
+                concat!("slct.ftz.", $n, ".f32"),
+                lift!(($t, $t, f32) -> $t, |a, b, c| if flush(c) >= 0.0 { a } else { b }),
+            );
         };
     }
     by_sign!(u16, "{b16|u16|s16}");
@@ -99,4 +103,55 @@ pub fn list(t: &mut Table) {
 fn compared<T: Value>(registers: &Registers, args: &Args, f: impl Fn(T, T) -> bool) -> u32 {
     let (a, b) = (T::read(registers, args, 0), T::read(registers, args, 1));
     pack(&every(|lane| f(a[lane], b[lane])))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::isa::testing::check;
+
+    const NAN: u64 = 0x7fc0_0000;
+    const ONE: u64 = 0x3f80_0000;
+
+    #[test]
+    fn integers() {
+        check(&[
+            ("setp.lt.s32", &[0xffff_ffff, 0], &[1, 0]),
+            ("setp.lt.u32", &[0xffff_ffff, 0], &[0, 1]),
+            ("setp.lo.u32", &[0, 1], &[1, 0]),
+            ("setp.ge.s16", &[0x8000, 0], &[0, 1]),
+            ("setp.eq.b64", &[7, 7], &[1, 0]),
+            ("setp.ne.and.b32", &[1, 2, 0], &[0, 0]),
+            ("setp.eq.and.b32", &[1, 2, 1], &[0, 1]),
+            ("setp.eq.or.b32", &[1, 2, 1], &[1, 1]),
+            ("setp.eq.xor.b32", &[1, 1, 1], &[0, 1]),
+        ]);
+    }
+
+    #[test]
+    fn nan_is_unordered() {
+        check(&[
+            ("setp.eq.f32", &[NAN, NAN], &[0, 1]),
+            ("setp.ne.f32", &[NAN, ONE], &[0, 1]),
+            ("setp.neu.f32", &[NAN, ONE], &[1, 0]),
+            ("setp.lt.f32", &[NAN, ONE], &[0, 1]),
+            ("setp.geu.f32", &[NAN, ONE], &[1, 0]),
+            ("setp.num.f32", &[NAN, ONE], &[0, 1]),
+            ("setp.nan.f32", &[ONE, NAN], &[1, 0]),
+            ("setp.eq.f32", &[0, 0x8000_0000], &[1, 0]),
+            ("setp.eq.ftz.f32", &[1, 0], &[1, 0]),
+            ("setp.gt.f64", &[0x3ff0_0000_0000_0000, 0], &[1, 0]),
+            ("setp.gt.f16", &[0x3c00, 0x0001], &[1, 0]),
+            ("setp.equ.bf16", &[0x7fc0, 0], &[1, 0]),
+        ]);
+    }
+
+    #[test]
+    fn selection() {
+        check(&[
+            ("selp.b32", &[1, 2, 1], &[1]),
+            ("selp.f64", &[1, 2, 0], &[2]),
+            ("slct.b32.s32", &[1, 2, 0xffff_ffff], &[2]),
+            ("slct.u64.f32", &[1, 2, NAN], &[2]),
+        ]);
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! Registers may be wider than the types. Rows for that have the registers' widths behind the opcode: `.r64.r32`.
 
-use super::float::{canonical, canonical64, flush, saturate};
+use super::float::{canonical, flush, propagated, saturate};
 use super::half::{bfloat_to_f32, half_to_f32, relu, saturate_half};
 use super::lift::{lift, lift_call};
 use super::soft::{self, BF16, F16, F32, F64, Format, Rounding, TF32};
@@ -122,7 +122,7 @@ fn to_float(t: &mut Table) {
         ($s:ty, $sn:literal, $sr:ty) => {
             t.row(concat!("cvt.rn.f32.", $sn), lift!(($sr) -> f32, |a| a as $s as f32));
             t.row(concat!("cvt.rn.f64.", $sn), lift!(($sr) -> f64, |a| a as $s as f64));
-            t.row(concat!("cvt.rn.sat.f32.", $sn), lift!(($sr) -> f32, |a| saturate(a as $s as f32)));
+            t.row(concat!("cvt.rn.sat.f32.", $sn), lift!(($sr) -> u32, |a| saturate(a as $s as f32)));
             modes!($s, $sn, $sr, "rz", Rounding::Zero);
             modes!($s, $sn, $sr, "rm", Rounding::Down);
             modes!($s, $sn, $sr, "rp", Rounding::Up);
@@ -206,45 +206,70 @@ fn pack(format: Format, x: f64, rounding: Rounding) -> u64 {
     format.pack(F64.unpack(x.to_bits()), rounding)
 }
 
+/// `f64` conversions keep the payload of a NaN, as far as it fits, and make it quiet.
+fn widen(a: f32) -> u64 {
+    let bits = u64::from(a.to_bits());
+    if a.is_nan() { (bits >> 31) << 63 | 0x7ff8_0000_0000_0000 | (bits & 0x7f_ffff) << 29 } else { f64::from(a).to_bits() }
+}
+
+fn narrow(format: Format, a: f64, rounding: Rounding) -> u64 {
+    if !a.is_nan() {
+        return pack(format, a, rounding);
+    }
+    let bits = a.to_bits() | 0x0008_0000_0000_0000;
+    let kept = format.precision - 1;
+    let exponent = u64::try_from(2 * format.emax + 1).unwrap_or_default();
+    let sign = (bits >> 63) << (kept + (exponent + 1).trailing_zeros());
+    sign | exponent << kept | (bits & 0x000f_ffff_ffff_ffff) >> (52 - kept)
+}
+
 fn between_floats(t: &mut Table) {
-    t.row("cvt.f64.f32", lift!((f32) -> f64, |a| canonical64(f64::from(a))));
-    t.row("cvt.ftz.f64.f32", lift!((f32) -> f64, |a| canonical64(f64::from(flush(a)))));
-    t.row("cvt.f32.f32", lift!((f32) -> f32, |a| canonical(a)));
-    t.row("cvt.ftz.f32.f32", lift!((f32) -> f32, |a| canonical(flush(a))));
-    t.row("cvt.sat.f32.f32", lift!((f32) -> f32, |a| saturate(a)));
-    t.row("cvt.ftz.sat.f32.f32", lift!((f32) -> f32, |a| saturate(flush(a))));
-    t.row("cvt.f64.f64", lift!((f64) -> f64, |a| canonical64(a)));
-    t.row("cvt.rn.f32.f64", lift!((f64) -> f32, |a| canonical(a as f32)));
-    t.row("cvt.rn.ftz.f32.f64", lift!((f64) -> f32, |a| canonical(flush(a as f32))));
-    t.row("cvt.rn.sat.f32.f64", lift!((f64) -> f32, |a| saturate(a as f32)));
+    t.row("cvt.f64.f32", lift!((f32) -> u64, widen));
+    t.row("cvt.ftz.f64.f32", lift!((f32) -> u64, |a| widen(flush(a))));
+    t.row("cvt.f32.f32", lift!((u32) -> u32, |a| a));
+    t.row("cvt.ftz.f32.f32", lift!((f32) -> u32, |a| canonical(flush(a))));
+    t.row("cvt.sat.f32.f32", lift!((f32) -> u32, saturate));
+    t.row("cvt.ftz.sat.f32.f32", lift!((f32) -> u32, |a| saturate(flush(a))));
+    t.row("cvt.f64.f64", lift!((f64) -> u64, |a| propagated(a, [a])));
+    t.row("cvt.rn.f32.f64", lift!((f64) -> u32, |a| nearest32(a)));
+    t.row("cvt.rn.ftz.f32.f64", lift!((f64) -> u32, |a| {
+        // Subnormal before rounding is enough.
+        let tiny = a.abs() < f64::from(f32::MIN_POSITIVE);
+        if tiny { nearest32(a) & 1 << 31 } else { nearest32(a) }
+    }));
+    t.row("cvt.rn.sat.f32.f64", lift!((f64) -> u32, |a| saturate(a as f32)));
     macro_rules! mode {
         ($m:literal, $r:expr) => {
-            t.row(
-                concat!("cvt.", $m, ".f32.f64"),
-                lift!((f64) -> f32, |a| f32::from_bits(pack(F32, a, $r) as u32)),
-            );
+            t.row(concat!("cvt.", $m, ".f32.f64"), lift_call!((f64) -> u32, |a| narrow(F32, a, $r) as u32));
         };
     }
     mode!("rz", Rounding::Zero);
     mode!("rm", Rounding::Down);
     mode!("rp", Rounding::Up);
-    t.row("cvt.f32.f16", lift!((u16) -> f32, |a| canonical(half_to_f32(a))));
-    t.row("cvt.ftz.f32.f16", lift!((u16) -> f32, |a| canonical(half_to_f32(a))));
-    t.row("cvt.f64.f16", lift!((u16) -> f64, |a| canonical64(f64::from(half_to_f32(a)))));
-    t.row("cvt.f32.bf16", lift!((u16) -> f32, |a| canonical(bfloat_to_f32(a))));
-    t.row("cvt.ftz.f32.bf16", lift!((u16) -> f32, |a| canonical(flush(bfloat_to_f32(a)))));
-    t.row("cvt.f64.bf16", lift!((u16) -> f64, |a| canonical64(f64::from(bfloat_to_f32(a)))));
+    t.row("cvt.f32.f16", lift!((u16) -> u32, |a| canonical(half_to_f32(a))));
+    t.row("cvt.ftz.f32.f16", lift!((u16) -> u32, |a| canonical(half_to_f32(a))));
+    t.row("cvt.f64.f16", lift!((u16) -> u64, |a| widen(half_to_f32(a))));
+    t.row("cvt.f32.bf16", lift!((u16) -> u32, |a| u32::from(a) << 16));
+    t.row("cvt.ftz.f32.bf16", lift!((u16) -> u32, |a| canonical(flush(bfloat_to_f32(a)))));
+    t.row("cvt.f64.bf16", lift!((u16) -> u64, |a| widen(bfloat_to_f32(a))));
+}
+
+#[inline(always)]
+fn nearest32(a: f64) -> u32 {
+    let bits = a.to_bits();
+    let nan = ((bits >> 63) as u32) << 31 | 0x7fc0_0000 | (bits >> 29) as u32 & 0x3f_ffff;
+    if a.is_nan() { nan } else { (a as f32).to_bits() }
 }
 
 /// Rounding to an integer that stays a float.
 fn to_integral(t: &mut Table) {
     macro_rules! mode {
         ($m:literal, $f:ident) => {
-            t.row(concat!("cvt.", $m, ".f32.f32"), lift_call!((f32) -> f32, |a| canonical(a.$f())));
-            t.row(concat!("cvt.", $m, ".ftz.f32.f32"), lift_call!((f32) -> f32, |a| canonical(flush(a).$f())));
-            t.row(concat!("cvt.", $m, ".sat.f32.f32"), lift_call!((f32) -> f32, |a| saturate(a.$f())));
-            t.row(concat!("cvt.", $m, ".ftz.sat.f32.f32"), lift_call!((f32) -> f32, |a| saturate(flush(a).$f())));
-            t.row(concat!("cvt.", $m, ".f64.f64"), lift_call!((f64) -> f64, |a| canonical64(a.$f())));
+            t.row(concat!("cvt.", $m, ".f32.f32"), lift_call!((f32) -> u32, |a| canonical(a.$f())));
+            t.row(concat!("cvt.", $m, ".ftz.f32.f32"), lift_call!((f32) -> u32, |a| canonical(flush(a).$f())));
+            t.row(concat!("cvt.", $m, ".sat.f32.f32"), lift_call!((f32) -> u32, |a| saturate(a.$f())));
+            t.row(concat!("cvt.", $m, ".ftz.sat.f32.f32"), lift_call!((f32) -> u32, |a| saturate(flush(a).$f())));
+            t.row(concat!("cvt.", $m, ".f64.f64"), lift_call!((f64) -> u64, |a| propagated(a.$f(), [a])));
             t.row(
                 concat!("cvt.", $m, ".f16.f16"),
                 lift_call!((u16) -> u16, |a| pack(F16, f64::from(half_to_f32(a).$f()), Rounding::NearestEven) as u16),
@@ -313,7 +338,92 @@ fn halves(t: &mut Table) {
     tf32!("rz", Rounding::Zero);
 }
 
+/// The lower 13 bits are zero. `.rna` truncates what is no number, other roundings have one NaN.
+fn tf32(a: f32, rounding: Rounding) -> u32 {
+    match (a.is_finite(), rounding) {
+        (false, Rounding::NearestAway) => a.to_bits() & 0xffff_e000,
+        _ => (pack(TF32, f64::from(a), rounding) as u32) << 13,
+    }
+}
+
 /// Conversions whose rows exist only for registers wider than the types.
 pub fn known_elsewhere(opcode: &str) -> bool {
     super::table::find(&format!("{opcode}.r32.r32")).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::isa::testing::check;
+
+    const NAN: u64 = 0x7fff_ffff;
+
+    #[test]
+    fn integers() {
+        check(&[
+            ("cvt.u32.u64", &[0x1_2345_6789], &[0x2345_6789]),
+            ("cvt.s64.s32", &[0xffff_ffff], &[u64::MAX]),
+            ("cvt.u64.u32", &[0xffff_ffff], &[0xffff_ffff]),
+            ("cvt.s32.s8", &[0x80], &[0xffff_ff80]),
+            ("cvt.s16.s8", &[0x80], &[0xff80]),
+            ("cvt.u32.u8", &[0x1ff], &[0xff]),
+            ("cvt.sat.u8.s32", &[0xffff_ffff], &[0]),
+            ("cvt.sat.s8.s32", &[0x1000], &[0x7f]),
+            ("cvt.sat.s32.u32", &[0xffff_ffff], &[0x7fff_ffff]),
+            ("cvt.s64.s8.r64.r64", &[0x180], &[0xffff_ffff_ffff_ff80]),
+            ("cvt.s8.s32.r32.r32", &[0x180], &[0xffff_ff80]),
+            ("cvt.s8.s32", &[0x180], &[0xff80]),
+        ]);
+    }
+
+    #[test]
+    fn integers_and_floats() {
+        check(&[
+            ("cvt.rn.f32.u32", &[0xffff_ffff], &[0x4f80_0000]),
+            ("cvt.rz.f32.u32", &[0xffff_ffff], &[0x4f7f_ffff]),
+            ("cvt.rn.f32.s32", &[0x8000_0000], &[0xcf00_0000]),
+            ("cvt.rp.f32.u64", &[0x100_0001], &[0x4b80_0001]),
+            ("cvt.rn.f64.u64", &[u64::MAX], &[0x43f0_0000_0000_0000]),
+            ("cvt.rn.f16.s32", &[0x1_0000], &[0x7c00]),
+            ("cvt.rzi.s32.f32", &[0xbfff_ffff], &[0xffff_ffff]),
+            ("cvt.rmi.s32.f32", &[0xbf00_0000], &[0xffff_ffff]),
+            ("cvt.rpi.s32.f32", &[0x3f00_0000], &[1]),
+            ("cvt.rni.s32.f32", &[0x4020_0000], &[2]),
+            ("cvt.rzi.u32.f32", &[0xbf80_0000], &[0]),
+            ("cvt.rzi.s32.f32", &[0x7f80_0000], &[0x7fff_ffff]),
+            ("cvt.rzi.s32.f32", &[NAN], &[0]),
+            ("cvt.rzi.s64.f32", &[NAN], &[1 << 63]),
+            ("cvt.rzi.u64.f64", &[0x7ff8_0000_0000_0000], &[1 << 63]),
+            ("cvt.rzi.u8.f32", &[0x4380_0000], &[0xff]),
+            ("cvt.rzi.ftz.u32.f32", &[1], &[0]),
+            ("cvt.rpi.ftz.u32.f32", &[1], &[0]),
+            ("cvt.rpi.u32.f32", &[1], &[1]),
+        ]);
+    }
+
+    #[test]
+    fn floats() {
+        check(&[
+            ("cvt.f64.f32", &[0x3f80_0000], &[0x3ff0_0000_0000_0000]),
+            ("cvt.rn.f32.f64", &[0x3ff0_0000_1000_0000], &[0x3f80_0000]),
+            ("cvt.rp.f32.f64", &[0x3ff0_0000_1000_0000], &[0x3f80_0001]),
+            ("cvt.rn.f32.f64", &[0x47f0_0000_0000_0000], &[0x7f80_0000]),
+            ("cvt.rz.f32.f64", &[0x47f0_0000_0000_0000], &[0x7f7f_ffff]),
+            ("cvt.rni.f32.f32", &[0x3fc0_0000], &[0x4000_0000]),
+            ("cvt.rzi.f32.f32", &[0xbf00_0000], &[0x8000_0000]),
+            ("cvt.rn.f16.f32", &[0x3f80_0000], &[0x3c00]),
+            ("cvt.rn.f16.f32", &[0x477f_f000], &[0x7c00]),
+            ("cvt.rz.f16.f32", &[0x477f_f000], &[0x7bff]),
+            ("cvt.rn.f16.f32", &[0x3300_0000], &[0]),
+            ("cvt.rn.f16.f32", &[0x3300_0001], &[1]),
+            ("cvt.rn.f16.f32", &[NAN], &[0x7fff]),
+            ("cvt.f32.f16", &[0x0001], &[0x3380_0000]),
+            ("cvt.rn.bf16.f32", &[0x3f80_8000], &[0x3f80]),
+            ("cvt.rn.bf16.f32", &[0x3f81_8000], &[0x3f82]),
+            ("cvt.rn.relu.bf16.f32", &[0xbf80_0000], &[0]),
+            ("cvt.rn.f16x2.f32", &[0x3f80_0000, 0x4000_0000], &[0x3c00_4000]),
+            ("cvt.rna.tf32.f32", &[0x3f80_1000], &[0x3f80_2000]),
+            ("cvt.rn.tf32.f32", &[0x3f80_1000], &[0x3f80_0000]),
+            ("cvt.sat.f32.f32", &[0x4000_0000], &[0x3f80_0000]),
+        ]);
+    }
 }

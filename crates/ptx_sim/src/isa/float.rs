@@ -16,16 +16,39 @@ pub fn list(t: &mut Table) {
     kinds(t);
 }
 
-/// The one NaN that PTX gives for every `f32` operation that has a NaN as result.
+/// The bits of a result: PTX gives one NaN for every `f32` operation that has a NaN as result.
+///
+/// The choice is made on integers, because a compiler may replace any NaN by another.
 #[inline(always)]
-pub fn canonical(x: f32) -> f32 {
-    if x.is_nan() { f32::from_bits(0x7fff_ffff) } else { x }
+pub fn canonical(x: f32) -> u32 {
+    let bits = x.to_bits();
+    if bits & 0x7fff_ffff > 0x7f80_0000 { 0x7fff_ffff } else { bits }
 }
 
-/// The NaN of `f64` operations.
+/// The bits of an `f64` result: PTX keeps the payload of a NaN operand, and an invalid operation gives the default NaN.
+/// Which of several NaN operands survives is not specified; `operands` come in the order that an H200 prefers.
 #[inline(always)]
-pub fn canonical64(x: f64) -> f64 {
-    if x.is_nan() { f64::from_bits(0x7fff_ffff_ffff_ffff) } else { x }
+pub fn propagated<const N: usize>(x: f64, operands: [f64; N]) -> u64 {
+    let mut bits = x.to_bits();
+    if is_nan64(bits) {
+        bits = 0xfff8_0000_0000_0000;
+        for operand in operands.into_iter().rev() {
+            if is_nan64(operand.to_bits()) {
+                bits = quiet64(operand.to_bits());
+            }
+        }
+    }
+    bits
+}
+
+#[inline(always)]
+fn is_nan64(bits: u64) -> bool {
+    bits & 0x7fff_ffff_ffff_ffff > 0x7ff0_0000_0000_0000
+}
+
+#[inline(always)]
+fn quiet64(bits: u64) -> u64 {
+    bits | 0x0008_0000_0000_0000
 }
 
 /// `.ftz`: subnormal numbers are zeros of their sign.
@@ -34,19 +57,30 @@ pub fn flush(x: f32) -> f32 {
     if x.abs() < f32::MIN_POSITIVE { f32::from_bits(x.to_bits() & 1 << 31) } else { x }
 }
 
-/// `.sat`: between 0 and 1; NaN and -0 are 0.
+/// The bits of a `.sat` result: between 0 and 1; NaN and -0 are 0.
 #[inline(always)]
-pub fn saturate(x: f32) -> f32 {
-    if x > 0.0 { if x < 1.0 { x } else { 1.0 } } else { 0.0 }
+pub fn saturate(x: f32) -> u32 {
+    let limited = if x > 0.0 { if x < 1.0 { x } else { 1.0 } } else { 0.0 };
+    limited.to_bits()
 }
 
-/// Rows of an `f32` instruction without modifiers and with `.ftz`.
+/// Zero of the result's sign when the exact result is subnormal: `.ftz` looks before rounding.
+#[inline(always)]
+pub fn flush_tiny(x: f32, tiny: bool) -> f32 {
+    if tiny { f32::from_bits(x.to_bits() & 1 << 31) } else { flush(x) }
+}
+
+/// Rows of an `f32` instruction without modifiers and with `.ftz`; `$tiny` says that a result that is not subnormal was so
+/// before rounding.
 macro_rules! with_ftz {
-    ($t:ident, $lift:ident, [$($name:literal),*], ($($x:ident),*), $value:expr) => {
-        $t.row(concat!($($name,)* ".f32"), $lift!(($(with_ftz!(@f32 $x)),*) -> f32, |$($x),*| canonical($value)));
+    ($t:ident, $lift:ident, [$($name:literal),*], ($($x:ident),*), $value:expr, $tiny:expr) => {
+        $t.row(concat!($($name,)* ".f32"), $lift!(($(with_ftz!(@f32 $x)),*) -> u32, |$($x),*| canonical($value)));
         $t.row(
             concat!($($name,)* ".ftz.f32"),
-            $lift!(($(with_ftz!(@f32 $x)),*) -> f32, |$($x),*| { $(let $x = flush($x);)* canonical(flush($value)) }),
+            $lift!(($(with_ftz!(@f32 $x)),*) -> u32, |$($x),*| {
+                $(let $x = flush($x);)*
+                canonical(flush_tiny($value, $tiny))
+            }),
         );
     };
     (@f32 $x:ident) => { f32 };
@@ -55,25 +89,46 @@ pub(super) use with_ftz;
 
 /// The same, and both with `.sat`.
 macro_rules! with_ftz_sat {
-    ($t:ident, $lift:ident, [$($name:literal),*], ($($x:ident),*), $value:expr) => {
-        with_ftz!($t, $lift, [$($name),*], ($($x),*), $value);
-        $t.row(concat!($($name,)* ".sat.f32"), $lift!(($(with_ftz!(@f32 $x)),*) -> f32, |$($x),*| saturate($value)));
+    ($t:ident, $lift:ident, [$($name:literal),*], ($($x:ident),*), $value:expr, $tiny:expr) => {
+        with_ftz!($t, $lift, [$($name),*], ($($x),*), $value, $tiny);
+        $t.row(concat!($($name,)* ".sat.f32"), $lift!(($(with_ftz!(@f32 $x)),*) -> u32, |$($x),*| saturate($value)));
         $t.row(
             concat!($($name,)* ".ftz.sat.f32"),
-            $lift!(($(with_ftz!(@f32 $x)),*) -> f32, |$($x),*| { $(let $x = flush($x);)* saturate(flush($value)) }),
+            $lift!(($(with_ftz!(@f32 $x)),*) -> u32, |$($x),*| {
+                $(let $x = flush($x);)*
+                saturate(flush_tiny($value, $tiny))
+            }),
         );
     };
 }
 
 fn arithmetic(t: &mut Table) {
-    with_ftz_sat!(t, lift, ["add[.rn]"], (a, b), a + b);
-    with_ftz_sat!(t, lift, ["sub[.rn]"], (a, b), a - b);
-    with_ftz_sat!(t, lift, ["mul[.rn]"], (a, b), a * b);
-    with_ftz_sat!(t, lift, ["{fma|mad}.rn"], (a, b, c), a.mul_add(b, c));
-    t.row("add[.rn].f64", lift!((f64, f64) -> f64, |a, b| canonical64(a + b)));
-    t.row("sub[.rn].f64", lift!((f64, f64) -> f64, |a, b| canonical64(a - b)));
-    t.row("mul[.rn].f64", lift!((f64, f64) -> f64, |a, b| canonical64(a * b)));
-    t.row("{fma|mad}.rn.f64", lift!((f64, f64, f64) -> f64, |a, b, c| canonical64(a.mul_add(b, c))));
+    // A sum that is subnormal is exact.
+    with_ftz_sat!(t, lift, ["add[.rn]"], (a, b), a + b, false);
+    with_ftz_sat!(t, lift, ["sub[.rn]"], (a, b), a - b, false);
+    with_ftz_sat!(t, lift, ["mul[.rn]"], (a, b), a * b, tiny_product(a, b));
+    with_ftz_sat!(t, lift, ["{fma|mad}.rn"], (a, b, c), a.mul_add(b, c), tiny_fused(a, b, c));
+    t.row("add[.rn].f64", lift!((f64, f64) -> u64, |a, b| propagated(a + b, [a, b])));
+    t.row("sub[.rn].f64", lift!((f64, f64) -> u64, |a, b| propagated(a - b, [a, b])));
+    t.row("mul[.rn].f64", lift!((f64, f64) -> u64, |a, b| propagated(a * b, [b, a])));
+    t.row("{fma|mad}.rn.f64", lift!((f64, f64, f64) -> u64, |a, b, c| propagated(a.mul_add(b, c), [b, c, a])));
+}
+
+/// `f64` holds the product exactly.
+#[inline(always)]
+fn tiny_product(a: f32, b: f32) -> bool {
+    (f64::from(a) * f64::from(b)).abs() < f64::from(f32::MIN_POSITIVE)
+}
+
+/// The sum in `f64` and the error of that sum (Knuth's TwoSum) tell on which side of the smallest normal number it is.
+#[inline(always)]
+fn tiny_fused(a: f32, b: f32, c: f32) -> bool {
+    let (product, c) = (f64::from(a) * f64::from(b), f64::from(c));
+    let sum = product + c;
+    let other = sum - product;
+    let error = (product - (sum - other)) + (c - other);
+    let limit = f64::from(f32::MIN_POSITIVE);
+    sum.abs() < limit || sum.abs() == limit && error * sum < 0.0
 }
 
 fn single(x: f32) -> Number {
@@ -89,7 +144,7 @@ fn round32(x: Number, rounding: Rounding) -> f32 {
 }
 
 fn round64(x: Number, rounding: Rounding) -> f64 {
-    canonical64(f64::from_bits(F64.pack(x, rounding)))
+    f64::from_bits(F64.pack(x, rounding))
 }
 
 fn add32(a: f32, b: f32, r: Rounding) -> f32 {
@@ -121,31 +176,51 @@ fn sqrt32(a: f32, r: Rounding) -> f32 {
 }
 
 fn directed(t: &mut Table) {
+    fn tiny(truncated: f32) -> bool {
+        truncated.abs() < f32::MIN_POSITIVE
+    }
+    const RZ: Rounding = Rounding::Zero;
     macro_rules! mode {
         ($r:expr, $m:literal) => {
-            with_ftz_sat!(t, lift_call, ["add.", $m], (a, b), add32(a, b, $r));
-            with_ftz_sat!(t, lift_call, ["sub.", $m], (a, b), add32(a, -b, $r));
-            with_ftz_sat!(t, lift_call, ["mul.", $m], (a, b), mul32(a, b, $r));
-            with_ftz_sat!(t, lift_call, ["{fma|mad}.", $m], (a, b, c), fma32(a, b, c, $r));
-            with_ftz!(t, lift_call, ["div.", $m], (a, b), div32(a, b, $r));
-            with_ftz!(t, lift_call, ["rcp.", $m], (a), div32(1.0, a, $r));
-            with_ftz!(t, lift_call, ["sqrt.", $m], (a), sqrt32(a, $r));
-            t.row(concat!("add.", $m, ".f64"), lift_call!((f64, f64) -> f64, |a, b| add64(a, b, $r)));
-            t.row(concat!("sub.", $m, ".f64"), lift_call!((f64, f64) -> f64, |a, b| add64(a, -b, $r)));
+            with_ftz_sat!(t, lift_call, ["add.", $m], (a, b), add32(a, b, $r), false);
+            with_ftz_sat!(t, lift_call, ["sub.", $m], (a, b), add32(a, -b, $r), false);
+            with_ftz_sat!(t, lift_call, ["mul.", $m], (a, b), mul32(a, b, $r), tiny(mul32(a, b, RZ)));
+            with_ftz_sat!(t, lift_call, ["{fma|mad}.", $m], (a, b, c), fma32(a, b, c, $r), tiny(fma32(a, b, c, RZ)));
+            with_ftz!(t, lift_call, ["div.", $m], (a, b), div32(a, b, $r), tiny(div32(a, b, RZ)));
+            with_ftz!(t, lift_call, ["rcp.", $m], (a), div32(1.0, a, $r), tiny(div32(1.0, a, RZ)));
+            with_ftz!(t, lift_call, ["sqrt.", $m], (a), sqrt32(a, $r), false);
+            t.row(
+                concat!("add.", $m, ".f64"),
+                lift_call!((f64, f64) -> u64, |a, b| propagated(add64(a, b, $r), [a, b])),
+            );
+            t.row(
+                concat!("sub.", $m, ".f64"),
+                lift_call!((f64, f64) -> u64, |a, b| propagated(add64(a, -b, $r), [a, b])),
+            );
             t.row(
                 concat!("mul.", $m, ".f64"),
-                lift_call!((f64, f64) -> f64, |a, b| round64(soft::multiply(double(a), double(b)), $r)),
+                lift_call!((f64, f64) -> u64, |a, b| {
+                    propagated(round64(soft::multiply(double(a), double(b)), $r), [b, a])
+                }),
             );
-            t.row(concat!("{fma|mad}.", $m, ".f64"), lift_call!((f64, f64, f64) -> f64, |a, b, c| fma64(a, b, c, $r)));
+            t.row(
+                concat!("{fma|mad}.", $m, ".f64"),
+                lift_call!((f64, f64, f64) -> u64, |a, b, c| propagated(fma64(a, b, c, $r), [b, c, a])),
+            );
             t.row(
                 concat!("div.", $m, ".f64"),
-                lift_call!((f64, f64) -> f64, |a, b| round64(soft::divide(double(a), double(b)), $r)),
+                lift_call!((f64, f64) -> u64, |a, b| {
+                    propagated(round64(soft::divide(double(a), double(b)), $r), [a, b])
+                }),
             );
             t.row(
                 concat!("rcp.", $m, ".f64"),
-                lift_call!((f64) -> f64, |a| round64(soft::divide(double(1.0), double(a)), $r)),
+                lift_call!((f64) -> u64, |a| propagated(round64(soft::divide(double(1.0), double(a)), $r), [a])),
             );
-            t.row(concat!("sqrt.", $m, ".f64"), lift_call!((f64) -> f64, |a| round64(soft::square_root(double(a)), $r)));
+            t.row(
+                concat!("sqrt.", $m, ".f64"),
+                lift_call!((f64) -> u64, |a| propagated(round64(soft::square_root(double(a)), $r), [a])),
+            );
         };
     }
     mode!(Rounding::Zero, "rz");
@@ -154,33 +229,28 @@ fn directed(t: &mut Table) {
 }
 
 fn quotients(t: &mut Table) {
-    with_ftz!(t, lift, ["div.{rn|full}"], (a, b), a / b);
-    with_ftz!(t, lift, ["rcp.rn"], (a), 1.0 / a);
-    with_ftz!(t, lift, ["sqrt.rn"], (a), a.sqrt());
-    t.row("div.rn.f64", lift!((f64, f64) -> f64, |a, b| canonical64(a / b)));
-    t.row("rcp.rn.f64", lift!((f64) -> f64, |a| canonical64(1.0 / a)));
-    t.row("sqrt.rn.f64", lift!((f64) -> f64, |a| canonical64(a.sqrt())));
+    with_ftz!(t, lift, ["div.{rn|full}"], (a, b), a / b, false);
+    with_ftz!(t, lift, ["rcp.rn"], (a), 1.0 / a, false);
+    with_ftz!(t, lift, ["sqrt.rn"], (a), a.sqrt(), false);
+    t.row("div.rn.f64", lift!((f64, f64) -> u64, |a, b| propagated(a / b, [a, b])));
+    t.row("rcp.rn.f64", lift!((f64) -> u64, |a| propagated(1.0 / a, [a])));
+    t.row("sqrt.rn.f64", lift!((f64) -> u64, |a| propagated(a.sqrt(), [a])));
 }
 
 fn signs(t: &mut Table) {
-    t.row("neg.f32", lift!((f32) -> f32, |a| canonical(-a)));
-    t.row("abs.f32", lift!((f32) -> f32, |a| canonical(a.abs())));
-    t.row("neg.ftz.f32", lift!((f32) -> f32, |a| canonical(flush(-a))));
-    t.row("abs.ftz.f32", lift!((f32) -> f32, |a| canonical(flush(a.abs()))));
-    t.row("neg.f64", lift!((f64) -> f64, |a| -a));
-    t.row("abs.f64", lift!((f64) -> f64, |a| a.abs()));
+    t.row("neg.f32", lift!((f32) -> u32, |a| canonical(-a)));
+    t.row("abs.f32", lift!((f32) -> u32, |a| canonical(a.abs())));
+    t.row("neg.ftz.f32", lift!((f32) -> u32, |a| canonical(flush(-a))));
+    t.row("abs.ftz.f32", lift!((f32) -> u32, |a| canonical(flush(a.abs()))));
+    t.row("neg.f64", lift!((u64) -> u64, |a| if is_nan64(a) { quiet64(a) } else { a ^ 1 << 63 }));
+    t.row("abs.f64", lift!((u64) -> u64, |a| if is_nan64(a) { quiet64(a) } else { a & !(1 << 63) }));
     // The sign comes from the first operand.
-    t.row("copysign.f32", lift!((u32, u32) -> f32, |a, b| f32::from_bits(a & 1 << 31 | b & !(1 << 31))));
-    t.row("copysign.f64", lift!((u64, u64) -> f64, |a, b| f64::from_bits(a & 1 << 63 | b & !(1 << 63))));
+    t.row("copysign.f32", lift!((u32, u32) -> u32, |a, b| a & 1 << 31 | b & !(1 << 31)));
+    t.row("copysign.f64", lift!((u64, u64) -> u64, |a, b| a & 1 << 63 | b & !(1 << 63)));
 }
 
 /// IEEE 754-2008 `minNum` with -0 below +0, and `.NaN` variants that keep NaN.
 fn extremes(t: &mut Table) {
-    macro_rules! extreme {
-        ($name:literal, $f:ident, $t:ty, $n:literal, $canonical:ident) => {
-            t.row(concat!($name, ".", $n), lift!(($t, $t) -> $t, |a, b| $canonical($f!($t, a, b))));
-        };
-    }
     macro_rules! smaller {
         ($t:ty, $a:expr, $b:expr) => {
             if $a < $b || $b.is_nan() || $a == $b && $a.is_sign_negative() { $a } else { $b }
@@ -191,22 +261,22 @@ fn extremes(t: &mut Table) {
             if $a > $b || $b.is_nan() || $a == $b && $a.is_sign_positive() { $a } else { $b }
         };
     }
-    extreme!("min", smaller, f64, "f64", canonical64);
-    extreme!("max", larger, f64, "f64", canonical64);
+    t.row("min.f64", lift!((f64, f64) -> u64, |a, b| propagated(smaller!(f64, a, b), [b, a])));
+    t.row("max.f64", lift!((f64, f64) -> u64, |a, b| propagated(larger!(f64, a, b), [b, a])));
     macro_rules! variants {
         ($name:literal, $f:ident) => {
-            with_ftz!(t, lift, [$name], (a, b), $f!(f32, a, b));
+            with_ftz!(t, lift, [$name], (a, b), $f!(f32, a, b), false);
             with_ftz!(t, lift, [$name, ".xorsign.abs"], (a, b), {
                 let sign = (a.to_bits() ^ b.to_bits()) & 1 << 31;
                 let (x, y) = (a.abs(), b.abs());
                 f32::from_bits($f!(f32, x, y).to_bits() | sign)
-            });
-            t.row(concat!($name, ".NaN.f32"), lift!((f32, f32) -> f32, |a, b| {
-                if a.is_nan() || b.is_nan() { canonical(f32::NAN) } else { $f!(f32, a, b) }
+            }, false);
+            t.row(concat!($name, ".NaN.f32"), lift!((f32, f32) -> u32, |a, b| {
+                if a.is_nan() || b.is_nan() { 0x7fff_ffff } else { $f!(f32, a, b).to_bits() }
             }));
-            t.row(concat!($name, ".ftz.NaN.f32"), lift!((f32, f32) -> f32, |a, b| {
+            t.row(concat!($name, ".ftz.NaN.f32"), lift!((f32, f32) -> u32, |a, b| {
                 let (a, b) = (flush(a), flush(b));
-                if a.is_nan() || b.is_nan() { canonical(f32::NAN) } else { $f!(f32, a, b) }
+                if a.is_nan() || b.is_nan() { 0x7fff_ffff } else { $f!(f32, a, b).to_bits() }
             }));
         };
     }
@@ -221,10 +291,93 @@ fn kinds(t: &mut Table) {
             t.row(concat!("testp.infinite.", $n), lift!(($t) -> bool, |a| a.is_infinite()));
             t.row(concat!("testp.number.", $n), lift!(($t) -> bool, |a| !a.is_nan()));
             t.row(concat!("testp.notanumber.", $n), lift!(($t) -> bool, |a| a.is_nan()));
-            t.row(concat!("testp.normal.", $n), lift!(($t) -> bool, |a| a.is_normal()));
+            t.row(concat!("testp.normal.", $n), lift!(($t) -> bool, |a| a.is_finite() && !a.is_subnormal()));
             t.row(concat!("testp.subnormal.", $n), lift!(($t) -> bool, |a| a.is_subnormal()));
         };
     }
     kind!(f32, "f32");
     kind!(f64, "f64");
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::isa::testing::check;
+
+    const ONE: u64 = 0x3f80_0000;
+    const MINUS_ONE: u64 = 0xbf80_0000;
+    const NAN: u64 = 0x7fff_ffff;
+    const INFINITY: u64 = 0x7f80_0000;
+    const ULP: u64 = 0x3300_0000; // 2^-25: a quarter of the distance from 1 to its successor
+
+    #[test]
+    fn sums_and_products() {
+        check(&[
+            ("add.f32", &[ONE, ONE], &[0x4000_0000]),
+            ("add.rn.f32", &[ONE, ULP], &[ONE]),
+            ("add.rz.f32", &[ONE, ULP], &[ONE]),
+            ("add.rp.f32", &[ONE, ULP], &[ONE + 1]),
+            ("add.rm.f32", &[MINUS_ONE, ULP | 1 << 31], &[MINUS_ONE + 1]),
+            ("add.rm.f32", &[ONE, MINUS_ONE], &[0x8000_0000]),
+            ("add.f32", &[ONE, MINUS_ONE], &[0]),
+            ("add.f32", &[INFINITY, INFINITY | 1 << 31], &[NAN]),
+            ("add.f32", &[0xffc1_2345, ONE], &[NAN]),
+            ("sub.f32", &[ONE, ONE], &[0]),
+            ("add.ftz.f32", &[1, 1], &[0]),
+            ("add.f32", &[1, 1], &[2]),
+            ("add.sat.f32", &[ONE, ONE], &[ONE]),
+            ("add.sat.f32", &[INFINITY, INFINITY | 1 << 31], &[0]),
+            ("mul.rz.f32", &[0x7f7f_ffff, 0x7f7f_ffff], &[0x7f7f_ffff]),
+            ("mul.rn.f32", &[0x7f7f_ffff, 0x7f7f_ffff], &[INFINITY]),
+            ("mul.ftz.f32", &[0x0080_0000, 0x3f00_0000], &[0]),
+            // (1 + 2^-22)^2 - 1 = 2^-21 + 2^-44: only a fused operation keeps the second part.
+            ("fma.rn.f32", &[ONE + 2, ONE + 2, MINUS_ONE], &[0x3500_0001]),
+            ("mad.rn.f32", &[ONE, ONE, ONE], &[0x4000_0000]),
+            ("fma.rn.f64", &[1 << 62, 0x3ff0_0000_0000_0000, 0], &[1 << 62]),
+            ("add.f64", &[0x7ff0_0000_0000_0000, 0xfff0_0000_0000_0000], &[0xfff8_0000_0000_0000]),
+            ("add.f64", &[0xfff0_0000_0000_0001, 0], &[0xfff8_0000_0000_0001]),
+            // 0xffffff * 0.5 is subnormal before it is rounded.
+            ("mul.ftz.f32", &[0x00ff_ffff, 0x3f00_0000], &[0]),
+            ("mul.f32", &[0x00ff_ffff, 0x3f00_0000], &[0x0080_0000]),
+            ("fma.rn.ftz.f32", &[0x00ff_ffff, 0x3f00_0000, 0], &[0]),
+        ]);
+    }
+
+    #[test]
+    fn quotients_and_roots() {
+        check(&[
+            ("div.rn.f32", &[ONE, 0x4040_0000], &[0x3eaa_aaab]),
+            ("div.rz.f32", &[ONE, 0x4040_0000], &[0x3eaa_aaaa]),
+            ("div.rn.f32", &[ONE, 0x8000_0000], &[0xff80_0000]),
+            ("div.full.f32", &[ONE, 0x4000_0000], &[0x3f00_0000]),
+            ("rcp.rn.f32", &[0x4000_0000], &[0x3f00_0000]),
+            ("sqrt.rn.f32", &[0x4000_0000], &[0x3fb5_04f3]),
+            ("sqrt.rp.f32", &[0x4000_0000], &[0x3fb5_04f4]),
+            ("sqrt.rn.f32", &[MINUS_ONE], &[NAN]),
+            ("sqrt.rn.f32", &[0x8000_0000], &[0x8000_0000]),
+            ("div.rn.f64", &[0x3ff0_0000_0000_0000, 0x4008_0000_0000_0000], &[0x3fd5_5555_5555_5555]),
+            ("div.rp.f64", &[0x3ff0_0000_0000_0000, 0x4008_0000_0000_0000], &[0x3fd5_5555_5555_5556]),
+        ]);
+    }
+
+    #[test]
+    fn signs_and_extremes() {
+        check(&[
+            ("neg.f32", &[0], &[0x8000_0000]),
+            ("abs.f64", &[1 << 63], &[0]),
+            ("copysign.f32", &[0x8000_0000, ONE], &[MINUS_ONE]),
+            ("min.f32", &[NAN, ONE], &[ONE]),
+            ("min.f32", &[ONE, NAN], &[ONE]),
+            ("max.f32", &[NAN, NAN], &[NAN]),
+            ("min.NaN.f32", &[NAN, ONE], &[NAN]),
+            ("min.f32", &[0, 0x8000_0000], &[0x8000_0000]),
+            ("min.f32", &[0x8000_0000, 0], &[0x8000_0000]),
+            ("max.f32", &[0, 0x8000_0000], &[0]),
+            ("max.f32", &[0x8000_0000, 0], &[0]),
+            ("max.ftz.f32", &[1, 0x8000_0000], &[0]),
+            ("max.xorsign.abs.f32", &[MINUS_ONE, 0x4000_0000], &[0xc000_0000]),
+            ("max.f64", &[0x7ff8_0000_0000_0000, 5], &[5]),
+            ("testp.subnormal.f32", &[1], &[1]),
+            ("testp.notanumber.f32", &[NAN], &[1]),
+        ]);
+    }
 }

@@ -194,3 +194,49 @@ pub fn add_half(a: u16, b: u16) -> u16 {
 pub fn add_bfloat(a: u16, b: u16) -> u16 {
     round(BF16, sum_to_odd(bfloat(a), bfloat(b)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa::testing::check;
+
+    #[test]
+    fn every_half_comes_back() {
+        for bits in 0..=u16::MAX {
+            let value = half_to_f32(bits);
+            let expected = if bits & 0x7fff > 0x7c00 { 0x7fff } else { bits };
+            assert_eq!(round(F16, f64::from(value)), expected, "{bits:04x}");
+            let value = bfloat_to_f32(bits);
+            let expected = if bits & 0x7fff > 0x7f80 { 0x7fff } else { bits };
+            assert_eq!(round(BF16, f64::from(value)), expected, "{bits:04x}");
+        }
+    }
+
+    #[test]
+    fn arithmetic() {
+        check(&[
+            ("add.f16", &[0x3c00, 0x3c00], &[0x4000]),
+            ("add.rn.f16x2", &[0x3c00_3c00, 0x3c00_bc00], &[0x4000_0000]),
+            ("sub.f16", &[0x3c00, 0x3c00], &[0]),
+            ("mul.f16", &[0x7bff, 0x7bff], &[0x7c00]),
+            ("mul.ftz.f16", &[0x0400, 0x3800], &[0]),
+            ("mul.f16", &[0x0400, 0x3800], &[0x0200]),
+            ("add.sat.f16", &[0x3c00, 0x3c00], &[0x3c00]),
+            ("fma.rn.relu.f16", &[0xbc00, 0x3c00, 0], &[0]),
+            ("fma.rn.f16", &[0x7c00, 0, 0], &[0x7fff]),
+            ("fma.rn.bf16", &[0x3f80, 0x3f80, 0x3f80], &[0x4000]),
+            ("fma.rn.bf16x2", &[0x3f80_4000, 0x3f80_4000, 0x0000_3f80], &[0x3f80_40a0]),
+            // 2^15 * 2^15 + 2^-24: rounding twice would give the same; the product alone overflows.
+            ("fma.rn.f16", &[0x7800, 0x7800, 1], &[0x7c00]),
+            // A tie that the addend breaks: 2049 is halfway between 2048 and 2050.
+            ("fma.rn.f16", &[0x6800, 0x3c00, 0x3c00], &[0x6800]),
+            ("fma.rn.f16", &[0x6bff, 0x3c01, 0x0001], &[0x6c00]),
+            ("neg.f16", &[0x3c00], &[0xbc00]),
+            ("abs.bf16x2", &[0xbf80_ffff], &[0x3f80_7fff]),
+            ("min.f16", &[0x7e00, 0x3c00], &[0x3c00]),
+            ("min.NaN.f16", &[0x7e00, 0x3c00], &[0x7fff]),
+            ("max.bf16", &[0x8000, 0], &[0]),
+            ("ex2.approx.f16", &[0x4000], &[0x4400]),
+        ]);
+    }
+}

@@ -61,12 +61,12 @@ fn wide_products(t: &mut Table) {
     wide!(i32, i64, "s32");
 }
 
-/// Division by zero is unspecified in PTX; these are the bits that GPUs give: all ones, and the dividend as remainder.
+/// Division by zero is unspecified in PTX; all ones, as quotient and as remainder, is what an H200 gives.
 fn quotients(t: &mut Table) {
     macro_rules! unsigned {
         ($t:ty, $n:literal) => {
             t.row(concat!("div.", $n), lift_call!(($t, $t) -> $t, |a, b| a.checked_div(b).unwrap_or(<$t>::MAX)));
-            t.row(concat!("rem.", $n), lift_call!(($t, $t) -> $t, |a, b| a.checked_rem(b).unwrap_or(a)));
+            t.row(concat!("rem.", $n), lift_call!(($t, $t) -> $t, |a, b| a.checked_rem(b).unwrap_or(<$t>::MAX)));
         };
     }
     macro_rules! signed {
@@ -75,7 +75,7 @@ fn quotients(t: &mut Table) {
                 concat!("div.", $n),
                 lift_call!(($t, $t) -> $t, |a, b| if b == 0 { -1 } else { a.wrapping_div(b) }),
             );
-            t.row(concat!("rem.", $n), lift_call!(($t, $t) -> $t, |a, b| if b == 0 { a } else { a.wrapping_rem(b) }));
+            t.row(concat!("rem.", $n), lift_call!(($t, $t) -> $t, |a, b| if b == 0 { -1 } else { a.wrapping_rem(b) }));
         };
     }
     unsigned!(u16, "u16");
@@ -194,4 +194,85 @@ fn pairs(t: &mut Table) {
     pair!("max.s16x2", i16, |a, b| a.max(b));
     pair!("min.relu.s16x2", i16, |a, b| a.min(b).max(0));
     pair!("max.relu.s16x2", i16, |a, b| a.max(b).max(0));
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::isa::testing::check;
+
+    #[test]
+    fn sums_and_products_wrap() {
+        check(&[
+            ("add.s32", &[0xffff_ffff, 2], &[1]),
+            ("add.u16", &[0xffff, 2], &[1]),
+            ("sub.s64", &[0, 1], &[u64::MAX]),
+            ("mul.lo.s32", &[0x8000_0001, 2], &[2]),
+            ("mul.hi.u32", &[0xffff_ffff, 0xffff_ffff], &[0xffff_fffe]),
+            ("mul.hi.s32", &[0xffff_ffff, 2], &[0xffff_ffff]),
+            ("mul.hi.u64", &[u64::MAX, u64::MAX], &[u64::MAX - 1]),
+            ("mul.hi.s64", &[u64::MAX, 2], &[u64::MAX]),
+            ("mul.hi.s16", &[0x8000, 0x8000], &[0x4000]),
+            ("mul.wide.s32", &[0xffff_ffff, 4], &[0xffff_ffff_ffff_fffc]),
+            ("mul.wide.u32", &[0xffff_ffff, 4], &[0x3_ffff_fffc]),
+            ("mul.wide.u16", &[0xffff, 0xffff], &[0xfffe_0001]),
+            ("mad.lo.s32", &[3, 4, 0xffff_fff4], &[0]),
+            ("mad.wide.s32", &[0xffff_ffff, 1, 1], &[0]),
+            ("mad.hi.u32", &[0x8000_0000, 4, 5], &[7]),
+            ("sad.s32", &[0xffff_ffff, 1, 10], &[12]),
+            ("sad.u32", &[0xffff_ffff, 1, 1], &[0xffff_ffff]),
+            ("neg.s32", &[0x8000_0000], &[0x8000_0000]),
+            ("abs.s32", &[0x8000_0000], &[0x8000_0000]),
+            ("abs.s16", &[0xffff], &[1]),
+            ("abs.s64", &[u64::MAX], &[1]),
+        ]);
+    }
+
+    #[test]
+    fn division_never_stops() {
+        check(&[
+            ("div.u32", &[7, 2], &[3]),
+            ("div.s32", &[0xffff_fff9, 2], &[0xffff_fffd]),
+            ("div.u32", &[7, 0], &[0xffff_ffff]),
+            ("div.s32", &[7, 0], &[0xffff_ffff]),
+            ("div.s32", &[0x8000_0000, 0xffff_ffff], &[0x8000_0000]),
+            ("div.s64", &[1 << 63, u64::MAX], &[1 << 63]),
+            ("div.u64", &[7, 0], &[u64::MAX]),
+            ("rem.u32", &[7, 0], &[0xffff_ffff]),
+            ("rem.s32", &[0xffff_fff9, 2], &[0xffff_ffff]),
+            ("rem.s32", &[0x8000_0000, 0xffff_ffff], &[0]),
+            ("rem.s64", &[1 << 63, u64::MAX], &[0]),
+        ]);
+    }
+
+    #[test]
+    fn extremes_and_saturation() {
+        check(&[
+            ("min.s32", &[0xffff_ffff, 1], &[0xffff_ffff]),
+            ("min.u32", &[0xffff_ffff, 1], &[1]),
+            ("max.s64", &[u64::MAX, 1], &[1]),
+            ("max.u16", &[0xffff, 1], &[0xffff]),
+            ("max.s16", &[0xffff, 1], &[1]),
+            ("max.relu.s32", &[0xffff_ffff, 0xffff_fffe], &[0]),
+            ("add.sat.s32", &[0x7fff_ffff, 1], &[0x7fff_ffff]),
+            ("sub.sat.s32", &[0x8000_0000, 1], &[0x8000_0000]),
+            ("mad.hi.sat.s32", &[0x7fff_ffff, 0x7fff_ffff, 0x7fff_ffff], &[0x7fff_ffff]),
+        ]);
+    }
+
+    #[test]
+    fn narrow_products() {
+        check(&[
+            ("mul24.lo.u32", &[0xff00_0003, 5], &[15]),
+            ("mul24.hi.u32", &[0xff_ffff, 0xff_ffff], &[0xffff_fe00]),
+            ("mul24.lo.s32", &[0x00ff_ffff, 5], &[0xffff_fffb]),
+            ("mad24.lo.s32", &[0x00ff_ffff, 5, 6], &[1]),
+            ("dp4a.u32.u32", &[0x0102_0304, 0x0101_0101, 5], &[15]),
+            ("dp4a.s32.s32", &[0xffff_ffff, 0x0101_0101, 0], &[0xffff_fffc]),
+            ("dp4a.u32.s32", &[0x0000_00ff, 0x0000_00ff, 0], &[0xffff_ff01]),
+            ("dp2a.lo.u32.u32", &[0x0002_0003, 0x0a0b_0405, 1], &[24]),
+            ("dp2a.hi.u32.u32", &[0x0002_0003, 0x0405_0a0b, 1], &[24]),
+            ("add.u16x2", &[0xffff_ffff, 0x0001_0002], &[1]),
+            ("min.s16x2", &[0xffff_0001, 0x0001_ffff], &[0xffff_ffff]),
+        ]);
+    }
 }

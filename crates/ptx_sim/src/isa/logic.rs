@@ -36,7 +36,7 @@ fn shifts(t: &mut Table) {
     macro_rules! shift {
         ($u:ty, $i:ty, $bits:literal) => {
             t.row(
-                concat!("shl.{b", $bits, "|u", $bits, "|s", $bits, "}"),
+                concat!("shl.b", $bits),
                 lift!(($u, u32) -> $u, |a, b| if b < $bits { a << (b & ($bits - 1)) } else { 0 }),
             );
             t.row(
@@ -98,16 +98,16 @@ fn fields(t: &mut Table) {
         extract(u64::from(a), position & 255, length & 255, 32, true) as u32
     }));
     t.row("bfe.u64", lift_call!((u64, u32, u32) -> u64, |a, position, length| {
-        extract(a, position & 255, length & 255, 64, false)
+        extract(a, position, length, 64, false)
     }));
     t.row("bfe.s64", lift_call!((u64, u32, u32) -> u64, |a, position, length| {
-        extract(a, position & 255, length & 255, 64, true)
+        extract(a, position, length, 64, true)
     }));
     t.row("bfi.b32", lift_call!((u32, u32, u32, u32) -> u32, |a, b, position, length| {
         insert(u64::from(a), u64::from(b), position & 255, length & 255) as u32
     }));
     t.row("bfi.b64", lift_call!((u64, u64, u32, u32) -> u64, |a, b, position, length| {
-        insert(a, b, position & 255, length & 255)
+        insert(a, b, position, length)
     }));
     t.row("bmsk.clamp.b32", lift_call!((u32, u32) -> u32, |position, length| mask(position.min(32), length.min(32))));
     t.row("bmsk.wrap.b32", lift_call!((u32, u32) -> u32, |position, length| mask(position & 31, length & 31)));
@@ -128,7 +128,7 @@ fn mask(position: u32, length: u32) -> u32 {
 /// `length` bits from `position`; a signed field that runs past the top is filled with the sign of the whole.
 fn extract(a: u64, position: u32, length: u32, width: u32, signed: bool) -> u64 {
     let field = a.checked_shr(position).unwrap_or(0) & ones(length);
-    let last = (position + length).saturating_sub(1).min(width - 1);
+    let last = position.saturating_add(length).saturating_sub(1).min(width - 1);
     let negative = signed && length != 0 && a >> last & 1 != 0;
     let kept = length.min((width).saturating_sub(position));
     let filled = if negative { field | !ones(kept) } else { field };
@@ -179,4 +179,94 @@ fn permute(a: u32, b: u32, selectors: [u32; 4]) -> u32 {
         if selector & 8 == 0 { byte } else { (byte as i8 >> 7) as u8 }
     };
     u32::from_le_bytes(selectors.map(byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::isa::testing::check;
+
+    #[test]
+    fn logic() {
+        check(&[
+            ("and.b32", &[0xf0f0, 0xff00], &[0xf000]),
+            ("xor.b64", &[u64::MAX, 1], &[u64::MAX - 1]),
+            ("not.b16", &[1], &[0xfffe]),
+            ("not.pred", &[1], &[0]),
+            ("and.pred", &[1, 0], &[0]),
+            ("or.pred", &[1, 0], &[1]),
+            ("xor.pred", &[1, 1], &[0]),
+            ("cnot.b32", &[0], &[1]),
+            ("lop3.b32", &[0xf0f0_f0f0, 0xcccc_cccc, 0xaaaa_aaaa, 0xe8], &[0xe8e8_e8e8]),
+        ]);
+    }
+
+    #[test]
+    fn shifts_clamp() {
+        check(&[
+            ("shl.b32", &[1, 31], &[0x8000_0000]),
+            ("shl.b32", &[1, 32], &[0]),
+            ("shl.b32", &[1, u32::MAX as u64], &[0]),
+            ("shl.b16", &[3, 15], &[0x8000]),
+            ("shl.b64", &[1, 64], &[0]),
+            ("shr.u32", &[0x8000_0000, 40], &[0]),
+            ("shr.s32", &[0x8000_0000, 40], &[0xffff_ffff]),
+            ("shr.s16", &[0x8000, 3], &[0xf000]),
+            ("shr.s64", &[1 << 63, 100], &[u64::MAX]),
+            ("shf.l.wrap.b32", &[0x8000_0000, 1, 33], &[3]),
+            ("shf.l.clamp.b32", &[0x1234_5678, 1, 40], &[0x1234_5678]),
+            ("shf.r.wrap.b32", &[2, 1, 1], &[0x8000_0001]),
+            ("shf.r.clamp.b32", &[2, 0x55, 32], &[0x55]),
+        ]);
+    }
+
+    #[test]
+    fn counts() {
+        check(&[
+            ("popc.b64", &[u64::MAX], &[64]),
+            ("clz.b32", &[0], &[32]),
+            ("clz.b64", &[1], &[63]),
+            ("brev.b32", &[1], &[0x8000_0000]),
+            ("bfind.u32", &[0], &[0xffff_ffff]),
+            ("bfind.u32", &[0x10], &[4]),
+            ("bfind.shiftamt.u32", &[0x10], &[27]),
+            ("bfind.s32", &[0xffff_ffff], &[0xffff_ffff]),
+            ("bfind.s32", &[0xffff_fffe], &[0]),
+            ("bfind.s64", &[0x8000_0000_0000_0000], &[62]),
+        ]);
+    }
+
+    #[test]
+    fn fields() {
+        check(&[
+            ("bfe.u32", &[0x1234_5678, 8, 8], &[0x56]),
+            ("bfe.s32", &[0x0000_8000, 8, 8], &[0xffff_ff80]),
+            ("bfe.u32", &[0xffff_ffff, 28, 20], &[0xf]),
+            ("bfe.s32", &[0x8000_0000, 28, 20], &[0xffff_fff8]),
+            ("bfe.u32", &[0xffff_ffff, 40, 4], &[0]),
+            ("bfe.s32", &[0x8000_0000, 40, 4], &[0xffff_ffff]),
+            ("bfe.s32", &[0xffff_ffff, 0, 0], &[0]),
+            ("bfe.u64", &[u64::MAX, 60, 8], &[15]),
+            ("bfe.s64", &[1 << 63, 60, 8], &[0xffff_ffff_ffff_fff8]),
+            ("bfi.b32", &[0xab, 0x1111_1111, 8, 8], &[0x1111_ab11]),
+            ("bfi.b32", &[0xff, 0, 28, 20], &[0xf000_0000]),
+            ("bfi.b32", &[0xff, 7, 0, 0], &[7]),
+            ("bfi.b64", &[u64::MAX, 0, 0, 64], &[u64::MAX]),
+            ("bmsk.clamp.b32", &[4, 8], &[0xff0]),
+            ("szext.wrap.s32", &[0x80, 8], &[0xffff_ff80]),
+        ]);
+    }
+
+    #[test]
+    fn permutations() {
+        check(&[
+            ("prmt.b32", &[0x3322_1100, 0x7766_5544, 0x7654], &[0x7766_5544]),
+            ("prmt.b32", &[0x3322_1180, 0x7766_5544, 0x0008], &[0x8080_80ff]),
+            ("prmt.b32.f4e", &[0x3322_1100, 0x7766_5544, 1], &[0x4433_2211]),
+            ("prmt.b32.b4e", &[0x3322_1100, 0x7766_5544, 1], &[0x6677_0011]),
+            ("prmt.b32.rc8", &[0x3322_1100, 0, 2], &[0x2222_2222]),
+            ("prmt.b32.ecl", &[0x3322_1100, 0, 2], &[0x3322_2222]),
+            ("prmt.b32.ecr", &[0x3322_1100, 0, 2], &[0x2222_1100]),
+            ("prmt.b32.rc16", &[0x3322_1100, 0, 1], &[0x3322_3322]),
+        ]);
+    }
 }

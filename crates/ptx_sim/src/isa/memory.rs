@@ -130,13 +130,16 @@ pub(crate) fn combine(operation: &str, kind: &str) -> Option<fn(u64, u64, u64) -
         ("dec", "u32") => on!(u32, |old, b| if old == 0 || old > b { b } else { old - 1 }),
         ("add", "f32") => |old, b, _| {
             let sum = f32::from_bits(old as u32) + f32::from_bits(b as u32);
-            u64::from(super::float::canonical(sum).to_bits())
+            u64::from(super::float::canonical(sum))
         },
         ("add", "f16") => on!(u16, super::half::add_half),
         ("add", "bf16") => on!(u16, super::half::add_bfloat),
         ("add", "f16x2") => on!(u32, |old, b| pairs(super::half::add_half, old, b)),
         ("add", "bf16x2") => on!(u32, |old, b| pairs(super::half::add_bfloat, old, b)),
-        ("add", "f64") => |old, b, _| (f64::from_bits(old) + f64::from_bits(b)).to_bits(),
+        ("add", "f64") => |old, b, _| {
+            let (old, b) = (f64::from_bits(old), f64::from_bits(b));
+            super::float::propagated(old + b, [old, b])
+        },
         _ => return None,
     })
 }
@@ -144,4 +147,45 @@ pub(crate) fn combine(operation: &str, kind: &str) -> Option<fn(u64, u64, u64) -
 /// A function of 16-bit numbers on both halves.
 fn pairs(f: fn(u16, u16) -> u16, a: u32, b: u32) -> u32 {
     u32::from(f(a as u16, b as u16)) | u32::from(f((a >> 16) as u16, (b >> 16) as u16)) << 16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modifiers_in_any_order() {
+        let found = modifiers("ld.relaxed.gpu.global.L1::no_allocate.v2.b32");
+        let found = found.map(|m| (m.space, m.order, m.scope, m.lanes, m.kind));
+        assert_eq!(found, Some((Space::Global, Order::Relaxed, Some(Scope::Gpu), 2, "b32")));
+        assert!(modifiers("ld.global.strange.b32").is_none());
+        assert!(modifiers("ld.global.L2::cache_hint.b32").is_none());
+        assert_eq!(fence("fence.acq_rel.gpu"), Some((Order::AcqRel, Scope::Gpu)));
+        assert_eq!(fence("membar.gl"), Some((Order::SeqCst, Scope::Gpu)));
+    }
+
+    #[test]
+    fn read_modify_writes() {
+        let cases: &[(&str, &str, u64, u64, u64, u64)] = &[
+            ("add", "u32", 0xffff_ffff, 2, 2, 1),
+            ("add", "f32", 0x3f80_0000, 0x3f80_0000, 0, 0x4000_0000),
+            ("add", "f64", 0x3ff0_0000_0000_0000, 0x3ff0_0000_0000_0000, 0, 0x4000_0000_0000_0000),
+            ("add", "f16x2", 0x3c00_0000, 0x3c00_3c00, 0, 0x4000_3c00),
+            ("min", "s32", 5, 0xffff_ffff, 0, 0xffff_ffff),
+            ("max", "s64", u64::MAX, 0, 0, 0),
+            ("inc", "u32", 5, 5, 0, 0),
+            ("inc", "u32", 4, 5, 0, 5),
+            ("dec", "u32", 0, 5, 0, 5),
+            ("dec", "u32", 9, 5, 0, 5),
+            ("dec", "u32", 3, 5, 0, 2),
+            ("exch", "b32", 1, 2, 0, 2),
+            ("cas", "b32", 1, 1, 7, 7),
+            ("cas", "b64", 2, 1, 7, 2),
+        ];
+        for &(operation, kind, old, b, c, expected) in cases {
+            let found = combine(operation, kind).map(|f| f(old, b, c));
+            assert_eq!(found, Some(expected), "{operation}.{kind}");
+        }
+        assert!(combine("nand", "b32").is_none());
+    }
 }

@@ -14,11 +14,14 @@ mod moves;
 mod soft;
 mod special;
 pub(crate) mod table;
+#[cfg(test)]
+mod testing;
 pub mod warp;
 
-pub(crate) use lift::File;
+pub use lift::File;
 pub(crate) use convert::known_elsewhere as convert_known_elsewhere;
 pub(crate) use special::{Register, register};
+pub use table::{Signature, signatures};
 
 /// All chapters.
 fn list(t: &mut table::Table) {

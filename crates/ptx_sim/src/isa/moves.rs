@@ -6,8 +6,8 @@ use super::table::Table;
 /// Adds this chapter's rows. `pack` and `unpack` are `mov` with a vector operand: bits of the whole, then elements.
 pub fn list(t: &mut Table) {
     t.row("mov.pred", lift!((bool) -> bool, |a| a));
-    t.row("mov.{b16|u16|s16|f16|bf16}", lift!((u16) -> u16, |a| a));
-    t.row("mov.{b32|u32|s32|f16x2|bf16x2}", lift!((u32) -> u32, |a| a));
+    t.row("mov.{b16|u16|s16}", lift!((u16) -> u16, |a| a));
+    t.row("mov.{b32|u32|s32}", lift!((u32) -> u32, |a| a));
     t.row("mov.f32", lift!((f32) -> f32, |a| a));
     t.row("mov.{b64|u64|s64}", lift!((u64) -> u64, |a| a));
     t.row("mov.f64", lift!((f64) -> f64, |a| a));
@@ -23,4 +23,20 @@ pub fn list(t: &mut Table) {
         (a as u16, (a >> 16) as u16, (a >> 32) as u16, (a >> 48) as u16)
     }));
     t.row("unpack.b128.2", lift!((u64, u64) -> (u64, u64), |a, b| (a, b)));
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::isa::testing::check;
+
+    #[test]
+    fn packing() {
+        check(&[
+            ("mov.b32", &[7], &[7]),
+            ("mov.pred", &[1], &[1]),
+            ("pack.b64.2", &[1, 2], &[0x2_0000_0001]),
+            ("pack.b32.2", &[1, 2], &[0x2_0001]),
+            ("unpack.b64.4", &[0x4444_3333_2222_1111], &[0x1111, 0x2222, 0x3333, 0x4444]),
+        ]);
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::lift::Meaning;
+use super::lift::{File, Meaning};
 
 /// An instruction in the table.
 #[derive(Clone, Copy, Debug)]
@@ -41,14 +41,45 @@ impl Table {
     }
 }
 
+static TABLE: LazyLock<HashMap<String, Row>> = LazyLock::new(|| {
+    let mut table = Table::default();
+    super::list(&mut table);
+    table.rows
+});
+
 /// Looks an opcode up.
 pub fn find(opcode: &str) -> Option<&'static Row> {
-    static TABLE: LazyLock<HashMap<String, Row>> = LazyLock::new(|| {
-        let mut table = Table::default();
-        super::list(&mut table);
-        table.rows
-    });
     TABLE.get(opcode)
+}
+
+/// An instruction of the table, as conformance tests and lists of what is supported need it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Signature {
+    /// With its modifiers. `pack.…` and `unpack.…` are `mov` with a vector operand; `.r64.r32` behind a conversion are the
+    /// widths of its registers where they exceed those of its types.
+    pub opcode: &'static str,
+    /// Destinations, without the carry flag.
+    pub destinations: &'static [File],
+    /// Sources, without the carry flag.
+    pub sources: &'static [File],
+    /// Reads the carry flag.
+    pub carry_in: bool,
+    /// Writes the carry flag.
+    pub carry_out: bool,
+}
+
+/// All instructions of the table, by name.
+pub fn signatures() -> Vec<Signature> {
+    let signature = |(opcode, row): (&'static String, &'static Row)| Signature {
+        opcode,
+        destinations: &row.meaning.d[..row.meaning.d.len() - usize::from(row.carry_out)],
+        sources: &row.meaning.s[..row.meaning.s.len() - usize::from(row.carry_in)],
+        carry_in: row.carry_in,
+        carry_out: row.carry_out,
+    };
+    let mut all: Vec<Signature> = TABLE.iter().map(signature).collect();
+    all.sort_by_key(|signature| signature.opcode);
+    all
 }
 
 /// All spellings of a pattern.

@@ -172,3 +172,72 @@ pub(crate) fn find(opcode: &str) -> Option<WarpRow> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(opcode: &str, mask: u32, sources: [[u32; LANES]; 3], pred: u32) -> ([u32; LANES], u32) {
+        let mut registers = Registers { w32: vec![[9999; LANES]; 4], w64: Vec::new(), pred: vec![0, pred] };
+        registers.w32[1..].copy_from_slice(&sources);
+        let row = find(opcode).unwrap_or_else(|| panic!("no `{opcode}`"));
+        let pred_source = row.meaning.s.first() == Some(&File::Pred);
+        let s = if pred_source { [1, 0, 0, 0] } else { [1, 2, 3, 0] };
+        let d = if row.meaning.d == [File::Pred] { [0, NO_SLOT, 0, 0] } else { [0, 0, 0, 0] };
+        (row.meaning.run)(&mut registers, mask, &Args { d, s, negated: 0 });
+        (registers.w32[0], registers.pred[0])
+    }
+
+    fn lane_numbers() -> [u32; LANES] {
+        std::array::from_fn(|lane| lane as u32)
+    }
+
+    #[test]
+    fn shuffles() {
+        let shuffle = |mode: &str, b: u32, c: u32| {
+            run(&format!("shfl.sync.{mode}.b32"), u32::MAX, [lane_numbers(), [b; LANES], [c; LANES]], 0)
+        };
+        let (values, found) = shuffle("down", 1, 31);
+        assert_eq!((values[0], values[30], values[31], found), (1, 31, 31, 0x7fff_ffff));
+        let (values, found) = shuffle("up", 1, 0);
+        assert_eq!((values[0], values[1], values[31], found), (0, 0, 30, 0xffff_fffe));
+        let (values, found) = shuffle("bfly", 16, 31);
+        assert_eq!((values[0], values[31], found), (16, 15, u32::MAX));
+        let (values, found) = shuffle("idx", 5, 31);
+        assert_eq!((values, found), ([5; LANES], u32::MAX));
+        // Width 8: segment mask 24 in bits 8 to 12, clamp 31.
+        let (values, _) = shuffle("idx", 2, 24 << 8 | 31);
+        assert_eq!((values[0], values[9], values[31]), (2, 10, 26));
+        let (values, found) = shuffle("down", 1, 24 << 8 | 31);
+        assert_eq!((values[6], values[7], values[8], found), (7, 7, 9, 0x7f7f_7f7f));
+    }
+
+    #[test]
+    fn votes() {
+        let (_, all) = run("vote.sync.all.pred", 0xff, [[0; LANES]; 3], 0xff);
+        assert_eq!(all, 0xff);
+        let (_, all) = run("vote.sync.all.pred", 0xff, [[0; LANES]; 3], 0xfe);
+        assert_eq!(all, 0);
+        let (_, uniform) = run("vote.sync.uni.pred", 0xff, [[0; LANES]; 3], 0xff00);
+        assert_eq!(uniform, 0xff);
+        let (ballot, _) = run("vote.sync.ballot.b32", 0xff, [[0; LANES]; 3], 0xabcd);
+        assert_eq!((ballot[0], ballot[8]), (0xcd, 9999));
+    }
+
+    #[test]
+    fn matches_reductions_leaders() {
+        let halves = std::array::from_fn(|lane| lane as u32 / 16);
+        let (any, _) = run("match.any.sync.b32", u32::MAX, [halves; 3], 0);
+        assert_eq!((any[0], any[31]), (0xffff, 0xffff_0000));
+        let (all, same) = run("match.all.sync.b32", 0xffff, [halves; 3], 0);
+        assert_eq!((all[0], same), (0xffff, 0xffff));
+        let (all, same) = run("match.all.sync.b32", u32::MAX, [halves; 3], 0);
+        assert_eq!((all[0], same), (0, 0));
+        let (sum, _) = run("redux.sync.add.u32", u32::MAX, [lane_numbers(); 3], 0);
+        assert_eq!(sum, [496; LANES]);
+        let (least, _) = run("redux.sync.min.s32", 6, [[5, u32::MAX, 3].into_iter().chain([0; 29]).collect::<Vec<_>>().try_into().unwrap_or([0; 32]); 3], 0);
+        assert_eq!((least[0], least[1]), (9999, u32::MAX));
+        let (leader, elected) = run("elect.sync", 0xf0, [[0; LANES]; 3], 0);
+        assert_eq!((leader[4], elected), (4, 0x10));
+    }
+}

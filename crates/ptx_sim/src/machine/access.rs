@@ -4,13 +4,13 @@ use super::address;
 use super::block::Block;
 use super::faults::{At, BadAccess};
 use super::grid::Worker;
-use super::lanes::{self, each};
+use super::lanes::{self, Spread};
+use super::transfer::{drain, fill, words_of};
 use super::warp::Warp;
 use crate::observe::{AccessKind, Observer, Touch};
-use crate::program::{Access, Address, Order, Scope, Space};
-use crate::registers::{LANES, NO_SLOT, Registers};
+use crate::program::{Access, Address, Order, Space};
+use crate::registers::{LANES, Registers};
 use crate::stop::Stop;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// The addresses of all lanes, also of those that are not active.
 #[inline(always)]
@@ -30,7 +30,6 @@ pub fn addresses(registers: &Registers, address: &Address) -> [u64; LANES] {
 pub struct Shape {
     pub kind: AccessKind,
     pub order: Order,
-    pub scope: Scope,
     /// Per lane.
     pub bytes: u32,
 }
@@ -51,7 +50,7 @@ impl<O: Observer> Worker<'_, O> {
         warp.polled |= access.order != Order::Weak;
         self.in_each_space(access.space, &addresses, mask, |this, space, addresses, mask| {
             let shape = shape(AccessKind::Load, access);
-            this.check(block, warp, space, addresses, mask, shape, at, &[])?;
+            let spread = this.check(block, warp, space, addresses, mask, shape, at, &[])?;
             match space {
                 Space::Shared => {
                     let words = &block.shared;
@@ -71,7 +70,9 @@ impl<O: Observer> Worker<'_, O> {
                         lanes::load_words(words, addresses[lane] + extra, bytes)
                     });
                 }
-                Space::Global | Space::Const | Space::Generic => this.load_global(registers, access, addresses, mask),
+                Space::Global | Space::Const | Space::Generic => {
+                    this.load_global(registers, access, addresses, mask, spread)
+                }
             }
             Ok(())
         })
@@ -98,7 +99,9 @@ impl<O: Observer> Worker<'_, O> {
             } else {
                 &[]
             };
-            this.check(block, warp, space, addresses, mask, shape, at, wanted)?;
+            let spread = this.check(block, warp, space, addresses, mask, shape, at, wanted)?;
+            // What a thread writes to its own stack is no sign that it gets anywhere.
+            warp.wrote |= !matches!(space, Space::Local | Space::Frame);
             match space {
                 Space::Shared => {
                     let words = &mut block.shared;
@@ -117,7 +120,9 @@ impl<O: Observer> Worker<'_, O> {
                     let title = format!("store to the kernel's parameters at {address:#x}: they are read only");
                     return Err(this.fault(block, warp.index, lane, at.site, "read-only", title));
                 }
-                Space::Global | Space::Const | Space::Generic => this.store_global(registers, access, addresses, mask),
+                Space::Global | Space::Const | Space::Generic => {
+                    this.store_global(registers, access, addresses, mask, spread)
+                }
             }
             Ok(())
         })
@@ -156,7 +161,10 @@ impl<O: Observer> Worker<'_, O> {
 
     /// Alignment and bounds of every lane; then the observers see the access.
     #[inline(always)]
-    #[expect(clippy::too_many_arguments, reason = "one place for all accesses; a struct would be built per instruction")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one place for all accesses; a struct would be built per instruction"
+    )]
     pub fn check(
         &mut self,
         block: &mut Block<O::Block>,
@@ -167,16 +175,12 @@ impl<O: Observer> Worker<'_, O> {
         shape: Shape,
         at: At,
         values: &[[u32; LANES]],
-    ) -> Result<(), Stop> {
+    ) -> Result<Spread, Stop> {
         let bytes = u64::from(shape.bytes);
-        let (low, high, bits) = lanes::range(addresses, mask);
-        let bad = |lane: usize| BadAccess {
-            kind: shape.kind,
-            space,
-            address: addresses[lane],
-            bytes: shape.bytes,
-            lane,
-        };
+        let spread = Spread::of(addresses, mask);
+        let Spread { low, high, bits, .. } = spread;
+        let bad =
+            |lane: usize| BadAccess { kind: shape.kind, space, address: addresses[lane], bytes: shape.bytes, lane };
         let within = bytes.max(1) - 1;
         if bits & within != 0 {
             let lane = lanes::first(lanes::select(mask, |lane| addresses[lane] & within != 0));
@@ -220,18 +224,18 @@ impl<O: Observer> Worker<'_, O> {
             kind: shape.kind,
             space,
             order: shape.order,
-            scope: shape.scope,
             bytes: shape.bytes,
             addresses,
+            spread,
             values,
         };
         self.observer.touch(&mut block.observed, &touch);
-        Ok(())
+        Ok(spread)
     }
 
     #[inline(always)]
     fn inside_one(&mut self, low: u64, high: u64, bytes: u64, constant: bool) -> bool {
-        self.snapshot.find(low).is_some_and(|view| view.constant == constant && high - view.base + bytes <= view.size)
+        self.snapshot.find(low).is_some_and(|view| view.constant == constant && view.holds(high, bytes))
     }
 
     /// The first lane whose bytes are not in a live allocation, after a second look at the current state of memory.
@@ -241,9 +245,9 @@ impl<O: Observer> Worker<'_, O> {
         loop {
             let snapshot = &mut self.snapshot;
             let outside = lanes::select(mask, |lane| {
-                !snapshot.find(addresses[lane]).is_some_and(|view| {
-                    view.constant == constant && addresses[lane] - view.base + bytes <= view.size
-                })
+                !snapshot
+                    .find(addresses[lane])
+                    .is_some_and(|view| view.constant == constant && view.holds(addresses[lane], bytes))
             });
             if outside == 0 {
                 return None;
@@ -254,142 +258,14 @@ impl<O: Observer> Worker<'_, O> {
             refreshed = true;
         }
     }
-
-    #[inline(always)]
-    fn load_global(&mut self, registers: &mut Registers, access: &Access, addresses: &[u64; LANES], mask: u32) {
-        let start = addresses[lanes::first(mask)];
-        let plain = access.bytes == 4 && !access.wide && access.sign_extend == 0 && mask == u32::MAX;
-        if let ([slot], true) = (access.registers.as_slice(), plain && follow(addresses, 4))
-            && *slot != NO_SLOT
-            && let Some(view) = self.snapshot.find(start)
-        {
-            let first = ((start - view.base) >> 2) as usize;
-            if let Some(cells) = view.storage.u32().get(first..first + LANES) {
-                for (value, cell) in registers.w32[*slot as usize].iter_mut().zip(cells) {
-                    *value = cell.load(Relaxed);
-                }
-                return;
-            }
-        }
-        let snapshot = &mut self.snapshot;
-        fill(registers, access, mask, |lane, extra, bytes| {
-            let view = snapshot.find(addresses[lane]);
-            view.map_or(0, |view| view.storage.load(addresses[lane] - view.base + extra, bytes))
-        });
-    }
-
-    #[inline(always)]
-    fn store_global(&mut self, registers: &Registers, access: &Access, addresses: &[u64; LANES], mask: u32) {
-        let snapshot = &mut self.snapshot;
-        drain(registers, access, mask, |lane, extra, bytes, value| {
-            if let Some(view) = snapshot.find(addresses[lane]) {
-                view.storage.store(addresses[lane] - view.base + extra, bytes, value);
-            }
-        });
-    }
 }
 
 fn shape(kind: AccessKind, access: &Access) -> Shape {
     let bytes = u32::from(access.bytes) * access.registers.len() as u32;
-    Shape { kind, order: access.order, scope: access.scope, bytes }
+    Shape { kind, order: access.order, bytes }
 }
 
 #[inline(always)]
 fn fits(address: u64, bytes: u64, start: u64, end: u64) -> bool {
     address >= start && address.checked_add(bytes).is_some_and(|last| last <= end)
-}
-
-/// Every lane's address is the one before plus `stride`.
-#[inline(always)]
-fn follow(addresses: &[u64; LANES], stride: u64) -> bool {
-    let mut off = 0;
-    for lane in 0..LANES {
-        off |= addresses[lane] ^ addresses[0].wrapping_add(lane as u64 * stride);
-    }
-    off == 0
-}
-
-/// Writes what `read(lane, byte offset in the access, bytes)` gives into the destinations of a load.
-#[inline(always)]
-fn fill(registers: &mut Registers, access: &Access, mask: u32, mut read: impl FnMut(usize, u64, u8) -> u64) {
-    let bytes = access.bytes;
-    for (index, &slot) in access.registers.iter().enumerate() {
-        let (extra, slot) = (index as u64 * u64::from(bytes), slot as usize);
-        if slot == NO_SLOT as usize {
-            continue;
-        }
-        if bytes == 16 {
-            each(mask, |lane| registers.w64[slot][lane] = read(lane, extra, 8));
-            each(mask, |lane| registers.w64[slot + 1][lane] = read(lane, extra + 8, 8));
-        } else if access.wide {
-            let row = &mut registers.w64[slot];
-            match access.sign_extend {
-                0 => each(mask, |lane| row[lane] = read(lane, extra, bytes)),
-                to => each(mask, |lane| row[lane] = extend(read(lane, extra, bytes), bytes, to)),
-            }
-        } else {
-            let row = &mut registers.w32[slot];
-            match access.sign_extend {
-                0 => each(mask, |lane| row[lane] = read(lane, extra, bytes) as u32),
-                to => each(mask, |lane| row[lane] = extend(read(lane, extra, bytes), bytes, to) as u32),
-            }
-        }
-    }
-}
-
-/// Gives the sources of a store to `write(lane, byte offset in the access, bytes, value)`.
-#[inline(always)]
-fn drain(registers: &Registers, access: &Access, mask: u32, mut write: impl FnMut(usize, u64, u8, u64)) {
-    let bytes = access.bytes;
-    for (index, &slot) in access.registers.iter().enumerate() {
-        let (extra, slot) = (index as u64 * u64::from(bytes), slot as usize);
-        if slot == NO_SLOT as usize {
-            continue;
-        }
-        if bytes == 16 {
-            each(mask, |lane| write(lane, extra, 8, registers.w64[slot][lane]));
-            each(mask, |lane| write(lane, extra + 8, 8, registers.w64[slot + 1][lane]));
-        } else if access.wide {
-            let row = &registers.w64[slot];
-            each(mask, |lane| write(lane, extra, bytes, row[lane]));
-        } else {
-            let row = &registers.w32[slot];
-            each(mask, |lane| write(lane, extra, bytes, u64::from(row[lane])));
-        }
-    }
-}
-
-/// Sign-extends the low `bytes` to `bits`, and clears what is above.
-fn extend(value: u64, bytes: u8, bits: u8) -> u64 {
-    let unused = 64 - u32::from(bytes) * 8;
-    let extended = ((value << unused) as i64 >> unused) as u64;
-    if bits >= 64 { extended } else { extended & ((1 << bits) - 1) }
-}
-
-/// The 32-bit words that a store writes; narrower elements are packed as they will lie in memory. Gives their number.
-fn words_of(registers: &Registers, access: &Access, words: &mut [[u32; LANES]; 8]) -> usize {
-    let mut end = 0;
-    drain(registers, access, u32::MAX, |lane, extra, bytes, value| {
-        let at = (extra >> 2) as usize & 7;
-        words[at][lane] |= (value << ((extra & 3) * 8)) as u32;
-        end = end.max(at + 1);
-        if bytes == 8 {
-            words[(at + 1) & 7][lane] = (value >> 32) as u32;
-            end = end.max(at + 2);
-        }
-    });
-    end.min(8)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sign_extension_keeps_the_bits_asked_for() {
-        assert_eq!(extend(0x80, 1, 16), 0xff80);
-        assert_eq!(extend(0x80, 1, 32), 0xffff_ff80);
-        assert_eq!(extend(0x8000_0000, 4, 64), 0xffff_ffff_8000_0000);
-        assert_eq!(extend(0x7f, 1, 64), 0x7f);
-    }
 }

@@ -10,7 +10,7 @@ pub const NULL_PAGE: u64 = 1 << 16;
 /// First address of device memory.
 pub const GLOBAL: u64 = 0x7f00_0000_0000;
 /// First byte of a thread's frame stack that is used, so that local address 0 stays invalid.
-pub const STACK_START: u64 = 256;
+pub const STACK_START: u64 = 64;
 
 const WINDOW_BITS: u32 = 40;
 const SHARED: u64 = 1 << WINDOW_BITS;

@@ -185,6 +185,15 @@ pub struct View {
     pub storage: Arc<Storage>,
 }
 
+impl View {
+    /// Do bytes that start behind the allocation's base end inside it?
+    #[inline(always)]
+    pub fn holds(&self, address: u64, bytes: u64) -> bool {
+        let offset = address.wrapping_sub(self.base);
+        offset < self.size && bytes <= self.size - offset
+    }
+}
+
 /// The live allocations at some moment, by address.
 #[derive(Debug)]
 pub struct Snapshot {

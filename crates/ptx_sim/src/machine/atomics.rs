@@ -23,18 +23,14 @@ impl<O: Observer> Worker<'_, O> {
         at: At,
     ) -> Result<(), Stop> {
         let addresses = addresses(registers, &atomic.address);
-        let shape = Shape {
-            kind: AccessKind::Atomic,
-            order: atomic.order,
-            scope: atomic.scope,
-            bytes: u32::from(atomic.bytes),
-        };
+        let shape = Shape { kind: AccessKind::Atomic, order: atomic.order, bytes: u32::from(atomic.bytes) };
         let kept = atomic.destination.filter(|&slot| slot != NO_SLOT);
-        warp.polled |= kept.is_some();
         let operand = |registers: &Registers, slot: u32, lane: usize| match atomic.wide {
             true => registers.w64[slot as usize][lane],
             false => u64::from(registers.w32[slot as usize][lane]),
         };
+        // An atomic that changes nothing is how a thread asks for a lock that another one has.
+        let mut changed = false;
         let mut old = [0; LANES];
         self.in_each_space(atomic.space, &addresses, mask, |this, space, addresses, mask| {
             this.check(block, warp, space, addresses, mask, shape, at, &[])?;
@@ -44,12 +40,18 @@ impl<O: Observer> Worker<'_, O> {
                     old[lane] = lanes::load_words(&block.shared, addresses[lane], atomic.bytes);
                     let new = (atomic.combine)(old[lane], b, c);
                     lanes::store_words(&mut block.shared, addresses[lane], atomic.bytes, new);
+                    changed |= new != old[lane];
                 }),
                 Space::Global => each(mask, |lane| {
                     let (b, c) = (operand(registers, atomic.b, lane), operand(registers, atomic.c, lane));
                     if let Some(view) = this.snapshot.find(addresses[lane]) {
                         let offset = addresses[lane] - view.base;
-                        old[lane] = view.storage.update(offset, atomic.bytes, |old| (atomic.combine)(old, b, c));
+                        let mut new = 0;
+                        old[lane] = view.storage.update(offset, atomic.bytes, |old| {
+                            new = (atomic.combine)(old, b, c);
+                            new
+                        });
+                        changed |= new != old[lane];
                     }
                 }),
                 _ => {
@@ -60,6 +62,8 @@ impl<O: Observer> Worker<'_, O> {
             }
             Ok(())
         })?;
+        warp.polled |= !changed;
+        warp.wrote |= changed;
         if let Some(slot) = kept {
             match atomic.wide {
                 true => each(mask, |lane| registers.w64[slot as usize][lane] = old[lane]),

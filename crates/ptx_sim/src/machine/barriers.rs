@@ -131,7 +131,8 @@ impl<O: Observer> Worker<'_, O> {
         let splits: Vec<Split> = parked().copied().collect();
         let waits = !matches!(operands.kind, BarrierKind::Arrive);
         for split in &splits {
-            if let Some(Operands { kind: BarrierKind::Reduce { source, negated, .. }, .. }) = self.operands(warp, split) {
+            if let Some(Operands { kind: BarrierKind::Reduce { source, negated, .. }, .. }) = self.operands(warp, split)
+            {
                 let row = warp.frames[split.frame as usize].registers.pred[source as usize];
                 let holds = split.mask & if negated { !row } else { row };
                 barrier_add(&mut block.barriers[id as usize], holds, split.mask);
@@ -173,7 +174,9 @@ impl<O: Observer> Worker<'_, O> {
             if split.state != (State::Barrier { id }) {
                 continue;
             }
-            if let Some(Operands { kind: BarrierKind::Reduce { op, destination, .. }, .. }) = self.operands(warp, &split) {
+            if let Some(Operands { kind: BarrierKind::Reduce { op, destination, .. }, .. }) =
+                self.operands(warp, &split)
+            {
                 let registers = &mut warp.frames[split.frame as usize].registers;
                 let predicate = match op {
                     BarrierReduce::Popc => {
@@ -225,7 +228,8 @@ impl<O: Observer> Worker<'_, O> {
         for (what, place) in self.whereabouts(warp, missing) {
             diagnostic.related.push((what, place));
         }
-        diagnostic.help = Some("move the barrier out of the branch, so that all threads of the block reach it".to_owned());
+        diagnostic.help =
+            Some("move the barrier out of the branch, so that all threads of the block reach it".to_owned());
         self.stop(StopKind::Fault, block, warp.index, lanes::first(first), site, diagnostic)
     }
 

@@ -47,8 +47,8 @@ pub enum WarpTurn {
     Done,
     /// Nothing can run before another warp does something.
     Blocked,
-    /// The slice is used up; `polled`: it looks as if it waited for somebody.
-    Over { polled: bool },
+    /// The slice is used up; `waiting`: it looks as if it waited for somebody.
+    Over { waiting: bool },
 }
 
 impl<O: Observer> Worker<'_, O> {
@@ -90,7 +90,7 @@ impl<O: Observer> Worker<'_, O> {
                 let before = self.clock;
                 let turn = self.run_warp(block, &mut warp, SLICE);
                 progress |= self.clock != before || turn.as_ref().is_ok_and(|turn| *turn == WarpTurn::Done);
-                waiting &= matches!(turn, Ok(WarpTurn::Over { polled: true }));
+                waiting &= matches!(turn, Ok(WarpTurn::Over { waiting: true }));
                 block.warps[index] = warp;
                 if turn? == WarpTurn::Done {
                     self.end_warp(block, index as u32)?;
@@ -112,8 +112,7 @@ impl<O: Observer> Worker<'_, O> {
 
     fn end_warp(&mut self, block: &mut Block<O::Block>, index: u32) -> Result<(), Stop> {
         block.live &= !(1 << index);
-        let warp = &mut block.warps[index as usize];
-        warp.local = Vec::new();
+        self.keep_warp(std::mem::take(&mut block.warps[index as usize]));
         self.barriers_after_exit(block)
     }
 }

@@ -57,8 +57,7 @@ impl<O: Observer> Worker<'_, O> {
     }
 
     /// Lanes return from the function that `split` is in; from a kernel, they exit.
-    pub fn leave_function(&mut self, warp: &mut Warp, block: &Block<O::Block>, split: &Split, mask: u32) {
-        let _ = block;
+    pub fn leave_function(&mut self, warp: &mut Warp, split: &Split, mask: u32) {
         let program = self.context.program;
         let frame = &warp.frames[split.frame as usize];
         let Some((caller, call)) = frame.caller else { return self.exit(warp, split, mask) };
@@ -66,7 +65,9 @@ impl<O: Observer> Worker<'_, O> {
         let to = &warp.frames[caller as usize];
         let (to_base, code) = (to.base, &program.functions[to.function as usize].code);
         if let Some(Op::Call { returns, .. }) = code.get(call as usize).map(|inst| &inst.op) {
-            copy_all(&mut warp.local, returns, &function.returns, mask, |caller, callee| (base + callee, to_base + caller));
+            copy_all(&mut warp.local, returns, &function.returns, mask, |caller, callee| {
+                (base + callee, to_base + caller)
+            });
         }
         let outside = warp.join_outside(split.frame, split.join);
         warp.leave(split.join, outside, mask);
@@ -127,7 +128,7 @@ fn copy_all(
 }
 
 fn copy_bytes(local: &mut [[u32; LANES]], from: u64, to: u64, size: u64, mask: u32) {
-    if (from | to | size) % 4 == 0 {
+    if (from | to | size).is_multiple_of(4) {
         for word in 0..size / 4 {
             let source = local[(from / 4 + word) as usize];
             let destination = &mut local[(to / 4 + word) as usize];

@@ -3,10 +3,10 @@
 use super::address;
 use super::block::{Block, WarpTurn};
 use super::faults::At;
+use super::flow::NOWHERE;
 use super::grid::Worker;
 use super::lanes;
 use super::warp::{Frame, Split, State, Warp};
-use super::flow::NOWHERE;
 use crate::observe::{Observer, Site};
 use crate::program::{Inst, Op, Space, Timer};
 use crate::registers::Registers;
@@ -33,7 +33,7 @@ impl<O: Observer> Worker<'_, O> {
     /// Runs a warp until its slice is used up or nothing in it can run.
     pub fn run_warp(&mut self, block: &mut Block<O::Block>, warp: &mut Warp, slice: u64) -> Result<WarpTurn, Stop> {
         let mut fuel = slice;
-        warp.polled = false;
+        (warp.polled, warp.wrote) = (false, false);
         loop {
             let Some(split) = warp.pick() else {
                 if warp.live == 0 {
@@ -53,8 +53,9 @@ impl<O: Observer> Worker<'_, O> {
     /// The running split, last in the list, has used up the slice: if it may be waiting, lets other lanes of the warp run.
     fn rotate(&mut self, warp: &mut Warp) -> WarpTurn {
         warp.stale += 1;
-        let polled = warp.polled;
-        if polled || warp.stale >= STALE {
+        // A thread that waits for another one looks at memory again and again and changes nothing.
+        let waiting = warp.polled && !warp.wrote;
+        if waiting || warp.stale >= STALE {
             warp.stale = 0;
             if let Some(split) = warp.splits.pop() {
                 if !warp.splits.iter().any(|other| other.state == State::Ready) {
@@ -63,7 +64,7 @@ impl<O: Observer> Worker<'_, O> {
                 warp.splits.insert(0, split);
             }
         }
-        WarpTurn::Over { polled }
+        WarpTurn::Over { waiting }
     }
 
     /// Runs one split until it ends, waits, parts or (true) the slice is used up.
@@ -96,7 +97,7 @@ impl<O: Observer> Worker<'_, O> {
                     return Ok(true);
                 }
                 Left::End => {
-                    self.leave_function(warp, block, &split, split.mask);
+                    self.leave_function(warp, &split, split.mask);
                     return Ok(false);
                 }
                 Left::Control(mask) => {
@@ -251,13 +252,13 @@ impl<O: Observer> Worker<'_, O> {
             Op::Trap => {
                 let opcode = self.context.program.opcodes.get(inst.opcode as usize);
                 let opcode = opcode.map_or("trap", String::as_str);
-                let title = format!("the kernel stopped itself with `{opcode}`: a panic, or code that cannot be reached");
+                let title =
+                    format!("the kernel stopped itself with `{opcode}`: a panic, or code that cannot be reached");
                 return Err(self.fault(block, warp.index, lanes::first(mask), site, "trap", title));
             }
             Op::Unsupported(what) => {
                 let mut diagnostic = Diagnostic::new("unsupported", what.clone());
-                diagnostic.help =
-                    Some("the program may be right; this instruction is not simulated yet".to_owned());
+                diagnostic.help = Some("the program may be right; this instruction is not simulated yet".to_owned());
                 let stop = self.stop(StopKind::Unsupported, block, warp.index, lanes::first(mask), site, diagnostic);
                 return Err(stop);
             }
@@ -267,7 +268,7 @@ impl<O: Observer> Worker<'_, O> {
                 }
                 match inst.op {
                     Op::Exit => self.exit(warp, &split, mask),
-                    _ => self.leave_function(warp, block, &split, mask),
+                    _ => self.leave_function(warp, &split, mask),
                 }
                 return Ok(None);
             }

@@ -73,12 +73,12 @@ impl<O: Observer> Worker<'_, O> {
         let text = printf::format(
             &format,
             &mut |bytes| {
-                at = at.next_multiple_of(bytes);
+                at = at.checked_next_multiple_of(bytes).unwrap_or(at);
                 let value = self.generic_bytes(shared, warp, lane, at, bytes);
                 if value.is_none() {
                     unreadable.get_or_insert(at);
                 }
-                at += bytes;
+                at = at.wrapping_add(bytes);
                 value.unwrap_or_default()
             },
             &mut |address| self.string(shared, warp, lane, address),
@@ -142,10 +142,17 @@ impl<O: Observer> Worker<'_, O> {
     }
 
     /// 1, 4 or 8 aligned bytes at a generic address, as one lane sees them.
-    fn generic_bytes(&self, block: &Block<O::Block>, warp: &Warp, lane: usize, address: u64, bytes: u64) -> Option<u64> {
+    fn generic_bytes(
+        &self,
+        block: &Block<O::Block>,
+        warp: &Warp,
+        lane: usize,
+        address: u64,
+        bytes: u64,
+    ) -> Option<u64> {
         let space = address::space_of(address);
         let offset = address.wrapping_sub(address::window(space));
-        let inside = |end: u64| offset.checked_add(bytes).is_some_and(|last| last <= end);
+        let inside = |end: u64| offset.is_multiple_of(bytes) && offset.checked_add(bytes).is_some_and(|last| last <= end);
         let size = bytes as u8;
         match space {
             Space::Shared => inside(self.context.shared_bytes).then(|| load_words(&block.shared, offset, size)),
@@ -153,7 +160,7 @@ impl<O: Observer> Worker<'_, O> {
             Space::Local => inside(warp.local.len() as u64 * 4).then(|| load_local(&warp.local, lane, offset, size)),
             _ => {
                 let (storage, offset) = self.context.memory.find(address, bytes)?;
-                Some(storage.load(offset, size))
+                (offset.is_multiple_of(bytes)).then(|| storage.load(offset, size))
             }
         }
     }

@@ -17,8 +17,6 @@ pub const NOWHERE: u32 = u32::MAX;
 pub struct Flow {
     /// By instruction: where the lanes meet again that part at this branch; [`NOWHERE`] when only at the end.
     pub meeting: Vec<u32>,
-    /// No path through the function returns.
-    pub never_returns: bool,
 }
 
 /// One straight run of instructions.
@@ -34,7 +32,8 @@ struct Block {
 /// Analyses every function of a program.
 pub fn analyse(program: &Program) -> Vec<Flow> {
     let count = program.functions.len();
-    let mut never: Vec<bool> = program.functions.iter().map(|f| f.kind == Kind::Extern && f.name == "__assertfail").collect();
+    let mut never: Vec<bool> =
+        program.functions.iter().map(|f| f.kind == Kind::Extern && f.name == "__assertfail").collect();
     // A function that always calls one that never returns never returns either. Each round finds at least one more.
     for _ in 0..count {
         let mut changed = false;
@@ -48,7 +47,7 @@ pub fn analyse(program: &Program) -> Vec<Flow> {
             break;
         }
     }
-    program.functions.iter().enumerate().map(|(index, f)| flow_of(f, &never, never[index])).collect()
+    program.functions.iter().map(|function| flow_of(function, &never)).collect()
 }
 
 fn ends_cold(function: &Function, never: &[bool]) -> bool {
@@ -56,7 +55,7 @@ fn ends_cold(function: &Function, never: &[bool]) -> bool {
     !blocks.is_empty() && !warm(&blocks)[0]
 }
 
-fn flow_of(function: &Function, never: &[bool], never_returns: bool) -> Flow {
+fn flow_of(function: &Function, never: &[bool]) -> Flow {
     let mut meeting = vec![NOWHERE; function.code.len()];
     let mut blocks = blocks_of(function, never);
     let warm = warm(&blocks);
@@ -74,7 +73,7 @@ fn flow_of(function: &Function, never: &[bool], never_returns: bool) -> Flow {
             meeting[block.end as usize - 1] = start;
         }
     }
-    Flow { meeting, never_returns }
+    Flow { meeting }
 }
 
 /// A block of an entry that does nothing but end it.
@@ -121,7 +120,9 @@ fn blocks_of(function: &Function, never: &[bool]) -> Vec<Block> {
         let mut leaves = false;
         match &last.op {
             Op::Branch { target } => successors.extend(block_at(*target as usize)),
-            Op::BranchIndexed { targets, .. } => successors.extend(targets.iter().filter_map(|t| block_at(*t as usize))),
+            Op::BranchIndexed { targets, .. } => {
+                successors.extend(targets.iter().filter_map(|t| block_at(*t as usize)))
+            }
             Op::Return => leaves = true,
             // LLVM writes `trap; exit;` for unreachable code: that block ends at the trap. A lone `exit` ends the thread as
             // intended, but never returns to a caller.
@@ -130,8 +131,8 @@ fn blocks_of(function: &Function, never: &[bool]) -> Vec<Block> {
             op if calls_for_good(op, never) => {}
             _ => leaves = falls.is_none(),
         }
-        let goes_on = guarded || !matches!(last.op, Op::Branch { .. } | Op::BranchIndexed { .. } | Op::Return | Op::Exit | Op::Trap);
-        if goes_on && !(calls_for_good(&last.op, never) && !guarded) {
+        let jumps = matches!(last.op, Op::Branch { .. } | Op::BranchIndexed { .. } | Op::Return | Op::Exit | Op::Trap);
+        if guarded || !(jumps || calls_for_good(&last.op, never)) {
             successors.extend(falls);
             leaves |= falls.is_none();
         }

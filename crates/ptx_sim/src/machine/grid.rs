@@ -6,14 +6,14 @@
 
 use super::block::{Block, BlockTurn};
 use super::config::{Config, Launch, Report};
+use super::flow::Flow;
 use super::module::{Layout, Module};
 use super::warp::{Frame, NO_JOIN, Warp};
 use crate::count::{Counters, InstructionCounters};
-use super::flow::Flow;
 use crate::machine::allocations::{Memory, Snapshot};
 use crate::observe::{Observer, Site};
 use crate::program::Program;
-use crate::registers::Registers;
+use crate::registers::{LANES, Registers};
 use crate::stop::{Diagnostic, Finding, Stop, StopKind, Thread};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -32,6 +32,8 @@ pub struct Context<'a> {
     pub block: [u32; 3],
     /// Threads of a block.
     pub threads: u32,
+    /// `%tid` by warp, axis and lane.
+    pub thread_ids: Vec<[[u32; LANES]; 3]>,
     /// Static and dynamic.
     pub shared_bytes: u64,
     pub dynamic_bytes: u64,
@@ -65,6 +67,8 @@ pub struct Worker<'a, O: Observer> {
     pub findings: HashMap<(Site, &'static str), Finding>,
     /// Register files of ended frames, by function.
     pool: Vec<Vec<Registers>>,
+    /// Warps that ended, for their memory.
+    spare: Vec<Warp>,
     reported: u64,
 }
 
@@ -87,6 +91,11 @@ impl<'a> Context<'a> {
             bytes[start..start + value.len()].copy_from_slice(value);
         }
         let words = bytes.chunks_exact(4).map(|word| word.iter().rev().fold(0, |v, byte| v << 8 | u32::from(*byte)));
+        let threads: u32 = launch.block.iter().product();
+        let thread_ids = (0..threads.div_ceil(32)).map(|warp| {
+            let id = |lane| thread_id(launch.block, warp, lane);
+            std::array::from_fn(|axis| std::array::from_fn(|lane| id(lane)[axis]))
+        });
         Self {
             program,
             entry,
@@ -99,7 +108,8 @@ impl<'a> Context<'a> {
             config,
             grid: launch.grid,
             block: launch.block,
-            threads: launch.block.iter().product(),
+            threads,
+            thread_ids: thread_ids.collect(),
             params: words.collect(),
             param_bytes: end,
             blocks: launch.grid.iter().map(|&n| u64::from(n)).product(),
@@ -116,16 +126,9 @@ impl<'a> Context<'a> {
         [ticket % x, ticket / x % y, ticket / x / y].map(|axis| axis as u32)
     }
 
-    /// `%tid` of a lane.
-    pub fn thread_id(&self, warp: u32, lane: usize) -> [u32; 3] {
-        let linear = warp * 32 + lane as u32;
-        let [x, y, _] = self.block;
-        [linear % x, linear / x % y, linear / x / y]
-    }
-
     /// A lane, for reports.
     pub fn thread(&self, block: [u32; 3], warp: u32, lane: usize) -> Thread {
-        Thread { block, thread: self.thread_id(warp, lane) }
+        Thread { block, thread: thread_id(self.block, warp, lane) }
     }
 
     fn workers(&self) -> u64 {
@@ -140,6 +143,13 @@ impl<'a> Context<'a> {
         // Not `fetch_add`: idle workers would count on past the end.
         self.next.fetch_update(Relaxed, Relaxed, |next| (next < self.blocks).then_some(next + 1)).ok()
     }
+}
+
+/// `%tid` of a lane.
+fn thread_id(block: [u32; 3], warp: u32, lane: usize) -> [u32; 3] {
+    let linear = warp * 32 + lane as u32;
+    let [x, y, _] = block;
+    [linear % x, linear / x % y, linear / x / y]
 }
 
 /// What the observers of a launch saw.
@@ -195,6 +205,7 @@ impl<'a, O: Observer> Worker<'a, O> {
             clock: 0,
             findings: HashMap::new(),
             pool: vec![Vec::new(); context.program.functions.len()],
+            spare: Vec::new(),
             reported: 0,
         }
     }
@@ -281,17 +292,25 @@ impl<'a, O: Observer> Worker<'a, O> {
         }
         let title = format!("the limit of {limit} warp instructions is used up");
         let mut diagnostic = Diagnostic::new("fuel", title);
-        diagnostic.help = Some("raise the limit if the kernel is only long; see below where its threads are".to_owned());
+        diagnostic.help =
+            Some("raise the limit if the kernel is only long; see below where its threads are".to_owned());
         self.describe_waiting(block, &mut diagnostic);
         Err(Stop::new(StopKind::Stuck, diagnostic))
     }
 
     /// A warp at the first instruction of the kernel.
     pub fn begin_warp(&mut self, block: [u32; 3], index: u32, lanes: u32) -> Warp {
-        let mut warp = Warp { index, live: lanes, ..Warp::default() };
+        let mut warp = self.spare.pop().unwrap_or_default();
+        (warp.index, warp.live) = (index, lanes);
         let frame = Frame { lanes, base: super::address::STACK_START, ..Frame::default() };
         self.open_frame(&mut warp, block, self.context.entry, frame, NO_JOIN);
         warp
+    }
+
+    /// Keeps an ended warp's memory.
+    pub fn keep_warp(&mut self, mut warp: Warp) {
+        warp.reset();
+        self.spare.push(warp);
     }
 
     /// Registers for a function, with undefined contents.

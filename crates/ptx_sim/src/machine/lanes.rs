@@ -32,16 +32,49 @@ pub fn first(mask: u32) -> usize {
     (mask.trailing_zeros() as usize).min(LANES - 1)
 }
 
-/// Smallest and largest value among the lanes of a mask that is not empty, and the bits set in any of them.
-#[inline(always)]
-pub fn range(values: &[u64; LANES], mask: u32) -> (u64, u64, u64) {
-    let (mut low, mut high, mut bits) = (u64::MAX, 0, 0);
-    each(mask, |lane| {
-        low = low.min(values[lane]);
-        high = high.max(values[lane]);
-        bits |= values[lane];
-    });
-    (low, high, bits)
+/// How the addresses of one instruction lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spread {
+    /// Smallest.
+    pub low: u64,
+    /// Largest.
+    pub high: u64,
+    /// Bits that are set in any.
+    pub bits: u64,
+    /// Every lane's address is the one before plus this; only looked for when the whole warp takes part.
+    pub stride: Option<i64>,
+}
+
+/// Strides beyond this are not treated as regular, so that no sum of strides can overflow.
+const MAX_STRIDE: i64 = 1 << 32;
+
+impl Spread {
+    /// Of the lanes of a mask that is not empty.
+    #[inline(always)]
+    pub fn of(addresses: &[u64; LANES], mask: u32) -> Self {
+        if mask == u32::MAX {
+            let (start, stride) = (addresses[0], addresses[1].wrapping_sub(addresses[0]));
+            // 64-bit additions and logic are vectorised on every x86-64, comparisons are not.
+            let (mut off, mut bits) = (0, 0);
+            for (lane, address) in addresses.iter().enumerate() {
+                off |= address ^ start.wrapping_add(stride.wrapping_mul(lane as u64));
+                bits |= address;
+            }
+            let stride = stride as i64;
+            let ends = (start, addresses[LANES - 1]);
+            let in_order = if stride >= 0 { ends } else { (ends.1, ends.0) };
+            if off == 0 && (-MAX_STRIDE..=MAX_STRIDE).contains(&stride) && in_order.0 <= in_order.1 {
+                return Self { low: in_order.0, high: in_order.1, bits, stride: Some(stride) };
+            }
+        }
+        let (mut low, mut high, mut bits) = (u64::MAX, 0, 0);
+        each(mask, |lane| {
+            low = low.min(addresses[lane]);
+            high = high.max(addresses[lane]);
+            bits |= addresses[lane];
+        });
+        Self { low, high, bits, stride: None }
+    }
 }
 
 /// Lanes in words: `lane 3`, `lanes 0-15, 17`.
@@ -137,6 +170,19 @@ mod tests {
         store_local(&mut rows, 3, 5, 1, 0xee);
         assert_eq!(load_local(&rows, 3, 0, 8), 0xee00_0000_0000);
         assert_eq!(load_local(&rows, 2, 0, 8), 0);
+    }
+
+    #[test]
+    fn spreads() {
+        let rising = std::array::from_fn(|lane| 100 + lane as u64 * 4);
+        assert_eq!(Spread::of(&rising, u32::MAX), Spread { low: 100, high: 224, bits: 0xfc, stride: Some(4) });
+        let falling = std::array::from_fn(|lane| 224 - lane as u64 * 4);
+        assert_eq!(Spread::of(&falling, u32::MAX).stride, Some(-4));
+        assert_eq!((Spread::of(&falling, u32::MAX).low, Spread::of(&falling, u32::MAX).high), (100, 224));
+        assert_eq!(Spread::of(&rising, 0b110), Spread { low: 104, high: 108, bits: 0x6c, stride: None });
+        let wrapping = std::array::from_fn(|lane| (lane as u64).wrapping_mul(4).wrapping_sub(8));
+        assert_eq!(Spread::of(&wrapping, u32::MAX).high, 0xffff_ffff_ffff_fffc);
+        assert_eq!(Spread::of(&wrapping, u32::MAX).low, 0);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The machine: memory, warps in lockstep, blocks, the grid.
 //!
 //! Reading order: [`config`] (what goes in and out), `grid` (blocks over worker threads), `block`, `warp` (which lanes are
-//! where), `execute` (the loop over instructions), then the instructions that are more than bits in registers: `access`,
+//! where), `execute` (the loop over instructions), then the instructions that are more than bits in registers: `access`, `transfer`,
 //! `atomics`, `barriers`, `collectives`, `calls`, `externs`.
 
 mod access;
@@ -24,6 +24,7 @@ mod presets;
 mod printf;
 mod storage;
 mod stuck;
+mod transfer;
 mod validate;
 mod warp;
 
@@ -33,12 +34,12 @@ use crate::program::{Program, Space};
 use crate::stop::{Diagnostic, Stop, StopKind};
 use allocations::{FreeError, Memory};
 pub use config::{Checks, Config, Launch, Profile, Report};
-pub(crate) use grid::Seen;
 use grid::Context;
+pub(crate) use grid::Seen;
 pub(crate) use module::Layout;
 use module::Module;
-use storage::Storage;
 use std::sync::Arc;
+use storage::Storage;
 
 /// A simulated GPU: memory that outlives launches, and a way to run kernels on it.
 #[derive(Debug)]
@@ -138,9 +139,9 @@ impl Machine {
         match (self.config.counters, self.config.checks.race) {
             (true, true) => grid::run(&context, <(Counting, Race)>::default, |(counts, races)| Seen {
                 findings: race(races),
-                ..counts.finish(program)
+                ..counts.finish()
             }),
-            (true, false) => grid::run(&context, Counting::default, |counts| counts.finish(program)),
+            (true, false) => grid::run(&context, Counting::default, Counting::finish),
             (false, true) => {
                 grid::run(&context, Race::default, |races| Seen { findings: race(races), ..Seen::default() })
             }

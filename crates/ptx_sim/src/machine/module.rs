@@ -58,7 +58,8 @@ impl Layout {
         let mut offsets = vec![None; program.variables.len()];
         let mut end = 0_u64;
         let mut dynamic_align = 1;
-        for function in reachable(program, entry).into_iter().filter_map(|index| program.functions.get(index as usize)) {
+        for function in reachable(program, entry).into_iter().filter_map(|index| program.functions.get(index as usize))
+        {
             for index in symbols(function).filter_map(variable) {
                 let Some(variable) = program.variables.get(index as usize) else { continue };
                 if variable.space != Space::Shared || offsets[index as usize].is_some() {
@@ -210,7 +211,8 @@ pub fn fingerprint(program: &Program) -> u64 {
     let mut add = |bytes: &[u8]| {
         let chunks = bytes.chunks_exact(8);
         let tail = chunks.remainder().iter().fold(bytes.len() as u64, |value, byte| value << 8 | u64::from(*byte));
-        for word in chunks.map(|chunk| chunk.iter().fold(0, |value, byte| value << 8 | u64::from(*byte))).chain([tail]) {
+        for word in chunks.map(|chunk| chunk.iter().fold(0, |value, byte| value << 8 | u64::from(*byte))).chain([tail])
+        {
             hash = (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
         }
     };

@@ -15,7 +15,9 @@ impl<O: Observer> Worker<'_, O> {
         frame.function = function;
         frame.top = frame.base.saturating_add(code.frame_bytes);
         frame.registers = self.registers(function);
-        warp.reserve_local(frame.top.next_multiple_of(8));
+        if code.frame_bytes != 0 {
+            warp.reserve_local(frame.top.next_multiple_of(8));
+        }
         for preset in &code.preset {
             fill(context, &mut frame, block, warp.index, preset);
         }
@@ -31,7 +33,6 @@ impl<O: Observer> Worker<'_, O> {
         let bytes = self.context.program.functions[function as usize].frame_bytes;
         base.saturating_add(bytes) > self.context.config.profile.stack_bytes
     }
-
 }
 
 fn fill(context: &Context<'_>, frame: &mut Frame, block: [u32; 3], warp: u32, preset: &Preset) {
@@ -40,14 +41,14 @@ fn fill(context: &Context<'_>, frame: &mut Frame, block: [u32; 3], warp: u32, pr
         Preset::Const32(slot, value) => set(&mut registers.w32, slot, [value; LANES]),
         Preset::Const64(slot, value) => set(&mut registers.w64, slot, [value; LANES]),
         Preset::ConstPred(slot, value) => set(&mut registers.pred, slot, if value { u32::MAX } else { 0 }),
-        Preset::Special32(slot, special) => {
-            let row = std::array::from_fn(|lane| special_value(context, block, warp, lane, special) as u32);
-            set(&mut registers.w32, slot, row);
-        }
-        Preset::Special64(slot, special) => {
-            let row = std::array::from_fn(|lane| special_value(context, block, warp, lane, special));
-            set(&mut registers.w64, slot, row);
-        }
+        Preset::Special32(slot, special) => match special_row(context, warp, special) {
+            Some(row) => set(&mut registers.w32, slot, row),
+            None => set(&mut registers.w32, slot, [special_value(context, block, warp, special) as u32; LANES]),
+        },
+        Preset::Special64(slot, special) => match special_row(context, warp, special) {
+            Some(row) => set(&mut registers.w64, slot, row.map(u64::from)),
+            None => set(&mut registers.w64, slot, [special_value(context, block, warp, special); LANES]),
+        },
         Preset::Address64(slot, symbol, addend) => {
             let value = symbol_address(context, symbol, frame.base).wrapping_add_signed(addend);
             set(&mut registers.w64, slot, [value; LANES]);
@@ -77,19 +78,31 @@ fn symbol_address(context: &Context<'_>, symbol: Symbol, frame: u64) -> u64 {
     }
 }
 
-fn special_value(context: &Context<'_>, block: [u32; 3], warp: u32, lane: usize, special: Special) -> u64 {
+/// Special registers that differ by lane.
+fn special_row(context: &Context<'_>, warp: u32, special: Special) -> Option<[u32; LANES]> {
+    let lanes = |value: fn(u32) -> u32| Some(std::array::from_fn(|lane| value(lane as u32)));
+    match special {
+        Special::Tid(axis) => context.thread_ids[warp as usize].get(usize::from(axis)).copied(),
+        Special::Laneid => lanes(|lane| lane),
+        Special::LanemaskEq => lanes(|lane| 1 << lane),
+        Special::LanemaskLt => lanes(|lane| (1 << lane) - 1),
+        Special::LanemaskLe => lanes(|lane| u32::MAX >> (31 - lane)),
+        Special::LanemaskGe => lanes(|lane| u32::MAX << lane),
+        Special::LanemaskGt => lanes(|lane| u32::MAX << lane << 1),
+        _ => None,
+    }
+}
+
+/// Special registers that are the same in all lanes.
+fn special_value(context: &Context<'_>, block: [u32; 3], warp: u32, special: Special) -> u64 {
     let axis = |values: [u32; 3], axis: u8| u64::from(values.get(usize::from(axis)).copied().unwrap_or(0));
-    let bit = 1_u64 << lane;
-    let warps = u64::from(context.threads.div_ceil(32));
     let multiprocessors = u64::from(context.config.profile.multiprocessors.max(1));
     match special {
-        Special::Tid(n) => axis(context.thread_id(warp, lane), n),
         Special::Ntid(n) => axis(context.block, n),
         Special::Ctaid(n) => axis(block, n),
         Special::Nctaid(n) => axis(context.grid, n),
-        Special::Laneid => lane as u64,
         Special::Warpid => u64::from(warp),
-        Special::Nwarpid => warps,
+        Special::Nwarpid => u64::from(context.threads.div_ceil(32)),
         Special::Smid => {
             let [x, y, z] = block.map(u64::from);
             let [nx, ny, _] = context.grid.map(u64::from);
@@ -97,13 +110,15 @@ fn special_value(context: &Context<'_>, block: [u32; 3], warp: u32, lane: usize,
         }
         Special::Nsmid => multiprocessors,
         Special::Gridid => 1,
-        Special::LanemaskEq => bit,
-        Special::LanemaskLe => bit | (bit - 1),
-        Special::LanemaskLt => bit - 1,
-        Special::LanemaskGe => u64::from(u32::MAX) & !(bit - 1),
-        Special::LanemaskGt => u64::from(u32::MAX) & !(bit | (bit - 1)),
         Special::DynamicSmemSize => context.dynamic_bytes,
         Special::TotalSmemSize => context.shared_bytes,
-        Special::Envreg(_) => 0,
+        Special::Tid(_)
+        | Special::Laneid
+        | Special::LanemaskEq
+        | Special::LanemaskLe
+        | Special::LanemaskLt
+        | Special::LanemaskGe
+        | Special::LanemaskGt
+        | Special::Envreg(_) => 0,
     }
 }

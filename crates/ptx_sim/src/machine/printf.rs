@@ -119,7 +119,8 @@ fn number<'a>(rest: &'a [u8], next: &mut dyn FnMut(u64) -> u64) -> (Option<i32>,
     }
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (digits, after) = rest.split_at(digits);
-    let value = digits.iter().fold(0_i32, |value, digit| value.saturating_mul(10).saturating_add(i32::from(digit - b'0')));
+    let value =
+        digits.iter().fold(0_i32, |value, digit| value.saturating_mul(10).saturating_add(i32::from(digit - b'0')));
     ((!digits.is_empty()).then_some(value), after)
 }
 
@@ -186,7 +187,8 @@ fn general(value: f64, precision: usize, keep_zeros: bool) -> String {
     let scientific = exponential(value, precision - 1, keep_zeros);
     let exponent: i32 = scientific.split_once('e').and_then(|(_, exponent)| exponent.parse().ok()).unwrap_or(0);
     let use_fixed = (-4..precision as i32).contains(&exponent);
-    let text = if use_fixed { fixed(value, (precision as i32 - 1 - exponent) as usize, keep_zeros) } else { scientific };
+    let text =
+        if use_fixed { fixed(value, (precision as i32 - 1 - exponent) as usize, keep_zeros) } else { scientific };
     if keep_zeros {
         return text;
     }
@@ -276,9 +278,15 @@ mod tests {
         let f = |value: f64| value.to_bits();
         assert_eq!(printed("%f %.2f %8.3f %.0f", &[f(1.5), f(2.345), f(-1.0), f(2.5)]), "1.500000 2.35   -1.000 2");
         assert_eq!(printed("%e %.2E %e", &[f(12345.678), f(0.00012), f(0.0)]), "1.234568e+04 1.20E-04 0.000000e+00");
-        assert_eq!(printed("%g %g %g %g %g", &[f(100000.0), f(1e6), f(0.0001), f(1e-5), f(0.5)]), "100000 1e+06 0.0001 1e-05 0.5");
+        assert_eq!(
+            printed("%g %g %g %g %g", &[f(100000.0), f(1e6), f(0.0001), f(1e-5), f(0.5)]),
+            "100000 1e+06 0.0001 1e-05 0.5"
+        );
         assert_eq!(printed("%g %#g %.3g", &[f(0.0), f(1.0), f(1234.0)]), "0 1.00000 1.23e+03");
-        assert_eq!(printed("%f %F %5.1f|%05f", &[f(f64::INFINITY), f(f64::NAN), f(-0.0), f(f64::NEG_INFINITY)]), "inf NAN  -0.0| -inf");
+        assert_eq!(
+            printed("%f %F %5.1f|%05f", &[f(f64::INFINITY), f(f64::NAN), f(-0.0), f(f64::NEG_INFINITY)]),
+            "inf NAN  -0.0| -inf"
+        );
         assert_eq!(printed("%a %a %.1a", &[f(1.0), f(0.15625), f(1.97)]), "0x1p+0 0x1.4p-3 0x2.0p+0");
     }
 

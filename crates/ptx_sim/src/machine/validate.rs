@@ -50,7 +50,10 @@ pub fn launch(launch: &Launch<'_>, function: &Function, layout: &Layout, profile
         return refuse("block-size", title);
     }
     if let Some(most) = function.max_threads.filter(|&most| threads > u64::from(most)) {
-        return refuse("block-size", format!("a block of {threads} threads; the kernel was compiled for at most {most}"));
+        return refuse(
+            "block-size",
+            format!("a block of {threads} threads; the kernel was compiled for at most {most}"),
+        );
     }
     params(launch, function)?;
     let shared = layout.static_bytes.saturating_add(launch.dynamic_shared);

@@ -82,9 +82,11 @@ pub struct Warp {
     pub waits_at: Option<u32>,
     /// Lanes had to be let go from a join before all had come, so that others could go on.
     pub broken: bool,
-    /// The running slice polled memory: it may be waiting for somebody.
+    /// The running slice looked at memory or a clock in a way that is used to wait.
     pub polled: bool,
-    /// Full slices in a row without polling.
+    /// The running slice changed memory that others see.
+    pub wrote: bool,
+    /// Full slices in a row that didn't look like waiting.
     pub stale: u32,
 }
 
@@ -151,7 +153,8 @@ impl Warp {
     fn settle(&mut self, index: u32) {
         let join = &mut self.joins[index as usize];
         if join.expected != 0 && join.arrived == join.expected {
-            let split = Split { frame: join.frame, pc: join.pc, mask: join.arrived, join: join.parent, state: State::Ready };
+            let split =
+                Split { frame: join.frame, pc: join.pc, mask: join.arrived, join: join.parent, state: State::Ready };
             *join = Join { expected: 0, arrived: 0, ..*join };
             self.splits.push(split);
         }
@@ -254,6 +257,15 @@ impl Warp {
         self.splits.push(split);
         self.broken = true;
         true
+    }
+
+    /// Forgets everything but the memory it has. All lanes have exited.
+    pub fn reset(&mut self) {
+        self.splits.clear();
+        self.joins.clear();
+        self.frames.clear();
+        self.local.clear();
+        (self.waits_at, self.broken, self.stale) = (None, false, 0);
     }
 
     /// A free entry for a frame.

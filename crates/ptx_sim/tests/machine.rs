@@ -1,0 +1,249 @@
+//! The machine as a host uses it: memory, launches that are refused, limits, counters.
+
+use ptx_sim::{Checks, Config, Counters, Launch, Machine, Program, Report, Stop, StopKind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const HEADER: &str = ".version 7.8\n.target sm_75\n.address_size 64\n";
+
+/// A kernel `k(a)` whose threads have their index in %r1, 4 times it in %rd2, and `a` in %rd1.
+fn kernel(body: &str) -> Program {
+    let text = format!(
+        "{HEADER}
+        .visible .entry k(.param .u64 a)
+        {{
+        .reg .pred %p<8>; .reg .b32 %r<16>; .reg .b64 %rd<16>;
+        .shared .align 16 .b8 smem[8192];
+        ld.param.b64 %rd1, [a];
+        mov.u32 %r1, %tid.x;
+        mul.wide.u32 %rd2, %r1, 4;
+        mov.b64 %rd3, smem;
+        {body}
+        ret;
+        }}"
+    );
+    Program::parse(&text).expect("PTX")
+}
+
+fn launch(machine: &mut Machine, program: &Program, blocks: u32, threads: u32, a: u64) -> Result<Report, Stop> {
+    let params = [a.to_le_bytes().to_vec()];
+    let (grid, block) = ([blocks, 1, 1], [threads, 1, 1]);
+    machine.launch(program, &Launch { entry: "k", grid, block, dynamic_shared: 0, params: &params })
+}
+
+fn counters(body: &str) -> Counters {
+    let mut machine = Machine::new(Config::default());
+    let a = machine.alloc(1 << 16, "a").expect("alloc");
+    launch(&mut machine, &kernel(body), 1, 32, a).expect("runs").counters
+}
+
+#[test]
+fn bank_conflicts_are_wavefronts_beyond_the_ideal() {
+    let at = |scale: u32, access: &str| {
+        counters(&format!("mul.wide.u32 %rd4, %r1, {scale}; add.s64 %rd5, %rd3, %rd4; {access}"))
+    };
+    let conflicts = |scale, access| {
+        let found = at(scale, access);
+        (found.shared_requests, found.shared_wavefronts, found.bank_conflicts)
+    };
+    assert_eq!(conflicts(4, "st.shared.b32 [%rd5], %r1;"), (1, 1, 0));
+    assert_eq!(conflicts(8, "st.shared.b32 [%rd5], %r1;"), (1, 2, 1));
+    assert_eq!(conflicts(128, "ld.shared.b32 %r2, [%rd5];"), (1, 32, 31));
+    assert_eq!(conflicts(0, "ld.shared.b32 %r2, [%rd5];"), (1, 1, 0));
+    assert_eq!(conflicts(8, "ld.shared.b64 %rd6, [%rd5];"), (1, 2, 0));
+    assert_eq!(conflicts(16, "ld.shared.v4.b32 {%r2, %r3, %r4, %r5}, [%rd5];"), (1, 4, 0));
+}
+
+#[test]
+fn sectors_follow_the_addresses() {
+    let sectors = |scale: u32| {
+        let body = format!("mul.wide.u32 %rd4, %r1, {scale}; add.s64 %rd5, %rd1, %rd4; ld.global.b32 %r2, [%rd5];");
+        counters(&body).global_sectors
+    };
+    assert_eq!([4, 8, 32, 64, 0].map(sectors), [4, 8, 32, 32, 1]);
+}
+
+#[test]
+fn divergence_is_counted_once_per_branch() {
+    let body = "setp.lt.u32 %p1, %r1, 7; @%p1 bra A; add.s32 %r2, %r1, 1; A: setp.lt.u32 %p2, %r1, 99; @%p2 bra B; B: add.s32 %r2, %r1, 1;";
+    let found = counters(body);
+    assert_eq!((found.branches, found.divergent_branches), (2, 1));
+    // 4 instructions of the prologue, 6 for all lanes, 1 for the 25 lanes that don't branch.
+    assert_eq!(found.warp_instructions, 11);
+    assert_eq!(found.thread_instructions, 10 * 32 + 25);
+}
+
+#[test]
+fn launches_that_cannot_be_are_refused_with_a_reason() {
+    let program = kernel("");
+    let mut machine = Machine::new(Config::default());
+    let a = machine.alloc(4, "a").expect("alloc");
+    let params = [a.to_le_bytes().to_vec()];
+    let good = Launch { entry: "k", grid: [1; 3], block: [32, 1, 1], dynamic_shared: 0, params: &params };
+    machine.launch(&program, &good).expect("good");
+    let wide = [vec![0; 4]];
+    let bad = [
+        (Launch { entry: "kk", ..good }, "unknown-entry"),
+        (Launch { block: [0, 1, 1], ..good }, "block-size"),
+        (Launch { block: [1025, 1, 1], ..good }, "block-size"),
+        (Launch { block: [64, 32, 1], ..good }, "block-size"),
+        (Launch { block: [1, 1, 65], ..good }, "block-size"),
+        (Launch { grid: [0, 1, 1], ..good }, "grid-size"),
+        (Launch { grid: [1, 65_536, 1], ..good }, "grid-size"),
+        (Launch { grid: [u32::MAX, 1, 1], ..good }, "grid-size"),
+        (Launch { dynamic_shared: 300 << 10, ..good }, "shared-size"),
+        (Launch { dynamic_shared: u64::MAX, ..good }, "shared-size"),
+        (Launch { params: &[], ..good }, "parameters"),
+        (Launch { params: &wide, ..good }, "parameters"),
+    ];
+    for (launch, code) in bad {
+        let stop = machine.launch(&program, &launch).expect_err(code);
+        assert_eq!((stop.kind(), stop.code()), (StopKind::Usage, code), "{stop}");
+    }
+    let stop = machine.launch(&program, &Launch { entry: "kk", ..good }).expect_err("no such entry");
+    assert!(stop.to_string().contains("among them k"), "{stop}");
+}
+
+#[test]
+fn memory_errors_of_the_host_name_the_buffer() {
+    let mut machine = Machine::new(Config::default());
+    let a = machine.alloc(100, "alpha").expect("alloc");
+    let stop = machine.write(a + 96, &[0; 8]).expect_err("too far");
+    assert!(stop.to_string().contains("at byte 96 of `alpha` (100 bytes)"), "{stop}");
+    assert!(machine.read(0, &mut [0]).is_err());
+    machine.fill(a, 7, 100).expect("fill");
+    let mut bytes = [0; 100];
+    machine.read(a, &mut bytes).expect("read");
+    assert_eq!(bytes, [7; 100]);
+    machine.free(a).expect("free");
+    assert_eq!(machine.free(a).expect_err("twice").code(), "double-free");
+    assert_eq!(machine.free(a + 512).expect_err("never").code(), "bad-free");
+    assert_eq!(machine.alloc(u64::MAX, "all").expect_err("too large").code(), "out-of-memory");
+}
+
+#[test]
+fn memory_freed_by_the_host_is_recognised_in_a_kernel() {
+    let mut machine = Machine::new(Config::default());
+    let program = kernel("add.s64 %rd4, %rd1, %rd2; ld.global.b32 %r2, [%rd4];");
+    let a = machine.alloc(128, "alpha").expect("alloc");
+    launch(&mut machine, &program, 1, 32, a).expect("still there");
+    machine.free(a).expect("free");
+    let stop = launch(&mut machine, &program, 1, 32, a).expect_err("gone");
+    assert_eq!((stop.kind(), stop.code()), (StopKind::Fault, "use-after-free"));
+    assert!(stop.to_string().contains("in `alpha`, which was freed"), "{stop}");
+}
+
+#[test]
+fn large_buffers_cost_nothing_until_they_are_used() {
+    let mut machine = Machine::new(Config::default());
+    let a = machine.alloc(5 << 30, "large").expect("5 GiB of addresses");
+    let last = a + (5 << 30) - 4;
+    let program = kernel("setp.ne.b32 %p1, %r1, 0; @%p1 bra END; mov.b32 %r2, 77; st.global.b32 [%rd1], %r2; END:");
+    launch(&mut machine, &program, 1, 32, last).expect("in bounds");
+    let mut bytes = [0; 4];
+    machine.read(last, &mut bytes).expect("read");
+    assert_eq!(u32::from_le_bytes(bytes), 77);
+}
+
+#[test]
+fn global_variables_keep_their_values_between_launches() {
+    let text = format!(
+        "{HEADER}
+        .global .align 4 .u32 launches[1] = {{40}};
+        .const .align 4 .u32 step[1] = {{1}};
+        .visible .entry k(.param .u64 a)
+        {{
+        .reg .b32 %r<4>; .reg .b64 %rd<4>;
+        ld.param.b64 %rd1, [a];
+        ld.global.b32 %r1, [launches];
+        ld.const.b32 %r2, [step];
+        add.s32 %r3, %r1, %r2;
+        st.global.b32 [launches], %r3;
+        st.global.b32 [%rd1], %r3;
+        ret;
+        }}"
+    );
+    let mut machine = Machine::new(Config::default());
+    let a = machine.alloc(4, "a").expect("alloc");
+    let value = |machine: &mut Machine| {
+        let program = Program::parse(&text).expect("PTX");
+        launch(machine, &program, 1, 1, a).expect("runs");
+        let mut bytes = [0; 4];
+        machine.read(a, &mut bytes).expect("read");
+        (u32::from_le_bytes(bytes), program)
+    };
+    assert_eq!(value(&mut machine).0, 41);
+    let (second, program) = value(&mut machine);
+    assert_eq!(second, 42);
+    let (step, bytes) = machine.symbol(&program, "step").expect("constant");
+    assert_eq!(bytes, 4);
+    machine.write(step, &100_u32.to_le_bytes()).expect("write");
+    assert_eq!(value(&mut machine).0, 142);
+    assert_eq!(machine.symbol(&program, "stop").expect_err("no such").code(), "unknown-symbol");
+}
+
+#[test]
+fn fuel_stops_an_endless_loop_and_says_where() {
+    let mut machine = Machine::new(Config { fuel: Some(100_000), ..Config::default() });
+    let stop = launch(&mut machine, &kernel("LOOP: add.s32 %r2, %r1, 1; bra.uni LOOP;"), 3, 64, 0).expect_err("endless");
+    assert_eq!((stop.kind(), stop.code()), (StopKind::Stuck, "fuel"));
+    assert!(stop.to_string().contains("64 threads of warps 0-1 run"), "{stop}");
+}
+
+#[test]
+fn progress_counts_blocks() {
+    let progress = Arc::new(AtomicU64::new(0));
+    let mut machine = Machine::new(Config { progress: Some(progress.clone()), ..Config::default() });
+    launch(&mut machine, &kernel(""), 1000, 32, 0).expect("runs");
+    assert_eq!(progress.load(Ordering::Relaxed), 1000);
+}
+
+#[test]
+fn counters_and_findings_do_not_depend_on_the_workers() {
+    let body = "add.s64 %rd4, %rd3, %rd2; st.shared.b32 [smem], %r1; bar.sync 0; atom.global.add.u32 %r3, [%rd1], %r1;";
+    let program = kernel(body);
+    let run = |workers| {
+        let mut machine = Machine::new(Config { workers, checks: Checks { race: true }, ..Config::default() });
+        let a = machine.alloc(4, "a").expect("alloc");
+        let report = launch(&mut machine, &program, 200, 96, a).expect("runs");
+        let mut bytes = [0; 4];
+        machine.read(a, &mut bytes).expect("read");
+        let instructions: Vec<u64> = report.instructions.iter().map(|counts| counts.requests).collect();
+        (u32::from_le_bytes(bytes), report.counters, instructions, report.findings)
+    };
+    let one = run(1);
+    assert_eq!(one.0, 200 * (0..96).sum::<u32>());
+    assert_eq!(one.3.len(), 1);
+    assert_eq!(one.3[0].diagnostic.code, "race-waw");
+    assert_eq!(one.3[0].diagnostic.thread.map(|thread| thread.block), Some([0, 0, 0]));
+    assert_eq!(run(2), one);
+    assert_eq!(run(5), one);
+}
+
+#[test]
+fn what_a_kernel_printed_before_it_stopped_is_kept() {
+    let text = format!(
+        "{HEADER}
+        .extern .func (.param .b32 r) vprintf (.param .b64 f, .param .b64 a);
+        .global .align 1 .b8 text[5] = {{111, 104, 33, 10}};
+        .visible .entry k()
+        {{
+        .reg .b32 %r<4>; .reg .b64 %rd<4>;
+        mov.b64 %rd1, text;
+        cvta.global.u64 %rd1, %rd1;
+        {{
+        .param .b64 param0; .param .b64 param1; .param .b32 retval0;
+        st.param.b64 [param0], %rd1;
+        st.param.b64 [param1], 0;
+        call.uni (retval0), vprintf, (param0, param1);
+        }}
+        trap;
+        exit;
+        }}"
+    );
+    let program = Program::parse(&text).expect("PTX");
+    let mut machine = Machine::new(Config::default());
+    let launch = Launch { entry: "k", grid: [1; 3], block: [1; 3], dynamic_shared: 0, params: &[] };
+    let stop = machine.launch(&program, &launch).expect_err("trap");
+    assert_eq!((stop.code(), stop.printed()), ("trap", "oh!\n"));
+}

@@ -1,0 +1,56 @@
+//! The planted bugs: the simulator finds each, and names the Rust line.
+#![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
+
+use ptx_sim::stop::Diagnostic;
+use test_kernels::planted::{Bug, all};
+use tests::cases::{program, simulate};
+
+/// The code that a bug is reported under.
+fn code(bug: Bug) -> &'static str {
+    match bug {
+        Bug::Race => "race",
+        Bug::OutOfBounds => "out-of-bounds",
+        Bug::Panic => "trap",
+        Bug::BarrierDivergence => "barrier-divergence",
+    }
+}
+
+/// One of the report's places is the planted line, in the function itself or where it was inlined.
+fn names(diagnostic: &Diagnostic, file: &str, line: u32) -> bool {
+    let places = diagnostic.place.iter().chain(diagnostic.related.iter().map(|(_, place)| place));
+    places.flat_map(|place| &place.source).any(|source| source.file.ends_with(file) && source.line == line)
+}
+
+#[test]
+fn every_planted_bug_is_found_at_its_line() {
+    let program = program();
+    let mut wrong = Vec::new();
+    for planted in all() {
+        let run = simulate(&program, &planted.case);
+        let (mut diagnostics, printed) = match run.result {
+            Ok(report) => (report.findings.iter().map(|f| f.diagnostic.clone()).collect(), report.printed),
+            Err(stop) => {
+                let mut found: Vec<_> = stop.findings().iter().map(|f| f.diagnostic.clone()).collect();
+                found.push(stop.diagnostic().clone());
+                (found, stop.printed().to_owned())
+            }
+        };
+        diagnostics.retain(|d| d.code == code(planted.bug));
+        assert_ne!(planted.line, 0, "{}: no line is marked", planted.case.name);
+        if !diagnostics.iter().any(|d| names(d, planted.file, planted.line)) {
+            wrong.push(format!(
+                "{}: no {} at {}:{}, but {diagnostics:#?}",
+                planted.case.name,
+                code(planted.bug),
+                planted.file,
+                planted.line
+            ));
+        }
+        for part in planted.printed {
+            if !printed.contains(part) {
+                wrong.push(format!("{} did not print '{part}' but:\n{printed}", planted.case.name));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
