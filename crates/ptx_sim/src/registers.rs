@@ -29,7 +29,7 @@ pub struct Registers {
 /// Destinations and sources of an instruction, as rows. Which file each is in belongs to the instruction's meaning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Args {
-    /// Destinations; unused ones are 0 and never touched, `NO_SLOT` where PTX has `_`.
+    /// Destinations; `NO_SLOT` where PTX has `_` and where there is none.
     pub d: [Slot; 4],
     /// Sources.
     pub s: [Slot; 4],

@@ -185,7 +185,8 @@ fn global_variables_keep_their_values_between_launches() {
 #[test]
 fn fuel_stops_an_endless_loop_and_says_where() {
     let mut machine = Machine::new(Config { fuel: Some(100_000), ..Config::default() });
-    let stop = launch(&mut machine, &kernel("LOOP: add.s32 %r2, %r1, 1; bra.uni LOOP;"), 3, 64, 0).expect_err("endless");
+    let stop =
+        launch(&mut machine, &kernel("LOOP: add.s32 %r2, %r1, 1; bra.uni LOOP;"), 3, 64, 0).expect_err("endless");
     assert_eq!((stop.kind(), stop.code()), (StopKind::Stuck, "fuel"));
     assert!(stop.to_string().contains("64 threads of warps 0-1 run"), "{stop}");
 }

@@ -103,14 +103,12 @@ impl<'t> Decoder<'_, 't> {
                 Statement::Close => {
                     open.pop();
                 }
-                Statement::Label(name, line) => {
-                    if !self.labels.add(scope, name, next) {
-                        return Err(ParseError::on_line(
-                            *line,
-                            format!("a second label `{name}`"),
-                            "labels that differ within a scope",
-                        ));
-                    }
+                Statement::Label(name, line) if !self.labels.add(scope, name, next) => {
+                    return Err(ParseError::on_line(
+                        *line,
+                        format!("a second label `{name}`"),
+                        "labels that differ within a scope",
+                    ));
                 }
                 Statement::BranchTargets(name, span) => {
                     self.targets.insert(name, span);
@@ -210,11 +208,7 @@ impl<'t> Decoder<'_, 't> {
         }
     }
 
-    fn instruction(
-        &mut self,
-        instruction: &'t Instruction<'t>,
-        location: Option<u32>,
-    ) -> Result<Inst, ParseError> {
+    fn instruction(&mut self, instruction: &'t Instruction<'t>, location: Option<u32>) -> Result<Inst, ParseError> {
         self.line = instruction.line;
         let guard = match instruction.guard {
             None => None,

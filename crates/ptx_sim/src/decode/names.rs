@@ -121,7 +121,8 @@ impl<'t> Names<'t> {
             if let Some(named) = scope.names.get(name) {
                 return Some(*named);
             }
-            if scope.counted.is_empty() {
+            // No count has more digits.
+            if scope.counted.is_empty() || name.len() - prefix.len() > 12 {
                 continue;
             }
             // `%r12` is number 12 of `%r`; a prefix may itself end in digits.

@@ -215,7 +215,15 @@ impl<'t> Decoder<'_, 't> {
 
 /// Special registers of the PTX ISA that have no meaning here yet.
 fn is_special(name: &str) -> bool {
-    let known = ["%cluster", "%is_explicit_cluster", "%pm", "%reserved_smem", "%aggr_smem", "%current_graph_exec", "%nclusterid"];
+    let known = [
+        "%cluster",
+        "%is_explicit_cluster",
+        "%pm",
+        "%reserved_smem",
+        "%aggr_smem",
+        "%current_graph_exec",
+        "%nclusterid",
+    ];
     known.iter().any(|prefix| name.starts_with(prefix))
 }
 
@@ -227,5 +235,9 @@ fn fit(register: Register, file: File) -> Result<Slot, Reject> {
         File::Word | File::Single => register.bits == 32,
         File::Long | File::Double => register.bits == 64,
     };
-    if fits { Ok(register.slot) } else { unsupported(format!("a register of {} bits does not fit here", register.bits)) }
+    if fits {
+        Ok(register.slot)
+    } else {
+        unsupported(format!("a register of {} bits does not fit here", register.bits))
+    }
 }

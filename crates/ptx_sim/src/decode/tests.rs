@@ -1,8 +1,8 @@
 //! PTX snippets in the styles of LLVM and nvcc, and texts that are wrong.
 
 use crate::program::{
-    Access, BarrierKind, Callee, Collective, FrameCopy, Function, Kind, Op, Order, Preset, Program, Scope, Space, Special,
-    Symbol,
+    Access, BarrierKind, Callee, Collective, FrameCopy, Function, Kind, Op, Order, Preset, Program, Scope, Space,
+    Special, Symbol,
 };
 use crate::registers::NO_SLOT;
 
@@ -162,10 +162,8 @@ fn calls() {
     assert_eq!((f.frame_bytes, f.params[1].offset, f.returns[0].offset), (16, 8, 12));
     assert!(matches!(&f.code[0].op, Op::Load(load) if load.space == Space::Frame));
     let k = program.function("k").expect("declared");
-    let calls = k.code.iter().filter_map(|i| if let Op::Call { callee, params, returns } = &i.op {
-        Some((callee, params, returns))
-    } else {
-        None
+    let calls = k.code.iter().filter_map(|i| {
+        if let Op::Call { callee, params, returns } = &i.op { Some((callee, params, returns)) } else { None }
     });
     let calls: Vec<_> = calls.collect();
     assert!(matches!(calls[0].0, Callee::Direct(1)));
@@ -212,7 +210,9 @@ fn packing_and_timers() {
 fn warp_and_block() {
     let shuffle = op("shfl.sync.down.b32 %r1|%p1, %r2, 16, 31, -1;");
     assert!(matches!(shuffle, Op::Collective { kind: Collective::Shuffle(_), args, .. } if args.d[1] == 1));
-    assert!(matches!(op("vote.sync.any.pred %p1, !%p2, 0xffffffff;"), Op::Collective { args, .. } if args.negated == 1));
+    assert!(
+        matches!(op("vote.sync.any.pred %p1, !%p2, 0xffffffff;"), Op::Collective { args, .. } if args.negated == 1)
+    );
     assert!(matches!(op("vote.sync.ballot.b32 %r1, %p2, %r3;"), Op::Collective { kind: Collective::Vote, .. }));
     assert!(matches!(op("match.all.sync.b64 %r1|%p1, %rd1, -1;"), Op::Collective { kind: Collective::Match, .. }));
     assert!(matches!(op("elect.sync _|%p1, -1;"), Op::Collective { args, .. } if args.d[0] == NO_SLOT));
@@ -293,7 +293,8 @@ fn places_and_their_chains() {
 
 #[test]
 fn used_bytes() {
-    let (_, function) = body(".pragma \"used_bytes_mask 0xfff\";\nld.global.v4.b32 {%r1, %r2, %r3, _}, [%rd1];\nld.b32 %r1, [%rd1];");
+    let (_, function) =
+        body(".pragma \"used_bytes_mask 0xfff\";\nld.global.v4.b32 {%r1, %r2, %r3, _}, [%rd1];\nld.b32 %r1, [%rd1];");
     let used = function.code[..2].iter().map(|inst| match &inst.op {
         Op::Load(load) => load.used_bytes,
         other => panic!("{other:?}"),

@@ -2,8 +2,8 @@
 //! gives, and not always the bits that a GPU gives.
 
 use super::float::{canonical, flush, flush_tiny, propagated, with_ftz};
-use super::soft::{F32, Rounding, multiply};
 use super::lift::lift_call;
+use super::soft::{F32, Rounding, multiply};
 use super::table::Table;
 
 /// Adds this chapter's rows.

@@ -90,17 +90,17 @@ pub fn list(t: &mut Table) {
         };
     }
     products!(u32, "lo.cc.{u32|s32}", |a, b| a.wrapping_mul(b));
-    products!(u32, "hi.cc.u32", |a, b| (u64::from(a) * u64::from(b) >> 32) as u32);
-    products!(u32, "hi.cc.s32", |a, b| (i64::from(a as i32) * i64::from(b as i32) >> 32) as u32);
+    products!(u32, "hi.cc.u32", |a, b| ((u64::from(a) * u64::from(b)) >> 32) as u32);
+    products!(u32, "hi.cc.s32", |a, b| ((i64::from(a as i32) * i64::from(b as i32)) >> 32) as u32);
     products!(u64, "lo.cc.{u64|s64}", |a, b| a.wrapping_mul(b));
-    products!(u64, "hi.cc.u64", |a, b| (u128::from(a) * u128::from(b) >> 64) as u64);
-    products!(u64, "hi.cc.s64", |a, b| (i128::from(a as i64) * i128::from(b as i64) >> 64) as u64);
+    products!(u64, "hi.cc.u64", |a, b| ((u128::from(a) * u128::from(b)) >> 64) as u64);
+    products!(u64, "hi.cc.s64", |a, b| ((i128::from(a as i64) * i128::from(b as i64)) >> 64) as u64);
     last_products!(u32, "lo.{u32|s32}", |a, b| a.wrapping_mul(b));
-    last_products!(u32, "hi.u32", |a, b| (u64::from(a) * u64::from(b) >> 32) as u32);
-    last_products!(u32, "hi.s32", |a, b| (i64::from(a as i32) * i64::from(b as i32) >> 32) as u32);
+    last_products!(u32, "hi.u32", |a, b| ((u64::from(a) * u64::from(b)) >> 32) as u32);
+    last_products!(u32, "hi.s32", |a, b| ((i64::from(a as i32) * i64::from(b as i32)) >> 32) as u32);
     last_products!(u64, "lo.{u64|s64}", |a, b| a.wrapping_mul(b));
-    last_products!(u64, "hi.u64", |a, b| (u128::from(a) * u128::from(b) >> 64) as u64);
-    last_products!(u64, "hi.s64", |a, b| (i128::from(a as i64) * i128::from(b as i64) >> 64) as u64);
+    last_products!(u64, "hi.u64", |a, b| ((u128::from(a) * u128::from(b)) >> 64) as u64);
+    last_products!(u64, "hi.s64", |a, b| ((i128::from(a as i64) * i128::from(b as i64)) >> 64) as u64);
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use super::table::{Row, Table};
 use crate::registers::{Args, Registers};
 
 /// Adds this chapter's rows.
+#[expect(clippy::neg_cmp_op_on_partial_ord, reason = "unordered comparisons are negations of ordered ones")]
 pub fn list(t: &mut Table) {
     macro_rules! compare {
         ($t:ty, $cmp:literal, $names:literal, $f:expr) => {{
@@ -50,20 +51,62 @@ pub fn list(t: &mut Table) {
     integers!(u64, i64, "{b64|u64|s64}", "u64", "s64");
     macro_rules! floats {
         ($t:ty, $n:literal, |$x:ident| $read:expr) => {
-            compare!($t, "eq", $n, |a, b| { let f = |$x: $t| $read; f(a) == f(b) });
-            compare!($t, "ne", $n, |a, b| { let f = |$x: $t| $read; f(a) < f(b) || f(a) > f(b) });
-            compare!($t, "lt", $n, |a, b| { let f = |$x: $t| $read; f(a) < f(b) });
-            compare!($t, "le", $n, |a, b| { let f = |$x: $t| $read; f(a) <= f(b) });
-            compare!($t, "gt", $n, |a, b| { let f = |$x: $t| $read; f(a) > f(b) });
-            compare!($t, "ge", $n, |a, b| { let f = |$x: $t| $read; f(a) >= f(b) });
-            compare!($t, "equ", $n, |a, b| { let f = |$x: $t| $read; !(f(a) < f(b) || f(a) > f(b)) });
-            compare!($t, "neu", $n, |a, b| { let f = |$x: $t| $read; f(a) != f(b) });
-            compare!($t, "ltu", $n, |a, b| { let f = |$x: $t| $read; !(f(a) >= f(b)) });
-            compare!($t, "leu", $n, |a, b| { let f = |$x: $t| $read; !(f(a) > f(b)) });
-            compare!($t, "gtu", $n, |a, b| { let f = |$x: $t| $read; !(f(a) <= f(b)) });
-            compare!($t, "geu", $n, |a, b| { let f = |$x: $t| $read; !(f(a) < f(b)) });
-            compare!($t, "num", $n, |a, b| { let f = |$x: $t| $read; !f(a).is_nan() && !f(b).is_nan() });
-            compare!($t, "nan", $n, |a, b| { let f = |$x: $t| $read; f(a).is_nan() || f(b).is_nan() });
+            compare!($t, "eq", $n, |a, b| {
+                let f = |$x: $t| $read;
+                f(a) == f(b)
+            });
+            compare!($t, "ne", $n, |a, b| {
+                let f = |$x: $t| $read;
+                f(a) < f(b) || f(a) > f(b)
+            });
+            compare!($t, "lt", $n, |a, b| {
+                let f = |$x: $t| $read;
+                f(a) < f(b)
+            });
+            compare!($t, "le", $n, |a, b| {
+                let f = |$x: $t| $read;
+                f(a) <= f(b)
+            });
+            compare!($t, "gt", $n, |a, b| {
+                let f = |$x: $t| $read;
+                f(a) > f(b)
+            });
+            compare!($t, "ge", $n, |a, b| {
+                let f = |$x: $t| $read;
+                f(a) >= f(b)
+            });
+            compare!($t, "equ", $n, |a, b| {
+                let f = |$x: $t| $read;
+                !(f(a) < f(b) || f(a) > f(b))
+            });
+            compare!($t, "neu", $n, |a, b| {
+                let f = |$x: $t| $read;
+                f(a) != f(b)
+            });
+            compare!($t, "ltu", $n, |a, b| {
+                let f = |$x: $t| $read;
+                !(f(a) >= f(b))
+            });
+            compare!($t, "leu", $n, |a, b| {
+                let f = |$x: $t| $read;
+                !(f(a) > f(b))
+            });
+            compare!($t, "gtu", $n, |a, b| {
+                let f = |$x: $t| $read;
+                !(f(a) <= f(b))
+            });
+            compare!($t, "geu", $n, |a, b| {
+                let f = |$x: $t| $read;
+                !(f(a) < f(b))
+            });
+            compare!($t, "num", $n, |a, b| {
+                let f = |$x: $t| $read;
+                !f(a).is_nan() && !f(b).is_nan()
+            });
+            compare!($t, "nan", $n, |a, b| {
+                let f = |$x: $t| $read;
+                f(a).is_nan() || f(b).is_nan()
+            });
         };
     }
     floats!(f32, "f32", |x| x);

@@ -209,7 +209,11 @@ fn pack(format: Format, x: f64, rounding: Rounding) -> u64 {
 /// `f64` conversions keep the payload of a NaN, as far as it fits, and make it quiet.
 fn widen(a: f32) -> u64 {
     let bits = u64::from(a.to_bits());
-    if a.is_nan() { (bits >> 31) << 63 | 0x7ff8_0000_0000_0000 | (bits & 0x7f_ffff) << 29 } else { f64::from(a).to_bits() }
+    if a.is_nan() {
+        (bits >> 31) << 63 | 0x7ff8_0000_0000_0000 | (bits & 0x7f_ffff) << 29
+    } else {
+        f64::from(a).to_bits()
+    }
 }
 
 fn narrow(format: Format, a: f64, rounding: Rounding) -> u64 {
@@ -225,18 +229,20 @@ fn narrow(format: Format, a: f64, rounding: Rounding) -> u64 {
 
 fn between_floats(t: &mut Table) {
     t.row("cvt.f64.f32", lift!((f32) -> u64, widen));
-    t.row("cvt.ftz.f64.f32", lift!((f32) -> u64, |a| widen(flush(a))));
+    t.row("cvt.ftz.f64.f32", lift!((f32) -> u64, |a| widen(f32::from_bits(canonical(flush(a))))));
     t.row("cvt.f32.f32", lift!((u32) -> u32, |a| a));
     t.row("cvt.ftz.f32.f32", lift!((f32) -> u32, |a| canonical(flush(a))));
     t.row("cvt.sat.f32.f32", lift!((f32) -> u32, saturate));
     t.row("cvt.ftz.sat.f32.f32", lift!((f32) -> u32, |a| saturate(flush(a))));
-    t.row("cvt.f64.f64", lift!((f64) -> u64, |a| propagated(a, [a])));
-    t.row("cvt.rn.f32.f64", lift!((f64) -> u32, |a| nearest32(a)));
-    t.row("cvt.rn.ftz.f32.f64", lift!((f64) -> u32, |a| {
-        // Subnormal before rounding is enough.
-        let tiny = a.abs() < f64::from(f32::MIN_POSITIVE);
-        if tiny { nearest32(a) & 1 << 31 } else { nearest32(a) }
-    }));
+    t.row("cvt.f64.f64", lift!((u64) -> u64, |a| a));
+    t.row("cvt.rn.f32.f64", lift!((f64) -> u32, nearest32));
+    t.row(
+        "cvt.rn.ftz.f32.f64",
+        lift!((f64) -> u32, |a| {
+            let bits = nearest32(a);
+            if bits & 0x7f80_0000 == 0 { bits & 1 << 31 } else { bits }
+        }),
+    );
     t.row("cvt.rn.sat.f32.f64", lift!((f64) -> u32, |a| saturate(a as f32)));
     macro_rules! mode {
         ($m:literal, $r:expr) => {
@@ -286,14 +292,18 @@ fn halves(t: &mut Table) {
     macro_rules! mode {
         ($dn:literal, $format:expr, $m:literal, $r:expr) => {
             t.row(
-                concat!("cvt.", $m, "[.ftz].", $dn, ".f32"),
+                concat!("cvt.", $m, ".", $dn, ".f32"),
                 lift_call!((f32) -> u16, |a| pack($format, f64::from(a), $r) as u16),
+            );
+            t.row(
+                concat!("cvt.", $m, ".ftz.", $dn, ".f32"),
+                lift_call!((f32) -> u16, |a| pack($format, f64::from(flush(a)), $r) as u16),
             );
             t.row(
                 concat!("cvt.", $m, ".relu.", $dn, ".f32"),
                 lift_call!((f32) -> u16, |a| relu(pack($format, f64::from(a), $r) as u16)),
             );
-            t.row(concat!("cvt.", $m, ".", $dn, ".f64"), lift_call!((f64) -> u16, |a| pack($format, a, $r) as u16));
+            t.row(concat!("cvt.", $m, ".", $dn, ".f64"), lift_call!((f64) -> u16, |a| narrow($format, a, $r) as u16));
             // The first source becomes the upper half.
             t.row(
                 concat!("cvt.", $m, ".", $dn, "x2.f32"),
@@ -316,21 +326,28 @@ fn halves(t: &mut Table) {
     mode!("f16", F16, "rp", Rounding::Up);
     mode!("bf16", BF16, "rn", Rounding::NearestEven);
     mode!("bf16", BF16, "rz", Rounding::Zero);
-    t.row("cvt.rn.sat.f16.f32", lift_call!((f32) -> u16, |a| {
-        saturate_half(pack(F16, f64::from(a), Rounding::NearestEven) as u16)
-    }));
+    t.row(
+        "cvt.rn.sat.f16.f32",
+        lift_call!((f32) -> u16, |a| {
+            saturate_half(pack(F16, f64::from(a), Rounding::NearestEven) as u16)
+        }),
+    );
     t.row("cvt.f16.f16", lift_call!((u16) -> u16, |a| pack(F16, f64::from(half_to_f32(a)), Rounding::Zero) as u16));
-    t.row("cvt.rn.bf16.f16", lift_call!((u16) -> u16, |a| {
-        pack(BF16, f64::from(half_to_f32(a)), Rounding::NearestEven) as u16
-    }));
-    t.row("cvt.rn.f16.bf16", lift_call!((u16) -> u16, |a| {
-        pack(F16, f64::from(bfloat_to_f32(a)), Rounding::NearestEven) as u16
-    }));
+    t.row(
+        "cvt.rn.bf16.f16",
+        lift_call!((u16) -> u16, |a| {
+            pack(BF16, f64::from(half_to_f32(a)), Rounding::NearestEven) as u16
+        }),
+    );
+    t.row(
+        "cvt.rn.f16.bf16",
+        lift_call!((u16) -> u16, |a| {
+            pack(F16, f64::from(bfloat_to_f32(a)), Rounding::NearestEven) as u16
+        }),
+    );
     macro_rules! tf32 {
         ($m:literal, $r:expr) => {
-            t.row(concat!("cvt.", $m, ".tf32.f32"), lift_call!((f32) -> u32, |a| {
-                (pack(TF32, f64::from(a), $r) as u32) << 13 | if a.is_nan() { 0x1fff } else { 0 }
-            }));
+            t.row(concat!("cvt.", $m, ".tf32.f32"), lift_call!((f32) -> u32, |a| tf32(a, $r)));
         };
     }
     tf32!("rna", Rounding::NearestAway);

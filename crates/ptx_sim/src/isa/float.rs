@@ -108,8 +108,8 @@ fn arithmetic(t: &mut Table) {
     with_ftz_sat!(t, lift, ["sub[.rn]"], (a, b), a - b, false);
     with_ftz_sat!(t, lift, ["mul[.rn]"], (a, b), a * b, tiny_product(a, b));
     with_ftz_sat!(t, lift, ["{fma|mad}.rn"], (a, b, c), a.mul_add(b, c), tiny_fused(a, b, c));
-    t.row("add[.rn].f64", lift!((f64, f64) -> u64, |a, b| propagated(a + b, [a, b])));
-    t.row("sub[.rn].f64", lift!((f64, f64) -> u64, |a, b| propagated(a - b, [a, b])));
+    t.row("add[.rn].f64", lift!((f64, f64) -> u64, |a, b| propagated(a + b, [b, a])));
+    t.row("sub[.rn].f64", lift!((f64, f64) -> u64, |a, b| propagated(a - b, [b, a])));
     t.row("mul[.rn].f64", lift!((f64, f64) -> u64, |a, b| propagated(a * b, [b, a])));
     t.row("{fma|mad}.rn.f64", lift!((f64, f64, f64) -> u64, |a, b, c| propagated(a.mul_add(b, c), [b, c, a])));
 }
@@ -191,11 +191,11 @@ fn directed(t: &mut Table) {
             with_ftz!(t, lift_call, ["sqrt.", $m], (a), sqrt32(a, $r), false);
             t.row(
                 concat!("add.", $m, ".f64"),
-                lift_call!((f64, f64) -> u64, |a, b| propagated(add64(a, b, $r), [a, b])),
+                lift_call!((f64, f64) -> u64, |a, b| propagated(add64(a, b, $r), [b, a])),
             );
             t.row(
                 concat!("sub.", $m, ".f64"),
-                lift_call!((f64, f64) -> u64, |a, b| propagated(add64(a, -b, $r), [a, b])),
+                lift_call!((f64, f64) -> u64, |a, b| propagated(add64(a, -b, $r), [b, a])),
             );
             t.row(
                 concat!("mul.", $m, ".f64"),
@@ -229,12 +229,18 @@ fn directed(t: &mut Table) {
 }
 
 fn quotients(t: &mut Table) {
-    with_ftz!(t, lift, ["div.{rn|full}"], (a, b), a / b, false);
+    with_ftz!(t, lift, ["div.{rn|full}"], (a, b), a / b, tiny_quotient(a, b));
     with_ftz!(t, lift, ["rcp.rn"], (a), 1.0 / a, false);
     with_ftz!(t, lift, ["sqrt.rn"], (a), a.sqrt(), false);
     t.row("div.rn.f64", lift!((f64, f64) -> u64, |a, b| propagated(a / b, [a, b])));
     t.row("rcp.rn.f64", lift!((f64) -> u64, |a| propagated(1.0 / a, [a])));
     t.row("sqrt.rn.f64", lift!((f64) -> u64, |a| propagated(a.sqrt(), [a])));
+}
+
+/// `f64` holds the product of the divisor with the smallest normal number exactly.
+#[inline(always)]
+fn tiny_quotient(a: f32, b: f32) -> bool {
+    f64::from(a).abs() < f64::from(f32::MIN_POSITIVE) * f64::from(b).abs()
 }
 
 fn signs(t: &mut Table) {

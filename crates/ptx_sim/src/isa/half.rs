@@ -155,9 +155,27 @@ fn extreme(a: u16, b: u16, infinity: u16, larger: bool, keep_nan: bool) -> u16 {
     let order = |x: u16| if x & 0x8000 != 0 { !x } else { x | 0x8000 };
     match (nan(a), nan(b)) {
         (true, true) => 0x7fff,
-        (true, false) => if keep_nan { 0x7fff } else { b },
-        (false, true) => if keep_nan { 0x7fff } else { a },
-        (false, false) => if (order(a) < order(b)) != larger { a } else { b },
+        (true, false) => {
+            if keep_nan {
+                0x7fff
+            } else {
+                b
+            }
+        }
+        (false, true) => {
+            if keep_nan {
+                0x7fff
+            } else {
+                a
+            }
+        }
+        (false, false) => {
+            if (order(a) < order(b)) != larger {
+                a
+            } else {
+                b
+            }
+        }
     }
 }
 

@@ -108,7 +108,7 @@ fn saturating(t: &mut Table) {
     t.row("sub.sat.s32", lift!((i32, i32) -> i32, |a, b| a.saturating_sub(b)));
     t.row(
         "mad.hi.sat.s32",
-        lift!((i32, i32, i32) -> i32, |a, b, c| ((i64::from(a) * i64::from(b) >> 32) as i32).saturating_add(c)),
+        lift!((i32, i32, i32) -> i32, |a, b, c| (((i64::from(a) * i64::from(b)) >> 32) as i32).saturating_add(c)),
     );
 }
 
@@ -131,7 +131,7 @@ fn multiply24(t: &mut Table) {
             t.row(
                 concat!("mad24.hi.", $n),
                 lift_call!(($t, $t, $t) -> $t, |a, b, c| {
-                    (($low(a) as $wide * $low(b) as $wide >> 16) as $t).wrapping_add(c)
+                    ((($low(a) as $wide * $low(b) as $wide) >> 16) as $t).wrapping_add(c)
                 }),
             );
         };

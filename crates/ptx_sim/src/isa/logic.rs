@@ -91,29 +91,53 @@ fn counts(t: &mut Table) {
 }
 
 fn fields(t: &mut Table) {
-    t.row("bfe.u32", lift_call!((u32, u32, u32) -> u32, |a, position, length| {
-        extract(u64::from(a), position & 255, length & 255, 32, false) as u32
-    }));
-    t.row("bfe.s32", lift_call!((u32, u32, u32) -> u32, |a, position, length| {
-        extract(u64::from(a), position & 255, length & 255, 32, true) as u32
-    }));
-    t.row("bfe.u64", lift_call!((u64, u32, u32) -> u64, |a, position, length| {
-        extract(a, position, length, 64, false)
-    }));
-    t.row("bfe.s64", lift_call!((u64, u32, u32) -> u64, |a, position, length| {
-        extract(a, position, length, 64, true)
-    }));
-    t.row("bfi.b32", lift_call!((u32, u32, u32, u32) -> u32, |a, b, position, length| {
-        insert(u64::from(a), u64::from(b), position & 255, length & 255) as u32
-    }));
-    t.row("bfi.b64", lift_call!((u64, u64, u32, u32) -> u64, |a, b, position, length| {
-        insert(a, b, position, length)
-    }));
+    t.row(
+        "bfe.u32",
+        lift_call!((u32, u32, u32) -> u32, |a, position, length| {
+            extract(u64::from(a), position & 255, length & 255, 32, false) as u32
+        }),
+    );
+    t.row(
+        "bfe.s32",
+        lift_call!((u32, u32, u32) -> u32, |a, position, length| {
+            extract(u64::from(a), position & 255, length & 255, 32, true) as u32
+        }),
+    );
+    t.row(
+        "bfe.u64",
+        lift_call!((u64, u32, u32) -> u64, |a, position, length| {
+            extract(a, position, length, 64, false)
+        }),
+    );
+    t.row(
+        "bfe.s64",
+        lift_call!((u64, u32, u32) -> u64, |a, position, length| {
+            extract(a, position, length, 64, true)
+        }),
+    );
+    t.row(
+        "bfi.b32",
+        lift_call!((u32, u32, u32, u32) -> u32, |a, b, position, length| {
+            insert(u64::from(a), u64::from(b), position & 255, length & 255) as u32
+        }),
+    );
+    t.row(
+        "bfi.b64",
+        lift_call!((u64, u64, u32, u32) -> u64, |a, b, position, length| {
+            insert(a, b, position, length)
+        }),
+    );
     t.row("bmsk.clamp.b32", lift_call!((u32, u32) -> u32, |position, length| mask(position.min(32), length.min(32))));
     t.row("bmsk.wrap.b32", lift_call!((u32, u32) -> u32, |position, length| mask(position & 31, length & 31)));
-    t.row("szext.clamp.u32", lift_call!((u32, u32) -> u32, |a, n| extract(u64::from(a), 0, n.min(32), 32, false) as u32));
+    t.row(
+        "szext.clamp.u32",
+        lift_call!((u32, u32) -> u32, |a, n| extract(u64::from(a), 0, n.min(32), 32, false) as u32),
+    );
     t.row("szext.wrap.u32", lift_call!((u32, u32) -> u32, |a, n| extract(u64::from(a), 0, n & 31, 32, false) as u32));
-    t.row("szext.clamp.s32", lift_call!((u32, u32) -> u32, |a, n| extract(u64::from(a), 0, n.min(32), 32, true) as u32));
+    t.row(
+        "szext.clamp.s32",
+        lift_call!((u32, u32) -> u32, |a, n| extract(u64::from(a), 0, n.min(32), 32, true) as u32),
+    );
     t.row("szext.wrap.s32", lift_call!((u32, u32) -> u32, |a, n| extract(u64::from(a), 0, n & 31, 32, true) as u32));
 }
 
@@ -151,7 +175,10 @@ fn lop3(a: u32, b: u32, c: u32, table: u32) -> u32 {
 
 /// `prmt`: bytes of a register pair, chosen by nibbles or by a mode.
 fn permutations(t: &mut Table) {
-    t.row("prmt.b32", lift_call!((u32, u32, u32) -> u32, |a, b, c| permute(a, b, [0, 1, 2, 3].map(|i| c >> (4 * i) & 15))));
+    t.row(
+        "prmt.b32",
+        lift_call!((u32, u32, u32) -> u32, |a, b, c| permute(a, b, [0, 1, 2, 3].map(|i| c >> (4 * i) & 15))),
+    );
     macro_rules! mode {
         ($name:literal, |$c:ident, $i:ident| $byte:expr) => {
             t.row(

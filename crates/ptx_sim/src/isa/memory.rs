@@ -138,7 +138,7 @@ pub(crate) fn combine(operation: &str, kind: &str) -> Option<fn(u64, u64, u64) -
         ("add", "bf16x2") => on!(u32, |old, b| pairs(super::half::add_bfloat, old, b)),
         ("add", "f64") => |old, b, _| {
             let (old, b) = (f64::from_bits(old), f64::from_bits(b));
-            super::float::propagated(old + b, [old, b])
+            super::float::propagated(old + b, [b, old])
         },
         _ => return None,
     })

@@ -18,8 +18,8 @@ pub(crate) mod table;
 mod testing;
 pub mod warp;
 
-pub use lift::File;
 pub(crate) use convert::known_elsewhere as convert_known_elsewhere;
+pub use lift::File;
 pub(crate) use special::{Register, register};
 pub use table::{Signature, signatures};
 

@@ -13,15 +13,21 @@ pub fn list(t: &mut Table) {
     t.row("mov.f64", lift!((f64) -> f64, |a| a));
     t.row("pack.b32.2", lift!((u16, u16) -> u32, |a, b| u32::from(a) | u32::from(b) << 16));
     t.row("pack.b64.2", lift!((u32, u32) -> u64, |a, b| u64::from(a) | u64::from(b) << 32));
-    t.row("pack.b64.4", lift!((u16, u16, u16, u16) -> u64, |a, b, c, d| {
-        u64::from(a) | u64::from(b) << 16 | u64::from(c) << 32 | u64::from(d) << 48
-    }));
+    t.row(
+        "pack.b64.4",
+        lift!((u16, u16, u16, u16) -> u64, |a, b, c, d| {
+            u64::from(a) | u64::from(b) << 16 | u64::from(c) << 32 | u64::from(d) << 48
+        }),
+    );
     t.row("pack.b128.2", lift!((u64, u64) -> (u64, u64), |a, b| (a, b)));
     t.row("unpack.b32.2", lift!((u32) -> (u16, u16), |a| (a as u16, (a >> 16) as u16)));
     t.row("unpack.b64.2", lift!((u64) -> (u32, u32), |a| (a as u32, (a >> 32) as u32)));
-    t.row("unpack.b64.4", lift!((u64) -> (u16, u16, u16, u16), |a| {
-        (a as u16, (a >> 16) as u16, (a >> 32) as u16, (a >> 48) as u16)
-    }));
+    t.row(
+        "unpack.b64.4",
+        lift!((u64) -> (u16, u16, u16, u16), |a| {
+            (a as u16, (a >> 16) as u16, (a >> 32) as u16, (a >> 48) as u16)
+        }),
+    );
     t.row("unpack.b128.2", lift!((u64, u64) -> (u64, u64), |a, b| (a, b)));
 }
 

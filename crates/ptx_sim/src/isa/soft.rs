@@ -164,9 +164,10 @@ pub fn multiply(a: Number, b: Number) -> Number {
         (Infinity(x), Finite { negative: y, .. }) | (Finite { negative: y, .. }, Infinity(x)) => Infinity(x != y),
         (Zero(x), Zero(y)) => Zero(x != y),
         (Zero(x), Finite { negative: y, .. }) | (Finite { negative: y, .. }, Zero(x)) => Zero(x != y),
-        (Finite { negative: x, significand: m, exponent: e, .. }, Finite { negative: y, significand: n, exponent: f, .. }) => {
-            Finite { negative: x != y, significand: m * n, exponent: e + f, sticky: false }
-        }
+        (
+            Finite { negative: x, significand: m, exponent: e, .. },
+            Finite { negative: y, significand: n, exponent: f, .. },
+        ) => Finite { negative: x != y, significand: m * n, exponent: e + f, sticky: false },
     }
 }
 
@@ -177,13 +178,28 @@ pub fn add(a: Number, b: Number, rounding: Rounding) -> Number {
     let zero = Zero(rounding == Rounding::Down);
     match (a, b) {
         (Nan, _) | (_, Nan) => Nan,
-        (Infinity(x), Infinity(y)) => if x == y { a } else { Nan },
+        (Infinity(x), Infinity(y)) => {
+            if x == y {
+                a
+            } else {
+                Nan
+            }
+        }
         (Infinity(_), _) => a,
         (_, Infinity(_)) => b,
-        (Zero(x), Zero(y)) => if x == y { a } else { zero },
+        (Zero(x), Zero(y)) => {
+            if x == y {
+                a
+            } else {
+                zero
+            }
+        }
         (Zero(_), _) => b,
         (_, Zero(_)) => a,
-        (Finite { negative: x, significand: m, exponent: e, .. }, Finite { negative: y, significand: n, exponent: f, .. }) => {
+        (
+            Finite { negative: x, significand: m, exponent: e, .. },
+            Finite { negative: y, significand: n, exponent: f, .. },
+        ) => {
             let top = |m: u128, e: i32| e + 127 - m.leading_zeros() as i32;
             let ((x, m, e), (y, n, f)) =
                 if top(m, e) >= top(n, f) { ((x, m, e), (y, n, f)) } else { ((y, n, f), (x, m, e)) };
@@ -216,10 +232,13 @@ pub fn divide(a: Number, b: Number) -> Number {
         (Infinity(x), Finite { negative: y, .. }) | (Finite { negative: x, .. }, Zero(y)) => Infinity(x != y),
         (Zero(x), Infinity(y)) => Zero(x != y),
         (Zero(x), Finite { negative: y, .. }) | (Finite { negative: x, .. }, Infinity(y)) => Zero(x != y),
-        (Finite { negative: x, significand: m, exponent: e, .. }, Finite { negative: y, significand: n, exponent: f, .. }) => {
+        (
+            Finite { negative: x, significand: m, exponent: e, .. },
+            Finite { negative: y, significand: n, exponent: f, .. },
+        ) => {
             let left = m.leading_zeros() as i32;
             let m = m << left;
-            Finite { negative: x != y, significand: m / n, exponent: e - left - f, sticky: m % n != 0 }
+            Finite { negative: x != y, significand: m / n, exponent: e - left - f, sticky: !m.is_multiple_of(n) }
         }
     }
 }
@@ -292,7 +311,10 @@ mod tests {
                 ];
                 for (found, expected) in cases {
                     let found = f64::from_bits(F64.pack(found, n));
-                    assert!(found.to_bits() == expected.to_bits() || found.is_nan() && expected.is_nan(), "{a:x} {b:x}");
+                    assert!(
+                        found.to_bits() == expected.to_bits() || found.is_nan() && expected.is_nan(),
+                        "{a:x} {b:x}"
+                    );
                 }
             }
         }

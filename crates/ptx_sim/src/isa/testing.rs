@@ -23,8 +23,7 @@ pub fn run(opcode: &str, sources: &[u64]) -> Vec<u64> {
 }
 
 fn run_with(row: &Row, sources: &[u64], mask: u32) -> Vec<[u64; LANES]> {
-    let mut registers =
-        Registers { w32: vec![[0; LANES]; 8], w64: vec![[0; LANES]; 8], pred: vec![0; 8] };
+    let mut registers = Registers { w32: vec![[0; LANES]; 8], w64: vec![[0; LANES]; 8], pred: vec![0; 8] };
     let mut args = Args { d: [0, 1, 2, 3], ..Args::default() };
     assert_eq!(sources.len(), row.meaning.s.len(), "number of sources");
     for (i, (&file, &bits)) in row.meaning.s.iter().zip(sources).enumerate() {

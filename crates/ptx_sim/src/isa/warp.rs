@@ -131,34 +131,18 @@ pub(crate) fn find(opcode: &str) -> Option<WarpRow> {
         "vote.sync.any.pred" => vote(vote_any),
         "vote.sync.uni.pred" => vote(vote_uni),
         "vote.sync.ballot.b32" => make(Collective::Vote, vote_ballot, &[Word], &[Pred], 0),
-        "match.any.sync.b32" => make(
-            Collective::Match,
-            |r, m, a| match_any(r.w32[a.s[0] as usize], r, m, a),
-            &[Word],
-            &[Word],
-            0,
-        ),
-        "match.any.sync.b64" => make(
-            Collective::Match,
-            |r, m, a| match_any(r.w64[a.s[0] as usize], r, m, a),
-            &[Word],
-            &[Long],
-            0,
-        ),
-        "match.all.sync.b32" => make(
-            Collective::Match,
-            |r, m, a| match_all(r.w32[a.s[0] as usize], r, m, a),
-            &[Word, Pred],
-            &[Word],
-            1,
-        ),
-        "match.all.sync.b64" => make(
-            Collective::Match,
-            |r, m, a| match_all(r.w64[a.s[0] as usize], r, m, a),
-            &[Word, Pred],
-            &[Long],
-            1,
-        ),
+        "match.any.sync.b32" => {
+            make(Collective::Match, |r, m, a| match_any(r.w32[a.s[0] as usize], r, m, a), &[Word], &[Word], 0)
+        }
+        "match.any.sync.b64" => {
+            make(Collective::Match, |r, m, a| match_any(r.w64[a.s[0] as usize], r, m, a), &[Word], &[Long], 0)
+        }
+        "match.all.sync.b32" => {
+            make(Collective::Match, |r, m, a| match_all(r.w32[a.s[0] as usize], r, m, a), &[Word, Pred], &[Word], 1)
+        }
+        "match.all.sync.b64" => {
+            make(Collective::Match, |r, m, a| match_all(r.w64[a.s[0] as usize], r, m, a), &[Word, Pred], &[Long], 1)
+        }
         "redux.sync.add.u32" | "redux.sync.add.s32" => redux(|r, m, a| reduce(r, m, a, u32::wrapping_add)),
         "redux.sync.min.u32" => redux(|r, m, a| reduce(r, m, a, u32::min)),
         "redux.sync.max.u32" => redux(|r, m, a| reduce(r, m, a, u32::max)),
@@ -235,7 +219,12 @@ mod tests {
         assert_eq!((all[0], same), (0, 0));
         let (sum, _) = run("redux.sync.add.u32", u32::MAX, [lane_numbers(); 3], 0);
         assert_eq!(sum, [496; LANES]);
-        let (least, _) = run("redux.sync.min.s32", 6, [[5, u32::MAX, 3].into_iter().chain([0; 29]).collect::<Vec<_>>().try_into().unwrap_or([0; 32]); 3], 0);
+        let (least, _) = run(
+            "redux.sync.min.s32",
+            6,
+            [[5, u32::MAX, 3].into_iter().chain([0; 29]).collect::<Vec<_>>().try_into().unwrap_or([0; 32]); 3],
+            0,
+        );
         assert_eq!((least[0], least[1]), (9999, u32::MAX));
         let (leader, elected) = run("elect.sync", 0xf0, [[0; LANES]; 3], 0);
         assert_eq!((leader[4], elected), (4, 0x10));

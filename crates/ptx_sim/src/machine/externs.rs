@@ -152,7 +152,8 @@ impl<O: Observer> Worker<'_, O> {
     ) -> Option<u64> {
         let space = address::space_of(address);
         let offset = address.wrapping_sub(address::window(space));
-        let inside = |end: u64| offset.is_multiple_of(bytes) && offset.checked_add(bytes).is_some_and(|last| last <= end);
+        let inside =
+            |end: u64| offset.is_multiple_of(bytes) && offset.checked_add(bytes).is_some_and(|last| last <= end);
         let size = bytes as u8;
         match space {
             Space::Shared => inside(self.context.shared_bytes).then(|| load_words(&block.shared, offset, size)),

@@ -16,10 +16,21 @@ pub struct ParseError {
 
 impl ParseError {
     /// An error at byte `start` of `text`.
-    pub(crate) fn at(text: &str, start: usize, line: u32, found: impl Into<String>, expected: impl Into<String>) -> Self {
+    pub(crate) fn at(
+        text: &str,
+        start: usize,
+        line: u32,
+        found: impl Into<String>,
+        expected: impl Into<String>,
+    ) -> Self {
         let before = &text.as_bytes()[..start.min(text.len())];
         let column = before.iter().rev().take_while(|&&b| b != b'\n').count() + 1;
-        ParseError { line, column: u32::try_from(column).unwrap_or(u32::MAX), found: found.into(), expected: expected.into() }
+        ParseError {
+            line,
+            column: u32::try_from(column).unwrap_or(u32::MAX),
+            found: found.into(),
+            expected: expected.into(),
+        }
     }
 
     /// An error that belongs to a whole line.

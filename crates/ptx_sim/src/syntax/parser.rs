@@ -179,7 +179,8 @@ impl<'t> Parser<'t> {
             let at = self.token;
             let count = self.unsigned("a number of elements")?;
             self.expect("]")?;
-            size = size.checked_mul(count).filter(|&s| s < 1 << 40).ok_or_else(|| self.error_at(at, "a smaller array"))?;
+            size =
+                size.checked_mul(count).filter(|&s| s < 1 << 40).ok_or_else(|| self.error_at(at, "a smaller array"))?;
         }
         if align == 0 {
             align = element;

@@ -5,6 +5,9 @@ use super::lexer::{Kind, Token};
 use super::parser::Parser;
 use super::tree::{Body, Instruction, Loc, Name, Operand, Registers, Span, Statement};
 
+/// Names are looked up through all open scopes, so their number is limited.
+const MOST_SCOPES: usize = 100;
+
 impl<'t> Parser<'t> {
     /// From `{` to the `}` that closes it.
     pub(super) fn body(&mut self, body: &mut Body<'t>) -> Result<(), ParseError> {
@@ -12,7 +15,9 @@ impl<'t> Parser<'t> {
         let mut depth = 0usize;
         let mut scratch = Vec::new();
         loop {
-            if self.eat("{")? {
+            if self.at("{") && depth == MOST_SCOPES {
+                return Err(self.error(format!("at most {MOST_SCOPES} scopes inside each other")));
+            } else if self.eat("{")? {
                 depth += 1;
                 body.statements.push(Statement::Open);
             } else if self.eat("}")? {
@@ -54,7 +59,14 @@ impl<'t> Parser<'t> {
         let end = self.previous_end;
         self.expect(";")?;
         let (line, start) = (first.line, first.start);
-        body.statements.push(Statement::Instruction(Instruction { guard, opcode: first.text, operands, line, start, end }));
+        body.statements.push(Statement::Instruction(Instruction {
+            guard,
+            opcode: first.text,
+            operands,
+            line,
+            start,
+            end,
+        }));
         Ok(())
     }
 
