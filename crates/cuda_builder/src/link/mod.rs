@@ -11,6 +11,8 @@ mod archive;
 mod lines;
 mod pass;
 mod syntax;
+#[cfg(test)]
+mod tests;
 
 /// One link.
 pub(crate) struct Link<'a> {

@@ -66,6 +66,12 @@ fn group(line: &str) -> Option<(usize, &str)> {
     Some((hash, &line[hash..hash + 1 + length]))
 }
 
+/// The index after a marked definition's attributes, where more can be added.
+pub(super) fn group_end(line: &str) -> Option<usize> {
+    const MARK: &str = " convergent";
+    group(line).map(|(at, name)| at + name.len()).or_else(|| Some(line.find(MARK)? + MARK.len()))
+}
+
 /// An asm call's template, and the index after its arguments.
 fn asm_call(line: &str) -> Option<(&str, usize)> {
     let asm = line.find(" asm ").filter(|_| line.contains("call "))?;

@@ -68,6 +68,7 @@ pub(super) fn place(module: &str) -> Result<Placed, String> {
         match own_name(line) {
             Some(name) if spaces.contains_key(name) => {
                 if let Some(marked) = parse(line)? {
+                    refuse_shared_value(&marked)?;
                     if marked.space == Space::Constant {
                         keep.push(syntax::symbol(name).to_owned());
                     }
@@ -152,6 +153,18 @@ fn use_generic(line: &str, spaces: &HashMap<&str, Space>) -> String {
     })
 }
 
+/// Shared memory starts with whatever the last block left in it, so a value would be lost without a word.
+fn refuse_shared_value(marked: &Marked<'_>) -> Result<(), String> {
+    if marked.space != Space::Shared || matches!(marked.initialiser, "undef" | "poison") {
+        return Ok(());
+    }
+    Err(format!(
+        "the static {} is in shared memory and has an initial value, which a GPU can't give it: make it `[MaybeUninit<T>; N]`, start it with \
+         `[const {{ MaybeUninit::uninit() }}; N]`, and write it in the kernel before the first barrier",
+        readable(marked.name)
+    ))
+}
+
 /// The address of a block's memory is not a constant: no other static can start with it.
 fn refuse_shared_address(holder: &str, line: &str, spaces: &HashMap<&str, Space>) -> Result<(), String> {
     if holder.starts_with("@llvm.") {
@@ -174,14 +187,18 @@ fn refuse_shared_address(holder: &str, line: &str, spaces: &HashMap<&str, Space>
     }
 }
 
-/// A mangled name's last part: `_RNvCs6K_7kernels5CACHE` is `CACHE`.
+/// A mangled name's last part: `_RNvCs6K_7kernels5CACHE` is `CACHE`, because 5 is its length.
 fn readable(name: &str) -> String {
     let symbol = syntax::symbol(name);
-    let tail = symbol.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == '_');
-    if symbol.starts_with("_R") && !tail.is_empty() {
-        return format!("`{}`", &symbol[tail.len()..]);
-    }
-    format!("`{symbol}`")
+    let is_last_part = |start: &usize| {
+        let (before, part) = symbol.split_at(*start);
+        let digits = before.len() - before.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+        // `15CACHE` may be a 1 of what stands before, and a 5.
+        (1..=digits).any(|count| before[before.len() - count..].parse() == Ok(part.len()))
+    };
+    let mangled = symbol.starts_with("_R") && symbol.is_ascii();
+    let part = (2..symbol.len()).rev().filter(|_| mangled).find(is_last_part).map_or(symbol, |start| &symbol[start..]);
+    format!("`{part}`")
 }
 
 #[cfg(test)]
@@ -198,9 +215,19 @@ mod tests {
     fn a_shared_static_moves_and_loses_its_initialiser() {
         let module = placed("");
         assert_eq!(module.trim(), "@_RN7kernels5CACHE = internal addrspace(3) global [1024 x i8] undef, align 4");
-        let struct_type = r#"@X = internal unnamed_addr global <{ [4 x i8], [4 x i8] }> <{ [4 x i8] undef, [4 x i8] zeroinitializer }>, section ".shared", align 8, !dbg !3"#;
+        let struct_type =
+            r#"@X = internal unnamed_addr global <{ [4 x i8], [4 x i8] }> undef, section ".shared", align 8, !dbg !3"#;
         let module = place(struct_type).expect("accepted").module;
         assert_eq!(module.trim(), "@X = internal addrspace(3) global <{ [4 x i8], [4 x i8] }> undef, align 8, !dbg !3");
+    }
+
+    #[test]
+    fn a_shared_static_with_a_value_is_refused_by_name() {
+        for value in ["zeroinitializer", r#"c"\00\00\80?""#] {
+            let line = format!(r#"@_RN7kernels5CACHE = internal global [4 x i8] {value}, section ".shared", align 4"#);
+            let message = place(&line).err().unwrap_or_default();
+            assert!(message.contains("`CACHE`") && message.contains("MaybeUninit"), "{message}");
+        }
     }
 
     #[test]
@@ -263,6 +290,13 @@ mod tests {
         let message =
             place(&format!("{CACHE}\n@_RN7kernels5TABLE = global ptr @_RN7kernels5CACHE\n")).err().unwrap_or_default();
         assert!(message.contains("`TABLE`") && message.contains("`CACHE`"), "{message}");
+    }
+
+    #[test]
+    fn mangled_names_are_shortened() {
+        assert_eq!(readable("@_RNvNtCs6K_7kernels6reduce6CACHE2"), "`CACHE2`");
+        assert_eq!(readable("@_RNvCs6K_7kernels5CACHE"), "`CACHE`");
+        assert_eq!(readable("@MASK"), "`MASK`");
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod convergence;
 mod debug;
 mod floats;
 mod memory;
+mod size;
 
 use std::path::Path;
 
@@ -38,6 +39,7 @@ pub(super) fn run(module: &str, settings: &Settings<'_>) -> Result<Passed, Strin
     let mut out = String::with_capacity(placed.module.len() + placed.module.len() / 16);
     for line in placed.module.lines() {
         let line = convergence::mark(line, &groups);
+        let line = size::shrink(&line).unwrap_or(line);
         let line = debug::rename(&debug::shorten(&line, settings.debug), settings.workspace);
         let line = if settings.ftz { floats::flush(&line, &groups) } else { line };
         out.push_str(&line);
