@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 
 fn host(args: &[&str]) -> Output {
-    let output = Command::new(env!("CARGO_BIN_EXE_host")).args(args).env("RUSTWARP_LIBCUDA", "no-such-libcuda.so").output();
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_host")).args(args).env("RUSTWARP_LIBCUDA", "no-such-libcuda.so").output();
     output.expect("the binary runs")
 }
 
@@ -58,7 +59,10 @@ fn every_variant_on_numpy_files_of_every_type() {
             assert_eq!(rows.len(), reduce);
             for row in rows {
                 assert_eq!(row["verified"], true, "{row}");
-                assert_eq!((&row["dtype"], &row["op"], &row["n"], &row["device"]), (&dtype.into(), &op.into(), &1003.into(), &"sim".into()));
+                assert_eq!(
+                    (&row["dtype"], &row["op"], &row["n"], &row["device"]),
+                    (&dtype.into(), &op.into(), &1003.into(), &"sim".into())
+                );
                 assert!(row["counters"]["warp_instructions"].as_u64().unwrap() > 0, "{row}");
             }
         }
@@ -67,7 +71,12 @@ fn every_variant_on_numpy_files_of_every_type() {
 
 #[test]
 fn nan_infinities_and_nothing() {
-    for (file, op, value) in [("nan.npy", "sum", "NaN"), ("nan.npy", "max", "NaN"), ("empty.npy", "max", "-inf"), ("empty.npy", "min", "inf")] {
+    for (file, op, value) in [
+        ("nan.npy", "sum", "NaN"),
+        ("nan.npy", "max", "NaN"),
+        ("empty.npy", "max", "-inf"),
+        ("empty.npy", "min", "inf"),
+    ] {
         for row in rows(&["reduce", "--input", &data(file), "--op", op, "--device", "sim", "--json"]) {
             assert_eq!((&row["value"], &row["verified"]), (&value.into(), &true.into()), "{row}");
         }
@@ -92,7 +101,16 @@ fn the_result_is_written_and_reads_back() {
 
 #[test]
 fn the_simulator_explains_the_first_rungs() {
-    let rows = rows(&["reduce", "--n", "4096", "--device", "sim", "--json", "--variant", "interleaved,interleaved_strided,sequential"]);
+    let rows = rows(&[
+        "reduce",
+        "--n",
+        "4096",
+        "--device",
+        "sim",
+        "--json",
+        "--variant",
+        "interleaved,interleaved_strided,sequential",
+    ]);
     let count = |row: usize, counter: &str| rows[row]["counters"][counter].as_u64().unwrap();
     assert!(count(0, "divergent_branches") > 2 * count(1, "divergent_branches"), "the first rung diverges");
     assert!(count(1, "bank_conflicts") > 0, "the second rung has bank conflicts");
@@ -115,7 +133,11 @@ fn bad_files() {
     ] {
         refused_in_a_line(&["reduce", "--input", &data(file), "--device", "sim"], 2, &words);
     }
-    refused_in_a_line(&["reduce", "--input", &data("f32.npy"), "--dtype", "f64", "--device", "sim"], 2, &["f32", "f64"]);
+    refused_in_a_line(
+        &["reduce", "--input", &data("f32.npy"), "--dtype", "f64", "--device", "sim"],
+        2,
+        &["f32", "f64"],
+    );
 }
 
 #[test]
@@ -178,7 +200,20 @@ fn any_ptx_file() {
     let ptx = ptx.display().to_string();
     let out = folder.path().join("out.npy").display().to_string();
     let input = format!("buf:f32:@{}", data("version2.npy"));
-    let common = ["--entry", "scale", "--grid", "1", "--device", "sim", "--arg", &input, "--arg", "buf:f32:4", "--arg", "f32:1.5"];
+    let common = [
+        "--entry",
+        "scale",
+        "--grid",
+        "1",
+        "--device",
+        "sim",
+        "--arg",
+        &input,
+        "--arg",
+        "buf:f32:4",
+        "--arg",
+        "f32:1.5",
+    ];
 
     let output = host(&[&["run", &ptx, "--block", "4", "--out", &format!("1={out}")], &common[..]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));

@@ -51,7 +51,8 @@ pub fn every_variant(bench: &Bench, lengths: &[usize]) -> usize {
 /// As [`every_variant`].
 pub fn special_floats(bench: &Bench) -> usize {
     let specials = [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, 1e-310, f64::MAX, f64::MIN];
-    let mut inputs: Vec<Vec<f64>> = vec![vec![0.0, -0.0], vec![-0.0, 0.0], vec![-0.0; 40], vec![f64::NAN], vec![f64::NEG_INFINITY; 3]];
+    let mut inputs: Vec<Vec<f64>> =
+        vec![vec![0.0, -0.0], vec![-0.0, 0.0], vec![-0.0; 40], vec![f64::NAN], vec![f64::NEG_INFINITY; 3]];
     for special in specials {
         let mut values = vec![-1.5; 300];
         values[257] = special;
@@ -99,12 +100,29 @@ pub fn every_block(bench: &Bench) -> usize {
 }
 
 /// All variants that can run with `block`, for all operations.
-fn run(bench: &Bench, family: &Family, inputs: &[Array], block: Option<u32>, runs: &mut usize, wrong: &mut Vec<String>) {
+fn run(
+    bench: &Bench,
+    family: &Family,
+    inputs: &[Array],
+    block: Option<u32>,
+    runs: &mut usize,
+    wrong: &mut Vec<String>,
+) {
     let allowed = |variant: &host::kernels::VariantInfo| variant.block.choose(block, variant.name, 1024).is_ok();
-    let variants: Vec<_> = (family.variants)().iter().filter(|variant| allowed(variant)).map(|variant| variant.name).collect();
+    let variants: Vec<_> =
+        (family.variants)().iter().filter(|variant| allowed(variant)).map(|variant| variant.name).collect();
     let ops = if family.ops.is_empty() { &[""] } else { family.ops };
     for &op in ops {
-        let job = Job { device: &*bench.device, module: bench.module, inputs, op, variants: &variants, block, grid: None, plan: None };
+        let job = Job {
+            device: &*bench.device,
+            module: bench.module,
+            inputs,
+            op,
+            variants: &variants,
+            block,
+            grid: None,
+            plan: None,
+        };
         let mut seen = 0;
         let result = (family.run)(&job, &mut |row| {
             seen += 1;

@@ -13,7 +13,12 @@ fn program() -> ptx_sim::Program {
 #[test]
 fn every_entry_has_a_variant_and_every_variant_its_entries() {
     let program = program();
-    let built: BTreeSet<String> = program.functions.iter().filter(|f| f.kind == ptx_sim::program::Kind::Entry).map(|entry| entry.name.clone()).collect();
+    let built: BTreeSet<String> = program
+        .functions
+        .iter()
+        .filter(|f| f.kind == ptx_sim::program::Kind::Entry)
+        .map(|entry| entry.name.clone())
+        .collect();
     let listed: BTreeSet<String> = FAMILIES.iter().flat_map(|f| (f.variants)()).flat_map(|v| v.entries).collect();
     let unlisted: Vec<_> = built.difference(&listed).collect();
     let missing: Vec<_> = listed.difference(&built).collect();
@@ -28,7 +33,12 @@ fn the_launcher_passes_what_the_entry_takes() {
     let program = program();
     // SAFETY: nothing is launched.
     let call = unsafe { reduce_best::<Sum, f64>(Slice::new(0, 0), PtrMut::new(0), PtrMut::new(0), PtrMut::new(0)) };
-    let entry = program.functions.iter().filter(|f| f.kind == ptx_sim::program::Kind::Entry).find(|entry| entry.name == call.entry).expect("the entry that the launcher names");
+    let entry = program
+        .functions
+        .iter()
+        .filter(|f| f.kind == ptx_sim::program::Kind::Entry)
+        .find(|entry| entry.name == call.entry)
+        .expect("the entry that the launcher names");
     let passed: Vec<_> = call.params.iter().map(|param| param.len() as u64).collect();
     let taken: Vec<_> = entry.params.iter().map(|param| param.size).collect();
     assert_eq!(passed, taken);

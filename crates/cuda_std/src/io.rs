@@ -3,6 +3,12 @@
 //! [`print!`](crate::print) and [`println!`](crate::println) format into a buffer on the stack and hand it to the system's `vprintf`. The
 //! text of a launch appears when the host next waits for the device; with very much of it (1 MiB unless the host asks for more) the
 //! oldest is lost.
+//!
+//! What it costs: formatting goes through function pointers, so ptxas knows neither the stack that a kernel needs nor its registers. It
+//! takes the worst of all formatting in the module for every kernel that prints or may panic: about 64 registers with integers
+//! and texts, all 255 once any kernel of the module prints a float, and then blocks of more than 256 threads don't launch. Printing a float
+//! also needs more than the 1 KiB of stack that a thread has by default (`cuCtxSetLimit`; 8 KiB is enough). [`vprintf`] has
+//! none of these costs.
 
 use core::ffi::{c_char, c_void};
 use core::fmt;

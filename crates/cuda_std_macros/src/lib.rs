@@ -15,7 +15,7 @@ use syn::parse_macro_input;
 /// ```ignore
 /// /// `y[i] = a * x[i] + y[i]` for `i < n`.
 /// #[kernel]
-/// pub unsafe fn saxpy(a: f32, x: &[f32], y: *mut f32) { … }
+/// pub unsafe fn saxpy(a: f32, x: &[f32], y: *mut f32) { /* … */ }
 /// ```
 ///
 /// The function is `unsafe`, returns nothing, and takes
@@ -29,7 +29,7 @@ use syn::parse_macro_input;
 ///
 /// ```ignore
 /// #[kernel(for O in [Sum, Max], for T in [f32, f64], for B in [128, 256])]
-/// pub unsafe fn reduce<T: Element, O: Op<T>, const B: u32>(input: &[T], output: *mut T) { … } // reduce_sum_f32_128 and seven more
+/// pub unsafe fn reduce<T: Element, O: Op<T>, const B: u32>(input: &[T], output: *mut T) { /* … */ } // reduce_sum_f32_128 and seven more
 /// ```
 ///
 /// Types of a list implement `cuda_std::launch::Instance`, whose `NAME` is the last part of the type's path in lower case.

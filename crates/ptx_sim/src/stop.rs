@@ -120,6 +120,11 @@ impl Stop {
         self
     }
 
+    /// Adds a place that takes part.
+    pub(crate) fn relate(&mut self, what: &str, place: Place) {
+        self.0.diagnostic.related.push((what.to_owned(), place));
+    }
+
     pub(crate) fn with_run(mut self, printed: String, findings: Vec<Finding>) -> Self {
         self.0.printed = printed;
         self.0.findings = findings;

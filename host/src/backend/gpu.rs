@@ -4,7 +4,7 @@ use super::{Backend, DeviceInfo, Module, Observed, Shape, human};
 use crate::error::{Error, Result};
 use crate::ptx::Header;
 use cuda_std::launch::Call;
-use cust::context::{Context, CurrentContext};
+use cust::context::{Context, CurrentContext, ResourceLimit};
 use cust::device::{Device, DeviceAttribute};
 use cust::error::{CudaError, CudaResult};
 use cust::event::{Event, EventFlags};
@@ -17,6 +17,10 @@ use std::ffi::{CString, c_void};
 
 /// Dynamic shared memory that a kernel gets without asking; above it the function needs an attribute.
 const PLAIN_SHARED: u32 = 48 * 1024;
+
+/// Stack of a thread in modules with calls through pointers, in bytes. The driver can't know how deep they go and would give
+/// 1 KiB; printing a float with Rust's formatting takes about 2.
+const DEEP_STACK: usize = 8 * 1024;
 
 /// `CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN`, which `cust` lacks.
 const MAX_SHARED_OPTIN: sys::CUdevice_attribute =
@@ -115,6 +119,10 @@ impl Backend for Gpu {
             let header = Header::read(text, name)?;
             if let Some(reason) = self.info.sm.and_then(|sm| header.target.why_not(sm)) {
                 return Err(Error::NoPtx(format!("{name} can't run on {}: {reason}", self.info.name)));
+            }
+            if text.contains(".callprototype") {
+                let limit = CurrentContext::set_resource_limit(ResourceLimit::StackSize, DEEP_STACK);
+                check(limit, || "enlarging the threads' stack".into())?;
             }
             cust::module::Module::from_ptx(text, &[])
         };

@@ -20,6 +20,14 @@ pub unsafe fn memory_vector_f64(input: *const f64, out: *mut f64) {
     unsafe { F64x2::load(input.cast::<F64x2>().add(i)).store(out.cast::<F64x2>().add(i)) };
 }
 
+/// Copies 16 bytes per thread.
+#[kernel]
+pub unsafe fn memory_vector_u8(input: *const u8, out: *mut u8) {
+    let i = thread::global_index();
+    // SAFETY: both are aligned to 16 bytes and have sixteen values per thread.
+    unsafe { Vector::<u8, 16>::load(input.cast::<Vector<u8, 16>>().add(i)).store(out.cast::<Vector<u8, 16>>().add(i)) };
+}
+
 /// Sums of each thread's share of `input`: one thread takes what does not fill vectors.
 #[kernel]
 pub unsafe fn memory_split(input: &[u32], out: *mut u32) {
@@ -90,6 +98,7 @@ pub fn cases() -> std::vec::Vec<crate::case::Case> {
 
     let floats: Vec<f32> = (0..256).map(|i| i as f32 * 1.25).collect();
     let doubles: Vec<f64> = (0..128).map(|i| i as f64 / 3.0).collect();
+    let small: Vec<u8> = (0..1024u32).map(|i| (i % 251) as u8).collect();
     let words: Vec<u32> = (0..70).map(|i| i * i).collect();
     let plus_one: Vec<u32> = words.iter().map(|w| w + 1).collect();
     let longs: Vec<u64> = (0..8).map(|i| i << 40 | i).collect();
@@ -102,6 +111,10 @@ pub fn cases() -> std::vec::Vec<crate::case::Case> {
             .input(&doubles)
             .output(&doubles)
             .calls(|b| memory_vector_f64(ptr(b[0]), out(b[1]))),
+        Case::new("memory_vector_u8", 2, 32)
+            .input(&small)
+            .output(&small)
+            .calls(|b| memory_vector_u8(ptr(b[0]), out(b[1]))),
         Case::new("memory_vector_hints", 1, 1)
             .input(&floats[..16])
             .output(&floats[..16])

@@ -7,13 +7,7 @@ use cuda_std::prelude::*;
 #[kernel]
 pub unsafe fn print_integers(offset: i32) {
     let t = thread::thread_idx_x();
-    println!(
-        "thread {t} of block {}: {:+} {:#06x} {:?}",
-        thread::block_idx_x(),
-        offset - t as i32,
-        t * 1000,
-        t < 2
-    );
+    println!("thread {t} of block {}: {:+} {:#06x} {:?}", thread::block_idx_x(), offset - t as i32, t * 1000, t < 2);
 }
 
 /// Floats in decimal and in scientific form.
@@ -55,8 +49,7 @@ pub fn cases() -> std::vec::Vec<crate::case::Case> {
 
     let mut integers = Case::new("print_integers", 2, 3).calls(|_| print_integers(-5));
     for (block, t) in (0..2).flat_map(|b| (0..3).map(move |t| (b, t))) {
-        integers =
-            integers.prints(format!("thread {t} of block {block}: {:+} {:#06x} {:?}", -5 - t, t * 1000, t < 2));
+        integers = integers.prints(format!("thread {t} of block {block}: {:+} {:#06x} {:?}", -5 - t, t * 1000, t < 2));
     }
     let (x, y) = (1.5f32, -1234.5678f64);
     let numbers: String = (0..200).map(|i| format!("{i},")).collect();

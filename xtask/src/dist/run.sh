@@ -18,23 +18,29 @@ run_tests() {
     for test in "$here"/tests/*; do
         echo "== ${test##*/}"
         # Tests name files relative to the folder.
-        (cd "$here" && "$test" "$@") || failed="$failed ${test##*/}"
+        (cd "$here" && "$test" --test-threads=1 "$@") || failed="$failed ${test##*/}"
     done
     [ -z "$failed" ] || { echo "failed:$failed" >&2; exit 1; }
 }
 
-# Sets `peers` to the flag for host when every peer program compiles.
+# Sets `peers` to the flag for host when nvcc is there and compiles the peer programs, and the note's kernels to a cubin.
 build_peers() {
     peers=
     command -v nvcc > /dev/null || { echo "nvcc is not on the PATH: NVIDIA's libraries are not measured" >&2; return 0; }
-    for source in "$here"/peers/*.cu; do
-        program=${source%.cu}
-        [ "$program" -nt "$source" ] || nvcc -O3 -std=c++17 -arch=native "$source" -o "$program" || {
-            echo "$source does not compile: NVIDIA's libraries are not measured" >&2
-            return 0
-        }
-    done
-    peers=--peers
+    if nvcc -O3 -std=c++17 -arch=native "$here/peers/reduce.cu" -o "$here/peers/reduce" &&
+        nvcc -O3 -arch=native -cubin "$here/peers/ladder.cu" -o "$here/peers/ladder.cubin"; then
+        peers=--peers
+    else
+        echo "nvcc does not compile the programs in peers: NVIDIA's libraries are not measured" >&2
+    fi
+}
+
+# The first rungs as rustc and LLVM compile them, then as nvcc does, launched and timed by the same program.
+ladder() {
+    set -- reduce --variant interleaved,interleaved_strided,sequential --dtype i32 --n 2^22 --block 128 --warm --repeat 101 "$@"
+    echo "== the note's kernels, compiled by us"
+    "$here/host" "$@"
+    [ -z "$peers" ] || { echo "== the same, compiled by nvcc"; "$here/host" "$@" --ptx "$here/peers/ladder.cubin"; }
 }
 
 [ $# -gt 0 ] || usage
@@ -44,6 +50,7 @@ case $task in
     test) run_tests "$@" ;;
     bench)
         build_peers
+        ladder
         # The flag is one word or none.
         exec "$here/host" bench $peers "$@"
         ;;

@@ -9,6 +9,11 @@ use crate::launch::Scalar;
 #[repr(C, align(16))]
 pub struct Vector<T, const N: usize>(pub [T; N]);
 
+/// What LLVM moves as one: it takes an array apart into its elements, and forgets that the whole is aligned.
+#[cfg(target_arch = "nvptx64")]
+#[repr(simd)]
+struct Register<T, const N: usize>([T; N]);
+
 /// Four `f32`.
 pub type F32x4 = Vector<f32, 4>;
 /// Four `u32`.
@@ -32,8 +37,16 @@ impl<T: Scalar, const N: usize> Vector<T, N> {
     #[inline(always)]
     pub unsafe fn load(at: *const Self) -> Self {
         const { Self::FILLED };
-        // SAFETY: the caller's promise. Element by element: LLVM joins these loads, and keeps the type of the elements.
-        Self(core::array::from_fn(|i| unsafe { (*at).0[i] }))
+        #[cfg(target_arch = "nvptx64")]
+        // SAFETY: the caller's promise; both types are `N` values without padding, and have the same alignment.
+        unsafe {
+            core::mem::transmute_copy(&at.cast::<Register<T, N>>().read())
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        // SAFETY: the caller's promise.
+        unsafe {
+            at.read()
+        }
     }
 
     /// Writes the vector to `at`.
@@ -43,11 +56,15 @@ impl<T: Scalar, const N: usize> Vector<T, N> {
     #[inline(always)]
     pub unsafe fn store(self, at: *mut Self) {
         const { Self::FILLED };
-        let mut i = 0;
-        while i < N {
-            // SAFETY: the caller's promise.
-            unsafe { (*at).0[i] = self.0[i] };
-            i += 1;
+        #[cfg(target_arch = "nvptx64")]
+        // SAFETY: the caller's promise; both types are `N` values without padding, and have the same alignment.
+        unsafe {
+            at.cast::<Register<T, N>>().write(core::mem::transmute_copy(&self));
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        // SAFETY: the caller's promise.
+        unsafe {
+            at.write(self);
         }
     }
 
@@ -55,7 +72,39 @@ impl<T: Scalar, const N: usize> Vector<T, N> {
     #[inline(always)]
     pub fn split(values: &[T]) -> (&[T], &[Self], &[T]) {
         const { Self::FILLED };
-        // SAFETY: a vector is `N` values without padding, and any bytes of scalars are valid.
-        unsafe { values.align_to() }
+        // Not `align_to`: when there is no vector it gives a made-up pointer, and then LLVM no longer sees that the vectors are those of
+        // a kernel's parameter, which it may read through the read-only cache.
+        let first = values.as_ptr();
+        let to_boundary = (first.addr().wrapping_neg() % 16) / size_of::<T>();
+        let head = to_boundary.min(values.len());
+        let vectors = (values.len() - head) / N;
+        // SAFETY: the three parts lie one behind the other in `values`; a vector is `N` values without padding, any bytes of scalars are
+        // valid, and the boundary is aligned, also where it is beyond the end and there are no vectors.
+        unsafe {
+            (
+                core::slice::from_raw_parts(first, head),
+                core::slice::from_raw_parts(first.wrapping_add(to_boundary).cast::<Self>(), vectors),
+                core::slice::from_raw_parts(first.add(head + vectors * N), values.len() - head - vectors * N),
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn split_parts_are_all_of_it_in_order() {
+        let values: [u32; 64] = core::array::from_fn(|i| i as u32);
+        for start in 0..8 {
+            for len in 0..40 {
+                let slice = &values[start..start + len];
+                let (head, vectors, tail) = U32x4::split(slice);
+                let joined = head.iter().chain(vectors.iter().flat_map(|v| &v.0)).chain(tail);
+                assert!(joined.eq(slice), "{start} {len}");
+                assert!(head.len() < 4 && tail.len() < 4, "{start} {len}");
+            }
+        }
     }
 }

@@ -86,7 +86,8 @@ impl<O: Observer> Worker<'_, O> {
             self.observer.issued(before - *fuel, split.mask);
             self.clock += before - *fuel;
             warp.frames[split.frame as usize].registers = registers;
-            match left? {
+            let frame = split.frame;
+            match left.map_err(|stop| self.with_callers(stop, warp, frame))? {
                 Left::Joined => {
                     warp.arrive(split.join, split.mask);
                     return Ok(false);
@@ -102,7 +103,8 @@ impl<O: Observer> Worker<'_, O> {
                 }
                 Left::Control(mask) => {
                     let site = Site { function, pc: split.pc };
-                    match self.control(block, warp, split, &code[split.pc as usize], mask, site)? {
+                    let next = self.control(block, warp, split, &code[split.pc as usize], mask, site);
+                    match next.map_err(|stop| self.with_callers(stop, warp, frame))? {
                         Some(next) => split = next,
                         None => return Ok(false),
                     }

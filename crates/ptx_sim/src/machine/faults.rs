@@ -3,6 +3,7 @@
 use super::address;
 use super::block::Block;
 use super::grid::Worker;
+use super::warp::Warp;
 use crate::observe::{AccessKind, Observer, Site};
 use crate::program::Space;
 use crate::stop::{Diagnostic, Finding, Place, Stop, StopKind, Thread};
@@ -50,6 +51,18 @@ impl<O: Observer> Worker<'_, O> {
         let thread = self.context.thread(block.id, warp, lane);
         let place = Place::of(self.context.program, site.function, site.pc);
         Stop::new(kind, Diagnostic { place: Some(place), thread: Some(thread), ..diagnostic })
+    }
+
+    /// Adds the calls that led to a frame, innermost first: a panic is raised deep inside Rust's library.
+    #[cold]
+    pub fn with_callers(&self, mut stop: Stop, warp: &Warp, frame: u32) -> Stop {
+        let mut caller = warp.frames.get(frame as usize).and_then(|frame| frame.caller);
+        while let Some((parent, pc)) = caller {
+            let Some(frame) = warp.frames.get(parent as usize) else { break };
+            stop.relate("called here:", Place::of(self.context.program, frame.function, pc));
+            caller = frame.caller;
+        }
+        stop
     }
 
     /// The program's fault.
