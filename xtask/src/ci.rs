@@ -21,7 +21,30 @@ pub fn run() -> Result<ExitCode> {
             .env("RUSTDOCFLAGS", "-D warnings"),
     )?;
     test::run(&test::Options::default())?;
-    demo::run()
+    demo::run()?;
+    readme_commands()
+}
+
+/// Every other command in README.md's `sh` blocks works as it stands there.
+fn readme_commands() -> Result<ExitCode> {
+    let path = workspace::root().join("README.md");
+    let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    for words in commands(&text) {
+        match words.as_slice() {
+            // They have just run.
+            ["cargo", "xtask", "demo" | "test"] => {}
+            ["cargo", arguments @ ..] => command::run(command::cargo().args(arguments))?,
+            other => bail!("README.md has `{}` in an sh block: CI runs only cargo there", other.join(" ")),
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The lines of the fenced `sh` blocks, as words, without comments.
+fn commands(text: &str) -> Vec<Vec<&str>> {
+    let blocks = text.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let lines = blocks.flat_map(str::lines).map(|line| line.split(" #").next().unwrap_or_default());
+    lines.map(|line| line.split_whitespace().collect::<Vec<_>>()).filter(|words| !words.is_empty()).collect()
 }
 
 /// Every `cargo xtask NAME` in the documents is a task.
@@ -56,6 +79,12 @@ mod tests {
         let text =
             "Run `cargo xtask demo`, then\n    cargo xtask build-ptx --arch sm_90\n`cargo xtask --help` lists all.";
         assert_eq!(tasks(text).collect::<Vec<_>>(), ["demo", "build-ptx"]);
+    }
+
+    #[test]
+    fn finds_the_commands_of_sh_blocks() {
+        let text = "```sh\ncargo xtask demo   # first\n\ncargo run -- list\n```\n```rust\nlet x = 1;\n```\n";
+        assert_eq!(commands(text), [vec!["cargo", "xtask", "demo"], vec!["cargo", "run", "--", "list"]]);
     }
 
     #[test]

@@ -25,13 +25,10 @@ pub const BLOCKS_PER_SM: u32 = 2;
 /// 16-byte loads in flight per thread.
 pub const UNROLL: usize = 8;
 
-/// Elements that a thread loads at once: 16 bytes of a 4-byte type, two times 16 bytes of an 8-byte type.
-const WIDTH: usize = 4;
-
-/// `WIDTH` neighbouring elements on a 16-byte boundary.
+/// 16 bytes: `W` neighbouring elements on a 16-byte boundary. A warp's load of one chunk per lane is 512 neighbouring bytes.
 #[derive(Clone, Copy)]
 #[repr(C, align(16))]
-struct Chunk<T>([T; WIDTH]);
+struct Chunk<T, const W: usize>([T; W]);
 
 /// Reduces the input to `output[0]`.
 ///
@@ -75,20 +72,29 @@ pub unsafe fn reduce_best<O: Op<T>, T: Number>(input: &[T], partials: *mut T, ti
     }
 }
 
-/// The thread's share of the input: chunks `t`, `t + threads`, `t + 2 * threads`, …
+/// The thread's share of the input.
 #[inline(always)]
 fn thread_reduce<O: Op<T>, T: Number>(input: &[T]) -> T {
+    match size_of::<T>() {
+        4 => slice_reduce::<O, T, 4>(input),
+        _ => slice_reduce::<O, T, 2>(input),
+    }
+}
+
+/// The same for elements of which `W` make 16 bytes: the elements between 16-byte boundaries as chunks, the others singly.
+#[inline(always)]
+fn slice_reduce<O: Op<T>, T: Number, const W: usize>(input: &[T]) -> T {
     // SAFETY: a chunk is an array of `T`, and any bits of `T`s are a chunk.
-    let (head, chunks, tail) = unsafe { input.align_to::<Chunk<T>>() };
+    let (head, chunks, tail) = unsafe { input.align_to::<Chunk<T, W>>() };
     let me = thread::block_idx_x() as usize * thread::block_dim_x() as usize + thread::thread_idx_x() as usize;
 
-    // Half as many chunks of an 8-byte type are as many bytes, and as many registers.
-    let sums = if size_of::<T>() == 4 {
-        chunks_reduce::<O, T, UNROLL>(chunks, me)
-    } else {
-        chunks_reduce::<O, T, { UNROLL / 2 }>(chunks, me)
-    };
-    let mut value = O::combine(O::combine(sums[0], sums[1]), O::combine(sums[2], sums[3]));
+    let results = chunks_reduce::<O, T, W>(chunks, me);
+    let mut value = results[0];
+    let mut k = 1;
+    while k < W {
+        value = O::combine(value, results[k]);
+        k += 1;
+    }
     if me < head.len() {
         value = O::combine(value, head[me]);
     }
@@ -98,61 +104,62 @@ fn thread_reduce<O: Op<T>, T: Number>(input: &[T]) -> T {
     value
 }
 
-/// Four running results over chunks `me`, `me + threads`, …, with `U` loads in flight: all loads of a round come before its
-/// first addition, so they don't wait for each other. Only the last round has to ask where the input ends.
+/// `W` running results over chunks `me`, `me + threads`, `me + 2 * threads`, …, in rounds of [`UNROLL`] loads that don't wait for
+/// each other. Only the last round has to ask where the input ends.
 #[inline(always)]
-fn chunks_reduce<O: Op<T>, T: Number, const U: usize>(chunks: &[Chunk<T>], me: usize) -> [T; WIDTH] {
+fn chunks_reduce<O: Op<T>, T: Number, const W: usize>(chunks: &[Chunk<T, W>], me: usize) -> [T; W] {
     let threads = thread::grid_dim_x() as usize * thread::block_dim_x() as usize;
-    let mut sums = [O::identity(); WIDTH];
+    let mut results = [O::identity(); W];
     let mut i = me;
-    while i + (U - 1) * threads < chunks.len() {
-        // SAFETY: `i + k * threads` is below the length for every `k < U`.
+    while i + (UNROLL - 1) * threads < chunks.len() {
+        // SAFETY: `i + k * threads` is below the length for every `k < UNROLL`.
         let round = core::array::from_fn(|k| unsafe { *chunks.get_unchecked(i + k * threads) });
-        add::<O, T>(&mut sums, tree::<O, T, U>(round));
-        i += U * threads;
+        results = combine::<O, T, W>(results, tree::<O, T, W>(round));
+        i += UNROLL * threads;
     }
     if i < chunks.len() {
         // Behind the end, load the last chunk and forget it: a load that nothing depends on can start at once, a branch around
         // it would make it wait.
         let last = chunks.len() - 1;
         // SAFETY: `last` is an index.
-        let mut round: [Chunk<T>; U] =
+        let mut round: [Chunk<T, W>; UNROLL] =
             core::array::from_fn(|k| unsafe { *chunks.get_unchecked(last.min(i + k * threads)) });
-        #[expect(
-            clippy::needless_range_loop,
-            reason = "an iterator over the array is not unrolled, and puts it into local memory"
-        )]
-        for k in 1..U {
+        let mut k = 1;
+        while k < UNROLL {
             if i + k * threads > last {
-                round[k] = Chunk([O::identity(); WIDTH]);
+                round[k] = Chunk([O::identity(); W]);
             }
+            k += 1;
         }
-        add::<O, T>(&mut sums, tree::<O, T, U>(round));
+        results = combine::<O, T, W>(results, tree::<O, T, W>(round));
     }
-    sums
+    results
 }
 
-/// Combines the chunks of a round pairwise. One after the other would be as many additions, but then the first one is the
-/// most urgent, and ptxas starts it before the last loads: 2 % of the time at 2^28.
+/// Combines the chunks of a round pairwise. One after the other would be as many additions, but then the first one is the most
+/// urgent, and ptxas starts it before the last loads: 2 % of the time at 2^28.
 #[inline(always)]
-fn tree<O: Op<T>, T: Number, const U: usize>(mut round: [Chunk<T>; U]) -> [T; WIDTH] {
-    const { assert!(U.is_power_of_two()) };
-    let mut half = U / 2;
+fn tree<O: Op<T>, T: Number, const W: usize>(mut round: [Chunk<T, W>; UNROLL]) -> [T; W] {
+    const { assert!(UNROLL.is_power_of_two()) };
+    let mut half = UNROLL / 2;
     while half > 0 {
-        for k in 0..half {
-            for j in 0..WIDTH {
-                round[k].0[j] = O::combine(round[k].0[j], round[k + half].0[j]);
-            }
+        let mut k = 0;
+        while k < half {
+            round[k] = Chunk(combine::<O, T, W>(round[k].0, round[k + half].0));
+            k += 1;
         }
         half /= 2;
     }
     round[0].0
 }
 
-/// Adds to the running results.
+/// Element by element.
 #[inline(always)]
-fn add<O: Op<T>, T: Number>(sums: &mut [T; WIDTH], values: [T; WIDTH]) {
-    for k in 0..WIDTH {
-        sums[k] = O::combine(sums[k], values[k]);
+fn combine<O: Op<T>, T: Number, const W: usize>(mut a: [T; W], b: [T; W]) -> [T; W] {
+    let mut k = 0;
+    while k < W {
+        a[k] = O::combine(a[k], b[k]);
+        k += 1;
     }
+    a
 }
