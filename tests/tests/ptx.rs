@@ -61,3 +61,37 @@ fn rust_lines_survive() {
     assert!(ptx.lines().any(|line| line.contains(".loc") && line.contains("inlined_at")));
     assert!(!ptx.lines().any(|line| line.starts_with(".target") && line.contains("debug")), "debug PTX is slow PTX");
 }
+
+/// Every architecture that the project names, from the portable PTX; and the one that has PTX of its own.
+#[test]
+fn it_assembles_everywhere_without_spills() {
+    use cuda_builder::{Arch, Cache, check::assemble, cuda_tools};
+
+    let cache = Cache::default();
+    let ptxas = cuda_tools::require("ptxas", &cache, "the PTX tests").expect("ptxas: `cargo xtask setup` fetches it");
+    let base = host::ptx::find("kernels-gpu", None, Some("sm_75")).expect("the portable PTX").path;
+    let own = host::ptx::find("kernels-gpu", None, Some("sm_90")).expect("the PTX for sm_90").path;
+    let everywhere = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"];
+    let jobs = everywhere.iter().map(|arch| (&base, *arch)).chain([(&own, "sm_90")]);
+    for (ptx, arch) in jobs {
+        let target: Arch = arch.parse().expect("an architecture");
+        let usages = assemble(&ptxas, ptx, target, std::path::Path::new("/dev/null")).expect("PTX that ptxas takes");
+        assert!(usages.len() >= 240, "{arch}: {} entries", usages.len());
+        for usage in usages {
+            assert_eq!((usage.spill_stores, usage.spill_loads, usage.stack), (0, 0, 0), "{arch}: {usage:?}");
+        }
+    }
+}
+
+/// The test kernels print floats and panic with messages; ptxas takes all that too.
+#[test]
+fn the_test_kernels_assemble() {
+    use cuda_builder::{Arch, Cache, check::assemble, cuda_tools};
+
+    let cache = Cache::default();
+    let ptxas = cuda_tools::require("ptxas", &cache, "the PTX tests").expect("ptxas: `cargo xtask setup` fetches it");
+    let base = host::ptx::find("test-kernels", None, Some("sm_75")).expect("the portable PTX").path;
+    let usages =
+        assemble(&ptxas, &base, Arch::Compute75, std::path::Path::new("/dev/null")).expect("PTX that ptxas takes");
+    assert!(usages.len() > 100);
+}

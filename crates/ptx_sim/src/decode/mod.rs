@@ -1,4 +1,4 @@
-//! Tree to [`Program`]: names become rows, offsets and indices; opcodes become functions.
+//! Tree to [`Program`](crate::Program): names become rows, offsets and indices; opcodes become functions.
 
 mod control;
 mod function;
