@@ -20,7 +20,10 @@ pub struct Plan<'d> {
     pub repeat: u32,
     /// State of the L2 cache.
     pub cache: Cache,
-    /// Copy bandwidth of the device, in GB/s.
+    /// Copy bandwidth of the device as measured, in GB/s, read and written bytes together.
+    pub copy_gbps: f64,
+    /// What bandwidths are compared with, in GB/s: the device's nominal peak, or `copy_gbps` where the driver does not tell it.
+    /// Reading alone is faster than copying, so the copy is no limit for it.
     pub limit_gbps: f64,
     /// Written before each cold sample.
     flush: Option<Memory<'d>>,
@@ -59,12 +62,13 @@ impl<'d> Plan<'d> {
         if repeat == 0 {
             return Err(Error::Usage("--repeat 0 measures nothing: use 1 or more".into()));
         }
-        let limit_gbps = copy_bandwidth(device)?;
+        let copy_gbps = copy_bandwidth(device)?;
+        let limit_gbps = limit(device.info().peak_gbps, copy_gbps);
         let flush = match cache {
             Cache::Cold => Some(Memory::new(device, 2 * device.info().l2.max(1 << 20), "cache flush")?),
             Cache::Warm => None,
         };
-        Ok(Some(Self { repeat, cache, limit_gbps, flush }))
+        Ok(Some(Self { repeat, cache, copy_gbps, limit_gbps, flush }))
     }
 
     /// Times `run`, which moves `bytes`.
@@ -118,6 +122,11 @@ pub fn copy_bandwidth(device: &dyn Backend) -> Result<f64> {
     Ok(2.0 * bytes as f64 / Timing::of(samples, Cache::Warm).median_ms / 1e6)
 }
 
+/// See [`Plan::limit_gbps`].
+fn limit(peak_gbps: Option<f64>, copy_gbps: f64) -> f64 {
+    peak_gbps.unwrap_or(copy_gbps)
+}
+
 /// Bytes on the device, given back on drop.
 struct Memory<'d> {
     device: &'d dyn Backend,
@@ -140,6 +149,12 @@ impl Drop for Memory<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_limit_is_the_nominal_peak_where_that_is_known() {
+        assert_eq!(limit(Some(4800.0), 4000.0), 4800.0);
+        assert_eq!(limit(None, 4000.0), 4000.0);
+    }
 
     #[test]
     fn the_median_is_the_lower_middle() {

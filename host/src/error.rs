@@ -1,5 +1,6 @@
 //! The one error type of this library. Each kind has the exit code that scripts rely on.
 
+use crate::diagnostic::Diagnostic;
 use std::path::PathBuf;
 
 /// What went wrong: what was attempted, on what, and what to do next.
@@ -34,7 +35,7 @@ pub enum Error {
     Device(String),
     /// The kernel broke: access out of bounds, trap, panic, deadlock.
     #[error("{0}")]
-    Fault(String),
+    Fault(Box<Diagnostic>),
     /// A result could not be written.
     #[error("cannot write {}: {source}", path.display())]
     Write {

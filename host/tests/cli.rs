@@ -229,3 +229,153 @@ fn any_ptx_file() {
     std::fs::write(&ptx, SCALE.replace("mul.wide.u32", "mul.wide.u32 %rd9 {")).expect("a file");
     refused(&[&["run", &ptx, "--block", "4"], &common[..]].concat(), 2, &["scale.ptx"]);
 }
+
+/// A program among the simulator's tests.
+fn program(name: &str) -> String {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../crates/ptx_sim/tests").join(name).display().to_string()
+}
+
+/// The one JSON line of a run that must end with this code.
+fn object(args: &[&str], code: i32) -> Value {
+    let output = host(args);
+    assert_eq!(output.status.code(), Some(code), "{args:?}\n{}", text(&output.stderr));
+    let lines: Vec<Value> =
+        text(&output.stdout).lines().map(|line| serde_json::from_str(line).expect("JSON and nothing else")).collect();
+    assert_eq!(lines.len(), 1, "{args:?}");
+    lines[0].clone()
+}
+
+#[test]
+fn files_larger_than_memory_and_folders() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // 2^41 elements of 4 bytes, none of which takes space on the disk.
+    let header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2199023255552,), }\n";
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.as_bytes());
+    for name in ["large.npy", "large.txt", "large.bin"] {
+        let path = folder.path().join(name);
+        std::fs::write(&path, &bytes).expect("a file");
+        let file = std::fs::File::options().write(true).open(&path).expect("the file");
+        file.set_len(bytes.len() as u64 + (4 << 41) + 2).expect("a sparse file");
+        let path = path.display().to_string();
+        let args = ["reduce", "--input", &path, "--dtype", "f32", "--device", "sim"];
+        refused_in_a_line(&args, 2, &[name, "memory", "smaller file"]);
+        std::fs::remove_file(path).expect("removed");
+    }
+    let path = folder.path().display().to_string();
+    refused_in_a_line(&["reduce", "--input", &path, "--dtype", "f32", "--device", "sim"], 2, &["is a folder"]);
+    let named = folder.path().join("folder.npy");
+    std::fs::create_dir(&named).expect("a folder");
+    refused_in_a_line(&["reduce", "--input", &named.display().to_string(), "--device", "sim"], 2, &["is a folder"]);
+}
+
+#[test]
+fn check_is_the_same_for_families_and_files() {
+    refused_in_a_line(&["check", "vecadd", "--device", "gpu"], 2, &["--device"]);
+    let file = program("pass/vecadd.ptx");
+    refused(&["check", &file, "--device", "gpu"], 2, &["--device"]);
+    let printf = program("pass/printf.ptx");
+    for args in [
+        &["check", "vecadd", "--n", "1000"][..],
+        &["check", &printf, "--entry", "hello", "--block", "2", "--arg", "buf:u32:1"],
+    ] {
+        let output = host(args);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let lines = text(&output.stderr);
+        let lines: Vec<_> = lines.lines().collect();
+        assert_eq!(lines, ["using the simulator: check always does", "clean: no checker found anything"], "{args:?}");
+    }
+}
+
+#[test]
+fn help_of_what_is_checked() {
+    for (args, option) in [
+        (&["check", "--help"][..], "TARGET"),
+        (&["check", "reduce", "--help"], "--variant"),
+        (&["check", "x.ptx", "--help"], "--entry"),
+    ] {
+        // A file that is shown help for need not be there.
+        let output = host(args);
+        assert_eq!(output.status.code(), Some(0), "{args:?}\n{}", text(&output.stderr));
+        let help = text(&output.stdout);
+        assert!(help.contains(option) && !help.contains("Options of"), "{args:?}\n{help}");
+    }
+}
+
+#[test]
+fn what_kernels_print_keeps_out_of_json() {
+    let printf = program("pass/printf.ptx");
+    let args = ["run", &printf, "--entry", "hello", "--block", "2", "--arg", "buf:u32:1", "--device", "sim"];
+    assert!(text(&host(&args).stdout).contains("block 0 thread 1: 1.50"));
+    let args = [&args[..], &["--json"]].concat();
+    assert!(object(&args, 0)["fault"].is_null());
+    assert!(text(&host(&args).stderr).contains("block 0 thread 1: 1.50"));
+}
+
+#[test]
+fn faults_and_findings_are_objects() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ptx = folder.path().join("scale.ptx");
+    std::fs::write(&ptx, SCALE).expect("a file");
+    let ptx = ptx.display().to_string();
+    let launch =
+        ["--entry", "scale", "--block", "5", "--arg", "buf:f32:5", "--arg", "buf:f32:4", "--arg", "f32:1", "--json"];
+    for command in [&["check", &ptx][..], &["run", &ptx, "--device", "sim"]] {
+        let fault = &object(&[command, &launch].concat(), 4)["fault"];
+        assert_eq!((&fault["kind"], &fault["code"]), (&"fault".into(), &"out-of-bounds".into()), "{fault}");
+        assert_eq!((&fault["block"], &fault["thread"]), (&[0, 0, 0][..].into(), &[4, 0, 0][..].into()), "{fault}");
+        assert!(fault["file"].is_null() && fault["line"].is_null(), "no line tables: {fault}");
+        assert!(fault["text"].as_str().unwrap().contains(fault["title"].as_str().unwrap()), "{fault}");
+    }
+
+    let race = program("fail/race_inside_a_warp.ptx");
+    let row = object(&["check", &race, "--entry", "k", "--block", "32", "--arg", "buf:u32:32", "--json"], 1);
+    let finding = &row["findings"][0];
+    assert_eq!((&finding["kind"], &finding["code"]), (&"finding".into(), &"race-raw".into()), "{row}");
+    assert!(row["fault"].is_null() && finding["thread"].is_array(), "{row}");
+}
+
+#[test]
+fn a_fault_in_a_family_is_an_object() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ptx = folder.path().join("trap.ptx");
+    let params = ["a", "a_len", "b", "b_len", "out"].map(|name| format!(".param .u64 {name}")).join(", ");
+    let code = format!(
+        ".version 7.8\n.target sm_75\n.address_size 64\n.visible .entry vecadd_f32({params})\n{{\n  trap;\n  ret;\n}}\n"
+    );
+    std::fs::write(&ptx, code).expect("a file");
+    let ptx = ptx.display().to_string();
+    for args in [&["vecadd", "--device", "sim"][..], &["check", "vecadd"]] {
+        let row = object(&[args, &["--ptx", &ptx, "--json"]].concat(), 4);
+        assert_eq!((&row["family"], &row["fault"]["code"]), (&"vecadd".into(), &"trap".into()), "{row}");
+    }
+}
+
+#[test]
+fn one_variant_writes_one_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("out.npy").display().to_string();
+    let common = ["--n", "1000", "--device", "sim", "--json", "--output"];
+    refused_in_a_line(&[&["reduce"], &common[..], &[&out]].concat(), 2, &["--output", "one variant", "--variant"]);
+    let row = object(&[&["reduce", "--variant", "best"], &common[..], &[&out]].concat(), 0);
+    assert_eq!(row["output"].as_str(), Some(out.as_str()), "{row}");
+    let row = object(&[&["vecadd"], &common[..], &[&out]].concat(), 0);
+    assert_eq!(row["output"].as_str(), Some(out.as_str()), "{row}");
+
+    let nowhere = folder.path().join("missing/out.npy").display().to_string();
+    let here = folder.path().display().to_string();
+    for out in [&nowhere, &here] {
+        refused_in_a_line(&[&["vecadd"], &common[..], &[out]].concat(), 2, &["cannot write", out]);
+    }
+    let names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, ["out.npy"], "nothing else is left behind");
+}
+
+#[test]
+fn advice_fits_the_command() {
+    let file = program("pass/printf.ptx");
+    let args = ["run", &file, "--entry", "hello", "--device", "sim", "--arg", "buf:f32:2^50"];
+    refused_in_a_line(&args, 2, &["--arg number 0", "smaller buffer"]);
+    assert!(!text(&host(&args).stderr).contains("--n"));
+}

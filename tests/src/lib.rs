@@ -4,3 +4,4 @@
 
 pub mod cases;
 pub mod matrix;
+pub mod shifted;

@@ -5,6 +5,8 @@ use host::element::{Array, Dtype};
 use host::kernels::{FAMILIES, Family, Job};
 use host::{Element, ptx, with_dtype};
 
+use crate::shifted::Shifted;
+
 /// Lengths around the sizes of warps, blocks and tiles, and a prime above each tile.
 pub const LENGTHS: &[usize] = &[0, 1, 2, 31, 32, 33, 127, 255, 256, 257, 1009, 4099, 20011];
 
@@ -37,7 +39,7 @@ pub fn every_variant(bench: &Bench, lengths: &[usize]) -> usize {
         for &dtype in family.dtypes {
             for &n in lengths {
                 let inputs: Vec<_> = (0..family.operands).map(|seed| generated(dtype, n, seed as u64)).collect();
-                run(bench, family, &inputs, None, &mut runs, &mut wrong);
+                run(&*bench.device, bench.module, family, &inputs, None, &mut runs, &mut wrong);
             }
         }
     }
@@ -75,7 +77,7 @@ pub fn special_floats(bench: &Bench) -> usize {
             let single: Vec<f32> = values.iter().map(|&x| x as f32).collect();
             for array in [Array::F64(values.clone()), Array::F32(single)] {
                 let inputs = vec![array; family.operands];
-                run(bench, family, &inputs, None, &mut runs, &mut wrong);
+                run(&*bench.device, bench.module, family, &inputs, None, &mut runs, &mut wrong);
             }
         }
     }
@@ -92,7 +94,28 @@ pub fn every_block(bench: &Bench) -> usize {
     for family in FAMILIES {
         let inputs: Vec<_> = (0..family.operands).map(|seed| generated(Dtype::F32, 3001, seed as u64)).collect();
         for block in [1, 2, 32, 64, 96, 128, 256, 512, 1024] {
-            run(bench, family, &inputs, Some(block), &mut runs, &mut wrong);
+            run(&*bench.device, bench.module, family, &inputs, Some(block), &mut runs, &mut wrong);
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {runs} runs failed:\n{}", wrong.len(), wrong.join("\n"));
+    runs
+}
+
+/// Arrays that start 1, 2 and 3 elements behind a boundary. Kernels that load several elements at once have to find one.
+///
+/// # Panics
+/// As [`every_variant`].
+pub fn every_start(bench: &Bench) -> usize {
+    let (mut runs, mut wrong) = (0, Vec::new());
+    for family in FAMILIES {
+        for &dtype in family.dtypes {
+            for start in 1..=3 {
+                let device = Shifted { device: &*bench.device, shift: start * dtype.size() as u64 };
+                for n in [33, 257, 1009] {
+                    let inputs: Vec<_> = (0..family.operands).map(|seed| generated(dtype, n, seed as u64)).collect();
+                    run(&device, bench.module, family, &inputs, None, &mut runs, &mut wrong);
+                }
+            }
         }
     }
     assert!(wrong.is_empty(), "{} of {runs} runs failed:\n{}", wrong.len(), wrong.join("\n"));
@@ -101,7 +124,8 @@ pub fn every_block(bench: &Bench) -> usize {
 
 /// All variants that can run with `block`, for all operations.
 fn run(
-    bench: &Bench,
+    device: &dyn Backend,
+    module: Module,
     family: &Family,
     inputs: &[Array],
     block: Option<u32>,
@@ -113,16 +137,7 @@ fn run(
         (family.variants)().iter().filter(|variant| allowed(variant)).map(|variant| variant.name).collect();
     let ops = if family.ops.is_empty() { &[""] } else { family.ops };
     for &op in ops {
-        let job = Job {
-            device: &*bench.device,
-            module: bench.module,
-            inputs,
-            op,
-            variants: &variants,
-            block,
-            grid: None,
-            plan: None,
-        };
+        let job = Job { device, module, inputs, op, variants: &variants, block, grid: None, plan: None };
         let mut seen = 0;
         let result = (family.run)(&job, &mut |row| {
             seen += 1;
@@ -162,11 +177,11 @@ fn generated(dtype: Dtype, n: usize, seed: u64) -> Array {
     with_dtype!(dtype, T => typed::<T>(n, seed), else => panic!("no family has kernels for {dtype}"))
 }
 
-/// `best` on slices that don't start on a 16-byte boundary: its vector loads have to find one.
+/// `best` on parts of an array: its vector loads have to find a 16-byte boundary, and stop at the part's end.
 ///
 /// # Panics
 /// When a result is wrong.
-pub fn unaligned_starts(bench: &Bench) {
+pub fn parts_of_an_array(bench: &Bench) {
     use host::{Buffer, Shape};
     use kernels_gpu::reduce::{Sum, best::reduce_best};
 
@@ -179,7 +194,8 @@ pub fn unaligned_starts(bench: &Bench) {
         for end in [start, start + 1, start + 3, 500, 1009] {
             let slice = input.slice(end).skip(start);
             let call = reduce_best::<Sum, u32>(slice, partials.ptr(), ticket.ptr(), output.ptr());
-            bench.device.launch(bench.module, &call, Shape::linear(3, 64)).expect("a launch");
+            // SAFETY: three blocks of two warps, with a partial result each, a ticket at 0, and room for one result.
+            unsafe { bench.device.launch(bench.module, &call, Shape::linear(3, 64)) }.expect("a launch");
             let expected = values[start..end].iter().fold(0_u32, |sum, x| sum.wrapping_add(*x));
             assert_eq!(output.read(1).expect("the result"), [expected], "elements {start}..{end}");
             assert_eq!(ticket.read(1).expect("the ticket"), [0], "the ticket resets itself");

@@ -2,6 +2,7 @@
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use tests::cases::{program, simulate, sorted_lines};
 
 #[test]
@@ -47,4 +48,64 @@ fn every_entry_is_launched_by_a_case() {
         cases.iter().map(|case| (case.call)(&vec![0; case.buffers.len()]).entry.into_owned()).collect();
     let forgotten: Vec<_> = built.iter().filter(|entry| !launched.contains(**entry)).collect();
     assert!(forgotten.is_empty(), "no case launches {forgotten:?}");
+}
+
+/// Public functions that no kernel here calls by name.
+const NOT_CALLED: &[(&str, &str)] = &[
+    ("assert_uninit", "`#[address_space(shared)]` calls it, at compile time"),
+    ("breakpoint", "it stops the kernel, and without a debugger ends the launch"),
+    ("print_fmt", "`print!` and `println!` call it"),
+    ("unavailable", "what `#[gpu_only]` functions do on the host"),
+];
+
+/// Files of modules that users can't name, and of the host's side.
+const NOT_FOR_KERNELS: &[&str] = &["intrinsics.rs", "panic.rs", "text.rs", "relaxed.rs", "launch.rs", "call.rs"];
+
+#[test]
+fn every_public_function_occurs_in_a_kernel() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let kernels: Vec<String> = rust_files(&root.join("kernels/src")).into_iter().map(|(_, text)| text).collect();
+    let used: BTreeSet<&str> = kernels.iter().flat_map(|text| words(text)).collect();
+    let mut public = BTreeSet::new();
+    let library = rust_files(&root.join("../crates/cuda_std/src"));
+    for (name, text) in &library {
+        if !NOT_FOR_KERNELS.contains(&name.as_str()) {
+            public.extend(text.lines().filter_map(public_function));
+        }
+    }
+    assert!(public.len() > 80, "the scan found {} functions only", public.len());
+    let allowed = |name: &str| NOT_CALLED.iter().any(|(allowed, _)| *allowed == name);
+    let forgotten: Vec<_> = public.iter().filter(|name| !used.contains(**name) && !allowed(name)).collect();
+    assert!(forgotten.is_empty(), "no kernel calls {forgotten:?}");
+    let stale: Vec<_> = NOT_CALLED.iter().filter(|(name, _)| !public.contains(name) || used.contains(name)).collect();
+    assert!(stale.is_empty(), "called after all, or gone: {stale:?}");
+}
+
+/// The function that a line declares, when it is public and its name is not a macro's parameter.
+fn public_function(line: &str) -> Option<&str> {
+    let rest = line.trim_start().strip_prefix("pub ")?;
+    let rest = rest.strip_prefix("const ").unwrap_or(rest);
+    let rest = rest.strip_prefix("unsafe ").unwrap_or(rest);
+    words(rest.strip_prefix("fn ").filter(|name| !name.starts_with('$'))?).next()
+}
+
+/// Identifiers and keywords outside comments.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let code = text.lines().map(|line| line.split("//").next().unwrap_or_default());
+    code.flat_map(|line| line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')).filter(|word| !word.is_empty())
+}
+
+/// Name and text of each file, at any depth.
+fn rust_files(folder: &Path) -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder of sources") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            files.extend(rust_files(&path));
+        } else {
+            let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+            files.push((name, std::fs::read_to_string(&path).expect("a source")));
+        }
+    }
+    files
 }

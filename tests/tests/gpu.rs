@@ -4,7 +4,7 @@
 use host::backend::Choice;
 use host::{Buffer, kernels::reduce::reduce};
 use kernels_gpu::reduce::{Max, Sum};
-use tests::matrix::{LENGTHS, bench, every_block, every_variant, special_floats, unaligned_starts};
+use tests::matrix::{LENGTHS, bench, every_block, every_start, every_variant, parts_of_an_array, special_floats};
 
 #[test]
 fn every_variant_type_operation_and_length() {
@@ -23,8 +23,13 @@ fn every_block_size() {
 }
 
 #[test]
+fn every_variant_type_and_operation_off_a_boundary() {
+    assert!(every_start(&bench(Choice::Gpu(0), "kernels-gpu")) > 1500);
+}
+
+#[test]
 fn a_slice_that_starts_anywhere() {
-    unaligned_starts(&bench(Choice::Gpu(0), "kernels-gpu"));
+    parts_of_an_array(&bench(Choice::Gpu(0), "kernels-gpu"));
 }
 
 /// Indices beyond 32 bits: every variant must see the elements behind 2^31.

@@ -15,10 +15,9 @@ fn codes(bug: Bug) -> &'static [&'static str] {
     }
 }
 
-/// One of the report's places is the planted line, in the function itself or where it was inlined.
-fn names(diagnostic: &Diagnostic, file: &str, line: u32) -> bool {
-    let places = diagnostic.place.iter().chain(diagnostic.related.iter().map(|(_, place)| place));
-    places.flat_map(|place| &place.source).any(|source| source.file.ends_with(file) && source.line == line)
+/// The line that the report puts on top.
+fn headline(diagnostic: &Diagnostic) -> Option<String> {
+    diagnostic.user_source().map(|source| format!("{}:{}", source.file, source.line))
 }
 
 #[test]
@@ -37,10 +36,13 @@ fn every_planted_bug_is_found_at_its_line() {
         };
         diagnostics.retain(|d| codes(planted.bug).contains(&d.code));
         assert_ne!(planted.line, 0, "{}: no line is marked", planted.case.name);
-        if !diagnostics.iter().any(|d| names(d, planted.file, planted.line)) {
+        let line = format!("{}:{}", planted.file, planted.line);
+        let headlines: Vec<_> = diagnostics.iter().filter_map(headline).collect();
+        // Not one of several: a report that also blames another line sends the reader there.
+        if headlines.is_empty() || !headlines.iter().all(|headline| headline.ends_with(&line)) {
             wrong.push(format!(
-                "{}: no {:?} at {}:{}, but {diagnostics:#?}",
-                planted.case.name, planted.bug, planted.file, planted.line
+                "{}: no {:?} at {line}, but at {headlines:?}: {diagnostics:#?}",
+                planted.case.name, planted.bug
             ));
         }
         for part in planted.printed {

@@ -2,7 +2,7 @@
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 
 use host::backend::Choice;
-use tests::matrix::{LENGTHS, bench, every_block, every_variant, special_floats};
+use tests::matrix::{LENGTHS, bench, every_block, every_start, every_variant, special_floats};
 
 #[test]
 fn every_variant_type_operation_and_length() {
@@ -20,6 +20,11 @@ fn every_block_size() {
 }
 
 #[test]
+fn every_variant_type_and_operation_off_a_boundary() {
+    assert!(every_start(&bench(Choice::Sim, "kernels-gpu")) > 1500);
+}
+
+#[test]
 fn a_slice_that_starts_anywhere() {
-    tests::matrix::unaligned_starts(&bench(Choice::Sim, "kernels-gpu"));
+    tests::matrix::parts_of_an_array(&bench(Choice::Sim, "kernels-gpu"));
 }

@@ -9,6 +9,7 @@ use crate::{Task, command, demo, test, workspace};
 
 /// Runs every check, the cheap ones first.
 pub fn run() -> Result<ExitCode> {
+    components()?;
     command::run(command::cargo().args(["fmt", "--all", "--check"]))?;
     documented_tasks()?;
     command::run(command::cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
@@ -23,6 +24,17 @@ pub fn run() -> Result<ExitCode> {
     test::run(&test::Options::default())?;
     demo::run()?;
     readme_commands()
+}
+
+/// Building and testing need neither clippy nor rustfmt, so rustup was not told to bring them.
+fn components() -> Result<()> {
+    for (component, subcommand) in [("rustfmt", "fmt"), ("clippy", "clippy")] {
+        let answer = command::cargo().args([subcommand, "--version"]).output();
+        if !answer.is_ok_and(|output| output.status.success()) {
+            bail!("{component} is missing, and CI checks with it: rustup component add rustfmt clippy");
+        }
+    }
+    Ok(())
 }
 
 /// Every other command in README.md's `sh` blocks works as it stands there.

@@ -10,7 +10,8 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::{build_ptx, command, setup, workspace};
 
-const RUN_SH: &str = include_str!("dist/run.sh");
+/// The folder's commands.
+pub const RUN_SH: &str = include_str!("dist/run.sh");
 
 /// What a folder may hold, so that it can be copied about: 60 MiB.
 const LIMIT: u64 = 60 << 20;
@@ -36,7 +37,7 @@ pub fn run() -> Result<ExitCode> {
     for (package, _) in workspace::KERNEL_CRATES {
         copy_tree(&workspace::ptx_dir().join(package), &dist.join("ptx").join(package), "ptx")?;
     }
-    copy_tree(&root.join("bench/peers"), &dist.join("peers"), "")?;
+    copy_tree(&workspace::peers(), &dist.join("peers"), "")?;
     copy_tree(&root.join("data"), &dist.join("data"), "")?;
     for name in ["LICENSE-MIT", "LICENSE-APACHE"] {
         copy(&root.join(name), &dist.join(name))?;

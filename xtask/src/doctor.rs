@@ -42,16 +42,10 @@ impl Page {
         ];
         self.line(format_args!("\nfor the kernels"));
         let device = self.device(&search);
-        self.line(format_args!("\nto check PTX (optional)"));
-        for name in cuda_tools::NAMES {
-            match cuda_tools::find(name, &search.cache) {
-                Some(tool) => {
-                    let (major, minor, patch) = tool.version;
-                    self.present(name, &format!("{major}.{minor}.{patch}"), &tool.path.display().to_string());
-                }
-                None => self.missing(name, "neither in a CUDA toolkit nor in the cache", "cargo xtask setup"),
-            }
-        }
+        self.line(format_args!(
+            "\nto assemble PTX (cargo xtask test needs it; building and running the kernels do not)"
+        ));
+        self.cuda_tools(&search);
         self.line(format_args!("\nto run on a GPU (optional; the simulator needs nothing)"));
         self.driver();
         let sound = device && host.iter().all(|&there| there);
@@ -61,6 +55,36 @@ impl Page {
             "\nThe kernels cannot be built: run the commands above."
         });
         sound
+    }
+
+    /// ptxas and nvdisasm, and what `setup` fetches them with where they are missing.
+    fn cuda_tools(&mut self, search: &Search) {
+        let mut complete = true;
+        for name in cuda_tools::NAMES {
+            match cuda_tools::find(name, &search.cache) {
+                Some(tool) => {
+                    let (major, minor, patch) = tool.version;
+                    self.present(name, &format!("{major}.{minor}.{patch}"), &tool.path.display().to_string());
+                }
+                None => {
+                    self.missing(name, "neither in a CUDA toolkit nor in the cache", "cargo xtask setup");
+                    complete = false;
+                }
+            }
+        }
+        if complete {
+            return;
+        }
+        let fix = "sudo apt-get install python3-pip, or install a CUDA toolkit";
+        self.program("python3", fix);
+        let pip = Command::new("python3").args(["-m", "pip", "--version"]).output();
+        match pip {
+            Ok(output) if output.status.success() => {
+                let text = String::from_utf8_lossy(&output.stdout).into_owned();
+                self.present("pip", text.split_whitespace().nth(1).unwrap_or("?"), "");
+            }
+            _ => self.missing("pip", "`cargo xtask setup` fetches ptxas and nvdisasm with it", fix),
+        }
     }
 
     /// The toolchain that a build would use; without one, what each place lacks.
@@ -145,25 +169,14 @@ impl Page {
         }
     }
 
-    /// The driver's library, opened as the host binary opens it.
+    /// The driver, asked as the host binary asks it.
     fn driver(&mut self) {
-        const NAME: &str = "libcuda.so.1";
-        // SAFETY: opening the driver's library runs its constructors, which NVIDIA's driver makes safe to run in any process.
-        let library = match unsafe { libloading::Library::new(NAME) } {
-            Ok(library) => library,
-            Err(error) => return self.absent("GPU driver", &format!("{NAME} cannot be opened ({error})")),
-        };
-        let mut version = 0i32;
-        // SAFETY: cuDriverGetVersion has this signature, and may be called before cuInit.
-        let status = unsafe {
-            library
-                .get::<unsafe extern "C" fn(*mut i32) -> i32>(b"cuDriverGetVersion\0")
-                .map(|function| function(&raw mut version))
-        };
-        match status {
-            Ok(0) => self.present("GPU driver", &format!("CUDA {}.{}", version / 1000, version % 1000 / 10), NAME),
-            Ok(code) => self.absent("GPU driver", &format!("{NAME} answers with error {code}")),
-            Err(error) => self.absent("GPU driver", &format!("{NAME} is no CUDA driver ({error})")),
+        match cuda_driver::load() {
+            Ok(driver) => {
+                let (major, minor) = driver.cuda;
+                self.present("GPU driver", &format!("CUDA {major}.{minor}"), &driver.library);
+            }
+            Err(error) => self.absent("GPU driver", &error.to_string()),
         }
         match Path::new("/proc/driver/nvidia/gpus").read_dir() {
             Ok(gpus) => self.present("GPUs", &gpus.count().to_string(), ""),

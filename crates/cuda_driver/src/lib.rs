@@ -62,7 +62,7 @@ pub fn load() -> Result<DriverInfo, DriverError> {
     }
     let mut version = 0_i32;
     // SAFETY: the argument is a valid place for one int.
-    unsafe { symbols::cuDriverGetVersion((&raw mut version) as usize) };
+    unsafe { symbols::cuDriverGetVersion((&raw mut version).cast()) };
     let version = version.unsigned_abs();
     Ok(DriverInfo { library: library.name.clone(), cuda: (version / 1000, version % 1000 / 10) })
 }
@@ -77,7 +77,7 @@ pub fn last_error() -> u32 {
 pub fn error_name(code: u32) -> String {
     let mut name: *const std::ffi::c_char = std::ptr::null();
     // SAFETY: the second argument is a valid place for one pointer.
-    let result = unsafe { symbols::cuGetErrorName(code as usize, (&raw mut name) as usize) };
+    let result = unsafe { symbols::cuGetErrorName(code, (&raw mut name).cast()) };
     if result != 0 || name.is_null() {
         return format!("CUDA error {code}");
     }

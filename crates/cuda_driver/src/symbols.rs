@@ -1,31 +1,30 @@
 //! Every driver symbol that `cust` 0.3.2 refers to with any of its features, and `cuFuncSetAttribute` and `cuGetErrorName`.
 //!
-//! The list was read from `cust`'s source; names and argument counts are those of `cust_raw` 0.11.3. No function takes a float
-//! or a struct by value, so every argument travels in an integer register or an eight-byte stack slot, on x86-64 (System V)
-//! and on AArch64 (AAPCS64) alike, and `usize` stands for all of them.
+//! The list was read from `cust`'s source; names and arguments are those of `cust_raw` 0.11.3, where every pointer and handle is
+//! `*mut c_void` here, and every enumeration the `u32` that it is in C. No function takes a float or a struct by value.
 
 #![allow(non_snake_case, reason = "the names are the driver's own")]
 
 use crate::library::{Slot, known};
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, c_char, c_void};
 
 /// Defines one forwarding function per row.
 macro_rules! forward {
-    ($($name:ident($($argument:ident),*);)*) => {
+    ($($name:ident($($argument:ident: $type:ty),*);)*) => {
         $(
             #[doc = concat!("Forwards to the driver's `", stringify!($name), "`.")]
             ///
             /// # Safety
-            /// As the driver's documentation says; the arguments are that function's, widened to a register.
+            /// As the driver's documentation says; the arguments are that function's.
             #[unsafe(no_mangle)]
-            pub unsafe extern "C" fn $name($($argument: usize),*) -> u32 {
+            pub unsafe extern "C" fn $name($($argument: $type),*) -> u32 {
                 static SLOT: Slot = Slot::new(c_str(concat!(stringify!($name), "\0")));
                 match SLOT.get() {
                     Ok(address) => {
-                        // SAFETY: the address is that of the driver's function of this name, which takes as many
-                        // integers or pointers (see the module's text) and returns a CUresult.
+                        // SAFETY: the address is that of the driver's function of this name, which takes these
+                        // arguments and returns a CUresult.
                         let function = unsafe {
-                            std::mem::transmute::<*mut std::ffi::c_void, unsafe extern "C" fn($(word!($argument)),*) -> u32>(address)
+                            std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($type),*) -> u32>(address)
                         };
                         // SAFETY: the caller's promise, passed on.
                         known(unsafe { function($($argument),*) })
@@ -37,13 +36,6 @@ macro_rules! forward {
 
         /// Name and address of every forwarding function, in alphabetical order.
         pub static TABLE: &[(&str, Address)] = &[$((stringify!($name), Address($name as *const ())),)*];
-    };
-}
-
-/// The type of an argument: always a register.
-macro_rules! word {
-    ($argument:ident) => {
-        usize
     };
 }
 
@@ -63,123 +55,121 @@ const fn c_str(text: &'static str) -> &'static CStr {
 }
 
 forward! {
-    cuArray3DCreate_v2(handle, allocate_array);
-    cuArray3DGetDescriptor_v2(array_descriptor, h_array);
-    cuArrayDestroy(h_array);
-    cuCtxCreate_v2(pctx, flags, dev);
-    cuCtxDestroy_v2(ctx);
-    cuCtxGetApiVersion(ctx, version);
-    cuCtxGetCacheConfig(pconfig);
-    cuCtxGetCurrent(pctx);
-    cuCtxGetDevice(device);
-    cuCtxGetFlags(flags);
-    cuCtxGetLimit(pvalue, limit);
-    cuCtxGetSharedMemConfig(config);
-    cuCtxGetStreamPriorityRange(least_priority, greatest_priority);
-    cuCtxPopCurrent_v2(pctx);
-    cuCtxPushCurrent_v2(ctx);
-    cuCtxSetCacheConfig(config);
-    cuCtxSetCurrent(ctx);
-    cuCtxSetLimit(limit, value);
-    cuCtxSetSharedMemConfig(config);
+    cuArray3DCreate_v2(handle: *mut c_void, allocate_array: *mut c_void);
+    cuArray3DGetDescriptor_v2(array_descriptor: *mut c_void, h_array: *mut c_void);
+    cuArrayDestroy(h_array: *mut c_void);
+    cuCtxCreate_v2(pctx: *mut c_void, flags: u32, dev: i32);
+    cuCtxDestroy_v2(ctx: *mut c_void);
+    cuCtxGetApiVersion(ctx: *mut c_void, version: *mut c_void);
+    cuCtxGetCacheConfig(pconfig: *mut c_void);
+    cuCtxGetCurrent(pctx: *mut c_void);
+    cuCtxGetDevice(device: *mut c_void);
+    cuCtxGetFlags(flags: *mut c_void);
+    cuCtxGetLimit(pvalue: *mut c_void, limit: u32);
+    cuCtxGetSharedMemConfig(config: *mut c_void);
+    cuCtxGetStreamPriorityRange(least_priority: *mut c_void, greatest_priority: *mut c_void);
+    cuCtxPopCurrent_v2(pctx: *mut c_void);
+    cuCtxPushCurrent_v2(ctx: *mut c_void);
+    cuCtxSetCacheConfig(config: u32);
+    cuCtxSetCurrent(ctx: *mut c_void);
+    cuCtxSetLimit(limit: u32, value: usize);
+    cuCtxSetSharedMemConfig(config: u32);
     cuCtxSynchronize();
-    cuDestroyExternalMemory(ext_mem);
-    cuDeviceGet(device, ordinal);
-    cuDeviceGetAttribute(pi, attrib, dev);
-    cuDeviceGetCount(count);
-    cuDeviceGetName(name, len, dev);
-    cuDevicePrimaryCtxRelease_v2(dev);
-    cuDevicePrimaryCtxReset_v2(dev);
-    cuDevicePrimaryCtxRetain(pctx, dev);
-    cuDevicePrimaryCtxSetFlags_v2(dev, flags);
-    cuDeviceTotalMem_v2(bytes, dev);
-    cuDriverGetVersion(driver_version);
-    cuEventCreate(event, flags);
-    cuEventDestroy_v2(h_event);
-    cuEventElapsedTime(milliseconds, h_start, h_end);
-    cuEventQuery(h_event);
-    cuEventRecord(h_event, h_stream);
-    cuEventSynchronize(h_event);
-    cuExternalMemoryGetMappedBuffer(dev_ptr, ext_mem, buffer_desc);
-    cuFuncGetAttribute(pi, attrib, hfunc);
-    cuFuncSetAttribute(hfunc, attrib, value);
-    cuFuncSetCacheConfig(hfunc, config);
-    cuFuncSetSharedMemConfig(hfunc, config);
-    cuGraphAddKernelNode(graph_node, h_graph, dependencies, num_dependencies, node_params);
-    cuGraphCreate(graph, flags);
-    cuGraphDebugDotPrint(h_graph, path, flags);
-    cuGraphDestroy(h_graph);
-    cuGraphGetEdges(h_graph, from, to, num_edges);
-    cuGraphGetNodes(h_graph, nodes, num_nodes);
-    cuGraphKernelNodeGetParams(h_node, node_params);
-    cuGraphNodeGetType(h_node, kind);
-    cuImportExternalMemory(ext_mem_out, mem_handle_desc);
-    cuInit(flags);
-    cuLaunchHostFunc(h_stream, function, user_data);
-    cuLaunchKernel(f, grid_dim_x, grid_dim_y, grid_dim_z, block_dim_x, block_dim_y, block_dim_z, shared_mem_bytes, h_stream, kernel_params, extra);
-    cuLinkAddData_v2(state, kind, data, size, name, num_options, options, option_values);
-    cuLinkComplete(state, cubin_out, size_out);
-    cuLinkCreate_v2(num_options, options, option_values, state_out);
-    cuLinkDestroy(state);
-    cuMemAdvise(dev_ptr, count, advice, device);
-    cuMemAllocAsync(dptr, bytesize, h_stream);
-    cuMemAllocHost_v2(pp, bytesize);
-    cuMemAllocManaged(dptr, bytesize, flags);
-    cuMemAlloc_v2(dptr, bytesize);
-    cuMemFreeAsync(dptr, h_stream);
-    cuMemFreeHost(p);
-    cuMemFree_v2(dptr);
-    cuMemGetInfo_v2(free, total);
-    cuMemPrefetchAsync(dev_ptr, count, dst_device, h_stream);
-    cuMemcpy2D_v2(copy);
-    cuMemcpyAtoH_v2(dst_host, src_array, src_offset, byte_count);
-    cuMemcpyDtoDAsync_v2(dst_device, src_device, byte_count, h_stream);
-    cuMemcpyDtoD_v2(dst_device, src_device, byte_count);
-    cuMemcpyDtoHAsync_v2(dst_host, src_device, byte_count, h_stream);
-    cuMemcpyDtoH_v2(dst_host, src_device, byte_count);
-    cuMemcpyHtoA_v2(dst_array, dst_offset, src_host, byte_count);
-    cuMemcpyHtoDAsync_v2(dst_device, src_host, byte_count, h_stream);
-    cuMemcpyHtoD_v2(dst_device, src_host, byte_count);
-    cuMemsetD16Async(dst_device, us, n, h_stream);
-    cuMemsetD16_v2(dst_device, us, n);
-    cuMemsetD32Async(dst_device, ui, n, h_stream);
-    cuMemsetD32_v2(dst_device, ui, n);
-    cuMemsetD8Async(dst_device, uc, n, h_stream);
-    cuMemsetD8_v2(dst_device, uc, n);
-    cuModuleGetFunction(hfunc, hmod, name);
-    cuModuleGetGlobal_v2(dptr, bytes, hmod, name);
-    cuModuleLoad(module, fname);
-    cuModuleLoadData(module, image);
-    cuModuleLoadDataEx(module, image, num_options, options, option_values);
-    cuModuleUnload(hmod);
-    cuOccupancyAvailableDynamicSMemPerBlock(dynamic_smem_size, func, num_blocks, block_size);
-    cuOccupancyMaxActiveBlocksPerMultiprocessor(num_blocks, func, block_size, dynamic_smem_size);
-    cuOccupancyMaxPotentialBlockSize(min_grid_size, block_size, func, block_size_to_dynamic_smem_size, dynamic_smem_size, block_size_limit);
-    cuStreamCreateWithPriority(stream, flags, priority);
-    cuStreamDestroy_v2(h_stream);
-    cuStreamGetFlags(h_stream, flags);
-    cuStreamGetPriority(h_stream, priority);
-    cuStreamSynchronize(h_stream);
-    cuStreamWaitEvent(h_stream, h_event, flags);
-    cuSurfObjectCreate(surf_object, res_desc);
-    cuSurfObjectDestroy(surf_object);
-    cuSurfObjectGetResourceDesc(res_desc, surf_object);
-    cuTexObjectCreate(tex_object, res_desc, tex_desc, res_view_desc);
-    cuTexObjectDestroy(tex_object);
-    cuTexObjectGetResourceDesc(res_desc, tex_object);
+    cuDestroyExternalMemory(ext_mem: *mut c_void);
+    cuDeviceGet(device: *mut c_void, ordinal: i32);
+    cuDeviceGetAttribute(pi: *mut c_void, attrib: u32, dev: i32);
+    cuDeviceGetCount(count: *mut c_void);
+    cuDeviceGetName(name: *mut c_void, len: i32, dev: i32);
+    cuDevicePrimaryCtxRelease_v2(dev: i32);
+    cuDevicePrimaryCtxReset_v2(dev: i32);
+    cuDevicePrimaryCtxRetain(pctx: *mut c_void, dev: i32);
+    cuDevicePrimaryCtxSetFlags_v2(dev: i32, flags: u32);
+    cuDeviceTotalMem_v2(bytes: *mut c_void, dev: i32);
+    cuDriverGetVersion(driver_version: *mut c_void);
+    cuEventCreate(event: *mut c_void, flags: u32);
+    cuEventDestroy_v2(h_event: *mut c_void);
+    cuEventElapsedTime(milliseconds: *mut c_void, h_start: *mut c_void, h_end: *mut c_void);
+    cuEventQuery(h_event: *mut c_void);
+    cuEventRecord(h_event: *mut c_void, h_stream: *mut c_void);
+    cuEventSynchronize(h_event: *mut c_void);
+    cuExternalMemoryGetMappedBuffer(dev_ptr: *mut c_void, ext_mem: *mut c_void, buffer_desc: *mut c_void);
+    cuFuncGetAttribute(pi: *mut c_void, attrib: u32, hfunc: *mut c_void);
+    cuFuncSetAttribute(hfunc: *mut c_void, attrib: u32, value: i32);
+    cuFuncSetCacheConfig(hfunc: *mut c_void, config: u32);
+    cuFuncSetSharedMemConfig(hfunc: *mut c_void, config: u32);
+    cuGraphAddKernelNode(graph_node: *mut c_void, h_graph: *mut c_void, dependencies: *mut c_void, num_dependencies: usize, node_params: *mut c_void);
+    cuGraphCreate(graph: *mut c_void, flags: u32);
+    cuGraphDebugDotPrint(h_graph: *mut c_void, path: *mut c_void, flags: u32);
+    cuGraphDestroy(h_graph: *mut c_void);
+    cuGraphGetEdges(h_graph: *mut c_void, from: *mut c_void, to: *mut c_void, num_edges: *mut c_void);
+    cuGraphGetNodes(h_graph: *mut c_void, nodes: *mut c_void, num_nodes: *mut c_void);
+    cuGraphKernelNodeGetParams(h_node: *mut c_void, node_params: *mut c_void);
+    cuGraphNodeGetType(h_node: *mut c_void, kind: *mut c_void);
+    cuImportExternalMemory(ext_mem_out: *mut c_void, mem_handle_desc: *mut c_void);
+    cuInit(flags: u32);
+    cuLaunchHostFunc(h_stream: *mut c_void, function: *mut c_void, user_data: *mut c_void);
+    cuLaunchKernel(f: *mut c_void, grid_dim_x: u32, grid_dim_y: u32, grid_dim_z: u32, block_dim_x: u32, block_dim_y: u32, block_dim_z: u32, shared_mem_bytes: u32, h_stream: *mut c_void, kernel_params: *mut c_void, extra: *mut c_void);
+    cuLinkAddData_v2(state: *mut c_void, kind: u32, data: *mut c_void, size: usize, name: *mut c_void, num_options: u32, options: *mut c_void, option_values: *mut c_void);
+    cuLinkComplete(state: *mut c_void, cubin_out: *mut c_void, size_out: *mut c_void);
+    cuLinkCreate_v2(num_options: u32, options: *mut c_void, option_values: *mut c_void, state_out: *mut c_void);
+    cuLinkDestroy(state: *mut c_void);
+    cuMemAdvise(dev_ptr: u64, count: usize, advice: u32, device: i32);
+    cuMemAllocAsync(dptr: *mut c_void, bytesize: usize, h_stream: *mut c_void);
+    cuMemAllocHost_v2(pp: *mut c_void, bytesize: usize);
+    cuMemAllocManaged(dptr: *mut c_void, bytesize: usize, flags: u32);
+    cuMemAlloc_v2(dptr: *mut c_void, bytesize: usize);
+    cuMemFreeAsync(dptr: u64, h_stream: *mut c_void);
+    cuMemFreeHost(p: *mut c_void);
+    cuMemFree_v2(dptr: u64);
+    cuMemGetInfo_v2(free: *mut c_void, total: *mut c_void);
+    cuMemPrefetchAsync(dev_ptr: u64, count: usize, dst_device: i32, h_stream: *mut c_void);
+    cuMemcpy2D_v2(copy: *mut c_void);
+    cuMemcpyAtoH_v2(dst_host: *mut c_void, src_array: *mut c_void, src_offset: usize, byte_count: usize);
+    cuMemcpyDtoDAsync_v2(dst_device: u64, src_device: u64, byte_count: usize, h_stream: *mut c_void);
+    cuMemcpyDtoD_v2(dst_device: u64, src_device: u64, byte_count: usize);
+    cuMemcpyDtoHAsync_v2(dst_host: *mut c_void, src_device: u64, byte_count: usize, h_stream: *mut c_void);
+    cuMemcpyDtoH_v2(dst_host: *mut c_void, src_device: u64, byte_count: usize);
+    cuMemcpyHtoA_v2(dst_array: *mut c_void, dst_offset: usize, src_host: *mut c_void, byte_count: usize);
+    cuMemcpyHtoDAsync_v2(dst_device: u64, src_host: *mut c_void, byte_count: usize, h_stream: *mut c_void);
+    cuMemcpyHtoD_v2(dst_device: u64, src_host: *mut c_void, byte_count: usize);
+    cuMemsetD16Async(dst_device: u64, us: u16, n: usize, h_stream: *mut c_void);
+    cuMemsetD16_v2(dst_device: u64, us: u16, n: usize);
+    cuMemsetD32Async(dst_device: u64, ui: u32, n: usize, h_stream: *mut c_void);
+    cuMemsetD32_v2(dst_device: u64, ui: u32, n: usize);
+    cuMemsetD8Async(dst_device: u64, uc: u8, n: usize, h_stream: *mut c_void);
+    cuMemsetD8_v2(dst_device: u64, uc: u8, n: usize);
+    cuModuleGetFunction(hfunc: *mut c_void, hmod: *mut c_void, name: *mut c_void);
+    cuModuleGetGlobal_v2(dptr: *mut c_void, bytes: *mut c_void, hmod: *mut c_void, name: *mut c_void);
+    cuModuleLoad(module: *mut c_void, fname: *mut c_void);
+    cuModuleLoadData(module: *mut c_void, image: *mut c_void);
+    cuModuleLoadDataEx(module: *mut c_void, image: *mut c_void, num_options: u32, options: *mut c_void, option_values: *mut c_void);
+    cuModuleUnload(hmod: *mut c_void);
+    cuOccupancyAvailableDynamicSMemPerBlock(dynamic_smem_size: *mut c_void, func: *mut c_void, num_blocks: i32, block_size: i32);
+    cuOccupancyMaxActiveBlocksPerMultiprocessor(num_blocks: *mut c_void, func: *mut c_void, block_size: i32, dynamic_smem_size: usize);
+    cuOccupancyMaxPotentialBlockSize(min_grid_size: *mut c_void, block_size: *mut c_void, func: *mut c_void, block_size_to_dynamic_smem_size: *mut c_void, dynamic_smem_size: usize, block_size_limit: i32);
+    cuStreamCreateWithPriority(stream: *mut c_void, flags: u32, priority: i32);
+    cuStreamDestroy_v2(h_stream: *mut c_void);
+    cuStreamGetFlags(h_stream: *mut c_void, flags: *mut c_void);
+    cuStreamGetPriority(h_stream: *mut c_void, priority: *mut c_void);
+    cuStreamSynchronize(h_stream: *mut c_void);
+    cuStreamWaitEvent(h_stream: *mut c_void, h_event: *mut c_void, flags: u32);
+    cuSurfObjectCreate(surf_object: *mut c_void, res_desc: *mut c_void);
+    cuSurfObjectDestroy(surf_object: u64);
+    cuSurfObjectGetResourceDesc(res_desc: *mut c_void, surf_object: u64);
+    cuTexObjectCreate(tex_object: *mut c_void, res_desc: *mut c_void, tex_desc: *mut c_void, res_view_desc: *mut c_void);
+    cuTexObjectDestroy(tex_object: u64);
+    cuTexObjectGetResourceDesc(res_desc: *mut c_void, tex_object: u64);
 }
 
 /// What there is to say about an error when no driver is there to say it.
 const NO_DRIVER: &CStr = c"no NVIDIA driver is installed (libcuda.so.1 was not found)";
 
 /// Asks the driver for a text, and gives [`NO_DRIVER`] where there is none: `cust`'s `Display` panics when this call fails.
-unsafe fn text(slot: &Slot, error: usize, text: *mut *const c_char) -> u32 {
+unsafe fn text(slot: &Slot, error: u32, text: *mut *const c_char) -> u32 {
     if let Ok(address) = slot.get() {
         // SAFETY: both driver functions that come here take a CUresult and a place for a string.
         let function = unsafe {
-            std::mem::transmute::<*mut std::ffi::c_void, unsafe extern "C" fn(usize, *mut *const c_char) -> u32>(
-                address,
-            )
+            std::mem::transmute::<*mut c_void, unsafe extern "C" fn(u32, *mut *const c_char) -> u32>(address)
         };
         // SAFETY: the caller's promise, passed on.
         return unsafe { function(error, text) };
@@ -194,10 +184,10 @@ unsafe fn text(slot: &Slot, error: usize, text: *mut *const c_char) -> u32 {
 /// # Safety
 /// `string` is a valid place for a pointer.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuGetErrorString(error: usize, string: usize) -> u32 {
+pub unsafe extern "C" fn cuGetErrorString(error: u32, string: *mut c_void) -> u32 {
     static SLOT: Slot = Slot::new(c"cuGetErrorString");
     // SAFETY: the caller's promise, passed on.
-    unsafe { text(&SLOT, error, string as *mut *const c_char) }
+    unsafe { text(&SLOT, error, string.cast()) }
 }
 
 /// Forwards to the driver's `cuGetErrorName`; works without a driver too.
@@ -205,8 +195,8 @@ pub unsafe extern "C" fn cuGetErrorString(error: usize, string: usize) -> u32 {
 /// # Safety
 /// `string` is a valid place for a pointer.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cuGetErrorName(error: usize, string: usize) -> u32 {
+pub unsafe extern "C" fn cuGetErrorName(error: u32, string: *mut c_void) -> u32 {
     static SLOT: Slot = Slot::new(c"cuGetErrorName");
     // SAFETY: the caller's promise, passed on.
-    unsafe { text(&SLOT, error, string as *mut *const c_char) }
+    unsafe { text(&SLOT, error, string.cast()) }
 }

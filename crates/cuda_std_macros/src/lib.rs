@@ -12,10 +12,18 @@ use syn::parse_macro_input;
 
 /// Makes a function a kernel: an `.entry` in the PTX, and on the host a launcher with checked argument types.
 ///
-/// ```ignore
-/// /// `y[i] = a * x[i] + y[i]` for `i < n`.
+/// ```
+/// use cuda_std::prelude::*;
+///
+/// /// `y[i] = a * x[i] + y[i]` for each `i` of `x`.
 /// #[kernel]
-/// pub unsafe fn saxpy(a: f32, x: &[f32], y: *mut f32) { /* … */ }
+/// pub unsafe fn saxpy(a: f32, x: &[f32], y: *mut f32) {
+///     let i = thread::global_index();
+///     if i < x.len() {
+///         // SAFETY: `y` is as long as `x`, and one thread has this `i`.
+///         unsafe { *y.add(i) += a * x[i] };
+///     }
+/// }
 /// ```
 ///
 /// The function is `unsafe`, returns nothing, and takes
@@ -27,9 +35,26 @@ use syn::parse_macro_input;
 ///
 /// A generic kernel says for what it is compiled; each combination becomes one entry, named after the lists in their order:
 ///
-/// ```ignore
+/// ```
+/// # use cuda_std::kernel;
+/// # use cuda_std::launch::Instance;
+/// # pub trait Op<T> {}
+/// # pub struct Sum;
+/// # pub struct Max;
+/// # impl Instance for Sum { const NAME: &'static str = "sum"; }
+/// # impl Instance for Max { const NAME: &'static str = "max"; }
+/// # impl<T> Op<T> for Sum {}
+/// # impl<T> Op<T> for Max {}
+/// # pub trait Number: Copy + 'static {}
+/// # impl Number for f32 {}
+/// # impl Number for f64 {}
 /// #[kernel(for O in [Sum, Max], for T in [f32, f64], for B in [128, 256])]
-/// pub unsafe fn reduce<T: Element, O: Op<T>, const B: u32>(input: &[T], output: *mut T) { /* … */ } // reduce_sum_f32_128 and seven more
+/// pub unsafe fn reduce<O: Op<T>, T: Number, const B: u32>(input: &[T], output: *mut T) { /* … */ }
+/// # use cuda_std::launch::{PtrMut, Slice};
+/// # // SAFETY: nothing is launched.
+/// # let (input, output) = unsafe { (Slice::new(0, 0), PtrMut::new(0)) };
+/// // reduce_sum_f32_128 and seven more
+/// assert_eq!(reduce::<Sum, f32, 128>(input, output).entry, "reduce_sum_f32_128");
 /// ```
 ///
 /// Types of a list implement `cuda_std::launch::Instance`, whose `NAME` is the last part of the type's path in lower case.
@@ -45,7 +70,9 @@ pub fn kernel(attr: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Places a static in an address space: `shared` (one per block), `constant` (read-only, cached), or `global` (where statics are anyway).
 ///
-/// ```ignore
+/// ```
+/// # use core::mem::MaybeUninit;
+/// # use cuda_std::address_space;
 /// #[address_space(shared)]
 /// static mut TILE: [MaybeUninit<f32>; 256] = [const { MaybeUninit::uninit() }; 256];
 /// ```

@@ -30,13 +30,30 @@ impl fmt::Display for Finding {
 
 fn render(diagnostic: &Diagnostic, level: &str) -> String {
     let mut out = format!("{level}[{}]: {}", diagnostic.code, diagnostic.title);
-    if let Some(place) = &diagnostic.place {
+    let headline = diagnostic.headline();
+    if let Some(place) = headline {
         write_place(&mut out, place, "");
     }
     if let Some(thread) = &diagnostic.thread {
         line(&mut out, "note", &thread.to_string());
     }
-    for (what, place) in &diagnostic.related {
+    // Where the headline is a caller's line, the way from the instruction to it comes last: all of that is library code.
+    let inside = match (&diagnostic.place, headline) {
+        (Some(place), Some(headline)) if !std::ptr::eq(place, headline) => Some(place),
+        _ => None,
+    };
+    let at = diagnostic.related.iter().position(|(_, place)| headline.is_some_and(|shown| std::ptr::eq(place, shown)));
+    let (library, rest) = match at {
+        Some(at) => (&diagnostic.related[..at], &diagnostic.related[at + 1..]),
+        None => (&[][..], diagnostic.related.as_slice()),
+    };
+    for (what, place) in rest {
+        write_place(&mut out, place, what);
+    }
+    if let Some(place) = inside {
+        write_place(&mut out, place, "this led into library code, to here:");
+    }
+    for (what, place) in library {
         write_place(&mut out, place, what);
     }
     for note in &diagnostic.notes {

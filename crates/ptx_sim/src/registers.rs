@@ -16,7 +16,7 @@ pub const NO_SLOT: Slot = u32::MAX;
 ///
 /// 8- and 16-bit registers live in `w32`, zero-extended. `f32` and `f64` are their bit patterns. A 128-bit register is two
 /// neighbouring rows of `w64`, low half first.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub struct Registers {
     /// `.b8 .b16 .b32`, `.f16 .bf16 .f32`, packed pairs.
     pub w32: Vec<[u32; LANES]>,

@@ -3,6 +3,9 @@
 use crate::program::Program;
 use std::fmt;
 
+/// What [`Diagnostic::related`] says of a place whose call led to the place of the report.
+pub(crate) const CALLED_HERE: &str = "called here:";
+
 /// Who has to act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StopKind {
@@ -51,6 +54,11 @@ pub struct Thread {
     pub thread: [u32; 3],
 }
 
+/// Sorts blocks as they start: reports name the first one, whatever the order in which workers came across them.
+pub(crate) fn block_order([x, y, z]: [u32; 3]) -> [u32; 3] {
+    [z, y, x]
+}
+
 /// What a stop and a finding have in common: a titled report with places.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
@@ -73,7 +81,7 @@ pub struct Diagnostic {
 /// Something a checker saw; the run went on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The first occurrence.
+    /// An occurrence in the first block that has one.
     pub diagnostic: Diagnostic,
     /// How often it was seen.
     pub count: u64,
@@ -103,6 +111,37 @@ impl Diagnostic {
             notes: Vec::new(),
             help: None,
         }
+    }
+
+    /// The line that the user has to look at: the innermost one outside library code, of the place itself or else of the
+    /// nearest caller that has one. When everything is library code, the instruction's own line.
+    pub fn user_source(&self) -> Option<&Source> {
+        let place = self.headline()?;
+        place.user_line().or_else(|| place.source.first())
+    }
+
+    /// The place that [`Diagnostic::user_source`] belongs to.
+    pub(crate) fn headline(&self) -> Option<&Place> {
+        let place = self.place.as_ref()?;
+        let mut chain = std::iter::once(place).chain(self.callers());
+        chain.find(|place| place.user_line().is_some()).or(Some(place))
+    }
+
+    /// The calls that led to the place, innermost first.
+    pub(crate) fn callers(&self) -> impl Iterator<Item = &Place> {
+        self.related.iter().filter(|(what, _)| what == CALLED_HERE).map(|(_, place)| place)
+    }
+}
+
+impl Finding {
+    /// Takes another finding of the same kind at the same place in: the one of the first block is kept.
+    pub(crate) fn absorb(&mut self, other: Self) {
+        let count = self.count + other.count;
+        let block = |finding: &Self| finding.diagnostic.thread.map(|thread| block_order(thread.block));
+        if block(&other) < block(self) {
+            *self = other;
+        }
+        self.count = count;
     }
 }
 
@@ -181,14 +220,23 @@ impl Place {
         }
     }
 
-    /// The first position outside Rust's own library: where the user has to look.
+    /// The first position outside library code, or else the instruction's own; a report that knows the callers has a better
+    /// one: [`Diagnostic::user_source`].
     pub fn user_source(&self) -> Option<&Source> {
-        self.source.iter().find(|source| !is_library(&source.file)).or_else(|| self.source.first())
+        self.user_line().or_else(|| self.source.first())
+    }
+
+    /// The first position outside library code.
+    pub(crate) fn user_line(&self) -> Option<&Source> {
+        self.source.iter().find(|source| !is_library(&source.file))
     }
 }
 
+/// Files that users don't look into: Rust's own library as compilers name it, and the device library under any path.
 fn is_library(file: &str) -> bool {
-    file.contains("/library/core/") || file.contains("/library/alloc/") || file.contains("/rustc/")
+    ["/library/core/", "/library/alloc/", "/library/stdarch/", "/rustc/", "cuda_std/src/"]
+        .iter()
+        .any(|part| file.contains(part))
 }
 
 /// Compilers give line 0 to code that belongs to no line; the nearest earlier instruction with a line is what a reader wants.

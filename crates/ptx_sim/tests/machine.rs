@@ -192,6 +192,19 @@ fn fuel_stops_an_endless_loop_and_says_where() {
 }
 
 #[test]
+fn a_livelock_is_recognised_across_workers() {
+    let body = "SPIN: ld.volatile.global.b32 %r2, [%rd1]; setp.eq.b32 %p1, %r2, 0; @%p1 bra SPIN;";
+    let program = kernel(body);
+    for workers in [1, 2, 4] {
+        let mut machine = Machine::new(Config { workers, ..Config::default() });
+        let flag = machine.alloc(4, "flag").expect("alloc");
+        let stop = launch(&mut machine, &program, 9, 64, flag).expect_err("nobody sets it");
+        assert_eq!((stop.kind(), stop.code()), (StopKind::Stuck, "livelock"), "{stop}");
+        assert!(stop.to_string().contains("64 threads of warps 0-1 run"), "{stop}");
+    }
+}
+
+#[test]
 fn progress_counts_blocks() {
     let progress = Arc::new(AtomicU64::new(0));
     let mut machine = Machine::new(Config { progress: Some(progress.clone()), ..Config::default() });
@@ -219,6 +232,93 @@ fn counters_and_findings_do_not_depend_on_the_workers() {
     assert_eq!(one.3[0].diagnostic.thread.map(|thread| thread.block), Some([0, 0, 0]));
     assert_eq!(run(2), one);
     assert_eq!(run(5), one);
+}
+
+#[test]
+fn findings_of_the_machine_name_the_first_block() {
+    // Odd blocks look for a lane that is not there, and more so the later ones.
+    let body = "mov.u32 %r2, %ctaid.x; and.b32 %r3, %r2, 1; setp.eq.u32 %p1, %r3, 0; @%p1 bra END;
+        add.s32 %r4, %r2, 16; setp.gt.u32 %p2, %r1, 15; @%p2 bra END;
+        shfl.sync.idx.b32 %r5, %r1, %r4, 31, 65535; END:";
+    let program = kernel(body);
+    for workers in [1, 2, 5] {
+        let mut machine = Machine::new(Config { workers, ..Config::default() });
+        let report = launch(&mut machine, &program, 40, 32, 0).expect("runs on");
+        let [finding] = report.findings.as_slice() else { panic!("{:?}", report.findings) };
+        assert_eq!(finding.diagnostic.thread.map(|thread| thread.block), Some([1, 0, 0]), "{workers} workers");
+        assert!(finding.to_string().contains("17"), "{workers} workers: {finding}");
+    }
+}
+
+#[test]
+fn results_in_wide_registers_are_extended() {
+    let body =
+        "mov.b32 %r2, 0fC2F70000; cvt.rni.sat.s8.f32 %r3, %r2; cvt.sat.u8.s32 %r4, %r3; cvt.s16.s64 %rd4, 0x1ffff;
+        st.global.v2.b32 [%rd1], {%r3, %r4}; st.global.b64 [%rd1+8], %rd4;";
+    let mut machine = Machine::new(Config::default());
+    let a = machine.alloc(16, "a").expect("alloc");
+    launch(&mut machine, &kernel(body), 1, 1, a).expect("runs");
+    let mut bytes = [0; 16];
+    machine.read(a, &mut bytes).expect("read");
+    let wanted: Vec<u8> = [-124_i32, 0, -1, -1].into_iter().flat_map(i32::to_le_bytes).collect();
+    assert_eq!(bytes.as_slice(), wanted);
+}
+
+/// A trap in `unwrap`, which was inlined into a library function that the kernel calls through `helper`.
+fn deep_trap(kernel: &str) -> Stop {
+    let text = format!(
+        "{HEADER}
+        .file 1 \"/rust/library/core/src/option.rs\"
+        .file 2 \"{kernel}\"
+        .func panics()
+        {{
+        .loc 1 90 5
+        .loc 1 10 9, function_name $L__info_string0, inlined_at 1 90 5
+        trap;
+        ret;
+        }}
+        .func helper()
+        {{
+        .loc 2 30 1
+        .loc 1 20 9, function_name $L__info_string0, inlined_at 2 30 1
+        call.uni panics, ();
+        ret;
+        }}
+        .visible .entry k()
+        {{
+        .loc 2 40 3
+        call.uni helper, ();
+        ret;
+        }}
+        .section .debug_str
+        {{
+        $L__info_string0:
+        .b8 117
+        .b8 110
+        .b8 119
+        .b8 114
+        .b8 97
+        .b8 112
+        .b8 0
+        }}"
+    );
+    let program = Program::parse(&text).expect("PTX");
+    let launch = Launch { entry: "k", grid: [1; 3], block: [1; 3], dynamic_shared: 0, params: &[] };
+    Machine::new(Config::default()).launch(&program, &launch).expect_err("trap")
+}
+
+#[test]
+fn the_headline_is_the_line_of_the_user() {
+    let stop = deep_trap("src/kernel.rs");
+    let source = stop.diagnostic().user_source().expect("a line");
+    assert_eq!((source.file.as_str(), source.line, source.column), ("src/kernel.rs", 30, 1));
+    let text = stop.to_string();
+    let arrows: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("  --> ")).collect();
+    let wanted = ["src/kernel.rs:30:1", "src/kernel.rs:40:3", "/rust/library/core/src/option.rs:10:9"];
+    assert_eq!(arrows, wanted, "{text}");
+    assert!(text.contains("`unwrap` inlined at src/kernel.rs:30:1"), "{text}");
+    let library = deep_trap("/rust/library/core/src/iter.rs");
+    assert_eq!(library.diagnostic().user_source().map(|source| source.line), Some(10), "{library}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! A GPU, through `cust`. The only file that names `cust`.
 
 use super::{Backend, DeviceInfo, Module, Observed, Shape, human};
+use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
 use crate::ptx::Header;
 use cuda_std::launch::Call;
@@ -142,7 +143,7 @@ impl Backend for Gpu {
         let pointer = unsafe { cust::memory::cuda_malloc::<u8>(bytes.max(1) as usize) };
         match pointer {
             Err(CudaError::OutOfMemory) => Err(Error::Usage(format!(
-                "'{name}' needs {}, more than {} has free: use a smaller --n or input",
+                "'{name}' needs {}, more than {} has free: use less data",
                 human(bytes),
                 self.info.device
             ))),
@@ -181,13 +182,12 @@ impl Backend for Gpu {
         check_raw(result, || format!("copying {} on the GPU", human(bytes)))
     }
 
-    fn launch(&self, module: Module, call: &Call<'_>, shape: Shape) -> Result<()> {
+    unsafe fn launch(&self, module: Module, call: &Call<'_>, shape: Shape) -> Result<()> {
         let function = self.function(module, &call.entry, shape.shared)?;
         let mut params: Vec<*mut c_void> = call.params.iter().map(|bytes| bytes.as_ptr().cast_mut().cast()).collect();
         let ([gx, gy, gz], [bx, by, bz]) = (shape.grid, shape.block);
-        // SAFETY: the function is loaded, and `params` points to as many values as the entry has parameters: the launcher
-        // that made the call comes from the same signature, or the user wrote it (`host run`, which compares the sizes with
-        // the PTX first). The driver copies the values before it returns.
+        // SAFETY: the function is loaded, and the caller vouches that `params` points to as many values as the entry has
+        // parameters and that its contract holds for them. The driver copies the values before it returns.
         let result = unsafe {
             sys::cuLaunchKernel(
                 function,
@@ -306,7 +306,16 @@ fn explain(code: u32, attempt: &str) -> Error {
         2 => return Error::Device(format!("{attempt}: the GPU is out of memory ({name})")),
         _ => return Error::Device(format!("{attempt}: the driver says {name} (error {code})")),
     };
-    Error::Fault(format!("{attempt}: {fault} ({name}). Run it again with `--device sim` to get the source line"))
+    Error::Fault(Box::new(Diagnostic {
+        kind: "fault",
+        code: name.to_string(),
+        title: fault.to_owned(),
+        file: None,
+        line: None,
+        block: None,
+        thread: None,
+        text: format!("{attempt}: {fault} ({name}). Run it again with `--device sim` to get the source line"),
+    }))
 }
 
 /// Says in words why the driver refuses a module, with the first line of its compiler's log.

@@ -1,6 +1,7 @@
 //! What a device can do, and the two that there are: a GPU and the simulator. Every algorithm is written once, against
 //! [`Backend`].
 
+use crate::diagnostic::Diagnostic;
 use crate::element::Element;
 use crate::error::{Error, Result};
 use cuda_std::launch::{Call, PtrMut, Slice};
@@ -49,6 +50,16 @@ pub enum Checks {
     Bounds,
     /// Every checker there is.
     All,
+}
+
+/// Where the simulator sends what kernels print; a GPU's driver always takes standard output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Printed {
+    /// As on a GPU.
+    #[default]
+    Stdout,
+    /// For commands whose standard output is read by programs.
+    Stderr,
 }
 
 /// What is known about a device.
@@ -131,14 +142,15 @@ impl fmt::Display for Shape {
 pub struct Observed {
     /// Sums over the launches.
     pub counters: Counters,
-    /// Each a full report with its Rust source line.
-    pub findings: Vec<String>,
+    /// In order of the launches; also those of a launch that ended in a fault.
+    pub findings: Vec<Diagnostic>,
 }
 
 /// A device: memory, modules, launches, and a clock.
 ///
-/// Launching is safe: a kernel reaches nothing but device memory, and device memory comes back as numbers for which every bit
-/// pattern is valid. A kernel that breaks its own contract gives wrong numbers or an [`Error::Fault`].
+/// [`launch`](Self::launch) alone is unsafe: only the kernel's author knows what the kernel may be given. The other methods take
+/// addresses that `alloc` gave, and the simulator and the driver refuse any other. Device memory comes back as elements for
+/// which every bit pattern is valid.
 pub trait Backend {
     /// What is known about it.
     fn info(&self) -> &DeviceInfo;
@@ -171,7 +183,13 @@ pub trait Backend {
     fn copy(&self, to: u64, from: u64, bytes: u64) -> Result<()>;
 
     /// Starts a kernel, in stream order. A fault may show here or at the next wait.
-    fn launch(&self, module: Module, call: &Call<'_>, shape: Shape) -> Result<()>;
+    ///
+    /// # Safety
+    /// The kernel's own contract holds for these arguments and this shape: the parameters are those of the entry, and the
+    /// memory behind them lives until the kernel has ended. A kernel that breaks its contract mostly gives wrong numbers or an
+    /// [`Error::Fault`], but where GPUs reach the host's memory (HMM, ATS) it can write there too. The simulator catches what
+    /// leaves its memory.
+    unsafe fn launch(&self, module: Module, call: &Call<'_>, shape: Shape) -> Result<()>;
 
     /// Waits for everything launched.
     fn synchronize(&self) -> Result<()>;
@@ -188,9 +206,17 @@ pub trait Backend {
 /// # Errors
 /// [`Error::NoDevice`] when the GPU that was asked for is not there.
 pub fn open(choice: Choice, checks: Checks) -> Result<(Box<dyn Backend>, String)> {
+    open_printing(choice, checks, Printed::Stdout)
+}
+
+/// [`open`] with a say in where kernels print to.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_printing(choice: Choice, checks: Checks, printed: Printed) -> Result<(Box<dyn Backend>, String)> {
     match choice {
         Choice::Sim => {
-            let sim = sim::Sim::new(checks);
+            let sim = sim::Sim::new(checks, printed);
             Ok((Box::new(sim), "using the simulator, as asked".to_owned()))
         }
         Choice::Gpu(number) => {
@@ -203,9 +229,23 @@ pub fn open(choice: Choice, checks: Checks) -> Result<(Box<dyn Backend>, String)
                 let text = format!("using {} ({}): it answers", gpu.info().device, gpu.info().name);
                 Ok((Box::new(gpu), text))
             }
-            Err(reason) => Ok((Box::new(sim::Sim::new(checks)), format!("using the simulator: {reason}"))),
+            Err(reason) => Ok((Box::new(sim::Sim::new(checks, printed)), format!("using the simulator: {reason}"))),
         },
     }
+}
+
+/// An entry of a PTX file, as its text declares it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Behind `.entry`.
+    pub name: String,
+    /// Name and bytes of each parameter, in order.
+    pub params: Vec<(String, u64)>,
+}
+
+/// The entries of a PTX file; `None` for what the simulator can't read (a cubin, PTX beyond what it knows).
+pub fn entries(image: &[u8]) -> Option<Vec<Entry>> {
+    sim::entries(image)
 }
 
 /// Every GPU, or why there is none; the simulator is always there.
@@ -215,38 +255,38 @@ pub fn gpus() -> Result<Vec<DeviceInfo>> {
 
 /// The simulator, as `host devices` shows it.
 pub fn simulator() -> DeviceInfo {
-    sim::Sim::new(Checks::Bounds).info().clone()
+    sim::Sim::new(Checks::Bounds, Printed::Stdout).info().clone()
 }
 
-/// Fails when `bytes` don't fit, before anything is allocated.
+/// Fails when `bytes` don't fit, before anything is allocated; `advice` says what the user can do.
 ///
 /// # Errors
 /// [`Error::Usage`] that names both sizes.
-pub fn require_memory(device: &dyn Backend, bytes: Option<u64>, what: &str) -> Result<()> {
+pub fn require_memory(device: &dyn Backend, bytes: Option<u64>, what: &str, advice: &str) -> Result<()> {
     let free = device.free_memory()?;
     match bytes {
         Some(bytes) if bytes <= free => Ok(()),
         Some(bytes) => Err(Error::Usage(format!(
-            "{what} needs {} of device memory, and {} has {} free: use a smaller --n or input",
+            "{what} needs {} of device memory, and {} has {} free: {advice}",
             human(bytes),
             device.info().device,
             human(free)
         ))),
-        None => Err(Error::Usage(format!("{what} needs more bytes than 64 bits can count: use a smaller --n"))),
+        None => Err(Error::Usage(format!("{what} needs more bytes than 64 bits can count: {advice}"))),
     }
 }
 
-/// Fails when `bytes` of data don't fit beside everything else in this machine's own memory.
+/// Fails when `bytes` of data don't fit beside everything else in this machine's own memory; `advice` as above.
 ///
 /// # Errors
 /// [`Error::Usage`] that names both sizes.
-pub fn require_host_memory(bytes: u64, what: &str) -> Result<()> {
+pub fn require_host_memory(bytes: u64, what: &str, advice: &str) -> Result<()> {
     let free = host_memory("MemAvailable:");
     if bytes <= free {
         return Ok(());
     }
     let (bytes, free) = (human(bytes), human(free));
-    Err(Error::Usage(format!("{what} needs {bytes} of this machine's memory, and {free} are free: use a smaller --n")))
+    Err(Error::Usage(format!("{what} needs {bytes} of this machine's memory, and {free} are free: {advice}")))
 }
 
 /// A line of `/proc/meminfo`, in bytes; 8 GiB where there is no such file.

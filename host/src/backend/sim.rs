@@ -1,6 +1,7 @@
 //! The simulator. The only file that names `ptx_sim`.
 
-use super::{Backend, Checks, Counters, DeviceInfo, Module, Observed, Shape, host_memory, human};
+use super::{Backend, Checks, Counters, DeviceInfo, Entry, Module, Observed, Printed, Shape, host_memory, human};
+use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
 use cuda_std::launch::Call;
 use std::cell::RefCell;
@@ -18,11 +19,12 @@ pub(super) struct Sim {
     machine: RefCell<ptx_sim::Machine>,
     modules: RefCell<Vec<ptx_sim::Program>>,
     observed: RefCell<Observed>,
+    printed: Printed,
 }
 
 impl Sim {
     /// A machine with empty memory.
-    pub fn new(checks: Checks) -> Self {
+    pub fn new(checks: Checks, printed: Printed) -> Self {
         let config = ptx_sim::Config {
             checks: match checks {
                 Checks::Bounds => ptx_sim::Checks::default(),
@@ -46,6 +48,7 @@ impl Sim {
             machine: RefCell::new(ptx_sim::Machine::new(config)),
             modules: RefCell::default(),
             observed: RefCell::default(),
+            printed,
         }
     }
 }
@@ -101,7 +104,7 @@ impl Backend for Sim {
         self.write(to, &buffer)
     }
 
-    fn launch(&self, module: Module, call: &Call<'_>, shape: Shape) -> Result<()> {
+    unsafe fn launch(&self, module: Module, call: &Call<'_>, shape: Shape) -> Result<()> {
         let modules = self.modules.borrow();
         let launch = ptx_sim::Launch {
             entry: &call.entry,
@@ -113,13 +116,14 @@ impl Backend for Sim {
         let report = self.machine.borrow_mut().launch(&modules[module.0], &launch);
         let report = report.map_err(|stop| {
             // A kernel that broke has often said why.
-            print(stop.printed());
+            print(stop.printed(), self.printed);
+            self.observed.borrow_mut().findings.extend(stop.findings().iter().map(finding));
             explain(&stop, &format!("running '{}' with {shape}", call.entry))
         })?;
-        print(&report.printed);
+        print(&report.printed, self.printed);
         let mut observed = self.observed.borrow_mut();
         observed.counters += counters(&report.counters);
-        observed.findings.extend(report.findings.iter().map(ToString::to_string));
+        observed.findings.extend(report.findings.iter().map(finding));
         Ok(())
     }
 
@@ -155,17 +159,48 @@ fn counters(counted: &ptx_sim::Counters) -> Counters {
     }
 }
 
-/// What kernels print goes to standard output, as it does from a GPU's driver.
-fn print(text: &str) {
+fn print(text: &str, to: Printed) {
     // Nobody reads it any more when this fails (a closed pipe), and the results still count.
-    let _ = std::io::stdout().write_all(text.as_bytes());
+    let _ = match to {
+        Printed::Stdout => std::io::stdout().write_all(text.as_bytes()),
+        Printed::Stderr => std::io::stderr().write_all(text.as_bytes()),
+    };
+}
+
+/// The entries of PTX that the simulator can read.
+pub(super) fn entries(image: &[u8]) -> Option<Vec<Entry>> {
+    let program = ptx_sim::Program::parse(std::str::from_utf8(image).ok()?).ok()?;
+    let entry = |function: &ptx_sim::program::Function| Entry {
+        name: function.name.clone(),
+        params: function.params.iter().map(|param| (param.name.clone(), param.size)).collect(),
+    };
+    Some(program.entries().map(entry).collect())
+}
+
+fn finding(finding: &ptx_sim::Finding) -> Diagnostic {
+    describe("finding", &finding.diagnostic, finding.to_string())
+}
+
+fn describe(kind: &'static str, diagnostic: &ptx_sim::stop::Diagnostic, text: String) -> Diagnostic {
+    let source = diagnostic.place.as_ref().and_then(ptx_sim::stop::Place::user_source);
+    Diagnostic {
+        kind,
+        code: diagnostic.code.to_owned(),
+        title: diagnostic.title.clone(),
+        file: source.map(|source| source.file.clone()),
+        line: source.map(|source| source.line),
+        block: diagnostic.thread.map(|thread| thread.block),
+        thread: diagnostic.thread.map(|thread| thread.thread),
+        text,
+    }
 }
 
 /// A fault is a report of several lines with every place involved; what the caller did wrong is one line.
 fn explain(stop: &ptx_sim::Stop, attempt: &str) -> Error {
     let report = || format!("{attempt} failed\n{stop}");
     match stop.kind() {
-        ptx_sim::StopKind::Fault | ptx_sim::StopKind::Stuck => Error::Fault(report()),
+        ptx_sim::StopKind::Fault => Error::Fault(Box::new(describe("fault", stop.diagnostic(), report()))),
+        ptx_sim::StopKind::Stuck => Error::Fault(Box::new(describe("stuck", stop.diagnostic(), report()))),
         ptx_sim::StopKind::Unsupported => Error::Unsupported(report()),
         ptx_sim::StopKind::Usage => {
             let diagnostic = stop.diagnostic();

@@ -2,7 +2,7 @@
 
 use super::family::Timing;
 use super::{CLEAN, WRONG, device, output};
-use crate::backend::{Backend, Checks, Choice, Module, require_host_memory, require_memory};
+use crate::backend::{Backend, Checks, Choice, Module, Printed, require_host_memory, require_memory};
 use crate::bench::{self, Plan};
 use crate::element::{Array, Dtype, Element};
 use crate::error::{Error, Result};
@@ -60,8 +60,8 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
         Choice::Sim => {
             Err(Error::NoDevice("a simulator has no time: use `host FAMILY --device sim` for its counters".into()))
         }
-        Choice::Auto => device::open(Choice::Gpu(0), Checks::Bounds),
-        choice => device::open(choice, Checks::Bounds),
+        Choice::Auto => device::open(Choice::Gpu(0), Checks::Bounds, Printed::Stdout),
+        choice => device::open(choice, Checks::Bounds, Printed::Stdout),
     }?;
     let module = options.ptx.load(&*device)?;
     let Some(plan) = Plan::new(&*device, options.timing.repeat, options.timing.cache())? else { return Ok(CLEAN) };
@@ -71,7 +71,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
     let mut report = output::Report::new(&options.json);
     for family in families {
         if let Err(error) = bench.family(family, &mut report) {
-            report.abandon();
+            report.abandon(family.name, &error);
             return Err(error.into());
         }
     }
@@ -89,11 +89,14 @@ fn find(name: &str) -> Result<&'static Family> {
 fn machine(device: &dyn Backend, plan: &Plan<'_>) -> String {
     let info = device.info();
     format!(
-        "{}, {}; nominal {:.0} GB/s, device-to-device copy {:.0} GB/s (read + write), which is the limit that fractions refer to",
+        "{}, {}; {}, device-to-device copy {:.0} GB/s (read + write)",
         info.name,
         info.driver.as_deref().unwrap_or("no driver"),
-        info.peak_gbps.unwrap_or_default(),
-        plan.limit_gbps
+        match info.peak_gbps {
+            Some(peak) => format!("nominal peak {peak:.0} GB/s, which fractions refer to"),
+            None => "nominal peak unknown, so that fractions refer to the copy".to_owned(),
+        },
+        plan.copy_gbps
     )
 }
 
@@ -139,8 +142,8 @@ impl Bench<'_> {
         let options = self.options;
         let bytes = n.checked_mul(dtype.size() as u64).and_then(|bytes| bytes.checked_mul(family.operands as u64));
         let what = format!("{} with {n} elements of {dtype}", family.name);
-        require_memory(self.device, bytes, &what)?;
-        require_host_memory(bytes.unwrap_or(u64::MAX), &what)?;
+        require_memory(self.device, bytes, &what, "use a smaller --n")?;
+        require_host_memory(bytes.unwrap_or(u64::MAX), &what, "use a smaller --n")?;
         let seeds = (0..family.operands).map(|operand| options.seed.wrapping_add(operand as u64));
         let inputs: Vec<Array> = with_dtype!(
             dtype,

@@ -1,6 +1,6 @@
 //! `host check`: a family, or an entry of any PTX file, on the simulator with every checker on.
 
-use super::{CLEAN, WRONG, device, family, launch};
+use super::{CLEAN, WRONG, device, family, launch, output};
 use crate::backend::{Checks, Choice};
 use crate::error::Error;
 use crate::kernels::{self, FAMILIES};
@@ -11,34 +11,43 @@ use std::path::Path;
 /// Options of the subcommand: those of the family, or those of `run`.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct Options {
-    /// A family, or a PTX file
-    target: String,
-    /// The options of `host FAMILY`, or of `host run`; see there
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    options: Vec<String>,
+    /// A family or a PTX file, then the options of `host FAMILY` or `host run`: `host check FAMILY --help` shows them
+    // One list, so that whatever follows the target is the target's, `--help` included.
+    #[arg(required = true, value_name = "TARGET", trailing_var_arg = true, allow_hyphen_values = true)]
+    target: Vec<String>,
 }
 
 /// Exit code 0 says that nothing was found and every result is right.
 pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
-    if let Some(found) = kernels::family(&options.target) {
-        let parsed: family::Options = parse(options)?;
-        return family::run_on(found, &parsed, Choice::Sim, Checks::All);
+    // clap insists on the first.
+    let (target, options) = options.target.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
+    if let Some(found) = kernels::family(target) {
+        let parsed: family::Options = parse(target, found.idea, options)?;
+        if let Choice::Gpu(_) = parsed.device.device {
+            let text = "check runs on the simulator, and a GPU has no checkers: leave --device out";
+            return Err(Error::Usage(text.to_owned()).into());
+        }
+        let code = family::run_on(found, &parsed, Choice::Sim, Checks::All)?;
+        return Ok(close(code == CLEAN, parsed.json.to_stdout()));
     }
-    let path = Path::new(&options.target);
+    let path = Path::new(target);
     if path.extension().is_none_or(|extension| extension != "ptx") && !path.exists() {
         let names: Vec<_> = FAMILIES.iter().map(|family| family.name).collect();
-        let text = format!("'{}' is no family and no PTX file; families: {}", options.target, names.join(" "));
+        let text = format!("'{target}' is no family and no PTX file; families: {}", names.join(" "));
         return Err(Error::Usage(text).into());
     }
-    let parsed: PtxOptions = parse(options)?;
+    let parsed: PtxOptions = parse(target, "Launch an entry on the simulator, every checker on", options)?;
     let image = Image::read(path)?;
-    let device = device::open(Choice::Sim, Checks::All)?;
-    launch::launch(&*device, &image, &parsed.launch)?;
-    let clean = launch::report(&*device, parsed.json)?;
-    if clean && !parsed.json {
+    let device = device::open(Choice::Sim, Checks::All, output::printed(parsed.json))?;
+    Ok(close(launch::run(&*device, &image, &parsed.launch, parsed.json)?, parsed.json))
+}
+
+/// Silence would not be success: says that nothing was found, and gives the exit code.
+fn close(clean: bool, json: bool) -> u8 {
+    if clean && !json {
         eprintln!("clean: no checker found anything");
     }
-    Ok(if clean { CLEAN } else { WRONG })
+    if clean { CLEAN } else { WRONG }
 }
 
 /// What follows the name of a PTX file.
@@ -47,14 +56,16 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
 struct PtxOptions {
     #[command(flatten)]
     launch: launch::Options,
-    /// What the simulator counted and found as one JSON object
+    /// What the simulator counted and found, and a fault, as one JSON object
     #[arg(long)]
     json: bool,
 }
 
 /// clap prints help and usage errors itself, and ends the process with 0 or 2.
-fn parse<T: clap::Args + FromArgMatches>(options: &Options) -> Result<T, Error> {
-    let name = format!("host check {}", options.target);
+fn parse<T: clap::Args + FromArgMatches>(target: &str, about: &'static str, options: &[String]) -> Result<T, Error> {
+    let name = format!("host check {target}");
     let command = T::augment_args(clap::Command::new("check").bin_name(name.clone()).no_binary_name(true));
-    T::from_arg_matches(&command.get_matches_from(&options.options)).map_err(|error| Error::Usage(error.to_string()))
+    // The options' own doc comment is for readers of the code.
+    let command = command.about(about).long_about(about);
+    T::from_arg_matches(&command.get_matches_from(options)).map_err(|error| Error::Usage(error.to_string()))
 }

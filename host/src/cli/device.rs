@@ -1,6 +1,6 @@
 //! `--device`, and the PTX that goes with it.
 
-use crate::backend::{self, Backend, Checks, Choice, Module};
+use crate::backend::{self, Backend, Checks, Choice, Module, Printed};
 use crate::error::Result;
 use crate::ptx::{self, Image};
 use std::path::PathBuf;
@@ -15,9 +15,13 @@ pub(super) struct Options {
 }
 
 /// Opens the device, and says on standard error which one it is.
-pub(super) fn open(choice: Choice, checks: Checks) -> Result<Box<dyn Backend>> {
-    let (device, text) = backend::open(choice, checks)?;
-    eprintln!("{text}");
+pub(super) fn open(choice: Choice, checks: Checks, printed: Printed) -> Result<Box<dyn Backend>> {
+    let (device, text) = backend::open_printing(choice, checks, printed)?;
+    match checks {
+        Checks::Bounds => eprintln!("{text}"),
+        // Nobody asked for it: there are no checkers anywhere else.
+        Checks::All => eprintln!("using the simulator: check always does"),
+    }
     Ok(device)
 }
 

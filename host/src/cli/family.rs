@@ -49,7 +49,7 @@ pub(super) struct Options {
     pub ptx: device::PtxOptions,
     #[command(flatten)]
     pub timing: Timing,
-    /// Write the last variant's result as .npy
+    /// Write the result of the one variant that --variant names as .npy, if it is verified
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     #[command(flatten)]
@@ -88,11 +88,18 @@ pub(super) fn run_on(family: &Family, options: &Options, choice: Choice, checks:
     for variant in (family.variants)().iter().filter(|variant| variants.contains(&variant.name)) {
         variant.block.choose(options.block, variant.name, u32::MAX)?;
     }
+    if let Some(path) = &options.output {
+        if variants.len() > 1 {
+            let text = "--output writes the result of one variant: choose it with --variant";
+            return Err(Error::Usage(text.to_owned()).into());
+        }
+        npy::require_writable(path)?;
+    }
     // Files first: a bad one needs no device to be refused.
     options.dtype.map_or(Ok(()), |dtype| require_kernel(family, dtype))?;
     let files = read_inputs(family, options)?;
     files.as_ref().map_or(Ok(()), |arrays| require_kernel(family, arrays[0].dtype()))?;
-    let device = device::open(choice, checks)?;
+    let device = device::open(choice, checks, options.json.printed())?;
     let module = options.ptx.load(&*device)?;
     let inputs = match files {
         Some(inputs) => inputs,
@@ -112,24 +119,32 @@ pub(super) fn run_on(family: &Family, options: &Options, choice: Choice, checks:
     };
     let mut report = output::Report::new(&options.json);
     let progress = progress(variants.len());
+    // A row that names the output file waits until that is written.
+    let mut waiting = None;
     let result = (family.run)(&job, &mut |row| {
         progress.set_message(row.variant.clone());
         progress.inc(1);
-        progress.suspend(|| report.add(row));
+        match options.output {
+            Some(_) => waiting = Some(row),
+            None => progress.suspend(|| report.add(row)),
+        }
     });
     progress.finish_and_clear();
     let result = match result {
         Ok(result) => result,
         Err(error) => {
-            report.abandon();
+            report.abandon(family.name, &error);
             return Err(error.into());
         }
     };
-    let clean = report.finish()?;
-    if let Some(path) = options.output.as_ref().filter(|_| clean) {
-        npy::write(path, &result)?;
+    if let (Some(mut row), Some(path)) = (waiting, &options.output) {
+        if row.is_clean() {
+            npy::write(path, &result)?;
+            row.output = Some(path.clone());
+        }
+        report.add(row);
     }
-    Ok(if clean { CLEAN } else { WRONG })
+    Ok(if report.finish()? { CLEAN } else { WRONG })
 }
 
 fn require_kernel(family: &Family, dtype: Dtype) -> Result<()> {
@@ -169,8 +184,8 @@ fn generate_inputs(family: &Family, options: &Options, device: &dyn Backend) -> 
     let dtype = options.dtype.unwrap_or(Dtype::F32);
     let bytes = n.checked_mul(dtype.size() as u64).and_then(|bytes| bytes.checked_mul(family.operands as u64));
     let what = format!("{} with {n} elements of {dtype}", family.name);
-    require_memory(device, bytes, &what)?;
-    require_host_memory(bytes.unwrap_or(u64::MAX), &what)?;
+    require_memory(device, bytes, &what, "use a smaller --n")?;
+    require_host_memory(bytes.unwrap_or(u64::MAX), &what, "use a smaller --n")?;
     let seeds = (0..family.operands).map(|operand| options.seed.wrapping_add(operand as u64));
     with_dtype!(
         dtype,

@@ -1,7 +1,8 @@
 //! What `run` and `check` share: launching an entry of any PTX file with arguments from the command line.
 
 use super::output;
-use crate::backend::{Backend, Shape, require_memory};
+use crate::backend::{self, Backend, Entry, Shape, require_memory};
+use crate::diagnostic::Diagnostic;
 use crate::element::{Array, Dtype};
 use crate::error::{Error, Result};
 use crate::input::{self, npy, size};
@@ -48,15 +49,32 @@ pub(super) enum Argument {
     File(Dtype, PathBuf),
 }
 
+/// Launches the entry and prints what was observed, of a fault too; tells whether no checker found anything.
+pub(super) fn run(device: &dyn Backend, image: &Image, options: &Options, json: bool) -> anyhow::Result<bool> {
+    let result = launch(device, image, options);
+    match result {
+        Ok(()) => report(device, None, json),
+        Err(Error::Fault(fault)) => {
+            report(device, Some(&fault), json)?;
+            Err(Error::Fault(fault).into())
+        }
+        // Nothing ran.
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// Launches the entry; on success the buffers that `--out` names are in their files.
-pub(super) fn launch(device: &dyn Backend, image: &Image, options: &Options) -> Result<()> {
+fn launch(device: &dyn Backend, image: &Image, options: &Options) -> Result<()> {
     let entry =
         options.entry.as_deref().ok_or_else(|| Error::Usage("say which entry to launch with --entry NAME".into()))?;
     let shape = Shape { grid: options.grid.0, block: options.block.0, shared: options.shared };
     check_shape(device, &shape)?;
     for (k, path) in &options.out {
         let why = match options.args.get(*k) {
-            Some(Argument::Uninit(dtype, _) | Argument::File(dtype, _)) if npy::descr(*dtype).is_some() => continue,
+            Some(Argument::Uninit(dtype, _) | Argument::File(dtype, _)) if npy::descr(*dtype).is_some() => {
+                npy::require_writable(path)?;
+                continue;
+            }
             Some(Argument::Uninit(dtype, _) | Argument::File(dtype, _)) => format!("NumPy has no {dtype}"),
             _ => format!("--arg number {k} (from 0) is no buffer"),
         };
@@ -64,8 +82,9 @@ pub(super) fn launch(device: &dyn Backend, image: &Image, options: &Options) -> 
     }
     let name = image.path.display().to_string();
     let module = device.load(&image.bytes, &name)?;
-    if let Ok(text) = std::str::from_utf8(&image.bytes) {
-        check_params(text, entry, &options.args, &name)?;
+    // A GPU runs files that can't be read here (cubins, the newest PTX): what they take is then up to the user.
+    if let Some(entries) = backend::entries(&image.bytes) {
+        check_params(&entries, entry, &options.args, &name)?;
     }
 
     let mut memory = Memory { device, buffers: Vec::new() };
@@ -73,7 +92,9 @@ pub(super) fn launch(device: &dyn Backend, image: &Image, options: &Options) -> 
     for (k, argument) in options.args.iter().enumerate() {
         call.params.push(memory.argument(k, argument)?);
     }
-    device.launch(module, &call, shape)?;
+    // SAFETY: number and sizes of the parameters are the entry's where its text can be read, and the buffers live until
+    // `memory` is dropped. The rest of the contract is the user's, who wrote the launch down.
+    unsafe { device.launch(module, &call, shape)? };
     device.synchronize()?;
     for (k, path) in &options.out {
         memory.save(*k, path)?;
@@ -100,7 +121,7 @@ impl Memory<'_> {
             }
         };
         let bytes = len.checked_mul(dtype.size() as u64);
-        require_memory(self.device, bytes, &format!("--arg number {k}"))?;
+        require_memory(self.device, bytes, &format!("--arg number {k}"), "use a smaller buffer")?;
         let address = self.device.alloc(bytes.unwrap_or_default(), &format!("--arg number {k}"))?;
         self.buffers.push((k, address, dtype, len));
         if let Some(array) = array {
@@ -140,78 +161,32 @@ fn check_shape(device: &dyn Backend, shape: &Shape) -> Result<()> {
 }
 
 /// The driver reads as many bytes from each argument as the entry's parameter has, so sizes are compared first.
-fn check_params(text: &str, entry: &str, args: &[Argument], name: &str) -> Result<()> {
-    let Some(params) = entry_params(text, entry) else {
-        return Err(Error::Usage(format!("{name} has no entry '{entry}'; it has: {}", entries(text).join(" "))));
+fn check_params(entries: &[Entry], entry: &str, args: &[Argument], name: &str) -> Result<()> {
+    let Some(found) = entries.iter().find(|found| found.name == entry) else {
+        let names: Vec<_> = entries.iter().map(|found| found.name.as_str()).collect();
+        return Err(Error::Usage(format!("{name} has no entry '{entry}'; it has: {}", names.join(" "))));
     };
-    if params.len() != args.len() {
-        let list: Vec<_> = params.iter().map(|param| param.text.as_str()).collect();
+    if found.params.len() != args.len() {
+        let list: Vec<_> = found.params.iter().map(|(name, bytes)| format!("{name}: {bytes} bytes")).collect();
         return Err(Error::Usage(format!(
             "'{entry}' has {} parameters ({}), and there are {} --arg",
-            params.len(),
+            found.params.len(),
             list.join(", "),
             args.len()
         )));
     }
-    for (k, (param, argument)) in params.iter().zip(args).enumerate() {
+    for (k, ((param, bytes), argument)) in found.params.iter().zip(args).enumerate() {
         let size = match argument {
-            Argument::Value(bytes) => bytes.len(),
+            Argument::Value(bytes) => bytes.len() as u64,
             _ => 8,
         };
-        if param.bytes != Some(size) {
+        if *bytes != size {
             return Err(Error::Usage(format!(
-                "--arg number {k} has {size} bytes, and '{entry}' takes '{}' there",
-                param.text
+                "--arg number {k} has {size} bytes, and '{entry}' takes {bytes} there, for '{param}'"
             )));
         }
     }
     Ok(())
-}
-
-/// A parameter as declared.
-struct Param {
-    text: String,
-    /// `None` when the declaration is not understood.
-    bytes: Option<usize>,
-}
-
-/// The parameters between the parentheses behind an entry's name.
-fn entry_params(text: &str, entry: &str) -> Option<Vec<Param>> {
-    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
-    let start = text.match_indices(".entry").find_map(|(at, word)| {
-        let rest = text[at + word.len()..].trim_start();
-        let after = rest.strip_prefix(entry)?;
-        (!after.starts_with(is_name)).then(|| after.trim_start())
-    })?;
-    let Some(list) = start.strip_prefix('(') else { return Some(Vec::new()) };
-    let list = &list[..list.find(')')?];
-    let params =
-        list.split(',').map(|text| text.split_whitespace().collect::<Vec<_>>().join(" ")).filter(|p| !p.is_empty());
-    Some(params.map(|text| Param { bytes: param_bytes(&text), text }).collect())
-}
-
-/// Bytes of `.param .u64 .ptr .global .align 4 name` or `.param .align 8 .b8 name[24]`.
-fn param_bytes(text: &str) -> Option<usize> {
-    let size = text.split_whitespace().find_map(|word| {
-        match word.strip_prefix('.')?.trim_start_matches(char::is_alphabetic) {
-            "8" => Some(1),
-            "16" => Some(2),
-            "32" => Some(4),
-            "64" => Some(8),
-            "128" => Some(16),
-            _ => None,
-        }
-    })?;
-    match text.split_once('[') {
-        Some((_, count)) => Some(size * count.trim_end_matches(']').trim().parse::<usize>().ok()?),
-        None => Some(size),
-    }
-}
-
-/// Names of all entries.
-fn entries(text: &str) -> Vec<&str> {
-    let names = text.match_indices(".entry").map(|(at, word)| text[at + word.len()..].trim_start());
-    names.filter_map(|rest| rest.split(|c: char| c == '(' || c.is_whitespace()).next()).collect()
 }
 
 fn triple(text: &str) -> Result<Triple> {
@@ -260,19 +235,21 @@ fn value(kind: &str, text: &str) -> Option<Vec<u8>> {
     parse!(u8 i8 u16 i16 u32 i32 u64 i64 f32 f64)
 }
 
-/// Prints what was observed on the simulator; tells whether no checker found anything.
-pub(super) fn report(device: &dyn Backend, json: bool) -> anyhow::Result<bool> {
-    let Some(observed) = device.observed() else { return Ok(true) };
+/// Prints what was observed; tells whether no checker found anything. A fault ends a launch before it is counted.
+fn report(device: &dyn Backend, fault: Option<&Diagnostic>, json: bool) -> anyhow::Result<bool> {
+    let observed = device.observed();
+    let findings = observed.as_ref().map_or(&[][..], |observed| &observed.findings);
+    let counters = observed.as_ref().map(|observed| &observed.counters).filter(|_| fault.is_none());
     if json {
-        let object = serde_json::json!({ "counters": observed.counters, "findings": observed.findings });
+        let object = serde_json::json!({ "counters": counters, "findings": findings, "fault": fault });
         output::line(&object.to_string())?;
-    } else {
-        output::line(&output::counters(&observed.counters).to_string())?;
+    } else if let Some(counters) = counters {
+        output::line(&output::counters(counters).to_string())?;
     }
-    for finding in &observed.findings {
+    for finding in findings {
         eprintln!("{finding}");
     }
-    Ok(observed.findings.is_empty())
+    Ok(findings.is_empty())
 }
 
 #[cfg(test)]
@@ -304,19 +281,22 @@ mod tests {
 
     #[test]
     fn parameters_are_compared_before_anything_is_launched() {
-        let text = ".visible .entry add2(\n.param .u64 .ptr .global .align 4 a,\n.param .u32 n,\n.param .align 8 .b8 s[24]\n)\n\
-                    .entry add ( ) { }\n.entry none { }";
-        let sizes =
-            |entry| entry_params(text, entry).map(|list| list.iter().map(|param| param.bytes).collect::<Vec<_>>());
-        assert_eq!(sizes("add2"), Some(vec![Some(8), Some(4), Some(24)]));
-        assert_eq!(sizes("add"), Some(vec![]));
-        assert_eq!(sizes("none"), Some(vec![]));
-        assert_eq!(sizes("ad"), None);
-        assert_eq!(entries(text), ["add2", "add", "none"]);
+        // Comments are no declarations.
+        let text = ".version 7.8\n.target sm_75\n.address_size 64\n// .entry add2(.param .u32 x)\n/* .entry ghost() */\n\
+                    .visible .entry add2(\n.param .u64 .ptr .global .align 4 a, // first (of 3),\n.param .u32 n,\n\
+                    .param .align 8 .b8 s[24]\n)\n{ ret; }\n.entry add ( ) { ret; }\n.entry none { ret; }";
+        let entries = backend::entries(text.as_bytes()).expect("PTX");
+        let names: Vec<_> = entries.iter().map(|entry| entry.name.as_str()).collect();
+        assert_eq!(names, ["add2", "add", "none"]);
+        let sizes: Vec<_> = entries[0].params.iter().map(|param| param.1).collect();
+        assert_eq!(sizes, [8, 4, 24]);
         let args = [Argument::Uninit(Dtype::F32, 1), Argument::Value(vec![0; 4]), Argument::Value(vec![0; 24])];
-        assert!(check_params(text, "add2", &args, "x").is_ok());
-        assert!(check_params(text, "add2", &args[..2], "x").is_err());
-        assert!(check_params(text, "add", &args, "x").is_err());
-        assert!(check_params(text, "add2", &[args[1].clone(), args[1].clone(), args[2].clone()], "x").is_err());
+        let check = |entry, args: &[Argument]| check_params(&entries, entry, args, "x");
+        assert!(check("add2", &args).is_ok() && check("none", &[]).is_ok());
+        assert!(check("add2", &args[..2]).is_err());
+        assert!(check("add", &args).is_err());
+        assert!(check("ghost", &[]).is_err());
+        assert!(check("add2", &[args[1].clone(), args[1].clone(), args[2].clone()]).is_err());
+        assert!(backend::entries(b"no PTX").is_none());
     }
 }

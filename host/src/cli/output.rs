@@ -1,6 +1,6 @@
 //! What commands print: JSON lines, and tables for people.
 
-use crate::backend::Counters;
+use crate::backend::{Counters, Printed};
 use crate::bench::Cache;
 use crate::error::{Error, Result};
 use crate::kernels::Row;
@@ -15,6 +15,23 @@ pub(super) struct Options {
     /// One JSON object per line instead of the table; with FILE: the objects there, and the table too
     #[arg(long, value_name = "FILE", num_args = 0..=1)]
     pub json: Option<Option<PathBuf>>,
+}
+
+impl Options {
+    /// Standard output belongs to programs.
+    pub fn to_stdout(&self) -> bool {
+        matches!(self.json, Some(None))
+    }
+
+    /// Where kernels may print to.
+    pub fn printed(&self) -> Printed {
+        printed(self.to_stdout())
+    }
+}
+
+/// Where kernels may print to beside JSON (or not) on standard output.
+pub(super) fn printed(json: bool) -> Printed {
+    if json { Printed::Stderr } else { Printed::Stdout }
 }
 
 /// Collects the rows of one command.
@@ -39,7 +56,7 @@ impl<'o> Report<'o> {
 
     /// Takes a row; JSON to standard output appears at once.
     pub fn add(&mut self, row: Row) {
-        if matches!(self.options.json, Some(None)) {
+        if self.options.to_stdout() {
             self.keep(line(&json(&row)));
         }
         if let Some((_, rows)) = self.sections.last_mut() {
@@ -61,9 +78,13 @@ impl<'o> Report<'o> {
         Ok(rows().all(Row::is_clean))
     }
 
-    /// Prints what there is of an interrupted command; writes no file.
-    pub fn abandon(mut self) {
+    /// Prints what there is of an interrupted command, and a fault as JSON for programs; writes no file.
+    pub fn abandon(mut self, family: &str, error: &Error) {
         self.flush();
+        if let (true, Error::Fault(fault)) = (self.options.to_stdout(), error) {
+            // Nobody reads it any more when this fails; the error itself is still reported.
+            let _ = line(&serde_json::json!({ "family": family, "fault": fault }).to_string());
+        }
     }
 
     /// Prints the last section, and what does not fit in its table.
@@ -75,7 +96,7 @@ impl<'o> Report<'o> {
         let mut text = if heading.is_empty() { String::new() } else { format!("\n{heading}\n\n") };
         let counted_rows = rows.iter().any(|row| row.counters.is_some());
         text += &if counted_rows { counted(rows) } else { timed(rows) }.to_string();
-        let printed = if matches!(self.options.json, Some(None)) { Ok(()) } else { line(&text) };
+        let printed = if self.options.to_stdout() { Ok(()) } else { line(&text) };
         rows.iter().for_each(notes);
         self.keep(printed);
     }
@@ -132,7 +153,7 @@ pub(super) fn counters(counters: &Counters) -> Table {
 
 /// The GPU's table.
 fn timed(rows: &[Row]) -> Table {
-    let mut table = table(["variant", "value", "time", "GB/s", "of copy", "speed-up", "spread", "cache", "verified"]);
+    let mut table = table(["variant", "value", "time", "GB/s", "of peak", "speed-up", "spread", "cache", "verified"]);
     let first = rows[0].time_ms;
     for row in rows {
         let dash = |text: Option<String>| text.unwrap_or_else(|| "-".into());

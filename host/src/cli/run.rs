@@ -1,5 +1,6 @@
 //! `host run FILE.ptx`: launches an entry of any PTX file.
 
+use super::output::printed;
 use super::{CLEAN, WRONG, device, launch};
 use crate::backend::Checks;
 use crate::ptx::Image;
@@ -14,7 +15,7 @@ pub(super) struct Options {
     launch: launch::Options,
     #[command(flatten)]
     device: device::Options,
-    /// What the simulator counted and found as one JSON object
+    /// What the simulator counted and found, and a fault, as one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -22,7 +23,6 @@ pub(super) struct Options {
 /// Launches it; on the simulator the counters follow.
 pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
     let image = Image::read(&options.file)?;
-    let device = device::open(options.device.device, Checks::Bounds)?;
-    launch::launch(&*device, &image, &options.launch)?;
-    Ok(if launch::report(&*device, options.json)? { CLEAN } else { WRONG })
+    let device = device::open(options.device.device, Checks::Bounds, printed(options.json))?;
+    Ok(if launch::run(&*device, &image, &options.launch, options.json)? { CLEAN } else { WRONG })
 }

@@ -1,5 +1,6 @@
 //! Where data comes from: a `.npy` file, a file of raw bytes or text, or a generator.
 
+use crate::backend::require_host_memory;
 use crate::element::{Array, Dtype};
 use crate::error::{Error, Result};
 use std::path::Path;
@@ -12,7 +13,8 @@ pub mod size;
 /// `dtype`.
 ///
 /// # Errors
-/// [`Error::Input`] for a file that can't be read or used; [`Error::Usage`] when `dtype` is missing or contradicts the file.
+/// [`Error::Input`] for a file that can't be read or used; [`Error::Usage`] when `dtype` is missing or contradicts the file, or
+/// when the file is larger than this machine's memory.
 pub fn read(path: &Path, dtype: Option<Dtype>) -> Result<Array> {
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("npy") => {
@@ -37,6 +39,7 @@ pub fn read(path: &Path, dtype: Option<Dtype>) -> Result<Array> {
 }
 
 fn raw(path: &Path, dtype: Dtype) -> Result<Array> {
+    require_fit(path, file_size(path)?.saturating_mul(2))?;
     let bytes = std::fs::read(path).map_err(|error| unreadable(path, &error))?;
     if bytes.len() % dtype.size() != 0 {
         return Err(Error::input(
@@ -50,6 +53,9 @@ fn raw(path: &Path, dtype: Dtype) -> Result<Array> {
 }
 
 fn text(path: &Path, dtype: Dtype) -> Result<Array> {
+    // The text, and an element for every two of its characters at most.
+    let size = file_size(path)?;
+    require_fit(path, size.saturating_add((size / 2).saturating_mul(dtype.size() as u64)))?;
     let text = std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
     let words = text.split(|c: char| c.is_whitespace() || c == ',').filter(|word| !word.is_empty());
     crate::with_dtype!(dtype, T => {
@@ -58,6 +64,20 @@ fn text(path: &Path, dtype: Dtype) -> Result<Array> {
             .collect();
         Ok(<T as crate::element::Element>::wrap(values?))
     }, else => Err(Error::input(path, format!("text holds f32 f64 i32 u32 i64 u64, not {dtype}: use a .npy or raw file"))))
+}
+
+/// Bytes of a file. A folder is refused here: it opens like a file, and only reading it fails.
+fn file_size(path: &Path) -> Result<u64> {
+    let about = std::fs::metadata(path).map_err(|error| unreadable(path, &error))?;
+    if about.is_dir() {
+        return Err(Error::input(path, "it is a folder: name a file in it"));
+    }
+    Ok(about.len())
+}
+
+/// Refused before anything is allocated: a failed allocation would end the process.
+fn require_fit(path: &Path, bytes: u64) -> Result<()> {
+    require_host_memory(bytes, &format!("reading {}", path.display()), "use a smaller file")
 }
 
 /// The reason that the operating system gives, and the file.

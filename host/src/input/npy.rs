@@ -1,11 +1,11 @@
 //! NumPy's `.npy` format, read and written (NumPy Enhancement Proposal 1; versions 1.0, 2.0 and 3.0).
 
-use super::unreadable;
+use super::{file_size, require_fit, unreadable};
 use crate::element::{Array, Dtype};
 use crate::error::{Error, Result};
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
@@ -13,10 +13,10 @@ const MAGIC: &[u8; 6] = b"\x93NUMPY";
 ///
 /// # Errors
 /// [`Error::Input`] for what can't be used, with the command that converts it: big-endian, Fortran order, other types,
-/// truncated or no `.npy` at all.
+/// truncated or no `.npy` at all; [`Error::Usage`] for one that is larger than this machine's memory.
 pub fn read(path: &Path) -> Result<Array> {
+    let size = file_size(path)?;
     let mut file = File::open(path).map_err(|error| unreadable(path, &error))?;
-    let size = file.metadata().map_err(|error| unreadable(path, &error))?.len();
     let wrong = |reason: String| Error::input(path, reason);
 
     let (text, offset) = header_text(&mut file).map_err(wrong)?;
@@ -34,6 +34,7 @@ pub fn read(path: &Path) -> Result<Array> {
     if there < bytes {
         return Err(wrong(format!("it is truncated: {bytes} bytes of data expected, {there} there; save it again")));
     }
+    require_fit(path, bytes)?;
     let mut array = Array::zeros(dtype, len as usize);
     file.read_exact(array.bytes_mut()).map_err(|error| unreadable(path, &error))?;
     Ok(array)
@@ -53,14 +54,32 @@ pub fn write(path: &Path, array: &Array) -> Result<()> {
         out.write_all(array.bytes())?;
         out.into_inner().map_err(std::io::IntoInnerError::into_error)?.sync_data()
     };
-    let mut part = path.as_os_str().to_owned();
-    part.push(".part");
-    let part = Path::new(&part);
-    write(part).and_then(|()| std::fs::rename(part, path)).map_err(|source| {
+    let part = part(path);
+    write(&part).and_then(|()| std::fs::rename(&part, path)).map_err(|source| {
         // The first error is the one to report.
-        let _ = std::fs::remove_file(part);
+        let _ = std::fs::remove_file(&part);
         Error::Write { path: path.to_owned(), source }
     })
+}
+
+/// Fails where [`write`] would, before there is anything to write; leaves no file behind.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn require_writable(path: &Path) -> Result<()> {
+    let part = part(path);
+    let attempt = match path.is_dir() {
+        true => Err(std::io::ErrorKind::IsADirectory.into()),
+        false => File::create(&part).and_then(|_| std::fs::remove_file(&part)),
+    };
+    attempt.map_err(|source| Error::Write { path: path.to_owned(), source })
+}
+
+/// Where a file is written before it takes its name.
+fn part(path: &Path) -> PathBuf {
+    let mut part = path.as_os_str().to_owned();
+    part.push(".part");
+    part.into()
 }
 
 /// NumPy's name for a type; it has none for bf16.

@@ -4,9 +4,11 @@
 use crate::backend::{Backend, Counters, Module, Observed};
 use crate::bench::{Plan, Timing};
 use crate::compare::Verdict;
+use crate::diagnostic::Diagnostic;
 use crate::element::{Array, Dtype, Value};
 use crate::error::{Error, Result};
 use serde::Serialize;
+use std::path::PathBuf;
 
 pub mod reduce;
 pub mod vecadd;
@@ -173,14 +175,18 @@ pub struct Row {
     pub time_ms: Option<f64>,
     /// Bytes that must be moved per `time_ms`, in 10^9 per second.
     pub gbps: Option<f64>,
-    /// `gbps` as a fraction of the device's measured copy bandwidth.
+    /// `gbps` as a fraction of `limit_gbps`; above 1 only for data that comes from a warm cache.
     pub fraction_of_limit: Option<f64>,
+    /// The device's nominal peak bandwidth, or its measured copy bandwidth where the driver does not tell the peak.
+    pub limit_gbps: Option<f64>,
     /// All samples, on a GPU.
     pub timing: Option<Timing>,
     /// What the simulator counted in one run.
     pub counters: Option<Counters>,
     /// What the simulator's checkers found in one run.
-    pub findings: Vec<String>,
+    pub findings: Vec<Diagnostic>,
+    /// The file that the result was written to.
+    pub output: Option<PathBuf>,
 }
 
 impl Row {
@@ -205,9 +211,11 @@ impl Row {
             time_ms: None,
             gbps: None,
             fraction_of_limit: None,
+            limit_gbps: None,
             timing: None,
             counters: None,
             findings: Vec::new(),
+            output: None,
         }
     }
 
@@ -233,6 +241,7 @@ impl Row {
         self.time_ms = Some(timing.median_ms);
         self.gbps = Some(gbps);
         self.fraction_of_limit = Some(gbps / limit_gbps);
+        self.limit_gbps = Some(limit_gbps);
         self.timing = Some(timing);
     }
 

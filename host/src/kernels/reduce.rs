@@ -112,9 +112,18 @@ fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Array> {
 fn typed<O: Op<T>, T: Element>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Array> {
     let Some(input) = T::view(&job.inputs[0]) else { return Err(Error::Usage("reduce needs one input".into())) };
     let n = input.len();
-    // Partial results take at most as much again (block size 1).
-    let bytes = size_of_val(input) as u64;
-    require_memory(job.device, bytes.checked_add(1 << 20), "the input of reduce")?;
+    // The variants run in turn, so the largest scratch memory counts.
+    let mut scratch = 0;
+    for name in job.variants.iter().filter(|_| n > 0) {
+        scratch = scratch.max(Scratch::<T>::bytes(&plan::<O, T>(job, name, n)?.1));
+    }
+    let bytes = (size_of_val(input) as u64).checked_add(scratch);
+    require_memory(
+        job.device,
+        bytes,
+        "reduce with its partial results",
+        "use a smaller --n or input, or a larger --block",
+    )?;
     let reference = oracle::reference(job.op, input);
     let buffer = Buffer::from_slice(job.device, input, "input")?;
     let mut value = O::identity();
@@ -127,6 +136,15 @@ fn typed<O: Op<T>, T: Element>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Resu
     Ok(T::wrap(vec![value]))
 }
 
+/// What the job's launches of a variant look like, for `n` elements, which is not 0.
+fn plan<O: Op<T>, T: Element>(job: &Job<'_>, name: &str, n: usize) -> Result<(Variant<T>, Plan)> {
+    let variant = find::<O, T>(name)?;
+    let info = job.device.info();
+    let block = variant.block.choose(job.block, name, info.max_block)?;
+    let plan = Plan::new(&variant, info, n as u64, block, job.grid)?;
+    Ok((variant, plan))
+}
+
 /// Runs one variant, compares, and times it.
 fn variant_row<O: Op<T>, T: Element>(
     job: &Job<'_>,
@@ -135,10 +153,7 @@ fn variant_row<O: Op<T>, T: Element>(
     n: usize,
     reference: &oracle::Reference,
 ) -> Result<(T, Row)> {
-    let variant = find::<O, T>(name)?;
-    let info = job.device.info();
-    let block = variant.block.choose(job.block, name, info.max_block)?;
-    let row = |value: T, grid, depth| {
+    let row = |value: T, block, grid, depth| {
         let expected = reference.expected::<T>(depth);
         let mut row = Row::new(FAMILY.name, name, job, expected.judge(value.value()));
         (row.value, row.reference) = (Some(value.value()), Some(expected.value));
@@ -147,17 +162,18 @@ fn variant_row<O: Op<T>, T: Element>(
     };
     if n == 0 {
         // No grid has 0 blocks: there is nothing to launch.
-        let mut row = row(O::identity(), 0, 0);
+        let block = find::<O, T>(name)?.block.choose(job.block, name, job.device.info().max_block)?;
+        let mut row = row(O::identity(), block, 0, 0);
         row.observe(job.device.observed());
         return Ok((O::identity(), row));
     }
-    let plan = Plan::new(&variant, info, n as u64, block, job.grid)?;
+    let (variant, plan) = plan::<O, T>(job, name, n)?;
     let scratch = Scratch::new::<O>(job.device, &plan)?;
     let launches = scratch.launches(&plan, &variant, input.slice(n));
     job.device.observed();
     launches.run(job.module)?;
     let value = launches.result()?;
-    let mut row = row(value, plan.grids[0], plan.depth);
+    let mut row = row(value, plan.block, plan.grids[0], plan.depth);
     row.observe(job.device.observed());
     row.time(job, (n * size_of::<T>()) as u64, &mut || launches.run(job.module))?;
     Ok((value, row))

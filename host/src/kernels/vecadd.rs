@@ -49,7 +49,7 @@ fn typed<T: Element>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Array> 
     }
     let n = a.len();
     let bytes = 3 * size_of_val(a) as u64;
-    require_memory(job.device, Some(bytes), "vecadd of three arrays")?;
+    require_memory(job.device, Some(bytes), "vecadd of three arrays", "use a smaller --n or input")?;
     let device_a = Buffer::from_slice(job.device, a, "a")?;
     let device_b = Buffer::from_slice(job.device, b, "b")?;
     let device_out = Buffer::<T>::uninit(job.device, n, "out")?;
@@ -64,7 +64,9 @@ fn typed<T: Element>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Array> 
     let call = vecadd::vecadd::<T>(device_a.slice(n), device_b.slice(n), device_out.ptr());
     let mut launch = || match grid {
         0 => Ok(()),
-        _ => job.device.launch(job.module, &call, Shape::linear(grid, block)),
+        // SAFETY: the call is the kernel's own launcher's; its buffers live on and have the `n` elements that it takes, and any
+        // grid and block will do.
+        _ => unsafe { job.device.launch(job.module, &call, Shape::linear(grid, block)) },
     };
     job.device.observed();
     launch()?;

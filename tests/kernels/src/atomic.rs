@@ -143,7 +143,7 @@ pub unsafe fn atomic_hand_over<S: Scope, T: Small>(data: *mut u32, flag: *mut T,
     }
 }
 
-/// A static atomic, and `fence` by itself.
+/// A static atomic, an atomic of one thread's own, and `fence` by itself.
 #[kernel]
 pub unsafe fn atomic_static(out: *mut u32) {
     static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -154,8 +154,9 @@ pub unsafe fn atomic_static(out: *mut u32) {
     fence::<Device>(Ordering::Relaxed);
     let now = COUNT.load(Ordering::SeqCst);
     COUNT.fetch_sub(1, Ordering::Relaxed);
+    let own = AtomicU32::new(now).into_inner();
     // SAFETY: one value of `out` per thread.
-    unsafe { *out.add(thread::global_index()) = u32::from(now > old) };
+    unsafe { *out.add(thread::global_index()) = u32::from(own > old) };
 }
 
 /// How the kernels above are launched, and what they must do.

@@ -37,7 +37,7 @@ build_peers() {
 
 # The first rungs as rustc and LLVM compile them, then as nvcc does, launched and timed by the same program.
 ladder() {
-    set -- reduce --variant interleaved,interleaved_strided,sequential --dtype i32 --n 2^22 --block 128 --warm --repeat 101 "$@"
+    set -- reduce --variant interleaved,interleaved_strided,sequential --dtype i32 --n 2^22 --block 128 --warm --repeat 101 --device gpu "$@"
     echo "== the note's kernels, compiled by us"
     "$here/host" "$@"
     [ -z "$peers" ] || { echo "== the same, compiled by nvcc"; "$here/host" "$@" --ptx "$here/peers/ladder.cubin"; }

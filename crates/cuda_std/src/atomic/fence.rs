@@ -8,10 +8,14 @@ use super::{Ordering, Scope};
 
 /// Orders this thread's memory accesses for the threads within `S`. `Relaxed` does nothing.
 ///
-/// ```ignore
-/// output.write(partial);
-/// fence::<Device>(Ordering::Release);      // whoever sees the ticket taken also sees the partial result
+/// ```no_run
+/// # use cuda_std::atomic::{AtomicU32, Device, Ordering, fence};
+/// # unsafe fn publish(output: *mut f32, partial: f32, ticket: &AtomicU32) {
+/// // SAFETY: the block's own place in the output.
+/// unsafe { output.write(partial) };
+/// fence::<Device>(Ordering::Release); // whoever sees the ticket taken also sees the partial result
 /// ticket.fetch_add(1, Ordering::Relaxed);
+/// # }
 /// ```
 #[gpu_only]
 pub fn fence<S: Scope>(order: Ordering) {

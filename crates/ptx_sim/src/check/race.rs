@@ -16,7 +16,7 @@ use crate::machine::Layout;
 use crate::machine::lanes::each;
 use crate::observe::{AccessKind, BlockShape, Observer, Site, Touch};
 use crate::program::{Order, Program, Space};
-use crate::stop::{Diagnostic, Finding, Place, Thread, Triple};
+use crate::stop::{Diagnostic, Finding, Place, Thread, Triple, block_order};
 use std::collections::HashMap;
 
 /// Which access came second.
@@ -199,8 +199,7 @@ impl Observer for Race {
                 None => drop(self.seen.insert(key, theirs)),
                 Some(mine) => {
                     let (count, same_value) = (mine.count + theirs.count, mine.same_value && theirs.same_value);
-                    let order = |block: [u32; 3]| (block[2], block[1], block[0]);
-                    if order(theirs.block) < order(mine.block) {
+                    if block_order(theirs.block) < block_order(mine.block) {
                         *mine = theirs;
                     }
                     (mine.count, mine.same_value) = (count, same_value);
@@ -320,13 +319,18 @@ impl Race {
             let [x, y, _] = block.threads;
             [linear % x, linear / x % y, linear / x / y]
         };
-        let seen = self.seen.entry((Site { function: earlier.0, pc: earlier.1 }, now.site, hazard)).or_insert(Seen {
+        let new = || Seen {
             block: block.block,
             threads: (thread(warp, lane), thread(now.warp, now.lane)),
             address: now.address,
             same_value,
             count: 0,
-        });
+        };
+        let key = (Site { function: earlier.0, pc: earlier.1 }, now.site, hazard);
+        let seen = self.seen.entry(key).or_insert_with(new);
+        if block_order(block.block) < block_order(seen.block) {
+            *seen = Seen { count: seen.count, same_value: seen.same_value, ..new() };
+        }
         seen.count += 1;
         seen.same_value &= same_value;
     }

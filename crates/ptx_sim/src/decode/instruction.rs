@@ -257,7 +257,14 @@ impl<'t> Decoder<'_, 't> {
             return unsupported("this conversion is not known");
         }
         let [to, from, ..] = operands else { return unsupported("needs two operands") };
-        let name = format!("{opcode}.r{}.r{}", self.register_bits(to), self.register_bits(from));
+        let from_bits = match (self.register_bits(from), opcode.rsplit('.').next()) {
+            // A constant has the width of its type.
+            (0, Some("u8" | "s8" | "u16" | "s16" | "f16" | "bf16")) => 16,
+            (0, Some("u64" | "s64" | "f64")) => 64,
+            (0, _) => 32,
+            (bits, _) => bits,
+        };
+        let name = format!("{opcode}.r{}.r{from_bits}", self.register_bits(to));
         match table::find(&name) {
             Some(row) => self.row(row, operands),
             None => match table::find(opcode) {

@@ -304,7 +304,19 @@ fn used_bytes() {
 
 #[test]
 fn wide_registers_in_conversions() {
-    for text in ["cvt.s64.s8 %rd1, %rd2;", "cvt.u32.u8 %r1, %r2;", "cvt.u16.u64 %rs1, %rd1;", "cvt.s8.s32 %r1, %r2;"] {
+    let texts = [
+        "cvt.s64.s8 %rd1, %rd2;",
+        "cvt.u32.u8 %r1, %r2;",
+        "cvt.u16.u64 %rs1, %rd1;",
+        "cvt.s8.s32 %r1, %r2;",
+        "cvt.sat.u8.s32 %r1, %r2;",
+        "cvt.s16.s64 %rd1, %rd2;",
+        "cvt.rni.sat.s8.f32 %r1, %r2;",
+        "cvt.rzi.u16.f64 %r1, %rd2;",
+        "cvt.rzi.s32.f32 %rd1, %r2;",
+        "cvt.rzi.s8.f16 %r1, %rs2;",
+    ];
+    for text in texts {
         assert!(matches!(op(text), Op::Pure(..)), "{text}: {:?}", op(text));
     }
 }

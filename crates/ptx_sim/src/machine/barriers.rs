@@ -12,7 +12,7 @@ use crate::program::{BarrierKind, BarrierReduce, Op};
 use crate::stop::{Diagnostic, Place, Stop, StopKind};
 
 /// One of a block's barriers, between two completions.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Hash)]
 pub struct Barrier {
     /// Bit per warp that has come.
     arrived: u32,

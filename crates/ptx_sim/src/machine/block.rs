@@ -89,6 +89,7 @@ impl<O: Observer> Worker<'_, O> {
                 let mut warp = std::mem::take(&mut block.warps[index]);
                 let before = self.clock;
                 let turn = self.run_warp(block, &mut warp, SLICE);
+                self.acted |= warp.wrote;
                 progress |= self.clock != before || turn.as_ref().is_ok_and(|turn| *turn == WarpTurn::Done);
                 waiting &= matches!(turn, Ok(WarpTurn::Over { waiting: true }));
                 block.warps[index] = warp;

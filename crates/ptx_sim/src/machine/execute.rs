@@ -191,6 +191,7 @@ impl<O: Observer> Worker<'_, O> {
                     let now = started - *fuel;
                     let value = timer_value(*timer, now);
                     warp.polled = true;
+                    self.acted = true;
                     match *wide {
                         true => lanes::each(mask, |lane| registers.w64[*destination as usize][lane] = value),
                         false => lanes::each(mask, |lane| registers.w32[*destination as usize][lane] = value as u32),

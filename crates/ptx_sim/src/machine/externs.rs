@@ -28,6 +28,7 @@ impl<O: Observer> Worker<'_, O> {
         returns: &[FrameCopy],
         site: Site,
     ) -> Result<(), Stop> {
+        self.acted = true;
         let base = warp.frames[split.frame as usize].base;
         for lane in (0..32).filter(|lane| split.mask >> lane & 1 != 0) {
             let params: Vec<u64> =

@@ -6,7 +6,7 @@ use super::grid::Worker;
 use super::warp::Warp;
 use crate::observe::{AccessKind, Observer, Site};
 use crate::program::Space;
-use crate::stop::{Diagnostic, Finding, Place, Stop, StopKind, Thread};
+use crate::stop::{CALLED_HERE, Diagnostic, Finding, Place, Stop, StopKind, Thread, block_order};
 
 /// Where the machine is: the instruction and the frame that executes it.
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +59,7 @@ impl<O: Observer> Worker<'_, O> {
         let mut caller = warp.frames.get(frame as usize).and_then(|frame| frame.caller);
         while let Some((parent, pc)) = caller {
             let Some(frame) = warp.frames.get(parent as usize) else { break };
-            stop.relate("called here:", Place::of(self.context.program, frame.function, pc));
+            stop.relate(CALLED_HERE, Place::of(self.context.program, frame.function, pc));
             caller = frame.caller;
         }
         stop
@@ -132,7 +132,8 @@ impl<O: Observer> Worker<'_, O> {
         self.fault(block, warp, bad.lane, site, "out-of-bounds", title)
     }
 
-    /// Something doubtful that does not end the run; kept once per instruction.
+    /// Something doubtful that does not end the run; kept once per instruction,
+    /// with the words of the first block that did it.
     #[cold]
     pub fn finding(
         &mut self,
@@ -143,13 +144,20 @@ impl<O: Observer> Worker<'_, O> {
         code: &'static str,
         describe: impl FnOnce() -> Diagnostic,
     ) {
+        let thread: Thread = self.context.thread(block.id, warp, lane);
         if let Some(seen) = self.findings.get_mut(&(site, code)) {
-            seen.count += 1;
-            return;
+            let first = seen.diagnostic.thread.is_some_and(|seen| block_order(seen.block) <= block_order(block.id));
+            if first {
+                seen.count += 1;
+                return;
+            }
         }
         let place = Place::of(self.context.program, site.function, site.pc);
-        let thread: Thread = self.context.thread(block.id, warp, lane);
         let diagnostic = Diagnostic { place: Some(place), thread: Some(thread), ..describe() };
-        self.findings.insert((site, code), Finding { diagnostic, count: 1 });
+        let finding = Finding { diagnostic, count: 1 };
+        match self.findings.get_mut(&(site, code)) {
+            Some(seen) => seen.absorb(finding),
+            None => drop(self.findings.insert((site, code), finding)),
+        }
     }
 }

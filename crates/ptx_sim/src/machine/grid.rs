@@ -7,6 +7,7 @@
 use super::block::{Block, BlockTurn};
 use super::config::{Config, Launch, Report};
 use super::flow::Flow;
+use super::livelock::{Stillness, Watch};
 use super::module::{Layout, Module};
 use super::warp::{Frame, NO_JOIN, Warp};
 use crate::count::{Counters, InstructionCounters};
@@ -44,6 +45,7 @@ pub struct Context<'a> {
     next: AtomicU64,
     stopped: AtomicBool,
     executed: AtomicU64,
+    pub stillness: Stillness,
     outcome: Mutex<Outcome>,
 }
 
@@ -70,6 +72,9 @@ pub struct Worker<'a, O: Observer> {
     /// Warps that ended, for their memory.
     spare: Vec<Warp>,
     reported: u64,
+    /// The turn of the block did something that others may see, or that may be different the next time.
+    pub acted: bool,
+    pub watch: Watch,
 }
 
 impl<'a> Context<'a> {
@@ -116,6 +121,7 @@ impl<'a> Context<'a> {
             next: AtomicU64::new(0),
             stopped: AtomicBool::new(false),
             executed: AtomicU64::new(0),
+            stillness: Stillness::default(),
             outcome: Mutex::default(),
         }
     }
@@ -169,6 +175,7 @@ pub fn run<O: Observer>(
     let workers = context.workers();
     let resident = (context.config.profile.resident_blocks / workers).max(1);
     let work = || Worker::new(context, observe()).work(resident);
+    context.stillness.start(workers);
     let mut observer = observe();
     if workers == 1 {
         observer.absorb(work());
@@ -207,6 +214,8 @@ impl<'a, O: Observer> Worker<'a, O> {
             pool: vec![Vec::new(); context.program.functions.len()],
             spare: Vec::new(),
             reported: 0,
+            acted: false,
+            watch: Watch::default(),
         }
     }
 
@@ -220,8 +229,13 @@ impl<'a, O: Observer> Worker<'a, O> {
             }
             turn %= resident.len();
             self.snapshot.refresh(self.context.memory);
-            match self.run_block(&mut resident[turn]) {
+            let ran = self.run_block(&mut resident[turn]);
+            if std::mem::take(&mut self.acted) {
+                self.context.stillness.changed();
+            }
+            match ran {
                 Ok(BlockTurn::Done) => {
+                    self.context.stillness.changed();
                     let block = resident.remove(turn);
                     self.leave(block.ticket, block.printed);
                     self.observer.end(block.observed);
@@ -236,6 +250,11 @@ impl<'a, O: Observer> Worker<'a, O> {
                     {
                         turn = resident.len();
                         resident.push(self.begin(ticket));
+                        self.context.stillness.changed();
+                    } else if turn == resident.len()
+                        && let Err(stop) = self.check_livelock(&resident)
+                    {
+                        self.fail(resident[0].ticket, stop);
                     }
                 }
                 Err(stop) => {
@@ -247,6 +266,7 @@ impl<'a, O: Observer> Worker<'a, O> {
             self.leave(block.ticket, std::mem::take(&mut block.printed));
         }
         self.merge_findings();
+        self.context.stillness.leave();
         self.observer
     }
 
@@ -269,9 +289,8 @@ impl<'a, O: Observer> Worker<'a, O> {
         let mine = std::mem::take(&mut self.findings);
         self.outcome(|outcome| {
             for (key, finding) in mine {
-                let count = finding.count;
                 match outcome.findings.get_mut(&key) {
-                    Some(seen) => seen.count += count,
+                    Some(seen) => seen.absorb(finding),
                     None => drop(outcome.findings.insert(key, finding)),
                 }
             }

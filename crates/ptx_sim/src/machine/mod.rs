@@ -19,6 +19,7 @@ mod faults;
 mod flow;
 mod grid;
 pub(crate) mod lanes;
+mod livelock;
 mod module;
 mod presets;
 mod printf;

@@ -11,7 +11,7 @@ use crate::registers::Registers;
 pub const NO_JOIN: u32 = u32::MAX;
 
 /// Lanes at the same instruction of the same frame.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub struct Split {
     pub frame: u32,
     pub pc: u32,
@@ -22,7 +22,7 @@ pub struct Split {
 }
 
 /// What a split waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum State {
     Ready,
     /// A block barrier, for the rest of the warp or of the block.
@@ -37,7 +37,7 @@ pub enum State {
 }
 
 /// A place where lanes wait for each other.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub struct Join {
     pub frame: u32,
     pub pc: u32,
@@ -50,7 +50,7 @@ pub struct Join {
 }
 
 /// One activation of a function, shared by the lanes that called it together.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Hash)]
 pub struct Frame {
     pub function: u32,
     pub registers: Registers,
@@ -67,7 +67,7 @@ pub struct Frame {
 }
 
 /// The lanes of one warp.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Hash)]
 pub struct Warp {
     /// Index in the block.
     pub index: u32,

@@ -109,14 +109,24 @@ pub(super) struct Scratch<'d, T> {
 }
 
 impl<'d, T: Element> Scratch<'d, T> {
+    /// Bytes that [`Scratch::new`] allocates.
+    pub fn bytes(plan: &Plan) -> u64 {
+        let partials = Self::partials(plan, 0) + Self::partials(plan, 1);
+        (partials + 2) as u64 * size_of::<T>() as u64 + size_of::<u32>() as u64
+    }
+
+    /// Partial results that a launch writes.
+    fn partials(plan: &Plan, launch: usize) -> usize {
+        plan.grids.get(launch).map_or(1, |&grid| grid as usize)
+    }
+
     /// As much as the plan needs.
     pub fn new<O: Op<T>>(device: &'d dyn Backend, plan: &Plan) -> Result<Self> {
-        let len = |launch: usize| plan.grids.get(launch).map_or(1, |&grid| grid as usize);
         Ok(Self {
             device,
             partials: [
-                Buffer::uninit(device, len(0), "partial results")?,
-                Buffer::uninit(device, len(1), "partial results")?,
+                Buffer::uninit(device, Self::partials(plan, 0), "partial results")?,
+                Buffer::uninit(device, Self::partials(plan, 1), "partial results")?,
             ],
             ticket: Buffer::from_slice(device, &[0_u32], "ticket")?,
             output: Buffer::uninit(device, 1, "output")?,
@@ -160,7 +170,11 @@ impl<T: Element> Launches<'_, T> {
         if self.reset {
             scratch.device.copy(scratch.output.address(), scratch.identity.address(), size_of::<T>() as u64)?;
         }
-        self.launches.iter().try_for_each(|(call, shape)| scratch.device.launch(module, call, *shape))
+        self.launches.iter().try_for_each(|(call, shape)| {
+            // SAFETY: the call is the kernel's own launcher's, with a block size that its rule allows; the buffers are borrowed,
+            // and the plan gives each as many elements as the launch has blocks.
+            unsafe { scratch.device.launch(module, call, *shape) }
+        })
     }
 
     /// The value, once everything has run.
@@ -199,6 +213,14 @@ mod tests {
         assert_eq!(plan("sequential", 1 << 22, 128, None).expect("a plan").grids, [32768, 256, 2, 1]);
         assert_eq!(plan("first_add", 1 << 22, 128, None).expect("a plan").grids, [16384, 64, 1]);
         assert_eq!(plan("interleaved", 5, 2, None).expect("a plan").grids, [3, 2, 1]);
+    }
+
+    #[test]
+    fn scratch_is_as_large_as_the_first_grids() {
+        let bytes = |name, n, block| Scratch::<f32>::bytes(&plan(name, n, block, None).expect("a plan"));
+        // Two elements per block: half as much again as the input, and a quarter; then output, identity and ticket.
+        assert_eq!(bytes("interleaved", 1 << 20, 2), ((1 << 19) + (1 << 18)) * 4 + 3 * 4);
+        assert_eq!(bytes("atomic", 1, 128), 2 * 4 + 3 * 4);
     }
 
     #[test]

@@ -58,21 +58,30 @@ fn integers(t: &mut Table) {
 /// Narrow types in registers that are wider than their natural ones. The source's upper bits are ignored, the result is
 /// extended by its own sign.
 fn integers_in_wide_registers(t: &mut Table) {
-    macro_rules! source {
+    macro_rules! natural {
         ($s:ty, $sn:literal, $sr:ty, $r:literal) => {
             to!($s, $sn, $sr, $r, "u8", u8, u16, u16, 16);
-            to!($s, $sn, $sr, $r, "u8", u8, u32, u32, 32);
             to!($s, $sn, $sr, $r, "s8", i8, i16, u16, 16);
-            to!($s, $sn, $sr, $r, "s8", i8, i32, u32, 32);
             to!($s, $sn, $sr, $r, "u16", u16, u16, u16, 16);
-            to!($s, $sn, $sr, $r, "u16", u16, u32, u32, 32);
             to!($s, $sn, $sr, $r, "s16", i16, i16, u16, 16);
-            to!($s, $sn, $sr, $r, "s16", i16, i32, u32, 32);
             to!($s, $sn, $sr, $r, "u32", u32, u32, u32, 32);
-            to!($s, $sn, $sr, $r, "u32", u32, u64, u64, 64);
             to!($s, $sn, $sr, $r, "s32", i32, i32, u32, 32);
+            to!($s, $sn, $sr, $r, "u64", u64, u64, u64, 64);
+            to!($s, $sn, $sr, $r, "s64", i64, i64, u64, 64);
+        };
+    }
+    macro_rules! widen {
+        ($s:ty, $sn:literal, $sr:ty, $r:literal) => {
+            to!($s, $sn, $sr, $r, "u8", u8, u32, u32, 32);
+            to!($s, $sn, $sr, $r, "s8", i8, i32, u32, 32);
+            to!($s, $sn, $sr, $r, "u16", u16, u32, u32, 32);
+            to!($s, $sn, $sr, $r, "s16", i16, i32, u32, 32);
+            to!($s, $sn, $sr, $r, "u8", u8, u64, u64, 64);
+            to!($s, $sn, $sr, $r, "s8", i8, i64, u64, 64);
+            to!($s, $sn, $sr, $r, "u16", u16, u64, u64, 64);
+            to!($s, $sn, $sr, $r, "s16", i16, i64, u64, 64);
+            to!($s, $sn, $sr, $r, "u32", u32, u64, u64, 64);
             to!($s, $sn, $sr, $r, "s32", i32, i64, u64, 64);
-            to!($s, $sn, $sr, $r, "{u64|s64}", i64, i64, u64, 64);
         };
     }
     macro_rules! to {
@@ -81,27 +90,33 @@ fn integers_in_wide_registers(t: &mut Table) {
                 concat!("cvt.", $dn, ".", $sn, ".r", $bits, ".r", $r),
                 lift!(($sr) -> $dr, |a| a as $s as $d as $extended as $dr),
             );
+            t.row(
+                concat!("cvt.sat.", $dn, ".", $sn, ".r", $bits, ".r", $r),
+                lift_call!(($sr) -> $dr, |a| {
+                    let limited = i128::from(a as $s).clamp(<$d>::MIN as i128, <$d>::MAX as i128);
+                    limited as $d as $extended as $dr
+                }),
+            );
         };
     }
-    source!(u8, "u8", u32, 32);
-    source!(i8, "s8", u32, 32);
-    source!(u16, "u16", u32, 32);
-    source!(i16, "s16", u32, 32);
-    source!(u8, "u8", u64, 64);
-    source!(i8, "s8", u64, 64);
-    source!(u16, "u16", u64, 64);
-    source!(i16, "s16", u64, 64);
-    source!(u32, "u32", u64, 64);
-    source!(i32, "s32", u64, 64);
-    // Natural sources into wider destinations.
-    macro_rules! widen {
+    macro_rules! wide_source {
         ($s:ty, $sn:literal, $sr:ty, $r:literal) => {
-            to!($s, $sn, $sr, $r, "u8", u8, u32, u32, 32);
-            to!($s, $sn, $sr, $r, "s8", i8, i32, u32, 32);
-            to!($s, $sn, $sr, $r, "u16", u16, u32, u32, 32);
-            to!($s, $sn, $sr, $r, "s16", i16, i32, u32, 32);
+            natural!($s, $sn, $sr, $r);
+            widen!($s, $sn, $sr, $r);
         };
     }
+    wide_source!(u8, "u8", u32, 32);
+    wide_source!(i8, "s8", u32, 32);
+    wide_source!(u16, "u16", u32, 32);
+    wide_source!(i16, "s16", u32, 32);
+    wide_source!(u8, "u8", u64, 64);
+    wide_source!(i8, "s8", u64, 64);
+    wide_source!(u16, "u16", u64, 64);
+    wide_source!(i16, "s16", u64, 64);
+    wide_source!(u32, "u32", u64, 64);
+    wide_source!(i32, "s32", u64, 64);
+    widen!(u8, "u8", u16, 16);
+    widen!(i8, "s8", u16, 16);
     widen!(u16, "u16", u16, 16);
     widen!(i16, "s16", u16, 16);
     widen!(u32, "u32", u32, 32);
@@ -158,19 +173,20 @@ fn to_float(t: &mut Table) {
 }
 
 /// Out of range gives the nearest limit. NaN gives zero, or where an operand has 64 bits, the lowest signed number's bits.
+/// In a register that is wider than the type, the result is extended by its own sign.
 fn to_integer(t: &mut Table) {
     macro_rules! modes {
-        ($d:ty, $dn:literal, $dr:ty, $lift:ident, $s:ty, $sr:ty, $ftz:literal, $sn:literal, $read:expr) => {
-            one!($d, $dn, $dr, lift_call, $s, $sr, $ftz, $sn, $read, "rni", |x: $s| x.round_ties_even());
-            one!($d, $dn, $dr, $lift, $s, $sr, $ftz, $sn, $read, "rzi", |x: $s| x);
-            one!($d, $dn, $dr, lift_call, $s, $sr, $ftz, $sn, $read, "rmi", |x: $s| x.floor());
-            one!($d, $dn, $dr, lift_call, $s, $sr, $ftz, $sn, $read, "rpi", |x: $s| x.ceil());
+        ($d:ty, $dn:literal, $dr:ty, $w:literal, $v:literal, $lift:ident, $s:ty, $sr:ty, $ftz:literal, $sn:literal, $read:expr) => {
+            one!($d, $dn, $dr, $w, $v, lift_call, $s, $sr, $ftz, $sn, $read, "rni", |x: $s| x.round_ties_even());
+            one!($d, $dn, $dr, $w, $v, $lift, $s, $sr, $ftz, $sn, $read, "rzi", |x: $s| x);
+            one!($d, $dn, $dr, $w, $v, lift_call, $s, $sr, $ftz, $sn, $read, "rmi", |x: $s| x.floor());
+            one!($d, $dn, $dr, $w, $v, lift_call, $s, $sr, $ftz, $sn, $read, "rpi", |x: $s| x.ceil());
         };
     }
     macro_rules! one {
-        ($d:ty, $dn:literal, $dr:ty, $lift:ident, $s:ty, $sr:ty, $ftz:literal, $sn:literal, $read:expr, $m:literal, $round:expr) => {
+        ($d:ty, $dn:literal, $dr:ty, $w:literal, $v:literal, $lift:ident, $s:ty, $sr:ty, $ftz:literal, $sn:literal, $read:expr, $m:literal, $round:expr) => {
             t.row(
-                concat!("cvt.", $m, ".", $ftz, "[sat.]", $dn, ".", $sn),
+                concat!("cvt.", $m, ".", $ftz, "[sat.]", $dn, ".", $sn, $w, $v),
                 $lift!(($sr) -> $dr, |a| {
                     let x: $s = $read(a);
                     let wide = <$d>::BITS == 64 || size_of::<$s>() == 8;
@@ -180,23 +196,42 @@ fn to_integer(t: &mut Table) {
             );
         };
     }
-    macro_rules! destination {
+    macro_rules! natural {
         ($d:ty, $dn:literal, $dr:ty) => {
-            modes!($d, $dn, $dr, lift, f32, f32, "", "f32", |a: f32| a);
-            modes!($d, $dn, $dr, lift_call, f32, f32, "ftz.", "f32", |a: f32| flush(a));
-            modes!($d, $dn, $dr, lift, f64, f64, "", "f64", |a: f64| a);
-            modes!($d, $dn, $dr, lift_call, f32, u16, "", "f16", |a: u16| half_to_f32(a));
-            modes!($d, $dn, $dr, lift_call, f32, u16, "", "bf16", |a: u16| bfloat_to_f32(a));
+            modes!($d, $dn, $dr, "", "", lift, f32, f32, "", "f32", |a: f32| a);
+            modes!($d, $dn, $dr, "", "", lift_call, f32, f32, "ftz.", "f32", |a: f32| flush(a));
+            modes!($d, $dn, $dr, "", "", lift, f64, f64, "", "f64", |a: f64| a);
+            modes!($d, $dn, $dr, "", "", lift_call, f32, u16, "", "f16", |a: u16| half_to_f32(a));
+            modes!($d, $dn, $dr, "", "", lift_call, f32, u16, "", "bf16", |a: u16| bfloat_to_f32(a));
         };
     }
-    destination!(u8, "u8", u16);
-    destination!(i8, "s8", i16);
-    destination!(u16, "u16", u16);
-    destination!(i16, "s16", i16);
-    destination!(u32, "u32", u32);
-    destination!(i32, "s32", i32);
-    destination!(u64, "u64", u64);
-    destination!(i64, "s64", i64);
+    macro_rules! wide {
+        ($d:ty, $dn:literal, $dr:ty, $w:literal) => {
+            modes!($d, $dn, $dr, $w, ".r32", lift_call, f32, f32, "", "f32", |a: f32| a);
+            modes!($d, $dn, $dr, $w, ".r32", lift_call, f32, f32, "ftz.", "f32", |a: f32| flush(a));
+            modes!($d, $dn, $dr, $w, ".r64", lift_call, f64, f64, "", "f64", |a: f64| a);
+            modes!($d, $dn, $dr, $w, ".r16", lift_call, f32, u16, "", "f16", |a: u16| half_to_f32(a));
+            modes!($d, $dn, $dr, $w, ".r16", lift_call, f32, u16, "", "bf16", |a: u16| bfloat_to_f32(a));
+        };
+    }
+    natural!(u8, "u8", u16);
+    natural!(i8, "s8", i16);
+    natural!(u16, "u16", u16);
+    natural!(i16, "s16", i16);
+    natural!(u32, "u32", u32);
+    natural!(i32, "s32", i32);
+    natural!(u64, "u64", u64);
+    natural!(i64, "s64", i64);
+    wide!(u8, "u8", u32, ".r32");
+    wide!(i8, "s8", i32, ".r32");
+    wide!(u16, "u16", u32, ".r32");
+    wide!(i16, "s16", i32, ".r32");
+    wide!(u8, "u8", u64, ".r64");
+    wide!(i8, "s8", i64, ".r64");
+    wide!(u16, "u16", u64, ".r64");
+    wide!(i16, "s16", i64, ".r64");
+    wide!(u32, "u32", u64, ".r64");
+    wide!(i32, "s32", i64, ".r64");
 }
 
 #[cfg(test)]
@@ -220,6 +255,14 @@ mod tests {
             ("cvt.s64.s8.r64.r64", &[0x180], &[0xffff_ffff_ffff_ff80]),
             ("cvt.s8.s32.r32.r32", &[0x180], &[0xffff_ff80]),
             ("cvt.s8.s32", &[0x180], &[0xff80]),
+            ("cvt.sat.s8.s32.r32.r32", &[0xffff_0000], &[0xffff_ff80]),
+            ("cvt.sat.u8.s32.r32.r32", &[0x1000], &[0xff]),
+            ("cvt.sat.s16.s64.r64.r64", &[1 << 63], &[0xffff_ffff_ffff_8000]),
+            ("cvt.s8.s32.r64.r32", &[0x180], &[0xffff_ffff_ffff_ff80]),
+            ("cvt.u16.s32.r64.r32", &[0xffff_ffff], &[0xffff]),
+            ("cvt.s32.s64.r64.r64", &[0x8000_0000], &[0xffff_ffff_8000_0000]),
+            ("cvt.u32.u64.r64.r64", &[u64::MAX], &[0xffff_ffff]),
+            ("cvt.u8.u8.r32.r16", &[0x1ff], &[0xff]),
         ]);
     }
 
@@ -245,6 +288,17 @@ mod tests {
             ("cvt.rzi.ftz.u32.f32", &[1], &[0]),
             ("cvt.rpi.ftz.u32.f32", &[1], &[0]),
             ("cvt.rpi.u32.f32", &[1], &[1]),
+            ("cvt.rni.sat.s8.f32.r32.r32", &[0xc2f7_0000], &[0xffff_ff84]),
+            ("cvt.rni.sat.s8.f32.r32.r32", &[0xc380_0000], &[0xffff_ff80]),
+            ("cvt.rni.sat.s8.f32.r32.r32", &[0x4380_0000], &[0x7f]),
+            ("cvt.rni.sat.s8.f32.r32.r32", &[NAN], &[0]),
+            ("cvt.rzi.u8.f32.r32.r32", &[0x4380_0000], &[0xff]),
+            ("cvt.rzi.s16.f32.r32.r32", &[0xbf80_0000], &[0xffff_ffff]),
+            ("cvt.rmi.u16.f64.r32.r64", &[0x40f0_0000_0000_0000], &[0xffff]),
+            ("cvt.rni.s32.f32.r64.r32", &[0xbf80_0000], &[u64::MAX]),
+            ("cvt.rni.u32.f32.r64.r32", &[0x4f80_0000], &[0xffff_ffff]),
+            ("cvt.rzi.s8.f16.r32.r16", &[0xbc00], &[0xffff_ffff]),
+            ("cvt.rpi.ftz.s8.f32.r64.r32", &[1], &[0]),
         ]);
     }
 }

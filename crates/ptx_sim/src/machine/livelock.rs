@@ -1,0 +1,119 @@
+//! Threads that poll for something that no thread will do: proved by a state that comes back.
+//!
+//! A worker that goes round its blocks and finds every register, stack, barrier and waiting lane as it was an earlier time,
+//! while no memory that others see has changed, will go round for ever unless somebody else changes memory. When all workers
+//! are in that state, nobody will. An *epoch* counts changes: whatever writes memory, reads a clock, prints, allocates, starts
+//! or ends a block begins a new one, and the workers' states count only when they came back within the same epoch.
+//!
+//! A loop that stores on every turn, even the same value, or reads a clock is not recognised; [`crate::Config::fuel`] ends it.
+
+use super::block::Block;
+use super::grid::Worker;
+use crate::observe::Observer;
+use crate::stop::{Diagnostic, Stop, StopKind};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::{Mutex, PoisonError};
+
+/// Rounds without a change before states are compared, which costs time.
+const CALM: u64 = 256;
+
+/// What the workers of a launch know of each other.
+#[derive(Debug, Default)]
+pub struct Stillness {
+    epoch: AtomicU64,
+    /// Workers that have not left.
+    active: AtomicU64,
+    /// An epoch, and how many workers came back to an earlier state within it.
+    repeating: Mutex<(u64, u64)>,
+}
+
+/// What a worker knows of itself.
+#[derive(Debug, Default)]
+pub struct Watch {
+    epoch: u64,
+    /// Rounds within the epoch.
+    rounds: u64,
+    /// The state at the round that was a power of two; Brent's way to find a cycle of any length.
+    earlier: Option<u64>,
+    published: bool,
+}
+
+impl Stillness {
+    /// Called once, before the workers start.
+    pub fn start(&self, workers: u64) {
+        self.active.store(workers, SeqCst);
+    }
+
+    /// Something changed that others may see. Called after the change: whoever sees the old epoch later has seen the change too.
+    pub fn changed(&self) {
+        self.epoch.fetch_add(1, SeqCst);
+    }
+
+    /// A worker has nothing left to do.
+    pub fn leave(&self) {
+        self.active.fetch_sub(1, SeqCst);
+        self.changed();
+    }
+
+    /// One more worker repeats itself; true when all do.
+    fn publish(&self, epoch: u64) -> bool {
+        let mut repeating = self.repeating.lock().unwrap_or_else(PoisonError::into_inner);
+        if repeating.0 < epoch {
+            *repeating = (epoch, 0);
+        }
+        if repeating.0 == epoch {
+            repeating.1 += 1;
+        }
+        *repeating == (epoch, self.active.load(SeqCst)) && self.epoch.load(SeqCst) == epoch
+    }
+}
+
+impl<O: Observer> Worker<'_, O> {
+    /// After a round over all blocks of this worker: a stop when no block of any worker will ever get anywhere.
+    pub fn check_livelock(&mut self, resident: &[Block<O::Block>]) -> Result<(), Stop> {
+        let stillness = &self.context.stillness;
+        let epoch = stillness.epoch.load(SeqCst);
+        if epoch != self.watch.epoch {
+            self.watch = Watch { epoch, ..Watch::default() };
+        }
+        self.watch.rounds += 1;
+        if self.watch.rounds < CALM || self.watch.published {
+            return Ok(());
+        }
+        let state = Some(state_of(resident));
+        if state != self.watch.earlier {
+            if self.watch.rounds.is_power_of_two() {
+                self.watch.earlier = state;
+            }
+            return Ok(());
+        }
+        self.watch.published = true;
+        match resident {
+            [first, ..] if stillness.publish(epoch) => Err(self.livelock(first)),
+            _ => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn livelock(&self, block: &Block<O::Block>) -> Stop {
+        let title = "livelock: every thread that runs polls for something that no thread will do";
+        let mut diagnostic = Diagnostic::new("livelock", title);
+        self.describe_waiting(block, &mut diagnostic);
+        diagnostic
+            .notes
+            .push("the same state came back with nothing in memory changed, so this goes on for ever".to_owned());
+        diagnostic.help =
+            Some("look for the thread that should set what is polled: did it end, or does it wait too?".to_owned());
+        Stop::new(StopKind::Stuck, diagnostic)
+    }
+}
+
+/// Everything that decides what the blocks do next, but for memory, which has not changed.
+fn state_of<B>(resident: &[Block<B>]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for block in resident {
+        (block.ticket, block.live, &block.barriers, &block.warps).hash(&mut hasher);
+    }
+    hasher.finish()
+}

@@ -1,0 +1,48 @@
+//! Variables of a module, their initialisers, and what has an address.
+
+use super::Space;
+
+/// A variable with an address.
+#[derive(Clone, Debug)]
+pub struct Variable {
+    /// Name in the PTX text.
+    pub name: String,
+    /// `Global`, `Const` or `Shared`.
+    pub space: Space,
+    /// Bytes; 0 for an `.extern .shared x[]`, whose size the launch gives.
+    pub size: u64,
+    /// Bytes, a power of two.
+    pub align: u64,
+    /// Leading bytes; the rest is zero. Empty: no initialiser (shared memory then starts undefined, global zero).
+    pub init: Vec<u8>,
+    /// Addresses to write into the initialiser.
+    pub relocations: Vec<Relocation>,
+    /// `.extern .shared x[]`: starts where the block's static shared memory ends.
+    pub dynamic: bool,
+}
+
+/// An address inside an initialiser.
+#[derive(Clone, Debug)]
+pub struct Relocation {
+    /// Byte offset in the variable; 8 bytes are written.
+    pub offset: u64,
+    /// What it points to.
+    pub target: Symbol,
+    /// Added to the address.
+    pub addend: i64,
+    /// `generic(x)`: the generic address instead of the one in `x`'s space.
+    pub generic: bool,
+}
+
+/// Something with an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Symbol {
+    /// Index into `Program::variables`.
+    Variable(u32),
+    /// Index into `Program::functions`; its address is an opaque non-zero handle.
+    Function(u32),
+    /// Byte offset into the kernel's parameters (`Space::Param`).
+    KernelParam(u64),
+    /// Byte offset into the function's frame (`Space::Local` and `Space::Frame`).
+    Frame(u64),
+}
