@@ -85,7 +85,9 @@
 //! Threads that only poll for what never comes are recognised by a state that comes back, and stopped as a livelock. An endless
 //! loop that stores to memory or reads a clock looks like one that is only slow: it ends when [`Config::fuel`] is used up, and
 //! without that never. `%clock` and `%globaltimer` count the warp instructions of one worker, not time.
-//! Other threads see a store at once, and stores in order: that a fence is missing does not show.
+//! Other threads see a store at once, and on an x86-64 host stores in order: that a fence is missing does not show. (Memory is
+//! accessed by relaxed atomics of the host. With several workers on a host that reorders stores, such as 64-bit Arm, a program
+//! that hands data over by flag and fence needs `workers: 1`.)
 //!
 //! # Where to read on
 //!

@@ -62,7 +62,7 @@ pub fn write(path: &Path, array: &Array) -> Result<()> {
     })
 }
 
-/// Fails where [`write`] would, before there is anything to write; leaves no file behind.
+/// Fails where [`write()`] would, before there is anything to write; leaves no file behind.
 ///
 /// # Errors
 /// [`Error::Write`].
