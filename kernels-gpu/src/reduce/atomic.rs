@@ -4,7 +4,7 @@
 //! The caller sets the value to the identity first. Which block comes when is not defined, so a float sum differs in its last
 //! bits from run to run; integers, maximum and minimum don't.
 
-use super::{Max, Min, Op, Sum, collective::block_reduce};
+use super::{Max, Min, Op, Sum, collective::block_reduce, grid_stride::grid_share};
 use crate::number::Number;
 use cuda_std::{atomic::Atomic, kernel, thread};
 
@@ -17,16 +17,8 @@ pub const BLOCK: u32 = 256;
 /// The block is a multiple of 32; `output[0]` was set before the launch and only this launch uses it.
 #[kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64])]
 pub unsafe fn reduce_atomic<O: Op<T>, T: Number>(input: &[T], output: *mut T) {
-    let block = thread::block_dim_x() as usize;
-    let mut value = O::identity();
-    let mut i = thread::block_idx_x() as usize * block + thread::thread_idx_x() as usize;
-    while i < input.len() {
-        value = O::combine(value, input[i]);
-        i += block * thread::grid_dim_x() as usize;
-    }
-
     // SAFETY: every thread of the block is here, and the block is whole warps.
-    let value = unsafe { block_reduce::<O, T>(value) };
+    let value = unsafe { block_reduce::<O, T>(grid_share::<O, T>(input)) };
     if thread::thread_idx_x() == 0 {
         // SAFETY: during the launch every access to `output[0]` is one of these.
         O::combine_atomic(unsafe { Atomic::from_ptr(output) }, value);

@@ -20,14 +20,8 @@ pub unsafe fn reduce_grid_stride<O: Op<T>, T: Number>(input: &[T], output: *mut 
     let cache = dynamic_shared_mem::<T>();
     let (tid, block) = (thread::thread_idx_x(), thread::block_dim_x());
 
-    let mut value = O::identity();
-    let mut i = thread::block_idx_x() as usize * block as usize + tid as usize;
-    while i < input.len() {
-        value = O::combine(value, input[i]);
-        i += block as usize * thread::grid_dim_x() as usize;
-    }
     // SAFETY: one slot per thread, and each thread writes its own.
-    unsafe { cache.add(tid as usize).write(value) };
+    unsafe { cache.add(tid as usize).write(grid_share::<O, T>(input)) };
     thread::sync_threads(); // every thread's value is in the cache
 
     // SAFETY: a power-of-two block, all of it here, and its slots were written before the barrier.
@@ -37,4 +31,17 @@ pub unsafe fn reduce_grid_stride<O: Op<T>, T: Number>(input: &[T], output: *mut 
         // SAFETY: one output per block; slot 0 was written before the last barrier.
         unsafe { output.add(thread::block_idx_x() as usize).write(cache.read()) };
     }
+}
+
+/// Combines the elements `t`, `t + threads`, `t + 2 * threads`, … of the calling thread, the `t`-th of the grid.
+#[inline(always)]
+pub(super) fn grid_share<O: Op<T>, T: Number>(input: &[T]) -> T {
+    let block = thread::block_dim_x() as usize;
+    let mut value = O::identity();
+    let mut i = thread::block_idx_x() as usize * block + thread::thread_idx_x() as usize;
+    while i < input.len() {
+        value = O::combine(value, input[i]);
+        i += block * thread::grid_dim_x() as usize;
+    }
+    value
 }

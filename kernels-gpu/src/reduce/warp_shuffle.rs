@@ -2,7 +2,7 @@
 //!
 //! One value per warp goes through shared memory, behind the block's only barrier, and the first warp reduces those.
 
-use super::{Max, Min, Op, Sum, collective::block_reduce};
+use super::{Max, Min, Op, Sum, collective::block_reduce, grid_stride::grid_share};
 use crate::number::Number;
 use cuda_std::{kernel, thread};
 
@@ -15,16 +15,8 @@ pub const BLOCK: u32 = 256;
 /// The block is a multiple of 32; `output` has one element per block.
 #[kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64])]
 pub unsafe fn reduce_warp_shuffle<O: Op<T>, T: Number>(input: &[T], output: *mut T) {
-    let block = thread::block_dim_x() as usize;
-    let mut value = O::identity();
-    let mut i = thread::block_idx_x() as usize * block + thread::thread_idx_x() as usize;
-    while i < input.len() {
-        value = O::combine(value, input[i]);
-        i += block * thread::grid_dim_x() as usize;
-    }
-
     // SAFETY: every thread of the block is here, and the block is whole warps.
-    let value = unsafe { block_reduce::<O, T>(value) };
+    let value = unsafe { block_reduce::<O, T>(grid_share::<O, T>(input)) };
     if thread::thread_idx_x() == 0 {
         // SAFETY: one output per block.
         unsafe { output.add(thread::block_idx_x() as usize).write(value) };
