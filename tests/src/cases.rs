@@ -47,6 +47,7 @@ pub fn simulate(program: &Program, case: &Case) -> Simulated {
         block: case.block,
         dynamic_shared: u64::from(case.shared),
         params: &call.params,
+        ..Launch::default()
     };
     let result = machine.launch(program, &launch);
     let read = |(buffer, address): (&test_kernels::case::Buffer, &u64)| {

@@ -26,7 +26,7 @@
 //! let data = machine.alloc(4 * 32, "data")?;
 //! machine.fill(data, 1, 4 * 32)?;
 //! let params = [data.to_le_bytes().to_vec()];
-//! let launch = Launch { entry: "double_all", grid: [1, 1, 1], block: [32, 1, 1], dynamic_shared: 0, params: &params };
+//! let launch = Launch { entry: "double_all", grid: [1, 1, 1], block: [32, 1, 1], params: &params, ..Launch::default() };
 //! let report = machine.launch(&program, &launch)?;
 //! let mut first = [0; 4];
 //! machine.read(data, &mut first)?;
@@ -100,13 +100,16 @@ mod diagnostics;
 pub mod isa;
 mod machine;
 mod observe;
+pub mod occupancy;
+pub mod profile;
 pub mod program;
 pub mod registers;
 pub mod stop;
 mod syntax;
 
 pub use count::{Counters, InstructionCounters};
-pub use machine::{Checks, Config, Launch, Machine, Profile, Report};
+pub use machine::{Checks, Config, Launch, Machine, Report};
+pub use profile::Profile;
 pub use program::Program;
 pub use stop::{Finding, Stop, StopKind};
 pub use syntax::ParseError;

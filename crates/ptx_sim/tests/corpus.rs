@@ -1,9 +1,9 @@
 //! Runs the programs in `tests/pass` and `tests/fail` and compares what happens with what their comments say:
 //!
 //! ```text
-//! //@ launch ENTRY grid=XxYxZ block=XxYxZ shared=BYTES args=buf:u32:N[=iota],u32:7   buffers are called arg0, arg1, ...
+//! //@ launch ENTRY grid=XxYxZ block=XxYxZ shared=BYTES cluster=XxYxZ cooperative=true args=buf:u32:N[=iota],u32:7   buffers are called arg0, arg1, ...
 //! //@ checks race
-//! //@ config workers=1 fuel=1000000
+//! //@ config workers=1 fuel=1000000 seed=7 profile=a100
 //! //@ expect K[I] = V     element I of argument K;  `expect K all V`: every element
 //! //@ prints TEXT         what vprintf wrote, `\n` for a line's end
 //! //@ stops CODE          a stop that belongs to no line
@@ -11,7 +11,7 @@
 //! ```
 
 use ptx_sim::stop::Diagnostic;
-use ptx_sim::{Checks, Config, Finding, Launch, Machine, Program, Report, Stop};
+use ptx_sim::{Checks, Config, Finding, Launch, Machine, Profile, Program, Report, Stop};
 use std::path::{Path, PathBuf};
 
 #[test]
@@ -122,6 +122,8 @@ impl Test {
             match word.split_once('=') {
                 Some(("workers", value)) => config.workers = value.parse().expect("workers"),
                 Some(("fuel", value)) => config.fuel = Some(value.parse().expect("fuel")),
+                Some(("seed", value)) => config.seed = Some(value.parse().expect("seed")),
+                Some(("profile", value)) => config.profile = Profile::named(value).expect("profile"),
                 _ => panic!("{}: config {word}", self.name),
             }
         }
@@ -130,12 +132,15 @@ impl Test {
         let mut words = self.directive("launch").expect("launch").split_whitespace();
         let entry = words.next().expect("entry");
         let (mut grid, mut block, mut dynamic_shared) = ([1; 3], [1; 3], 0);
+        let (mut cluster, mut cooperative) = (None, false);
         let (mut params, mut buffers) = (Vec::new(), Vec::new());
         for word in words {
             match word.split_once('=') {
                 Some(("grid", value)) => grid = triple(value),
                 Some(("block", value)) => block = triple(value),
                 Some(("shared", value)) => dynamic_shared = value.parse().expect("shared"),
+                Some(("cluster", value)) => cluster = Some(triple(value)),
+                Some(("cooperative", value)) => cooperative = value.parse().expect("cooperative"),
                 Some(("args", value)) => {
                     for (index, arg) in value.split(',').enumerate() {
                         let (param, buffer) = argument(&mut machine, index, arg);
@@ -146,7 +151,9 @@ impl Test {
                 _ => panic!("{}: launch {word}", self.name),
             }
         }
-        let result = machine.launch(&program, &Launch { entry, grid, block, dynamic_shared, params: &params });
+        let launch = Launch { entry, grid, block, dynamic_shared, params: &params, cluster, ..Launch::default() };
+        let launch = Launch { cooperative, ..launch };
+        let result = machine.launch(&program, &launch);
         Ok((machine, buffers, result))
     }
 

@@ -28,7 +28,7 @@ fn kernel(body: &str) -> Program {
 fn launch(machine: &mut Machine, program: &Program, blocks: u32, threads: u32, a: u64) -> Result<Report, Stop> {
     let params = [a.to_le_bytes().to_vec()];
     let (grid, block) = ([blocks, 1, 1], [threads, 1, 1]);
-    machine.launch(program, &Launch { entry: "k", grid, block, dynamic_shared: 0, params: &params })
+    machine.launch(program, &Launch { entry: "k", grid, block, params: &params, ..Launch::default() })
 }
 
 fn counters(body: &str) -> Counters {
@@ -79,7 +79,7 @@ fn launches_that_cannot_be_are_refused_with_a_reason() {
     let mut machine = Machine::new(Config::default());
     let a = machine.alloc(4, "a").expect("alloc");
     let params = [a.to_le_bytes().to_vec()];
-    let good = Launch { entry: "k", grid: [1; 3], block: [32, 1, 1], dynamic_shared: 0, params: &params };
+    let good = Launch { entry: "k", grid: [1; 3], block: [32, 1, 1], params: &params, ..Launch::default() };
     machine.launch(&program, &good).expect("good");
     let wide = [vec![0; 4]];
     let bad = [
@@ -303,7 +303,7 @@ fn deep_trap(kernel: &str) -> Stop {
         }}"
     );
     let program = Program::parse(&text).expect("PTX");
-    let launch = Launch { entry: "k", grid: [1; 3], block: [1; 3], dynamic_shared: 0, params: &[] };
+    let launch = Launch { entry: "k", grid: [1; 3], block: [1; 3], ..Launch::default() };
     Machine::new(Config::default()).launch(&program, &launch).expect_err("trap")
 }
 
@@ -344,7 +344,7 @@ fn what_a_kernel_printed_before_it_stopped_is_kept() {
     );
     let program = Program::parse(&text).expect("PTX");
     let mut machine = Machine::new(Config::default());
-    let launch = Launch { entry: "k", grid: [1; 3], block: [1; 3], dynamic_shared: 0, params: &[] };
+    let launch = Launch { entry: "k", grid: [1; 3], block: [1; 3], ..Launch::default() };
     let stop = machine.launch(&program, &launch).expect_err("trap");
     assert_eq!((stop.code(), stop.printed()), ("trap", "oh!\n"));
 }

@@ -112,6 +112,7 @@ impl Backend for Sim {
             block: shape.block,
             dynamic_shared: u64::from(shape.shared),
             params: &call.params,
+            ..ptx_sim::Launch::default()
         };
         let report = self.machine.borrow_mut().launch(&modules[module.0], &launch);
         let report = report.map_err(|stop| {

@@ -203,6 +203,7 @@ impl Function {
             preset: Vec::new(),
             code: Vec::new(),
             required_block: function.required_block,
+            required_cluster: function.required_cluster,
             max_threads: function.max_threads,
             line: function.line,
         }

@@ -56,8 +56,11 @@ fn entry_parameters() {
 
 #[test]
 fn directives_of_a_function() {
-    let program = module(".entry k() .maxntid 32, 4, 1 .minnctapersm 2 .reqntid 64 { ret; }");
+    let program = module(
+        ".entry k() .maxntid 32, 4, 1 .minnctapersm 2 .explicitcluster .reqnctapercluster 2, 1 .reqntid 64 { ret; }",
+    );
     let function = &program.functions[0];
+    assert_eq!(function.required_cluster, Some([2, 1, 1]));
     assert_eq!((function.required_block, function.max_threads), (Some([64, 1, 1]), Some(128)));
 }
 

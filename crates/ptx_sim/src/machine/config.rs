@@ -1,6 +1,7 @@
 //! What a machine is like, what a launch asks for, and what it reports.
 
 use crate::count::{Counters, InstructionCounters};
+use crate::profile::Profile;
 use crate::stop::Finding;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -16,6 +17,9 @@ pub struct Config {
     pub workers: usize,
     /// The device's limits.
     pub profile: Profile,
+    /// `Some`: another order of events for each seed, the same one every time: which blocks run together, which warps and which
+    /// lanes that parted run first, for how long, and where lanes that wait for each other stop waiting. Needs one worker.
+    pub seed: Option<u64>,
     /// Warp instructions after which a launch is stopped; `None` for no limit.
     pub fuel: Option<u64>,
     /// Counts finished blocks while a launch runs.
@@ -29,23 +33,8 @@ pub struct Checks {
     pub race: bool,
 }
 
-/// Limits of the simulated device.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Profile {
-    /// For messages.
-    pub name: String,
-    /// Bytes of shared memory that one block can have.
-    pub shared_bytes: u64,
-    /// Blocks that are resident at once; further ones start when earlier ones have ended.
-    pub resident_blocks: u64,
-    /// `%nsmid`.
-    pub multiprocessors: u32,
-    /// Bytes of stack per thread.
-    pub stack_bytes: u64,
-}
-
 /// A kernel and the shape it runs in.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Launch<'a> {
     /// Name of the `.entry`.
     pub entry: &'a str,
@@ -57,6 +46,12 @@ pub struct Launch<'a> {
     pub dynamic_shared: u64,
     /// Little-endian bytes of each parameter, in order.
     pub params: &'a [Vec<u8>],
+    /// Blocks of a cluster in x, y, z; `None` for what the kernel itself requires, or else no clusters.
+    pub cluster: Option<[u32; 3]>,
+    /// Registers of a thread, as ptxas counts them for the kernel; `None`: they don't limit how many blocks are resident.
+    pub registers: Option<u32>,
+    /// All blocks are resident at once, so that they may wait for each other: refused when the device has no room for them.
+    pub cooperative: bool,
 }
 
 /// What a launch that ran to its end has to say.
@@ -79,21 +74,9 @@ impl Default for Config {
             counters: true,
             workers: 0,
             profile: Profile::default(),
+            seed: None,
             fuel: None,
             progress: None,
-        }
-    }
-}
-
-impl Default for Profile {
-    /// An H200.
-    fn default() -> Self {
-        Self {
-            name: "H200".to_owned(),
-            shared_bytes: 227 * 1024,
-            resident_blocks: 132 * 32,
-            multiprocessors: 132,
-            stack_bytes: 512 * 1024,
         }
     }
 }

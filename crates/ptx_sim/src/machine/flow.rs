@@ -258,6 +258,7 @@ mod tests {
             preset: vec![],
             code,
             required_block: None,
+            required_cluster: None,
             max_threads: None,
             line: 1,
         };

@@ -9,6 +9,7 @@ use super::config::{Config, Launch, Report};
 use super::flow::Flow;
 use super::livelock::{Stillness, Watch};
 use super::module::{Layout, Module};
+use super::validate::Placed;
 use super::warp::{Frame, NO_JOIN, Warp};
 use crate::count::{Counters, InstructionCounters};
 use crate::machine::allocations::{Memory, Snapshot};
@@ -46,6 +47,12 @@ pub struct Context<'a> {
     stopped: AtomicBool,
     executed: AtomicU64,
     pub stillness: Stillness,
+    /// Blocks that the device has room for at once.
+    resident: u64,
+    /// Blocks of a cluster in x, y, z: all of them start together, on one worker.
+    pub cluster: [u32; 3],
+    /// How many these are; 1 without clusters.
+    pub cluster_blocks: u64,
     outcome: Mutex<Outcome>,
 }
 
@@ -79,12 +86,14 @@ pub struct Worker<'a, O: Observer> {
 
 impl<'a> Context<'a> {
     /// A launch that was found to be possible.
+    #[expect(clippy::too_many_arguments, reason = "all that a launch consists of")]
     pub fn new(
         program: &'a Program,
         entry: u32,
         module: &Module,
         layout: Arc<Layout>,
         launch: &Launch<'_>,
+        placed: Placed,
         memory: &'a Memory,
         config: &'a Config,
     ) -> Self {
@@ -122,14 +131,21 @@ impl<'a> Context<'a> {
             stopped: AtomicBool::new(false),
             executed: AtomicU64::new(0),
             stillness: Stillness::default(),
+            resident: placed.resident,
+            cluster: placed.cluster,
+            cluster_blocks: placed.cluster.iter().map(|&n| u64::from(n)).product(),
             outcome: Mutex::default(),
         }
     }
 
     /// `%ctaid` of the block that starts at `ticket`.
     pub fn block_id(&self, ticket: u64) -> [u32; 3] {
-        let [x, y, _] = self.grid.map(u64::from);
-        [ticket % x, ticket / x % y, ticket / x / y].map(|axis| axis as u32)
+        let [cx, cy, _] = self.cluster.map(u64::from);
+        let [x, y] = [u64::from(self.grid[0]) / cx, u64::from(self.grid[1]) / cy];
+        let (cluster, rank) = (ticket / self.cluster_blocks, ticket % self.cluster_blocks);
+        let first = [cluster % x, cluster / x % y, cluster / x / y];
+        let within = [rank % cx, rank / cx % cy, rank / cx / cy];
+        std::array::from_fn(|axis| (first[axis] * u64::from(self.cluster[axis]) + within[axis]) as u32)
     }
 
     /// A lane, for reports.
@@ -142,12 +158,14 @@ impl<'a> Context<'a> {
             0 => std::thread::available_parallelism().map_or(1, |cores| cores.get()),
             workers => workers,
         };
-        (wanted as u64).min(self.blocks).max(1)
+        (wanted as u64).min(self.blocks / self.cluster_blocks).max(1)
     }
 
+    /// The first block of the next cluster, without clusters the next block.
     fn ticket(&self) -> Option<u64> {
         // Not `fetch_add`: idle workers would count on past the end.
-        self.next.fetch_update(Relaxed, Relaxed, |next| (next < self.blocks).then_some(next + 1)).ok()
+        let next = |next| (next < self.blocks).then_some(next + self.cluster_blocks);
+        self.next.fetch_update(Relaxed, Relaxed, next).ok()
     }
 }
 
@@ -173,7 +191,7 @@ pub fn run<O: Observer>(
     finish: impl FnOnce(O) -> Seen,
 ) -> Result<Report, Stop> {
     let workers = context.workers();
-    let resident = (context.config.profile.resident_blocks / workers).max(1);
+    let resident = context.resident.div_ceil(workers).next_multiple_of(context.cluster_blocks);
     let work = || Worker::new(context, observe()).work(resident);
     context.stillness.start(workers);
     let mut observer = observe();

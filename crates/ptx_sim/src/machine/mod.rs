@@ -34,7 +34,7 @@ use crate::count::Counting;
 use crate::program::{Program, Space};
 use crate::stop::{Diagnostic, Stop, StopKind};
 use allocations::{FreeError, Memory};
-pub use config::{Checks, Config, Launch, Profile, Report};
+pub use config::{Checks, Config, Launch, Report};
 use grid::Context;
 pub(crate) use grid::Seen;
 pub(crate) use module::Layout;
@@ -133,9 +133,9 @@ impl Machine {
         let module = self.load(program)?;
         let layout = self.modules[module].layout(program, entry);
         let function = &program.functions[entry as usize];
-        validate::launch(launch, function, &layout, &self.config.profile)?;
+        let placed = validate::launch(launch, function, &layout, &self.config)?;
         let module = &self.modules[module];
-        let context = Context::new(program, entry, module, layout, launch, &self.memory, &self.config);
+        let context = Context::new(program, entry, module, layout, launch, placed, &self.memory, &self.config);
         let race = |seen: Race| seen.finish(program, &context.layout, context.shared_bytes);
         match (self.config.counters, self.config.checks.race) {
             (true, true) => grid::run(&context, <(Counting, Race)>::default, |(counts, races)| Seen {

@@ -1,11 +1,12 @@
 //! Is a launch possible at all? What the driver would refuse is refused here, with the reason.
 
-use super::config::{Launch, Profile};
+use super::config::{Config, Launch};
 use super::module::Layout;
+use crate::occupancy::{Demand, Occupancy, occupancy};
+use crate::profile::Profile;
 use crate::program::{Function, Kind, Program};
 use crate::stop::{Stop, Triple, demangled};
 
-const MAX_THREADS: u64 = 1024;
 const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
 const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
 const AXES: [&str; 3] = ["x", "y", "z"];
@@ -27,8 +28,18 @@ pub fn entry(program: &Program, name: &str) -> Result<u32, Stop> {
     Err(Stop::usage("unknown-entry", format!("no kernel `{name}` in the PTX")).with_help(help))
 }
 
-/// Shape, parameters and shared memory.
-pub fn launch(launch: &Launch<'_>, function: &Function, layout: &Layout, profile: &Profile) -> Result<(), Stop> {
+/// Where the blocks of a launch go.
+#[derive(Clone, Copy, Debug)]
+pub struct Placed {
+    /// Blocks that are resident at once.
+    pub resident: u64,
+    /// Blocks of a cluster.
+    pub cluster: [u32; 3],
+}
+
+/// Shape, parameters, shared memory, clusters, and room on the device.
+pub fn launch(launch: &Launch<'_>, function: &Function, layout: &Layout, config: &Config) -> Result<Placed, Stop> {
+    let profile = &config.profile;
     let name = demangled(&function.name);
     let refuse = |code, title: String| Err(Stop::usage(code, format!("cannot launch `{name}`: {title}")));
     for (axis, ((&blocks, most_blocks), (&threads, most_threads))) in
@@ -42,8 +53,9 @@ pub fn launch(launch: &Launch<'_>, function: &Function, layout: &Layout, profile
         }
     }
     let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
-    if threads > MAX_THREADS {
-        return refuse("block-size", format!("a block of {threads} threads; at most {MAX_THREADS} are possible"));
+    let most = u64::from(profile.threads_per_block);
+    if threads > most {
+        return refuse("block-size", format!("a block of {threads} threads; at most {most} are possible"));
     }
     if let Some(required) = function.required_block.filter(|&required| required != launch.block) {
         let title = format!("the block is {}, and the kernel requires {}", Triple(launch.block), Triple(required));
@@ -57,15 +69,69 @@ pub fn launch(launch: &Launch<'_>, function: &Function, layout: &Layout, profile
     }
     params(launch, function)?;
     let shared = layout.static_bytes.saturating_add(launch.dynamic_shared);
-    if shared > profile.shared_bytes {
+    if shared > profile.shared_per_block {
         let (fixed, dynamic) = (layout.static_bytes, launch.dynamic_shared);
         let title = format!(
             "{shared} bytes of shared memory ({fixed} static, {dynamic} dynamic); a block of an {} has at most {}",
-            profile.name, profile.shared_bytes
+            profile.name, profile.shared_per_block
         );
         return refuse("shared-size", title);
     }
-    Ok(())
+    if config.seed.is_some() && config.workers != 1 {
+        return refuse("seed-workers", "a seed gives the same run every time only with `workers: 1`".to_owned());
+    }
+    let cluster = match cluster(launch, function, profile) {
+        Ok(cluster) => cluster,
+        Err(title) => return refuse("cluster-size", title),
+    };
+    let registers = launch.registers.unwrap_or(0);
+    let found = occupancy(profile, &Demand { threads: threads as u32, registers, shared_bytes: shared });
+    let resident = u64::from(found.blocks) * u64::from(profile.multiprocessors);
+    let blocks: u64 = launch.grid.iter().map(|&n| u64::from(n)).product();
+    if resident == 0 {
+        let title = format!(
+            "a block of {threads} threads with {registers} registers each and {shared} bytes of shared memory does not fit on a multiprocessor: {}",
+            why(&found)
+        );
+        return refuse("resources", title);
+    }
+    if launch.cooperative && blocks > resident {
+        let title = format!(
+            "the blocks of a cooperative launch are resident all at once, and of {blocks} an {} has room for {resident}: \
+             {} on each of {} multiprocessors, {}",
+            profile.name,
+            found.blocks,
+            profile.multiprocessors,
+            why(&found)
+        );
+        return refuse("cooperative-size", title);
+    }
+    Ok(Placed { resident, cluster })
+}
+
+fn why(found: &Occupancy) -> String {
+    let limits: Vec<String> = found.limits.iter().map(ToString::to_string).collect();
+    format!("limited by {}", limits.join(" and "))
+}
+
+/// The shape of the clusters: the launch's, else the kernel's; one block without clusters.
+fn cluster(launch: &Launch<'_>, function: &Function, profile: &Profile) -> Result<[u32; 3], String> {
+    let cluster = match (launch.cluster, function.required_cluster) {
+        (Some(asked), Some(required)) if asked != required => {
+            return Err(format!("a cluster is {}, and the kernel requires {}", Triple(asked), Triple(required)));
+        }
+        (Some(cluster), _) | (None, Some(cluster)) => cluster,
+        (None, None) => return Ok([1; 3]),
+    };
+    let blocks = cluster.iter().fold(1_u64, |blocks, &n| blocks.saturating_mul(u64::from(n)));
+    if blocks == 0 || blocks > u64::from(profile.cluster_blocks) {
+        let (name, most) = (&profile.name, profile.cluster_blocks);
+        return Err(format!("a cluster of {} is {blocks} blocks; an {name} has room for 1 to {most}", Triple(cluster)));
+    }
+    if launch.grid.iter().zip(cluster).any(|(grid, cluster)| grid % cluster != 0) {
+        return Err(format!("the grid {} is no multiple of the cluster {}", Triple(launch.grid), Triple(cluster)));
+    }
+    Ok(cluster)
 }
 
 fn params(launch: &Launch<'_>, function: &Function) -> Result<(), Stop> {

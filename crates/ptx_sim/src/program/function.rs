@@ -24,6 +24,8 @@ pub struct Function {
     pub code: Vec<Inst>,
     /// `.reqntid`: the block must have exactly this shape.
     pub required_block: Option<[u32; 3]>,
+    /// `.reqnctapercluster`: a cluster must have exactly this shape.
+    pub required_cluster: Option<[u32; 3]>,
     /// `.maxntid`: the block must have at most this many threads.
     pub max_threads: Option<u32>,
     /// Line of the declaration in the PTX text.

@@ -141,8 +141,17 @@ impl<'t> Parser<'t> {
         if self.at("(") {
             params = self.parameters()?;
         }
-        let mut function =
-            Function { name, entry, returns, params, required_block: None, max_threads: None, body: None, line };
+        let mut function = Function {
+            name,
+            entry,
+            returns,
+            params,
+            required_block: None,
+            required_cluster: None,
+            max_threads: None,
+            body: None,
+            line,
+        };
         self.directives(&mut function)?;
         if self.eat(";")? {
             return Ok(function);
@@ -194,6 +203,7 @@ impl<'t> Parser<'t> {
             }
             match directive.text {
                 ".reqntid" => function.required_block = Some(values),
+                ".reqnctapercluster" => function.required_cluster = Some(values),
                 ".maxntid" => function.max_threads = Some(values.iter().fold(1, |a, &b| a.saturating_mul(b))),
                 _ => {}
             }

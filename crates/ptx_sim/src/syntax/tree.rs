@@ -53,6 +53,8 @@ pub struct Function<'t> {
     pub params: Vec<Variable<'t>>,
     /// `.reqntid`.
     pub required_block: Option<[u32; 3]>,
+    /// `.reqnctapercluster`.
+    pub required_cluster: Option<[u32; 3]>,
     /// `.maxntid`, multiplied out.
     pub max_threads: Option<u32>,
     /// `None` for a declaration.
