@@ -1,6 +1,7 @@
 //! What the machine tells its observers. A checker or a counter implements [`Observer`] and listens to the events it needs;
 //! the machine is compiled once per set of observers, so one that is off costs nothing.
 
+use crate::machine::Peek;
 use crate::machine::lanes::Spread;
 use crate::program::{Order, Scope, Space};
 use crate::registers::LANES;
@@ -25,6 +26,7 @@ pub enum AccessKind {
     Atomic,
 }
 
+#[allow(dead_code, reason = "read by the checker of global memory")]
 /// One memory instruction of one warp, in one state space, after its bounds were checked and before it is carried out.
 pub struct Touch<'a> {
     /// Who.
@@ -39,19 +41,51 @@ pub struct Touch<'a> {
     pub space: Space,
     /// Memory order.
     pub order: Order,
+    /// Who the order is for; meaningless for `Weak`.
+    pub scope: Scope,
+    /// Ticket of the block that shared memory belongs to; the accessing block's own, but for distributed shared memory.
+    pub owner: u64,
     /// Bytes per lane, all elements of a vector together.
     pub bytes: u32,
     /// Addresses in `space`, by lane; those of lanes outside `mask` mean nothing.
     pub addresses: &'a [u64; LANES],
     /// How they lie.
     pub spread: Spread,
-    /// For a store to shared memory and an observer that wants values: 32-bit word `i` of every lane.
-    pub values: &'a [[u32; LANES]],
+    /// What is in memory and what a store will put there, for observers that want to know.
+    pub peek: Peek<'a>,
+}
+
+/// What threads synchronise through besides memory accesses, fences, `*.sync` and block barriers: see [`Observer::release`].
+#[allow(dead_code, reason = "read by the checker of global memory")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Variable {
+    /// A phase of the barrier of all threads of a cluster.
+    ClusterBarrier {
+        /// The cluster's number in the grid.
+        cluster: u64,
+        /// Completed phases before this one.
+        phase: u64,
+    },
+    /// An `mbarrier` object in shared memory.
+    Mbarrier {
+        /// Ticket of the block that the memory belongs to.
+        owner: u64,
+        /// Offset in its shared memory.
+        address: u64,
+        /// Completed phases before this one.
+        phase: u64,
+    },
 }
 
 /// A block about to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockShape {
+    /// Position in the order in which blocks start: the linear block index.
+    pub ticket: u64,
+    /// Number of its cluster in the grid; without clusters, every block is its own.
+    pub cluster: u64,
+    /// `%nctaid`.
+    pub grid: [u32; 3],
     /// `%ctaid`.
     pub block: [u32; 3],
     /// `%ntid`.
@@ -67,8 +101,6 @@ pub struct BlockShape {
 pub trait Observer: Send + Sized {
     /// What it keeps per resident block.
     type Block: Send;
-    /// Wants [`Touch::values`].
-    const VALUES: bool = false;
 
     /// A block starts.
     fn begin(&mut self, shape: &BlockShape) -> Self::Block;
@@ -91,8 +123,19 @@ pub trait Observer: Send + Sized {
     /// The lanes of `mask` have met at a `*.sync` instruction; `live` lanes have not exited.
     fn meet(&mut self, block: &mut Self::Block, warp: u32, mask: u32, live: u32) {}
 
-    /// A block barrier completes. Bit per warp: those that came, and those of them that waited for the rest.
-    fn barrier(&mut self, block: &mut Self::Block, arrived: u32, waited: u32) {}
+    /// A warp comes to block barrier `id` and does not wait there (`bar.arrive`).
+    fn arrive(&mut self, block: &mut Self::Block, warp: u32, id: u32) {}
+
+    /// Block barrier `id` completes. Bit per warp: those that came, and those of them that waited for the rest.
+    fn barrier(&mut self, block: &mut Self::Block, id: u32, arrived: u32, waited: u32) {}
+
+    /// The lanes make what they did so far visible to those who [`Observer::acquire`] the same variable later: an arrival at
+    /// a cluster barrier or an mbarrier. `scope` is the one that the instruction names, or has by default. Arrivals with
+    /// `.relaxed` don't call it.
+    fn release(&mut self, block: &mut Self::Block, warp: u32, mask: u32, variable: Variable, scope: Scope) {}
+
+    /// The lanes see what was released to the variable: a wait that succeeded.
+    fn acquire(&mut self, block: &mut Self::Block, warp: u32, mask: u32, variable: Variable, scope: Scope) {}
 
     /// Takes over what another worker's observer saw.
     fn absorb(&mut self, other: Self);
@@ -109,7 +152,6 @@ impl Observer for () {
 /// Two observers are one.
 impl<A: Observer, B: Observer> Observer for (A, B) {
     type Block = (A::Block, B::Block);
-    const VALUES: bool = A::VALUES || B::VALUES;
 
     fn begin(&mut self, shape: &BlockShape) -> Self::Block {
         (self.0.begin(shape), self.1.begin(shape))
@@ -144,9 +186,22 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.1.meet(&mut block.1, warp, mask, live);
     }
     #[inline(always)]
-    fn barrier(&mut self, block: &mut Self::Block, arrived: u32, waited: u32) {
-        self.0.barrier(&mut block.0, arrived, waited);
-        self.1.barrier(&mut block.1, arrived, waited);
+    fn arrive(&mut self, block: &mut Self::Block, warp: u32, id: u32) {
+        self.0.arrive(&mut block.0, warp, id);
+        self.1.arrive(&mut block.1, warp, id);
+    }
+    #[inline(always)]
+    fn barrier(&mut self, block: &mut Self::Block, id: u32, arrived: u32, waited: u32) {
+        self.0.barrier(&mut block.0, id, arrived, waited);
+        self.1.barrier(&mut block.1, id, arrived, waited);
+    }
+    fn release(&mut self, block: &mut Self::Block, warp: u32, mask: u32, variable: Variable, scope: Scope) {
+        self.0.release(&mut block.0, warp, mask, variable, scope);
+        self.1.release(&mut block.1, warp, mask, variable, scope);
+    }
+    fn acquire(&mut self, block: &mut Self::Block, warp: u32, mask: u32, variable: Variable, scope: Scope) {
+        self.0.acquire(&mut block.0, warp, mask, variable, scope);
+        self.1.acquire(&mut block.1, warp, mask, variable, scope);
     }
     fn absorb(&mut self, other: Self) {
         self.0.absorb(other.0);

@@ -115,7 +115,6 @@ struct Now {
 
 impl Observer for Race {
     type Block = Shadow;
-    const VALUES: bool = true;
 
     fn begin(&mut self, shape: &BlockShape) -> Shadow {
         let (mut cells, base) = self.spare.pop().unwrap_or((Vec::new(), 1));
@@ -139,11 +138,12 @@ impl Observer for Race {
         let strong = touch.kind == AccessKind::Atomic || touch.order != Order::Weak;
         let words = touch.bytes.div_ceil(4);
         each(touch.mask, |lane| {
+            let values = touch.peek.stored(lane).unwrap_or_default();
             for word in 0..words {
                 let address = touch.addresses[lane] + u64::from(word) * 4;
                 let in_word = (address & 3) as u32;
                 let bytes = if touch.bytes >= 4 { 0xf } else { ((1 << touch.bytes) - 1) << in_word };
-                let value = touch.values.get(word as usize).map_or(0, |row| row[lane] << (in_word * 8));
+                let value = values.get(word as usize).map_or(0, |value| value << (in_word * 8));
                 let (site, warp, lane) = (touch.site, touch.warp as u8, lane as u8);
                 let now = Now { site, warp, lane, address, bytes, strong, value };
                 match touch.kind {
@@ -173,7 +173,7 @@ impl Observer for Race {
         each(mask, |lane| pairs[lane] = joined);
     }
 
-    fn barrier(&mut self, block: &mut Shadow, arrived: u32, waited: u32) {
+    fn barrier(&mut self, block: &mut Shadow, _: u32, arrived: u32, waited: u32) {
         let mut joined = [0; 32];
         let warps = block.clocks.len();
         each(arrived & u32::MAX >> (32 - warps), |warp| {

@@ -194,7 +194,7 @@ impl Observer for Counting {
         tally.sectors += sectors;
     }
 
-    fn barrier(&mut self, (): &mut (), arrived: u32, _: u32) {
+    fn barrier(&mut self, (): &mut (), _: u32, arrived: u32, _: u32) {
         self.totals.barriers += u64::from(arrived.count_ones());
     }
 

@@ -5,10 +5,11 @@ use super::block::Block;
 use super::faults::{At, BadAccess};
 use super::grid::Worker;
 use super::lanes::{self, Spread};
-use super::transfer::{drain, fill, words_of};
+use super::peek::Peek;
+use super::transfer::{drain, fill};
 use super::warp::Warp;
 use crate::observe::{AccessKind, Observer, Touch};
-use crate::program::{Access, Address, Order, Space};
+use crate::program::{Access, Address, Order, Scope, Space};
 use crate::registers::{LANES, Registers};
 use crate::stop::Stop;
 
@@ -30,6 +31,7 @@ pub fn addresses(registers: &Registers, address: &Address) -> [u64; LANES] {
 pub struct Shape {
     pub kind: AccessKind,
     pub order: Order,
+    pub scope: Scope,
     /// Per lane.
     pub bytes: u32,
 }
@@ -50,7 +52,7 @@ impl<O: Observer> Worker<'_, O> {
         warp.polled |= access.order != Order::Weak;
         self.in_each_space(access.space, &addresses, mask, |this, space, addresses, mask| {
             let shape = shape(AccessKind::Load, access);
-            let spread = this.check(block, warp, space, addresses, mask, shape, at, &[])?;
+            let spread = this.check(block, warp, space, addresses, mask, shape, at, None)?;
             match space {
                 Space::Shared => {
                     let words = &block.shared;
@@ -92,14 +94,8 @@ impl<O: Observer> Worker<'_, O> {
         let addresses = addresses(registers, &access.address);
         self.in_each_space(access.space, &addresses, mask, |this, space, addresses, mask| {
             let shape = shape(AccessKind::Store, access);
-            let mut values = [[0; LANES]; 8];
-            let wanted = if O::VALUES && space == Space::Shared {
-                let words = words_of(registers, access, &mut values);
-                &values[..words]
-            } else {
-                &[]
-            };
-            let spread = this.check(block, warp, space, addresses, mask, shape, at, wanted)?;
+            let stored = Some((registers, access));
+            let spread = this.check(block, warp, space, addresses, mask, shape, at, stored)?;
             // What a thread writes to its own stack is no sign that it gets anywhere.
             warp.wrote |= !matches!(space, Space::Local | Space::Frame);
             match space {
@@ -174,7 +170,7 @@ impl<O: Observer> Worker<'_, O> {
         mask: u32,
         shape: Shape,
         at: At,
-        values: &[[u32; LANES]],
+        stored: Option<(&Registers, &Access)>,
     ) -> Result<Spread, Stop> {
         let bytes = u64::from(shape.bytes);
         let spread = Spread::of(addresses, mask);
@@ -224,10 +220,12 @@ impl<O: Observer> Worker<'_, O> {
             kind: shape.kind,
             space,
             order: shape.order,
+            scope: shape.scope,
+            owner: block.ticket,
             bytes: shape.bytes,
             addresses,
             spread,
-            values,
+            peek: Peek { shared: &block.shared, snapshot: &self.snapshot, stored },
         };
         self.observer.touch(&mut block.observed, &touch);
         Ok(spread)
@@ -262,7 +260,7 @@ impl<O: Observer> Worker<'_, O> {
 
 fn shape(kind: AccessKind, access: &Access) -> Shape {
     let bytes = u32::from(access.bytes) * access.registers.len() as u32;
-    Shape { kind, order: access.order, bytes }
+    Shape { kind, order: access.order, scope: access.scope, bytes }
 }
 
 #[inline(always)]

@@ -23,7 +23,8 @@ impl<O: Observer> Worker<'_, O> {
         at: At,
     ) -> Result<(), Stop> {
         let addresses = addresses(registers, &atomic.address);
-        let shape = Shape { kind: AccessKind::Atomic, order: atomic.order, bytes: u32::from(atomic.bytes) };
+        let (order, scope) = (atomic.order, atomic.scope);
+        let shape = Shape { kind: AccessKind::Atomic, order, scope, bytes: u32::from(atomic.bytes) };
         let kept = atomic.destination.filter(|&slot| slot != NO_SLOT);
         let operand = |registers: &Registers, slot: u32, lane: usize| match atomic.wide {
             true => registers.w64[slot as usize][lane],
@@ -33,7 +34,7 @@ impl<O: Observer> Worker<'_, O> {
         let mut changed = false;
         let mut old = [0; LANES];
         self.in_each_space(atomic.space, &addresses, mask, |this, space, addresses, mask| {
-            this.check(block, warp, space, addresses, mask, shape, at, &[])?;
+            this.check(block, warp, space, addresses, mask, shape, at, None)?;
             match space {
                 Space::Shared => each(mask, |lane| {
                     let (b, c) = (operand(registers, atomic.b, lane), operand(registers, atomic.c, lane));

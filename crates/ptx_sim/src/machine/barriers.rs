@@ -142,6 +142,7 @@ impl<O: Observer> Worker<'_, O> {
             block.barriers[id as usize].waiting |= bit;
             warp.waits_at = Some(id);
         } else {
+            self.observer.arrive(&mut block.observed, warp.index, id);
             self.pass(warp, id, (0, 0));
         }
         if complete(&block.barriers[id as usize], block.live) {
@@ -153,7 +154,7 @@ impl<O: Observer> Worker<'_, O> {
     /// Lets all waiting warps go on. `running` has been taken out of the block.
     fn complete(&mut self, block: &mut Block<O::Block>, mut running: Option<&mut Warp>, id: u32) {
         let barrier = std::mem::take(&mut block.barriers[id as usize]);
-        self.observer.barrier(&mut block.observed, barrier.arrived, barrier.waiting);
+        self.observer.barrier(&mut block.observed, id, barrier.arrived, barrier.waiting);
         for index in 0..block.warps.len() {
             if barrier.waiting >> index & 1 == 0 {
                 continue;

@@ -57,7 +57,15 @@ impl<O: Observer> Worker<'_, O> {
         let context = self.context;
         let id = context.block_id(ticket);
         let warps = context.threads.div_ceil(32);
-        let shape = BlockShape { block: id, threads: context.block, warps, shared_bytes: context.shared_bytes };
+        let shape = BlockShape {
+            ticket,
+            cluster: ticket,
+            grid: context.grid,
+            block: id,
+            threads: context.block,
+            warps,
+            shared_bytes: context.shared_bytes,
+        };
         let mut block = Block {
             ticket,
             id,

@@ -21,6 +21,7 @@ mod grid;
 pub(crate) mod lanes;
 mod livelock;
 mod module;
+mod peek;
 mod presets;
 mod printf;
 mod storage;
@@ -39,6 +40,7 @@ use grid::Context;
 pub(crate) use grid::Seen;
 pub(crate) use module::Layout;
 use module::Module;
+pub(crate) use peek::Peek;
 use std::sync::Arc;
 use storage::Storage;
 

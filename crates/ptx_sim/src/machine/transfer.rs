@@ -138,9 +138,9 @@ fn extend(value: u64, bytes: u8, bits: u8) -> u64 {
 }
 
 /// The 32-bit words that a store writes; narrower elements are packed as they will lie in memory. Gives their number.
-pub fn words_of(registers: &Registers, access: &Access, words: &mut [[u32; LANES]; 8]) -> usize {
+pub fn words_of(registers: &Registers, access: &Access, mask: u32, words: &mut [[u32; LANES]; 8]) -> usize {
     let mut end = 0;
-    drain(registers, access, u32::MAX, |lane, extra, bytes, value| {
+    drain(registers, access, mask, |lane, extra, bytes, value| {
         let at = (extra >> 2) as usize & 7;
         words[at][lane] |= (value << ((extra & 3) * 8)) as u32;
         end = end.max(at + 1);
