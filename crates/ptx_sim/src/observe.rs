@@ -132,9 +132,11 @@ pub trait Observer: Send + Sized {
     /// The lanes make what they did so far visible to those who [`Observer::acquire`] the same variable later: an arrival at
     /// a cluster barrier or an mbarrier. `scope` is the one that the instruction names, or has by default. Arrivals with
     /// `.relaxed` don't call it.
+    #[allow(dead_code, reason = "called where clusters and mbarriers are")]
     fn release(&mut self, block: &mut Self::Block, warp: u32, mask: u32, variable: Variable, scope: Scope) {}
 
     /// The lanes see what was released to the variable: a wait that succeeded.
+    #[allow(dead_code, reason = "called where clusters and mbarriers are")]
     fn acquire(&mut self, block: &mut Self::Block, warp: u32, mask: u32, variable: Variable, scope: Scope) {}
 
     /// Takes over what another worker's observer saw.
