@@ -98,6 +98,7 @@ pub mod count;
 mod decode;
 mod diagnostics;
 pub mod isa;
+mod level;
 mod machine;
 mod observe;
 pub mod occupancy;
@@ -108,6 +109,7 @@ pub mod stop;
 mod syntax;
 
 pub use count::{Counters, InstructionCounters};
+pub use level::Level;
 pub use machine::{Checks, Config, Launch, Machine, Report};
 pub use profile::Profile;
 pub use program::Program;

@@ -39,4 +39,34 @@ pub struct Args {
 
 /// The meaning of an instruction that only moves bits between registers: reads the sources of the lanes in `mask` (some
 /// read other lanes: shuffles, votes) and writes the destinations of the lanes in `mask`, leaving other lanes alone.
-pub type Pure = fn(registers: &mut Registers, mask: u32, args: &Args);
+///
+/// The same code, compiled for each [`Level`](crate::Level) of the host.
+#[derive(Clone, Copy, Debug)]
+pub struct Pure {
+    pub(crate) baseline: Run,
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) v3: unsafe fn(registers: &mut Registers, mask: u32, args: &Args),
+}
+
+/// The code of one level.
+pub type Run = fn(registers: &mut Registers, mask: u32, args: &Args);
+
+impl Pure {
+    /// One code for all levels.
+    pub const fn plain(run: Run) -> Self {
+        Self {
+            baseline: run,
+            #[cfg(target_arch = "x86_64")]
+            v3: run,
+        }
+    }
+
+    /// Code for each level, made by `lift!` and `for_each_level!`.
+    ///
+    /// # Safety
+    /// `v3` must be safe to call on a processor with the features of x86-64-v3.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) const unsafe fn lifted(baseline: Run, v3: unsafe fn(&mut Registers, u32, &Args)) -> Self {
+        Self { baseline, v3 }
+    }
+}

@@ -5,7 +5,7 @@ use super::{Reject, unsupported};
 use crate::isa::table::Row;
 use crate::isa::{File, warp};
 use crate::program::{Collective, Op};
-use crate::registers::{Args, NO_SLOT};
+use crate::registers::{Args, NO_SLOT, Pure};
 use crate::syntax::tree::Operand;
 
 impl<'t> Decoder<'_, 't> {
@@ -26,6 +26,6 @@ impl<'t> Decoder<'_, 't> {
     pub fn activemask(&mut self, operands: &[Operand<'t>]) -> Result<Op, Reject> {
         let [d] = operands else { return unsupported("needs one destination") };
         let d = self.destination(d, File::Word)?;
-        Ok(Op::Pure(warp::activemask, Args { d: [d, NO_SLOT, NO_SLOT, NO_SLOT], ..Args::default() }))
+        Ok(Op::Pure(Pure::plain(warp::activemask), Args { d: [d, NO_SLOT, NO_SLOT, NO_SLOT], ..Args::default() }))
     }
 }

@@ -2,33 +2,41 @@
 
 use super::float::flush;
 use super::half::{bfloat_to_f32, half_to_f32};
-use super::lift::{File, Meaning, Value, every, lift, pack, predicate, write_predicate};
+use super::lift::{File, Meaning, Value, every, for_each_level, lift, pack, predicate, write_predicate};
 use super::table::{Row, Table};
-use crate::registers::{Args, Registers};
+use crate::registers::{Args, Pure, Registers};
 
 /// Adds this chapter's rows.
 #[expect(clippy::neg_cmp_op_on_partial_ord, reason = "unordered comparisons are negations of ordered ones")]
 pub fn list(t: &mut Table) {
     macro_rules! compare {
         ($t:ty, $cmp:literal, $names:literal, $f:expr) => {{
+            #[inline(always)]
             fn bits(registers: &Registers, args: &Args) -> u32 {
                 compared::<$t>(registers, args, $f)
             }
-            compare!(@ $t, concat!("setp.", $cmp, ".", $names), [], bits, |c, _| c);
-            compare!(@ $t, concat!("setp.", $cmp, ".and.", $names), [File::Pred], bits, |c, p| c & p);
-            compare!(@ $t, concat!("setp.", $cmp, ".or.", $names), [File::Pred], bits, |c, p| c | p);
-            compare!(@ $t, concat!("setp.", $cmp, ".xor.", $names), [File::Pred], bits, |c, p| c ^ p);
+            let run = for_each_level!(|registers, mask, args| {
+                let compared = bits(registers, args);
+                write_predicate(registers, args.d[0], mask, compared);
+                write_predicate(registers, args.d[1], mask, !compared);
+            });
+            let meaning = Meaning { run, d: &[File::Pred, File::Pred], s: &[<$t>::FILE, <$t>::FILE] };
+            let name = concat!("setp.", $cmp, ".", $names);
+            t.insert(name, Row { meaning, optional: 1, carry_in: false, carry_out: false });
+            compare!(@ $t, concat!("setp.", $cmp, ".and.", $names), bits, |c, p| c & p);
+            compare!(@ $t, concat!("setp.", $cmp, ".or.", $names), bits, |c, p| c | p);
+            compare!(@ $t, concat!("setp.", $cmp, ".xor.", $names), bits, |c, p| c ^ p);
         }};
-        (@ $t:ty, $name:expr, [$($pred:expr)?], $bits:ident, $combine:expr) => {{
+        (@ $t:ty, $name:expr, $bits:ident, $combine:expr) => {{
             fn run(registers: &mut Registers, mask: u32, args: &Args) {
                 let compared = $bits(registers, args);
-                let s: &[File] = &[$($pred)?];
-                let p = if s.is_empty() { 0 } else { predicate(registers, args, 2) };
+                let p = predicate(registers, args, 2);
                 let combine: fn(u32, u32) -> u32 = $combine;
                 write_predicate(registers, args.d[0], mask, combine(compared, p));
                 write_predicate(registers, args.d[1], mask, combine(!compared, p));
             }
-            let meaning = Meaning { run, d: &[File::Pred, File::Pred], s: &[<$t>::FILE, <$t>::FILE, $($pred)?] };
+            let (run, s) = (Pure::plain(run), &[<$t>::FILE, <$t>::FILE, File::Pred]);
+            let meaning = Meaning { run, d: &[File::Pred, File::Pred], s };
             t.insert($name, Row { meaning, optional: 1, carry_in: false, carry_out: false });
         }};
     }

@@ -1,4 +1,5 @@
-//! From the meaning for one lane to the meaning for a warp: the only place with a loop over lanes.
+//! From the meaning for one lane to the meaning for a warp: the only place with a loop over lanes, compiled for every level
+//! of the host's vector instructions.
 //!
 //! Sources are copied to locals first, so that the loop over a function of plain numbers vectorises, and a destination may
 //! be a source too.
@@ -213,6 +214,32 @@ pub fn four<D: Results, A: Value, B: Value, C: Value, E: Value>(
     D::write(registers, mask, args, &values);
 }
 
+/// The [`Pure`] of a body, compiled for every level of the host's vector instructions.
+macro_rules! for_each_level {
+    (|$registers:ident, $mask:ident, $args:ident| $body:expr) => {{
+        use $crate::registers::{Args, Pure, Registers};
+        #[inline(always)]
+        fn body($registers: &mut Registers, $mask: u32, $args: &Args) {
+            $body
+        }
+        fn baseline(registers: &mut Registers, mask: u32, args: &Args) {
+            body(registers, mask, args);
+        }
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2,bmi1,bmi2,f16c,fma,lzcnt,movbe,popcnt")]
+        fn v3(registers: &mut Registers, mask: u32, args: &Args) {
+            body(registers, mask, args);
+        }
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: `v3` is a safe function but for its target features, which are those that the level stands for.
+        let pure = unsafe { Pure::lifted(baseline, v3) };
+        #[cfg(not(target_arch = "x86_64"))]
+        let pure = Pure::plain(baseline);
+        pure
+    }};
+}
+pub(crate) use for_each_level;
+
 /// `lift!((u32, u32) -> u32, |a, b| a & b)`: the [`Meaning`] of a function for one lane.
 macro_rules! lift {
     (($a:ty) -> $d:ty, $f:expr) => {
@@ -227,16 +254,15 @@ macro_rules! lift {
     (($a:ty, $b:ty, $c:ty, $e:ty) -> $d:ty, $f:expr) => {
         $crate::isa::lift::lift!(@ four, $d, [$a, $b, $c, $e], $f)
     };
-    (@ $arity:ident, $d:ty, [$($s:ty),*], $f:expr) => {{
-        fn run(registers: &mut $crate::registers::Registers, mask: u32, args: &$crate::registers::Args) {
-            $crate::isa::lift::$arity::<$d, $($s),*>(registers, mask, args, $f);
-        }
+    (@ $arity:ident, $d:ty, [$($s:ty),*], $f:expr) => {
         $crate::isa::lift::Meaning {
-            run,
+            run: $crate::isa::lift::for_each_level!(|registers, mask, args| {
+                $crate::isa::lift::$arity::<$d, $($s),*>(registers, mask, args, $f)
+            }),
             d: <$d as $crate::isa::lift::Results>::FILES,
             s: &[$(<$s as $crate::isa::lift::Value>::FILE),*],
         }
-    }};
+    };
 }
 pub(crate) use lift;
 
@@ -268,16 +294,26 @@ call! {
 /// little code.
 macro_rules! lift_call {
     (($a:ty) -> $d:ty, $f:expr) => {
-        $crate::isa::lift::lift!(@ call_one, $d, [$a], $f)
+        $crate::isa::lift::lift_call!(@ call_one, $d, [$a], $f)
     };
     (($a:ty, $b:ty) -> $d:ty, $f:expr) => {
-        $crate::isa::lift::lift!(@ call_two, $d, [$a, $b], $f)
+        $crate::isa::lift::lift_call!(@ call_two, $d, [$a, $b], $f)
     };
     (($a:ty, $b:ty, $c:ty) -> $d:ty, $f:expr) => {
-        $crate::isa::lift::lift!(@ call_three, $d, [$a, $b, $c], $f)
+        $crate::isa::lift::lift_call!(@ call_three, $d, [$a, $b, $c], $f)
     };
     (($a:ty, $b:ty, $c:ty, $e:ty) -> $d:ty, $f:expr) => {
-        $crate::isa::lift::lift!(@ call_four, $d, [$a, $b, $c, $e], $f)
+        $crate::isa::lift::lift_call!(@ call_four, $d, [$a, $b, $c, $e], $f)
     };
+    (@ $arity:ident, $d:ty, [$($s:ty),*], $f:expr) => {{
+        fn run(registers: &mut $crate::registers::Registers, mask: u32, args: &$crate::registers::Args) {
+            $crate::isa::lift::$arity::<$d, $($s),*>(registers, mask, args, $f);
+        }
+        $crate::isa::lift::Meaning {
+            run: $crate::registers::Pure::plain(run),
+            d: <$d as $crate::isa::lift::Results>::FILES,
+            s: &[$(<$s as $crate::isa::lift::Value>::FILE),*],
+        }
+    }};
 }
 pub(crate) use lift_call;

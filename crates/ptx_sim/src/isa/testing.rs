@@ -2,6 +2,7 @@
 
 use super::lift::File;
 use super::table::{self, Row};
+use crate::level::{Host, Level};
 use crate::registers::{Args, LANES, Registers};
 
 /// Lanes that take part; the others must stay as they were.
@@ -22,7 +23,15 @@ pub fn run(opcode: &str, sources: &[u64]) -> Vec<u64> {
     all.iter().map(|row| row[0]).collect()
 }
 
+/// The same on every level of this host.
 fn run_with(row: &Row, sources: &[u64], mask: u32) -> Vec<[u64; LANES]> {
+    let results = Level::available().into_iter().map(|level| run_at(level, row, sources, mask));
+    let results: Vec<_> = results.collect();
+    assert!(results.iter().all(|found| *found == results[0]), "levels differ: {results:x?}");
+    results[0].clone()
+}
+
+fn run_at(level: Level, row: &Row, sources: &[u64], mask: u32) -> Vec<[u64; LANES]> {
     let mut registers = Registers { w32: vec![[0; LANES]; 8], w64: vec![[0; LANES]; 8], pred: vec![0; 8] };
     let mut args = Args { d: [0, 1, 2, 3], ..Args::default() };
     assert_eq!(sources.len(), row.meaning.s.len(), "number of sources");
@@ -35,7 +44,7 @@ fn run_with(row: &Row, sources: &[u64], mask: u32) -> Vec<[u64; LANES]> {
             File::Long | File::Double => registers.w64[slot] = [bits; LANES],
         }
     }
-    (row.meaning.run)(&mut registers, mask, &args);
+    level.run(&row.meaning.run, &mut registers, mask, &args);
     let read = |(i, file): (usize, &File)| match file {
         File::Pred => std::array::from_fn(|lane| u64::from(registers.pred[i] >> lane & 1)),
         File::Half | File::Word | File::Single => registers.w32[i].map(u64::from),
@@ -52,5 +61,60 @@ pub fn check(cases: &[Case]) {
     for (opcode, sources, expected) in cases {
         let found = run(opcode, sources);
         assert_eq!(found, *expected, "{opcode} of {sources:x?} gives {found:x?}, not {expected:x?}");
+    }
+}
+
+/// Numbers at which something happens, and numbers at which nothing does.
+fn bits(state: &mut u64) -> u64 {
+    const SPECIAL: [u64; 12] = [
+        0,
+        1,
+        u64::MAX,
+        i64::MIN as u64,
+        0x8000_0000_7fff_ffff,
+        0x3f80_0000_3f80_0000,
+        0x7f80_0000_ff80_0000,
+        0x7fc0_0001_ffa0_0000,
+        0x0000_0001_8080_0000,
+        0x7ff0_0000_0000_0000,
+        0xfff4_0000_0000_0001,
+        0x3ff0_0000_0000_0000,
+    ];
+    // Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut x = *state;
+    x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^= x >> 31;
+    if x & 3 == 0 { SPECIAL[(x >> 8) as usize % SPECIAL.len()].rotate_left((x >> 16) as u32 & 32) } else { x }
+}
+
+#[test]
+fn every_instruction_gives_the_same_bits_on_every_level() {
+    let mut state = 0;
+    for signature in table::signatures() {
+        let row = table::find(signature.opcode).expect("a signature is a row");
+        for round in 0..8 {
+            let mut w32 = || std::array::from_fn(|_| bits(&mut state) as u32);
+            let w32: Vec<_> = (0..12).map(|_| w32()).collect();
+            let mut w64 = || std::array::from_fn(|_| bits(&mut state));
+            let w64: Vec<_> = (0..12).map(|_| w64()).collect();
+            let pred = (0..12).map(|_| bits(&mut state) as u32).collect();
+            let registers = Registers { w32, w64, pred };
+            let mask = if round == 0 { u32::MAX } else { bits(&mut state) as u32 };
+            // Sources may be destinations too, and neighbouring rows are one 128-bit register.
+            let d = if round % 2 == 0 { [0, 1, 2, 3] } else { [4, 5, 6, 7] };
+            let args = Args { d, s: [4, 5, 6, 7], negated: round };
+            let mut found = Level::available().into_iter().map(|level| {
+                let mut registers = registers.clone();
+                level.run(&row.meaning.run, &mut registers, mask, &args);
+                registers
+            });
+            let first = found.next().expect("the baseline");
+            for other in found {
+                let same = first.w32 == other.w32 && first.w64 == other.w64 && first.pred == other.pred;
+                assert!(same, "{} with mask {mask:08x}:\n{first:x?}\n{other:x?}", signature.opcode);
+            }
+        }
     }
 }

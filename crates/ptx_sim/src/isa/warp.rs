@@ -3,7 +3,7 @@
 
 use super::lift::{File, Meaning, predicate, write_predicate};
 use crate::program::{Collective, Shuffle};
-use crate::registers::{Args, LANES, NO_SLOT, Pure, Registers, Slot};
+use crate::registers::{Args, LANES, NO_SLOT, Pure, Registers, Run, Slot};
 
 /// Where lane `lane` of a shuffle reads: the source lane, and whether it is in range (else the lane reads itself).
 /// `b` and `c` are the operands as PTX packs them: `c` holds the clamp in bits 0 to 4 and the segment mask in bits 8 to 12.
@@ -118,7 +118,9 @@ pub(crate) struct WarpRow {
 /// Looks a collective up by its opcode.
 pub(crate) fn find(opcode: &str) -> Option<WarpRow> {
     use File::{Long, Pred, Word};
-    let make = |kind, run: Pure, d, s, optional| Some(WarpRow { kind, meaning: Meaning { run, d, s }, optional });
+    let make = |kind, run: Run, d, s, optional| {
+        Some(WarpRow { kind, meaning: Meaning { run: Pure::plain(run), d, s }, optional })
+    };
     let shuffled = |kind, run| make(Collective::Shuffle(kind), run, &[Word, Pred], &[Word, Word, Word], 1);
     let vote = |run| make(Collective::Vote, run, &[Pred], &[Pred], 0);
     let redux = |run| make(Collective::Redux, run, &[Word], &[Word], 0);
@@ -168,7 +170,7 @@ mod tests {
         let pred_source = row.meaning.s.first() == Some(&File::Pred);
         let s = if pred_source { [1, 0, 0, 0] } else { [1, 2, 3, 0] };
         let d = if row.meaning.d == [File::Pred] { [0, NO_SLOT, 0, 0] } else { [0, 0, 0, 0] };
-        (row.meaning.run)(&mut registers, mask, &Args { d, s, negated: 0 });
+        (row.meaning.run.baseline)(&mut registers, mask, &Args { d, s, negated: 0 });
         (registers.w32[0], registers.pred[0])
     }
 

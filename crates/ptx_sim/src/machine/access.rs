@@ -38,7 +38,7 @@ pub struct Shape {
 
 impl<O: Observer> Worker<'_, O> {
     /// `ld`.
-    #[inline]
+    #[inline(always)]
     pub fn load(
         &mut self,
         block: &mut Block<O::Block>,
@@ -81,7 +81,7 @@ impl<O: Observer> Worker<'_, O> {
     }
 
     /// `st`.
-    #[inline]
+    #[inline(always)]
     pub fn store(
         &mut self,
         block: &mut Block<O::Block>,

@@ -5,6 +5,7 @@ use super::faults::At;
 use super::grid::Worker;
 use super::lanes;
 use super::warp::{Split, State, Warp};
+use crate::level::Host;
 use crate::observe::{Observer, Site};
 use crate::program::{Collective, Op, Shuffle};
 use crate::registers::{Args, LANES, Registers};
@@ -29,7 +30,7 @@ impl<O: Observer> Worker<'_, O> {
             return Ok(false);
         }
         self.check_sources(block, warp.index, registers, *kind, args, mask, at.site);
-        run(registers, mask, args);
+        self.context.config.level.run(run, registers, mask, args);
         self.observer.meet(&mut block.observed, warp.index, mask, warp.live);
         Ok(true)
     }
@@ -106,7 +107,7 @@ impl<O: Observer> Worker<'_, O> {
             }
             let site = self.site(warp, split);
             self.check_sources(block, warp.index, &copy, kind, &args, came, site);
-            run(&mut copy, came, &args);
+            self.context.config.level.run(&run, &mut copy, came, &args);
             results.push((split, args, copy));
         }
         for (split, args, copy) in results {

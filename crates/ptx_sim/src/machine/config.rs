@@ -1,6 +1,7 @@
 //! What a machine is like, what a launch asks for, and what it reports.
 
 use crate::count::{Counters, InstructionCounters};
+use crate::level::Level;
 use crate::profile::Profile;
 use crate::stop::Finding;
 use std::sync::Arc;
@@ -13,6 +14,8 @@ pub struct Config {
     pub checks: Checks,
     /// Counts events: see [`Counters`]. Off saves about a quarter of the time.
     pub counters: bool,
+    /// Which of the host's vector instructions to use; only the speed depends on it.
+    pub level: Level,
     /// Host threads; 0 for as many as the host offers. One gives the same order of events every time.
     pub workers: usize,
     /// The device's limits.
@@ -72,6 +75,7 @@ impl Default for Config {
         Self {
             checks: Checks::default(),
             counters: true,
+            level: Level::best(),
             workers: 0,
             profile: Profile::default(),
             seed: None,

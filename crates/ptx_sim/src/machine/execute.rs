@@ -7,6 +7,9 @@ use super::flow::NOWHERE;
 use super::grid::Worker;
 use super::lanes;
 use super::warp::{Frame, Split, State, Warp};
+#[cfg(target_arch = "x86_64")]
+use crate::level::V3;
+use crate::level::{Choice, Host};
 use crate::observe::{Observer, Site};
 use crate::program::{Inst, Op, Space, Timer};
 use crate::registers::Registers;
@@ -113,9 +116,46 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// The hot loop: everything that keeps the lanes together.
+    /// The hot loop, compiled for the level of the host's vector instructions.
     fn run_straight(
         &mut self,
+        block: &mut Block<O::Block>,
+        warp: &mut Warp,
+        split: &mut Split,
+        code: &[Inst],
+        registers: &mut Registers,
+        fuel: &mut u64,
+    ) -> Result<Left, Stop> {
+        match self.context.config.level.choice() {
+            Choice::Baseline(host) => self.straight(host, block, warp, split, code, registers, fuel),
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `host` proves that the processor has the features of the function.
+            Choice::V3(host) => unsafe { self.straight_v3(host, block, warp, split, code, registers, fuel) },
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,bmi1,bmi2,f16c,fma,lzcnt,movbe,popcnt")]
+    #[expect(clippy::too_many_arguments, reason = "`straight` and its level")]
+    fn straight_v3(
+        &mut self,
+        host: V3,
+        block: &mut Block<O::Block>,
+        warp: &mut Warp,
+        split: &mut Split,
+        code: &[Inst],
+        registers: &mut Registers,
+        fuel: &mut u64,
+    ) -> Result<Left, Stop> {
+        self.straight(host, block, warp, split, code, registers, fuel)
+    }
+
+    /// Runs everything that keeps the lanes together.
+    #[inline(always)]
+    #[expect(clippy::too_many_arguments, reason = "what the loop changes; in a struct it would not stay in registers")]
+    fn straight<H: Host>(
+        &mut self,
+        host: H,
         block: &mut Block<O::Block>,
         warp: &mut Warp,
         split: &mut Split,
@@ -165,7 +205,7 @@ impl<O: Observer> Worker<'_, O> {
                     continue;
                 }
                 _ if mask == 0 => {}
-                Op::Pure(run, args) => run(registers, mask, args),
+                Op::Pure(pure, args) => host.run(pure, registers, mask, args),
                 Op::Load(access) => self.load(block, warp, registers, access, mask, at(pc))?,
                 Op::Store(access) => self.store(block, warp, registers, access, mask, at(pc))?,
                 Op::Atomic(atomic) => self.atomic(block, warp, registers, atomic, mask, at(pc))?,

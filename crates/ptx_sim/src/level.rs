@@ -1,0 +1,126 @@
+//! Which vector instructions of the host the loops over lanes may use, chosen when a machine runs.
+//!
+//! The loops are plain Rust. What differs is what the compiler may make of them: the body of every hot instruction, and of the
+//! loop over instructions, is compiled once per level, as a function with `#[target_feature]` around the same inlined code. So
+//! all levels compute the same bits, and only one place knows which of them runs: a value of type [`V3`] exists only on
+//! a processor that has what it stands for, and is needed to call what was compiled for it.
+
+use crate::registers::{Args, Pure, Registers};
+use std::fmt;
+
+/// A set of vector instructions that this host has.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Level(Choice);
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Choice {
+    Baseline(Baseline),
+    #[cfg(target_arch = "x86_64")]
+    V3(V3),
+}
+
+/// What every processor of the architecture has.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Baseline;
+
+/// Proof that the processor has x86-64-v3: AVX2, FMA, F16C and bit manipulation.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct V3(());
+
+#[cfg(target_arch = "x86_64")]
+impl V3 {
+    /// The same features as in every `#[target_feature]` of this crate.
+    fn detect() -> Option<Self> {
+        let found = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("f16c")
+            && is_x86_feature_detected!("fma")
+            && is_x86_feature_detected!("lzcnt")
+            && is_x86_feature_detected!("movbe")
+            && is_x86_feature_detected!("popcnt");
+        found.then_some(Self(()))
+    }
+}
+
+impl Level {
+    /// What every processor of the architecture has.
+    pub const BASELINE: Self = Self(Choice::Baseline(Baseline));
+
+    /// The fastest that this host has.
+    pub fn best() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(found) = V3::detect() {
+            return Self(Choice::V3(found));
+        }
+        Self::BASELINE
+    }
+
+    /// All that this host has, slowest first.
+    pub fn available() -> Vec<Self> {
+        let mut all = vec![Self::BASELINE, Self::best()];
+        all.dedup();
+        all
+    }
+
+    pub(crate) fn choice(self) -> Choice {
+        self.0
+    }
+}
+
+impl Default for Level {
+    fn default() -> Self {
+        Self::best()
+    }
+}
+
+/// `baseline`, `x86-64-v3`.
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            Choice::Baseline(_) => "baseline",
+            #[cfg(target_arch = "x86_64")]
+            Choice::V3(_) => "x86-64-v3",
+        })
+    }
+}
+
+impl fmt::Debug for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+/// Calls the code of its level: what the loop over instructions is generic over.
+pub(crate) trait Host: Copy {
+    /// Runs an instruction.
+    fn run(self, pure: &Pure, registers: &mut Registers, mask: u32, args: &Args);
+}
+
+impl Host for Baseline {
+    #[inline(always)]
+    fn run(self, pure: &Pure, registers: &mut Registers, mask: u32, args: &Args) {
+        (pure.baseline)(registers, mask, args);
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Host for V3 {
+    #[inline(always)]
+    fn run(self, pure: &Pure, registers: &mut Registers, mask: u32, args: &Args) {
+        // SAFETY: the function needs the features that `self` proves to be there, and nothing else: see `Pure::lifted`.
+        unsafe { (pure.v3)(registers, mask, args) }
+    }
+}
+
+/// Where the level is not known when the code is compiled.
+impl Host for Level {
+    fn run(self, pure: &Pure, registers: &mut Registers, mask: u32, args: &Args) {
+        match self.0 {
+            Choice::Baseline(host) => host.run(pure, registers, mask, args),
+            #[cfg(target_arch = "x86_64")]
+            Choice::V3(host) => host.run(pure, registers, mask, args),
+        }
+    }
+}
