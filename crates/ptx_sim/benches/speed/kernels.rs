@@ -60,7 +60,7 @@ impl Kernel {
         params.push(output.to_le_bytes().to_vec());
         params.extend(self.scalars.iter().map(|scalar| scalar.to_le_bytes().to_vec()));
         let (grid, block) = (self.grid, self.block);
-        let launch = Launch { entry: self.entry, grid, block, dynamic_shared: 0, params: &params };
+        let launch = Launch { entry: self.entry, grid, block, params: &params, ..Launch::default() };
         let started = Instant::now();
         let report = machine.launch(&program, &launch).unwrap_or_else(|stop| panic!("{}: {stop}", self.name));
         let seconds = started.elapsed().as_secs_f64();
