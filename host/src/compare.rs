@@ -1,7 +1,7 @@
 //! What counts as equal. Only what is proven close passes: every test is written as the condition to pass, so that a NaN, which
 //! compares false with everything, never passes by accident.
 
-use crate::element::{Element, Value};
+use crate::element::Value;
 
 /// What a result must be.
 #[derive(Clone, Copy, Debug)]
@@ -54,36 +54,18 @@ impl Expected {
     }
 }
 
-/// Compares element by element, exactly: the number of wrong ones, the largest error, and the first wrong index. A missing or
-/// additional element is a wrong one.
-pub fn elementwise<T: Element>(expected: impl ExactSizeIterator<Item = Value>, results: &[T]) -> Mismatches {
-    let mut found = Mismatches { count: expected.len().abs_diff(results.len()), largest: 0.0, first: None };
-    if found.count > 0 {
-        found.first = Some(expected.len().min(results.len()));
-        found.largest = f64::NAN;
-    }
-    for (i, (expected, result)) in expected.zip(results).enumerate() {
-        let verdict = Expected::exactly(expected).judge(result.value());
-        if !verdict.verified {
-            found.count += 1;
-            found.first = Some(found.first.map_or(i, |first| first.min(i)));
+impl Verdict {
+    /// All must pass; the error is the largest one. Nothing passes with error 0.
+    pub fn of_all(verdicts: impl IntoIterator<Item = Self>) -> Self {
+        let mut all = Self { verified: true, error: 0.0 };
+        for Self { verified, error } in verdicts {
+            all.verified &= verified;
             // `f64::max` would drop a NaN, and a NaN is the largest error there is.
-            let keep = found.largest.is_nan() || verdict.error <= found.largest;
-            found.largest = if keep { found.largest } else { verdict.error };
+            let keep = all.error.is_nan() || error <= all.error;
+            all.error = if keep { all.error } else { error };
         }
+        all
     }
-    found
-}
-
-/// See [`elementwise`].
-#[derive(Clone, Copy, Debug)]
-pub struct Mismatches {
-    /// How many elements differ.
-    pub count: usize,
-    /// Largest absolute difference.
-    pub largest: f64,
-    /// Index of the first that differs.
-    pub first: Option<usize>,
 }
 
 #[cfg(test)]
@@ -148,12 +130,13 @@ mod tests {
     }
 
     #[test]
-    fn elementwise_counts_and_places() {
-        let expected = [1.0, f64::NAN, 3.0].map(Float);
-        assert_eq!(elementwise(expected.into_iter(), &[1.0, f64::NAN, 3.0]).count, 0);
-        let wrong = elementwise(expected.into_iter(), &[1.0, 2.0, 5.0]);
-        assert_eq!((wrong.count, wrong.first), (2, Some(1)));
-        assert!(wrong.largest.is_nan(), "NaN against a number is the largest error");
-        assert_eq!(elementwise(expected.into_iter(), &[1.0, f64::NAN]).count, 1);
+    fn one_that_fails_fails_all() {
+        let verdict = |verified, error| Verdict { verified, error };
+        assert_eq!(Verdict::of_all([]), verdict(true, 0.0));
+        assert_eq!(Verdict::of_all([verdict(true, 1.0), verdict(false, 0.5)]), verdict(false, 1.0));
+        assert!(
+            Verdict::of_all([verdict(true, f64::NAN), verdict(true, 0.5)]).error.is_nan(),
+            "NaN is the largest error"
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! Runs the kernels of `kernels-gpu` on a GPU or on the simulator, verifies what they compute, and times them.
 //!
-//! In reading order: what an array is ([`element`]), where data comes from ([`input`]), which PTX is taken ([`ptx`]), what a
+//! In reading order: what an array is ([`element`], [`tensor`]), where data comes from ([`input`]), which PTX is taken ([`ptx`]), what a
 //! device can do ([`backend`]), the families with their variants and references ([`kernels`]), what counts as equal
 //! ([`compare`]), how time is measured ([`mod@bench`]), whom
 //! we are measured against ([`peers`]), and what can go wrong ([`diagnostic`], [`error`]). [`cli`] is the command line over it.
@@ -8,6 +8,7 @@
 pub mod element;
 pub mod input;
 pub mod ptx;
+pub mod tensor;
 
 pub mod backend;
 pub mod kernels;
@@ -24,3 +25,4 @@ pub use backend::{Backend, Buffer, Checks, Choice, Module, Shape};
 pub use diagnostic::Diagnostic;
 pub use element::{Array, Dtype, Element};
 pub use error::{Error, Result};
+pub use tensor::Tensor;

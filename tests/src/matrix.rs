@@ -2,13 +2,10 @@
 
 use host::backend::{Backend, Checks, Choice, Module, open};
 use host::element::{Array, Dtype};
-use host::kernels::{FAMILIES, Family, Job};
-use host::{Element, ptx, with_dtype};
+use host::kernels::{Case, Demand, FAMILIES, Family, Job, Problem, Settings};
+use host::{Tensor, ptx};
 
 use crate::shifted::Shifted;
-
-/// Lengths around the sizes of warps, blocks and tiles, and a prime above each tile.
-pub const LENGTHS: &[usize] = &[0, 1, 2, 31, 32, 33, 127, 255, 256, 257, 1009, 4099, 20011];
 
 /// A device with the kernels loaded.
 pub struct Bench {
@@ -29,22 +26,24 @@ pub fn bench(choice: Choice, package: &str) -> Bench {
     Bench { device, module }
 }
 
-/// Every family, operation, type, variant and length. Returns how many runs there were.
+/// Every family, operation, type, variant and size: the family's own cases, and for families of vectors these lengths too. Returns
+/// how many runs there were.
 ///
 /// # Panics
 /// With every run that was wrong or that a checker had something to say about.
-pub fn every_variant(bench: &Bench, lengths: &[usize]) -> usize {
-    let (mut runs, mut wrong) = (0, Vec::new());
+pub fn every_variant(bench: &Bench, lengths: &[u64]) -> usize {
+    let mut runs = Runs::new(bench);
     for family in FAMILIES {
+        let mut cases = (family.cases)();
+        let vectors = cases.iter().all(|case| case.size.len() == 1 && case.settings.is_empty());
+        cases.extend(lengths.iter().filter(|_| vectors).map(|&n| Case::new(&[n])));
         for &dtype in family.dtypes {
-            for &n in lengths {
-                let inputs: Vec<_> = (0..family.operands).map(|seed| generated(dtype, n, seed as u64)).collect();
-                run(&*bench.device, bench.module, family, &inputs, None, &mut runs, &mut wrong);
+            for case in &cases {
+                runs.case(&*bench.device, family, dtype, case, None);
             }
         }
     }
-    assert!(wrong.is_empty(), "{} of {runs} runs failed:\n{}", wrong.len(), wrong.join("\n"));
-    runs
+    runs.finish()
 }
 
 /// Floats that are hard to order and to add: NaN in each place of a warp and behind it, both zeros, infinities, subnormals.
@@ -71,34 +70,39 @@ pub fn special_floats(bench: &Bench) -> usize {
     (both[3], both[290]) = (f64::INFINITY, f64::NEG_INFINITY);
     inputs.push(both);
 
-    let (mut runs, mut wrong) = (0, Vec::new());
-    for family in FAMILIES {
+    let mut runs = Runs::new(bench);
+    for family in FAMILIES.iter().filter(|family| family.specials) {
         for values in &inputs {
             let single: Vec<f32> = values.iter().map(|&x| x as f32).collect();
             for array in [Array::F64(values.clone()), Array::F32(single)] {
-                let inputs = vec![array; family.operands];
-                run(&*bench.device, bench.module, family, &inputs, None, &mut runs, &mut wrong);
+                let inputs = vec![Tensor::from(array); family.operands.len()];
+                runs.inputs(
+                    &*bench.device,
+                    family,
+                    &inputs,
+                    &Settings::new(family.settings, []).expect("defaults"),
+                    None,
+                );
             }
         }
     }
-    assert!(wrong.is_empty(), "{} of {runs} runs failed:\n{}", wrong.len(), wrong.join("\n"));
-    runs
+    runs.finish()
 }
 
-/// Every block size that a variant's contract allows, on one type.
+/// Every block size that a variant's contract allows, on one size and type of each family: the largest of its cases.
 ///
 /// # Panics
 /// As [`every_variant`].
 pub fn every_block(bench: &Bench) -> usize {
-    let (mut runs, mut wrong) = (0, Vec::new());
+    let mut runs = Runs::new(bench);
     for family in FAMILIES {
-        let inputs: Vec<_> = (0..family.operands).map(|seed| generated(Dtype::F32, 3001, seed as u64)).collect();
+        let cases = (family.cases)();
+        let largest = cases.iter().filter(|case| elements(case) <= 1 << 13).max_by_key(|case| elements(case));
         for block in [1, 2, 32, 64, 96, 128, 256, 512, 1024] {
-            run(&*bench.device, bench.module, family, &inputs, Some(block), &mut runs, &mut wrong);
+            runs.case(&*bench.device, family, family.dtypes[0], largest.expect("a small case"), Some(block));
         }
     }
-    assert!(wrong.is_empty(), "{} of {runs} runs failed:\n{}", wrong.len(), wrong.join("\n"));
-    runs
+    runs.finish()
 }
 
 /// Arrays that start 1, 2 and 3 elements behind a boundary. Kernels that load several elements at once have to find one.
@@ -106,75 +110,108 @@ pub fn every_block(bench: &Bench) -> usize {
 /// # Panics
 /// As [`every_variant`].
 pub fn every_start(bench: &Bench) -> usize {
-    let (mut runs, mut wrong) = (0, Vec::new());
+    let mut runs = Runs::new(bench);
     for family in FAMILIES {
         for &dtype in family.dtypes {
             for start in 1..=3 {
                 let device = Shifted { device: &*bench.device, shift: start * dtype.size() as u64 };
-                for n in [33, 257, 1009] {
-                    let inputs: Vec<_> = (0..family.operands).map(|seed| generated(dtype, n, seed as u64)).collect();
-                    run(&device, bench.module, family, &inputs, None, &mut runs, &mut wrong);
+                for case in (family.cases)().iter().filter(|case| (33..=1100).contains(&elements(case))) {
+                    runs.case(&device, family, dtype, case, None);
                 }
             }
         }
     }
-    assert!(wrong.is_empty(), "{} of {runs} runs failed:\n{}", wrong.len(), wrong.join("\n"));
-    runs
+    runs.finish()
 }
 
-/// All variants that can run with `block`, for all operations.
-fn run(
-    device: &dyn Backend,
-    module: Module,
-    family: &Family,
-    inputs: &[Array],
-    block: Option<u32>,
-    runs: &mut usize,
-    wrong: &mut Vec<String>,
-) {
-    let allowed = |variant: &host::kernels::VariantInfo| variant.block.choose(block, variant.name, 1024).is_ok();
-    let variants: Vec<_> =
-        (family.variants)().iter().filter(|variant| allowed(variant)).map(|variant| variant.name).collect();
-    let ops = if family.ops.is_empty() { &[""] } else { family.ops };
-    for &op in ops {
-        let job = Job { device, module, inputs, op, variants: &variants, block, grid: None, plan: None };
-        let mut seen = 0;
-        let result = (family.run)(&job, &mut |row| {
-            seen += 1;
-            if !row.is_clean() {
-                wrong.push(serde_line(&row));
-            }
-        });
-        if let Err(error) = result {
-            wrong.push(format!("{} {op} {} n={}: {error}", family.name, inputs[0].dtype(), inputs[0].len()));
-        } else {
-            assert_eq!(seen, variants.len(), "{}: a variant gave no row", family.name);
+/// Elements of the largest operand, about.
+fn elements(case: &Case) -> u64 {
+    case.size.iter().product()
+}
+
+/// Counts runs, and collects what was wrong.
+struct Runs<'b> {
+    bench: &'b Bench,
+    count: usize,
+    wrong: Vec<String>,
+}
+
+impl<'b> Runs<'b> {
+    fn new(bench: &'b Bench) -> Self {
+        Self { bench, count: 0, wrong: Vec::new() }
+    }
+
+    fn finish(self) -> usize {
+        let Self { count, wrong, .. } = self;
+        assert!(wrong.is_empty(), "{} of {count} runs failed:\n{}", wrong.len(), wrong.join("\n"));
+        count
+    }
+
+    /// All variants that can run with `block`, for all operations, on generated operands.
+    fn case(&mut self, device: &dyn Backend, family: &Family, dtype: Dtype, case: &Case, block: Option<u32>) {
+        let given = case.settings.iter().map(|(name, value)| (*name, value.as_str()));
+        let settings = Settings::new(family.settings, given).expect("settings of the family");
+        let demand = Demand { size: &case.size, dtype, seed: 0, settings: &settings };
+        match (family.generate)(&demand) {
+            Ok(inputs) => self.inputs(device, family, &inputs, &settings, block),
+            Err(error) => self.wrong.push(format!("{} {dtype} {:?}: {error}", family.name, case.size)),
         }
-        *runs += seen;
+    }
+
+    /// The same on these operands.
+    fn inputs(
+        &mut self,
+        device: &dyn Backend,
+        family: &Family,
+        inputs: &[Tensor],
+        settings: &Settings,
+        block: Option<u32>,
+    ) {
+        let allowed = |variant: &host::kernels::VariantInfo| variant.block.choose(block, variant.name, 1024).is_ok();
+        let variants: Vec<_> =
+            (family.variants)().iter().filter(|variant| allowed(variant)).map(|variant| variant.name).collect();
+        let ops = if family.ops.is_empty() { &[""] } else { family.ops };
+        for &op in ops {
+            let dtype = inputs.first().map_or(family.dtypes[0], Tensor::dtype);
+            let problem = Problem { inputs, dtype, op, settings };
+            let (mut seen, wrong) = (0, &mut self.wrong);
+            let result = (family.oracle)(problem).and_then(|oracle| {
+                let (module, variants) = (self.bench.module, variants.as_slice());
+                let job = Job { device, module, problem, oracle: &oracle, variants, block, grid: None, plan: None };
+                (family.run)(&job, &mut |row| {
+                    seen += 1;
+                    if !row.is_clean() {
+                        wrong.push(describe(&row));
+                    }
+                })
+            });
+            if let Err(error) = result {
+                let shape = inputs.first().map(|input| host::tensor::text(input.shape())).unwrap_or_default();
+                wrong.push(format!("{} {op} {dtype} {shape} {}: {error}", family.name, settings.text()));
+            } else {
+                assert_eq!(seen, variants.len(), "{}: a variant gave no row", family.name);
+            }
+            self.count += seen;
+        }
     }
 }
 
-fn serde_line(row: &host::kernels::Row) -> String {
+fn describe(row: &host::kernels::Row) -> String {
     format!(
-        "{} {} {} {} n={} block={}: {:?}, not {:?} {}",
+        "{} {} {} {} n={} {:?} {} block={}: {:?}, not {:?}, off by {} {}",
         row.family,
         row.variant,
         row.op.as_deref().unwrap_or(""),
         row.dtype,
         row.n,
+        row.shape,
+        row.settings.as_deref().unwrap_or(""),
         row.block,
         row.value,
         row.reference,
-        row.findings.join("\n")
+        row.error,
+        row.findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
     )
-}
-
-/// The generator's numbers; integers are what they are, so that sums wrap.
-fn generated(dtype: Dtype, n: usize, seed: u64) -> Array {
-    fn typed<T: Element>(n: usize, seed: u64) -> Array {
-        T::wrap(host::input::generate::generate::<T>(n, seed))
-    }
-    with_dtype!(dtype, T => typed::<T>(n, seed), else => panic!("no family has kernels for {dtype}"))
 }
 
 /// `best` on parts of an array: its vector loads have to find a 16-byte boundary, and stop at the part's end.

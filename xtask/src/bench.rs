@@ -10,23 +10,7 @@ use anyhow::{Context, Result};
 
 use crate::{build_ptx, command, setup, workspace};
 
-/// A source in `bench/peers`, and what nvcc makes of it.
-#[derive(Debug)]
-struct Peer {
-    /// The file in `bench/peers`.
-    source: &'static str,
-    /// What it is compiled to.
-    product: &'static str,
-    /// Options besides `-O3 -arch=native`.
-    options: &'static [&'static str],
-}
-
-/// All of them: a library in a program of its own, and kernels that `host` loads in place of ours.
-const PEERS: [Peer; 2] = [
-    Peer { source: "reduce.cu", product: "reduce", options: &["-std=c++17"] },
-    Peer { source: "ladder.cu", product: LADDER, options: &["-cubin"] },
-];
-
+/// The note's kernels, which `host` loads in place of ours. Every other source in `bench/peers` is a program that measures a library.
 const LADDER: &str = "ladder.cubin";
 
 /// The first rungs, for `host`.
@@ -74,15 +58,32 @@ fn build_peers() -> Result<Option<PathBuf>> {
     }
     let folder = workspace::root().join("target/peers");
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
-    for peer in &PEERS {
-        let (source, product) = (workspace::peers().join(peer.source), folder.join(peer.product));
+    for source in sources()? {
+        let product = folder.join(source.file_stem().unwrap_or_default());
+        let (product, options): (_, &[&str]) = match source.ends_with("ladder.cu") {
+            true => (product.with_extension("cubin"), &["-cubin"]),
+            false => (product, &["-std=c++17", "-lcublas"]),
+        };
         if !is_newer(&product, &source) {
             let mut nvcc = Command::new("nvcc");
-            nvcc.args(["-O3", "-arch=native"]).args(peer.options).arg(&source).arg("-o").arg(&product);
+            nvcc.args(["-O3", "-arch=native"]).arg(&source).args(options).arg("-o").arg(&product);
             command::run(&mut nvcc)?;
         }
     }
     Ok(Some(folder))
+}
+
+/// What nvcc is given.
+fn sources() -> Result<Vec<PathBuf>> {
+    let mut sources = Vec::new();
+    for entry in std::fs::read_dir(workspace::peers()).context("cannot read bench/peers")? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "cu") {
+            sources.push(path);
+        }
+    }
+    sources.sort();
+    Ok(sources)
 }
 
 fn is_newer(product: &Path, source: &Path) -> bool {
@@ -94,21 +95,15 @@ fn is_newer(product: &Path, source: &Path) -> bool {
 #[allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
-
-    #[test]
-    fn every_source_is_a_peer_and_every_peer_has_a_source() {
-        let entries = std::fs::read_dir(workspace::peers()).expect("bench/peers");
-        let there: BTreeSet<_> = entries.map(|entry| entry.expect("an entry").file_name()).collect();
-        assert_eq!(there, PEERS.iter().map(|peer| peer.source.into()).collect());
-    }
 
     /// nvcc refuses to link a program without `main`, and a cubin has no use for one.
     #[test]
-    fn programs_have_a_main_and_cubins_have_none() {
-        for peer in &PEERS {
-            let text = std::fs::read_to_string(workspace::peers().join(peer.source)).expect("a source");
-            assert_eq!(text.contains("int main("), !peer.options.contains(&"-cubin"), "{}", peer.source);
+    fn programs_have_a_main_and_the_ladder_has_none() {
+        let sources = sources().expect("bench/peers");
+        assert!(sources.len() > 1);
+        for source in sources {
+            let text = std::fs::read_to_string(&source).expect("a source");
+            assert_eq!(text.contains("int main("), !source.ends_with("ladder.cu"), "{}", source.display());
         }
     }
 
@@ -116,13 +111,8 @@ mod tests {
     fn run_sh_compiles_and_measures_the_same() {
         let script = crate::dist::RUN_SH;
         assert!(script.contains(RUNGS), "run.sh measures other rungs than `{RUNGS}`");
-        for peer in &PEERS {
-            let line = script.lines().find(|line| line.contains(&format!("peers/{}\"", peer.source)));
-            let line = line.unwrap_or_else(|| panic!("run.sh does not compile {}", peer.source));
-            assert!(line.contains(&format!("peers/{}\"", peer.product)), "{line}");
-            for option in ["-O3", "-arch=native"].iter().chain(peer.options) {
-                assert!(line.contains(option), "{option} is missing: {line}");
-            }
+        for words in ["nvcc -O3 -arch=native", "-cubin -o", "-std=c++17 -lcublas -o"] {
+            assert!(script.contains(words), "run.sh compiles otherwise: {words}");
         }
     }
 }

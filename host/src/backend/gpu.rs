@@ -260,6 +260,7 @@ fn describe(number: u32, device: Device, driver: &cuda_driver::DriverInfo) -> Re
     let kilohertz = u64::from(get(DeviceAttribute::MemoryClockRate).unwrap_or(0));
     let bits = u64::from(get(DeviceAttribute::GlobalMemoryBusWidth).unwrap_or(0));
     let peak = (2 * kilohertz * 1000 * bits / 8) as f64 / 1e9;
+    let clock = get(DeviceAttribute::ClockRate).unwrap_or(0);
     Ok(DeviceInfo {
         device: format!("gpu:{number}"),
         name: check(device.name(), attempt)?,
@@ -270,6 +271,7 @@ fn describe(number: u32, device: Device, driver: &cuda_driver::DriverInfo) -> Re
         max_shared: max_shared.unsigned_abs(),
         l2: u64::from(get(DeviceAttribute::L2CacheSize)?),
         peak_gbps: (peak > 0.0).then_some(peak),
+        clock_mhz: (clock > 0).then(|| f64::from(clock) / 1e3),
         driver: Some(format!("CUDA {}.{} ({})", driver.cuda.0, driver.cuda.1, driver.library)),
     })
 }

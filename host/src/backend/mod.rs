@@ -2,8 +2,9 @@
 //! [`Backend`].
 
 use crate::diagnostic::Diagnostic;
-use crate::element::Element;
+use crate::element::Dtype;
 use crate::error::{Error, Result};
+use bytemuck::Pod;
 use cuda_std::launch::{Call, PtrMut, Slice};
 use std::fmt;
 use std::marker::PhantomData;
@@ -83,6 +84,8 @@ pub struct DeviceInfo {
     pub l2: u64,
     /// Peak memory bandwidth from clock and bus width, in GB/s.
     pub peak_gbps: Option<f64>,
+    /// Highest clock of the multiprocessors, in MHz.
+    pub clock_mhz: Option<f64>,
     /// The driver and what it knows.
     pub driver: Option<String>,
 }
@@ -91,6 +94,21 @@ impl DeviceInfo {
     /// Times mean something here.
     pub fn is_gpu(&self) -> bool {
         self.sm.is_some()
+    }
+
+    /// Peak of fused multiply-adds outside tensor cores, two operations each, in 10^12 per second: lanes per multiprocessor and
+    /// clock from the table "Throughput of Native Arithmetic Instructions" of the CUDA C++ Programming Guide. `None` for other
+    /// types and for GPUs that the table does not have.
+    pub fn peak_tflops(&self, dtype: Dtype) -> Option<f64> {
+        let lanes = match (dtype, self.sm?) {
+            (Dtype::F32, 70 | 72 | 75 | 80) => 64,
+            (Dtype::F32, 60..=129) => 128,
+            (Dtype::F64, 60 | 70 | 72 | 80) => 32,
+            (Dtype::F64, 90 | 100) => 64,
+            (Dtype::F64, 61..=129) => 2,
+            _ => return None,
+        };
+        Some(f64::from(self.multiprocessors * lanes * 2) * self.clock_mhz? / 1e6)
     }
 }
 
@@ -314,11 +332,12 @@ pub struct Buffer<'d, T> {
     marker: PhantomData<T>,
 }
 
-impl<'d, T: Element> Buffer<'d, T> {
+impl<'d, T: Pod> Buffer<'d, T> {
     /// Uninitialised elements.
     pub fn uninit(device: &'d dyn Backend, len: usize, name: &str) -> Result<Self> {
         let bytes = (len as u64).checked_mul(size_of::<T>() as u64).ok_or_else(|| {
-            Error::Usage(format!("{len} elements of {} are more bytes than fit in 64 bits", T::DTYPE))
+            let size = size_of::<T>();
+            Error::Usage(format!("'{name}': {len} elements of {size} bytes are more bytes than fit in 64 bits"))
         })?;
         Ok(Self { device, address: device.alloc(bytes, name)?, len, marker: PhantomData })
     }

@@ -43,6 +43,7 @@ impl Sim {
                 max_shared: MAX_SHARED,
                 l2: 0,
                 peak_gbps: None,
+                clock_mhz: None,
                 driver: None,
             },
             machine: RefCell::new(ptx_sim::Machine::new(config)),

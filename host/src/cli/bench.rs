@@ -1,30 +1,28 @@
 //! `host bench`: families at several sizes on a GPU, beside the vendor's libraries.
 
-use super::family::Timing;
+use super::family::{self, Timing};
 use super::{CLEAN, WRONG, device, output};
-use crate::backend::{Backend, Checks, Choice, Module, Printed, require_host_memory, require_memory};
+use crate::backend::{Backend, Checks, Choice, Module, Printed};
 use crate::bench::{self, Plan};
-use crate::element::{Array, Dtype, Element};
+use crate::element::Dtype;
 use crate::error::{Error, Result};
-use crate::input::{generate::generate, size};
-use crate::kernels::{self, FAMILIES, Family, Job, Row, reduce};
-use crate::{peers, with_dtype};
-
-/// Sizes that are measured when nobody says which.
-const SIZES: [u64; 5] = [1 << 20, 1 << 22, 1 << 24, 1 << 26, 1 << 28];
+use crate::input::size;
+use crate::kernels::{self, Case, Demand, FAMILIES, Family, Job, Row, Settings, Work};
+use crate::peers;
+use crate::tensor::text;
 
 /// Options of the subcommand.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct Options {
     /// Families; all when left out
     families: Vec<String>,
-    /// Numbers of elements; default 2^20, 2^22, 2^24, 2^26, 2^28
+    /// Sizes, as --n of the family; each family has its own when left out
     #[arg(long, value_parser = size::parse, value_delimiter = ',')]
     n: Vec<u64>,
     /// Operations; the family's first when left out
     #[arg(long, value_delimiter = ',')]
     op: Vec<String>,
-    /// Types of the elements; default f32
+    /// Types of the elements; the family's first when left out
     #[arg(long, value_delimiter = ',', value_parser = str::parse::<Dtype>)]
     dtype: Vec<Dtype>,
     /// A variant, several with commas, best, or all
@@ -110,20 +108,26 @@ struct Bench<'a> {
 
 impl Bench<'_> {
     fn family(&self, family: &Family, report: &mut output::Report<'_>) -> Result<()> {
-        let or = |given: &[u64], default: &[u64]| if given.is_empty() { default.to_vec() } else { given.to_vec() };
         let ops = match (self.options.op.as_slice(), family.ops) {
             // An --op for another family of the same run is none of this one's business.
             (_, []) | ([], _) => vec![family.op(None)?],
             (ops, _) => ops.iter().map(|op| family.op(Some(op))).collect::<Result<_>>()?,
         };
-        let dtypes = if self.options.dtype.is_empty() { vec![Dtype::F32] } else { self.options.dtype.clone() };
+        let dtypes = match self.options.dtype.as_slice() {
+            [] => vec![family.dtypes[0]],
+            asked => asked.to_vec(),
+        };
+        let cases = match self.options.n.as_slice() {
+            [] => (family.sizes)(),
+            sizes => sizes.iter().map(|&n| Case::new(&[n])).collect(),
+        };
         // So is a variant's name that only another family has.
         let elsewhere = self.options.families.len() != 1 && !family.variants_named(&self.options.variant);
         let variants = family.select(if elsewhere { "all" } else { &self.options.variant })?;
         for op in ops {
             for &dtype in &dtypes {
-                for n in or(&self.options.n, &SIZES) {
-                    self.measure(family, op, dtype, n, &variants, report)?;
+                for case in &cases {
+                    self.measure(family, op, dtype, case, &variants, report)?;
                 }
             }
         }
@@ -135,35 +139,37 @@ impl Bench<'_> {
         family: &Family,
         op: &str,
         dtype: Dtype,
-        n: u64,
+        case: &Case,
         variants: &[&'static str],
         report: &mut output::Report<'_>,
     ) -> Result<()> {
         let options = self.options;
-        let bytes = n.checked_mul(dtype.size() as u64).and_then(|bytes| bytes.checked_mul(family.operands as u64));
-        let what = format!("{} with {n} elements of {dtype}", family.name);
-        require_memory(self.device, bytes, &what, "use a smaller --n")?;
-        require_host_memory(bytes.unwrap_or(u64::MAX), &what, "use a smaller --n")?;
-        let seeds = (0..family.operands).map(|operand| options.seed.wrapping_add(operand as u64));
-        let inputs: Vec<Array> = with_dtype!(
-            dtype,
-            T => seeds.map(|seed| T::wrap(generate::<T>(n as usize, seed))).collect(),
-            else => return Err(Error::Usage(format!("{} has no kernel for {dtype}", family.name)))
-        );
+        let settings =
+            Settings::new(family.settings, case.settings.iter().map(|(name, value)| (*name, value.as_str())))?;
+        let demand = Demand { size: &case.size, dtype, seed: options.seed, settings: &settings };
+        let inputs = (family.generate)(&demand)?;
+        let problem = family::problem(family, op, &inputs, &settings)?;
+        let oracle = (family.oracle)(problem)?;
         let job = Job {
             device: self.device,
             module: self.module,
-            inputs: &inputs,
-            op,
+            problem,
+            oracle: &oracle,
             variants,
             block: options.block,
             grid: None,
             plan: Some(self.plan),
         };
-        report.section(&format!("{} {op} {dtype}, {n} elements", family.name).replace("  ", " "));
-        (family.run)(&job, &mut |row| report.add(row))?;
-        if options.peers && family.name == reduce::FAMILY.name {
-            for row in self.peers(family, &job)? {
+        let size: Vec<_> = case.size.iter().map(|&n| n as usize).collect();
+        let heading = [family.name, op, dtype.name(), &text(&size), &settings.text()];
+        report.section(&heading.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" "));
+        let mut work = Work::default();
+        (family.run)(&job, &mut |row| {
+            work = row.work;
+            report.add(row);
+        })?;
+        if let (true, Some(program)) = (options.peers, family.peer) {
+            for row in self.peers(program, family, &job, case, work)? {
                 report.add(row);
             }
         }
@@ -171,45 +177,35 @@ impl Bench<'_> {
     }
 
     /// Rows like ours, verified against the same reference.
-    fn peers(&self, family: &Family, job: &Job<'_>) -> Result<Vec<Row>> {
-        let input = &job.inputs[0];
-        let (options, dtype) = (self.options, input.dtype());
+    fn peers(&self, program: &str, family: &Family, job: &Job<'_>, case: &Case, work: Work) -> Result<Vec<Row>> {
+        let (options, dtype) = (self.options, job.problem.dtype);
         let gpu = self.device.info().device.trim_start_matches("gpu:").parse().unwrap_or(0);
         let request = peers::Request {
-            op: job.op,
-            dtype: dtype.name(),
-            n: input.len() as u64,
+            family: family.name,
+            op: job.problem.op,
+            dtype,
+            size: &case.size,
+            settings: &case.settings,
             seed: options.seed,
             repeat: options.timing.repeat,
             cache: options.timing.cache(),
             gpu,
         };
-        let lines = peers::run(family.name, &request)?;
-        let row = |line: peers::Line| {
-            let expected = with_dtype!(dtype, T => {
-                let values = T::view(input).unwrap_or_default();
-                let value = line.value.parse::<T>().map(T::value).ok();
-                value.map(|value| (value, reduce::oracle::reference(job.op, values).expected::<T>(reduce::PEER_DEPTH)))
-            }, else => None);
-            let (value, expected) = expected.ok_or_else(|| {
-                Error::Device(format!("{} printed '{}', which is no {dtype}", line.library, line.value))
-            })?;
-            let mut row = Row::new(family.name, &line.library, job, expected.judge(value));
-            (row.value, row.reference) = (Some(value), Some(expected.value));
-            row.set_timing(
-                bench::Timing {
-                    median_ms: line.time_ms,
-                    min_ms: line.min_ms,
-                    max_ms: line.max_ms,
-                    spread: line.spread,
-                    samples: options.timing.repeat,
-                    cache: options.timing.cache(),
-                },
-                input.bytes().len() as u64,
-                self.plan.limit_gbps,
-            );
-            Ok(row)
+        let row = |peer: peers::Peer| {
+            let verdict = job.oracle.judge(&peer.result, peers::DEPTH);
+            let mut row = Row::new(family.name, &peer.line.library, job, verdict);
+            row.value = peer.result.single();
+            let timing = bench::Timing {
+                median_ms: peer.line.time_ms,
+                min_ms: peer.line.min_ms,
+                max_ms: peer.line.max_ms,
+                spread: peer.line.spread,
+                samples: options.timing.repeat,
+                cache: options.timing.cache(),
+            };
+            row.set_timing(timing, work, self.plan.limit_gbps, self.device.info().peak_tflops(dtype));
+            row
         };
-        lines.into_iter().map(row).collect()
+        Ok(peers::run(program, &request)?.into_iter().map(row).collect())
     }
 }

@@ -5,7 +5,7 @@ use crate::backend::{Checks, Choice};
 use crate::error::Error;
 use crate::kernels::{self, FAMILIES};
 use crate::ptx::Image;
-use clap::FromArgMatches;
+use clap::{Args, Command, FromArgMatches};
 use std::path::Path;
 
 /// Options of the subcommand: those of the family, or those of `run`.
@@ -22,7 +22,8 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
     // clap insists on the first.
     let (target, options) = options.target.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
     if let Some(found) = kernels::family(target) {
-        let parsed: family::Options = parse(target, found.idea, options)?;
+        let command = family::command(found, command::<family::Options>(target, found.idea));
+        let parsed = family::parse(found, &command.get_matches_from(options))?;
         if let Choice::Gpu(_) = parsed.device.device {
             let text = "check runs on the simulator, and a GPU has no checkers: leave --device out";
             return Err(Error::Usage(text.to_owned()).into());
@@ -36,7 +37,9 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
         let text = format!("'{target}' is no family and no PTX file; families: {}", names.join(" "));
         return Err(Error::Usage(text).into());
     }
-    let parsed: PtxOptions = parse(target, "Launch an entry on the simulator, every checker on", options)?;
+    let command = command::<PtxOptions>(target, "Launch an entry on the simulator, every checker on");
+    let parsed = PtxOptions::from_arg_matches(&command.get_matches_from(options))
+        .map_err(|error| Error::Usage(error.to_string()))?;
     let image = Image::read(path)?;
     let device = device::open(Choice::Sim, Checks::All, output::printed(parsed.json))?;
     Ok(close(launch::run(&*device, &image, &parsed.launch, parsed.json)?, parsed.json))
@@ -61,11 +64,9 @@ struct PtxOptions {
     json: bool,
 }
 
-/// clap prints help and usage errors itself, and ends the process with 0 or 2.
-fn parse<T: clap::Args + FromArgMatches>(target: &str, about: &'static str, options: &[String]) -> Result<T, Error> {
-    let name = format!("host check {target}");
-    let command = T::augment_args(clap::Command::new("check").bin_name(name.clone()).no_binary_name(true));
+/// What the target's options belong to. clap prints help and usage errors itself, and ends the process with 0 or 2.
+fn command<T: Args>(target: &str, about: &'static str) -> Command {
+    let command = T::augment_args(Command::new("check").bin_name(format!("host check {target}")).no_binary_name(true));
     // The options' own doc comment is for readers of the code.
-    let command = command.about(about).long_about(about);
-    T::from_arg_matches(&command.get_matches_from(options)).map_err(|error| Error::Usage(error.to_string()))
+    command.about(about).long_about(about)
 }

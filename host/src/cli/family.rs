@@ -1,19 +1,18 @@
 //! `host FAMILY`: one family's variants on one input, verified and timed.
 
 use super::{CLEAN, WRONG, device, output};
-use crate::backend::{Backend, Checks, Choice, require_host_memory, require_memory};
+use crate::backend::{Checks, Choice};
 use crate::bench::{Cache, Plan};
-use crate::element::{Array, Dtype, Element};
+use crate::element::Dtype;
 use crate::error::{Error, Result};
-use crate::input::{self, generate::generate, npy, size};
-use crate::kernels::{Family, Job};
-use crate::with_dtype;
+use crate::input::{self, npy, size};
+use crate::kernels::settings::Kind;
+use crate::kernels::{Demand, Family, Job, Operand, Problem, Settings};
+use crate::tensor::Tensor;
+use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::path::PathBuf;
 use std::time::Duration;
-
-/// Elements that are generated when nobody says how many: on a GPU, and on the simulator.
-const DEFAULT_N: (u64, u64) = (1 << 22, 1 << 16);
 
 /// Options of the subcommand.
 #[derive(Clone, Debug, clap::Args)]
@@ -25,15 +24,19 @@ pub(super) struct Options {
     /// sum, max, min; the family's first when left out
     #[arg(long)]
     pub op: Option<String>,
-    /// Type of the elements: f32 f64 i32 u32 i64 u64; default f32, or what the file holds
+    /// Type of the elements: f32 f64 i32 u32 i64 u64 u8; default is the family's first, or what the file holds
     #[arg(long, value_parser = str::parse::<Dtype>)]
     pub dtype: Option<Dtype>,
     /// A file for each operand, in order: .npy, .txt, or raw little-endian elements
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["n", "seed"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["n", "shape", "seed"])]
     pub input: Vec<PathBuf>,
-    /// Generate this many elements: 1000000, 4M, 2^22; default 2^22 on a GPU, 2^16 on the simulator
+    /// Generate this many elements (matrices and pictures: rows and columns): 1000000, 4M, 2^22; default 2^22 on a GPU, 2^16 on
+    /// the simulator (1024 and 64)
     #[arg(long, value_parser = size::parse)]
     pub n: Option<u64>,
+    /// Generate operands of this shape, for families of more than one axis: 1080x1920
+    #[arg(long, value_parser = size::parse, value_delimiter = 'x', conflicts_with = "n")]
+    pub shape: Vec<u64>,
     /// Which numbers are generated: SplitMix64 with this seed, the same on every machine
     #[arg(long, default_value_t = 42)]
     pub seed: u64,
@@ -49,11 +52,46 @@ pub(super) struct Options {
     pub ptx: device::PtxOptions,
     #[command(flatten)]
     pub timing: Timing,
-    /// Write the result of the one variant that --variant names as .npy, if it is verified
+    /// Write the result of the one variant that --variant names, if it is verified: .npy, or .png and .jpg for a picture
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     #[command(flatten)]
     pub json: output::Options,
+    /// The family's own options: see [`command`].
+    #[arg(skip)]
+    pub settings: Settings,
+}
+
+/// Adds the family's own options to its command.
+pub(super) fn command(family: &Family, command: Command) -> Command {
+    command.args(family.settings.iter().map(|setting| {
+        let arg = Arg::new(setting.name).long(setting.name).help(setting.help);
+        match setting.kind {
+            Kind::Flag => arg.action(ArgAction::SetTrue),
+            Kind::Number { default, .. } => arg.value_name("N").help(format!("{}; default {default}", setting.help)),
+            Kind::Choice(choices) => arg.value_parser(clap::builder::PossibleValuesParser::new(choices)),
+            Kind::Range { default: (low, high) } => arg
+                .value_name("LOW:HIGH")
+                .allow_hyphen_values(true)
+                .help(format!("{}; default {low}:{high}", setting.help)),
+        }
+    }))
+}
+
+/// What [`command`] took in.
+pub(super) fn parse(family: &Family, matches: &ArgMatches) -> Result<Options> {
+    // clap has checked the arguments against the same definition.
+    let mut options = Options::from_arg_matches(matches).map_err(|error| Error::Usage(error.to_string()))?;
+    let mut given = Vec::new();
+    for setting in family.settings {
+        match setting.kind {
+            Kind::Flag if matches.get_flag(setting.name) => given.push((setting.name, "")),
+            Kind::Flag => {}
+            _ => given.extend(matches.get_one::<String>(setting.name).map(|text| (setting.name, text.as_str()))),
+        }
+    }
+    options.settings = Settings::new(family.settings, given)?;
+    Ok(options)
 }
 
 /// How to time.
@@ -98,20 +136,31 @@ pub(super) fn run_on(family: &Family, options: &Options, choice: Choice, checks:
     // Files first: a bad one needs no device to be refused.
     options.dtype.map_or(Ok(()), |dtype| require_kernel(family, dtype))?;
     let files = read_inputs(family, options)?;
-    files.as_ref().map_or(Ok(()), |arrays| require_kernel(family, arrays[0].dtype()))?;
     let device = device::open(choice, checks, options.json.printed())?;
     let module = options.ptx.load(&*device)?;
     let inputs = match files {
         Some(inputs) => inputs,
-        None => generate_inputs(family, options, &*device)?,
+        None => {
+            let (default, square) = if device.info().is_gpu() { (1 << 22, 1024) } else { (1 << 16, 64) };
+            let vectors = (family.sizes)().iter().all(|case| case.size.len() == 1);
+            let size = match (options.n, options.shape.as_slice()) {
+                (Some(n), _) => vec![n],
+                (None, []) => vec![if vectors { default } else { square }],
+                (None, shape) => shape.to_vec(),
+            };
+            let dtype = options.dtype.unwrap_or(family.dtypes[0]);
+            (family.generate)(&Demand { size: &size, dtype, seed: options.seed, settings: &options.settings })?
+        }
     };
+    let problem = problem(family, op, &inputs, &options.settings)?;
+    let oracle = (family.oracle)(problem)?;
 
     let plan = Plan::new(&*device, options.timing.repeat, options.timing.cache())?;
     let job = Job {
         device: &*device,
         module,
-        inputs: &inputs,
-        op,
+        problem,
+        oracle: &oracle,
         variants: &variants,
         block: options.block,
         grid: options.grid,
@@ -139,7 +188,7 @@ pub(super) fn run_on(family: &Family, options: &Options, choice: Choice, checks:
     };
     if let (Some(mut row), Some(path)) = (waiting, &options.output) {
         if row.is_clean() {
-            npy::write(path, &result)?;
+            input::write(path, &result)?;
             row.output = Some(path.clone());
         }
         report.add(row);
@@ -159,39 +208,45 @@ fn require_kernel(family: &Family, dtype: Dtype) -> Result<()> {
     )))
 }
 
+/// The problem that these operands pose.
+pub(super) fn problem<'a>(
+    family: &Family,
+    op: &'a str,
+    inputs: &'a [Tensor],
+    settings: &'a Settings,
+) -> Result<Problem<'a>> {
+    let dtype = match inputs {
+        [first, ..] => first.dtype(),
+        [] => family.dtypes[0],
+    };
+    require_kernel(family, dtype)?;
+    Ok(Problem { inputs, dtype, op, settings })
+}
+
 /// The files, or `None` when data is to be generated.
-fn read_inputs(family: &Family, options: &Options) -> Result<Option<Vec<Array>>> {
+fn read_inputs(family: &Family, options: &Options) -> Result<Option<Vec<Tensor>>> {
     if options.input.is_empty() {
         return Ok(None);
     }
-    if options.input.len() != family.operands {
-        let (have, need) = (options.input.len(), family.operands);
-        return Err(Error::Usage(format!("{} takes {need} --input, not {have}", family.name)));
+    if options.input.len() != family.operands.len() {
+        let names: Vec<_> = family.operands.iter().map(|operand| operand.name).collect();
+        let (have, need) = (options.input.len(), family.operands.len());
+        return Err(Error::Usage(format!("{} takes {need} --input ({}), not {have}", family.name, names.join(", "))));
     }
-    let arrays: Vec<_> = options.input.iter().map(|path| input::read(path, options.dtype)).collect::<Result<_>>()?;
-    match arrays.iter().find(|array| array.dtype() != arrays[0].dtype()) {
-        Some(other) => {
-            let (a, b) = (arrays[0].dtype(), other.dtype());
+    let read = |(path, operand): (&PathBuf, &Operand)| match operand.dtype {
+        None => input::read(path, options.dtype),
+        Some(dtype) => input::read(path, None).and_then(|tensor| tensor.whole_numbers(dtype, operand.name)),
+    };
+    let tensors: Vec<_> = options.input.iter().zip(family.operands).map(read).collect::<Result<_>>()?;
+    let elements = || tensors.iter().zip(family.operands).filter(|(_, operand)| operand.dtype.is_none());
+    let Some((first, _)) = elements().next() else { return Ok(Some(tensors)) };
+    match elements().find(|(tensor, _)| tensor.dtype() != first.dtype()) {
+        Some((other, _)) => {
+            let (a, b) = (first.dtype(), other.dtype());
             Err(Error::Usage(format!("{} needs inputs of one type, not {a} and {b}", family.name)))
         }
-        None => Ok(Some(arrays)),
+        None => require_kernel(family, first.dtype()).map(|()| Some(tensors)),
     }
-}
-
-fn generate_inputs(family: &Family, options: &Options, device: &dyn Backend) -> Result<Vec<Array>> {
-    let default = if device.info().is_gpu() { DEFAULT_N.0 } else { DEFAULT_N.1 };
-    let n = options.n.unwrap_or(default);
-    let dtype = options.dtype.unwrap_or(Dtype::F32);
-    let bytes = n.checked_mul(dtype.size() as u64).and_then(|bytes| bytes.checked_mul(family.operands as u64));
-    let what = format!("{} with {n} elements of {dtype}", family.name);
-    require_memory(device, bytes, &what, "use a smaller --n")?;
-    require_host_memory(bytes.unwrap_or(u64::MAX), &what, "use a smaller --n")?;
-    let seeds = (0..family.operands).map(|operand| options.seed.wrapping_add(operand as u64));
-    with_dtype!(
-        dtype,
-        T => Ok(seeds.map(|seed| T::wrap(generate::<T>(n as usize, seed))).collect()),
-        else => Err(Error::Usage(format!("{} has no kernel for {dtype}", family.name)))
-    )
 }
 
 /// A bar on standard error, on a terminal only.

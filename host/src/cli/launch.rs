@@ -116,7 +116,7 @@ impl Memory<'_> {
             Argument::Value(bytes) => return Ok(bytes.clone()),
             Argument::Uninit(dtype, len) => (*dtype, *len, None),
             Argument::File(dtype, path) => {
-                let array = input::read(path, Some(*dtype))?;
+                let array = input::read(path, Some(*dtype))?.into_data();
                 (*dtype, array.len() as u64, Some(array))
             }
         };
@@ -135,7 +135,7 @@ impl Memory<'_> {
         let Some((_, address, dtype, len)) = self.buffers.iter().find(|buffer| buffer.0 == k) else { return Ok(()) };
         let mut array = Array::zeros(*dtype, *len as usize);
         self.device.read(*address, array.bytes_mut())?;
-        npy::write(path, &array)
+        npy::write(path, &array.into())
     }
 }
 

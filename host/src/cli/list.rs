@@ -22,6 +22,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
                 object["family"] = family.name.into();
                 object["ops"] = family.ops.into();
                 object["dtypes"] = dtypes.as_slice().into();
+                object["settings"] = family.settings.iter().map(|setting| setting.name).collect::<Vec<_>>().into();
                 output::line(&object.to_string())?;
             }
             continue;
@@ -32,8 +33,8 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
         for variant in variants {
             let entries = match variant.entries.as_slice() {
                 [] => "none".to_owned(),
-                [only] => only.clone(),
-                [first, .., last] => format!("{first} … {last} ({})", variant.entries.len()),
+                [only] => only.name.clone(),
+                [first, .., last] => format!("{} … {} ({})", first.name, last.name, variant.entries.len()),
             };
             table.add_row([variant.name.to_owned(), variant.idea.to_owned(), describe(variant.block), entries]);
         }

@@ -35,7 +35,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> anyhow::Result<u8> {
         "check" => check::run(&parse(matches)?),
         "bench" => bench::run(&parse(matches)?),
         name => match kernels::family(name) {
-            Some(found) => family::run(found, &parse(matches)?),
+            Some(found) => family::run(found, &family::parse(found, matches)?),
             None => unreachable!("clap knows no other subcommand"),
         },
     }
@@ -48,7 +48,8 @@ pub fn exit_code(error: &anyhow::Error) -> u8 {
 
 /// Everything that the command line understands.
 fn command() -> Command {
-    let families = FAMILIES.iter().map(|found| subcommand::<family::Options>(found.name, found.idea));
+    let families =
+        FAMILIES.iter().map(|found| family::command(found, subcommand::<family::Options>(found.name, found.idea)));
     Command::new("host")
         .about("Runs Rust kernels on a GPU or on the simulator, verifies them, and times them")
         .version(env!("CARGO_PKG_VERSION"))

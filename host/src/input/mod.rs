@@ -1,21 +1,23 @@
-//! Where data comes from: a `.npy` file, a file of raw bytes or text, or a generator.
+//! Where data comes from: a `.npy` file, a picture, a file of raw bytes or text, or a generator.
 
 use crate::backend::require_host_memory;
 use crate::element::{Array, Dtype};
 use crate::error::{Error, Result};
+use crate::tensor::Tensor;
 use std::path::Path;
 
 pub mod generate;
 pub mod npy;
+pub mod picture;
 pub mod size;
 
-/// Reads a file: `.npy` by its header, `.txt` as numbers between spaces or lines, any other as raw little-endian elements of
-/// `dtype`.
+/// Reads a file: `.npy` by its header, `.png` and `.jpg` as a picture of u8, `.txt` as numbers between spaces or lines, any other
+/// as raw little-endian elements of `dtype`.
 ///
 /// # Errors
 /// [`Error::Input`] for a file that can't be read or used; [`Error::Usage`] when `dtype` is missing or contradicts the file, or
 /// when the file is larger than this machine's memory.
-pub fn read(path: &Path, dtype: Option<Dtype>) -> Result<Array> {
+pub fn read(path: &Path, dtype: Option<Dtype>) -> Result<Tensor> {
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("npy") => {
             let array = npy::read(path)?;
@@ -28,14 +30,23 @@ pub fn read(path: &Path, dtype: Option<Dtype>) -> Result<Array> {
                 _ => Ok(array),
             }
         }
-        Some("txt") => text(path, dtype.unwrap_or(Dtype::F32)),
-        _ => raw(
-            path,
-            dtype.ok_or_else(|| {
+        Some("txt") => Ok(text(path, dtype.unwrap_or(Dtype::F32))?.into()),
+        _ if picture::is_picture(path) => picture::read(path),
+        _ => {
+            let dtype = dtype.ok_or_else(|| {
                 Error::Usage(format!("{} is no .npy file: say what its bytes are with --dtype", path.display()))
-            })?,
-        ),
+            })?;
+            Ok(raw(path, dtype)?.into())
+        }
     }
+}
+
+/// Writes a file: `.png` and `.jpg` as a picture, any other as `.npy`.
+///
+/// # Errors
+/// As [`npy::write`] and [`picture::write`].
+pub fn write(path: &Path, tensor: &Tensor) -> Result<()> {
+    if picture::is_picture(path) { picture::write(path, tensor) } else { npy::write(path, tensor) }
 }
 
 fn raw(path: &Path, dtype: Dtype) -> Result<Array> {
@@ -95,10 +106,10 @@ mod tests {
         let (bin, txt) = (folder.path().join("x.bin"), folder.path().join("x.txt"));
         std::fs::write(&bin, [1, 0, 0, 0, 255, 255, 255, 255]).expect("written");
         std::fs::write(&txt, "1.5 nan\n-inf,2").expect("written");
-        assert_eq!(read(&bin, Some(Dtype::I32)).expect("read"), Array::I32(vec![1, -1]));
+        assert_eq!(read(&bin, Some(Dtype::I32)).expect("read"), Array::I32(vec![1, -1]).into());
         assert!(matches!(read(&bin, None), Err(Error::Usage(_))));
         assert_eq!(read(&bin, Some(Dtype::U8)).expect("read").len(), 8);
-        let Ok(Array::F32(values)) = read(&txt, None) else { panic!("f32") };
+        let Ok(Array::F32(values)) = read(&txt, None).map(Tensor::into_data) else { panic!("f32") };
         assert_eq!((values.len(), values[0], values[2]), (4, 1.5, f32::NEG_INFINITY));
         assert!(values[1].is_nan());
         assert!(matches!(read(&txt, Some(Dtype::I32)), Err(Error::Input { .. })));

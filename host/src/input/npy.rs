@@ -3,18 +3,19 @@
 use super::{file_size, require_fit, unreadable};
 use crate::element::{Array, Dtype};
 use crate::error::{Error, Result};
+use crate::tensor::Tensor;
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
-/// Reads an array of any shape as one row of elements.
+/// Reads an array with its shape.
 ///
 /// # Errors
 /// [`Error::Input`] for what can't be used, with the command that converts it: big-endian, Fortran order, other types,
 /// truncated or no `.npy` at all; [`Error::Usage`] for one that is larger than this machine's memory.
-pub fn read(path: &Path) -> Result<Array> {
+pub fn read(path: &Path) -> Result<Tensor> {
     let size = file_size(path)?;
     let mut file = File::open(path).map_err(|error| unreadable(path, &error))?;
     let wrong = |reason: String| Error::input(path, reason);
@@ -37,21 +38,22 @@ pub fn read(path: &Path) -> Result<Array> {
     require_fit(path, bytes)?;
     let mut array = Array::zeros(dtype, len as usize);
     file.read_exact(array.bytes_mut()).map_err(|error| unreadable(path, &error))?;
-    Ok(array)
+    let shape: Vec<_> = header.shape.iter().map(|&n| n as usize).collect();
+    Tensor::new(&shape, array)
 }
 
-/// Writes a one-dimensional array. An existing file is replaced once all bytes are written, never half.
+/// Writes an array with its shape. An existing file is replaced once all bytes are written, never half.
 ///
 /// # Errors
 /// [`Error::Write`], and no file is left behind then; [`Error::Usage`] for a type that NumPy lacks.
-pub fn write(path: &Path, array: &Array) -> Result<()> {
+pub fn write(path: &Path, array: &Tensor) -> Result<()> {
     let Some(descr) = descr(array.dtype()) else {
         return Err(Error::Usage(format!("NumPy has no {}: {} can't be written", array.dtype(), path.display())));
     };
     let write = |file: &Path| -> std::io::Result<()> {
         let mut out = BufWriter::new(File::create(file)?);
-        out.write_all(&header_bytes(descr, array))?;
-        out.write_all(array.bytes())?;
+        out.write_all(&header_bytes(descr, array.shape()))?;
+        out.write_all(array.data().bytes())?;
         out.into_inner().map_err(std::io::IntoInnerError::into_error)?.sync_data()
     };
     let part = part(path);
@@ -98,8 +100,12 @@ pub fn descr(dtype: Dtype) -> Option<&'static str> {
 }
 
 /// Magic, version 1.0, and the dictionary, padded so that the data starts at a multiple of 64.
-fn header_bytes(descr: &str, array: &Array) -> Vec<u8> {
-    let mut text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({},), }}", array.len());
+fn header_bytes(descr: &str, shape: &[usize]) -> Vec<u8> {
+    // Python's tuples: `()`, `(3,)`, `(2, 3)`.
+    let comma = if shape.len() == 1 { "," } else { "" };
+    let shape: Vec<_> = shape.iter().map(usize::to_string).collect();
+    let shape = shape.join(", ") + comma;
+    let mut text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape}), }}");
     while (10 + text.len() + 1) % 64 != 0 {
         text.push(' ');
     }
@@ -252,22 +258,28 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         for array in arrays {
             let path = folder.path().join("x.npy");
-            write(&path, &array).expect("written");
+            let tensor = Tensor::from(array);
+            write(&path, &tensor).expect("written");
             let again = read(&path).expect("read");
-            assert_eq!((again.dtype(), again.bytes()), (array.dtype(), array.bytes()));
-            assert_eq!(header_bytes("<f4", &array).len() % 64, 0);
+            assert_eq!(again.shape(), tensor.shape());
+            assert_eq!((again.dtype(), again.data().bytes()), (tensor.dtype(), tensor.data().bytes()));
+            assert_eq!(header_bytes("<f4", tensor.shape()).len() % 64, 0);
         }
         assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1, "no temporary file is left");
     }
 
     #[test]
-    fn any_shape_is_one_row() {
+    fn shapes() {
+        let i32s = |shape: &[usize], data: &[i32]| Tensor::new(shape, Array::I32(data.to_vec())).expect("a shape");
         let (_folder, path) = file("'<i4'", "False", "(2, 1)", &[1, 0, 0, 0, 2, 0, 0, 0]);
-        assert_eq!(read(&path).expect("read"), Array::I32(vec![1, 2]));
+        assert_eq!(read(&path).expect("read"), i32s(&[2, 1], &[1, 2]));
         let (_folder, path) = file("'<i4'", "True", "()", &[3, 0, 0, 0]);
-        assert_eq!(read(&path).expect("read"), Array::I32(vec![3]));
+        assert_eq!(read(&path).expect("read"), i32s(&[], &[3]));
         let (_folder, path) = file("'<i4'", "True", "(1,)", &[3, 0, 0, 0]);
-        assert_eq!(read(&path).expect("one dimension is in both orders"), Array::I32(vec![3]));
+        assert_eq!(read(&path).expect("one dimension is in both orders"), i32s(&[1], &[3]));
+        for (shape, text) in [(&[][..], "()"), (&[3], "(3,)"), (&[2, 3], "(2, 3)")] {
+            assert!(String::from_utf8(header_bytes("<i4", shape)[10..].to_vec()).expect("text").contains(text));
+        }
     }
 
     #[test]

@@ -1,17 +1,26 @@
 //! The families: for each its inputs, reference, launches and variants. [`FAMILIES`] is the one list that the command line, the
 //! tests and the benchmarks loop over.
 
-use crate::backend::{Backend, Counters, Module, Observed};
-use crate::bench::{Plan, Timing};
-use crate::compare::Verdict;
-use crate::diagnostic::Diagnostic;
-use crate::element::{Array, Dtype, Value};
+use crate::element::Dtype;
 use crate::error::{Error, Result};
-use serde::Serialize;
-use std::path::PathBuf;
+use crate::tensor::Tensor;
+use cuda_std::launch::Call;
+use serde::{Serialize, Serializer};
 
+mod block;
+mod demand;
+mod job;
+pub mod problem;
 pub mod reduce;
+pub mod settings;
 pub mod vecadd;
+
+pub use block::BlockRule;
+pub use demand::Demand;
+pub(crate) use job::Trial;
+pub use job::{Job, Row};
+pub use problem::{Case, Operand, Oracle, Problem, Work};
+pub use settings::{Setting, Settings};
 
 /// Every family, smallest first.
 pub const FAMILIES: &[Family] = &[vecadd::FAMILY, reduce::FAMILY];
@@ -22,17 +31,30 @@ pub struct Family {
     pub name: &'static str,
     /// What it computes, in one line.
     pub idea: &'static str,
-    /// Input arrays.
-    pub operands: usize,
+    /// What it reads.
+    pub operands: &'static [Operand],
     /// Operations; empty where there is no choice. The first is the default.
     pub ops: &'static [&'static str],
-    /// Element types.
+    /// Element types; the first is the default.
     pub dtypes: &'static [Dtype],
+    /// Further options.
+    pub settings: &'static [Setting],
     /// The variants, slowest first.
     pub variants: fn() -> Vec<VariantInfo>,
-    /// Runs the job's variants in turn and hands each row out as soon as it is known; the result of the last one comes back
-    /// as an array.
-    pub run: fn(&Job<'_>, &mut dyn FnMut(Row)) -> Result<Array>,
+    /// Sizes to test: awkward ones, small enough for the simulator.
+    pub cases: fn() -> Vec<Case>,
+    /// Sizes to measure.
+    pub sizes: fn() -> Vec<Case>,
+    /// Makes operands of a size.
+    pub generate: fn(&Demand<'_>) -> Result<Vec<Tensor>>,
+    /// Computes the right result, after refusing operands that don't fit together.
+    pub oracle: for<'a> fn(Problem<'a>) -> Result<Oracle<'a>>,
+    /// Runs the job's variants in turn and hands each row out as soon as it is known; the result of the last one comes back.
+    pub run: fn(&Job<'_>, &mut dyn FnMut(Row)) -> Result<Tensor>,
+    /// NaN, infinities and both zeros have a documented result, which tests compare.
+    pub specials: bool,
+    /// The program of `bench/peers` that measures the vendor's library on the same problem.
+    pub peer: Option<&'static str>,
 }
 
 /// What is known about a variant without running it.
@@ -46,208 +68,28 @@ pub struct VariantInfo {
     /// Block sizes that it can be launched with.
     pub block: BlockRule,
     /// Every `.entry` in the PTX that belongs to it.
-    pub entries: Vec<String>,
+    pub entries: Vec<Entry>,
 }
 
-/// Which block sizes a kernel's contract allows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum BlockRule {
-    /// Any from 1 to 1024.
-    Any {
-        /// Unless the user asks otherwise.
-        default: u32,
-    },
-    /// Powers of two from `min` to 1024.
-    PowerOfTwo {
-        /// Smallest.
-        min: u32,
-        /// Unless the user asks otherwise.
-        default: u32,
-    },
-    /// Multiples of 32 to 1024.
-    WholeWarps {
-        /// Unless the user asks otherwise.
-        default: u32,
-    },
-    /// These only.
-    OneOf {
-        /// The sizes that there is a kernel for.
-        sizes: &'static [u32],
-        /// Unless the user asks otherwise.
-        default: u32,
-    },
+/// An `.entry` in the PTX, as its launcher calls it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    /// Behind `.entry`.
+    pub name: String,
+    /// Bytes of each parameter, in order.
+    pub params: Vec<u64>,
 }
 
-impl BlockRule {
-    /// Most threads that any GPU allows in a block.
-    const MAX: u32 = 1024;
-
-    /// The block size to launch with.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] with the sizes that are allowed.
-    pub fn choose(self, asked: Option<u32>, variant: &str, device_max: u32) -> Result<u32> {
-        let max = device_max.min(Self::MAX);
-        let (default, fits, allowed) = match self {
-            Self::Any { default } => (default, asked.is_none_or(|n| n >= 1), format!("1 to {max}")),
-            Self::PowerOfTwo { min, default } => (
-                default,
-                asked.is_none_or(|n| n >= min && n.is_power_of_two()),
-                format!("a power of two from {min} to {max}"),
-            ),
-            Self::WholeWarps { default } => {
-                (default, asked.is_none_or(|n| n >= 1 && n.is_multiple_of(32)), format!("a multiple of 32 up to {max}"))
-            }
-            Self::OneOf { sizes, default } => {
-                let list: Vec<_> = sizes.iter().map(u32::to_string).collect();
-                (default, asked.is_none_or(|n| sizes.contains(&n)), list.join(", "))
-            }
-        };
-        let block = asked.unwrap_or(default);
-        if fits && block <= max {
-            return Ok(block);
-        }
-        Err(Error::Usage(format!("'{variant}' can't run with --block {block}: allowed is {allowed}")))
-    }
-
-    /// One size that satisfies the rule, for each kernel that there is.
-    pub fn kernels(self) -> Vec<u32> {
-        match self {
-            Self::Any { default } | Self::PowerOfTwo { default, .. } | Self::WholeWarps { default } => vec![default],
-            Self::OneOf { sizes, .. } => sizes.to_vec(),
-        }
+impl From<Call<'_>> for Entry {
+    fn from(call: Call<'_>) -> Self {
+        Self { name: call.entry.into_owned(), params: call.params.iter().map(|param| param.len() as u64).collect() }
     }
 }
 
-/// What a family is asked to run.
-pub struct Job<'a> {
-    /// Where.
-    pub device: &'a dyn Backend,
-    /// The family's PTX, loaded there.
-    pub module: Module,
-    /// As many arrays as the family has operands, of one type.
-    pub inputs: &'a [Array],
-    /// One of the family's; empty where it has none.
-    pub op: &'a str,
-    /// Names of variants, in the order to run them.
-    pub variants: &'a [&'static str],
-    /// Threads per block.
-    pub block: Option<u32>,
-    /// Blocks, for variants that take any grid.
-    pub grid: Option<u32>,
-    /// How to time, on a GPU; `None`: don't.
-    pub plan: Option<&'a Plan<'a>>,
-}
-
-/// One variant's result: a line of `--json`.
-#[derive(Clone, Debug, Serialize)]
-pub struct Row {
-    /// Family.
-    pub family: &'static str,
-    /// Variant.
-    pub variant: String,
-    /// Operation; null where there is no choice.
-    pub op: Option<String>,
-    /// Element type.
-    pub dtype: &'static str,
-    /// Elements of an operand.
-    pub n: u64,
-    /// `gpu:0`, `sim`.
-    pub device: String,
-    /// The product's name.
-    pub device_name: String,
-    /// Threads per block of the (first) launch.
-    pub block: u32,
-    /// Blocks of the (first) launch; 0 when nothing had to be launched.
-    pub grid: u32,
-    /// The result; null when it is an array.
-    pub value: Option<Value>,
-    /// What it is compared with; null when it is an array.
-    pub reference: Option<Value>,
-    /// Absolute difference; the largest one when the result is an array.
-    pub error: Value,
-    /// The difference is within the bound that the family documents.
-    pub verified: bool,
-    /// An integer sum left the type's range, and wrapped as documented.
-    pub wrapped: bool,
-    /// Median, on a GPU.
-    pub time_ms: Option<f64>,
-    /// Bytes that must be moved per `time_ms`, in 10^9 per second.
-    pub gbps: Option<f64>,
-    /// `gbps` as a fraction of `limit_gbps`; above 1 only for data that comes from a warm cache.
-    pub fraction_of_limit: Option<f64>,
-    /// The device's nominal peak bandwidth, or its measured copy bandwidth where the driver does not tell the peak.
-    pub limit_gbps: Option<f64>,
-    /// All samples, on a GPU.
-    pub timing: Option<Timing>,
-    /// What the simulator counted in one run.
-    pub counters: Option<Counters>,
-    /// What the simulator's checkers found in one run.
-    pub findings: Vec<Diagnostic>,
-    /// The file that the result was written to.
-    pub output: Option<PathBuf>,
-}
-
-impl Row {
-    /// A row of a scalar result.
-    pub(crate) fn new(family: &'static str, variant: &str, job: &Job<'_>, verdict: Verdict) -> Self {
-        let input = &job.inputs[0];
-        Self {
-            family,
-            variant: variant.to_owned(),
-            op: (!job.op.is_empty()).then(|| job.op.to_owned()),
-            dtype: input.dtype().name(),
-            n: input.len() as u64,
-            device: job.device.info().device.clone(),
-            device_name: job.device.info().name.clone(),
-            block: 0,
-            grid: 0,
-            value: None,
-            reference: None,
-            error: Value::Float(verdict.error),
-            verified: verdict.verified,
-            wrapped: false,
-            time_ms: None,
-            gbps: None,
-            fraction_of_limit: None,
-            limit_gbps: None,
-            timing: None,
-            counters: None,
-            findings: Vec::new(),
-            output: None,
-        }
-    }
-
-    /// Adds what the simulator saw.
-    pub(crate) fn observe(&mut self, observed: Option<Observed>) {
-        if let Some(observed) = observed {
-            self.counters = Some(observed.counters);
-            self.findings = observed.findings;
-        }
-    }
-
-    /// Times `run`, which has to move `bytes`, where times mean something.
-    pub(crate) fn time(&mut self, job: &Job<'_>, bytes: u64, run: &mut dyn FnMut() -> Result<()>) -> Result<()> {
-        if let Some(plan) = job.plan.filter(|_| self.n > 0) {
-            self.set_timing(plan.measure(job.device, bytes, run)?, bytes, plan.limit_gbps);
-        }
-        Ok(())
-    }
-
-    /// Fills in the times of moving `bytes`.
-    pub(crate) fn set_timing(&mut self, timing: Timing, bytes: u64, limit_gbps: f64) {
-        let gbps = bytes as f64 / timing.median_ms / 1e6;
-        self.time_ms = Some(timing.median_ms);
-        self.gbps = Some(gbps);
-        self.fraction_of_limit = Some(gbps / limit_gbps);
-        self.limit_gbps = Some(limit_gbps);
-        self.timing = Some(timing);
-    }
-
-    /// Right, and no checker had anything to say.
-    pub fn is_clean(&self) -> bool {
-        self.verified && self.findings.is_empty()
+impl Serialize for Entry {
+    /// By name.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.name)
     }
 }
 
@@ -324,7 +166,8 @@ mod tests {
 
     #[test]
     fn no_name_and_no_entry_is_used_twice() {
-        let mut entries: Vec<_> = FAMILIES.iter().flat_map(|f| (f.variants)()).flat_map(|v| v.entries).collect();
+        let mut entries: Vec<_> =
+            FAMILIES.iter().flat_map(|f| (f.variants)()).flat_map(|v| v.entries).map(|e| e.name).collect();
         let count = entries.len();
         entries.sort();
         entries.dedup();

@@ -3,10 +3,12 @@
 //! Integer sums wrap. NaN in, NaN out, for every operation; the maximum of -0 and +0 is +0, the minimum -0. An empty input
 //! gives the identity: 0, the type's lowest value (-inf), its highest value (+inf).
 
-use super::{Family, Job, Row, VariantInfo};
+use super::problem::{awkward_lengths, bench_lengths};
+use super::{Entry, Family, Job, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
 use crate::backend::{Backend, Buffer, Module, require_memory};
-use crate::element::{Array, Dtype, Element};
+use crate::element::{Dtype, Element};
 use crate::error::{Error, Result};
+use crate::tensor::Tensor;
 use crate::with_dtype;
 use cuda_std::launch::{PtrMut, Slice};
 use kernels_gpu::reduce::{Max, Min, Op, Sum};
@@ -21,16 +23,19 @@ pub mod table;
 pub const FAMILY: Family = Family {
     name: "reduce",
     idea: "one value from many: sum, max or min",
-    operands: 1,
+    operands: &[Operand::of_elements("input")],
     ops: &["sum", "max", "min"],
     dtypes: Dtype::NUMBERS,
+    settings: &[],
     variants,
+    cases: awkward_lengths,
+    sizes: bench_lengths,
+    generate: |demand| demand.vectors(1),
+    oracle,
     run,
+    specials: true,
+    peer: Some("reduce"),
 };
-
-/// Longest chain of additions that a library is granted whose order is not known: more than any tree on a full GPU needs for
-/// 2^32 elements.
-pub const PEER_DEPTH: u64 = 1 << 14;
 
 /// Runs code that is generic over the operation.
 macro_rules! with_op {
@@ -82,15 +87,15 @@ fn find<O: Op<T>, T: Element>(name: &str) -> Result<Variant<T>> {
 }
 
 fn variants() -> Vec<VariantInfo> {
-    fn entries<O: Op<T>, T: Element>(row: usize) -> Vec<String> {
+    fn entries<O: Op<T>, T: Element>(row: usize) -> Vec<Entry> {
         let variant = &table::variants::<O, T>()[row];
-        // SAFETY: nothing is launched; only the names are of interest.
+        // SAFETY: nothing is launched; only the names and the parameters are of interest.
         let (input, out, ticket) = unsafe { (Slice::new(0, 0), PtrMut::new(0), PtrMut::new(0)) };
-        let name = |block| variant.scheme.call(block, input, out, ticket, out).entry.into_owned();
-        variant.block.kernels().into_iter().map(name).collect()
+        let entry = |block| variant.scheme.call(block, input, out, ticket, out).into();
+        variant.block.kernels().into_iter().map(entry).collect()
     }
     let info = |(row, variant): (usize, Variant<i32>)| {
-        let types = |op: &&str| -> Vec<String> {
+        let types = |op: &&str| -> Vec<Entry> {
             let typed = |dtype: &Dtype| with_dtype!(dtype, T => with_op!(*op, O => entries::<O, T>(row)).unwrap_or_default(), else => Vec::new());
             Dtype::NUMBERS.iter().flat_map(typed).collect()
         };
@@ -100,17 +105,30 @@ fn variants() -> Vec<VariantInfo> {
     table::variants::<Sum, i32>().into_iter().enumerate().map(info).collect()
 }
 
-fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Array> {
-    let dtype = job.inputs[0].dtype();
+fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
+    fn typed<T: Element>(problem: Problem<'_>) -> Result<Oracle<'_>> {
+        let reference = oracle::reference(problem.op, problem.view::<T>(0)?);
+        let (value, wrapped) = (reference.expected::<T>(0).value, reference.wrapped);
+        let judge = Oracle::elements::<T>(vec![1], move |_, depth| reference.expected::<T>(depth));
+        Ok(judge.with_value(value).with_wrapped(wrapped))
+    }
+    with_dtype!(problem.dtype, T => typed::<T>(problem), else => Err(no_kernel(problem.dtype)))
+}
+
+fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
     with_dtype!(
-        dtype,
-        T => with_op!(job.op, O => typed::<O, T>(job, emit)?),
-        else => Err(Error::Usage(format!("reduce has no kernel for {dtype}")))
+        job.problem.dtype,
+        T => with_op!(job.problem.op, O => typed::<O, T>(job, emit)?),
+        else => Err(no_kernel(job.problem.dtype))
     )
 }
 
-fn typed<O: Op<T>, T: Element>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Array> {
-    let Some(input) = T::view(&job.inputs[0]) else { return Err(Error::Usage("reduce needs one input".into())) };
+fn no_kernel(dtype: Dtype) -> Error {
+    Error::Usage(format!("reduce has no kernel for {dtype}"))
+}
+
+fn typed<O: Op<T>, T: Element>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
+    let input = job.problem.view::<T>(0)?;
     let n = input.len();
     // The variants run in turn, so the largest scratch memory counts.
     let mut scratch = 0;
@@ -124,16 +142,15 @@ fn typed<O: Op<T>, T: Element>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Resu
         "reduce with its partial results",
         "use a smaller --n or input, or a larger --block",
     )?;
-    let reference = oracle::reference(job.op, input);
     let buffer = Buffer::from_slice(job.device, input, "input")?;
-    let mut value = O::identity();
+    let mut result = T::wrap(vec![O::identity()]).into();
     for name in job.variants {
         let mut row;
-        (value, row) = variant_row::<O, T>(job, name, &buffer, n, &reference)?;
-        row.wrapped = reference.wrapped;
+        (result, row) = variant_row::<O, T>(job, name, &buffer, n)?;
+        row.value = result.single();
         emit(row);
     }
-    Ok(T::wrap(vec![value]))
+    Ok(result)
 }
 
 /// What the job's launches of a variant look like, for `n` elements, which is not 0.
@@ -151,30 +168,24 @@ fn variant_row<O: Op<T>, T: Element>(
     name: &str,
     input: &Buffer<'_, T>,
     n: usize,
-    reference: &oracle::Reference,
-) -> Result<(T, Row)> {
-    let row = |value: T, block, grid, depth| {
-        let expected = reference.expected::<T>(depth);
-        let mut row = Row::new(FAMILY.name, name, job, expected.judge(value.value()));
-        (row.value, row.reference) = (Some(value.value()), Some(expected.value));
-        (row.block, row.grid) = (block, grid);
-        row
+) -> Result<(Tensor, Row)> {
+    let trial = |output, shape, depth| Trial {
+        family: FAMILY.name,
+        variant: name,
+        shape,
+        output,
+        result: vec![1],
+        depth,
+        work: Work::bytes((n * size_of::<T>()) as u64),
     };
     if n == 0 {
         // No grid has 0 blocks: there is nothing to launch.
         let block = find::<O, T>(name)?.block.choose(job.block, name, job.device.info().max_block)?;
-        let mut row = row(O::identity(), block, 0, 0);
-        row.observe(job.device.observed());
-        return Ok((O::identity(), row));
+        let identity = Buffer::from_slice(job.device, &[O::identity()], "identity")?;
+        return job.measure(&trial(&identity, (block, 0), 0), &mut || Ok(()));
     }
     let (variant, plan) = plan::<O, T>(job, name, n)?;
     let scratch = Scratch::new::<O>(job.device, &plan)?;
     let launches = scratch.launches(&plan, &variant, input.slice(n));
-    job.device.observed();
-    launches.run(job.module)?;
-    let value = launches.result()?;
-    let mut row = row(value, plan.block, plan.grids[0], plan.depth);
-    row.observe(job.device.observed());
-    row.time(job, (n * size_of::<T>()) as u64, &mut || launches.run(job.module))?;
-    Ok((value, row))
+    job.measure(&trial(launches.output(), (plan.block, plan.grids[0]), plan.depth), &mut || launches.run(job.module))
 }

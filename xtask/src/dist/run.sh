@@ -27,12 +27,14 @@ run_tests() {
 build_peers() {
     peers=
     command -v nvcc > /dev/null || { echo "nvcc is not on the PATH: NVIDIA's libraries are not measured" >&2; return 0; }
-    if nvcc -O3 -std=c++17 -arch=native "$here/peers/reduce.cu" -o "$here/peers/reduce" &&
-        nvcc -O3 -arch=native -cubin "$here/peers/ladder.cu" -o "$here/peers/ladder.cubin"; then
-        peers=--peers
-    else
-        echo "nvcc does not compile the programs in peers: NVIDIA's libraries are not measured" >&2
-    fi
+    for source in "$here"/peers/*.cu; do
+        case $source in
+            */ladder.cu) set -- -cubin -o "${source%.cu}.cubin" ;;
+            *) set -- -std=c++17 -lcublas -o "${source%.cu}" ;;
+        esac
+        nvcc -O3 -arch=native "$source" "$@" || { echo "nvcc does not compile $source" >&2; exit 1; }
+    done
+    peers=--peers
 }
 
 # The first rungs as rustc and LLVM compile them, then as nvcc does, launched and timed by the same program.

@@ -177,6 +177,11 @@ impl<T: Element> Launches<'_, T> {
         })
     }
 
+    /// Where the value is, once everything has run.
+    pub fn output(&self) -> &Buffer<'_, T> {
+        self.result
+    }
+
     /// The value, once everything has run.
     pub fn result(&self) -> Result<T> {
         Ok(self.result.read(1)?[0])
@@ -201,6 +206,7 @@ mod tests {
             max_shared: 0,
             l2: 0,
             peak_gbps: None,
+            clock_mhz: None,
             driver: None,
         };
         Plan::new(&variant, &info, n, block, grid)

@@ -1,0 +1,182 @@
+//! What is to be computed: operands, operation, settings; what the right result is; and how much work it takes at least.
+
+use super::settings::Settings;
+use crate::compare::{Expected, Verdict};
+use crate::element::{Dtype, Element, Value};
+use crate::error::{Error, Result};
+use crate::tensor::Tensor;
+
+/// Something to compute, on any device by any variant.
+#[derive(Clone, Copy, Debug)]
+pub struct Problem<'a> {
+    /// As many as the family has operands.
+    pub inputs: &'a [Tensor],
+    /// Type of the elements: that of the first operand.
+    pub dtype: Dtype,
+    /// One of the family's; empty where it has none.
+    pub op: &'a str,
+    /// The family's.
+    pub settings: &'a Settings,
+}
+
+impl<'a> Problem<'a> {
+    /// The elements of an operand.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when the operand is missing or has another type.
+    pub fn view<T: Element>(&self, operand: usize) -> Result<&'a [T]> {
+        let input = self.inputs.get(operand);
+        input.and_then(|tensor| T::view(tensor.data())).ok_or_else(|| {
+            let have = input.map_or("missing".to_owned(), |tensor| format!("of {}", tensor.dtype()));
+            Error::Usage(format!("operand {operand} must be of {}, and it is {have}", T::DTYPE))
+        })
+    }
+}
+
+/// An operand of a family.
+#[derive(Clone, Copy, Debug)]
+pub struct Operand {
+    /// For messages and `--help`.
+    pub name: &'static str,
+    /// Its type, where that is not the job's.
+    pub dtype: Option<Dtype>,
+}
+
+impl Operand {
+    /// Of the job's element type.
+    pub const fn of_elements(name: &'static str) -> Self {
+        Self { name, dtype: None }
+    }
+
+    /// Always of this type.
+    pub const fn of(name: &'static str, dtype: Dtype) -> Self {
+        Self { name, dtype: Some(dtype) }
+    }
+}
+
+/// A size of problem, with settings that differ from the defaults: what tests and benchmarks run.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// As `--n` (one number) or `--shape` would give it.
+    pub size: Vec<u64>,
+    /// Settings by name, each with its text.
+    pub settings: Vec<(&'static str, String)>,
+}
+
+impl Case {
+    /// With the default settings.
+    pub fn new(size: &[u64]) -> Self {
+        Self { size: size.to_vec(), settings: Vec::new() }
+    }
+
+    /// With one more setting.
+    pub fn with(mut self, name: &'static str, value: &str) -> Self {
+        self.settings.push((name, value.to_owned()));
+        self
+    }
+}
+
+/// Lengths around the sizes of warps, blocks and tiles, and a prime above each tile: for families of vectors.
+pub fn awkward_lengths() -> Vec<Case> {
+    [0, 1, 2, 31, 32, 33, 127, 255, 256, 257, 1009, 4099, 20011].into_iter().map(|n| Case::new(&[n])).collect()
+}
+
+/// Lengths that are measured when nobody says which.
+pub fn bench_lengths() -> Vec<Case> {
+    [20, 22, 24, 26, 28].into_iter().map(|power| Case::new(&[1 << power])).collect()
+}
+
+/// The work that no algorithm can avoid: what times are compared with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Bytes to and from device memory.
+    pub bytes: u64,
+    /// Arithmetic operations on floats; a fused multiply-add is two. 0 where memory is all that counts.
+    pub flops: u64,
+}
+
+impl Work {
+    /// Memory alone.
+    pub fn bytes(bytes: u64) -> Self {
+        Self { bytes, flops: 0 }
+    }
+}
+
+/// The right result of a problem, computed once for all variants.
+pub struct Oracle<'a> {
+    /// The result, where that is a single value.
+    pub value: Option<Value>,
+    /// An integer left its type's range and wrapped, as documented.
+    pub wrapped: bool,
+    judge: Box<Judge<'a>>,
+}
+
+/// See [`Oracle::judge`].
+type Judge<'a> = dyn Fn(&Tensor, u64) -> Verdict + 'a;
+
+impl<'a> Oracle<'a> {
+    /// `judge` compares a result that some chain of at most so many additions led to.
+    pub fn new(judge: impl Fn(&Tensor, u64) -> Verdict + 'a) -> Self {
+        Self { value: None, wrapped: false, judge: Box::new(judge) }
+    }
+
+    /// Every element must be what `expected(index, depth)` says, and the shape must be `shape`.
+    pub fn elements<T: Element>(shape: Vec<usize>, expected: impl Fn(usize, u64) -> Expected + 'a) -> Self {
+        Self::new(move |result, depth| {
+            let (true, Some(elements)) = (result.shape() == shape, T::view(result.data())) else {
+                return Verdict { verified: false, error: f64::NAN };
+            };
+            Verdict::of_all(elements.iter().enumerate().map(|(i, x)| expected(i, depth).judge(x.value())))
+        })
+    }
+
+    /// With the result, which is a single value.
+    pub fn with_value(self, value: Value) -> Self {
+        Self { value: Some(value), ..self }
+    }
+
+    /// With the news that an integer wrapped (or not).
+    pub fn with_wrapped(self, wrapped: bool) -> Self {
+        Self { wrapped, ..self }
+    }
+
+    /// Compares a result. `depth`: the most additions that any part of it went through one after the other.
+    pub fn judge(&self, result: &Tensor, depth: u64) -> Verdict {
+        (self.judge)(result, depth)
+    }
+}
+
+/// Relative rounding error of one operation: half the distance between 1 and the next number, doubled so that
+/// `depth * epsilon` covers Higham's `depth * u / (1 - depth * u)` (Accuracy and Stability of Numerical Algorithms, 4.2) as long
+/// as it is below 1. 0 for integers.
+pub fn epsilon(dtype: Dtype) -> f64 {
+    match dtype {
+        Dtype::F32 => f64::from(f32::EPSILON),
+        Dtype::F64 => f64::EPSILON,
+        Dtype::F16 => f64::powi(2.0, -10),
+        Dtype::Bf16 => f64::powi(2.0, -7),
+        _ => 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::element::Array;
+
+    #[test]
+    fn every_element_counts_and_so_does_the_shape() {
+        let oracle = Oracle::elements::<i32>(vec![3], |i, _| Expected::exactly(Value::Int(i as i128)));
+        let judge = |values: Vec<i32>| oracle.judge(&Array::I32(values).into(), 0);
+        assert!(judge(vec![0, 1, 2]).verified);
+        assert_eq!(judge(vec![0, 1, 7]), Verdict { verified: false, error: 5.0 });
+        assert!(!judge(vec![0, 1]).verified && !judge(vec![0, 1, 2, 3]).verified);
+        assert!(!oracle.judge(&Array::F32(vec![0.0, 1.0, 2.0]).into(), 0).verified, "another type");
+    }
+
+    #[test]
+    fn a_nan_among_the_errors_is_the_largest() {
+        let oracle = Oracle::elements::<f32>(vec![2], |_, _| Expected::exactly(Value::Float(1.0)));
+        assert!(oracle.judge(&Array::F32(vec![f32::NAN, 9.0]).into(), 0).error.is_nan());
+    }
+}

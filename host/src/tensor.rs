@@ -1,0 +1,139 @@
+//! Arrays with a shape: what kernels take and give, and what files hold.
+
+use crate::element::{Array, Dtype, Element, Value};
+use crate::error::{Error, Result};
+
+/// Elements in row-major order: the last axis is the one whose neighbours are neighbours in memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tensor {
+    shape: Vec<usize>,
+    data: Array,
+}
+
+impl Tensor {
+    /// An array with a shape.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when the shape does not have as many elements as the array.
+    pub fn new(shape: &[usize], data: Array) -> Result<Self> {
+        let len = shape.iter().try_fold(1_usize, |product, &n| product.checked_mul(n));
+        if len != Some(data.len()) {
+            return Err(Error::Usage(format!("{} elements don't have the shape {}", data.len(), text(shape))));
+        }
+        Ok(Self { shape: shape.to_vec(), data })
+    }
+
+    /// Lengths of the axes; empty for a single value.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The elements.
+    pub fn data(&self) -> &Array {
+        &self.data
+    }
+
+    /// The elements alone.
+    pub fn into_data(self) -> Array {
+        self.data
+    }
+
+    /// Type of the elements.
+    pub fn dtype(&self) -> Dtype {
+        self.data.dtype()
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.data.len()
+    }
+
+    /// No elements.
+    pub fn is_empty(&self) -> bool {
+        self.data.is_empty()
+    }
+
+    /// The element, when there is only one.
+    pub fn single(&self) -> Option<Value> {
+        crate::with_dtype!(self.dtype(), T => match T::view(&self.data) {
+            Some([value]) => Some(value.value()),
+            _ => None,
+        }, else => None)
+    }
+
+    /// The same numbers in an integer type.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] that names the operand when it holds no whole numbers, or one that the type can't.
+    pub fn whole_numbers(&self, dtype: Dtype, name: &str) -> Result<Self> {
+        if self.dtype() == dtype {
+            return Ok(self.clone());
+        }
+        let values: Option<Vec<i128>> = crate::with_dtype!(self.dtype(), T => {
+            let whole = |x: &T| match x.value() {
+                Value::Int(x) => Some(x),
+                Value::Float(_) => None,
+            };
+            T::view(&self.data).and_then(|values| values.iter().map(whole).collect())
+        }, else => match &self.data {
+            Array::Bytes(Dtype::U8, bytes) => Some(bytes.iter().map(|&x| i128::from(x)).collect()),
+            _ => None,
+        });
+        let Some(values) = values else {
+            return Err(Error::Usage(format!("{name} must hold whole numbers, not {}", self.dtype())));
+        };
+        crate::with_dtype!(dtype, T => {
+            let numbers: Vec<T> = values.iter().map(|&x| <T as Element>::round(Value::Int(x))).collect();
+            let same = |(number, &x): (&T, &i128)| matches!(number.value(), Value::Int(y) if x == y);
+            match numbers.iter().zip(&values).find(|&pair| !same(pair)) {
+                None => Self::new(&self.shape, T::wrap(numbers)),
+                Some((_, x)) => Err(Error::Usage(format!("{name} holds {x}, which is no {dtype}"))),
+            }
+        }, else => Err(Error::Usage(format!("{name} can't be converted to {dtype}"))))
+    }
+
+    /// Rows and columns of a matrix.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] that names the operand when it has another number of axes.
+    pub fn matrix(&self, name: &str) -> Result<[usize; 2]> {
+        match *self.shape {
+            [rows, columns] => Ok([rows, columns]),
+            _ => Err(Error::Usage(format!("{name} has the shape {}: it must be a matrix", text(&self.shape)))),
+        }
+    }
+}
+
+impl From<Array> for Tensor {
+    /// A vector.
+    fn from(data: Array) -> Self {
+        Self { shape: vec![data.len()], data }
+    }
+}
+
+/// `76x62`; `1` for a single value.
+pub fn text(shape: &[usize]) -> String {
+    let axes: Vec<_> = shape.iter().map(usize::to_string).collect();
+    if axes.is_empty() { "1".to_owned() } else { axes.join("x") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shape_counts_the_elements() {
+        let data = Array::U32((0..6).collect());
+        let tensor = Tensor::new(&[2, 3], data.clone()).expect("six elements");
+        assert_eq!(tensor.matrix("x").expect("a matrix"), [2, 3]);
+        assert_eq!((text(tensor.shape()), text(&[])), ("2x3".to_owned(), "1".to_owned()));
+        assert!(Tensor::new(&[2, 2], data.clone()).is_err());
+        assert!(Tensor::new(&[usize::MAX, 2], data.clone()).is_err());
+        let wide = Tensor::from(data.clone()).whole_numbers(Dtype::U64, "x").expect("they fit");
+        assert_eq!(wide.data(), &Array::U64((0..6).collect()));
+        let negative = Tensor::from(Array::I64(vec![1, -1]));
+        assert!(negative.whole_numbers(Dtype::U32, "x").expect_err("-1").to_string().contains("x holds -1"));
+        assert!(Tensor::from(Array::F32(vec![1.0])).whole_numbers(Dtype::U32, "x").is_err());
+        assert!(Tensor::from(data).matrix("x").expect_err("a vector").to_string().contains("x has the shape 6"));
+    }
+}
