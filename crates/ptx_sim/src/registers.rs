@@ -35,6 +35,8 @@ pub struct Args {
     pub s: [Slot; 4],
     /// Bit `i` set: source `i` is a predicate written with `!`.
     pub negated: u8,
+    /// What the opcode says beyond the choice of the meaning, in the meaning's own terms.
+    pub immediate: u16,
 }
 
 /// The meaning of an instruction that only moves bits between registers: reads the sources of the lanes in `mask` (some

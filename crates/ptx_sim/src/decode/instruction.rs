@@ -45,6 +45,8 @@ pub enum Family {
     Alloca,
     StackSave,
     StackRestore,
+    CreatePolicy,
+    Matrix,
     Nothing,
 }
 
@@ -95,6 +97,8 @@ fn decode(opcode: &str) -> Decode {
         "bar" if opcode.starts_with("bar.warp") => Collective,
         "bar" | "barrier" => Barrier,
         "shfl" | "vote" | "match" | "redux" | "elect" => Collective,
+        "mma" | "ldmatrix" | "stmatrix" | "movmatrix" | "wmma" => Matrix,
+        "createpolicy" => CreatePolicy,
         "activemask" => Activemask,
         "nanosleep" => Nanosleep,
         "alloca" => Alloca,
@@ -144,6 +148,8 @@ impl<'t> Decoder<'_, 't> {
                 [a] => Ok(Op::StackRestore(self.source(a, File::Long)?.0)),
                 _ => unsupported("needs one operand"),
             },
+            Family::Matrix => self.matrix(opcode, operands),
+            Family::CreatePolicy => self.create_policy(operands),
             Family::Nothing => Ok(Op::Nothing),
         }
     }
@@ -160,7 +166,7 @@ impl<'t> Decoder<'_, 't> {
         let named_d = &d[..d.len() - usize::from(row.carry_out)];
         let named_s = &s[..s.len() - usize::from(row.carry_in)];
         let Some((first, rest)) = operands.split_first() else { return unsupported("has no operands") };
-        let mut args = Args { d: [NO_SLOT; 4], ..Args::default() };
+        let mut args = Args { d: [NO_SLOT; 4], immediate: row.immediate, ..Args::default() };
         match first {
             Operand::Pair(a, b) if named_d.len() == 2 => {
                 args.d[0] = self.destination_name(a, named_d[0])?;
@@ -234,7 +240,7 @@ impl<'t> Decoder<'_, 't> {
         if bits == 128 {
             let (d, s) = (self.quad(to)?, self.quad(from)?);
             let Some(row) = table::find("pack.b128.2") else { return unsupported("is not known") };
-            return Ok(Op::Pure(row.meaning.run, Args { d: [d, d + 1, 0, 0], s: [s, s + 1, 0, 0], negated: 0 }));
+            return Ok(Op::Pure(row.meaning.run, Args { d: [d, d + 1, 0, 0], s: [s, s + 1, 0, 0], ..Args::default() }));
         }
         let Some(row) = table::find(opcode) else { return unsupported("this type is not known") };
         if let Operand::Name(name) = from

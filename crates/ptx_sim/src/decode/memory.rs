@@ -4,21 +4,26 @@ use super::function::Decoder;
 use super::{Reject, unsupported};
 use crate::isa::File;
 use crate::isa::memory::{Modifiers, combine, fence, modifiers, space};
-use crate::program::{Access, Atomic, Op, Order, Scope, Space};
-use crate::registers::{NO_SLOT, Slot};
+use crate::isa::table;
+use crate::program::{Access, Address, Atomic, Op, Order, Scope, Space};
+use crate::registers::{Args, NO_SLOT, Slot};
 use crate::syntax::tree::Operand;
 
 impl<'t> Decoder<'_, 't> {
     pub fn load(&mut self, opcode: &str, operands: &[Operand<'t>]) -> Result<Op, Reject> {
         let used_bytes = self.used_bytes.take().unwrap_or(u64::MAX);
-        let [registers, address] = operands else { return unsupported("needs a register and an address") };
+        let [registers, address] = without_hint(opcode, operands) else {
+            return unsupported("needs a register and an address");
+        };
         let mut access = self.access(opcode, registers, address, true)?;
         access.used_bytes = used_bytes;
         Ok(Op::Load(access))
     }
 
     pub fn store(&mut self, opcode: &str, operands: &[Operand<'t>]) -> Result<Op, Reject> {
-        let [address, registers] = operands else { return unsupported("needs an address and a register") };
+        let [address, registers] = without_hint(opcode, operands) else {
+            return unsupported("needs an address and a register");
+        };
         Ok(Op::Store(self.access(opcode, registers, address, false)?))
     }
 
@@ -97,9 +102,13 @@ impl<'t> Decoder<'_, 't> {
 
     pub fn atomic(&mut self, opcode: &str, operands: &[Operand<'t>]) -> Result<Op, Reject> {
         let Some(modifiers) = modifiers(opcode) else { return unsupported("has a modifier that is not known") };
-        let Some(combine) = combine(modifiers.operation, modifiers.kind).filter(|_| modifiers.lanes == 1) else {
+        let Some(combine) = combine(modifiers.operation, modifiers.kind) else {
             return unsupported("this atomic is not known");
         };
+        let operands = without_hint(opcode, operands);
+        if modifiers.lanes != 1 {
+            return self.atomic_vector(opcode, &modifiers, combine, operands);
+        }
         let bytes = crate::syntax::type_bytes(modifiers.kind).unwrap_or(4) as u8;
         let file = match (bytes, modifiers.kind) {
             (2, _) => File::Half,
@@ -133,6 +142,65 @@ impl<'t> Decoder<'_, 't> {
         }))
     }
 
+    /// `atom.v2`, `red.v4`: each element is an atomic of its own.
+    fn atomic_vector(
+        &mut self,
+        opcode: &str,
+        modifiers: &Modifiers<'_>,
+        combine: fn(u64, u64, u64) -> u64,
+        operands: &[Operand<'t>],
+    ) -> Result<Op, Reject> {
+        let body = self.body;
+        let elements = |operand: &Operand<'t>| match operand {
+            Operand::Vector(span) if body.get(span).len() == usize::from(modifiers.lanes) => Ok(body.get(span)),
+            _ => unsupported(format!("needs a vector of {} registers", modifiers.lanes)),
+        };
+        let (destinations, operands) = match operands {
+            [d, rest @ ..] if opcode.starts_with("atom") => (Some(elements(d)?), rest),
+            rest => (None, rest),
+        };
+        let [address, sources] = operands else { return unsupported("has the wrong number of operands") };
+        let sources = elements(sources)?;
+        let (address, named) = self.address(address)?;
+        let (bytes, file) = match modifiers.kind {
+            "f32" => (4, File::Single),
+            "f16x2" | "bf16x2" => (4, File::Word),
+            "f16" | "bf16" => (2, File::Half),
+            _ => return unsupported("this atomic is not known"),
+        };
+        let order = if modifiers.order == Order::Weak { Order::Relaxed } else { modifiers.order };
+        let mut parts = Vec::with_capacity(sources.len());
+        for (i, source) in sources.iter().enumerate() {
+            let b = self.source(source, file)?.0;
+            let destination = match destinations {
+                Some(list) => Some(self.destination(&list[i], file)?),
+                None => None,
+            };
+            parts.push(Atomic {
+                space: self.space(modifiers, named),
+                order,
+                scope: modifiers.scope.unwrap_or(Scope::Gpu),
+                bytes,
+                wide: false,
+                destination,
+                address: Address { offset: address.offset.wrapping_add(i as i64 * i64::from(bytes)), ..address },
+                b,
+                c: b,
+                combine,
+            });
+        }
+        Ok(Op::AtomicVector(parts.into_boxed_slice()))
+    }
+
+    /// `createpolicy`: an opaque value that only cache hints take.
+    pub fn create_policy(&mut self, operands: &[Operand<'t>]) -> Result<Op, Reject> {
+        let [d, ..] = operands else { return unsupported("needs a destination") };
+        let Some(row) = table::find("mov.b64") else { return unsupported("is not known") };
+        let zero = self.source(&Operand::Integer(0), File::Long)?.0;
+        let d = self.destination(d, File::Long)?;
+        Ok(Op::Pure(row.meaning.run, Args { d: [d, NO_SLOT, NO_SLOT, NO_SLOT], s: [zero, 0, 0, 0], ..Args::default() }))
+    }
+
     pub fn fence(&mut self, opcode: &str) -> Result<Op, Reject> {
         match fence(opcode) {
             Some((order, scope)) => Ok(Op::Fence(order, scope)),
@@ -164,6 +232,14 @@ impl<'t> Decoder<'_, 't> {
         };
         let source = self.source(a, File::Long)?.0;
         Ok(Op::IsSpace { space, destination: self.destination(d, File::Pred)?, source })
+    }
+}
+
+/// The operands but for the cache policy, which changes no value.
+fn without_hint<'o, 't>(opcode: &str, operands: &'o [Operand<'t>]) -> &'o [Operand<'t>] {
+    match operands {
+        [rest @ .., _] if opcode.contains(".L2::cache_hint") => rest,
+        all => all,
     }
 }
 

@@ -4,6 +4,7 @@ mod control;
 mod function;
 mod instruction;
 mod locations;
+mod matrix;
 mod memory;
 mod module;
 mod names;

@@ -260,7 +260,6 @@ fn unknown_instructions_are_kept() {
         "add.strange.s32 %r1, %r2, %r3;",
         "add.s32 %r1, %r2;",
         "add.s32 %rd1, %r2, %r3;",
-        "ld.global.L2::cache_hint.b32 %r1, [%rd1], %rd2;",
         "tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f1, %f2}];",
         "atom.global.nand.b32 %r1, [%rd1], %r2;",
         "shfl.down.b32 %r1, %r2, 1, 31;",

@@ -14,7 +14,7 @@ impl<'t> Decoder<'_, 't> {
         let Some(found) = warp::find(opcode) else { return unsupported("this warp instruction is not known") };
         let Some((mask, operands)) = operands.split_last() else { return unsupported("has no member mask") };
         let mask = self.source(mask, File::Word)?.0;
-        let row = Row { meaning: found.meaning, optional: found.optional, carry_in: false, carry_out: false };
+        let row = Row { meaning: found.meaning, optional: found.optional, ..Row::default() };
         let args = match (found.kind, operands) {
             (Collective::Sync, []) => Args::default(),
             (Collective::Sync, _) => return unsupported("takes a mask and nothing else"),

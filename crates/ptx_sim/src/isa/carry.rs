@@ -9,7 +9,7 @@ use super::table::{Row, Table};
 /// Adds this chapter's rows.
 pub fn list(t: &mut Table) {
     let mut row = |opcode: &str, carry_in: bool, carry_out: bool, meaning: Meaning| {
-        t.insert(opcode, Row { meaning, optional: 0, carry_in, carry_out });
+        t.insert(opcode, Row { meaning, carry_in, carry_out, ..Row::default() });
     };
     macro_rules! sums {
         ($t:ty, $names:literal) => {

@@ -22,7 +22,7 @@ pub fn list(t: &mut Table) {
             });
             let meaning = Meaning { run, d: &[File::Pred, File::Pred], s: &[<$t>::FILE, <$t>::FILE] };
             let name = concat!("setp.", $cmp, ".", $names);
-            t.insert(name, Row { meaning, optional: 1, carry_in: false, carry_out: false });
+            t.insert(name, Row { meaning, optional: 1, ..Row::default() });
             compare!(@ $t, concat!("setp.", $cmp, ".and.", $names), bits, |c, p| c & p);
             compare!(@ $t, concat!("setp.", $cmp, ".or.", $names), bits, |c, p| c | p);
             compare!(@ $t, concat!("setp.", $cmp, ".xor.", $names), bits, |c, p| c ^ p);
@@ -37,7 +37,7 @@ pub fn list(t: &mut Table) {
             }
             let (run, s) = (Pure::plain(run), &[<$t>::FILE, <$t>::FILE, File::Pred]);
             let meaning = Meaning { run, d: &[File::Pred, File::Pred], s };
-            t.insert($name, Row { meaning, optional: 1, carry_in: false, carry_out: false });
+            t.insert($name, Row { meaning, optional: 1, ..Row::default() });
         }};
     }
     macro_rules! integers {

@@ -192,6 +192,27 @@ fn extremes(t: &mut Table) {
     }
     pair!("min", false);
     pair!("max", true);
+    // `.xorsign.abs`: of the magnitudes, with the product's sign.
+    fn with_sign(a: u16, b: u16, infinity: u16, larger: bool, keep_nan: bool) -> u16 {
+        let found = extreme(a & 0x7fff, b & 0x7fff, infinity, larger, keep_nan);
+        if found > infinity { found } else { found | (a ^ b) & 0x8000 }
+    }
+    macro_rules! signed {
+        ($name:literal, $larger:literal) => {
+            rows!(t, [$name, ".xorsign.abs"], "f16", (a, b), with_sign(a, b, 0x7c00, $larger, false));
+            rows!(t, [$name, ".NaN.xorsign.abs"], "f16", (a, b), with_sign(a, b, 0x7c00, $larger, true));
+            rows!(t, [$name, ".ftz.xorsign.abs"], "f16", (a, b), {
+                with_sign(flush(a), flush(b), 0x7c00, $larger, false)
+            });
+            rows!(t, [$name, ".ftz.NaN.xorsign.abs"], "f16", (a, b), {
+                with_sign(flush(a), flush(b), 0x7c00, $larger, true)
+            });
+            rows!(t, [$name, ".xorsign.abs"], "bf16", (a, b), with_sign(a, b, 0x7f80, $larger, false));
+            rows!(t, [$name, ".NaN.xorsign.abs"], "bf16", (a, b), with_sign(a, b, 0x7f80, $larger, true));
+        };
+    }
+    signed!("min", false);
+    signed!("max", true);
 }
 
 /// Within PTX's error bounds, not always the bits of a GPU.
@@ -201,6 +222,16 @@ fn approximate(t: &mut Table) {
     rows!(t, ["tanh.approx"], "f16", (a), round(F16, half(a).tanh()));
     rows!(t, ["ex2.approx.ftz"], "bf16", (a), round(BF16, bfloat(a).exp2()));
     rows!(t, ["tanh.approx"], "bf16", (a), round(BF16, bfloat(a).tanh()));
+}
+
+/// The minimum or maximum of an atomic, `f16`.
+pub fn extreme_half(a: u16, b: u16, larger: bool) -> u16 {
+    extreme(a, b, 0x7c00, larger, false)
+}
+
+/// The minimum or maximum of an atomic, `bf16`.
+pub fn extreme_bfloat(a: u16, b: u16, larger: bool) -> u16 {
+    extreme(a, b, 0x7f80, larger, false)
 }
 
 /// The sum of an atomic, `f16`.

@@ -5,6 +5,7 @@ use super::table::Table;
 
 /// Adds this chapter's rows.
 pub fn list(t: &mut Table) {
+    t.row("fns.b32", lift_call!((u32, u32, i32) -> u32, find_nth_set));
     logic(t);
     shifts(t);
     counts(t);
@@ -208,6 +209,27 @@ fn permute(a: u32, b: u32, selectors: [u32; 4]) -> u32 {
     u32::from_le_bytes(selectors.map(byte))
 }
 
+/// The position of the `offset`-th set bit from `base`, upward or downward; all ones when there is none. `offset` 0 asks for
+/// `base` itself.
+fn find_nth_set(mask: u32, base: u32, offset: i32) -> u32 {
+    let set = |position: i64| mask >> position & 1 != 0;
+    let mut position = i64::from(base);
+    let mut left = offset.unsigned_abs().saturating_sub(1);
+    while (0..32).contains(&position) {
+        if set(position) {
+            if left == 0 {
+                return position as u32;
+            }
+            left -= 1;
+        }
+        if offset == 0 {
+            break;
+        }
+        position += i64::from(offset.signum());
+    }
+    u32::MAX
+}
+
 #[cfg(test)]
 mod tests {
     use crate::isa::testing::check;
@@ -294,6 +316,18 @@ mod tests {
             ("prmt.b32.ecl", &[0x3322_1100, 0, 2], &[0x3322_2222]),
             ("prmt.b32.ecr", &[0x3322_1100, 0, 2], &[0x2222_1100]),
             ("prmt.b32.rc16", &[0x3322_1100, 0, 1], &[0x3322_3322]),
+        ]);
+    }
+
+    #[test]
+    fn nth_set_bits() {
+        check(&[
+            ("fns.b32", &[0b1011_0100, 2, 0], &[2]),
+            ("fns.b32", &[0b1011_0100, 3, 0], &[0xffff_ffff]),
+            ("fns.b32", &[0b1011_0100, 3, 1], &[4]),
+            ("fns.b32", &[0b1011_0100, 0, 3], &[5]),
+            ("fns.b32", &[0b1011_0100, 6, 0xffff_fffe], &[4]),
+            ("fns.b32", &[0b1011_0100, 0, 5], &[0xffff_ffff]),
         ]);
     }
 }

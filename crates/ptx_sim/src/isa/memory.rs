@@ -10,6 +10,8 @@ pub(crate) struct Modifiers<'t> {
     pub scope: Option<Scope>,
     pub non_coherent: bool,
     pub lanes: u8,
+    /// The last operand says how the L2 cache should treat the data.
+    pub cache_hint: bool,
     /// An operation such as `add`, for `atom` and `red`.
     pub operation: &'t str,
     /// `b32`.
@@ -24,6 +26,7 @@ pub(crate) fn modifiers(opcode: &str) -> Option<Modifiers<'_>> {
         scope: None,
         non_coherent: false,
         lanes: 1,
+        cache_hint: false,
         operation: "",
         kind: "",
     };
@@ -52,7 +55,8 @@ pub(crate) fn modifiers(opcode: &str) -> Option<Modifiers<'_>> {
             "add" | "and" | "or" | "xor" | "min" | "max" | "inc" | "dec" | "exch" | "cas" => found.operation = word,
             // Where the data is cached, and that subnormals are kept, which they are.
             "ca" | "cg" | "cs" | "lu" | "wb" | "wt" | "noftz" => {}
-            "L2::cache_hint" => return None,
+            // Has an operand of its own at the end.
+            "L2::cache_hint" => found.cache_hint = true,
             _ if word.starts_with("L1::") || word.starts_with("L2::") => {}
             _ if crate::syntax::type_bytes(word).is_some() && word != "pred" => found.kind = word,
             _ => return None,
@@ -136,6 +140,14 @@ pub(crate) fn combine(operation: &str, kind: &str) -> Option<fn(u64, u64, u64) -
         ("add", "bf16") => on!(u16, super::half::add_bfloat),
         ("add", "f16x2") => on!(u32, |old, b| pairs(super::half::add_half, old, b)),
         ("add", "bf16x2") => on!(u32, |old, b| pairs(super::half::add_bfloat, old, b)),
+        ("min", "f16") => on!(u16, |old, b| super::half::extreme_half(old, b, false)),
+        ("max", "f16") => on!(u16, |old, b| super::half::extreme_half(old, b, true)),
+        ("min", "bf16") => on!(u16, |old, b| super::half::extreme_bfloat(old, b, false)),
+        ("max", "bf16") => on!(u16, |old, b| super::half::extreme_bfloat(old, b, true)),
+        ("min", "f16x2") => on!(u32, |old, b| pairs(|x, y| super::half::extreme_half(x, y, false), old, b)),
+        ("max", "f16x2") => on!(u32, |old, b| pairs(|x, y| super::half::extreme_half(x, y, true), old, b)),
+        ("min", "bf16x2") => on!(u32, |old, b| pairs(|x, y| super::half::extreme_bfloat(x, y, false), old, b)),
+        ("max", "bf16x2") => on!(u32, |old, b| pairs(|x, y| super::half::extreme_bfloat(x, y, true), old, b)),
         ("add", "f64") => |old, b, _| {
             let (old, b) = (f64::from_bits(old), f64::from_bits(b));
             super::float::propagated(old + b, [b, old])
@@ -159,7 +171,7 @@ mod tests {
         let found = found.map(|m| (m.space, m.order, m.scope, m.lanes, m.kind));
         assert_eq!(found, Some((Space::Global, Order::Relaxed, Some(Scope::Gpu), 2, "b32")));
         assert!(modifiers("ld.global.strange.b32").is_none());
-        assert!(modifiers("ld.global.L2::cache_hint.b32").is_none());
+        assert!(modifiers("ld.global.L2::cache_hint.b32").is_some_and(|m| m.cache_hint));
         assert_eq!(fence("fence.acq_rel.gpu"), Some((Order::AcqRel, Scope::Gpu)));
         assert_eq!(fence("membar.gl"), Some((Order::SeqCst, Scope::Gpu)));
     }

@@ -9,8 +9,11 @@ mod half;
 mod integer;
 pub(crate) mod lift;
 mod logic;
+pub(crate) mod matrix;
 pub mod memory;
 mod moves;
+
+mod set;
 mod soft;
 mod special;
 pub(crate) mod table;
@@ -29,6 +32,7 @@ fn list(t: &mut table::Table) {
     carry::list(t);
     logic::list(t);
     compare::list(t);
+    set::list(t);
     float::list(t);
     approximate::list(t);
     half::list(t);

@@ -19,6 +19,14 @@ pub fn list(t: &mut Table) {
             u64::from(a) | u64::from(b) << 16 | u64::from(c) << 32 | u64::from(d) << 48
         }),
     );
+    // Elements of 8 bits live in registers of 16: `.2` of 16 bits is two of 8.
+    t.row("pack.b16.2", lift!((u16, u16) -> u16, |a, b| a & 0xff | b << 8));
+    t.row(
+        "pack.b32.4",
+        lift!((u16, u16, u16, u16) -> u32, |a, b, c, d| {
+            u32::from(a & 0xff) | u32::from(b & 0xff) << 8 | u32::from(c & 0xff) << 16 | u32::from(d & 0xff) << 24
+        }),
+    );
     t.row("pack.b128.2", lift!((u64, u64) -> (u64, u64), |a, b| (a, b)));
     t.row("unpack.b32.2", lift!((u32) -> (u16, u16), |a| (a as u16, (a >> 16) as u16)));
     t.row("unpack.b64.2", lift!((u64) -> (u32, u32), |a| (a as u32, (a >> 32) as u32)));
@@ -26,6 +34,14 @@ pub fn list(t: &mut Table) {
         "unpack.b64.4",
         lift!((u64) -> (u16, u16, u16, u16), |a| {
             (a as u16, (a >> 16) as u16, (a >> 32) as u16, (a >> 48) as u16)
+        }),
+    );
+    t.row("unpack.b16.2", lift!((u16) -> (u16, u16), |a| (a & 0xff, a >> 8)));
+    t.row(
+        "unpack.b32.4",
+        lift!((u32) -> (u16, u16, u16, u16), |a| {
+            let byte = |shift: u32| (a >> shift & 0xff) as u16;
+            (byte(0), byte(8), byte(16), byte(24))
         }),
     );
     t.row("unpack.b128.2", lift!((u64, u64) -> (u64, u64), |a, b| (a, b)));
@@ -42,6 +58,10 @@ mod tests {
             ("mov.pred", &[1], &[1]),
             ("pack.b64.2", &[1, 2], &[0x2_0000_0001]),
             ("pack.b32.2", &[1, 2], &[0x2_0001]),
+            ("pack.b32.4", &[1, 2, 3, 0x104], &[0x0403_0201]),
+            ("unpack.b32.4", &[0x0403_0201], &[1, 2, 3, 4]),
+            ("unpack.b16.2", &[0x0201], &[1, 2]),
+            ("pack.b16.2", &[1, 2], &[0x0201]),
             ("unpack.b64.4", &[0x4444_3333_2222_1111], &[0x1111, 0x2222, 0x3333, 0x4444]),
         ]);
     }

@@ -16,6 +16,15 @@ pub struct Row {
     pub carry_in: bool,
     /// Its last destination is the carry flag.
     pub carry_out: bool,
+    /// [`Args::immediate`](crate::registers::Args::immediate).
+    pub immediate: u16,
+}
+
+impl Default for Row {
+    fn default() -> Self {
+        let meaning = Meaning { run: crate::registers::Pure::plain(|_, _, _| {}), d: &[], s: &[] };
+        Self { meaning, optional: 0, carry_in: false, carry_out: false, immediate: 0 }
+    }
 }
 
 /// Collects rows while the chapters list theirs.
@@ -28,7 +37,7 @@ impl Table {
     /// Adds an instruction. `[.rn]` in the opcode may be absent, `{s32|u32}` stands for each of its alternatives.
     #[inline(never)]
     pub fn row(&mut self, opcode: &str, meaning: Meaning) {
-        self.insert(opcode, Row { meaning, optional: 0, carry_in: false, carry_out: false });
+        self.insert(opcode, Row { meaning, ..Row::default() });
     }
 
     /// The same, with everything that a row may say.

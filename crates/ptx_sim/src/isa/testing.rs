@@ -33,7 +33,7 @@ fn run_with(row: &Row, sources: &[u64], mask: u32) -> Vec<[u64; LANES]> {
 
 fn run_at(level: Level, row: &Row, sources: &[u64], mask: u32) -> Vec<[u64; LANES]> {
     let mut registers = Registers { w32: vec![[0; LANES]; 8], w64: vec![[0; LANES]; 8], pred: vec![0; 8] };
-    let mut args = Args { d: [0, 1, 2, 3], ..Args::default() };
+    let mut args = Args { d: [0, 1, 2, 3], immediate: row.immediate, ..Args::default() };
     assert_eq!(sources.len(), row.meaning.s.len(), "number of sources");
     for (i, (&file, &bits)) in row.meaning.s.iter().zip(sources).enumerate() {
         let slot = 4 + i;
@@ -104,7 +104,7 @@ fn every_instruction_gives_the_same_bits_on_every_level() {
             let mask = if round == 0 { u32::MAX } else { bits(&mut state) as u32 };
             // Sources may be destinations too, and neighbouring rows are one 128-bit register.
             let d = if round % 2 == 0 { [0, 1, 2, 3] } else { [4, 5, 6, 7] };
-            let args = Args { d, s: [4, 5, 6, 7], negated: round };
+            let args = Args { d, s: [4, 5, 6, 7], negated: round, immediate: row.immediate };
             let mut found = Level::available().into_iter().map(|level| {
                 let mut registers = registers.clone();
                 level.run(&row.meaning.run, &mut registers, mask, &args);

@@ -170,7 +170,7 @@ mod tests {
         let pred_source = row.meaning.s.first() == Some(&File::Pred);
         let s = if pred_source { [1, 0, 0, 0] } else { [1, 2, 3, 0] };
         let d = if row.meaning.d == [File::Pred] { [0, NO_SLOT, 0, 0] } else { [0, 0, 0, 0] };
-        (row.meaning.run.baseline)(&mut registers, mask, &Args { d, s, negated: 0 });
+        (row.meaning.run.baseline)(&mut registers, mask, &Args { d, s, ..Args::default() });
         (registers.w32[0], registers.pred[0])
     }
 

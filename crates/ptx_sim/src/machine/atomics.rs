@@ -73,4 +73,30 @@ impl<O: Observer> Worker<'_, O> {
         }
         Ok(())
     }
+
+    /// `atom.v2` and others: no result is seen before all elements are done, as a destination may be a source too.
+    #[inline(never)]
+    pub fn atomic_vector(
+        &mut self,
+        block: &mut Block<O::Block>,
+        warp: &mut Warp,
+        registers: &mut Registers,
+        parts: &[Atomic],
+        mask: u32,
+        at: At,
+    ) -> Result<(), Stop> {
+        let mut results = Vec::with_capacity(parts.len());
+        for part in parts {
+            let kept = part.destination.filter(|&slot| slot != NO_SLOT);
+            let before = kept.map(|slot| registers.w32[slot as usize]);
+            self.atomic(block, warp, registers, part, mask, at)?;
+            if let (Some(slot), Some(before)) = (kept, before) {
+                results.push((slot, std::mem::replace(&mut registers.w32[slot as usize], before)));
+            }
+        }
+        for (slot, row) in results {
+            each(mask, |lane| registers.w32[slot as usize][lane] = row[lane]);
+        }
+        Ok(())
+    }
 }

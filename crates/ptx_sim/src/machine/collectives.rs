@@ -83,7 +83,7 @@ impl<O: Observer> Worker<'_, O> {
             }
             let group: Vec<Split> = same().copied().collect();
             warp.splits.retain(|split| split.state != state);
-            self.meet_group(block, warp, &group, came);
+            self.meet_group(block, warp, &group, came)?;
             any = true;
             at = 0;
         }
@@ -91,7 +91,16 @@ impl<O: Observer> Worker<'_, O> {
     }
 
     /// All lanes of a mask have come, maybe at different instructions or in different frames.
-    fn meet_group(&mut self, block: &mut Block<O::Block>, warp: &mut Warp, group: &[Split], came: u32) {
+    fn meet_group(
+        &mut self,
+        block: &mut Block<O::Block>,
+        warp: &mut Warp,
+        group: &[Split],
+        came: u32,
+    ) -> Result<(), Stop> {
+        if let Some(State::Collective { kind: Collective::Matrix, .. }) = group.first().map(|split| split.state) {
+            return self.matrix_meets(block, warp, group, came);
+        }
         // Every split computes its own result on a copy of its registers into which the other lanes' operands were put,
         // before any result is written back.
         let mut results = Vec::with_capacity(group.len());
@@ -123,6 +132,7 @@ impl<O: Observer> Worker<'_, O> {
             warp.splits.push(split);
         }
         self.observer.meet(&mut block.observed, warp.index, came, warp.live);
+        Ok(())
     }
 
     /// Lanes that a `*.sync` names are about to be let go from behind the branch that holds it: on hardware this may hang.

@@ -209,6 +209,13 @@ impl<O: Observer> Worker<'_, O> {
                 Op::Load(access) => self.load(block, warp, registers, access, mask, at(pc))?,
                 Op::Store(access) => self.store(block, warp, registers, access, mask, at(pc))?,
                 Op::Atomic(atomic) => self.atomic(block, warp, registers, atomic, mask, at(pc))?,
+                Op::Matrix(matrix) => {
+                    if mask != u32::MAX {
+                        break Left::Control(mask);
+                    }
+                    self.matrix(block, warp, registers, matrix, at(pc))?;
+                }
+                Op::AtomicVector(parts) => self.atomic_vector(block, warp, registers, parts, mask, at(pc))?,
                 Op::Collective { .. } => {
                     if !self.meet_at_once(block, warp, registers, &inst.op, mask, at(pc))? {
                         break Left::Control(mask);
@@ -326,6 +333,7 @@ impl<O: Observer> Worker<'_, O> {
         match &inst.op {
             Op::Barrier { .. } => self.barrier(block, warp, split, site).map(|()| None),
             Op::Collective { .. } => self.collective(block, warp, split, site).map(|()| None),
+            Op::Matrix(_) => self.matrix_waits(block, warp, split, site).map(|()| None),
             Op::Call { .. } => self.call(block, warp, split, site),
             _ => Ok(Some(Split { pc: split.pc + 1, ..split })),
         }

@@ -20,6 +20,7 @@ mod flow;
 mod grid;
 pub(crate) mod lanes;
 mod livelock;
+mod matrix;
 mod module;
 mod peek;
 mod presets;

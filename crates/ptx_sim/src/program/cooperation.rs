@@ -47,6 +47,8 @@ pub enum Collective {
     Elect,
     /// `bar.warp.sync`: no operands but the mask.
     Sync,
+    /// `mma`, `ldmatrix` and others of `Op::Matrix`: the whole warp.
+    Matrix,
 }
 
 /// `shfl.sync` modes.

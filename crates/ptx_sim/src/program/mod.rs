@@ -2,12 +2,14 @@
 
 mod cooperation;
 mod function;
+mod matrix;
 mod memory;
 mod op;
 mod variable;
 
 pub use cooperation::{BarrierKind, BarrierReduce, Collective, Shuffle};
 pub use function::{Function, Kind, Param, Preset, Rows, Special};
+pub use matrix::{Element, Fragment, Matrix, MatrixKind, Multiply, Order2, Sum};
 pub use memory::{Access, Address, Atomic, Order, Scope};
 pub use op::{Callee, FrameCopy, Guard, Inst, Op, Timer};
 pub use variable::{Relocation, Symbol, Variable};

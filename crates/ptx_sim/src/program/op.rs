@@ -1,6 +1,6 @@
 //! Instructions.
 
-use super::{Access, Atomic, BarrierKind, Collective, Order, Scope, Space};
+use super::{Access, Atomic, BarrierKind, Collective, Matrix, Order, Scope, Space};
 use crate::registers::{Args, Pure, Slot};
 
 /// One instruction.
@@ -47,6 +47,8 @@ pub enum Op {
     Store(Access),
     /// `atom`, `red`.
     Atomic(Atomic),
+    /// `atom` and `red` of vectors: one after the other.
+    AtomicVector(Box<[Atomic]>),
     /// `fence`, `membar`.
     Fence(Order, Scope),
     /// `cvta`, `cvta.to`.
@@ -119,6 +121,8 @@ pub enum Op {
         /// Operands without the mask.
         args: Args,
     },
+    /// Instructions of all 32 lanes on matrices that they hold together.
+    Matrix(Box<Matrix>),
     /// `nanosleep`: a hint that the warp waits for somebody.
     Nanosleep,
     /// `alloca`: stack memory of the thread.

@@ -2,6 +2,7 @@
 
 mod between_floats;
 mod integers;
+mod narrow;
 
 use super::soft::{F64, Format, Rounding};
 use super::table::Table;
@@ -10,6 +11,7 @@ use super::table::Table;
 pub fn list(t: &mut Table) {
     integers::list(t);
     between_floats::list(t);
+    narrow::list(t);
 }
 
 fn pack(format: Format, x: f64, rounding: Rounding) -> u64 {

@@ -1,0 +1,319 @@
+//! Instructions on matrices of a warp: `mma`, `ldmatrix`, `stmatrix`, `movmatrix`, `wmma`.
+
+use super::function::Decoder;
+use super::{Reject, unsupported};
+use crate::isa::File;
+use crate::isa::memory::space;
+use crate::program::{Element, Fragment, Matrix, MatrixKind, Multiply, Op, Order2, Space, Sum};
+use crate::registers::Slot;
+use crate::syntax::tree::Operand;
+
+impl<'t> Decoder<'_, 't> {
+    pub fn matrix(&mut self, opcode: &str, operands: &[Operand<'t>]) -> Result<Op, Reject> {
+        let words: Vec<&str> = opcode.split('.').collect();
+        let aligned = words.contains(&"aligned") && words.contains(&"sync");
+        if !aligned {
+            return unsupported("this matrix instruction is not known");
+        }
+        let matrix = match words.as_slice() {
+            ["ldmatrix" | "stmatrix" | "movmatrix", ..] => self.moved(&words, operands)?,
+            ["mma", ..] => self.mma(&words, operands)?,
+            ["wmma", "mma", ..] => self.wmma(&words, operands)?,
+            ["wmma", "load" | "store", ..] => self.fragment(&words, operands)?,
+            _ => return unsupported("this matrix instruction is not known"),
+        };
+        Ok(Op::Matrix(Box::new(matrix)))
+    }
+
+    /// `ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 r, [p]`, `stmatrix … [p], r`, `movmatrix … d, a`.
+    fn moved(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Matrix, Reject> {
+        let mut matrix = Matrix::new(MatrixKind::Transpose);
+        let (mut count, mut transposed, mut known) = (1, false, false);
+        for &word in &words[3..] {
+            match word {
+                "x1" => count = 1,
+                "x2" => count = 2,
+                "x4" => count = 4,
+                "trans" => transposed = true,
+                "m8n8" => known = true,
+                "b16" => {}
+                _ => match space(word) {
+                    Some(Space::Shared) => matrix.space = Space::Shared,
+                    _ => return unsupported("this form of the matrix instruction is not known"),
+                },
+            }
+        }
+        if !known {
+            return unsupported("this form of the matrix instruction is not known");
+        }
+        match (words[0], operands) {
+            ("movmatrix", [d, a]) if transposed => {
+                matrix.d = vec![self.destination(d, File::Word)?];
+                matrix.a = vec![self.source(a, File::Word)?.0];
+            }
+            ("ldmatrix", [d, address]) => {
+                matrix.kind = MatrixKind::Load { transposed };
+                matrix.d = self.destinations(d, File::Word, count)?;
+                matrix.address = Some(self.address(address)?.0);
+            }
+            ("stmatrix", [address, a]) => {
+                matrix.kind = MatrixKind::Store { transposed };
+                matrix.a = self.sources(a, File::Word, count)?;
+                matrix.address = Some(self.address(address)?.0);
+            }
+            _ => return unsupported("has the wrong operands"),
+        }
+        Ok(matrix)
+    }
+
+    /// `mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 d, a, b, c`.
+    fn mma(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Matrix, Reject> {
+        let mut shape = None;
+        let (mut types, mut saturate, mut and) = (Vec::new(), false, false);
+        for &word in &words[1..] {
+            match word {
+                "sync" | "aligned" | "row" | "col" | "popc" | "xor" => {}
+                "and" => and = true,
+                "satfinite" => saturate = true,
+                _ if word.starts_with('m') => shape = dimensions(word),
+                _ => types.push(word),
+            }
+        }
+        let [d, a, b, c] = types[..] else { return unsupported("this form of `mma` is not known") };
+        let (Some((m, n, k)), Some(d), Some(a), Some(b), Some(c)) = (shape, sum(d), element(a), element(b), sum(c))
+        else {
+            return unsupported("this form of `mma` is not known");
+        };
+        let multiply = Multiply { m, n, k, a, b, c, d, saturate, and, wmma: None };
+        // `m8n8k4` with f16 has a layout of its own, which only the first tensor cores run well.
+        let known = match a {
+            Element::F16 => m == 16 && matches!(k, 8 | 16),
+            Element::Bf16 => m == 16 && matches!(k, 8 | 16) && d == Sum::F32,
+            Element::Tf32 => m == 16 && matches!(k, 4 | 8) && d == Sum::F32,
+            Element::E4m3 | Element::E5m2 => m == 16 && matches!(k, 16 | 32),
+            Element::F64 => (m == 16 && matches!(k, 4 | 8 | 16)) || (m, k) == (8, 4),
+            Element::S8 | Element::U8 => (m == 16 && matches!(k, 16 | 32)) || (m, k) == (8, 16),
+            Element::S4 | Element::U4 => (m == 16 && matches!(k, 32 | 64)) || (m, k) == (8, 32),
+            Element::B1 => (m == 16 && matches!(k, 128 | 256)) || (m, k) == (8, 128),
+        };
+        if !known || n != 8 || !consistent(&multiply) {
+            return unsupported("this form of `mma` is not known");
+        }
+        self.multiply(multiply, operands, registers)
+    }
+
+    fn wmma(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Matrix, Reject> {
+        let mut orders = Vec::new();
+        let (mut shape, mut types, mut saturate) = (None, Vec::new(), false);
+        for &word in &words[2..] {
+            match word {
+                "sync" | "aligned" => {}
+                "row" => orders.push(Order2::Row),
+                "col" => orders.push(Order2::Column),
+                "satfinite" => saturate = true,
+                _ if word.starts_with('m') => shape = dimensions(word),
+                _ => types.push(word),
+            }
+        }
+        let (&[a_order, b_order], Some((m, n, k))) = (orders.as_slice(), shape) else {
+            return unsupported("this form of `wmma.mma` is not known");
+        };
+        let types = match types[..] {
+            // Two types are those of `d` and `c`, and the factors are f16.
+            [d, c] => [d, "f16", "f16", c],
+            [d, a, b, c] => [d, a, b, c],
+            _ => return unsupported("this form of `wmma.mma` is not known"),
+        };
+        let (Some(d), Some(a), Some(b), Some(c)) = (sum(types[0]), element(types[1]), element(types[2]), sum(types[3]))
+        else {
+            return unsupported("this form of `wmma.mma` is not known");
+        };
+        let multiply = Multiply { m, n, k, a, b, c, d, saturate, and: false, wmma: Some([a_order, b_order]) };
+        if !wmma_shape(a, (m, n, k)) || !consistent(&multiply) {
+            return unsupported("this form of `wmma.mma` is not known");
+        }
+        self.multiply(multiply, operands, |elements, bits| match a {
+            // Always eight, as wide as the largest shape needs.
+            Element::F16 => 8,
+            _ => registers(elements, bits),
+        })
+    }
+
+    /// Binds the operands of a product; `registers(elements, bits)` is how many a matrix takes.
+    fn multiply(
+        &mut self,
+        multiply: Multiply,
+        operands: &[Operand<'t>],
+        registers: impl Fn(usize, usize) -> usize,
+    ) -> Result<Matrix, Reject> {
+        let [d, a, b, c] = operands else { return unsupported("needs four operands") };
+        let Multiply { m, n, k, .. } = multiply;
+        let file = |bits: usize| if bits == 64 { File::Long } else { File::Word };
+        let width = |kind: Sum| match kind {
+            Sum::F16 => 16,
+            Sum::F32 | Sum::S32 => 32,
+            Sum::F64 => 64,
+        };
+        let (a_bits, b_bits, c_bits, d_bits) =
+            (multiply.a.bits(), multiply.b.bits(), width(multiply.c), width(multiply.d));
+        let mut matrix = Matrix::new(MatrixKind::Multiply(multiply));
+        matrix.a = self.sources(a, file(a_bits), registers(m * k, a_bits))?;
+        matrix.b = self.sources(b, file(b_bits), registers(k * n, b_bits))?;
+        matrix.c = self.sources(c, file(c_bits), self::registers(m * n, c_bits))?;
+        matrix.d = self.destinations(d, file(d_bits), self::registers(m * n, d_bits))?;
+        Ok(matrix)
+    }
+
+    /// `wmma.load.a.sync.aligned.row.m16n16k16.global.f16 r, [p], stride`, `wmma.store.d … [p], r, stride`.
+    fn fragment(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Matrix, Reject> {
+        let (mut order, mut shape, mut kind, mut place) = (Order2::Row, None, "", Space::Generic);
+        for &word in &words[3..] {
+            match word {
+                "sync" | "aligned" => {}
+                "row" => order = Order2::Row,
+                "col" => order = Order2::Column,
+                _ if word.starts_with('m') => shape = dimensions(word),
+                _ => match space(word) {
+                    Some(space) => place = space,
+                    None => kind = word,
+                },
+            }
+        }
+        let Some((m, n, k)) = shape else { return unsupported("this form of `wmma` is not known") };
+        let which = words[2];
+        let (rows, columns, bits) = match (which, element(kind), sum(kind)) {
+            ("a", Some(element), _) if wmma_shape(element, (m, n, k)) => (m, k, element.bits()),
+            ("b", Some(element), _) if wmma_shape(element, (m, n, k)) => (k, n, element.bits()),
+            ("c" | "d", _, Some(Sum::F16)) => (m, n, 16),
+            ("c" | "d", _, Some(Sum::F32 | Sum::S32)) => (m, n, 32),
+            ("c" | "d", _, Some(Sum::F64)) => (m, n, 64),
+            _ => return unsupported("this form of `wmma` is not known"),
+        };
+        let sum = matches!(which, "c" | "d");
+        let fragment = Fragment { rows, columns, bits, order, sum };
+        let count = if kind == "f16" && !sum { 8 } else { registers(rows * columns, bits) };
+        let file = if bits == 64 { File::Long } else { File::Word };
+        let (data, address, stride) = match (words[1], operands) {
+            ("load", [data, address, stride @ ..]) | ("store", [address, data, stride @ ..]) => (data, address, stride),
+            _ => return unsupported("has the wrong operands"),
+        };
+        let mut matrix = match words[1] {
+            "load" => {
+                let mut matrix = Matrix::new(MatrixKind::LoadFragment(fragment));
+                matrix.d = self.destinations(data, file, count)?;
+                matrix
+            }
+            _ => {
+                let mut matrix = Matrix::new(MatrixKind::StoreFragment(fragment));
+                matrix.a = self.sources(data, file, count)?;
+                matrix
+            }
+        };
+        matrix.space = place;
+        matrix.address = Some(self.address(address)?.0);
+        matrix.stride = match stride {
+            [] => None,
+            [stride] => Some(self.source(stride, File::Word)?.0),
+            _ => return unsupported("has the wrong operands"),
+        };
+        Ok(matrix)
+    }
+
+    fn elements<'b>(&self, operand: &'b Operand<'t>, count: usize) -> Result<&'b [Operand<'t>], Reject>
+    where
+        't: 'b,
+    {
+        let found = match operand {
+            Operand::Vector(span) => self.body.get(span),
+            one => std::slice::from_ref(one),
+        };
+        if found.len() == count {
+            Ok(found)
+        } else {
+            unsupported(format!("has {} registers where {count} belong", found.len()))
+        }
+    }
+
+    fn destinations(&mut self, operand: &Operand<'t>, file: File, count: usize) -> Result<Vec<Slot>, Reject> {
+        self.elements(operand, count)?.iter().map(|element| self.destination(element, file)).collect()
+    }
+
+    fn sources(&mut self, operand: &Operand<'t>, file: File, count: usize) -> Result<Vec<Slot>, Reject> {
+        self.elements(operand, count)?.iter().map(|element| Ok(self.source(element, file)?.0)).collect()
+    }
+}
+
+impl Matrix {
+    fn new(kind: MatrixKind) -> Self {
+        let none = Vec::new;
+        Self { kind, d: none(), a: none(), b: none(), c: none(), address: None, space: Space::Generic, stride: None }
+    }
+}
+
+/// `m16n8k16`.
+fn dimensions(word: &str) -> Option<(usize, usize, usize)> {
+    let (m, rest) = word.strip_prefix('m')?.split_once('n')?;
+    let (n, k) = rest.split_once('k')?;
+    let size = |text: &str| text.parse().ok().filter(|&size: &usize| (1..=256).contains(&size));
+    Some((size(m)?, size(n)?, size(k)?))
+}
+
+fn element(kind: &str) -> Option<Element> {
+    Some(match kind {
+        "f16" => Element::F16,
+        "bf16" => Element::Bf16,
+        "tf32" => Element::Tf32,
+        "e4m3" => Element::E4m3,
+        "e5m2" => Element::E5m2,
+        "f64" => Element::F64,
+        "s8" => Element::S8,
+        "u8" => Element::U8,
+        "s4" => Element::S4,
+        "u4" => Element::U4,
+        "b1" => Element::B1,
+        _ => return None,
+    })
+}
+
+fn sum(kind: &str) -> Option<Sum> {
+    Some(match kind {
+        "f16" => Sum::F16,
+        "f32" => Sum::F32,
+        "f64" => Sum::F64,
+        "s32" => Sum::S32,
+        _ => return None,
+    })
+}
+
+/// Factors and sums that go together.
+fn consistent(multiply: &Multiply) -> bool {
+    use Element::{B1, Bf16, E4m3, E5m2, F16, F64, S4, S8, Tf32, U4, U8};
+    let factors = match (multiply.a, multiply.b) {
+        (E4m3 | E5m2, E4m3 | E5m2) | (S8 | U8, S8 | U8) | (S4 | U4, S4 | U4) => true,
+        (a, b) => a == b,
+    };
+    factors
+        && match multiply.a {
+            F16 => matches!((multiply.c, multiply.d), (Sum::F16 | Sum::F32, Sum::F16 | Sum::F32)),
+            E4m3 | E5m2 => matches!((multiply.c, multiply.d), (Sum::F16, Sum::F16) | (Sum::F32, Sum::F32)),
+            Bf16 | Tf32 => (multiply.c, multiply.d) == (Sum::F32, Sum::F32),
+            F64 => (multiply.c, multiply.d) == (Sum::F64, Sum::F64),
+            S8 | U8 | S4 | U4 | B1 => (multiply.c, multiply.d) == (Sum::S32, Sum::S32),
+        }
+}
+
+fn wmma_shape(element: Element, shape: (usize, usize, usize)) -> bool {
+    match element {
+        Element::F16 | Element::Bf16 | Element::S8 | Element::U8 => {
+            matches!(shape, (16, 16, 16) | (32, 8, 16) | (8, 32, 16))
+        }
+        Element::Tf32 => shape == (16, 16, 8),
+        Element::F64 => shape == (8, 8, 4),
+        _ => false,
+    }
+}
+
+/// Registers that a lane needs for its part of a matrix.
+fn registers(elements: usize, bits: usize) -> usize {
+    (elements * bits).div_ceil(bits.max(32) * 32)
+}

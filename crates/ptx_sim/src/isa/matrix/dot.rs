@@ -1,0 +1,229 @@
+//! Sums of products.
+//!
+//! Integers and `f64` are exact to the bit. For the narrow floats the PTX ISA promises little; here is what studies found tensor
+//! cores to do (Fasi, Higham, Mikaitis and Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ Computer Science 7, 2021;
+//! Khattak and Mikaitis, "Accurate models of NVIDIA tensor cores", 2025): products are exact; the products of one block and the summand
+//! are aligned to the largest exponent among them, bits that fall off are dropped; the sum is exact and rounded once.
+
+use crate::isa::soft::{F16, F32, Format, Number, Rounding};
+use crate::program::{Element, Multiply, Sum};
+
+/// Bits of a sum of products behind the point of its largest term.
+const FRACTION: i32 = 25;
+
+/// All elements of `a * b + c`, by row. `a` is by row, `b` by column.
+pub fn products(shape: &Multiply, a: &[u64], b: &[u64], c: &[u64]) -> Vec<u64> {
+    let k = shape.k;
+    let each = |f: &dyn Fn(&[u64], &[u64], u64) -> u64| {
+        let place = |i: usize| {
+            let (row, column) = (i / shape.n, i % shape.n);
+            f(&a[row * k..][..k], &b[column * k..][..k], c[i])
+        };
+        (0..shape.m * shape.n).map(place).collect()
+    };
+    match shape.a {
+        Element::F64 => each(&|a, b, c| {
+            let mut sum = f64::from_bits(c);
+            for (&a, &b) in a.iter().zip(b) {
+                sum = f64::from_bits(fused(f64::from_bits(a), f64::from_bits(b), sum));
+            }
+            sum.to_bits()
+        }),
+        Element::S8 | Element::U8 | Element::S4 | Element::U4 => each(&|a, b, c| {
+            let terms = a.iter().zip(b).map(|(&a, &b)| integer(shape.a, a) * integer(shape.b, b));
+            let sum = i64::from(c as u32 as i32) + terms.sum::<i64>();
+            let sum = if shape.saturate { sum.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) } else { sum };
+            u64::from(sum as u32)
+        }),
+        Element::B1 => each(&|a, b, c| {
+            let ones = a.iter().zip(b).filter(|(a, b)| if shape.and { *a & *b != 0 } else { a != b }).count();
+            u64::from((c as u32).wrapping_add(ones as u32))
+        }),
+        Element::F16 | Element::Bf16 | Element::Tf32 | Element::E4m3 | Element::E5m2 => {
+            let a: Vec<Term> = a.iter().map(|&bits| Term::of(shape.a, bits)).collect();
+            let b: Vec<Term> = b.iter().map(|&bits| Term::of(shape.b, bits)).collect();
+            let block = block_length(shape.a);
+            (0..shape.m * shape.n)
+                .map(|i| {
+                    let (row, column) = (i / shape.n, i % shape.n);
+                    let (a, b) = (&a[row * k..][..k], &b[column * k..][..k]);
+                    float_sum(shape, a, b, c[i], block)
+                })
+                .collect()
+        }
+    }
+}
+
+/// How many products are summed at once.
+fn block_length(element: Element) -> usize {
+    match element {
+        Element::Tf32 => 8,
+        _ => 16,
+    }
+}
+
+fn float_sum(shape: &Multiply, a: &[Term], b: &[Term], c: u64, block: usize) -> u64 {
+    let mut sum = match shape.c {
+        Sum::F16 => Term::of(Element::F16, c),
+        _ => Term::single(c as u32),
+    };
+    let mut bits = 0;
+    for (a, b) in a.chunks(block).zip(b.chunks(block)) {
+        let (format, rounding) = match shape.d {
+            Sum::F16 => (F16, Rounding::NearestEven),
+            _ => (F32, Rounding::Zero),
+        };
+        bits = block_sum(a, b, sum, format, rounding);
+        sum = if shape.d == Sum::F16 { Term::of(Element::F16, bits) } else { Term::single(bits as u32) };
+    }
+    bits
+}
+
+/// A number taken apart: `significand * 2^(exponent - fraction)`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Term {
+    significand: i64,
+    /// Of the bit before the point, also for subnormal numbers.
+    exponent: i32,
+    fraction: i32,
+    special: Special,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Special {
+    None,
+    Infinity { negative: bool },
+    Nan,
+}
+
+impl Term {
+    fn of(element: Element, bits: u64) -> Self {
+        match element {
+            Element::F16 => Self::apart(Format { precision: 11, emax: 15 }, bits),
+            Element::Bf16 => Self::apart(Format { precision: 8, emax: 127 }, bits),
+            // The lower 13 bits are not looked at.
+            Element::Tf32 => Self::apart(Format { precision: 11, emax: 127 }, bits >> 13),
+            Element::E5m2 => Self::apart(Format { precision: 3, emax: 15 }, bits),
+            Element::E4m3 if bits & 0x7f == 0x7f => {
+                Term { significand: 0, exponent: 0, fraction: 3, special: Special::Nan }
+            }
+            // No infinity: the exponent's last value is a number's.
+            Element::E4m3 => {
+                let (field, low) = (bits as i32 >> 3 & 15, bits as i64 & 7);
+                let significand = if field == 0 { low } else { low | 8 };
+                let significand = if bits & 0x80 != 0 { -significand } else { significand };
+                Term { significand, exponent: field.max(1) - 7, fraction: 3, special: Special::None }
+            }
+            _ => Term { significand: 0, exponent: 0, fraction: 0, special: Special::Nan },
+        }
+    }
+
+    fn single(bits: u32) -> Self {
+        Self::apart(Format { precision: 24, emax: 127 }, u64::from(bits))
+    }
+
+    fn apart(format: Format, bits: u64) -> Self {
+        let fraction = format.precision as i32 - 1;
+        let width = 32 - (2 * format.emax as u32 + 1).leading_zeros();
+        let field = (bits >> fraction) as i32 & ((1 << width) - 1);
+        let negative = bits >> (fraction as u32 + width) & 1 != 0;
+        let low = (bits & ((1 << fraction) - 1)) as i64;
+        let special = match (field == (1 << width) - 1, low) {
+            (true, 0) => Special::Infinity { negative },
+            (true, _) => Special::Nan,
+            _ => Special::None,
+        };
+        let significand = if field == 0 { low } else { low | 1 << fraction };
+        let significand = if negative { -significand } else { significand };
+        Term { significand, exponent: field.max(1) - format.emax, fraction, special }
+    }
+
+    /// Exact.
+    fn times(self, other: Self) -> Self {
+        let negative = |x: &Term| match x.special {
+            Special::Infinity { negative } => negative,
+            _ => x.significand < 0,
+        };
+        let special = match (self.special, other.special) {
+            (Special::Nan, _) | (_, Special::Nan) => Special::Nan,
+            (Special::None, Special::None) => Special::None,
+            (Special::Infinity { .. }, Special::None) if other.significand == 0 => Special::Nan,
+            (Special::None, Special::Infinity { .. }) if self.significand == 0 => Special::Nan,
+            _ => Special::Infinity { negative: negative(&self) != negative(&other) },
+        };
+        Term {
+            significand: self.significand * other.significand,
+            exponent: self.exponent + other.exponent,
+            fraction: self.fraction + other.fraction,
+            special,
+        }
+    }
+}
+
+/// `sum + a[0] * b[0] + …`, aligned and added at once.
+fn block_sum(a: &[Term], b: &[Term], sum: Term, format: Format, rounding: Rounding) -> u64 {
+    let mut terms = [sum; 17];
+    let mut count = 1;
+    for ((&a, &b), place) in a.iter().zip(b).zip(&mut terms[1..]) {
+        *place = a.times(b);
+        count += 1;
+    }
+    let terms = &terms[..count];
+    if let Some(special) = special_sum(terms) {
+        return match special {
+            Special::Infinity { negative } => format.pack(Number::Infinity(negative), rounding),
+            _ => format.pack(Number::Nan, rounding),
+        };
+    }
+    let largest = terms.iter().filter(|term| term.significand != 0).map(|term| term.exponent).max();
+    let Some(largest) = largest else { return 0 };
+    let mut total = 0i64;
+    for term in terms {
+        let shift = term.exponent - largest + FRACTION - term.fraction;
+        let magnitude = term.significand.unsigned_abs();
+        let aligned = match shift {
+            0.. => magnitude << shift.min(63),
+            -63.. => magnitude >> -shift,
+            _ => 0,
+        } as i64;
+        total += if term.significand < 0 { -aligned } else { aligned };
+    }
+    if total == 0 {
+        return 0;
+    }
+    let number = Number::Finite {
+        negative: total < 0,
+        significand: u128::from(total.unsigned_abs()),
+        exponent: largest - FRACTION,
+        sticky: false,
+    };
+    let bits = format.pack(number, rounding);
+    // What is too large is an infinity, whatever the rounding.
+    let top = largest - FRACTION + 63 - total.unsigned_abs().leading_zeros() as i32;
+    if top > format.emax { format.pack(Number::Infinity(total < 0), rounding) } else { bits }
+}
+
+fn special_sum(terms: &[Term]) -> Option<Special> {
+    let mut found = Special::None;
+    for term in terms {
+        found = match (found, term.special) {
+            (found, Special::None) => found,
+            (Special::None, special) => special,
+            (Special::Infinity { negative: x }, Special::Infinity { negative: y }) if x == y => found,
+            _ => Special::Nan,
+        };
+    }
+    (found != Special::None).then_some(found)
+}
+
+fn fused(a: f64, b: f64, c: f64) -> u64 {
+    crate::isa::float::propagated(a.mul_add(b, c), [c, a, b])
+}
+
+fn integer(element: Element, bits: u64) -> i64 {
+    match element {
+        Element::S8 => i64::from(bits as u8 as i8),
+        Element::S4 => i64::from((bits as u8) << 4) << 56 >> 60,
+        _ => bits as i64,
+    }
+}
