@@ -96,7 +96,7 @@ impl<'t> Decoder<'_, 't> {
             Element::S4 | Element::U4 => (m == 16 && matches!(k, 32 | 64)) || (m, k) == (8, 32),
             Element::B1 => (m == 16 && matches!(k, 128 | 256)) || (m, k) == (8, 128),
         };
-        if !known || n != 8 || !consistent(&multiply) {
+        if !known || n != 8 || c != d || !consistent(&multiply) {
             return unsupported("this form of `mma` is not known");
         }
         self.multiply(multiply, operands, registers)

@@ -27,7 +27,7 @@ fn e4m3(x: f64) -> u8 {
     let exponent = ((x.to_bits() >> 52) as i32 - 1023).max(-6);
     let steps = (x * 2.0f64.powi(3 - exponent)).round_ties_even() as u8;
     // Normal numbers have 8 to 16 steps, so that the hidden bit adds one to the exponent's field.
-    sign | (((exponent + 6) as u8) << 3) + steps
+    sign | ((((exponent + 6) as u8) << 3) + steps)
 }
 
 /// Rounds to `e5m2`, the upper half of `f16`; beyond the largest number is the largest number.

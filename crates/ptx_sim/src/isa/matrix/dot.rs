@@ -11,10 +11,13 @@ use crate::program::{Element, Multiply, Sum};
 /// Bits of a sum of products behind the point of its largest term.
 const FRACTION: i32 = 25;
 
+/// A row of `a`, a column of `b`, an element of `c`.
+type Dot = dyn Fn(&[u64], &[u64], u64) -> u64;
+
 /// All elements of `a * b + c`, by row. `a` is by row, `b` by column.
 pub fn products(shape: &Multiply, a: &[u64], b: &[u64], c: &[u64]) -> Vec<u64> {
     let k = shape.k;
-    let each = |f: &dyn Fn(&[u64], &[u64], u64) -> u64| {
+    let each = |f: &Dot| {
         let place = |i: usize| {
             let (row, column) = (i / shape.n, i % shape.n);
             f(&a[row * k..][..k], &b[column * k..][..k], c[i])
