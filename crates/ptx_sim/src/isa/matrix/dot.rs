@@ -12,12 +12,12 @@ use crate::program::{Element, Multiply, Sum};
 const FRACTION: i32 = 25;
 
 /// A row of `a`, a column of `b`, an element of `c`.
-type Dot = dyn Fn(&[u64], &[u64], u64) -> u64;
+type Dot<'f> = dyn Fn(&[u64], &[u64], u64) -> u64 + 'f;
 
 /// All elements of `a * b + c`, by row. `a` is by row, `b` by column.
 pub fn products(shape: &Multiply, a: &[u64], b: &[u64], c: &[u64]) -> Vec<u64> {
     let k = shape.k;
-    let each = |f: &Dot| {
+    let each = |f: &Dot<'_>| {
         let place = |i: usize| {
             let (row, column) = (i / shape.n, i % shape.n);
             f(&a[row * k..][..k], &b[column * k..][..k], c[i])
