@@ -108,8 +108,12 @@ pub trait Observer: Send + Sized {
     /// A block has ended.
     fn end(&mut self, block: Self::Block) {}
 
-    /// A warp has executed `instructions` with `active` lanes.
-    fn issued(&mut self, instructions: u64, active: u32) {}
+    /// A warp has executed the instructions from `from` up to, but not including, `end`, one after the other, with `active`
+    /// lanes.
+    fn ran(&mut self, block: &mut Self::Block, warp: u32, from: Site, end: u32, active: u32) {}
+
+    /// The guard of an instruction is false for the active lanes of `off`, of which there is at least one.
+    fn guarded(&mut self, site: Site, off: u32) {}
 
     /// A conditional branch; `divergent` when its lanes go different ways.
     fn branch(&mut self, site: Site, divergent: bool) {}
@@ -163,9 +167,14 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.1.end(block.1);
     }
     #[inline(always)]
-    fn issued(&mut self, instructions: u64, active: u32) {
-        self.0.issued(instructions, active);
-        self.1.issued(instructions, active);
+    fn ran(&mut self, block: &mut Self::Block, warp: u32, from: Site, end: u32, active: u32) {
+        self.0.ran(&mut block.0, warp, from, end, active);
+        self.1.ran(&mut block.1, warp, from, end, active);
+    }
+    #[inline(always)]
+    fn guarded(&mut self, site: Site, off: u32) {
+        self.0.guarded(site, off);
+        self.1.guarded(site, off);
     }
     #[inline(always)]
     fn branch(&mut self, site: Site, divergent: bool) {

@@ -1,22 +1,35 @@
-//! Bank conflicts: shared memory has 32 banks of 4 bytes, and one pass reads one word of each.
+//! Bank conflicts: shared memory has 32 banks of 4 bytes, and one pass (wavefront) reads or writes one word of each.
 //!
-//! 8-byte accesses are served by half warps, 16-byte ones by quarter warps; lanes that touch the same word never conflict.
-//! Sources: NVIDIA's Nsight Compute profiling guide; CUTLASS issue 328 for the groups of wide accesses.
+//! - Up to 4 bytes per lane the whole warp is served together, 8 bytes by half warps, 16 bytes by quarter warps.
+//! - Lanes that touch the same word never conflict, in loads and in stores.
+//! - Loads of 8 and 16 bytes serve twice as many lanes together when neighbours want the same: when lane `n` and lane
+//!   `n ^ 1` agree on the address for every `n`, or lane `n` and lane `n ^ 2` do. Inactive lanes agree with anybody. Stores don't.
+//! - An atomic serves one lane per bank and pass, also when lanes want the same word.
+//!
+//! All of this was read off an H200 with Nsight Compute: `tests/golden/micro.csv`.
 
 use crate::machine::lanes::Spread;
+use crate::observe::AccessKind;
 use crate::registers::LANES;
 
-/// Passes over the banks that one instruction takes, and how many it would take without conflicts.
-pub fn wavefronts(addresses: &[u64; LANES], mask: u32, bytes: u32, spread: Spread) -> (u32, u32) {
+/// Passes over the banks that one load or store takes, and how many it would take without conflicts.
+#[inline]
+pub fn wavefronts(addresses: &[u64; LANES], mask: u32, bytes: u32, spread: Spread, kind: AccessKind) -> (u32, u32) {
     if let (4, Some(stride)) = (bytes, spread.stride) {
         // With a stride of w words, 32 / gcd(w, 32) banks are hit, each by the same number of different words.
         let words = stride.unsigned_abs() / 4;
         let passes = if words == 0 { 1 } else { 1 << words.trailing_zeros().min(5) };
         return (passes, 1);
     }
+    grouped(addresses, mask, bytes, kind)
+}
+
+fn grouped(addresses: &[u64; LANES], mask: u32, bytes: u32, kind: AccessKind) -> (u32, u32) {
     let group = match bytes {
         0..=4 => 32,
+        8 if kind == AccessKind::Load && neighbours_agree(addresses, mask) => 32,
         8 => 16,
+        16 if kind == AccessKind::Load && neighbours_agree(addresses, mask) => 16,
         _ => 8,
     };
     let words = (bytes / 4).max(1);
@@ -29,6 +42,29 @@ pub fn wavefronts(addresses: &[u64; LANES], mask: u32, bytes: u32, spread: Sprea
         }
     }
     (passes, ideal)
+}
+
+/// Lane `n` and lane `n ^ 1` want the same for every `n`, or lane `n` and lane `n ^ 2`.
+fn neighbours_agree(addresses: &[u64; LANES], mask: u32) -> bool {
+    let apart = |distance: usize| {
+        let differ = |lane: usize| addresses[lane] != addresses[lane ^ distance];
+        (0..LANES).fold(0_u32, |lanes, lane| lanes | u32::from(differ(lane)) << lane)
+    };
+    let both = |distance: u32| match distance {
+        1 => mask & ((mask >> 1 & 0x5555_5555) | (mask & 0x5555_5555) << 1),
+        _ => mask & ((mask >> 2 & 0x3333_3333) | (mask & 0x3333_3333) << 2),
+    };
+    apart(1) & both(1) == 0 || apart(2) & both(2) == 0
+}
+
+/// Passes over the banks that an atomic instruction takes: lanes that want the same word can't share a pass.
+pub fn atomic_wavefronts(addresses: &[u64; LANES], mask: u32, bytes: u32) -> u32 {
+    let mut lanes = [0_u32; 32];
+    let words = u64::from((bytes / 4).max(1));
+    crate::machine::lanes::each(mask, |lane| {
+        (0..words).for_each(|word| lanes[((addresses[lane] >> 2) + word) as usize & 31] += 1);
+    });
+    lanes.into_iter().max().unwrap_or(0)
 }
 
 /// All words lie in one aligned row of the 32 banks: no conflict is possible.
@@ -71,8 +107,11 @@ mod tests {
     fn of(bytes: u32, address: impl Fn(u64) -> u64) -> (u32, u32) {
         let addresses = std::array::from_fn(|lane| address(lane as u64));
         let spread = Spread::of(&addresses, u32::MAX);
-        let result = wavefronts(&addresses, u32::MAX, bytes, spread);
-        assert_eq!(result, wavefronts(&addresses, u32::MAX, bytes, Spread { stride: None, ..spread }));
+        let result = wavefronts(&addresses, u32::MAX, bytes, spread, AccessKind::Load);
+        assert_eq!(
+            result,
+            wavefronts(&addresses, u32::MAX, bytes, Spread { stride: None, ..spread }, AccessKind::Load)
+        );
         result
     }
 
@@ -91,10 +130,25 @@ mod tests {
     #[test]
     fn wide_accesses_are_served_in_groups() {
         assert_eq!(of(8, |lane| lane * 8), (2, 2));
+        assert_eq!(of(8, |_| 64), (1, 1));
+        assert_eq!(of(8, |lane| lane / 2 * 8), (1, 1));
+        assert_eq!(of(8, |lane| (lane & 1 | lane >> 2 << 1) * 128), (16, 1));
+        assert_eq!(of(16, |_| 64), (2, 2));
         assert_eq!(of(16, |lane| lane * 16), (4, 4));
         assert_eq!(of(16, |lane| lane * 128), (32, 4));
         let addresses = std::array::from_fn(|lane| lane as u64 * 16);
         let spread = Spread::of(&addresses, 0xff);
-        assert_eq!(wavefronts(&addresses, 0xff, 16, spread), (1, 1));
+        assert_eq!(wavefronts(&addresses, 0xff, 16, spread, AccessKind::Load), (1, 1));
+    }
+
+    #[test]
+    fn stores_have_no_pairs_and_atomics_no_shared_words() {
+        let addresses = [64; LANES];
+        let spread = Spread::of(&addresses, u32::MAX);
+        assert_eq!(wavefronts(&addresses, u32::MAX, 16, spread, AccessKind::Store), (4, 4));
+        assert_eq!(wavefronts(&addresses, u32::MAX, 4, spread, AccessKind::Store), (1, 1));
+        assert_eq!(atomic_wavefronts(&addresses, u32::MAX, 4), 32);
+        let unit = std::array::from_fn(|lane| lane as u64 * 4);
+        assert_eq!(atomic_wavefronts(&unit, u32::MAX, 4), 1);
     }
 }

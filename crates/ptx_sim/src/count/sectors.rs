@@ -35,6 +35,40 @@ pub fn sectors(addresses: &[u64; LANES], mask: u32, bytes: u32, spread: Spread) 
     seen.len() as u32
 }
 
+/// Sectors of an atomic instruction: lanes that want the same address take turns, and every turn touches its sectors again.
+pub fn atomic_sectors(addresses: &[u64; LANES], mask: u32, bytes: u32) -> u32 {
+    let mut sorted = [0; LANES];
+    let mut count = 0;
+    crate::machine::lanes::each(mask, |lane| {
+        sorted[count] = addresses[lane];
+        count += 1;
+    });
+    let sorted = &mut sorted[..count];
+    sorted.sort_unstable();
+    let size = u64::from(bytes.max(1));
+    let sector = |address: u64| (address + size - 1) >> SECTOR_BITS;
+    let turns = |sector: &[u64]| sector.chunk_by(|a, b| a == b).map(<[u64]>::len).max().unwrap_or(0);
+    sorted.chunk_by(|a, b| sector(*a) == sector(*b)).map(|lanes| turns(lanes) as u32).sum()
+}
+
+/// Sectors of an access to local memory: word `w` of the 32 lanes lies in 128 neighbouring bytes, so eight neighbouring lanes
+/// share a sector for every word that they agree on.
+pub fn local_sectors(addresses: &[u64; LANES], mask: u32, bytes: u32, spread: Spread) -> u32 {
+    let words = u64::from(bytes.div_ceil(4).max(1));
+    if spread.low == spread.high {
+        let groups = (0..4).filter(|group| mask >> (8 * group) & 0xff != 0).count() as u32;
+        return groups * words as u32;
+    }
+    let mut seen: Vec<u64> = Vec::with_capacity(4 * LANES);
+    crate::machine::lanes::each(mask, |lane| {
+        let first = addresses[lane] >> 2;
+        seen.extend((first..first + words).map(|word| word * 4 + lane as u64 / 8));
+    });
+    seen.sort_unstable();
+    seen.dedup();
+    seen.len() as u32
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,5 +93,32 @@ mod tests {
         assert_eq!(of(4, |_| 100), 1);
         assert_eq!(of(4, |lane| (31 - lane) * 4), 4);
         assert_eq!(of(1, |lane| (lane % 2) * 64), 2);
+    }
+
+    #[test]
+    fn local_words_lie_interleaved() {
+        let of = |mask: u32, bytes, address: fn(u64) -> u64| {
+            let addresses = std::array::from_fn(|lane| address(lane as u64));
+            local_sectors(&addresses, mask, bytes, Spread::of(&addresses, mask))
+        };
+        assert_eq!(of(u32::MAX, 4, |_| 64), 4);
+        assert_eq!(of(u32::MAX, 8, |_| 64), 8);
+        assert_eq!(of(0xff, 4, |_| 64), 1);
+        assert_eq!(of(u32::MAX, 1, |lane| 64 + lane % 4), 4);
+        assert_eq!(of(u32::MAX, 4, |lane| lane * 4), 32);
+        assert_eq!(of(u32::MAX, 4, |lane| lane % 2 * 64), 8);
+    }
+
+    #[test]
+    fn atomics_take_turns() {
+        let of = |bytes, address: fn(u64) -> u64| {
+            atomic_sectors(&std::array::from_fn(|lane| address(lane as u64)), u32::MAX, bytes)
+        };
+        assert_eq!(of(4, |lane| lane * 4), 4);
+        assert_eq!(of(4, |_| 64), 32);
+        assert_eq!(of(4, |lane| lane / 4 * 4), 4);
+        assert_eq!(of(4, |lane| lane / 2 * 4), 4);
+        assert_eq!(of(8, |lane| lane / 4 * 8), 8);
+        assert_eq!(of(4, |lane| lane * 32), 32);
     }
 }

@@ -86,7 +86,6 @@ impl<O: Observer> Worker<'_, O> {
             let mut registers = std::mem::take(&mut warp.frames[split.frame as usize].registers);
             let before = *fuel;
             let left = self.run_straight(block, warp, &mut split, code, &mut registers, fuel);
-            self.observer.issued(before - *fuel, split.mask);
             self.clock += before - *fuel;
             warp.frames[split.frame as usize].registers = registers;
             let frame = split.frame;
@@ -167,6 +166,8 @@ impl<O: Observer> Worker<'_, O> {
         let function = warp.frames[frame as usize].function;
         let join_pc = warp.join_pc(split);
         let mut pc = split.pc;
+        // Where the instructions began that follow each other up to here.
+        let mut first = pc;
         let started = self.clock + *fuel;
         let at = |pc: u32| At { site: Site { function, pc }, frame };
         let left = loop {
@@ -182,7 +183,11 @@ impl<O: Observer> Worker<'_, O> {
                 None => active,
                 Some(guard) => {
                     let lanes = registers.pred[guard.pred as usize];
-                    active & if guard.negated { !lanes } else { lanes }
+                    let mask = active & if guard.negated { !lanes } else { lanes };
+                    if mask != active {
+                        self.observer.guarded(Site { function, pc }, active & !mask);
+                    }
+                    mask
                 }
             };
             match &inst.op {
@@ -198,7 +203,9 @@ impl<O: Observer> Worker<'_, O> {
                         pc += 1;
                         continue;
                     }
+                    self.observer.ran(&mut block.observed, warp.index, Site { function, pc: first }, pc + 1, active);
                     pc = *target;
+                    first = pc;
                     if !warp.splits.is_empty() && warp.meets(frame, pc) {
                         break Left::Meets;
                     }
@@ -274,6 +281,10 @@ impl<O: Observer> Worker<'_, O> {
             }
             pc += 1;
         };
+        let end = pc + u32::from(matches!(left, Left::Control(_)));
+        if end > first {
+            self.observer.ran(&mut block.observed, warp.index, Site { function, pc: first }, end, active);
+        }
         split.pc = pc;
         Ok(left)
     }

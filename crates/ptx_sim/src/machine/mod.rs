@@ -143,9 +143,9 @@ impl Machine {
         match (self.config.counters, self.config.checks.race) {
             (true, true) => grid::run(&context, <(Counting, Race)>::default, |(counts, races)| Seen {
                 findings: race(races),
-                ..counts.finish()
+                ..counts.finish(program)
             }),
-            (true, false) => grid::run(&context, Counting::default, Counting::finish),
+            (true, false) => grid::run(&context, Counting::default, |counts: Counting| counts.finish(program)),
             (false, true) => {
                 grid::run(&context, Race::default, |races| Seen { findings: race(races), ..Seen::default() })
             }

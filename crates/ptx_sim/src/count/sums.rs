@@ -1,0 +1,178 @@
+//! From what was counted at each instruction to the totals and the list of instructions.
+
+use super::tally::{Counting, Tally};
+use super::{Counters, InstructionCounters, work};
+use crate::machine::Seen;
+use crate::program::{Function, Op, Preset, Program};
+use crate::registers::{NO_SLOT, Slot};
+
+impl Counting {
+    /// Totals, and counters of the instructions that were executed, in program order.
+    pub fn finish(self, program: &Program) -> Seen {
+        let mut counters = Counters { barriers: self.barriers, ..Counters::default() };
+        let mut instructions = Vec::new();
+        for (function, (code, tallies)) in program.functions.iter().zip(&self.tallies).enumerate() {
+            let (mut executed, mut lanes) = (0, 0);
+            for (pc, tally) in tallies.iter().enumerate().take(code.code.len()) {
+                executed += tally.came;
+                lanes += tally.came_lanes;
+                if executed <= 0 {
+                    continue;
+                }
+                let place = InstructionCounters {
+                    function: function as u32,
+                    pc: pc as u32,
+                    executed: executed as u64,
+                    lanes: lanes as u64,
+                    ..InstructionCounters::default()
+                };
+                instructions.push(add(program, code, tally, place, &mut counters));
+            }
+        }
+        counters.shared_requests = counters.shared_loads + counters.shared_stores + counters.shared_atomics;
+        counters.bank_conflicts = counters.shared_wavefronts - counters.shared_ideal_wavefronts;
+        counters.global_requests = counters.global_loads + counters.global_stores + counters.global_atomics;
+        counters.global_sectors = counters.global_load_sectors + counters.global_store_sectors;
+        counters.global_bytes = counters.global_load_bytes + counters.global_store_bytes;
+        counters.atomics = counters.shared_atomics + counters.global_atomics;
+        counters.local_requests = counters.local_loads + counters.local_stores;
+        counters.local_sectors = counters.local_load_sectors + counters.local_store_sectors;
+        Seen { counters, instructions, ..Seen::default() }
+    }
+}
+
+/// Adds one instruction to the totals.
+fn add(
+    program: &Program,
+    function: &Function,
+    tally: &Tally,
+    mut own: InstructionCounters,
+    sums: &mut Counters,
+) -> InstructionCounters {
+    let Tally { off, branches, divergent, shared, global, local, atomics, .. } = *tally;
+    let inst = &function.code[own.pc as usize];
+    own.lanes_on = own.lanes.saturating_sub(off);
+    sums.warp_instructions += own.executed;
+    sums.thread_instructions += own.lanes;
+    sums.predicated_on += own.lanes_on;
+    sums.branches += branches;
+    if matches!(inst.op, Op::Branch { .. }) && inst.guard.is_none() {
+        sums.unconditional_branches += own.executed;
+    }
+    sums.divergent_branches += divergent;
+    match &inst.op {
+        Op::Atomic(atomic) => {
+            sums.shared_atomics += shared.requests;
+            let opcode = program.opcodes.get(inst.opcode as usize).map_or("", String::as_str);
+            let dead = atomic.destination.is_none_or(|slot| slot == NO_SLOT) || is_dead(program, function, inst.line);
+            let passes = match () {
+                // Counting (ATOMS.POPC.INC): lanes at the same word are added up first.
+                () if dead && opcode.contains(".add.u32") && adds_one(function, atomic.b) => shared.ideal,
+                // A load and a store.
+                () if opcode.contains(".cas.") => 2 * shared.units,
+                () => shared.units,
+            };
+            sums.shared_atomic_wavefronts += passes;
+            own.wavefronts = passes;
+            sums.global_atomics += global.requests;
+            sums.global_atomic_sectors += global.units;
+            if dead {
+                sums.global_reductions += global.requests;
+                sums.global_reduction_sectors += global.units;
+            }
+            own.atomic_lanes = (shared.bytes + global.bytes) / u64::from(atomic.bytes.max(1));
+            own.atomic_addresses = atomics.addresses;
+            own.most_lanes_per_address = u64::from(atomics.most);
+            sums.atomic_lanes += own.atomic_lanes;
+            sums.atomic_addresses += atomics.addresses;
+            sums.most_lanes_per_address = sums.most_lanes_per_address.max(u64::from(atomics.most));
+            for (sum, more) in sums.lanes_per_address.iter_mut().zip(atomics.classes) {
+                *sum += more;
+            }
+        }
+        op => {
+            sums.shared_wavefronts += shared.units;
+            sums.shared_ideal_wavefronts += shared.ideal;
+            sums.shared_bytes += shared.bytes;
+            sums.global_ideal_sectors += global.ideal;
+            sums.local_bytes += local.bytes;
+            own.bank_conflicts = shared.units - shared.ideal;
+            if matches!(op, Op::Store(_)) {
+                sums.shared_stores += shared.requests;
+                sums.global_stores += global.requests;
+                sums.global_store_sectors += global.units;
+                sums.global_store_bytes += global.bytes;
+                sums.local_stores += local.requests;
+                sums.local_store_sectors += local.units;
+            } else {
+                sums.shared_loads += shared.requests;
+                sums.shared_load_wavefronts += shared.units;
+                sums.global_loads += global.requests;
+                sums.global_load_sectors += global.units;
+                sums.global_load_bytes += global.bytes;
+                sums.local_loads += local.requests;
+                sums.local_load_sectors += local.units;
+            }
+        }
+    }
+    if let Some((kind, operations)) = program.opcodes.get(inst.opcode as usize).and_then(|opcode| work::of(opcode)) {
+        let operations = operations * own.lanes_on;
+        let sum = match kind {
+            work::Kind::F16 => &mut sums.f16_flops,
+            work::Kind::F32 => &mut sums.f32_flops,
+            work::Kind::F64 => &mut sums.f64_flops,
+            work::Kind::Tensor => &mut sums.tensor_flops,
+            work::Kind::Integer => &mut sums.integer_operations,
+        };
+        *sum += operations;
+        if kind != work::Kind::Integer {
+            own.flops = operations;
+        }
+    }
+    own.requests = branches + shared.requests + global.requests + local.requests;
+    own.divergent = divergent;
+    if own.wavefronts == 0 {
+        own.wavefronts = shared.units;
+    }
+    own.ideal_wavefronts = shared.ideal;
+    (own.sectors, own.ideal_sectors, own.bytes) = (global.units, global.ideal, global.bytes);
+    own.local_sectors = local.units;
+    own
+}
+
+/// The operand is the constant 1.
+fn adds_one(function: &Function, slot: Slot) -> bool {
+    function.preset.iter().any(|preset| matches!(preset, Preset::Const32(row, 1) if *row == slot))
+}
+
+/// The first register on the line, an `atom`'s destination, is named nowhere else in the function.
+fn is_dead(program: &Program, function: &Function, line: u32) -> bool {
+    let text = |line: u32| program.source.get(line.saturating_sub(1) as usize).map_or("", String::as_str);
+    let Some(name) = registers(text(line)).next() else { return false };
+    let last = function.code.iter().map(|inst| inst.line).max().unwrap_or(line);
+    (function.line..=last).flat_map(|line| registers(text(line))).filter(|other| *other == name).count() == 1
+}
+
+/// The registers that a line of PTX names. A guard comes before the destination, so predicates are left out.
+fn registers(line: &str) -> impl Iterator<Item = &str> {
+    let code = line.split("//").next().unwrap_or_default();
+    code.split('%').skip(1).filter_map(|rest| {
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '.').unwrap_or(rest.len());
+        let name = &rest[..end];
+        let guard = name.strip_prefix('p').is_some_and(|number| number.parse::<u32>().is_ok());
+        (!guard && !code.trim_start().starts_with(".reg")).then_some(name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn registers_of_a_line() {
+        let of = |line: &'static str| registers(line).collect::<Vec<_>>();
+        assert_eq!(of("\t@%p1 atom.global.add.u32 \t%r5, [%rd1+4], %r6; // %r9"), ["r5", "rd1", "r6"]);
+        assert_eq!(of("\tld.shared.v2.b32 {%r1, %r2}, [%r3];"), ["r1", "r2", "r3"]);
+        assert!(of("\t.reg .b32 %r<9>;").is_empty());
+    }
+}

@@ -1,0 +1,194 @@
+//! The observer that counts. Everything is kept by instruction; totals are sums over instructions, made at the end.
+//!
+//! Executions are not counted one by one: a run of instructions adds one at its start and takes one away behind its end, and
+//! the sums over these differences are the counts. So straight code costs nothing to count, however long it is.
+
+use super::{banks, contention, sectors};
+use crate::observe::{AccessKind, BlockShape, Observer, Site, Touch};
+use crate::program::Space;
+
+/// Lanes per address of atomics, in classes: 1, 2, up to 4, 8, 16, 32.
+pub const CLASSES: usize = 6;
+
+/// What was counted at one instruction.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tally {
+    /// Warps that came, minus those that left before: see the module's text.
+    pub came: i64,
+    /// The same in active lanes.
+    pub came_lanes: i64,
+    /// Active lanes whose guard was false.
+    pub off: u64,
+    pub branches: u64,
+    pub divergent: u64,
+    pub shared: Memory,
+    pub global: Memory,
+    pub local: Memory,
+    pub atomics: Atomics,
+}
+
+/// Accesses to one space.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Memory {
+    pub requests: u64,
+    /// Of all lanes.
+    pub bytes: u64,
+    /// Wavefronts of shared memory, sectors of the others.
+    pub units: u64,
+    /// As few as the access could take.
+    pub ideal: u64,
+}
+
+/// Atomic instructions.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Atomics {
+    pub addresses: u64,
+    pub most: u32,
+    pub classes: [u64; CLASSES],
+}
+
+/// Counts one worker's events.
+#[derive(Debug, Default)]
+pub(crate) struct Counting {
+    /// By function and instruction; a function's list is made when it first counts something.
+    pub tallies: Vec<Vec<Tally>>,
+    pub barriers: u64,
+}
+
+impl Counting {
+    #[inline]
+    fn tally(&mut self, site: Site) -> &mut Tally {
+        let (function, pc) = (site.function as usize, site.pc as usize);
+        if self.tallies.get(function).is_none_or(|list| list.len() <= pc) {
+            self.grow(function, pc);
+        }
+        &mut self.tallies[function][pc]
+    }
+
+    #[cold]
+    fn grow(&mut self, function: usize, pc: usize) {
+        if self.tallies.len() <= function {
+            self.tallies.resize_with(function + 1, Vec::new);
+        }
+        self.tallies[function].resize((pc + 1).next_power_of_two(), Tally::default());
+    }
+
+    #[inline(never)]
+    fn atomic(&mut self, touch: &Touch<'_>) {
+        let mut classes = [0; CLASSES];
+        let found = contention::contention(touch.addresses, touch.mask, touch.spread, |lanes| {
+            classes[(lanes.max(1).next_power_of_two().trailing_zeros() as usize).min(CLASSES - 1)] += 1;
+        });
+        let shared = touch.space == Space::Shared;
+        let bytes = u64::from(touch.bytes) * u64::from(touch.mask.count_ones());
+        let units = if shared {
+            u64::from(banks::atomic_wavefronts(touch.addresses, touch.mask, touch.bytes))
+        } else {
+            u64::from(sectors::atomic_sectors(touch.addresses, touch.mask, touch.bytes))
+        };
+        // As if lanes that want the same word shared a pass.
+        let ideal = match shared {
+            true => banks::wavefronts(touch.addresses, touch.mask, touch.bytes, touch.spread, AccessKind::Store).0,
+            false => bytes.div_ceil(32) as u32,
+        };
+        let ideal = u64::from(ideal);
+        let tally = self.tally(touch.site);
+        tally.atomics.addresses += u64::from(found.addresses);
+        tally.atomics.most = tally.atomics.most.max(found.most);
+        for (sum, more) in tally.atomics.classes.iter_mut().zip(classes) {
+            *sum += more;
+        }
+        let memory = if shared { &mut tally.shared } else { &mut tally.global };
+        memory.add(Memory { requests: 1, bytes, units, ideal });
+    }
+}
+
+impl Memory {
+    #[inline]
+    fn add(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.bytes += other.bytes;
+        self.units += other.units;
+        self.ideal += other.ideal;
+    }
+}
+
+impl Observer for Counting {
+    type Block = ();
+
+    fn begin(&mut self, _: &BlockShape) {}
+
+    #[inline]
+    fn ran(&mut self, (): &mut (), _: u32, from: Site, end: u32, active: u32) {
+        let lanes = i64::from(active.count_ones());
+        // The end first, so that the list grows once.
+        let after = self.tally(Site { pc: end, ..from });
+        after.came -= 1;
+        after.came_lanes -= lanes;
+        let first = self.tally(from);
+        first.came += 1;
+        first.came_lanes += lanes;
+    }
+
+    #[inline]
+    fn guarded(&mut self, site: Site, off: u32) {
+        self.tally(site).off += u64::from(off.count_ones());
+    }
+
+    #[inline]
+    fn branch(&mut self, site: Site, divergent: bool) {
+        let tally = self.tally(site);
+        tally.branches += 1;
+        tally.divergent += u64::from(divergent);
+    }
+
+    #[inline]
+    fn touch(&mut self, (): &mut (), touch: &Touch<'_>) {
+        let bytes = u64::from(touch.bytes) * u64::from(touch.mask.count_ones());
+        match (touch.space, touch.kind) {
+            (Space::Shared | Space::Global, AccessKind::Atomic) => self.atomic(touch),
+            (Space::Shared, kind) => {
+                let (units, ideal) = banks::wavefronts(touch.addresses, touch.mask, touch.bytes, touch.spread, kind);
+                let (units, ideal) = (u64::from(units), u64::from(ideal));
+                self.tally(touch.site).shared.add(Memory { requests: 1, bytes, units, ideal });
+            }
+            (Space::Global, _) => {
+                let units = u64::from(sectors::sectors(touch.addresses, touch.mask, touch.bytes, touch.spread));
+                let ideal = bytes.div_ceil(32);
+                self.tally(touch.site).global.add(Memory { requests: 1, bytes, units, ideal });
+            }
+            (Space::Local, _) => {
+                let units = u64::from(sectors::local_sectors(touch.addresses, touch.mask, touch.bytes, touch.spread));
+                let (requests, ideal) = (u64::from(touch.bytes / 4).max(1), bytes.div_ceil(32));
+                self.tally(touch.site).local.add(Memory { requests, bytes, units, ideal });
+            }
+            _ => {}
+        }
+    }
+
+    fn barrier(&mut self, (): &mut (), _: u32, arrived: u32, _: u32) {
+        self.barriers += u64::from(arrived.count_ones());
+    }
+
+    fn absorb(&mut self, other: Self) {
+        self.barriers += other.barriers;
+        for (function, tallies) in other.tallies.into_iter().enumerate() {
+            for (pc, theirs) in tallies.into_iter().enumerate() {
+                let mine = self.tally(Site { function: function as u32, pc: pc as u32 });
+                mine.came += theirs.came;
+                mine.came_lanes += theirs.came_lanes;
+                mine.off += theirs.off;
+                mine.branches += theirs.branches;
+                mine.divergent += theirs.divergent;
+                mine.shared.add(theirs.shared);
+                mine.global.add(theirs.global);
+                mine.local.add(theirs.local);
+                mine.atomics.addresses += theirs.atomics.addresses;
+                mine.atomics.most = mine.atomics.most.max(theirs.atomics.most);
+                for (sum, more) in mine.atomics.classes.iter_mut().zip(theirs.atomics.classes) {
+                    *sum += more;
+                }
+            }
+        }
+    }
+}
