@@ -27,7 +27,7 @@ pub struct Simulated {
 /// # Panics
 /// When memory can't be had.
 pub fn simulate(program: &Program, case: &Case) -> Simulated {
-    let mut machine = Machine::new(Config { checks: Checks { race: true }, ..Config::default() });
+    let mut machine = Machine::new(Config { checks: Checks::ALL, ..Config::default() });
     let addresses: Vec<u64> = case
         .buffers
         .iter()

@@ -60,10 +60,11 @@
 //! can go on. A violation ends the launch with a [`Stop`], or, where PTX merely leaves a value undefined, becomes a [`Finding`]
 //! in the [`Report`].
 //!
-//! [`Checks::race`] adds data races between the threads of a block on shared memory. It does not see order that comes from flags
-//! or locks in shared memory, so ordinary accesses guarded by a lock are reported although they are right. Races on global
-//! memory and reads of memory that nobody has written are not looked for, by any setting. As every dynamic checker, it speaks of
-//! this run's inputs alone.
+//! [`Checks::race`] adds data races on shared and global memory, by PTX's memory model: between blocks and within warps too, with
+//! the order that barriers, `*.sync` instructions, fences, flags, locks and tickets give, and with scopes. A launch that is
+//! checked for races runs on one worker. What plain atomics mean is [`Checks::atomics`], and whether equal values race
+//! [`Checks::same_value_writes`]. As every dynamic checker, it speaks of this run's inputs alone; the rest of what it misses
+//! is listed in `src/check/race/mod.rs`. Reads of memory that nobody has written are not looked for, by any setting.
 //!
 //! # What the counters mean
 //!
@@ -85,7 +86,8 @@
 //! Threads that only poll for what never comes are recognised by a state that comes back, and stopped as a livelock. An endless
 //! loop that stores to memory or reads a clock looks like one that is only slow: it ends when [`Config::fuel`] is used up, and
 //! without that never. `%clock` and `%globaltimer` count the warp instructions of one worker, not time.
-//! Other threads see a store at once, and on an x86-64 host stores in order: that a fence is missing does not show. (Memory is
+//! Other threads see a store at once, and on an x86-64 host stores in order: that a fence is missing does not show in what a
+//! program computes, only to [`Checks::race`]. (Memory is
 //! accessed by relaxed atomics of the host. With several workers on a host that reorders stores, such as 64-bit Arm, a program
 //! that hands data over by flag and fence needs `workers: 1`.)
 //!
@@ -110,7 +112,7 @@ mod syntax;
 
 pub use count::{Counters, InstructionCounters};
 pub use level::Level;
-pub use machine::{Checks, Config, Launch, Machine, Report};
+pub use machine::{Atomics, Checks, Config, Launch, Machine, Report, SameValue};
 pub use profile::Profile;
 pub use program::Program;
 pub use stop::{Finding, Stop, StopKind};

@@ -26,7 +26,6 @@ pub enum AccessKind {
     Atomic,
 }
 
-#[allow(dead_code, reason = "read by the checker of global memory")]
 /// One memory instruction of one warp, in one state space, after its bounds were checked and before it is carried out.
 pub struct Touch<'a> {
     /// Who.
@@ -56,7 +55,7 @@ pub struct Touch<'a> {
 }
 
 /// What threads synchronise through besides memory accesses, fences, `*.sync` and block barriers: see [`Observer::release`].
-#[allow(dead_code, reason = "read by the checker of global memory")]
+#[allow(dead_code, reason = "made where clusters and mbarriers are")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Variable {
     /// A phase of the barrier of all threads of a cluster.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! //@ launch ENTRY grid=XxYxZ block=XxYxZ shared=BYTES cluster=XxYxZ cooperative=true args=buf:u32:N[=iota],u32:7   buffers are called arg0, arg1, ...
-//! //@ checks race
+//! //@ checks race atomics=ptx atomics=source same-value=ignore    `pass` programs are always checked for races
 //! //@ config workers=1 fuel=1000000 seed=7 profile=a100
 //! //@ expect K[I] = V     element I of argument K;  `expect K all V`: every element
 //! //@ prints TEXT         what vprintf wrote, `\n` for a line's end
@@ -11,7 +11,7 @@
 //! ```
 
 use ptx_sim::stop::Diagnostic;
-use ptx_sim::{Checks, Config, Finding, Launch, Machine, Profile, Program, Report, Stop};
+use ptx_sim::{Atomics, Checks, Config, Finding, Launch, Machine, Profile, Program, Report, SameValue, Stop};
 use std::path::{Path, PathBuf};
 
 #[test]
@@ -70,6 +70,8 @@ struct Test {
     name: String,
     text: String,
     workers: Option<usize>,
+    /// From `pass`.
+    correct: bool,
 }
 
 fn programs(folder: &str) -> Vec<PathBuf> {
@@ -85,11 +87,29 @@ fn programs(folder: &str) -> Vec<PathBuf> {
 impl Test {
     fn read(path: &Path) -> Self {
         let text = std::fs::read_to_string(path).expect("program");
-        Self { name: path.file_stem().expect("name").to_string_lossy().into_owned(), text, workers: None }
+        let correct = path.parent().is_some_and(|folder| folder.ends_with("pass"));
+        Self { name: path.file_stem().expect("name").to_string_lossy().into_owned(), text, workers: None, correct }
+    }
+
+    fn checks(&self) -> Checks {
+        let words: Vec<&str> = self.directives("checks").flat_map(str::split_whitespace).collect();
+        Checks {
+            // A launch that is checked for races has one worker.
+            race: self.workers.is_none() && (self.correct || words.contains(&"race")),
+            atomics: words.iter().find_map(|word| match *word {
+                "atomics=ptx" => Some(Atomics::Ptx),
+                "atomics=source" => Some(Atomics::Source),
+                _ => None,
+            }),
+            same_value_writes: match words.contains(&"same-value=ignore") {
+                true => SameValue::Ignore,
+                false => SameValue::Report,
+            },
+        }
     }
 
     fn with_workers(&self, workers: usize) -> Self {
-        Self { name: self.name.clone(), text: self.text.clone(), workers: Some(workers) }
+        Self { name: self.name.clone(), text: self.text.clone(), workers: Some(workers), correct: self.correct }
     }
 
     fn directives<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
@@ -117,7 +137,7 @@ impl Test {
     fn run(&self) -> Result<Ran, String> {
         let program = Program::parse(&self.text).map_err(|error| format!("{}: {error}", self.name))?;
         let mut config = Config { workers: 1, ..Config::default() };
-        config.checks = Checks { race: self.directive("checks") == Some("race") };
+        config.checks = self.checks();
         for word in self.directive("config").unwrap_or_default().split_whitespace() {
             match word.split_once('=') {
                 Some(("workers", value)) => config.workers = value.parse().expect("workers"),

@@ -28,7 +28,7 @@ impl Sim {
         let config = ptx_sim::Config {
             checks: match checks {
                 Checks::Bounds => ptx_sim::Checks::default(),
-                Checks::All => ptx_sim::Checks { race: true },
+                Checks::All => ptx_sim::Checks::ALL,
             },
             ..ptx_sim::Config::default()
         };

@@ -19,11 +19,8 @@ struct Kernel {
 const RUNS: usize = 5;
 
 /// Levels of checks: name, counters, checkers.
-const LEVELS: [(&str, bool, Checks); 3] = [
-    ("bare", false, Checks { race: false }),
-    ("counters", true, Checks { race: false }),
-    ("all", true, Checks { race: true }),
-];
+const LEVELS: [(&str, bool, Checks); 3] =
+    [("bare", false, Checks::NONE), ("counters", true, Checks::NONE), ("all", true, Checks::ALL)];
 
 /// Measures the selected kernels on one worker and on all cores.
 pub fn run(selected: &dyn Fn(&str) -> bool) {

@@ -1,6 +1,6 @@
 //! Checkers: observers that look for bugs. Each publishes what it misses.
 //!
 //! Bounds, alignment, state spaces, barriers and `*.sync` masks are checked by the machine itself, in every run. Uninitialised
-//! reads and races on global memory will have their files here.
+//! reads will have their file here.
 
 pub(crate) mod race;

@@ -224,7 +224,6 @@ impl Snapshot {
     }
 
     /// The same without remembering the answer.
-    #[allow(dead_code, reason = "read by the checker of global memory")]
     pub fn at(&self, address: u64) -> Option<&View> {
         self.views.get(self.search(address)?)
     }

@@ -59,7 +59,7 @@ impl<O: Observer> Worker<'_, O> {
         let warps = context.threads.div_ceil(32);
         let shape = BlockShape {
             ticket,
-            cluster: ticket,
+            cluster: ticket / context.cluster_blocks,
             grid: context.grid,
             block: id,
             threads: context.block,

@@ -32,8 +32,38 @@ pub struct Config {
 /// Checks that cost time. Bounds, alignment, state spaces, barriers and `*.sync` masks are checked in every run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Checks {
-    /// Data races on shared memory.
+    /// Data races on shared and global memory. The launch runs on one worker.
     pub race: bool,
+    /// What plain atomics are taken for; `None`: [`Atomics::Source`] for PTX that says that LLVM wrote it, else [`Atomics::Ptx`].
+    pub atomics: Option<Atomics>,
+    /// Whether unordered stores of one value are races.
+    pub same_value_writes: SameValue,
+}
+
+impl Checks {
+    /// Nothing beyond what every run checks.
+    pub const NONE: Self = Self { race: false, atomics: None, same_value_writes: SameValue::Report };
+    /// Everything.
+    pub const ALL: Self = Self { race: true, ..Self::NONE };
+}
+
+/// What `atom` and `red` without a memory order are taken for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Atomics {
+    /// What the source most likely said: acquire and release. LLVM up to version 22 drops the ordering of `atomicrmw`.
+    Source,
+    /// What PTX says: relaxed. Order needs fences.
+    Ptx,
+}
+
+/// What is thought of threads that write one value to the same place, with nothing that orders them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum SameValue {
+    /// A race, as PTX and Rust have it; the report has a note.
+    #[default]
+    Report,
+    /// A habit of CUDA programmers.
+    Ignore,
 }
 
 /// A kernel and the shape it runs in.

@@ -154,7 +154,9 @@ impl<'a> Context<'a> {
     }
 
     fn workers(&self) -> u64 {
+        // The race checker has one memory of what was accessed.
         let wanted = match self.config.workers {
+            _ if self.config.checks.race => 1,
             0 => std::thread::available_parallelism().map_or(1, |cores| cores.get()),
             workers => workers,
         };

@@ -35,8 +35,10 @@ use crate::check::race::Race;
 use crate::count::Counting;
 use crate::program::{Program, Space};
 use crate::stop::{Diagnostic, Stop, StopKind};
-use allocations::{FreeError, Memory};
-pub use config::{Checks, Config, Launch, Report};
+pub(crate) use address::GLOBAL;
+use allocations::FreeError;
+pub(crate) use allocations::Memory;
+pub use config::{Atomics, Checks, Config, Launch, Report, SameValue};
 use grid::Context;
 pub(crate) use grid::Seen;
 pub(crate) use module::Layout;
@@ -139,16 +141,16 @@ impl Machine {
         let placed = validate::launch(launch, function, &layout, &self.config)?;
         let module = &self.modules[module];
         let context = Context::new(program, entry, module, layout, launch, placed, &self.memory, &self.config);
-        let race = |seen: Race| seen.finish(program, &context.layout, context.shared_bytes);
+        let new_race = || Race::new(program, &self.config.checks);
+        let race = |seen: Race<'_>| seen.finish(program, &context.layout, context.shared_bytes, &self.memory);
         match (self.config.counters, self.config.checks.race) {
-            (true, true) => grid::run(&context, <(Counting, Race)>::default, |(counts, races)| Seen {
-                findings: race(races),
-                ..counts.finish(program)
-            }),
+            (true, true) => grid::run(
+                &context,
+                || (Counting::default(), new_race()),
+                |(counts, races): (Counting, Race<'_>)| Seen { findings: race(races), ..counts.finish(program) },
+            ),
             (true, false) => grid::run(&context, Counting::default, |counts: Counting| counts.finish(program)),
-            (false, true) => {
-                grid::run(&context, Race::default, |races| Seen { findings: race(races), ..Seen::default() })
-            }
+            (false, true) => grid::run(&context, new_race, |races| Seen { findings: race(races), ..Seen::default() }),
             (false, false) => grid::run(&context, || (), |()| Seen::default()),
         }
     }

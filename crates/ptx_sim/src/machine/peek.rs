@@ -7,7 +7,6 @@ use crate::program::{Access, Space};
 use crate::registers::{LANES, Registers};
 
 /// What memory holds before an access, and what a store is about to put there.
-#[allow(dead_code, reason = "read by the checker of global memory")]
 #[derive(Clone, Copy)]
 pub struct Peek<'a> {
     pub shared: &'a [u32],
@@ -18,7 +17,6 @@ pub struct Peek<'a> {
 
 impl Peek<'_> {
     /// 1, 2, 4 or 8 bytes at an aligned address, zero-extended, before the access.
-    #[allow(dead_code, reason = "read by the checker of global memory")]
     #[cold]
     pub fn before(&self, space: Space, address: u64, bytes: u8) -> Option<u64> {
         if space == Space::Shared {

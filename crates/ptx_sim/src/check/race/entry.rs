@@ -1,0 +1,121 @@
+//! What a thread knows about one block: which of its accesses are ordered before the thread.
+//!
+//! A block counts its synchronisations. Every access carries the count (its *stamp*) that its warp had at that time; knowing a
+//! lane up to time `t` means that its accesses with a stamp below `t` are ordered before. Blocks synchronise as a whole most of
+//! the time, so one number says nearly everything, and the lanes that are known to a later time are exceptions.
+
+use std::sync::Arc;
+
+/// Lanes of a warp that are known to a later time than their block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Known {
+    warp: u8,
+    lanes: u32,
+    time: u32,
+}
+
+/// Knowledge of one block. Nothing at first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// Every thread of the block up to here.
+    all: u32,
+    /// Exceptions; no lane twice.
+    known: Vec<Known>,
+}
+
+impl Entry {
+    /// All threads of the block up to `time`.
+    pub fn whole(time: u32) -> Self {
+        Self { all: time, known: Vec::new() }
+    }
+
+    /// Is an access of any of the lanes known?
+    #[inline]
+    pub fn covers_any(&self, warp: u8, lanes: u32, stamp: u32) -> bool {
+        let later = |known: &Known| known.warp == warp && known.lanes & lanes != 0 && stamp < known.time;
+        stamp < self.all || self.known.iter().any(later)
+    }
+
+    /// Is it known whichever lane of the warp it was?
+    #[inline]
+    pub fn covers_warp(&self, warp: u8, stamp: u32) -> bool {
+        let later = |known: &Known| known.warp == warp && known.lanes == u32::MAX && stamp < known.time;
+        stamp < self.all || self.known.iter().any(later)
+    }
+
+    /// Learns of lanes of a warp up to `time`.
+    pub fn learn(&mut self, warp: u8, mut lanes: u32, time: u32) {
+        if time <= self.all {
+            return;
+        }
+        for known in self.known.iter_mut().filter(|known| known.warp == warp) {
+            if known.time >= time {
+                lanes &= !known.lanes;
+            } else {
+                known.lanes &= !lanes;
+            }
+        }
+        self.known.retain(|known| known.lanes != 0);
+        if lanes == 0 {
+            return;
+        }
+        match self.known.iter_mut().find(|known| (known.warp, known.time) == (warp, time)) {
+            Some(known) => known.lanes |= lanes,
+            None => self.known.push(Known { warp, lanes, time }),
+        }
+    }
+
+    /// Is everything that `other` says known?
+    fn includes(&self, other: &Self) -> bool {
+        let holds = |wanted: &Known| {
+            let later = self.known.iter().filter(|known| known.warp == wanted.warp && known.time >= wanted.time);
+            wanted.time <= self.all || wanted.lanes & !later.fold(0, |lanes, known| lanes | known.lanes) == 0
+        };
+        self.all >= other.all && other.known.iter().all(holds)
+    }
+
+    /// Both together; one of the two where it says everything, so that equal knowledge stays shared.
+    pub fn join(a: &Arc<Self>, b: &Arc<Self>) -> Arc<Self> {
+        if Arc::ptr_eq(a, b) || a.includes(b) {
+            return a.clone();
+        }
+        if b.includes(a) {
+            return b.clone();
+        }
+        let mut joined = Self::whole(a.all.max(b.all));
+        for known in a.known.iter().chain(&b.known) {
+            joined.learn(known.warp, known.lanes, known.time);
+        }
+        Arc::new(joined)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lane_is_known_to_its_latest_time() {
+        let mut entry = Entry::whole(5);
+        entry.learn(2, 0b0011, 9);
+        entry.learn(2, 0b0110, 7);
+        assert!(entry.covers_any(2, 0b0010, 8) && !entry.covers_any(2, 0b0100, 8) && entry.covers_any(2, 0b0100, 6));
+        assert!(entry.covers_any(7, 1, 4) && !entry.covers_any(7, 1, 5));
+        entry.learn(2, u32::MAX, 12);
+        assert!(entry.covers_warp(2, 11) && !entry.covers_warp(2, 12));
+        entry.learn(2, u32::MAX, 3);
+        assert!(entry.covers_warp(2, 11));
+    }
+
+    #[test]
+    fn what_says_more_is_shared() {
+        let (mut a, mut b) = (Entry::whole(5), Entry::whole(3));
+        b.learn(0, 1, 4);
+        let (wide, narrow) = (Arc::new(a.clone()), Arc::new(b.clone()));
+        assert!(Arc::ptr_eq(&Entry::join(&wide, &narrow), &wide) && Arc::ptr_eq(&Entry::join(&narrow, &wide), &wide));
+        a.learn(1, 2, 9);
+        b.learn(0, 1, 8);
+        let joined = Entry::join(&Arc::new(a), &Arc::new(b));
+        assert!(joined.covers_any(1, 2, 8) && joined.covers_any(0, 1, 7) && !joined.covers_any(0, 2, 7));
+    }
+}

@@ -1,0 +1,345 @@
+//! Data races on shared and global memory.
+//!
+//! Two accesses to the same byte race when they come from different threads, at least one writes, they are not both strong
+//! (atomic, volatile, relaxed and above) with scopes that include each other, and nothing orders them. Order is that of PTX's
+//! memory model: program order; block barriers, named ones and `bar.arrive` too; `*.sync` instructions among the lanes they
+//! name; releases (`st.release`, `atom.release`, a fence and then a strong write) that are acquired (`ld.acquire`,
+//! `atom.acquire`, a strong read and then a fence) through the same word of memory, as far as the scopes of both sides include
+//! the other one; the start and the end of the kernel. That lanes of a warp run in lock step here, or that a GPU mostly does
+//! what is meant, orders nothing.
+//!
+//! Reading order: [`entry`], [`tree`], [`view`] (what a thread knows), [`clock`] (how that changes), [`variables`] (what is
+//! handed over through memory), [`records`], [`shadow`] (what is remembered of accesses), [`pieces`], [`conflicts`] (the check),
+//! [`facts`] (what LLVM does to atomics), [`report`].
+//!
+//! After FastTrack (Flanagan and Freund, PLDI 2009) for epochs, HiRace (arXiv 2401.04701) for what a GPU's shadow cell must
+//! hold, ScoRD (ISCA 2020) for scopes, Eraser (SOSP 1997) for interned sets.
+//!
+//! # What it misses
+//!
+//! * What this run's inputs and this run's order of blocks and warps don't show: a pair of accesses is judged by the order that
+//!   synchronisation happened to give it.
+//! * Of more than four unordered accesses to a word since its last ordinary write, those between the first three and the latest.
+//! * Which lane of a warp made an earlier access when several did, or it was not the latest: then one lane that is known to be
+//!   ordered counts for all.
+//! * Lanes that acquire or release by one instruction share what any of them does, a compare-and-swap that fails counts as one
+//!   that succeeds, and a word's releases stay when a later relaxed atomic reads on from them.
+//! * `shfl`, `vote` and their like count as ordering memory among their lanes, which PTX does not promise.
+//! * Strong accesses of different sizes to one word get along.
+//! * Two lanes of one store that write the same value to the same word are no race, as PTX says that one of them wins.
+//! * Accesses by the host, by `vprintf`, by `free`, and through other proxies.
+//!
+//! Under [`Atomics::Source`](crate::Atomics::Source) it also believes plain atomics to release and to acquire.
+
+mod clock;
+mod conflicts;
+mod entry;
+mod facts;
+mod pieces;
+mod records;
+mod report;
+mod shadow;
+mod tree;
+mod variables;
+mod view;
+
+use crate::machine::config::Checks;
+use crate::machine::{GLOBAL, Layout, Memory};
+use crate::observe::{AccessKind, BlockShape, Observer, Touch, Variable};
+use crate::program::{Order, Program, Scope, Space};
+use crate::stop::Finding;
+use clock::Block;
+use conflicts::Now;
+use facts::Facts;
+use records::{Mode, Record};
+use report::Seen;
+use shadow::Shadow;
+use std::collections::HashMap;
+use view::Reach;
+
+/// What threads synchronise through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Place {
+    /// Address of an aligned word.
+    Global(u64),
+    /// Ticket of the block, address of an aligned word.
+    Shared(u64, u64),
+    Named(Variable),
+}
+
+/// The checker of one launch. The machine runs a launch that it checks on one worker.
+#[derive(Debug)]
+pub(crate) struct Race<'a> {
+    facts: Facts<'a>,
+    seen: Seen<'a>,
+    /// Resident blocks.
+    blocks: Vec<Option<Block>>,
+    /// Their shared memory, at the same index; kept for the next block when one ends.
+    shared: Vec<Shadow>,
+    /// By ticket: index of a resident block.
+    tickets: HashMap<u64, usize>,
+    /// By ticket: cluster, for blocks that are in one with others.
+    clusters: HashMap<u32, u64>,
+    global: Shadow,
+    variables: HashMap<Place, variables::Variable>,
+    /// By index of a block: the variables in its shared memory.
+    own: Vec<Vec<Place>>,
+}
+
+impl<'a> Race<'a> {
+    pub fn new(program: &'a Program, checks: &Checks) -> Self {
+        Self {
+            facts: Facts::new(program, checks),
+            seen: Seen::new(program, checks),
+            blocks: Vec::new(),
+            shared: Vec::new(),
+            tickets: HashMap::new(),
+            clusters: HashMap::new(),
+            global: Shadow::default(),
+            variables: HashMap::new(),
+            own: Vec::new(),
+        }
+    }
+
+    /// The findings, by place.
+    pub fn finish(self, program: &Program, layout: &Layout, shared_bytes: u64, memory: &Memory) -> Vec<Finding> {
+        self.seen.finish(|shared, address| match shared {
+            true => layout.describe(program, address, shared_bytes),
+            false => memory.describe(address),
+        })
+    }
+
+    /// Strong accesses: what they acquire comes before the check.
+    #[inline(never)]
+    fn acquire_from(&mut self, index: usize, touch: &Touch<'_>, reach: Reach, now: bool) {
+        let warp = touch.warp as usize;
+        let Some(block) = self.blocks[index].as_mut() else { return };
+        let variables = &mut self.variables;
+        each_word(touch, |_, place| {
+            if let Some(variable) = variables.get_mut(&place) {
+                variable.read(block, warp, touch.mask, reach, !now);
+            }
+        });
+    }
+
+    /// What strong writes release; it comes after the check.
+    #[inline(never)]
+    fn release_to(&mut self, index: usize, touch: &Touch<'_>, reach: Reach, now: bool) {
+        let warp = touch.warp as usize;
+        let Some(block) = self.blocks[index].as_mut() else { return };
+        let mut released = block.fenced(warp, touch.mask, reach);
+        if now {
+            released.push((block.release(warp, touch.mask), reach));
+        }
+        let home = block.home;
+        let replaces = touch.kind == AccessKind::Store;
+        let (variables, own) = (&mut self.variables, &mut self.own[index]);
+        let (global, shared, tickets) = (&mut self.global, &mut self.shared, &self.tickets);
+        if released.is_empty() && !replaces {
+            return;
+        }
+        each_word(touch, |address, place| {
+            if replaces && let Some(variable) = variables.get_mut(&place) {
+                *variable = variables::Variable::default();
+            }
+            if released.is_empty() {
+                return;
+            }
+            let variable = variables.entry(place).or_insert_with(|| {
+                let page = match place {
+                    Place::Shared(owner, _) => {
+                        own.push(place);
+                        tickets.get(&owner).and_then(|&index| shared[index].existing(address))
+                    }
+                    _ => global.existing(address.wrapping_sub(GLOBAL)),
+                };
+                if let Some(page) = page {
+                    page.synchronises = true;
+                }
+                variables::Variable::default()
+            });
+            for (tree, reach) in &released {
+                variable.release(home, *reach, tree);
+            }
+        });
+    }
+
+    /// Ordinary stores end what was released through a word.
+    #[cold]
+    fn overwrite(&mut self, touch: &Touch<'_>) {
+        let variables = &mut self.variables;
+        each_word(touch, |_, place| {
+            if let Some(variable) = variables.get_mut(&place) {
+                *variable = variables::Variable::default();
+            }
+        });
+    }
+}
+
+/// Calls `each` with the address of every different word of an access.
+fn each_word(touch: &Touch<'_>, mut each: impl FnMut(u64, Place)) {
+    let mut last = None;
+    crate::machine::lanes::each(touch.mask, |lane| {
+        let address = touch.addresses[lane];
+        if last == Some(address) {
+            return;
+        }
+        last = Some(address);
+        let mut word = address & !3;
+        while word < address.saturating_add(u64::from(touch.bytes)) {
+            let place = match touch.space {
+                Space::Shared => Place::Shared(touch.owner, word),
+                _ => Place::Global(word),
+            };
+            each(word, place);
+            word += 4;
+        }
+    });
+}
+
+impl Observer for Race<'_> {
+    /// Index into `blocks`.
+    type Block = usize;
+
+    fn begin(&mut self, shape: &BlockShape) -> usize {
+        self.seen.shape(shape);
+        let block = Block::new(shape);
+        if shape.cluster != shape.ticket {
+            self.clusters.insert(block.home.block, shape.cluster);
+        }
+        let index = match self.blocks.iter().position(Option::is_none) {
+            Some(free) => free,
+            None => {
+                self.blocks.push(None);
+                self.shared.push(Shadow::default());
+                self.own.push(Vec::new());
+                self.blocks.len() - 1
+            }
+        };
+        self.blocks[index] = Some(block);
+        self.tickets.insert(shape.ticket, index);
+        index
+    }
+
+    fn end(&mut self, index: usize) {
+        if let Some(block) = self.blocks[index].take() {
+            self.tickets.remove(&u64::from(block.home.block));
+        }
+        self.shared[index].clear();
+        for place in self.own[index].drain(..) {
+            self.variables.remove(&place);
+        }
+    }
+
+    #[inline]
+    fn touch(&mut self, index: &mut usize, touch: &Touch<'_>) {
+        let index = *index;
+        if !matches!(touch.space, Space::Shared | Space::Global) {
+            return;
+        }
+        let strong = (touch.kind == AccessKind::Atomic || touch.order != Order::Weak).then(|| Reach::of(touch.scope));
+        let writes = touch.kind != AccessKind::Load;
+        let mut releases = false;
+        if let Some(reach) = strong {
+            let acquires = match touch.kind {
+                AccessKind::Atomic => {
+                    let (acquires, release) = self.facts.atomic(touch.site, touch.order);
+                    releases = release;
+                    acquires
+                }
+                AccessKind::Load => matches!(touch.order, Order::Acquire | Order::AcqRel | Order::SeqCst),
+                AccessKind::Store => {
+                    releases = matches!(touch.order, Order::Release | Order::AcqRel | Order::SeqCst);
+                    false
+                }
+            };
+            if touch.kind != AccessKind::Store {
+                self.acquire_from(index, touch, reach, acquires);
+            }
+        }
+        let Some(block) = &self.blocks[index] else { return };
+        let Some(warp) = block.warps.get(touch.warp as usize) else { return };
+        let record = Record {
+            block: block.home.block,
+            stamp: warp.stamp,
+            site: touch.site,
+            warp: touch.warp as u8,
+            mode: Mode { writes, strong },
+        };
+        let now = Now { block, clusters: &self.clusters, touch, record };
+        let (shadow, base) = match touch.space {
+            Space::Shared => match self.tickets.get(&touch.owner) {
+                _ if touch.owner == u64::from(block.home.block) => (&mut self.shared[index], 0),
+                Some(&owner) => (&mut self.shared[owner], 0),
+                None => return,
+            },
+            _ => (&mut self.global, GLOBAL),
+        };
+        let seen = &mut self.seen;
+        pieces::each(touch, |piece| now.check(shadow, base, piece, seen));
+        if let Some(reach) = strong.filter(|_| writes) {
+            self.release_to(index, touch, reach, releases);
+        } else if writes && !self.variables.is_empty() && self.synchronises(index, touch) {
+            self.overwrite(touch);
+        }
+    }
+
+    fn fence(&mut self, index: &mut usize, warp: u32, mask: u32, _: Order, scope: Scope) {
+        if let Some(block) = &mut self.blocks[*index] {
+            block.fence(warp as usize, mask, Reach::of(scope));
+        }
+    }
+
+    fn meet(&mut self, index: &mut usize, warp: u32, mask: u32, live: u32) {
+        if let Some(block) = &mut self.blocks[*index] {
+            block.meet(warp as usize, mask, live);
+        }
+    }
+
+    fn arrive(&mut self, index: &mut usize, warp: u32, id: u32) {
+        if let Some(block) = &mut self.blocks[*index] {
+            block.arrive(warp as usize, id as usize);
+        }
+    }
+
+    fn barrier(&mut self, index: &mut usize, id: u32, _: u32, waited: u32) {
+        if let Some(block) = &mut self.blocks[*index] {
+            block.barrier(id as usize, waited);
+        }
+    }
+
+    fn release(&mut self, index: &mut usize, warp: u32, mask: u32, variable: Variable, scope: Scope) {
+        if let Some(block) = &mut self.blocks[*index] {
+            let released = block.release(warp as usize, mask);
+            let variable = self.variables.entry(Place::Named(variable)).or_default();
+            variable.release(block.home, Reach::of(scope), &released);
+        }
+    }
+
+    fn acquire(&mut self, index: &mut usize, warp: u32, mask: u32, variable: Variable, scope: Scope) {
+        if let (Some(block), Some(variable)) =
+            (&mut self.blocks[*index], self.variables.get_mut(&Place::Named(variable)))
+        {
+            variable.read(block, warp as usize, mask, Reach::of(scope), false);
+        }
+    }
+
+    fn absorb(&mut self, other: Self) {
+        self.seen.absorb(other.seen);
+    }
+}
+
+impl Race<'_> {
+    /// May a word of the access have been synchronised through?
+    #[inline]
+    fn synchronises(&mut self, index: usize, touch: &Touch<'_>) -> bool {
+        let (shadow, base) = match touch.space {
+            Space::Shared => (&mut self.shared[index], 0),
+            _ => (&mut self.global, GLOBAL),
+        };
+        let pages = [touch.spread.low, touch.spread.high];
+        // What lies further apart than two pages is looked up without asking.
+        touch.spread.high - touch.spread.low >= 4096
+            || pages.iter().any(|at| shadow.existing(at.wrapping_sub(base)).is_some_and(|page| page.synchronises))
+    }
+}

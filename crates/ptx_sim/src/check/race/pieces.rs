@@ -1,0 +1,79 @@
+//! An access of a warp as few pieces: lanes side by side in memory, or lanes at one address.
+
+use crate::machine::lanes::Spread;
+use crate::observe::Touch;
+use crate::registers::LANES;
+
+/// Neighbouring lanes whose addresses are the same, or follow each other without a gap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub address: u64,
+    pub first_lane: usize,
+    pub lanes: usize,
+    /// All lanes at `address`; otherwise side by side.
+    pub same: bool,
+}
+
+impl Piece {
+    /// Bytes that all lanes cover together.
+    #[inline]
+    pub fn bytes(&self, per_lane: u64) -> u64 {
+        if self.same { per_lane } else { per_lane * self.lanes as u64 }
+    }
+
+    /// The lane that byte `offset` of the piece belongs to; the first one when they share it.
+    #[inline]
+    pub fn lane_at(&self, offset: u64, per_lane: u64) -> usize {
+        if self.same { self.first_lane } else { self.first_lane + (offset / per_lane) as usize }
+    }
+}
+
+/// Calls `each` for every piece of an access, in the order of lanes.
+#[inline]
+pub(super) fn each(touch: &Touch<'_>, mut each: impl FnMut(Piece)) {
+    let bytes = u64::from(touch.bytes);
+    let Spread { low, stride, .. } = touch.spread;
+    match stride {
+        Some(0) => each(Piece { address: low, first_lane: 0, lanes: LANES, same: true }),
+        Some(stride) if stride as u64 == bytes => {
+            each(Piece { address: low, first_lane: 0, lanes: LANES, same: false });
+        }
+        _ => scattered(touch.addresses, touch.mask, bytes, each),
+    }
+}
+
+fn scattered(addresses: &[u64; LANES], mask: u32, bytes: u64, mut each: impl FnMut(Piece)) {
+    let mut rest = mask;
+    while rest != 0 {
+        let first = rest.trailing_zeros() as usize;
+        let run = (mask >> first).trailing_ones() as usize;
+        let address = addresses[first];
+        let same = run > 1 && addresses[first + 1] == address;
+        let step = if same { 0 } else { bytes };
+        let mut lanes = 1;
+        while lanes < run && addresses[first + lanes] == address.wrapping_add(step.wrapping_mul(lanes as u64)) {
+            lanes += 1;
+        }
+        each(Piece { address, first_lane: first, lanes, same: same && lanes > 1 });
+        rest = rest.checked_shr((first + lanes) as u32).map_or(0, |rest| rest << (first + lanes));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_are_found() {
+        let addresses = std::array::from_fn(|lane| if lane < 16 { 64 + lane as u64 * 4 } else { 8 });
+        let mut pieces = Vec::new();
+        scattered(&addresses, 0xffff_fff7, 4, |piece| pieces.push(piece));
+        let wanted = [
+            Piece { address: 64, first_lane: 0, lanes: 3, same: false },
+            Piece { address: 80, first_lane: 4, lanes: 12, same: false },
+            Piece { address: 8, first_lane: 16, lanes: 16, same: true },
+        ];
+        assert_eq!(pieces, wanted);
+        assert_eq!((pieces[0].bytes(4), pieces[2].bytes(4), pieces[1].lane_at(9, 4)), (12, 4, 6));
+    }
+}

@@ -1,0 +1,338 @@
+//! Races as findings: one for every pair of instructions and hazard, with both places, both threads, and what would order them.
+
+use super::clock::Who;
+use super::conflicts::Now;
+use super::facts::starts_emulation;
+use super::records::{Conflict, Record};
+use super::view::Reach;
+use crate::machine::config::{Checks, SameValue};
+use crate::observe::{AccessKind, BlockShape, Site};
+use crate::program::{Program, Space};
+use crate::stop::{Diagnostic, Finding, Place, Thread, Triple, block_order};
+use std::collections::HashMap;
+
+/// A pair of accesses that race.
+pub(super) struct Found<'a> {
+    pub now: &'a Now<'a>,
+    pub earlier: &'a Record,
+    pub who: Who,
+    /// The lane whose access came second.
+    pub lane: usize,
+    pub address: u64,
+    /// At most 4, at an address that is a multiple of them.
+    pub bytes: u32,
+    pub conflict: Conflict,
+}
+
+/// Which access came second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Hazard {
+    ReadAfterWrite,
+    WriteAfterRead,
+    WriteAfterWrite,
+}
+
+/// What a finding is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Key {
+    earlier: Site,
+    later: Site,
+    hazard: Hazard,
+    /// Only scopes are at fault.
+    scopes: bool,
+    shared: bool,
+}
+
+/// How far apart two threads are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Apart {
+    Warp,
+    Block,
+    Grid,
+}
+
+/// What was forgotten, as far as can be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Missing {
+    Order,
+    /// The flag was read, but not acquired.
+    Acquire,
+    /// Another lane of the warp released, not the one that made the access.
+    WarpSync,
+    /// Scopes of a release and an acquire, or of the two accesses.
+    Scopes(Reach, Reach),
+}
+
+/// The occurrence that is shown.
+#[derive(Clone, Copy, Debug)]
+struct Example {
+    apart: Apart,
+    earlier: (u32, u32, Who),
+    later: Thread,
+    address: u64,
+    missing: Missing,
+    /// What two ordinary stores wrote, and bytes of it.
+    values: Option<(u32, u32, u32)>,
+    strong: (bool, bool),
+    /// The earlier access was made by this very instruction of this warp.
+    same_instruction: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Occurrences {
+    example: Example,
+    count: u64,
+    /// All were two stores of one value.
+    same_value: bool,
+}
+
+/// All races of a launch.
+#[derive(Debug)]
+pub(super) struct Seen<'a> {
+    program: &'a Program,
+    same_values: SameValue,
+    grid: [u32; 3],
+    threads: [u32; 3],
+    /// `%ctaid` by ticket, where clusters change the order in which blocks start.
+    ids: HashMap<u32, [u32; 3]>,
+    pairs: HashMap<Key, Occurrences>,
+}
+
+impl<'a> Seen<'a> {
+    pub fn new(program: &'a Program, checks: &Checks) -> Self {
+        let same_values = checks.same_value_writes;
+        Self { program, same_values, grid: [1; 3], threads: [1; 3], ids: HashMap::new(), pairs: HashMap::new() }
+    }
+
+    /// The shape of the launch.
+    pub fn shape(&mut self, shape: &BlockShape) {
+        (self.grid, self.threads) = (shape.grid, shape.threads);
+        if let (true, Ok(ticket)) = (shape.cluster != shape.ticket, u32::try_from(shape.ticket)) {
+            self.ids.insert(ticket, shape.block);
+        }
+    }
+
+    /// Takes note of a race.
+    #[cold]
+    pub fn add(&mut self, found: &Found<'_>) {
+        let now = found.now;
+        let (earlier, later) = (found.earlier, &now.record);
+        let hazard = match (earlier.mode.writes, later.mode.writes) {
+            (true, false) => Hazard::ReadAfterWrite,
+            (false, _) => Hazard::WriteAfterRead,
+            (true, true) => Hazard::WriteAfterWrite,
+        };
+        let home = now.block.home.block;
+        let apart = match (earlier.block == home, u32::from(earlier.warp) == now.touch.warp) {
+            (true, true) => Apart::Warp,
+            (true, false) => Apart::Block,
+            _ => Apart::Grid,
+        };
+        let values = values(found).filter(|_| hazard == Hazard::WriteAfterWrite);
+        let same_value = values.is_some_and(|(earlier, later, _)| earlier == later);
+        let same_instruction = in_same_store(found);
+        // Lanes of one store that agree on the value: PTX says that one of them wins.
+        if same_value && (same_instruction || self.same_values == SameValue::Ignore) {
+            return;
+        }
+        let missing = missing(found);
+        let scopes = matches!(missing, Missing::Scopes(..));
+        let shared = now.touch.space == Space::Shared;
+        let key = Key { earlier: earlier.site, later: later.site, hazard, scopes, shared };
+        let example = Example {
+            apart,
+            earlier: (earlier.block, u32::from(earlier.warp), found.who),
+            later: Thread { block: now.block.id, thread: self.thread(now.touch.warp, found.lane as u32) },
+            address: found.address,
+            missing,
+            values,
+            strong: (earlier.mode.strong.is_some(), later.mode.strong.is_some()),
+            same_instruction,
+        };
+        let pair = self.pairs.entry(key).or_insert(Occurrences { example, count: 0, same_value });
+        let place = |example: &Example| (std::cmp::Reverse(example.apart), block_order(example.later.block));
+        if place(&example) < place(&pair.example) {
+            pair.example = example;
+        }
+        pair.count += 1;
+        pair.same_value &= same_value;
+    }
+
+    /// Takes over what another one has seen.
+    pub fn absorb(&mut self, other: Self) {
+        if self.pairs.is_empty() {
+            (self.grid, self.threads, self.ids) = (other.grid, other.threads, other.ids);
+        }
+        for (key, theirs) in other.pairs {
+            match self.pairs.get_mut(&key) {
+                Some(mine) => {
+                    mine.count += theirs.count;
+                    mine.same_value &= theirs.same_value;
+                }
+                None => drop(self.pairs.insert(key, theirs)),
+            }
+        }
+    }
+
+    /// The findings, by place. `describe` says where an address of global (false) or shared (true) memory lies.
+    pub fn finish(self, describe: impl Fn(bool, u64) -> String) -> Vec<Finding> {
+        let mut pairs: Vec<_> = self.pairs.iter().collect();
+        pairs.sort_by_key(|(key, _)| **key);
+        pairs.retain(|(key, pair)| {
+            let emulation = |load, swap| starts_emulation(self.program, load, swap);
+            let swap_then_load = pair.example.strong.0 && emulation(key.later, key.earlier);
+            let load_then_swap = pair.example.strong.1 && emulation(key.earlier, key.later);
+            !swap_then_load && !load_then_swap
+        });
+        pairs.into_iter().map(|(key, pair)| self.finding(*key, pair, &describe)).collect()
+    }
+
+    fn finding(&self, key: Key, pair: &Occurrences, describe: &impl Fn(bool, u64) -> String) -> Finding {
+        let Example { apart, earlier, later, missing, strong, .. } = pair.example;
+        let (code, first, both) = match key.hazard {
+            Hazard::ReadAfterWrite => (["race-raw", "race-warp-raw"], "write", "a write and a read"),
+            Hazard::WriteAfterRead => (["race-war", "race-warp-war"], "read", "a read and a write"),
+            Hazard::WriteAfterWrite => (["race-waw", "race-warp-waw"], "write", "two writes"),
+        };
+        let code = match (key.scopes, apart) {
+            (true, _) => "race-scope",
+            (_, Apart::Warp) => code[1],
+            _ => code[0],
+        };
+        let space = if key.shared { "shared" } else { "global" };
+        let at = describe(key.shared, pair.example.address);
+        let how = match missing {
+            Missing::Scopes(a, b) if strong == (true, true) => {
+                format!("whose scopes {} and {} leave the other one out", a.name(), b.name())
+            }
+            Missing::Scopes(a, b) => {
+                format!("with a release at {} and an acquire at {} between them: too narrow", a.name(), b.name())
+            }
+            _ if pair.example.same_instruction => "by lanes of one instruction, of different values".to_owned(),
+            _ if apart == Apart::Warp => "by lanes of one warp that nothing but lock step orders".to_owned(),
+            _ => "that nothing orders".to_owned(),
+        };
+        let mut diagnostic = Diagnostic::new(code, format!("data race on {space} memory: {both} {how}, {at}"));
+        diagnostic.place = Some(Place::of(self.program, key.later.function, key.later.pc));
+        diagnostic.thread = Some(later);
+        let whose = self.earlier(earlier, later.block);
+        let place = Place::of(self.program, key.earlier.function, key.earlier.pc);
+        diagnostic.related.push((format!("the earlier {first}, by {whose}:"), place));
+        diagnostic.notes.push(format!("the address is {:#x}", pair.example.address));
+        if pair.same_value {
+            diagnostic.notes.push("every time, both wrote the same value".to_owned());
+        }
+        if let Some((old, new, bytes)) = pair.example.values.filter(|(old, new, _)| old != new) {
+            let width = bytes as usize * 2 + 2;
+            diagnostic.notes.push(format!("the earlier one wrote {old:#0width$x}, the later one {new:#0width$x}"));
+        }
+        if strong.0 != strong.1 {
+            let which = if strong.0 { "earlier" } else { "later" };
+            diagnostic.notes.push(format!("only the {which} one is atomic or otherwise strong"));
+        }
+        diagnostic.help = Some(help(key, &pair.example));
+        Finding { diagnostic, count: pair.count }
+    }
+
+    /// The thread or threads of the earlier access, with their block where it is another one.
+    fn earlier(&self, (ticket, warp, who): (u32, u32, Who), later: [u32; 3]) -> String {
+        let [x, y, _] = self.grid.map(u64::from);
+        let linear = u64::from(ticket);
+        let block = [linear % x.max(1), linear / x.max(1) % y.max(1), linear / (x * y).max(1)].map(|axis| axis as u32);
+        let block = self.ids.get(&ticket).copied().unwrap_or(block);
+        let threads = match who {
+            Who::Lane(lane) => format!("thread {}", Triple(self.thread(warp, u32::from(lane)))),
+            Who::Several => format!("several threads of warp {warp}"),
+            Who::Unknown => format!("a thread of warp {warp}"),
+        };
+        if block == later { threads } else { format!("{threads} of block {}", Triple(block)) }
+    }
+
+    fn thread(&self, warp: u32, lane: u32) -> [u32; 3] {
+        let linear = warp * 32 + lane;
+        let [x, y, _] = self.threads.map(|axis| axis.max(1));
+        [linear % x, linear / x % y, linear / x / y]
+    }
+}
+
+fn missing(found: &Found<'_>) -> Missing {
+    let now = found.now;
+    if found.conflict == Conflict::Scopes
+        && let (Some(earlier), Some(later)) = (found.earlier.mode.strong, now.record.mode.strong)
+    {
+        return Missing::Scopes(earlier, later);
+    }
+    let (warp, lane) = (now.touch.warp as usize, found.lane as u8);
+    if let Some((release, acquire)) = now.block.too_narrow(warp, lane, found.earlier) {
+        Missing::Scopes(release, acquire)
+    } else if now.block.awaits_fence(warp, lane, found.earlier) {
+        Missing::Acquire
+    } else if now.block.knows_a_neighbour(warp, lane, found.earlier) {
+        Missing::WarpSync
+    } else {
+        Missing::Order
+    }
+}
+
+/// Was the earlier access made by another lane of the very execution that is being checked?
+fn in_same_store(found: &Found<'_>) -> bool {
+    let touch = found.now.touch;
+    let Who::Lane(lane) = found.who else { return false };
+    let start = touch.addresses[usize::from(lane) % 32];
+    *found.earlier == found.now.record
+        && touch.kind == AccessKind::Store
+        && touch.mask >> lane & 1 != 0
+        && found.address.checked_sub(start).is_some_and(|offset| offset < u64::from(touch.bytes))
+}
+
+/// What two ordinary stores wrote.
+fn values(found: &Found<'_>) -> Option<(u32, u32, u32)> {
+    let (now, touch) = (found.now, found.now.touch);
+    if touch.kind != AccessKind::Store || now.record.mode.strong.is_some() || found.earlier.mode.strong.is_some() {
+        return None;
+    }
+    let bytes = found.bytes.clamp(1, 4);
+    let mask = u32::MAX >> (32 - 8 * bytes);
+    let stored = |lane: usize| {
+        let offset = found.address.checked_sub(touch.addresses[lane % 32])?;
+        let word = touch.peek.stored(lane)?.get((offset >> 2) as usize).copied()?;
+        Some(word >> ((offset & 3) * 8) & mask)
+    };
+    let old = match found.who {
+        Who::Lane(lane) if in_same_store(found) => stored(usize::from(lane))?,
+        _ => touch.peek.before(touch.space, found.address, bytes as u8)? as u32 & mask,
+    };
+    Some((old, stored(found.lane)?, bytes))
+}
+
+fn help(key: Key, example: &Example) -> String {
+    let between = match key.hazard {
+        Hazard::ReadAfterWrite => "the write from the read",
+        Hazard::WriteAfterRead => "the read from the write",
+        Hazard::WriteAfterWrite => "the two writes",
+    };
+    match (example.missing, example.apart) {
+        (Missing::Scopes(..), Apart::Grid) => {
+            "threads of different blocks need `.gpu` (or `.sys`) on both sides: `.cta` reaches the own block alone".to_owned()
+        }
+        (Missing::Scopes(..), _) => "use a scope that includes both threads".to_owned(),
+        (Missing::Acquire, _) => {
+            "the flag was read without acquiring: read it by `ld.acquire`, or put a fence after the read".to_owned()
+        }
+        (Missing::WarpSync, _) => {
+            "another lane of that warp released, which orders its own accesses alone: put `bar.warp.sync` before the release"
+                .to_owned()
+        }
+        (Missing::Order, Apart::Warp) if example.same_instruction => {
+            "give every lane an address of its own, let one lane store, or use an atomic".to_owned()
+        }
+        (Missing::Order, Apart::Warp) => {
+            format!("separate {between} by `bar.warp.sync`: lanes of a warp need not run in lock step")
+        }
+        (Missing::Order, Apart::Block) => format!("separate {between} by a barrier that all threads reach"),
+        (Missing::Order, Apart::Grid) => format!(
+            "no barrier reaches another block: order {between} by a flag that one side releases and the other acquires at \
+             `.gpu` scope, make both atomic, or start a second kernel"
+        ),
+    }
+}

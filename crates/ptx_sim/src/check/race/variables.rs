@@ -1,0 +1,74 @@
+//! What was released to a word of memory, or to another thing that threads synchronise through, and who may acquire it.
+
+use super::clock::Block;
+use super::tree::Tree;
+use super::view::{Home, Reach};
+
+/// Releases that are kept apart before they are put together, which a variable that nobody acquires from never needs.
+const LOG: usize = 8;
+
+/// One variable.
+#[derive(Debug, Default)]
+pub(super) struct Variable {
+    /// Released to the whole device.
+    device: Vec<Tree>,
+    /// The only block that did, if it is one.
+    only: Option<u32>,
+    /// Released to a block or a cluster.
+    near: Vec<(Reach, Home, Tree)>,
+}
+
+impl Variable {
+    /// Adds what a thread of a block releases.
+    pub fn release(&mut self, home: Home, reach: Reach, released: &Tree) {
+        if reach == Reach::Device {
+            self.only =
+                if self.device.is_empty() { Some(home.block) } else { self.only.filter(|&only| only == home.block) };
+            self.device.push(released.clone());
+            if self.device.len() > LOG {
+                self.fold();
+            }
+            return;
+        }
+        let same = |other: &&mut (Reach, Home, Tree)| match reach {
+            Reach::Block => other.0 == reach && other.1.block == home.block,
+            _ => other.0 == reach && other.1.cluster == home.cluster,
+        };
+        match self.near.iter_mut().find(same) {
+            Some((_, _, tree)) => tree.join(released),
+            None => self.near.push((reach, home, released.clone())),
+        }
+    }
+
+    /// A read by lanes of a block: acquires at once, or (`later`) at the fence that follows.
+    pub fn read(&mut self, block: &mut Block, warp: usize, lanes: u32, reach: Reach, later: bool) {
+        self.fold();
+        let home = block.home;
+        let mut take = |released: &Tree, reach: Reach, near: bool| match later {
+            true => block.postpone(warp, lanes, released, reach, near),
+            false => block.acquire(warp, lanes, released, near),
+        };
+        if let Some(released) = self.device.first() {
+            // A narrow read sees what its own block released, and so what is known of the own block.
+            take(released, reach, reach == Reach::Block && self.only != Some(home.block));
+        }
+        for (_, _, released) in self.near.iter().filter(|(reach, from, _)| from.reaches(*reach, home)) {
+            take(released, Reach::Block, false);
+        }
+        if let Some(released) = self.device.first().filter(|_| reach == Reach::Block && self.only != Some(home.block)) {
+            block.keep_away(warp, lanes, released, Reach::Device, reach);
+        }
+        for (near, _, released) in self.near.iter().filter(|(reach, from, _)| !from.reaches(*reach, home)) {
+            block.keep_away(warp, lanes, released, *near, reach);
+        }
+    }
+
+    fn fold(&mut self) {
+        if let [all, rest @ ..] = self.device.as_mut_slice() {
+            for released in rest {
+                all.join(released);
+            }
+            self.device.truncate(1);
+        }
+    }
+}
