@@ -7,7 +7,8 @@
 //! //@ expect K[I] = V     element I of argument K;  `expect K all V`: every element
 //! //@ prints TEXT         what vprintf wrote, `\n` for a line's end
 //! //@ stops CODE          a stop that belongs to no line
-//! //~ CODE: WORDS         on the line of an instruction: a stop or finding there, whose title has the words
+//! //~ CODE: WORDS         on the line of an instruction: a stop or finding there, whose text has the words;
+//!                        a line may have several
 //! ```
 
 use ptx_sim::stop::Diagnostic;
@@ -126,12 +127,14 @@ impl Test {
 
     /// Line, code and words of every `//~`.
     fn marks(&self) -> Vec<(u32, String, String)> {
-        let marked = self.text.lines().enumerate().filter_map(|(line, text)| Some((line, text.split_once("//~ ")?.1)));
-        let mark = |(line, mark): (usize, &str)| {
-            let (code, words) = mark.split_once(": ").unwrap_or((mark, ""));
-            (line as u32 + 1, code.trim().to_owned(), words.trim().to_owned())
-        };
-        marked.map(mark).collect()
+        let mut marks = Vec::new();
+        for (line, text) in self.text.lines().enumerate() {
+            for mark in text.split("//~ ").skip(1) {
+                let (code, words) = mark.split_once(": ").unwrap_or((mark, ""));
+                marks.push((line as u32 + 1, code.trim().to_owned(), words.trim().to_owned()));
+            }
+        }
+        marks
     }
 
     fn run(&self) -> Result<Ran, String> {

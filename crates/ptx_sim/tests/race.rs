@@ -1,0 +1,93 @@
+//! The race checker where one launch of a small program is not enough: several launches, many blocks, the same report twice.
+
+use ptx_sim::{Checks, Config, Launch, Machine, Program};
+
+const REVERSE: &str = "
+.version 7.8
+.target sm_75
+.address_size 64
+// Every thread reads what a thread of another block may have written in an earlier launch.
+.visible .entry reverse(.param .u64 from, .param .u64 to)
+{
+    .reg .b32 %r<8>; .reg .b64 %rd<8>;
+    ld.param.b64 %rd1, [from];
+    ld.param.b64 %rd2, [to];
+    mov.u32 %r1, %tid.x;
+    mov.u32 %r2, %ctaid.x;
+    mov.u32 %r3, %nctaid.x;
+    mad.lo.u32 %r4, %r2, 32, %r1;
+    mul.lo.u32 %r5, %r3, 32;
+    sub.s32 %r5, %r5, 1;
+    sub.s32 %r5, %r5, %r4;
+    mul.wide.u32 %rd3, %r5, 4;
+    add.s64 %rd4, %rd1, %rd3;
+    ld.global.b32 %r6, [%rd4];
+    mul.wide.u32 %rd5, %r4, 4;
+    add.s64 %rd6, %rd2, %rd5;
+    st.global.b32 [%rd6], %r6;
+    ret;
+}";
+
+fn machine() -> Machine {
+    Machine::new(Config { checks: Checks::ALL, workers: 1, ..Config::default() })
+}
+
+fn reverse(machine: &mut Machine, from: u64, to: u64) -> Vec<String> {
+    let program = Program::parse(REVERSE).expect("PTX");
+    let params = [from.to_le_bytes().to_vec(), to.to_le_bytes().to_vec()];
+    let launch = Launch { entry: "reverse", grid: [8, 1, 1], block: [32, 1, 1], params: &params, ..Launch::default() };
+    let report = machine.launch(&program, &launch).expect("launch");
+    report.findings.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn launches_are_ordered() {
+    let mut machine = machine();
+    let a = machine.alloc(1024, "a").expect("alloc");
+    let b = machine.alloc(1024, "b").expect("alloc");
+    assert_eq!(reverse(&mut machine, a, b), [""; 0]);
+    assert_eq!(reverse(&mut machine, b, a), [""; 0]);
+    // In place it is a race, and the next launch has nothing to do with it.
+    assert!(!reverse(&mut machine, a, a).is_empty());
+    assert_eq!(reverse(&mut machine, a, b), [""; 0]);
+}
+
+#[test]
+fn new_memory_has_no_past() {
+    let mut machine = machine();
+    for _ in 0..3 {
+        let a = machine.alloc(1024, "a").expect("alloc");
+        let b = machine.alloc(1024, "b").expect("alloc");
+        assert_eq!(reverse(&mut machine, a, b), [""; 0]);
+        machine.free(a).expect("free");
+        machine.free(b).expect("free");
+    }
+}
+
+#[test]
+fn the_same_run_gives_the_same_report() {
+    let once = || {
+        let mut machine = machine();
+        let a = machine.alloc(1024, "a").expect("alloc");
+        reverse(&mut machine, a, a)
+    };
+    let first = once();
+    assert!(first.iter().any(|finding| finding.contains("race-war")), "{first:?}");
+    assert_eq!(first, once());
+}
+
+/// What every block knows of all blocks before it must be shared, not copied.
+#[test]
+fn look_back_over_ten_thousand_blocks() {
+    let text = include_str!("pass/look_back_payload.ptx");
+    let program = Program::parse(text).expect("PTX");
+    let mut machine = machine();
+    let (flags, sums) = (machine.alloc(40_000, "flags").expect("alloc"), machine.alloc(40_000, "sums").expect("alloc"));
+    let params = [flags.to_le_bytes().to_vec(), sums.to_le_bytes().to_vec()];
+    let launch = Launch { entry: "k", grid: [10_000, 1, 1], block: [32, 1, 1], params: &params, ..Launch::default() };
+    let report = machine.launch(&program, &launch).expect("launch");
+    assert_eq!(report.findings.len(), 0, "{}", report.findings[0]);
+    let mut last = [0; 4];
+    machine.read(sums + 4 * 9999, &mut last).expect("read");
+    assert_eq!(u32::from_le_bytes(last), 9999 * 10_000 / 2);
+}
