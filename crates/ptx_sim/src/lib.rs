@@ -47,8 +47,10 @@
 //! instructions, device functions, indirect calls and recursion, `alloca`, and the functions `vprintf`, `malloc`, `free` and
 //! `__assertfail`. [`isa::signatures`] lists the instructions that only compute.
 //!
-//! Not supported: textures and surfaces, tensor-core instructions (`wmma`, `mma`, `wgmma`, `tcgen05`), asynchronous copies and
-//! `mbarrier`, clusters with distributed shared memory, and launches from a kernel. An instruction that is not supported is kept
+//! Asynchronous copies (`cp.async` and linear `cp.async.bulk`), mbarriers, and clusters with distributed shared memory run too. A
+//! copy takes effect when it is waited for, the latest moment that PTX allows.
+//!
+//! Not supported: textures and surfaces, tensor maps, `wgmma` and `tcgen05`, and launches from a kernel. An instruction that is not supported is kept
 //! and stops the run, with [`StopKind::Unsupported`], only when it is executed: a module may have any number of them in kernels
 //! that you don't launch.
 //!
@@ -56,7 +58,8 @@
 //!
 //! That each access lies in a live allocation (or variable, frame, or the block's shared memory), is aligned, and is allowed in
 //! its state space; that the threads of a block reach the same barriers; that the masks of `*.sync` instructions name lanes that
-//! come, and shuffles read from lanes that take part; traps, assertions, runaway recursion; and blocks none of whose threads
+//! come, and shuffles read from lanes that take part; that asynchronous copies are waited for before their bytes are used, and
+//! mbarriers are used as they may be; traps, assertions, runaway recursion; and blocks none of whose threads
 //! can go on. A violation ends the launch with a [`Stop`], or, where PTX merely leaves a value undefined, becomes a [`Finding`]
 //! in the [`Report`].
 //!

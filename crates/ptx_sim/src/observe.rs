@@ -76,6 +76,29 @@ pub enum Variable {
     },
 }
 
+/// Bytes that a bulk copy reads or writes, or that a store signalling an mbarrier writes, when it is carried out. Copies by
+/// `cp.async` are shown as [`Touch`]es of the threads that issued them: a load when issued, a store when waited for.
+#[allow(dead_code, reason = "for checkers")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// The instruction that asked for it.
+    pub site: Site,
+    /// Warp of the thread that executed it.
+    pub warp: u32,
+    /// Its lane.
+    pub lane: u32,
+    /// What is done.
+    pub kind: AccessKind,
+    /// `Shared` or `Global`.
+    pub space: Space,
+    /// Ticket of the block that shared memory belongs to.
+    pub owner: u64,
+    /// First address in `space`.
+    pub start: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
 /// A block about to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockShape {
@@ -132,14 +155,18 @@ pub trait Observer: Send + Sized {
     /// Block barrier `id` completes. Bit per warp: those that came, and those of them that waited for the rest.
     fn barrier(&mut self, block: &mut Self::Block, id: u32, arrived: u32, waited: u32) {}
 
+    /// An asynchronous access, in the block of the thread that asked for it. When it signals an mbarrier, a [release] by the
+    /// same thread follows.
+    ///
+    /// [release]: Observer::release
+    fn range(&mut self, block: &mut Self::Block, range: &Range) {}
+
     /// The lanes make what they did so far visible to those who [`Observer::acquire`] the same variable later: an arrival at
     /// a cluster barrier or an mbarrier. `scope` is the one that the instruction names, or has by default. Arrivals with
     /// `.relaxed` don't call it.
-    #[allow(dead_code, reason = "called where clusters and mbarriers are")]
     fn release(&mut self, block: &mut Self::Block, warp: u32, mask: u32, variable: Variable, scope: Scope) {}
 
     /// The lanes see what was released to the variable: a wait that succeeded.
-    #[allow(dead_code, reason = "called where clusters and mbarriers are")]
     fn acquire(&mut self, block: &mut Self::Block, warp: u32, mask: u32, variable: Variable, scope: Scope) {}
 
     /// Takes over what another worker's observer saw.
@@ -194,6 +221,10 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn meet(&mut self, block: &mut Self::Block, warp: u32, mask: u32, live: u32) {
         self.0.meet(&mut block.0, warp, mask, live);
         self.1.meet(&mut block.1, warp, mask, live);
+    }
+    fn range(&mut self, block: &mut Self::Block, range: &Range) {
+        self.0.range(&mut block.0, range);
+        self.1.range(&mut block.1, range);
     }
     #[inline(always)]
     fn arrive(&mut self, block: &mut Self::Block, warp: u32, id: u32) {

@@ -37,6 +37,7 @@ pub enum PresetKey {
     Pred(bool),
     Special32(crate::program::Special),
     Special64(crate::program::Special),
+    SpecialPred(crate::program::Special),
     /// Kind of symbol, its index or offset, addend, 64 bits.
     Address(u8, u64, i64, bool),
 }

@@ -206,6 +206,9 @@ impl<'t> Decoder<'_, 't> {
             Some((order, scope)) => Ok(Op::Fence(order, scope)),
             // Orders accesses through different mappings of the same memory, of which there are none.
             None if opcode == "fence.proxy.alias" => Ok(Op::Nothing),
+            // Asynchronous copies take effect when they are waited for, and see memory as it is then.
+            None if opcode.starts_with("fence.proxy.") => Ok(Op::Nothing),
+            None if opcode == "fence.mbarrier_init.release.cluster" => Ok(Op::Fence(Order::Release, Scope::Cluster)),
             None => unsupported("this fence is not known"),
         }
     }

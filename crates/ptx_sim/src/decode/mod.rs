@@ -1,5 +1,6 @@
 //! Tree to [`Program`](crate::Program): names become rows, offsets and indices; opcodes become functions.
 
+mod asynchronous;
 mod control;
 mod function;
 mod instruction;

@@ -99,6 +99,9 @@ impl<'t> Decoder<'_, 't> {
             (Some(isa::Register::Constant(special) | isa::Register::Constant64(special)), File::Long) => {
                 Ok((self.preset(PresetKey::Special64(special)), false))
             }
+            (Some(isa::Register::Constant(special)), File::Pred) => {
+                Ok((self.preset(PresetKey::SpecialPred(special)), name.negated))
+            }
             (Some(_), _) => unsupported(format!("`{}` can't be read here", name.text)),
             (None, _) if name.text.starts_with('%') && is_special(name.text) => {
                 unsupported(format!("the special register `{}` is not known", name.text))
@@ -141,7 +144,7 @@ impl<'t> Decoder<'_, 't> {
         }
         let rows = &mut self.names.rows;
         let file = match key {
-            PresetKey::Pred(_) => &mut rows.pred,
+            PresetKey::Pred(_) | PresetKey::SpecialPred(_) => &mut rows.pred,
             PresetKey::Const32(_) | PresetKey::Special32(_) | PresetKey::Address(.., false) => &mut rows.w32,
             PresetKey::Const64(_) | PresetKey::Special64(_) | PresetKey::Address(.., true) => &mut rows.w64,
         };
@@ -158,6 +161,7 @@ impl<'t> Decoder<'_, 't> {
             PresetKey::Const32(value) => Preset::Const32(slot, value),
             PresetKey::Const64(value) => Preset::Const64(slot, value),
             PresetKey::Special32(special) => Preset::Special32(slot, special),
+            PresetKey::SpecialPred(special) => Preset::SpecialPred(slot, special),
             PresetKey::Special64(special) => Preset::Special64(slot, special),
             PresetKey::Address(kind, number, addend, true) => Preset::Address64(slot, symbol(kind, number), addend),
             PresetKey::Address(kind, number, addend, false) => Preset::Address32(slot, symbol(kind, number), addend),
@@ -215,15 +219,7 @@ impl<'t> Decoder<'_, 't> {
 
 /// Special registers of the PTX ISA that have no meaning here yet.
 fn is_special(name: &str) -> bool {
-    let known = [
-        "%cluster",
-        "%is_explicit_cluster",
-        "%pm",
-        "%reserved_smem",
-        "%aggr_smem",
-        "%current_graph_exec",
-        "%nclusterid",
-    ];
+    let known = ["%pm", "%reserved_smem", "%aggr_smem", "%current_graph_exec"];
     known.iter().any(|prefix| name.starts_with(prefix))
 }
 

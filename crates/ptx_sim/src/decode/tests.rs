@@ -263,7 +263,7 @@ fn unknown_instructions_are_kept() {
         "tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f1, %f2}];",
         "atom.global.nand.b32 %r1, [%rd1], %r2;",
         "shfl.down.b32 %r1, %r2, 1, 31;",
-        "mov.u32 %r1, %clusterid.x;",
+        "mov.u32 %r1, %reserved_smem_offset_begin;",
     ] {
         assert!(matches!(op(text), Op::Unsupported(_)), "{text}");
     }

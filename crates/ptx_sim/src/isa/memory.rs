@@ -69,7 +69,7 @@ pub(crate) fn modifiers(opcode: &str) -> Option<Modifiers<'_>> {
 pub(crate) fn space(word: &str) -> Option<Space> {
     Some(match word {
         "global" => Space::Global,
-        "shared" | "shared::cta" => Space::Shared,
+        "shared" | "shared::cta" | "shared::cluster" => Space::Shared,
         "local" => Space::Local,
         "const" => Space::Const,
         "param" | "param::entry" | "param::func" => Space::Param,

@@ -29,6 +29,10 @@ pub fn register(name: &str) -> Option<Register> {
             "ntid" => Special::Ntid(axis),
             "ctaid" => Special::Ctaid(axis),
             "nctaid" => Special::Nctaid(axis),
+            "cluster_ctaid" => Special::ClusterCtaid(axis),
+            "cluster_nctaid" => Special::ClusterNctaid(axis),
+            "clusterid" => Special::Clusterid(axis),
+            "nclusterid" => Special::Nclusterid(axis),
             _ => return None,
         }));
     }
@@ -36,6 +40,9 @@ pub fn register(name: &str) -> Option<Register> {
         return number.parse().ok().filter(|&n: &u8| n < 32).map(|n| Constant(Special::Envreg(n)));
     }
     Some(match name {
+        "cluster_ctarank" => Constant(Special::ClusterCtarank),
+        "cluster_nctarank" => Constant(Special::ClusterNctarank),
+        "is_explicit_cluster" => Constant(Special::IsExplicitCluster),
         "laneid" => Constant(Special::Laneid),
         "warpid" => Constant(Special::Warpid),
         "nwarpid" => Constant(Special::Nwarpid),

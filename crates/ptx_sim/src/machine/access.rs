@@ -52,6 +52,9 @@ impl<O: Observer> Worker<'_, O> {
         warp.polled |= access.order != Order::Weak;
         self.in_each_space(access.space, &addresses, mask, |this, space, addresses, mask| {
             let shape = shape(AccessKind::Load, access);
+            if space == Space::Shared && this.context.clusters {
+                return this.cluster_load(block, warp, registers, access, addresses, mask, at);
+            }
             let spread = this.check(block, warp, space, addresses, mask, shape, at, None)?;
             match space {
                 Space::Shared => {
@@ -94,6 +97,9 @@ impl<O: Observer> Worker<'_, O> {
         let addresses = addresses(registers, &access.address);
         self.in_each_space(access.space, &addresses, mask, |this, space, addresses, mask| {
             let shape = shape(AccessKind::Store, access);
+            if space == Space::Shared && this.context.clusters {
+                return this.cluster_store(block, warp, registers, access, addresses, mask, at);
+            }
             let stored = Some((registers, access));
             let spread = this.check(block, warp, space, addresses, mask, shape, at, stored)?;
             // What a thread writes to its own stack is no sign that it gets anywhere.
@@ -211,6 +217,9 @@ impl<O: Observer> Worker<'_, O> {
                     return Err(self.bad_global(block, warp.index, at.site, bad(lanes::first(mask))));
                 }
             }
+            Space::Shared if block.in_flight.marks_words() => {
+                self.check_in_flight(block, warp.index, addresses, mask, (shape.kind, shape.bytes), at);
+            }
             Space::Shared | Space::Param => {}
         }
         let touch = Touch {
@@ -238,7 +247,7 @@ impl<O: Observer> Worker<'_, O> {
 
     /// The first lane whose bytes are not in a live allocation, after a second look at the current state of memory.
     #[cold]
-    fn first_outside(&mut self, addresses: &[u64; LANES], mask: u32, bytes: u64, constant: bool) -> Option<usize> {
+    pub fn first_outside(&mut self, addresses: &[u64; LANES], mask: u32, bytes: u64, constant: bool) -> Option<usize> {
         let mut refreshed = false;
         loop {
             let snapshot = &mut self.snapshot;

@@ -34,6 +34,11 @@ impl<O: Observer> Worker<'_, O> {
         let mut changed = false;
         let mut old = [0; LANES];
         self.in_each_space(atomic.space, &addresses, mask, |this, space, addresses, mask| {
+            if space == Space::Shared && this.context.clusters {
+                let operands = |lane| (operand(registers, atomic.b, lane), operand(registers, atomic.c, lane));
+                changed |= this.cluster_atomic(block, warp, atomic, operands, addresses, mask, at, &mut old)?;
+                return Ok(());
+            }
             this.check(block, warp, space, addresses, mask, shape, at, None)?;
             match space {
                 Space::Shared => each(mask, |lane| {

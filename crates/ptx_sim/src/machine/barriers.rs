@@ -242,6 +242,7 @@ impl<O: Observer> Worker<'_, O> {
             let what = match split.state {
                 State::Ready => "here or running on from here".to_owned(),
                 State::Barrier { id } => format!("at barrier {id}"),
+                State::ClusterBarrier => "at the cluster's barrier".to_owned(),
                 State::Collective { mask, .. } => format!("waiting for {}", lanes::describe(mask & warp.live)),
             };
             let who = lanes::describe(split.mask & mask);

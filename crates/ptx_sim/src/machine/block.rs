@@ -2,6 +2,7 @@
 
 use super::barriers::Barrier;
 use super::grid::Worker;
+use super::in_flight::InFlight;
 use super::warp::Warp;
 use crate::observe::{BlockShape, Observer};
 use crate::stop::Stop;
@@ -18,6 +19,14 @@ const ROUNDS: u32 = 64;
 pub struct Block<B> {
     /// Position in the order in which blocks start.
     pub ticket: u64,
+    /// The number of its cluster; without clusters its own.
+    pub cluster: u64,
+    /// Every thread waits, and some for the cluster's barrier.
+    pub parked: bool,
+    /// Completed phases of the barrier of its cluster.
+    pub cluster_phase: u64,
+    /// Copies on their way, and mbarriers.
+    pub in_flight: InFlight,
     /// `%ctaid`.
     pub id: [u32; 3],
     pub warps: Vec<Warp>,
@@ -31,11 +40,20 @@ pub struct Block<B> {
     pub printed: String,
 }
 
+impl<B> Block<B> {
+    /// The ticket of the first block of its cluster, when clusters have so many.
+    pub fn first_ticket(&self, cluster_blocks: u64) -> u64 {
+        self.cluster * cluster_blocks
+    }
+}
+
 /// Why a block stopped running for now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockTurn {
     /// All threads have ended.
     Done,
+    /// Every thread waits, and some for the other blocks of the cluster.
+    Parked,
     /// Others should run: this block waits for them, or has had its share.
     Over,
 }
@@ -68,6 +86,10 @@ impl<O: Observer> Worker<'_, O> {
         };
         let mut block = Block {
             ticket,
+            cluster: ticket / context.cluster_blocks,
+            parked: false,
+            cluster_phase: 0,
+            in_flight: InFlight::default(),
             id,
             warps: Vec::with_capacity(warps as usize),
             shared: vec![0; context.shared_bytes.div_ceil(8) as usize * 2],
@@ -106,9 +128,14 @@ impl<O: Observer> Worker<'_, O> {
                 }
             }
             if block.live == 0 {
+                self.finish_transfers(block)?;
                 return Ok(BlockTurn::Done);
             }
             if !progress {
+                if block.warps.iter().any(|warp| warp.cluster.arrived != 0) {
+                    block.parked = true;
+                    return Ok(BlockTurn::Parked);
+                }
                 return Err(self.stuck(block));
             }
             self.check_fuel(block)?;
@@ -122,6 +149,7 @@ impl<O: Observer> Worker<'_, O> {
     fn end_warp(&mut self, block: &mut Block<O::Block>, index: u32) -> Result<(), Stop> {
         block.live &= !(1 << index);
         self.keep_warp(std::mem::take(&mut block.warps[index as usize]));
+        self.settle_cluster(block, None);
         self.barriers_after_exit(block)
     }
 }

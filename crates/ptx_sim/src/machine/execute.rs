@@ -11,7 +11,7 @@ use super::warp::{Frame, Split, State, Warp};
 use crate::level::V3;
 use crate::level::{Choice, Host};
 use crate::observe::{Observer, Site};
-use crate::program::{Inst, Op, Space, Timer};
+use crate::program::{Async, Inst, Op, Space, Timer};
 use crate::registers::Registers;
 use crate::stop::{Diagnostic, Stop, StopKind};
 
@@ -109,6 +109,9 @@ impl<O: Observer> Worker<'_, O> {
                     match next.map_err(|stop| self.with_callers(stop, warp, frame))? {
                         Some(next) => split = next,
                         None => return Ok(false),
+                    }
+                    if std::mem::take(&mut self.pause) {
+                        *fuel = 0;
                     }
                 }
             }
@@ -323,6 +326,11 @@ impl<O: Observer> Worker<'_, O> {
                 let stop = self.stop(StopKind::Unsupported, block, warp.index, lanes::first(mask), site, diagnostic);
                 return Err(stop);
             }
+            // Those whose guard is false go on with the others: nothing waits here but a cluster's barrier.
+            Op::Async(op) if !matches!(**op, Async::ClusterWait { .. }) => {
+                let next = self.asynchronous(block, warp, Split { mask, ..split }, op, site)?;
+                return Ok(next.map(|next| Split { mask: split.mask, ..next }));
+            }
             Op::Exit | Op::Return => {
                 if rest != 0 {
                     warp.splits.push(Split { pc: split.pc + 1, mask: rest, ..split });
@@ -346,6 +354,7 @@ impl<O: Observer> Worker<'_, O> {
             Op::Collective { .. } => self.collective(block, warp, split, site).map(|()| None),
             Op::Matrix(_) => self.matrix_waits(block, warp, split, site).map(|()| None),
             Op::Call { .. } => self.call(block, warp, split, site),
+            Op::Async(op) => self.asynchronous(block, warp, split, op, site),
             _ => Ok(Some(Split { pc: split.pc + 1, ..split })),
         }
     }

@@ -26,7 +26,7 @@ pub struct BadAccess {
 }
 
 impl BadAccess {
-    fn words(&self) -> String {
+    pub fn words(&self) -> String {
         let what = match self.kind {
             AccessKind::Load => "load",
             AccessKind::Store => "store",

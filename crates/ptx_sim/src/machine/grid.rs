@@ -51,6 +51,10 @@ pub struct Context<'a> {
     resident: u64,
     /// Blocks of a cluster in x, y, z: all of them start together, on one worker.
     pub cluster: [u32; 3],
+    /// The launch or the kernel asks for clusters.
+    pub explicit_cluster: bool,
+    /// Shared addresses may be those of other blocks.
+    pub clusters: bool,
     /// How many these are; 1 without clusters.
     pub cluster_blocks: u64,
     outcome: Mutex<Outcome>,
@@ -82,6 +86,10 @@ pub struct Worker<'a, O: Observer> {
     /// The turn of the block did something that others may see, or that may be different the next time.
     pub acted: bool,
     pub watch: Watch,
+    /// The instruction that ran last waits: others should run.
+    pub pause: bool,
+    /// Blocks that have begun and not ended; the one that runs is taken out.
+    pub resident: Vec<Option<Box<Block<O::Block>>>>,
 }
 
 impl<'a> Context<'a> {
@@ -133,9 +141,17 @@ impl<'a> Context<'a> {
             stillness: Stillness::default(),
             resident: placed.resident,
             cluster: placed.cluster,
+            explicit_cluster: launch.cluster.is_some() || function.required_cluster.is_some(),
+            clusters: module.maps_addresses,
             cluster_blocks: placed.cluster.iter().map(|&n| u64::from(n)).product(),
             outcome: Mutex::default(),
         }
+    }
+
+    /// `%cluster_ctarank`.
+    pub fn rank_of(&self, block: [u32; 3]) -> u64 {
+        let [x, y, z] = std::array::from_fn(|axis| u64::from(block[axis] % self.cluster[axis]));
+        x + u64::from(self.cluster[0]) * (y + u64::from(self.cluster[1]) * z)
     }
 
     /// `%ctaid` of the block that starts at `ticket`.
@@ -236,58 +252,83 @@ impl<'a, O: Observer> Worker<'a, O> {
             reported: 0,
             acted: false,
             watch: Watch::default(),
+            pause: false,
+            resident: Vec::new(),
         }
     }
 
     fn work(mut self, limit: u64) -> O {
-        let mut resident: Vec<Block<O::Block>> = Vec::new();
         let mut turn = 0;
         while !self.context.stopped.load(Relaxed) {
-            if resident.is_empty() {
-                let Some(ticket) = self.context.ticket() else { break };
-                resident.push(self.begin(ticket));
+            if self.resident.is_empty() && !self.start() {
+                break;
             }
-            turn %= resident.len();
+            turn %= self.resident.len();
             self.snapshot.refresh(self.context.memory);
-            let ran = self.run_block(&mut resident[turn]);
+            let Some(mut block) = self.resident[turn].take() else { break };
+            let ran = self.run_block(&mut block);
             if std::mem::take(&mut self.acted) {
                 self.context.stillness.changed();
             }
             match ran {
                 Ok(BlockTurn::Done) => {
                     self.context.stillness.changed();
-                    let block = resident.remove(turn);
+                    self.resident.remove(turn);
                     self.leave(block.ticket, block.printed);
                     self.observer.end(block.observed);
                     if let Some(progress) = &self.context.config.progress {
                         progress.fetch_add(1, Relaxed);
                     }
+                    continue;
+                }
+                Ok(BlockTurn::Parked) => {
+                    self.resident[turn] = Some(block);
+                    if let Some(stop) = self.resident[turn].as_deref().and_then(|block| self.cluster_stuck(block)) {
+                        self.fail(self.ticket_at(turn), stop);
+                    }
+                    turn += 1;
                 }
                 Ok(BlockTurn::Over) => {
+                    self.resident[turn] = Some(block);
                     turn += 1;
-                    if (resident.len() as u64) < limit
-                        && let Some(ticket) = self.context.ticket()
-                    {
-                        turn = resident.len();
-                        resident.push(self.begin(ticket));
+                    let before = self.resident.len();
+                    if (before as u64) < limit && self.start() {
+                        turn = before;
                         self.context.stillness.changed();
-                    } else if turn == resident.len()
-                        && let Err(stop) = self.check_livelock(&resident)
-                    {
-                        self.fail(resident[0].ticket, stop);
                     }
                 }
                 Err(stop) => {
-                    self.fail(resident[turn].ticket, stop);
+                    let ticket = block.ticket;
+                    self.resident[turn] = Some(block);
+                    self.fail(ticket, stop);
                 }
             }
+            if turn == self.resident.len()
+                && let Err(stop) = self.check_livelock()
+            {
+                self.fail(self.ticket_at(0), stop);
+            }
         }
-        for block in &mut resident {
+        for mut block in std::mem::take(&mut self.resident).into_iter().flatten() {
             self.leave(block.ticket, std::mem::take(&mut block.printed));
         }
         self.merge_findings();
         self.context.stillness.leave();
         self.observer
+    }
+
+    /// Begins the next block, with clusters all blocks of the next cluster; false when none is left.
+    fn start(&mut self) -> bool {
+        let Some(first) = self.context.ticket() else { return false };
+        for ticket in first..first + self.context.cluster_blocks {
+            let block = self.begin(ticket);
+            self.resident.push(Some(Box::new(block)));
+        }
+        true
+    }
+
+    fn ticket_at(&self, turn: usize) -> u64 {
+        self.resident.get(turn).and_then(Option::as_ref).map_or(0, |block| block.ticket)
     }
 
     fn leave(&self, ticket: u64, printed: String) {

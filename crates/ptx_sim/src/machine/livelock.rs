@@ -9,6 +9,7 @@
 
 use super::block::Block;
 use super::grid::Worker;
+use super::warp::State;
 use crate::observe::Observer;
 use crate::stop::{Diagnostic, Stop, StopKind};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -71,7 +72,7 @@ impl Stillness {
 
 impl<O: Observer> Worker<'_, O> {
     /// After a round over all blocks of this worker: a stop when no block of any worker will ever get anywhere.
-    pub fn check_livelock(&mut self, resident: &[Block<O::Block>]) -> Result<(), Stop> {
+    pub fn check_livelock(&mut self) -> Result<(), Stop> {
         let stillness = &self.context.stillness;
         let epoch = stillness.epoch.load(SeqCst);
         if epoch != self.watch.epoch {
@@ -81,7 +82,7 @@ impl<O: Observer> Worker<'_, O> {
         if self.watch.rounds < CALM || self.watch.published {
             return Ok(());
         }
-        let state = Some(state_of(resident));
+        let state = Some(state_of(&self.resident));
         if state != self.watch.earlier {
             if self.watch.rounds.is_power_of_two() {
                 self.watch.earlier = state;
@@ -89,17 +90,23 @@ impl<O: Observer> Worker<'_, O> {
             return Ok(());
         }
         self.watch.published = true;
-        match resident {
-            [first, ..] if stillness.publish(epoch) => Err(self.livelock(first)),
+        match self.resident.first() {
+            Some(Some(first)) if stillness.publish(epoch) => Err(self.livelock(first)),
             _ => Ok(()),
         }
     }
 
     #[cold]
     fn livelock(&self, block: &Block<O::Block>) -> Stop {
-        let title = "livelock: every thread that runs polls for something that no thread will do";
-        let mut diagnostic = Diagnostic::new("livelock", title);
-        self.describe_waiting(block, &mut diagnostic);
+        let mbarriers = self.resident.iter().flatten().all(|block| only_mbarriers(block));
+        let (code, title) = match mbarriers {
+            true => ("deadlock", "deadlock: every thread that runs waits for an mbarrier that no thread will complete"),
+            false => ("livelock", "livelock: every thread that runs polls for something that no thread will do"),
+        };
+        let mut diagnostic = Diagnostic::new(code, title);
+        for peer in self.resident.iter().flatten().filter(|peer| peer.cluster == block.cluster) {
+            self.describe_waiting(peer, &mut diagnostic);
+        }
         diagnostic
             .notes
             .push("the same state came back with nothing in memory changed, so this goes on for ever".to_owned());
@@ -109,10 +116,19 @@ impl<O: Observer> Worker<'_, O> {
     }
 }
 
+/// Every lane that can run has found an mbarrier's phase incomplete.
+fn only_mbarriers<B>(block: &Block<B>) -> bool {
+    block.warps.iter().all(|warp| {
+        let waits = block.in_flight.waits.get(&warp.index).map_or(0, |waiting| waiting.lanes);
+        let ready = warp.splits.iter().filter(|split| split.state == State::Ready);
+        ready.fold(0, |mask, split| mask | split.mask) & !waits == 0
+    })
+}
+
 /// Everything that decides what the blocks do next, but for memory, which has not changed.
-fn state_of<B>(resident: &[Block<B>]) -> u64 {
+fn state_of<B>(resident: &[Option<Box<Block<B>>>]) -> u64 {
     let mut hasher = DefaultHasher::new();
-    for block in resident {
+    for block in resident.iter().flatten() {
         (block.ticket, block.live, &block.barriers, &block.warps).hash(&mut hasher);
     }
     hasher.finish()

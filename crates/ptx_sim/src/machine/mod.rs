@@ -2,15 +2,17 @@
 //!
 //! Reading order: [`config`] (what goes in and out), `grid` (blocks over worker threads), `block`, `warp` (which lanes are
 //! where), `execute` (the loop over instructions), then the instructions that are more than bits in registers: `access`, `transfer`,
-//! `atomics`, `barriers`, `collectives`, `calls`, `externs`.
+//! `atomics`, `asynchronous` with `in_flight` and `mbarrier`, `cluster`, `barriers`, `collectives`, `calls`, `externs`.
 
 mod access;
 mod address;
 mod allocations;
+mod asynchronous;
 mod atomics;
 mod barriers;
 mod block;
 mod calls;
+mod cluster;
 mod collectives;
 pub(crate) mod config;
 mod execute;
@@ -18,9 +20,11 @@ mod externs;
 mod faults;
 mod flow;
 mod grid;
+mod in_flight;
 pub(crate) mod lanes;
 mod livelock;
 mod matrix;
+mod mbarrier;
 mod module;
 mod peek;
 mod presets;

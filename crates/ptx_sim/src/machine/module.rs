@@ -3,7 +3,7 @@
 use super::address;
 use super::allocations::Memory;
 use super::flow::{self, Flow};
-use crate::program::{Callee, Function, Op, Preset, Program, Space, Symbol, Variable};
+use crate::program::{Async, Callee, Function, Op, Preset, Program, Space, Symbol, Variable};
 use crate::stop::Stop;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,6 +17,8 @@ pub struct Module {
     pub addresses: Arc<[u64]>,
     /// By function.
     pub flows: Arc<[Flow]>,
+    /// Some instruction makes addresses of other blocks' shared memory.
+    pub maps_addresses: bool,
     layouts: HashMap<u32, Arc<Layout>>,
 }
 
@@ -43,6 +45,7 @@ impl Module {
             fingerprint: fingerprint(program),
             addresses: addresses.into(),
             flows: flow::analyse(program).into(),
+            maps_addresses: maps_addresses(program),
             layouts: HashMap::new(),
         })
     }
@@ -100,6 +103,11 @@ impl Layout {
             Some(over) => format!("{over} bytes past the end of `{name}` ({size} bytes)"),
         }
     }
+}
+
+fn maps_addresses(program: &Program) -> bool {
+    let mut code = program.functions.iter().flat_map(|function| &function.code);
+    code.any(|inst| matches!(&inst.op, Op::Async(op) if matches!(**op, Async::Mapa { .. })))
 }
 
 fn place(variable: &Variable, memory: &Memory, next_constant: &mut u64) -> Result<u64, Stop> {

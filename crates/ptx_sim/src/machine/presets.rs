@@ -49,6 +49,10 @@ fn fill(context: &Context<'_>, frame: &mut Frame, block: [u32; 3], warp: u32, pr
             Some(row) => set(&mut registers.w64, slot, row.map(u64::from)),
             None => set(&mut registers.w64, slot, [special_value(context, block, warp, special); LANES]),
         },
+        Preset::SpecialPred(slot, special) => {
+            let holds = special_value(context, block, warp, special) != 0;
+            set(&mut registers.pred, slot, if holds { u32::MAX } else { 0 });
+        }
         Preset::Address64(slot, symbol, addend) => {
             let value = symbol_address(context, symbol, frame.base).wrapping_add_signed(addend);
             set(&mut registers.w64, slot, [value; LANES]);
@@ -101,6 +105,13 @@ fn special_value(context: &Context<'_>, block: [u32; 3], warp: u32, special: Spe
         Special::Ntid(n) => axis(context.block, n),
         Special::Ctaid(n) => axis(block, n),
         Special::Nctaid(n) => axis(context.grid, n),
+        Special::ClusterCtaid(n) => axis(std::array::from_fn(|n| block[n] % context.cluster[n]), n),
+        Special::ClusterNctaid(n) => axis(context.cluster, n),
+        Special::Clusterid(n) => axis(std::array::from_fn(|n| block[n] / context.cluster[n]), n),
+        Special::Nclusterid(n) => axis(std::array::from_fn(|n| context.grid[n] / context.cluster[n]), n),
+        Special::ClusterCtarank => context.rank_of(block),
+        Special::ClusterNctarank => context.cluster_blocks,
+        Special::IsExplicitCluster => u64::from(context.explicit_cluster),
         Special::Warpid => u64::from(warp),
         Special::Nwarpid => u64::from(context.threads.div_ceil(32)),
         Special::Smid => {

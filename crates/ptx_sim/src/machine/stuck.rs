@@ -1,6 +1,7 @@
 //! Nothing can go on: who waits where.
 
 use super::block::Block;
+use super::cluster::Key;
 use super::grid::Worker;
 use super::lanes;
 use super::warp::State;
@@ -27,6 +28,16 @@ impl<O: Observer> Worker<'_, O> {
         Stop::new(StopKind::Stuck, diagnostic)
     }
 
+    fn describe_mbarrier(&self, block: &Block<O::Block>, key: Key) -> String {
+        let name = self.shared_name(key);
+        let peers = self.resident.iter().flatten().map(|peer| &**peer);
+        let found = peers.chain([block]).find(|peer| peer.ticket == key.block);
+        match found.and_then(|peer| peer.in_flight.mbarriers.get(&key.offset)) {
+            Some(mbarrier) => format!("{name}, whose {mbarrier},"),
+            None => name,
+        }
+    }
+
     /// Adds where the threads of a block are, those that wait for the same thing together.
     pub fn describe_waiting(&self, block: &Block<O::Block>, diagnostic: &mut Diagnostic) {
         let mut groups: Vec<Waiting> = Vec::new();
@@ -42,7 +53,14 @@ impl<O: Observer> Worker<'_, O> {
         };
         for warp in &block.warps {
             for split in &warp.splits {
+                let waiting = block.in_flight.waits.get(&warp.index).filter(|found| split.mask & !found.lanes == 0);
+                if let (State::Ready, Some(waiting)) = (split.state, waiting) {
+                    let reason = format!("wait for the mbarrier {}", self.describe_mbarrier(block, waiting.mbarrier));
+                    add(warp.index, split.mask, reason, waiting.site);
+                    continue;
+                }
                 let reason = match split.state {
+                    State::ClusterBarrier => "wait at the cluster's barrier".to_owned(),
                     State::Ready => "run, maybe in a loop that waits,".to_owned(),
                     State::Barrier { id } => format!("wait at barrier {id}"),
                     State::Collective { mask, .. } => format!("wait for {}", lanes::describe(mask & warp.live)),
@@ -61,7 +79,11 @@ impl<O: Observer> Worker<'_, O> {
         for Waiting { reason, site, threads, warps } in groups.into_iter().take(MOST) {
             let who = lanes::describe(warps).replace("lane", "warp");
             let place = Place::of(self.context.program, site.function, site.pc);
-            diagnostic.related.push((format!("{threads} threads of {who} {reason} here:"), place));
+            let of = match self.context.cluster_blocks {
+                1 => String::new(),
+                _ => format!(" of block {}", Triple(block.id)),
+            };
+            diagnostic.related.push((format!("{threads} threads of {who}{of} {reason} here:"), place));
         }
         if more > 0 {
             diagnostic.notes.push(format!("threads wait at {more} more places"));

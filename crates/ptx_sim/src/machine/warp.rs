@@ -4,6 +4,7 @@
 //! that waits for all of them; lanes that exit are no longer waited for. A call is a join too: at the instruction after it.
 //! Splits run one at a time, the newest first. Two splits that happen to reach the same instruction of the same frame merge.
 
+use super::cluster::AtClusterBarrier;
 use crate::program::Collective;
 use crate::registers::Registers;
 
@@ -29,6 +30,8 @@ pub enum State {
     Barrier {
         id: u32,
     },
+    /// The barrier of the cluster.
+    ClusterBarrier,
     /// The other lanes of a `*.sync` instruction's mask.
     Collective {
         mask: u32,
@@ -78,6 +81,8 @@ pub struct Warp {
     pub frames: Vec<Frame>,
     /// Local memory: 32-bit words by address, one per lane.
     pub local: Vec<[u32; 32]>,
+    /// Lanes at the cluster's barrier.
+    pub cluster: AtClusterBarrier,
     /// The barrier that this warp has been counted at.
     pub waits_at: Option<u32>,
     /// Lanes had to be let go from a join before all had come, so that others could go on.
@@ -266,6 +271,7 @@ impl Warp {
         self.frames.clear();
         self.local.clear();
         (self.waits_at, self.broken, self.stale) = (None, false, 0);
+        self.cluster = AtClusterBarrier::default();
     }
 
     /// A free entry for a frame.

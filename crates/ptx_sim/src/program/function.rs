@@ -82,6 +82,8 @@ pub enum Preset {
     Special32(Slot, Special),
     /// The same, into `w64`.
     Special64(Slot, Special),
+    /// The same, whether it is not zero, into `pred`.
+    SpecialPred(Slot, Special),
     /// Address of a symbol in its own space plus an addend, into `w64`.
     Address64(Slot, Symbol, i64),
     /// The same, low 32 bits, into `w32`.
@@ -96,6 +98,13 @@ pub enum Special {
     Ntid(u8),
     Ctaid(u8),
     Nctaid(u8),
+    ClusterCtaid(u8),
+    ClusterNctaid(u8),
+    Clusterid(u8),
+    Nclusterid(u8),
+    ClusterCtarank,
+    ClusterNctarank,
+    IsExplicitCluster,
     Laneid,
     Warpid,
     Nwarpid,

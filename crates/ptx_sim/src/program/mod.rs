@@ -1,5 +1,6 @@
 //! A PTX module, decoded: what `syntax` and `isa` produce and `machine` runs. Plain data, no behaviour.
 
+mod asynchronous;
 mod cooperation;
 mod function;
 mod matrix;
@@ -7,6 +8,7 @@ mod memory;
 mod op;
 mod variable;
 
+pub use asynchronous::{Async, Group, Mbarrier, Reduce};
 pub use cooperation::{BarrierKind, BarrierReduce, Collective, Shuffle};
 pub use function::{Function, Kind, Param, Preset, Rows, Special};
 pub use matrix::{Element, Fragment, Matrix, MatrixKind, Multiply, Order2, Sum};

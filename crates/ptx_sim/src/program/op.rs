@@ -1,6 +1,6 @@
 //! Instructions.
 
-use super::{Access, Atomic, BarrierKind, Collective, Matrix, Order, Scope, Space};
+use super::{Access, Async, Atomic, BarrierKind, Collective, Matrix, Order, Scope, Space};
 use crate::registers::{Args, Pure, Slot};
 
 /// One instruction.
@@ -123,6 +123,8 @@ pub enum Op {
     },
     /// Instructions of all 32 lanes on matrices that they hold together.
     Matrix(Box<Matrix>),
+    /// Asynchronous copies, mbarriers, clusters.
+    Async(Box<Async>),
     /// `nanosleep`: a hint that the warp waits for somebody.
     Nanosleep,
     /// `alloca`: stack memory of the thread.

@@ -1,0 +1,549 @@
+//! Asynchronous instructions, mbarriers, and addresses in clusters: what they do when they are executed. The copies themselves
+//! come later: `in_flight`.
+
+use super::access::{Shape, addresses};
+use super::address;
+use super::block::Block;
+use super::cluster::{Key, address_of, pick};
+use super::faults::At;
+use super::grid::Worker;
+use super::in_flight::{End, Source, Transfer, Waiting, What, Who, lanes_of, whole};
+use super::lanes;
+use super::mbarrier::{Mbarrier, Misuse, parity_of, pending_of};
+use super::warp::{Split, Warp};
+use crate::observe::{AccessKind, Observer, Site};
+use crate::program::{Address, Async, Group, Mbarrier as Kind, Order, Scope, Space};
+use crate::registers::{LANES, NO_SLOT, Registers, Slot};
+use crate::stop::{Diagnostic, Place, Stop};
+
+impl<O: Observer> Worker<'_, O> {
+    /// Runs one for the lanes of `split`. Gives the split to go on with.
+    pub fn asynchronous(
+        &mut self,
+        block: &mut Block<O::Block>,
+        warp: &mut Warp,
+        split: Split,
+        op: &Async,
+        site: Site,
+    ) -> Result<Option<Split>, Stop> {
+        let mask = split.mask;
+        let at = At { site, frame: split.frame };
+        match op {
+            Async::ClusterArrive { aligned, ordered } => {
+                self.cluster_arrive(block, warp, mask, site, (*aligned, *ordered))?;
+            }
+            Async::ClusterWait { aligned } => return self.cluster_wait(block, warp, split, site, *aligned),
+            Async::Copy { .. } => self.copy_async(block, warp, op, mask, at)?,
+            Async::Bulk { .. } | Async::Remote { .. } => self.copy_bulk(block, warp, op, mask, at)?,
+            Async::Commit(group) => {
+                let committed = block.in_flight.committed(warp.index, *group);
+                lanes::each(mask, |lane| committed[lane] = committed[lane].saturating_add(1));
+            }
+            Async::Wait { group, pending, all } => {
+                if *all {
+                    let committed = block.in_flight.committed(warp.index, *group);
+                    lanes::each(mask, |lane| committed[lane] = committed[lane].saturating_add(1));
+                }
+                self.wait_groups(block, warp, mask, *group, *pending)?;
+            }
+            Async::ArriveAfterCopies { mbarrier, increments } => {
+                self.arrive_after_copies(block, warp, *mbarrier, *increments, mask, at)?;
+            }
+            Async::Mbarrier { kind, address, scope } => {
+                self.on_mbarriers(block, warp, kind, *address, *scope, mask, at)?;
+            }
+            Async::PendingCount(to, state) => {
+                let registers = registers(warp, at);
+                let states = registers.w64[*state as usize];
+                set32(registers, *to, mask, |lane| pending_of(states[lane]));
+            }
+            Async::Mapa { .. } | Async::Rank { .. } => self.map_addresses(block, warp, op, mask, at)?,
+        }
+        Ok(Some(Split { pc: split.pc + 1, ..split }))
+    }
+
+    /// `cp.async`: the source is checked and shown to the observers now, the destination checked now and shown later.
+    fn copy_async(
+        &mut self,
+        block: &mut Block<O::Block>,
+        warp: &mut Warp,
+        op: &Async,
+        mask: u32,
+        at: At,
+    ) -> Result<(), Stop> {
+        let Async::Copy { to, from, bytes, source_bytes, ignore } = op else { return Ok(()) };
+        let registers = registers(warp, at);
+        let (targets, sources) = (addresses(registers, to), addresses(registers, from));
+        let mut kept = [*bytes; LANES];
+        if let Some(slot) = source_bytes {
+            kept = registers.w32[*slot as usize];
+        }
+        if let Some((slot, negated)) = ignore {
+            let row = registers.pred[*slot as usize];
+            lanes::each(if *negated { !row } else { row }, |lane| kept[lane] = 0);
+        }
+        let number = *block.in_flight.committed(warp.index, Group::Copy);
+        let issue = block.in_flight.issue();
+        let mut transfers = Vec::new();
+        for lane in lanes_of(mask) {
+            let who = Who { block: block.ticket, warp: warp.index, lane, site: at.site };
+            if kept[lane] > *bytes {
+                let title = format!("cp.async reads {} bytes where it writes {bytes}", kept[lane]);
+                return Err(self.stop_of(who, Diagnostic::new("async-size", title)));
+            }
+            let align = u64::from(*bytes);
+            let key = self.shared_end(block, who, targets[lane], align, align, AccessKind::Store)?;
+            let source = Source::Memory(End::Global(sources[lane]), kept[lane]);
+            let what = What::Copy { to: End::Shared(key), bytes: *bytes, source, reduce: None, signal: None };
+            transfers.push(transfer(who, Group::Copy, what, number[lane], issue));
+        }
+        let reads = |bytes: u32| Shape { kind: AccessKind::Load, order: Order::Weak, scope: Scope::Cta, bytes };
+        let full = lanes::select(mask, |lane| kept[lane] == *bytes);
+        if full != 0 {
+            self.check(block, warp, Space::Global, &sources, full, reads(*bytes), at, None)?;
+        }
+        for lane in lanes_of(mask & !full).filter(|&lane| kept[lane] != 0) {
+            // The first and the last bytes of an odd number overlap.
+            let part = whole(kept[lane]);
+            let mut ends = sources;
+            self.check(block, warp, Space::Global, &ends, 1 << lane, reads(part), at, None)?;
+            ends[lane] = ends[lane].wrapping_add(u64::from(kept[lane]) - 1);
+            self.check(block, warp, Space::Global, &ends, 1 << lane, reads(1), at, None)?;
+        }
+        if block.in_flight.marks_words() {
+            self.check_in_flight(block, warp.index, &targets, mask, (AccessKind::Store, *bytes), at);
+        }
+        self.issue(block, warp, transfers)
+    }
+
+    /// Bulk copies, and stores to shared memory that signal an mbarrier.
+    fn copy_bulk(
+        &mut self,
+        block: &mut Block<O::Block>,
+        warp: &mut Warp,
+        op: &Async,
+        mask: u32,
+        at: At,
+    ) -> Result<(), Stop> {
+        let registers = &warp.frames[at.frame as usize].registers;
+        let row = |slot: &Slot| registers.w32[*slot as usize];
+        let number = *block.in_flight.committed(warp.index, Group::Bulk);
+        let issue = block.in_flight.issue();
+        let mut transfers = Vec::new();
+        for lane in lanes_of(mask) {
+            let who = Who { block: block.ticket, warp: warp.index, lane, site: at.site };
+            let mut add = |what| transfers.push(transfer(who, Group::Bulk, what, number[lane], issue));
+            match op {
+                Async::Remote { to, values, wide, mbarrier, reduce } => {
+                    let bytes: Box<[u8]> = values
+                        .iter()
+                        .flat_map(|slot| match wide {
+                            true => registers.w64[*slot as usize][lane].to_le_bytes().to_vec(),
+                            false => registers.w32[*slot as usize][lane].to_le_bytes().to_vec(),
+                        })
+                        .collect();
+                    let size = bytes.len() as u64;
+                    let target = addresses(registers, to)[lane];
+                    let key = self.shared_end(block, who, target, size, size, AccessKind::Store)?;
+                    let signal = self.mbarrier_at(block, who, Space::Shared, addresses(registers, mbarrier)[lane])?;
+                    if key.block != signal.block {
+                        let title = "the mbarrier of an asynchronous store lies in another block than its destination";
+                        return Err(self.stop_of(who, Diagnostic::new("mbarrier-block", title)));
+                    }
+                    let (to, bytes, source) = (End::Shared(key), bytes.len() as u32, Source::Values(bytes));
+                    add(What::Copy { to, bytes, source, reduce: *reduce, signal: Some(signal) });
+                }
+                Async::Bulk { to, from, bytes, mbarrier, multicast, reduce } => {
+                    let bytes = row(bytes)[lane];
+                    if !bytes.is_multiple_of(16) {
+                        let title = format!("a bulk copy of {bytes} bytes: it must be a multiple of 16");
+                        return Err(self.stop_of(who, Diagnostic::new("async-size", title)));
+                    }
+                    let source = addresses(registers, &from.1)[lane];
+                    let target = addresses(registers, &to.1)[lane];
+                    let from = self.bulk_end(block, who, from.0, source, bytes, AccessKind::Load)?;
+                    let to = self.bulk_end(block, who, to.0, target, bytes, AccessKind::Store)?;
+                    let signal = match mbarrier {
+                        Some(mbarrier) => {
+                            let address = addresses(registers, mbarrier)[lane];
+                            Some(self.mbarrier_at(block, who, Space::Shared, address)?)
+                        }
+                        None => None,
+                    };
+                    let source = Source::Memory(from, bytes);
+                    let copy = |to, signal| What::Copy { to, bytes, source: source.clone(), reduce: *reduce, signal };
+                    let (Some(ranks), End::Shared(to), Some(signal)) = (multicast.as_ref().map(row), to, signal) else {
+                        add(copy(to, signal));
+                        continue;
+                    };
+                    let ranks = ranks[lane] & 0xffff;
+                    if u64::from(ranks) >> self.context.cluster_blocks != 0 {
+                        let blocks = self.context.cluster_blocks;
+                        let title = format!("a copy to the blocks {ranks:#x} of a cluster that has {blocks}");
+                        return Err(self.stop_of(who, Diagnostic::new("cluster-rank", title)));
+                    }
+                    for rank in lanes_of(ranks) {
+                        let block = block.first_ticket(self.context.cluster_blocks) + rank as u64;
+                        add(copy(End::Shared(Key { block, ..to }), Some(Key { block, ..signal })));
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.check_ends(block, warp, &transfers, at);
+        self.issue(block, warp, transfers)
+    }
+
+    /// Copies to and from words of this block that other copies will write or read.
+    fn check_ends(&mut self, block: &mut Block<O::Block>, warp: &Warp, transfers: &[Transfer], at: At) {
+        for transfer in transfers.iter().filter(|_| block.in_flight.marks_words()) {
+            let What::Copy { to, bytes, source, .. } = &transfer.what else { continue };
+            let own = |end: &End| match end {
+                End::Shared(key) if key.block == block.ticket => Some(key.offset),
+                _ => None,
+            };
+            let from = match source {
+                Source::Memory(from, _) => own(from),
+                Source::Values(_) => None,
+            };
+            for (start, kind) in [(own(to), AccessKind::Store), (from, AccessKind::Load)] {
+                if let Some(start) = start {
+                    self.check_in_flight(block, warp.index, &[start; LANES], 1 << transfer.lane, (kind, *bytes), at);
+                }
+            }
+        }
+    }
+
+    /// One end of a bulk copy, checked.
+    fn bulk_end(
+        &mut self,
+        block: &Block<O::Block>,
+        who: Who,
+        space: Space,
+        address: u64,
+        bytes: u32,
+        kind: AccessKind,
+    ) -> Result<End, Stop> {
+        if space == Space::Shared {
+            return self.shared_end(block, who, address, u64::from(bytes), 16, kind).map(End::Shared);
+        }
+        let bad = super::faults::BadAccess { kind, space: Space::Global, address, bytes, lane: who.lane };
+        if !address.is_multiple_of(16) {
+            let title = format!("{} is misaligned: the address must be a multiple of 16", bad.words());
+            return Err(self.stop_of(who, Diagnostic::new("misaligned", title)));
+        }
+        match self.first_outside(&[address; LANES], 1 << who.lane, u64::from(bytes), false) {
+            Some(_) => Err(self.bad_global(block, who.warp, who.site, bad)),
+            None => Ok(End::Global(address)),
+        }
+    }
+
+    /// `cp.async.mbarrier.arrive`.
+    fn arrive_after_copies(
+        &mut self,
+        block: &mut Block<O::Block>,
+        warp: &mut Warp,
+        mbarrier: (Space, Address),
+        increments: bool,
+        mask: u32,
+        at: At,
+    ) -> Result<(), Stop> {
+        let places = addresses(registers(warp, at), &mbarrier.1);
+        let number = *block.in_flight.committed(warp.index, Group::Copy);
+        let issue = block.in_flight.issue();
+        let mut transfers = Vec::new();
+        for lane in lanes_of(mask) {
+            let who = Who { block: block.ticket, warp: warp.index, lane, site: at.site };
+            let key = self.mbarrier_at(block, who, mbarrier.0, places[lane])?;
+            self.with_mbarrier(block, key, who, |found| if increments { found.increment() } else { Ok(()) })?;
+            transfers.push(transfer(who, Group::Copy, What::Arrive(key), number[lane], issue));
+        }
+        self.issue(block, warp, transfers)
+    }
+
+    /// `mbarrier.*`, lane by lane.
+    #[expect(clippy::too_many_arguments, reason = "the parts of one instruction")]
+    fn on_mbarriers(
+        &mut self,
+        block: &mut Block<O::Block>,
+        warp: &mut Warp,
+        kind: &Kind,
+        (space, address): (Space, Address),
+        scope: Option<Scope>,
+        mask: u32,
+        at: At,
+    ) -> Result<(), Stop> {
+        let places = addresses(registers(warp, at), &address);
+        let mut keys = [Key { block: block.ticket, offset: 0 }; LANES];
+        for lane in lanes_of(mask) {
+            let who = Who { block: block.ticket, warp: warp.index, lane, site: at.site };
+            keys[lane] = self.mbarrier_at(block, who, space, places[lane])?;
+        }
+        // The observers see an access to the block's own memory: ordinary when the object begins or ends, else atomic.
+        let own = lanes::select(mask, |lane| keys[lane].block == block.ticket);
+        let access = match kind {
+            Kind::Init(_) | Kind::Invalidate => (AccessKind::Store, Order::Weak),
+            Kind::Test { .. } => (AccessKind::Load, Order::Relaxed),
+            _ => (AccessKind::Atomic, Order::Relaxed),
+        };
+        if own != 0 {
+            let shape = Shape { kind: access.0, order: access.1, scope: Scope::Cta, bytes: 8 };
+            let offsets = keys.map(|key| key.offset);
+            self.check(block, warp, Space::Shared, &offsets, own, shape, at, None)?;
+        }
+        if let Kind::Test { destination, phase, parity } = *kind {
+            return self.test_mbarriers(block, warp, &keys, (destination, phase, parity), scope, mask, at);
+        }
+        warp.wrote = true;
+        for lane in lanes_of(mask) {
+            let (key, who) = (keys[lane], Who { block: block.ticket, warp: warp.index, lane, site: at.site });
+            let row = |warp: &Warp, slot: Slot| warp.frames[at.frame as usize].registers.w32[slot as usize][lane];
+            match *kind {
+                Kind::Init(count) => self.make_mbarrier(block, key, who, row(warp, count))?,
+                Kind::Invalidate => self.end_mbarrier(block, key, who)?,
+                Kind::ExpectBytes(bytes) => {
+                    let bytes = i64::from(row(warp, bytes));
+                    self.with_mbarrier(block, key, who, |found| found.expect(bytes))?;
+                }
+                Kind::CompleteBytes(bytes) => {
+                    let bytes = i64::from(row(warp, bytes));
+                    self.with_mbarrier(block, key, who, |found| found.expect(-bytes))?;
+                }
+                Kind::Arrive { state, count, bytes, drop, no_complete } => {
+                    let count = count.map_or(1, |slot| row(warp, slot));
+                    let bytes = bytes.map_or(0, |slot| i64::from(row(warp, slot)));
+                    if let Some(scope) = scope {
+                        let phase = self.with_mbarrier(block, key, who, |found| Ok(found.phase()))?;
+                        self.observer.release(&mut block.observed, warp.index, 1 << lane, key.variable(phase), scope);
+                    }
+                    let before = self.with_mbarrier(block, key, who, |found| {
+                        let before = found.bits();
+                        // So that bytes which came early don't complete the phase before the arrival.
+                        found.expect(bytes)?;
+                        if no_complete && count >= found.pending() {
+                            let what = format!("gets the last of its arrivals by `noComplete`: {found}");
+                            return Err(Misuse { code: "mbarrier-complete", what });
+                        }
+                        found.arrive(count, drop)?;
+                        Ok(before)
+                    })?;
+                    if state != NO_SLOT {
+                        registers(warp, at).w64[state as usize][lane] = before;
+                    }
+                }
+                Kind::Test { .. } => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// `test_wait` and `try_wait`: what signals an mbarrier in an incomplete phase completes first, so that a test fails only
+    /// when the phase waits for a thread.
+    #[expect(clippy::too_many_arguments, reason = "the parts of one instruction")]
+    fn test_mbarriers(
+        &mut self,
+        block: &mut Block<O::Block>,
+        warp: &mut Warp,
+        keys: &[Key; LANES],
+        (destination, phase, parity): (Slot, Slot, bool),
+        scope: Option<Scope>,
+        mask: u32,
+        at: At,
+    ) -> Result<(), Stop> {
+        let mut passed = 0;
+        for lane in lanes_of(mask) {
+            let who = Who { block: block.ticket, warp: warp.index, lane, site: at.site };
+            let frame = &warp.frames[at.frame as usize].registers;
+            let wanted = match parity {
+                true => frame.w32[phase as usize][lane] & 1 != 0,
+                false => parity_of(frame.w64[phase as usize][lane]),
+            };
+            let key = keys[lane];
+            // The phases that are complete, when the one that is asked for is.
+            let test = |found: &mut Mbarrier| Ok(found.passed(wanted).then_some(found.phase()));
+            let mut done = self.with_mbarrier(block, key, who, test)?;
+            if done.is_none() {
+                self.complete_signalling(block, key)?;
+                done = self.with_mbarrier(block, key, who, test)?;
+            }
+            passed |= u32::from(done.is_some()) << lane;
+            if let (Some(scope), Some(last)) = (scope, done.and_then(|phases| phases.checked_sub(1))) {
+                self.observer.acquire(&mut block.observed, warp.index, 1 << lane, key.variable(last), scope);
+            }
+        }
+        let frame = registers(warp, at);
+        if destination != NO_SLOT {
+            let row = &mut frame.pred[destination as usize];
+            *row = *row & !mask | passed;
+        }
+        let failed = mask & !passed;
+        if failed == 0 {
+            block.in_flight.waits.remove(&warp.index);
+        } else {
+            let mbarrier = keys[lanes::first(failed)];
+            block.in_flight.waits.insert(warp.index, Waiting { lanes: failed, site: at.site, mbarrier });
+            warp.polled = true;
+            self.pause = true;
+        }
+        Ok(())
+    }
+
+    /// The place of an mbarrier, aligned and in range.
+    fn mbarrier_at(&self, block: &Block<O::Block>, who: Who, space: Space, address: u64) -> Result<Key, Stop> {
+        let inside = match space {
+            Space::Generic if address::space_of(address) == Space::Shared => address - address::window(Space::Shared),
+            Space::Generic => {
+                let name = address::name(address::space_of(address));
+                let title =
+                    format!("an mbarrier at {address:#x}, which is in {name} memory: it must be in shared memory");
+                return Err(self.stop_of(who, Diagnostic::new("wrong-space", title)));
+            }
+            _ => address,
+        };
+        self.shared_end(block, who, inside, 8, 8, AccessKind::Atomic)
+    }
+
+    fn make_mbarrier(&mut self, block: &mut Block<O::Block>, key: Key, who: Who, count: u32) -> Result<(), Stop> {
+        if let Some(earlier) = block.in_flight.mbarriers.get(&key.offset).map(|found| found.site) {
+            let place = Place::of(self.context.program, earlier.function, earlier.pc);
+            let name = self.shared_name(key);
+            self.finding(block, who.warp, who.lane, who.site, "mbarrier-again", || {
+                let title = format!("an mbarrier is initialised where there is one already, {name}");
+                let mut diagnostic = Diagnostic::new("mbarrier-again", title);
+                diagnostic.related.push(("initialised before here:".to_owned(), place));
+                diagnostic.help = Some("end the old one with `mbarrier.inval` first".to_owned());
+                diagnostic
+            });
+        }
+        let made = Mbarrier::new(count, who.site).map_err(|misuse| self.misused(key, who, misuse, None))?;
+        lanes::store_words(&mut block.shared, key.offset, 8, made.bits());
+        block.in_flight.mbarriers.insert(key.offset, made);
+        Ok(())
+    }
+
+    fn end_mbarrier(&mut self, block: &mut Block<O::Block>, key: Key, who: Who) -> Result<(), Stop> {
+        let mut peers = self.resident.iter().flatten().filter(|peer| peer.cluster == block.cluster);
+        if block.in_flight.signals(key) || peers.any(|peer| peer.in_flight.signals(key)) {
+            let what = "is invalidated while copies that signal it are in flight".to_owned();
+            return Err(self.misused(key, who, Misuse { code: "mbarrier-in-use", what }, None));
+        }
+        self.with_mbarrier(block, key, who, |_| Ok(()))?;
+        block.in_flight.mbarriers.remove(&key.offset);
+        Ok(())
+    }
+
+    /// Changes an mbarrier of any block of the cluster.
+    pub fn with_mbarrier<R>(
+        &mut self,
+        block: &mut Block<O::Block>,
+        key: Key,
+        who: Who,
+        change: impl FnOnce(&mut Mbarrier) -> Result<R, Misuse>,
+    ) -> Result<R, Stop> {
+        let Some(target) = pick(&mut self.resident, block, key.block) else { return Err(self.ended(who, key.block)) };
+        let Some(found) = target.in_flight.mbarriers.get_mut(&key.offset) else {
+            let what = "was not initialised, or was invalidated".to_owned();
+            return Err(self.misused(key, who, Misuse { code: "mbarrier-uninitialised", what }, None));
+        };
+        let site = Some(found.site);
+        if lanes::load_words(&target.shared, key.offset, 8) != found.bits() {
+            let what = "was overwritten by an ordinary store".to_owned();
+            return Err(self.misused(key, who, Misuse { code: "mbarrier-overwritten", what }, site));
+        }
+        let result = change(found);
+        lanes::store_words(&mut target.shared, key.offset, 8, found.bits());
+        result.map_err(|misuse| self.misused(key, who, misuse, site))
+    }
+
+    #[cold]
+    fn misused(&self, key: Key, who: Who, misuse: Misuse, made: Option<Site>) -> Stop {
+        let title = format!("the mbarrier {} {}", self.shared_name(key), misuse.what);
+        let mut diagnostic = Diagnostic::new(misuse.code, title);
+        if let Some(site) = made {
+            let place = Place::of(self.context.program, site.function, site.pc);
+            diagnostic.related.push(("initialised here:".to_owned(), place));
+        }
+        if misuse.code == "mbarrier-uninitialised" {
+            diagnostic.help = Some(
+                "let one thread execute `mbarrier.init`, and a barrier follow before the others use it".to_owned(),
+            );
+        }
+        self.stop_of(who, diagnostic)
+    }
+
+    /// Where a byte of shared memory is, in words.
+    pub fn shared_name(&self, key: Key) -> String {
+        self.context.layout.describe(self.context.program, key.offset, self.context.shared_bytes)
+    }
+
+    /// `mapa` and `getctarank`.
+    fn map_addresses(
+        &mut self,
+        block: &Block<O::Block>,
+        warp: &mut Warp,
+        op: &Async,
+        mask: u32,
+        at: At,
+    ) -> Result<(), Stop> {
+        let (source, wide, generic) = match *op {
+            Async::Mapa { source, wide, generic, .. } | Async::Rank { source, wide, generic, .. } => {
+                (source, wide, generic)
+            }
+            _ => return Ok(()),
+        };
+        for lane in lanes_of(mask) {
+            let frame = &warp.frames[at.frame as usize].registers;
+            let address = match wide {
+                true => frame.w64[source as usize][lane],
+                false => u64::from(frame.w32[source as usize][lane]),
+            };
+            let who = Who { block: block.ticket, warp: warp.index, lane, site: at.site };
+            let window = if generic { address::window(Space::Shared) } else { 0 };
+            let shared = !generic || address::space_of(address) == Space::Shared;
+            let place = if shared { self.place_of(block, address.wrapping_sub(window)) } else { None };
+            let Some(place) = place else {
+                let title = format!("{address:#x} is no address of the cluster's shared memory");
+                return Err(self.stop_of(who, Diagnostic::new("wrong-space", title)));
+            };
+            let frame = registers(warp, at);
+            match *op {
+                Async::Mapa { destination, rank, .. } => {
+                    let rank = u64::from(frame.w32[rank as usize][lane]);
+                    let blocks = self.context.cluster_blocks;
+                    if rank >= blocks {
+                        let title = format!("mapa to the block of rank {rank} in a cluster of {blocks}");
+                        return Err(self.stop_of(who, Diagnostic::new("cluster-rank", title)));
+                    }
+                    let mapped = window + address_of(rank, place.offset);
+                    match (destination, wide) {
+                        (NO_SLOT, _) => {}
+                        (slot, true) => frame.w64[slot as usize][lane] = mapped,
+                        (slot, false) => frame.w32[slot as usize][lane] = mapped as u32,
+                    }
+                }
+                Async::Rank { destination, .. } => {
+                    let rank = (place.block - block.first_ticket(self.context.cluster_blocks)) as u32;
+                    set32(frame, destination, 1 << lane, |_| rank);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn registers(warp: &mut Warp, at: At) -> &mut Registers {
+    &mut warp.frames[at.frame as usize].registers
+}
+
+fn set32(registers: &mut Registers, slot: Slot, mask: u32, value: impl Fn(usize) -> u32) {
+    if slot != NO_SLOT {
+        let row = &mut registers.w32[slot as usize];
+        lanes::each(mask, |lane| row[lane] = value(lane));
+    }
+}
+
+fn transfer(who: Who, group: Group, what: What, number: u32, issue: u64) -> Transfer {
+    let Who { block: owner, warp, lane, site } = who;
+    Transfer { site, owner, warp, lane: lane as u8, group, what, number, issue }
+}
