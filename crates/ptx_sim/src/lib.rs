@@ -112,6 +112,7 @@ pub mod program;
 pub mod registers;
 pub mod stop;
 mod syntax;
+pub mod texture;
 
 pub use count::{Counters, InstructionCounters};
 pub use level::Level;

@@ -47,6 +47,7 @@ pub enum Family {
     StackSave,
     StackRestore,
     CreatePolicy,
+    Texture,
     Matrix,
     Nothing,
 }
@@ -102,6 +103,7 @@ fn decode(opcode: &str) -> Decode {
         "bar" | "barrier" => Barrier,
         "shfl" | "vote" | "match" | "redux" | "elect" => Collective,
         "mma" | "ldmatrix" | "stmatrix" | "movmatrix" | "wmma" => Matrix,
+        "tex" | "tld4" | "txq" | "suld" | "sust" | "suq" => Texture,
         "createpolicy" => CreatePolicy,
         "activemask" => Activemask,
         "nanosleep" => Nanosleep,
@@ -154,6 +156,7 @@ impl<'t> Decoder<'_, 't> {
                 _ => unsupported("needs one operand"),
             },
             Family::Matrix => self.matrix(opcode, operands),
+            Family::Texture => self.texture(opcode, operands),
             Family::CreatePolicy => self.create_policy(operands),
             Family::Nothing => Ok(Op::Nothing),
         }

@@ -13,6 +13,7 @@ mod operands;
 mod queries;
 #[cfg(test)]
 mod tests;
+mod texture;
 mod warp;
 
 use crate::syntax::ParseError;

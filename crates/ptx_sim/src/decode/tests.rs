@@ -260,7 +260,7 @@ fn unknown_instructions_are_kept() {
         "add.strange.s32 %r1, %r2, %r3;",
         "add.s32 %r1, %r2;",
         "add.s32 %rd1, %r2, %r3;",
-        "tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f1, %f2}];",
+        "tex.cube.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f1, %f2, %f3, %f4}];",
         "atom.global.nand.b32 %r1, [%rd1], %r2;",
         "shfl.down.b32 %r1, %r2, 1, 31;",
         "mov.u32 %r1, %reserved_smem_offset_begin;",

@@ -19,6 +19,7 @@ mod special;
 pub(crate) mod table;
 #[cfg(test)]
 mod testing;
+pub(crate) mod texture;
 pub mod warp;
 
 pub(crate) use convert::known_elsewhere as convert_known_elsewhere;

@@ -200,7 +200,8 @@ pub fn list(t: &mut Table) {
             add(t, &shape, &COMMON);
             add(t, &shape, &FLOATS);
             let run = Pure::plain(|registers, mask, args| set_pair(registers, mask, args, $read));
-            let results = &[($pair, File::Word, $one)];
+            // Integers are 0xffff in the half for which the comparison holds.
+            let results = &[($pair, File::Word, $one), ("u32", File::Word, 2), ("s32", File::Word, 2)];
             let shape = Shape { results, source: File::Word, flush: $flush, names: $pair, run };
             add(t, &shape, &COMMON);
             add(t, &shape, &FLOATS);
@@ -248,6 +249,7 @@ mod tests {
             ("set.gt.f16.f16", &[0x3c00, 0], &[0x3c00]),
             ("set.gt.u16.bf16", &[0x3f80, 0], &[0xffff]),
             ("set.gt.f16x2.f16x2", &[0x3c00_0000, 0], &[0x3c00_0000]),
+            ("set.gt.u32.f16x2", &[0x3c00_0000, 0], &[0xffff_0000]),
             ("set.geu.bf16x2.bf16x2", &[0x7fc0_bf80, 0], &[0x3f80_0000]),
             ("setp.lt.f16x2", &[0x3c00_bc00, 0], &[1, 0]),
             ("setp.lt.or.f16x2", &[0x3c00_bc00, 0, 1], &[1, 1]),

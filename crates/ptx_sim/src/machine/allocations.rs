@@ -5,6 +5,7 @@
 
 use super::address::{GLOBAL, NULL_PAGE};
 use super::storage::Storage;
+use crate::texture::Texture;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -30,6 +31,8 @@ pub struct Memory {
     table: RwLock<Table>,
     /// Changes whenever the table does.
     generation: AtomicU64,
+    /// Texture and surface objects, by handle.
+    pub textures: Vec<Texture>,
 }
 
 #[derive(Debug)]
@@ -52,7 +55,7 @@ pub enum FreeError {
 impl Memory {
     pub fn new() -> Self {
         let table = Table { list: Vec::new(), next: GLOBAL, freed: 0 };
-        Self { table: RwLock::new(table), generation: AtomicU64::new(1) }
+        Self { table: RwLock::new(table), generation: AtomicU64::new(1), textures: Vec::new() }
     }
 
     /// The address of new zeroed memory; `None` when the host has not that much.

@@ -225,6 +225,7 @@ impl<O: Observer> Worker<'_, O> {
                     }
                     self.matrix(block, warp, registers, matrix, at(pc))?;
                 }
+                Op::Texture(access) => self.texture(block, warp, registers, access, mask, at(pc))?,
                 Op::AtomicVector(parts) => self.atomic_vector(block, warp, registers, parts, mask, at(pc))?,
                 Op::Collective { .. } => {
                     if !self.meet_at_once(block, warp, registers, &inst.op, mask, at(pc))? {

@@ -31,6 +31,7 @@ mod presets;
 mod printf;
 mod storage;
 mod stuck;
+mod texture;
 mod transfer;
 mod validate;
 mod warp;
@@ -39,6 +40,7 @@ use crate::check::race::Race;
 use crate::count::Counting;
 use crate::program::{Program, Space};
 use crate::stop::{Diagnostic, Stop, StopKind};
+use crate::texture::Texture;
 pub(crate) use address::GLOBAL;
 use allocations::FreeError;
 pub(crate) use allocations::Memory;
@@ -134,6 +136,31 @@ impl Machine {
             Some((variable, address)) => Ok((address + address::window(variable.space), variable.size)),
             None => Err(Stop::usage("unknown-symbol", format!("no global or constant variable `{name}` in the PTX"))),
         }
+    }
+
+    /// Creates a texture or surface object over device memory; kernels take the handle as a 64-bit parameter. It lasts as long as
+    /// the machine.
+    ///
+    /// # Errors
+    /// `bad-texture` when the description has no elements or more than its memory holds.
+    pub fn texture(&mut self, texture: &Texture) -> Result<u64, Stop> {
+        let bad = |why: String| Stop::usage("bad-texture", why);
+        let element = texture.format.bytes();
+        if !matches!(texture.format.channels, 1 | 2 | 4) {
+            return Err(bad(format!("a texture has 1, 2 or 4 channels, not {}", texture.format.channels)));
+        }
+        let Some(bytes) = texture.layout.bytes(element) else {
+            return Err(bad("the texture has no elements, or more than memory can hold".to_owned()));
+        };
+        let address = texture.layout.address();
+        if address % element != 0 || self.memory.find(address, bytes).is_none() {
+            let near = self.memory.describe(address);
+            return Err(bad(format!(
+                "{bytes} bytes at {address:#x} are not memory for {element}-byte elements: {near}"
+            )));
+        }
+        self.memory.textures.push(*texture);
+        Ok(texture::handle(self.memory.textures.len() - 1))
     }
 
     /// Runs a kernel to its end.

@@ -6,6 +6,7 @@ mod function;
 mod matrix;
 mod memory;
 mod op;
+mod texture;
 mod variable;
 
 pub use asynchronous::{Async, Group, Mbarrier, Reduce};
@@ -14,6 +15,7 @@ pub use function::{Function, Kind, Param, Preset, Rows, Special};
 pub use matrix::{Element, Fragment, Matrix, MatrixKind, Multiply, Order2, Sum};
 pub use memory::{Access, Address, Atomic, Order, Scope};
 pub use op::{Callee, FrameCopy, Guard, Inst, Op, Timer};
+pub use texture::{Outside, Query, Texture, TextureKind};
 pub use variable::{Relocation, Symbol, Variable};
 
 /// A parsed and decoded PTX module.

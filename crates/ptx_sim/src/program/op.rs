@@ -1,6 +1,6 @@
 //! Instructions.
 
-use super::{Access, Async, Atomic, BarrierKind, Collective, Matrix, Order, Scope, Space};
+use super::{Access, Async, Atomic, BarrierKind, Collective, Matrix, Order, Scope, Space, Texture};
 use crate::registers::{Args, Pure, Slot};
 
 /// One instruction.
@@ -121,6 +121,8 @@ pub enum Op {
         /// Operands without the mask.
         args: Args,
     },
+    /// Textures and surfaces.
+    Texture(Box<Texture>),
     /// Instructions of all 32 lanes on matrices that they hold together.
     Matrix(Box<Matrix>),
     /// Asynchronous copies, mbarriers, clusters.

@@ -219,7 +219,7 @@ impl<'t> Parser<'t> {
             }
             (Kind::Punctuation, "{") => Ok(Operand::Vector(self.group("}", body)?)),
             (Kind::Punctuation, "(") => Ok(Operand::List(self.group(")", body)?)),
-            (Kind::Punctuation, "[") => self.address(),
+            (Kind::Punctuation, "[") => self.address(body),
             (Kind::Number, _) | (Kind::Punctuation, "-" | "+" | "~") => self.number(),
             _ => Err(self.error("an operand")),
         }
@@ -245,7 +245,7 @@ impl<'t> Parser<'t> {
     }
 
     /// `[name+8]`, `[16]`; anything else in brackets is kept as `Other`.
-    fn address(&mut self) -> Result<Operand<'t>, ParseError> {
+    fn address(&mut self, body: &mut Body<'t>) -> Result<Operand<'t>, ParseError> {
         let open = self.advance()?;
         let mut base = None;
         if self.token.kind == Kind::Word {
@@ -264,6 +264,15 @@ impl<'t> Parser<'t> {
         }
         if self.previous_end > open.start + 1 && self.eat("]")? {
             return Ok(Operand::Address(None, 0));
+        }
+        if let (Some(base), 0) = (base, offset)
+            && self.eat(",")?
+            && self.at("{")
+        {
+            let span = self.group("}", body)?;
+            if self.eat("]")? {
+                return Ok(Operand::Indexed(base, span));
+            }
         }
         let mut depth = 1usize;
         while depth > 0 {

@@ -206,6 +206,8 @@ pub enum Operand<'t> {
     Decimal(f64),
     /// `[base+offset]`; without a base an absolute address.
     Address(Option<&'t str>, i64),
+    /// `[handle, {a, b}]`: a texture or surface at coordinates.
+    Indexed(&'t str, Span),
     /// `{a, b}`.
     Vector(Span),
     /// `(a, b)` of a call.

@@ -1,0 +1,195 @@
+//! Textures and surfaces: `tex`, `tld4`, `txq`, `suld`, `sust`, `suq`, by handles in 64-bit registers.
+
+use super::function::Decoder;
+use super::{Reject, unsupported};
+use crate::isa::File;
+use crate::program::{Op, Outside, Query, Texture, TextureKind};
+use crate::registers::Slot;
+use crate::syntax::tree::{Name, Operand};
+
+impl<'t> Decoder<'_, 't> {
+    pub fn texture(&mut self, opcode: &str, operands: &[Operand<'t>]) -> Result<Op, Reject> {
+        let words: Vec<&str> = opcode.split('.').collect();
+        let texture = match words.as_slice() {
+            ["tex", ..] => self.sample(&words, operands)?,
+            ["tld4", ..] => self.gather(&words, operands)?,
+            ["txq" | "suq", what, "b32"] => self.query(what, operands)?,
+            ["suld", "b", ..] => self.surface(&words, operands, true)?,
+            ["sust", "b", ..] => self.surface(&words, operands, false)?,
+            _ => return unsupported("this form of a texture instruction is not known"),
+        };
+        Ok(Op::Texture(Box::new(texture)))
+    }
+
+    /// `tex{.level}.2d.v4.f32.f32 d, [handle, {x, y}] {, lod}`.
+    fn sample(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Texture, Reject> {
+        let rest = match words {
+            ["tex", "base", rest @ ..] | ["tex", "level", rest @ ..] | ["tex", rest @ ..] => rest,
+            _ => return unsupported("this form of `tex` is not known"),
+        };
+        let [geometry, "v4", result, coordinates] = rest else { return unsupported("this form of `tex` is not known") };
+        let (Some((dimensions, layered)), Some(floats), Some(float_coordinates)) =
+            (geometry_of(geometry), result_type(result), result_type(coordinates))
+        else {
+            return unsupported("this form of `tex` is not known");
+        };
+        // There is one level of detail.
+        let ([data, place] | [data, place, _]) = operands else { return unsupported("has the wrong operands") };
+        let kind = TextureKind::Sample { integers: !float_coordinates, floats };
+        let file = if float_coordinates { File::Single } else { File::Word };
+        let mut texture = self.place(kind, place, dimensions, layered, file)?;
+        texture.data = self.four(data)?;
+        Ok(texture)
+    }
+
+    /// `tld4.r.2d.v4.f32.f32 d, [handle, {x, y}]`.
+    fn gather(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Texture, Reject> {
+        let (["tld4", channel, "2d", "v4", result, "f32"], [data, place]) = (words, operands) else {
+            return unsupported("this form of `tld4` is not known");
+        };
+        let (Some(channel), Some(floats)) =
+            (["r", "g", "b", "a"].iter().position(|name| name == channel), result_type(result))
+        else {
+            return unsupported("this form of `tld4` is not known");
+        };
+        let mut texture = self.place(TextureKind::Gather { channel, floats }, place, 2, false, File::Single)?;
+        texture.data = self.four(data)?;
+        Ok(texture)
+    }
+
+    fn query(&mut self, what: &str, operands: &[Operand<'t>]) -> Result<Texture, Reject> {
+        let query = match what {
+            "width" => Query::Width,
+            "height" => Query::Height,
+            "depth" => Query::Depth,
+            "channel_data_type" => Query::ChannelDataType,
+            "channel_order" => Query::ChannelOrder,
+            "normalized_coords" => Query::NormalizedCoords,
+            "array_size" => Query::ArraySize,
+            "num_mipmap_levels" => Query::MipmapLevels,
+            "num_samples" => Query::Samples,
+            _ => return unsupported("this query is not known"),
+        };
+        let [d, Operand::Address(Some(handle), 0)] = operands else { return unsupported("has the wrong operands") };
+        let handle = self.handle(handle)?;
+        let data = vec![self.destination(d, File::Word)?];
+        Ok(Texture { kind: TextureKind::Query(query), handle, data, wide: false, coordinates: Vec::new(), layer: None })
+    }
+
+    /// `suld.b.2d.v4.b32.trap d, [handle, {x, y}]`, `sust.b … [handle, {x, y}], d`.
+    fn surface(&mut self, words: &[&str], operands: &[Operand<'t>], load: bool) -> Result<Texture, Reject> {
+        let (mut geometry, mut count, mut bytes, mut outside) = (None, 1, None, Outside::Trap);
+        for &word in &words[2..] {
+            match word {
+                "v2" => count = 2,
+                "v4" => count = 4,
+                "b8" | "b16" | "b32" | "b64" => bytes = crate::syntax::type_bytes(word),
+                "trap" => outside = Outside::Trap,
+                "clamp" => outside = Outside::Clamp,
+                "zero" => outside = Outside::Zero,
+                "ca" | "cg" | "cs" | "cv" | "wb" | "wt" => {}
+                _ => geometry = geometry_of(word),
+            }
+        }
+        let (Some((dimensions, layered)), Some(bytes)) = (geometry, bytes) else {
+            return unsupported("this form of a surface instruction is not known");
+        };
+        let (data, place) = match (operands, load) {
+            ([data, place], true) | ([place, data], false) => (data, place),
+            _ => return unsupported("has the wrong operands"),
+        };
+        let bytes = bytes as u8;
+        let kind = match load {
+            true => TextureKind::Load { bytes, outside },
+            false => TextureKind::Store { bytes, outside },
+        };
+        let mut texture = self.place(kind, place, dimensions, layered, File::Word)?;
+        let file = match bytes {
+            8 => File::Long,
+            4 => File::Word,
+            _ => File::Half,
+        };
+        let elements = match data {
+            Operand::Vector(span) => self.body.get(span),
+            one => std::slice::from_ref(one),
+        };
+        if elements.len() != count {
+            return unsupported(format!("has {} registers where {count} belong", elements.len()));
+        }
+        for element in elements {
+            let slot = if load { self.destination(element, file)? } else { self.source(element, file)?.0 };
+            texture.data.push(slot);
+        }
+        texture.wide = bytes == 8;
+        Ok(texture)
+    }
+
+    /// `[handle, {layer, x, y}]`; for three dimensions, and two with layers, a fourth coordinate is ignored.
+    fn place(
+        &mut self,
+        kind: TextureKind,
+        operand: &Operand<'t>,
+        dimensions: usize,
+        layered: bool,
+        file: File,
+    ) -> Result<Texture, Reject> {
+        let Operand::Indexed(handle, span) = operand else {
+            return unsupported("needs a handle and coordinates, `[handle, {x, y}]`");
+        };
+        let handle = self.handle(handle)?;
+        let mut elements = self.body.get(span).iter();
+        let layer = match (layered, elements.as_slice().first()) {
+            (true, Some(layer)) => {
+                elements.next();
+                Some(self.source(layer, File::Word)?.0)
+            }
+            _ => None,
+        };
+        let mut coordinates: Vec<Slot> = Vec::new();
+        for element in elements.take(dimensions) {
+            coordinates.push(self.source(element, file)?.0);
+        }
+        if coordinates.len() != dimensions {
+            return unsupported(format!("has {} coordinates where {dimensions} belong", coordinates.len()));
+        }
+        Ok(Texture { kind, handle, data: Vec::new(), wide: false, coordinates, layer })
+    }
+
+    fn handle(&mut self, name: &'t str) -> Result<Slot, Reject> {
+        let name = Operand::Name(Name { text: name, negated: false, offset: 0 });
+        match self.register_bits(&name) {
+            64 => Ok(self.source(&name, File::Long)?.0),
+            _ => unsupported("needs a handle in a register of 64 bits"),
+        }
+    }
+
+    fn four(&mut self, operand: &Operand<'t>) -> Result<Vec<Slot>, Reject> {
+        match operand {
+            Operand::Vector(span) if self.body.get(span).len() == 4 => {
+                self.body.get(span).iter().map(|element| self.destination(element, File::Word)).collect()
+            }
+            _ => unsupported("needs four destinations"),
+        }
+    }
+}
+
+/// Dimensions, and whether there are layers.
+fn geometry_of(word: &str) -> Option<(usize, bool)> {
+    Some(match word {
+        "1d" => (1, false),
+        "2d" => (2, false),
+        "3d" => (3, false),
+        "a1d" => (1, true),
+        "a2d" => (2, true),
+        _ => return None,
+    })
+}
+
+/// Is it `f32`? `None` when it is not a type of 32 bits.
+fn result_type(word: &str) -> Option<bool> {
+    match word {
+        "f32" => Some(true),
+        "s32" | "u32" => Some(false),
+        _ => None,
+    }
+}

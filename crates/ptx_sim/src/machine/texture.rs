@@ -1,0 +1,314 @@
+//! Fetches from textures, loads from and stores to surfaces.
+//!
+//! Their elements are read where they lie in device memory. The checkers don't see these accesses: a texture is read through a
+//! cache of its own that promises nothing about stores of the same launch.
+
+use super::block::Block;
+use super::faults::At;
+use super::grid::Worker;
+use super::lanes;
+use super::warp::Warp;
+use crate::isa::texture::{element, float, integer, missing, taps};
+use crate::observe::Observer;
+use crate::program::{self, Outside, Query, TextureKind};
+use crate::registers::{LANES, NO_SLOT, Registers};
+use crate::stop::Stop;
+use crate::texture::{Channel, Filter, Layout, Texture};
+
+/// Handles are above all addresses.
+const HANDLES: u64 = 0x7e << 56;
+
+/// The handle of a texture by its number.
+pub fn handle(index: usize) -> u64 {
+    HANDLES | (index as u64 + 1)
+}
+
+/// What an axis of a fetch reads: elements with weights.
+type Axis = [(Option<u64>, f64); 2];
+
+impl<O: Observer> Worker<'_, O> {
+    #[inline(never)]
+    pub fn texture(
+        &mut self,
+        block: &Block<O::Block>,
+        warp: &mut Warp,
+        registers: &mut Registers,
+        access: &program::Texture,
+        mask: u32,
+        at: At,
+    ) -> Result<(), Stop> {
+        let handles = registers.w64[access.handle as usize];
+        let mut rows = vec![[0u64; LANES]; access.data.len()];
+        let mut rest = mask;
+        while rest != 0 {
+            let lane = lanes::first(rest);
+            rest &= rest - 1;
+            let found = handles[lane].checked_sub(HANDLES + 1).and_then(|i| usize::try_from(i).ok());
+            let Some(&texture) = found.and_then(|index| self.context.memory.textures.get(index)) else {
+                let title = format!("{:#x} is not the handle of a texture or surface", handles[lane]);
+                return Err(self.fault(block, warp.index, lane, at.site, "bad-texture", title));
+            };
+            let coordinates: Vec<u32> =
+                access.coordinates.iter().map(|&slot| registers.w32[slot as usize][lane]).collect();
+            let layer = access.layer.map(|slot| registers.w32[slot as usize][lane]);
+            let problem = match access.kind {
+                TextureKind::Sample { integers, floats } => {
+                    self.sample(&texture, &coordinates, layer, integers, floats).map(|value| {
+                        value.iter().zip(&mut rows).for_each(|(value, row)| row[lane] = u64::from(*value));
+                    })
+                }
+                TextureKind::Gather { channel, floats } => {
+                    self.gather(&texture, &coordinates, channel, floats).map(|value| {
+                        value.iter().zip(&mut rows).for_each(|(value, row)| row[lane] = u64::from(*value));
+                    })
+                }
+                TextureKind::Query(query) => {
+                    rows[0][lane] = u64::from(answer(&texture, query));
+                    Ok(())
+                }
+                TextureKind::Load { bytes, outside } => {
+                    self.surface(&texture, &coordinates, layer, bytes, rows.len(), outside).map(|address| {
+                        for (i, row) in rows.iter_mut().enumerate() {
+                            row[lane] = address.map_or(0, |a| self.texel(a + i as u64 * u64::from(bytes), bytes));
+                        }
+                    })
+                }
+                TextureKind::Store { bytes, outside } => {
+                    let count = access.data.len();
+                    self.surface(&texture, &coordinates, layer, bytes, count, outside).map(|address| {
+                        warp.wrote = true;
+                        for (i, &slot) in access.data.iter().enumerate() {
+                            let value = match access.wide {
+                                true => registers.w64[slot as usize][lane],
+                                false => u64::from(registers.w32[slot as usize][lane]),
+                            };
+                            let place = address.map(|address| address + i as u64 * u64::from(bytes));
+                            if let Some(place) = place
+                                && let Some(view) =
+                                    self.snapshot.find(place).filter(|view| view.holds(place, bytes.into()))
+                            {
+                                view.storage.store(place - view.base, bytes, value);
+                            }
+                        }
+                    })
+                }
+            };
+            if let Err(title) = problem {
+                return Err(self.fault(block, warp.index, lane, at.site, "bad-texture", title));
+            }
+        }
+        if matches!(access.kind, TextureKind::Store { .. }) {
+            return Ok(());
+        }
+        for (&slot, row) in access.data.iter().zip(&rows).filter(|(slot, _)| **slot != NO_SLOT) {
+            match access.wide {
+                true => lanes::each(mask, |lane| registers.w64[slot as usize][lane] = row[lane]),
+                false => lanes::each(mask, |lane| registers.w32[slot as usize][lane] = row[lane] as u32),
+            }
+        }
+        Ok(())
+    }
+
+    /// `tex`: four channels.
+    fn sample(
+        &mut self,
+        texture: &Texture,
+        coordinates: &[u32],
+        layer: Option<u32>,
+        integers: bool,
+        floats: bool,
+    ) -> Result<[u32; 4], String> {
+        let (extent, _) = texture.layout.shape(texture.format.bytes());
+        if matches!(texture.layout, Layout::Linear { .. }) {
+            if !integers {
+                return Err("a texture in linear memory is read by integer coordinates only".to_owned());
+            }
+            let place = coordinates.first().map_or(0, |&x| i64::from(x as i32));
+            let inside = u64::try_from(place).ok().filter(|&x| x < extent[0]);
+            return self.channels(texture, inside.map(|x| [x, 0, 0]), floats);
+        }
+        let integer_texture =
+            !matches!(texture.format.channel, Channel::F16 | Channel::F32) && !texture.normalized_reads;
+        let filter = if integers || integer_texture { Filter::Point } else { texture.filter };
+        let mut axes: [Axis; 3] = [[(Some(0), 1.0), (None, 0.0)]; 3];
+        for (axis, &bits) in coordinates.iter().enumerate().take(3) {
+            if integers {
+                axes[axis][0].0 = element(texture, axis, bits as i32, extent[axis]);
+                continue;
+            }
+            let found = taps(texture, axis, f32::from_bits(bits), extent[axis], filter);
+            let weight = f64::from(found.weight) / 256.0;
+            axes[axis] = [(found.at[0], 1.0 - weight), (found.at[1], weight)];
+        }
+        if let Some(layer) = layer {
+            axes[2][0].0 = Some(i64::from(layer as i32).clamp(0, extent[2] as i64 - 1) as u64);
+        }
+        let mut sums = [0.0f64; 4];
+        for z in &axes[2] {
+            for y in &axes[1] {
+                for x in &axes[0] {
+                    let weight = x.1 * y.1 * z.1;
+                    if weight == 0.0 {
+                        continue;
+                    }
+                    let place = match (x.0, y.0, z.0) {
+                        (Some(x), Some(y), Some(z)) => Some([x, y, z]),
+                        _ => None,
+                    };
+                    let value = self.channels(texture, place, floats)?;
+                    if weight == 1.0 {
+                        return Ok(value);
+                    }
+                    for (sum, bits) in sums.iter_mut().zip(value) {
+                        *sum += weight * f64::from(f32::from_bits(bits));
+                    }
+                }
+            }
+        }
+        Ok(sums.map(|sum| (sum as f32).to_bits()))
+    }
+
+    /// `tld4`: counter-clockwise from the lower left, as the PTX ISA orders them.
+    fn gather(
+        &mut self,
+        texture: &Texture,
+        coordinates: &[u32],
+        channel: usize,
+        floats: bool,
+    ) -> Result<[u32; 4], String> {
+        let (extent, _) = texture.layout.shape(texture.format.bytes());
+        let axis = |axis: usize| {
+            let bits = coordinates.get(axis).copied().unwrap_or_default();
+            taps(texture, axis, f32::from_bits(bits), extent[axis], Filter::Linear).at
+        };
+        let ([x0, x1], [y0, y1]) = (axis(0), axis(1));
+        let mut found = [0; 4];
+        for (value, (x, y)) in found.iter_mut().zip([(x0, y1), (x1, y1), (x1, y0), (x0, y0)]) {
+            let place = x.zip(y).map(|(x, y)| [x, y, 0]);
+            *value = self.channels(texture, place, floats)?[channel];
+        }
+        Ok(found)
+    }
+
+    /// The channels of one element, or of the border.
+    fn channels(&mut self, texture: &Texture, place: Option<[u64; 3]>, floats: bool) -> Result<[u32; 4], String> {
+        let format = texture.format;
+        let bytes = format.channel.bytes();
+        let is_float = matches!(format.channel, Channel::F16 | Channel::F32) || texture.normalized_reads;
+        let (_, [row, plane]) = texture.layout.shape(format.bytes());
+        let Some([x, y, z]) = place else {
+            let linear = matches!(texture.layout, Layout::Linear { .. });
+            return Ok(if is_float && floats && !linear { texture.border.map(f32::to_bits) } else { [0; 4] });
+        };
+        let start = texture.layout.address() + x * format.bytes() + y * row + z * plane;
+        let mut found = [0; 4];
+        for (channel, value) in found.iter_mut().enumerate() {
+            if channel >= format.channels as usize {
+                *value = missing(channel, is_float);
+                continue;
+            }
+            let address = start + channel as u64 * bytes;
+            let live = self.snapshot.find(address).is_some_and(|view| view.holds(address, bytes));
+            if !live {
+                return Err(format!("the texture's element at {address:#x} is not in memory: was its buffer freed?"));
+            }
+            let bits = self.texel(address, bytes as u8) as u32;
+            *value = match is_float {
+                true => float(format.channel, bits, texture.normalized_reads).to_bits(),
+                false => integer(format.channel, bits),
+            };
+        }
+        Ok(found)
+    }
+
+    fn texel(&mut self, address: u64, bytes: u8) -> u64 {
+        let view = self.snapshot.find(address).filter(|view| view.holds(address, u64::from(bytes)));
+        view.map_or(0, |view| view.storage.load(address - view.base, bytes))
+    }
+
+    /// Where a surface access goes; `None` when it gives zero. The first coordinate counts bytes.
+    fn surface(
+        &mut self,
+        texture: &Texture,
+        coordinates: &[u32],
+        layer: Option<u32>,
+        bytes: u8,
+        count: usize,
+        outside: Outside,
+    ) -> Result<Option<u64>, String> {
+        let element = texture.format.bytes();
+        let ([width, height, depth], [row, plane]) = texture.layout.shape(element);
+        let size = u64::from(bytes) * count as u64;
+        let signed = |i: usize| coordinates.get(i).map_or(0, |&c| i64::from(c as i32));
+        let z = layer.map_or(signed(2), |layer| i64::from(layer as i32));
+        let (x, y) = (signed(0), signed(1));
+        if x % size.max(1) as i64 != 0 {
+            return Err(format!("byte {x} of a row is not a multiple of the {size} bytes that are accessed"));
+        }
+        let last = [(width * element).saturating_sub(size), height - 1, depth - 1].map(|last| last as i64);
+        let inside = [x, y, z].iter().zip(last).all(|(&c, last)| (0..=last).contains(&c));
+        let place = match (inside, outside) {
+            (true, _) => [x, y, z],
+            (false, Outside::Clamp) => std::array::from_fn(|i| [x, y, z][i].clamp(0, last[i])),
+            (false, Outside::Zero) => return Ok(None),
+            (false, Outside::Trap) => {
+                return Err(format!(
+                    "byte {x}, row {y}, plane {z} are outside of the surface of {width} x {height} x {depth}"
+                ));
+            }
+        };
+        let [x, y, z] = place.map(|c| c as u64);
+        let address = texture.layout.address() + x + y * row + z * plane;
+        let live = self.snapshot.find(address).is_some_and(|view| view.holds(address, size));
+        if live {
+            Ok(Some(address))
+        } else {
+            Err(format!("the surface at {address:#x} is not in memory: was its buffer freed?"))
+        }
+    }
+}
+
+/// Answers of `txq` and `suq`; types and orders by OpenCL's numbers, which the PTX ISA uses.
+fn answer(texture: &Texture, query: Query) -> u32 {
+    let ([width, height, depth], _) = texture.layout.shape(texture.format.bytes());
+    let layered = matches!(texture.layout, Layout::Array { layered: true, .. });
+    match query {
+        Query::Width => width as u32,
+        Query::Height => height as u32,
+        Query::Depth => {
+            if layered {
+                1
+            } else {
+                depth as u32
+            }
+        }
+        Query::ArraySize => {
+            if layered {
+                depth as u32
+            } else {
+                1
+            }
+        }
+        Query::NormalizedCoords => u32::from(texture.normalized_coordinates),
+        Query::MipmapLevels | Query::Samples => 1,
+        Query::ChannelDataType => match (texture.format.channel, texture.normalized_reads) {
+            (Channel::I8, true) => 0x10d0,
+            (Channel::I16, true) => 0x10d1,
+            (Channel::U8, true) => 0x10d2,
+            (Channel::U16, true) => 0x10d3,
+            (Channel::I8, false) => 0x10d7,
+            (Channel::I16, false) => 0x10d8,
+            (Channel::I32, _) => 0x10d9,
+            (Channel::U8, false) => 0x10da,
+            (Channel::U16, false) => 0x10db,
+            (Channel::U32, _) => 0x10dc,
+            (Channel::F16, _) => 0x10dd,
+            (Channel::F32, _) => 0x10de,
+        },
+        Query::ChannelOrder => match texture.format.channels {
+            1 => 0x10b0,
+            2 => 0x10b2,
+            _ => 0x10b5,
+        },
+    }
+}

@@ -1,0 +1,81 @@
+//! Instructions on textures and surfaces.
+
+use crate::registers::Slot;
+
+/// `tex`, `tld4`, `txq`, `suld`, `sust`, `suq`.
+#[derive(Clone, Debug)]
+pub struct Texture {
+    /// Which.
+    pub kind: TextureKind,
+    /// Row of `w64`: the handle that [`Machine::texture`](crate::Machine::texture) gave.
+    pub handle: Slot,
+    /// Results, or what is stored: rows of `w32`, or of `w64` when `wide`.
+    pub data: Vec<Slot>,
+    /// The data are rows of `w64`.
+    pub wide: bool,
+    /// Rows of `w32`: coordinates, without the layer.
+    pub coordinates: Vec<Slot>,
+    /// Row of `w32`: layer of an array.
+    pub layer: Option<Slot>,
+}
+
+/// What is done with a texture or surface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextureKind {
+    /// `tex`: four channels.
+    Sample {
+        /// Coordinates are `s32`: elements, not filtered.
+        integers: bool,
+        /// The result is made of `f32`, else of 32-bit integers.
+        floats: bool,
+    },
+    /// `tld4`: one channel of the four elements that a linear filter would use.
+    Gather {
+        /// 0 to 3.
+        channel: usize,
+        /// As for `Sample`.
+        floats: bool,
+    },
+    /// `txq`, `suq`.
+    Query(Query),
+    /// `suld.b`.
+    Load {
+        /// Of one register's data.
+        bytes: u8,
+        /// Outside of the surface.
+        outside: Outside,
+    },
+    /// `sust.b`.
+    Store {
+        /// Of one register's data.
+        bytes: u8,
+        /// Outside of the surface.
+        outside: Outside,
+    },
+}
+
+/// What a query asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are PTX's own")]
+pub enum Query {
+    Width,
+    Height,
+    Depth,
+    ChannelDataType,
+    ChannelOrder,
+    NormalizedCoords,
+    ArraySize,
+    MipmapLevels,
+    Samples,
+}
+
+/// `.trap`, `.clamp`, `.zero`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outside {
+    /// Stops the kernel.
+    Trap,
+    /// The nearest place inside.
+    Clamp,
+    /// Loads give zero, stores do nothing.
+    Zero,
+}
