@@ -153,7 +153,7 @@ impl Machine {
             return Err(bad("the texture has no elements, or more than memory can hold".to_owned()));
         };
         let address = texture.layout.address();
-        if address % element != 0 || self.memory.find(address, bytes).is_none() {
+        if !address.is_multiple_of(element) || self.memory.find(address, bytes).is_none() {
             let near = self.memory.describe(address);
             return Err(bad(format!(
                 "{bytes} bytes at {address:#x} are not memory for {element}-byte elements: {near}"
