@@ -100,7 +100,7 @@ fn each(name: &str, memory: Memory, mut check: impl FnMut(&mut Run) -> Report) {
             let Ok(text) = std::fs::read_to_string(&path) else { continue };
             let name = format!("{compiler}/{name}.{arch}");
             let program = Program::parse(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
-            let checks = Checks { race: true, ..Checks::default() };
+            let checks = Checks { race: true };
             let machine = Machine::new(Config { workers: 1, checks, ..Config::default() });
             let mut run = Run { machine, program, name: name.clone() };
             let report = check(&mut run);
@@ -446,7 +446,7 @@ fn numbers() {
             let sum = (0..5).fold(-9i64, |sum, r| {
                 sum.wrapping_mul(31).wrapping_add(digits[(i + r * 3) & 7]).wrapping_add(i64::from(flags[(i + r) % 5]))
             });
-            sum ^ (u128::from(value as u64) * 0x9e37_79b9_7f4a_7c15 >> 64) as i64
+            sum ^ ((u128::from(value as u64) * 0x9e37_79b9_7f4a_7c15) >> 64) as i64
         });
         assert_eq!(run.read::<i64>(to, n), expected.collect::<Vec<i64>>(), "{}", run.name);
         report
