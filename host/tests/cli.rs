@@ -332,7 +332,7 @@ fn faults_and_findings_are_objects() {
     let race = program("fail/race_inside_a_warp.ptx");
     let row = object(&["check", &race, "--entry", "k", "--block", "32", "--arg", "buf:u32:32", "--json"], 1);
     let finding = &row["findings"][0];
-    assert_eq!((&finding["kind"], &finding["code"]), (&"finding".into(), &"race-raw".into()), "{row}");
+    assert_eq!((&finding["kind"], &finding["code"]), (&"finding".into(), &"race-warp-raw".into()), "{row}");
     assert!(row["fault"].is_null() && finding["thread"].is_array(), "{row}");
 }
 

@@ -5,6 +5,8 @@
 #![no_std]
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx))]
 
+pub mod chunk;
 pub mod number;
 pub mod reduce;
+pub mod transpose;
 pub mod vecadd;

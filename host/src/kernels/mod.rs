@@ -13,6 +13,7 @@ mod job;
 pub mod problem;
 pub mod reduce;
 pub mod settings;
+pub mod transpose;
 pub mod vecadd;
 
 pub use block::BlockRule;
@@ -23,7 +24,7 @@ pub use problem::{Case, Operand, Oracle, Problem, Work};
 pub use settings::{Setting, Settings};
 
 /// Every family, smallest first.
-pub const FAMILIES: &[Family] = &[vecadd::FAMILY, reduce::FAMILY];
+pub const FAMILIES: &[Family] = &[vecadd::FAMILY, reduce::FAMILY, transpose::FAMILY];
 
 /// A family of kernels that solve one problem.
 pub struct Family {

@@ -9,7 +9,7 @@
 //! The last-block pattern is NVIDIA's `threadFenceReduction` sample; CUB still launches two kernels.
 
 use super::{Max, Min, Op, Sum, collective::block_reduce};
-use crate::number::Number;
+use crate::{chunk::Chunk, number::Number};
 use cuda_std::{
     atomic::{AtomicU32, Ordering},
     kernel, thread,
@@ -24,11 +24,6 @@ pub const BLOCKS_PER_SM: u32 = 2;
 
 /// 16-byte loads in flight per thread.
 pub const UNROLL: usize = 8;
-
-/// 16 bytes: `W` neighbouring elements on a 16-byte boundary. A warp's load of one chunk per lane is 512 neighbouring bytes.
-#[derive(Clone, Copy)]
-#[repr(C, align(16))]
-struct Chunk<T, const W: usize>([T; W]);
 
 /// Reduces the input to `output[0]`.
 ///

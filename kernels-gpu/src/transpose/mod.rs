@@ -1,0 +1,49 @@
+//! Transposition: rows become columns, `output[c][r] = input[r][c]`. Also called corner turning.
+//!
+//! Nothing is computed: what counts is in which order memory is touched. Matrices are row-major.
+//!
+//! | rung | idea |
+//! |---|---|
+//! | [`naive_read`] | a warp reads along a row (coalesced) and writes down a column: 32 sectors per store |
+//! | [`naive_write`] | the other way round: coalesced stores, scattered loads |
+//! | [`tiled`] | turn the corner in shared memory: both sides coalesced, but its columns lie in one bank |
+//! | [`padded`] | one column more per row of the tile: no bank conflicts |
+//! | [`best`] | 16 bytes per lane on both sides, and four loads in flight |
+//!
+//! Sources: G. Ruetsch and P. Micikevicius, "Optimizing Matrix Transpose in CUDA" (NVIDIA, 2009); M. Harris, "An Efficient Matrix
+//! Transpose in CUDA C/C++" (2013).
+
+use cuda_std::thread;
+
+pub mod best;
+pub mod naive_read;
+pub mod naive_write;
+pub mod padded;
+pub mod tiled;
+
+/// Rows and columns of a tile.
+pub const TILE: u32 = 32;
+
+/// Rows of threads in a block of `TILE` columns: each thread moves `TILE / ROWS` elements, so that index arithmetic is shared.
+pub const ROWS: u32 = 8;
+
+/// Threads per block of every rung: the tiles are made for it.
+pub const BLOCK: u32 = TILE * ROWS;
+
+const _: () = assert!(TILE.is_multiple_of(ROWS));
+
+/// The block's tile: its first row and column. The grid is one-dimensional, since only its first axis has no short limit.
+#[inline(always)]
+fn tile_origin(columns: u32, tile: u32) -> (u32, u32) {
+    // No column means no block; the compiler can't know, and would keep a panic for a division by 0.
+    let across = columns.div_ceil(tile).max(1);
+    let index = thread::block_idx_x();
+    (index / across * tile, index % across * tile)
+}
+
+/// The thread's column and first row within a tile.
+#[inline(always)]
+fn place_in_tile() -> (u32, u32) {
+    let tid = thread::thread_idx_x();
+    (tid % TILE, tid / TILE)
+}

@@ -1,0 +1,68 @@
+//! Turn the corner in shared memory: a warp writes a row of the tile and reads a column of it, so that loads and stores of device
+//! memory both run along rows.
+//!
+//! The tile has 32 columns and shared memory 32 banks: a column of 4-byte elements lies in one bank, and reading it takes 32
+//! wavefronts where one would do.
+
+use super::{ROWS, TILE, place_in_tile, tile_origin};
+use crate::number::Number;
+use core::mem::MaybeUninit;
+use cuda_std::{address_space, kernel, thread};
+
+/// One tile of elements of up to 8 bytes; the padded rung has one column more.
+#[address_space(shared)]
+static mut ELEMENTS: [MaybeUninit<u64>; (TILE * TILE) as usize] = [MaybeUninit::uninit(); (TILE * TILE) as usize];
+
+/// Transposes a matrix.
+///
+/// # Safety
+/// `input` and `output` have `rows * columns` elements and don't overlap; `BLOCK` threads, one block per tile.
+#[kernel(for T in [f32, f64, i32, u32, i64, u64])]
+pub unsafe fn transpose_tiled<T: Number>(input: &[T], rows: u32, columns: u32, output: *mut T) {
+    // SAFETY: the tile has room for `TILE` rows of `TILE` elements of up to 8 bytes; the rest is the caller's promise.
+    unsafe { through_tile::<T, TILE>(input, rows, columns, output, (&raw mut ELEMENTS).cast()) };
+}
+
+/// Moves the block's tile through shared memory, where its rows are `PITCH` elements apart.
+///
+/// # Safety
+/// `tile` has `TILE * PITCH` elements of shared memory; otherwise as [`transpose_tiled()`].
+#[inline(always)]
+pub(super) unsafe fn through_tile<T: Number, const PITCH: u32>(
+    input: &[T],
+    rows: u32,
+    columns: u32,
+    output: *mut T,
+    tile: *mut T,
+) {
+    const { assert!(size_of::<T>() <= size_of::<u64>() && PITCH >= TILE) };
+    let (first_row, first_column) = tile_origin(columns, TILE);
+    let (x, y) = place_in_tile();
+
+    let mut k = y;
+    while k < TILE {
+        let (row, column) = (first_row + k, first_column + x);
+        if row < rows && column < columns {
+            // SAFETY: inside the matrix, and a slot of the tile for each thread and `k`.
+            unsafe {
+                let value = *input.get_unchecked(row as usize * columns as usize + column as usize);
+                tile.add((k * PITCH + x) as usize).write(value);
+            }
+        }
+        k += ROWS;
+    }
+    thread::sync_threads(); // the tile is complete before anyone reads what others wrote
+
+    let mut k = y;
+    while k < TILE {
+        let (row, column) = (first_row + x, first_column + k);
+        if row < rows && column < columns {
+            // SAFETY: this element of the tile was written, because it is inside the matrix; no other thread writes it out.
+            unsafe {
+                let value = tile.add((x * PITCH + k) as usize).read();
+                output.add(column as usize * rows as usize + row as usize).write(value);
+            }
+        }
+        k += ROWS;
+    }
+}
