@@ -67,7 +67,13 @@
 //! the order that barriers, `*.sync` instructions, fences, flags, locks and tickets give, and with scopes. A launch that is
 //! checked for races runs on one worker. What plain atomics mean is [`Checks::atomics`], and whether equal values race
 //! [`Checks::same_value_writes`]. As every dynamic checker, it speaks of this run's inputs alone; the rest of what it misses
-//! is listed in `src/check/race/mod.rs`. Reads of memory that nobody has written are not looked for, by any setting.
+//! is listed in `src/check/race/mod.rs`.
+//!
+//! [`Checks::uninit`] adds values that nobody has written, in global, shared and local memory and in registers, where they
+//! decide a branch, an address, a barrier, an atomic, or what global memory holds. Reading or copying them is no finding: padding
+//! and unused parts of vectors are not reported. It misses that bits of a byte may be written one by one, and what
+//! [`Machine::read`] takes to the host. [`Checks::overflow`], on request, reports signed integer arithmetic that wraps; PTX does
+//! not know what was signed in the source.
 //!
 //! # What the counters mean
 //!

@@ -123,6 +123,12 @@ pub struct BlockShape {
 pub trait Observer: Send + Sized {
     /// What it keeps per resident block.
     type Block: Send;
+    /// Undefined values are tracked. Whoever adds an instruction that does more than compute on registers through `Op::Pure`
+    /// tells what it reads and writes by the functions of `check/uninit/hooks.rs`: `defines` or `computes_together` for
+    /// destination registers, `needs_defined` for registers that hold an address, a size or a mask, `writes_memory` (or
+    /// `BlockStates::writes_shared`) for memory that is not accessed through `load`, `store` and `atomic`; or it has its arm in
+    /// `check/uninit/plan.rs`, which says which registers an instruction reads and writes.
+    const INIT: bool = false;
 
     /// A block starts.
     fn begin(&mut self, shape: &BlockShape) -> Self::Block;
@@ -184,6 +190,7 @@ impl Observer for () {
 /// Two observers are one.
 impl<A: Observer, B: Observer> Observer for (A, B) {
     type Block = (A::Block, B::Block);
+    const INIT: bool = A::INIT || B::INIT;
 
     fn begin(&mut self, shape: &BlockShape) -> Self::Block {
         (self.0.begin(shape), self.1.begin(shape))

@@ -3,6 +3,8 @@
 //! Every operand of a decoded instruction is a row: constants, special registers and symbol addresses are rows that the
 //! machine fills when a function is entered, so executing an instruction never asks what kind an operand is.
 
+use crate::check::uninit::registers::RegisterShadow;
+
 /// Threads in a warp.
 pub const LANES: usize = 32;
 
@@ -24,6 +26,8 @@ pub struct Registers {
     pub w64: Vec<[u64; LANES]>,
     /// Predicates, one bit per lane.
     pub pred: Vec<u32>,
+    /// Which bits are undefined, while that is checked.
+    pub(crate) shadow: Option<Box<RegisterShadow>>,
 }
 
 /// Destinations and sources of an instruction, as rows. Which file each is in belongs to the instruction's meaning.

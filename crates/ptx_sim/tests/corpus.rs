@@ -1,8 +1,8 @@
 //! Runs the programs in `tests/pass` and `tests/fail` and compares what happens with what their comments say:
 //!
 //! ```text
-//! //@ launch ENTRY grid=XxYxZ block=XxYxZ shared=BYTES cluster=XxYxZ cooperative=true args=buf:u32:N[=iota],u32:7   buffers are called arg0, arg1, ...
-//! //@ checks race atomics=ptx atomics=source same-value=ignore    `pass` programs are always checked for races
+//! //@ launch ENTRY grid=XxYxZ block=XxYxZ shared=BYTES cluster=XxYxZ cooperative=true args=buf:u32:N[=iota|=zero],u32:7   buffers are called arg0, arg1, ...
+//! //@ checks race uninit overflow atomics=ptx atomics=source same-value=ignore    `pass` programs are always checked for races
 //! //@ config workers=1 fuel=1000000 seed=7 profile=a100
 //! //@ expect K[I] = V     element I of argument K;  `expect K all V`: every element
 //! //@ prints TEXT         what vprintf wrote, `\n` for a line's end
@@ -106,6 +106,8 @@ impl Test {
                 true => SameValue::Ignore,
                 false => SameValue::Report,
             },
+            uninit: words.contains(&"uninit"),
+            overflow: words.contains(&"overflow"),
         }
     }
 
@@ -220,6 +222,9 @@ fn argument(machine: &mut Machine, index: usize, arg: &str) -> (Vec<u8>, (u64, u
             if fill == "iota" {
                 let bytes: Vec<u8> = (0..len).flat_map(u32::to_le_bytes).collect();
                 machine.write(address, &bytes).expect("write");
+            }
+            if fill == "zero" {
+                machine.fill(address, 0, u64::from(len) * 4).expect("fill");
             }
             (address.to_le_bytes().to_vec(), (address, len as usize))
         }

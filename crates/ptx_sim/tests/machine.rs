@@ -217,7 +217,8 @@ fn counters_and_findings_do_not_depend_on_the_workers() {
     let body = "add.s64 %rd4, %rd3, %rd2; st.shared.b32 [smem], %r1; bar.sync 0; atom.global.add.u32 %r3, [%rd1], %r1;";
     let program = kernel(body);
     let run = |workers| {
-        let mut machine = Machine::new(Config { workers, checks: Checks::ALL, ..Config::default() });
+        let mut machine =
+            Machine::new(Config { workers, checks: Checks { race: true, ..Checks::default() }, ..Config::default() });
         let a = machine.alloc(4, "a").expect("alloc");
         let report = launch(&mut machine, &program, 200, 96, a).expect("runs");
         let mut bytes = [0; 4];

@@ -1,6 +1,7 @@
 //! Checkers: observers that look for bugs. Each publishes what it misses.
 //!
-//! Bounds, alignment, state spaces, barriers and `*.sync` masks are checked by the machine itself, in every run. Uninitialised
-//! reads will have their file here.
+//! Bounds, alignment, state spaces, barriers and `*.sync` masks are checked by the machine itself, in every run.
 
+pub(crate) mod overflow;
 pub(crate) mod race;
+pub(crate) mod uninit;

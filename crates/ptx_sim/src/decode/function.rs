@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::Reject;
 use super::module::{Context, index, reserve};
 use super::names::{Labels, Named, Names};
+use crate::isa::lift::Meaning;
 use crate::program::{Function, Inst, Kind, Op, Preset, Space};
 use crate::registers::Slot;
 use crate::syntax::ParseError;
@@ -27,6 +28,8 @@ pub struct Decoder<'c, 't> {
     /// From `.pragma "used_bytes_mask"`, for the next load.
     pub used_bytes: Option<u64>,
     pub line: u32,
+    /// Of the instruction that is being decoded.
+    pub meaning: Option<Meaning>,
 }
 
 /// What a preset row holds, without its slot.
@@ -66,6 +69,7 @@ pub fn decode<'t>(
         carry: None,
         used_bytes: None,
         line: function.line,
+        meaning: None,
     };
     decoder.names.open();
     decoder.parameters(function, &decoded);
@@ -151,6 +155,7 @@ impl<'t> Decoder<'_, 't> {
                 Statement::Instruction(instruction) => {
                     let inst = self.instruction(instruction, location)?;
                     decoded.code.push(inst);
+                    decoded.meanings.push(self.meaning.take());
                 }
                 Statement::Label(..) | Statement::BranchTargets(..) => {}
             }
@@ -174,6 +179,7 @@ impl<'t> Decoder<'_, 't> {
         if jumps_to_end || falls_off {
             let opcode = self.context.opcodes.intern("ret").0;
             decoded.code.push(Inst { op: Op::Return, guard: None, opcode, location, line: self.line });
+            decoded.meanings.push(None);
         }
     }
 
@@ -215,6 +221,7 @@ impl<'t> Decoder<'_, 't> {
             None => None,
             Some((name, negated)) => Some(self.guard(name, negated)?),
         };
+        self.meaning = None;
         let (opcode, decode) = self.context.opcodes.intern(instruction.opcode);
         let op = match self.decode(decode, instruction) {
             Ok(op) => op,

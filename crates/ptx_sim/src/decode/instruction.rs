@@ -165,6 +165,7 @@ impl<'t> Decoder<'_, 't> {
     /// An instruction of the table: destinations, then sources.
     pub fn row(&mut self, row: &Row, operands: &[Operand<'t>]) -> Result<Op, Reject> {
         let args = self.args(row, operands)?;
+        self.meaning = Some(row.meaning);
         Ok(Op::Pure(row.meaning.run, args))
     }
 
@@ -228,6 +229,7 @@ impl<'t> Decoder<'_, 't> {
             if bits == 128 {
                 args.s[1] = slot + 1;
             }
+            self.meaning = Some(row.meaning);
             return Ok(Op::Pure(row.meaning.run, args));
         }
         if let Operand::Vector(span) = from {
@@ -243,11 +245,13 @@ impl<'t> Decoder<'_, 't> {
             } else {
                 args.d[0] = self.destination(to, row.meaning.d[0])?;
             }
+            self.meaning = Some(row.meaning);
             return Ok(Op::Pure(row.meaning.run, args));
         }
         if bits == 128 {
             let (d, s) = (self.quad(to)?, self.quad(from)?);
             let Some(row) = table::find("pack.b128.2") else { return unsupported("is not known") };
+            self.meaning = Some(row.meaning);
             return Ok(Op::Pure(row.meaning.run, Args { d: [d, d + 1, 0, 0], s: [s, s + 1, 0, 0], ..Args::default() }));
         }
         let Some(row) = table::find(opcode) else { return unsupported("this type is not known") };

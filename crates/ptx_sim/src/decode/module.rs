@@ -202,6 +202,7 @@ impl Function {
             rows: Rows::default(),
             preset: Vec::new(),
             code: Vec::new(),
+            meanings: Vec::new(),
             required_block: function.required_block,
             required_cluster: function.required_cluster,
             max_threads: function.max_threads,

@@ -2,6 +2,7 @@
 
 use super::function::Decoder;
 use super::{Reject, unsupported};
+use crate::isa::lift::Meaning;
 use crate::isa::table::Row;
 use crate::isa::{File, warp};
 use crate::program::{Collective, Op};
@@ -20,12 +21,15 @@ impl<'t> Decoder<'_, 't> {
             (Collective::Sync, _) => return unsupported("takes a mask and nothing else"),
             (_, operands) => self.args(&row, operands)?,
         };
+        self.meaning = Some(found.meaning);
         Ok(Op::Collective { kind: found.kind, mask, run: found.meaning.run, args })
     }
 
     pub fn activemask(&mut self, operands: &[Operand<'t>]) -> Result<Op, Reject> {
         let [d] = operands else { return unsupported("needs one destination") };
         let d = self.destination(d, File::Word)?;
-        Ok(Op::Pure(Pure::plain(warp::activemask), Args { d: [d, NO_SLOT, NO_SLOT, NO_SLOT], ..Args::default() }))
+        let run = Pure::plain(warp::activemask);
+        self.meaning = Some(Meaning { run, d: &[File::Word], s: &[] });
+        Ok(Op::Pure(run, Args { d: [d, NO_SLOT, NO_SLOT, NO_SLOT], ..Args::default() }))
     }
 }

@@ -32,7 +32,8 @@ fn run_with(row: &Row, sources: &[u64], mask: u32) -> Vec<[u64; LANES]> {
 }
 
 fn run_at(level: Level, row: &Row, sources: &[u64], mask: u32) -> Vec<[u64; LANES]> {
-    let mut registers = Registers { w32: vec![[0; LANES]; 8], w64: vec![[0; LANES]; 8], pred: vec![0; 8] };
+    let mut registers =
+        Registers { w32: vec![[0; LANES]; 8], w64: vec![[0; LANES]; 8], pred: vec![0; 8], ..Registers::default() };
     let mut args = Args { d: [0, 1, 2, 3], immediate: row.immediate, ..Args::default() };
     assert_eq!(sources.len(), row.meaning.s.len(), "number of sources");
     for (i, (&file, &bits)) in row.meaning.s.iter().zip(sources).enumerate() {
@@ -100,7 +101,7 @@ fn every_instruction_gives_the_same_bits_on_every_level() {
             let mut w64 = || std::array::from_fn(|_| bits(&mut state));
             let w64: Vec<_> = (0..12).map(|_| w64()).collect();
             let pred = (0..12).map(|_| bits(&mut state) as u32).collect();
-            let registers = Registers { w32, w64, pred };
+            let registers = Registers { w32, w64, pred, ..Registers::default() };
             let mask = if round == 0 { u32::MAX } else { bits(&mut state) as u32 };
             // Sources may be destinations too, and neighbouring rows are one 128-bit register.
             let d = if round % 2 == 0 { [0, 1, 2, 3] } else { [4, 5, 6, 7] };

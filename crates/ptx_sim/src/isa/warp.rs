@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     fn run(opcode: &str, mask: u32, sources: [[u32; LANES]; 3], pred: u32) -> ([u32; LANES], u32) {
-        let mut registers = Registers { w32: vec![[9999; LANES]; 4], w64: Vec::new(), pred: vec![0, pred] };
+        let mut registers = Registers { w32: vec![[9999; LANES]; 4], pred: vec![0, pred], ..Registers::default() };
         registers.w32[1..].copy_from_slice(&sources);
         let row = find(opcode).unwrap_or_else(|| panic!("no `{opcode}`"));
         let pred_source = row.meaning.s.first() == Some(&File::Pred);

@@ -8,6 +8,7 @@ use super::lanes::{self, Spread};
 use super::peek::Peek;
 use super::transfer::{drain, fill};
 use super::warp::Warp;
+use crate::check::uninit::Lanes;
 use crate::observe::{AccessKind, Observer, Touch};
 use crate::program::{Access, Address, Order, Scope, Space};
 use crate::registers::{LANES, Registers};
@@ -53,9 +54,16 @@ impl<O: Observer> Worker<'_, O> {
         self.in_each_space(access.space, &addresses, mask, |this, space, addresses, mask| {
             let shape = shape(AccessKind::Load, access);
             if space == Space::Shared && this.context.clusters {
+                if O::INIT {
+                    this.defines_loaded(registers, access, mask);
+                }
                 return this.cluster_load(block, warp, registers, access, addresses, mask, at);
             }
             let spread = this.check(block, warp, space, addresses, mask, shape, at, None)?;
+            if O::INIT {
+                let lanes = Lanes { space, addresses, mask, spread };
+                this.load_shadows(block, warp, registers, access, lanes, at);
+            }
             match space {
                 Space::Shared => {
                     let words = &block.shared;
@@ -102,6 +110,10 @@ impl<O: Observer> Worker<'_, O> {
             }
             let stored = Some((registers, access));
             let spread = this.check(block, warp, space, addresses, mask, shape, at, stored)?;
+            if O::INIT {
+                let lanes = Lanes { space, addresses, mask, spread };
+                this.store_shadows(block, warp, registers, access, lanes, at);
+            }
             // What a thread writes to its own stack is no sign that it gets anywhere.
             warp.wrote |= !matches!(space, Space::Local | Space::Frame);
             match space {

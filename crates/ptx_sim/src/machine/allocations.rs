@@ -5,6 +5,7 @@
 
 use super::address::{GLOBAL, NULL_PAGE};
 use super::storage::Storage;
+use crate::check::uninit::define_range;
 use crate::texture::Texture;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -23,6 +24,8 @@ pub struct Allocation {
     pub constant: bool,
     /// `None` once freed.
     pub storage: Option<Arc<Storage>>,
+    /// Which of it is written: a cell per word. `None`: all of it counts as written.
+    pub shadow: Option<Arc<Storage>>,
 }
 
 /// All device memory. Workers look into a [`Snapshot`] and come here when that is out of date.
@@ -41,6 +44,8 @@ struct Table {
     list: Vec<Allocation>,
     next: u64,
     freed: usize,
+    /// New memory gets a shadow.
+    tracked: bool,
 }
 
 /// What went wrong in [`Memory::free`].
@@ -53,8 +58,9 @@ pub enum FreeError {
 }
 
 impl Memory {
-    pub fn new() -> Self {
-        let table = Table { list: Vec::new(), next: GLOBAL, freed: 0 };
+    /// Nothing is allocated; `tracked`: what is written is remembered.
+    pub fn new(tracked: bool) -> Self {
+        let table = Table { list: Vec::new(), next: GLOBAL, freed: 0, tracked };
         Self { table: RwLock::new(table), generation: AtomicU64::new(1), textures: Vec::new() }
     }
 
@@ -64,8 +70,9 @@ impl Memory {
         let mut table = self.write();
         let base = table.next;
         table.next = base.checked_add(size)?.checked_add(2 * ALIGN - 1)? / ALIGN * ALIGN;
+        let shadow = if table.tracked { Some(Arc::new(Storage::zeroed(size.div_ceil(4))?)) } else { None };
         let (name, storage) = (name.into(), Some(storage));
-        table.list.push(Allocation { base, size, name, constant: false, storage });
+        table.list.push(Allocation { base, size, name, constant: false, storage, shadow });
         Some(base)
     }
 
@@ -74,7 +81,7 @@ impl Memory {
         let storage = Some(Arc::new(Storage::zeroed(size)?));
         let mut table = self.write();
         let at = table.list.partition_point(|allocation| allocation.base < base);
-        table.list.insert(at, Allocation { base, size, name: name.into(), constant: true, storage });
+        table.list.insert(at, Allocation { base, size, name: name.into(), constant: true, storage, shadow: None });
         Some(())
     }
 
@@ -92,6 +99,25 @@ impl Memory {
             table.forget();
         }
         Ok(())
+    }
+
+    /// From now on it is remembered what is written, or no longer: then all of it counts as written.
+    pub fn track(&self, tracked: bool) {
+        let mut table = self.write();
+        table.tracked = tracked;
+        if !tracked {
+            table.list.iter_mut().for_each(|allocation| allocation.shadow = None);
+        }
+    }
+
+    /// Bytes that the host has written.
+    pub fn define(&self, address: u64, bytes: u64) {
+        let table = self.read();
+        if let Some(allocation) = table.at_or_before(address)
+            && let Some(shadow) = &allocation.shadow
+        {
+            define_range(shadow, address - allocation.base, bytes);
+        }
     }
 
     /// The live allocation that holds `size` bytes at `address`, and the offset there.
@@ -145,7 +171,8 @@ impl Memory {
         let table = self.read();
         let live = table.list.iter().filter_map(|allocation| {
             let storage = allocation.storage.clone()?;
-            Some(View { base: allocation.base, size: allocation.size, constant: allocation.constant, storage })
+            let Allocation { base, size, constant, .. } = *allocation;
+            Some(View { base, size, constant, storage, shadow: allocation.shadow.clone() })
         });
         Snapshot { views: live.collect(), last: 0, generation: self.generation.load(Ordering::Acquire) }
     }
@@ -186,6 +213,8 @@ pub struct View {
     pub size: u64,
     pub constant: bool,
     pub storage: Arc<Storage>,
+    /// See [`Allocation::shadow`].
+    pub shadow: Option<Arc<Storage>>,
 }
 
 impl View {
@@ -245,7 +274,7 @@ mod tests {
 
     #[test]
     fn addresses_say_where_they_lie() {
-        let memory = Memory::new();
+        let memory = Memory::new(false);
         let a = memory.alloc(100, "a").expect("alloc");
         let b = memory.alloc(8, "b").expect("alloc");
         assert_eq!(a % 256, 0);
@@ -265,7 +294,7 @@ mod tests {
 
     #[test]
     fn a_snapshot_notices_changes() {
-        let memory = Memory::new();
+        let memory = Memory::new(false);
         let a = memory.alloc(100, "a").expect("alloc");
         let mut snapshot = memory.snapshot();
         assert!(snapshot.find(a + 99).is_some() && snapshot.find(a + 100).is_none());

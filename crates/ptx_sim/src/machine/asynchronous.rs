@@ -417,6 +417,7 @@ impl<O: Observer> Worker<'_, O> {
         }
         let made = Mbarrier::new(count, who.site).map_err(|misuse| self.misused(key, who, misuse, None))?;
         lanes::store_words(&mut block.shared, key.offset, 8, made.bits());
+        block.states.writes_shared(key.offset, 8);
         block.in_flight.mbarriers.insert(key.offset, made);
         Ok(())
     }

@@ -6,6 +6,8 @@ use super::faults::At;
 use super::grid::Worker;
 use super::lanes::{self, each};
 use super::warp::Warp;
+use crate::check::uninit::Lanes;
+use crate::isa::File;
 use crate::observe::{AccessKind, Observer};
 use crate::program::{Atomic, Space};
 use crate::registers::{LANES, NO_SLOT, Registers};
@@ -35,11 +37,19 @@ impl<O: Observer> Worker<'_, O> {
         let mut old = [0; LANES];
         self.in_each_space(atomic.space, &addresses, mask, |this, space, addresses, mask| {
             if space == Space::Shared && this.context.clusters {
+                if let Some(slot) = kept {
+                    let file = if atomic.wide { File::Long } else { File::Word };
+                    this.defines(registers, &[(file, slot)], mask);
+                }
                 let operands = |lane| (operand(registers, atomic.b, lane), operand(registers, atomic.c, lane));
                 changed |= this.cluster_atomic(block, warp, atomic, operands, addresses, mask, at, &mut old)?;
                 return Ok(());
             }
-            this.check(block, warp, space, addresses, mask, shape, at, None)?;
+            let spread = this.check(block, warp, space, addresses, mask, shape, at, None)?;
+            if O::INIT {
+                let lanes = Lanes { space, addresses, mask, spread };
+                this.atomic_shadows(block, warp, registers, atomic, lanes, at);
+            }
             match space {
                 Space::Shared => each(mask, |lane| {
                     let (b, c) = (operand(registers, atomic.b, lane), operand(registers, atomic.c, lane));

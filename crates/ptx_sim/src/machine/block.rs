@@ -4,6 +4,7 @@ use super::barriers::Barrier;
 use super::grid::Worker;
 use super::in_flight::InFlight;
 use super::warp::Warp;
+use crate::check::uninit::BlockStates;
 use crate::observe::{BlockShape, Observer};
 use crate::stop::Stop;
 
@@ -38,6 +39,8 @@ pub struct Block<B> {
     /// What the observers keep.
     pub observed: B,
     pub printed: String,
+    /// Which of its memory is written, while that is checked.
+    pub states: BlockStates,
 }
 
 impl<B> Block<B> {
@@ -97,6 +100,11 @@ impl<O: Observer> Worker<'_, O> {
             live: u32::MAX >> (32 - warps),
             observed: self.observer.begin(&shape),
             printed: String::new(),
+            states: if O::INIT {
+                BlockStates::fresh(context.shared_bytes, context.config.checks.uninit && !context.clusters)
+            } else {
+                BlockStates::default()
+            },
         };
         for index in 0..warps {
             let lanes = (context.threads - index * 32).min(32);

@@ -5,6 +5,7 @@ use super::block::Block;
 use super::grid::Worker;
 use super::lanes;
 use super::warp::{Frame, NO_JOIN, Split, State, Warp};
+use crate::check::uninit::copy_parameters;
 use crate::observe::{Observer, Site};
 use crate::program::{Callee, FrameCopy, Kind, Op, Param};
 use crate::registers::LANES;
@@ -52,6 +53,10 @@ impl<O: Observer> Worker<'_, O> {
             let frame = Frame { base, lanes: mask, caller, depth, ..Frame::default() };
             self.open_frame(warp, block.id, target, frame, join);
             copy_all(&mut warp.local, params, &function.params, mask, |caller, callee| (from + caller, base + callee));
+            if O::INIT {
+                let place = |caller, callee| (from + caller, base + callee);
+                copy_parameters(&mut warp.states, params, &function.params, mask, place);
+            }
         }
         Ok(None)
     }
@@ -68,6 +73,10 @@ impl<O: Observer> Worker<'_, O> {
             copy_all(&mut warp.local, returns, &function.returns, mask, |caller, callee| {
                 (base + callee, to_base + caller)
             });
+            if O::INIT {
+                let place = |caller, callee| (base + callee, to_base + caller);
+                copy_parameters(&mut warp.states, returns, &function.returns, mask, place);
+            }
         }
         let outside = warp.join_outside(split.frame, split.join);
         warp.leave(split.join, outside, mask);

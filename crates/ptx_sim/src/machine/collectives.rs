@@ -30,6 +30,9 @@ impl<O: Observer> Worker<'_, O> {
             return Ok(false);
         }
         self.check_sources(block, warp.index, registers, *kind, args, mask, at.site);
+        if O::INIT {
+            self.meet_shadows(block, warp, registers, *kind, run, args, mask, at);
+        }
         self.context.config.level.run(run, registers, mask, args);
         self.observer.meet(&mut block.observed, warp.index, mask, warp.live);
         Ok(true)
@@ -116,6 +119,9 @@ impl<O: Observer> Worker<'_, O> {
             }
             let site = self.site(warp, split);
             self.check_sources(block, warp.index, &copy, kind, &args, came, site);
+            if O::INIT {
+                self.meet_shadows(block, warp, &mut copy, kind, &run, &args, came, At { site, frame: split.frame });
+            }
             self.context.config.level.run(&run, &mut copy, came, &args);
             results.push((split, args, copy));
         }
@@ -216,6 +222,12 @@ fn copy_lanes(from: &Registers, source: u32, to: &mut Registers, destination: u3
     rows(&from.w64, source, &mut to.w64, destination, mask);
     if let (Some(from), Some(to)) = (from.pred.get(source as usize), to.pred.get_mut(destination as usize)) {
         *to = *to & !mask | from & mask;
+    }
+    if let (Some(theirs), Some(shadow)) = (from.shadow.as_deref(), to.shadow.as_deref_mut()) {
+        let (read, written) = (theirs.any_file(source), shadow.any_file(destination));
+        for (read, written) in read.zip(written).collect::<Vec<_>>() {
+            lanes::each(mask, |lane| shadow.copy_lane(written, theirs, read, lane));
+        }
     }
 }
 

@@ -38,13 +38,24 @@ pub struct Checks {
     pub atomics: Option<Atomics>,
     /// Whether unordered stores of one value are races.
     pub same_value_writes: SameValue,
+    /// Values that nobody has written, where they decide something: see the crate's documentation. To be set before memory
+    /// is allocated: what is allocated or used without the check counts as written.
+    pub uninit: bool,
+    /// Signed integer overflow. PTX wraps, and compilers rely on it: not in [`Checks::ALL`].
+    pub overflow: bool,
 }
 
 impl Checks {
     /// Nothing beyond what every run checks.
-    pub const NONE: Self = Self { race: false, atomics: None, same_value_writes: SameValue::Report };
-    /// Everything.
-    pub const ALL: Self = Self { race: true, ..Self::NONE };
+    pub const NONE: Self =
+        Self { race: false, atomics: None, same_value_writes: SameValue::Report, uninit: false, overflow: false };
+    /// Every check whose findings are mistakes.
+    pub const ALL: Self = Self { race: true, uninit: true, ..Self::NONE };
+
+    /// Registers are looked at.
+    pub(crate) fn inspect(self) -> bool {
+        self.uninit || self.overflow
+    }
 }
 
 /// What `atom` and `red` without a memory order are taken for.

@@ -7,6 +7,7 @@ use super::flow::NOWHERE;
 use super::grid::Worker;
 use super::lanes;
 use super::warp::{Frame, Split, State, Warp};
+use crate::check::uninit;
 #[cfg(target_arch = "x86_64")]
 use crate::level::V3;
 use crate::level::{Choice, Host};
@@ -173,6 +174,7 @@ impl<O: Observer> Worker<'_, O> {
         let mut first = pc;
         let started = self.clock + *fuel;
         let at = |pc: u32| At { site: Site { function, pc }, frame };
+        let plan = if O::INIT { self.context.plans.get(function as usize) } else { None };
         let left = loop {
             if pc == join_pc {
                 break Left::Joined;
@@ -193,6 +195,11 @@ impl<O: Observer> Worker<'_, O> {
                     mask
                 }
             };
+            if let Some(plan) = plan
+                && !uninit::passes(plan, registers, pc, active, mask)
+            {
+                self.inspect(block, warp, registers, inst, plan, active, mask, at(pc));
+            }
             match &inst.op {
                 Op::Branch { target } => {
                     if inst.guard.is_some() {
@@ -428,6 +435,7 @@ impl<O: Observer> Worker<'_, O> {
         }
         frame.top = top;
         warp.reserve_local(top.next_multiple_of(8));
+        self.fresh_stack(warp, start, top, mask);
         Ok(start)
     }
 }

@@ -50,6 +50,7 @@ impl<O: Observer> Worker<'_, O> {
                 for byte in 0..copy.size.min(8) {
                     store_local(&mut warp.local, lane, base + copy.caller + byte, 1, result >> (byte * 8));
                 }
+                self.writes_memory(block, warp, Space::Frame, lane, base + copy.caller, copy.size.min(8));
             }
         }
         Ok(())

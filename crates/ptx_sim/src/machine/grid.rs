@@ -11,6 +11,8 @@ use super::livelock::{Stillness, Watch};
 use super::module::{Layout, Module};
 use super::validate::Placed;
 use super::warp::{Frame, NO_JOIN, Warp};
+use crate::check::uninit::Origins;
+use crate::check::uninit::plan::Plan;
 use crate::count::{Counters, InstructionCounters};
 use crate::machine::allocations::{Memory, Snapshot};
 use crate::observe::{Observer, Site};
@@ -30,6 +32,8 @@ pub struct Context<'a> {
     pub layout: Arc<Layout>,
     pub memory: &'a Memory,
     pub config: &'a Config,
+    /// By function; empty when undefined values are not tracked.
+    pub plans: Arc<[Plan]>,
     pub grid: [u32; 3],
     pub block: [u32; 3],
     /// Threads of a block.
@@ -90,6 +94,8 @@ pub struct Worker<'a, O: Observer> {
     pub pause: bool,
     /// Blocks that have begun and not ended; the one that runs is taken out.
     pub resident: Vec<Option<Box<Block<O::Block>>>>,
+    /// Of undefined values.
+    pub origins: Origins,
 }
 
 impl<'a> Context<'a> {
@@ -128,6 +134,7 @@ impl<'a> Context<'a> {
             layout,
             memory,
             config,
+            plans: module.plans.clone(),
             grid: launch.grid,
             block: launch.block,
             threads,
@@ -254,6 +261,7 @@ impl<'a, O: Observer> Worker<'a, O> {
             watch: Watch::default(),
             pause: false,
             resident: Vec::new(),
+            origins: Origins::default(),
         }
     }
 
@@ -403,6 +411,7 @@ impl<'a, O: Observer> Worker<'a, O> {
             w32: vec![[0; 32]; rows.w32 as usize],
             w64: vec![[0; 32]; rows.w64 as usize],
             pred: vec![0; rows.pred as usize],
+            shadow: O::INIT.then(Box::default),
         }
     }
 

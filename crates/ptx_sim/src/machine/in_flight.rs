@@ -13,6 +13,7 @@ use super::lanes::{self, Spread};
 use super::mbarrier::{Mbarrier, Misuse};
 use super::peek::Peek;
 use super::warp::Warp;
+use crate::check::uninit::define_range;
 use crate::observe::{AccessKind, Observer, Range, Site, Touch};
 use crate::program::{Group, Order, Reduce, Scope, Space};
 use crate::registers::LANES;
@@ -514,7 +515,12 @@ impl<O: Observer> Worker<'_, O> {
                 let Some(view) = self.snapshot.find(address) else { return Ok(()) };
                 let start = address - view.base;
                 match reduce {
-                    None => view.storage.write(start as usize, &data),
+                    None => {
+                        view.storage.write(start as usize, &data);
+                        if let Some(shadow) = view.shadow.as_deref() {
+                            define_range(shadow, start, data.len() as u64);
+                        }
+                    }
                     Some(Reduce { bytes, combine }) => {
                         for (at, element) in data.chunks_exact(usize::from(bytes)).enumerate() {
                             let new = little_endian(element);
@@ -536,6 +542,7 @@ impl<O: Observer> Worker<'_, O> {
                     }
                     for (at, byte) in data.iter().enumerate() {
                         lanes::store_words(&mut target.shared, key.offset + at as u64, 1, u64::from(*byte));
+                        target.states.writes_shared(key.offset + at as u64, 1);
                     }
                 }
                 None => return Err(self.ended(transfer.into(), key.block)),

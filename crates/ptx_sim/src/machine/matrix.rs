@@ -25,6 +25,9 @@ impl<O: Observer> Worker<'_, O> {
         matrix: &Matrix,
         at: At,
     ) -> Result<(), Stop> {
+        if O::INIT {
+            self.matrix_shadows(block, warp, registers, matrix, at);
+        }
         match &matrix.kind {
             MatrixKind::Multiply(shape) => multiply(registers, matrix, shape),
             MatrixKind::Transpose => {
@@ -161,6 +164,7 @@ impl<O: Observer> Worker<'_, O> {
             this.only_shared(block, warp, space, mask, at)?;
             let shape = Shape { kind: AccessKind::Store, order: Order::Weak, scope: Scope::Sys, bytes: 16 };
             this.check(block, warp, space, addresses, mask, shape, at, Some((&scratch, &access)))?;
+            this.lanes_write(block, warp, space, addresses, mask, 16);
             lanes::each(mask, |lane| {
                 for (w, row) in words.iter().enumerate() {
                     lanes::store_words(&mut block.shared, addresses[lane] + 4 * w as u64, 4, u64::from(row[lane]));
@@ -259,6 +263,7 @@ impl<O: Observer> Worker<'_, O> {
                     let shape =
                         Shape { kind: AccessKind::Store, order: Order::Weak, scope: Scope::Sys, bytes: parts.bytes };
                     this.check(block, warp, space, places, mask, shape, at, Some((&scratch, &access)))?;
+                    this.lanes_write(block, warp, space, places, mask, parts.bytes);
                     this.write_lanes(block, space, places, mask, parts.bytes as u8, &values);
                     Ok(())
                 })?;

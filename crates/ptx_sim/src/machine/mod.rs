@@ -5,21 +5,21 @@
 //! `atomics`, `asynchronous` with `in_flight` and `mbarrier`, `cluster`, `barriers`, `collectives`, `calls`, `externs`.
 
 mod access;
-mod address;
+pub(crate) mod address;
 mod allocations;
 mod asynchronous;
 mod atomics;
 mod barriers;
-mod block;
+pub(crate) mod block;
 mod calls;
 mod cluster;
 mod collectives;
 pub(crate) mod config;
 mod execute;
 mod externs;
-mod faults;
+pub(crate) mod faults;
 mod flow;
-mod grid;
+pub(crate) mod grid;
 mod in_flight;
 pub(crate) mod lanes;
 mod livelock;
@@ -29,14 +29,15 @@ mod module;
 mod peek;
 mod presets;
 mod printf;
-mod storage;
+pub(crate) mod storage;
 mod stuck;
 mod texture;
 mod transfer;
 mod validate;
-mod warp;
+pub(crate) mod warp;
 
 use crate::check::race::Race;
+use crate::check::uninit::Uninit;
 use crate::count::Counting;
 use crate::program::{Program, Space};
 use crate::stop::{Diagnostic, Stop, StopKind};
@@ -65,7 +66,8 @@ pub struct Machine {
 impl Machine {
     /// A machine with empty memory.
     pub fn new(config: Config) -> Self {
-        Self { config, memory: Memory::new(), modules: Vec::new(), next_constant: 0 }
+        let memory = Memory::new(config.checks.uninit);
+        Self { config, memory, modules: Vec::new(), next_constant: 0 }
     }
 
     /// How it runs programs.
@@ -103,6 +105,7 @@ impl Machine {
     pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), Stop> {
         let (storage, offset) = self.locate("write", address, bytes.len() as u64)?;
         storage.write(offset as usize, bytes);
+        self.memory.define(address, bytes.len() as u64);
         Ok(())
     }
 
@@ -123,6 +126,7 @@ impl Machine {
             storage.write((offset + done) as usize, &chunk[..step as usize]);
             done += step;
         }
+        self.memory.define(address, len);
         Ok(())
     }
 
@@ -170,11 +174,29 @@ impl Machine {
         let layout = self.modules[module].layout(program, entry);
         let function = &program.functions[entry as usize];
         let placed = validate::launch(launch, function, &layout, &self.config)?;
+        self.memory.track(self.config.checks.uninit);
+        self.modules[module].plan(program, self.config.checks);
         let module = &self.modules[module];
         let context = Context::new(program, entry, module, layout, launch, placed, &self.memory, &self.config);
         let new_race = || Race::new(program, &self.config.checks);
         let race = |seen: Race<'_>| seen.finish(program, &context.layout, context.shared_bytes, &self.memory);
-        match (self.config.counters, self.config.checks.race) {
+        let counters = self.config.counters;
+        let count = |counts: Counting| if counters { counts.finish(program) } else { Seen::default() };
+        if self.config.checks.inspect() {
+            // One set with counters, whether they are asked for or not: every set is another copy of the machine.
+            return match self.config.checks.race {
+                true => grid::run(
+                    &context,
+                    || (Counting::default(), (new_race(), Uninit)),
+                    |(counts, (races, _)): (Counting, (Race<'_>, Uninit))| Seen {
+                        findings: race(races),
+                        ..count(counts)
+                    },
+                ),
+                false => grid::run(&context, <(Counting, Uninit)>::default, |(counts, _)| count(counts)),
+            };
+        }
+        match (counters, self.config.checks.race) {
             (true, true) => grid::run(
                 &context,
                 || (Counting::default(), new_race()),

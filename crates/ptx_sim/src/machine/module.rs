@@ -2,7 +2,9 @@
 
 use super::address;
 use super::allocations::Memory;
+use super::config::Checks;
 use super::flow::{self, Flow};
+use crate::check::uninit::plan::Plan;
 use crate::program::{Async, Callee, Function, Op, Preset, Program, Space, Symbol, Variable};
 use crate::stop::Stop;
 use std::collections::HashMap;
@@ -19,6 +21,9 @@ pub struct Module {
     pub flows: Arc<[Flow]>,
     /// Some instruction makes addresses of other blocks' shared memory.
     pub maps_addresses: bool,
+    /// By function, for launches that look at registers; and whether at overflow.
+    pub plans: Arc<[Plan]>,
+    planned: Option<bool>,
     layouts: HashMap<u32, Arc<Layout>>,
 }
 
@@ -46,8 +51,19 @@ impl Module {
             addresses: addresses.into(),
             flows: flow::analyse(program).into(),
             maps_addresses: maps_addresses(program),
+            plans: Arc::default(),
+            planned: None,
             layouts: HashMap::new(),
         })
+    }
+
+    /// Works out what instructions read and write, when that is wanted and not known.
+    pub fn plan(&mut self, program: &Program, checks: Checks) {
+        let wanted = checks.inspect().then_some(checks.overflow);
+        if wanted != self.planned {
+            self.plans = wanted.map_or_else(Arc::default, |overflow| Plan::of_all(program, overflow).into());
+            self.planned = wanted;
+        }
     }
 
     /// The shared memory of an entry.
@@ -140,6 +156,7 @@ fn initialise(
     }
     let base = address + address::window(variable.space);
     let Some((storage, _)) = memory.find(base, 0) else { return Ok(()) };
+    memory.define(base, variable.size);
     let size = usize::try_from(variable.size).unwrap_or(usize::MAX);
     storage.write(0, &variable.init[..variable.init.len().min(size)]);
     for relocation in &variable.relocations {

@@ -21,6 +21,10 @@ impl<O: Observer> Worker<'_, O> {
         for preset in &code.preset {
             fill(context, &mut frame, block, warp.index, preset);
         }
+        if let Some(shadow) = frame.registers.shadow.as_deref_mut() {
+            shadow.enter(code.rows, &code.preset, context.config.checks.uninit);
+        }
+        self.fresh_stack(warp, frame.base, frame.top.next_multiple_of(8), frame.lanes);
         let mask = frame.lanes;
         let index = warp.new_frame();
         warp.frames[index as usize] = frame;

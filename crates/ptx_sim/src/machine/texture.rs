@@ -8,6 +8,7 @@ use super::faults::At;
 use super::grid::Worker;
 use super::lanes;
 use super::warp::Warp;
+use crate::check::uninit::define_range;
 use crate::isa::texture::{element, float, integer, missing, taps};
 use crate::observe::Observer;
 use crate::program::{self, Outside, Query, TextureKind};
@@ -88,6 +89,9 @@ impl<O: Observer> Worker<'_, O> {
                                     self.snapshot.find(place).filter(|view| view.holds(place, bytes.into()))
                             {
                                 view.storage.store(place - view.base, bytes, value);
+                                if let Some(shadow) = view.shadow.as_deref() {
+                                    define_range(shadow, place - view.base, bytes.into());
+                                }
                             }
                         }
                     })

@@ -83,6 +83,8 @@ pub struct Warp {
     pub local: Vec<[u32; 32]>,
     /// Lanes at the cluster's barrier.
     pub cluster: AtClusterBarrier,
+    /// Which of it is written, while that is checked: a cell per word and lane.
+    pub states: Vec<[u8; 32]>,
     /// The barrier that this warp has been counted at.
     pub waits_at: Option<u32>,
     /// Lanes had to be let go from a join before all had come, so that others could go on.
@@ -270,6 +272,7 @@ impl Warp {
         self.joins.clear();
         self.frames.clear();
         self.local.clear();
+        self.states.clear();
         (self.waits_at, self.broken, self.stale) = (None, false, 0);
         self.cluster = AtClusterBarrier::default();
     }

@@ -1,6 +1,7 @@
 //! Functions: parameters, registers, what these hold at the start.
 
 use super::{Inst, Symbol};
+use crate::isa::lift::Meaning;
 use crate::registers::Slot;
 
 /// A function.
@@ -22,6 +23,8 @@ pub struct Function {
     pub preset: Vec<Preset>,
     /// Instructions; branch targets index this.
     pub code: Vec<Inst>,
+    /// By instruction: the files of its operands, for those that compute on registers.
+    pub(crate) meanings: Vec<Option<Meaning>>,
     /// `.reqntid`: the block must have exactly this shape.
     pub required_block: Option<[u32; 3]>,
     /// `.reqnctapercluster`: a cluster must have exactly this shape.

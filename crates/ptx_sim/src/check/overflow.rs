@@ -1,0 +1,85 @@
+//! Integer overflow, on request.
+//!
+//! PTX wraps, and compilers use that: indices that count down, hashes, and negative offsets as large unsigned numbers all
+//! overflow on purpose. LLVM moreover writes `.s32` for signed and unsigned additions alike (their bits are the same), so a
+//! type in PTX is a hint, not what the source says. Only signed types are looked at, and a finding is a place to look at.
+
+use crate::isa::File;
+
+/// An operation whose exact result may not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arithmetic {
+    operation: Operation,
+    /// 16, 32 or 64.
+    bits: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operation {
+    Add,
+    Subtract,
+    Multiply,
+    MultiplyAdd,
+    Negate,
+}
+
+/// The operation of an opcode with a signed type, if its result can overflow.
+pub fn arithmetic(opcode: &str) -> Option<Arithmetic> {
+    let (operation, bits) = opcode.rsplit_once(".s")?;
+    let operation = match operation {
+        "add" => Operation::Add,
+        "sub" => Operation::Subtract,
+        "mul.lo" => Operation::Multiply,
+        "mad.lo" => Operation::MultiplyAdd,
+        "neg" => Operation::Negate,
+        _ => return None,
+    };
+    let bits = bits.parse().ok().filter(|bits| matches!(bits, 16 | 32 | 64))?;
+    Some(Arithmetic { operation, bits })
+}
+
+impl Arithmetic {
+    /// Which file its operands are in.
+    pub fn file(self) -> File {
+        match self.bits {
+            16 => File::Half,
+            32 => File::Word,
+            _ => File::Long,
+        }
+    }
+
+    /// The sum, product or difference in words, when it does not fit.
+    pub fn overflow(self, sources: [u64; 3]) -> Option<String> {
+        let unused = 64 - self.bits;
+        let [a, b, c] = sources.map(|bits| i128::from((bits << unused) as i64 >> unused));
+        let (exact, words) = match self.operation {
+            Operation::Add => (a + b, format!("{a} + {b}")),
+            Operation::Subtract => (a - b, format!("{a} - {b}")),
+            Operation::Multiply => (a * b, format!("{a} * {b}")),
+            Operation::MultiplyAdd => (a * b + c, format!("{a} * {b} + {c}")),
+            Operation::Negate => (-a, format!("-({a})")),
+        };
+        let half = 1_i128 << (self.bits - 1);
+        let fits = (-half..half).contains(&exact);
+        (!fits).then(|| format!("{words} = {exact} does not fit in {} bits", self.bits))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(opcode: &str, sources: [i64; 3]) -> bool {
+        arithmetic(opcode).is_some_and(|a| a.overflow(sources.map(|v| v as u64)).is_some())
+    }
+
+    #[test]
+    fn what_does_not_fit() {
+        assert!(found("add.s32", [i64::from(i32::MAX), 1, 0]) && !found("add.s32", [i64::from(i32::MAX), 0, 0]));
+        assert!(found("sub.s16", [-32768, 1, 0]) && found("neg.s64", [i64::MIN, 0, 0]));
+        assert!(found("mad.lo.s32", [65536, 32767, 65536]) && !found("mad.lo.s32", [65536, 32767, 65535]));
+        assert!(found("mul.lo.s64", [i64::MAX, 2, 0]));
+        assert!(!found("add.u32", [-1, 1, 0]) && !found("mul.wide.s32", [i64::from(i32::MAX); 3]));
+        assert!(!found("add.f32", [0; 3]));
+    }
+}

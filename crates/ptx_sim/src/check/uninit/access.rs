@@ -1,0 +1,414 @@
+//! Undefined values through loads, stores and atomics. Called once an access has been checked, before it is carried out.
+
+use super::cells::{self, Bytes, Device, Lane};
+use super::origin::{Birth, COMPUTED, Origin, remember};
+use super::registers::{NEVER_WRITTEN, RegisterShadow};
+use super::report::Use;
+use crate::isa::File;
+use crate::machine::block::Block;
+use crate::machine::faults::At;
+use crate::machine::grid::Worker;
+use crate::machine::lanes::{Spread, each, first, select};
+use crate::machine::warp::Warp;
+use crate::observe::Observer;
+use crate::program::{Access, Atomic, Space};
+use crate::registers::{LANES, NO_SLOT, Registers};
+
+/// An access whose lanes are this close together is looked at as one piece.
+const CLOSE: u64 = 1024;
+
+/// The lanes of one access in one space.
+#[derive(Clone, Copy)]
+pub struct Lanes<'a> {
+    pub space: Space,
+    pub addresses: &'a [u64; LANES],
+    pub mask: u32,
+    pub spread: Spread,
+}
+
+impl Lanes<'_> {
+    /// From the first byte of any lane to the last, when that is not much.
+    fn close(&self, bytes: u32) -> Option<u64> {
+        let span = self.spread.high.wrapping_sub(self.spread.low).checked_add(u64::from(bytes))?;
+        (span <= CLOSE).then_some(span)
+    }
+}
+
+/// Rows of element `i` of an access; a 16-byte element has two.
+fn rows(shadow: &RegisterShadow, access: &Access, slot: u32) -> [Option<u32>; 2] {
+    if slot == NO_SLOT {
+        return [None; 2];
+    }
+    let file = if access.wide || access.bytes == 16 { File::Long } else { File::Word };
+    let second = (access.bytes == 16).then(|| shadow.row(file, slot.saturating_add(1)));
+    [Some(shadow.row(file, slot)), second]
+}
+
+/// All bits of the bytes whose bit is set.
+fn bits_of(bytes: u64) -> u64 {
+    (0..8).filter(|byte| bytes >> byte & 1 != 0).fold(0, |bits, byte| bits | 0xff << (byte * 8))
+}
+
+/// The bytes that have a bit set.
+fn bytes_of(bits: u64) -> u64 {
+    (0..8).filter(|byte| bits >> (byte * 8) & 0xff != 0).fold(0, |bytes, byte| bytes | 1 << byte)
+}
+
+fn low(bytes: u32) -> u64 {
+    if bytes >= 64 { u64::MAX } else { (1 << bytes) - 1 }
+}
+
+impl<O: Observer> Worker<'_, O> {
+    /// `ld`: the destinations get what memory holds.
+    #[inline]
+    pub fn load_shadows(
+        &mut self,
+        block: &Block<O::Block>,
+        warp: &Warp,
+        registers: &mut Registers,
+        access: &Access,
+        lanes: Lanes<'_>,
+        at: At,
+    ) {
+        let bytes = u32::from(access.bytes) * access.registers.len() as u32;
+        if !self.all_defined(block, warp, lanes, bytes) {
+            self.load_undefined(block, warp, registers, access, lanes, at);
+        } else if let Some(shadow) = registers.shadow.as_deref_mut() {
+            for slot in &access.registers {
+                rows(shadow, access, *slot).into_iter().flatten().for_each(|row| shadow.define(row, lanes.mask));
+            }
+        }
+    }
+
+    /// The destinations of a load from memory that is not tracked.
+    pub fn defines_loaded(&self, registers: &mut Registers, access: &Access, mask: u32) {
+        if let Some(shadow) = registers.shadow.as_deref_mut() {
+            for slot in &access.registers {
+                rows(shadow, access, *slot).into_iter().flatten().for_each(|row| shadow.define(row, mask));
+            }
+        }
+    }
+
+    /// A quick answer: yes, or maybe not.
+    #[inline]
+    fn all_defined(&mut self, block: &Block<O::Block>, warp: &Warp, lanes: Lanes<'_>, bytes: u32) -> bool {
+        let (mask, low) = (lanes.mask, lanes.spread.low);
+        match lanes.space {
+            Space::Const | Space::Param => true,
+            Space::Shared => match lanes.close(bytes) {
+                Some(span) => cells::all_defined(&block.states.shared, low, span),
+                None => {
+                    let defined =
+                        |lane: usize| cells::all_defined(&block.states.shared, lanes.addresses[lane], u64::from(bytes));
+                    select(mask, defined) == mask
+                }
+            },
+            Space::Local | Space::Frame => {
+                let words = (low / 4) as usize..(lanes.spread.high + u64::from(bytes)).div_ceil(4) as usize;
+                let Some(rows) = warp.states.get(words).filter(|rows| rows.len() <= 8) else { return false };
+                rows.iter().all(|row| select(mask, |lane| row[lane] & 0xf != 0xf) == 0)
+            }
+            Space::Global | Space::Generic => {
+                let Some(view) = self.snapshot.find(low).filter(|view| view.holds(lanes.spread.high, u64::from(bytes)))
+                else {
+                    return false;
+                };
+                let Some(shadow) = view.shadow.as_deref() else { return true };
+                let (base, whole) = (view.base, u64::from(bytes));
+                match lanes.close(bytes) {
+                    Some(span) => cells::all_defined_on_device(shadow, low - base, span),
+                    None => {
+                        let defined =
+                            |lane: usize| cells::all_defined_on_device(shadow, lanes.addresses[lane] - base, whole);
+                        select(mask, defined) == mask
+                    }
+                }
+            }
+        }
+    }
+
+    /// What memory holds for one lane.
+    pub(super) fn bytes_at(
+        &mut self,
+        block: &Block<O::Block>,
+        warp: &Warp,
+        space: Space,
+        lane: usize,
+        address: u64,
+        bytes: u32,
+    ) -> Bytes {
+        match space {
+            Space::Const | Space::Param => Bytes::default(),
+            Space::Shared => cells::read(&block.states.shared, address, bytes),
+            Space::Local | Space::Frame => cells::read_lane(&warp.states, lane, address, bytes),
+            Space::Global | Space::Generic => match self.snapshot.find(address) {
+                Some(view) => match view.shadow.as_deref() {
+                    Some(shadow) => cells::read(&Device(shadow), address - view.base, bytes),
+                    None => Bytes::default(),
+                },
+                None => Bytes::default(),
+            },
+        }
+    }
+
+    /// The lane's bytes are written; those whose bit is set in `undefined` with an undefined value.
+    #[expect(clippy::too_many_arguments, reason = "who, where, what")]
+    pub(super) fn mark(
+        &mut self,
+        block: &mut Block<O::Block>,
+        warp: &mut Warp,
+        space: Space,
+        lane: usize,
+        address: u64,
+        bytes: u32,
+        undefined: u64,
+        origin: u32,
+    ) {
+        let word = address / 4;
+        match space {
+            Space::Const | Space::Param => {}
+            Space::Shared => {
+                cells::write(&mut block.states.shared, address, bytes, undefined);
+                if undefined != 0 {
+                    remember(&mut block.states.shared_stored, word, origin);
+                }
+            }
+            Space::Local | Space::Frame => {
+                cells::write(&mut Lane(&mut warp.states, lane), address, bytes, undefined);
+                if undefined != 0 {
+                    remember(&mut block.states.local_stored, (warp.index, lane, word), origin);
+                }
+            }
+            Space::Global | Space::Generic => {
+                if let Some(view) = self.snapshot.find(address)
+                    && let Some(shadow) = view.shadow.as_deref()
+                {
+                    cells::write(&mut Device(shadow), address - view.base, bytes, undefined);
+                    if undefined != 0 {
+                        remember(&mut self.origins.stored, word, origin);
+                    }
+                }
+            }
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn load_undefined(
+        &mut self,
+        block: &Block<O::Block>,
+        warp: &Warp,
+        registers: &mut Registers,
+        access: &Access,
+        lanes: Lanes<'_>,
+        at: At,
+    ) {
+        let Some(mut shadow) = registers.shadow.take() else { return };
+        let one = u32::from(access.bytes);
+        let bytes = one * access.registers.len() as u32;
+        let found: [Bytes; LANES] = std::array::from_fn(|lane| match lanes.mask >> lane & 1 {
+            0 => Bytes::default(),
+            _ => self.bytes_at(block, warp, lanes.space, lane, lanes.addresses[lane], bytes),
+        });
+        let undefined = |lane: usize| found[lane].undefined & access.used_bytes;
+        let bad = select(lanes.mask, |lane| undefined(lane) != 0);
+        let origin = if bad == 0 { NEVER_WRITTEN } else { self.birth(block, warp, lanes, bytes, bad, &found, at) };
+        for (index, slot) in access.registers.iter().enumerate() {
+            let [first, second] = rows(&shadow, access, *slot);
+            let Some(first) = first else { continue };
+            let shift = index as u32 * one;
+            each(lanes.mask, |lane| {
+                let here = undefined(lane).checked_shr(shift).unwrap_or(0) & low(one);
+                let mut bits = bits_of(here & 0xff);
+                // The sign is what all bits above are.
+                if access.sign_extend != 0 && here >> (one - 1) & 1 != 0 {
+                    bits |= u64::MAX << (one * 8 - 1).min(63);
+                }
+                let row_bits = match access.sign_extend {
+                    0 | 64 => u64::MAX,
+                    n => (1 << n) - 1,
+                };
+                shadow.set(first, lane, bits & row_bits, origin | lane as u32);
+                if let Some(second) = second {
+                    shadow.set(second, lane, bits_of(here >> 8), origin | lane as u32);
+                }
+            });
+        }
+        registers.shadow = Some(shadow);
+    }
+
+    /// The origin of what a load found undefined.
+    #[expect(clippy::too_many_arguments, reason = "who, where, what")]
+    fn birth(
+        &mut self,
+        block: &Block<O::Block>,
+        warp: &Warp,
+        lanes: Lanes<'_>,
+        bytes: u32,
+        bad: u32,
+        found: &[Bytes; LANES],
+        at: At,
+    ) -> u32 {
+        let stored = select(bad, |lane| found[lane].written != 0 && found[lane].written == found[lane].undefined);
+        let word = |lane: usize| lanes.addresses[lane] / 4;
+        let earlier = |lane: usize| match lanes.space {
+            Space::Shared => block.states.shared_stored.get(&word(lane)),
+            Space::Local | Space::Frame => block.states.local_stored.get(&(warp.index, lane, word(lane))),
+            _ => self.origins.stored.get(&word(lane)),
+        };
+        let earlier = if stored == 0 { None } else { earlier(first(stored)).copied() };
+        let birth = Birth::Memory { space: lanes.space, addresses: Box::new(*lanes.addresses), bytes, stored, earlier };
+        self.origins.add(Origin { site: at.site, block: block.id, warp: warp.index, birth })
+    }
+
+    /// `st`: memory gets what the sources hold; global memory is where undefined values come to light.
+    #[inline]
+    pub fn store_shadows(
+        &mut self,
+        block: &mut Block<O::Block>,
+        warp: &mut Warp,
+        registers: &Registers,
+        access: &Access,
+        lanes: Lanes<'_>,
+        at: At,
+    ) {
+        let Some(shadow) = registers.shadow.as_deref() else { return };
+        let sources = access.registers.iter().flat_map(|slot| rows(shadow, access, *slot)).flatten();
+        let bad = sources.fold(0, |bad, row| bad | shadow.undefined(row)) & lanes.mask;
+        if bad != 0 {
+            return self.store_undefined(block, warp, registers, access, lanes, at);
+        }
+        let bytes = u32::from(access.bytes) * access.registers.len() as u32;
+        if matches!(lanes.space, Space::Global | Space::Generic)
+            && lanes.spread.stride == Some(i64::from(bytes))
+            && let Some(view) = self.snapshot.find(lanes.spread.low)
+            && view.holds(lanes.spread.high, u64::from(bytes))
+        {
+            if let Some(shadow) = view.shadow.as_deref() {
+                cells::define_range(shadow, lanes.spread.low - view.base, u64::from(bytes) * LANES as u64);
+            }
+            return;
+        }
+        if !self.all_defined(block, warp, lanes, bytes) {
+            let (space, addresses) = (lanes.space, lanes.addresses);
+            each(lanes.mask, |lane| self.mark(block, warp, space, lane, addresses[lane], bytes, 0, NEVER_WRITTEN));
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn store_undefined(
+        &mut self,
+        block: &mut Block<O::Block>,
+        warp: &mut Warp,
+        registers: &Registers,
+        access: &Access,
+        lanes: Lanes<'_>,
+        at: At,
+    ) {
+        let Some(shadow) = registers.shadow.as_deref() else { return };
+        let one = u32::from(access.bytes);
+        let bytes = one * access.registers.len() as u32;
+        let seen = matches!(lanes.space, Space::Global | Space::Generic);
+        let mut reported = false;
+        each(lanes.mask, |lane| {
+            let (mut undefined, mut origin, mut computed) = (0_u64, NEVER_WRITTEN, false);
+            for (index, slot) in access.registers.iter().enumerate() {
+                for (half, row) in rows(shadow, access, *slot).into_iter().enumerate() {
+                    let Some(row) = row else { continue };
+                    let (bits, from) = self.born(block, warp, shadow, row, lane, at);
+                    let here = bytes_of(bits) & low(one.min(8));
+                    if here != 0 {
+                        undefined |= here.checked_shl(index as u32 * one + half as u32 * 8).unwrap_or(0);
+                        computed |= from & COMPUTED != 0;
+                        origin = from;
+                    }
+                }
+            }
+            if seen && (computed || undefined == low(bytes)) {
+                if !reported {
+                    self.used(block, warp.index, lane, Use::Store, origin, at);
+                    reported = true;
+                }
+                undefined = 0;
+            }
+            self.mark(block, warp, lanes.space, lane, lanes.addresses[lane], bytes, undefined, origin);
+        });
+    }
+
+    /// `atom`, `red`: what they find and what they are given must be defined, but for `exch`, which only moves. A `cas` may
+    /// find undefined bytes beside those that matter: that is how compilers make atomics of one and two bytes.
+    pub fn atomic_shadows(
+        &mut self,
+        block: &mut Block<O::Block>,
+        warp: &mut Warp,
+        registers: &mut Registers,
+        atomic: &Atomic,
+        lanes: Lanes<'_>,
+        at: At,
+    ) {
+        let Some(mut shadow) = registers.shadow.take() else { return };
+        let file = if atomic.wide { File::Long } else { File::Word };
+        let bytes = u32::from(atomic.bytes);
+        let destination = atomic.destination.filter(|slot| *slot != NO_SLOT).map(|slot| shadow.row(file, slot));
+        let operands = [atomic.b, atomic.c].map(|slot| shadow.row(file, slot));
+        let bad = operands.iter().fold(0, |bad, row| bad | shadow.undefined(*row)) & lanes.mask;
+        if bad == 0 && self.all_defined(block, warp, lanes, bytes) {
+            destination.into_iter().for_each(|row| shadow.define(row, lanes.mask));
+            registers.shadow = Some(shadow);
+            return;
+        }
+        let program = self.context.program;
+        let inst = program.functions[at.site.function as usize].code.get(at.site.pc as usize);
+        let opcode = inst.and_then(|inst| program.opcodes.get(inst.opcode as usize)).map_or("", String::as_str);
+        let (exchanges, compares) = (opcode.contains(".exch"), opcode.contains(".cas"));
+        let found: [Bytes; LANES] = std::array::from_fn(|lane| match lanes.mask >> lane & 1 {
+            0 => Bytes::default(),
+            _ => self.bytes_at(block, warp, lanes.space, lane, lanes.addresses[lane], bytes),
+        });
+        let bad_memory = select(lanes.mask, |lane| match found[lane].undefined {
+            0 => false,
+            undefined => !exchanges && (!compares || undefined == low(bytes)),
+        });
+        let born = select(lanes.mask, |lane| found[lane].undefined != 0);
+        let origin = if born == 0 { NEVER_WRITTEN } else { self.birth(block, warp, lanes, bytes, born, &found, at) };
+        if bad_memory != 0 {
+            let lane = first(bad_memory);
+            self.used(block, warp.index, lane, Use::Atomic, origin | lane as u32, at);
+        }
+        for row in operands {
+            // A comparison with a word that is undefined in part: see above.
+            let whole = |lane: usize| {
+                shadow.get(row, lane).0 & crate::check::uninit::rule::ones(file) != 0
+                    && (!compares || bytes_of(shadow.get(row, lane).0) & low(bytes) == low(bytes))
+            };
+            let wrong = select(lanes.mask, whole);
+            if wrong != 0 {
+                let lane = first(wrong);
+                let (_, from) = self.born(block, warp, &shadow, row, lane, at);
+                self.used(block, warp.index, lane, Use::Operand, from, at);
+            }
+            shadow.define(row, lanes.mask);
+        }
+        each(lanes.mask, |lane| {
+            self.mark(block, warp, lanes.space, lane, lanes.addresses[lane], bytes, 0, NEVER_WRITTEN);
+            if let Some(row) = destination {
+                let bits = if exchanges { bits_of(found[lane].undefined) } else { 0 };
+                shadow.set(row, lane, bits, origin | lane as u32);
+            }
+        });
+        registers.shadow = Some(shadow);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_and_bits() {
+        assert_eq!(bits_of(0b101), 0xff_00ff);
+        assert_eq!(bytes_of(0x0100_0000_0000_0001), 0x81);
+        assert_eq!((low(4), low(64)), (15, u64::MAX));
+    }
+}

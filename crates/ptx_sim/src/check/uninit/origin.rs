@@ -1,0 +1,124 @@
+//! Where undefined values come from: the instruction that read them, and what it read.
+
+use super::registers::NEVER_WRITTEN;
+use crate::observe::Site;
+use crate::registers::LANES;
+use std::collections::{BTreeMap, HashMap};
+
+/// Origins of one instruction that are told apart; later ones count as its first.
+const MOST_PER_SITE: u32 = 64;
+/// Origins in all.
+const MOST: usize = 1 << 14;
+/// Undefined values in memory whose origin is remembered.
+const MOST_STORED: usize = 1 << 14;
+
+/// The value was computed from an undefined one, not merely copied.
+pub const COMPUTED: u32 = 1 << 31;
+
+/// What was read.
+#[derive(Clone, Debug)]
+pub enum Birth {
+    /// A register that nothing has written.
+    Register,
+    /// Memory; addresses by lane, in the space.
+    Memory {
+        space: crate::program::Space,
+        addresses: Box<[u64; LANES]>,
+        bytes: u32,
+        /// Lanes that read a value that had been stored, and was undefined then.
+        stored: u32,
+        /// The origin of one of those.
+        earlier: Option<u32>,
+    },
+}
+
+/// An instruction of a warp that read undefined values.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    pub site: Site,
+    pub block: [u32; 3],
+    pub warp: u32,
+    pub birth: Birth,
+}
+
+/// The origins that one worker has seen. An id is an index, the lane in the low five bits, and [`COMPUTED`].
+#[derive(Debug, Default)]
+pub struct Origins {
+    list: Vec<Origin>,
+    by_site: HashMap<Site, (u32, u32)>,
+    /// Undefined values in global memory, by word.
+    pub stored: BTreeMap<u64, u32>,
+}
+
+impl Origins {
+    /// A new origin; the lane is still to be added.
+    pub fn add(&mut self, origin: Origin) -> u32 {
+        let next = self.list.len() as u32 + 1;
+        let (count, first) = self.by_site.entry(origin.site).or_insert((0, next));
+        if *count >= MOST_PER_SITE || self.list.len() >= MOST {
+            return if *first < next { *first << 5 } else { NEVER_WRITTEN };
+        }
+        *count += 1;
+        self.list.push(origin);
+        next << 5
+    }
+
+    /// The origin and lane of an id.
+    pub fn get(&self, id: u32) -> Option<(&Origin, usize)> {
+        let id = id & !COMPUTED;
+        let index = (id >> 5).checked_sub(1)?;
+        Some((self.list.get(index as usize)?, (id & 31) as usize))
+    }
+}
+
+/// Notes where an undefined value in memory comes from, as long as there is room.
+pub fn remember<K: Ord>(stored: &mut BTreeMap<K, u32>, key: K, origin: u32) {
+    if stored.len() < MOST_STORED || stored.contains_key(&key) {
+        stored.insert(key, origin & !COMPUTED);
+    }
+}
+
+/// What is known of one block's memory.
+#[derive(Debug, Default)]
+pub struct BlockStates {
+    /// A cell for each word of shared memory; empty when the check is off.
+    pub shared: Vec<u8>,
+    /// Undefined values in shared memory, by word.
+    pub shared_stored: BTreeMap<u64, u32>,
+    /// Undefined values in local memory, by warp, lane and word.
+    pub local_stored: BTreeMap<(u32, usize, u64), u32>,
+}
+
+impl BlockStates {
+    /// Of a block that starts: nothing is written, when that is `tracked`.
+    pub fn fresh(shared_bytes: u64, tracked: bool) -> Self {
+        let state = if tracked { 0 } else { super::cells::DEFINED };
+        Self { shared: vec![state; shared_bytes.div_ceil(4) as usize], ..Self::default() }
+    }
+
+    /// Bytes of shared memory are written, by something that is not a store: an asynchronous copy, an mbarrier.
+    pub fn writes_shared(&mut self, offset: u64, bytes: u32) {
+        super::cells::write(&mut self.shared, offset, bytes, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn origins_are_bounded() {
+        let mut origins = Origins::default();
+        let at = |pc| Origin { site: Site { function: 0, pc }, block: [0; 3], warp: 0, birth: Birth::Register };
+        let first = origins.add(at(1));
+        for _ in 0..1000 {
+            origins.add(at(1));
+        }
+        assert_eq!(origins.add(at(1)), first);
+        let second = origins.add(at(2));
+        assert!(second != first && origins.list.len() == MOST_PER_SITE as usize + 1);
+        let found = origins.get(second | 7 | COMPUTED).map(|(origin, lane)| (origin.site.pc, lane));
+        assert_eq!(found, Some((2, 7)));
+        assert!(origins.get(NEVER_WRITTEN).is_none());
+    }
+}

@@ -1,0 +1,147 @@
+//! Which bits of a frame's registers are undefined.
+//!
+//! One mask of lanes per row answers nearly every question; bits and origins are kept only for rows that have held an
+//! undefined value that was not simply "never written".
+
+use crate::isa::File;
+use crate::program::{Preset, Rows};
+use crate::registers::{LANES, Slot};
+use std::hash::{Hash, Hasher};
+
+/// The origin of a register that nothing has written; see [`super::origin`].
+pub const NEVER_WRITTEN: u32 = 0;
+
+/// Bits and origins of one row. Lanes that are defined have entries without meaning.
+#[derive(Clone, Debug)]
+struct Detail {
+    bits: [u64; LANES],
+    origin: [u32; LANES],
+}
+
+/// The shadow of one frame's registers. All three files are numbered through: `w32`, `w64`, `pred`.
+#[derive(Clone, Debug, Default)]
+pub struct RegisterShadow {
+    undefined: Vec<u32>,
+    detail: Vec<Option<Box<Detail>>>,
+    rows: Rows,
+}
+
+/// Origins are left out: a thread that polls with an undefined value polls all the same.
+impl Hash for RegisterShadow {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.undefined.hash(state);
+    }
+}
+
+/// Number of a row in a shadow.
+pub fn row(rows: Rows, file: File, slot: Slot) -> u32 {
+    match file {
+        File::Half | File::Word | File::Single => slot,
+        File::Long | File::Double => rows.w32.saturating_add(slot),
+        File::Pred => rows.w32.saturating_add(rows.w64).saturating_add(slot),
+    }
+}
+
+impl RegisterShadow {
+    /// A function is entered: everything but the preset rows is undefined, when `tracked`.
+    pub fn enter(&mut self, rows: Rows, preset: &[Preset], tracked: bool) {
+        let count = (rows.w32 as usize) + (rows.w64 as usize) + (rows.pred as usize);
+        self.undefined.clear();
+        self.undefined.resize(count, if tracked { u32::MAX } else { 0 });
+        self.detail.clear();
+        self.detail.resize(count, None);
+        self.rows = rows;
+        for preset in preset {
+            let (file, slot) = match *preset {
+                Preset::Const32(slot, _) | Preset::Special32(slot, _) | Preset::Address32(slot, ..) => {
+                    (File::Word, slot)
+                }
+                Preset::Const64(slot, _) | Preset::Special64(slot, _) | Preset::Address64(slot, ..) => {
+                    (File::Long, slot)
+                }
+                Preset::ConstPred(slot, _) | Preset::SpecialPred(slot, _) => (File::Pred, slot),
+            };
+            self.define(row(rows, file, slot), u32::MAX);
+        }
+    }
+
+    /// Number of a row.
+    pub fn row(&self, file: File, slot: Slot) -> u32 {
+        row(self.rows, file, slot)
+    }
+
+    /// Lanes in which some bit of a row is undefined.
+    #[inline(always)]
+    pub fn undefined(&self, row: u32) -> u32 {
+        self.undefined.get(row as usize).copied().unwrap_or(0)
+    }
+
+    /// The lanes of `mask` now hold defined values.
+    #[inline(always)]
+    pub fn define(&mut self, row: u32, mask: u32) {
+        if let Some(undefined) = self.undefined.get_mut(row as usize) {
+            *undefined &= !mask;
+        }
+    }
+
+    /// Undefined bits of a lane, and where they come from.
+    pub fn get(&self, row: u32, lane: usize) -> (u64, u32) {
+        if self.undefined(row) >> lane & 1 == 0 {
+            return (0, NEVER_WRITTEN);
+        }
+        match self.detail.get(row as usize) {
+            Some(Some(detail)) => (detail.bits[lane], detail.origin[lane]),
+            _ => (u64::MAX, NEVER_WRITTEN),
+        }
+    }
+
+    /// Sets the undefined bits of a lane, those that the row has.
+    pub fn set(&mut self, row: u32, lane: usize, bits: u64, origin: u32) {
+        let Some(undefined) = self.undefined.get_mut(row as usize) else { return };
+        if bits == 0 {
+            *undefined &= !(1 << lane);
+            return;
+        }
+        *undefined |= 1 << lane;
+        if let Some(detail) = self.detail.get_mut(row as usize) {
+            let new = || Box::new(Detail { bits: [u64::MAX; LANES], origin: [NEVER_WRITTEN; LANES] });
+            let detail = detail.get_or_insert_with(new);
+            (detail.bits[lane], detail.origin[lane]) = (bits, origin);
+        }
+    }
+
+    /// Copies what is known of a lane's registers, for instructions that compute on a copy of the registers.
+    pub fn copy_lane(&mut self, to: u32, from: &Self, source: u32, lane: usize) {
+        let (bits, origin) = from.get(source, lane);
+        self.set(to, lane, bits, origin);
+    }
+
+    /// Every row that a slot may stand for.
+    pub fn any_file(&self, slot: Slot) -> impl Iterator<Item = u32> {
+        let rows = self.rows;
+        let files = [(File::Word, rows.w32), (File::Long, rows.w64), (File::Pred, rows.pred)];
+        files.into_iter().filter(move |(_, count)| slot < *count).map(move |(file, _)| row(rows, file, slot))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lanes_and_bits() {
+        let mut shadow = RegisterShadow::default();
+        let rows = Rows { w32: 2, w64: 1, pred: 1 };
+        shadow.enter(rows, &[Preset::Const64(0, 7)], true);
+        assert_eq!(shadow.undefined(row(rows, File::Long, 0)), 0);
+        assert_eq!(shadow.get(1, 5), (u64::MAX, NEVER_WRITTEN));
+        shadow.define(1, 0xff);
+        assert_eq!((shadow.get(1, 5).0, shadow.undefined(1)), (0, 0xffff_ff00));
+        shadow.set(1, 5, 0xff00, 9);
+        assert_eq!(shadow.get(1, 5), (0xff00, 9));
+        shadow.set(1, 5, 0, 9);
+        assert_eq!(shadow.undefined(1), 0xffff_ff00);
+        assert_eq!(shadow.get(1, 20), (u64::MAX, NEVER_WRITTEN));
+        assert_eq!(shadow.any_file(0).collect::<Vec<_>>(), [0, 2, 3]);
+    }
+}

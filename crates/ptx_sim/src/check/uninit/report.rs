@@ -1,0 +1,140 @@
+//! Findings about undefined values, in words: what the value decided, and where it came from.
+
+use super::origin::{Birth, Origin};
+use crate::machine::address;
+use crate::machine::block::Block;
+use crate::machine::faults::At;
+use crate::machine::grid::Worker;
+use crate::observe::Observer;
+use crate::program::Space;
+use crate::stop::{Diagnostic, Place};
+
+/// What an undefined value decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// Which way a branch goes.
+    Branch,
+    /// Whether an instruction is carried out.
+    Guard,
+    /// What memory is accessed.
+    Address,
+    /// Which function is called.
+    Callee,
+    /// How much memory is taken.
+    Size,
+    /// A barrier's number, count or predicate.
+    Barrier,
+    /// The mask of a `*.sync` instruction.
+    Mask,
+    /// Global memory.
+    Store,
+    /// The operand of an atomic.
+    Operand,
+    /// What an atomic finds in memory.
+    Atomic,
+}
+
+impl Use {
+    fn code(self) -> &'static str {
+        match self {
+            Self::Branch | Self::Guard | Self::Callee => "uninit-branch",
+            Self::Address | Self::Size => "uninit-address",
+            Self::Barrier | Self::Mask => "uninit-sync",
+            Self::Store => "uninit-store",
+            Self::Operand | Self::Atomic => "uninit-atomic",
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::Branch => "this branch depends on",
+            Self::Guard => "whether this instruction runs depends on",
+            Self::Address => "this address depends on",
+            Self::Callee => "which function is called depends on",
+            Self::Size => "the size of this memory depends on",
+            Self::Barrier => "this barrier depends on",
+            Self::Mask => "the mask of this `*.sync` depends on",
+            Self::Store => "this stores to global memory, where others see it,",
+            Self::Operand => "this atomic's operand is",
+            Self::Atomic => "this atomic changes",
+        }
+    }
+}
+
+impl<O: Observer> Worker<'_, O> {
+    /// An undefined value decides something.
+    #[cold]
+    pub(super) fn used(&mut self, block: &Block<O::Block>, warp: u32, lane: usize, what: Use, origin: u32, at: At) {
+        let mut chain = Vec::new();
+        let mut next = Some(origin);
+        while let Some((origin, lane)) = next.and_then(|id| self.origins.get(id)).filter(|_| chain.len() < 4) {
+            next = match &origin.birth {
+                Birth::Memory { stored, earlier, .. } if stored >> lane & 1 != 0 => *earlier,
+                _ => None,
+            };
+            chain.push((origin.clone(), lane));
+        }
+        let context = self.context;
+        self.finding(block, warp, lane, at.site, what.code(), || {
+            let mut diagnostic = Diagnostic::new(what.code(), "");
+            let last = chain.last();
+            let source = last.map_or("a value that nothing has written".to_owned(), |(origin, lane)| {
+                describe(context, origin, *lane)
+            });
+            diagnostic.title = format!("{} {source}", what.words());
+            for (step, (origin, lane)) in chain.iter().enumerate() {
+                let place = Place::of(context.program, origin.site.function, origin.site.pc);
+                let thread = context.thread(origin.block, origin.warp, *lane);
+                let words = match (&origin.birth, step + 1 == chain.len()) {
+                    _ if origin.site == at.site && step == 0 => continue,
+                    (Birth::Register, _) => format!("nothing had written the register when it was read, by {thread}:"),
+                    (_, true) => format!("the value was loaded here, by {thread}:"),
+                    (_, false) => format!("the value was loaded here, by {thread}, after it had been stored:"),
+                };
+                diagnostic.related.push((words, place));
+            }
+            diagnostic.help = last.and_then(|(origin, lane)| help(origin, *lane)).map(str::to_owned);
+            diagnostic
+        });
+    }
+}
+
+/// What was read, and that nobody had written it.
+fn describe(context: &crate::machine::grid::Context<'_>, origin: &Origin, lane: usize) -> String {
+    let Birth::Memory { space, addresses, bytes, stored, .. } = &origin.birth else {
+        return "a register that nothing has written".to_owned();
+    };
+    let address = addresses[lane];
+    let at = match space {
+        Space::Shared => context.layout.describe(context.program, address, context.shared_bytes),
+        Space::Frame => format!("at local address {address:#x}"),
+        Space::Local => {
+            let name = context.program.functions.get(origin.site.function as usize);
+            let name = name.map_or_else(String::new, |function| crate::stop::demangled(&function.name));
+            format!("at local address {:#x} in `{name}`", address.saturating_sub(address::STACK_START))
+        }
+        _ => context.memory.describe(address),
+    };
+    let space = match space {
+        Space::Frame => "a parameter or result in local",
+        space => address::name(*space),
+    };
+    match stored >> lane & 1 {
+        0 => format!("{bytes} bytes of {space} memory {at}, which nobody has written"),
+        _ => format!("{bytes} bytes of {space} memory {at}, where an undefined value was stored"),
+    }
+}
+
+fn help(origin: &Origin, lane: usize) -> Option<&'static str> {
+    Some(match &origin.birth {
+        Birth::Register => "give the variable a value on every path that leads here",
+        Birth::Memory { stored, .. } if stored >> lane & 1 != 0 => return None,
+        Birth::Memory { space: Space::Shared, .. } => {
+            "shared memory holds whatever an earlier block left there: store to it, and let all threads pass a barrier, before it is read"
+        }
+        Birth::Memory { space: Space::Local | Space::Frame, .. } => "give every element a value before it is read",
+        Birth::Memory { .. } => {
+            "allocating does not write: copy to the memory or fill it from the host, or let an earlier kernel write it"
+        }
+    })
+}

@@ -1,0 +1,261 @@
+//! How undefined bits pass through an instruction that only computes: one rule per kind of opcode.
+//!
+//! The rules are those of Valgrind's memcheck and LLVM's MemorySanitizer (Stepanov and Serebryany, CGO 2015), extended by
+//! PTX's own bit movers: the shadow of a move is the same move of the shadow.
+
+use crate::isa::File;
+
+/// What decides which bits of the results are undefined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// Any undefined bit of any source makes all results undefined.
+    Any,
+    /// Moves bits: operands in the mask are data, others say where the data goes.
+    Move(u8),
+    /// A 0 decides.
+    And,
+    /// A 1 decides.
+    Or,
+    /// Bit by bit.
+    Xor,
+    /// Bit by bit, by a table in the last source.
+    Lop3,
+    /// Carries run from an undefined bit to those above.
+    Carry,
+    /// 16-bit halves on their own.
+    Halves,
+    /// Two sources, packed: the first is the upper half.
+    Pack,
+    /// `selp`.
+    Select,
+    /// `setp` on integers.
+    Compare(Comparison),
+}
+
+/// An integer comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Comparison {
+    /// What is asked.
+    pub relation: Relation,
+    /// Of signed numbers.
+    pub signed: bool,
+}
+
+/// Which order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    Equal,
+    Less,
+    LessOrEqual,
+}
+
+/// The rule of an opcode.
+pub fn rule(opcode: &str, sources: &[File]) -> Rule {
+    let parts: Vec<&str> = opcode.split('.').collect();
+    let (base, kind) = (parts[0], parts.last().copied().unwrap_or_default());
+    let predicates = sources.contains(&File::Pred);
+    match base {
+        "and" => Rule::And,
+        "or" => Rule::Or,
+        "xor" | "not" => Rule::Xor,
+        "mov" if !predicates => Rule::Move(0b1111),
+        "shl" | "shr" | "bfe" | "brev" | "szext" => Rule::Move(0b0001),
+        "shf" | "bfi" | "prmt" => Rule::Move(0b0011),
+        "lop3" if !predicates && sources.len() == 4 => Rule::Lop3,
+        "cvt"
+            if kind.ends_with("x2") || parts.get(parts.len().wrapping_sub(2)).is_some_and(|to| to.ends_with("x2")) =>
+        {
+            if sources.len() == 2 {
+                Rule::Pack
+            } else {
+                Rule::Any
+            }
+        }
+        "cvt" if !parts.contains(&"sat") && parts.iter().rev().take(2).all(|kind| is_integer(kind)) => {
+            Rule::Move(0b0001)
+        }
+        "add" | "sub" | "mul" | "mad" | "neg" | "mul24" | "mad24" | "addc" | "subc" | "madc"
+            if is_integer(kind) && !parts.contains(&"hi") && !parts.contains(&"sat") =>
+        {
+            Rule::Carry
+        }
+        "selp" => Rule::Select,
+        "setp" if sources.len() == 2 => compare(&parts).map_or(Rule::Any, Rule::Compare),
+        "set" | "setp" | "dp2a" | "dp4a" => Rule::Any,
+        _ if kind.ends_with("x2") => Rule::Halves,
+        _ => Rule::Any,
+    }
+}
+
+fn is_integer(kind: &str) -> bool {
+    let (letter, bits) = kind.split_at(kind.len().min(1));
+    matches!(letter, "u" | "s" | "b") && matches!(bits, "8" | "16" | "32" | "64")
+}
+
+fn compare(parts: &[&str]) -> Option<Comparison> {
+    let (relation, kind) = (parts.get(1)?, parts.last()?);
+    if !is_integer(kind) {
+        return None;
+    }
+    let relation = match *relation {
+        "eq" | "ne" => Relation::Equal,
+        "lt" | "ge" | "lo" | "hs" => Relation::Less,
+        "le" | "gt" | "ls" | "hi" => Relation::LessOrEqual,
+        _ => return None,
+    };
+    Some(Comparison { relation, signed: kind.starts_with('s') })
+}
+
+/// All bits that a value of a file has.
+pub fn ones(file: File) -> u64 {
+    match file {
+        File::Pred => 1,
+        File::Half => 0xffff,
+        File::Word | File::Single => 0xffff_ffff,
+        File::Long | File::Double => u64::MAX,
+    }
+}
+
+/// One source of one lane.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Source {
+    /// What it holds.
+    pub value: u64,
+    /// Its undefined bits.
+    pub undefined: u64,
+    /// All bits that it has.
+    pub ones: u64,
+}
+
+impl Rule {
+    /// The result is more than some of the sources' bits at other places.
+    pub fn computes(self) -> bool {
+        !matches!(self, Self::Move(_) | Self::And | Self::Or | Self::Xor | Self::Lop3 | Self::Select | Self::Pack)
+    }
+
+    /// Undefined bits of a result whose bits are `ones`; moves are not handled here.
+    pub fn apply(self, sources: &[Source], ones: u64) -> u64 {
+        let any = sources.iter().fold(0, |any, source| any | source.undefined);
+        let all_if = |any: u64| if any != 0 { ones } else { 0 };
+        let source = |i: usize| sources.get(i).copied().unwrap_or_default();
+        let (a, b) = (source(0), source(1));
+        ones & match self {
+            Self::Any | Self::Move(_) => all_if(any),
+            Self::And => a.undefined & b.undefined | a.undefined & b.value | b.undefined & a.value,
+            Self::Or => a.undefined & b.undefined | a.undefined & !b.value | b.undefined & !a.value,
+            Self::Xor => any,
+            Self::Lop3 => lop3(a, b, source(2), source(3)),
+            Self::Carry if ones == 1 => all_if(any),
+            Self::Carry => any | any.wrapping_neg(),
+            Self::Halves => spread_halves(any),
+            Self::Pack => {
+                let half = |source: Source| if source.undefined != 0 { 0xffff } else { 0 };
+                half(a) << 16 | half(b)
+            }
+            Self::Select => match source(2) {
+                Source { undefined: 0, value: 0, .. } => b.undefined,
+                Source { undefined: 0, .. } => a.undefined,
+                _ => a.value ^ b.value | a.undefined | b.undefined,
+            },
+            Self::Compare(comparison) => all_if(u64::from(!comparison.decided(a, b))),
+        }
+    }
+}
+
+impl Comparison {
+    /// Is the answer the same whatever the undefined bits are?
+    fn decided(self, a: Source, b: Source) -> bool {
+        if self.relation == Relation::Equal {
+            return (a.undefined | b.undefined) == 0
+                || (a.value ^ b.value) & !(a.undefined | b.undefined) & a.ones != 0;
+        }
+        let sign = if self.signed { a.ones ^ a.ones >> 1 } else { 0 };
+        let least = |x: Source| ((x.value ^ sign) & !x.undefined) & x.ones;
+        let most = |x: Source| ((x.value ^ sign) | x.undefined) & x.ones;
+        let holds = |x: u64, y: u64| if self.relation == Relation::Less { x < y } else { x <= y };
+        holds(least(a), most(b)) == holds(most(a), least(b))
+    }
+}
+
+/// A bit is undefined when both a 0 and a 1 are possible.
+fn lop3(a: Source, b: Source, c: Source, table: Source) -> u64 {
+    if table.undefined != 0 {
+        return u64::MAX;
+    }
+    let (mut zero, mut one) = (0, 0);
+    for i in 0..8 {
+        let may = |source: Source, bit: u32| {
+            if i >> bit & 1 != 0 { source.value | source.undefined } else { !source.value | source.undefined }
+        };
+        let possible = may(a, 2) & may(b, 1) & may(c, 0);
+        if table.value >> i & 1 != 0 { one |= possible } else { zero |= possible }
+    }
+    zero & one
+}
+
+fn spread_halves(any: u64) -> u64 {
+    (0..4).map(|half| 0xffff_u64 << (half * 16)).filter(|half| any & half != 0).fold(0, |all, half| all | half)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn word(value: u64, undefined: u64) -> Source {
+        Source { value, undefined, ones: 0xffff_ffff }
+    }
+
+    fn apply(opcode: &str, sources: &[Source]) -> u64 {
+        let files = vec![File::Word; sources.len()];
+        rule(opcode, &files).apply(sources, 0xffff_ffff)
+    }
+
+    #[test]
+    fn logic_is_exact() {
+        assert_eq!(apply("and.b32", &[word(0xffff, 0xff00), word(0x00ff, 0)]), 0);
+        assert_eq!(apply("and.b32", &[word(0xffff, 0xff00), word(0x0f0f, 0)]), 0x0f00);
+        assert_eq!(apply("or.b32", &[word(0, 0xff), word(0x0f, 0)]), 0xf0);
+        assert_eq!(apply("xor.b32", &[word(0, 0xff), word(0x0f, 0)]), 0xff);
+        // Majority: two equal defined bits decide.
+        assert_eq!(apply("lop3.b32", &[word(1, 0), word(1, 0), word(0, 1), word(0xe8, 0)]), 0);
+        assert_eq!(apply("lop3.b32", &[word(1, 0), word(0, 0), word(0, 1), word(0xe8, 0)]), 1);
+    }
+
+    #[test]
+    fn arithmetic_spreads_upwards() {
+        assert_eq!(apply("add.s32", &[word(0, 0x100), word(5, 0)]), 0xffff_ff00);
+        assert_eq!(apply("add.f32", &[word(0, 0x100), word(5, 0)]), 0xffff_ffff);
+        assert_eq!(apply("mul.hi.u32", &[word(0, 0x100), word(5, 0)]), 0xffff_ffff);
+        assert_eq!(apply("add.f16x2", &[word(0, 0x10000), word(5, 0)]), 0xffff_0000);
+        assert_eq!(apply("add.f32", &[word(0, 0), word(5, 0)]), 0);
+    }
+
+    #[test]
+    fn comparisons_may_be_decided() {
+        let all = 0xffff_ffff;
+        assert_eq!(apply("setp.eq.s32", &[word(0, 0xff), word(0x100, 0)]), 0);
+        assert_eq!(apply("setp.eq.s32", &[word(0x100, 0xff), word(0x100, 0)]), all);
+        assert_eq!(apply("setp.lt.u32", &[word(0, 0xff), word(0x100, 0)]), 0);
+        assert_eq!(apply("setp.lt.u32", &[word(0, 0xff), word(0x80, 0)]), all);
+        // The sign is defined.
+        assert_eq!(apply("setp.lt.s32", &[word(0x8000_0000, 0xff), word(0, 0)]), 0);
+        assert_eq!(apply("setp.gt.s32", &[word(0, 0x4000_0000), word(5, 0)]), all);
+    }
+
+    #[test]
+    fn a_selection_takes_one_side() {
+        let p = |value, undefined| Source { value, undefined, ones: 1 };
+        let select = |p| Rule::Select.apply(&[word(7, 0xf0), word(7, 0), p], 0xffff_ffff);
+        assert_eq!((select(p(1, 0)), select(p(0, 0)), select(p(0, 1))), (0xf0, 0, 0xf0));
+    }
+
+    #[test]
+    fn opcodes_have_rules() {
+        assert_eq!(rule("cvt.u32.u16", &[File::Half]), Rule::Move(1));
+        assert_eq!(rule("cvt.rn.f32.s32", &[File::Word]), Rule::Any);
+        assert_eq!(rule("cvt.rn.f16x2.f32", &[File::Single, File::Single]), Rule::Pack);
+        assert_eq!(rule("mad.wide.s32", &[File::Word, File::Word, File::Long]), Rule::Carry);
+        assert_eq!(rule("prmt.b32", &[File::Word; 3]), Rule::Move(3));
+        assert_eq!(rule("fma.rn.f32", &[File::Single; 3]), Rule::Any);
+    }
+}
