@@ -65,29 +65,32 @@ impl Now<'_> {
         }
         match one_set {
             Some(set) => {
-                let merged = self.join_set(page, set, id, cells.clone());
-                span.remark(page.shift(), &mut page.set_lanes[cells], merged);
+                let joined = self.join_set(page, set, id, cells.clone());
+                span.remark(page.shift(), &mut page.set_lanes[cells], joined);
             }
             None => {
                 for cell in cells {
-                    let merged = self.join_set(page, page.sets[cell], id, cell..cell + 1);
+                    let joined = self.join_set(page, page.sets[cell], id, cell..cell + 1);
                     let one =
                         Span { first: cell, count: 1, offset: span.offset + span.back(cell, page.shift()), ..*span };
-                    one.remark(page.shift(), &mut page.set_lanes[cell..=cell], merged);
+                    one.remark(page.shift(), &mut page.set_lanes[cell..=cell], joined);
                 }
             }
         }
     }
 
-    /// Puts the access into the set of some cells; true when it stands for an earlier one that another lane may have made.
+    /// Puts the access into the set of some cells.
     #[inline]
-    fn join_set(&self, page: &mut Page, set: u16, id: u16, cells: std::ops::Range<usize>) -> bool {
+    fn join_set(&self, page: &mut Page, set: u16, id: u16, cells: std::ops::Range<usize>) -> Joined {
         if page.tables.latest(set) == id {
-            return true;
+            return Joined::Again;
         }
         let grown = page.tables.grow(set, id, |record| self.block.settled(self.warp(), record));
+        if grown.set == set {
+            return Joined::Not;
+        }
         page.sets[cells].fill(grown.set);
-        grown.merged
+        if grown.merged { Joined::Again } else { Joined::New }
     }
 
     fn warp(&self) -> usize {
@@ -208,6 +211,16 @@ fn one_lane(span: &Span, offset: u64) -> std::ops::Range<usize> {
     lane..lane + 1
 }
 
+/// How an access got into a set.
+#[derive(Clone, Copy)]
+enum Joined {
+    New,
+    /// It stands for an earlier one of the same warp too, whose lane may have been another.
+    Again,
+    /// The set says enough without it.
+    Not,
+}
+
 /// The part of a piece that lies in one page.
 struct Span {
     piece: Piece,
@@ -241,13 +254,14 @@ impl Span {
         }
     }
 
-    /// The marks of the latest in a set; `merged` with earlier accesses of the same warp.
+    /// The marks of the latest in a set.
     #[inline]
-    fn remark(&self, shift: u32, marks: &mut [u8], merged: bool) {
+    fn remark(&self, shift: u32, marks: &mut [u8], joined: Joined) {
         let unknown = mark(Who::Unknown);
-        match merged {
-            true => self.marks(shift, marks, |old, new| *old = if *old == new { new } else { unknown }),
-            false => self.marks(shift, marks, |old, new| *old = new),
+        match joined {
+            Joined::New => self.marks(shift, marks, |old, new| *old = new),
+            Joined::Again => self.marks(shift, marks, |old, new| *old = if *old == new { new } else { unknown }),
+            Joined::Not => {}
         }
     }
 }

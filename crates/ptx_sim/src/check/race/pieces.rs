@@ -43,19 +43,23 @@ pub(super) fn each(touch: &Touch<'_>, mut each: impl FnMut(Piece)) {
 }
 
 fn scattered(addresses: &[u64; LANES], mask: u32, bytes: u64, mut each: impl FnMut(Piece)) {
+    // Bit per lane that takes part together with the next one, at the same address or right before it.
+    let (mut same, mut next) = (0, 0);
+    for lane in 0..LANES - 1 {
+        let step = addresses[lane + 1].wrapping_sub(addresses[lane]);
+        same |= u32::from(step == 0) << lane;
+        next |= u32::from(step == bytes) << lane;
+    }
+    let pairs = mask & mask >> 1;
+    (same, next) = (same & pairs, next & pairs);
     let mut rest = mask;
     while rest != 0 {
-        let first = rest.trailing_zeros() as usize;
-        let run = (mask >> first).trailing_ones() as usize;
-        let address = addresses[first];
-        let same = run > 1 && addresses[first + 1] == address;
-        let step = if same { 0 } else { bytes };
-        let mut lanes = 1;
-        while lanes < run && addresses[first + lanes] == address.wrapping_add(step.wrapping_mul(lanes as u64)) {
-            lanes += 1;
-        }
-        each(Piece { address, first_lane: first, lanes, same: same && lanes > 1 });
-        rest = rest.checked_shr((first + lanes) as u32).map_or(0, |rest| rest << (first + lanes));
+        let first = rest.trailing_zeros();
+        let equal = (same >> first).trailing_ones();
+        let more = if equal > 0 { equal } else { (next >> first).trailing_ones() };
+        let (first_lane, lanes) = (first as usize, more as usize + 1);
+        each(Piece { address: addresses[first_lane], first_lane, lanes, same: equal > 0 });
+        rest &= u32::MAX.checked_shl(first + more + 1).unwrap_or(0);
     }
 }
 

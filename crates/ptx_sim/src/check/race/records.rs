@@ -69,7 +69,7 @@ pub(super) struct Set {
     len: u8,
 }
 
-/// Members of a set. When there are more, the first ones and the latest are remembered.
+/// Members of a set. Of more, the first ones are remembered, of different blocks where there are.
 const MOST: usize = 4;
 /// Entries of a table before it is first looked through for what is no longer used.
 const ROOM: usize = 512;
@@ -82,13 +82,14 @@ pub(super) struct Tables {
     /// By instruction: where its last record is.
     hints: [u16; 16],
     /// Recently asked: set, record, and what came out.
-    memo: [(u16, u16, Grown); 4],
+    memo: [(u16, u16, Grown); 16],
     limit: usize,
 }
 
 /// A set with one more member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Grown {
+    /// The one before when the access adds nothing to it.
     pub set: u16,
     /// The new member stands for an earlier access of the same warp too, whose lane may have been another.
     pub merged: bool,
@@ -143,7 +144,7 @@ impl Tables {
     /// The set with `record` as the latest member. Members that `settled` says are ordered before it go when it stands for them.
     #[inline]
     pub fn grow(&mut self, set: u16, record: u16, settled: impl Fn(&Record) -> bool) -> Grown {
-        let slot = usize::from(set ^ record) & 3;
+        let slot = usize::from(set ^ record) & 15;
         match self.memo[slot] {
             (from, with, grown) if (from, with) == (set, record) && grown.set != 0 => grown,
             _ => {
@@ -167,9 +168,26 @@ impl Tables {
             }
             grown.push(member);
         }
+        if usize::from(grown.len) == MOST && !self.make_room(&mut grown, &new) {
+            return Grown { set, merged };
+        }
         grown.push(record);
         self.sets.push(grown);
         Grown { set: (self.sets.len() - 1) as u16, merged }
+    }
+
+    /// Does an access add to what a full set remembers? Then a member goes: one of a block that has another one.
+    fn make_room(&self, set: &mut Set, new: &Record) -> bool {
+        let blocks = set.members.map(|member| self.get(member).block);
+        let stands_for = |member: &u16| self.get(*member).mode.covers(new.mode);
+        if !set.members.iter().any(stands_for) {
+            return true;
+        }
+        let twice = (1..MOST).rev().find(|&at| blocks[..at].contains(&blocks[at]));
+        let Some(at) = twice.filter(|_| !blocks.contains(&new.block)) else { return false };
+        set.members.copy_within(at + 1.., at);
+        set.len -= 1;
+        true
     }
 
     /// Is it time to drop what `cells` don't refer to?
