@@ -21,7 +21,7 @@ pub mod peers;
 
 pub mod cli;
 
-pub use backend::{Backend, Buffer, Checks, Choice, Module, Shape};
+pub use backend::{Atomics, Backend, Buffer, Checks, Choice, Module, Shape};
 pub use diagnostic::Diagnostic;
 pub use element::{Array, Dtype, Element};
 pub use error::{Error, Result};

@@ -273,11 +273,13 @@ fn files_larger_than_memory_and_folders() {
 #[test]
 fn check_is_the_same_for_families_and_files() {
     refused_in_a_line(&["check", "vecadd", "--device", "gpu"], 2, &["--device"]);
+    refused(&["check", "--atomics", "strong", "vecadd"], 2, &["--atomics", "'strong'"]);
     let file = program("pass/vecadd.ptx");
     refused(&["check", &file, "--device", "gpu"], 2, &["--device"]);
     let printf = program("pass/printf.ptx");
     for args in [
         &["check", "vecadd", "--n", "1000"][..],
+        &["check", "--atomics", "ptx", "vecadd", "--n", "1000"],
         &["check", &printf, "--entry", "hello", "--block", "2", "--arg", "buf:u32:1"],
     ] {
         let output = host(args);

@@ -50,7 +50,32 @@ pub enum Checks {
     #[default]
     Bounds,
     /// Every checker there is.
-    All,
+    All(Atomics),
+}
+
+/// What the race checker takes atomics without a memory order for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Atomics {
+    /// `Source` for PTX by LLVM, which drops what the source says; else `Ptx`.
+    #[default]
+    Auto,
+    /// Acquire and release.
+    Source,
+    /// Relaxed, as PTX says.
+    Ptx,
+}
+
+impl std::str::FromStr for Atomics {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "source" => Ok(Self::Source),
+            "ptx" => Ok(Self::Ptx),
+            _ => Err(Error::Usage(format!("'{text}' is no meaning of atomics; there are auto, source and ptx"))),
+        }
+    }
 }
 
 /// Where the simulator sends what kernels print; a GPU's driver always takes standard output.

@@ -1,6 +1,8 @@
 //! The simulator. The only file that names `ptx_sim`.
 
-use super::{Backend, Checks, Counters, DeviceInfo, Entry, Module, Observed, Printed, Shape, host_memory, human};
+use super::{
+    Atomics, Backend, Checks, Counters, DeviceInfo, Entry, Module, Observed, Printed, Shape, host_memory, human,
+};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
 use cuda_std::launch::Call;
@@ -28,7 +30,7 @@ impl Sim {
         let config = ptx_sim::Config {
             checks: match checks {
                 Checks::Bounds => ptx_sim::Checks::default(),
-                Checks::All => ptx_sim::Checks::ALL,
+                Checks::All(atomics) => ptx_sim::Checks { atomics: policy(atomics), ..ptx_sim::Checks::ALL },
             },
             ..ptx_sim::Config::default()
         };
@@ -140,6 +142,14 @@ impl Backend for Sim {
 
     fn observed(&self) -> Option<Observed> {
         Some(self.observed.take())
+    }
+}
+
+fn policy(atomics: Atomics) -> Option<ptx_sim::Atomics> {
+    match atomics {
+        Atomics::Auto => None,
+        Atomics::Source => Some(ptx_sim::Atomics::Source),
+        Atomics::Ptx => Some(ptx_sim::Atomics::Ptx),
     }
 }
 

@@ -1,7 +1,7 @@
 //! `host check`: a family, or an entry of any PTX file, on the simulator with every checker on.
 
 use super::{CLEAN, WRONG, device, family, launch, output};
-use crate::backend::{Checks, Choice};
+use crate::backend::{Atomics, Checks, Choice};
 use crate::error::Error;
 use crate::kernels::{self, FAMILIES};
 use crate::ptx::Image;
@@ -11,6 +11,10 @@ use std::path::Path;
 /// Options of the subcommand: those of the family, or those of `run`.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct Options {
+    /// What atomics without a memory order are for the race checker: source (acquire and release), ptx (relaxed), or auto:
+    /// source for PTX by LLVM, which drops the order that the source has
+    #[arg(long, default_value = "auto", value_parser = str::parse::<Atomics>)]
+    atomics: Atomics,
     /// A family or a PTX file, then the options of `host FAMILY` or `host run`: `host check FAMILY --help` shows them
     // One list, so that whatever follows the target is the target's, `--help` included.
     #[arg(required = true, value_name = "TARGET", trailing_var_arg = true, allow_hyphen_values = true)]
@@ -19,6 +23,7 @@ pub(super) struct Options {
 
 /// Exit code 0 says that nothing was found and every result is right.
 pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
+    let checks = Checks::All(options.atomics);
     // clap insists on the first.
     let (target, options) = options.target.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
     if let Some(found) = kernels::family(target) {
@@ -28,7 +33,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
             let text = "check runs on the simulator, and a GPU has no checkers: leave --device out";
             return Err(Error::Usage(text.to_owned()).into());
         }
-        let code = family::run_on(found, &parsed, Choice::Sim, Checks::All)?;
+        let code = family::run_on(found, &parsed, Choice::Sim, checks)?;
         return Ok(close(code == CLEAN, parsed.json.to_stdout()));
     }
     let path = Path::new(target);
@@ -41,7 +46,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
     let parsed = PtxOptions::from_arg_matches(&command.get_matches_from(options))
         .map_err(|error| Error::Usage(error.to_string()))?;
     let image = Image::read(path)?;
-    let device = device::open(Choice::Sim, Checks::All, output::printed(parsed.json))?;
+    let device = device::open(Choice::Sim, checks, output::printed(parsed.json))?;
     Ok(close(launch::run(&*device, &image, &parsed.launch, parsed.json)?, parsed.json))
 }
 

@@ -59,6 +59,9 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use view::Reach;
 
+/// Bytes of shared memory that no block exceeds.
+const MOST_SHARED: u64 = 1 << 24;
+
 /// What threads synchronise through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Place {
@@ -66,7 +69,6 @@ enum Place {
     Global(u64),
     /// Ticket of the block, address of an aligned word.
     Shared(u64, u64),
-    Named(Variable),
 }
 
 /// A hasher for addresses, which nobody chooses so that they collide: several times as fast as the standard one.
@@ -104,6 +106,8 @@ pub(crate) struct Race<'a> {
     clusters: HashMap<u32, u64>,
     global: Shadow,
     variables: HashMap<Place, variables::Variable, BuildHasherDefault<Quick>>,
+    /// Barriers of clusters and mbarriers; of each the last two phases.
+    named: HashMap<Variable, variables::Variable>,
     /// By index of a block: the variables in its shared memory.
     own: Vec<Vec<Place>>,
 }
@@ -119,6 +123,7 @@ impl<'a> Race<'a> {
             clusters: HashMap::new(),
             global: Shadow::default(),
             variables: HashMap::default(),
+            named: HashMap::new(),
             own: Vec::new(),
         }
     }
@@ -248,7 +253,13 @@ impl Observer for Race<'_> {
 
     fn end(&mut self, index: usize) {
         if let Some(block) = self.blocks[index].take() {
-            self.tickets.remove(&u64::from(block.home.block));
+            let ticket = u64::from(block.home.block);
+            self.tickets.remove(&ticket);
+            let alone = |cluster: u64| !self.blocks.iter().flatten().any(|other| other.home.cluster == cluster);
+            self.named.retain(|variable, _| match *variable {
+                Variable::Mbarrier { owner, .. } => owner != ticket,
+                Variable::ClusterBarrier { cluster, .. } => cluster != block.home.cluster || !alone(cluster),
+            });
         }
         self.shared[index].clear();
         for place in self.own[index].drain(..) {
@@ -259,7 +270,13 @@ impl Observer for Race<'_> {
     #[inline]
     fn touch(&mut self, index: &mut usize, touch: &Touch<'_>) {
         let index = *index;
-        if !matches!(touch.space, Space::Shared | Space::Global) {
+        // The machine has checked the bounds; shadow memory relies on them for its size.
+        let plausible = match touch.space {
+            Space::Shared => touch.spread.high < MOST_SHARED,
+            Space::Global => touch.spread.low >= GLOBAL,
+            _ => false,
+        };
+        if !plausible {
             return;
         }
         let strong = (touch.kind == AccessKind::Atomic || touch.order != Order::Weak).then(|| Reach::of(touch.scope));
@@ -336,21 +353,33 @@ impl Observer for Race<'_> {
     fn release(&mut self, index: &mut usize, warp: u32, mask: u32, variable: Variable, scope: Scope) {
         if let Some(block) = &mut self.blocks[*index] {
             let released = block.release(warp as usize, mask);
-            let variable = self.variables.entry(Place::Named(variable)).or_default();
-            variable.release(block.home, Reach::of(scope), &released);
+            self.named.entry(variable).or_default().release(block.home, Reach::of(scope), &released);
+            if let Some(past) = before_last(variable) {
+                self.named.remove(&past);
+            }
         }
     }
 
     fn acquire(&mut self, index: &mut usize, warp: u32, mask: u32, variable: Variable, scope: Scope) {
-        if let (Some(block), Some(variable)) =
-            (&mut self.blocks[*index], self.variables.get_mut(&Place::Named(variable)))
-        {
+        if let (Some(block), Some(variable)) = (&mut self.blocks[*index], self.named.get_mut(&variable)) {
             variable.read(block, warp as usize, mask, Reach::of(scope), false);
         }
     }
 
     fn absorb(&mut self, other: Self) {
         self.seen.absorb(other.seen);
+    }
+}
+
+/// The phase before the last one, which nobody waits for any more.
+fn before_last(variable: Variable) -> Option<Variable> {
+    match variable {
+        Variable::ClusterBarrier { cluster, phase } => {
+            phase.checked_sub(2).map(|phase| Variable::ClusterBarrier { cluster, phase })
+        }
+        Variable::Mbarrier { owner, address, phase } => {
+            phase.checked_sub(2).map(|phase| Variable::Mbarrier { owner, address, phase })
+        }
     }
 }
 
