@@ -43,6 +43,15 @@ pub(super) fn each(touch: &Touch<'_>, mut each: impl FnMut(Piece)) {
 }
 
 fn scattered(addresses: &[u64; LANES], mask: u32, bytes: u64, mut each: impl FnMut(Piece)) {
+    // Blocks that are 16 threads wide: two rows in a warp.
+    let (low, high) = addresses.split_at(LANES / 2);
+    if mask == u32::MAX
+        && let (Some(low_same), Some(high_same)) = (regular(low, bytes), regular(high, bytes))
+    {
+        each(Piece { address: low[0], first_lane: 0, lanes: LANES / 2, same: low_same });
+        each(Piece { address: high[0], first_lane: LANES / 2, lanes: LANES / 2, same: high_same });
+        return;
+    }
     // Bit per lane that takes part together with the next one, at the same address or right before it.
     let (mut same, mut next) = (0, 0);
     for lane in 0..LANES - 1 {
@@ -63,9 +72,33 @@ fn scattered(addresses: &[u64; LANES], mask: u32, bytes: u64, mut each: impl FnM
     }
 }
 
+/// Are all addresses the same (true), or side by side (false)? Written so that the compiler makes vectors of it.
+#[inline]
+fn regular(addresses: &[u64], bytes: u64) -> Option<bool> {
+    let same = addresses[1] == addresses[0];
+    let (shift, kept) = (bytes.trailing_zeros() & 63, if same { 0 } else { u64::MAX });
+    let mut off = 0;
+    for (lane, address) in addresses.iter().enumerate() {
+        off |= address ^ addresses[0].wrapping_add((lane as u64) << shift & kept);
+    }
+    (off == 0 && bytes.is_power_of_two()).then_some(same)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn half_warps_are_two_pieces() {
+        let addresses = std::array::from_fn(|lane| if lane < 16 { 640 } else { 1024 + 8 * lane as u64 });
+        let mut pieces = Vec::new();
+        scattered(&addresses, u32::MAX, 8, |piece| pieces.push(piece));
+        let wanted = [
+            Piece { address: 640, first_lane: 0, lanes: 16, same: true },
+            Piece { address: 1152, first_lane: 16, lanes: 16, same: false },
+        ];
+        assert_eq!(pieces, wanted);
+    }
 
     #[test]
     fn neighbours_are_found() {
