@@ -108,6 +108,7 @@ mod check;
 pub mod count;
 mod decode;
 mod diagnostics;
+pub mod fidelity;
 pub mod isa;
 mod level;
 mod machine;
@@ -121,6 +122,7 @@ mod syntax;
 pub mod texture;
 
 pub use count::{Counters, InstructionCounters};
+pub use fidelity::Fidelity;
 pub use level::Level;
 pub use machine::{Atomics, Checks, Config, Launch, Machine, Report, SameValue};
 pub use profile::Profile;

@@ -127,7 +127,9 @@ fn tiny_fused(a: f32, b: f32, c: f32) -> bool {
     let sum = product + c;
     let other = sum - product;
     let error = (product - (sum - other)) + (c - other);
-    let limit = f64::from(f32::MIN_POSITIVE);
+    // A fused result is looked at after it was rounded to 24 bits, with any exponent: the tie just below the smallest normal
+    // number is that number.
+    let limit = f64::from(f32::MIN_POSITIVE) - 2.0f64.powi(-151);
     sum.abs() < limit || sum.abs() == limit && error * sum < 0.0
 }
 

@@ -1,6 +1,7 @@
 //! What a texture gives at a coordinate. CUDA C++ Programming Guide, appendix "Texture Fetching".
 
-use super::half::half_to_f32;
+use super::half::{half_to_f32, round};
+use super::soft::F16;
 use crate::texture::{AddressMode, Channel, Filter, Texture};
 
 /// Elements that one fetch reads along an axis, and the weight of the second.
@@ -19,26 +20,22 @@ pub fn taps(texture: &Texture, axis: usize, coordinate: f32, size: u64, filter: 
         AddressMode::Wrap | AddressMode::Mirror if !texture.normalized_coordinates => AddressMode::Clamp,
         mode => mode,
     };
-    let coordinate = if coordinate.is_nan() { 0.0 } else { coordinate };
-    let coordinate = match mode {
-        AddressMode::Wrap => coordinate - coordinate.floor(),
-        AddressMode::Mirror => {
-            let (whole, fraction) = (coordinate.floor(), coordinate - coordinate.floor());
-            if whole.rem_euclid(2.0) == 0.0 { fraction } else { 1.0 - fraction }
-        }
-        AddressMode::Clamp | AddressMode::Border => coordinate,
-    };
-    let scaled =
-        if texture.normalized_coordinates { f64::from(coordinate) * size as f64 } else { f64::from(coordinate) };
-    // Far outside is outside.
-    let limit = size as f64 + 2.0;
-    let scaled = if scaled.is_nan() { 0.0 } else { scaled.clamp(-2.0, limit) };
-    let last = size as i64 - 1;
+    // A coordinate that is no number, or infinite where the texture is repeated, is the start.
+    let repeated = matches!(mode, AddressMode::Wrap | AddressMode::Mirror);
+    let lost = coordinate.is_nan() || repeated && coordinate.is_infinite();
+    let coordinate = if lost { 0.0 } else { f64::from(coordinate) };
+    let scaled = if texture.normalized_coordinates { coordinate * size as f64 } else { coordinate };
+    // Far outside is outside; what is repeated is so before anything is lost.
+    let (size_float, size) = (size as f64, size as i64);
+    let scaled = if repeated { scaled % (2.0 * size_float) } else { scaled.clamp(-2.0, size_float + 2.0) };
     let place = |index: i64| match mode {
-        AddressMode::Clamp => Some(index.clamp(0, last) as u64),
-        AddressMode::Border => u64::try_from(index).ok().filter(|&index| index < size),
-        AddressMode::Wrap => Some(index.rem_euclid(size as i64) as u64),
-        AddressMode::Mirror => Some(index.clamp(0, last) as u64),
+        AddressMode::Clamp => Some(index.clamp(0, size - 1) as u64),
+        AddressMode::Border => u64::try_from(index).ok().filter(|&index| index < size as u64),
+        AddressMode::Wrap => Some(index.rem_euclid(size) as u64),
+        AddressMode::Mirror => {
+            let index = index.rem_euclid(2 * size);
+            Some(index.min(2 * size - 1 - index) as u64)
+        }
     };
     match filter {
         Filter::Point => {
@@ -47,19 +44,22 @@ pub fn taps(texture: &Texture, axis: usize, coordinate: f32, size: u64, filter: 
         }
         Filter::Linear => {
             // In 256ths of an element, rounded.
-            let fixed = ((scaled - 0.5) * 256.0).round_ties_even() as i64;
+            let fixed = ((scaled - 0.5) * 256.0 + 0.5).floor() as i64;
             let index = fixed.div_euclid(256);
             Taps { at: [place(index), place(index + 1)], weight: fixed.rem_euclid(256) as u32 }
         }
     }
 }
 
-/// An integer coordinate.
-pub fn element(texture: &Texture, axis: usize, coordinate: i32, size: u64) -> Option<u64> {
-    match texture.address[axis] {
-        AddressMode::Border => u64::try_from(coordinate).ok().filter(|&index| index < size),
-        _ => Some(i64::from(coordinate).clamp(0, size as i64 - 1) as u64),
-    }
+/// The weights of the eight elements that three axes with two taps each read: x varies fastest. The product of two weights is
+/// rounded to 8 bits too, and what it lacks goes to its neighbours, so that all add up to 256; found on an H200.
+pub fn weights([x, y, z]: [u32; 3]) -> [u32; 8] {
+    // A quantity split in two parts.
+    let part = |whole: u32, weight: u32| (whole * weight + 128) >> 8;
+    let both = part(x, y);
+    let plane = [256 + both - x - y, x - both, y - both, both];
+    let upper = plane.map(|weight| part(weight, z));
+    std::array::from_fn(|i| if i < 4 { plane[i] - upper[i] } else { upper[i - 4] })
 }
 
 /// The value of a channel as `f32`: what float and normalised textures give.
@@ -75,6 +75,16 @@ pub fn float(channel: Channel, bits: u32, normalized: bool) -> f32 {
     }
 }
 
+/// A filtered value has the precision of its format: 16 bits but for `f32`; found on an H200.
+pub fn filtered(channel: Channel, sum: f64) -> f32 {
+    match channel {
+        Channel::F16 => half_to_f32(round(F16, sum)),
+        Channel::U8 | Channel::U16 => ((sum * 65535.0 + 0.5).floor() / 65535.0) as f32,
+        Channel::I8 | Channel::I16 => ((sum * 32767.0).round() / 32767.0) as f32,
+        _ => sum as f32,
+    }
+}
+
 /// The value of a channel of an integer texture, extended to 32 bits.
 pub fn integer(channel: Channel, bits: u32) -> u32 {
     match channel {
@@ -84,11 +94,39 @@ pub fn integer(channel: Channel, bits: u32) -> u32 {
     }
 }
 
-/// What channels that the format lacks give: zero, and one for the last.
-pub fn missing(channel: usize, floats: bool) -> u32 {
-    match (channel, floats) {
-        (3, true) => 1.0f32.to_bits(),
-        (3, false) => 1,
-        _ => 0,
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::texture::{Format, Layout};
+
+    fn texture(mode: AddressMode, normalized: bool) -> Texture {
+        let layout = Layout::Array { address: 0, extent: [4, 1, 1], layered: false };
+        let format = Format { channel: Channel::F32, channels: 1 };
+        Texture { address: [mode; 3], normalized_coordinates: normalized, ..Texture::new(layout, format) }
+    }
+
+    #[test]
+    fn coordinates_outside() {
+        let point = |mode, coordinate: f32| taps(&texture(mode, true), 0, coordinate / 4.0, 4, Filter::Point).at[0];
+        let each = |mode| [-1.5, -0.5, 0.5, 3.5, 4.5, 5.5].map(|x| point(mode, x));
+        assert_eq!(each(AddressMode::Wrap), [2, 3, 0, 3, 0, 1].map(Some));
+        assert_eq!(each(AddressMode::Mirror), [1, 0, 0, 3, 3, 2].map(Some));
+        assert_eq!(each(AddressMode::Clamp), [0, 0, 0, 3, 3, 3].map(Some));
+        assert_eq!(each(AddressMode::Border), [None, None, Some(0), Some(3), None, None]);
+        let special = |x: f32| taps(&texture(AddressMode::Clamp, false), 0, x, 4, Filter::Point).at[0];
+        assert_eq!([f32::NAN, f32::INFINITY, -1e30].map(special), [0, 3, 0].map(Some));
+    }
+
+    #[test]
+    fn weights_of_eight_bits() {
+        let linear = |x: f32| taps(&texture(AddressMode::Clamp, false), 0, x, 4, Filter::Linear);
+        assert_eq!(linear(1.75), Taps { at: [Some(1), Some(2)], weight: 64 });
+        assert_eq!(linear(0.25), Taps { at: [Some(0), Some(0)], weight: 192 });
+        for x in (0..256).step_by(5) {
+            for y in (0..256).step_by(7) {
+                assert_eq!(weights([x, y, 100]).iter().sum::<u32>(), 256);
+            }
+        }
+        assert_eq!(weights([64, 109, 0]), [110, 37, 82, 27, 0, 0, 0, 0]);
     }
 }

@@ -9,7 +9,7 @@ use super::grid::Worker;
 use super::lanes;
 use super::warp::Warp;
 use crate::check::uninit::define_range;
-use crate::isa::texture::{element, float, integer, missing, taps};
+use crate::isa::texture::{filtered, float, integer, taps, weights};
 use crate::observe::Observer;
 use crate::program::{self, Outside, Query, TextureKind};
 use crate::registers::{LANES, NO_SLOT, Registers};
@@ -23,9 +23,6 @@ const HANDLES: u64 = 0x7e << 56;
 pub fn handle(index: usize) -> u64 {
     HANDLES | (index as u64 + 1)
 }
-
-/// What an axis of a fetch reads: elements with weights.
-type Axis = [(Option<u64>, f64); 2];
 
 impl<O: Observer> Worker<'_, O> {
     #[inline(never)]
@@ -134,42 +131,38 @@ impl<O: Observer> Worker<'_, O> {
         let integer_texture =
             !matches!(texture.format.channel, Channel::F16 | Channel::F32) && !texture.normalized_reads;
         let filter = if integers || integer_texture { Filter::Point } else { texture.filter };
-        let mut axes: [Axis; 3] = [[(Some(0), 1.0), (None, 0.0)]; 3];
+        let mut axes = [[Some(0); 2]; 3];
+        let mut fractions = [0; 3];
         for (axis, &bits) in coordinates.iter().enumerate().take(3) {
             if integers {
-                axes[axis][0].0 = element(texture, axis, bits as i32, extent[axis]);
+                axes[axis] = [u64::try_from(bits as i32).ok().filter(|&index| index < extent[axis]); 2];
                 continue;
             }
             let found = taps(texture, axis, f32::from_bits(bits), extent[axis], filter);
-            let weight = f64::from(found.weight) / 256.0;
-            axes[axis] = [(found.at[0], 1.0 - weight), (found.at[1], weight)];
+            (axes[axis], fractions[axis]) = (found.at, found.weight);
+        }
+        // Integer coordinates outside give zero, whatever the address mode.
+        if integers && axes.iter().any(|axis| axis[0].is_none()) {
+            return Ok([0; 4]);
         }
         if let Some(layer) = layer {
-            axes[2][0].0 = Some(i64::from(layer as i32).clamp(0, extent[2] as i64 - 1) as u64);
+            axes[2] = [Some(u64::from(layer).min(extent[2] - 1)); 2];
         }
         let mut sums = [0.0f64; 4];
-        for z in &axes[2] {
-            for y in &axes[1] {
-                for x in &axes[0] {
-                    let weight = x.1 * y.1 * z.1;
-                    if weight == 0.0 {
-                        continue;
-                    }
-                    let place = match (x.0, y.0, z.0) {
-                        (Some(x), Some(y), Some(z)) => Some([x, y, z]),
-                        _ => None,
-                    };
-                    let value = self.channels(texture, place, floats)?;
-                    if weight == 1.0 {
-                        return Ok(value);
-                    }
-                    for (sum, bits) in sums.iter_mut().zip(value) {
-                        *sum += weight * f64::from(f32::from_bits(bits));
-                    }
-                }
+        for (i, weight) in weights(fractions).into_iter().enumerate().filter(|(_, weight)| *weight != 0) {
+            let place = match (axes[0][i & 1], axes[1][i >> 1 & 1], axes[2][i >> 2]) {
+                (Some(x), Some(y), Some(z)) => Some([x, y, z]),
+                _ => None,
+            };
+            let value = self.channels(texture, place, floats)?;
+            if weight == 256 {
+                return Ok(value);
+            }
+            for (sum, bits) in sums.iter_mut().zip(value) {
+                *sum += f64::from(weight) / 256.0 * f64::from(f32::from_bits(bits));
             }
         }
-        Ok(sums.map(|sum| (sum as f32).to_bits()))
+        Ok(sums.map(|sum| filtered(texture.format.channel, sum).to_bits()))
     }
 
     /// `tld4`: counter-clockwise from the lower left, as the PTX ISA orders them.
@@ -202,15 +195,13 @@ impl<O: Observer> Worker<'_, O> {
         let (_, [row, plane]) = texture.layout.shape(format.bytes());
         let Some([x, y, z]) = place else {
             let linear = matches!(texture.layout, Layout::Linear { .. });
-            return Ok(if is_float && floats && !linear { texture.border.map(f32::to_bits) } else { [0; 4] });
+            let border = |i: usize| i < format.channels as usize && is_float && floats && !linear;
+            return Ok(std::array::from_fn(|i| if border(i) { texture.border[i].to_bits() } else { 0 }));
         };
         let start = texture.layout.address() + x * format.bytes() + y * row + z * plane;
         let mut found = [0; 4];
-        for (channel, value) in found.iter_mut().enumerate() {
-            if channel >= format.channels as usize {
-                *value = missing(channel, is_float);
-                continue;
-            }
+        // Channels that the format lacks are zero.
+        for (channel, value) in found.iter_mut().enumerate().take(format.channels as usize) {
             let address = start + channel as u64 * bytes;
             let live = self.snapshot.find(address).is_some_and(|view| view.holds(address, bytes));
             if !live {

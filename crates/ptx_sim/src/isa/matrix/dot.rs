@@ -3,9 +3,12 @@
 //! Integers and `f64` are exact to the bit. For the narrow floats the PTX ISA promises little; here is what studies found tensor
 //! cores to do (Fasi, Higham, Mikaitis and Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ Computer Science 7, 2021;
 //! Khattak and Mikaitis, "Accurate models of NVIDIA tensor cores", 2025): products are exact; the products of one block and the summand
-//! are aligned to the largest exponent among them, bits that fall off are dropped; the sum is exact and rounded once.
+//! are aligned to the largest exponent among them, bits that fall off are dropped; the sum is exact and rounded once. Lengths of
+//! blocks and the number of bits kept are an H200's: on 512 random warps of each shape with moderate and wide exponents, zeros,
+//! subnormal numbers, infinities and NaN, all results of f16, bf16 and tf32 were its bits, but for at most 7 in 10 000 of those with
+//! special values.
 
-use crate::isa::soft::{F16, F32, Format, Number, Rounding};
+use crate::isa::soft::{F16, F32, Format, Number, Rounding, add};
 use crate::program::{Element, Multiply, Sum};
 
 /// Bits of a sum of products behind the point of its largest term.
@@ -70,6 +73,25 @@ fn float_sum(shape: &Multiply, a: &[Term], b: &[Term], c: u64, block: usize) -> 
         Sum::F16 => Term::of(Element::F16, c),
         _ => Term::single(c as u32),
     };
+    if matches!(shape.a, Element::E4m3 | Element::E5m2) {
+        // Hopper adds up all products first, then the summand as an ordinary addition.
+        let (format, zero) = (if shape.d == Sum::F16 { F16 } else { F32 }, Term::single(0));
+        let nearest = Rounding::NearestEven;
+        let rounding = if shape.d == Sum::F16 { nearest } else { Rounding::Zero };
+        // Of every sixteen, two of four neighbours each: eight products at a time.
+        let half = |x: &[Term], which: usize| -> Vec<Term> {
+            x.iter().enumerate().filter(|(i, _)| i / 2 % 2 == which).map(|(_, term)| *term).collect()
+        };
+        let (mut sum, mut bits) = (zero, 0);
+        for (a, b) in a.chunks(16).zip(b.chunks(16)) {
+            for which in 0..2 {
+                bits = block_sum(&half(a, which), &half(b, which), sum, format, rounding);
+                sum = if shape.d == Sum::F16 { Term::of(Element::F16, bits) } else { Term::single(bits as u32) };
+            }
+        }
+        let products = format.unpack(bits);
+        return format.pack(add(products, format.unpack(c), nearest), nearest);
+    }
     let mut bits = 0;
     for (a, b) in a.chunks(block).zip(b.chunks(block)) {
         let (format, rounding) = match shape.d {
