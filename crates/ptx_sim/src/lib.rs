@@ -50,9 +50,12 @@
 //! Asynchronous copies (`cp.async` and linear `cp.async.bulk`), mbarriers, and clusters with distributed shared memory run too. A
 //! copy takes effect when it is waited for, the latest moment that PTX allows.
 //!
-//! Not supported: textures and surfaces, tensor maps, `wgmma` and `tcgen05`, and launches from a kernel. An instruction that is not supported is kept
-//! and stops the run, with [`StopKind::Unsupported`], only when it is executed: a module may have any number of them in kernels
-//! that you don't launch.
+//! Instructions on matrices (`mma`, `wmma`, `ldmatrix`, `stmatrix`, `movmatrix`), textures and surfaces ([`Machine::texture`]).
+//! [`Report::fidelity`] tells which instructions of a run gave a GPU's bits and which only keep within a bound.
+//!
+//! Not supported: tensor maps, `wgmma` and `tcgen05`, cube maps, mipmaps, texture references, and launches from a kernel. An
+//! instruction that is not supported is kept and stops the run, with [`StopKind::Unsupported`], only when it is executed: a module
+//! may have any number of them in kernels that you don't launch.
 //!
 //! # What every run checks
 //!
