@@ -571,3 +571,23 @@ fn texture() {
         report
     });
 }
+
+#[test]
+fn pipeline() {
+    each("pipeline", Memory::Differs, |run| {
+        let (blocks, tiles) = (2usize, 5usize);
+        let mut random = Random(15);
+        let input: Vec<f32> = (0..blocks * tiles * 256).map(|_| random.unit()).collect();
+        let (from, to) = (run.buffer("in", &bytes(&input)), run.buffer("out", &vec![0; blocks * 256]));
+        let params = [param(from), param(to), param(tiles as i32)];
+        let report = run.launch("pipeline", [blocks as u32, 1, 1], [64, 1, 1], 0, &params);
+        let expected = (0..blocks * 64).map(|i| {
+            (0..tiles).fold(0.0f32, |sum, tile| {
+                let v = &input[((i / 64 * tiles + tile) * 64 + 63 - i % 64) * 4..][..4];
+                sum + (v[0] + v[1] + v[2] + v[3])
+            })
+        });
+        assert_eq!(run.read::<f32>(to, blocks * 64), expected.collect::<Vec<f32>>(), "{}", run.name);
+        report
+    });
+}

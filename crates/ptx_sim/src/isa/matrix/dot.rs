@@ -78,16 +78,14 @@ fn float_sum(shape: &Multiply, a: &[Term], b: &[Term], c: u64, block: usize) -> 
         let (format, zero) = (if shape.d == Sum::F16 { F16 } else { F32 }, Term::single(0));
         let nearest = Rounding::NearestEven;
         let rounding = if shape.d == Sum::F16 { nearest } else { Rounding::Zero };
-        // Of every sixteen, two of four neighbours each: eight products at a time.
+        // Two of every four neighbours, then the other two.
         let half = |x: &[Term], which: usize| -> Vec<Term> {
             x.iter().enumerate().filter(|(i, _)| i / 2 % 2 == which).map(|(_, term)| *term).collect()
         };
         let (mut sum, mut bits) = (zero, 0);
-        for (a, b) in a.chunks(16).zip(b.chunks(16)) {
-            for which in 0..2 {
-                bits = block_sum(&half(a, which), &half(b, which), sum, format, rounding);
-                sum = if shape.d == Sum::F16 { Term::of(Element::F16, bits) } else { Term::single(bits as u32) };
-            }
+        for which in 0..2 {
+            bits = block_sum(&half(a, which), &half(b, which), sum, format, rounding);
+            sum = if shape.d == Sum::F16 { Term::of(Element::F16, bits) } else { Term::single(bits as u32) };
         }
         let products = format.unpack(bits);
         return format.pack(add(products, format.unpack(c), nearest), nearest);
