@@ -13,7 +13,7 @@ use std::fmt;
 pub struct Level(Choice);
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Choice {
+enum Choice {
     Baseline(Baseline),
     #[cfg(target_arch = "x86_64")]
     V3(V3),
@@ -63,10 +63,6 @@ impl Level {
         all.dedup();
         all
     }
-
-    pub(crate) fn choice(self) -> Choice {
-        self.0
-    }
 }
 
 impl Default for Level {
@@ -92,16 +88,37 @@ impl fmt::Debug for Level {
     }
 }
 
-/// Calls the code of its level: what the loop over instructions is generic over.
+/// Runs code compiled for its level.
 pub(crate) trait Host: Copy {
     /// Runs an instruction.
     fn run(self, pure: &Pure, registers: &mut Registers, mask: u32, args: &Args);
+    /// Runs a task.
+    fn perform<T: Task>(self, task: &mut T) -> T::Output;
+}
+
+/// Code to be compiled for every level: a closure whose body is inlined for certain.
+pub(crate) trait Task {
+    /// What it gives.
+    type Output;
+    /// The body. Implementations are `#[inline(always)]`, and so is all that has loops over lanes in it.
+    ///
+    /// By reference: a value that is copied right after it was put together waits until the parts have reached the cache.
+    fn run<H: Host>(&mut self, host: H) -> Self::Output;
 }
 
 impl Host for Baseline {
     #[inline(always)]
     fn run(self, pure: &Pure, registers: &mut Registers, mask: u32, args: &Args) {
         (pure.baseline)(registers, mask, args);
+    }
+
+    #[inline(always)]
+    fn perform<T: Task>(self, task: &mut T) -> T::Output {
+        #[inline(never)]
+        fn baseline<T: Task>(task: &mut T) -> T::Output {
+            task.run(Baseline)
+        }
+        baseline(task)
     }
 }
 
@@ -112,6 +129,17 @@ impl Host for V3 {
         // SAFETY: the function needs the features that `self` proves to be there, and nothing else: see `Pure::lifted`.
         unsafe { (pure.v3)(registers, mask, args) }
     }
+
+    #[inline(always)]
+    fn perform<T: Task>(self, task: &mut T) -> T::Output {
+        #[target_feature(enable = "avx2,bmi1,bmi2,f16c,fma,lzcnt,movbe,popcnt")]
+        #[inline(never)]
+        fn v3<T: Task>(host: V3, task: &mut T) -> T::Output {
+            task.run(host)
+        }
+        // SAFETY: `self` proves that the processor has the features of the function.
+        unsafe { v3(self, task) }
+    }
 }
 
 /// Where the level is not known when the code is compiled.
@@ -121,6 +149,15 @@ impl Host for Level {
             Choice::Baseline(host) => host.run(pure, registers, mask, args),
             #[cfg(target_arch = "x86_64")]
             Choice::V3(host) => host.run(pure, registers, mask, args),
+        }
+    }
+
+    #[inline(always)]
+    fn perform<T: Task>(self, task: &mut T) -> T::Output {
+        match self.0 {
+            Choice::Baseline(host) => host.perform(task),
+            #[cfg(target_arch = "x86_64")]
+            Choice::V3(host) => host.perform(task),
         }
     }
 }

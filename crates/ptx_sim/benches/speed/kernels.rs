@@ -5,7 +5,6 @@ use std::time::Instant;
 
 /// A kernel and its launch. Its parameters are the input arrays, the output array, the scalars.
 struct Kernel {
-    name: &'static str,
     entry: &'static str,
     ptx: &'static str,
     grid: [u32; 3],
@@ -22,20 +21,45 @@ const RUNS: usize = 5;
 const LEVELS: [(&str, bool, Checks); 3] =
     [("bare", false, Checks::NONE), ("counters", true, Checks::NONE), ("all", true, Checks::ALL)];
 
+type Make = fn() -> Kernel;
+
+/// What is measured.
+const KERNELS: [(&str, Make); 6] = [
+    ("alu", alu),
+    ("reduce", reduce),
+    ("divergent", divergent),
+    ("histogram", histogram),
+    // A warp that lies in one row of the result, and one that lies in two.
+    ("gemm", || gemm([1, 256, 1], [256, 1, 1])),
+    ("gemm_tiles", || gemm([16, 16, 1], [16, 16, 1])),
+];
+
 /// Measures the selected kernels on one worker and on all cores.
 pub fn run(selected: &dyn Fn(&str) -> bool) {
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
     let workers = if cores == 1 { vec![1] } else { vec![1, cores] };
     println!("kernel,checks,workers,warp_instructions,milliseconds,million_warp_instructions_per_second");
-    for kernel in kernels().iter().filter(|kernel| selected(kernel.name)) {
-        let (_, report) = kernel.launch(&Config::default());
-        let instructions = report.counters.warp_instructions;
+    for (name, kernel) in KERNELS {
+        let names = |level: &str, workers: usize| format!("{name}/{level}/{workers}");
+        let any = |level: &str| workers.iter().any(|&workers| selected(&names(level, workers)));
+        if !LEVELS.iter().any(|(level, ..)| any(level)) {
+            continue;
+        }
+        let kernel = kernel();
+        let mut instructions = None;
         for (level, counters, checks) in LEVELS {
             for &workers in &workers {
+                if !selected(&names(level, workers)) {
+                    continue;
+                }
+                let instructions = *instructions.get_or_insert_with(|| {
+                    let (_, report) = kernel.launch(&Config::default());
+                    report.counters.warp_instructions
+                });
                 let config = Config { counters, checks, workers, ..Config::default() };
                 let seconds = (0..RUNS).map(|_| kernel.launch(&config).0).fold(f64::INFINITY, f64::min);
                 let (milliseconds, speed) = (seconds * 1e3, instructions as f64 / seconds / 1e6);
-                println!("{},{level},{workers},{instructions},{milliseconds:.2},{speed:.1}", kernel.name);
+                println!("{name},{level},{workers},{instructions},{milliseconds:.2},{speed:.1}");
             }
         }
     }
@@ -44,7 +68,7 @@ pub fn run(selected: &dyn Fn(&str) -> bool) {
 impl Kernel {
     /// Seconds and report of a launch with fresh memory, whose result is right.
     fn launch(&self, config: &Config) -> (f64, Report) {
-        let program = Program::parse(self.ptx).unwrap_or_else(|error| panic!("{}: {error}", self.name));
+        let program = Program::parse(self.ptx).unwrap_or_else(|error| panic!("{}: {error}", self.entry));
         let mut machine = Machine::new(config.clone());
         let mut array = |words: &[u32], name: &str| {
             let address = machine.alloc(4 * words.len() as u64, name).expect("memory");
@@ -58,15 +82,26 @@ impl Kernel {
         params.extend(self.scalars.iter().map(|scalar| scalar.to_le_bytes().to_vec()));
         let (grid, block) = (self.grid, self.block);
         let launch = Launch { entry: self.entry, grid, block, params: &params, ..Launch::default() };
-        let started = Instant::now();
-        let report = machine.launch(&program, &launch).unwrap_or_else(|stop| panic!("{}: {stop}", self.name));
-        let seconds = started.elapsed().as_secs_f64();
-        assert!(report.findings.is_empty(), "{}: {:?}", self.name, report.findings);
+        let (started, used) = (Instant::now(), processor_time());
+        let report = machine.launch(&program, &launch).unwrap_or_else(|stop| panic!("{}: {stop}", self.entry));
+        let seconds = match (config.workers, used, processor_time()) {
+            (1, Some(before), Some(after)) => after - before,
+            _ => started.elapsed().as_secs_f64(),
+        };
+        assert!(report.findings.is_empty(), "{}: {:?}", self.entry, report.findings);
         let mut found = vec![0; 4 * self.expected.len()];
         machine.read(output, &mut found).expect("in bounds");
-        assert!(found == to_bytes(&self.expected), "{}: wrong result", self.name);
+        assert!(found == to_bytes(&self.expected), "{}: wrong result", self.entry);
         (seconds, report)
     }
+}
+
+/// Seconds that this thread has run on a processor, which other programs disturb less than the time that passed; where the
+/// system tells (Linux). One worker runs on the thread that launches.
+fn processor_time() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let nanoseconds: u64 = text.split_whitespace().next()?.parse().ok()?;
+    Some(nanoseconds as f64 / 1e9)
 }
 
 fn to_bytes(words: &[u32]) -> Vec<u8> {
@@ -83,14 +118,6 @@ fn noise(len: usize) -> impl Iterator<Item = u32> {
     .take(len)
 }
 
-fn kernels() -> Vec<Kernel> {
-    let mut all = vec![alu(), reduce(), divergent(), histogram()];
-    // A warp that lies in one row of the result, and one that lies in two.
-    all.push(gemm("gemm", [1, 256, 1], [256, 1, 1]));
-    all.push(gemm("gemm_tiles", [16, 16, 1], [16, 16, 1]));
-    all
-}
-
 fn alu() -> Kernel {
     let (blocks, threads, rounds) = (256, 256, 500);
     let expected = (0..blocks * threads).map(|thread: u32| {
@@ -103,7 +130,6 @@ fn alu() -> Kernel {
         (x as u32).wrapping_add(y)
     });
     Kernel {
-        name: "alu",
         entry: "alu",
         ptx: include_str!("ptx/alu.ptx"),
         grid: [blocks, 1, 1],
@@ -120,7 +146,6 @@ fn reduce() -> Kernel {
     let input: Vec<f32> = noise(blocks * threads).map(|x| (x % 64) as f32).collect();
     let sums = input.chunks_exact(threads).map(|part| part.iter().sum::<f32>().to_bits());
     Kernel {
-        name: "reduce",
         entry: "reduce",
         ptx: include_str!("ptx/reduce.ptx"),
         grid: [blocks as u32, 1, 1],
@@ -142,7 +167,6 @@ fn divergent() -> Kernel {
         steps
     });
     Kernel {
-        name: "divergent",
         entry: "divergent",
         ptx: include_str!("ptx/divergent.ptx"),
         grid: [blocks, 1, 1],
@@ -161,7 +185,6 @@ fn histogram() -> Kernel {
         expected[(x & 255) as usize] += 1;
     }
     Kernel {
-        name: "histogram",
         entry: "histogram",
         ptx: include_str!("ptx/histogram.ptx"),
         grid: [blocks as u32, 1, 1],
@@ -172,7 +195,7 @@ fn histogram() -> Kernel {
     }
 }
 
-fn gemm(name: &'static str, grid: [u32; 3], block: [u32; 3]) -> Kernel {
+fn gemm(grid: [u32; 3], block: [u32; 3]) -> Kernel {
     let n = 256;
     let matrix = |skip: usize| -> Vec<f32> { noise(skip + n * n).skip(skip).map(|x| (x % 16) as f32).collect() };
     let (a, b) = (matrix(0), matrix(n * n));
@@ -180,7 +203,6 @@ fn gemm(name: &'static str, grid: [u32; 3], block: [u32; 3]) -> Kernel {
     let expected = (0..n * n).map(|at| element(at).to_bits()).collect();
     let bits = |matrix: &[f32]| matrix.iter().map(|x| x.to_bits()).collect();
     Kernel {
-        name,
         entry: "gemm",
         ptx: include_str!("ptx/gemm.ptx"),
         grid,

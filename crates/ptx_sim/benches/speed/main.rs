@@ -1,4 +1,5 @@
-//! How fast kernels run and PTX is parsed: `cargo bench -p ptx_sim [-- NAME…]`.
+//! How fast kernels run and PTX is parsed: `cargo bench -p ptx_sim [-- NAME…]`, where a name is part of
+//! `KERNEL/CHECKS/WORKERS`.
 //!
 //! Prints one line of CSV per kernel, level of checks and number of workers: the best of several runs, because whatever else
 //! the machine does only ever makes a run slower. Every result is compared with what the same program computes in Rust, so

@@ -13,7 +13,7 @@ use crate::observe::AccessKind;
 use crate::registers::LANES;
 
 /// Passes over the banks that one load or store takes, and how many it would take without conflicts.
-#[inline]
+#[inline(always)]
 pub fn wavefronts(addresses: &[u64; LANES], mask: u32, bytes: u32, spread: Spread, kind: AccessKind) -> (u32, u32) {
     if let (4, Some(stride)) = (bytes, spread.stride) {
         // With a stride of w words, 32 / gcd(w, 32) banks are hit, each by the same number of different words.
@@ -68,15 +68,19 @@ pub fn atomic_wavefronts(addresses: &[u64; LANES], mask: u32, bytes: u32) -> u32
 }
 
 /// All words lie in one aligned row of the 32 banks: no conflict is possible.
+#[inline(always)]
 fn one_row(addresses: &[u64; LANES], lanes: u32, words: u32) -> bool {
     let row = |lane: usize| addresses[lane] >> 7;
     let first = row(lanes.trailing_zeros() as usize);
-    let mut same = words <= 32;
-    crate::machine::lanes::each(lanes, |lane| same &= row(lane) == first);
-    same
+    let mut off = 0;
+    for lane in 0..LANES {
+        off |= if lanes >> lane & 1 != 0 { row(lane) ^ first } else { 0 };
+    }
+    words <= 32 && off == 0
 }
 
 /// The largest number of different words in one bank.
+#[inline(never)]
 fn distinct_words(addresses: &[u64; LANES], lanes: u32, words: u32) -> u32 {
     let mut first = [u64::MAX; 32];
     let mut count = [0_u32; 32];

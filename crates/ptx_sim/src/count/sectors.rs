@@ -6,13 +6,32 @@ use crate::registers::LANES;
 const SECTOR_BITS: u32 = 5;
 
 /// Different sectors that the lanes of one instruction touch.
+#[inline(always)]
 pub fn sectors(addresses: &[u64; LANES], mask: u32, bytes: u32, spread: Spread) -> u32 {
     let size = u64::from(bytes.max(1));
+    let first = spread.low >> SECTOR_BITS;
+    let last = (spread.high + (size - 1)) >> SECTOR_BITS;
     if spread.stride.is_some_and(|stride| stride.unsigned_abs() <= size.max(1 << SECTOR_BITS)) {
         // No gap is as large as a sector, so none between the ends is left out.
-        return (((spread.high + size - 1) >> SECTOR_BITS) - (spread.low >> SECTOR_BITS) + 1) as u32;
+        return (last - first + 1) as u32;
     }
-    let span = |address: u64| (address >> SECTOR_BITS, (address + size - 1) >> SECTOR_BITS);
+    // An access of up to a sector that is aligned to its size lies in one sector.
+    let alone = size.is_power_of_two() && size <= 1 << SECTOR_BITS && spread.bits & (size - 1) == 0;
+    if alone && last - first < 64 {
+        let mut seen = 0_u64;
+        for (lane, address) in addresses.iter().enumerate() {
+            let bit = 1_u64 << ((address >> SECTOR_BITS).wrapping_sub(first) & 63);
+            seen |= if mask >> lane & 1 != 0 { bit } else { 0 };
+        }
+        return seen.count_ones();
+    }
+    one_by_one(addresses, mask, size)
+}
+
+/// The same for any addresses.
+#[inline(never)]
+fn one_by_one(addresses: &[u64; LANES], mask: u32, size: u64) -> u32 {
+    let span = |address: u64| (address >> SECTOR_BITS, (address + (size - 1)) >> SECTOR_BITS);
     // Lanes usually ascend: then a sector is new exactly when it is behind the last one.
     let (mut count, mut last, mut ascending) = (0, None, true);
     crate::machine::lanes::each(mask, |lane| {

@@ -56,7 +56,7 @@ pub fn every<T: Copy + Default>(f: impl Fn(usize) -> T) -> [T; LANES] {
 
 /// Writes the lanes of `mask` of a row.
 #[inline(always)]
-fn blend<T: Copy>(row: &mut [T; LANES], mask: u32, values: &[T; LANES]) {
+pub fn blend<T: Copy>(row: &mut [T; LANES], mask: u32, values: &[T; LANES]) {
     if mask == u32::MAX {
         *row = *values;
     } else {
@@ -112,11 +112,17 @@ impl Value for bool {
 /// One bit per lane.
 #[inline(always)]
 pub fn pack(values: &[bool; LANES]) -> u32 {
-    let mut bits = 0;
-    for (lane, &value) in values.iter().enumerate() {
-        bits |= u32::from(value) << lane;
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{__m128i, _mm_movemask_epi8, _mm_slli_epi16};
+        // SAFETY: the same number of bytes, and any bytes are a valid vector.
+        let [low, high] = unsafe { std::mem::transmute::<[bool; LANES], [__m128i; 2]>(*values) };
+        // SAFETY: every x86-64 processor has SSE2.
+        let bits = |bytes| unsafe { _mm_movemask_epi8(_mm_slli_epi16::<7>(bytes)) } as u32;
+        bits(low) | bits(high) << 16
     }
-    bits
+    #[cfg(not(target_arch = "x86_64"))]
+    values.iter().enumerate().fold(0, |bits, (lane, &value)| bits | u32::from(value) << lane)
 }
 
 /// Source `i`, a predicate, after its `!`.

@@ -6,9 +6,10 @@ use super::faults::{At, BadAccess};
 use super::grid::Worker;
 use super::lanes::{self, Spread};
 use super::peek::Peek;
-use super::transfer::{drain, fill};
+use super::transfer::{Allocated, Drain, Fill, Lanes};
 use super::warp::Warp;
-use crate::check::uninit::Lanes;
+use crate::check::uninit;
+use crate::level::Host;
 use crate::observe::{AccessKind, Observer, Touch};
 use crate::program::{Access, Address, Order, Scope, Space};
 use crate::registers::{LANES, Registers};
@@ -27,6 +28,21 @@ pub fn addresses(registers: &Registers, address: &Address) -> [u64; LANES] {
     }
 }
 
+/// The lanes of `mask` that access the same specific space as the first of them, and all addresses as offsets there.
+#[inline(always)]
+fn part(space: Space, addresses: &[u64; LANES], mask: u32) -> (Space, u32, [u64; LANES]) {
+    match space {
+        Space::Generic => {
+            let space = address::space_of(addresses[lanes::first(mask)]);
+            let here = lanes::select(mask, |lane| address::space_of(addresses[lane]) == space);
+            let window = if space == Space::Const { 0 } else { address::window(space) };
+            (space, here, addresses.map(|address| address.wrapping_sub(window)))
+        }
+        Space::Const => (space, mask, addresses.map(|address| address.wrapping_add(address::window(Space::Const)))),
+        _ => (space, mask, *addresses),
+    }
+}
+
 /// One memory instruction, as far as checks and observers care.
 #[derive(Clone, Copy)]
 pub struct Shape {
@@ -40,8 +56,10 @@ pub struct Shape {
 impl<O: Observer> Worker<'_, O> {
     /// `ld`.
     #[inline(always)]
-    pub fn load(
+    #[expect(clippy::too_many_arguments, reason = "the parts of one instruction")]
+    pub fn load<H: Host>(
         &mut self,
+        host: H,
         block: &mut Block<O::Block>,
         warp: &mut Warp,
         registers: &mut Registers,
@@ -49,52 +67,58 @@ impl<O: Observer> Worker<'_, O> {
         mask: u32,
         at: At,
     ) -> Result<(), Stop> {
-        let addresses = addresses(registers, &access.address);
+        let named = addresses(registers, &access.address);
         warp.polled |= access.order != Order::Weak;
-        self.in_each_space(access.space, &addresses, mask, |this, space, addresses, mask| {
-            let shape = shape(AccessKind::Load, access);
-            if space == Space::Shared && this.context.clusters {
+        let shape = shape(AccessKind::Load, access);
+        let mut rest = mask;
+        while rest != 0 {
+            let moved;
+            let (space, mask, addresses) = match access.space {
+                Space::Generic | Space::Const => {
+                    let (space, mask, inside) = part(access.space, &named, rest);
+                    moved = inside;
+                    (space, mask, &moved)
+                }
+                space => (space, rest, &named),
+            };
+            rest &= !mask;
+            if space == Space::Shared && self.context.clusters {
                 if O::INIT {
-                    this.defines_loaded(registers, access, mask);
+                    self.defines_loaded(registers, access, mask);
                 }
-                return this.cluster_load(block, warp, registers, access, addresses, mask, at);
+                self.cluster_load(block, warp, registers, access, addresses, mask, at)?;
+                continue;
             }
-            let spread = this.check(block, warp, space, addresses, mask, shape, at, None)?;
+            let spread = self.check(block, warp, space, addresses, mask, shape, at, None)?;
             if O::INIT {
-                let lanes = Lanes { space, addresses, mask, spread };
-                this.load_shadows(block, warp, registers, access, lanes, at);
+                let lanes = uninit::Lanes { space, addresses, mask, spread };
+                self.load_shadows(block, warp, registers, access, lanes, at);
             }
+            let lanes = Lanes { access, addresses, mask, spread };
             match space {
-                Space::Shared => {
-                    let words = &block.shared;
-                    fill(registers, access, mask, |lane, extra, bytes| {
-                        lanes::load_words(words, addresses[lane] + extra, bytes)
-                    });
-                }
+                Space::Shared => host.perform(&mut Fill { lanes, registers, source: block.shared.as_slice() }),
                 Space::Local | Space::Frame => {
-                    let rows = &warp.local;
-                    fill(registers, access, mask, |lane, extra, bytes| {
-                        lanes::load_local(rows, lane, addresses[lane] + extra, bytes)
-                    });
+                    host.perform(&mut Fill { lanes, registers, source: warp.local.as_slice() })
                 }
-                Space::Param => {
-                    let words = &this.context.params;
-                    fill(registers, access, mask, |lane, extra, bytes| {
-                        lanes::load_words(words, addresses[lane] + extra, bytes)
-                    });
-                }
+                Space::Param => host.perform(&mut Fill { lanes, registers, source: self.context.params.as_slice() }),
                 Space::Global | Space::Const | Space::Generic => {
-                    this.load_global(registers, access, addresses, mask, spread)
+                    match self.snapshot.find(spread.low).filter(|view| view.holds(spread.high, u64::from(shape.bytes)))
+                    {
+                        Some(view) => host.perform(&mut Fill { lanes, registers, source: Allocated::new(view) }),
+                        None => host.perform(&mut Fill { lanes, registers, source: &self.snapshot }),
+                    }
                 }
             }
-            Ok(())
-        })
+        }
+        Ok(())
     }
 
     /// `st`.
     #[inline(always)]
-    pub fn store(
+    #[expect(clippy::too_many_arguments, reason = "the parts of one instruction")]
+    pub fn store<H: Host>(
         &mut self,
+        host: H,
         block: &mut Block<O::Block>,
         warp: &mut Warp,
         registers: &Registers,
@@ -102,49 +126,56 @@ impl<O: Observer> Worker<'_, O> {
         mask: u32,
         at: At,
     ) -> Result<(), Stop> {
-        let addresses = addresses(registers, &access.address);
-        self.in_each_space(access.space, &addresses, mask, |this, space, addresses, mask| {
-            let shape = shape(AccessKind::Store, access);
-            if space == Space::Shared && this.context.clusters {
-                return this.cluster_store(block, warp, registers, access, addresses, mask, at);
+        let named = addresses(registers, &access.address);
+        let shape = shape(AccessKind::Store, access);
+        let mut rest = mask;
+        while rest != 0 {
+            let moved;
+            let (space, mask, addresses) = match access.space {
+                Space::Generic | Space::Const => {
+                    let (space, mask, inside) = part(access.space, &named, rest);
+                    moved = inside;
+                    (space, mask, &moved)
+                }
+                space => (space, rest, &named),
+            };
+            rest &= !mask;
+            if space == Space::Shared && self.context.clusters {
+                self.cluster_store(block, warp, registers, access, addresses, mask, at)?;
+                continue;
             }
-            let stored = Some((registers, access));
-            let spread = this.check(block, warp, space, addresses, mask, shape, at, stored)?;
+            let spread = self.check(block, warp, space, addresses, mask, shape, at, Some((registers, access)))?;
             if O::INIT {
-                let lanes = Lanes { space, addresses, mask, spread };
-                this.store_shadows(block, warp, registers, access, lanes, at);
+                let lanes = uninit::Lanes { space, addresses, mask, spread };
+                self.store_shadows(block, warp, registers, access, lanes, at);
             }
+            let lanes = Lanes { access, addresses, mask, spread };
             // What a thread writes to its own stack is no sign that it gets anywhere.
             warp.wrote |= !matches!(space, Space::Local | Space::Frame);
             match space {
-                Space::Shared => {
-                    let words = &mut block.shared;
-                    drain(registers, access, mask, |lane, extra, bytes, value| {
-                        lanes::store_words(words, addresses[lane] + extra, bytes, value);
-                    });
-                }
+                Space::Shared => host.perform(&mut Drain { lanes, registers, sink: block.shared.as_mut_slice() }),
                 Space::Local | Space::Frame => {
-                    let rows = &mut warp.local;
-                    drain(registers, access, mask, |lane, extra, bytes, value| {
-                        lanes::store_local(rows, lane, addresses[lane] + extra, bytes, value);
-                    });
+                    host.perform(&mut Drain { lanes, registers, sink: warp.local.as_mut_slice() })
                 }
                 Space::Param => {
                     let (address, lane) = (addresses[lanes::first(mask)], lanes::first(mask));
                     let title = format!("store to the kernel's parameters at {address:#x}: they are read only");
-                    return Err(this.fault(block, warp.index, lane, at.site, "read-only", title));
+                    return Err(self.fault(block, warp.index, lane, at.site, "read-only", title));
                 }
                 Space::Global | Space::Const | Space::Generic => {
-                    this.store_global(registers, access, addresses, mask, spread)
+                    match self.snapshot.find(spread.low).filter(|view| view.holds(spread.high, u64::from(shape.bytes)))
+                    {
+                        Some(view) => host.perform(&mut Drain { lanes, registers, sink: Allocated::new(view) }),
+                        None => host.perform(&mut Drain { lanes, registers, sink: &self.snapshot }),
+                    }
                 }
             }
-            Ok(())
-        })
+        }
+        Ok(())
     }
 
     /// Calls `then` with addresses of one specific space: once, or for generic addresses once per space they lie in.
     /// Constant memory is part of the device's memory and keeps its generic addresses.
-    #[inline(always)]
     pub fn in_each_space(
         &mut self,
         space: Space,
@@ -152,25 +183,13 @@ impl<O: Observer> Worker<'_, O> {
         mask: u32,
         mut then: impl FnMut(&mut Self, Space, &[u64; LANES], u32) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
-        match space {
-            Space::Generic => {
-                let mut rest = mask;
-                while rest != 0 {
-                    let space = address::space_of(addresses[lanes::first(rest)]);
-                    let here = lanes::select(rest, |lane| address::space_of(addresses[lane]) == space);
-                    let window = if space == Space::Const { 0 } else { address::window(space) };
-                    let inside = addresses.map(|address| address.wrapping_sub(window));
-                    then(self, space, &inside, here)?;
-                    rest &= !here;
-                }
-                Ok(())
-            }
-            Space::Const => {
-                let generic = addresses.map(|address| address.wrapping_add(address::window(Space::Const)));
-                then(self, space, &generic, mask)
-            }
-            _ => then(self, space, addresses, mask),
+        let mut rest = mask;
+        while rest != 0 {
+            let (space, here, inside) = part(space, addresses, rest);
+            rest &= !here;
+            then(self, space, &inside, here)?;
         }
+        Ok(())
     }
 
     /// Alignment and bounds of every lane; then the observers see the access.
@@ -220,7 +239,7 @@ impl<O: Observer> Worker<'_, O> {
                 }
             }
             Space::Global | Space::Const | Space::Generic => {
-                if !self.inside_one(low, high, bytes, space == Space::Const)
+                if !self.inside_one(at.site.pc, low, high, bytes, space == Space::Const)
                     && let Some(lane) = self.first_outside(addresses, mask, bytes, space == Space::Const)
                 {
                     return Err(self.bad_global(block, warp.index, at.site, bad(lane)));
@@ -253,8 +272,8 @@ impl<O: Observer> Worker<'_, O> {
     }
 
     #[inline(always)]
-    fn inside_one(&mut self, low: u64, high: u64, bytes: u64, constant: bool) -> bool {
-        self.snapshot.find(low).is_some_and(|view| view.constant == constant && view.holds(high, bytes))
+    fn inside_one(&mut self, pc: u32, low: u64, high: u64, bytes: u64, constant: bool) -> bool {
+        self.snapshot.find_for(pc, low).is_some_and(|view| view.constant == constant && view.holds(high, bytes))
     }
 
     /// The first lane whose bytes are not in a live allocation, after a second look at the current state of memory.

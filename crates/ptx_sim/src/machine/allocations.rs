@@ -174,7 +174,12 @@ impl Memory {
             let Allocation { base, size, constant, .. } = *allocation;
             Some(View { base, size, constant, storage, shadow: allocation.shadow.clone() })
         });
-        Snapshot { views: live.collect(), last: 0, generation: self.generation.load(Ordering::Acquire) }
+        Snapshot {
+            views: live.collect(),
+            last: 0,
+            recent: [0; RECENT],
+            generation: self.generation.load(Ordering::Acquire),
+        }
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Table> {
@@ -231,8 +236,12 @@ impl View {
 pub struct Snapshot {
     views: Vec<View>,
     last: usize,
+    /// Where the instructions with these last bits of their index looked the last time.
+    recent: [u32; RECENT],
     generation: u64,
 }
+
+const RECENT: usize = 32;
 
 impl Snapshot {
     /// Brings the snapshot up to date; cheap when nothing changed. True when something did.
@@ -245,27 +254,40 @@ impl Snapshot {
         stale
     }
 
+    /// The same as [`Snapshot::find`], which then finds it too; an instruction tends to stay in one allocation.
+    #[inline(always)]
+    pub fn find_for(&mut self, pc: u32, address: u64) -> Option<&View> {
+        let recent = &mut self.recent[pc as usize % RECENT];
+        self.last = *recent as usize;
+        let hit = self.views.get(self.last).is_some_and(|view| address.wrapping_sub(view.base) < view.size);
+        if !hit {
+            let found = search(&self.views, address)?;
+            (self.last, *recent) = (found, found as u32);
+        }
+        self.views.get(self.last)
+    }
+
     /// The allocation that an address lies in.
     #[inline(always)]
     pub fn find(&mut self, address: u64) -> Option<&View> {
         let hit = self.views.get(self.last).is_some_and(|view| address.wrapping_sub(view.base) < view.size);
         if !hit {
-            self.last = self.search(address)?;
+            self.last = search(&self.views, address)?;
         }
         self.views.get(self.last)
     }
 
     /// The same without remembering the answer.
     pub fn at(&self, address: u64) -> Option<&View> {
-        self.views.get(self.search(address)?)
+        self.views.get(search(&self.views, address)?)
     }
+}
 
-    #[cold]
-    #[inline(never)]
-    fn search(&self, address: u64) -> Option<usize> {
-        let at = self.views.partition_point(|view| view.base <= address).checked_sub(1)?;
-        (address - self.views[at].base < self.views[at].size).then_some(at)
-    }
+#[cold]
+#[inline(never)]
+fn search(views: &[View], address: u64) -> Option<usize> {
+    let at = views.partition_point(|view| view.base <= address).checked_sub(1)?;
+    (address - views[at].base < views[at].size).then_some(at)
 }
 
 #[cfg(test)]

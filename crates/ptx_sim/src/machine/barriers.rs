@@ -128,11 +128,9 @@ impl<O: Observer> Worker<'_, O> {
         barrier.wanted = wanted;
         barrier.arrived |= bit;
         barrier.threads += 32;
-        let splits: Vec<Split> = parked().copied().collect();
         let waits = !matches!(operands.kind, BarrierKind::Arrive);
-        for split in &splits {
-            if let Some(Operands { kind: BarrierKind::Reduce { source, negated, .. }, .. }) = self.operands(warp, split)
-            {
+        for split in parked() {
+            if let Some(&BarrierKind::Reduce { source, negated, .. }) = self.kind(warp, split) {
                 let row = warp.frames[split.frame as usize].registers.pred[source as usize];
                 let holds = split.mask & if negated { !row } else { row };
                 barrier_add(&mut block.barriers[id as usize], holds, split.mask);
@@ -175,9 +173,7 @@ impl<O: Observer> Worker<'_, O> {
             if split.state != (State::Barrier { id }) {
                 continue;
             }
-            if let Some(Operands { kind: BarrierKind::Reduce { op, destination, .. }, .. }) =
-                self.operands(warp, &split)
-            {
+            if let Some(&BarrierKind::Reduce { op, destination, .. }) = self.kind(warp, &split) {
                 let registers = &mut warp.frames[split.frame as usize].registers;
                 let predicate = match op {
                     BarrierReduce::Popc => {
@@ -260,6 +256,15 @@ impl<O: Observer> Worker<'_, O> {
     /// The instruction that a split is at.
     pub fn site(&self, warp: &Warp, split: &Split) -> Site {
         Site { function: warp.frames[split.frame as usize].function, pc: split.pc }
+    }
+
+    /// What the barrier that a split is at does.
+    fn kind(&self, warp: &Warp, split: &Split) -> Option<&BarrierKind> {
+        let function = warp.frames[split.frame as usize].function;
+        match &self.context.program.functions[function as usize].code.get(split.pc as usize)?.op {
+            Op::Barrier { kind, .. } => Some(kind),
+            _ => None,
+        }
     }
 
     fn operands(&self, warp: &Warp, split: &Split) -> Option<Operands> {

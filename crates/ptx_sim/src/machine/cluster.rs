@@ -11,8 +11,9 @@ use super::grid::Worker;
 use super::in_flight::{Who, lanes_of};
 use super::lanes::{self, Spread, each};
 use super::peek::Peek;
-use super::transfer::{drain, fill};
+use super::transfer::{Drain, Fill, Lanes};
 use super::warp::{Split, State, Warp};
+use crate::level::Host;
 use crate::observe::{AccessKind, Observer, Site, Touch, Variable};
 use crate::program::{Access, Atomic, Scope, Space};
 use crate::registers::{LANES, Registers};
@@ -106,10 +107,10 @@ impl<O: Observer> Worker<'_, O> {
         let bytes = u32::from(access.bytes) * access.registers.len() as u32;
         let (order, scope) = (access.order, access.scope);
         let shape = Shape { kind: AccessKind::Load, order, scope, bytes };
+        let level = self.context.config.level;
         self.in_each_block(block, warp, addresses, mask, shape, at, None, |target, offsets, mask| {
-            fill(registers, access, mask, |lane, extra, bytes| {
-                lanes::load_words(&target.shared, offsets[lane] + extra, bytes)
-            });
+            let lanes = Lanes { access, addresses: offsets, mask, spread: Spread::of(offsets, mask) };
+            level.perform(&mut Fill { lanes, registers, source: target.shared.as_slice() });
         })
     }
 
@@ -130,6 +131,7 @@ impl<O: Observer> Worker<'_, O> {
         let bytes = u32::from(access.bytes) * access.registers.len() as u32;
         let (order, scope) = (access.order, access.scope);
         let shape = Shape { kind: AccessKind::Store, order, scope, bytes };
+        let level = self.context.config.level;
         self.in_each_block(
             block,
             warp,
@@ -139,9 +141,8 @@ impl<O: Observer> Worker<'_, O> {
             at,
             Some((registers, access)),
             |target, offsets, mask| {
-                drain(registers, access, mask, |lane, extra, bytes, value| {
-                    lanes::store_words(&mut target.shared, offsets[lane] + extra, bytes, value);
-                });
+                let lanes = Lanes { access, addresses: offsets, mask, spread: Spread::of(offsets, mask) };
+                level.perform(&mut Drain { lanes, registers, sink: target.shared.as_mut_slice() });
             },
         )
     }

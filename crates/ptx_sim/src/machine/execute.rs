@@ -8,9 +8,7 @@ use super::grid::Worker;
 use super::lanes;
 use super::warp::{Frame, Split, State, Warp};
 use crate::check::uninit;
-#[cfg(target_arch = "x86_64")]
-use crate::level::V3;
-use crate::level::{Choice, Host};
+use crate::level::{Host, Task};
 use crate::observe::{Observer, Site};
 use crate::program::{Async, Inst, Op, Space, Timer};
 use crate::registers::Registers;
@@ -33,13 +31,33 @@ enum Left {
     End,
 }
 
+/// The hot loop with what it works on.
+struct Straight<'w, 'c, O: Observer> {
+    worker: &'w mut Worker<'c, O>,
+    block: &'w mut Block<O::Block>,
+    warp: &'w mut Warp,
+    split: &'w mut Split,
+    code: &'w [Inst],
+    registers: &'w mut Registers,
+    fuel: &'w mut u64,
+}
+
+impl<O: Observer> Task for Straight<'_, '_, O> {
+    type Output = Result<Left, Stop>;
+    #[inline(always)]
+    fn run<H: Host>(&mut self, host: H) -> Self::Output {
+        let Self { worker, block, warp, split, code, registers, fuel } = self;
+        worker.straight(host, block, warp, split, code, registers, fuel)
+    }
+}
+
 impl<O: Observer> Worker<'_, O> {
     /// Runs a warp until its slice is used up or nothing in it can run.
     pub fn run_warp(&mut self, block: &mut Block<O::Block>, warp: &mut Warp, slice: u64) -> Result<WarpTurn, Stop> {
         let mut fuel = slice;
         (warp.polled, warp.wrote) = (false, false);
         loop {
-            let Some(split) = warp.pick() else {
+            let Some(ready) = warp.ready() else {
                 if warp.live == 0 {
                     return Ok(WarpTurn::Done);
                 }
@@ -48,6 +66,7 @@ impl<O: Observer> Worker<'_, O> {
                 }
                 return Ok(WarpTurn::Blocked);
             };
+            let split = warp.splits.remove(ready);
             if self.run_split(block, warp, split, &mut fuel)? {
                 return Ok(self.rotate(warp));
             }
@@ -86,7 +105,16 @@ impl<O: Observer> Worker<'_, O> {
             // Taken out, so that instructions can change registers and the warp side by side.
             let mut registers = std::mem::take(&mut warp.frames[split.frame as usize].registers);
             let before = *fuel;
-            let left = self.run_straight(block, warp, &mut split, code, &mut registers, fuel);
+            let level = self.context.config.level;
+            let left = level.perform(&mut Straight {
+                worker: self,
+                block,
+                warp,
+                split: &mut split,
+                code,
+                registers: &mut registers,
+                fuel,
+            });
             self.clock += before - *fuel;
             warp.frames[split.frame as usize].registers = registers;
             let frame = split.frame;
@@ -119,41 +147,7 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// The hot loop, compiled for the level of the host's vector instructions.
-    fn run_straight(
-        &mut self,
-        block: &mut Block<O::Block>,
-        warp: &mut Warp,
-        split: &mut Split,
-        code: &[Inst],
-        registers: &mut Registers,
-        fuel: &mut u64,
-    ) -> Result<Left, Stop> {
-        match self.context.config.level.choice() {
-            Choice::Baseline(host) => self.straight(host, block, warp, split, code, registers, fuel),
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: `host` proves that the processor has the features of the function.
-            Choice::V3(host) => unsafe { self.straight_v3(host, block, warp, split, code, registers, fuel) },
-        }
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,bmi1,bmi2,f16c,fma,lzcnt,movbe,popcnt")]
-    #[expect(clippy::too_many_arguments, reason = "`straight` and its level")]
-    fn straight_v3(
-        &mut self,
-        host: V3,
-        block: &mut Block<O::Block>,
-        warp: &mut Warp,
-        split: &mut Split,
-        code: &[Inst],
-        registers: &mut Registers,
-        fuel: &mut u64,
-    ) -> Result<Left, Stop> {
-        self.straight(host, block, warp, split, code, registers, fuel)
-    }
-
-    /// Runs everything that keeps the lanes together.
+    /// The hot loop: everything that keeps the lanes together.
     #[inline(always)]
     #[expect(clippy::too_many_arguments, reason = "what the loop changes; in a struct it would not stay in registers")]
     fn straight<H: Host>(
@@ -223,8 +217,8 @@ impl<O: Observer> Worker<'_, O> {
                 }
                 _ if mask == 0 => {}
                 Op::Pure(pure, args) => host.run(pure, registers, mask, args),
-                Op::Load(access) => self.load(block, warp, registers, access, mask, at(pc))?,
-                Op::Store(access) => self.store(block, warp, registers, access, mask, at(pc))?,
+                Op::Load(access) => self.load(host, block, warp, registers, access, mask, at(pc))?,
+                Op::Store(access) => self.store(host, block, warp, registers, access, mask, at(pc))?,
                 Op::Atomic(atomic) => self.atomic(block, warp, registers, atomic, mask, at(pc))?,
                 Op::Matrix(matrix) => {
                     if mask != u32::MAX {

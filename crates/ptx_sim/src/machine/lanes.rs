@@ -54,12 +54,19 @@ impl Spread {
     pub fn of(addresses: &[u64; LANES], mask: u32) -> Self {
         if mask == u32::MAX {
             let (start, stride) = (addresses[0], addresses[1].wrapping_sub(addresses[0]));
-            // 64-bit additions and logic are vectorised on every x86-64, comparisons are not.
-            let (mut off, mut bits) = (0, 0);
-            for (lane, address) in addresses.iter().enumerate() {
-                off |= address ^ start.wrapping_add(stride.wrapping_mul(lane as u64));
-                bits |= address;
+            // Four lanes at a time, by additions alone: 64-bit vectors have no quick multiplication, and a load that overlaps
+            // two stores that were just made waits for them.
+            let mut expected = [0, 1, 2, 3].map(|lane| start.wrapping_add(stride.wrapping_mul(lane)));
+            let (mut off, mut set) = ([0; 4], [0; 4]);
+            for four in addresses.chunks_exact(4) {
+                for lane in 0..4 {
+                    off[lane] |= four[lane] ^ expected[lane];
+                    set[lane] |= four[lane];
+                    expected[lane] = expected[lane].wrapping_add(stride << 2);
+                }
             }
+            let off = off.into_iter().fold(0, |all, part| all | part);
+            let bits = set.into_iter().fold(0, |all, part| all | part);
             let stride = stride as i64;
             let ends = (start, addresses[LANES - 1]);
             let in_order = if stride >= 0 { ends } else { (ends.1, ends.0) };
@@ -68,11 +75,12 @@ impl Spread {
             }
         }
         let (mut low, mut high, mut bits) = (u64::MAX, 0, 0);
-        each(mask, |lane| {
-            low = low.min(addresses[lane]);
-            high = high.max(addresses[lane]);
-            bits |= addresses[lane];
-        });
+        for (lane, &address) in addresses.iter().enumerate() {
+            let here = mask >> lane & 1 != 0;
+            low = low.min(if here { address } else { u64::MAX });
+            high = high.max(if here { address } else { 0 });
+            bits |= if here { address } else { 0 };
+        }
         Self { low, high, bits, stride: None }
     }
 }

@@ -1,8 +1,8 @@
 //! A look at memory and registers around an access, for observers: nothing is read before one asks.
 
 use super::allocations::Snapshot;
-use super::lanes::{self, load_words};
-use super::transfer::words_of;
+use super::lanes::{Spread, load_words};
+use super::transfer::{Lanes, Sink, drain};
 use crate::program::{Access, Space};
 use crate::registers::{LANES, Registers};
 
@@ -31,8 +31,30 @@ impl Peek<'_> {
     #[cold]
     pub fn stored(&self, lane: usize) -> Option<[u32; 8]> {
         let (registers, access) = self.stored?;
-        let mut words = [[0; LANES]; 8];
-        words_of(registers, access, 1 << (lane % LANES), &mut words);
-        Some(words.map(|row| row[lanes::first(1 << (lane % LANES))]))
+        let mask = 1 << (lane % LANES);
+        let addresses = &[0; LANES];
+        let mut words = Words([0; 8]);
+        drain(registers, &Lanes { access, addresses, mask, spread: Spread::of(addresses, mask) }, &mut words);
+        Some(words.0)
+    }
+}
+
+/// What one lane stores, from address 0 on; narrower elements are packed as they will lie in memory.
+struct Words([u32; 8]);
+
+impl Sink for Words {
+    fn put(&mut self, _: usize, address: u64, bytes: u8, value: u64) {
+        let at = (address >> 2) as usize & 7;
+        let kept = u64::MAX >> (64 - 8 * u32::from(bytes));
+        self.0[at] |= ((value & kept) << ((address & 3) * 8)) as u32;
+        if bytes == 8 {
+            self.0[(at + 1) & 7] = (value >> 32) as u32;
+        }
+    }
+    fn put_words(&mut self, _: u64, _: &[u32; LANES]) -> bool {
+        false
+    }
+    fn put_longs(&mut self, _: u64, _: &[u64; LANES]) -> bool {
+        false
     }
 }

@@ -110,14 +110,13 @@ impl Warp {
     /// Takes the newest split that can run.
     #[inline]
     pub fn pick(&mut self) -> Option<Split> {
-        match self.splits.last() {
-            Some(split) if split.state == State::Ready => self.splits.pop(),
-            Some(_) => {
-                let at = self.splits.iter().rposition(|split| split.state == State::Ready)?;
-                Some(self.splits.remove(at))
-            }
-            None => None,
-        }
+        self.ready().map(|at| self.splits.remove(at))
+    }
+
+    /// The newest split that can run.
+    #[inline]
+    pub fn ready(&self) -> Option<usize> {
+        self.splits.iter().rposition(|split| split.state == State::Ready)
     }
 
     /// Adds a join below `parent`; reuses `parent` when it is the same place.
