@@ -38,12 +38,15 @@ const KERNELS: [(&str, Make); 6] = [
 pub fn run(selected: &dyn Fn(&str) -> bool) {
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
     let workers = if cores == 1 { vec![1] } else { vec![1, cores] };
-    println!("kernel,checks,workers,warp_instructions,milliseconds,million_warp_instructions_per_second");
+    let mut header = Some("kernel,checks,workers,warp_instructions,milliseconds,million_warp_instructions_per_second");
     for (name, kernel) in KERNELS {
         let names = |level: &str, workers: usize| format!("{name}/{level}/{workers}");
         let any = |level: &str| workers.iter().any(|&workers| selected(&names(level, workers)));
         if !LEVELS.iter().any(|(level, ..)| any(level)) {
             continue;
+        }
+        if let Some(header) = header.take() {
+            println!("{header}");
         }
         let kernel = kernel();
         let mut instructions = None;

@@ -1,5 +1,5 @@
 //! How fast kernels run and PTX is parsed: `cargo bench -p ptx_sim [-- NAME…]`, where a name is part of
-//! `KERNEL/CHECKS/WORKERS`.
+//! `KERNEL/CHECKS/WORKERS`, or `parser`, `start`, `memory`.
 //!
 //! Prints one line of CSV per kernel, level of checks and number of workers: the best of several runs, because whatever else
 //! the machine does only ever makes a run slower. Every result is compared with what the same program computes in Rust, so
@@ -7,6 +7,7 @@
 
 mod kernels;
 mod parser;
+mod start;
 
 fn main() {
     // Cargo passes `--bench`.
@@ -14,4 +15,5 @@ fn main() {
     let selected = |name: &str| wanted.is_empty() || wanted.iter().any(|part| name.contains(part.as_str()));
     kernels::run(&selected);
     parser::run(&selected);
+    start::run(&selected);
 }
