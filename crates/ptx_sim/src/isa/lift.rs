@@ -323,3 +323,15 @@ macro_rules! lift_call {
     }};
 }
 pub(crate) use lift_call;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_lane_has_its_bit() {
+        for lanes in (0..LANES).map(|lane| 1 << lane).chain([0, u32::MAX, 0x8421_7ff0]) {
+            assert_eq!(pack(&every(|lane| lanes >> lane & 1 != 0)), lanes);
+        }
+    }
+}

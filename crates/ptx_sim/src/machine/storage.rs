@@ -2,6 +2,9 @@
 //!
 //! Threads of a simulated kernel may race. So that this is never a race of the simulator's own threads, every access is a
 //! relaxed atomic one, which costs nothing on the processors we run on.
+//!
+//! Threads that race on the same bytes with accesses of different sizes do so here too. Rust promises nothing for that; the
+//! processors do: each access is whole, and reads what some stores have left.
 
 use std::alloc::{Layout, alloc_zeroed};
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
