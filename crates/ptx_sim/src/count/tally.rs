@@ -118,7 +118,7 @@ impl Observer for Counting {
 
     fn begin(&mut self, _: &BlockShape) {}
 
-    #[inline]
+    #[inline(always)]
     fn ran(&mut self, (): &mut (), _: u32, from: Site, end: u32, active: u32) {
         let lanes = i64::from(active.count_ones());
         // The end first, so that the list grows once.
@@ -142,7 +142,7 @@ impl Observer for Counting {
         tally.divergent += u64::from(divergent);
     }
 
-    #[inline]
+    #[inline(always)]
     fn touch(&mut self, (): &mut (), touch: &Touch<'_>) {
         let bytes = u64::from(touch.bytes) * u64::from(touch.mask.count_ones());
         match (touch.space, touch.kind) {

@@ -9,6 +9,7 @@ use super::peek::Peek;
 use super::transfer::{Allocated, Drain, Fill, Lanes};
 use super::warp::Warp;
 use crate::check::uninit;
+use crate::isa::lift::every;
 use crate::level::Host;
 use crate::observe::{AccessKind, Observer, Touch};
 use crate::program::{Access, Address, Order, Scope, Space};
@@ -21,10 +22,10 @@ pub fn addresses(registers: &Registers, address: &Address) -> [u64; LANES] {
     let offset = address.offset as u64;
     if address.narrow {
         let base = &registers.w32[address.base as usize];
-        std::array::from_fn(|lane| u64::from(base[lane].wrapping_add(offset as u32)))
+        every(|lane| u64::from(base[lane].wrapping_add(offset as u32)))
     } else {
         let base = &registers.w64[address.base as usize];
-        std::array::from_fn(|lane| base[lane].wrapping_add(offset))
+        every(|lane| base[lane].wrapping_add(offset))
     }
 }
 
