@@ -450,7 +450,7 @@ mod tests {
     fn registers(value: impl Fn(usize) -> u64) -> Registers {
         let w64 = (0..8).map(|row| std::array::from_fn(|lane| value(row * LANES + lane))).collect();
         let w32 = (0..8).map(|row| std::array::from_fn(|lane| value(row * LANES + lane) as u32)).collect();
-        Registers { w32, w64, pred: Vec::new() }
+        Registers { w32, w64, ..Registers::default() }
     }
 
     /// What element `index` of a load puts into its register, byte by byte.
