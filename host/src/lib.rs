@@ -13,6 +13,8 @@ pub mod tensor;
 pub mod backend;
 pub mod kernels;
 
+pub mod explain;
+
 pub mod bench;
 pub mod compare;
 pub mod diagnostic;

@@ -27,28 +27,94 @@ macro_rules! counters {
 counters! {
     /// Instructions executed by warps.
     warp_instructions,
-    /// The same times the lanes that were active.
+    /// The same times the lanes that were active: 32 times as much without divergence.
     thread_instructions,
+    /// The same without lanes whose guard (`@p`) was false.
+    predicated_on,
     /// Conditional and indexed branches executed by warps.
     branches,
     /// Those whose lanes went different ways.
     divergent_branches,
-    /// Loads, stores and atomics on shared memory, by warps.
+    /// Branches without a condition; compilers lay out code differently, so these differ most from the hardware's.
+    unconditional_branches,
+    /// Shared-memory instructions: loads, stores and atomics.
     shared_requests,
+    /// Loads among them.
+    shared_loads,
+    /// Stores among them.
+    shared_stores,
     /// Passes over the 32 banks that loads and stores took.
     shared_wavefronts,
-    /// Passes beyond what the same accesses need without conflicts.
+    /// Of loads.
+    shared_load_wavefronts,
+    /// Passes that the same accesses need without conflicts.
+    shared_ideal_wavefronts,
+    /// The difference.
     bank_conflicts,
-    /// Loads, stores and atomics on global memory, by warps.
+    /// Bytes that lanes loaded from and stored to shared memory.
+    shared_bytes,
+    /// Global-memory instructions: loads, stores and atomics.
     global_requests,
-    /// 32-byte sectors touched by global loads and stores.
+    /// Loads among them.
+    global_loads,
+    /// Stores among them.
+    global_stores,
+    /// 32-byte sectors touched by global loads and stores, per instruction.
     global_sectors,
+    /// Of loads.
+    global_load_sectors,
+    /// Of stores.
+    global_store_sectors,
+    /// Sectors that the same bytes would fill: `global_bytes / 32`, rounded up per instruction.
+    global_ideal_sectors,
     /// Bytes that lanes loaded from and stored to global memory.
     global_bytes,
+    /// Of loads.
+    global_load_bytes,
+    /// Of stores.
+    global_store_bytes,
     /// Atomic instructions on shared and global memory.
     atomics,
+    /// On shared memory.
+    shared_atomics,
+    /// Passes over the banks that they took.
+    shared_atomic_wavefronts,
+    /// On global memory, `red` included.
+    global_atomics,
+    /// Those whose result nobody reads: `red`, and `atom` with a result that is not used.
+    global_reductions,
+    /// Sectors touched by atomics on global memory.
+    global_atomic_sectors,
+    /// Of those without a result.
+    global_reduction_sectors,
+    /// Lanes of atomic instructions.
+    atomic_lanes,
+    /// Different addresses per atomic instruction, summed.
+    atomic_addresses,
     /// Times that a warp came to a block barrier.
     barriers,
-    /// Loads and stores of local memory: arrays and spills on a thread's stack.
+    /// Requests to local memory: arrays and spills on a thread's stack. A request moves 4 bytes per lane, so 8 bytes take two.
     local_requests,
+    /// Loads among them.
+    local_loads,
+    /// Stores among them.
+    local_stores,
+    /// Sectors of both; the lanes' words lie interleaved in memory, so lanes that agree on the address use whole sectors.
+    local_sectors,
+    /// Of loads.
+    local_load_sectors,
+    /// Of stores.
+    local_store_sectors,
+    /// Bytes that lanes loaded from and stored to local memory.
+    local_bytes,
+    /// Operations on `f16`, `bf16` and narrower; fused multiply-add is two.
+    f16_flops,
+    /// On `f32`.
+    f32_flops,
+    /// On `f64`.
+    f64_flops,
+    /// Of matrix instructions.
+    tensor_flops,
+    /// Integer arithmetic, logic and shifts, address computations included.
+    integer_operations,
 }

@@ -14,6 +14,7 @@ mod gpu;
 mod sim;
 
 pub use counters::Counters;
+pub use sim::{Analysis, SourceLine};
 
 /// Which device to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -187,6 +188,10 @@ pub struct Observed {
     pub counters: Counters,
     /// In order of the launches; also those of a launch that ended in a fault.
     pub findings: Vec<Diagnostic>,
+    /// The launches explained, on a device that [`explaining`] opened.
+    pub launches: Vec<Analysis>,
+    /// Copies from device memory to device memory.
+    pub copies: u32,
 }
 
 /// A device: memory, modules, launches, and a clock.
@@ -242,6 +247,31 @@ pub trait Backend {
 
     /// What was counted and found since the last call; `None` on a GPU.
     fn observed(&self) -> Option<Observed>;
+}
+
+/// A device as estimates of time see it.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Device {
+    /// Of its profile.
+    pub name: String,
+    /// Streaming multiprocessors.
+    pub multiprocessors: u32,
+    /// Nominal bandwidth of its memory in GB/s.
+    pub memory_gbps: f64,
+    /// Nominal peak on `f32`, without tensor cores, in GFLOP/s.
+    pub fp32_gflops: f64,
+    /// The same on `f64`.
+    pub fp64_gflops: f64,
+}
+
+/// The simulator with every launch explained for a device: a built-in name such as `H200`, or a TOML file.
+///
+/// # Errors
+/// [`Error::Usage`] for a profile that there is not.
+pub fn explaining(profile: &str, printed: Printed) -> Result<(Box<dyn Backend>, Device)> {
+    let sim = sim::Sim::explaining(profile, printed)?;
+    let device = sim.device().ok_or_else(|| Error::Usage(format!("no profile '{profile}'")))?;
+    Ok((Box::new(sim), device))
 }
 
 /// Opens a device. `Choice::Auto` never fails for want of a GPU; the text says which device it took, and why.

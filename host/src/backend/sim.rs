@@ -1,11 +1,12 @@
 //! The simulator. The only file that names `ptx_sim`.
 
 use super::{
-    Atomics, Backend, Checks, Counters, DeviceInfo, Entry, Module, Observed, Printed, Shape, host_memory, human,
+    Atomics, Backend, Checks, Counters, Device, DeviceInfo, Entry, Module, Observed, Printed, Shape, host_memory, human,
 };
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
 use cuda_std::launch::Call;
+pub use ptx_sim::explain::{Analysis, Line as SourceLine};
 use std::cell::RefCell;
 use std::io::Write;
 
@@ -18,6 +19,8 @@ const MAX_SHARED: u32 = 227 * 1024;
 /// A simulated GPU. Runs each launch to its end before `launch` returns.
 pub(super) struct Sim {
     info: DeviceInfo,
+    /// Explains every launch for this device.
+    explains: Option<ptx_sim::profile::Profile>,
     machine: RefCell<ptx_sim::Machine>,
     modules: RefCell<Vec<ptx_sim::Program>>,
     observed: RefCell<Observed>,
@@ -48,11 +51,40 @@ impl Sim {
                 clock_mhz: None,
                 driver: None,
             },
+            explains: None,
             machine: RefCell::new(ptx_sim::Machine::new(config)),
             modules: RefCell::default(),
             observed: RefCell::default(),
             printed,
         }
+    }
+}
+
+impl Sim {
+    /// A machine that is like the device of this name (or TOML file) as far as grids and times go, and explains its launches.
+    pub fn explaining(profile: &str, printed: Printed) -> Result<Self> {
+        let profile = ptx_sim::profile::Profile::find(profile).map_err(|stop| explain(&stop, "choosing a device"))?;
+        let mut sim = Self::new(Checks::Bounds, printed);
+        sim.info.multiprocessors = profile.multiprocessors;
+        let config = ptx_sim::Config {
+            profile: profile.clone(),
+            trace: Some(ptx_sim::Trace::default()),
+            ..ptx_sim::Config::default()
+        };
+        sim.machine = RefCell::new(ptx_sim::Machine::new(config));
+        sim.explains = Some(profile);
+        Ok(sim)
+    }
+
+    /// The device that times are estimated for.
+    pub fn device(&self) -> Option<Device> {
+        self.explains.as_ref().map(|profile| Device {
+            name: profile.name.clone(),
+            multiprocessors: profile.multiprocessors,
+            memory_gbps: profile.memory_gbps,
+            fp32_gflops: profile.fp32_gflops,
+            fp64_gflops: profile.fp64_gflops,
+        })
     }
 }
 
@@ -102,6 +134,7 @@ impl Backend for Sim {
     }
 
     fn copy(&self, to: u64, from: u64, bytes: u64) -> Result<()> {
+        self.observed.borrow_mut().copies += 1;
         let mut buffer = vec![0; bytes as usize];
         self.read(from, &mut buffer)?;
         self.write(to, &buffer)
@@ -128,6 +161,11 @@ impl Backend for Sim {
         let mut observed = self.observed.borrow_mut();
         observed.counters += counters(&report.counters);
         observed.findings.extend(report.findings.iter().map(finding));
+        if let Some(profile) = &self.explains {
+            let costs = ptx_sim::explain::Costs::default();
+            let analysis = ptx_sim::explain::analyse(&modules[module.0], &launch, &report, profile, &costs);
+            observed.launches.push(analysis.map_err(|stop| explain(&stop, "explaining a launch"))?);
+        }
         Ok(())
     }
 
@@ -153,22 +191,60 @@ fn policy(atomics: Atomics) -> Option<ptx_sim::Atomics> {
     }
 }
 
+/// The same counters under the same names.
+macro_rules! copied {
+    ($counted:ident: $($name:ident)*) => { Counters { $($name: $counted.$name,)* } };
+}
+
 fn counters(counted: &ptx_sim::Counters) -> Counters {
-    Counters {
-        warp_instructions: counted.warp_instructions,
-        thread_instructions: counted.thread_instructions,
-        branches: counted.branches,
-        divergent_branches: counted.divergent_branches,
-        shared_requests: counted.shared_requests,
-        shared_wavefronts: counted.shared_wavefronts,
-        bank_conflicts: counted.bank_conflicts,
-        global_requests: counted.global_requests,
-        global_sectors: counted.global_sectors,
-        global_bytes: counted.global_bytes,
-        atomics: counted.atomics,
-        barriers: counted.barriers,
-        local_requests: counted.local_requests,
-    }
+    copied!(counted:
+        warp_instructions
+        thread_instructions
+        predicated_on
+        branches
+        divergent_branches
+        unconditional_branches
+        shared_requests
+        shared_loads
+        shared_stores
+        shared_wavefronts
+        shared_load_wavefronts
+        shared_ideal_wavefronts
+        bank_conflicts
+        shared_bytes
+        global_requests
+        global_loads
+        global_stores
+        global_sectors
+        global_load_sectors
+        global_store_sectors
+        global_ideal_sectors
+        global_bytes
+        global_load_bytes
+        global_store_bytes
+        atomics
+        shared_atomics
+        shared_atomic_wavefronts
+        global_atomics
+        global_reductions
+        global_atomic_sectors
+        global_reduction_sectors
+        atomic_lanes
+        atomic_addresses
+        barriers
+        local_requests
+        local_loads
+        local_stores
+        local_sectors
+        local_load_sectors
+        local_store_sectors
+        local_bytes
+        f16_flops
+        f32_flops
+        f64_flops
+        tensor_flops
+        integer_operations
+    )
 }
 
 fn print(text: &str, to: Printed) {

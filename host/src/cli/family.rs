@@ -1,13 +1,13 @@
 //! `host FAMILY`: one family's variants on one input, verified and timed.
 
 use super::{CLEAN, WRONG, device, output};
-use crate::backend::{Checks, Choice};
+use crate::backend::{Backend, Checks, Choice};
 use crate::bench::{Cache, Plan};
 use crate::element::Dtype;
 use crate::error::{Error, Result};
 use crate::input::{self, npy, size};
 use crate::kernels::settings::Kind;
-use crate::kernels::{Demand, Family, Job, Operand, Problem, Settings};
+use crate::kernels::{Demand, Family, Job, Operand, Problem, Row, Settings};
 use crate::tensor::Tensor;
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -138,20 +138,7 @@ pub(super) fn run_on(family: &Family, options: &Options, choice: Choice, checks:
     let files = read_inputs(family, options)?;
     let device = device::open(choice, checks, options.json.printed())?;
     let module = options.ptx.load(&*device)?;
-    let inputs = match files {
-        Some(inputs) => inputs,
-        None => {
-            let (default, square) = if device.info().is_gpu() { (1 << 22, 1024) } else { (1 << 16, 64) };
-            let vectors = (family.sizes)().iter().all(|case| case.size.len() == 1);
-            let size = match (options.n, options.shape.as_slice()) {
-                (Some(n), _) => vec![n],
-                (None, []) => vec![if vectors { default } else { square }],
-                (None, shape) => shape.to_vec(),
-            };
-            let dtype = options.dtype.unwrap_or(family.dtypes[0]);
-            (family.generate)(&Demand { size: &size, dtype, seed: options.seed, settings: &options.settings })?
-        }
-    };
+    let inputs = inputs(family, options, &*device, files)?;
     let problem = problem(family, op, &inputs, &options.settings)?;
     let oracle = (family.oracle)(problem)?;
 
@@ -194,6 +181,54 @@ pub(super) fn run_on(family: &Family, options: &Options, choice: Choice, checks:
         report.add(row);
     }
     Ok(if report.finish()? { CLEAN } else { WRONG })
+}
+
+/// Runs variants once, on a device that times mean nothing on; every row, in order.
+pub(super) fn rows(
+    family: &Family,
+    options: &Options,
+    device: &dyn Backend,
+    variants: &[&'static str],
+) -> Result<Vec<Row>> {
+    let op = family.op(options.op.as_deref())?;
+    options.dtype.map_or(Ok(()), |dtype| require_kernel(family, dtype))?;
+    let files = read_inputs(family, options)?;
+    let module = options.ptx.load(device)?;
+    let inputs = inputs(family, options, device, files)?;
+    let problem = problem(family, op, &inputs, &options.settings)?;
+    let oracle = (family.oracle)(problem)?;
+    let (block, grid) = (options.block, options.grid);
+    let job = Job { device, module, problem, oracle: &oracle, variants, block, grid, plan: None };
+    let mut rows = Vec::new();
+    let progress = progress(variants.len());
+    let result = (family.run)(&job, &mut |row| {
+        progress.set_message(row.variant.clone());
+        progress.inc(1);
+        rows.push(row);
+    });
+    progress.finish_and_clear();
+    result.map(|_| rows)
+}
+
+/// The operands: those of the files, or generated ones.
+fn inputs(family: &Family, options: &Options, device: &dyn Backend, files: Option<Vec<Tensor>>) -> Result<Vec<Tensor>> {
+    if let Some(inputs) = files {
+        return Ok(inputs);
+    }
+    let (default, square) = if device.info().is_gpu() { (1 << 22, 1024) } else { (1 << 16, 64) };
+    let vectors = is_of_vectors(family);
+    let size = match (options.n, options.shape.as_slice()) {
+        (Some(n), _) => vec![n],
+        (None, []) => vec![if vectors { default } else { square }],
+        (None, shape) => shape.to_vec(),
+    };
+    let dtype = options.dtype.unwrap_or(family.dtypes[0]);
+    (family.generate)(&Demand { size: &size, dtype, seed: options.seed, settings: &options.settings })
+}
+
+/// Its operands have one axis.
+pub(super) fn is_of_vectors(family: &Family) -> bool {
+    (family.sizes)().iter().all(|case| case.size.len() == 1)
 }
 
 fn require_kernel(family: &Family, dtype: Dtype) -> Result<()> {

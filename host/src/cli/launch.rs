@@ -64,7 +64,7 @@ pub(super) fn run(device: &dyn Backend, image: &Image, options: &Options, json: 
 }
 
 /// Launches the entry; on success the buffers that `--out` names are in their files.
-fn launch(device: &dyn Backend, image: &Image, options: &Options) -> Result<()> {
+pub(super) fn launch(device: &dyn Backend, image: &Image, options: &Options) -> Result<()> {
     let entry =
         options.entry.as_deref().ok_or_else(|| Error::Usage("say which entry to launch with --entry NAME".into()))?;
     let shape = Shape { grid: options.grid.0, block: options.block.0, shared: options.shared };

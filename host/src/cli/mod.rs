@@ -9,6 +9,7 @@ mod bench;
 mod check;
 mod device;
 mod devices;
+mod explain;
 mod family;
 mod launch;
 mod list;
@@ -33,6 +34,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> anyhow::Result<u8> {
         "list" => list::run(&parse(matches)?),
         "run" => run::run(&parse(matches)?),
         "check" => check::run(&parse(matches)?),
+        "explain" => explain::run(&parse(matches)?),
         "bench" => bench::run(&parse(matches)?),
         name => match kernels::family(name) {
             Some(found) => family::run(found, &family::parse(found, matches)?),
@@ -60,6 +62,7 @@ fn command() -> Command {
         .subcommands(families)
         .subcommand(subcommand::<run::Options>("run", "Launch an entry of any PTX file"))
         .subcommand(subcommand::<check::Options>("check", "Run a family or a PTX file on the simulator, every checker on"))
+        .subcommand(subcommand::<explain::Options>("explain", "Where the time goes: counters, source lines, limits, an estimate; --html FILE for plots"))
         .subcommand(subcommand::<bench::Options>("bench", "Time families on a GPU, beside the vendor's libraries with --peers"))
         .after_help(
             "Exit codes: 0 done and verified, 1 wrong result or finding, 2 usage or bad input, 3 no such device, driver or \

@@ -1,7 +1,7 @@
 //! A problem on a device: what a family is asked to run, and the row that each variant gives.
 
 use super::problem::{Oracle, Problem, Work};
-use crate::backend::{Backend, Buffer, Counters, Module, Observed};
+use crate::backend::{Analysis, Backend, Buffer, Counters, Module, Observed};
 use crate::bench::{Plan, Timing};
 use crate::compare::Verdict;
 use crate::diagnostic::Diagnostic;
@@ -130,6 +130,12 @@ pub struct Row {
     pub findings: Vec<Diagnostic>,
     /// The file that the result was written to.
     pub output: Option<PathBuf>,
+    /// The launches explained, where the device does that.
+    #[serde(skip)]
+    pub launches: Vec<Analysis>,
+    /// Copies on the device that belong to the run.
+    #[serde(skip)]
+    pub copies: u32,
 }
 
 impl Row {
@@ -165,6 +171,8 @@ impl Row {
             counters: None,
             findings: Vec::new(),
             output: None,
+            launches: Vec::new(),
+            copies: 0,
         }
     }
 
@@ -173,6 +181,8 @@ impl Row {
         if let Some(observed) = observed {
             self.counters = Some(observed.counters);
             self.findings = observed.findings;
+            self.launches = observed.launches;
+            self.copies = observed.copies;
         }
     }
 

@@ -31,6 +31,7 @@ mod work;
 
 pub(crate) use tally::Counting;
 
+use crate::observe::{AccessKind, Touch};
 use crate::program::Program;
 use crate::stop::Place;
 
@@ -248,5 +249,21 @@ impl InstructionCounters {
     /// The instruction in PTX and in the source language.
     pub fn place(&self, program: &Program) -> Place {
         Place::of(program, self.function, self.pc)
+    }
+}
+
+/// Wavefronts of one access to shared memory.
+pub(crate) fn wavefronts_of(touch: &Touch<'_>) -> u32 {
+    match touch.kind {
+        AccessKind::Atomic => banks::atomic_wavefronts(touch.addresses, touch.mask, touch.bytes),
+        kind => banks::wavefronts(touch.addresses, touch.mask, touch.bytes, touch.spread, kind).0,
+    }
+}
+
+/// Sectors of one access to global memory.
+pub(crate) fn sectors_of(touch: &Touch<'_>) -> u32 {
+    match touch.kind {
+        AccessKind::Atomic => sectors::atomic_sectors(touch.addresses, touch.mask, touch.bytes),
+        _ => sectors::sectors(touch.addresses, touch.mask, touch.bytes, touch.spread),
     }
 }

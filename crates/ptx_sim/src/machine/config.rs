@@ -4,6 +4,7 @@ use crate::count::{Counters, InstructionCounters};
 use crate::level::Level;
 use crate::profile::Profile;
 use crate::stop::Finding;
+use crate::trace::{Trace, Traced};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -25,6 +26,8 @@ pub struct Config {
     pub seed: Option<u64>,
     /// Warp instructions after which a launch is stopped; `None` for no limit.
     pub fuel: Option<u64>,
+    /// Records what [`explain`](crate::explain) needs, at about half the speed. The checks that cost time are off in such a run.
+    pub trace: Option<Trace>,
     /// Counts finished blocks while a launch runs.
     pub progress: Option<Arc<AtomicU64>>,
 }
@@ -107,6 +110,8 @@ pub struct Report {
     pub instructions: Vec<InstructionCounters>,
     /// What the checkers found, one per place.
     pub findings: Vec<Finding>,
+    /// What was recorded, if [`Config::trace`] asked for it.
+    pub traced: Option<Traced>,
     /// Output of `vprintf`, block by block.
     pub printed: String,
 }
@@ -121,6 +126,7 @@ impl Default for Config {
             profile: Profile::default(),
             seed: None,
             fuel: None,
+            trace: None,
             progress: None,
         }
     }

@@ -19,6 +19,7 @@ use crate::observe::{Observer, Site};
 use crate::program::Program;
 use crate::registers::{LANES, Registers};
 use crate::stop::{Diagnostic, Finding, Stop, StopKind, Thread};
+use crate::trace::Traced;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -207,6 +208,7 @@ pub struct Seen {
     pub counters: Counters,
     pub instructions: Vec<InstructionCounters>,
     pub findings: Vec<Finding>,
+    pub traced: Option<Traced>,
 }
 
 /// Runs all blocks. `observe` makes a worker's observer, `finish` reads the one that has seen everything.
@@ -233,7 +235,7 @@ pub fn run<O: Observer>(
             }
         });
     }
-    let Seen { counters, instructions, mut findings } = finish(observer);
+    let Seen { counters, instructions, mut findings, traced } = finish(observer);
     let mut outcome = context.outcome.lock().unwrap_or_else(PoisonError::into_inner);
     let mut own: Vec<_> = std::mem::take(&mut outcome.findings).into_iter().collect();
     own.sort_by_key(|(key, _)| *key);
@@ -242,7 +244,7 @@ pub fn run<O: Observer>(
     let printed = outcome.printed.iter().map(|(_, text)| text.as_str()).collect();
     match outcome.stop.take() {
         Some((_, stop)) => Err(stop.with_run(printed, findings)),
-        None => Ok(Report { counters, instructions, findings, printed }),
+        None => Ok(Report { counters, instructions, findings, traced, printed }),
     }
 }
 

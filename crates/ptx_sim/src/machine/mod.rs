@@ -42,6 +42,7 @@ use crate::count::Counting;
 use crate::program::{Program, Space};
 use crate::stop::{Diagnostic, Stop, StopKind};
 use crate::texture::Texture;
+use crate::trace::Tracing;
 pub(crate) use address::GLOBAL;
 use allocations::FreeError;
 pub(crate) use allocations::Memory;
@@ -178,6 +179,13 @@ impl Machine {
         self.modules[module].plan(program, self.config.checks);
         let module = &self.modules[module];
         let context = Context::new(program, entry, module, layout, launch, placed, &self.memory, &self.config);
+        if let Some(trace) = self.config.trace {
+            let observe = || (Counting::default(), Tracing::new(trace));
+            return grid::run(&context, observe, |(counts, traced): (Counting, Tracing)| Seen {
+                traced: Some(traced.finish()),
+                ..counts.finish(program)
+            });
+        }
         let new_race = || Race::new(program, &self.config.checks);
         let race = |seen: Race<'_>| seen.finish(program, &context.layout, context.shared_bytes, &self.memory);
         let counters = self.config.counters;

@@ -1,0 +1,59 @@
+//! What things cost, in cycles and nanoseconds. Measured on an H200 by small kernels that do one thing, except where noted; other
+//! devices are given the same numbers, and their own clock, multiprocessors and bandwidth.
+
+/// The model's constants.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Costs {
+    /// A launch that waits for nothing: 5.0 us for an empty kernel, as events see it.
+    pub first_launch_ns: f64,
+    /// A launch behind another one: 16 empty kernels take 54 us from a slow caller; the ladder's tree rungs, 2.4 us each.
+    pub next_launch_ns: f64,
+    /// Starting a block, on the whole device: 2^20 empty blocks of 32 to 512 threads take 635 us.
+    pub block_start_ns: f64,
+    /// Starting and ending a block, for the block itself. Estimated.
+    pub block_cycles: f64,
+    /// A dependent integer or float operation.
+    pub alu_cycles: f64,
+    /// A division, a square root, an elementary function: a sequence in SASS. Estimated.
+    pub special_cycles: f64,
+    /// A shuffle or vote. Estimated.
+    pub shuffle_cycles: f64,
+    /// A block barrier once all have come: 32 cycles in a loop of one block of four warps.
+    pub barrier_cycles: f64,
+    /// What the barrier unit of a multiprocessor needs for one warp: 136 cycles for 64 warps.
+    pub barrier_warp_cycles: f64,
+    /// A load from shared memory without conflict: 31 cycles in a dependent loop.
+    pub shared_cycles: f64,
+    /// One wavefront of shared memory: 43 cycles for 32 warps that do nothing else.
+    pub wavefront_cycles: f64,
+    /// A load from global memory while memory is busy: from the ladder's `grid_stride`, which has one load per thread in flight.
+    pub global_cycles: f64,
+    /// An atomic on global memory with its answer: 464 cycles in a dependent loop.
+    pub global_atomic_cycles: f64,
+    /// Atomics at one address, one after the other: 132 000 in 237 us.
+    pub same_address_ns: f64,
+    /// Part of the nominal bandwidth that a plain stream reaches: 4528 of 4814 GB/s.
+    pub stream: f64,
+}
+
+impl Default for Costs {
+    fn default() -> Self {
+        Self {
+            first_launch_ns: 4500.0,
+            next_launch_ns: 2400.0,
+            block_start_ns: 0.6056,
+            block_cycles: 300.0,
+            alu_cycles: 4.0,
+            special_cycles: 40.0,
+            shuffle_cycles: 24.0,
+            barrier_cycles: 26.0,
+            barrier_warp_cycles: 2.1,
+            shared_cycles: 29.0,
+            wavefront_cycles: 1.35,
+            global_cycles: 750.0,
+            global_atomic_cycles: 464.0,
+            same_address_ns: 1.8,
+            stream: 0.94,
+        }
+    }
+}

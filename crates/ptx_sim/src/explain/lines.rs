@@ -1,0 +1,141 @@
+//! Which source lines cost most, and why, in words.
+
+use super::costs::Costs;
+use super::time::Time;
+use crate::count::InstructionCounters;
+use crate::program::{Op, Program};
+use crate::stop::Place;
+use serde::Serialize;
+
+/// A line of the source language, or of PTX where the compiler left no line tables.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Line {
+    /// As the compiler wrote it; empty for PTX.
+    pub file: String,
+    /// 1-based.
+    pub line: u32,
+    /// The function it is in.
+    pub function: String,
+    /// The PTX of its most expensive instruction.
+    pub ptx: String,
+    /// Part of the launch's cost, 0 to 1.
+    pub share: f64,
+    /// Why, in words.
+    pub reason: String,
+    /// Warp instructions.
+    pub executed: u64,
+    /// Active lanes per instruction.
+    pub active: f64,
+    /// Wavefronts of shared memory, and those that were needed.
+    pub wavefronts: (u64, u64),
+    /// Sectors of global memory, and those that its bytes fill.
+    pub sectors: (u64, u64),
+    /// Branches that parted their warp.
+    pub divergent: u64,
+    #[serde(skip)]
+    cost: f64,
+    #[serde(skip)]
+    top: f64,
+}
+
+/// The lines, the most expensive first. Cost is busy time: issue slots, wavefronts, barriers and, where memory or its latency is
+/// what the launch waits for, the global accesses.
+pub fn lines(program: &Program, counted: &[InstructionCounters], time: &Time, costs: &Costs) -> Vec<Line> {
+    let slowest = time.limits.first().map_or("", |limit| limit.name);
+    let memory = matches!(slowest, "memory" | "latency" | "cache");
+    let mut lines: Vec<Line> = Vec::new();
+    for own in counted {
+        let place = own.place(program);
+        let (file, line, function) = match place.user_source() {
+            Some(source) => {
+                (source.file.clone(), source.line, source.function.clone().unwrap_or(place.function.clone()))
+            }
+            None => (String::new(), place.ptx_line, place.function.clone()),
+        };
+        let cost = cost(program, own, memory, costs);
+        let at = lines.iter().position(|known| known.line == line && known.file == file).unwrap_or_else(|| {
+            lines.push(Line { file, line, function, ..Line::default() });
+            lines.len() - 1
+        });
+        let sum = &mut lines[at];
+        sum.cost += cost;
+        sum.active += own.lanes as f64;
+        sum.executed += own.executed;
+        sum.wavefronts = (sum.wavefronts.0 + own.wavefronts, sum.wavefronts.1 + own.ideal_wavefronts);
+        sum.sectors = (sum.sectors.0 + own.sectors, sum.sectors.1 + own.ideal_sectors);
+        sum.divergent += own.divergent;
+        if cost > sum.top {
+            (sum.top, sum.ptx) = (cost, place.ptx.clone());
+            sum.reason = reason(program, own, &place);
+        }
+    }
+    let total: f64 = lines.iter().map(|line| line.cost).sum();
+    for line in &mut lines {
+        line.share = if total > 0.0 { line.cost / total } else { 0.0 };
+        line.active /= line.executed.max(1) as f64;
+    }
+    lines.sort_by(|a, b| b.cost.total_cmp(&a.cost).then(a.line.cmp(&b.line)).then(a.file.cmp(&b.file)));
+    lines
+}
+
+fn cost(program: &Program, own: &InstructionCounters, memory: bool, costs: &Costs) -> f64 {
+    let barrier = matches!(op(program, own), Some(Op::Barrier { .. }));
+    let sectors = own.sectors as f64 * if memory { 2.0 } else { 0.25 };
+    own.executed as f64 / 4.0
+        + own.wavefronts as f64 * costs.wavefront_cycles
+        + sectors
+        + if barrier { own.executed as f64 * costs.barrier_warp_cycles } else { 0.0 }
+}
+
+fn op<'p>(program: &'p Program, own: &InstructionCounters) -> Option<&'p Op> {
+    let function = program.functions.get(own.function as usize)?;
+    function.code.get(own.pc as usize).map(|inst| &inst.op)
+}
+
+/// One sentence about an instruction.
+fn reason(program: &Program, own: &InstructionCounters, place: &Place) -> String {
+    let per = |count: u64| count as f64 / own.requests.max(1) as f64;
+    let active = own.lanes as f64 / own.executed.max(1) as f64;
+    match op(program, own) {
+        Some(Op::Atomic(_)) => format!(
+            "{:.0} lanes of a warp update {:.1} addresses: lanes at the same address take turns, up to {} of them",
+            own.atomic_lanes as f64 / own.requests.max(1) as f64,
+            per(own.atomic_addresses),
+            own.most_lanes_per_address
+        ),
+        Some(Op::Barrier { .. }) => {
+            format!("{} times a warp waits here for the slowest warp of its block", own.executed)
+        }
+        Some(Op::Branch { .. } | Op::BranchIndexed { .. }) if own.divergent > 0 => {
+            format!("{} of {} warps part here: the two sides run one after the other", own.divergent, own.executed)
+        }
+        Some(Op::Load(_) | Op::Store(_)) if own.wavefronts > own.ideal_wavefronts => format!(
+            "the {active:.0} active lanes meet in the same banks: {:.1} wavefronts where {:.1} would do",
+            per(own.wavefronts),
+            per(own.ideal_wavefronts)
+        ),
+        Some(Op::Load(_) | Op::Store(_)) if own.wavefronts > 0 && active < 24.0 => format!(
+            "{} wavefronts of shared memory for {active:.1} of 32 lanes each: no bank conflicts, but most lanes are idle",
+            own.wavefronts
+        ),
+        Some(Op::Load(_) | Op::Store(_)) if own.wavefronts > 0 => {
+            format!("{} wavefronts of shared memory, without bank conflicts", own.wavefronts)
+        }
+        Some(Op::Load(_) | Op::Store(_)) if own.sectors > own.ideal_sectors + own.ideal_sectors / 4 => format!(
+            "the {active:.0} active lanes touch {:.1} sectors where {:.1} would hold their bytes: {:.0} % of what is moved is used",
+            per(own.sectors),
+            per(own.ideal_sectors),
+            100.0 * own.ideal_sectors as f64 / own.sectors.max(1) as f64
+        ),
+        Some(Op::Load(_) | Op::Store(_)) if own.sectors > 0 => format!(
+            "{:.1} MB of global memory, coalesced: {:.1} sectors per request",
+            own.sectors as f64 * 32.0 / 1e6,
+            per(own.sectors)
+        ),
+        Some(Op::Collective { .. }) => format!("{} exchanges inside a warp, without memory", own.executed),
+        _ if active < 24.0 => format!("{} instructions with {active:.1} of 32 lanes active", own.executed),
+        _ => {
+            format!("{} warp instructions of `{}`", own.executed, place.ptx.split_whitespace().next().unwrap_or("PTX"))
+        }
+    }
+}

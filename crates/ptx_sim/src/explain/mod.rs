@@ -1,0 +1,180 @@
+//! Why a launch takes the time it takes: where its cost is in the source, what limits it on a device, and an estimate of the time.
+//!
+//! Run with [`Config::trace`](crate::Config), then call [`analyse`]. The estimate is for comparing variants of a kernel, not for
+//! predicting microseconds: see [`Time`] for the model and `costs` for its constants. On an H200 it puts the rungs of this
+//! project's reduction ladder in their measured order, which a test checks.
+
+mod costs;
+mod lines;
+mod operands;
+mod time;
+mod timeline;
+
+pub use costs::Costs;
+pub use lines::Line;
+pub use time::{Limit, Time};
+
+use crate::count::Counters;
+use crate::machine::{Launch, Report};
+use crate::occupancy::{Demand, occupancy};
+use crate::profile::Profile;
+use crate::program::{Program, Space};
+use crate::stop::Stop;
+use serde::Serialize;
+
+/// A launch explained.
+#[derive(Clone, Debug, Serialize)]
+pub struct Analysis {
+    /// Name of the `.entry`.
+    pub entry: String,
+    /// Blocks.
+    pub grid: [u32; 3],
+    /// Threads of a block.
+    pub block: [u32; 3],
+    /// Bytes of shared memory of a block, static and dynamic.
+    pub shared_bytes: u64,
+    /// Totals.
+    #[serde(skip)]
+    pub counters: Counters,
+    /// Different bytes of global memory read, in whole sectors.
+    pub read_bytes: u64,
+    /// Different bytes of global memory written, in whole sectors.
+    pub written_bytes: u64,
+    /// Blocks that are resident on a multiprocessor, warps of these, and the part of the multiprocessor's warps that this is.
+    pub occupancy: (u32, u32, f64),
+    /// What limits it.
+    pub occupancy_limits: Vec<String>,
+    /// The estimate.
+    pub time: Time,
+    /// Source lines, the most expensive first.
+    pub lines: Vec<Line>,
+    /// For each warp of the traced block: runs of instructions with the same number of active lanes, as (instructions, lanes).
+    pub activity: Vec<Vec<(u32, u32)>>,
+    /// The shared-memory instruction with the most wavefronts: lane by bank.
+    pub banks: Option<Banks>,
+    /// Requests to global memory by sectors, 0 to 64, of all loads and stores.
+    pub sectors: Vec<u64>,
+}
+
+/// Lane by bank, of one instruction.
+#[derive(Clone, Debug, Serialize)]
+pub struct Banks {
+    /// PTX.
+    pub ptx: String,
+    /// Source line, 0 when unknown.
+    pub line: u32,
+    /// Source file.
+    pub file: String,
+    /// Words, by lane and bank.
+    pub words: Vec<Vec<u32>>,
+    /// Requests by wavefronts, 0 to 32.
+    pub wavefronts: Vec<u64>,
+}
+
+/// Explains a launch that ran with a trace.
+///
+/// # Errors
+/// A usage stop when the launch was not traced.
+pub fn analyse(
+    program: &Program,
+    launch: &Launch<'_>,
+    report: &Report,
+    profile: &Profile,
+    costs: &Costs,
+) -> Result<Analysis, Stop> {
+    let Some(traced) = &report.traced else {
+        return Err(Stop::usage("no-trace", "the launch was not traced").with_help("set `Config::trace`"));
+    };
+    let shared_bytes = launch.dynamic_shared + static_shared(program, report);
+    let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
+    let demand = Demand { threads: threads as u32, registers: launch.registers.unwrap_or(0), shared_bytes };
+    let fits = occupancy(profile, &demand);
+    let subject = time::Subject {
+        program,
+        profile,
+        blocks: launch.grid.iter().map(|&n| u64::from(n)).product(),
+        occupancy: &fits,
+        counters: &report.counters,
+        instructions: &report.instructions,
+        traced,
+    };
+    let time = time::estimate(&subject, costs);
+    let lines = lines::lines(program, &report.instructions, &time, costs);
+    let mut sectors = vec![0_u64; 65];
+    for own in &traced.sectors {
+        sectors.iter_mut().zip(&own.requests).for_each(|(sum, more)| *sum += more);
+    }
+    Ok(Analysis {
+        entry: launch.entry.to_owned(),
+        grid: launch.grid,
+        block: launch.block,
+        shared_bytes,
+        counters: report.counters,
+        read_bytes: traced.read_bytes,
+        written_bytes: traced.written_bytes,
+        occupancy: (fits.blocks, fits.warps, fits.fraction),
+        occupancy_limits: fits.limits.iter().map(ToString::to_string).collect(),
+        time,
+        lines,
+        activity: traced.warps.iter().map(|warp| activity(&warp.steps)).collect(),
+        banks: traced.banks.iter().max_by_key(|banks| weight(banks)).map(|banks| heat(program, banks)),
+        sectors,
+    })
+}
+
+/// Conflicts before traffic: the instruction to look at is the one that waits for itself.
+fn weight(banks: &crate::trace::Banks) -> (u64, u64) {
+    let all = banks.wavefronts.iter().enumerate();
+    let conflicts = all.map(|(passes, requests)| passes.saturating_sub(1) as u64 * requests).sum();
+    (conflicts, banks.words.iter().flatten().map(|words| u64::from(*words)).sum())
+}
+
+fn heat(program: &Program, banks: &crate::trace::Banks) -> Banks {
+    let place = crate::stop::Place::of(program, banks.function, banks.pc);
+    let source = place.user_source();
+    Banks {
+        line: source.map_or(0, |source| source.line),
+        file: source.map(|source| source.file.clone()).unwrap_or_default(),
+        words: banks.words.iter().map(|row| row.to_vec()).collect(),
+        wavefronts: banks.wavefronts.to_vec(),
+        ptx: place.ptx,
+    }
+}
+
+/// Neighbours with equally many active lanes become one run.
+fn activity(steps: &[crate::trace::Step]) -> Vec<(u32, u32)> {
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for step in steps {
+        let lanes = step.lanes.count_ones();
+        match runs.last_mut() {
+            Some((length, active)) if *active == lanes => *length += 1,
+            _ => runs.push((1, lanes)),
+        }
+    }
+    runs
+}
+
+/// Shared variables that the executed functions may use: all of the module, which is what one kernel per file has.
+fn static_shared(program: &Program, report: &Report) -> u64 {
+    if report.counters.shared_requests == 0 {
+        return 0;
+    }
+    let mut names: Vec<&str> = Vec::new();
+    for counted in &report.instructions {
+        if let Some(function) = program.functions.get(counted.function as usize) {
+            names.push(&function.name);
+        }
+    }
+    names.sort_unstable();
+    names.dedup();
+    let shared = program.variables.iter().filter(|variable| variable.space == Space::Shared);
+    let used = |name: &str| {
+        program.functions.iter().filter(|function| names.contains(&function.name.as_str())).any(|function| {
+            let lines = function.code.iter().map(|inst| inst.line);
+            let (first, last) = (function.line, lines.max().unwrap_or(function.line));
+            let text = program.source.get(first.saturating_sub(1) as usize..last as usize).unwrap_or_default();
+            text.iter().any(|line| line.contains(name))
+        })
+    };
+    shared.filter(|variable| used(&variable.name)).map(|variable| variable.size).sum()
+}

@@ -1,0 +1,215 @@
+//! How long a launch takes, by a simple model: every resource of the device is asked how long it would be busy if it were the only
+//! limit, and the slowest decides. Two limits share a resource and add up in part: memory's bandwidth and memory's latency (the
+//! loads that wait are those that use it), so these two are joined by the third root of the sum of their cubes.
+//!
+//! What PTX leaves open is decided as ptxas does: a short branch forward around code without a loop, a barrier or a call becomes
+//! predicates, so that warps which skip the code still issue its instructions, and those on shared memory still take a wavefront.
+
+use super::costs::Costs;
+use super::timeline::block_cycles;
+use crate::count::{Counters, InstructionCounters};
+use crate::occupancy::Occupancy;
+use crate::profile::Profile;
+use crate::program::{Function, Inst, Op, Program, Space};
+use crate::trace::Traced;
+use serde::Serialize;
+use std::ops::Range;
+
+/// An estimate.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Time {
+    /// All but the launch itself, in microseconds.
+    pub kernel_us: f64,
+    /// What the launch costs behind another one, and as the first.
+    pub launch_us: (f64, f64),
+    /// How long each resource would take alone, the slowest first.
+    pub limits: Vec<Limit>,
+}
+
+/// One resource.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Limit {
+    /// Stable, for scripts: `memory`, `latency`, `issue`, `shared`, `cache`, `barriers`, `arithmetic`, `blocks`, `atomics`.
+    pub name: &'static str,
+    /// Microseconds.
+    pub us: f64,
+    /// What it is made of.
+    pub why: String,
+}
+
+/// What the model looks at.
+pub struct Subject<'a> {
+    /// The PTX.
+    pub program: &'a Program,
+    /// The device.
+    pub profile: &'a Profile,
+    /// Blocks in all.
+    pub blocks: u64,
+    /// Blocks on a multiprocessor at once.
+    pub occupancy: &'a Occupancy,
+    /// Totals.
+    pub counters: &'a Counters,
+    /// By instruction.
+    pub instructions: &'a [InstructionCounters],
+    /// What the trace has.
+    pub traced: &'a Traced,
+}
+
+/// Asks every resource.
+pub fn estimate(subject: &Subject<'_>, costs: &Costs) -> Time {
+    let Subject { profile, counters, traced, .. } = *subject;
+    let clock = f64::from(profile.clock_mhz.max(1)) / 1e3; // cycles per nanosecond
+    let multiprocessors = f64::from(profile.multiprocessors);
+    let blocks = subject.blocks.max(1) as f64;
+    // The busiest multiprocessor has this part of the work.
+    let share = (blocks / multiprocessors).ceil() / blocks;
+    let cycles = |total: f64| total * share / clock / 1e3;
+
+    let skipped = skipped(subject.program, subject.instructions);
+    let instructions = counters.warp_instructions + skipped.instructions;
+    let passes = counters.shared_wavefronts + counters.shared_atomic_wavefronts + skipped.shared;
+    let sectors = counters.global_sectors + counters.global_atomic_sectors;
+    let bytes = (traced.read_bytes + traced.written_bytes) as f64;
+    let bandwidth = profile.memory_gbps * costs.stream;
+    let block = block_cycles(subject.program, &traced.warps, costs) + costs.block_cycles;
+    let resident = f64::from(subject.occupancy.blocks.max(1)) * multiprocessors;
+    let waves = if blocks <= resident { 1.0 } else { blocks / resident };
+
+    let mut limits = vec![
+        Limit {
+            name: "memory",
+            us: if bandwidth > 0.0 { bytes / bandwidth / 1e3 } else { 0.0 },
+            why: format!("{:.1} MB of different sectors at {bandwidth:.0} GB/s", bytes / 1e6),
+        },
+        Limit {
+            name: "latency",
+            us: waves * block / clock / 1e3,
+            why: format!("a block takes {block:.0} cycles, {waves:.1} of them one after the other in every slot"),
+        },
+        Limit {
+            name: "issue",
+            us: cycles(instructions as f64 / 4.0),
+            why: format!("{instructions} warp instructions, 4 a cycle on each multiprocessor"),
+        },
+        Limit {
+            name: "shared",
+            us: cycles(passes as f64 * costs.wavefront_cycles),
+            why: format!("{passes} wavefronts of {} cycles", costs.wavefront_cycles),
+        },
+        Limit { name: "cache", us: cycles(sectors as f64 / 4.0), why: format!("{sectors} sectors, 4 a cycle") },
+        Limit {
+            name: "barriers",
+            us: cycles(counters.barriers as f64 * costs.barrier_warp_cycles),
+            why: format!("{} warps come to a barrier, {} cycles each", counters.barriers, costs.barrier_warp_cycles),
+        },
+        Limit {
+            name: "blocks",
+            us: blocks * costs.block_start_ns / 1e3,
+            why: format!("{blocks} blocks start, {} ns each", costs.block_start_ns),
+        },
+        Limit {
+            name: "atomics",
+            us: traced.hottest_address as f64 * costs.same_address_ns / 1e3,
+            why: format!("{} atomics at one address, {} ns each", traced.hottest_address, costs.same_address_ns),
+        },
+    ];
+    if profile.fp32_gflops > 0.0 && profile.fp64_gflops > 0.0 {
+        let (single, double) = (counters.f32_flops as f64, counters.f64_flops as f64);
+        limits.push(Limit {
+            name: "arithmetic",
+            us: (single / profile.fp32_gflops + double / profile.fp64_gflops) / 1e3,
+            why: format!("{single} operations on f32, {double} on f64"),
+        });
+    }
+    let of = |name: &str| limits.iter().find(|limit| limit.name == name).map_or(0.0, |limit| limit.us);
+    let joined = (of("memory").powi(3) + of("latency").powi(3)).cbrt();
+    let kernel_us = limits.iter().map(|limit| limit.us).fold(joined, f64::max);
+    limits.sort_by(|a, b| b.us.total_cmp(&a.us));
+    Time { kernel_us, launch_us: (costs.next_launch_ns / 1e3, costs.first_launch_ns / 1e3), limits }
+}
+
+/// Instructions that warps issue although none of their lanes needs them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Skipped {
+    instructions: u64,
+    shared: u64,
+}
+
+/// Longest code that is predicated.
+const SHORT: u32 = 12;
+
+fn skipped(program: &Program, counted: &[InstructionCounters]) -> Skipped {
+    let mut skipped = Skipped::default();
+    for branch in counted {
+        let Some(function) = program.functions.get(branch.function as usize) else { continue };
+        let Some(body) = predicated(function, branch.pc) else { continue };
+        let inside = counted.binary_search_by_key(&(branch.function, body.start), |own| (own.function, own.pc));
+        let entered = inside.map_or(0, |at| counted[at].executed);
+        let around = branch.executed.saturating_sub(entered);
+        let shared =
+            |inst: &&Inst| matches!(&inst.op, Op::Load(access) | Op::Store(access) if access.space == Space::Shared);
+        let code = &function.code[body.start as usize..body.end as usize];
+        skipped.instructions += around * code.len() as u64;
+        skipped.shared += around * code.iter().filter(shared).count() as u64;
+    }
+    skipped
+}
+
+/// The short code that a conditional branch leads around or into.
+fn predicated(function: &Function, pc: u32) -> Option<Range<u32>> {
+    let branch = function.code.get(pc as usize)?;
+    let (Op::Branch { target }, true) = (&branch.op, branch.guard.is_some()) else { return None };
+    // LLVM writes `@p bra BODY; bra NEXT;` where the body lies elsewhere.
+    let next = match function.code.get(pc as usize + 1)? {
+        Inst { op: Op::Branch { target }, guard: None, .. } => *target,
+        _ => pc + 1,
+    };
+    straight(function, pc + 1, *target).or_else(|| straight(function, *target, next))
+}
+
+/// Code without a loop, a barrier or a call from `start` to `end`, where it arrives by falling through or by one branch.
+fn straight(function: &Function, start: u32, end: u32) -> Option<Range<u32>> {
+    for pc in start..start.saturating_add(SHORT) {
+        let there = pc == end;
+        let inst = function.code.get(pc as usize)?;
+        let arrives = matches!(inst.op, Op::Branch { target } if inst.guard.is_none() && target == end);
+        if there || arrives {
+            return (pc > start).then_some(start..pc);
+        }
+        match inst.op {
+            Op::Pure(..) | Op::Load(_) | Op::Store(_) | Op::ConvertAddress { .. } | Op::Nothing => {}
+            _ => return None,
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn program(body: &str) -> Program {
+        let text = format!(
+            ".version 7.8\n.target sm_75\n.address_size 64\n.visible .entry k()\n{{\n.reg .pred %p<3>;\n.reg .b32 %r<5>;\n{body}\n}}\n"
+        );
+        Program::parse(&text).expect("PTX")
+    }
+
+    fn body(text: &str) -> Option<Range<u32>> {
+        let program = program(text);
+        let code = &program.functions[0].code;
+        let branch = code.iter().position(|inst| inst.guard.is_some()).expect("a branch");
+        predicated(&program.functions[0], branch as u32)
+    }
+
+    #[test]
+    fn short_code_becomes_predicates() {
+        let setp = "mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 4;";
+        assert_eq!(body(&format!("{setp}\n@%p1 bra END;\nadd.s32 %r2, %r1, 1;\nEND:\nret;")), Some(3..4));
+        let elsewhere =
+            format!("{setp}\n@%p1 bra BODY;\nbra.uni END;\nBODY:\nadd.s32 %r2, %r1, 1;\nbra.uni END;\nEND:\nret;");
+        assert_eq!(body(&elsewhere), Some(4..5));
+        assert_eq!(body(&format!("{setp}\n@%p1 bra END;\nbar.sync 0;\nEND:\nret;")), None);
+        assert_eq!(body(&format!("{setp}\nLOOP:\nadd.s32 %r2, %r1, 1;\n@%p1 bra LOOP;\nret;")), None);
+    }
+}

@@ -1,0 +1,91 @@
+//! How long one block takes when nobody is in its way: its warps' recorded instructions, each in order, every one when its
+//! operands are there. Loads that don't wait for each other overlap, and warps wait for each other at block barriers.
+
+use super::costs::Costs;
+use super::operands::operands;
+use crate::program::{Op, Program, Space};
+use crate::trace::{Step, WarpTrace};
+use std::collections::HashMap;
+
+/// Clock cycles from the block's first instruction to its last.
+pub fn block_cycles(program: &Program, warps: &[WarpTrace], costs: &Costs) -> f64 {
+    let mut known = HashMap::new();
+    let mut lines: Vec<Line<'_>> = warps.iter().map(Line::new).collect();
+    loop {
+        let mut waiting = Vec::new();
+        for (warp, line) in lines.iter_mut().enumerate() {
+            if line.run(program, costs, &mut known) {
+                waiting.push(warp);
+            }
+        }
+        if waiting.is_empty() {
+            break;
+        }
+        // All that have come to a barrier go on together; those that have ended are not waited for.
+        let meet = waiting.iter().map(|&warp| lines[warp].now).fold(0.0, f64::max) + costs.barrier_cycles;
+        waiting.iter().for_each(|&warp| lines[warp].now = meet);
+    }
+    lines.iter().map(Line::end).fold(0.0, f64::max)
+}
+
+type Known = HashMap<u32, Vec<super::operands::Operands>>;
+
+/// One warp on its way.
+struct Line<'t> {
+    trace: &'t WarpTrace,
+    next: usize,
+    now: f64,
+    /// When each register's value is there, by function and register.
+    ready: HashMap<(u32, u32), f64>,
+}
+
+impl<'t> Line<'t> {
+    fn new(trace: &'t WarpTrace) -> Self {
+        Self { trace, next: 0, now: 0.0, ready: HashMap::new() }
+    }
+
+    /// Runs to the next barrier (true) or to the end.
+    fn run(&mut self, program: &Program, costs: &Costs, known: &mut Known) -> bool {
+        while let Some(step) = self.trace.steps.get(self.next) {
+            self.next += 1;
+            let Some(function) = program.functions.get(step.function as usize) else { continue };
+            let Some(inst) = function.code.get(step.pc as usize) else { continue };
+            let all = known.entry(step.function).or_insert_with(|| operands(program, function));
+            let Some(own) = all.get(step.pc as usize) else { continue };
+            let at = |register: &u32| self.ready.get(&(step.function, *register)).copied().unwrap_or(0.0);
+            self.now = own.reads.iter().map(at).fold(self.now, f64::max) + 1.0;
+            if matches!(inst.op, Op::Barrier { .. }) {
+                return true;
+            }
+            let opcode = program.opcodes.get(inst.opcode as usize).map_or("", String::as_str);
+            let done = self.now + latency(&inst.op, opcode, step, costs);
+            self.ready.extend(own.sets.iter().map(|register| ((step.function, *register), done)));
+        }
+        false
+    }
+
+    /// Its last cycle; what was not recorded goes on as before.
+    fn end(&self) -> f64 {
+        let recorded = self.trace.steps.len().max(1) as f64;
+        self.now * (self.trace.total as f64 / recorded).max(1.0)
+    }
+}
+
+/// Cycles until the result is there.
+fn latency(op: &Op, opcode: &str, step: &Step, costs: &Costs) -> f64 {
+    let passes = f64::from(step.units.saturating_sub(1));
+    match (op, step.space) {
+        (Op::Atomic(_), Some(Space::Global)) => costs.global_atomic_cycles,
+        (_, Some(Space::Global)) => costs.global_cycles,
+        (_, Some(Space::Shared)) => costs.shared_cycles + passes * costs.wavefront_cycles,
+        (_, Some(_)) => costs.shared_cycles,
+        (Op::Collective { .. }, _) => costs.shuffle_cycles,
+        _ if ["div", "rem", "sqrt", "rcp", "rsqrt", "ex2", "lg2", "sin", "cos"]
+            .iter()
+            .any(|name| opcode.starts_with(name)) =>
+        {
+            costs.special_cycles
+        }
+        _ => costs.alu_cycles,
+    }
+}

@@ -1,0 +1,262 @@
+//! What counters can't show: who was active when, which lane used which bank, how many sectors each request took, and which
+//! memory was touched at all. Recorded when [`Config::trace`](crate::Config) asks for it, and otherwise without cost.
+
+mod footprint;
+
+use crate::count::{sectors_of, wavefronts_of};
+use crate::observe::{AccessKind, BlockShape, Observer, Site, Touch};
+use crate::program::Space;
+use crate::registers::LANES;
+use footprint::Footprint;
+use std::collections::{BTreeMap, HashMap};
+
+/// What to record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trace {
+    /// `%ctaid` of the block whose instructions are recorded one by one.
+    pub block: [u32; 3],
+    /// Instructions that are recorded of each of its warps; more are only counted.
+    pub steps: u32,
+}
+
+impl Default for Trace {
+    fn default() -> Self {
+        Self { block: [0; 3], steps: 1 << 14 }
+    }
+}
+
+/// What was recorded of a launch.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Traced {
+    /// Different bytes of global memory that were read, in whole sectors.
+    pub read_bytes: u64,
+    /// Different bytes of global memory that were written or updated, in whole sectors.
+    pub written_bytes: u64,
+    /// Most atomic requests at one address of global memory.
+    pub hottest_address: u64,
+    /// The recorded block, by warp.
+    pub warps: Vec<WarpTrace>,
+    /// Shared-memory instructions in program order.
+    pub banks: Vec<Banks>,
+    /// Global-memory loads and stores in program order.
+    pub sectors: Vec<Sectors>,
+}
+
+/// One warp's instructions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WarpTrace {
+    /// In order.
+    pub steps: Vec<Step>,
+    /// All that it executed, recorded or not.
+    pub total: u64,
+}
+
+/// One instruction executed by one warp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Index into `Program::functions`.
+    pub function: u32,
+    /// Index into `Function::code`.
+    pub pc: u32,
+    /// Active lanes.
+    pub lanes: u32,
+    /// Wavefronts (shared) or sectors (global); 0 for what accesses neither.
+    pub units: u32,
+    /// The space that it accessed; `None` for what accesses none of the three.
+    pub space: Option<Space>,
+}
+
+/// How one instruction used the banks of shared memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Banks {
+    /// Index into `Program::functions`.
+    pub function: u32,
+    /// Index into `Function::code`.
+    pub pc: u32,
+    /// Words by lane and bank.
+    pub words: Box<[[u32; 32]; LANES]>,
+    /// Requests by wavefronts, 0 to 32.
+    pub wavefronts: [u64; 33],
+}
+
+/// How many sectors the requests of one instruction took.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sectors {
+    /// Index into `Program::functions`.
+    pub function: u32,
+    /// Index into `Function::code`.
+    pub pc: u32,
+    /// Requests by sectors, 0 to 64.
+    pub requests: Vec<u64>,
+}
+
+/// Addresses of atomics that are told apart; further ones are not counted.
+const MOST_ADDRESSES: usize = 1 << 16;
+
+/// Words by lane and bank.
+type Words = Box<[[u32; 32]; LANES]>;
+
+/// Records one worker's events.
+#[derive(Debug)]
+pub(crate) struct Tracing {
+    what: Trace,
+    read: Footprint,
+    written: Footprint,
+    hot: HashMap<u64, u64>,
+    banks: BTreeMap<Site, (Words, [u64; 33])>,
+    sectors: BTreeMap<Site, Vec<u64>>,
+    warps: Vec<WarpTrace>,
+}
+
+/// The recorded block while it runs: its warps, and what each accessed since its last instructions were recorded.
+#[derive(Debug, Default)]
+pub(crate) struct Recording {
+    warps: Vec<WarpTrace>,
+    accesses: Vec<Vec<(u32, Space, u32)>>,
+}
+
+impl Tracing {
+    pub fn new(what: Trace) -> Self {
+        Self {
+            what,
+            read: Footprint::default(),
+            written: Footprint::default(),
+            hot: HashMap::new(),
+            banks: BTreeMap::new(),
+            sectors: BTreeMap::new(),
+            warps: Vec::new(),
+        }
+    }
+
+    pub fn finish(self) -> Traced {
+        let banks = self.banks.into_iter().map(|(site, (words, wavefronts))| {
+            let Site { function, pc } = site;
+            Banks { function, pc, words, wavefronts }
+        });
+        let sectors = self.sectors.into_iter().map(|(site, requests)| {
+            let Site { function, pc } = site;
+            Sectors { function, pc, requests }
+        });
+        Traced {
+            read_bytes: self.read.bytes(),
+            written_bytes: self.written.bytes(),
+            hottest_address: self.hot.values().copied().max().unwrap_or(0),
+            warps: self.warps,
+            banks: banks.collect(),
+            sectors: sectors.collect(),
+        }
+    }
+
+    fn shared(&mut self, touch: &Touch<'_>) -> u32 {
+        let passes = wavefronts_of(touch);
+        let empty = || (Box::new([[0; 32]; LANES]), [0; 33]);
+        let (words, wavefronts) = self.banks.entry(touch.site).or_insert_with(empty);
+        wavefronts[passes.min(32) as usize] += 1;
+        crate::machine::lanes::each(touch.mask, |lane| {
+            for word in 0..u64::from((touch.bytes / 4).max(1)) {
+                let count = &mut words[lane][((touch.addresses[lane] >> 2) + word) as usize & 31];
+                *count = count.saturating_add(1);
+            }
+        });
+        passes
+    }
+
+    fn global(&mut self, touch: &Touch<'_>) -> u32 {
+        let sectors = sectors_of(touch);
+        if touch.kind != AccessKind::Load {
+            self.written.touch(touch);
+        }
+        if touch.kind != AccessKind::Store {
+            self.read.touch(touch);
+        }
+        if touch.kind == AccessKind::Atomic {
+            let mut addresses: Vec<u64> = Vec::with_capacity(LANES);
+            crate::machine::lanes::each(touch.mask, |lane| addresses.push(touch.addresses[lane]));
+            addresses.sort_unstable();
+            addresses.dedup();
+            for address in addresses {
+                if self.hot.len() < MOST_ADDRESSES || self.hot.contains_key(&address) {
+                    *self.hot.entry(address).or_default() += 1;
+                }
+            }
+        } else {
+            let requests = self.sectors.entry(touch.site).or_insert_with(|| vec![0; 65]);
+            requests[sectors.min(64) as usize] += 1;
+        }
+        sectors
+    }
+}
+
+impl Observer for Tracing {
+    type Block = Option<Box<Recording>>;
+
+    fn begin(&mut self, shape: &BlockShape) -> Self::Block {
+        (shape.block == self.what.block).then(|| {
+            let warps = shape.warps as usize;
+            Box::new(Recording { warps: vec![WarpTrace::default(); warps], accesses: vec![Vec::new(); warps] })
+        })
+    }
+
+    fn end(&mut self, block: Self::Block) {
+        if let Some(recording) = block {
+            self.warps = recording.warps;
+        }
+    }
+
+    fn ran(&mut self, block: &mut Self::Block, warp: u32, from: Site, end: u32, active: u32) {
+        let Some(recording) = block else { return };
+        let (Some(trace), Some(accesses)) =
+            (recording.warps.get_mut(warp as usize), recording.accesses.get_mut(warp as usize))
+        else {
+            return;
+        };
+        let mut pending = accesses.iter().peekable();
+        for pc in from.pc..end {
+            trace.total += 1;
+            let (mut units, mut space) = (0, None);
+            while let Some((_, accessed, more)) = pending.next_if(|(at, ..)| *at == pc) {
+                units += more;
+                space = Some(*accessed);
+            }
+            if trace.steps.len() < self.what.steps as usize {
+                trace.steps.push(Step { function: from.function, pc, lanes: active, units, space });
+            }
+        }
+        accesses.clear();
+    }
+
+    fn touch(&mut self, block: &mut Self::Block, touch: &Touch<'_>) {
+        let units = match touch.space {
+            Space::Shared => self.shared(touch),
+            Space::Global => self.global(touch),
+            Space::Local => 4,
+            _ => return,
+        };
+        if let Some(accesses) = block.as_mut().and_then(|recording| recording.accesses.get_mut(touch.warp as usize)) {
+            accesses.push((touch.site.pc, touch.space, units));
+        }
+    }
+
+    fn absorb(&mut self, other: Self) {
+        self.read.absorb(other.read);
+        self.written.absorb(other.written);
+        for (address, count) in other.hot {
+            *self.hot.entry(address).or_default() += count;
+        }
+        for (site, (words, wavefronts)) in other.banks {
+            let empty = || (Box::new([[0; 32]; LANES]), [0; 33]);
+            let (mine, counts) = self.banks.entry(site).or_insert_with(empty);
+            for (row, more) in mine.iter_mut().zip(words.iter()) {
+                row.iter_mut().zip(more).for_each(|(sum, more)| *sum = sum.saturating_add(*more));
+            }
+            counts.iter_mut().zip(wavefronts).for_each(|(sum, more)| *sum += more);
+        }
+        for (site, requests) in other.sectors {
+            let mine = self.sectors.entry(site).or_insert_with(|| vec![0; 65]);
+            mine.iter_mut().zip(requests).for_each(|(sum, more)| *sum += more);
+        }
+        if self.warps.is_empty() {
+            self.warps = other.warps;
+        }
+    }
+}

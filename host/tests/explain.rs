@@ -1,0 +1,118 @@
+//! `host explain` from outside: a small kernel with a bank conflict in the terminal, as JSON, and as HTML.
+
+use std::process::{Command, Output};
+
+/// Each lane stores to a word two further, and reads its own back from memory.
+const KERNEL: &str = "\
+.version 7.8
+.target sm_75
+.address_size 64
+.visible .entry strided(.param .u64 out)
+{
+	.reg .b32 %r<6>;
+	.reg .b64 %rd<4>;
+	.shared .align 4 .b8 cells[256];
+	ld.param.b64 %rd1, [out];
+	mov.u32 %r1, %tid.x;
+	shl.b32 %r2, %r1, 3;
+	mov.b32 %r3, cells;
+	add.s32 %r4, %r3, %r2;
+	st.shared.b32 [%r4], %r1;
+	ld.shared.b32 %r5, [%r4];
+	mul.wide.u32 %rd2, %r1, 4;
+	add.s64 %rd3, %rd1, %rd2;
+	st.global.b32 [%rd3], %r5;
+	ret;
+}
+";
+
+fn explain(arguments: &[&str]) -> (Output, tempfile::TempDir) {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("strided.ptx"), KERNEL).expect("PTX");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_host"));
+    command.current_dir(folder.path()).args(["explain", "strided.ptx", "--entry", "strided", "--block", "32"]);
+    let output = command.args(["--arg", "buf:u32:32"]).args(arguments).output().expect("host runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    (output, folder)
+}
+
+fn stdout(output: &Output) -> &str {
+    std::str::from_utf8(&output.stdout).expect("UTF-8")
+}
+
+#[test]
+fn the_terminal_names_the_line_and_the_reason() {
+    let (output, _folder) = explain(&[]);
+    let text = stdout(&output);
+    for wanted in [
+        "strided of strided.ptx\nestimated for H200, from a cold cache\n",
+        "| shared wavefronts   |       4 |",
+        "| bank conflicts      |       2 |",
+        "| sectors per request |    4.00 |",
+        "PTX line 14\n             st.shared.b32 [%r4], %r1;\n             \
+         the 32 active lanes meet in the same banks: 2.0 wavefronts where 1.0 would do",
+    ] {
+        assert!(text.contains(wanted), "no `{wanted}` in\n{text}");
+    }
+}
+
+#[test]
+fn the_json_has_what_the_page_has() {
+    let (output, _folder) = explain(&["--json"]);
+    let page: serde_json::Value = serde_json::from_str(stdout(&output)).expect("JSON");
+    let variant = &page["variants"][0];
+    assert_eq!(page["device"]["name"], "H200");
+    assert_eq!(variant["counters"]["bank_conflicts"], 2);
+    assert_eq!(variant["counters"]["shared_requests"], 2);
+    assert_eq!(variant["counters"]["global_store_sectors"], 4);
+    assert_eq!(variant["ratios"]["active_threads"], 32.0);
+    assert_eq!(variant["ratios"]["wavefronts_over_ideal"], 2.0);
+    assert_eq!(variant["bytes"], 128);
+    let launch = &variant["launches"][0];
+    assert_eq!(launch["shared_bytes"], 256);
+    assert_eq!(launch["activity"][0], serde_json::json!([[11, 32]]));
+    assert_eq!(launch["banks"]["wavefronts"][2], 1);
+    assert_eq!(launch["banks"]["words"][17][2], 1);
+    assert_eq!(launch["sectors"][4], 1);
+    assert!(launch["time"]["kernel_us"].as_f64().is_some_and(|us| us > 0.0));
+    assert!(variant["time_us"].as_f64() > launch["time"]["kernel_us"].as_f64());
+}
+
+#[test]
+fn the_html_is_whole_and_has_the_numbers_of_the_json() {
+    let (output, folder) = explain(&["--json", "--html", "page.html"]);
+    let html = std::fs::read_to_string(folder.path().join("page.html")).expect("the page");
+    let data = html.split_once("id=\"data\">").and_then(|(_, rest)| rest.split_once("</script>")).expect("data").0;
+    let inside: serde_json::Value = serde_json::from_str(&data.replace("<\\/", "</")).expect("JSON");
+    let outside: serde_json::Value = serde_json::from_str(stdout(&output)).expect("JSON");
+    assert_eq!(inside, outside);
+    assert!(html.contains("<tr><th>bank conflicts</th><td class=\"n\">2</td>"), "{html}");
+    let time = outside["variants"][0]["time_us"].as_f64().expect("a time");
+    assert!(html.contains(&format!("{time:.1} us")));
+    for external in ["src=", "href=", "url(", "@import"] {
+        assert!(!html.contains(external), "{external}");
+    }
+    assert_balanced(&html);
+}
+
+/// Every element that is opened is closed, in order.
+fn assert_balanced(html: &str) {
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = html.strip_prefix("<!DOCTYPE html>").expect("a document type");
+    while let Some((_, tag)) = rest.split_once('<') {
+        let (tag, after) = tag.split_once('>').expect("a closed tag");
+        let name = tag.trim_start_matches('/').split([' ', '\n']).next().expect("a name");
+        rest = after;
+        match (tag.strip_prefix('/'), tag.ends_with('/')) {
+            (Some(closed), _) => assert_eq!(open.pop(), Some(closed)),
+            (None, true) => {}
+            (None, false) => open.push(name),
+        }
+        // Text without markup.
+        if matches!(name, "style" | "script") && !tag.starts_with('/') {
+            let end = rest.find(&format!("</{name}>")).expect("its end");
+            rest = &rest[end..];
+        }
+    }
+    assert!(open.is_empty(), "{open:?}");
+}
