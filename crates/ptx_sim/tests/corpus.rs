@@ -21,6 +21,27 @@ fn correct_programs_run_clean() {
     assert!(problems.is_empty(), "{}", problems.join("\n\n"));
 }
 
+/// Whatever runs first, and for however long.
+#[test]
+fn correct_programs_run_clean_under_other_schedules() {
+    let mut problems = Vec::new();
+    for path in programs("pass") {
+        for seed in 1..=3 {
+            let test = Test { seed: Some(seed), ..Test::read(&path) };
+            if let Err(problem) = test.run().and_then(|(machine, buffers, result)| {
+                let report = result.map_err(|stop| format!("{}: {stop}", test.name))?;
+                match report.findings.first() {
+                    Some(finding) => Err(format!("{}: {finding}", test.name)),
+                    None => test.check_values(&machine, &buffers),
+                }
+            }) {
+                problems.push(format!("seed {seed}: {problem}"));
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n\n"));
+}
+
 #[test]
 fn planted_bugs_are_found() {
     let problems: Vec<String> = programs("fail").iter().filter_map(|path| missed(&Test::read(path)).err()).collect();
@@ -71,6 +92,7 @@ struct Test {
     name: String,
     text: String,
     workers: Option<usize>,
+    seed: Option<u64>,
     /// From `pass`.
     correct: bool,
 }
@@ -89,7 +111,13 @@ impl Test {
     fn read(path: &Path) -> Self {
         let text = std::fs::read_to_string(path).expect("program");
         let correct = path.parent().is_some_and(|folder| folder.ends_with("pass"));
-        Self { name: path.file_stem().expect("name").to_string_lossy().into_owned(), text, workers: None, correct }
+        Self {
+            name: path.file_stem().expect("name").to_string_lossy().into_owned(),
+            text,
+            workers: None,
+            seed: None,
+            correct,
+        }
     }
 
     fn checks(&self) -> Checks {
@@ -111,8 +139,13 @@ impl Test {
         }
     }
 
+    fn again(&self) -> Self {
+        let (name, text) = (self.name.clone(), self.text.clone());
+        Self { name, text, workers: self.workers, seed: self.seed, correct: self.correct }
+    }
+
     fn with_workers(&self, workers: usize) -> Self {
-        Self { name: self.name.clone(), text: self.text.clone(), workers: Some(workers), correct: self.correct }
+        Self { workers: Some(workers), ..self.again() }
     }
 
     fn directives<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
@@ -153,6 +186,7 @@ impl Test {
             }
         }
         config.workers = self.workers.unwrap_or(config.workers);
+        config.seed = self.seed.or(config.seed);
         let mut machine = Machine::new(config);
         let mut words = self.directive("launch").expect("launch").split_whitespace();
         let entry = words.next().expect("entry");

@@ -349,3 +349,38 @@ fn what_a_kernel_printed_before_it_stopped_is_kept() {
     let stop = machine.launch(&program, &launch).expect_err("trap");
     assert_eq!((stop.code(), stop.printed()), ("trap", "oh!\n"));
 }
+
+/// Warp 1 reads what warp 0 has written, with nothing between: right as long as warp 0 runs first.
+const HURRIED: &str = "
+    setp.gt.u32 %p1, %r1, 31;
+    @%p1 bra READ;
+    st.volatile.shared.b32 [smem], 1;
+    ret;
+READ:
+    ld.volatile.shared.b32 %r2, [smem];
+    setp.eq.s32 %p2, %r2, 0;
+    @%p2 trap;";
+
+#[test]
+fn a_seed_changes_the_order_and_nothing_else_does() {
+    let program = kernel(HURRIED);
+    let outcome = |seed| {
+        let mut machine = Machine::new(Config { seed, ..Config::default() });
+        let a = machine.alloc(64, "a").expect("alloc");
+        launch(&mut machine, &program, 8, 64, a).map_or_else(|stop| format!("{stop:?}"), |report| format!("{report:?}"))
+    };
+    assert!(!outcome(None).contains("trap"), "the fixed order hides it");
+    let outcomes: Vec<String> = (0..8).map(|seed| outcome(Some(seed))).collect();
+    assert!(outcomes.iter().any(|outcome| outcome.contains("trap")), "some seed shows it");
+    assert_eq!(outcomes, (0..8).map(|seed| outcome(Some(seed))).collect::<Vec<_>>());
+}
+
+#[test]
+fn what_waits_for_ever_is_found_under_every_seed() {
+    let program = kernel("LOOP: ld.volatile.global.b32 %r2, [%rd1]; setp.eq.s32 %p1, %r2, 0; @%p1 bra LOOP;");
+    for seed in 0..4 {
+        let mut machine = Machine::new(Config { seed: Some(seed), ..Config::default() });
+        let a = machine.alloc(64, "a").expect("alloc");
+        assert_eq!(launch(&mut machine, &program, 3, 64, a).expect_err("spins").code(), "livelock");
+    }
+}

@@ -119,14 +119,17 @@ impl<O: Observer> Worker<'_, O> {
         for _ in 0..ROUNDS {
             let mut progress = false;
             let mut waiting = true;
-            for index in 0..block.warps.len() {
+            let warps = block.warps.len();
+            let (first, step) = self.schedule.round(warps);
+            for index in (0..warps).map(|turn| (first + turn * step) % warps) {
                 if block.live >> index & 1 == 0 || block.warps[index].waits_at.is_some() {
                     continue;
                 }
                 // The warp is taken out, so that it and the rest of the block can be changed side by side.
                 let mut warp = std::mem::take(&mut block.warps[index]);
                 let before = self.clock;
-                let turn = self.run_warp(block, &mut warp, SLICE);
+                let slice = self.schedule.slice(SLICE);
+                let turn = self.run_warp(block, &mut warp, slice);
                 self.acted |= warp.wrote;
                 progress |= self.clock != before || turn.as_ref().is_ok_and(|turn| *turn == WarpTurn::Done);
                 waiting &= matches!(turn, Ok(WarpTurn::Over { waiting: true }));
@@ -147,7 +150,7 @@ impl<O: Observer> Worker<'_, O> {
                 return Err(self.stuck(block));
             }
             self.check_fuel(block)?;
-            if waiting {
+            if waiting || self.schedule.once_in(8) {
                 return Ok(BlockTurn::Over);
             }
         }

@@ -22,7 +22,7 @@ pub struct Config {
     /// The device's limits.
     pub profile: Profile,
     /// `Some`: another order of events for each seed, the same one every time: which blocks run together, which warps and which
-    /// lanes that parted run first, for how long, and where lanes that wait for each other stop waiting. Needs one worker.
+    /// lanes that parted run first, for how long, and where lanes that wait for each other stop waiting. The launch runs on one worker.
     pub seed: Option<u64>,
     /// Warp instructions after which a launch is stopped; `None` for no limit.
     pub fuel: Option<u64>,

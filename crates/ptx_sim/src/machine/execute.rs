@@ -57,7 +57,7 @@ impl<O: Observer> Worker<'_, O> {
         let mut fuel = slice;
         (warp.polled, warp.wrote) = (false, false);
         loop {
-            let Some(ready) = warp.ready() else {
+            let Some(ready) = self.schedule.ready(warp) else {
                 if warp.live == 0 {
                     return Ok(WarpTurn::Done);
                 }
@@ -78,6 +78,14 @@ impl<O: Observer> Worker<'_, O> {
         warp.stale += 1;
         // A thread that waits for another one looks at memory again and again and changes nothing.
         let waiting = warp.polled && !warp.wrote;
+        if let Some(split) = warp.splits.last().map(|split| split.join)
+            && self.schedule.once_in(16)
+        {
+            // Lanes need not wait for each other where branches meet.
+            let running = warp.splits.pop();
+            warp.release(Some(split));
+            warp.splits.extend(running);
+        }
         if waiting || warp.stale >= STALE {
             warp.stale = 0;
             if let Some(split) = warp.splits.pop() {

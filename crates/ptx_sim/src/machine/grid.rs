@@ -9,6 +9,7 @@ use super::config::{Config, Launch, Report};
 use super::flow::Flow;
 use super::livelock::{Stillness, Watch};
 use super::module::{Layout, Module};
+use super::schedule::Schedule;
 use super::validate::Placed;
 use super::warp::{Frame, NO_JOIN, Warp};
 use crate::check::uninit::Origins;
@@ -91,6 +92,8 @@ pub struct Worker<'a, O: Observer> {
     /// The turn of the block did something that others may see, or that may be different the next time.
     pub acted: bool,
     pub watch: Watch,
+    /// Who runs next.
+    pub schedule: Schedule,
     /// The instruction that ran last waits: others should run.
     pub pause: bool,
     /// Blocks that have begun and not ended; the one that runs is taken out.
@@ -180,7 +183,7 @@ impl<'a> Context<'a> {
     fn workers(&self) -> u64 {
         // The race checker has one memory of what was accessed.
         let wanted = match self.config.workers {
-            _ if self.config.checks.race => 1,
+            _ if self.config.checks.race || self.config.seed.is_some() => 1,
             0 => std::thread::available_parallelism().map_or(1, |cores| cores.get()),
             workers => workers,
         };
@@ -261,6 +264,7 @@ impl<'a, O: Observer> Worker<'a, O> {
             reported: 0,
             acted: false,
             watch: Watch::default(),
+            schedule: Schedule::new(context.config.seed),
             pause: false,
             resident: Vec::new(),
             origins: Origins::default(),
@@ -270,8 +274,12 @@ impl<'a, O: Observer> Worker<'a, O> {
     fn work(mut self, limit: u64) -> O {
         let mut turn = 0;
         while !self.context.stopped.load(Relaxed) {
-            if self.resident.is_empty() && !self.start() {
-                break;
+            if self.resident.is_empty() {
+                if !self.start() {
+                    break;
+                }
+                let more = self.schedule.choose(4).unwrap_or(0);
+                (0..more).take_while(|_| (self.resident.len() as u64) < limit && self.start()).count();
             }
             turn %= self.resident.len();
             self.snapshot.refresh(self.context.memory);

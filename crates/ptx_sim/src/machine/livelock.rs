@@ -77,8 +77,10 @@ impl<O: Observer> Worker<'_, O> {
         let epoch = stillness.epoch.load(SeqCst);
         if epoch != self.watch.epoch {
             self.watch = Watch { epoch, ..Watch::default() };
+            self.schedule.calm = false;
         }
         self.watch.rounds += 1;
+        self.schedule.calm = self.watch.rounds >= CALM;
         if self.watch.rounds < CALM || self.watch.published {
             return Ok(());
         }

@@ -29,6 +29,7 @@ mod module;
 mod peek;
 mod presets;
 mod printf;
+mod schedule;
 pub(crate) mod storage;
 mod stuck;
 mod texture;
@@ -54,6 +55,12 @@ use module::Module;
 pub(crate) use peek::Peek;
 use std::sync::Arc;
 use storage::Storage;
+
+/// Bytes of static shared memory of an entry.
+pub(crate) fn static_shared(program: &Program, entry: &str) -> Result<u64, Stop> {
+    let entry = validate::entry(program, entry)?;
+    Ok(Layout::of(program, entry).static_bytes)
+}
 
 /// A simulated GPU: memory that outlives launches, and a way to run kernels on it.
 #[derive(Debug)]

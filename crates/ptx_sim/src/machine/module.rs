@@ -73,7 +73,7 @@ impl Module {
 }
 
 impl Layout {
-    fn of(program: &Program, entry: u32) -> Self {
+    pub fn of(program: &Program, entry: u32) -> Self {
         let mut offsets = vec![None; program.variables.len()];
         let mut end = 0_u64;
         let mut dynamic_align = 1;

@@ -77,9 +77,6 @@ pub fn launch(launch: &Launch<'_>, function: &Function, layout: &Layout, config:
         );
         return refuse("shared-size", title);
     }
-    if config.seed.is_some() && config.workers != 1 {
-        return refuse("seed-workers", "a seed gives the same run every time only with `workers: 1`".to_owned());
-    }
     let cluster = match cluster(launch, function, profile) {
         Ok(cluster) => cluster,
         Err(title) => return refuse("cluster-size", title),

@@ -4,7 +4,12 @@
 //! blocks, in units) and the shared memory of a multiprocessor. The fewest win. Method: CUDA Occupancy Calculator; CUDA C
 //! Programming Guide 3.2, section 4.2, for devices that allocate registers by block.
 
+mod estimate;
+
+use crate::machine::static_shared;
 use crate::profile::{Profile, RegisterAllocation};
+use crate::program::Program;
+use crate::stop::Stop;
 use std::fmt;
 
 /// What a block of a kernel needs.
@@ -46,6 +51,24 @@ pub struct Occupancy {
     pub limits: Vec<Limit>,
     /// Blocks that each resource would allow.
     pub allowed: Vec<(Limit, u32)>,
+}
+
+impl Demand {
+    /// Of an entry's blocks with `threads` threads and `dynamic_shared` bytes of dynamic shared memory. Without a count of
+    /// registers, which ptxas has, see [`estimate_registers`].
+    ///
+    /// # Errors
+    /// A usage stop when there is no such entry.
+    pub fn of(program: &Program, entry: &str, threads: u32, dynamic_shared: u64, registers: u32) -> Result<Self, Stop> {
+        let shared_bytes = static_shared(program, entry)?.saturating_add(dynamic_shared);
+        Ok(Self { threads, registers, shared_bytes })
+    }
+}
+
+/// About how many registers a thread of an entry needs: the most that are live at once in the PTX. ptxas's count may differ by a
+/// third. `None` when there is no such entry, or its code is too long.
+pub fn estimate_registers(program: &Program, entry: &str) -> Option<u32> {
+    estimate::registers(program, program.entries().find(|function| function.name == entry)?)
 }
 
 /// The calculation.

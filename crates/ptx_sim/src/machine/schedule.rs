@@ -1,0 +1,86 @@
+//! Who runs next, and for how long. Without a seed: fixed rules. With one: a sequence of choices that the seed alone decides,
+//! within what a GPU with independent thread scheduling may do.
+
+use super::warp::{Split, State, Warp};
+
+/// Choices of one worker.
+#[derive(Debug, Default)]
+pub struct Schedule {
+    /// State of a SplitMix64 generator; `None` without a seed.
+    state: Option<u64>,
+    /// Nothing happens any more: back to the fixed rules, under which a state that comes back is recognised.
+    pub calm: bool,
+}
+
+impl Schedule {
+    /// The choices of a seed.
+    pub fn new(seed: Option<u64>) -> Self {
+        Self { state: seed, calm: false }
+    }
+
+    /// A choice among `0..count`; `None`: by the fixed rules. (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number
+    /// Generators", 2014, for the generator.)
+    pub fn choose(&mut self, count: usize) -> Option<usize> {
+        let state = self.state.as_mut().filter(|_| !self.calm && count > 1)?;
+        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = *state;
+        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        Some(((mixed ^ mixed >> 31) % count as u64) as usize)
+    }
+
+    /// True once in `count` times; never by the fixed rules.
+    pub fn once_in(&mut self, count: usize) -> bool {
+        self.choose(count) == Some(0)
+    }
+
+    /// Warp instructions of a slice: `most`, or some power of two below it.
+    pub fn slice(&mut self, most: u64) -> u64 {
+        (most >> self.choose(11).unwrap_or(0)).max(1)
+    }
+
+    /// The order of `count` warps in a round: a first one, and the distance to the next.
+    pub fn round(&mut self, count: usize) -> (usize, usize) {
+        let first = self.choose(count).unwrap_or(0);
+        let back = self.once_in(2);
+        (first, if back { count - 1 } else { 1 })
+    }
+
+    /// A split of a warp that can run: the newest, or any.
+    #[inline]
+    pub fn ready(&mut self, warp: &Warp) -> Option<usize> {
+        if self.state.is_none() || warp.splits.len() < 2 {
+            return warp.ready();
+        }
+        let ready = |(_, split): &(usize, &Split)| split.state == State::Ready;
+        let count = warp.splits.iter().enumerate().filter(ready).count();
+        let Some(chosen) = self.choose(count) else { return warp.ready() };
+        warp.splits.iter().enumerate().filter(ready).nth(chosen).map(|(at, _)| at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_decides_everything() {
+        let draw = |seed| {
+            let mut schedule = Schedule::new(seed);
+            (0..100).map(|_| schedule.choose(7)).collect::<Vec<_>>()
+        };
+        assert_eq!(draw(Some(3)), draw(Some(3)));
+        assert_ne!(draw(Some(3)), draw(Some(4)));
+        assert!((0..7).all(|choice| draw(Some(3)).contains(&Some(choice))));
+        assert!(draw(None).iter().all(Option::is_none));
+    }
+
+    #[test]
+    fn without_a_seed_or_in_calm_the_rules_are_fixed() {
+        for mut schedule in [Schedule::new(None), Schedule { calm: true, ..Schedule::new(Some(1)) }] {
+            assert_eq!((schedule.slice(4096), schedule.round(5), schedule.once_in(2)), (4096, (0, 1), false));
+        }
+        let mut schedule = Schedule::new(Some(1));
+        assert!((0..1000).all(|_| (1..=4096).contains(&schedule.slice(4096))));
+    }
+}
