@@ -11,6 +11,7 @@ use std::marker::PhantomData;
 
 mod counters;
 mod gpu;
+pub mod occupancy;
 mod sim;
 
 pub use counters::Counters;

@@ -1,4 +1,4 @@
-//! The simulator. The only file that names `ptx_sim`.
+//! The simulator. Beside `occupancy`, the only file that names `ptx_sim`.
 
 use super::{
     Atomics, Backend, Checks, Counters, Device, DeviceInfo, Entry, Module, Observed, Printed, Shape, host_memory, human,

@@ -13,6 +13,7 @@ mod explain;
 mod family;
 mod launch;
 mod list;
+mod occupancy;
 mod output;
 mod run;
 
@@ -31,6 +32,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> anyhow::Result<u8> {
     let (name, matches) = matches.subcommand().unwrap_or_else(|| unreachable!("clap insists on a subcommand"));
     match name {
         "devices" => devices::run(&parse(matches)?),
+        "occupancy" => occupancy::run(&parse(matches)?),
         "list" => list::run(&parse(matches)?),
         "run" => run::run(&parse(matches)?),
         "check" => check::run(&parse(matches)?),
@@ -59,6 +61,7 @@ fn command() -> Command {
         .arg_required_else_help(true)
         .subcommand(subcommand::<devices::Options>("devices", "Which devices there are"))
         .subcommand(subcommand::<list::Options>("list", "Families, variants, and their entries"))
+        .subcommand(subcommand::<occupancy::Options>("occupancy", "How many blocks of a kernel a multiprocessor holds"))
         .subcommands(families)
         .subcommand(subcommand::<run::Options>("run", "Launch an entry of any PTX file"))
         .subcommand(subcommand::<check::Options>("check", "Run a family or a PTX file on the simulator, every checker on"))

@@ -69,12 +69,13 @@ fn operands<'t>(
     let text = text.strip_prefix('@').and_then(|guarded| guarded.split_once(' ')).map_or(text, |(_, rest)| rest.trim());
     let writes =
         alone && !matches!(inst.op, Op::Store(_) | Op::Branch { .. } | Op::Return | Op::Exit | Op::Barrier { .. });
-    let first = text.split_once(char::is_whitespace).map_or("", |(_, rest)| rest);
+    let start = text.find(char::is_whitespace).unwrap_or(text.len());
+    let first = &text[start..];
     let first_end = match first.trim_start().starts_with('{') {
         true => first.find('}'),
         false => first.find([',', ';']),
     };
-    let end = first.as_ptr() as usize - text.as_ptr() as usize + first_end.unwrap_or(0);
+    let end = start + first_end.unwrap_or(0);
     for (at, name) in words(text) {
         let Some(size) = width(name, widths) else { continue };
         let next = names.len();
@@ -158,6 +159,7 @@ mod tests {
         assert_eq!(estimate(&format!("{first}{chain}")), 3);
         let wide = "add.s32 %r2, %r1, 1;\nadd.s32 %r3, %r1, %r2;\nadd.s32 %r4, %r3, %r2;\nst.global.b32 [%rd1], %r4;";
         assert_eq!(estimate(&format!("{first}{wide}")), 4);
+        assert_eq!(estimate("ret;\nexit;"), 0);
         let around = "L:\nsetp.eq.s32 %p1, %r1, 0;\n@%p1 bra L;\nst.global.b64 [%rd1], %rd1;";
         assert_eq!(estimate(&format!("{first}{around}")), 3);
     }

@@ -1,0 +1,84 @@
+//! `host occupancy`: how many blocks of a kernel a multiprocessor holds, and what limits them.
+
+use super::{CLEAN, output};
+use crate::backend::occupancy::{Question, Registers, occupancies};
+use crate::ptx::{self, Image};
+use std::path::Path;
+
+/// Options of the subcommand.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct Options {
+    /// A PTX file, or an entry of the built kernels
+    #[arg(value_name = "FILE.ptx|KERNEL")]
+    target: String,
+    /// An entry of the file; all when left out
+    #[arg(long)]
+    entry: Option<String>,
+    /// Threads of a block
+    #[arg(long, default_value_t = 256)]
+    block: u32,
+    /// Registers of a thread; default: what ptxas counts, or without a ptxas an estimate
+    #[arg(long)]
+    registers: Option<u32>,
+    /// Bytes of dynamic shared memory
+    #[arg(long, value_name = "BYTES", default_value_t = 0)]
+    shared: u64,
+    /// A device profile: h200, a100, rtx-3050-laptop, geforce-8800-gtx, geforce-gtx-280, course, or a TOML file with one
+    #[arg(long, value_name = "NAME|FILE", default_value = "h200")]
+    profile: String,
+    /// One JSON object per entry
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints one row per entry.
+pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
+    let path = Path::new(&options.target);
+    let file = path.extension().is_some_and(|extension| extension == "ptx") || path.exists();
+    let image = if file { Image::read(path)? } else { ptx::find("kernels-gpu", None, None)? };
+    let entry = options.entry.as_deref().or(if file { None } else { Some(options.target.as_str()) });
+    let (block, registers, shared) = (options.block, options.registers, options.shared);
+    let found = occupancies(&image, &Question { entry, block, registers, shared, profile: &options.profile })?;
+    if options.json {
+        found.iter().try_for_each(|row| output::line(&serde_json::to_string(row)?))?;
+        return Ok(CLEAN);
+    }
+    let mut table = output::table([
+        "entry",
+        "device",
+        "block",
+        "registers",
+        "shared",
+        "blocks",
+        "warps",
+        "threads",
+        "occupancy",
+        "limited by",
+    ]);
+    for row in &found {
+        let registers = match (row.registers_from, row.registers) {
+            (Registers::Estimate, 0) => "unknown".to_owned(),
+            (Registers::Estimate, count) => format!("about {count}"),
+            (_, count) => count.to_string(),
+        };
+        table.add_row([
+            row.entry.clone(),
+            row.profile.clone(),
+            row.block.to_string(),
+            registers,
+            row.shared_bytes.to_string(),
+            row.blocks.to_string(),
+            row.warps.to_string(),
+            row.threads.to_string(),
+            format!("{:.0} %", row.occupancy * 100.0),
+            row.limits.join(", "),
+        ]);
+    }
+    output::line(&table.to_string())?;
+    if found.iter().any(|row| row.registers_from == Registers::Estimate) {
+        eprintln!(
+            "registers are estimated from the PTX, no ptxas assembled it for the device: --registers gives the count"
+        );
+    }
+    Ok(CLEAN)
+}
