@@ -80,6 +80,15 @@ impl std::str::FromStr for Atomics {
     }
 }
 
+/// What a simulator can be told, and a GPU can't.
+#[derive(Clone, Debug, Default)]
+pub struct Simulation {
+    /// Another order of events for each seed; `None` for the fixed one.
+    pub seed: Option<u64>,
+    /// The device to simulate: a profile's name, or a file's path.
+    pub profile: Option<String>,
+}
+
 /// Where the simulator sends what kernels print; a GPU's driver always takes standard output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Printed {
@@ -245,6 +254,15 @@ pub trait Backend {
 
     /// Milliseconds between two events around what `run` launches; `None` on a device whose time means nothing.
     fn time(&self, run: &mut dyn FnMut() -> Result<()>) -> Result<Option<f64>>;
+
+    /// Says how the next launches are simulated.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] on a GPU, and for a profile that can't be used.
+    fn simulate(&self, how: &Simulation) -> Result<()> {
+        let _ = how;
+        Err(Error::Usage("--seeds and --profile are the simulator's: add --device sim".to_owned()))
+    }
 
     /// What was counted and found since the last call; `None` on a GPU.
     fn observed(&self) -> Option<Observed>;

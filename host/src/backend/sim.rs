@@ -1,7 +1,8 @@
 //! The simulator. Beside `occupancy`, the only file that names `ptx_sim`.
 
 use super::{
-    Atomics, Backend, Checks, Counters, Device, DeviceInfo, Entry, Module, Observed, Printed, Shape, host_memory, human,
+    Atomics, Backend, Checks, Counters, Device, DeviceInfo, Entry, Module, Observed, Printed, Shape, Simulation,
+    host_memory, human,
 };
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
@@ -176,6 +177,16 @@ impl Backend for Sim {
     fn time(&self, run: &mut dyn FnMut() -> Result<()>) -> Result<Option<f64>> {
         run()?;
         Ok(None)
+    }
+
+    fn simulate(&self, how: &Simulation) -> Result<()> {
+        let mut machine = self.machine.borrow_mut();
+        if let Some(profile) = &how.profile {
+            machine.config_mut().profile =
+                ptx_sim::Profile::find(profile).map_err(|stop| explain(&stop, "choosing a device profile"))?;
+        }
+        machine.config_mut().seed = how.seed;
+        Ok(())
     }
 
     fn observed(&self) -> Option<Observed> {

@@ -1,7 +1,7 @@
 //! What `run` and `check` share: launching an entry of any PTX file with arguments from the command line.
 
-use super::output;
-use crate::backend::{self, Backend, Entry, Shape, require_memory};
+use super::{output, seeds};
+use crate::backend::{self, Backend, Entry, Shape, Simulation, require_memory};
 use crate::diagnostic::Diagnostic;
 use crate::element::{Array, Dtype};
 use crate::error::{Error, Result};
@@ -32,6 +32,12 @@ pub(super) struct Options {
     /// Write buffer K, counting the --arg from 0, to a .npy file afterwards
     #[arg(long, value_name = "K=FILE", value_parser = output_file)]
     pub out: Vec<(usize, PathBuf)>,
+    /// Simulate under N orders of events, and show each finding once, with the seed that shows it
+    #[arg(long, value_name = "N", conflicts_with = "out")]
+    pub seeds: Option<u64>,
+    /// Simulate this device: a profile's name (h200, a100, rtx-3050-laptop, …), or a TOML file with one
+    #[arg(long, value_name = "NAME|FILE")]
+    pub profile: Option<String>,
 }
 
 /// A shape's three sizes.
@@ -51,6 +57,12 @@ pub(super) enum Argument {
 
 /// Launches the entry and prints what was observed, of a fault too; tells whether no checker found anything.
 pub(super) fn run(device: &dyn Backend, image: &Image, options: &Options, json: bool) -> anyhow::Result<bool> {
+    if options.seeds.is_some() || options.profile.is_some() {
+        device.simulate(&Simulation { seed: None, profile: options.profile.clone() })?;
+    }
+    if let Some(seeds) = options.seeds {
+        return seeds::explore(device, image, options, seeds, json);
+    }
     let result = launch(device, image, options);
     match result {
         Ok(()) => report(device, None, json),

@@ -16,6 +16,7 @@ mod list;
 mod occupancy;
 mod output;
 mod run;
+mod seeds;
 
 /// Exit code: every result was right, and no checker had anything to say.
 const CLEAN: u8 = 0;
