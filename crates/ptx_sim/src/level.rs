@@ -137,6 +137,7 @@ impl Host for V3 {
         fn v3<T: Task>(host: V3, task: &mut T) -> T::Output {
             task.run(host)
         }
+        debug_assert!(Self::detect().is_some());
         // SAFETY: `self` proves that the processor has the features of the function.
         unsafe { v3(self, task) }
     }
@@ -159,5 +160,37 @@ impl Host for Level {
             #[cfg(target_arch = "x86_64")]
             Choice::V3(host) => host.perform(task),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_level_is_what_the_processor_has() {
+        assert_eq!(Level::available()[0], Level::BASELINE);
+        assert_eq!(Level::available().last(), Some(&Level::best()));
+        #[cfg(target_arch = "x86_64")]
+        assert_eq!(Level::best() != Level::BASELINE, V3::detect().is_some());
+    }
+
+    /// A function that needs more than `detect` looks for would run on processors that don't have it.
+    #[test]
+    fn code_for_a_level_needs_the_features_that_are_detected() {
+        let own = include_str!("level.rs");
+        let detect = own.split("fn detect").nth(1).and_then(|rest| rest.split("fn best").next()).expect("detection");
+        let detected: Vec<&str> =
+            detect.split("detected!(\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+        assert!(detected.len() >= 8);
+        let mut found = 0;
+        for text in [own, include_str!("isa/lift.rs")] {
+            let needed = text.lines().filter_map(|line| line.trim().strip_prefix("#[target_feature(enable = \""));
+            for needed in needed.filter_map(|rest| rest.split('"').next()) {
+                assert_eq!(needed.split(',').collect::<Vec<_>>(), detected);
+                found += 1;
+            }
+        }
+        assert_eq!(found, 2);
     }
 }

@@ -8,6 +8,9 @@ use crate::program::{BarrierKind, BarrierReduce, Callee, FrameCopy, Op, Space, S
 use crate::syntax::ParseError;
 use crate::syntax::tree::Operand;
 
+/// Targets of all indexed branches of a module; far more than any has.
+const MOST_TARGETS: usize = 1 << 20;
+
 impl<'t> Decoder<'_, 't> {
     fn target(&self, operand: &Operand<'t>) -> Result<u32, Reject> {
         let Operand::Name(name) = operand else { return unsupported("the target is not a label") };
@@ -35,6 +38,12 @@ impl<'t> Decoder<'_, 't> {
             return Err(ParseError::on_line(self.line, found, "a list of this function").into());
         };
         let body = self.body;
+        // A list of a short text may be named by many branches, each of which has its own copy.
+        self.context.branch_targets += body.get(span).len();
+        if self.context.branch_targets > MOST_TARGETS {
+            let found = format!("more than {MOST_TARGETS} targets of `brx.idx`");
+            return Err(ParseError::on_line(self.line, found, "fewer of them in a module").into());
+        }
         let targets = body.get(span).iter().map(|target| self.target(target)).collect::<Result<_, _>>()?;
         Ok(Op::BranchIndexed { index, targets })
     }

@@ -40,6 +40,8 @@ pub struct Context<'t> {
     pub locations: Locations<'t>,
     pub opcodes: Opcodes<'t>,
     pub strings: &'t tree::DebugStrings<'t>,
+    /// Targets of indexed branches so far.
+    pub branch_targets: usize,
 }
 
 impl<'t> Context<'t> {
@@ -52,6 +54,7 @@ impl<'t> Context<'t> {
             locations: Locations::new(&module.files),
             opcodes: Opcodes::default(),
             strings: &module.strings,
+            branch_targets: 0,
         }
     }
 
@@ -223,7 +226,7 @@ fn lay_out(variables: &[tree::Variable<'_>], end: &mut u64) -> Vec<Param> {
 
 /// The next aligned offset, and moves the end behind it.
 pub fn reserve(end: &mut u64, size: u64, align: u64) -> u64 {
-    let offset = end.next_multiple_of(align.max(1));
+    let offset = end.checked_next_multiple_of(align.max(1)).unwrap_or(u64::MAX);
     *end = offset.saturating_add(size);
     offset
 }

@@ -13,6 +13,10 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 const ALIGN: u64 = 512;
 /// Freed allocations that are remembered by name.
 const REMEMBERED: usize = 4096;
+/// Bytes that kernels may have allocated at once, and in how many pieces.
+const HEAP: (u64, u64) = (1 << 30, 1 << 16);
+/// Variables beyond this have no shadow: it would be filled when they are placed.
+const LARGE: u64 = 1 << 28;
 
 /// One allocation, also after it was freed.
 #[derive(Clone, Debug)]
@@ -22,6 +26,8 @@ pub struct Allocation {
     pub name: Arc<str>,
     /// Constant memory: kernels may not write it, and reach it through their constant space alone.
     pub constant: bool,
+    /// Allocated by a kernel.
+    pub heap: bool,
     /// `None` once freed.
     pub storage: Option<Arc<Storage>>,
     /// Which of it is written: a cell per word. `None`: all of it counts as written.
@@ -46,6 +52,10 @@ struct Table {
     freed: usize,
     /// New memory gets a shadow.
     tracked: bool,
+    /// Bytes and pieces that kernels have allocated.
+    heap: (u64, u64),
+    /// Counts changes other than one more allocation at the end.
+    reshaped: u64,
 }
 
 /// What went wrong in [`Memory::free`].
@@ -60,19 +70,44 @@ pub enum FreeError {
 impl Memory {
     /// Nothing is allocated; `tracked`: what is written is remembered.
     pub fn new(tracked: bool) -> Self {
-        let table = Table { list: Vec::new(), next: GLOBAL, freed: 0, tracked };
+        let table = Table { list: Vec::new(), next: GLOBAL, freed: 0, tracked, heap: (0, 0), reshaped: 0 };
         Self { table: RwLock::new(table), generation: AtomicU64::new(1), textures: Vec::new() }
     }
 
     /// The address of new zeroed memory; `None` when the host has not that much.
     pub fn alloc(&self, size: u64, name: &str) -> Option<u64> {
-        let storage = Arc::new(Storage::zeroed(size)?);
+        self.place(&mut self.write(), size, name, false)
+    }
+
+    /// The same for a kernel; `None` when the heap of the device is used up.
+    pub fn alloc_on_heap(&self, size: u64, name: &str) -> Option<u64> {
         let mut table = self.write();
+        let (bytes, pieces) = (table.heap.0.checked_add(size)?, table.heap.1 + 1);
+        if bytes > HEAP.0 || pieces > HEAP.1 {
+            return None;
+        }
+        let base = self.place(&mut table, size, name, true)?;
+        table.heap = (bytes, pieces);
+        Some(base)
+    }
+
+    /// The same for a variable, all of which is written.
+    pub fn alloc_variable(&self, size: u64, name: &str) -> Option<u64> {
+        let mut table = self.write();
+        let tracked = std::mem::replace(&mut table.tracked, false);
+        table.tracked = tracked && size <= LARGE;
+        let base = self.place(&mut table, size, name, false);
+        table.tracked = tracked;
+        base
+    }
+
+    fn place(&self, table: &mut Table, size: u64, name: &str, heap: bool) -> Option<u64> {
+        let storage = Arc::new(Storage::zeroed(size)?);
         let base = table.next;
         table.next = base.checked_add(size)?.checked_add(2 * ALIGN - 1)? / ALIGN * ALIGN;
         let shadow = if table.tracked { Some(Arc::new(Storage::zeroed(size.div_ceil(4))?)) } else { None };
         let (name, storage) = (name.into(), Some(storage));
-        table.list.push(Allocation { base, size, name, constant: false, storage, shadow });
+        table.list.push(Allocation { base, size, name, constant: false, heap, storage, shadow });
         Some(base)
     }
 
@@ -81,7 +116,11 @@ impl Memory {
         let storage = Some(Arc::new(Storage::zeroed(size)?));
         let mut table = self.write();
         let at = table.list.partition_point(|allocation| allocation.base < base);
-        table.list.insert(at, Allocation { base, size, name: name.into(), constant: true, storage, shadow: None });
+        table.list.insert(
+            at,
+            Allocation { base, size, name: name.into(), constant: true, heap: false, storage, shadow: None },
+        );
+        table.reshaped += 1;
         Some(())
     }
 
@@ -94,7 +133,12 @@ impl Memory {
         if allocation.storage.take().is_none() {
             return Err(FreeError::Twice(allocation.clone()));
         }
+        if allocation.heap {
+            let size = allocation.size;
+            table.heap = (table.heap.0 - size, table.heap.1 - 1);
+        }
         table.freed += 1;
+        table.reshaped += 1;
         if table.freed > 2 * REMEMBERED {
             table.forget();
         }
@@ -105,6 +149,7 @@ impl Memory {
     pub fn track(&self, tracked: bool) {
         let mut table = self.write();
         table.tracked = tracked;
+        table.reshaped += 1;
         if !tracked {
             table.list.iter_mut().for_each(|allocation| allocation.shadow = None);
         }
@@ -169,13 +214,10 @@ impl Memory {
     /// What workers look into.
     pub fn snapshot(&self) -> Snapshot {
         let table = self.read();
-        let live = table.list.iter().filter_map(|allocation| {
-            let storage = allocation.storage.clone()?;
-            let Allocation { base, size, constant, .. } = *allocation;
-            Some(View { base, size, constant, storage, shadow: allocation.shadow.clone() })
-        });
         Snapshot {
-            views: live.collect(),
+            views: table.list.iter().filter_map(Allocation::view).collect(),
+            seen: table.list.len(),
+            reshaped: table.reshaped,
             last: 0,
             recent: [0; RECENT],
             generation: self.generation.load(Ordering::Acquire),
@@ -190,6 +232,14 @@ impl Memory {
         let guard = self.table.write().unwrap_or_else(PoisonError::into_inner);
         self.generation.fetch_add(1, Ordering::Release);
         guard
+    }
+}
+
+impl Allocation {
+    fn view(&self) -> Option<View> {
+        let storage = self.storage.clone()?;
+        let Allocation { base, size, constant, .. } = *self;
+        Some(View { base, size, constant, storage, shadow: self.shadow.clone() })
     }
 }
 
@@ -235,6 +285,9 @@ impl View {
 #[derive(Debug)]
 pub struct Snapshot {
     views: Vec<View>,
+    /// Allocations of the table that it has looked at, and the table's count of other changes then.
+    seen: usize,
+    reshaped: u64,
     last: usize,
     /// Where the instructions with these last bits of their index looked the last time.
     recent: [u32; RECENT],
@@ -249,9 +302,25 @@ impl Snapshot {
     pub fn refresh(&mut self, memory: &Memory) -> bool {
         let stale = self.generation != memory.generation.load(Ordering::Acquire);
         if stale {
-            *self = memory.snapshot();
+            self.update(memory);
         }
         stale
+    }
+
+    /// Takes the new allocations over, all being well: a kernel that allocates in a loop must not copy the list each time.
+    #[cold]
+    fn update(&mut self, memory: &Memory) {
+        let table = memory.read();
+        if table.reshaped == self.reshaped
+            && let Some(new) = table.list.get(self.seen..)
+        {
+            self.views.extend(new.iter().filter_map(Allocation::view));
+            self.seen = table.list.len();
+            self.generation = memory.generation.load(Ordering::Acquire);
+            return;
+        }
+        drop(table);
+        *self = memory.snapshot();
     }
 
     /// The same as [`Snapshot::find`], which then finds it too; an instruction tends to stay in one allocation.

@@ -49,6 +49,10 @@ impl<O: Observer> Worker<'_, O> {
                 let title = format!("call depth {depth} exceeds the stack of {limit} bytes per thread");
                 return Err(self.fault(block, warp.index, lanes::first(mask), site, "stack-overflow", title));
             }
+            if !self.affords_frame(warp, target, base.saturating_add(function.frame_bytes)) {
+                let title = format!("no host memory for call depth {depth}: see `Config::host_bytes`");
+                return Err(self.fault(block, warp.index, lanes::first(mask), site, "out-of-memory", title));
+            }
             let caller = Some((split.frame, split.pc));
             let frame = Frame { base, lanes: mask, caller, depth, ..Frame::default() };
             self.open_frame(warp, block.id, target, frame, join);

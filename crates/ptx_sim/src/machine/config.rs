@@ -26,6 +26,8 @@ pub struct Config {
     pub seed: Option<u64>,
     /// Warp instructions after which a launch is stopped; `None` for no limit.
     pub fuel: Option<u64>,
+    /// Host memory that a launch may take for registers, stacks and shared memory of the blocks that are resident, in bytes.
+    pub host_bytes: u64,
     /// Records what [`explain`](crate::explain) needs, at about half the speed. The checks that cost time are off in such a run.
     pub trace: Option<Trace>,
     /// Counts finished blocks while a launch runs.
@@ -126,6 +128,7 @@ impl Default for Config {
             profile: Profile::default(),
             seed: None,
             fuel: None,
+            host_bytes: 16 << 30,
             trace: None,
             progress: None,
         }

@@ -436,7 +436,12 @@ impl<O: Observer> Worker<'_, O> {
             return Err(self.fault(block, warp.index, lanes::first(mask), at.site, "stack-overflow", title));
         }
         frame.top = top;
-        warp.reserve_local(top.next_multiple_of(8));
+        let function = frame.function;
+        if !self.affords_frame(warp, function, top) {
+            let title = format!("no host memory for {bytes} bytes more of stack: see `Config::host_bytes`");
+            return Err(self.fault(block, warp.index, lanes::first(mask), at.site, "out-of-memory", title));
+        }
+        self.reserve_stack(warp, top.next_multiple_of(8));
         self.fresh_stack(warp, start, top, mask);
         Ok(start)
     }

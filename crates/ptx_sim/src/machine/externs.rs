@@ -9,11 +9,12 @@ use super::warp::{Split, Warp};
 use crate::observe::{Observer, Site};
 use crate::program::{FrameCopy, Space};
 use crate::stop::{Diagnostic, Stop, StopKind};
+use std::sync::atomic::Ordering::Relaxed;
 
-/// Longest string that is read.
+/// Longest string that is read; also of all the strings that one `vprintf` prints.
 const MAX_STRING: u64 = 1 << 16;
-/// Bytes of text that one block may print.
-const MAX_PRINTED: usize = 64 << 20;
+/// Bytes of text that a launch may print.
+const MAX_PRINTED: u64 = 64 << 20;
 
 impl<O: Observer> Worker<'_, O> {
     /// Runs a function of the driver for the lanes of `split`, one after the other.
@@ -65,12 +66,13 @@ impl<O: Observer> Worker<'_, O> {
         arguments: u64,
         site: Site,
     ) -> Result<u64, Stop> {
-        let Some(format) = self.string(block, warp, lane, format) else {
+        let Some(format) = self.string(block, warp, lane, format, MAX_STRING) else {
             let title = format!("vprintf's format string at {format:#x} cannot be read");
             return Err(self.fault(block, warp.index, lane, site, "printf", title));
         };
         let mut at = arguments;
         let mut unreadable = None;
+        let mut left = MAX_STRING;
         let shared: &Block<O::Block> = block;
         let text = printf::format(
             &format,
@@ -83,14 +85,19 @@ impl<O: Observer> Worker<'_, O> {
                 at = at.wrapping_add(bytes);
                 value.unwrap_or_default()
             },
-            &mut |address| self.string(shared, warp, lane, address),
+            &mut |address, most| {
+                let text = self.string(shared, warp, lane, address, most.min(left));
+                left -= text.as_ref().map_or(0, |text| text.len() as u64);
+                text
+            },
         );
         if let Some(at) = unreadable {
             let title = format!("vprintf's arguments at {at:#x} cannot be read");
             return Err(self.fault(block, warp.index, lane, site, "printf", title));
         }
-        if block.printed.len() + text.text.len() > MAX_PRINTED {
-            let title = format!("a block printed more than {MAX_PRINTED} bytes");
+        let new = text.text.len() as u64;
+        if self.context.printed.fetch_add(new, Relaxed) + new > MAX_PRINTED {
+            let title = format!("the kernel printed more than {MAX_PRINTED} bytes");
             return Err(self.fault(block, warp.index, lane, site, "printf", title));
         }
         block.printed.push_str(&text.text);
@@ -99,8 +106,9 @@ impl<O: Observer> Worker<'_, O> {
 
     fn malloc(&mut self, bytes: u64) -> u64 {
         // A null pointer is how the device's malloc says that there is no memory.
-        let address = self.context.memory.alloc(bytes, "device malloc").unwrap_or(0);
-        self.snapshot.refresh(self.context.memory);
+        let memory = self.context.memory;
+        let address = memory.alloc_on_heap(bytes, "device malloc").unwrap_or(0);
+        self.snapshot.refresh(memory);
         address
     }
 
@@ -123,7 +131,7 @@ impl<O: Observer> Worker<'_, O> {
 
     fn assertion(&self, block: &Block<O::Block>, warp: &Warp, lane: usize, params: &[u64], site: Site) -> Stop {
         let text = |index: usize| {
-            let bytes = params.get(index).and_then(|address| self.string(block, warp, lane, *address));
+            let bytes = params.get(index).and_then(|address| self.string(block, warp, lane, *address, MAX_STRING));
             String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned()
         };
         let line = params.get(2).copied().unwrap_or_default() as u32;
@@ -131,10 +139,10 @@ impl<O: Observer> Worker<'_, O> {
         self.fault(block, warp.index, lane, site, "assert", title)
     }
 
-    /// Bytes up to a NUL at a generic address.
-    fn string(&self, block: &Block<O::Block>, warp: &Warp, lane: usize, address: u64) -> Option<Vec<u8>> {
+    /// Bytes up to a NUL at a generic address, but no more than `most`.
+    fn string(&self, block: &Block<O::Block>, warp: &Warp, lane: usize, address: u64, most: u64) -> Option<Vec<u8>> {
         let mut bytes = Vec::new();
-        for offset in 0..MAX_STRING {
+        for offset in 0..most {
             match self.generic_bytes(block, warp, lane, address.checked_add(offset)?, 1)? as u8 {
                 0 => break,
                 byte => bytes.push(byte),

@@ -12,6 +12,9 @@ use crate::program::{Callee, Function, Kind, Op, Program};
 /// No meeting point.
 pub const NOWHERE: u32 = u32::MAX;
 
+/// Links of a chain of calls that never return which are followed.
+const MOST_LINKS: usize = 64;
+
 /// What the machine needs to know about a function's control flow.
 #[derive(Clone, Debug)]
 pub struct Flow {
@@ -34,8 +37,9 @@ pub fn analyse(program: &Program) -> Vec<Flow> {
     let count = program.functions.len();
     let mut never: Vec<bool> =
         program.functions.iter().map(|f| f.kind == Kind::Extern && f.name == "__assertfail").collect();
-    // A function that always calls one that never returns never returns either. Each round finds at least one more.
-    for _ in 0..count {
+    // A function that always calls one that never returns never returns either. Each round finds one more link of such chains;
+    // those of real programs are short.
+    for _ in 0..count.min(MOST_LINKS) {
         let mut changed = false;
         for (index, function) in program.functions.iter().enumerate() {
             if function.kind == Kind::Device && !never[index] && ends_cold(function, &never) {
@@ -158,13 +162,15 @@ fn calls_for_good(op: &Op, never: &[bool]) -> bool {
 /// Blocks from which the function can end as it should.
 fn warm(blocks: &[Block]) -> Vec<bool> {
     let mut warm: Vec<bool> = blocks.iter().map(|block| block.leaves).collect();
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for (index, block) in blocks.iter().enumerate().rev() {
-            if !warm[index] && block.successors.iter().any(|&next| warm[next]) {
-                warm[index] = true;
-                changed = true;
+    let mut predecessors = vec![Vec::new(); blocks.len()];
+    for (index, block) in blocks.iter().enumerate() {
+        block.successors.iter().for_each(|&next| predecessors[next].push(index));
+    }
+    let mut todo: Vec<usize> = (0..blocks.len()).filter(|&index| warm[index]).collect();
+    while let Some(index) = todo.pop() {
+        for &before in &predecessors[index] {
+            if !std::mem::replace(&mut warm[before], true) {
+                todo.push(before);
             }
         }
     }

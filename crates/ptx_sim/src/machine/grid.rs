@@ -5,6 +5,7 @@
 //! has. Blocks that started keep making progress, whatever the number of workers.
 
 use super::block::{Block, BlockTurn};
+use super::budget::{Budget, register_bytes};
 use super::config::{Config, Launch, Report};
 use super::flow::Flow;
 use super::livelock::{Stillness, Watch};
@@ -63,6 +64,9 @@ pub struct Context<'a> {
     pub clusters: bool,
     /// How many these are; 1 without clusters.
     pub cluster_blocks: u64,
+    pub budget: Budget,
+    /// Bytes of text so far.
+    pub printed: AtomicU64,
     outcome: Mutex<Outcome>,
 }
 
@@ -155,6 +159,8 @@ impl<'a> Context<'a> {
             explicit_cluster: launch.cluster.is_some() || function.required_cluster.is_some(),
             clusters: module.maps_addresses,
             cluster_blocks: placed.cluster.iter().map(|&n| u64::from(n)).product(),
+            budget: Budget::new(config.host_bytes),
+            printed: AtomicU64::new(0),
             outcome: Mutex::default(),
         }
     }
@@ -335,10 +341,14 @@ impl<'a, O: Observer> Worker<'a, O> {
         self.observer
     }
 
-    /// Begins the next block, with clusters all blocks of the next cluster; false when none is left.
+    /// Begins the next block, with clusters all blocks of the next cluster; false when none is left or the host has no room.
     fn start(&mut self) -> bool {
         let Some(first) = self.context.ticket() else { return false };
         for ticket in first..first + self.context.cluster_blocks {
+            if let Err(stop) = self.afford_block() {
+                self.fail(ticket, stop);
+                return false;
+            }
             let block = self.begin(ticket);
             self.resident.push(Some(Box::new(block)));
         }
@@ -417,12 +427,23 @@ impl<'a, O: Observer> Worker<'a, O> {
             return registers;
         }
         let rows = self.context.program.functions[function as usize].rows;
+        self.context.budget.take(register_bytes(rows));
         Registers {
             w32: vec![[0; 32]; rows.w32 as usize],
             w64: vec![[0; 32]; rows.w64 as usize],
             pred: vec![0; rows.pred as usize],
             shadow: O::INIT.then(Box::default),
         }
+    }
+
+    /// Registers that are kept for frames of a function.
+    pub fn pooled(&self, function: u32) -> usize {
+        self.pool[function as usize].len()
+    }
+
+    /// Warps that ended, for their memory; the last one is used first.
+    pub fn spare(&self) -> &[Warp] {
+        &self.spare
     }
 
     /// Keeps the registers of a frame that ended.

@@ -130,15 +130,15 @@ impl InFlight {
         &mut self.groups[at][usize::from(group == Group::Bulk)]
     }
 
-    /// Adds a transfer; gives the oldest of the warp back when there are too many.
-    fn push(&mut self, transfer: Transfer) -> Option<Transfer> {
+    /// Adds a transfer; gives the oldest quarter of the warp's back when there are too many.
+    fn push(&mut self, transfer: Transfer) -> Vec<Transfer> {
         let at = transfer.warp as usize;
         if self.queues.len() <= at {
             self.queues.resize_with(at + 1, Vec::new);
         }
         let queue = &mut self.queues[at];
         queue.push(transfer);
-        (queue.len() > MOST).then(|| queue.remove(0))
+        if queue.len() > MOST { queue.drain(..MOST / 4).collect() } else { Vec::new() }
     }
 
     /// Takes those of a warp out that `which` chooses.
@@ -245,8 +245,9 @@ impl<O: Observer> Worker<'_, O> {
                     false => mark.reads = mark.reads.saturating_add(1),
                 });
             }
-            if let Some(oldest) = block.in_flight.push(transfer) {
-                self.complete_all(block, vec![oldest])?;
+            let oldest = block.in_flight.push(transfer);
+            if !oldest.is_empty() {
+                self.complete_all(block, oldest)?;
             }
         }
         Ok(())

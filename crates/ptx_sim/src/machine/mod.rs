@@ -11,6 +11,7 @@ mod asynchronous;
 mod atomics;
 mod barriers;
 pub(crate) mod block;
+mod budget;
 mod calls;
 mod cluster;
 mod collectives;

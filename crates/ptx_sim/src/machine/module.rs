@@ -88,12 +88,12 @@ impl Layout {
                     dynamic_align = dynamic_align.max(variable.align);
                     continue;
                 }
-                let start = end.next_multiple_of(variable.align.max(1));
+                let start = end.checked_next_multiple_of(variable.align.max(1)).unwrap_or(u64::MAX);
                 offsets[index as usize] = Some(start);
                 end = start.saturating_add(variable.size);
             }
         }
-        let static_bytes = end.next_multiple_of(dynamic_align);
+        let static_bytes = end.checked_next_multiple_of(dynamic_align).unwrap_or(u64::MAX);
         for (offset, variable) in offsets.iter_mut().zip(&program.variables) {
             if variable.dynamic && variable.space == Space::Shared {
                 *offset = Some(static_bytes);
@@ -140,7 +140,7 @@ fn place(variable: &Variable, memory: &Memory, next_constant: &mut u64) -> Resul
             Ok(offset)
         }
         Space::Shared => Ok(0),
-        _ => memory.alloc(variable.size, &variable.name).ok_or_else(too_large),
+        _ => memory.alloc_variable(variable.size, &variable.name).ok_or_else(too_large),
     }
 }
 
@@ -203,6 +203,7 @@ fn reachable(program: &Program, entry: u32) -> Vec<u32> {
     let mut seen = vec![false; program.functions.len()];
     let mut order = Vec::new();
     let mut todo = vec![entry];
+    let mut indirect = false;
     while let Some(index) = todo.pop() {
         let Some(function) = program.functions.get(index as usize) else { continue };
         if std::mem::replace(&mut seen[index as usize], true) {
@@ -212,7 +213,9 @@ fn reachable(program: &Program, entry: u32) -> Vec<u32> {
         for inst in &function.code {
             match inst.op {
                 Op::Call { callee: Callee::Direct(callee), .. } => todo.push(callee),
-                Op::Call { callee: Callee::Indirect(_), .. } => todo.extend(taken(program)),
+                Op::Call { callee: Callee::Indirect(_), .. } if !std::mem::replace(&mut indirect, true) => {
+                    todo.extend(taken(program));
+                }
                 _ => {}
             }
         }

@@ -16,7 +16,7 @@ impl<O: Observer> Worker<'_, O> {
         frame.top = frame.base.saturating_add(code.frame_bytes);
         frame.registers = self.registers(function);
         if code.frame_bytes != 0 {
-            warp.reserve_local(frame.top.next_multiple_of(8));
+            self.reserve_stack(warp, frame.top.next_multiple_of(8));
         }
         for preset in &code.preset {
             fill(context, &mut frame, block, warp.index, preset);

@@ -26,11 +26,11 @@ struct Spec {
 /// Widths and precisions beyond this are cut, so that a wild `*` argument can't exhaust memory.
 const MOST: usize = 4096;
 
-/// Formats; `next(bytes)` reads the next argument, `string` follows a pointer.
+/// Formats; `next(bytes)` reads the next argument, `string` follows a pointer, for so many bytes at most.
 pub fn format(
     format: &[u8],
     next: &mut dyn FnMut(u64) -> u64,
-    string: &mut dyn FnMut(u64) -> Option<Vec<u8>>,
+    string: &mut dyn FnMut(u64, u64) -> Option<Vec<u8>>,
 ) -> Printed {
     let mut out = Vec::new();
     let mut arguments = 0;
@@ -55,8 +55,9 @@ pub fn format(
             b'%' => out.push(b'%'),
             b's' => {
                 let address = next(8);
-                let mut text = string(address).unwrap_or_else(|| b"(null)".to_vec());
-                text.truncate(spec.precision.unwrap_or(usize::MAX));
+                let most = spec.precision.unwrap_or(usize::MAX);
+                let mut text = string(address, most as u64).unwrap_or_else(|| b"(null)".to_vec());
+                text.truncate(most);
                 pad(&mut out, spec, b"", &text, false);
             }
             b'c' => pad(&mut out, spec, b"", &[next(4) as u8], false),
@@ -257,7 +258,7 @@ mod tests {
     fn printed(text: &str, arguments: &[u64]) -> String {
         let mut rest = arguments.iter();
         let mut next = |_| *rest.next().expect("argument");
-        let mut string = |address| (address != 0).then(|| format!("s{address}").into_bytes());
+        let mut string = |address, _| (address != 0).then(|| format!("s{address}").into_bytes());
         let printed = format(text.as_bytes(), &mut next, &mut string);
         assert_eq!(printed.arguments, arguments.len() as u64);
         printed.text

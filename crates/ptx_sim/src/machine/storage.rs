@@ -12,6 +12,12 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Rel
 #[cfg(target_endian = "big")]
 compile_error!("device memory is little-endian and is accessed in place: port `Storage` first");
 
+/// Atomic integers of less than 8 bytes, and nothing else: `Storage::view` relies on it.
+trait Atomic {}
+impl Atomic for AtomicU8 {}
+impl Atomic for AtomicU16 {}
+impl Atomic for AtomicU32 {}
+
 /// Zeroed memory in units of 8 bytes.
 #[derive(Debug)]
 pub struct Storage {
@@ -58,13 +64,14 @@ impl Storage {
         &self.words
     }
 
-    /// The same memory as smaller atomics. Private: `T` must be an atomic integer of at most 8 bytes.
+    /// The same memory as smaller atomics.
     #[inline(always)]
-    fn view<T>(&self) -> &[T] {
+    fn view<T: Atomic>(&self) -> &[T] {
         const { assert!(size_of::<T>() <= 8 && align_of::<T>() <= 8 && 8 % size_of::<T>() == 0) };
         let len = self.words.len() * (8 / size_of::<T>());
-        // SAFETY: callers in this file name atomic integers, for which any bytes are valid and shared writes are allowed;
-        // the memory is aligned for u64 and `len` elements of `T` fill it exactly.
+        debug_assert_eq!(len * size_of::<T>(), size_of_val(&*self.words));
+        // SAFETY: `T` is an atomic integer: any bytes are valid, and shared writes are allowed. The memory is aligned for u64,
+        // `len` elements of `T` fill it exactly, and it lives as long as `self` is borrowed.
         unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast::<T>(), len) }
     }
 
@@ -169,6 +176,30 @@ mod tests {
             assert_eq!(back, data);
             assert_eq!(storage.u8()[offset + 36].load(Relaxed), 37);
         }
+    }
+
+    #[test]
+    fn views_end_where_the_memory_ends() {
+        for bytes in [0, 1, 7, 8, 9, 4096] {
+            let storage = Storage::zeroed(bytes).expect("memory");
+            let words = storage.u64().len();
+            assert_eq!(words as u64, bytes.div_ceil(8).max(1));
+            let lengths = (storage.u8().len(), storage.u16().len(), storage.u32().len());
+            assert_eq!(lengths, (8 * words, 4 * words, 2 * words));
+            let range = storage.u64().as_ptr_range();
+            let range = range.start.cast::<u8>()..range.end.cast::<u8>();
+            assert_eq!(storage.u8().as_ptr_range(), range.start.cast()..range.end.cast());
+            assert_eq!(storage.u16().as_ptr_range(), range.start.cast()..range.end.cast());
+            assert_eq!(storage.u32().as_ptr_range(), range.start.cast()..range.end.cast());
+            assert!(storage.u64().iter().all(|word| word.load(Relaxed) == 0));
+            // One past the end is a panic in every width, never an access.
+            for size in [1, 2, 4, 8] {
+                storage.store(8 * words as u64 - u64::from(size), size, u64::MAX);
+                let beyond = std::panic::AssertUnwindSafe(|| storage.load(8 * words as u64, size));
+                assert!(std::panic::catch_unwind(beyond).is_err());
+            }
+        }
+        assert!(Storage::zeroed(u64::MAX).is_none() && Storage::zeroed(1 << 62).is_none());
     }
 
     #[test]

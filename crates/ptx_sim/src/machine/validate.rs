@@ -1,5 +1,6 @@
 //! Is a launch possible at all? What the driver would refuse is refused here, with the reason.
 
+use super::address::STACK_START;
 use super::config::{Config, Launch};
 use super::module::Layout;
 use crate::occupancy::{Demand, Occupancy, occupancy};
@@ -68,6 +69,13 @@ pub fn launch(launch: &Launch<'_>, function: &Function, layout: &Layout, config:
         );
     }
     params(launch, function)?;
+    if function.frame_bytes.saturating_add(STACK_START) > profile.stack_bytes {
+        let title = format!(
+            "each thread needs {} bytes of local memory; at most {} are possible",
+            function.frame_bytes, profile.stack_bytes
+        );
+        return refuse("stack-size", title);
+    }
     let shared = layout.static_bytes.saturating_add(launch.dynamic_shared);
     if shared > profile.shared_per_block {
         let (fixed, dynamic) = (layout.static_bytes, launch.dynamic_shared);

@@ -35,6 +35,8 @@ impl DebugStrings<'_> {
         let base = if label == ".debug_str" { 0 } else { *self.labels.get(label)? };
         let start = base.checked_add(usize::try_from(offset).ok()?)?;
         let rest = self.bytes.get(start..)?;
+        // Longer than any name: a section without zeros must not be copied for each line that points into it.
+        let rest = &rest[..rest.len().min(1 << 12)];
         let end = rest.iter().position(|&b| b == 0).unwrap_or(rest.len());
         Some(String::from_utf8_lossy(&rest[..end]).into_owned())
     }

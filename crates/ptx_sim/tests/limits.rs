@@ -1,0 +1,198 @@
+//! Programs that ask for too much: of the host's memory, of its time, of what a device has. They end with a code.
+
+use ptx_sim::{Checks, Config, Launch, Machine, Program, Report, Stop};
+
+fn module(rest: &str) -> String {
+    format!(".version 8.7\n.target sm_90\n.address_size 64\n{rest}")
+}
+
+fn launch(config: Config, text: &str, blocks: u32) -> (Machine, Result<Report, Stop>, u64) {
+    let program = Program::parse(&module(text)).expect("PTX");
+    let mut machine = Machine::new(Config { workers: 1, checks: Checks::ALL, fuel: Some(1 << 22), ..config });
+    let data = machine.alloc(4096, "data").expect("alloc");
+    machine.fill(data, 0, 4096).expect("fill");
+    let params = [data.to_le_bytes().to_vec()];
+    let launch = Launch { entry: "k", grid: [blocks, 1, 1], block: [32, 1, 1], params: &params, ..Launch::default() };
+    let result = machine.launch(&program, &launch);
+    (machine, result, data)
+}
+
+fn code(config: Config, text: &str, blocks: u32) -> &'static str {
+    launch(config, text, blocks).1.expect_err("a stop").code()
+}
+
+fn small() -> Config {
+    Config { host_bytes: 64 << 20, ..Config::default() }
+}
+
+#[test]
+fn a_frame_larger_than_the_stack() {
+    let text = ".visible .entry k(.param .u64 p) { .local .b8 big[4000000000]; ret; }";
+    assert_eq!(code(Config::default(), text, 1), "stack-size");
+}
+
+#[test]
+fn parameters_larger_than_the_stack() {
+    let text = ".func f(.param .b8 big[1099511627775], .param .b8 more[1099511627775]) { ret; }
+        .visible .entry k(.param .u64 p) { .param .b8 x[16]; call f, (x, x); ret; }";
+    assert_eq!(code(Config::default(), text, 1), "stack-overflow");
+}
+
+#[test]
+fn more_registers_than_the_host_has_room_for() {
+    let text = ".visible .entry k(.param .u64 p) { .reg .b64 %r<1000000>; mov.u64 %r999999, 1; ret; }";
+    assert_eq!(code(small(), text, 1), "out-of-memory");
+}
+
+#[test]
+fn recursion_with_many_registers() {
+    let text = ".func f() { .reg .b64 %r<20000>; call f; ret; }
+        .visible .entry k(.param .u64 p) { call f; ret; }";
+    assert_eq!(code(small(), text, 1), "out-of-memory");
+}
+
+#[test]
+fn every_block_waits_with_a_large_stack() {
+    // Blocks that poll stay resident, and the next ones begin.
+    let text = ".visible .entry k(.param .u64 p) {
+        .reg .b64 %rd<2>; .reg .b32 %r<2>; .reg .pred %p1;
+        .local .b8 big[400000];
+        ld.param.u64 %rd1, [p];
+    L:  ld.volatile.global.u32 %r1, [%rd1];
+        setp.eq.u32 %p1, %r1, 0;
+        @%p1 bra L;
+        ret; }";
+    assert_eq!(code(small(), text, 1000), "out-of-memory");
+}
+
+#[test]
+fn alloca_until_the_stack_is_full() {
+    let text = ".visible .entry k(.param .u64 p) { .reg .b64 %rd<2>; L: alloca.u64 %rd1, 60000; bra L; }";
+    assert_eq!(code(Config::default(), text, 1), "stack-overflow");
+}
+
+#[test]
+fn device_memory_that_is_never_freed() {
+    // Counts what malloc gives until it gives null.
+    let text = ".extern .func (.param .b64 r) malloc(.param .b64 n);
+        .visible .entry k(.param .u64 p) {
+            .reg .b64 %rd<4>; .reg .pred %p1; .reg .b32 %r<3>;
+            .param .b64 n; .param .b64 r;
+            ld.param.u64 %rd1, [p];
+            mov.u32 %r2, %laneid;
+            setp.ne.u32 %p1, %r2, 0;
+            @%p1 ret;
+            mov.u32 %r1, 0;
+        L:  st.param.b64 [n], 16;
+            call (r), malloc, (n);
+            ld.param.b64 %rd2, [r];
+            setp.eq.u64 %p1, %rd2, 0;
+            @%p1 bra E;
+            add.u32 %r1, %r1, 1;
+            bra L;
+        E:  st.global.u32 [%rd1], %r1;
+            ret; }";
+    let (machine, result, data) = launch(Config::default(), text, 1);
+    result.expect("runs");
+    let mut count = [0; 4];
+    machine.read(data, &mut count).expect("read");
+    assert_eq!(u32::from_le_bytes(count), 1 << 16);
+}
+
+#[test]
+fn copies_that_nobody_waits_for() {
+    let text = ".visible .entry k(.param .u64 p) {
+            .reg .b64 %rd<2>; .reg .b32 %r<3>; .reg .pred %p1;
+            .shared .align 16 .b8 s[16];
+            ld.param.u64 %rd1, [p];
+            mov.u32 %r1, s;
+            mov.u32 %r2, 0;
+        L:  cp.async.ca.shared.global [%r1], [%rd1], 16;
+            add.u32 %r2, %r2, 1;
+            setp.lt.u32 %p1, %r2, 4000;
+            @%p1 bra L;
+            ret; }";
+    let config = Config { checks: Checks::NONE, ..Config::default() };
+    launch(config, text, 1).1.expect("runs");
+}
+
+#[test]
+fn a_string_is_read_only_as_far_as_it_is_printed() {
+    // All 4096 bytes of `data` are 'a', without an end.
+    let text = ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);
+        .global .b8 format[8] = {37, 46, 51, 115, 10, 0, 0, 0};
+        .visible .entry k(.param .u64 p) {
+            .reg .b64 %rd<4>; .reg .b32 %r<3>; .reg .pred %p1;
+            .local .align 8 .b64 list; .param .b64 f; .param .b64 a; .param .b32 r;
+            mov.u32 %r2, %laneid;
+            setp.ne.u32 %p1, %r2, 0;
+            @%p1 ret;
+            ld.param.u64 %rd1, [p];
+            mov.b32 %r1, 1633771873;
+            st.global.u32 [%rd1+4092], %r1;
+            add.u64 %rd1, %rd1, 4092;
+            st.local.u64 [list], %rd1;
+            cvta.global.u64 %rd2, format;
+            mov.u64 %rd3, list;
+            cvta.local.u64 %rd3, %rd3;
+            st.param.b64 [f], %rd2;
+            st.param.b64 [a], %rd3;
+            call (r), vprintf, (f, a);
+            ret; }";
+    assert_eq!(launch(Config::default(), text, 1).1.expect("runs").printed, "aaa\n");
+}
+
+#[test]
+fn tables_of_targets_that_many_branches_share() {
+    let labels: String = (0..2000).map(|i| format!("L{i}: ")).collect();
+    let list: Vec<String> = (0..2000).map(|i| format!("L{i}")).collect();
+    let branches = "brx.idx %r1, ts;\n".repeat(2000);
+    let list = list.join(", ");
+    let text = format!(".entry k() {{ .reg .b32 %r<2>; ts: .branchtargets {list};\n{branches}{labels} ret; }}");
+    let error = Program::parse(&module(&text)).expect_err("too many");
+    assert!(error.to_string().contains("brx.idx"), "{error}");
+}
+
+/// Texts at which an algorithm of quadratic time would sit for minutes.
+#[test]
+fn long_texts_of_one_kind() {
+    const MANY: usize = 20_000;
+    let many = |each: &dyn Fn(usize) -> String| (0..MANY).map(each).collect::<String>();
+    let texts = [
+        // Each branch goes back to the one before it.
+        format!(".entry k(.param .u64 p) {{ bra L{}; {} }}", MANY - 1, {
+            let back = |i: usize| if i == 0 { "L0: ret;".to_owned() } else { format!("L{i}: bra L{};\n", i - 1) };
+            many(&back)
+        }),
+        format!(".entry k(.param .u64 p) {{ .reg .pred %p; {} ret; }}", {
+            many(&|i| format!("L{i}: @%p bra L{};\n", i.saturating_sub(i % 64)))
+        }),
+        // Each function calls the next, and the last one traps.
+        format!("{} .func f{MANY}() {{ trap; }} .entry k(.param .u64 p) {{ ret; }}", {
+            many(&|i| format!(".func f{}(); .func f{i}() {{ call f{}; ret; }}\n", i + 1, i + 1))
+        }),
+        // Each indirect call may call every function whose address is taken.
+        format!(".func f() {{ ret; }} .entry k(.param .u64 p) {{ .reg .b64 %r<2>; ret; {} }}", {
+            many(&|_| "mov.u64 %r1, f; call %r1, ();\n".to_owned())
+        }),
+        // Each line points into a section that has no zero.
+        format!(
+            ".entry k(.param .u64 p) {{ {} ret; }} .section .debug_str {{ s: {} }}",
+            { many(&|i| format!(".loc 1 {i} 0, function_name s+{}, inlined_at 1 1 1\n", i % 7)) },
+            many(&|_| ".b8 97, 97, 97\n".to_owned())
+        ),
+        format!(".entry k(.param .u64 p) {{ {} {} ret; }}", "{".repeat(90), "}".repeat(90)),
+        format!(".global .u64 x[] = {{ {} 0 }}; .entry k(.param .u64 p) {{ ret; }}", many(&|_| "x, ".to_owned())),
+    ];
+    for text in texts {
+        launch(Config::default(), &text, 1).1.expect("runs");
+    }
+}
+
+#[test]
+fn a_variable_that_fills_memory_is_not_touched() {
+    let text = ".global .b8 big[8000000000]; .visible .entry k(.param .u64 p) {
+        .reg .b32 %r1; ld.global.u32 %r1, [big+7999999996]; st.global.u32 [big+4], %r1; ret; }";
+    // A host that hands out no more than it has may refuse.
+    launch(Config::default(), text, 1).1.map(drop).unwrap_or_else(|stop| assert_eq!(stop.code(), "out-of-memory"));
+}
