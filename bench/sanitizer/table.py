@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""What compute-sanitizer's four tools say about the programs of crates/ptx_sim/tests/{pass,fail}, on a GPU.
+
+    bench/sanitizer/table.py PROGRAMS_FOLDER > table.csv
+
+PROGRAMS_FOLDER has `pass` and `fail`. One row per program: what the simulator's test expects (from its `//~` and `//@ stops` lines),
+how a plain launch ends, and for each tool `found` (it reported errors or hazards), `clean`, `hang` (ended by a time limit), or `failed`
+(the launch failed before the tool could look). nvcc and compute-sanitizer must be on the PATH.
+"""
+import concurrent.futures
+import csv
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+TOOLS = ["memcheck", "racecheck", "initcheck", "synccheck"]
+SECONDS = 20
+
+
+def run(command):
+    """Exit code (None after the time limit) and output."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+        return done.returncode, done.stdout + done.stderr
+    except subprocess.TimeoutExpired as late:
+        out = late.stdout or b""
+        return None, out.decode() if isinstance(out, bytes) else out
+
+
+def expected(text):
+    marks = re.findall(r"//~ ([\w-]+)", text) + re.findall(r"^//@ stops ([\w-]+)", text, re.M)
+    return " ".join(sorted(set(marks)))
+
+
+def verdict(tool, code, output):
+    if tool == "racecheck":
+        summary = re.search(r"RACECHECK SUMMARY: (\d+) hazards? displayed \((\d+) errors?, (\d+) warnings?\)", output)
+        count = int(summary.group(2)) + int(summary.group(3)) if summary else 0
+    else:
+        summary = re.search(r"ERROR SUMMARY: (\d+) error", output)
+        count = int(summary.group(1)) if summary else 0
+    # An error that the driver reports for the launch itself is not the tool's finding.
+    own = re.search(r"========= (Invalid|Barrier error|Uninitialized|Error: |Warning: |Race reported|Program hit|Fatal)", output)
+    if count and own and not re.search(r"cuModuleLoadData|cuLaunchKernelEx", output.split("=========")[0]):
+        first = next((line for line in output.splitlines() if re.match(r"========= (Invalid|Barrier|Uninit|Error|Warning|Race|Program)", line)), "")
+        return "found", first[10:].strip()
+    if code is None:
+        return "hang", ""
+    if "cuModuleLoadData" in output or "cuLaunchKernelEx" in output:
+        return "failed", ""
+    return "clean", ""
+
+
+def row(launch, path):
+    text = path.read_text()
+    code, output = run([launch, str(path)])
+    plain = "hang" if code is None else "done" if code == 0 else output.strip().splitlines()[-1] if output.strip() else "failed"
+    cells, words = [], []
+    for tool in TOOLS:
+        said, what = verdict(tool, *run(["compute-sanitizer", "--tool", tool, launch, str(path)]))
+        cells.append(said)
+        if what:
+            words.append(f"{tool}: {what}")
+    return [path.parent.name, path.stem, expected(text), plain, *cells, "; ".join(words)]
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    with tempfile.TemporaryDirectory() as scratch:
+        launch = scratch + "/launch"
+        source = pathlib.Path(__file__).with_name("launch.cu")
+        subprocess.run(["nvcc", "-O1", "-std=c++17", "-arch=native", str(source), "-lcuda", "-o", launch], check=True)
+        paths = sorted(folder.glob("fail/*.ptx")) + sorted(folder.glob("pass/*.ptx"))
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            rows = list(pool.map(lambda path: row(launch, path), paths))
+    out = csv.writer(sys.stdout, lineterminator="\n")
+    out.writerow(["folder", "program", "simulator", "launch", *TOOLS, "first words"])
+    out.writerows(rows)
+
+
+if __name__ == "__main__":
+    main()
