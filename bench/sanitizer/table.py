@@ -9,24 +9,29 @@ how a plain launch ends, and for each tool `found` (it reported errors or hazard
 """
 import concurrent.futures
 import csv
+import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
 
 TOOLS = ["memcheck", "racecheck", "initcheck", "synccheck"]
-SECONDS = 20
+SECONDS = 12
 
 
 def run(command):
     """Exit code (None after the time limit) and output."""
+    # A session of its own: a tool's child that hangs has to end with it.
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
-        return done.returncode, done.stdout + done.stderr
-    except subprocess.TimeoutExpired as late:
-        out = late.stdout or b""
-        return None, out.decode() if isinstance(out, bytes) else out
+        output, _ = process.communicate(timeout=SECONDS)
+        return process.returncode, output
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        output, _ = process.communicate()
+        return None, output
 
 
 def expected(text):
