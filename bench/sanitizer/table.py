@@ -77,12 +77,13 @@ def main():
         launch = scratch + "/launch"
         source = pathlib.Path(__file__).with_name("launch.cu")
         subprocess.run(["nvcc", "-O1", "-std=c++17", "-arch=native", str(source), "-lcuda", "-o", launch], check=True)
-        paths = sorted(folder.glob("fail/*.ptx")) + sorted(folder.glob("pass/*.ptx"))
-        with concurrent.futures.ThreadPoolExecutor(8) as pool:
-            rows = list(pool.map(lambda path: row(launch, path), paths))
-    out = csv.writer(sys.stdout, lineterminator="\n")
-    out.writerow(["folder", "program", "simulator", "launch", *TOOLS, "first words"])
-    out.writerows(rows)
+        paths = [path for part in ("fail", "pass") for path in sorted((folder / part).glob("*.ptx"))]
+        out = csv.writer(sys.stdout, lineterminator="\n")
+        out.writerow(["folder", "program", "simulator", "launch", *TOOLS, "first words"])
+        with concurrent.futures.ThreadPoolExecutor(12) as pool:
+            for cells in pool.map(lambda path: row(launch, path), paths):
+                out.writerow(cells)
+                sys.stdout.flush()
 
 
 if __name__ == "__main__":
