@@ -46,16 +46,14 @@ def verdict(tool, code, output):
     else:
         summary = re.search(r"ERROR SUMMARY: (\d+) error", output)
         count = int(summary.group(1)) if summary else 0
-    # An error that the driver reports for the launch itself is not the tool's finding.
-    own = re.search(r"========= (Invalid|Barrier error|Uninitialized|Error: |Warning: |Race reported|Program hit|Fatal)", output)
-    if count and own and not re.search(r"cuModuleLoadData|cuLaunchKernelEx", output.split("=========")[0]):
-        first = next((line for line in output.splitlines() if re.match(r"========= (Invalid|Barrier|Uninit|Error|Warning|Race|Program)", line)), "")
-        return "found", first[10:].strip()
-    if code is None:
-        return "hang", ""
+    # An error that the driver reports for the module or the launch itself is not the tool's finding.
     if "cuModuleLoadData" in output or "cuLaunchKernelEx" in output:
         return "failed", ""
-    return "clean", ""
+    own = re.search(r"========= (Invalid|Barrier error|Uninitialized|Error: |Warning: |Race reported|Program hit|Fatal)", output)
+    if count and own:
+        first = next((line for line in output.splitlines() if re.match(r"========= (Invalid|Barrier|Uninit|Error|Warning|Race|Program)", line)), "")
+        return "found", first[10:].strip()
+    return ("hang" if code is None else "clean"), ""
 
 
 def row(launch, path):

@@ -9,16 +9,23 @@ use host::ptx;
 use std::path::Path;
 
 /// Runs variants of a family on the simulator that explains its launches, for an H200.
-fn explain(family: &str, variants: &[&'static str], n: u64, block: Option<u32>, grid: Option<u32>) -> Vec<Variant> {
+fn explain(
+    family: &str,
+    variants: &[&'static str],
+    dtype: Dtype,
+    size: &[u64],
+    block: Option<u32>,
+    grid: Option<u32>,
+) -> Vec<Variant> {
     let family = kernels::family(family).expect("a family");
     let (device, _) = explaining("H200", Printed::Stderr).expect("a profile");
     let image = ptx::find("kernels-gpu", None, None).expect("the kernels' PTX");
     let module = device.load(&image.bytes, "kernels-gpu").expect("PTX");
     let settings = Settings::new(family.settings, Vec::new()).expect("defaults");
-    let demand = Demand { size: &[n], dtype: Dtype::F32, seed: 42, settings: &settings };
+    let demand = Demand { size, dtype, seed: 42, settings: &settings };
     let inputs = (family.generate)(&demand).expect("operands");
     let op = family.ops.first().copied().unwrap_or_default();
-    let problem = Problem { inputs: &inputs, dtype: Dtype::F32, op, settings: &settings };
+    let problem = Problem { inputs: &inputs, dtype, op, settings: &settings };
     let oracle = (family.oracle)(problem).expect("an oracle");
     let job = Job { device: &*device, module, problem, oracle: &oracle, variants, block, grid, plan: None };
     let mut explained = Vec::new();
@@ -41,7 +48,9 @@ fn whole_kernels_count_what_the_profiler_reads() {
         let family = kernels::family(row.get("family")).expect("a family");
         let variants = family.select(row.get("variant")).expect("a variant");
         let (block, grid) = (number("block").map(|n| n as u32), number("grid").map(|n| n as u32));
-        let explained = explain(family.name, &variants, number("n").expect("a size"), block, grid);
+        let dtype = row.get("dtype").parse().expect("a type");
+        let size: Vec<u64> = row.get("size").split('x').map(|n| n.parse().expect("a size")).collect();
+        let explained = explain(family.name, &variants, dtype, &size, block, grid);
         let variant = &explained[0];
         let read: u64 = variant.launches.iter().map(|launch| launch.read_bytes).sum();
         let mut compare = |name: &str, counted: u64, within: f64| {
@@ -54,9 +63,11 @@ fn whole_kernels_count_what_the_profiler_reads() {
         for (name, counted) in counted(&variant.counters) {
             compare(name, counted, 0.02);
         }
-        compare("dram_read", read, 0.02);
+        if !row.get("dram_read").is_empty() {
+            compare("dram_read", read, 0.02);
+        }
     }
-    assert!(rows >= 12, "{rows} rows");
+    assert!(rows >= 22, "{rows} rows");
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
@@ -84,7 +95,7 @@ fn the_predicted_order_of_the_rungs_is_the_measured_one() {
     let n = 1_u64 << 22;
     let family = kernels::family("reduce").expect("a family");
     let variants = family.select("all").expect("variants");
-    let explained = explain("reduce", &variants, n, None, None);
+    let explained = explain("reduce", &variants, Dtype::F32, &[n], None, None);
     let measured: Vec<(String, f64, f64)> = table("docs/results/h200/2026-11-21.csv")
         .into_iter()
         .filter(|row| {
