@@ -103,13 +103,19 @@ pub(crate) fn bound(opcode: &str) -> Option<&'static str> {
         return None;
     }
     Some(match (name, kind) {
-        ("div", _) => "2 ulp",
+        ("div", _) if words.contains(&"full") => "2 ulp",
+        ("div", _) => "2 ulp for divisors from 2^-126 to 2^126, else not specified",
         ("rcp", "f32") => "1 ulp",
-        ("rcp", _) => "the upper 20 bits of the significand",
+        ("rcp", _) => "not specified; here the upper 32 bits of the result for the operand's upper 32 bits",
         ("sqrt", _) => "relative error 2^-23",
         ("rsqrt", "f32") => "relative error 2^-22.9",
-        ("rsqrt", _) => "the upper 20 bits of the significand with .ftz, else not specified",
-        ("sin" | "cos", _) => "absolute error 2^-20.5 for angles between -2 pi and 2 pi, else not specified",
+        ("rsqrt", _) if words.contains(&"ftz") => {
+            "not specified; here the upper 32 bits of the result for the operand's upper 32 bits"
+        }
+        ("rsqrt", _) => "not specified; here within 2 ulp",
+        ("sin" | "cos", _) => {
+            "absolute error 2^-20.5 for angles from -2 pi to 2 pi, 2^-14.7 from -100 pi to 100 pi, else not specified"
+        }
         ("lg2", _) => "absolute error 2^-22 for operands between 1/2 and 2, else relative error 2^-22",
         ("ex2", "f32") => "2 ulp",
         ("ex2", "f16" | "f16x2") => "relative error 2^-9.9",

@@ -17,8 +17,8 @@ pub fn list(t: &mut Table) {
     with_ftz!(t, lift_call, ["sin.approx"], (a), turns(a).sin() as f32, false);
     with_ftz!(t, lift_call, ["cos.approx"], (a), turns(a).cos() as f32, false);
     t.row("tanh.approx.f32", lift_call!((f32) -> u32, |a| canonical(f64::from(a).tanh() as f32)));
-    t.row("rcp.approx.ftz.f64", lift_call!((f64) -> u64, |a| upper_bits(1.0 / flush64(upper(a)), a)));
-    t.row("rsqrt.approx.ftz.f64", lift_call!((f64) -> u64, |a| upper_bits(1.0 / flush64(upper(a)).sqrt(), a)));
+    t.row("rcp.approx.ftz.f64", lift_call!((f64) -> u64, |a| upper_bits(1.0 / flush64(upper(a)))));
+    t.row("rsqrt.approx.ftz.f64", lift_call!((f64) -> u64, |a| upper_bits(1.0 / flush64(upper(a)).sqrt())));
     t.row("rsqrt.approx.f64", lift_call!((f64) -> u64, |a| propagated(1.0 / a.sqrt(), [a])));
 }
 
@@ -37,8 +37,11 @@ fn upper(x: f64) -> f64 {
 }
 
 /// And all that they write.
-fn upper_bits(x: f64, operand: f64) -> u64 {
-    let bits = propagated(x, [operand]) >> 32 << 32;
+fn upper_bits(x: f64) -> u64 {
+    if x.is_nan() {
+        return 0x7fff_ffff << 32;
+    }
+    let bits = x.to_bits() >> 32 << 32;
     // `.ftz`
     if bits & 0x7ff0_0000_0000_0000 == 0 { bits & 1 << 63 } else { bits }
 }
@@ -48,7 +51,8 @@ fn turns(angle: f32) -> f64 {
     let unpack = |x: f32| F32.unpack(u64::from(x.to_bits()));
     let product = multiply(unpack(angle), unpack(std::f32::consts::FRAC_1_PI / 2.0));
     let turns = f64::from(f32::from_bits(F32.pack(product, Rounding::Zero) as u32));
-    (turns - turns.floor()) * std::f64::consts::TAU
+    // With the sign of the angle: the sine of -0 is -0.
+    turns % 1.0 * std::f64::consts::TAU
 }
 
 fn flush64(x: f64) -> f64 {
@@ -57,7 +61,76 @@ fn flush64(x: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use crate::isa::testing::check;
+    use crate::isa::testing::{check, run};
+
+    /// The tables "Input, Result" of the PTX ISA.
+    #[test]
+    fn documented_special_values() {
+        const INFINITY: u64 = 0x7f80_0000;
+        const MINUS: u64 = 1 << 31;
+        const NAN: u64 = 0x7fff_ffff;
+        const ONE: u64 = 0x3f80_0000;
+        // Of -infinity, -0, +0, +infinity, NaN.
+        let inputs = [MINUS | INFINITY, MINUS, 0, INFINITY, 0xffc0_1234];
+        for (name, results) in [
+            ("rcp", [MINUS, MINUS | INFINITY, INFINITY, 0, NAN]),
+            ("sqrt", [NAN, MINUS, 0, INFINITY, NAN]),
+            ("rsqrt", [NAN, MINUS | INFINITY, INFINITY, 0, NAN]),
+            ("sin", [NAN, MINUS, 0, NAN, NAN]),
+            ("cos", [NAN, ONE, ONE, NAN, NAN]),
+            ("lg2", [NAN, MINUS | INFINITY, MINUS | INFINITY, INFINITY, NAN]),
+            ("ex2", [0, ONE, ONE, INFINITY, NAN]),
+            ("tanh", [MINUS | ONE, MINUS, 0, ONE, NAN]),
+        ] {
+            for modifiers in ["approx", "approx.ftz"] {
+                let opcode = format!("{name}.{modifiers}.f32");
+                for (input, result) in inputs.into_iter().zip(results) {
+                    if opcode != "tanh.approx.ftz.f32" {
+                        assert_eq!(run(&opcode, &[input]), [result], "{opcode} of {input:x}");
+                    }
+                }
+            }
+        }
+        // The root of a negative number, and what `.ftz` makes of subnormal numbers.
+        check(&[
+            ("sqrt.approx.f32", &[MINUS | ONE], &[NAN]),
+            ("rsqrt.approx.f32", &[MINUS | ONE], &[NAN]),
+            ("lg2.approx.f32", &[MINUS | ONE], &[NAN]),
+            ("rcp.approx.ftz.f32", &[MINUS | 1], &[MINUS | INFINITY]),
+            ("rcp.approx.ftz.f32", &[0x7f00_0000], &[0]),
+            ("sqrt.approx.ftz.f32", &[1], &[0]),
+            ("rsqrt.approx.ftz.f32", &[MINUS | 1], &[MINUS | INFINITY]),
+            ("lg2.approx.ftz.f32", &[MINUS | 1], &[MINUS | INFINITY]),
+            ("sin.approx.ftz.f32", &[MINUS | 1], &[MINUS]),
+            ("tanh.approx.f32", &[MINUS | 1], &[MINUS | 1]),
+            ("div.approx.f32", &[INFINITY, 0x7f00_0000], &[NAN]),
+            ("div.approx.f32", &[MINUS | ONE, 0x7f00_0000], &[MINUS]),
+            ("ex2.approx.f16", &[0xfc00], &[0]),
+            ("ex2.approx.f16", &[0x8000], &[0x3c00]),
+            ("ex2.approx.f16", &[0x7c00], &[0x7c00]),
+            ("ex2.approx.f16", &[0xfe00], &[0x7fff]),
+            ("ex2.approx.ftz.bf16", &[0xff80], &[0]),
+            ("ex2.approx.ftz.bf16", &[0x8001], &[0x3f80]),
+            ("ex2.approx.ftz.bf16", &[0x7f80], &[0x7f80]),
+            ("tanh.approx.f16", &[0xfc00], &[0xbc00]),
+            ("tanh.approx.f16", &[0x8001], &[0x8001]),
+            ("tanh.approx.bf16", &[0x7f80], &[0x3f80]),
+            ("tanh.approx.bf16", &[0x8000], &[0x8000]),
+        ]);
+        const NAN64: u64 = 0x7fff_ffff << 32;
+        const INFINITY64: u64 = 0x7ff << 52;
+        check(&[
+            ("rcp.approx.ftz.f64", &[1 << 63 | INFINITY64], &[1 << 63]),
+            ("rcp.approx.ftz.f64", &[1 << 63 | 1 << 51], &[1 << 63 | INFINITY64]),
+            ("rcp.approx.ftz.f64", &[INFINITY64 | 1 << 51], &[NAN64]),
+            // The lower half is not read.
+            ("rcp.approx.ftz.f64", &[INFINITY64 | 1], &[0]),
+            ("rsqrt.approx.ftz.f64", &[1 << 63 | INFINITY64], &[NAN64]),
+            ("rsqrt.approx.ftz.f64", &[1 << 63 | 1], &[1 << 63 | INFINITY64]),
+            ("rsqrt.approx.ftz.f64", &[1 << 51], &[INFINITY64]),
+            ("rsqrt.approx.ftz.f64", &[INFINITY64], &[0]),
+        ]);
+    }
 
     #[test]
     fn exact_where_the_result_is() {

@@ -3,7 +3,7 @@
 //! `.rn` is the processor's own arithmetic; other roundings go through [`soft`]. Every `f32` NaN is the canonical one.
 
 use super::lift::{lift, lift_call};
-use super::soft::{self, F32, F64, Number, Rounding};
+use super::soft::{self, F32, F64, Format, Number, Rounding};
 use super::table::Table;
 
 /// Adds this chapter's rows.
@@ -133,6 +133,15 @@ fn tiny_fused(a: f32, b: f32, c: f32) -> bool {
     sum.abs() < limit || sum.abs() == limit && error * sum < 0.0
 }
 
+/// The same for directed roundings: subnormal after rounding to 24 bits with any exponent, as on an H200.
+fn tiny_rounded(a: f32, b: f32, c: f32, r: Rounding) -> bool {
+    const WIDE: Format = Format { precision: F32.precision, emax: F64.emax };
+    const SMALLEST: u64 = ((WIDE.emax - F32.emax + 1) as u64) << (WIDE.precision - 1);
+    let sum = soft::add(soft::multiply(single(a), single(b)), single(c), r);
+    // Without the sign, behind 11 bits of exponent.
+    WIDE.pack(sum, r) & ((1 << (WIDE.precision + 10)) - 1) < SMALLEST
+}
+
 fn single(x: f32) -> Number {
     F32.unpack(u64::from(x.to_bits()))
 }
@@ -187,7 +196,7 @@ fn directed(t: &mut Table) {
             with_ftz_sat!(t, lift_call, ["add.", $m], (a, b), add32(a, b, $r), false);
             with_ftz_sat!(t, lift_call, ["sub.", $m], (a, b), add32(a, -b, $r), false);
             with_ftz_sat!(t, lift_call, ["mul.", $m], (a, b), mul32(a, b, $r), tiny(mul32(a, b, RZ)));
-            with_ftz_sat!(t, lift_call, ["{fma|mad}.", $m], (a, b, c), fma32(a, b, c, $r), tiny(fma32(a, b, c, RZ)));
+            with_ftz_sat!(t, lift_call, ["{fma|mad}.", $m], (a, b, c), fma32(a, b, c, $r), tiny_rounded(a, b, c, $r));
             with_ftz!(t, lift_call, ["div.", $m], (a, b), div32(a, b, $r), tiny(div32(a, b, RZ)));
             with_ftz!(t, lift_call, ["rcp.", $m], (a), div32(1.0, a, $r), tiny(div32(1.0, a, RZ)));
             with_ftz!(t, lift_call, ["sqrt.", $m], (a), sqrt32(a, $r), false);
@@ -347,6 +356,11 @@ mod tests {
             ("mul.ftz.f32", &[0x00ff_ffff, 0x3f00_0000], &[0]),
             ("mul.f32", &[0x00ff_ffff, 0x3f00_0000], &[0x0080_0000]),
             ("fma.rn.ftz.f32", &[0x00ff_ffff, 0x3f00_0000, 0], &[0]),
+            // (2^-25 - 1) 2^-126 rounds down to -2^-126, which is normal, and up to what is not.
+            ("fma.rm.ftz.f32", &[0x0080_0000, 0x3300_0000, 0x8080_0000], &[0x8080_0000]),
+            ("fma.rp.ftz.f32", &[0x0080_0000, 0x3300_0000, 0x8080_0000], &[0x8000_0000]),
+            ("fma.rp.ftz.f32", &[0x8080_0000, 0x3300_0000, 0x0080_0000], &[0x0080_0000]),
+            ("fma.rz.ftz.f32", &[0x0080_0000, 0x3300_0000, 0x8080_0000], &[0x8000_0000]),
         ]);
     }
 

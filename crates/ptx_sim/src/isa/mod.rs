@@ -1,10 +1,14 @@
 //! What instructions mean: chapters of functions from bits to bits, one row each in one table.
 
 mod approximate;
+#[cfg(test)]
+mod bounds;
 mod carry;
 mod compare;
 mod convert;
 mod float;
+#[cfg(test)]
+mod golden;
 mod half;
 mod integer;
 pub(crate) mod lift;
@@ -12,7 +16,6 @@ mod logic;
 pub(crate) mod matrix;
 pub mod memory;
 mod moves;
-
 mod set;
 mod soft;
 mod special;

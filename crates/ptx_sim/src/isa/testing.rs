@@ -1,6 +1,6 @@
 //! Runs one instruction of the table on given bits: what the tests of all chapters share.
 
-use super::lift::File;
+use super::lift::{self, File};
 use super::table::{self, Row};
 use crate::level::{Host, Level};
 use crate::registers::{Args, LANES, Registers};
@@ -25,24 +25,42 @@ pub fn run(opcode: &str, sources: &[u64]) -> Vec<u64> {
 
 /// The same on every level of this host.
 fn run_with(row: &Row, sources: &[u64], mask: u32) -> Vec<[u64; LANES]> {
-    let results = Level::available().into_iter().map(|level| run_at(level, row, sources, mask));
+    let sources: Vec<[u64; LANES]> = sources.iter().map(|&bits| [bits; LANES]).collect();
+    let results = Level::available().into_iter().map(|level| run_at(level, row, &sources, mask));
     let results: Vec<_> = results.collect();
     assert!(results.iter().all(|found| *found == results[0]), "levels differ: {results:x?}");
     results[0].clone()
 }
 
-fn run_at(level: Level, row: &Row, sources: &[u64], mask: u32) -> Vec<[u64; LANES]> {
+/// The values that an instruction gives for many values of each source, as many for each as there are of the first: a warp at a
+/// time, on the best level of this host.
+pub fn run_many(opcode: &str, sources: &[Vec<u64>]) -> Vec<Vec<u64>> {
+    let row = table::find(opcode).unwrap_or_else(|| panic!("no row for `{opcode}`"));
+    let count = sources[0].len();
+    let mut found = vec![Vec::with_capacity(count); row.meaning.d.len()];
+    for start in (0..count).step_by(LANES) {
+        let lane_value = |source: &Vec<u64>, lane| source.get(start + lane).copied().unwrap_or_default();
+        let warp: Vec<[u64; LANES]> =
+            sources.iter().map(|source| std::array::from_fn(|lane| lane_value(source, lane))).collect();
+        for (all, values) in found.iter_mut().zip(run_at(Level::best(), row, &warp, u32::MAX)) {
+            all.extend(values.into_iter().take(count - start));
+        }
+    }
+    found
+}
+
+fn run_at(level: Level, row: &Row, sources: &[[u64; LANES]], mask: u32) -> Vec<[u64; LANES]> {
     let mut registers =
         Registers { w32: vec![[0; LANES]; 8], w64: vec![[0; LANES]; 8], pred: vec![0; 8], ..Registers::default() };
     let mut args = Args { d: [0, 1, 2, 3], immediate: row.immediate, ..Args::default() };
     assert_eq!(sources.len(), row.meaning.s.len(), "number of sources");
-    for (i, (&file, &bits)) in row.meaning.s.iter().zip(sources).enumerate() {
+    for (i, (&file, values)) in row.meaning.s.iter().zip(sources).enumerate() {
         let slot = 4 + i;
         args.s[i] = slot as u32;
         match file {
-            File::Pred => registers.pred[slot] = if bits & 1 != 0 { u32::MAX } else { 0 },
-            File::Half | File::Word | File::Single => registers.w32[slot] = [bits as u32; LANES],
-            File::Long | File::Double => registers.w64[slot] = [bits; LANES],
+            File::Pred => registers.pred[slot] = lift::pack(&values.map(|bits| bits & 1 != 0)),
+            File::Half | File::Word | File::Single => registers.w32[slot] = values.map(|bits| bits as u32),
+            File::Long | File::Double => registers.w64[slot] = *values,
         }
     }
     level.run(&row.meaning.run, &mut registers, mask, &args);
