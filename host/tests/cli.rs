@@ -316,6 +316,38 @@ fn what_kernels_print_keeps_out_of_json() {
 }
 
 #[test]
+fn fidelity_of_a_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("scale.ptx");
+    let program = SCALE.replace("mul.rn.f32 ", "div.approx.f32 ");
+    std::fs::write(&path, &program).expect("a file");
+    let line = program.lines().position(|line| line.contains("div.approx")).expect("the division") + 1;
+    let ptx = path.display().to_string();
+    let input = format!("buf:f32:@{}", data("version2.npy"));
+    let launch = ["--entry", "scale", "--block", "4", "--arg", &input, "--arg", "buf:f32:4", "--arg", "f32:1"];
+    let run = [&["run", &ptx, "--device", "sim"], &launch[..]].concat();
+    assert!(object(&[&run[..], &["--json"]].concat(), 0)["fidelity"].is_null());
+    let rows = object(&[&run[..], &["--fidelity", "--json"]].concat(), 0);
+    let division = &rows["fidelity"][0];
+    assert_eq!(
+        (&division["opcode"], &division["fidelity"]),
+        (&"div.approx.f32".into(), &"approximate".into()),
+        "{rows}"
+    );
+    assert_eq!((&division["executions"], &division["lines"]), (&1.into(), &[line][..].into()), "{rows}");
+    assert!(division["bound"].as_str().is_some_and(|bound| bound.contains("2 ulp")), "{rows}");
+    let exact = rows["fidelity"].as_array().expect("rows").iter().filter(|row| row["fidelity"] == "exact").count();
+    assert!(exact > 5, "{rows}");
+    for command in [&run[..], &[&["check", &ptx], &launch[..]].concat()] {
+        let output = host(&[command, &["--fidelity"]].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let table = text(&output.stdout);
+        let row = table.lines().find(|line| line.contains("div.approx.f32")).expect("a row");
+        assert!(row.contains("approximate: 2 ulp") && row.contains(&line.to_string()), "{row}");
+    }
+}
+
+#[test]
 fn faults_and_findings_are_objects() {
     let folder = tempfile::tempdir().expect("a folder");
     let ptx = folder.path().join("scale.ptx");

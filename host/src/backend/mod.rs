@@ -191,6 +191,21 @@ impl fmt::Display for Shape {
     }
 }
 
+/// How close an opcode's results on the simulator are to those of a GPU.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Fidelity {
+    /// As written.
+    pub opcode: String,
+    /// `exact`, `approximate`, `unspecified` or `unsupported`.
+    pub fidelity: &'static str,
+    /// How far from the exact result, or why a GPU gives other values in every run.
+    pub bound: Option<&'static str>,
+    /// By warps.
+    pub executions: u64,
+    /// Where it stands in the PTX, in the functions that ran.
+    pub lines: Vec<u32>,
+}
+
 /// What the simulator saw since it was last asked.
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
@@ -198,6 +213,8 @@ pub struct Observed {
     pub counters: Counters,
     /// In order of the launches; also those of a launch that ended in a fault.
     pub findings: Vec<Diagnostic>,
+    /// Opcodes of the last launch that ended well.
+    pub fidelity: Vec<Fidelity>,
     /// The launches explained, on a device that [`explaining`] opened.
     pub launches: Vec<Analysis>,
     /// Copies from device memory to device memory.

@@ -1,8 +1,8 @@
 //! The simulator. Beside `occupancy`, the only file that names `ptx_sim`.
 
 use super::{
-    Atomics, Backend, Checks, Counters, Device, DeviceInfo, Entry, Module, Observed, Printed, Shape, Simulation,
-    host_memory, human,
+    Atomics, Backend, Checks, Counters, Device, DeviceInfo, Entry, Fidelity, Module, Observed, Printed, Shape,
+    Simulation, host_memory, human,
 };
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
@@ -162,6 +162,7 @@ impl Backend for Sim {
         let mut observed = self.observed.borrow_mut();
         observed.counters += counters(&report.counters);
         observed.findings.extend(report.findings.iter().map(finding));
+        observed.fidelity = report.fidelity(&modules[module.0]).into_iter().map(fidelity).collect();
         if let Some(profile) = &self.explains {
             let costs = ptx_sim::explain::Costs::default();
             let analysis = ptx_sim::explain::analyse(&modules[module.0], &launch, &report, profile, &costs);
@@ -192,6 +193,16 @@ impl Backend for Sim {
     fn observed(&self) -> Option<Observed> {
         Some(self.observed.take())
     }
+}
+
+fn fidelity(line: ptx_sim::fidelity::Line) -> Fidelity {
+    let (fidelity, bound) = match line.fidelity {
+        ptx_sim::fidelity::Fidelity::Exact => ("exact", None),
+        ptx_sim::fidelity::Fidelity::Approximate(bound) => ("approximate", Some(bound)),
+        ptx_sim::fidelity::Fidelity::Unspecified(why) => ("unspecified", Some(why)),
+        ptx_sim::fidelity::Fidelity::Unsupported => ("unsupported", None),
+    };
+    Fidelity { opcode: line.opcode, fidelity, bound, executions: line.executed, lines: line.lines }
 }
 
 fn policy(atomics: Atomics) -> Option<ptx_sim::Atomics> {

@@ -46,8 +46,8 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
     let parsed = PtxOptions::from_arg_matches(&command.get_matches_from(options))
         .map_err(|error| Error::Usage(error.to_string()))?;
     let image = Image::read(path)?;
-    let device = device::open(Choice::Sim, checks, output::printed(parsed.json))?;
-    Ok(close(launch::run(&*device, &image, &parsed.launch, parsed.json)?, parsed.json))
+    let device = device::open(Choice::Sim, checks, output::printed(parsed.show.json))?;
+    Ok(close(launch::run(&*device, &image, &parsed.launch, parsed.show)?, parsed.show.json))
 }
 
 /// Silence would not be success: says that nothing was found, and gives the exit code.
@@ -64,9 +64,8 @@ fn close(clean: bool, json: bool) -> u8 {
 struct PtxOptions {
     #[command(flatten)]
     launch: launch::Options,
-    /// What the simulator counted and found, and a fault, as one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    show: launch::Show,
 }
 
 /// What the target's options belong to. clap prints help and usage errors itself, and ends the process with 0 or 2.

@@ -40,6 +40,18 @@ pub(super) struct Options {
     pub profile: Option<String>,
 }
 
+/// What both print, beside what kernels do.
+#[derive(Clone, Copy, Debug, clap::Args)]
+#[group(skip)]
+pub(super) struct Show {
+    /// What the simulator counted and found, and a fault, as one JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// How close each opcode of the run is to a GPU's: exact, approximate within a bound, unspecified, unsupported
+    #[arg(long, conflicts_with = "seeds")]
+    pub fidelity: bool,
+}
+
 /// A shape's three sizes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Triple(pub [u32; 3]);
@@ -56,18 +68,22 @@ pub(super) enum Argument {
 }
 
 /// Launches the entry and prints what was observed, of a fault too; tells whether no checker found anything.
-pub(super) fn run(device: &dyn Backend, image: &Image, options: &Options, json: bool) -> anyhow::Result<bool> {
+pub(super) fn run(device: &dyn Backend, image: &Image, options: &Options, show: Show) -> anyhow::Result<bool> {
+    if show.fidelity && device.info().is_gpu() {
+        let text = "--fidelity is about the simulator: add --device sim";
+        return Err(Error::Usage(text.to_owned()).into());
+    }
     if options.seeds.is_some() || options.profile.is_some() {
         device.simulate(&Simulation { seed: None, profile: options.profile.clone() })?;
     }
     if let Some(seeds) = options.seeds {
-        return seeds::explore(device, image, options, seeds, json);
+        return seeds::explore(device, image, options, seeds, show.json);
     }
     let result = launch(device, image, options);
     match result {
-        Ok(()) => report(device, None, json),
+        Ok(()) => report(device, None, show),
         Err(Error::Fault(fault)) => {
-            report(device, Some(&fault), json)?;
+            report(device, Some(&fault), show)?;
             Err(Error::Fault(fault).into())
         }
         // Nothing ran.
@@ -248,15 +264,22 @@ fn value(kind: &str, text: &str) -> Option<Vec<u8>> {
 }
 
 /// Prints what was observed; tells whether no checker found anything. A fault ends a launch before it is counted.
-fn report(device: &dyn Backend, fault: Option<&Diagnostic>, json: bool) -> anyhow::Result<bool> {
+fn report(device: &dyn Backend, fault: Option<&Diagnostic>, show: Show) -> anyhow::Result<bool> {
     let observed = device.observed();
     let findings = observed.as_ref().map_or(&[][..], |observed| &observed.findings);
     let counters = observed.as_ref().map(|observed| &observed.counters).filter(|_| fault.is_none());
-    if json {
-        let object = serde_json::json!({ "counters": counters, "findings": findings, "fault": fault });
+    let fidelity = observed.as_ref().map(|observed| &observed.fidelity).filter(|_| show.fidelity && fault.is_none());
+    if show.json {
+        let mut object = serde_json::json!({ "counters": counters, "findings": findings, "fault": fault });
+        if show.fidelity {
+            object["fidelity"] = serde_json::json!(fidelity);
+        }
         output::line(&object.to_string())?;
     } else if let Some(counters) = counters {
         output::line(&output::counters(counters).to_string())?;
+        if let Some(fidelity) = fidelity {
+            output::line(&format!("\n{}", output::fidelity(fidelity)))?;
+        }
     }
     for finding in findings {
         eprintln!("{finding}");

@@ -1,6 +1,6 @@
 //! What commands print: JSON lines, and tables for people.
 
-use crate::backend::{Counters, Printed};
+use crate::backend::{Counters, Fidelity, Printed};
 use crate::bench::Cache;
 use crate::error::{Error, Result};
 use crate::kernels::Row;
@@ -148,6 +148,25 @@ pub(super) fn counters(counters: &Counters) -> Table {
         table.add_row([name.replace('_', " "), value.to_string()]);
     }
     align(&mut table, 1..2);
+    table
+}
+
+/// How close the opcodes of a launch are to a GPU's.
+pub(super) fn fidelity(opcodes: &[Fidelity]) -> Table {
+    /// Places in the PTX that a row names.
+    const PLACES: usize = 6;
+    let mut table = table(["opcode", "compared with a GPU", "executions", "lines of the PTX"]);
+    for opcode in opcodes {
+        let lines: Vec<_> = opcode.lines.iter().take(PLACES).map(u32::to_string).collect();
+        let more =
+            if opcode.lines.len() > PLACES { format!(", ... {} in all", opcode.lines.len()) } else { String::new() };
+        let class = match opcode.bound {
+            Some(bound) => format!("{}: {bound}", opcode.fidelity),
+            None => opcode.fidelity.to_owned(),
+        };
+        table.add_row([opcode.opcode.clone(), class, opcode.executions.to_string(), lines.join(", ") + &more]);
+    }
+    align(&mut table, 2..3);
     table
 }
 

@@ -15,14 +15,13 @@ pub(super) struct Options {
     launch: launch::Options,
     #[command(flatten)]
     device: device::Options,
-    /// What the simulator counted and found, and a fault, as one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    show: launch::Show,
 }
 
 /// Launches it; on the simulator the counters follow.
 pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
     let image = Image::read(&options.file)?;
-    let device = device::open(options.device.device, Checks::Bounds, printed(options.json))?;
-    Ok(if launch::run(&*device, &image, &options.launch, options.json)? { CLEAN } else { WRONG })
+    let device = device::open(options.device.device, Checks::Bounds, printed(options.show.json))?;
+    Ok(if launch::run(&*device, &image, &options.launch, options.show)? { CLEAN } else { WRONG })
 }
