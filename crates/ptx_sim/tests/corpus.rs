@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! //@ launch ENTRY grid=XxYxZ block=XxYxZ shared=BYTES cluster=XxYxZ cooperative=true args=buf:u32:N[=iota|=zero],u32:7   buffers are called arg0, arg1, ...
+//!                        tex:f32:N: a texture of N elements 0, 1, ... in linear memory
 //! //@ checks race uninit overflow atomics=ptx atomics=source same-value=ignore    `pass` programs are always checked for races
 //! //@ config workers=1 fuel=1000000 seed=7 profile=a100
 //! //@ expect K[I] = V     element I of argument K;  `expect K all V`: every element
@@ -12,7 +13,7 @@
 //! ```
 
 use ptx_sim::stop::Diagnostic;
-use ptx_sim::{Atomics, Checks, Config, Finding, Launch, Machine, Profile, Program, Report, SameValue, Stop};
+use ptx_sim::{Atomics, Checks, Config, Finding, Launch, Machine, Profile, Program, Report, SameValue, Stop, texture};
 use std::path::{Path, PathBuf};
 
 #[test]
@@ -261,6 +262,17 @@ fn argument(machine: &mut Machine, index: usize, arg: &str) -> (Vec<u8>, (u64, u
                 machine.fill(address, 0, u64::from(len) * 4).expect("fill");
             }
             (address.to_le_bytes().to_vec(), (address, len as usize))
+        }
+        // A row of f32 elements, each its number.
+        ["tex", "f32", len] => {
+            let elements: u64 = len.parse().expect("length");
+            let address = machine.alloc(elements * 4, &format!("arg{index}")).expect("alloc");
+            let bytes: Vec<u8> = (0..elements).flat_map(|i| (i as f32).to_le_bytes()).collect();
+            machine.write(address, &bytes).expect("write");
+            let format = texture::Format { channel: texture::Channel::F32, channels: 1 };
+            let texture = texture::Texture::new(texture::Layout::Linear { address, elements }, format);
+            let handle = machine.texture(&texture).expect("texture");
+            (handle.to_le_bytes().to_vec(), (address, elements as usize))
         }
         ["u32", value] => (value.parse::<u32>().expect("value").to_le_bytes().to_vec(), (0, 0)),
         _ => panic!("argument {arg}"),

@@ -1,7 +1,12 @@
 //! What a texture gives at a coordinate. CUDA C++ Programming Guide, appendix "Texture Fetching".
+//!
+//! Compared with an H200 (`tests/textures.rs`). Other bits than there have: filtered 8-bit integers with a sign, at times by one
+//! 32767th; filtered elements of three dimensions, because the weights of eight elements are rounded in a way that is not known;
+//! normalised coordinates within 2^-24 of the edge between two elements; and arrays of one dimension read by integer
+//! coordinates, which CUDA does not allow and for which a GPU gives zeros, not elements.
 
-use super::half::{half_to_f32, round};
-use super::soft::F16;
+use super::half::half_to_f32;
+use super::soft::{F16, F64, Rounding};
 use crate::texture::{AddressMode, Channel, Filter, Texture};
 
 /// Elements that one fetch reads along an axis, and the weight of the second.
@@ -75,12 +80,26 @@ pub fn float(channel: Channel, bits: u32, normalized: bool) -> f32 {
     }
 }
 
-/// A filtered value has the precision of its format: 16 bits but for `f32`; found on an H200.
-pub fn filtered(channel: Channel, sum: f64) -> f32 {
+/// The same for filtering: not rounded, and the smallest integer below -1.
+pub fn exact(channel: Channel, bits: u32) -> f64 {
     match channel {
-        Channel::F16 => half_to_f32(round(F16, sum)),
-        Channel::U8 | Channel::U16 => ((sum * 65535.0 + 0.5).floor() / 65535.0) as f32,
-        Channel::I8 | Channel::I16 => ((sum * 32767.0).round() / 32767.0) as f32,
+        Channel::U8 => f64::from(bits) / 255.0,
+        Channel::I8 => f64::from(bits as u8 as i8) / 127.0,
+        Channel::U16 => f64::from(bits) / 65535.0,
+        Channel::I16 => f64::from(bits as u16 as i16) / 32767.0,
+        _ => f64::from(float(channel, bits, false)),
+    }
+}
+
+/// A filtered value has the precision of its format: 16 bits but for `f32`. Ties go up, those of `f16` away from zero; found on
+/// an H200.
+pub fn filtered(channel: Channel, sum: f64) -> f32 {
+    // A tie stays one although the sum is not exact.
+    let nearest = |sum: f64| (sum + 0.5 + 1e-6).floor();
+    match channel {
+        Channel::F16 => half_to_f32(F16.pack(F64.unpack(sum.to_bits()), Rounding::NearestAway) as u16),
+        Channel::U8 | Channel::U16 => (nearest(sum * 65535.0) / 65535.0) as f32,
+        Channel::I8 | Channel::I16 => (nearest(sum * 32767.0).max(-32767.0) / 32767.0) as f32,
         _ => sum as f32,
     }
 }

@@ -9,7 +9,7 @@ use super::grid::Worker;
 use super::lanes;
 use super::warp::Warp;
 use crate::check::uninit::define_range;
-use crate::isa::texture::{filtered, float, integer, taps, weights};
+use crate::isa::texture::{exact, filtered, float, integer, taps, weights};
 use crate::observe::Observer;
 use crate::program::{self, Outside, Query, TextureKind};
 use crate::registers::{LANES, NO_SLOT, Registers};
@@ -141,6 +141,11 @@ impl<O: Observer> Worker<'_, O> {
             let found = taps(texture, axis, f32::from_bits(bits), extent[axis], filter);
             (axes[axis], fractions[axis]) = (found.at, found.weight);
         }
+        if coordinates.len() == 1 && layer.is_none() && !integers {
+            // One dimension is a row of two, read at its edge: half of the result is what lies outside of it.
+            let found = taps(texture, 1, 0.0, 1, filter);
+            (axes[1], fractions[1]) = (found.at, found.weight);
+        }
         // Integer coordinates outside give zero, whatever the address mode.
         if integers && axes.iter().any(|axis| axis[0].is_none()) {
             return Ok([0; 4]);
@@ -154,12 +159,11 @@ impl<O: Observer> Worker<'_, O> {
                 (Some(x), Some(y), Some(z)) => Some([x, y, z]),
                 _ => None,
             };
-            let value = self.channels(texture, place, floats)?;
             if weight == 256 {
-                return Ok(value);
+                return self.channels(texture, place, floats);
             }
-            for (sum, bits) in sums.iter_mut().zip(value) {
-                *sum += f64::from(weight) / 256.0 * f64::from(f32::from_bits(bits));
+            for (sum, value) in sums.iter_mut().zip(self.exact_channels(texture, place)?) {
+                *sum += f64::from(weight) / 256.0 * value;
             }
         }
         Ok(sums.map(|sum| filtered(texture.format.channel, sum).to_bits()))
@@ -190,30 +194,44 @@ impl<O: Observer> Worker<'_, O> {
     /// The channels of one element, or of the border.
     fn channels(&mut self, texture: &Texture, place: Option<[u64; 3]>, floats: bool) -> Result<[u32; 4], String> {
         let format = texture.format;
-        let bytes = format.channel.bytes();
         let is_float = matches!(format.channel, Channel::F16 | Channel::F32) || texture.normalized_reads;
-        let (_, [row, plane]) = texture.layout.shape(format.bytes());
-        let Some([x, y, z]) = place else {
+        let Some(bits) = self.element(texture, place)? else {
             let linear = matches!(texture.layout, Layout::Linear { .. });
             let border = |i: usize| i < format.channels as usize && is_float && floats && !linear;
             return Ok(std::array::from_fn(|i| if border(i) { texture.border[i].to_bits() } else { 0 }));
         };
+        Ok(bits.map(|bits| match is_float {
+            true => float(format.channel, bits, texture.normalized_reads).to_bits(),
+            false => integer(format.channel, bits),
+        }))
+    }
+
+    /// The same for filtering.
+    fn exact_channels(&mut self, texture: &Texture, place: Option<[u64; 3]>) -> Result<[f64; 4], String> {
+        let channels = texture.format.channels as usize;
+        let border = |i: usize| if i < channels { f64::from(texture.border[i]) } else { 0.0 };
+        let bits = self.element(texture, place)?;
+        Ok(bits
+            .map_or_else(|| std::array::from_fn(border), |bits| bits.map(|bits| exact(texture.format.channel, bits))))
+    }
+
+    /// The bits of one element's channels; those that the format lacks are zero. `None` is the border.
+    fn element(&mut self, texture: &Texture, place: Option<[u64; 3]>) -> Result<Option<[u32; 4]>, String> {
+        let Some([x, y, z]) = place else { return Ok(None) };
+        let format = texture.format;
+        let bytes = format.channel.bytes();
+        let (_, [row, plane]) = texture.layout.shape(format.bytes());
         let start = texture.layout.address() + x * format.bytes() + y * row + z * plane;
         let mut found = [0; 4];
-        // Channels that the format lacks are zero.
         for (channel, value) in found.iter_mut().enumerate().take(format.channels as usize) {
             let address = start + channel as u64 * bytes;
             let live = self.snapshot.find(address).is_some_and(|view| view.holds(address, bytes));
             if !live {
                 return Err(format!("the texture's element at {address:#x} is not in memory: was its buffer freed?"));
             }
-            let bits = self.texel(address, bytes as u8) as u32;
-            *value = match is_float {
-                true => float(format.channel, bits, texture.normalized_reads).to_bits(),
-                false => integer(format.channel, bits),
-            };
+            *value = self.texel(address, bytes as u8) as u32;
         }
-        Ok(found)
+        Ok(Some(found))
     }
 
     fn texel(&mut self, address: u64, bytes: u8) -> u64 {
