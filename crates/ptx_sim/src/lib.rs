@@ -95,6 +95,10 @@
 //!
 //! # Limits
 //!
+//! Any text gives a program or an error, and any launch with [`Config::fuel`] a report or a stop: what a program asks of the host is
+//! limited. [`Config::host_bytes`] is the room for registers, stacks and shared memory; kernels allocate at most 1 GiB in 65 536
+//! pieces and get null beyond; a launch prints at most 64 MiB.
+//!
 //! Threads that only poll for what never comes are recognised by a state that comes back, and stopped as a livelock. An endless
 //! loop that stores to memory or reads a clock looks like one that is only slow: it ends when [`Config::fuel`] is used up, and
 //! without that never. `%clock` and `%globaltimer` count the warp instructions of one worker, not time.
