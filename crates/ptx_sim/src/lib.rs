@@ -131,6 +131,7 @@ pub mod texture;
 pub mod trace;
 
 pub use count::{Counters, InstructionCounters};
+pub use diagnostics::Style;
 pub use fidelity::Fidelity;
 pub use level::Level;
 pub use machine::{Atomics, Checks, Config, Launch, Machine, Report, SameValue};

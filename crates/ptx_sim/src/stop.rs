@@ -39,6 +39,8 @@ pub struct Place {
     pub function: String,
     /// 1-based line of the PTX text.
     pub ptx_line: u32,
+    /// 1-based, where the instruction starts on that line, a tab counting as one; 0 when unknown.
+    pub ptx_column: u32,
     /// That line, trimmed; the opcode when the text is not at hand.
     pub ptx: String,
     /// The line, then what it was inlined into, innermost first. Empty without line tables.
@@ -68,6 +70,8 @@ pub struct Diagnostic {
     pub title: String,
     /// Where.
     pub place: Option<Place>,
+    /// What happened there, in a few words, for reports of several places: `the later read`.
+    pub label: Option<String>,
     /// Who.
     pub thread: Option<Thread>,
     /// Other places that take part, each with what happened there.
@@ -106,6 +110,7 @@ impl Diagnostic {
             code,
             title: title.into(),
             place: None,
+            label: None,
             thread: None,
             related: Vec::new(),
             notes: Vec::new(),
@@ -202,12 +207,24 @@ impl Place {
     /// The place of the instruction at `pc` of a function.
     pub(crate) fn of(program: &Program, function: u32, pc: u32) -> Self {
         let Some(function) = program.functions.get(function as usize) else {
-            return Self { function: String::new(), ptx_line: 0, ptx: String::new(), source: Vec::new() };
+            return Self {
+                function: String::new(),
+                ptx_line: 0,
+                ptx_column: 0,
+                ptx: String::new(),
+                source: Vec::new(),
+            };
         };
         let name = demangled(&function.name);
         let at = (pc as usize).min(function.code.len().saturating_sub(1));
         let Some(inst) = function.code.get(at) else {
-            return Self { function: name, ptx_line: function.line, ptx: String::new(), source: Vec::new() };
+            return Self {
+                function: name,
+                ptx_line: function.line,
+                ptx_column: 0,
+                ptx: String::new(),
+                source: Vec::new(),
+            };
         };
         let text = inst.line.checked_sub(1).and_then(|line| program.source.get(line as usize));
         let opcode = program.opcodes.get(inst.opcode as usize);
@@ -215,6 +232,7 @@ impl Place {
         Self {
             function: name,
             ptx_line: inst.line,
+            ptx_column: text.map_or(0, |line| (line.len() - line.trim_start().len()) as u32 + 1),
             ptx: ptx.map(str::to_owned).or_else(|| opcode.cloned()).unwrap_or_default(),
             source: source_chain(program, function, at),
         }

@@ -189,10 +189,10 @@ impl<'a> Seen<'a> {
 
     fn finding(&self, key: Key, pair: &Occurrences, describe: &impl Fn(bool, u64) -> String) -> Finding {
         let Example { apart, earlier, later, missing, strong, .. } = pair.example;
-        let (code, first, both) = match key.hazard {
-            Hazard::ReadAfterWrite => (["race-raw", "race-warp-raw"], "write", "a write and a read"),
-            Hazard::WriteAfterRead => (["race-war", "race-warp-war"], "read", "a read and a write"),
-            Hazard::WriteAfterWrite => (["race-waw", "race-warp-waw"], "write", "two writes"),
+        let (code, [first, second], both) = match key.hazard {
+            Hazard::ReadAfterWrite => (["race-raw", "race-warp-raw"], ["write", "read"], "a write and a read"),
+            Hazard::WriteAfterRead => (["race-war", "race-warp-war"], ["read", "write"], "a read and a write"),
+            Hazard::WriteAfterWrite => (["race-waw", "race-warp-waw"], ["write", "write"], "two writes"),
         };
         let code = match (key.scopes, apart) {
             (true, _) => "race-scope",
@@ -214,6 +214,7 @@ impl<'a> Seen<'a> {
         };
         let mut diagnostic = Diagnostic::new(code, format!("data race on {space} memory: {both} {how}, {at}"));
         diagnostic.place = Some(Place::of(self.program, key.later.function, key.later.pc));
+        diagnostic.label = Some(format!("the later {second}"));
         diagnostic.thread = Some(later);
         let whose = self.earlier(earlier, later.block);
         let place = Place::of(self.program, key.earlier.function, key.earlier.pc);

@@ -1,0 +1,228 @@
+//! Prints stops and findings the way rustc prints errors, with rustc's own renderer: title, the lines with every place
+//! underlined, notes, help.
+
+mod text;
+
+#[cfg(test)]
+mod tests;
+
+use crate::stop::{Diagnostic, Finding, Place, Source, Stop, StopKind};
+use annotate_snippets::level::{ERROR, HELP, NOTE, WARNING};
+use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet, normalize_untrusted_str};
+use std::fmt;
+use text::{Excerpt, shown_path};
+
+/// How a report looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Style {
+    /// Text alone: for files and tests.
+    #[default]
+    Plain,
+    /// With the colours that rustc uses, as ANSI escapes: for terminals.
+    Colour,
+}
+
+impl Stop {
+    /// The report, as rustc prints an error. `Display` gives the plain one.
+    ///
+    /// Source files are read where the line tables say they are; the lines of files that are not there are left out. Paths
+    /// below the current directory are shown relative to it.
+    pub fn render(&self, style: Style) -> String {
+        let level = match self.kind() {
+            StopKind::Fault | StopKind::Usage => ERROR,
+            StopKind::Unsupported => ERROR.with_name("not supported"),
+            StopKind::Stuck => ERROR.with_name("stuck"),
+        };
+        render(self.diagnostic(), level, 1, style)
+    }
+}
+
+impl Finding {
+    /// The report, as rustc prints a warning: see [`Stop::render`].
+    pub fn render(&self, style: Style) -> String {
+        render(&self.diagnostic, WARNING.with_name("finding"), self.count, style)
+    }
+}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.render(Style::Plain))
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.render(Style::Plain))
+    }
+}
+
+/// A place, and what to say about it.
+struct Shown<'a> {
+    place: &'a Place,
+    label: String,
+}
+
+fn render(diagnostic: &Diagnostic, level: Level<'_>, count: u64, style: Style) -> String {
+    // Names in a title come from the PTX, and may hold anything.
+    let mut main =
+        level.primary_title(clean(&diagnostic.title)).id(diagnostic.code).elements(Vec::<Element<'_>>::new());
+    let mut others = Vec::new();
+    let mut notes = Vec::new();
+    if let Some(headline) = diagnostic.headline() {
+        let by = if diagnostic.label.is_some() || Excerpt::new(headline).is_some() { "by " } else { "" };
+        let thread = diagnostic.thread.map(|thread| format!("{by}{thread}"));
+        let label = diagnostic.label.clone().into_iter().chain(thread).collect::<Vec<_>>().join(", ");
+        let headline = Shown { place: headline, label };
+        let (near, far) = arrange(diagnostic, headline.place);
+        let group: Vec<&Shown<'_>> = std::iter::once(&headline).chain(&near).collect();
+        let shown = snippets(&group);
+        if !shown.labelled && !headline.label.is_empty() {
+            notes.push(headline.label.clone());
+        }
+        main = main.elements(shown.elements);
+        notes.extend(about(headline.place, ""));
+        for other in &near {
+            notes.extend(about(other.place, &other.label));
+        }
+        for other in far {
+            let shown = snippets(&[&Shown { place: other.place, label: String::new() }]);
+            let notes = about(other.place, "").into_iter().map(|note| message(NOTE, &note));
+            let title = NOTE.secondary_title(clean(&other.label));
+            others.push(title.elements(shown.elements).elements(notes));
+        }
+    } else if let Some(thread) = &diagnostic.thread {
+        notes.push(thread.to_string());
+    }
+    notes.extend(diagnostic.notes.iter().cloned());
+    if count > 1 {
+        notes.push(format!("seen {count} times"));
+    }
+    main = main.elements(notes.iter().map(|note| message(NOTE, note)));
+    main = main.elements(diagnostic.help.as_deref().map(|help| message(HELP, help)));
+    let report: Vec<Group<'_>> = std::iter::once(main).chain(others).collect();
+    let renderer = match style {
+        Style::Plain => Renderer::plain(),
+        Style::Colour => Renderer::styled(),
+    };
+    renderer.render(&report)
+}
+
+/// The other places: those that share the headline's snippet, and those that get a snippet of their own.
+///
+/// Where the headline is a caller's line, the way from there to the instruction comes last: all of that is library code.
+fn arrange<'a>(diagnostic: &'a Diagnostic, headline: &Place) -> (Vec<Shown<'a>>, Vec<Shown<'a>>) {
+    let is_headline = |place: &Place| std::ptr::eq(place, headline);
+    let at = diagnostic.related.iter().position(|(_, place)| is_headline(place));
+    let (library, rest) = match at {
+        Some(at) => (&diagnostic.related[..at], &diagnostic.related[at + 1..]),
+        None => (&[][..], diagnostic.related.as_slice()),
+    };
+    let shown = |(what, place): &'a (String, Place)| Shown { place, label: what.trim_end_matches(':').to_owned() };
+    let mut near = Vec::new();
+    let mut far = Vec::new();
+    for other in rest.iter().map(shown) {
+        let same = file(other.place) == file(headline) && Excerpt::new(other.place).is_some();
+        if same && Excerpt::new(headline).is_some() { near.push(other) } else { far.push(other) }
+    }
+    let inside = diagnostic.place.as_ref().filter(|place| !is_headline(place));
+    far.extend(inside.map(|place| Shown { place, label: "this led into library code, to here".to_owned() }));
+    far.extend(library.iter().map(shown));
+    (near, far)
+}
+
+/// The Rust file that a place is shown in; without line tables, the PTX function.
+fn file(place: &Place) -> (Option<&str>, &str) {
+    match place.user_source() {
+        Some(source) => (Some(&source.file), ""),
+        None => (None, &place.function),
+    }
+}
+
+struct Snippets {
+    elements: Vec<Element<'static>>,
+    /// The labels are there, not the positions alone.
+    labelled: bool,
+}
+
+/// The lines of places in one file, the first one foremost.
+fn snippets(places: &[&Shown<'_>]) -> Snippets {
+    let Some(first) = places.first() else { return Snippets { elements: Vec::new(), labelled: false } };
+    let mut excerpts: Vec<_> = places.iter().filter_map(|shown| Excerpt::new(shown.place)).collect();
+    if excerpts.is_empty() {
+        return Snippets { elements: origin(first.place).into_iter().map(Element::from).collect(), labelled: false };
+    }
+    let whole = match first.place.user_source() {
+        Some(source) => Excerpt::join(&source.file, &mut excerpts).into_iter().collect(),
+        // Of PTX only the instructions' own lines are at hand.
+        None => excerpts.iter_mut().map(Excerpt::split).collect::<Vec<_>>(),
+    };
+    let mut kinds = std::iter::once(AnnotationKind::Primary).chain(std::iter::repeat(AnnotationKind::Context));
+    let mut labels = places.iter().map(|shown| clean(&shown.label));
+    let mut spans = excerpts.into_iter().map(|excerpt| excerpt.span);
+    let mut elements = Vec::new();
+    for text in whole {
+        let mut snippet = Snippet::source(text.text).line_start(text.first as usize).path(clean(&text.path));
+        for _ in 0..text.places {
+            let (Some(kind), Some(span), Some(label)) = (kinds.next(), spans.next(), labels.next()) else { break };
+            let annotation = kind.span(span);
+            snippet = snippet.annotation(if label.is_empty() { annotation } else { annotation.label(label) });
+        }
+        elements.push(snippet.into());
+    }
+    Snippets { elements, labelled: true }
+}
+
+/// The position alone, of a place whose text is not at hand.
+fn origin(place: &Place) -> Option<Origin<'static>> {
+    let origin = match place.user_source() {
+        Some(Source { file, line, column, .. }) => {
+            let origin = Origin::path(clean(&shown_path(file))).line(*line as usize);
+            if *column > 0 { origin.char_column(*column as usize) } else { origin }
+        }
+        None if place.ptx_line > 0 => {
+            Origin::path(clean(&format!("PTX of `{}`", place.function))).line(place.ptx_line as usize)
+        }
+        None => return None,
+    };
+    Some(origin)
+}
+
+/// The chain of calls that a place was inlined through, and its PTX.
+fn about(place: &Place, what: &str) -> Vec<String> {
+    let Some(shown) = place.user_source() else { return Vec::new() };
+    let whose = |text: String| if what.is_empty() { text } else { format!("{what}: {text}") };
+    let mut notes = Vec::new();
+    for pair in place.source.windows(2) {
+        let function = pair[0].function.as_deref().unwrap_or("a function");
+        notes.push(whose(format!("`{function}` inlined at {}", Position(&pair[1]))));
+    }
+    if let Some(inner) = place.source.first().filter(|inner| *inner != shown) {
+        notes.push(whose(format!("the instruction itself belongs to {}", Position(inner))));
+    }
+    if place.ptx_line > 0 {
+        notes.push(whose(format!("in `{}`, PTX line {}: {}", place.function, place.ptx_line, place.ptx)));
+    }
+    notes
+}
+
+fn message(level: Level<'static>, text: &str) -> Element<'static> {
+    level.message(clean(text)).into()
+}
+
+/// No escapes and other control characters, which would play tricks on a terminal.
+fn clean(text: &str) -> String {
+    normalize_untrusted_str(text)
+}
+
+struct Position<'a>(&'a Source);
+
+impl fmt::Display for Position<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Source { file, line, column, .. } = self.0;
+        let file = shown_path(file);
+        match column {
+            0 => write!(f, "{file}:{line}"),
+            _ => write!(f, "{file}:{line}:{column}"),
+        }
+    }
+}

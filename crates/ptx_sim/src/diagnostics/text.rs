@@ -1,0 +1,150 @@
+//! The source text of places, and how much of a line to underline.
+
+use crate::stop::{Place, Source};
+use std::ops::Range;
+use std::path::Path;
+
+/// Bytes of a source file beyond which it is not read for a line.
+const MOST_SOURCE: u64 = 16 << 20;
+
+/// A place's line, and the part of it to underline.
+pub(super) struct Excerpt {
+    /// 1-based.
+    line: u32,
+    row: String,
+    /// Shown where the line comes from.
+    path: String,
+    /// Bytes of `row`; after [`Excerpt::join`] or [`Excerpt::split`], of their text.
+    pub span: Range<usize>,
+}
+
+/// Consecutive lines of a file.
+pub(super) struct Lines {
+    pub path: String,
+    pub text: String,
+    /// The first line's number.
+    pub first: u32,
+    /// How many places lie in it.
+    pub places: usize,
+}
+
+impl Excerpt {
+    /// `None` where the text is not at hand.
+    pub fn new(place: &Place) -> Option<Self> {
+        match place.user_source() {
+            Some(Source { file, line, column, .. }) => {
+                let text = source_text(file)?;
+                let row = text.lines().nth((*line as usize).checked_sub(1)?)?.to_owned();
+                let span = underline(&row, *column as usize);
+                Some(Self { line: *line, row, path: shown_path(file), span })
+            }
+            None if place.ptx_line > 0 && !place.ptx.is_empty() => {
+                // Generated PTX may be indented by anything.
+                let indent = (place.ptx_column as usize).saturating_sub(1).min(64);
+                let row = format!("{}{}", " ".repeat(indent), place.ptx);
+                let span = indent..row.len();
+                Some(Self { line: place.ptx_line, row, path: format!("PTX of `{}`", place.function), span })
+            }
+            None => None,
+        }
+    }
+
+    /// The lines from the first excerpt's to the last one's, which are of one file.
+    pub fn join(file: &str, excerpts: &mut [Self]) -> Option<Lines> {
+        let text = source_text(file)?;
+        let first = excerpts.iter().map(|excerpt| excerpt.line).min()?;
+        let last = excerpts.iter().map(|excerpt| excerpt.line).max()?;
+        let mut whole = String::new();
+        for (line, row) in (first..=last).zip(text.lines().skip(first as usize - 1)) {
+            for excerpt in excerpts.iter_mut().filter(|excerpt| excerpt.line == line) {
+                excerpt.span = excerpt.span.start + whole.len()..excerpt.span.end + whole.len();
+            }
+            whole.push_str(row);
+            whole.push('\n');
+        }
+        Some(Lines { path: shown_path(file), text: whole, first, places: excerpts.len() })
+    }
+
+    /// Its own line alone.
+    pub fn split(&mut self) -> Lines {
+        Lines { path: self.path.clone(), text: self.row.clone(), first: self.line, places: 1 }
+    }
+}
+
+/// The path as a reader wants it: relative to the current directory when it is below that.
+pub(super) fn shown_path(file: &str) -> String {
+    let here = std::env::current_dir().ok();
+    let below = here.and_then(|here| Path::new(file).strip_prefix(here).ok().map(|path| path.display().to_string()));
+    below.filter(|path| !path.is_empty()).unwrap_or_else(|| file.to_owned())
+}
+
+/// The file, if it looks like source: the name comes from the PTX and may be anything.
+fn source_text(file: &str) -> Option<String> {
+    let about = std::fs::metadata(file).ok()?;
+    (about.is_file() && about.len() <= MOST_SOURCE).then(|| std::fs::read_to_string(file).ok()).flatten()
+}
+
+/// The bytes of the expression that starts at a column (1-based, in bytes); of the whole line for column 0.
+///
+/// A path with its fields, calls, and indices on this line, and the operators before it: what compilers give the column of.
+pub(super) fn underline(row: &str, column: usize) -> Range<usize> {
+    let Some(start) = column.checked_sub(1).filter(|start| *start < row.len() && row.is_char_boundary(*start)) else {
+        let start = row.len() - row.trim_start().len();
+        return start..row.trim_end().len().max(start);
+    };
+    let mut end = start + prefix(&row[start..]);
+    loop {
+        let rest = &row[end..];
+        let more = match rest.chars().next() {
+            Some('(' | '[') => group(rest),
+            Some('!') if matches!(rest.as_bytes().get(1), Some(b'(' | b'[')) => group(&rest[1..]).map(|len| len + 1),
+            Some('?') => Some(1),
+            Some('.') if rest[1..].starts_with(is_word) => Some(1 + word(&rest[1..])),
+            Some(':') if rest.starts_with("::<") => None,
+            Some(':') if rest.starts_with("::") && rest[2..].starts_with(is_word) => Some(2 + word(&rest[2..])),
+            Some(first) if is_word(first) => Some(word(rest)),
+            _ => None,
+        };
+        // Two words in a row are no expression.
+        match more {
+            Some(len) if len > 0 && !(row[..end].ends_with(is_word) && rest.starts_with(is_word) && end > start) => {
+                end += len
+            }
+            _ => break,
+        }
+    }
+    let first = row[start..].chars().next().map_or(0, char::len_utf8);
+    start..end.max(start + first)
+}
+
+/// Length of the operators before an operand: `*`, `&mut `, `-`, `!`.
+fn prefix(text: &str) -> usize {
+    let operand = text.trim_start_matches(['*', '&', '-', '!']);
+    let operators = text.len() - operand.len();
+    let operand = if operators > 0 { operand.strip_prefix("mut ").unwrap_or(operand) } else { operand };
+    if operand.starts_with(|c| is_word(c) || c == '(') { text.len() - operand.len() } else { 0 }
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+fn word(text: &str) -> usize {
+    text.find(|c| !is_word(c)).unwrap_or(text.len())
+}
+
+/// Length of a bracketed group that closes on this line.
+fn group(text: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth = depth.checked_sub(1)?,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(at + c.len_utf8());
+        }
+    }
+    None
+}
