@@ -22,13 +22,13 @@ pub(super) struct Options {
     target: Vec<String>,
 }
 
+/// The device to estimate times for when nobody says which.
+const PROFILE: &str = "H200";
+
 /// What every target has.
 #[derive(Clone, Debug, clap::Args)]
 #[group(skip)]
 struct Own {
-    /// The device to estimate times for: H200, A100, RTX 3050 laptop, or a TOML file like those of crates/ptx_sim/profiles
-    #[arg(long, value_name = "NAME|FILE", default_value = "H200")]
-    profile: String,
     /// Write the page with its plots to one HTML file that needs nothing else
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -41,6 +41,9 @@ struct Against {
     /// Compare with this variant
     #[arg(long)]
     against: Option<String>,
+    /// The device to estimate times for: H200, A100, RTX 3050 laptop, or a TOML file like those of crates/ptx_sim/profiles
+    #[arg(long, value_name = "NAME|FILE", default_value = PROFILE)]
+    profile: String,
     #[command(flatten)]
     own: Own,
 }
@@ -91,7 +94,7 @@ fn explain_family(family: &Family, options: &[String]) -> anyhow::Result<u8> {
     if parsed.n.is_none() && parsed.shape.is_empty() && parsed.input.is_empty() && family::is_of_vectors(family) {
         parsed.n = Some(DEFAULT_N);
     }
-    let page = family_page(family, &parsed, own.against.as_deref(), &own.own.profile)?;
+    let page = family_page(family, &parsed, own.against.as_deref(), &own.profile)?;
     let clean = page.variants.iter().all(|variant| variant.verified);
     show(&page, parsed.json.to_stdout(), own.own.html.as_deref())?;
     Ok(if clean { CLEAN } else { WRONG })
@@ -125,7 +128,11 @@ fn family_page(family: &Family, options: &family::Options, against: Option<&str>
 
 fn explain_ptx(path: &Path, options: &PtxOptions) -> anyhow::Result<u8> {
     let image = Image::read(path)?;
-    let (backend, device): (_, Device) = backend::explaining(&options.own.profile, output::printed(options.json))?;
+    if options.launch.seeds.is_some() {
+        return Err(Error::Usage("explain runs one order of events: leave --seeds out".to_owned()).into());
+    }
+    let profile = options.launch.profile.as_deref().unwrap_or(PROFILE);
+    let (backend, device): (_, Device) = backend::explaining(profile, output::printed(options.json))?;
     launch::launch(&*backend, &image, &options.launch)?;
     let observed = backend.observed().unwrap_or_default();
     let name = options.launch.entry.clone().unwrap_or_default();

@@ -153,7 +153,7 @@ fn section(out: &mut String, variant: &Variant, open: bool) {
         }
         let place = if banks.line == 0 { String::new() } else { format!(" ({}:{})", banks.file, banks.line) };
         let note = format!(
-            "<code>{}</code>{}, the shared-memory instruction with the most conflicts. Requests that took {passes}.",
+            "<code>{}</code>{}, the shared-memory instruction with the most conflicts: one request of a warp that took the most wavefronts. Of all its requests, {passes}.",
             escape(&banks.ptx),
             escape(&place)
         );

@@ -52,7 +52,7 @@ pub fn activity(variant: &Variant) -> String {
     close(out)
 }
 
-/// Which bank each lane uses, in the instruction with the most conflicts.
+/// Which bank each lane uses, in the worst request of the instruction with the most conflicts.
 pub fn banks(variant: &Variant) -> String {
     let Some(banks) = variant.longest().and_then(|launch| launch.banks.as_ref()) else { return String::new() };
     let most = banks.words.iter().flatten().copied().max().unwrap_or(0).max(1);
@@ -105,7 +105,7 @@ pub fn sectors(variant: &Variant) -> String {
         return String::new();
     }
     let (left, width, row) = (90.0, 400.0, 20.0);
-    let mut out = open(640.0, bars.len() as f64 * row + 6.0, "requests by sectors");
+    let mut out = open(700.0, bars.len() as f64 * row + 6.0, "requests by sectors");
     for (at, (sectors, requests)) in bars.iter().enumerate() {
         let (y, part) = (at as f64 * row, *requests as f64 / all as f64);
         let plural = if *sectors == 1 { "" } else { "s" };

@@ -73,7 +73,7 @@ pub struct Banks {
     pub function: u32,
     /// Index into `Function::code`.
     pub pc: u32,
-    /// Words by lane and bank.
+    /// Words by lane and bank, of the first request that took most wavefronts.
     pub words: Box<[[u32; 32]; LANES]>,
     /// Requests by wavefronts, 0 to 32.
     pub wavefronts: [u64; 33],
@@ -92,6 +92,11 @@ pub struct Sectors {
 
 /// Addresses of atomics that are told apart; further ones are not counted.
 const MOST_ADDRESSES: usize = 1 << 16;
+
+/// Most wavefronts that any request took; 0 when there was none.
+fn worst(wavefronts: &[u64; 33]) -> usize {
+    wavefronts.iter().rposition(|&requests| requests > 0).unwrap_or(0)
+}
 
 /// Words by lane and bank.
 type Words = Box<[[u32; 32]; LANES]>;
@@ -151,11 +156,17 @@ impl Tracing {
         let passes = wavefronts_of(touch);
         let empty = || (Box::new([[0; 32]; LANES]), [0; 33]);
         let (words, wavefronts) = self.banks.entry(touch.site).or_insert_with(empty);
+        let passes_so_far = worst(wavefronts);
         wavefronts[passes.min(32) as usize] += 1;
+        if passes.min(32) as usize <= passes_so_far {
+            return passes;
+        }
+        // Added up over requests, every lane would have used every bank.
+        **words = [[0; 32]; LANES];
         crate::machine::lanes::each(touch.mask, |lane| {
             for word in 0..u64::from((touch.bytes / 4).max(1)) {
                 let count = &mut words[lane][((touch.addresses[lane] >> 2) + word) as usize & 31];
-                *count = count.saturating_add(1);
+                *count += 1;
             }
         });
         passes
@@ -246,8 +257,8 @@ impl Observer for Tracing {
         for (site, (words, wavefronts)) in other.banks {
             let empty = || (Box::new([[0; 32]; LANES]), [0; 33]);
             let (mine, counts) = self.banks.entry(site).or_insert_with(empty);
-            for (row, more) in mine.iter_mut().zip(words.iter()) {
-                row.iter_mut().zip(more).for_each(|(sum, more)| *sum = sum.saturating_add(*more));
+            if worst(&wavefronts) > worst(counts) {
+                *mine = words;
             }
             counts.iter_mut().zip(wavefronts).for_each(|(sum, more)| *sum += more);
         }
