@@ -165,6 +165,13 @@ impl Memory {
         }
     }
 
+    /// Looks at the cells of the allocation that an address lies in, and the offset there, if what is written is remembered.
+    pub fn with_shadow<R>(&self, address: u64, look: impl FnOnce(&Storage, u64) -> R) -> Option<R> {
+        let table = self.read();
+        let allocation = table.at_or_before(address)?;
+        Some(look(allocation.shadow.as_deref()?, address - allocation.base))
+    }
+
     /// The live allocation that holds `size` bytes at `address`, and the offset there.
     pub fn find(&self, address: u64, size: u64) -> Option<(Arc<Storage>, u64)> {
         let table = self.read();

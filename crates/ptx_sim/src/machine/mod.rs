@@ -23,6 +23,7 @@ mod flow;
 pub(crate) mod grid;
 mod in_flight;
 pub(crate) mod lanes;
+mod leaks;
 mod livelock;
 mod matrix;
 mod mbarrier;

@@ -172,9 +172,28 @@ pub fn define_range(storage: &Storage, offset: u64, bytes: u64) {
     }
 }
 
+/// The first of `bytes` bytes at `offset` without a defined value, counted from `offset`, and how many there are.
+pub fn undefined_in(storage: &Storage, offset: u64, bytes: u64) -> Option<(u64, u64)> {
+    let cells = Device(storage);
+    let defined = |at: u64| cells.get((at / 4) as usize) >> (at % 4) & 1 != 0;
+    let mut undefined = (offset..offset.saturating_add(bytes)).filter(|&at| !defined(at));
+    let first = undefined.next()?;
+    Some((first - offset, 1 + undefined.count() as u64))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn undefined_bytes_are_counted() {
+        let storage = Storage::zeroed(16).expect("storage");
+        define_range(&storage, 1, 30);
+        define_range(&storage, 33, 2);
+        assert_eq!(undefined_in(&storage, 0, 40), Some((0, 8)));
+        assert_eq!(undefined_in(&storage, 1, 34), Some((30, 2)));
+        assert_eq!(undefined_in(&storage, 1, 30), None);
+    }
 
     #[test]
     fn bytes_are_told_apart() {

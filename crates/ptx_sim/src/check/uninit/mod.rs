@@ -30,7 +30,7 @@ mod report;
 mod rule;
 
 pub use access::Lanes;
-pub use cells::define_range;
+pub use cells::{define_range, undefined_in};
 pub use hooks::copy_parameters;
 pub use origin::{BlockStates, Origins};
 
