@@ -8,6 +8,7 @@
 //!
 //! All of this was read off an H200 with Nsight Compute: `tests/golden/micro.csv`.
 
+use super::contention::Wanted;
 use crate::machine::lanes::Spread;
 use crate::observe::AccessKind;
 use crate::registers::LANES;
@@ -58,13 +59,20 @@ fn neighbours_agree(addresses: &[u64; LANES], mask: u32) -> bool {
 }
 
 /// Passes over the banks that an atomic instruction takes: lanes that want the same word can't share a pass.
-pub fn atomic_wavefronts(addresses: &[u64; LANES], mask: u32, bytes: u32) -> u32 {
-    let mut lanes = [0_u32; 32];
+pub fn atomic_wavefronts(wanted: &Wanted, bytes: u32) -> u32 {
+    let mut passes = [0_u32; 32];
     let words = u64::from((bytes / 4).max(1));
-    crate::machine::lanes::each(mask, |lane| {
-        (0..words).for_each(|word| lanes[((addresses[lane] >> 2) + word) as usize & 31] += 1);
-    });
-    lanes.into_iter().max().unwrap_or(0)
+    for (address, lanes) in wanted.each() {
+        (0..words).for_each(|word| passes[((address >> 2) + word) as usize & 31] += lanes);
+    }
+    passes.into_iter().max().unwrap_or(0)
+}
+
+/// The largest number of different words in one bank, when lanes access 4 bytes.
+pub fn different_words(wanted: &Wanted) -> u32 {
+    let mut passes = [0_u32; 32];
+    wanted.each().for_each(|(address, _)| passes[(address >> 2) as usize & 31] += 1);
+    passes.into_iter().max().unwrap_or(0)
 }
 
 /// All words lie in one aligned row of the 32 banks: no conflict is possible.
@@ -82,9 +90,11 @@ fn one_row(addresses: &[u64; LANES], lanes: u32, words: u32) -> bool {
 /// The largest number of different words in one bank.
 #[inline(never)]
 fn distinct_words(addresses: &[u64; LANES], lanes: u32, words: u32) -> u32 {
+    // By bank: the first word, and how many there are; further words of all banks in a list that usually is short. A
+    // group of lanes wants at most two rows of the banks.
     let mut first = [u64::MAX; 32];
     let mut count = [0_u32; 32];
-    let mut more: Vec<u64> = Vec::new();
+    let (mut more, mut len) = ([0; 2 * LANES], 0);
     crate::machine::lanes::each(lanes, |lane| {
         for word in 0..u64::from(words) {
             let word = (addresses[lane] >> 2) + word;
@@ -95,8 +105,9 @@ fn distinct_words(addresses: &[u64; LANES], lanes: u32, words: u32) -> u32 {
             if first[bank] == u64::MAX {
                 first[bank] = word;
                 count[bank] = 1;
-            } else if !more.contains(&word) {
-                more.push(word);
+            } else if !more[..len].contains(&word) && len < more.len() {
+                more[len] = word;
+                len += 1;
                 count[bank] += 1;
             }
         }
@@ -151,8 +162,13 @@ mod tests {
         let spread = Spread::of(&addresses, u32::MAX);
         assert_eq!(wavefronts(&addresses, u32::MAX, 16, spread, AccessKind::Store), (4, 4));
         assert_eq!(wavefronts(&addresses, u32::MAX, 4, spread, AccessKind::Store), (1, 1));
-        assert_eq!(atomic_wavefronts(&addresses, u32::MAX, 4), 32);
+        let wanted = Wanted::addresses(&addresses, u32::MAX, spread);
+        assert_eq!((atomic_wavefronts(&wanted, 4), different_words(&wanted)), (32, 1));
         let unit = std::array::from_fn(|lane| lane as u64 * 4);
-        assert_eq!(atomic_wavefronts(&unit, u32::MAX, 4), 1);
+        let wanted = Wanted::addresses(&unit, u32::MAX, Spread::of(&unit, u32::MAX));
+        assert_eq!((atomic_wavefronts(&wanted, 4), different_words(&wanted)), (1, 1));
+        let columns = std::array::from_fn(|lane| lane as u64 / 2 * 128);
+        let wanted = Wanted::addresses(&columns, u32::MAX, Spread::of(&columns, u32::MAX));
+        assert_eq!((atomic_wavefronts(&wanted, 4), different_words(&wanted)), (32, 16));
     }
 }

@@ -1,63 +1,109 @@
 //! Contention: lanes of one atomic instruction that want the same address take turns.
 
-use crate::machine::lanes::Spread;
+use crate::machine::lanes::{Spread, each};
 use crate::registers::LANES;
 
-/// Different addresses, and the most lanes at one of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Contention {
-    /// Different addresses.
-    pub addresses: u32,
-    /// Most lanes that want the same one.
-    pub most: u32,
+/// Slots of the table by which equal keys are found: at most half of them are taken.
+const SLOTS: usize = 2 * LANES;
+
+/// The different addresses of the lanes of one atomic instruction, in the order in which they came, with the number of lanes
+/// that want each; or other keys with a number.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    keys: [u64; LANES],
+    numbers: [u32; LANES],
+    count: usize,
+    /// By slot: one more than the index of a key; 0 is free.
+    table: [u8; SLOTS],
 }
 
-/// Of the lanes of one atomic instruction; `each` is told the number of lanes of every address.
-pub fn contention(addresses: &[u64; LANES], mask: u32, spread: Spread, mut each: impl FnMut(u32)) -> Contention {
-    let lanes = mask.count_ones();
-    if lanes == 0 || spread.low == spread.high {
-        (lanes > 0).then(|| each(lanes));
-        return Contention { addresses: u32::from(lanes > 0), most: lanes };
+impl Wanted {
+    const EMPTY: Self = Self { keys: [0; LANES], numbers: [0; LANES], count: 0, table: [0; SLOTS] };
+
+    /// The addresses of the lanes of a mask.
+    pub fn addresses(addresses: &[u64; LANES], mask: u32, spread: Spread) -> Self {
+        if mask != 0 && spread.low == spread.high {
+            let mut wanted = Self::EMPTY;
+            *wanted.number(spread.low) = mask.count_ones();
+            return wanted;
+        }
+        if spread.stride.is_some() {
+            return Self { keys: *addresses, numbers: [1; LANES], count: LANES, table: [0; SLOTS] };
+        }
+        let mut wanted = Self::EMPTY;
+        each(mask, |lane| *wanted.number(addresses[lane]) += 1);
+        wanted
     }
-    if spread.stride.is_some() {
-        (0..lanes).for_each(|_| each(1));
-        return Contention { addresses: lanes, most: 1 };
+
+    /// Of the addresses in each piece of memory, which `piece` numbers: the most lanes that want the same one.
+    pub fn most_by(&self, piece: impl Fn(u64) -> u64) -> Self {
+        let mut most = Self::EMPTY;
+        for (address, lanes) in self.each() {
+            let number = most.number(piece(address));
+            *number = lanes.max(*number);
+        }
+        most
     }
-    let mut sorted = [0; LANES];
-    let mut count = 0;
-    crate::machine::lanes::each(mask, |lane| {
-        sorted[count] = addresses[lane];
-        count += 1;
-    });
-    let sorted = &mut sorted[..count];
-    sorted.sort_unstable();
-    let mut found = Contention { addresses: 0, most: 0 };
-    for run in sorted.chunk_by(|a, b| a == b) {
-        each(run.len() as u32);
-        found.addresses += 1;
-        found.most = found.most.max(run.len() as u32);
+
+    /// The number of a key, at first 0.
+    #[inline(always)]
+    fn number(&mut self, key: u64) -> &mut u32 {
+        // The upper bits of a product with an odd number depend on all bits of the key (Knuth, volume 3, section 6.4).
+        let mut slot = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - SLOTS.ilog2())) as usize;
+        loop {
+            let entry = &mut self.table[slot % SLOTS];
+            let index = match *entry {
+                0 => {
+                    let index = self.count % LANES;
+                    *entry = index as u8 + 1;
+                    self.keys[index] = key;
+                    self.count += 1;
+                    index
+                }
+                known => usize::from(known - 1) % LANES,
+            };
+            if self.keys[index] == key {
+                return &mut self.numbers[index];
+            }
+            slot += 1;
+        }
     }
-    found
+
+    /// Keys and their numbers.
+    pub fn each(&self) -> impl Iterator<Item = (u64, u32)> {
+        self.keys.iter().copied().zip(self.numbers).take(self.count)
+    }
+
+    /// Different keys.
+    pub fn count(&self) -> u32 {
+        self.count as u32
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of(mask: u32, address: impl Fn(u64) -> u64) -> (Contention, Vec<u32>) {
+    /// Different addresses, most lanes of one, and lanes by address.
+    fn of(mask: u32, address: impl Fn(u64) -> u64) -> (u32, u32, Vec<u32>) {
         let addresses = std::array::from_fn(|lane| address(lane as u64));
-        let mut runs = Vec::new();
-        let found = contention(&addresses, mask, Spread::of(&addresses, mask), |lanes| runs.push(lanes));
-        assert_eq!(runs.iter().sum::<u32>(), mask.count_ones());
-        (found, runs)
+        let wanted = Wanted::addresses(&addresses, mask, Spread::of(&addresses, mask));
+        let lanes: Vec<u32> = wanted.each().map(|(_, lanes)| lanes).collect();
+        assert_eq!(lanes.iter().sum::<u32>(), mask.count_ones());
+        for (address, lanes) in wanted.each() {
+            assert_eq!(crate::machine::lanes::select(mask, |lane| addresses[lane] == address).count_ones(), lanes);
+        }
+        (wanted.count(), lanes.iter().copied().max().unwrap_or(0), lanes)
     }
 
     #[test]
     fn lanes_are_counted_by_address() {
-        assert_eq!(of(u32::MAX, |_| 64).0, Contention { addresses: 1, most: 32 });
-        assert_eq!(of(u32::MAX, |lane| lane * 4).0, Contention { addresses: 32, most: 1 });
-        assert_eq!(of(u32::MAX, |lane| lane / 4 * 4).0, Contention { addresses: 8, most: 4 });
-        assert_eq!(of(0b111, |lane| lane % 2 * 4), (Contention { addresses: 2, most: 2 }, vec![2, 1]));
-        assert_eq!(of(1 << 7, |_| 64).0, Contention { addresses: 1, most: 1 });
+        assert_eq!(of(u32::MAX, |_| 64), (1, 32, vec![32]));
+        assert_eq!(of(u32::MAX, |lane| lane * 4), (32, 1, vec![1; 32]));
+        assert_eq!(of(u32::MAX, |lane| lane / 4 * 4), (8, 4, vec![4; 8]));
+        assert_eq!(of(0b111, |lane| lane % 2 * 4), (2, 2, vec![2, 1]));
+        assert_eq!(of(1 << 7, |lane| lane * 8), (1, 1, vec![1]));
+        assert_eq!(of(u32::MAX, |lane| lane * lane * 4), (32, 1, vec![1; 32]));
+        assert_eq!(of(0x0fff_fffe, |lane| lane % 9 * 512).0, 9);
     }
 }

@@ -34,6 +34,7 @@ pub(crate) use tally::Counting;
 use crate::observe::{AccessKind, Touch};
 use crate::program::Program;
 use crate::stop::Place;
+use contention::Wanted;
 
 /// Makes the struct, its fields by name, and its sum from one list.
 macro_rules! counters {
@@ -252,10 +253,14 @@ impl InstructionCounters {
     }
 }
 
+fn wanted_by(touch: &Touch<'_>) -> Wanted {
+    Wanted::addresses(touch.addresses, touch.mask, touch.spread)
+}
+
 /// Wavefronts of one access to shared memory.
 pub(crate) fn wavefronts_of(touch: &Touch<'_>) -> u32 {
     match touch.kind {
-        AccessKind::Atomic => banks::atomic_wavefronts(touch.addresses, touch.mask, touch.bytes),
+        AccessKind::Atomic => banks::atomic_wavefronts(&wanted_by(touch), touch.bytes),
         kind => banks::wavefronts(touch.addresses, touch.mask, touch.bytes, touch.spread, kind).0,
     }
 }
@@ -263,7 +268,7 @@ pub(crate) fn wavefronts_of(touch: &Touch<'_>) -> u32 {
 /// Sectors of one access to global memory.
 pub(crate) fn sectors_of(touch: &Touch<'_>) -> u32 {
     match touch.kind {
-        AccessKind::Atomic => sectors::atomic_sectors(touch.addresses, touch.mask, touch.bytes),
+        AccessKind::Atomic => sectors::atomic_sectors(&wanted_by(touch), touch.bytes),
         _ => sectors::sectors(touch.addresses, touch.mask, touch.bytes, touch.spread),
     }
 }

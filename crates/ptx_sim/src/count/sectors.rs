@@ -1,5 +1,6 @@
 //! Sectors: global memory moves in aligned pieces of 32 bytes; an instruction costs as many as its lanes touch.
 
+use super::contention::Wanted;
 use crate::machine::lanes::Spread;
 use crate::registers::LANES;
 
@@ -55,19 +56,10 @@ fn one_by_one(addresses: &[u64; LANES], mask: u32, size: u64) -> u32 {
 }
 
 /// Sectors of an atomic instruction: lanes that want the same address take turns, and every turn touches its sectors again.
-pub fn atomic_sectors(addresses: &[u64; LANES], mask: u32, bytes: u32) -> u32 {
-    let mut sorted = [0; LANES];
-    let mut count = 0;
-    crate::machine::lanes::each(mask, |lane| {
-        sorted[count] = addresses[lane];
-        count += 1;
-    });
-    let sorted = &mut sorted[..count];
-    sorted.sort_unstable();
+pub fn atomic_sectors(wanted: &Wanted, bytes: u32) -> u32 {
     let size = u64::from(bytes.max(1));
     let sector = |address: u64| (address + size - 1) >> SECTOR_BITS;
-    let turns = |sector: &[u64]| sector.chunk_by(|a, b| a == b).map(<[u64]>::len).max().unwrap_or(0);
-    sorted.chunk_by(|a, b| sector(*a) == sector(*b)).map(|lanes| turns(lanes) as u32).sum()
+    wanted.most_by(sector).each().map(|(_, turns)| turns).sum()
 }
 
 /// Sectors of an access to local memory: word `w` of the 32 lanes lies in 128 neighbouring bytes, so eight neighbouring lanes
@@ -131,7 +123,8 @@ mod tests {
     #[test]
     fn atomics_take_turns() {
         let of = |bytes, address: fn(u64) -> u64| {
-            atomic_sectors(&std::array::from_fn(|lane| address(lane as u64)), u32::MAX, bytes)
+            let addresses = std::array::from_fn(|lane| address(lane as u64));
+            atomic_sectors(&Wanted::addresses(&addresses, u32::MAX, Spread::of(&addresses, u32::MAX)), bytes)
         };
         assert_eq!(of(4, |lane| lane * 4), 4);
         assert_eq!(of(4, |_| 64), 32);

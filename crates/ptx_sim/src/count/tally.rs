@@ -3,7 +3,8 @@
 //! Executions are not counted one by one: a run of instructions adds one at its start and takes one away behind its end, and
 //! the sums over these differences are the counts. So straight code costs nothing to count, however long it is.
 
-use super::{banks, contention, sectors};
+use super::contention::Wanted;
+use super::{banks, sectors};
 use crate::observe::{AccessKind, BlockShape, Observer, Site, Touch};
 use crate::program::Space;
 
@@ -75,26 +76,29 @@ impl Counting {
 
     #[inline(never)]
     fn atomic(&mut self, touch: &Touch<'_>) {
-        let mut classes = [0; CLASSES];
-        let found = contention::contention(touch.addresses, touch.mask, touch.spread, |lanes| {
+        let wanted = Wanted::addresses(touch.addresses, touch.mask, touch.spread);
+        let (mut classes, mut most) = ([0; CLASSES], 0);
+        for (_, lanes) in wanted.each() {
             classes[(lanes.max(1).next_power_of_two().trailing_zeros() as usize).min(CLASSES - 1)] += 1;
-        });
+            most = most.max(lanes);
+        }
         let shared = touch.space == Space::Shared;
         let bytes = u64::from(touch.bytes) * u64::from(touch.mask.count_ones());
-        let units = if shared {
-            u64::from(banks::atomic_wavefronts(touch.addresses, touch.mask, touch.bytes))
-        } else {
-            u64::from(sectors::atomic_sectors(touch.addresses, touch.mask, touch.bytes))
+        let units = match shared {
+            true => banks::atomic_wavefronts(&wanted, touch.bytes),
+            false => sectors::atomic_sectors(&wanted, touch.bytes),
         };
+        let units = u64::from(units);
         // As if lanes that want the same word shared a pass.
         let ideal = match shared {
+            true if touch.bytes == 4 => banks::different_words(&wanted),
             true => banks::wavefronts(touch.addresses, touch.mask, touch.bytes, touch.spread, AccessKind::Store).0,
             false => bytes.div_ceil(32) as u32,
         };
         let ideal = u64::from(ideal);
         let tally = self.tally(touch.site);
-        tally.atomics.addresses += u64::from(found.addresses);
-        tally.atomics.most = tally.atomics.most.max(found.most);
+        tally.atomics.addresses += u64::from(wanted.count());
+        tally.atomics.most = tally.atomics.most.max(most);
         for (sum, more) in tally.atomics.classes.iter_mut().zip(classes) {
             *sum += more;
         }

@@ -217,8 +217,10 @@ impl<O: Observer> Worker<'_, O> {
             |lane: usize| BadAccess { kind: shape.kind, space, address: addresses[lane], bytes: shape.bytes, lane };
         let within = bytes.max(1) - 1;
         if bits & within != 0 {
-            let lane = lanes::first(lanes::select(mask, |lane| addresses[lane] & within != 0));
-            return Err(self.misaligned(block, warp.index, at.site, bad(lane)));
+            let wrong = lanes::select(mask, |lane| addresses[lane] & within != 0);
+            if wrong != 0 {
+                return Err(self.misaligned(block, warp.index, at.site, bad(lanes::first(wrong))));
+            }
         }
         let over = |end: u64| lanes::first(lanes::select(mask, |lane| !fits(addresses[lane], bytes, 0, end)));
         match space {

@@ -55,10 +55,11 @@ impl<O: Observer> Worker<'_, O> {
             return Err(self.fault(block, warp.index, lane, site, "barrier-count", title));
         }
         warp.splits.push(Split { state: State::Barrier { id: operands.id }, ..split });
-        if split.mask == warp.live {
-            self.come(block, warp, operands.id)?;
+        match split.mask == warp.live {
+            true if matches!(operands.kind, BarrierKind::Sync) => self.come_with(block, warp, &split, operands),
+            true => self.come(block, warp, operands.id),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// Called when no split of a warp can run: counts the warp at a barrier, completes `*.sync` instructions, lets lanes go
@@ -111,11 +112,22 @@ impl<O: Observer> Worker<'_, O> {
         let parked = || warp.splits.iter().filter(|split| split.state == State::Barrier { id });
         let Some(first) = parked().next().copied() else { return Ok(()) };
         let Some(operands) = self.operands(warp, &first) else { return Ok(()) };
-        let site = self.site(warp, &first);
         let together = parked().all(|split| (split.frame, split.pc) == (first.frame, first.pc));
         if operands.aligned && !together {
             return Err(self.divergence(block, warp, first.mask));
         }
+        self.come_with(block, warp, &first, operands)
+    }
+
+    /// Counts a warp, one of whose splits is `first`, at the barrier of `operands`.
+    fn come_with(
+        &mut self,
+        block: &mut Block<O::Block>,
+        warp: &mut Warp,
+        first: &Split,
+        operands: Operands,
+    ) -> Result<(), Stop> {
+        let (id, site) = (operands.id, self.site(warp, first));
         let (bit, lane) = (1 << warp.index, lanes::first(first.mask));
         let wanted = operands.count.unwrap_or(0);
         let barrier = &mut block.barriers[id as usize];
@@ -129,7 +141,9 @@ impl<O: Observer> Worker<'_, O> {
         barrier.arrived |= bit;
         barrier.threads += 32;
         let waits = !matches!(operands.kind, BarrierKind::Arrive);
-        for split in parked() {
+        let plain = warp.splits.len() == 1 && matches!(operands.kind, BarrierKind::Sync);
+        let parked = warp.splits.iter().filter(|split| !plain && split.state == State::Barrier { id });
+        for split in parked {
             if let Some(&BarrierKind::Reduce { source, negated, .. }) = self.kind(warp, split) {
                 let row = warp.frames[split.frame as usize].registers.pred[source as usize];
                 let holds = split.mask & if negated { !row } else { row };
@@ -141,7 +155,7 @@ impl<O: Observer> Worker<'_, O> {
             warp.waits_at = Some(id);
         } else {
             self.observer.arrive(&mut block.observed, warp.index, id);
-            self.pass(warp, id, (0, 0));
+            self.pass(warp, id, Some((0, 0)));
         }
         if complete(&block.barriers[id as usize], block.live) {
             self.complete(block, Some(warp), id);
@@ -162,18 +176,21 @@ impl<O: Observer> Worker<'_, O> {
                 _ => &mut block.warps[index],
             };
             warp.waits_at = None;
-            self.pass(warp, id, barrier.reduced);
+            // Whoever reduces brought at least one lane.
+            self.pass(warp, id, (barrier.reduced.1 != 0).then_some(barrier.reduced));
         }
     }
 
-    /// Moves a warp's lanes behind barrier `id`, with the result of a reduction.
-    fn pass(&self, warp: &mut Warp, id: u32, (holds, all): (u32, u32)) {
+    /// Moves a warp's lanes behind barrier `id`, with the result of a reduction when there was one.
+    fn pass(&self, warp: &mut Warp, id: u32, reduced: Option<(u32, u32)>) {
         for at in 0..warp.splits.len() {
             let split = warp.splits[at];
             if split.state != (State::Barrier { id }) {
                 continue;
             }
-            if let Some(&BarrierKind::Reduce { op, destination, .. }) = self.kind(warp, &split) {
+            if let Some((holds, all)) = reduced
+                && let Some(&BarrierKind::Reduce { op, destination, .. }) = self.kind(warp, &split)
+            {
                 let registers = &mut warp.frames[split.frame as usize].registers;
                 let predicate = match op {
                     BarrierReduce::Popc => {

@@ -30,7 +30,9 @@ pub struct Block<B> {
     pub in_flight: InFlight,
     /// `%ctaid`.
     pub id: [u32; 3],
-    pub warps: Vec<Warp>,
+    /// In boxes, so that it is quick to take out the one that runs.
+    #[expect(clippy::vec_box, reason = "they are moved all the time")]
+    pub warps: Vec<Box<Warp>>,
     /// Shared memory.
     pub shared: Vec<u32>,
     pub barriers: [Barrier; BARRIERS],
@@ -126,14 +128,16 @@ impl<O: Observer> Worker<'_, O> {
                     continue;
                 }
                 // The warp is taken out, so that it and the rest of the block can be changed side by side.
-                let mut warp = std::mem::take(&mut block.warps[index]);
+                let mut warp = self.nobody.take().unwrap_or_default();
+                std::mem::swap(&mut block.warps[index], &mut warp);
                 let before = self.clock;
                 let slice = self.schedule.slice(SLICE);
                 let turn = self.run_warp(block, &mut warp, slice);
                 self.acted |= warp.wrote;
                 progress |= self.clock != before || turn.as_ref().is_ok_and(|turn| *turn == WarpTurn::Done);
                 waiting &= matches!(turn, Ok(WarpTurn::Over { waiting: true }));
-                block.warps[index] = warp;
+                std::mem::swap(&mut block.warps[index], &mut warp);
+                self.nobody = Some(warp);
                 if turn? == WarpTurn::Done {
                     self.end_warp(block, index as u32)?;
                 }
@@ -159,7 +163,7 @@ impl<O: Observer> Worker<'_, O> {
 
     fn end_warp(&mut self, block: &mut Block<O::Block>, index: u32) -> Result<(), Stop> {
         block.live &= !(1 << index);
-        self.keep_warp(std::mem::take(&mut block.warps[index as usize]));
+        block.warps[index as usize].reset();
         self.settle_cluster(block, None);
         self.barriers_after_exit(block)
     }

@@ -54,7 +54,7 @@ impl<O: Observer> Worker<'_, O> {
         let function = &program.functions[*entry as usize];
         let warps = threads.div_ceil(LANES as u32) as usize;
         let registers = register_bytes(function.rows) * warps.saturating_sub(self.pooled(*entry)) as u64;
-        let kept: u64 = self.spare().iter().rev().take(warps).map(stack_bytes).sum();
+        let kept: u64 = self.spare().iter().rev().take(warps).map(|warp| stack_bytes(warp)).sum();
         let stack = function.frame_bytes.saturating_mul(STACK_BYTE).saturating_mul(warps as u64).saturating_sub(kept);
         // Shared memory, and a byte per word where it is tracked what is written.
         let shared = shared_bytes * 5 / 4;

@@ -23,6 +23,7 @@ use crate::registers::{LANES, Registers};
 use crate::stop::{Diagnostic, Finding, Stop, StopKind, Thread};
 use crate::trace::Traced;
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -50,10 +51,10 @@ pub struct Context<'a> {
     pub params: Vec<u32>,
     pub param_bytes: u64,
     blocks: u64,
-    next: AtomicU64,
+    next: Apart<AtomicU64>,
     stopped: AtomicBool,
-    executed: AtomicU64,
-    pub stillness: Stillness,
+    executed: Apart<AtomicU64>,
+    pub stillness: Apart<Stillness>,
     /// Blocks that the device has room for at once.
     resident: u64,
     /// Blocks of a cluster in x, y, z: all of them start together, on one worker.
@@ -68,6 +69,19 @@ pub struct Context<'a> {
     /// Bytes of text so far.
     pub printed: AtomicU64,
     outcome: Mutex<Outcome>,
+}
+
+/// Something that all workers write, on cache lines of its own (two, as processors fetch them in pairs): what lies beside it
+/// is read with every instruction.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub struct Apart<T>(T);
+
+impl<T> Deref for Apart<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.0
+    }
 }
 
 /// What workers leave behind.
@@ -90,8 +104,11 @@ pub struct Worker<'a, O: Observer> {
     pub findings: HashMap<(Site, &'static str), Finding>,
     /// Register files of ended frames, by function.
     pool: Vec<Vec<Registers>>,
-    /// Warps that ended, for their memory.
-    spare: Vec<Warp>,
+    /// Warps of blocks that ended, for their memory.
+    #[expect(clippy::vec_box, reason = "blocks keep them in boxes")]
+    spare: Vec<Box<Warp>>,
+    /// In the place of the warp that runs.
+    pub nobody: Option<Box<Warp>>,
     reported: u64,
     /// The turn of the block did something that others may see, or that may be different the next time.
     pub acted: bool,
@@ -150,10 +167,10 @@ impl<'a> Context<'a> {
             params: words.collect(),
             param_bytes: end,
             blocks: launch.grid.iter().map(|&n| u64::from(n)).product(),
-            next: AtomicU64::new(0),
+            next: Apart::default(),
             stopped: AtomicBool::new(false),
-            executed: AtomicU64::new(0),
-            stillness: Stillness::default(),
+            executed: Apart::default(),
+            stillness: Apart::default(),
             resident: placed.resident,
             cluster: placed.cluster,
             explicit_cluster: launch.cluster.is_some() || function.required_cluster.is_some(),
@@ -267,6 +284,7 @@ impl<'a, O: Observer> Worker<'a, O> {
             findings: HashMap::new(),
             pool: vec![Vec::new(); context.program.functions.len()],
             spare: Vec::new(),
+            nobody: None,
             reported: 0,
             acted: false,
             watch: Watch::default(),
@@ -299,6 +317,7 @@ impl<'a, O: Observer> Worker<'a, O> {
                     self.context.stillness.changed();
                     self.resident.remove(turn);
                     self.leave(block.ticket, block.printed);
+                    self.spare.append(&mut block.warps);
                     self.observer.end(block.observed);
                     if let Some(progress) = &self.context.config.progress {
                         progress.fetch_add(1, Relaxed);
@@ -407,7 +426,7 @@ impl<'a, O: Observer> Worker<'a, O> {
     }
 
     /// A warp at the first instruction of the kernel.
-    pub fn begin_warp(&mut self, block: [u32; 3], index: u32, lanes: u32) -> Warp {
+    pub fn begin_warp(&mut self, block: [u32; 3], index: u32, lanes: u32) -> Box<Warp> {
         let mut warp = self.spare.pop().unwrap_or_default();
         (warp.index, warp.live) = (index, lanes);
         let frame = Frame { lanes, base: super::address::STACK_START, ..Frame::default() };
@@ -415,25 +434,20 @@ impl<'a, O: Observer> Worker<'a, O> {
         warp
     }
 
-    /// Keeps an ended warp's memory.
-    pub fn keep_warp(&mut self, mut warp: Warp) {
-        warp.reset();
-        self.spare.push(warp);
-    }
-
-    /// Registers for a function, with undefined contents.
-    pub fn registers(&mut self, function: u32) -> Registers {
+    /// Registers for a function, with undefined contents; and whether they are new, so that not even constants are in them.
+    pub fn registers(&mut self, function: u32) -> (Registers, bool) {
         if let Some(registers) = self.pool[function as usize].pop() {
-            return registers;
+            return (registers, false);
         }
         let rows = self.context.program.functions[function as usize].rows;
         self.context.budget.take(register_bytes(rows));
-        Registers {
+        let registers = Registers {
             w32: vec![[0; 32]; rows.w32 as usize],
             w64: vec![[0; 32]; rows.w64 as usize],
             pred: vec![0; rows.pred as usize],
             shadow: O::INIT.then(Box::default),
-        }
+        };
+        (registers, true)
     }
 
     /// Registers that are kept for frames of a function.
@@ -442,7 +456,7 @@ impl<'a, O: Observer> Worker<'a, O> {
     }
 
     /// Warps that ended, for their memory; the last one is used first.
-    pub fn spare(&self) -> &[Warp] {
+    pub fn spare(&self) -> &[Box<Warp>] {
         &self.spare
     }
 

@@ -39,7 +39,7 @@ pub struct Spread {
     pub low: u64,
     /// Largest.
     pub high: u64,
-    /// Bits that are set in any.
+    /// Has every bit that is set in any, and perhaps others: what is clear here is clear in all.
     pub bits: u64,
     /// Every lane's address is the one before plus this; only looked for when the whole warp takes part.
     pub stride: Option<i64>,
@@ -52,26 +52,35 @@ impl Spread {
     /// Of the lanes of a mask that is not empty.
     #[inline(always)]
     pub fn of(addresses: &[u64; LANES], mask: u32) -> Self {
-        if mask == u32::MAX {
-            let (start, stride) = (addresses[0], addresses[1].wrapping_sub(addresses[0]));
-            // Four lanes at a time, by additions alone: 64-bit vectors have no quick multiplication, and a load that overlaps
-            // two stores that were just made waits for them.
-            let mut expected = [0, 1, 2, 3].map(|lane| start.wrapping_add(stride.wrapping_mul(lane)));
-            let (mut off, mut set) = ([0; 4], [0; 4]);
-            for four in addresses.chunks_exact(4) {
-                for lane in 0..4 {
-                    off[lane] |= four[lane] ^ expected[lane];
-                    set[lane] |= four[lane];
-                    expected[lane] = expected[lane].wrapping_add(stride << 2);
-                }
+        let (start, stride) = (addresses[0], addresses[1].wrapping_sub(addresses[0]));
+        // Four lanes at a time, by additions alone: 64-bit vectors have no quick multiplication, and a load that overlaps
+        // two stores that were just made waits for them.
+        let mut expected = [0, 1, 2, 3].map(|lane| start.wrapping_add(stride.wrapping_mul(lane)));
+        let (mut off, mut set) = ([0; 4], [0; 4]);
+        for four in addresses.chunks_exact(4) {
+            for lane in 0..4 {
+                off[lane] |= four[lane] ^ expected[lane];
+                set[lane] |= four[lane];
+                expected[lane] = expected[lane].wrapping_add(stride << 2);
             }
-            let off = off.into_iter().fold(0, |all, part| all | part);
-            let bits = set.into_iter().fold(0, |all, part| all | part);
-            let stride = stride as i64;
-            let ends = (start, addresses[LANES - 1]);
-            let in_order = if stride >= 0 { ends } else { (ends.1, ends.0) };
-            if off == 0 && (-MAX_STRIDE..=MAX_STRIDE).contains(&stride) && in_order.0 <= in_order.1 {
+        }
+        let off = off.into_iter().fold(0, |all, part| all | part);
+        let stride = stride as i64;
+        let ends = (start, addresses[LANES - 1]);
+        let in_order = if stride >= 0 { ends } else { (ends.1, ends.0) };
+        if off == 0 && (-MAX_STRIDE..=MAX_STRIDE).contains(&stride) && in_order.0 <= in_order.1 {
+            if mask == u32::MAX {
+                let bits = set.into_iter().fold(0, |all, part| all | part);
                 return Self { low: in_order.0, high: in_order.1, bits, stride: Some(stride) };
+            }
+            // Lanes that don't take part usually have regular addresses too: then the ends are those of the first and the last
+            // lane that do.
+            if mask != 0 {
+                let ends = (addresses[first(mask)], addresses[31 - mask.leading_zeros() as usize]);
+                let (low, high) = if stride >= 0 { ends } else { (ends.1, ends.0) };
+                // What is clear in the first address and in the distance between them is clear in all.
+                let bits = if low == high { low } else { u64::MAX << (low | stride as u64).trailing_zeros() };
+                return Self { low, high, bits, stride: None };
             }
         }
         let (mut low, mut high, mut bits) = (u64::MAX, 0, 0);
@@ -187,7 +196,10 @@ mod tests {
         let falling = std::array::from_fn(|lane| 224 - lane as u64 * 4);
         assert_eq!(Spread::of(&falling, u32::MAX).stride, Some(-4));
         assert_eq!((Spread::of(&falling, u32::MAX).low, Spread::of(&falling, u32::MAX).high), (100, 224));
-        assert_eq!(Spread::of(&rising, 0b110), Spread { low: 104, high: 108, bits: 0x6c, stride: None });
+        assert_eq!(Spread::of(&rising, 0b110), Spread { low: 104, high: 108, bits: u64::MAX << 2, stride: None });
+        let odd = std::array::from_fn(|lane| 64 - lane as u64);
+        assert_eq!(Spread::of(&odd, 0x8000_0010), Spread { low: 33, high: 60, bits: u64::MAX, stride: None });
+        assert_eq!(Spread::of(&rising, 1 << 9), Spread { low: 136, high: 136, bits: 136, stride: None });
         let wrapping = std::array::from_fn(|lane| (lane as u64).wrapping_mul(4).wrapping_sub(8));
         assert_eq!(Spread::of(&wrapping, u32::MAX).high, 0xffff_ffff_ffff_fffc);
         assert_eq!(Spread::of(&wrapping, u32::MAX).low, 0);

@@ -14,11 +14,15 @@ impl<O: Observer> Worker<'_, O> {
         let code = &context.program.functions[function as usize];
         frame.function = function;
         frame.top = frame.base.saturating_add(code.frame_bytes);
-        frame.registers = self.registers(function);
+        let new;
+        (frame.registers, new) = self.registers(function);
         if code.frame_bytes != 0 {
             self.reserve_stack(warp, frame.top.next_multiple_of(8));
         }
-        for preset in &code.preset {
+        // No instruction writes a constant's row.
+        let constant =
+            |preset: &Preset| matches!(preset, Preset::Const32(..) | Preset::Const64(..) | Preset::ConstPred(..));
+        for preset in code.preset.iter().filter(|preset| new || !constant(preset)) {
             fill(context, &mut frame, block, warp.index, preset);
         }
         if let Some(shadow) = frame.registers.shadow.as_deref_mut() {

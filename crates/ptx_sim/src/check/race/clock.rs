@@ -180,6 +180,11 @@ impl Block {
         let view = View { home, others };
         for (_, warp) in self.warps.iter_mut().enumerate().filter(|(index, _)| waited >> index & 1 != 0) {
             (warp.stamp, warp.whole) = (time, time);
+            if let [group] = warp.groups.as_mut_slice() {
+                group.lanes = u32::MAX;
+                group.view.clone_from(&view);
+                continue;
+            }
             let kept_away = warp.groups.iter_mut().find_map(|group| group.kept_away.take());
             warp.groups.clear();
             warp.groups.push(Group { lanes: u32::MAX, view: view.clone(), kept_away });

@@ -50,11 +50,12 @@ impl Now<'_> {
         let id = page.tables.record(self.record);
         let cells = span.first..span.first + span.count;
         let one_write = one(&page.writes[cells.clone()]);
-        if one_write.is_none_or(|write| write != 0 && !self.settled(page, write)) {
+        if one_write.is_none_or(|write| write != 0 && !self.settled(page, write) && !self.own_write(page, span, write))
+        {
             self.against_writes(page, span, seen);
         }
         let one_set = one(&page.sets[cells.clone()]);
-        if one_set.is_none_or(|set| set != 0 && !self.gets_along(page, set)) {
+        if one_set.is_none_or(|set| set != 0 && !self.gets_along(page, set) && !self.own_accesses(page, span, set)) {
             self.against_sets(page, span, seen);
         }
         if self.is_plain_write() {
@@ -109,6 +110,24 @@ impl Now<'_> {
             let record = page.tables.get(member);
             self.conflict(record) == Conflict::No || self.block.settled(self.warp(), record)
         })
+    }
+
+    /// Was the last write made by the warp itself, in every cell by the lane that accesses it now?
+    fn own_write(&self, page: &Page, span: &Span, write: u16) -> bool {
+        self.own(page.tables.get(write)) && span.same_lanes(page.shift(), &page.write_lanes)
+    }
+
+    /// Is all that a set has to worry about the warp's own, in every cell by the lane that accesses it now?
+    fn own_accesses(&self, page: &Page, span: &Span, set: u16) -> bool {
+        let fine = |record: &Record| {
+            self.own(record) || self.conflict(record) == Conflict::No || self.block.settled(self.warp(), record)
+        };
+        page.tables.members(set).iter().all(|&member| fine(page.tables.get(member)))
+            && span.same_lanes(page.shift(), &page.set_lanes)
+    }
+
+    fn own(&self, record: &Record) -> bool {
+        record.block == self.block.home.block && usize::from(record.warp) == self.warp()
     }
 
     #[inline]
@@ -235,6 +254,21 @@ impl Span {
     /// Bytes from the span's start to a cell.
     fn back(&self, cell: usize, shift: u32) -> u64 {
         ((cell - self.first) as u64) << shift
+    }
+
+    /// Are the cells' marks those of the lanes that access them now, each alone?
+    #[inline]
+    fn same_lanes(&self, shift: u32, marks: &[u8]) -> bool {
+        let Some(marks) = marks.get(self.first..self.first + self.count) else { return false };
+        if self.piece.same {
+            return self.piece.lanes == 1 && marks.iter().all(|mark| usize::from(*mark) == self.piece.first_lane);
+        }
+        if self.per_lane >> shift != 1 {
+            let lane = |at: usize| self.piece.lane_at(self.offset + ((at as u64) << shift), self.per_lane);
+            return marks.iter().enumerate().all(|(at, mark)| usize::from(*mark) == lane(at));
+        }
+        let first = (self.piece.first_lane as u64 + self.offset / self.per_lane) as u8;
+        marks.iter().enumerate().fold(0, |off, (at, mark)| off | (mark ^ (first.wrapping_add(at as u8)))) == 0
     }
 
     /// Gives every cell's mark, and the mark of the lane that accesses it now, to `set`.

@@ -310,8 +310,8 @@ impl Observer for Race<'_> {
         };
         let now = Now { block, clusters: &self.clusters, touch, record };
         let (shadow, base) = match touch.space {
+            Space::Shared if touch.owner == u64::from(block.home.block) => (&mut self.shared[index], 0),
             Space::Shared => match self.tickets.get(&touch.owner) {
-                _ if touch.owner == u64::from(block.home.block) => (&mut self.shared[index], 0),
                 Some(&owner) => (&mut self.shared[owner], 0),
                 None => return,
             },

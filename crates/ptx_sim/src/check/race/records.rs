@@ -110,6 +110,13 @@ impl Default for Tables {
 }
 
 impl Tables {
+    /// Forgets everything but the memory it has.
+    pub fn clear(&mut self) {
+        self.records.truncate(1);
+        self.sets.truncate(1);
+        (self.hints, self.memo, self.limit) = ([0; 16], Default::default(), ROOM);
+    }
+
     /// The number of a record.
     #[inline]
     pub fn record(&mut self, record: Record) -> u16 {

@@ -34,6 +34,8 @@ pub(super) struct Page {
 #[derive(Debug, Default)]
 pub(super) struct Shadow {
     parts: Vec<Option<Part>>,
+    /// Numbers of the pages that were made.
+    made: Vec<usize>,
 }
 
 impl Shadow {
@@ -46,7 +48,11 @@ impl Shadow {
             self.parts.resize_with(part + 1, || None);
         }
         let part = self.parts[part].get_or_insert_with(|| (0..PART).map(|_| None).collect());
-        let page = part[at].get_or_insert_with(|| Box::new(Page::new(2)));
+        let made = &mut self.made;
+        let page = part[at].get_or_insert_with(|| {
+            made.push(number);
+            Box::new(Page::new(2))
+        });
         if fine && page.shift != 0 {
             page.refine();
         }
@@ -65,12 +71,19 @@ impl Shadow {
 
     /// Forgets everything but the memory it has.
     pub fn clear(&mut self) {
-        for page in self.parts.iter_mut().flatten().flat_map(|part| part.iter_mut()) {
+        let parts = &mut self.parts;
+        self.made.retain(|number| {
+            let Some(Some(part)) = parts.get_mut(number / PART) else { return false };
+            let page = &mut part[number % PART];
             match page {
-                Some(words) if words.shift != 0 => words.clear(),
+                Some(words) if words.shift != 0 => {
+                    words.clear();
+                    return true;
+                }
                 _ => *page = None,
             }
-        }
+            false
+        });
     }
 }
 
@@ -129,7 +142,7 @@ impl Page {
     }
 
     fn clear(&mut self) {
-        self.tables = Tables::default();
+        self.tables.clear();
         self.writes.fill(0);
         self.sets.fill(0);
         self.synchronises = false;

@@ -289,6 +289,16 @@ impl<O: Observer> Worker<'_, O> {
             }
             return;
         }
+        if lanes.space == Space::Shared
+            && lanes.spread.stride == Some(i64::from(bytes))
+            && (lanes.spread.low | u64::from(bytes)) & 3 == 0
+        {
+            let words = (lanes.spread.low / 4) as usize..(lanes.spread.high + u64::from(bytes)).div_ceil(4) as usize;
+            if let Some(cells) = block.states.shared.get_mut(words) {
+                cells.fill(cells::DEFINED);
+                return;
+            }
+        }
         if !self.all_defined(block, warp, lanes, bytes) {
             let (space, addresses) = (lanes.space, lanes.addresses);
             each(lanes.mask, |lane| self.mark(block, warp, space, lane, addresses[lane], bytes, 0, NEVER_WRITTEN));

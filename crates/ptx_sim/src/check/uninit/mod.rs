@@ -37,6 +37,7 @@ pub use origin::{BlockStates, Origins};
 use crate::observe::{BlockShape, Observer};
 use crate::registers::Registers;
 use plan::{NO_ROW, Plan};
+use registers::RegisterShadow;
 
 /// Turns the check on: see [`Observer::INIT`].
 #[derive(Debug, Default)]
@@ -53,15 +54,26 @@ impl Observer for Uninit {
 /// from now on. False when the instruction has to be looked at, and nothing was changed.
 #[inline(always)]
 pub fn passes(plan: &Plan, registers: &mut Registers, pc: u32, active: u32, mask: u32) -> bool {
-    let (Some(step), Some(shadow)) = (plan.step(pc), registers.shadow.as_deref_mut()) else { return true };
+    let Some(shadow) = registers.shadow.as_deref_mut() else { return true };
+    shadow.clean(pc) || passes_now(plan, shadow, pc, active, mask)
+}
+
+#[inline(never)]
+fn passes_now(plan: &Plan, shadow: &mut RegisterShadow, pc: u32, active: u32, mask: u32) -> bool {
+    let Some(step) = plan.step(pc) else { return true };
     let (reads, writes) = plan.rows(step);
-    let guard = if step.guard == NO_ROW { 0 } else { shadow.undefined(step.guard) & active };
+    let guard = if step.guard == NO_ROW { 0 } else { shadow.undefined(step.guard) };
     let bad = reads.iter().fold(0, |bad, &row| bad | shadow.undefined(row));
-    if guard | bad & mask != 0 || step.always {
+    if guard & active | bad & mask != 0 || step.always {
         return false;
     }
+    let mut later = guard | bad;
     for &row in writes {
         shadow.define(row, mask);
+        later |= shadow.undefined(row);
+    }
+    if later == 0 {
+        shadow.set_clean(pc);
     }
     true
 }

@@ -24,6 +24,9 @@ pub struct RegisterShadow {
     undefined: Vec<u32>,
     detail: Vec<Option<Box<Detail>>>,
     rows: Rows,
+    /// Bit per instruction whose registers have all been seen to be defined in every lane; empty again as soon as any bit of
+    /// any register becomes undefined.
+    clean: Vec<u64>,
 }
 
 /// Origins are left out: a thread that polls with an undefined value polls all the same.
@@ -51,6 +54,7 @@ impl RegisterShadow {
         self.detail.clear();
         self.detail.resize(count, None);
         self.rows = rows;
+        self.clean.clear();
         for preset in preset {
             let (file, slot) = match *preset {
                 Preset::Const32(slot, _) | Preset::Special32(slot, _) | Preset::Address32(slot, ..) => {
@@ -84,6 +88,21 @@ impl RegisterShadow {
         }
     }
 
+    /// Is every register of an instruction known to be defined, so that carrying it out changes nothing here?
+    #[inline(always)]
+    pub fn clean(&self, pc: u32) -> bool {
+        self.clean.get(pc as usize / 64).is_some_and(|bits| bits >> (pc % 64) & 1 != 0)
+    }
+
+    /// Every register that an instruction reads or writes is defined in every lane.
+    pub fn set_clean(&mut self, pc: u32) {
+        let word = pc as usize / 64;
+        if self.clean.len() <= word {
+            self.clean.resize(word + 1, 0);
+        }
+        self.clean[word] |= 1 << (pc % 64);
+    }
+
     /// Undefined bits of a lane, and where they come from.
     pub fn get(&self, row: u32, lane: usize) -> (u64, u32) {
         if self.undefined(row) >> lane & 1 == 0 {
@@ -103,6 +122,7 @@ impl RegisterShadow {
             return;
         }
         *undefined |= 1 << lane;
+        self.clean.clear();
         if let Some(detail) = self.detail.get_mut(row as usize) {
             let new = || Box::new(Detail { bits: [u64::MAX; LANES], origin: [NEVER_WRITTEN; LANES] });
             let detail = detail.get_or_insert_with(new);
@@ -142,6 +162,13 @@ mod tests {
         shadow.set(1, 5, 0, 9);
         assert_eq!(shadow.undefined(1), 0xffff_ff00);
         assert_eq!(shadow.get(1, 20), (u64::MAX, NEVER_WRITTEN));
+        shadow.set_clean(70);
+        assert!(shadow.clean(70) && !shadow.clean(6) && !shadow.clean(200));
+        shadow.set(1, 5, 0, 9);
+        assert!(shadow.clean(70));
+        shadow.set(1, 5, 1, 9);
+        assert!(!shadow.clean(70));
+        shadow.set(1, 5, 0, 9);
         assert_eq!(shadow.any_file(0).collect::<Vec<_>>(), [0, 2, 3]);
     }
 }
