@@ -3,7 +3,7 @@
 //! In reading order: what an array is ([`element`], [`tensor`]), where data comes from ([`input`]), which PTX is taken ([`ptx`]), what a
 //! device can do ([`backend`]), the families with their variants and references ([`kernels`]), what counts as equal
 //! ([`compare`]), how time is measured ([`mod@bench`]), whom
-//! we are measured against ([`peers`]), and what can go wrong ([`diagnostic`], [`error`]). [`cli`] is the command line over it.
+//! we are measured against ([`peers`]), and what can go wrong ([`diagnostic`], [`sarif`], [`error`]). [`cli`] is the command line over it.
 
 pub mod element;
 pub mod input;
@@ -20,10 +20,11 @@ pub mod compare;
 pub mod diagnostic;
 pub mod error;
 pub mod peers;
+pub mod sarif;
 
 pub mod cli;
 
-pub use backend::{Atomics, Backend, Buffer, Checks, Choice, Module, Shape};
+pub use backend::{Atomics, Backend, Buffer, Checkers, Checks, Choice, Module, Shape};
 pub use diagnostic::Diagnostic;
 pub use element::{Array, Dtype, Element};
 pub use error::{Error, Result};

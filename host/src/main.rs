@@ -8,7 +8,7 @@ fn main() -> ExitCode {
         // Nobody reads the output any more (`host list | head`): nothing to say, and no one to say it to.
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error}");
+            eprintln!("error: {}", host::cli::describe(&error));
             ExitCode::from(host::cli::exit_code(&error))
         }
     }

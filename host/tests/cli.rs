@@ -413,3 +413,122 @@ fn advice_fits_the_command() {
     refused_in_a_line(&args, 2, &["--arg number 0", "smaller buffer"]);
     assert!(!text(&host(&args).stderr).contains("--n"));
 }
+
+#[test]
+fn diagnostics_have_every_field() {
+    let race = program("fail/race_inside_a_warp.ptx");
+    let args = ["check", &race, "--entry", "k", "--block", "32", "--arg", "buf:u32:32", "--json"];
+    let finding = &object(&args, 1)["findings"][0];
+    for field in ["kind", "code", "title", "text"] {
+        assert!(finding[field].as_str().is_some_and(|text| !text.is_empty()), "{field}: {finding}");
+    }
+    for field in ["file", "line", "column", "seed"] {
+        assert!(finding.get(field).is_some_and(Value::is_null), "{field}: {finding}");
+    }
+    assert!(finding["count"].as_u64() >= Some(1) && finding["notes"].is_array(), "{finding}");
+    assert!(finding.get("help").is_some() && finding["block"].is_array(), "{finding}");
+    let places = finding["places"].as_array().expect("places");
+    assert_eq!(places.len(), 2, "{finding}");
+    for place in places {
+        assert_eq!(place["ptx_file"].as_str(), Some(race.as_str()), "{place}");
+        assert!(place["ptx_line"].as_u64() > Some(0) && place["function"] == "k", "{place}");
+        assert!(place["label"].is_string() && place["ptx"].is_string() && place["inlined_at"].is_array(), "{place}");
+    }
+    assert!(!finding["text"].as_str().unwrap().contains('\u{1b}'), "no colours");
+}
+
+#[test]
+fn sarif_of_findings_faults_and_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("out.sarif").display().to_string();
+    let log = |args: &[&str], code: i32| -> Value {
+        let output = host(&[args, &["--sarif", &path]].concat());
+        assert_eq!(output.status.code(), Some(code), "{args:?}\n{}", text(&output.stderr));
+        let log = serde_json::from_str(&std::fs::read_to_string(&path).expect("the log")).expect("JSON");
+        std::fs::remove_file(&path).expect("removed");
+        log
+    };
+    let race = program("fail/race_inside_a_warp.ptx");
+    let launch = ["--entry", "k", "--block", "32", "--arg", "buf:u32:32"];
+    let found = log(&[&["check", &race], &launch[..]].concat(), 1);
+    assert_eq!(found["version"], "2.1.0");
+    let result = &found["runs"][0]["results"][0];
+    assert_eq!((&result["ruleId"], &result["level"]), (&"race-warp-raw".into(), &"warning".into()), "{result}");
+    assert!(result["locations"][0]["physicalLocation"]["region"]["startLine"].is_u64(), "{result}");
+    assert_eq!(result["relatedLocations"].as_array().map(Vec::len), Some(1), "{result}");
+
+    let ptx = folder.path().join("scale.ptx");
+    std::fs::write(&ptx, SCALE).expect("a file");
+    let ptx = ptx.display().to_string();
+    let launch = ["--entry", "scale", "--block", "5", "--arg", "buf:f32:5", "--arg", "buf:f32:4", "--arg", "f32:1"];
+    for command in [&["run", &ptx, "--device", "sim"][..], &["check", &ptx]] {
+        let fault = log(&[command, &launch].concat(), 4);
+        let results = fault["runs"][0]["results"].as_array().expect("results").clone();
+        let codes: Vec<_> = results.iter().map(|result| (&result["ruleId"], &result["level"])).collect();
+        assert!(codes.contains(&(&"out-of-bounds".into(), &"error".into())), "{fault}");
+    }
+
+    for target in [&["check", "vecadd", "--n", "100"][..], &["check", "vecadd", "--n", "100", "--seeds", "2"]] {
+        assert_eq!(log(target, 0)["runs"][0]["results"], serde_json::json!([]), "{target:?}");
+    }
+}
+
+#[test]
+fn checks_are_chosen_before_the_target_or_after_it() {
+    let race = program("fail/race_inside_a_warp.ptx");
+    let launch = ["--entry", "k", "--block", "32", "--arg", "buf:u32:32"];
+    let code = |before: &[&str], after: &[&str]| {
+        host(&[&["check"], before, &[&race], &launch[..], after].concat()).status.code()
+    };
+    assert_eq!(code(&[], &[]), Some(1));
+    assert_eq!(code(&["--checks", "uninit"], &[]), Some(0));
+    assert_eq!(code(&[], &["--checks", "uninit,overflow"]), Some(0));
+    assert_eq!(code(&[], &["--checks", "all"]), Some(1));
+    // What comes after the target counts.
+    assert_eq!(code(&["--checks", "uninit"], &["--checks", "race"]), Some(1));
+    assert_eq!(code(&[], &["--atomics", "ptx", "--workers", "1", "--profile", "a100"]), Some(1));
+    refused(&["check", &race, "--checks", "races"], 2, &["--checks", "race", "uninit"]);
+    refused(&["check", &race, "--same-value", "maybe"], 2, &["--same-value", "maybe"]);
+    refused(&["check", "vecadd", "--seeds", "0"], 2, &["--seeds"]);
+
+    let same = program("fail/race_same_value.ptx");
+    let args = ["check", &same, "--entry", "k", "--block", "64", "--arg", "buf:u32:64"];
+    assert_eq!(host(&args).status.code(), Some(1));
+    assert_eq!(host(&[&args[..], &["--same-value", "ignore"]].concat()).status.code(), Some(0));
+}
+
+#[test]
+fn seeds_show_each_finding_once() {
+    let race = program("fail/race_inside_a_warp.ptx");
+    let args = ["check", &race, "--entry", "k", "--block", "32", "--arg", "buf:u32:32", "--seeds", "3", "--json"];
+    let found = object(&args, 1);
+    assert_eq!((&found["seed"], &found["finding"]["seed"]), (&0.into(), &0.into()), "{found}");
+    assert_eq!(found["finding"]["code"], "race-warp-raw");
+    let output = host(&["check", "reduce", "--variant", "best", "--n", "1000", "--seeds", "2"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("0 distinct findings under 2 seeds"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn clusters_and_cooperative_launches() {
+    let printf = program("pass/printf.ptx");
+    let args = ["run", &printf, "--entry", "hello", "--block", "2", "--arg", "buf:u32:1", "--device", "sim"];
+    for more in [&["--cooperative"][..], &["--cluster", "1"]] {
+        let output = host(&[&args[..], more].concat());
+        assert_eq!(output.status.code(), Some(0), "{more:?}\n{}", text(&output.stderr));
+    }
+    // One block is no whole cluster, and a million blocks are not resident at once.
+    refused(&[&args[..], &["--cluster", "2,1,1"]].concat(), 2, &["cluster"]);
+    refused(&[&args[..], &["--cooperative", "--grid", "1000000"]].concat(), 2, &["cooperative"]);
+    refused(&[&args[..], &["--cluster", "x"]].concat(), 2, &["--cluster", "'x' is no shape"]);
+}
+
+#[test]
+fn occupancy_of_a_file() {
+    let file = program("pass/vecadd.ptx");
+    let row = object(&["occupancy", &file, "--block", "256", "--registers", "32", "--profile", "a100", "--json"], 0);
+    assert_eq!((&row["blocks"], &row["warps"], &row["occupancy"]), (&8.into(), &64.into(), &1.0.into()), "{row}");
+    let row = object(&["occupancy", &file, "--block", "256", "--registers", "64", "--profile", "a100", "--json"], 0);
+    assert_eq!((&row["blocks"], &row["limits"][0]), (&4.into(), &"registers".into()), "{row}");
+    refused_in_a_line(&["occupancy", &file, "--profile", "no-such-gpu"], 2, &["no-such-gpu"]);
+}

@@ -72,7 +72,7 @@ pub fn launch(device: &dyn Backend, module: Module, case: &Case) -> Result<(), S
             device.write(address, bytes).map_err(text)?;
         }
     }
-    let shape = Shape { grid: case.grid, block: case.block, shared: case.shared };
+    let shape = Shape { grid: case.grid, block: case.block, shared: case.shared, cluster: None, cooperative: false };
     // SAFETY: a case gives its kernel the buffers and the shape that its contract asks for; they are freed below.
     unsafe { device.launch(module, &(case.call)(&addresses), shape) }.map_err(text)?;
     device.synchronize().map_err(text)?;

@@ -1,6 +1,6 @@
 //! Runs every variant of every family over types, operations and lengths, and collects what was wrong.
 
-use host::backend::{Atomics, Backend, Checks, Choice, Module, open};
+use host::backend::{Backend, Checkers, Checks, Choice, Module, open};
 use host::element::{Array, Dtype};
 use host::kernels::{Case, Demand, FAMILIES, Family, Job, Problem, Settings};
 use host::{Tensor, ptx};
@@ -20,7 +20,7 @@ pub struct Bench {
 /// # Panics
 /// When the device or the PTX is missing: a test that can't run must not look green.
 pub fn bench(choice: Choice, package: &str) -> Bench {
-    let (device, _) = open(choice, Checks::All(Atomics::Auto)).expect("the device that the test is for");
+    let (device, _) = open(choice, Checks::On(Checkers::default())).expect("the device that the test is for");
     let image = ptx::find(package, device.info().sm, None).expect("the kernels' PTX");
     let module = device.load(&image.bytes, package).expect("PTX that the device takes");
     Bench { device, module }

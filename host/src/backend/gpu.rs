@@ -308,16 +308,8 @@ fn explain(code: u32, attempt: &str) -> Error {
         2 => return Error::Device(format!("{attempt}: the GPU is out of memory ({name})")),
         _ => return Error::Device(format!("{attempt}: the driver says {name} (error {code})")),
     };
-    Error::Fault(Box::new(Diagnostic {
-        kind: "fault",
-        code: name.to_string(),
-        title: fault.to_owned(),
-        file: None,
-        line: None,
-        block: None,
-        thread: None,
-        text: format!("{attempt}: {fault} ({name}). Run it again with `--device sim` to get the source line"),
-    }))
+    let text = format!("{attempt}: {fault} ({name}). Run it again with `--device sim` to get the source line");
+    Error::Fault(Box::new(Diagnostic::new("fault", name.to_string(), fault, text)))
 }
 
 /// Says in words why the driver refuses a module, with the first line of its compiler's log.

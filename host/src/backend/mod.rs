@@ -51,8 +51,58 @@ pub enum Checks {
     /// Nothing more: the fastest.
     #[default]
     Bounds,
-    /// Every checker there is.
-    All(Atomics),
+    /// These checkers.
+    On(Checkers),
+}
+
+/// Checkers that cost time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Checkers {
+    /// Data races.
+    pub race: bool,
+    /// Values that nobody has written and that decide something.
+    pub uninit: bool,
+    /// Signed arithmetic that wraps: no mistake as such.
+    pub overflow: bool,
+    /// For the race checker.
+    pub atomics: Atomics,
+    /// For the race checker.
+    pub same_value: SameValue,
+}
+
+impl Default for Checkers {
+    /// Every checker whose findings are mistakes.
+    fn default() -> Self {
+        Self {
+            race: true,
+            uninit: true,
+            overflow: false,
+            atomics: Atomics::default(),
+            same_value: SameValue::default(),
+        }
+    }
+}
+
+/// What the race checker thinks of threads that write one value to the same place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SameValue {
+    /// A race, as PTX and Rust have it.
+    #[default]
+    Report,
+    /// Nothing to report.
+    Ignore,
+}
+
+impl std::str::FromStr for SameValue {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "report" => Ok(Self::Report),
+            "ignore" => Ok(Self::Ignore),
+            _ => Err(Error::Usage(format!("'{text}' is neither report nor ignore"))),
+        }
+    }
 }
 
 /// What the race checker takes atomics without a memory order for.
@@ -87,6 +137,8 @@ pub struct Simulation {
     pub seed: Option<u64>,
     /// The device to simulate: a profile's name, or a file's path.
     pub profile: Option<String>,
+    /// Threads of the host; `None` for as many as there are. Checks for races and seeds take one.
+    pub workers: Option<u32>,
 }
 
 /// Where the simulator sends what kernels print; a GPU's driver always takes standard output.
@@ -161,12 +213,16 @@ pub struct Shape {
     pub block: [u32; 3],
     /// Bytes of dynamic shared memory of a block.
     pub shared: u32,
+    /// Blocks of a cluster; `None` for what the kernel requires. The simulator's alone.
+    pub cluster: Option<[u32; 3]>,
+    /// Every block is resident at once, so that they may wait for each other. The simulator's alone.
+    pub cooperative: bool,
 }
 
 impl Shape {
     /// One-dimensional, without dynamic shared memory.
     pub fn linear(grid: u32, block: u32) -> Self {
-        Self { grid: [grid, 1, 1], block: [block, 1, 1], shared: 0 }
+        Self { grid: [grid, 1, 1], block: [block, 1, 1], shared: 0, cluster: None, cooperative: false }
     }
 
     /// The same with dynamic shared memory.
@@ -278,7 +334,7 @@ pub trait Backend {
     /// [`Error::Usage`] on a GPU, and for a profile that can't be used.
     fn simulate(&self, how: &Simulation) -> Result<()> {
         let _ = how;
-        Err(Error::Usage("--seeds and --profile are the simulator's: add --device sim".to_owned()))
+        Err(Error::Usage("--seeds, --profile and --workers are the simulator's: add --device sim".to_owned()))
     }
 
     /// What was counted and found since the last call; `None` on a GPU.

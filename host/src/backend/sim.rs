@@ -1,12 +1,13 @@
 //! The simulator. Beside `occupancy`, the only file that names `ptx_sim`.
 
 use super::{
-    Atomics, Backend, Checks, Counters, Device, DeviceInfo, Entry, Fidelity, Module, Observed, Printed, Shape,
-    Simulation, host_memory, human,
+    Atomics, Backend, Checkers, Checks, Counters, Device, DeviceInfo, Entry, Fidelity, Module, Observed, Printed,
+    SameValue, Shape, Simulation, host_memory, human,
 };
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Place, Position};
 use crate::error::{Error, Result};
 use cuda_std::launch::Call;
+use ptx_sim::Style;
 pub use ptx_sim::explain::{Analysis, Line as SourceLine};
 use std::cell::RefCell;
 use std::io::Write;
@@ -23,7 +24,8 @@ pub(super) struct Sim {
     /// Explains every launch for this device.
     explains: Option<ptx_sim::profile::Profile>,
     machine: RefCell<ptx_sim::Machine>,
-    modules: RefCell<Vec<ptx_sim::Program>>,
+    /// With their names.
+    modules: RefCell<Vec<(String, ptx_sim::Program)>>,
     observed: RefCell<Observed>,
     printed: Printed,
 }
@@ -34,7 +36,7 @@ impl Sim {
         let config = ptx_sim::Config {
             checks: match checks {
                 Checks::Bounds => ptx_sim::Checks::default(),
-                Checks::All(atomics) => ptx_sim::Checks { atomics: policy(atomics), ..ptx_sim::Checks::ALL },
+                Checks::On(checkers) => watch(checkers),
             },
             ..ptx_sim::Config::default()
         };
@@ -105,7 +107,7 @@ impl Backend for Sim {
             text.ok_or_else(|| Error::BadPtx(format!("{name} is no PTX text, and the simulator runs nothing else")))?;
         let program = ptx_sim::Program::parse(text).map_err(|error| Error::BadPtx(format!("{name}: {error}")))?;
         let mut modules = self.modules.borrow_mut();
-        modules.push(program);
+        modules.push((name.to_owned(), program));
         Ok(Module(modules.len() - 1))
     }
 
@@ -143,29 +145,32 @@ impl Backend for Sim {
 
     unsafe fn launch(&self, module: Module, call: &Call<'_>, shape: Shape) -> Result<()> {
         let modules = self.modules.borrow();
+        let (name, program) = &modules[module.0];
         let launch = ptx_sim::Launch {
             entry: &call.entry,
             grid: shape.grid,
             block: shape.block,
             dynamic_shared: u64::from(shape.shared),
             params: &call.params,
+            cluster: shape.cluster,
+            cooperative: shape.cooperative,
             ..ptx_sim::Launch::default()
         };
-        let report = self.machine.borrow_mut().launch(&modules[module.0], &launch);
+        let report = self.machine.borrow_mut().launch(program, &launch);
         let report = report.map_err(|stop| {
             // A kernel that broke has often said why.
             print(stop.printed(), self.printed);
-            self.observed.borrow_mut().findings.extend(stop.findings().iter().map(finding));
-            explain(&stop, &format!("running '{}' with {shape}", call.entry))
+            self.observed.borrow_mut().findings.extend(stop.findings().iter().map(|found| finding(found, name)));
+            explain_in(&stop, name, &format!("running '{}' with {shape}", call.entry))
         })?;
         print(&report.printed, self.printed);
         let mut observed = self.observed.borrow_mut();
         observed.counters += counters(&report.counters);
-        observed.findings.extend(report.findings.iter().map(finding));
-        observed.fidelity = report.fidelity(&modules[module.0]).into_iter().map(fidelity).collect();
+        observed.findings.extend(report.findings.iter().map(|found| finding(found, name)));
+        observed.fidelity = report.fidelity(program).into_iter().map(fidelity).collect();
         if let Some(profile) = &self.explains {
             let costs = ptx_sim::explain::Costs::default();
-            let analysis = ptx_sim::explain::analyse(&modules[module.0], &launch, &report, profile, &costs);
+            let analysis = ptx_sim::explain::analyse(program, &launch, &report, profile, &costs);
             observed.launches.push(analysis.map_err(|stop| explain(&stop, "explaining a launch"))?);
         }
         Ok(())
@@ -187,6 +192,9 @@ impl Backend for Sim {
                 ptx_sim::Profile::find(profile).map_err(|stop| explain(&stop, "choosing a device profile"))?;
         }
         machine.config_mut().seed = how.seed;
+        if let Some(workers) = how.workers {
+            machine.config_mut().workers = workers as usize;
+        }
         Ok(())
     }
 
@@ -203,6 +211,16 @@ fn fidelity(line: ptx_sim::fidelity::Line) -> Fidelity {
         ptx_sim::fidelity::Fidelity::Unsupported => ("unsupported", None),
     };
     Fidelity { opcode: line.opcode, fidelity, bound, executions: line.executed, lines: line.lines }
+}
+
+fn watch(checkers: Checkers) -> ptx_sim::Checks {
+    let Checkers { race, uninit, overflow, .. } = checkers;
+    let same_value_writes = match checkers.same_value {
+        SameValue::Report => ptx_sim::SameValue::Report,
+        SameValue::Ignore => ptx_sim::SameValue::Ignore,
+    };
+    let atomics = policy(checkers.atomics);
+    ptx_sim::Checks { race, atomics, same_value_writes, uninit, overflow }
 }
 
 fn policy(atomics: Atomics) -> Option<ptx_sim::Atomics> {
@@ -287,31 +305,67 @@ pub(super) fn entries(image: &[u8]) -> Option<Vec<Entry>> {
     Some(program.entries().map(entry).collect())
 }
 
-fn finding(finding: &ptx_sim::Finding) -> Diagnostic {
-    describe("finding", &finding.diagnostic, finding.to_string())
+fn finding(finding: &ptx_sim::Finding, module: &str) -> Diagnostic {
+    let texts = [finding.render(Style::Plain), finding.render(Style::Colour)];
+    Diagnostic { count: finding.count, ..describe("finding", &finding.diagnostic, module, texts) }
 }
 
-fn describe(kind: &'static str, diagnostic: &ptx_sim::stop::Diagnostic, text: String) -> Diagnostic {
-    let source = diagnostic.place.as_ref().and_then(ptx_sim::stop::Place::user_source);
+/// `texts`: the report without colours and with them.
+fn describe(kind: &'static str, found: &ptx_sim::stop::Diagnostic, module: &str, texts: [String; 2]) -> Diagnostic {
+    let place = |label: Option<String>, place: &ptx_sim::stop::Place| {
+        let source = place.user_source();
+        Place {
+            label,
+            file: source.map(|source| source.file.clone()),
+            line: source.map(|source| source.line),
+            column: source.map(|source| source.column).filter(|column| *column > 0),
+            function: place.function.clone(),
+            ptx_file: module.to_owned(),
+            ptx_line: place.ptx_line,
+            ptx: place.ptx.clone(),
+            inlined_at: place.source.iter().map(position).collect(),
+        }
+    };
+    let own = found.place.iter().map(|own| place(found.label.clone(), own));
+    let related = found.related.iter().map(|(what, other)| place(Some(what.trim_end_matches(':').to_owned()), other));
+    // That of the nearest caller where the place itself is library code.
+    let source = found.user_source();
+    let [text, colour] = texts;
     Diagnostic {
-        kind,
-        code: diagnostic.code.to_owned(),
-        title: diagnostic.title.clone(),
         file: source.map(|source| source.file.clone()),
         line: source.map(|source| source.line),
-        block: diagnostic.thread.map(|thread| thread.block),
-        thread: diagnostic.thread.map(|thread| thread.thread),
-        text,
+        column: source.map(|source| source.column).filter(|column| *column > 0),
+        block: found.thread.map(|thread| thread.block),
+        thread: found.thread.map(|thread| thread.thread),
+        places: own.chain(related).collect(),
+        notes: found.notes.clone(),
+        help: found.help.clone(),
+        colour,
+        ..Diagnostic::new(kind, found.code, found.title.clone(), text)
     }
 }
 
-/// A fault is a report of several lines with every place involved; what the caller did wrong is one line.
+fn position(source: &ptx_sim::stop::Source) -> Position {
+    let ptx_sim::stop::Source { file, line, column, function } = source.clone();
+    Position { file, line, column, function }
+}
+
+/// What went wrong where no module takes part.
 fn explain(stop: &ptx_sim::Stop, attempt: &str) -> Error {
-    let report = || format!("{attempt} failed\n{stop}");
+    explain_in(stop, "", attempt)
+}
+
+/// A fault is a report of several lines with every place involved; what the caller did wrong is one line.
+fn explain_in(stop: &ptx_sim::Stop, module: &str, attempt: &str) -> Error {
+    let report = |style| format!("{attempt} failed\n{}", stop.render(style));
+    let fault = |kind| {
+        let texts = [report(Style::Plain), report(Style::Colour)];
+        Error::Fault(Box::new(describe(kind, stop.diagnostic(), module, texts)))
+    };
     match stop.kind() {
-        ptx_sim::StopKind::Fault => Error::Fault(Box::new(describe("fault", stop.diagnostic(), report()))),
-        ptx_sim::StopKind::Stuck => Error::Fault(Box::new(describe("stuck", stop.diagnostic(), report()))),
-        ptx_sim::StopKind::Unsupported => Error::Unsupported(report()),
+        ptx_sim::StopKind::Fault => fault("fault"),
+        ptx_sim::StopKind::Stuck => fault("stuck"),
+        ptx_sim::StopKind::Unsupported => Error::Unsupported(report(Style::Plain)),
         ptx_sim::StopKind::Usage => {
             let diagnostic = stop.diagnostic();
             let help = diagnostic.help.as_ref().map(|help| format!(" ({help})"));

@@ -1,61 +1,167 @@
-//! `host check`: a family, or an entry of any PTX file, on the simulator with every checker on.
+//! `host check`: a family, or an entry of any PTX file, on the simulator with checkers on.
 
-use super::{CLEAN, WRONG, device, family, launch, output};
-use crate::backend::{Atomics, Checks, Choice};
+use super::{CLEAN, WRONG, device, family, launch, output, seeds, simulation};
+use crate::backend::{Atomics, Checkers, Checks, Choice, SameValue};
+use crate::diagnostic::Diagnostic;
 use crate::error::Error;
-use crate::kernels::{self, FAMILIES};
+use crate::kernels::{self, FAMILIES, Family};
 use crate::ptx::Image;
+use crate::sarif;
 use clap::{Args, Command, FromArgMatches};
 use std::path::Path;
 
-/// Options of the subcommand: those of the family, or those of `run`.
+/// Options of the subcommand: those of the check, and those of the family or of `run`.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct Options {
-    /// What atomics without a memory order are for the race checker: source (acquire and release), ptx (relaxed), or auto:
-    /// source for PTX by LLVM, which drops the order that the source has
-    #[arg(long, default_value = "auto", value_parser = str::parse::<Atomics>)]
-    atomics: Atomics,
-    /// A family or a PTX file, then the options of `host FAMILY` or `host run`: `host check FAMILY --help` shows them
+    #[command(flatten)]
+    how: How,
+    /// A family or a PTX file, then the options of `host FAMILY` or `host run`: `host check FAMILY --help` shows them. The
+    /// options above may come after it, too
     // One list, so that whatever follows the target is the target's, `--help` included.
     #[arg(required = true, value_name = "TARGET", trailing_var_arg = true, allow_hyphen_values = true)]
     target: Vec<String>,
 }
 
-/// Exit code 0 says that nothing was found and every result is right.
-pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
-    let checks = Checks::All(options.atomics);
-    // clap insists on the first.
-    let (target, options) = options.target.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
-    if let Some(found) = kernels::family(target) {
-        let command = family::command(found, command::<family::Options>(target, found.idea));
-        let parsed = family::parse(found, &command.get_matches_from(options))?;
-        if let Choice::Gpu(_) = parsed.device.device {
-            let text = "check runs on the simulator, and a GPU has no checkers: leave --device out";
-            return Err(Error::Usage(text.to_owned()).into());
-        }
-        let code = family::run_on(found, &parsed, Choice::Sim, checks)?;
-        return Ok(close(code == CLEAN, parsed.json.to_stdout()));
-    }
-    let path = Path::new(target);
-    if path.extension().is_none_or(|extension| extension != "ptx") && !path.exists() {
-        let names: Vec<_> = FAMILIES.iter().map(|family| family.name).collect();
-        let text = format!("'{target}' is no family and no PTX file; families: {}", names.join(" "));
-        return Err(Error::Usage(text).into());
-    }
-    let command = command::<PtxOptions>(target, "Launch an entry on the simulator, every checker on");
-    let parsed = PtxOptions::from_arg_matches(&command.get_matches_from(options))
-        .map_err(|error| Error::Usage(error.to_string()))?;
-    let image = Image::read(path)?;
-    let device = device::open(Choice::Sim, checks, output::printed(parsed.show.json))?;
-    Ok(close(launch::run(&*device, &image, &parsed.launch, parsed.show)?, parsed.show.json))
+/// How to check: before the target or after it; what comes after it counts.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[group(skip)]
+struct How {
+    /// What to look for, beside what every run on the simulator checks: race, uninit, overflow (signed arithmetic that wraps),
+    /// or all [default: race,uninit]
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "LIST")]
+    checks: Vec<Check>,
+    /// What atomics without a memory order are for the race checker: source (acquire and release), ptx (relaxed), or auto:
+    /// source for PTX by LLVM, which drops the order that the source has [default: auto]
+    #[arg(long, value_parser = str::parse::<Atomics>)]
+    atomics: Option<Atomics>,
+    /// Whether threads that write one value to the same place race: report or ignore [default: report]
+    #[arg(long, value_parser = str::parse::<SameValue>)]
+    same_value: Option<SameValue>,
+    #[command(flatten)]
+    simulation: simulation::Options,
 }
 
-/// Silence would not be success: says that nothing was found, and gives the exit code.
-fn close(clean: bool, json: bool) -> u8 {
+/// A checker that costs time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Check {
+    /// Data races
+    Race,
+    /// Uninitialised values
+    Uninit,
+    /// Signed arithmetic that wraps
+    Overflow,
+    /// Every one
+    All,
+}
+
+impl How {
+    fn or(self, others: Self) -> Self {
+        Self {
+            checks: if self.checks.is_empty() { others.checks } else { self.checks },
+            atomics: self.atomics.or(others.atomics),
+            same_value: self.same_value.or(others.same_value),
+            simulation: self.simulation.or(others.simulation),
+        }
+    }
+
+    fn checks(&self) -> Checks {
+        let (atomics, same_value) = (self.atomics.unwrap_or_default(), self.same_value.unwrap_or_default());
+        let default = Checkers { atomics, same_value, ..Checkers::default() };
+        if self.checks.is_empty() {
+            return Checks::On(default);
+        }
+        let on = |check| self.checks.contains(&check) || self.checks.contains(&Check::All);
+        Checks::On(Checkers {
+            race: on(Check::Race),
+            uninit: on(Check::Uninit),
+            overflow: on(Check::Overflow),
+            ..default
+        })
+    }
+}
+
+/// Exit code 0 says that nothing was found and every result is right.
+pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
+    // clap insists on the first.
+    let (target, rest) = options.target.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
+    let mut found = Vec::new();
+    let (how, result) = match kernels::family(target) {
+        Some(family) => {
+            let command = family::command(family, command::<FamilyOptions>(target, family.idea));
+            let matches = command.get_matches_from(rest);
+            let how = how(&matches)?.or(options.how.clone());
+            let parsed = family::parse(family, &matches)?;
+            let result = check_family(family, &parsed, &how, &mut found).map(|clean| (clean, parsed.json.to_stdout()));
+            (how, result)
+        }
+        None => {
+            let path = Path::new(target);
+            if path.extension().is_none_or(|extension| extension != "ptx") && !path.exists() {
+                let names: Vec<_> = FAMILIES.iter().map(|family| family.name).collect();
+                let text = format!("'{target}' is no family and no PTX file; families: {}", names.join(" "));
+                return Err(Error::Usage(text).into());
+            }
+            let command = command::<PtxOptions>(target, "Launch an entry on the simulator, checkers on");
+            let parsed = PtxOptions::from_arg_matches(&command.get_matches_from(rest))
+                .map_err(|error| Error::Usage(error.to_string()))?;
+            let how = parsed.how.or(options.how.clone());
+            let image = Image::read(path)?;
+            let device = device::open(Choice::Sim, how.checks(), output::printed(parsed.show.json))?;
+            let result = launch::run(&*device, &image, &parsed.launch, &how.simulation, parsed.show, &mut found);
+            (how, result.map(|clean| (clean, parsed.show.json)))
+        }
+    };
+    // After a fault too; after bad input there is nothing to tell.
+    let ran = result.as_ref().err().is_none_or(|error| matches!(error.downcast_ref(), Some(Error::Fault(_))));
+    if let Some(path) = how.simulation.sarif().filter(|_| ran) {
+        sarif::write(path, &found)?;
+    }
+    let (clean, json) = result?;
+    // Silence would not be success.
     if clean && !json {
         eprintln!("clean: no checker found anything");
     }
-    if clean { CLEAN } else { WRONG }
+    Ok(if clean { CLEAN } else { WRONG })
+}
+
+/// Tells whether nothing was found and every result is right.
+fn check_family(
+    family: &Family,
+    options: &family::Options,
+    how: &How,
+    found: &mut Vec<Diagnostic>,
+) -> anyhow::Result<bool> {
+    if let Choice::Gpu(_) = options.device.device {
+        let text = "check runs on the simulator, and a GPU has no checkers: leave --device out";
+        return Err(Error::Usage(text.to_owned()).into());
+    }
+    let Some(count) = how.simulation.seeds else {
+        let code = family::run_on(family, options, Choice::Sim, how.checks(), &how.simulation, found)?;
+        return Ok(code == CLEAN);
+    };
+    if options.output.is_some() {
+        return Err(Error::Usage("--seeds runs many times: leave --output out".to_owned()).into());
+    }
+    let variants = family.select(&options.variant)?;
+    let device = device::open(Choice::Sim, how.checks(), options.json.printed())?;
+    let work =
+        || Ok(family::rows(family, options, &*device, &variants)?.iter().flat_map(|row| row.diagnostics()).collect());
+    *found = seeds::explore(&*device, &how.simulation, count, options.json.to_stdout(), work)?;
+    Ok(found.is_empty())
+}
+
+fn how(matches: &clap::ArgMatches) -> Result<How, Error> {
+    How::from_arg_matches(matches).map_err(|error| Error::Usage(error.to_string()))
+}
+
+/// What follows the name of a family.
+#[derive(Clone, Debug, clap::Args)]
+#[group(skip)]
+struct FamilyOptions {
+    #[command(flatten)]
+    family: family::Options,
+    #[command(flatten)]
+    how: How,
 }
 
 /// What follows the name of a PTX file.
@@ -64,6 +170,8 @@ fn close(clean: bool, json: bool) -> u8 {
 struct PtxOptions {
     #[command(flatten)]
     launch: launch::Options,
+    #[command(flatten)]
+    how: How,
     #[command(flatten)]
     show: launch::Show,
 }

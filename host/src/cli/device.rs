@@ -20,7 +20,7 @@ pub(super) fn open(choice: Choice, checks: Checks, printed: Printed) -> Result<B
     match checks {
         Checks::Bounds => eprintln!("{text}"),
         // Nobody asked for it: there are no checkers anywhere else.
-        Checks::All(_) => eprintln!("using the simulator: check always does"),
+        Checks::On(_) => eprintln!("using the simulator: check always does"),
     }
     Ok(device)
 }

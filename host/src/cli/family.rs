@@ -1,8 +1,9 @@
 //! `host FAMILY`: one family's variants on one input, verified and timed.
 
-use super::{CLEAN, WRONG, device, output};
+use super::{CLEAN, WRONG, device, output, simulation};
 use crate::backend::{Backend, Checks, Choice};
 use crate::bench::{Cache, Plan};
+use crate::diagnostic::Diagnostic;
 use crate::element::Dtype;
 use crate::error::{Error, Result};
 use crate::input::{self, npy, size};
@@ -115,11 +116,19 @@ impl Timing {
 
 /// Runs the family on the device that the options name.
 pub(super) fn run(family: &Family, options: &Options) -> anyhow::Result<u8> {
-    run_on(family, options, options.device.device, Checks::Bounds)
+    let (device, simulation) = (options.device.device, simulation::Options::default());
+    run_on(family, options, device, Checks::Bounds, &simulation, &mut Vec::new())
 }
 
-/// The same on a device of the caller's choice.
-pub(super) fn run_on(family: &Family, options: &Options, choice: Choice, checks: Checks) -> anyhow::Result<u8> {
+/// The same on a device of the caller's choice; adds to `found` what is wrong.
+pub(super) fn run_on(
+    family: &Family,
+    options: &Options,
+    choice: Choice,
+    checks: Checks,
+    how: &simulation::Options,
+    found: &mut Vec<Diagnostic>,
+) -> anyhow::Result<u8> {
     let op = family.op(options.op.as_deref())?;
     let variants = family.select(&options.variant)?;
     // Refused before a device is opened and data is made.
@@ -137,6 +146,7 @@ pub(super) fn run_on(family: &Family, options: &Options, choice: Choice, checks:
     options.dtype.map_or(Ok(()), |dtype| require_kernel(family, dtype))?;
     let files = read_inputs(family, options)?;
     let device = device::open(choice, checks, options.json.printed())?;
+    how.apply(&*device)?;
     let module = options.ptx.load(&*device)?;
     let inputs = inputs(family, options, &*device, files)?;
     let problem = problem(family, op, &inputs, &options.settings)?;
@@ -160,6 +170,7 @@ pub(super) fn run_on(family: &Family, options: &Options, choice: Choice, checks:
     let result = (family.run)(&job, &mut |row| {
         progress.set_message(row.variant.clone());
         progress.inc(1);
+        found.extend(row.diagnostics());
         match options.output {
             Some(_) => waiting = Some(row),
             None => progress.suspend(|| report.add(row)),
@@ -170,6 +181,10 @@ pub(super) fn run_on(family: &Family, options: &Options, choice: Choice, checks:
         Ok(result) => result,
         Err(error) => {
             report.abandon(family.name, &error);
+            if let Error::Fault(fault) = &error {
+                found.extend(device.observed().map(|observed| observed.findings).unwrap_or_default());
+                found.push(fault.as_ref().clone());
+            }
             return Err(error.into());
         }
     };

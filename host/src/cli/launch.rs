@@ -1,7 +1,7 @@
 //! What `run` and `check` share: launching an entry of any PTX file with arguments from the command line.
 
-use super::{output, seeds};
-use crate::backend::{self, Backend, Entry, Shape, Simulation, require_memory};
+use super::{output, seeds, simulation};
+use crate::backend::{self, Backend, Entry, Shape, require_memory};
 use crate::diagnostic::Diagnostic;
 use crate::element::{Array, Dtype};
 use crate::error::{Error, Result};
@@ -32,12 +32,12 @@ pub(super) struct Options {
     /// Write buffer K, counting the --arg from 0, to a .npy file afterwards
     #[arg(long, value_name = "K=FILE", value_parser = output_file)]
     pub out: Vec<(usize, PathBuf)>,
-    /// Simulate under N orders of events, and show each finding once, with the seed that shows it
-    #[arg(long, value_name = "N", conflicts_with = "out")]
-    pub seeds: Option<u64>,
-    /// Simulate this device: a profile's name (h200, a100, rtx-3050-laptop, …), or a TOML file with one
-    #[arg(long, value_name = "NAME|FILE")]
-    pub profile: Option<String>,
+    /// Blocks of a cluster, on the simulator: X, or X,Y or X,Y,Z; default: what the kernel requires
+    #[arg(long, value_parser = triple)]
+    pub cluster: Option<Triple>,
+    /// Start every block at once, on the simulator, so that they may wait for each other; refused when they don't fit
+    #[arg(long)]
+    pub cooperative: bool,
 }
 
 /// What both print, beside what kernels do.
@@ -68,22 +68,32 @@ pub(super) enum Argument {
 }
 
 /// Launches the entry and prints what was observed, of a fault too; tells whether no checker found anything.
-pub(super) fn run(device: &dyn Backend, image: &Image, options: &Options, show: Show) -> anyhow::Result<bool> {
+pub(super) fn run(
+    device: &dyn Backend,
+    image: &Image,
+    options: &Options,
+    how: &simulation::Options,
+    show: Show,
+    found: &mut Vec<Diagnostic>,
+) -> anyhow::Result<bool> {
     if show.fidelity && device.info().is_gpu() {
         let text = "--fidelity is about the simulator: add --device sim";
         return Err(Error::Usage(text.to_owned()).into());
     }
-    if options.seeds.is_some() || options.profile.is_some() {
-        device.simulate(&Simulation { seed: None, profile: options.profile.clone() })?;
-    }
-    if let Some(seeds) = options.seeds {
-        return seeds::explore(device, image, options, seeds, show.json);
+    how.apply(device)?;
+    if let Some(seeds) = how.seeds {
+        if !options.out.is_empty() {
+            return Err(Error::Usage("--seeds runs many times: leave --out out".to_owned()).into());
+        }
+        let work = || launch(device, image, options).map(|()| Vec::new());
+        *found = seeds::explore(device, how, seeds, show.json, work)?;
+        return Ok(found.is_empty());
     }
     let result = launch(device, image, options);
     match result {
-        Ok(()) => report(device, None, show),
+        Ok(()) => report(device, None, show, found),
         Err(Error::Fault(fault)) => {
-            report(device, Some(&fault), show)?;
+            report(device, Some(&fault), show, found)?;
             Err(Error::Fault(fault).into())
         }
         // Nothing ran.
@@ -95,7 +105,13 @@ pub(super) fn run(device: &dyn Backend, image: &Image, options: &Options, show: 
 pub(super) fn launch(device: &dyn Backend, image: &Image, options: &Options) -> Result<()> {
     let entry =
         options.entry.as_deref().ok_or_else(|| Error::Usage("say which entry to launch with --entry NAME".into()))?;
-    let shape = Shape { grid: options.grid.0, block: options.block.0, shared: options.shared };
+    let shape = Shape {
+        grid: options.grid.0,
+        block: options.block.0,
+        shared: options.shared,
+        cluster: options.cluster.map(|cluster| cluster.0),
+        cooperative: options.cooperative,
+    };
     check_shape(device, &shape)?;
     for (k, path) in &options.out {
         let why = match options.args.get(*k) {
@@ -175,6 +191,9 @@ impl Drop for Memory<'_> {
 
 fn check_shape(device: &dyn Backend, shape: &Shape) -> Result<()> {
     let info = device.info();
+    if info.is_gpu() && (shape.cluster.is_some() || shape.cooperative) {
+        return Err(Error::Usage("--cluster and --cooperative are the simulator's: add --device sim".to_owned()));
+    }
     if shape.grid.contains(&0) || shape.block.contains(&0) {
         return Err(Error::Usage(format!("{shape} launches nothing: every size must be 1 or more")));
     }
@@ -264,7 +283,12 @@ fn value(kind: &str, text: &str) -> Option<Vec<u8>> {
 }
 
 /// Prints what was observed; tells whether no checker found anything. A fault ends a launch before it is counted.
-fn report(device: &dyn Backend, fault: Option<&Diagnostic>, show: Show) -> anyhow::Result<bool> {
+fn report(
+    device: &dyn Backend,
+    fault: Option<&Diagnostic>,
+    show: Show,
+    found: &mut Vec<Diagnostic>,
+) -> anyhow::Result<bool> {
     let observed = device.observed();
     let findings = observed.as_ref().map_or(&[][..], |observed| &observed.findings);
     let counters = observed.as_ref().map(|observed| &observed.counters).filter(|_| fault.is_none());
@@ -282,8 +306,9 @@ fn report(device: &dyn Backend, fault: Option<&Diagnostic>, show: Show) -> anyho
         }
     }
     for finding in findings {
-        eprintln!("{finding}");
+        eprintln!("{}", finding.for_stderr());
     }
+    found.extend(findings.iter().chain(fault).cloned());
     Ok(findings.is_empty())
 }
 

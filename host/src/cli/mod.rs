@@ -17,6 +17,7 @@ mod occupancy;
 mod output;
 mod run;
 mod seeds;
+mod simulation;
 
 /// Exit code: every result was right, and no checker had anything to say.
 const CLEAN: u8 = 0;
@@ -46,6 +47,14 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> anyhow::Result<u8> {
     }
 }
 
+/// The error as standard error should have it.
+pub fn describe(error: &anyhow::Error) -> String {
+    match error.downcast_ref::<Error>() {
+        Some(Error::Fault(fault)) => fault.for_stderr().to_owned(),
+        _ => error.to_string(),
+    }
+}
+
 /// The exit code for an error: see [`Error::exit_code`]; 2 for an error of another kind.
 pub fn exit_code(error: &anyhow::Error) -> u8 {
     error.downcast_ref::<Error>().map_or(2, Error::exit_code)
@@ -65,7 +74,7 @@ fn command() -> Command {
         .subcommand(subcommand::<occupancy::Options>("occupancy", "How many blocks of a kernel a multiprocessor holds"))
         .subcommands(families)
         .subcommand(subcommand::<run::Options>("run", "Launch an entry of any PTX file"))
-        .subcommand(subcommand::<check::Options>("check", "Run a family or a PTX file on the simulator, every checker on"))
+        .subcommand(subcommand::<check::Options>("check", "Run a family or a PTX file on the simulator, checkers on"))
         .subcommand(subcommand::<explain::Options>("explain", "Where the time goes: counters, source lines, limits, an estimate; --html FILE for plots"))
         .subcommand(subcommand::<bench::Options>("bench", "Time families on a GPU, beside the vendor's libraries with --peers"))
         .after_help(

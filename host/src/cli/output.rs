@@ -117,7 +117,7 @@ fn notes(row: &Row) {
         eprintln!("{}: WRONG: got {got}, expected {expected}, off by {}", name(), row.error);
     }
     for finding in &row.findings {
-        eprintln!("{}: {finding}", name());
+        eprintln!("{}: {}", name(), finding.for_stderr());
     }
 }
 

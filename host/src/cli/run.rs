@@ -1,9 +1,11 @@
 //! `host run FILE.ptx`: launches an entry of any PTX file.
 
 use super::output::printed;
-use super::{CLEAN, WRONG, device, launch};
+use super::{CLEAN, WRONG, device, launch, simulation};
 use crate::backend::Checks;
+use crate::error::Error;
 use crate::ptx::Image;
+use crate::sarif;
 use std::path::PathBuf;
 
 /// Options of the subcommand.
@@ -16,6 +18,8 @@ pub(super) struct Options {
     #[command(flatten)]
     device: device::Options,
     #[command(flatten)]
+    simulation: simulation::Options,
+    #[command(flatten)]
     show: launch::Show,
 }
 
@@ -23,5 +27,11 @@ pub(super) struct Options {
 pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
     let image = Image::read(&options.file)?;
     let device = device::open(options.device.device, Checks::Bounds, printed(options.show.json))?;
-    Ok(if launch::run(&*device, &image, &options.launch, options.show)? { CLEAN } else { WRONG })
+    let mut found = Vec::new();
+    let result = launch::run(&*device, &image, &options.launch, &options.simulation, options.show, &mut found);
+    let ran = result.as_ref().err().is_none_or(|error| matches!(error.downcast_ref(), Some(Error::Fault(_))));
+    if let Some(path) = options.simulation.sarif().filter(|_| ran) {
+        sarif::write(path, &found)?;
+    }
+    Ok(if result? { CLEAN } else { WRONG })
 }

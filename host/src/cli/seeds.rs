@@ -1,49 +1,46 @@
-//! `--seeds N`: one launch under N orders of events.
+//! `--seeds N`: the same work under N orders of events.
 
-use super::{launch, output};
-use crate::backend::{Backend, Simulation};
+use super::{output, simulation};
+use crate::backend::Backend;
 use crate::diagnostic::Diagnostic;
-use crate::error::Error;
-use crate::ptx::Image;
+use crate::error::{Error, Result};
 use std::collections::BTreeSet;
 
-/// Runs the launch with the seeds 0 to `seeds` - 1, and prints each distinct finding or fault with the first seed that shows it.
-/// Tells whether there was none.
+/// Does the work with the seeds 0 to N - 1, prints each distinct finding or fault with the first seed that shows it, and gives
+/// them all. `work` gives what it found itself, beside what the device did.
 pub(super) fn explore(
     device: &dyn Backend,
-    image: &Image,
-    options: &launch::Options,
+    options: &simulation::Options,
     seeds: u64,
     json: bool,
-) -> anyhow::Result<bool> {
+    mut work: impl FnMut() -> Result<Vec<Diagnostic>>,
+) -> anyhow::Result<Vec<Diagnostic>> {
     let mut seen = BTreeSet::new();
+    let mut distinct = Vec::new();
     for seed in 0..seeds {
-        device.simulate(&Simulation { seed: Some(seed), profile: None })?;
-        let fault = match launch::launch(device, image, options) {
-            Ok(()) => None,
-            Err(Error::Fault(fault)) => Some(*fault),
+        device.simulate(&options.with_seed(Some(seed)))?;
+        let mut found = match work() {
+            Ok(found) => found,
+            Err(Error::Fault(fault)) => vec![*fault],
             Err(error) => return Err(error.into()),
         };
-        let findings = device.observed().map(|observed| observed.findings).unwrap_or_default();
-        for found in findings.into_iter().chain(fault) {
-            if !seen.insert(identity(&found)) {
+        // Those of a launch that ended in a fault were found before it.
+        found.splice(0..0, device.observed().map(|observed| observed.findings).unwrap_or_default());
+        for mut found in found {
+            if !seen.insert(found.identity()) {
                 continue;
             }
+            found.seed = Some(seed);
             if json {
                 output::line(&serde_json::json!({ "seed": seed, "finding": found }).to_string())?;
             } else {
-                eprintln!("with seed {seed}: {found}");
+                eprintln!("with seed {seed}: {}", found.for_stderr());
             }
+            distinct.push(found);
         }
     }
     if !json {
-        eprintln!("{} distinct findings under {seeds} seeds", seen.len());
+        eprintln!("{} distinct findings under {seeds} seeds", distinct.len());
     }
-    Ok(seen.is_empty())
-}
-
-/// What happened, and at which places: threads and addresses differ from seed to seed.
-fn identity(found: &Diagnostic) -> (String, Vec<String>) {
-    let places = found.text.lines().filter(|line| line.trim_start().starts_with("-->"));
-    (found.code.clone(), places.map(str::to_owned).collect())
+    Ok(distinct)
 }

@@ -176,6 +176,13 @@ impl Row {
         }
     }
 
+    /// What the checkers found, and a wrong result as one more.
+    pub(crate) fn diagnostics(&self) -> impl Iterator<Item = Diagnostic> {
+        let title = format!("{} {}: the result is off by {}", self.family, self.variant, self.error);
+        let wrong = (!self.verified).then(|| Diagnostic::new("finding", "wrong-result", title.clone(), title));
+        self.findings.iter().cloned().chain(wrong)
+    }
+
     /// Adds what the simulator saw.
     pub(crate) fn observe(&mut self, observed: Option<Observed>) {
         if let Some(observed) = observed {

@@ -1,0 +1,271 @@
+//! Diagnostics as SARIF 2.1.0, which CI systems show on a pull request
+//! (<https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html>).
+
+use crate::diagnostic::{Diagnostic, Place};
+use crate::error::{Error, Result};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Writes the file, of no results too: then a CI system closes what it showed before.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write(path: &Path, found: &[Diagnostic]) -> Result<()> {
+    let text = format!("{:#}\n", log(found));
+    std::fs::write(path, text).map_err(|source| Error::Write { path: path.to_owned(), source })
+}
+
+/// One run of this tool, with a rule for each code met.
+pub fn log(found: &[Diagnostic]) -> Value {
+    let codes: BTreeSet<&str> = found.iter().map(|diagnostic| diagnostic.code.as_str()).collect();
+    let codes: Vec<&str> = codes.into_iter().collect();
+    let rules: Vec<Value> = codes.iter().map(|code| rule(code)).collect();
+    let results: Vec<Value> = found.iter().map(|diagnostic| result(diagnostic, &codes)).collect();
+    json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": { "name": "rustwarp", "version": env!("CARGO_PKG_VERSION"), "rules": rules } },
+            "results": results,
+        }],
+    })
+}
+
+fn result(found: &Diagnostic, codes: &[&str]) -> Value {
+    let help = found.help.as_ref().map(|help| format!("\nhelp: {help}"));
+    let who = match (found.block, found.thread) {
+        (Some([a, b, c]), Some([x, y, z])) => format!("\nblock ({a}, {b}, {c}), thread ({x}, {y}, {z})"),
+        _ => String::new(),
+    };
+    let notes: String = found.notes.iter().map(|note| format!("\nnote: {note}")).collect();
+    let mut result = json!({
+        "ruleId": found.code,
+        "ruleIndex": codes.iter().position(|code| *code == found.code),
+        "level": level(found),
+        "message": { "text": format!("{}{who}{notes}{}", found.title, help.unwrap_or_default()) },
+        "partialFingerprints": { "rustwarp/v1": fingerprint(found) },
+        "occurrenceCount": found.count.max(1),
+    });
+    let mut places = found.places.iter().filter_map(|place| Some((place, physical(place)?)));
+    if let Some((place, location)) = places.next() {
+        let function = json!([{ "fullyQualifiedName": place.function, "kind": "function" }]);
+        result["locations"] = json!([{ "physicalLocation": location, "logicalLocations": function }]);
+    }
+    let related = places.enumerate().map(|(id, (place, location))| {
+        let label = place.label.clone().unwrap_or_else(|| format!("in {}", place.function));
+        json!({ "id": id, "physicalLocation": location, "message": { "text": label } })
+    });
+    result["relatedLocations"] = related.collect();
+    result
+}
+
+/// What ends a run is an error, and so are findings that are wrong on every GPU; lock step and wrapping are matters of taste.
+fn level(found: &Diagnostic) -> &'static str {
+    let lenient = found.code.starts_with("race-warp-") || found.code == "overflow";
+    if found.kind == "finding" && lenient { "warning" } else { "error" }
+}
+
+/// The Rust line, or the PTX line where there are no line tables.
+fn physical(place: &Place) -> Option<Value> {
+    let (file, line, column) = match (&place.file, place.line) {
+        (Some(file), Some(line)) if line > 0 => (file, line, place.column),
+        _ if place.ptx_line > 0 && !place.ptx_file.is_empty() => (&place.ptx_file, place.ptx_line, None),
+        _ => return None,
+    };
+    let mut region = json!({ "startLine": line });
+    if let Some(column) = column.filter(|column| *column > 0) {
+        region["startColumn"] = column.into();
+    }
+    Some(json!({ "artifactLocation": artifact(file), "region": region }))
+}
+
+/// Relative to the current directory, which CI has at the root of the sources; absolute for files elsewhere.
+fn artifact(file: &str) -> Value {
+    let path = Path::new(file);
+    let here = std::env::current_dir().ok();
+    match here.and_then(|here| path.strip_prefix(here).ok()).or(path.is_relative().then_some(path)) {
+        Some(below) => json!({ "uri": uri(&below.to_string_lossy()), "uriBaseId": "%SRCROOT%" }),
+        None => json!({ "uri": format!("file://{}", uri(file)) }),
+    }
+}
+
+/// Percent-encodes what RFC 3986 does not allow in a path.
+fn uri(path: &str) -> String {
+    let encode = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' | b'+' | b',' | b'@' => {
+            char::from(byte).to_string()
+        }
+        _ => format!("%{byte:02X}"),
+    };
+    path.bytes().map(encode).collect()
+}
+
+/// The same as long as the code, the functions and the text of the lines are: edits elsewhere move lines, and change nothing.
+fn fingerprint(found: &Diagnostic) -> String {
+    let mut text = found.code.clone();
+    for place in &found.places {
+        let line = source_line(place).unwrap_or_else(|| place.ptx.clone());
+        text += &format!("\0{}\0{}", place.function, line.trim());
+    }
+    if found.places.is_empty() {
+        text += &format!("\0{}", found.title);
+    }
+    // FNV-1a, 64 bits: http://www.isthe.com/chongo/tech/comp/fnv/. The same in every version of this program.
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    format!("{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325, step))
+}
+
+fn source_line(place: &Place) -> Option<String> {
+    let path = Path::new(place.file.as_ref()?);
+    // The name comes from the PTX, and may be anything.
+    if !path.is_file() {
+        return None;
+    }
+    let text = std::fs::read_to_string(path).ok()?;
+    text.lines().nth((place.line? as usize).checked_sub(1)?).map(str::to_owned)
+}
+
+fn rule(code: &str) -> Value {
+    let (short, help) = match code {
+        "out-of-bounds" => {
+            ("Access outside of every allocation", "Compare the index with the length before the access.")
+        }
+        "misaligned" => ("Misaligned access", "The address of an access must be a multiple of its size."),
+        "wrong-space" => {
+            ("Access to the wrong address space", "Pass a pointer into the space that the instruction names.")
+        }
+        "use-after-free" => {
+            ("Access to freed memory", "Keep the allocation until the last launch that uses it has ended.")
+        }
+        "trap" => ("The kernel trapped", "A panic or an assertion failed: what it printed says which."),
+        "deadlock" | "livelock" => {
+            ("Threads wait for what never comes", "Find who should have come: the places say where it is.")
+        }
+        "fuel" => ("The launch did not end in time", "Look for a loop that does not end, or allow more instructions."),
+        "barrier-divergence" => ("Part of a warp did not come to a barrier", "Move the barrier out of the branch."),
+        "missing-lanes" => ("Lanes of a mask never come", "The mask must name the lanes that execute the instruction."),
+        "shuffle-source" => ("Shuffle from a lane that takes no part", "Read only from lanes that the mask names."),
+        "overflow" => ("Signed arithmetic wrapped", "Use a wider type, or wrapping arithmetic where it is meant."),
+        "wrong-result" => ("A result differs from the reference", "Compare with the findings of the checkers first."),
+        "race-scope" => ("Data race: scopes too narrow", "Give fences and atomics a scope that has both threads."),
+        _ if code.starts_with("race-warp") => (
+            "Hazard inside a warp",
+            "Lock step orders nothing since Volta: put a warp-wide barrier between the accesses.",
+        ),
+        _ if code.starts_with("race") => {
+            ("Data race", "Order the accesses: by a barrier, or by a release and an acquire.")
+        }
+        _ if code.starts_with("uninit") => {
+            ("A value that nobody has written decides something", "Write the memory first.")
+        }
+        _ if code.starts_with("mbarrier") => ("Wrong use of an mbarrier", "Initialise it once, before its first use."),
+        _ if code.starts_with("async") => {
+            ("Wrong use of an asynchronous copy", "Wait for the copy before its bytes are used.")
+        }
+        _ => ("", "The result's message says what happened and what to do."),
+    };
+    let short = if short.is_empty() { code.replace(['-', '_'], " ") } else { short.to_owned() };
+    json!({ "id": code, "shortDescription": { "text": short }, "help": { "text": help } })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(file: &str, line: u32, label: Option<&str>) -> Place {
+        Place {
+            label: label.map(str::to_owned),
+            file: Some(file.to_owned()),
+            line: Some(line),
+            column: Some(5),
+            function: "k".to_owned(),
+            ptx_file: "k.ptx".to_owned(),
+            ptx_line: 9,
+            ptx: "st.global.b32 [%rd1], %r1;".to_owned(),
+            inlined_at: Vec::new(),
+        }
+    }
+
+    /// What the schema requires of the parts that are used here.
+    fn validate(log: &Value) {
+        assert_eq!(log["version"], "2.1.0");
+        for run in log["runs"].as_array().expect("runs") {
+            let driver = &run["tool"]["driver"];
+            assert!(driver["name"].is_string() && driver["version"].is_string(), "{driver}");
+            let rules = driver["rules"].as_array().expect("rules");
+            let mut ids: Vec<_> = rules.iter().map(|rule| rule["id"].as_str().expect("an id")).collect();
+            assert!(
+                rules
+                    .iter()
+                    .all(|rule| rule["shortDescription"]["text"].is_string() && rule["help"]["text"].is_string())
+            );
+            ids.dedup();
+            assert_eq!(ids.len(), rules.len(), "unique");
+            for result in run["results"].as_array().expect("results") {
+                let index = result["ruleIndex"].as_u64().expect("an index") as usize;
+                assert_eq!(rules[index]["id"], result["ruleId"]);
+                assert!(["none", "note", "warning", "error"].contains(&result["level"].as_str().expect("a level")));
+                assert!(!result["message"]["text"].as_str().expect("a message").is_empty());
+                assert!(
+                    result["partialFingerprints"].as_object().expect("fingerprints").values().all(Value::is_string)
+                );
+                let places = |name: &str| result[name].as_array().cloned().unwrap_or_default();
+                for place in places("locations").into_iter().chain(places("relatedLocations")) {
+                    let physical = &place["physicalLocation"];
+                    let uri = physical["artifactLocation"]["uri"].as_str().expect("a uri");
+                    assert!(!uri.contains([' ', '\\']) && (!uri.starts_with('/')), "{uri}");
+                    assert!(physical["region"]["startLine"].as_u64().expect("a line") >= 1);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn logs_have_what_the_schema_requires() {
+        let mut race = Diagnostic::new("finding", "race-raw", "data race", "report");
+        race.places =
+            vec![place("src/a b.rs", 3, Some("the later read")), place("/else/where.rs", 7, Some("the earlier write"))];
+        let mut hazard = Diagnostic::new("finding", "race-warp-raw", "hazard", "report");
+        hazard.places = vec![Place { file: None, line: None, ..place("", 0, None) }];
+        let fault = Diagnostic::new("fault", "trap", "trapped", "report");
+        let log = log(&[race.clone(), hazard, fault, race]);
+        validate(&log);
+        let results = &log["runs"][0]["results"];
+        let location = &results[0]["locations"][0]["physicalLocation"];
+        assert_eq!(location["artifactLocation"], json!({ "uri": "src/a%20b.rs", "uriBaseId": "%SRCROOT%" }));
+        assert_eq!(location["region"], json!({ "startLine": 3, "startColumn": 5 }));
+        let related = &results[0]["relatedLocations"][0];
+        assert_eq!(related["message"]["text"], "the earlier write");
+        assert_eq!(related["physicalLocation"]["artifactLocation"]["uri"], "file:///else/where.rs");
+        assert_eq!(results[1]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"], "k.ptx");
+        assert_eq!(
+            (&results[0]["level"], &results[1]["level"], &results[2]["level"]),
+            (&"error".into(), &"warning".into(), &"error".into())
+        );
+        assert_eq!(log["runs"][0]["tool"]["driver"]["rules"].as_array().map(Vec::len), Some(3));
+    }
+
+    #[test]
+    fn nothing_found_is_a_log_too() {
+        let log = log(&[]);
+        validate(&log);
+        assert_eq!(log["runs"][0]["results"], json!([]));
+    }
+
+    #[test]
+    fn fingerprints_move_with_their_lines() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("k.rs");
+        let file = path.display().to_string();
+        let print = |text: &str, line: u32| {
+            std::fs::write(&path, text).expect("a file");
+            let mut found = Diagnostic::new("finding", "race-raw", "data race", "report");
+            found.places = vec![place(&file, line, None)];
+            fingerprint(&found)
+        };
+        let before = print("x\n  write(i);\n", 2);
+        assert_eq!(before, print("x\ny\nz\n    write(i);\n", 4));
+        assert_ne!(before, print("x\n  write(j);\n", 2));
+    }
+}
