@@ -32,6 +32,9 @@ struct Own {
     /// Write the page with its plots to one HTML file that needs nothing else
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// The device to estimate times for: H200, A100, RTX 3050 laptop, or a TOML file like those of crates/ptx_sim/profiles
+    #[arg(long, value_name = "NAME|FILE", default_value = PROFILE)]
+    profile: String,
 }
 
 /// What follows the name of a family.
@@ -41,9 +44,6 @@ struct Against {
     /// Compare with this variant
     #[arg(long)]
     against: Option<String>,
-    /// The device to estimate times for: H200, A100, RTX 3050 laptop, or a TOML file like those of crates/ptx_sim/profiles
-    #[arg(long, value_name = "NAME|FILE", default_value = PROFILE)]
-    profile: String,
     #[command(flatten)]
     own: Own,
 }
@@ -94,7 +94,7 @@ fn explain_family(family: &Family, options: &[String]) -> anyhow::Result<u8> {
     if parsed.n.is_none() && parsed.shape.is_empty() && parsed.input.is_empty() && family::is_of_vectors(family) {
         parsed.n = Some(DEFAULT_N);
     }
-    let page = family_page(family, &parsed, own.against.as_deref(), &own.profile)?;
+    let page = family_page(family, &parsed, own.against.as_deref(), &own.own.profile)?;
     let clean = page.variants.iter().all(|variant| variant.verified);
     show(&page, parsed.json.to_stdout(), own.own.html.as_deref())?;
     Ok(if clean { CLEAN } else { WRONG })
@@ -128,10 +128,7 @@ fn family_page(family: &Family, options: &family::Options, against: Option<&str>
 
 fn explain_ptx(path: &Path, options: &PtxOptions) -> anyhow::Result<u8> {
     let image = Image::read(path)?;
-    if options.launch.seeds.is_some() {
-        return Err(Error::Usage("explain runs one order of events: leave --seeds out".to_owned()).into());
-    }
-    let profile = options.launch.profile.as_deref().unwrap_or(PROFILE);
+    let profile = &options.own.profile;
     let (backend, device): (_, Device) = backend::explaining(profile, output::printed(options.json))?;
     launch::launch(&*backend, &image, &options.launch)?;
     let observed = backend.observed().unwrap_or_default();
