@@ -136,7 +136,7 @@ pub use diagnostics::Style;
 pub use fidelity::Fidelity;
 pub use harness::{Failure, test, test_text};
 pub use level::Level;
-pub use machine::{Atomics, Checks, Config, Launch, Machine, Report, SameValue};
+pub use machine::{Atomics, Checks, Config, Launch, Leak, Machine, Report, SameValue};
 pub use profile::Profile;
 pub use program::Program;
 pub use stop::{Finding, Stop, StopKind};

@@ -3,7 +3,7 @@
 //! ```text
 //! //@ launch ENTRY grid=XxYxZ block=XxYxZ shared=BYTES cluster=XxYxZ cooperative=true args=buf:u32:N[=iota|=zero],u32:7   buffers are called arg0, arg1, ...
 //!                        tex:f32:N: a texture of N elements 0, 1, ... in linear memory
-//! //@ checks race uninit overflow atomics=ptx atomics=source same-value=ignore    `pass` programs are always checked for races
+//! //@ checks race uninit leaks overflow atomics=ptx atomics=source same-value=ignore    `pass` programs are always checked for races
 //! //@ config workers=1 fuel=1000000 seed=7 profile=a100
 //! //@ expect K[I] = V     element I of argument K;  `expect K all V`: every element
 //! //@ prints TEXT         what vprintf wrote, `\n` for a line's end
@@ -136,6 +136,7 @@ impl Test {
                 false => SameValue::Report,
             },
             uninit: words.contains(&"uninit"),
+            leaks: self.correct || words.contains(&"leaks"),
             overflow: words.contains(&"overflow"),
         }
     }

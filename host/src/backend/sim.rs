@@ -220,7 +220,7 @@ fn watch(checkers: Checkers) -> ptx_sim::Checks {
         SameValue::Ignore => ptx_sim::SameValue::Ignore,
     };
     let atomics = policy(checkers.atomics);
-    ptx_sim::Checks { race, atomics, same_value_writes, uninit, overflow }
+    ptx_sim::Checks { race, atomics, same_value_writes, uninit, overflow, ..ptx_sim::Checks::NONE }
 }
 
 fn policy(atomics: Atomics) -> Option<ptx_sim::Atomics> {

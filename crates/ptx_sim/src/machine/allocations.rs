@@ -4,6 +4,7 @@
 //! an access past the end never hits a neighbour.
 
 use super::address::{GLOBAL, NULL_PAGE};
+use super::history::{Event, Owner};
 use super::storage::Storage;
 use crate::check::uninit::define_range;
 use crate::texture::Texture;
@@ -24,10 +25,11 @@ pub struct Allocation {
     pub base: u64,
     pub size: u64,
     pub name: Arc<str>,
+    pub owner: Owner,
+    /// The thread that freed it; `None` for the host, and before.
+    pub freed: Option<Event>,
     /// Constant memory: kernels may not write it, and reach it through their constant space alone.
     pub constant: bool,
-    /// Allocated by a kernel.
-    pub heap: bool,
     /// `None` once freed.
     pub storage: Option<Arc<Storage>>,
     /// Which of it is written: a cell per word. `None`: all of it counts as written.
@@ -40,6 +42,8 @@ pub struct Memory {
     table: RwLock<Table>,
     /// Changes whenever the table does.
     generation: AtomicU64,
+    /// Number of the launch that runs, or ran last.
+    pub launch: u64,
     /// Texture and surface objects, by handle.
     pub textures: Vec<Texture>,
 }
@@ -62,7 +66,9 @@ struct Table {
 #[derive(Clone, Debug)]
 pub enum FreeError {
     /// Freed before.
-    Twice(Allocation),
+    Twice(Box<Allocation>),
+    /// Allocated by a kernel and freed by the host, or the other way round.
+    Foreign(Box<Allocation>),
     /// Not the start of an allocation.
     Unknown,
 }
@@ -71,22 +77,22 @@ impl Memory {
     /// Nothing is allocated; `tracked`: what is written is remembered.
     pub fn new(tracked: bool) -> Self {
         let table = Table { list: Vec::new(), next: GLOBAL, freed: 0, tracked, heap: (0, 0), reshaped: 0 };
-        Self { table: RwLock::new(table), generation: AtomicU64::new(1), textures: Vec::new() }
+        Self { table: RwLock::new(table), generation: AtomicU64::new(1), launch: 0, textures: Vec::new() }
     }
 
     /// The address of new zeroed memory; `None` when the host has not that much.
     pub fn alloc(&self, size: u64, name: &str) -> Option<u64> {
-        self.place(&mut self.write(), size, name, false)
+        self.place(&mut self.write(), size, name, Owner::Host)
     }
 
     /// The same for a kernel; `None` when the heap of the device is used up.
-    pub fn alloc_on_heap(&self, size: u64, name: &str) -> Option<u64> {
+    pub fn alloc_on_heap(&self, size: u64, name: &str, by: Event) -> Option<u64> {
         let mut table = self.write();
         let (bytes, pieces) = (table.heap.0.checked_add(size)?, table.heap.1 + 1);
         if bytes > HEAP.0 || pieces > HEAP.1 {
             return None;
         }
-        let base = self.place(&mut table, size, name, true)?;
+        let base = self.place(&mut table, size, name, Owner::Kernel(by))?;
         table.heap = (bytes, pieces);
         Some(base)
     }
@@ -96,18 +102,18 @@ impl Memory {
         let mut table = self.write();
         let tracked = std::mem::replace(&mut table.tracked, false);
         table.tracked = tracked && size <= LARGE;
-        let base = self.place(&mut table, size, name, false);
+        let base = self.place(&mut table, size, name, Owner::Program);
         table.tracked = tracked;
         base
     }
 
-    fn place(&self, table: &mut Table, size: u64, name: &str, heap: bool) -> Option<u64> {
+    fn place(&self, table: &mut Table, size: u64, name: &str, owner: Owner) -> Option<u64> {
         let storage = Arc::new(Storage::zeroed(size)?);
         let base = table.next;
         table.next = base.checked_add(size)?.checked_add(2 * ALIGN - 1)? / ALIGN * ALIGN;
         let shadow = if table.tracked { Some(Arc::new(Storage::zeroed(size.div_ceil(4))?)) } else { None };
         let (name, storage) = (name.into(), Some(storage));
-        table.list.push(Allocation { base, size, name, constant: false, heap, storage, shadow });
+        table.list.push(Allocation { base, size, name, owner, freed: None, constant: false, storage, shadow });
         Some(base)
     }
 
@@ -116,24 +122,28 @@ impl Memory {
         let storage = Some(Arc::new(Storage::zeroed(size)?));
         let mut table = self.write();
         let at = table.list.partition_point(|allocation| allocation.base < base);
-        table.list.insert(
-            at,
-            Allocation { base, size, name: name.into(), constant: true, heap: false, storage, shadow: None },
-        );
+        let (name, owner) = (name.into(), Owner::Program);
+        let constant = Allocation { base, size, name, owner, freed: None, constant: true, storage, shadow: None };
+        table.list.insert(at, constant);
         table.reshaped += 1;
         Some(())
     }
 
-    /// Gives memory back. What a running worker still has of it stays valid until the launch ends.
-    pub fn free(&self, base: u64) -> Result<(), FreeError> {
+    /// Gives memory back: for a thread, or else for the host. What a running worker still has of it stays valid until the
+    /// launch ends.
+    pub fn free(&self, base: u64, by: Option<Event>) -> Result<(), FreeError> {
         let mut table = self.write();
         let at = table.list.binary_search_by_key(&base, |allocation| allocation.base);
         let at = at.map_err(|_| FreeError::Unknown)?;
         let allocation = &mut table.list[at];
-        if allocation.storage.take().is_none() {
-            return Err(FreeError::Twice(allocation.clone()));
+        if !allocation.owner.may_free(by) {
+            return Err(FreeError::Foreign(Box::new(allocation.clone())));
         }
-        if allocation.heap {
+        if allocation.storage.take().is_none() {
+            return Err(FreeError::Twice(Box::new(allocation.clone())));
+        }
+        allocation.freed = by;
+        if let Owner::Kernel(_) = allocation.owner {
             let size = allocation.size;
             table.heap = (table.heap.0 - size, table.heap.1 - 1);
         }
@@ -190,31 +200,32 @@ impl Memory {
         (inside && allocation.storage.is_none()).then(|| allocation.clone())
     }
 
+    /// Shows the allocations that are not freed, by address.
+    pub fn each_live(&self, show: impl FnMut(&Allocation)) {
+        self.read().list.iter().filter(|allocation| allocation.storage.is_some()).for_each(show);
+    }
+
+    /// The allocation that [`Memory::describe`] speaks of.
+    pub fn nearest(&self, address: u64) -> Option<Allocation> {
+        (address >= NULL_PAGE).then(|| self.read().near(address).cloned()).flatten()
+    }
+
     /// Where an address lies relative to the nearest allocation, in words.
     pub fn describe(&self, address: u64) -> String {
         let table = self.read();
         if address < NULL_PAGE {
             return format!("{address} bytes from null");
         }
-        let at = table.list.partition_point(|allocation| allocation.base <= address);
-        let before = at.checked_sub(1).map(|at| &table.list[at]);
-        let after = table.list.get(at);
-        let past = before.map(|allocation| address - allocation.base);
-        let behind = before.map_or(u64::MAX, |allocation| (address - allocation.base).saturating_sub(allocation.size));
-        let ahead = after.map_or(u64::MAX, |allocation| allocation.base - address);
-        match (before, after) {
-            (Some(near), _) if behind <= ahead => {
-                let offset = past.unwrap_or_default();
-                let freed = if near.storage.is_none() { ", which was freed" } else { "" };
-                let (name, size) = (&near.name, near.size);
-                match offset.checked_sub(size) {
-                    None => format!("at byte {offset} of `{name}` ({size} bytes){freed}"),
-                    Some(0) => format!("right after the end of `{name}` ({size} bytes){freed}"),
-                    Some(over) => format!("{over} bytes past the end of `{name}` ({size} bytes){freed}"),
-                }
-            }
-            (_, Some(near)) => format!("{ahead} bytes before `{}` ({} bytes)", near.name, near.size),
-            _ => "nothing is allocated".to_owned(),
+        let Some(near) = table.near(address) else { return "nothing is allocated".to_owned() };
+        let (name, size) = (&near.name, near.size);
+        let freed = if near.storage.is_none() { ", which was freed" } else { "" };
+        let Some(offset) = address.checked_sub(near.base) else {
+            return format!("{} bytes before `{name}` ({size} bytes){freed}", near.base - address);
+        };
+        match offset.checked_sub(size) {
+            None => format!("at byte {offset} of `{name}` ({size} bytes){freed}"),
+            Some(0) => format!("right after the end of `{name}` ({size} bytes){freed}"),
+            Some(over) => format!("{over} bytes past the end of `{name}` ({size} bytes){freed}"),
         }
     }
 
@@ -254,6 +265,16 @@ impl Table {
     fn at_or_before(&self, address: u64) -> Option<&Allocation> {
         let at = self.list.partition_point(|allocation| allocation.base <= address);
         self.list.get(at.checked_sub(1)?)
+    }
+
+    /// The allocation that an address lies in, or else the nearest one; of two as near the one before.
+    fn near(&self, address: u64) -> Option<&Allocation> {
+        let at = self.list.partition_point(|allocation| allocation.base <= address);
+        let before = at.checked_sub(1).and_then(|at| self.list.get(at));
+        let after = self.list.get(at);
+        let behind = before.map_or(u64::MAX, |allocation| (address - allocation.base).saturating_sub(allocation.size));
+        let ahead = after.map_or(u64::MAX, |allocation| allocation.base - address);
+        if before.is_some() && behind <= ahead { before } else { after }
     }
 
     /// Drops the records of the allocations freed longest ago.
@@ -382,12 +403,38 @@ mod tests {
         assert_eq!(memory.describe(a + 104), "4 bytes past the end of `a` (100 bytes)");
         assert_eq!(memory.describe(b - 4), "4 bytes before `b` (8 bytes)");
         assert_eq!(memory.describe(12), "12 bytes from null");
-        memory.free(a).expect("free");
+        memory.free(a, None).expect("free");
         assert!(memory.describe(a).contains("was freed"));
         assert!(memory.freed_at(a + 99).is_some());
-        assert!(matches!(memory.free(a), Err(FreeError::Twice(_))));
-        assert!(matches!(memory.free(b + 4), Err(FreeError::Unknown)));
+        assert!(matches!(memory.free(a, None), Err(FreeError::Twice(_))));
+        assert!(matches!(memory.free(b + 4, None), Err(FreeError::Unknown)));
         assert!(memory.find(b, 8).is_some() && memory.find(b, 9).is_none());
+    }
+
+    #[test]
+    fn an_overrun_never_hits_a_neighbour() {
+        let memory = Memory::new(false);
+        let allocated: Vec<(u64, u64)> =
+            (0..1500).map(|size| (memory.alloc(size, "a").expect("alloc"), size)).collect();
+        for &(base, size) in &allocated {
+            let mut around = (size..size + 512).map(|at| base + at).chain(base - 512..base);
+            assert!(around.all(|address| memory.find(address, 1).is_none()), "{size}");
+        }
+    }
+
+    #[test]
+    fn who_allocated_frees() {
+        let memory = Memory::new(false);
+        let site = crate::observe::Site { function: 0, pc: 0 };
+        let thread = crate::stop::Thread { block: [0; 3], thread: [0; 3] };
+        let event = Event { program: 0, launch: 1, site, thread };
+        let host = memory.alloc(8, "host").expect("alloc");
+        let kernel = memory.alloc_on_heap(8, "kernel", event).expect("alloc");
+        assert!(matches!(memory.free(host, Some(event)), Err(FreeError::Foreign(_))));
+        assert!(matches!(memory.free(kernel, None), Err(FreeError::Foreign(_))));
+        memory.free(host, None).expect("the host's own");
+        memory.free(kernel, Some(event)).expect("the kernel's own");
+        assert!(matches!(memory.free(kernel, Some(event)), Err(FreeError::Twice(_))));
     }
 
     #[test]
@@ -397,7 +444,7 @@ mod tests {
         let mut snapshot = memory.snapshot();
         assert!(snapshot.find(a + 99).is_some() && snapshot.find(a + 100).is_none());
         assert!(!snapshot.refresh(&memory));
-        memory.free(a).expect("free");
+        memory.free(a, None).expect("free");
         assert!(snapshot.refresh(&memory) && snapshot.find(a).is_none());
     }
 }

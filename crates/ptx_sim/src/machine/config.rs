@@ -46,16 +46,24 @@ pub struct Checks {
     /// Values that nobody has written, where they decide something: see the crate's documentation. To be set before memory
     /// is allocated: what is allocated or used without the check counts as written.
     pub uninit: bool,
+    /// Memory that threads allocate and nobody frees before the launch ends.
+    pub leaks: bool,
     /// Signed integer overflow. PTX wraps, and compilers rely on it: not in [`Checks::ALL`].
     pub overflow: bool,
 }
 
 impl Checks {
     /// Nothing beyond what every run checks.
-    pub const NONE: Self =
-        Self { race: false, atomics: None, same_value_writes: SameValue::Report, uninit: false, overflow: false };
+    pub const NONE: Self = Self {
+        race: false,
+        atomics: None,
+        same_value_writes: SameValue::Report,
+        uninit: false,
+        leaks: false,
+        overflow: false,
+    };
     /// Every check whose findings are mistakes.
-    pub const ALL: Self = Self { race: true, uninit: true, ..Self::NONE };
+    pub const ALL: Self = Self { race: true, uninit: true, leaks: true, ..Self::NONE };
 
     /// Registers are looked at.
     pub(crate) fn inspect(self) -> bool {

@@ -1,8 +1,10 @@
 //! Functions that PTX declares and the driver provides: `vprintf`, `malloc`, `free`, `__assertfail`.
 
 use super::address;
+use super::allocations::FreeError;
 use super::block::Block;
 use super::grid::Worker;
+use super::history::{self, Event};
 use super::lanes::{self, load_local, load_words, store_local};
 use super::printf;
 use super::warp::{Split, Warp};
@@ -37,7 +39,7 @@ impl<O: Observer> Worker<'_, O> {
             let param = |index: usize| params.get(index).copied().unwrap_or_default();
             let result = match name {
                 "vprintf" => self.print(block, warp, lane, param(0), param(1), site)?,
-                "malloc" => self.malloc(param(0)),
+                "malloc" => self.malloc(block, warp, lane, param(0), site),
                 "free" => self.release(block, warp, lane, param(0), site)?,
                 "__assertfail" => return Err(self.assertion(block, warp, lane, &params, site)),
                 _ => {
@@ -104,10 +106,11 @@ impl<O: Observer> Worker<'_, O> {
         Ok(text.arguments)
     }
 
-    fn malloc(&mut self, bytes: u64) -> u64 {
+    fn malloc(&mut self, block: &Block<O::Block>, warp: &Warp, lane: usize, bytes: u64, site: Site) -> u64 {
+        let event = self.event(block, warp, lane, site);
         // A null pointer is how the device's malloc says that there is no memory.
         let memory = self.context.memory;
-        let address = memory.alloc_on_heap(bytes, "device malloc").unwrap_or(0);
+        let address = memory.alloc_on_heap(bytes, "device malloc", event).unwrap_or(0);
         self.snapshot.refresh(memory);
         address
     }
@@ -120,13 +123,53 @@ impl<O: Observer> Worker<'_, O> {
         address: u64,
         site: Site,
     ) -> Result<u64, Stop> {
-        if address != 0 && self.context.memory.free(address).is_err() {
-            let near = self.context.memory.describe(address);
-            let title = format!("free of {address:#x}, which is not a live allocation: {near}");
-            return Err(self.fault(block, warp.index, lane, site, "bad-free", title));
+        let event = self.event(block, warp, lane, site);
+        if address != 0
+            && let Err(error) = self.context.memory.free(address, Some(event))
+        {
+            return Err(self.bad_free(block, warp, lane, address, site, error));
         }
         self.snapshot.refresh(self.context.memory);
         Ok(0)
+    }
+
+    #[cold]
+    fn bad_free(
+        &self,
+        block: &Block<O::Block>,
+        warp: &Warp,
+        lane: usize,
+        address: u64,
+        site: Site,
+        error: FreeError,
+    ) -> Stop {
+        let (code, title, allocation) = match error {
+            FreeError::Twice(allocation) => {
+                let (name, size) = (&allocation.name, allocation.size);
+                let title = format!("free of {address:#x}, `{name}` ({size} bytes), which was freed before");
+                ("double-free", title, Some(allocation))
+            }
+            FreeError::Foreign(allocation) => {
+                let (name, size) = (&allocation.name, allocation.size);
+                let title = format!("free of {address:#x}, `{name}` ({size} bytes), which did not come from `malloc`");
+                ("bad-free", title, Some(allocation))
+            }
+            FreeError::Unknown => {
+                let near = self.context.memory.describe(address);
+                let title = format!("free of {address:#x}, which is not the start of an allocation: {near}");
+                ("bad-free", title, self.context.memory.nearest(address).map(Box::new))
+            }
+        };
+        let mut diagnostic = Diagnostic::new(code, title);
+        if let Some(allocation) = allocation {
+            history::tell(self.context, &allocation, &mut diagnostic);
+        }
+        self.stop(StopKind::Fault, block, warp.index, lane, site, diagnostic)
+    }
+
+    fn event(&self, block: &Block<O::Block>, warp: &Warp, lane: usize, site: Site) -> Event {
+        let thread = self.context.thread(block.id, warp.index, lane);
+        Event { program: self.context.fingerprint, launch: self.context.memory.launch, site, thread }
     }
 
     fn assertion(&self, block: &Block<O::Block>, warp: &Warp, lane: usize, params: &[u64], site: Site) -> Stop {

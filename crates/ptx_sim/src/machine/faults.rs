@@ -3,6 +3,7 @@
 use super::address;
 use super::block::Block;
 use super::grid::Worker;
+use super::history;
 use super::warp::Warp;
 use crate::observe::{AccessKind, Observer, Site};
 use crate::program::Space;
@@ -104,7 +105,16 @@ impl<O: Observer> Worker<'_, O> {
         } else {
             ("out-of-bounds", format!("{words} is out of bounds: {}", memory.describe(bad.address)))
         };
-        self.fault(block, warp, bad.lane, site, code, title)
+        let mut diagnostic = Diagnostic::new(code, title);
+        if code == "use-after-free" {
+            diagnostic.notes.push(format!("the address is {}", memory.describe(bad.address)));
+        }
+        if matches!(code, "use-after-free" | "out-of-bounds")
+            && let Some(near) = memory.nearest(bad.address)
+        {
+            history::tell(self.context, &near, &mut diagnostic);
+        }
+        self.stop(StopKind::Fault, block, warp, bad.lane, site, diagnostic)
     }
 
     /// An address outside the block's shared memory.

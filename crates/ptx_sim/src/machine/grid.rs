@@ -8,6 +8,7 @@ use super::block::{Block, BlockTurn};
 use super::budget::{Budget, register_bytes};
 use super::config::{Config, Launch, Report};
 use super::flow::Flow;
+use super::history;
 use super::livelock::{Stillness, Watch};
 use super::module::{Layout, Module};
 use super::schedule::Schedule;
@@ -30,6 +31,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// What all workers of a launch share.
 pub struct Context<'a> {
     pub program: &'a Program,
+    /// Identifies the program: see `module::fingerprint`.
+    pub fingerprint: u64,
     pub entry: u32,
     pub flows: Arc<[Flow]>,
     pub addresses: Arc<[u64]>,
@@ -151,6 +154,7 @@ impl<'a> Context<'a> {
         });
         Self {
             program,
+            fingerprint: module.fingerprint,
             entry,
             flows: module.flows.clone(),
             addresses: module.addresses.clone(),
@@ -270,6 +274,10 @@ pub fn run<O: Observer>(
     let printed = outcome.printed.iter().map(|(_, text)| text.as_str()).collect();
     match outcome.stop.take() {
         Some((_, stop)) => Err(stop.with_run(printed, findings)),
+        None if context.config.checks.leaks => {
+            findings.extend(history::leaks(context));
+            Ok(Report { counters, instructions, findings, traced, printed })
+        }
         None => Ok(Report { counters, instructions, findings, traced, printed }),
     }
 }

@@ -21,6 +21,7 @@ mod externs;
 pub(crate) mod faults;
 mod flow;
 pub(crate) mod grid;
+mod history;
 mod in_flight;
 pub(crate) mod lanes;
 mod leaks;
@@ -52,6 +53,7 @@ pub(crate) use allocations::Memory;
 pub use config::{Atomics, Checks, Config, Launch, Report, SameValue};
 use grid::Context;
 pub(crate) use grid::Seen;
+pub use leaks::Leak;
 pub(crate) use module::Layout;
 use module::Module;
 pub(crate) use peek::Peek;
@@ -100,9 +102,13 @@ impl Machine {
 
     /// Gives memory back; later accesses to it are reported as such.
     pub fn free(&mut self, address: u64) -> Result<(), Stop> {
-        self.memory.free(address).map_err(|error| match error {
+        self.memory.free(address, None).map_err(|error| match error {
             FreeError::Twice(allocation) => {
                 Stop::usage("double-free", format!("`{}` at {address:#x} was freed before", allocation.name))
+            }
+            FreeError::Foreign(allocation) => {
+                let title = format!("`{}` at {address:#x} is not the host's to free", allocation.name);
+                Stop::usage("bad-free", title)
             }
             FreeError::Unknown => {
                 let near = self.memory.describe(address);
@@ -184,6 +190,7 @@ impl Machine {
         let layout = self.modules[module].layout(program, entry);
         let function = &program.functions[entry as usize];
         let placed = validate::launch(launch, function, &layout, &self.config)?;
+        self.memory.launch += 1;
         self.memory.track(self.config.checks.uninit);
         self.modules[module].plan(program, self.config.checks);
         let module = &self.modules[module];
