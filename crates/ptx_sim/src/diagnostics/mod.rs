@@ -66,7 +66,7 @@ fn render(diagnostic: &Diagnostic, level: Level<'_>, count: u64, style: Style) -
     // Names in a title come from the PTX, and may hold anything.
     let mut main =
         level.primary_title(clean(&diagnostic.title)).id(diagnostic.code).elements(Vec::<Element<'_>>::new());
-    let mut others = Vec::new();
+    let mut others: Vec<Shown<'_>> = Vec::new();
     let mut notes = Vec::new();
     if let Some(headline) = diagnostic.headline() {
         let by = if diagnostic.label.is_some() || Excerpt::new(headline).is_some() { "by " } else { "" };
@@ -84,14 +84,10 @@ fn render(diagnostic: &Diagnostic, level: Level<'_>, count: u64, style: Style) -
         for other in &near {
             notes.extend(about(other.place, &other.label));
         }
-        for other in far {
-            let shown = snippets(&[&Shown { place: other.place, label: String::new() }]);
-            let notes = about(other.place, "").into_iter().map(|note| message(NOTE, &note));
-            let title = NOTE.secondary_title(clean(&other.label));
-            others.push(title.elements(shown.elements).elements(notes));
-        }
-    } else if let Some(thread) = &diagnostic.thread {
-        notes.push(thread.to_string());
+        others = far;
+    } else {
+        notes.extend(diagnostic.thread.map(|thread| thread.to_string()));
+        others.extend(diagnostic.related.iter().map(shown));
     }
     notes.extend(diagnostic.notes.iter().cloned());
     if count > 1 {
@@ -99,6 +95,11 @@ fn render(diagnostic: &Diagnostic, level: Level<'_>, count: u64, style: Style) -
     }
     main = main.elements(notes.iter().map(|note| message(NOTE, note)));
     main = main.elements(diagnostic.help.as_deref().map(|help| message(HELP, help)));
+    let others = others.iter().map(|other| {
+        let shown = snippets(&[&Shown { place: other.place, label: String::new() }]);
+        let notes = about(other.place, "").into_iter().map(|note| message(NOTE, &note));
+        NOTE.secondary_title(clean(&other.label)).elements(shown.elements).elements(notes)
+    });
     let report: Vec<Group<'_>> = std::iter::once(main).chain(others).collect();
     let renderer = match style {
         Style::Plain => Renderer::plain(),
@@ -117,7 +118,6 @@ fn arrange<'a>(diagnostic: &'a Diagnostic, headline: &Place) -> (Vec<Shown<'a>>,
         Some(at) => (&diagnostic.related[..at], &diagnostic.related[at + 1..]),
         None => (&[][..], diagnostic.related.as_slice()),
     };
-    let shown = |(what, place): &'a (String, Place)| Shown { place, label: what.trim_end_matches(':').to_owned() };
     let mut near = Vec::new();
     let mut far = Vec::new();
     for other in rest.iter().map(shown) {
@@ -128,6 +128,10 @@ fn arrange<'a>(diagnostic: &'a Diagnostic, headline: &Place) -> (Vec<Shown<'a>>,
     far.extend(inside.map(|place| Shown { place, label: "this led into library code, to here".to_owned() }));
     far.extend(library.iter().map(shown));
     (near, far)
+}
+
+fn shown((what, place): &(String, Place)) -> Shown<'_> {
+    Shown { place, label: what.trim_end_matches(':').to_owned() }
 }
 
 /// The Rust file that a place is shown in; without line tables, the PTX function.

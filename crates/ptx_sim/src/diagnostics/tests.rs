@@ -155,6 +155,23 @@ finding[race-waw]: data race on global memory: two writes that nothing orders
 }
 
 #[test]
+fn others_are_shown_where_nobody_is_first() {
+    let mut diagnostic = Diagnostic::new("livelock", "every thread polls");
+    diagnostic.related.push(("64 threads of warps 0-1 run here:".to_owned(), place(9, "bra $L;", Vec::new())));
+    assert_eq!(
+        Stop::new(StopKind::Stuck, diagnostic).to_string(),
+        "\
+stuck[livelock]: every thread polls
+  |
+note: 64 threads of warps 0-1 run here
+ --> PTX of `neighbours`:9:5
+  |
+9 |     bra $L;
+  |     ^^^^^^^"
+    );
+}
+
+#[test]
 fn colours_change_no_word() {
     let stop = Stop::new(StopKind::Stuck, Diagnostic::new("deadlock", "nobody\u{1b}[2J can go on"));
     let colour = stop.render(Style::Colour);
