@@ -138,6 +138,10 @@ fn rule(code: &str) -> Value {
         "use-after-free" => {
             ("Access to freed memory", "Keep the allocation until the last launch that uses it has ended.")
         }
+        "leak" => {
+            ("Device memory is never freed", "Free what `malloc` gave before the last thread that knows it ends.")
+        }
+        "double-free" => ("Memory is freed twice", "Let one owner free it."),
         "trap" => ("The kernel trapped", "A panic or an assertion failed: what it printed says which."),
         "deadlock" | "livelock" => {
             ("Threads wait for what never comes", "Find who should have come: the places say where it is.")

@@ -484,6 +484,11 @@ fn checks_are_chosen_before_the_target_or_after_it() {
     assert_eq!(code(&["--checks", "uninit"], &[]), Some(0));
     assert_eq!(code(&[], &["--checks", "uninit,overflow"]), Some(0));
     assert_eq!(code(&[], &["--checks", "all"]), Some(1));
+    let leak = program("fail/leak_of_every_thread.ptx");
+    let leaks = |checks: &[&str]| {
+        host(&[&["check", &leak, "--entry", "k", "--grid", "2", "--block", "32"], checks].concat()).status.code()
+    };
+    assert_eq!((leaks(&[]), leaks(&["--checks", "race,uninit"])), (Some(1), Some(0)));
     // What comes after the target counts.
     assert_eq!(code(&["--checks", "uninit"], &["--checks", "race"]), Some(1));
     assert_eq!(code(&[], &["--atomics", "ptx", "--workers", "1", "--profile", "a100"]), Some(1));

@@ -8,7 +8,7 @@ use tests::matrix::{bench, every_block, every_start, every_variant, parts_of_an_
 
 #[test]
 fn every_variant_type_operation_and_length() {
-    let lengths = [&[1 << 16, (1 << 20) + 7, (1 << 22) + 1]].concat();
+    let lengths = [1 << 16, (1 << 20) + 7, (1 << 22) + 1];
     assert!(every_variant(&bench(Choice::Gpu(0), "kernels-gpu"), &lengths) > 2000);
 }
 

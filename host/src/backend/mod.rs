@@ -62,6 +62,8 @@ pub struct Checkers {
     pub race: bool,
     /// Values that nobody has written and that decide something.
     pub uninit: bool,
+    /// Memory that a kernel allocates and nobody frees.
+    pub leaks: bool,
     /// Signed arithmetic that wraps: no mistake as such.
     pub overflow: bool,
     /// For the race checker.
@@ -76,6 +78,7 @@ impl Default for Checkers {
         Self {
             race: true,
             uninit: true,
+            leaks: true,
             overflow: false,
             atomics: Atomics::default(),
             same_value: SameValue::default(),

@@ -26,8 +26,8 @@ pub(super) struct Options {
 #[derive(Clone, Debug, Default, clap::Args)]
 #[group(skip)]
 struct How {
-    /// What to look for, beside what every run on the simulator checks: race, uninit, overflow (signed arithmetic that wraps),
-    /// or all [default: race,uninit]
+    /// What to look for, beside what every run on the simulator checks: race, uninit, leaks, overflow (signed arithmetic that
+    /// wraps), or all [default: race,uninit,leaks]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "LIST")]
     checks: Vec<Check>,
     /// What atomics without a memory order are for the race checker: source (acquire and release), ptx (relaxed), or auto:
@@ -48,6 +48,8 @@ enum Check {
     Race,
     /// Uninitialised values
     Uninit,
+    /// Memory that kernels don't free
+    Leaks,
     /// Signed arithmetic that wraps
     Overflow,
     /// Every one
@@ -74,6 +76,7 @@ impl How {
         Checks::On(Checkers {
             race: on(Check::Race),
             uninit: on(Check::Uninit),
+            leaks: on(Check::Leaks),
             overflow: on(Check::Overflow),
             ..default
         })
