@@ -3,7 +3,7 @@
 //! - A tile has `SIDE` x `SIDE` elements (64 x 64 of 4 bytes, 32 x 32 of 8). Each thread has all its 16-byte loads in flight before
 //!   it waits for the first.
 //! - A chunk's elements go to `W` slots of one row of the tile; the thread that writes a chunk of the result gathers it from `W`
-//!   rows. See [`slot`] for how neither has bank conflicts.
+//!   rows. See `slot` for how neither has bank conflicts.
 //! - Where a row of the matrix does not start on 16 bytes, or at the matrix's edge, elements are moved singly: the tile is the same.
 
 use super::{BLOCK, tile_origin};
