@@ -105,20 +105,24 @@ impl serde::Serialize for Value {
     }
 }
 
-/// A number that kernels are instantiated for, seen from the host.
-pub trait Element: kernels_gpu::number::Number + Pod + Send + Sync + fmt::Debug {
+/// What an operand or a result can be made of, seen from the host: the numbers, and u8.
+pub trait Scalar: Pod + Send + Sync + fmt::Debug {
     /// Its name.
     const DTYPE: Dtype;
     /// Exact.
     fn value(self) -> Value;
-    /// The nearest float; for an integer type the low bits of the value, as wrapping arithmetic gives them.
-    fn round(value: Value) -> Self;
-    /// A number made of 64 random bits: floats are multiples of 2^-23 in [-1, 1), integers use their whole range.
-    fn from_random(random: u64) -> Self;
     /// Takes the array apart if it has this type.
     fn view(array: &Array) -> Option<&[Self]>;
     /// The reverse.
     fn wrap(values: Vec<Self>) -> Array;
+}
+
+/// A number that kernels are instantiated for, seen from the host.
+pub trait Element: kernels_gpu::number::Number + Scalar {
+    /// The nearest float; for an integer type the low bits of the value, as wrapping arithmetic gives them.
+    fn round(value: Value) -> Self;
+    /// A number made of 64 random bits: floats are multiples of 2^-23 in [-1, 1), integers use their whole range.
+    fn from_random(random: u64) -> Self;
 }
 
 /// An array whose element type is known only at run time.
@@ -172,20 +176,11 @@ macro_rules! with_dtype {
 macro_rules! element {
     ($($t:ident $variant:ident $value:ident $wide:ident, $x:ident => $random:expr;)*) => {
         $(
-            impl Element for $t {
+            impl Scalar for $t {
                 const DTYPE: Dtype = Dtype::$variant;
 
                 fn value(self) -> Value {
                     Value::$value(self as $wide)
-                }
-                fn round(value: Value) -> Self {
-                    match value {
-                        Value::Float(x) => x as $t,
-                        Value::Int(x) => x as $t,
-                    }
-                }
-                fn from_random($x: u64) -> Self {
-                    $random
                 }
                 fn view(array: &Array) -> Option<&[Self]> {
                     match array {
@@ -195,6 +190,18 @@ macro_rules! element {
                 }
                 fn wrap(values: Vec<Self>) -> Array {
                     Array::$variant(values)
+                }
+            }
+
+            impl Element for $t {
+                fn round(value: Value) -> Self {
+                    match value {
+                        Value::Float(x) => x as $t,
+                        Value::Int(x) => x as $t,
+                    }
+                }
+                fn from_random($x: u64) -> Self {
+                    $random
                 }
             }
         )*
@@ -238,6 +245,23 @@ element! {
     u32 U32 Int i128, x => (x >> 32) as u32;
     i64 I64 Int i128, x => x as i64;
     u64 U64 Int i128, x => x;
+}
+
+impl Scalar for u8 {
+    const DTYPE: Dtype = Dtype::U8;
+
+    fn value(self) -> Value {
+        Value::Int(self.into())
+    }
+    fn view(array: &Array) -> Option<&[Self]> {
+        match array {
+            Array::Bytes(Dtype::U8, bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+    fn wrap(values: Vec<Self>) -> Array {
+        Array::Bytes(Dtype::U8, values)
+    }
 }
 
 impl Array {

@@ -26,6 +26,6 @@ pub mod cli;
 
 pub use backend::{Atomics, Backend, Buffer, Checkers, Checks, Choice, Module, Shape};
 pub use diagnostic::Diagnostic;
-pub use element::{Array, Dtype, Element};
+pub use element::{Array, Dtype, Element, Scalar};
 pub use error::{Error, Result};
 pub use tensor::Tensor;

@@ -1,6 +1,6 @@
 //! Arrays with a shape: what kernels take and give, and what files hold.
 
-use crate::element::{Array, Dtype, Element, Value};
+use crate::element::{Array, Dtype, Element, Scalar, Value};
 use crate::error::{Error, Result};
 
 /// Elements in row-major order: the last axis is the one whose neighbours are neighbours in memory.

@@ -73,7 +73,7 @@ fn text(path: &Path, dtype: Dtype) -> Result<Array> {
         let values: std::result::Result<Vec<T>, _> = words
             .map(|word| word.parse::<T>().map_err(|_| Error::input(path, format!("'{word}' is no {dtype}"))))
             .collect();
-        Ok(<T as crate::element::Element>::wrap(values?))
+        Ok(<T as crate::element::Scalar>::wrap(values?))
     }, else => Err(Error::input(path, format!("text holds f32 f64 i32 u32 i64 u64, not {dtype}: use a .npy or raw file"))))
 }
 

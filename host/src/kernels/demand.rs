@@ -66,7 +66,7 @@ impl Demand<'_> {
 
 /// The generator's numbers. Bytes are the low ones of u64; half-precision floats the nearest to the f32.
 fn random(dtype: Dtype, len: usize, seed: u64) -> Array {
-    with_dtype!(dtype, T => <T as crate::element::Element>::wrap(generate::<T>(len, seed)), else => match dtype {
+    with_dtype!(dtype, T => <T as crate::element::Scalar>::wrap(generate::<T>(len, seed)), else => match dtype {
         Dtype::U8 => Array::Bytes(dtype, generate::<u64>(len, seed).into_iter().map(|x| x as u8).collect()),
         Dtype::F16 => halves(dtype, len, seed, |x| half::f16::from_f32(x).to_le_bytes()),
         _ => halves(dtype, len, seed, |x| half::bf16::from_f32(x).to_le_bytes()),

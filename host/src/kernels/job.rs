@@ -5,7 +5,7 @@ use crate::backend::{Analysis, Backend, Buffer, Counters, Module, Observed};
 use crate::bench::{Plan, Timing};
 use crate::compare::Verdict;
 use crate::diagnostic::Diagnostic;
-use crate::element::{Element, Value};
+use crate::element::{Scalar, Value};
 use crate::error::Result;
 use crate::tensor::Tensor;
 use serde::Serialize;
@@ -51,7 +51,7 @@ pub(crate) struct Trial<'t, T> {
 
 impl Job<'_> {
     /// Runs a variant once and judges it; then times it, on a GPU. `launch` starts all its kernels, and can be called again.
-    pub(crate) fn measure<T: Element>(
+    pub(crate) fn measure<T: Scalar>(
         &self,
         trial: &Trial<'_, T>,
         launch: &mut dyn FnMut() -> Result<()>,

@@ -2,7 +2,7 @@
 
 use super::settings::Settings;
 use crate::compare::{Expected, Verdict};
-use crate::element::{Dtype, Element, Value};
+use crate::element::{Dtype, Scalar, Value};
 use crate::error::{Error, Result};
 use crate::tensor::Tensor;
 
@@ -24,7 +24,7 @@ impl<'a> Problem<'a> {
     ///
     /// # Errors
     /// [`Error::Usage`] when the operand is missing or has another type.
-    pub fn view<T: Element>(&self, operand: usize) -> Result<&'a [T]> {
+    pub fn view<T: Scalar>(&self, operand: usize) -> Result<&'a [T]> {
         let input = self.inputs.get(operand);
         input.and_then(|tensor| T::view(tensor.data())).ok_or_else(|| {
             let have = input.map_or("missing".to_owned(), |tensor| format!("of {}", tensor.dtype()));
@@ -121,7 +121,7 @@ impl<'a> Oracle<'a> {
     }
 
     /// Every element must be what `expected(index, depth)` says, and the shape must be `shape`.
-    pub fn elements<T: Element>(shape: Vec<usize>, expected: impl Fn(usize, u64) -> Expected + 'a) -> Self {
+    pub fn elements<T: Scalar>(shape: Vec<usize>, expected: impl Fn(usize, u64) -> Expected + 'a) -> Self {
         Self::new(move |result, depth| {
             let (true, Some(elements)) = (result.shape() == shape, T::view(result.data())) else {
                 return Verdict { verified: false, error: f64::NAN };

@@ -3,7 +3,7 @@
 use super::{BlockRule, Case, Entry, Family, Job, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
 use crate::backend::{Buffer, Shape, require_memory};
 use crate::compare::Expected;
-use crate::element::{Dtype, Element};
+use crate::element::{Dtype, Element, Scalar};
 use crate::error::{Error, Result};
 use crate::tensor::Tensor;
 use crate::with_dtype;
