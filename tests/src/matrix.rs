@@ -4,8 +4,13 @@ use host::backend::{Backend, Checkers, Checks, Choice, Module, open};
 use host::element::{Array, Dtype};
 use host::kernels::{Case, Demand, FAMILIES, Family, Job, Problem, Settings};
 use host::{Tensor, ptx};
+use libtest_mimic::{Failed, Trial};
+use std::collections::BTreeSet;
 
 use crate::shifted::Shifted;
+
+/// The oldest architecture that PTX is built for.
+const OLDEST: &str = "sm_75";
 
 /// A device with the kernels loaded.
 pub struct Bench {
@@ -20,37 +25,65 @@ pub struct Bench {
 /// # Panics
 /// When the device or the PTX is missing: a test that can't run must not look green.
 pub fn bench(choice: Choice, package: &str) -> Bench {
+    bench_of(choice, package, None)
+}
+
+/// The same with the PTX for exactly this architecture.
+fn bench_of(choice: Choice, package: &str, arch: Option<&str>) -> Bench {
     let (device, _) = open(choice, Checks::On(Checkers::default())).expect("the device that the test is for");
-    let image = ptx::find(package, device.info().sm, None).expect("the kernels' PTX");
+    let image = ptx::find(package, device.info().sm, arch).expect("the kernels' PTX");
     let module = device.load(&image.bytes, package).expect("PTX that the device takes");
     Bench { device, module }
 }
 
-/// Every family, operation, type, variant and size: the family's own cases, and for families of vectors these lengths too. Returns
-/// how many runs there were.
+/// A test for each family and each way to run it, named `FAMILY::WAY`. `lengths`: also these, for families of vectors.
 ///
-/// # Panics
-/// With every run that was wrong or that a checker had something to say about.
-pub fn every_variant(bench: &Bench, lengths: &[u64]) -> usize {
-    let mut runs = Runs::new(bench);
-    for family in FAMILIES {
-        let mut cases = (family.cases)();
-        let vectors = cases.iter().all(|case| case.size.len() == 1 && case.settings.is_empty());
-        cases.extend(lengths.iter().filter(|_| vectors).map(|&n| Case::new(&[n])));
-        for &dtype in family.dtypes {
-            for case in &cases {
-                runs.case(&*bench.device, family, dtype, case, None);
-            }
+/// Every test opens the device anew, so that what one breaks stays its own.
+pub fn trials(choice: Choice, lengths: &'static [u64]) -> Vec<Trial> {
+    type Way = fn(&mut Runs<'_>, &'static Family, &[u64]);
+    let trial = move |family: &'static Family, name: &str, arch: Option<&'static str>, runs: Way| {
+        Trial::test(format!("{}::{name}", family.name), move || {
+            let bench = bench_of(choice, "kernels-gpu", arch);
+            let mut runs_of_it = Runs::new(&bench);
+            runs(&mut runs_of_it, family, lengths);
+            runs_of_it.finish(family).map_err(Failed::from)
+        })
+    };
+    let of = |family: &'static Family| {
+        let special = family.specials.then(|| trial(family, "infinities_zeros_and_nan", None, special_floats));
+        [
+            trial(family, "every_variant_type_operation_and_size", None, every_variant),
+            trial(family, "one_type_on_the_oldest_architecture", Some(OLDEST), one_type),
+            trial(family, "every_block_size", None, every_block),
+            trial(family, "off_a_boundary", None, every_start),
+        ]
+        .into_iter()
+        .chain(special)
+    };
+    FAMILIES.iter().flat_map(of).collect()
+}
+
+/// The family's own cases, and for families of vectors these lengths too.
+fn every_variant(runs: &mut Runs<'_>, family: &'static Family, lengths: &[u64]) {
+    let mut cases = (family.cases)();
+    let vectors = cases.iter().all(|case| case.size.len() == 1 && case.settings.is_empty());
+    cases.extend(lengths.iter().filter(|_| vectors).map(|&n| Case::new(&[n])));
+    for &dtype in family.dtypes {
+        for case in &cases {
+            runs.case(&*runs.bench.device, family, dtype, case, None);
         }
     }
-    runs.finish()
+}
+
+/// The family's own cases in its first type: what is written for newer GPUs has a plain form for older ones.
+fn one_type(runs: &mut Runs<'_>, family: &'static Family, _: &[u64]) {
+    for case in (family.cases)() {
+        runs.case(&*runs.bench.device, family, family.dtypes[0], &case, None);
+    }
 }
 
 /// Floats that are hard to order and to add: NaN in each place of a warp and behind it, both zeros, infinities, subnormals.
-///
-/// # Panics
-/// As [`every_variant`].
-pub fn special_floats(bench: &Bench) -> usize {
+fn special_floats(runs: &mut Runs<'_>, family: &'static Family, _: &[u64]) {
     let specials = [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, 1e-310, f64::MAX, f64::MIN];
     let mut inputs: Vec<Vec<f64>> =
         vec![vec![0.0, -0.0], vec![-0.0, 0.0], vec![-0.0; 40], vec![f64::NAN], vec![f64::NEG_INFINITY; 3]];
@@ -70,58 +103,36 @@ pub fn special_floats(bench: &Bench) -> usize {
     (both[3], both[290]) = (f64::INFINITY, f64::NEG_INFINITY);
     inputs.push(both);
 
-    let mut runs = Runs::new(bench);
-    for family in FAMILIES.iter().filter(|family| family.specials) {
-        for values in &inputs {
-            let single: Vec<f32> = values.iter().map(|&x| x as f32).collect();
-            for array in [Array::F64(values.clone()), Array::F32(single)] {
-                let inputs = vec![Tensor::from(array); family.operands.len()];
-                runs.inputs(
-                    &*bench.device,
-                    family,
-                    &inputs,
-                    &Settings::new(family.settings, []).expect("defaults"),
-                    None,
-                );
-            }
+    let settings = Settings::new(family.settings, []).expect("defaults");
+    for values in inputs {
+        let single: Vec<f32> = values.iter().map(|&x| x as f32).collect();
+        for array in [Array::F64(values), Array::F32(single)] {
+            let inputs = vec![Tensor::from(array); family.operands.len()];
+            runs.inputs(&*runs.bench.device, family, &inputs, &settings, None);
         }
     }
-    runs.finish()
 }
 
-/// Every block size that a variant's contract allows, on one size and type of each family: the largest of its cases.
-///
-/// # Panics
-/// As [`every_variant`].
-pub fn every_block(bench: &Bench) -> usize {
-    let mut runs = Runs::new(bench);
-    for family in FAMILIES {
-        let cases = (family.cases)();
-        let largest = cases.iter().filter(|case| elements(case) <= 1 << 13).max_by_key(|case| elements(case));
-        for block in [1, 2, 32, 64, 96, 128, 256, 512, 1024] {
-            runs.case(&*bench.device, family, family.dtypes[0], largest.expect("a small case"), Some(block));
-        }
+/// Every block size that a variant's contract allows, on one size and type: the largest of the family's cases.
+fn every_block(runs: &mut Runs<'_>, family: &'static Family, _: &[u64]) {
+    let cases = (family.cases)();
+    let largest = cases.iter().filter(|case| elements(case) <= 1 << 13).max_by_key(|case| elements(case));
+    for block in [1, 2, 32, 64, 96, 128, 256, 512, 1024] {
+        let case = largest.expect("a small case");
+        runs.case(&*runs.bench.device, family, family.dtypes[0], case, Some(block));
     }
-    runs.finish()
 }
 
 /// Arrays that start 1, 2 and 3 elements behind a boundary. Kernels that load several elements at once have to find one.
-///
-/// # Panics
-/// As [`every_variant`].
-pub fn every_start(bench: &Bench) -> usize {
-    let mut runs = Runs::new(bench);
-    for family in FAMILIES {
-        for &dtype in family.dtypes {
-            for start in 1..=3 {
-                let device = Shifted { device: &*bench.device, shift: start * dtype.size() as u64 };
-                for case in (family.cases)().iter().filter(|case| (33..=1100).contains(&elements(case))) {
-                    runs.case(&device, family, dtype, case, None);
-                }
+fn every_start(runs: &mut Runs<'_>, family: &'static Family, _: &[u64]) {
+    for &dtype in family.dtypes {
+        for start in 1..=3 {
+            let device = Shifted { device: &*runs.bench.device, shift: start * dtype.size() as u64 };
+            for case in (family.cases)().iter().filter(|case| (33..=1100).contains(&elements(case))) {
+                runs.case(&device, family, dtype, case, None);
             }
         }
     }
-    runs.finish()
 }
 
 /// Elements of the largest operand, about.
@@ -133,18 +144,24 @@ fn elements(case: &Case) -> u64 {
 struct Runs<'b> {
     bench: &'b Bench,
     count: usize,
+    ran: BTreeSet<String>,
     wrong: Vec<String>,
 }
 
 impl<'b> Runs<'b> {
     fn new(bench: &'b Bench) -> Self {
-        Self { bench, count: 0, wrong: Vec::new() }
+        Self { bench, count: 0, ran: BTreeSet::new(), wrong: Vec::new() }
     }
 
-    fn finish(self) -> usize {
-        let Self { count, wrong, .. } = self;
-        assert!(wrong.is_empty(), "{} of {count} runs failed:\n{}", wrong.len(), wrong.join("\n"));
-        count
+    /// What was wrong; also when a variant never ran, for then nothing is known about it.
+    fn finish(self, family: &Family) -> Result<(), String> {
+        let Self { count, wrong, ran, .. } = self;
+        let idle: Vec<_> = (family.variants)().iter().map(|v| v.name).filter(|name| !ran.contains(*name)).collect();
+        match (wrong.is_empty(), idle.is_empty()) {
+            (false, _) => Err(format!("{} of {count} runs failed:\n{}", wrong.len(), wrong.join("\n"))),
+            (true, false) => Err(format!("never ran: {}", idle.join(" "))),
+            (true, true) => Ok(()),
+        }
     }
 
     /// All variants that can run with `block`, for all operations, on generated operands.
@@ -174,12 +191,13 @@ impl<'b> Runs<'b> {
         for &op in ops {
             let dtype = inputs.first().map_or(family.dtypes[0], Tensor::dtype);
             let problem = Problem { inputs, dtype, op, settings };
-            let (mut seen, wrong) = (0, &mut self.wrong);
+            let (mut seen, wrong, ran) = (0, &mut self.wrong, &mut self.ran);
             let result = (family.oracle)(problem).and_then(|oracle| {
                 let (module, variants) = (self.bench.module, variants.as_slice());
                 let job = Job { device, module, problem, oracle: &oracle, variants, block, grid: None, plan: None };
                 (family.run)(&job, &mut |row| {
                     seen += 1;
+                    ran.insert(row.variant.clone());
                     if !row.is_clean() {
                         wrong.push(describe(&row));
                     }

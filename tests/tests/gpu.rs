@@ -1,31 +1,10 @@
-//! The same on a GPU. Compiled with `--features gpu` only; then a missing GPU is a failure.
+//! What only a GPU can show. Compiled with `--features gpu` only; then a missing GPU is a failure.
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 
 use host::backend::Choice;
 use host::{Buffer, kernels::reduce::reduce};
 use kernels_gpu::reduce::{Max, Sum};
-use tests::matrix::{bench, every_block, every_start, every_variant, parts_of_an_array, special_floats};
-
-#[test]
-fn every_variant_type_operation_and_length() {
-    let lengths = [1 << 16, (1 << 20) + 7, (1 << 22) + 1];
-    assert!(every_variant(&bench(Choice::Gpu(0), "kernels-gpu"), &lengths) > 2000);
-}
-
-#[test]
-fn infinities_zeros_and_nan() {
-    assert!(special_floats(&bench(Choice::Gpu(0), "kernels-gpu")) > 1000);
-}
-
-#[test]
-fn every_block_size() {
-    assert!(every_block(&bench(Choice::Gpu(0), "kernels-gpu")) > 150);
-}
-
-#[test]
-fn every_variant_type_and_operation_off_a_boundary() {
-    assert!(every_start(&bench(Choice::Gpu(0), "kernels-gpu")) > 1500);
-}
+use tests::matrix::{bench, parts_of_an_array};
 
 #[test]
 fn a_slice_that_starts_anywhere() {
