@@ -3,7 +3,7 @@
 //! In reading order: what an array is ([`element`], [`tensor`]), where data comes from ([`input`]), which PTX is taken ([`ptx`]), what a
 //! device can do ([`backend`]), the families with their variants and references ([`kernels`]), what counts as equal
 //! ([`compare`]), how time is measured ([`mod@bench`]), whom
-//! we are measured against ([`peers`]), and what can go wrong ([`diagnostic`], [`sarif`], [`error`]). [`cli`] is the command line over it.
+//! we are measured against ([`peers`]), how numbers are drawn ([`plot`]), and what can go wrong ([`diagnostic`], [`sarif`], [`error`]). [`cli`] is the command line over it.
 
 pub mod element;
 pub mod input;
@@ -20,6 +20,7 @@ pub mod compare;
 pub mod diagnostic;
 pub mod error;
 pub mod peers;
+pub mod plot;
 pub mod sarif;
 
 pub mod cli;

@@ -19,6 +19,12 @@ pub(super) struct Options {
     /// Sizes, as --n of the family; each family has its own when left out
     #[arg(long, value_parser = size::parse, value_delimiter = ',')]
     n: Vec<u64>,
+    /// Sizes of several axes, for one family: 4096x1024,1024x4096
+    #[arg(long, value_delimiter = ',', conflicts_with = "n")]
+    shape: Vec<String>,
+    /// A setting of the family, for one family: --set bins=2^16; may be repeated
+    #[arg(long, value_name = "NAME=VALUE")]
+    set: Vec<String>,
     /// Operations; the family's first when left out
     #[arg(long, value_delimiter = ',')]
     op: Vec<String>,
@@ -46,6 +52,33 @@ pub(super) struct Options {
     peers: bool,
     #[command(flatten)]
     json: output::Options,
+}
+
+impl Options {
+    /// The sizes that were asked for, or the family's, with the settings that were asked for.
+    fn cases(&self, family: &Family) -> Result<Vec<Case>> {
+        let shape = |text: &String| {
+            let axes: Vec<u64> = text.split('x').map(size::parse).collect::<Result<_>>()?;
+            Ok(Case::new(&axes))
+        };
+        let mut cases = match (self.n.as_slice(), self.shape.as_slice()) {
+            ([], []) => (family.sizes)(),
+            (sizes, []) => sizes.iter().map(|&n| Case::new(&[n])).collect(),
+            (_, shapes) => shapes.iter().map(shape).collect::<Result<_>>()?,
+        };
+        for word in &self.set {
+            let (name, value) = word.split_once('=').unwrap_or((word, ""));
+            let setting = family.settings.iter().find(|setting| setting.name == name).ok_or_else(|| {
+                let names: Vec<_> = family.settings.iter().map(|setting| setting.name).collect();
+                Error::Usage(format!("{} has no setting '{name}'; there are: {}", family.name, names.join(" ")))
+            })?;
+            for case in &mut cases {
+                case.settings.retain(|(have, _)| *have != name);
+                case.settings.push((setting.name, value.to_owned()));
+            }
+        }
+        Ok(cases)
+    }
 }
 
 /// One table per family, operation, type and size.
@@ -117,10 +150,7 @@ impl Bench<'_> {
             [] => vec![family.dtypes[0]],
             asked => asked.to_vec(),
         };
-        let cases = match self.options.n.as_slice() {
-            [] => (family.sizes)(),
-            sizes => sizes.iter().map(|&n| Case::new(&[n])).collect(),
-        };
+        let cases = self.options.cases(family)?;
         // So is a variant's name that only another family has.
         let elsewhere = self.options.families.len() != 1 && !family.variants_named(&self.options.variant);
         let variants = family.select(if elsewhere { "all" } else { &self.options.variant })?;
@@ -207,5 +237,35 @@ impl Bench<'_> {
             row
         };
         Ok(peers::run(program, &request)?.into_iter().map(row).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        options: Options,
+    }
+
+    fn cases(words: &[&str]) -> Result<Vec<(Vec<u64>, usize)>> {
+        let line =
+            Line::try_parse_from([&["bench"], words].concat()).map_err(|error| Error::Usage(error.to_string()))?;
+        let cases = line.options.cases(&kernels::transpose::FAMILY)?;
+        Ok(cases.into_iter().map(|case| (case.size, case.settings.len())).collect())
+    }
+
+    #[test]
+    fn sizes_are_the_familys_unless_asked() {
+        let own: Vec<_> = (kernels::transpose::FAMILY.sizes)().into_iter().map(|case| (case.size, 0)).collect();
+        assert_eq!(cases(&[]).expect("its own"), own);
+        assert_eq!(cases(&["--n", "2^10,7"]).expect("squares"), [(vec![1024], 0), (vec![7], 0)]);
+        assert_eq!(cases(&["--shape", "1kx3,5"]).expect("shapes"), [(vec![1024, 3], 0), (vec![5], 0)]);
+        assert!(cases(&["--shape", "axb"]).is_err() && cases(&["--n", "1", "--shape", "1x1"]).is_err());
+        let refused = cases(&["--set", "bins=3"]).expect_err("no such setting").to_string();
+        assert!(refused.contains("transpose has no setting 'bins'"), "{refused}");
     }
 }

@@ -4,9 +4,10 @@ use crate::backend::{Counters, Fidelity, Printed};
 use crate::bench::Cache;
 use crate::error::{Error, Result};
 use crate::kernels::Row;
+use crate::plot;
 use comfy_table::{CellAlignment, Table, presets};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// `--json [FILE]`.
 #[derive(Clone, Debug, clap::Args)]
@@ -15,6 +16,9 @@ pub(super) struct Options {
     /// One JSON object per line instead of the table; with FILE: the objects there, and the table too
     #[arg(long, value_name = "FILE", num_args = 0..=1)]
     pub json: Option<Option<PathBuf>>,
+    /// Draw the rates, or on the simulator the counters: SVG
+    #[arg(long, value_name = "FILE")]
+    pub plot: Option<PathBuf>,
 }
 
 impl Options {
@@ -73,7 +77,10 @@ impl<'o> Report<'o> {
         let rows = || self.sections.iter().flat_map(|(_, rows)| rows);
         if let Some(Some(path)) = &self.options.json {
             let text: String = rows().map(|row| json(row) + "\n").collect();
-            std::fs::write(path, text).map_err(|source| Error::Write { path: path.clone(), source })?;
+            write(path, &text)?;
+        }
+        if let Some(path) = &self.options.plot {
+            write(path, &plot::svg(&plot::of_rows(rows()))?)?;
         }
         Ok(rows().all(Row::is_clean))
     }
@@ -105,6 +112,10 @@ impl<'o> Report<'o> {
     fn keep(&mut self, result: std::io::Result<()>) {
         self.failed = self.failed.take().or(result.err());
     }
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    std::fs::write(path, text).map_err(|source| Error::Write { path: path.to_owned(), source })
 }
 
 /// What does not fit in a column, on standard error.
