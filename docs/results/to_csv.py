@@ -10,7 +10,7 @@ import json
 import sys
 
 COLUMNS = (
-    "comparison family variant compiler op dtype n cache block grid median_us min_us spread gbps verified".split()
+    "comparison family variant compiler op dtype n shape settings cache block grid median_us min_us spread gbps tflops verified".split()
 )
 OURS = "rustc+llc"
 
@@ -27,6 +27,8 @@ def record(line, comparison, compiler):
         "op": line["op"] or "",
         "dtype": line["dtype"],
         "n": line["n"],
+        "shape": "x".join(map(str, line["shape"] or [])),
+        "settings": line["settings"] or "",
         "cache": timing["cache"],
         "block": "" if library else line["block"],
         "grid": "" if library else line["grid"],
@@ -34,6 +36,7 @@ def record(line, comparison, compiler):
         "min_us": f"{timing['min_ms'] * 1000:.2f}",
         "spread": f"{timing['spread']:.4f}",
         "gbps": f"{line['gbps']:.0f}",
+        "tflops": f"{line['tflops']:.3f}" if line["tflops"] else "",
         "verified": str(line["verified"]).lower(),
     }
 

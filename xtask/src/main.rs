@@ -10,6 +10,7 @@ mod ci;
 mod command;
 mod demo;
 mod dist;
+mod docs;
 mod doctor;
 mod setup;
 mod test;
@@ -37,6 +38,8 @@ enum Task {
     Bench(bench::Options),
     /// Makes the folder `dist`, which tests and measures on a GPU machine without Rust
     Dist,
+    /// Writes the pages of docs/ladders from the sources, the simulator and docs/results
+    Docs(docs::Options),
     /// Runs every check that needs no GPU
     Ci,
 }
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
         Task::Test(options) => test::run(&options),
         Task::Bench(options) => bench::run(&options),
         Task::Dist => dist::run(),
+        Task::Docs(options) => docs::run(&options),
         Task::Ci => ci::run(),
     };
     match done {

@@ -109,21 +109,7 @@ fn family_page(family: &Family, options: &family::Options, against: Option<&str>
     }
     let (backend, device) = backend::explaining(profile, options.json.printed())?;
     let rows = family::rows(family, options, &*backend, &variants)?;
-    let infos = (family.variants)();
-    let idea = |name: &str| infos.iter().find(|info| info.name == name).map_or("", |info| info.idea);
-    let explain = |row: kernels::Row| {
-        let counters = row.counters.unwrap_or_default();
-        Variant::new(&row.variant, idea(&row.variant), row.verified, counters, row.launches, row.copies)
-    };
-    let title = rows.first().map_or_else(String::new, |row| {
-        let op = row.op.as_ref().map(|op| format!(" {op}")).unwrap_or_default();
-        let shape = row.shape.as_ref().map(|shape| shape.iter().map(usize::to_string).collect::<Vec<_>>().join("x"));
-        format!("{}{op}: {} elements of {}", row.family, shape.unwrap_or_else(|| row.n.to_string()), row.dtype)
-    });
-    // The rung behind the last of those shown.
-    let last = infos.iter().rposition(|info| variants.contains(&info.name));
-    let next = last.and_then(|at| infos.get(at + 1)).map(|info| format!("{}: {}", info.name, info.idea));
-    Ok(Page { title, device, variants: rows.into_iter().map(explain).collect(), next })
+    Ok(Page::of_rows(family, device, rows))
 }
 
 fn explain_ptx(path: &Path, options: &PtxOptions) -> anyhow::Result<u8> {

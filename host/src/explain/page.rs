@@ -1,6 +1,7 @@
 //! The page's contents: plain numbers and sentences, the same for every form it takes.
 
 use crate::backend::{Analysis, Counters, Device};
+use crate::kernels::{Family, Row};
 use serde::Serialize;
 
 /// Lines that a variant is charged with.
@@ -80,6 +81,27 @@ pub struct Line {
     pub share: f64,
     /// Why.
     pub reason: String,
+}
+
+impl Page {
+    /// Of rows that a device gave which [`crate::backend::explaining`] opened.
+    pub fn of_rows(family: &Family, device: Device, rows: Vec<Row>) -> Self {
+        let infos = (family.variants)();
+        let idea = |name: &str| infos.iter().find(|info| info.name == name).map_or("", |info| info.idea);
+        let title = rows.first().map_or_else(String::new, |row| {
+            let op = row.op.as_ref().map(|op| format!(" {op}")).unwrap_or_default();
+            let shape = row.shape.as_ref().map(|shape| crate::tensor::text(shape));
+            format!("{}{op}: {} elements of {}", row.family, shape.unwrap_or_else(|| row.n.to_string()), row.dtype)
+        });
+        // The rung behind the last of those shown.
+        let last = infos.iter().rposition(|info| rows.iter().any(|row| row.variant == info.name));
+        let next = last.and_then(|at| infos.get(at + 1)).map(|info| format!("{}: {}", info.name, info.idea));
+        let explain = |row: Row| {
+            let counters = row.counters.unwrap_or_default();
+            Variant::new(&row.variant, idea(&row.variant), row.verified, counters, row.launches, row.copies)
+        };
+        Self { title, device, variants: rows.into_iter().map(explain).collect(), next }
+    }
 }
 
 impl Variant {

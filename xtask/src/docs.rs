@@ -1,0 +1,28 @@
+//! `cargo xtask docs`: the pages of the ladders, written by `docs/generator`.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::{build_ptx, command, setup};
+
+/// What to do.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct Options {
+    /// Write nothing, and fail when a page would change
+    #[arg(long)]
+    pub check: bool,
+}
+
+/// Builds the kernels, and writes or compares.
+pub fn run(options: &Options) -> Result<ExitCode> {
+    setup::toolchain()?;
+    build_ptx::all()?;
+    let mut cargo = command::cargo();
+    cargo.args(["run", "--quiet", "--package", "ladders", "--"]);
+    if options.check {
+        cargo.arg("--check");
+    }
+    command::run(&mut cargo)?;
+    Ok(ExitCode::SUCCESS)
+}
