@@ -92,7 +92,8 @@ fn the_result_is_written_and_reads_back() {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join("sum.npy").display().to_string();
     let a = data("i32.npy");
-    rows(&["vecadd", "--input", &a, "--input", &a, "--device", "sim", "--output", &out, "--json"]);
+    let variant = ["vecadd", "--variant", "grid_stride"];
+    rows(&[&variant[..], &["--input", &a, "--input", &a, "--device", "sim", "--output", &out, "--json"]].concat());
     let doubled = rows(&["reduce", "--input", &out, "--variant", "best", "--device", "sim", "--json"]);
     let single = rows(&["reduce", "--input", &a, "--variant", "best", "--device", "sim", "--json"]);
     let value = |rows: &[Value]| rows[0]["value"].as_i64().unwrap() as i32;
@@ -381,7 +382,7 @@ fn a_fault_in_a_family_is_an_object() {
     std::fs::write(&ptx, code).expect("a file");
     let ptx = ptx.display().to_string();
     for args in [&["vecadd", "--device", "sim"][..], &["check", "vecadd"]] {
-        let row = object(&[args, &["--ptx", &ptx, "--json"]].concat(), 4);
+        let row = object(&[args, &["--variant", "grid_stride", "--ptx", &ptx, "--json"]].concat(), 4);
         assert_eq!((&row["family"], &row["fault"]["code"]), (&"vecadd".into(), &"trap".into()), "{row}");
     }
 }
@@ -394,13 +395,14 @@ fn one_variant_writes_one_file() {
     refused_in_a_line(&[&["reduce"], &common[..], &[&out]].concat(), 2, &["--output", "one variant", "--variant"]);
     let row = object(&[&["reduce", "--variant", "best"], &common[..], &[&out]].concat(), 0);
     assert_eq!(row["output"].as_str(), Some(out.as_str()), "{row}");
-    let row = object(&[&["vecadd"], &common[..], &[&out]].concat(), 0);
+    let row = object(&[&["vecadd", "--variant", "best"], &common[..], &[&out]].concat(), 0);
     assert_eq!(row["output"].as_str(), Some(out.as_str()), "{row}");
 
     let nowhere = folder.path().join("missing/out.npy").display().to_string();
     let here = folder.path().display().to_string();
     for out in [&nowhere, &here] {
-        refused_in_a_line(&[&["vecadd"], &common[..], &[out]].concat(), 2, &["cannot write", out]);
+        let command = [&["vecadd", "--variant", "best"], &common[..], &[out]].concat();
+        refused_in_a_line(&command, 2, &["cannot write", out]);
     }
     let names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names, ["out.npy"], "nothing else is left behind");

@@ -6,6 +6,7 @@
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx))]
 
 pub mod chunk;
+pub mod dot;
 pub mod number;
 pub mod reduce;
 pub mod transpose;

@@ -3,9 +3,18 @@
 //! Each thread starts at its own index in the grid and jumps by the number of threads in the grid until it has passed the
 //! end. So any grid handles any length, neighbouring threads touch neighbouring elements (coalesced), and a grid that fills
 //! the device once is enough. (Harris, "CUDA Pro Tip: Write Flexible Kernels with Grid-Stride Loops", 2013.)
+//!
+//! | rung | idea |
+//! |---|---|
+//! | [`one_per_thread`] | a thread for every element, as in a course's first lesson: the grid grows with the data |
+//! | [`vecadd()`], here | grid-stride: a grid of any size, and each thread jumps by the size of the grid |
+//! | [`best`] | 16 bytes per lane, several loads in flight |
 
 use crate::number::Number;
 use cuda_std::{kernel, thread};
+
+pub mod best;
+pub mod one_per_thread;
 
 /// Threads per block unless the caller asks otherwise; any number works.
 pub const BLOCK: u32 = 256;

@@ -9,6 +9,7 @@ use serde::{Serialize, Serializer};
 
 mod block;
 mod demand;
+pub mod dot;
 mod job;
 pub mod problem;
 pub mod reduce;
@@ -24,7 +25,7 @@ pub use problem::{Case, Operand, Oracle, Problem, Work};
 pub use settings::{Setting, Settings};
 
 /// Every family, smallest first.
-pub const FAMILIES: &[Family] = &[vecadd::FAMILY, reduce::FAMILY, transpose::FAMILY];
+pub const FAMILIES: &[Family] = &[vecadd::FAMILY, dot::FAMILY, reduce::FAMILY, transpose::FAMILY];
 
 /// A family of kernels that solve one problem.
 pub struct Family {

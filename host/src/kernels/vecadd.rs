@@ -8,8 +8,8 @@ use crate::element::{Dtype, Element, Value};
 use crate::error::{Error, Result};
 use crate::tensor::Tensor;
 use crate::with_dtype;
-use cuda_std::launch::{PtrMut, Slice};
-use kernels_gpu::vecadd;
+use cuda_std::launch::{Call, PtrMut, Slice};
+use kernels_gpu::vecadd::{self, best, one_per_thread};
 
 /// The family.
 pub const FAMILY: Family = Family {
@@ -29,19 +29,71 @@ pub const FAMILY: Family = Family {
     peer: None,
 };
 
-/// The only variant.
-const NAME: &str = "grid_stride";
-const BLOCK: BlockRule = BlockRule::Any { default: vecadd::BLOCK };
+/// A row of the table.
+struct Variant<T: 'static> {
+    name: &'static str,
+    idea: &'static str,
+    block: BlockRule,
+    grid: Grid,
+    kernel: for<'a> fn(Slice<'a, T>, Slice<'a, T>, PtrMut<'a, T>) -> Call<'a>,
+}
+
+/// How many blocks a variant is launched with.
+#[derive(Clone, Copy)]
+enum Grid {
+    /// A thread for each element.
+    Elements,
+    /// As many as fill the device, and no more than there is work for.
+    Device,
+    /// One for every so many chunks of 16 bytes per thread.
+    Tiles(usize),
+}
+
+/// Most blocks that a grid can have.
+const MAX_GRID: u64 = (1 << 31) - 1;
+
+/// Threads that fill a multiprocessor.
+const THREADS_PER_SM: u32 = 2048;
+
+/// The table.
+fn table<T: Element>() -> Vec<Variant<T>> {
+    vec![
+        Variant {
+            name: "one_per_thread",
+            idea: "a thread for every element: the grid grows with the data",
+            block: BlockRule::Any { default: one_per_thread::BLOCK },
+            grid: Grid::Elements,
+            kernel: one_per_thread::vecadd_one_per_thread::<T>,
+        },
+        Variant {
+            name: "grid_stride",
+            idea: "each thread jumps by the size of the grid: any grid handles any length",
+            block: BlockRule::Any { default: vecadd::BLOCK },
+            grid: Grid::Device,
+            kernel: vecadd::vecadd::<T>,
+        },
+        Variant {
+            name: "best",
+            idea: "16 bytes per lane, and all of a thread's loads in flight before its first addition",
+            block: BlockRule::WholeWarps { default: best::BLOCK },
+            grid: Grid::Tiles(best::EACH),
+            kernel: best::vecadd_best::<T>,
+        },
+    ]
+}
 
 fn variants() -> Vec<VariantInfo> {
-    fn entry<T: Element>() -> Entry {
+    fn entry<T: Element>(row: usize) -> Entry {
         // SAFETY: nothing is launched; only the name and the parameters are of interest.
         let (none, out) = unsafe { (Slice::<T>::new(0, 0), PtrMut::<T>::new(0)) };
-        vecadd::vecadd::<T>(none, none, out).into()
+        (table::<T>()[row].kernel)(none, none, out).into()
     }
-    let entries = Dtype::NUMBERS.iter().filter_map(|dtype| with_dtype!(dtype, T => Some(entry::<T>()), else => None));
-    let idea = "each thread jumps by the size of the grid: any grid handles any length";
-    vec![VariantInfo { name: NAME, idea, block: BLOCK, entries: entries.collect() }]
+    let info = |(row, variant): (usize, Variant<f32>)| {
+        let entries =
+            Dtype::NUMBERS.iter().filter_map(|dtype| with_dtype!(dtype, T => Some(entry::<T>(row)), else => None));
+        VariantInfo { name: variant.name, idea: variant.idea, block: variant.block, entries: entries.collect() }
+    };
+    table::<f32>().into_iter().enumerate().map(info).collect()
 }
 
 fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
@@ -76,33 +128,62 @@ fn typed<T: Element>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor>
     require_memory(job.device, Some(bytes), "vecadd of three arrays", "use a smaller --n or input")?;
     let device_a = Buffer::from_slice(job.device, a, "a")?;
     let device_b = Buffer::from_slice(job.device, b, "b")?;
-    let output = Buffer::<T>::uninit(job.device, n, "out")?;
-
-    let info = job.device.info();
-    let block = BLOCK.choose(job.block, NAME, info.max_block)?;
-    // Enough blocks to fill the device, and no more than there is work for.
-    let fill = info.multiprocessors * (2048 / block).max(1);
-    let needed = (n as u64).div_ceil(u64::from(block));
-    let grid = job.grid.unwrap_or_else(|| needed.min(u64::from(fill)) as u32);
-
-    let call = vecadd::vecadd::<T>(device_a.slice(n), device_b.slice(n), output.ptr());
-    let trial = Trial {
-        family: FAMILY.name,
-        variant: NAME,
-        shape: (block, grid),
-        output: &output,
-        result: vec![n],
-        depth: 1,
-        work: Work::bytes(bytes),
-    };
-    let (sums, row) = job.measure(&trial, &mut || match grid {
-        0 => Ok(()),
-        // SAFETY: the call is the kernel's own launcher's; its buffers live on and have the `n` elements that it takes, and any
-        // grid and block will do.
-        _ => unsafe { job.device.launch(job.module, &call, Shape::linear(grid, block)) },
-    })?;
-    emit(row);
+    let mut sums = Tensor::from(T::wrap(Vec::new()));
+    for name in job.variants {
+        let Some(variant) = table::<T>().into_iter().find(|variant| variant.name == *name) else {
+            return Err(Error::Usage(format!("vecadd has no variant '{name}'")));
+        };
+        let (block, grid) = shape(job, &variant, n)?;
+        // Of its own for each variant, so that none can pass with what another one wrote.
+        let output = Buffer::<T>::uninit(job.device, n, "out")?;
+        let call = (variant.kernel)(device_a.slice(n), device_b.slice(n), output.ptr());
+        let trial = Trial {
+            family: FAMILY.name,
+            variant: name,
+            shape: (block, grid),
+            output: &output,
+            result: vec![n],
+            depth: 1,
+            work: Work::bytes(bytes),
+        };
+        let row;
+        (sums, row) = job.measure(&trial, &mut || match grid {
+            0 => Ok(()),
+            // SAFETY: the call is the kernel's own launcher's; its buffers live on and have the `n` elements that it takes; block
+            // and grid are those that its contract asks for.
+            _ => unsafe { job.device.launch(job.module, &call, Shape::linear(grid, block)) },
+        })?;
+        emit(row);
+    }
     Ok(sums)
+}
+
+/// Threads per block, and blocks, for `n` elements: 0 when there is nothing to add.
+fn shape<T: Element>(job: &Job<'_>, variant: &Variant<T>, n: usize) -> Result<(u32, u32)> {
+    let info = job.device.info();
+    let block = variant.block.choose(job.block, variant.name, info.max_block)?;
+    let needed = match (variant.grid, job.grid) {
+        (Grid::Elements, None) => (n as u64).div_ceil(u64::from(block)),
+        (Grid::Elements, Some(_)) => {
+            let name = variant.name;
+            return Err(Error::Usage(format!("'{name}' has a thread for each element: leave --grid out")));
+        }
+        (_, Some(0)) => return Err(Error::Usage("--grid 0 launches nothing: use 1 or more".to_owned())),
+        (_, Some(grid)) => grid.into(),
+        (Grid::Device, None) => {
+            let fill = info.multiprocessors * (THREADS_PER_SM / block).max(1);
+            (n as u64).div_ceil(u64::from(block)).min(fill.into())
+        }
+        (Grid::Tiles(chunks), None) => {
+            let tile = chunks * 16 / size_of::<T>() * block as usize;
+            n.div_ceil(tile).min(MAX_GRID as usize) as u64
+        }
+    };
+    let grid = u32::try_from(needed).ok().filter(|&grid| u64::from(grid) <= MAX_GRID);
+    let grid = grid.ok_or_else(|| {
+        Error::Usage(format!("{n} elements need {needed} blocks of {block}, and a grid has at most {MAX_GRID}"))
+    })?;
+    Ok((block, if n == 0 { 0 } else { grid }))
 }
 
 /// The sum as the type gives it: computed in a wider type, then rounded (floats) or wrapped (integers). Rounding the f64 sum of

@@ -2,18 +2,12 @@
 //!
 //! - Each thread has `UNROLL` independent 16-byte loads in flight, enough to cover the latency of memory; the elements in
 //!   front of the first 16-byte boundary and behind the last one are added singly, so any slice will do.
-//! - Every block writes one partial result and takes a ticket. The block that draws the last one knows that all others are
-//!   done, and reduces the partial results in the order of the blocks: no second launch, and no dependence on who was last.
-//! - The ticket wraps around to 0 by itself, so the memory is ready for the next launch.
-//!
-//! The last-block pattern is NVIDIA's `threadFenceReduction` sample; CUB still launches two kernels.
+//! - The last block to finish reduces the partial results of all, in the order of the blocks: no second launch, and no
+//!   dependence on who was last. CUB still launches two kernels.
 
-use super::{Max, Min, Op, Sum, collective::block_reduce};
+use super::{Max, Min, Op, Sum, collective::grid_reduce};
 use crate::{chunk::Chunk, number::Number};
-use cuda_std::{
-    atomic::{AtomicU32, Ordering},
-    kernel, thread,
-};
+use cuda_std::{kernel, thread};
 
 /// Threads per block unless the caller asks otherwise; a multiple of 32, at most 1024.
 pub const BLOCK: u32 = 512;
@@ -31,38 +25,10 @@ pub const UNROLL: usize = 8;
 /// The block is a multiple of 32; `partials` has one element per block and is used by this launch only; `ticket` is 0.
 #[kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64])]
 pub unsafe fn reduce_best<O: Op<T>, T: Number>(input: &[T], partials: *mut T, ticket: *mut u32, output: *mut T) {
-    let (tid, blocks) = (thread::thread_idx_x(), thread::grid_dim_x());
     let value = thread_reduce::<O, T>(input);
-
-    // SAFETY: every thread of the block is here, and the block is whole warps.
-    let value = unsafe { block_reduce::<O, T>(value) };
-    let mut last = 0;
-    if tid == 0 {
-        // SAFETY: one partial result per block. The increment releases it, and acquires those of the blocks that came
-        // before; it wraps to 0 for the next launch.
-        last = unsafe {
-            partials.add(thread::block_idx_x() as usize).write(value);
-            let drawn = AtomicU32::from_ptr(ticket).fetch_inc(blocks - 1, Ordering::AcqRel);
-            u32::from(drawn == blocks - 1)
-        };
-    }
-    // The barrier hands thread 0's view of the other blocks' results to the whole block, and separates the two uses of the
-    // shared memory in `block_reduce`.
-    if thread::sync_threads_or(last) == 0 {
-        return;
-    }
-
-    let mut value = O::identity();
-    let mut i = tid;
-    while i < blocks {
-        // SAFETY: all blocks have written their results, and no one writes them any more.
-        value = O::combine(value, unsafe { partials.add(i as usize).read() });
-        i += thread::block_dim_x();
-    }
-    // SAFETY: the whole block is here: all its threads got the same answer from the barrier.
-    let value = unsafe { block_reduce::<O, T>(value) };
-    if tid == 0 {
-        // SAFETY: only the last block comes here.
+    // SAFETY: every thread of the grid is here, in blocks of whole warps; the rest is the caller's promise.
+    if let Some(value) = unsafe { grid_reduce::<O, T>(value, partials, ticket) } {
+        // SAFETY: one thread of the grid comes here.
         unsafe { output.write(value) };
     }
 }

@@ -41,7 +41,7 @@ pub mod unroll_last_warp;
 pub mod unrolled;
 pub mod warp_shuffle;
 
-mod collective;
+pub(crate) mod collective;
 
 /// A way to make one value of two: associative and commutative, up to rounding.
 pub trait Op<T>: Instance + 'static {

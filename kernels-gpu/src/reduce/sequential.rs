@@ -39,7 +39,7 @@ pub unsafe fn reduce_sequential<O: Op<T>, T: Number>(input: &[T], output: *mut T
 /// All threads of the block call it together; `from` is 0 or a power of two with `2 * from` slots that were written before
 /// a barrier.
 #[inline(always)]
-pub(super) unsafe fn tree<O: Op<T>, T: Number>(values: *mut T, from: u32, until: u32) {
+pub(crate) unsafe fn tree<O: Op<T>, T: Number>(values: *mut T, from: u32, until: u32) {
     let tid = thread::thread_idx_x();
     let mut s = from;
     while s > until {

@@ -23,10 +23,7 @@ pub fn reference<T: Element>(op: &str, input: &[T]) -> Reference {
             let value = T::round(Value::Int(sum)).value();
             Reference { value, magnitude: None, wrapped: !matches!(value, Value::Int(wrapped) if wrapped == sum) }
         }
-        ("sum", true) => {
-            let (sum, magnitude) = float_sum(values.map(float));
-            Reference { value: Value::Float(sum), magnitude: Some(magnitude), wrapped: false }
-        }
+        ("sum", true) => Reference::of_floats(values.map(float)),
         (op, _) => {
             let larger = op == "max";
             let value = values.reduce(|best, x| if beats(x, best, larger) { x } else { best });
@@ -36,6 +33,12 @@ pub fn reference<T: Element>(op: &str, input: &[T]) -> Reference {
 }
 
 impl Reference {
+    /// The sum of floats.
+    pub fn of_floats(values: impl Iterator<Item = f64>) -> Self {
+        let (sum, magnitude) = float_sum(values);
+        Self { value: Value::Float(sum), magnitude: Some(magnitude), wrapped: false }
+    }
+
     /// What a kernel must give that adds at most `depth` numbers in a chain.
     ///
     /// A sum of floats in any order whose longest chain has `d` additions is within `d * u / (1 - d * u) * sum(|x|)` of the

@@ -1,0 +1,129 @@
+//! The rung to use: one launch, memory at full speed, the same bits on every run.
+//!
+//! - Each thread has `UNROLL` 16-byte loads of each vector in flight, and a running sum for each place in a chunk, so that no
+//!   addition waits for another of its round.
+//! - Elements in front of the first 16-byte boundary of `a`, and behind the last, are multiplied singly, so any start will do. Where
+//!   `b` lies differently no boundary suits both: then single elements are loaded, as many at once.
+//! - The last block to finish adds the sums of all in the order of the blocks.
+
+use super::Real;
+use crate::{
+    chunk::Chunk,
+    reduce::{Sum, collective::grid_reduce},
+};
+use cuda_std::{kernel, thread};
+
+/// Threads per block unless the caller asks otherwise; a multiple of 32, at most 1024.
+pub const BLOCK: u32 = 512;
+
+/// Blocks per multiprocessor: enough for the loads in flight; more only add to the work of the last block.
+pub const BLOCKS_PER_SM: u32 = 2;
+
+/// Loads of each vector in flight per thread.
+pub const UNROLL: usize = 4;
+
+/// Writes the dot product to `output[0]`.
+///
+/// # Safety
+/// The block is a multiple of 32; `partials` has one element per block and is used by this launch only; `ticket` is 0.
+#[kernel(for T in [f32, f64])]
+pub unsafe fn dot_best<T: Real>(a: &[T], b: &[T], partials: *mut T, ticket: *mut u32, output: *mut T) {
+    let sum = match size_of::<T>() {
+        4 => thread_share::<T, 4>(a, b),
+        _ => thread_share::<T, 2>(a, b),
+    };
+    // SAFETY: every thread of the grid is here, in blocks of whole warps; the rest is the caller's promise.
+    if let Some(sum) = unsafe { grid_reduce::<Sum, T>(sum, partials, ticket) } {
+        // SAFETY: one thread of the grid comes here.
+        unsafe { output.write(sum) };
+    }
+}
+
+/// The thread's part of the sum, for elements of which `W` make 16 bytes.
+#[inline(always)]
+fn thread_share<T: Real, const W: usize>(a: &[T], b: &[T]) -> T {
+    let n = a.len().min(b.len());
+    let me = thread::global_index();
+    let (a, b) = (a.as_ptr(), b.as_ptr());
+    if !(a.addr() ^ b.addr()).is_multiple_of(16) {
+        // SAFETY: both have `n` elements.
+        let [sum] = unsafe { rounds::<T, 1>(n, me, |i| ([a.add(i).read()], [b.add(i).read()])) };
+        return sum;
+    }
+    let head = (a.addr().wrapping_neg() % 16 / size_of::<T>()).min(n);
+    let chunks = (n - head) / W;
+    // SAFETY: behind `head` elements both are on a 16-byte boundary (or there is no chunk), and `head + chunks * W <= n`.
+    let sums = unsafe {
+        let (a, b) = (a.add(head).cast::<Chunk<T, W>>(), b.add(head).cast::<Chunk<T, W>>());
+        rounds::<T, W>(chunks, me, |i| (a.add(i).read().0, b.add(i).read().0))
+    };
+    let mut sum = sums[0];
+    let mut j = 1;
+    while j < W {
+        sum = sum.add(sums[j]);
+        j += 1;
+    }
+    let tail = head + chunks * W;
+    // SAFETY: `head <= n`, and what is left behind the chunks ends at `n`.
+    unsafe {
+        if me < head {
+            sum = a.add(me).read().mul_add(b.add(me).read(), sum);
+        }
+        if me < n - tail {
+            sum = a.add(tail + me).read().mul_add(b.add(tail + me).read(), sum);
+        }
+    }
+    sum
+}
+
+/// Sums of products for each place of a chunk, over chunks `me`, `me + threads`, `me + 2 * threads`, … of `count`, in rounds of
+/// [`UNROLL`] loads that don't wait for each other. Only the last round has to ask where the vectors end.
+///
+/// # Safety
+/// `load` may be called for any chunk below `count`.
+#[inline(always)]
+unsafe fn rounds<T: Real, const W: usize>(count: usize, me: usize, load: impl Fn(usize) -> ([T; W], [T; W])) -> [T; W] {
+    let threads = thread::grid_stride();
+    let mut sums = [T::ZERO; W];
+    let mut i = me;
+    while i + (UNROLL - 1) * threads < count {
+        let round: [_; UNROLL] = core::array::from_fn(|k| load(i + k * threads));
+        sums = add::<T, W>(sums, round);
+        i += UNROLL * threads;
+    }
+    if i < count {
+        // Behind the end, load the last chunk and forget it: a load that nothing depends on can start at once, a branch around
+        // it would make it wait.
+        let last = count - 1;
+        let mut round: [_; UNROLL] = core::array::from_fn(|k| load(last.min(i + k * threads)));
+        let mut k = 1;
+        while k < UNROLL {
+            if i + k * threads > last {
+                round[k] = ([T::ZERO; W], [T::ZERO; W]);
+            }
+            k += 1;
+        }
+        sums = add::<T, W>(sums, round);
+    }
+    sums
+}
+
+/// Adds the products of a round, two chains side by side: as one chain its first product would be the most urgent, and ptxas would
+/// start it before the last loads.
+#[inline(always)]
+fn add<T: Real, const W: usize>(mut sums: [T; W], round: [([T; W], [T; W]); UNROLL]) -> [T; W] {
+    const { assert!(UNROLL.is_multiple_of(2)) };
+    let mut j = 0;
+    while j < W {
+        let (mut even, mut odd) = (T::ZERO, T::ZERO);
+        let mut k = 0;
+        while k < UNROLL {
+            even = round[k].0[j].mul_add(round[k].1[j], even);
+            odd = round[k + 1].0[j].mul_add(round[k + 1].1[j], odd);
+            k += 2;
+        }
+        sums[j] = sums[j].add(even.add(odd));
+        j += 1;
+    }
+    sums
+}

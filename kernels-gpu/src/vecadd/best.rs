@@ -1,0 +1,112 @@
+//! The rung to use: 16 bytes per lane in each instruction, and all of a thread's loads in flight before its first addition.
+//!
+//! - A block adds tiles of `EACH` chunks per thread. Loads and stores of a warp are 512 neighbouring bytes.
+//! - Elements in front of the first 16-byte boundary of `out`, and behind the last, are added singly, so any start will do. Where
+//!   `a` or `b` lies differently from `out`, no boundary suits all three: then everything is added singly, coalesced all the same.
+//! - Full tiles load without asking where the vectors end; a load behind a branch would wait for it.
+
+use crate::{chunk::Chunk, number::Number};
+use cuda_std::{kernel, thread};
+
+/// Threads per block unless the caller asks otherwise; a multiple of 32.
+pub const BLOCK: u32 = 256;
+
+/// Chunks of 16 bytes that a thread adds at once: twice as many loads are in flight.
+pub const EACH: usize = 4;
+
+/// Adds two vectors of equal length; integers wrap.
+///
+/// # Safety
+/// `b` is as long as `a`; `out` has room for as many elements and overlaps neither; the block is a multiple of 32.
+#[kernel(for T in [f32, f64, i32, u32, i64, u64])]
+pub unsafe fn vecadd_best<T: Number>(a: &[T], b: &[T], out: *mut T) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match size_of::<T>() {
+            4 => add::<T, 4>(a, b, out),
+            _ => add::<T, 2>(a, b, out),
+        }
+    }
+}
+
+/// The same for elements of which `W` make 16 bytes.
+///
+/// # Safety
+/// As [`vecadd_best()`].
+#[inline(always)]
+unsafe fn add<T: Number, const W: usize>(a: &[T], b: &[T], out: *mut T) {
+    let n = a.len().min(b.len());
+    let alike = |address: usize| (address ^ out.addr()).is_multiple_of(16);
+    let (head, chunks) = if alike(a.as_ptr().addr()) && alike(b.as_ptr().addr()) {
+        let head = (out.addr().wrapping_neg() % 16 / size_of::<T>()).min(n);
+        (head, (n - head) / W)
+    } else {
+        (n, 0)
+    };
+    // SAFETY: `head + chunks * W <= n`, and behind `head` elements all three are on a 16-byte boundary (or there is no chunk).
+    unsafe {
+        let at = |base: *const T| base.add(head).cast::<Chunk<T, W>>();
+        add_chunks(at(a.as_ptr()), at(b.as_ptr()), out.add(head).cast(), chunks);
+        add_singly(a, b, out, 0, head);
+        add_singly(a, b, out, head + chunks * W, n);
+    }
+}
+
+/// Adds `count` chunks, a tile of `EACH` per thread at a time.
+///
+/// # Safety
+/// There are so many on a 16-byte boundary at each of the three.
+#[inline(always)]
+unsafe fn add_chunks<T: Number, const W: usize>(
+    a: *const Chunk<T, W>,
+    b: *const Chunk<T, W>,
+    out: *mut Chunk<T, W>,
+    count: usize,
+) {
+    let block = thread::block_dim_x() as usize;
+    let tile = EACH * block;
+    let mut first = thread::block_idx_x() as usize * tile;
+    while first < count {
+        let i = first + thread::thread_idx_x() as usize;
+        if first + tile <= count {
+            // SAFETY: `i + k * block < first + tile <= count` for every `k < EACH`; each chunk has one thread.
+            unsafe {
+                let x: [_; EACH] = core::array::from_fn(|k| a.add(i + k * block).read());
+                let y: [_; EACH] = core::array::from_fn(|k| b.add(i + k * block).read());
+                let mut k = 0;
+                while k < EACH {
+                    out.add(i + k * block).write(sum(x[k], y[k]));
+                    k += 1;
+                }
+            }
+        } else {
+            let mut i = i;
+            while i < count {
+                // SAFETY: below the count, and each chunk has one thread.
+                unsafe { out.add(i).write(sum(a.add(i).read(), b.add(i).read())) };
+                i += block;
+            }
+        }
+        first += tile * thread::grid_dim_x() as usize;
+    }
+}
+
+/// Adds elements `from..until`, a thread of the grid each.
+///
+/// # Safety
+/// All three have `until` elements.
+#[inline(always)]
+unsafe fn add_singly<T: Number>(a: &[T], b: &[T], out: *mut T, from: usize, until: usize) {
+    let mut i = from + thread::global_index();
+    while i < until {
+        // SAFETY: below the length of each, and no other thread of the grid visits this `i`.
+        unsafe { out.add(i).write(a.get_unchecked(i).add(*b.get_unchecked(i))) };
+        i += thread::grid_stride();
+    }
+}
+
+/// Element by element.
+#[inline(always)]
+fn sum<T: Number, const W: usize>(Chunk(a): Chunk<T, W>, Chunk(b): Chunk<T, W>) -> Chunk<T, W> {
+    Chunk(core::array::from_fn(|j| a[j].add(b[j])))
+}
