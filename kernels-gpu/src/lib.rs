@@ -5,9 +5,14 @@
 #![no_std]
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx))]
 
+pub mod access;
+pub mod atomics;
+pub mod banks;
 pub mod chunk;
+pub mod divergence;
 pub mod dot;
 pub mod number;
 pub mod reduce;
+pub mod threads;
 pub mod transpose;
 pub mod vecadd;

@@ -65,6 +65,10 @@ impl Job<'_> {
         let verdict = self.oracle.judge(&result, trial.depth);
         let mut row = Row::new(trial.family, trial.variant, self, verdict);
         (row.block, row.grid) = trial.shape;
+        if self.problem.inputs.is_empty() {
+            // Nothing is read: what is written counts.
+            row.n = result.len() as u64;
+        }
         row.observe(observed);
         row.time(self, trial.work, launch)?;
         Ok((result, row))
@@ -82,7 +86,7 @@ pub struct Row {
     pub op: Option<String>,
     /// Element type.
     pub dtype: &'static str,
-    /// Elements of the first operand.
+    /// Elements of the first operand; of the result where there is no operand.
     pub n: u64,
     /// Its shape; null for a vector.
     pub shape: Option<Vec<usize>>,

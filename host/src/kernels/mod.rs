@@ -7,13 +7,18 @@ use crate::tensor::Tensor;
 use cuda_std::launch::Call;
 use serde::{Serialize, Serializer};
 
+pub mod access;
+pub mod atomics;
+pub mod banks;
 mod block;
 mod demand;
+pub mod divergence;
 pub mod dot;
 mod job;
 pub mod problem;
 pub mod reduce;
 pub mod settings;
+pub mod threads;
 pub mod transpose;
 pub mod vecadd;
 
@@ -25,7 +30,17 @@ pub use problem::{Case, Operand, Oracle, Problem, Work};
 pub use settings::{Setting, Settings};
 
 /// Every family, smallest first.
-pub const FAMILIES: &[Family] = &[vecadd::FAMILY, dot::FAMILY, reduce::FAMILY, transpose::FAMILY];
+pub const FAMILIES: &[Family] = &[
+    vecadd::FAMILY,
+    threads::FAMILY,
+    access::FAMILY,
+    banks::FAMILY,
+    divergence::FAMILY,
+    atomics::FAMILY,
+    dot::FAMILY,
+    reduce::FAMILY,
+    transpose::FAMILY,
+];
 
 /// A family of kernels that solve one problem.
 pub struct Family {

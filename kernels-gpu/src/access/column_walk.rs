@@ -1,0 +1,23 @@
+//! A thread per column, which it walks from top to bottom. Each thread still strides over memory, and that does not matter: in every
+//! step the lanes of a warp are neighbours in one row.
+
+use super::double;
+use crate::number::Number;
+use cuda_std::{kernel, thread};
+
+/// Doubles a matrix.
+///
+/// # Safety
+/// `input` and `output` have `rows * columns` elements and don't overlap; at least `columns` threads.
+#[kernel(for T in [f32, f64])]
+pub unsafe fn access_column_walk<T: Number>(input: &[T], rows: u32, columns: u32, output: *mut T) {
+    let column = thread::global_index();
+    if column < columns as usize {
+        let mut row = 0;
+        while row < rows as usize {
+            // SAFETY: inside the matrix, and this thread alone has this column.
+            unsafe { double(input, row * columns as usize + column, output) };
+            row += 1;
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Atomics: element `i` is applied to counter `i % addresses` by one of eight operations, without losing any.
+//!
+//! A plain `counter += 1` is a load, an addition and a store; threads that do it at once read the same old value, and all but one
+//! addition is lost (`failing::counter_without_atomics` shows what the race checker says). An atomic is one step for everybody else.
+//! What it costs is contention: operations on one address run one after the other.
+//!
+//! | rung | idea | atomic instructions on device memory, n elements |
+//! |---|---|---|
+//! | [`global`] | an atomic per element | n / 32 by warps, each for min(32, addresses) different addresses |
+//! | [`shared`] | each block counts in shared memory of its own (privatisation) and adds that once | addresses per block at most |
+//! | [`warp_aggregated`] | lanes with the same counter combine first, and one acts for all | n / 32, and no lane meets another of its warp |
+//!
+//! Lanes over addresses is the figure to look at: 32 where a warp's lanes all want one counter, 1 where each has its own. With
+//! `--addresses 32` and more the lanes of a warp don't meet anyway, and aggregation has nothing to do.
+//!
+//! | operation | result | how |
+//! |---|---|---|
+//! | [`Add`], [`Sub`] | sum, its negative; modulo 2^32 | subtraction is addition of the negative: PTX has no other |
+//! | [`Inc`], [`Dec`] | so many steps from 0 around a ring of `LAST + 1` numbers | parts of a warp or block are joined in a CAS loop |
+//! | [`Min`], [`Max`] | smallest and largest; 2^32 - 1 and 0 for a counter without elements | |
+//! | [`Exch`] | the last value written, whichever that is; each element gets what was there before | see below |
+//! | [`Cas`] | a lock-free addition: read, add, and write if nobody else did; else again | what every other operation can be made of |
+//!
+//! An exchange returns what it replaces, so the values of a counter only change hands: what its elements got back, and what it holds in
+//! the end, are together what they brought, and the `EMPTY` that it started with. Who got what depends on the run. All other results are
+//! the same on every run, since the operations are associative and commutative.
+//!
+//! Sources: the review's chapter 7 (data races; `add sub inc dec min max exch cas`); A. Adinets, "CUDA Pro Tip: Optimized Filtering with
+//! Warp-Aggregated Atomics" (2014); E. Westphal, "Voting and Shuffling to Optimize Atomic Operations" (2015) for groups of any lanes.
+
+use cuda_std::{
+    atomic::{Atomic, Ordering, Scope},
+    launch::Instance,
+};
+
+pub mod global;
+pub mod shared;
+pub mod warp_aggregated;
+
+/// Threads per block unless the caller asks otherwise.
+pub const BLOCK: u32 = 256;
+
+/// Blocks per multiprocessor: as many as are resident at once, so that a block's own counters are worth their price.
+pub const BLOCKS_PER_SM: u32 = 8;
+
+/// Counters, at most: those of a block lie in shared memory.
+pub const MAX_ADDRESSES: u32 = 1024;
+
+/// The largest number of the ring that [`Inc`] and [`Dec`] count around.
+pub const LAST: u32 = 1000;
+
+/// A counter that nothing was written to; no element of an exchange may have this value.
+pub const EMPTY: u32 = u32::MAX;
+
+/// An operation on a counter.
+pub trait Op: Instance + 'static {
+    /// What counters start as; joined with any part it gives that part.
+    const START: u32;
+    /// What was there before is part of the result.
+    const RETURNS: bool = false;
+
+    /// One element's operation, by its own instruction. Gives what was there.
+    fn apply<S: Scope>(counter: &Atomic<u32, S>, value: u32) -> u32;
+
+    /// What one element does to a counter that stands at `START`.
+    fn part(value: u32) -> u32;
+
+    /// What two of them do, one after the other.
+    fn join(first: u32, second: u32) -> u32;
+
+    /// Joins a counter with a part. Gives what was there.
+    fn apply_part<S: Scope>(counter: &Atomic<u32, S>, part: u32) -> u32;
+}
+
+/// Replaces a counter by a function of itself: reads, computes, and writes if it still is what was read.
+#[inline(always)]
+fn update<S: Scope>(counter: &Atomic<u32, S>, new: impl Fn(u32) -> u32) -> u32 {
+    let mut seen = counter.load(Ordering::Relaxed);
+    loop {
+        match counter.compare_exchange(seen, new(seen), Ordering::Relaxed) {
+            Ok(old) => return old,
+            Err(found) => seen = found,
+        }
+    }
+}
+
+/// A sum around the ring; both are at most `LAST`.
+#[inline(always)]
+fn around(a: u32, b: u32) -> u32 {
+    let sum = a + b;
+    if sum > LAST { sum - (LAST + 1) } else { sum }
+}
+
+macro_rules! op {
+    (
+        $(#[$doc:meta])* $name:ident $entry:literal starts $start:expr, $(returns $returns:expr,)?
+        applies |$counter:ident, $value:ident| $apply:expr,
+        part $part:expr, joins |$first:ident, $second:ident| $join:expr,
+        applies |$at:ident, $joined:ident| $apply_part:expr
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name;
+
+        impl Instance for $name {
+            const NAME: &'static str = $entry;
+        }
+
+        impl Op for $name {
+            const START: u32 = $start;
+            $(const RETURNS: bool = $returns;)?
+
+            #[inline(always)]
+            fn apply<S: Scope>($counter: &Atomic<u32, S>, $value: u32) -> u32 {
+                $apply
+            }
+            #[inline(always)]
+            fn part($value: u32) -> u32 {
+                $part
+            }
+            #[inline(always)]
+            fn join($first: u32, $second: u32) -> u32 {
+                $join
+            }
+            #[inline(always)]
+            fn apply_part<S: Scope>($at: &Atomic<u32, S>, $joined: u32) -> u32 {
+                $apply_part
+            }
+        }
+    };
+}
+op!(
+    /// Adds the value.
+    Add "add" starts 0, applies |counter, value| counter.fetch_add(value, Ordering::Relaxed),
+    part value, joins |a, b| a.wrapping_add(b), applies |counter, part| counter.fetch_add(part, Ordering::Relaxed)
+);
+op!(
+    /// Subtracts the value.
+    Sub "sub" starts 0, applies |counter, value| counter.fetch_sub(value, Ordering::Relaxed),
+    part value.wrapping_neg(), joins |a, b| a.wrapping_add(b),
+    applies |counter, part| counter.fetch_add(part, Ordering::Relaxed)
+);
+op!(
+    /// Adds 1, and goes from `LAST` to 0; the value does not matter.
+    Inc "inc" starts 0, applies |counter, _value| counter.fetch_inc(LAST, Ordering::Relaxed),
+    part 1, joins |a, b| around(a, b), applies |counter, part| update(counter, |old| around(old, part))
+);
+op!(
+    /// Subtracts 1, and goes from 0 to `LAST`; the value does not matter.
+    Dec "dec" starts 0, applies |counter, _value| counter.fetch_dec(LAST, Ordering::Relaxed),
+    part LAST, joins |a, b| around(a, b), applies |counter, part| update(counter, |old| around(old, part))
+);
+op!(
+    /// Keeps the smaller value.
+    Min "min" starts u32::MAX, applies |counter, value| counter.fetch_min(value, Ordering::Relaxed),
+    part value, joins |a, b| if b < a { b } else { a },
+    applies |counter, part| counter.fetch_min(part, Ordering::Relaxed)
+);
+op!(
+    /// Keeps the larger value.
+    Max "max" starts 0, applies |counter, value| counter.fetch_max(value, Ordering::Relaxed),
+    part value, joins |a, b| if b > a { b } else { a },
+    applies |counter, part| counter.fetch_max(part, Ordering::Relaxed)
+);
+op!(
+    /// Writes the value, and takes what was there.
+    Exch "exch" starts EMPTY, returns true, applies |counter, value| counter.swap(value, Ordering::Relaxed),
+    part value, joins |a, b| if b == EMPTY { a } else { b },
+    applies |counter, part| counter.swap(part, Ordering::Relaxed)
+);
+op!(
+    /// Adds the value by compare-and-swap.
+    Cas "cas" starts 0, applies |counter, value| update(counter, |old| old.wrapping_add(value)),
+    part value, joins |a, b| a.wrapping_add(b), applies |counter, part| update(counter, |old| old.wrapping_add(part))
+);

@@ -1,0 +1,79 @@
+//! Lanes that want the same counter find each other (`match.any`), join what they bring by shuffles, and the lowest of them does one
+//! atomic for the group. Within a warp nobody meets anybody at an address any more.
+//!
+//! The lanes of a group can be any of the 32, so the tree runs over their ranks: in every round each lane takes in the next one that is
+//! left, and the lanes of odd rank then drop out.
+
+use super::{Add, Cas, Dec, Exch, Inc, Max, Min, Op, Sub};
+use cuda_std::{atomic::AtomicU32, kernel, thread, warp};
+
+/// Applies element `i` to counter `i % addresses`; what an exchange got back goes behind the counters, to `addresses + i`.
+///
+/// # Safety
+/// As [`atomics_global`](super::global::atomics_global()), in blocks of whole warps.
+#[kernel(for O in [Add, Sub, Inc, Dec, Min, Max, Exch, Cas])]
+pub unsafe fn atomics_warp_aggregated<O: Op>(input: &[u32], addresses: u32, counters: *mut u32) {
+    let addresses = addresses.max(1) as usize;
+    let lane = warp::lane_id();
+    let mut i = thread::global_index();
+    // The whole warp goes on as long as its first lane has an element.
+    while i - (lane as usize) < input.len() {
+        // SAFETY: all 32 lanes are here: whole warps, and all lanes agree about the loop.
+        let here = unsafe { warp::ballot(warp::ALL, i < input.len()) };
+        if i < input.len() {
+            let c = i % addresses;
+            // SAFETY: the lanes of `here` are those that have an element, and all of them are here.
+            unsafe { act::<O>(here, lane, input[i], c, counters, addresses + i) };
+        }
+        i += thread::grid_stride();
+    }
+}
+
+/// One round: the operations of the lanes of `here`.
+///
+/// # Safety
+/// All lanes of `here` come here together, each with one of the counters, and `place` is its own where `O` returns something.
+#[inline(always)]
+unsafe fn act<O: Op>(here: u32, lane: u32, value: u32, c: usize, counters: *mut u32, place: usize) {
+    // SAFETY: the caller's promise, for all of these.
+    unsafe {
+        let group = warp::warp_match_any(here, c as u32);
+        let part = join_group::<O>(here, group, lane, O::part(value));
+        let leads = group.trailing_zeros() == lane;
+        let mut old = O::START;
+        if leads {
+            old = O::apply_part(AtomicU32::from_ptr(counters.add(c)), part);
+        }
+        if O::RETURNS {
+            // The others take over from the lane of the group in front of them.
+            let below = group & ((1 << lane) - 1);
+            let from = if below == 0 { lane } else { 31 - below.leading_zeros() };
+            let handed = warp::shuffle_idx(here, value, from);
+            counters.add(place).write(if leads { old } else { handed });
+        }
+    }
+}
+
+/// Joins the parts of a group, lower lanes first; the lowest one has the result.
+///
+/// # Safety
+/// All lanes of `here` come here together; `group` are the lanes of `here` that belong together, this one among them.
+#[inline(always)]
+unsafe fn join_group<O: Op>(here: u32, group: u32, lane: u32, mut part: u32) -> u32 {
+    let mut above = group & (u32::MAX << 1 << lane);
+    let mut rank = (group & ((1 << lane) - 1)).count_ones();
+    // SAFETY: the caller's promise; all lanes agree about the loop.
+    unsafe {
+        while warp::any(here, above != 0) {
+            let next = if above == 0 { lane } else { above.trailing_zeros() };
+            let other = warp::shuffle_idx(here, part, next);
+            if above != 0 {
+                part = O::join(part, other);
+            }
+            // Lanes of odd rank have been taken in by the one below them.
+            above &= !warp::ballot(here, rank % 2 == 1);
+            rank /= 2;
+        }
+    }
+    part
+}

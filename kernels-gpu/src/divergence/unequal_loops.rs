@@ -1,0 +1,25 @@
+//! The two sides have the same shape, so they become one loop: factor and term are chosen beforehand, and only the number of steps
+//! differs from lane to lane. The loop's own branch diverges when the short lanes leave; they wait for the long ones.
+//!
+//! So a warp pays for its longest lane instead of for every side: nothing is left to gain but lanes of equal length.
+
+use super::{Chain, LONG, SHORT, Task, add_results, value};
+use cuda_std::{kernel, thread};
+
+/// Runs both chains of every element and adds their results.
+///
+/// # Safety
+/// `BLOCK` threads, a block for each `ELEMENTS` elements; `output` is as long as `input` and does not overlap it.
+#[kernel]
+pub unsafe fn divergence_unequal_loops(input: &[u32], short: u32, long: u32, output: *mut u32) {
+    let tid = thread::thread_idx_x();
+    let task = Task { element: tid / 2, long: !tid.is_multiple_of(2) };
+    let chain = Chain {
+        factor: if task.long { LONG.factor } else { SHORT.factor },
+        term: if task.long { LONG.term } else { SHORT.term },
+    };
+    let steps = if task.long { long } else { short };
+    let result = chain.run(value(input, task.element), steps);
+    // SAFETY: the caller's promise; each task belongs to one thread.
+    unsafe { add_results(task, result, input.len(), output) };
+}

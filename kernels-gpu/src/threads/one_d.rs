@@ -1,0 +1,21 @@
+//! A line of blocks of threads: how many threads are in the blocks before mine, and my place in my own.
+//!
+//! With y or z in use, threads that differ only there get the same id: they would do one element's work twice and leave another's.
+
+use super::write_down;
+use cuda_std::{
+    kernel,
+    thread::{block_dim_x, block_idx_x, thread_idx_x},
+};
+
+/// Writes down every thread of a launch along x.
+///
+/// # Safety
+/// The launch has `threads` threads, and extends along x only; `output` has `FIELDS * threads` elements.
+#[kernel]
+pub unsafe fn threads_one_d(threads: u32, output: *mut u32) {
+    let local = thread_idx_x();
+    let global = block_idx_x() * block_dim_x() + thread_idx_x();
+    // SAFETY: along x alone, each global id below the number of threads belongs to one thread.
+    unsafe { write_down(local, global, threads, output) };
+}
