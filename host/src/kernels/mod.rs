@@ -11,6 +11,9 @@ pub mod access;
 pub mod atomics;
 pub mod banks;
 mod block;
+pub mod conv1d;
+pub mod conv2d;
+mod convolution;
 mod demand;
 pub mod divergence;
 pub mod dot;
@@ -40,6 +43,8 @@ pub const FAMILIES: &[Family] = &[
     dot::FAMILY,
     reduce::FAMILY,
     transpose::FAMILY,
+    conv1d::FAMILY,
+    conv2d::FAMILY,
 ];
 
 /// A family of kernels that solve one problem.

@@ -1,0 +1,214 @@
+//! The variants of `conv2d`, and how each is launched.
+
+use crate::backend::Shape;
+use crate::element::Element;
+use crate::error::{Error, Result};
+use crate::kernels::{BlockRule, Entry};
+use cuda_std::launch::{Call, PtrMut, Slice};
+use kernels_gpu::conv2d::{Frame, ROWS, TILE, basic, best, cached, channels, constant, tiled};
+use kernels_gpu::filter::{Sample, ZERO};
+
+/// What is given to a kernel.
+pub(super) struct Operands<'a, T> {
+    pub input: Slice<'a, T>,
+    pub mask: Slice<'a, T>,
+    /// The mask, on the host.
+    pub taps: &'a [T],
+    pub frame: Frame,
+    pub output: PtrMut<'a, T>,
+    pub multiprocessors: u32,
+}
+
+/// A row of the table.
+pub(super) struct Variant<T: 'static> {
+    pub name: &'static str,
+    pub idea: &'static str,
+    /// Threads across and down a block.
+    pub threads: [u32; 2],
+    /// The kernel and the shape for a picture that has an element.
+    pub launch: for<'a> fn(&Operands<'a, T>) -> Result<(Call<'a>, Shape)>,
+    /// Sizes of (square) masks and channels that have a kernel of their own.
+    kinds: fn() -> Vec<[u32; 2]>,
+}
+
+impl<T> Variant<T> {
+    /// The one size that it is made for.
+    pub fn block(&self) -> BlockRule {
+        // Tables are made of three sizes of block.
+        let [across, down] = self.threads;
+        match across * down {
+            128 => BlockRule::OneOf { sizes: &[128], default: 128 },
+            256 => BlockRule::OneOf { sizes: &[256], default: 256 },
+            _ => BlockRule::OneOf { sizes: &[1024], default: 1024 },
+        }
+    }
+}
+
+const _: () = assert!(best::BLOCK == 128 && best::any_size::WIDTH * best::any_size::ROWS == 128);
+const _: () = assert!(TILE * ROWS == 256 && tiled::SIDE * tiled::SIDE == 1024);
+
+/// The table, slowest first.
+pub(super) fn table<T: Element + Sample>() -> Vec<Variant<T>> {
+    vec![
+        Variant {
+            name: "basic",
+            idea: "a thread per element, picture and mask from device memory: as fast as the caches",
+            threads: [TILE, ROWS],
+            launch: launch_basic,
+            kinds: any_kind,
+        },
+        Variant {
+            name: "constant",
+            idea: "the mask by value (3x3, 5x5, 7x7): taps are operands from constant memory, the loops are gone",
+            threads: [TILE, ROWS],
+            launch: launch_constant,
+            kinds: || constant::SIZES.iter().map(|&size| [size, 1]).collect(),
+        },
+        Variant {
+            name: "tiled",
+            idea: "tile and halo loaded once into shared memory by a thread per element; halo threads then idle",
+            threads: [tiled::SIDE; 2],
+            launch: launch_tiled,
+            kinds: any_kind,
+        },
+        Variant {
+            name: "cached",
+            idea: "a tile without halo: no idle thread, the halo comes from L1 and L2",
+            threads: [TILE, ROWS],
+            launch: launch_cached,
+            kinds: any_kind,
+        },
+        Variant {
+            name: "channels",
+            idea: "a thread per pixel: its channels share indices, tests and the mask's loads",
+            threads: [TILE, ROWS],
+            launch: launch_channels,
+            kinds: || (1..=4).map(|channels| [4, channels]).collect(),
+        },
+        Variant {
+            name: "best",
+            idea: "16 bytes of a row per thread, marching down: an element is loaded once for a column of taps, sums in registers",
+            threads: [best::BLOCK, 1],
+            launch: launch_best,
+            kinds: || best::SIZES.iter().map(|&size| [size, 1]).chain([[2, 1]]).collect(),
+        },
+    ]
+}
+
+/// One kernel for everything.
+fn any_kind() -> Vec<[u32; 2]> {
+    vec![[2, 1]]
+}
+
+/// The entries of a row.
+pub(super) fn entries<T: Element + Sample>(row: usize) -> Vec<Entry> {
+    let variant = &table::<T>()[row];
+    // SAFETY: nothing is launched; only the names and the parameters are of interest.
+    let (input, mask, output) = unsafe { (Slice::new(0, 0), Slice::new(0, 0), PtrMut::new(0)) };
+    let entry = |[size, channels]: [u32; 2]| {
+        let taps = vec![T::ZERO; (size * size) as usize];
+        let frame = Frame { rows: size, columns: size, channels, mask_rows: size, mask_columns: size, border: ZERO };
+        let operands = Operands { input, mask, taps: &taps, frame, output, multiprocessors: 1 };
+        (variant.launch)(&operands).ok().map(|(call, _)| call.into())
+    };
+    (variant.kinds)().into_iter().filter_map(entry).collect()
+}
+
+/// A grid of so many blocks along each axis.
+fn shape(grid: [u32; 3], block: [u32; 2], frame: Frame) -> Result<Shape> {
+    if grid[0] > i32::MAX as u32 || grid[1] > 65_535 || grid[2] > 65_535 {
+        let Frame { rows, columns, channels, .. } = frame;
+        return Err(Error::Usage(format!(
+            "{rows}x{columns}x{channels} needs a grid of {}x{}x{} blocks, and the last two axes have at most 65535: use a smaller \
+             image, or another variant",
+            grid[0], grid[1], grid[2]
+        )));
+    }
+    Ok(Shape { grid, block: [block[0], block[1], 1], shared: 0, cluster: None, cooperative: false })
+}
+
+/// A thread per element of a row.
+fn per_element(frame: Frame) -> Result<Shape> {
+    let across = (frame.columns * frame.channels).div_ceil(TILE);
+    shape([across, frame.rows.div_ceil(ROWS), 1], [TILE, ROWS], frame)
+}
+
+fn launch_basic<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Result<(Call<'a>, Shape)> {
+    Ok((basic::conv2d_basic::<T>(of.input, of.mask, of.frame, of.output), per_element(of.frame)?))
+}
+
+fn launch_constant<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Result<(Call<'a>, Shape)> {
+    let Operands { input, frame, output, .. } = *of;
+    let call = match (frame.mask_rows, frame.mask_columns) {
+        (3, 3) => constant::conv2d_constant::<T, 3>(input, square(of.taps), frame, output),
+        (5, 5) => constant::conv2d_constant::<T, 5>(input, square(of.taps), frame, output),
+        (7, 7) => constant::conv2d_constant::<T, 7>(input, square(of.taps), frame, output),
+        _ => return launch_basic(of),
+    };
+    Ok((call, per_element(frame)?))
+}
+
+fn launch_tiled<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Result<(Call<'a>, Shape)> {
+    let frame = of.frame;
+    let (width, height) = (tiled::SIDE + 1 - frame.mask_columns, tiled::SIDE + 1 - frame.mask_rows);
+    let grid = [frame.columns.div_ceil(width), frame.rows.div_ceil(height), frame.channels];
+    let shape = shape(grid, [tiled::SIDE; 2], frame)?;
+    Ok((tiled::conv2d_tiled::<T>(of.input, of.mask, frame, of.output), shape))
+}
+
+fn launch_cached<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Result<(Call<'a>, Shape)> {
+    let frame = of.frame;
+    let grid = [frame.columns.div_ceil(TILE), frame.rows.div_ceil(ROWS), frame.channels];
+    let shape = shape(grid, [TILE, ROWS], frame)?;
+    Ok((cached::conv2d_cached::<T>(of.input, of.mask, frame, of.output), shape))
+}
+
+fn launch_channels<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Result<(Call<'a>, Shape)> {
+    let Operands { input, mask, frame, output, .. } = *of;
+    let each = channels::per_thread(frame.channels);
+    let grid = [frame.columns.div_ceil(TILE), frame.rows.div_ceil(ROWS), frame.channels / each.max(1)];
+    let call = match each {
+        4 => channels::conv2d_channels::<T, 4>(input, mask, frame, output),
+        3 => channels::conv2d_channels::<T, 3>(input, mask, frame, output),
+        2 => channels::conv2d_channels::<T, 2>(input, mask, frame, output),
+        _ => channels::conv2d_channels::<T, 1>(input, mask, frame, output),
+    };
+    Ok((call, shape(grid, [TILE, ROWS], frame)?))
+}
+
+fn launch_best<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Result<(Call<'a>, Shape)> {
+    let Operands { input, taps, frame, output, .. } = *of;
+    let size = frame.mask_rows;
+    if frame.mask_columns != size || frame.rows < size || frame.columns < size || !best::SIZES.contains(&size) {
+        return launch_any_size(of);
+    }
+    let across = frame.columns.div_ceil(best::BLOCK * best::columns_per_thread(size_of::<T>()));
+    // As many strips as run at once: each begins with rows that others load too.
+    let strips = (of.multiprocessors * best::blocks_per_sm(size)).div_ceil(across.saturating_mul(frame.channels));
+    let strip = frame.rows.div_ceil(strips).max(best::MIN_STRIP);
+    let shape = shape([across, frame.rows.div_ceil(strip), frame.channels], [best::BLOCK, 1], frame)?;
+    let call = match size {
+        3 => best::conv2d_best::<T, 3>(input, square(taps), frame, strip, output),
+        5 => best::conv2d_best::<T, 5>(input, square(taps), frame, strip, output),
+        7 => best::conv2d_best::<T, 7>(input, square(taps), frame, strip, output),
+        9 => best::conv2d_best::<T, 9>(input, square(taps), frame, strip, output),
+        13 => best::conv2d_best::<T, 13>(input, square(taps), frame, strip, output),
+        17 => best::conv2d_best::<T, 17>(input, square(taps), frame, strip, output),
+        _ => return launch_any_size(of),
+    };
+    Ok((call, shape))
+}
+
+fn launch_any_size<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Result<(Call<'a>, Shape)> {
+    use best::any_size::{HEIGHT, ROWS, WIDTH, conv2d_best_any, shared_elements};
+    let frame = of.frame;
+    let grid = [frame.columns.div_ceil(WIDTH), frame.rows.div_ceil(HEIGHT), frame.channels];
+    let shared = shared_elements(frame.mask_rows, frame.mask_columns) * size_of::<T>() as u32;
+    let shape = shape(grid, [WIDTH, ROWS], frame)?.with_shared(shared);
+    Ok((conv2d_best_any::<T>(of.input, of.mask, frame, of.output), shape))
+}
+
+/// A mask as kernels take it by value.
+fn square<T: Copy, const K: usize>(taps: &[T]) -> [[T; K]; K] {
+    core::array::from_fn(|i| core::array::from_fn(|j| taps[i * K + j]))
+}

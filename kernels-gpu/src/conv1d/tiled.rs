@@ -1,0 +1,46 @@
+//! A thread per element of the input tile: the block loads its outputs' neighbourhood into shared memory, each element once, and then
+//! the threads that are not part of the halo compute.
+//!
+//! A tap costs a load of shared memory instead of one through the caches: a tile of T outputs and a mask of K taps load T + K - 1 elements
+//! instead of T * K. But the halo's threads have nothing more to do.
+
+use super::{element, start};
+use crate::filter::Sample;
+use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
+
+/// Threads per block for a mask of so many taps: enough that half of them compute.
+pub const fn block(mask: u32) -> u32 {
+    if mask <= super::BLOCK / 2 { super::BLOCK } else { 1024 }
+}
+
+const _: () = assert!(super::MAX_MASK <= 1024 / 2);
+
+/// Filters a signal.
+///
+/// # Safety
+/// `output` is as long as `input` and does not overlap it; the block has at least as many threads as the mask taps, and dynamic
+/// shared memory for an element per thread; a block per `block - taps + 1` outputs.
+#[kernel(for T in [f32, f64])]
+pub unsafe fn conv1d_tiled<T: Sample>(input: &[T], mask: &[T], border: u32, output: *mut T) {
+    let tile = dynamic_shared_mem::<T>();
+    let tid = thread::thread_idx_x();
+    let width = thread::block_dim_x() + 1 - mask.len() as u32;
+    // The tile's thread 0 loads what lies under the mask's start for the tile's first output.
+    let i = thread::block_idx_x() * width + tid;
+    // SAFETY: a slot per thread.
+    unsafe { tile.add(tid as usize).write(element(input, start(i, mask.len()), border)) };
+    thread::sync_threads(); // the tile is complete before anyone reads what others loaded
+
+    if tid >= width || i as usize >= input.len() {
+        return;
+    }
+    let mut sum = T::ZERO;
+    let mut j = 0;
+    while j < mask.len() {
+        // SAFETY: `tid + j < width + taps - 1`, which is the block.
+        sum = unsafe { tile.add(tid as usize + j).read() }.mul_add(mask[j], sum);
+        j += 1;
+    }
+    // SAFETY: one of the outputs, and no other thread has it.
+    unsafe { output.add(i as usize).write(sum) };
+}

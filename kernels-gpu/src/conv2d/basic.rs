@@ -1,0 +1,39 @@
+//! A thread per element of the result: it walks over the mask and reads what lies under it.
+//!
+//! A multiply-add takes two loads, which makes the kernel as fast as the caches are. Neighbouring threads read neighbouring elements,
+//! and all of them the same tap of the mask.
+
+use super::{Frame, place};
+use crate::filter::Sample;
+use cuda_std::kernel;
+
+/// Filters a picture.
+///
+/// # Safety
+/// `input` and `output` are pictures of the frame, which has an element, and don't overlap; `mask` is the frame's mask. Blocks along
+/// x and y have a thread per row and per column times channels.
+#[kernel(for T in [f32, f64])]
+pub unsafe fn conv2d_basic<T: Sample>(input: &[T], mask: &[T], frame: Frame, output: *mut T) {
+    let (row, element) = place();
+    if row >= frame.rows || element >= frame.columns * frame.channels {
+        return;
+    }
+    let (column, channel) = (element / frame.channels.max(1), element % frame.channels.max(1));
+    let (top, left) = frame.corner(row, column);
+    let mut sum = T::ZERO;
+    let mut i = 0;
+    while i < frame.mask_rows {
+        let mut j = 0;
+        while j < frame.mask_columns {
+            // SAFETY: a tap of the mask, and the caller's promise.
+            unsafe {
+                let tap = *mask.get_unchecked((i * frame.mask_columns + j) as usize);
+                sum = frame.element(input, top + i as i32, left + j as i32, channel).mul_add(tap, sum);
+            }
+            j += 1;
+        }
+        i += 1;
+    }
+    // SAFETY: inside the picture, and no other thread has this element.
+    unsafe { output.add(frame.index(row, column, channel)).write(sum) };
+}

@@ -1,0 +1,123 @@
+//! Masks of any size, for pictures of any size: a column of outputs per thread over a tile in shared memory.
+//!
+//! For one column of the mask, a thread has the elements under [`COLUMN`] outputs in registers. The next tap down needs all but one of
+//! them again: a multiply-add per output takes one load of an element and one of a tap (the same for all lanes) for every
+//! [`COLUMN`] of them. The registers are a ring, which costs no moves where the loop is unrolled as often as it has places.
+
+use super::super::Frame;
+use crate::filter::{Sample, unroll};
+use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
+
+/// Threads across a block, and output columns of a tile.
+pub const WIDTH: u32 = 32;
+
+/// Rows of threads.
+pub const ROWS: u32 = 4;
+
+/// Outputs per thread, one below the other.
+pub const COLUMN: u32 = 16;
+
+/// Output rows of a tile.
+pub const HEIGHT: u32 = ROWS * COLUMN;
+
+/// Elements of shared memory for a mask of this size: the mask, and the tile with its halo.
+pub const fn shared_elements(mask_rows: u32, mask_columns: u32) -> u32 {
+    mask_rows * mask_columns + (HEIGHT + mask_rows - 1) * (WIDTH + mask_columns - 1)
+}
+
+/// Filters a picture.
+///
+/// # Safety
+/// `input` and `output` are pictures of the frame, which has an element, and don't overlap; `mask` is the frame's mask. Blocks of
+/// `WIDTH` x `ROWS` threads with [`shared_elements`]: along x one per `WIDTH` columns, along y per `HEIGHT` rows, along z per channel.
+#[kernel(for T in [f32, f64])]
+pub unsafe fn conv2d_best_any<T: Sample>(input: &[T], mask: &[T], frame: Frame, output: *mut T) {
+    let (x, y, channel) = (thread::thread_idx_x(), thread::thread_idx_y(), thread::block_idx_z());
+    let (first_row, first_column) = (thread::block_idx_y() * HEIGHT, thread::block_idx_x() * WIDTH);
+    let taps = dynamic_shared_mem::<T>();
+    // SAFETY: the launch gave room for the mask and the tile.
+    let tile = unsafe { taps.add((frame.mask_rows * frame.mask_columns) as usize) };
+    let pitch = WIDTH + frame.mask_columns - 1;
+
+    let mut i = y * WIDTH + x;
+    while i < frame.mask_rows * frame.mask_columns {
+        // SAFETY: a tap of the mask, and its slot.
+        unsafe { taps.add(i as usize).write(*mask.get_unchecked(i as usize)) };
+        i += WIDTH * ROWS;
+    }
+    let (top, left) = frame.corner(first_row, first_column);
+    let mut r = y;
+    while r < HEIGHT + frame.mask_rows - 1 {
+        let mut c = x;
+        while c < pitch {
+            // SAFETY: the caller's promise; a slot for each place of the tile and its halo.
+            unsafe {
+                let element = frame.element(input, top + r as i32, left + c as i32, channel);
+                tile.add((r * pitch + c) as usize).write(element);
+            }
+            c += WIDTH;
+        }
+        r += ROWS;
+    }
+    thread::sync_threads(); // mask and tile are complete before anyone reads what others loaded
+
+    let mut sums = [T::ZERO; COLUMN as usize];
+    let mut j = 0;
+    while j < frame.mask_columns {
+        // SAFETY: the first place of this thread's column of the tile, for this column of the mask; a tap.
+        unsafe {
+            let column = tile.add((y * COLUMN * pitch + x + j) as usize);
+            add_column(&mut sums, column, pitch, taps.add(j as usize), frame.mask_columns, frame.mask_rows);
+        }
+        j += 1;
+    }
+
+    let (row, column) = (first_row + y * COLUMN, first_column + x);
+    unroll!(r < COLUMN as usize => {
+        if row + (r as u32) < frame.rows && column < frame.columns {
+            // SAFETY: inside the picture, and no other thread has this output.
+            unsafe { output.add(frame.index(row + r as u32, column, channel)).write(sums[r]) };
+        }
+    });
+}
+
+/// Adds what a column of the mask, of `count` taps that are `across` apart, makes of a column of the tile, whose rows are `pitch` apart.
+///
+/// # Safety
+/// The column has `COLUMN + count - 1` rows and the mask's column `count`, at least one.
+#[inline(always)]
+unsafe fn add_column<T: Sample>(
+    sums: &mut [T; COLUMN as usize],
+    column: *const T,
+    pitch: u32,
+    taps: *const T,
+    across: u32,
+    count: u32,
+) {
+    // SAFETY: for rows below `COLUMN + count - 1`.
+    let element = |row: u32| unsafe { column.add((row * pitch) as usize).read() };
+    let mut ring = [T::ZERO; COLUMN as usize];
+    unroll!(r < COLUMN as usize - 1 => { ring[r] = element(r as u32) });
+    let mut i = 0;
+    while i < count {
+        unroll!(s < COLUMN as usize => {
+            let tap = i + s as u32;
+            if tap >= count {
+                return;
+            }
+            // SAFETY: a tap of this column of the mask.
+            let tap = unsafe { taps.add((tap * across) as usize).read() };
+            ring[(s + COLUMN as usize - 1) % COLUMN as usize] = element(i + s as u32 + COLUMN - 1);
+            add_tap(sums, &ring, s, tap);
+        });
+        i += COLUMN;
+    }
+}
+
+/// Adds one tap times the ring, whose first place is `first`.
+#[inline(always)]
+fn add_tap<T: Sample>(sums: &mut [T; COLUMN as usize], ring: &[T; COLUMN as usize], first: usize, tap: T) {
+    unroll!(r < COLUMN as usize => {
+        sums[r] = ring[(first + r) % COLUMN as usize].mul_add(tap, sums[r]);
+    });
+}

@@ -1,0 +1,63 @@
+//! A thread per output: the tile in shared memory has no halo, and what a thread needs beyond it, it takes from device memory. That is
+//! some other block's tile, so it comes from the L2 cache, or from L1.
+//!
+//! No thread idles, and the loads into the tile are aligned; but every tap has to ask which of the two it is.
+
+use super::{Frame, ROWS, TILE};
+use crate::filter::Sample;
+use core::mem::MaybeUninit;
+use cuda_std::{address_space, kernel, thread};
+
+/// One element per thread.
+#[address_space(shared)]
+static mut ELEMENTS: [MaybeUninit<u64>; (TILE * ROWS) as usize] = [MaybeUninit::uninit(); (TILE * ROWS) as usize];
+
+/// Filters a picture.
+///
+/// # Safety
+/// `input` and `output` are pictures of the frame, which has an element, and don't overlap; `mask` is the frame's mask. Blocks of
+/// `TILE` x `ROWS` threads, one per output: along x columns, along y rows, along z channels.
+#[kernel(for T in [f32, f64])]
+pub unsafe fn conv2d_cached<T: Sample>(input: &[T], mask: &[T], frame: Frame, output: *mut T) {
+    let elements = (&raw mut ELEMENTS).cast::<T>();
+    let (x, y, channel) = (thread::thread_idx_x(), thread::thread_idx_y(), thread::block_idx_z());
+    let (first_row, first_column) = (thread::block_idx_y() * ROWS, thread::block_idx_x() * TILE);
+    let (row, column) = (first_row + y, first_column + x);
+    let inside = row < frame.rows && column < frame.columns;
+    if inside {
+        // SAFETY: inside the picture; a slot per thread.
+        unsafe {
+            let element = *input.get_unchecked(frame.index(row, column, channel));
+            elements.add((y * TILE + x) as usize).write(element);
+        }
+    }
+    thread::sync_threads(); // the tile is complete before anyone reads what others loaded
+    if !inside {
+        return;
+    }
+    let (top, left) = frame.corner(row, column);
+    // The tile's part of the picture.
+    let (height, width) = (ROWS.min(frame.rows - first_row), TILE.min(frame.columns - first_column));
+    let mut sum = T::ZERO;
+    let mut i = 0;
+    while i < frame.mask_rows {
+        let mut j = 0;
+        while j < frame.mask_columns {
+            let (row, column) = (top + i as i32, left + j as i32);
+            let (y, x) = ((row - first_row as i32) as u32, (column - first_column as i32) as u32);
+            // SAFETY: a slot that was written, because it is inside the tile and the picture; or the caller's promise.
+            let element = unsafe {
+                match y < height && x < width {
+                    true => elements.add((y * TILE + x) as usize).read(),
+                    false => frame.element(input, row, column, channel),
+                }
+            };
+            // SAFETY: a tap of the mask.
+            sum = element.mul_add(unsafe { *mask.get_unchecked((i * frame.mask_columns + j) as usize) }, sum);
+            j += 1;
+        }
+        i += 1;
+    }
+    // SAFETY: inside the picture, and no other thread has this output.
+    unsafe { output.add(frame.index(row, column, channel)).write(sum) };
+}

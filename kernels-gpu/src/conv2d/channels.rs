@@ -1,0 +1,56 @@
+//! A thread per pixel: the channels of a pixel lie side by side and take part in the same taps, so that one thread can filter them all
+//! with one index, one look at the border and one load of the mask per tap.
+//!
+//! How many they are is known at compile time, so that the sums are registers.
+
+use super::{Frame, place};
+use crate::filter::{Sample, source};
+use cuda_std::{kernel, thread};
+
+/// Channels per thread for a picture of so many: all of them up to four, else one, and blocks along z for each.
+pub const fn per_thread(channels: u32) -> u32 {
+    if channels <= 4 { channels } else { 1 }
+}
+
+/// Filters a picture.
+///
+/// # Safety
+/// `input` and `output` are pictures of the frame, which has an element, and don't overlap; `mask` is the frame's mask. Blocks have
+/// a thread per column along x, per row along y, and along z one block per C channels, which divide the picture's.
+#[kernel(for T in [f32, f64], for C in [1, 2, 3, 4])]
+pub unsafe fn conv2d_channels<T: Sample, const C: usize>(input: &[T], mask: &[T], frame: Frame, output: *mut T) {
+    let (row, column) = place();
+    if row >= frame.rows || column >= frame.columns {
+        return;
+    }
+    let channel = thread::block_idx_z() * C as u32;
+    let (top, left) = frame.corner(row, column);
+    let mut sums = [T::ZERO; C];
+    let mut i = 0;
+    while i < frame.mask_rows {
+        let source_row = source(top + i as i32, frame.rows, frame.border);
+        let mut j = 0;
+        while j < frame.mask_columns {
+            if let (Some(row), Some(column)) = (source_row, source(left + j as i32, frame.columns, frame.border)) {
+                let at = frame.index(row, column, channel);
+                // SAFETY: a tap of the mask.
+                let tap = unsafe { *mask.get_unchecked((i * frame.mask_columns + j) as usize) };
+                let mut c = 0;
+                while c < C {
+                    // SAFETY: one of the channels of a pixel inside the picture.
+                    sums[c] = unsafe { *input.get_unchecked(at + c) }.mul_add(tap, sums[c]);
+                    c += 1;
+                }
+            }
+            j += 1;
+        }
+        i += 1;
+    }
+    let at = frame.index(row, column, channel);
+    let mut c = 0;
+    while c < C {
+        // SAFETY: inside the picture, and no other thread has this pixel's channels.
+        unsafe { output.add(at + c).write(sums[c]) };
+        c += 1;
+    }
+}

@@ -1,0 +1,94 @@
+//! Two-dimensional convolution: `out[y][x] = sum over i, j of in[y + i - R/2][x + j - C/2] * mask[i][j]`, for a mask of R x C.
+//!
+//! The mask is not turned round (what others call cross-correlation), and the result is as large as the picture. Pictures are
+//! height x width x channels, row-major, channels of a pixel side by side; every channel is filtered by itself. What lies
+//! beyond the border is a matter of choice: see [`crate::filter`].
+//!
+//! | rung | idea |
+//! |---|---|
+//! | [`basic`] | a thread per element; picture and mask come from device memory, tap by tap |
+//! | [`constant`] | the mask is passed by value: it lies in constant memory, and its loads and the loops disappear |
+//! | [`tiled`] | a block loads its tile and the halo once into shared memory, a thread per element; halo threads then idle |
+//! | [`cached`] | a tile without its halo, a thread per output: the halo comes from the L1 and L2 caches |
+//! | [`channels`] | a thread per pixel: its channels share the indices, the border's tests and the mask's loads |
+//! | [`best`] | 16 bytes of a row per thread, marching down: each element is loaded once and used for a whole column of the mask |
+//!
+//! Of `m` taps, a result in floats is within `m * epsilon * sum(|in * mask|)` of the exact one: every rung adds in a fixed order by
+//! fused multiply-adds, so that its result is the same on every run.
+//!
+//! Sources: D. Kirk, W. Hwu, I. El Hajj, "Programming Massively Parallel Processors", chapter on convolution (`basic` to
+//! `cached`); F. Iandola and others, "Communication-Minimizing 2D Convolution in GPU Registers" (ICIP 2013).
+
+use crate::filter::{Sample, source};
+use cuda_std::{launch::Scalar, thread};
+
+pub mod basic;
+pub mod best;
+pub mod cached;
+pub mod channels;
+pub mod constant;
+pub mod tiled;
+
+/// Threads across a block, and output columns of a tile.
+pub const TILE: u32 = 32;
+
+/// Rows of threads of a block of the rungs with a thread per output.
+pub const ROWS: u32 = 8;
+
+/// Most rows and columns of a mask: so that a halo and one output fit into the block of [`tiled`].
+pub const MAX_MASK: u32 = 32;
+
+/// What is filtered, and how: the same for every thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Frame {
+    /// Height of the picture.
+    pub rows: u32,
+    /// Width of the picture.
+    pub columns: u32,
+    /// Elements of a pixel.
+    pub channels: u32,
+    /// Height of the mask.
+    pub mask_rows: u32,
+    /// Width of the mask.
+    pub mask_columns: u32,
+    /// [`ZERO`](crate::filter::ZERO), [`CLAMP`](crate::filter::CLAMP) or [`MIRROR`](crate::filter::MIRROR).
+    pub border: u32,
+}
+
+// SAFETY: six numbers of one size, without padding, laid out as written.
+unsafe impl Scalar for Frame {}
+
+impl Frame {
+    /// Where the element of a place in the picture is; there is none for pictures beyond 64 bits of elements.
+    #[inline(always)]
+    pub fn index(&self, row: u32, column: u32, channel: u32) -> usize {
+        (row as usize * self.columns as usize + column as usize) * self.channels as usize + channel as usize
+    }
+
+    /// The element at a place that may be beyond the border.
+    ///
+    /// # Safety
+    /// `input` is a picture of this frame with at least one element, and `channel` one of its channels.
+    #[inline(always)]
+    pub unsafe fn element<T: Sample>(&self, input: &[T], row: i32, column: i32, channel: u32) -> T {
+        match (source(row, self.rows, self.border), source(column, self.columns, self.border)) {
+            // SAFETY: `source` gives places inside the picture.
+            (Some(row), Some(column)) => unsafe { *input.get_unchecked(self.index(row, column, channel)) },
+            _ => T::ZERO,
+        }
+    }
+
+    /// The first row and column under the mask of an output.
+    #[inline(always)]
+    fn corner(&self, row: u32, column: u32) -> (i32, i32) {
+        ((row as i32) - (self.mask_rows / 2) as i32, (column as i32) - (self.mask_columns / 2) as i32)
+    }
+}
+
+/// The thread's row and column in a grid of a thread per output, or per pixel.
+#[inline(always)]
+fn place() -> (u32, u32) {
+    let row = thread::block_idx_y() * thread::block_dim_y() + thread::thread_idx_y();
+    (row, thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x())
+}

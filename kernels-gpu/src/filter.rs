@@ -1,0 +1,101 @@
+//! What the convolutions share: the elements, what lies beyond the border, and loops that are unrolled however long they are.
+
+use crate::number::Number;
+use cuda_std::{launch::Scalar, math::Float};
+
+/// An element of a signal, a picture or a mask: `f32`, `f64`.
+pub trait Sample: Number + Float + Scalar {}
+impl Sample for f32 {}
+impl Sample for f64 {}
+
+/// Beyond the border is 0.
+pub const ZERO: u32 = 0;
+/// Beyond the border is the nearest element: `a a a|a b c d|d d d`.
+pub const CLAMP: u32 = 1;
+/// The border's element is the mirror, and appears once: `d c b|a b c d|c b a` (SciPy's `mirror`, NumPy's `reflect`).
+pub const MIRROR: u32 = 2;
+
+/// Where the element at `position` is found in an axis of `len` elements, which are at least one; `None`: it counts as 0.
+#[inline(always)]
+pub fn source(position: i32, len: u32, border: u32) -> Option<u32> {
+    let last = len as i32 - 1;
+    if (position as u32) < len {
+        return Some(position as u32);
+    }
+    match border {
+        ZERO => None,
+        CLAMP => Some(position.max(0).min(last) as u32),
+        _ => {
+            // There and back again; a mirror at 0 makes no difference between left and right of it.
+            let period = (2 * last as u32).max(1);
+            let phase = position.unsigned_abs() % period;
+            Some(phase.min(period - phase))
+        }
+    }
+}
+
+/// [`source`] for positions that are beyond the border by less than the axis is long: one reflection, and no division. Positions
+/// further out give some element.
+#[inline(always)]
+pub fn near_source(position: i32, len: u32, border: u32) -> Option<u32> {
+    let last = len as i32 - 1;
+    let mirrored = (last - (last - position.abs()).abs()).max(0);
+    let clamped = position.max(0).min(last);
+    let found = if border == MIRROR { mirrored } else { clamped };
+    (border != ZERO || (position as u32) < len).then_some(found as u32)
+}
+
+/// Repeats a block for every number below a constant, 32 at most, each time with the number as one that LLVM knows.
+///
+/// LLVM keeps loops whose unrolled form is long, and an array that their counter indexes is then in local memory, not in registers.
+macro_rules! unroll {
+    ($i:ident < $n:expr => $body:block) => {
+        $crate::filter::unroll! {
+            @ $i $n, $body; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31
+        }
+    };
+    (@ $i:ident $n:expr, $body:block; $($k:literal)*) => {
+        $(
+            if $k < $n {
+                let $i = $crate::filter::known($k);
+                $body
+            }
+        )*
+    };
+}
+pub(crate) use unroll;
+
+/// The number itself. rustc would complain about a literal index in a block that is never reached.
+#[inline(always)]
+pub(crate) fn known(number: usize) -> usize {
+    number
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn borders_continue_an_axis_as_documented() {
+        let around = |border| core::array::from_fn::<_, 12, _>(|i| source(i as i32 - 4, 4, border));
+        let letters = |text: &str| core::array::from_fn(|i| Some(u32::from(text.as_bytes()[i] - b'a')));
+        assert_eq!(around(CLAMP), letters("aaaaabcddddd"));
+        assert_eq!(around(MIRROR), letters("cdcbabcdcbab"));
+        let zero = around(ZERO);
+        assert!(zero[..4].iter().chain(&zero[8..]).all(Option::is_none) && zero[4..8] == letters("cdcbabcdcbab")[4..8]);
+        assert_eq!((source(-7, 1, MIRROR), source(3, 1, CLAMP)), (Some(0), Some(0)));
+    }
+
+    #[test]
+    fn near_the_border_one_reflection_is_enough() {
+        for border in [ZERO, CLAMP, MIRROR] {
+            for len in 1..9 {
+                for position in 1 - len..2 * len - 1 {
+                    let (len, place) = (len as u32, (position, len, border));
+                    assert_eq!(near_source(position, len, border), source(position, len, border), "{place:?}");
+                }
+            }
+        }
+        assert!(near_source(100, 3, MIRROR) < Some(3));
+    }
+}
