@@ -1,4 +1,4 @@
-//! Other people's libraries, measured by small programs of ours (`bench/peers/*.cu`) that print JSON lines.
+//! Other people's libraries, measured by small programs of ours (`bench/peers/*.cu` and `*.py`) that print JSON lines.
 
 use crate::bench::Cache;
 use crate::element::{Array, Dtype};
@@ -66,7 +66,8 @@ pub struct Peer {
 }
 
 /// Runs a program of `bench/peers`: `PROGRAM FAMILY OP DTYPE SIZE SEED REPEAT CACHE GPU FOLDER [--SETTING VALUE]…`, with `-` for no
-/// operation and sizes like `1080x1920`.
+/// operation and sizes like `1080x1920`. A program that can't measure here, as a Python program without Python or without its library,
+/// says so on standard error and gives no line.
 ///
 /// # Errors
 /// [`Error::Unsupported`] for a program that is not built, [`Error::Device`] for one that fails.
@@ -83,14 +84,23 @@ pub fn run(program: &str, request: &Request<'_>) -> Result<Vec<Peer>> {
     let settings = request.settings.iter().flat_map(|(name, value)| {
         [Some(format!("--{name}")), (!value.is_empty()).then(|| value.clone())].into_iter().flatten()
     });
-    let output = Command::new(&program)
+    let is_script = program.extension().is_some_and(|extension| extension == "py");
+    let mut command = if is_script { Command::new("python3") } else { Command::new(&program) };
+    let command = if is_script { command.arg(&program) } else { &mut command };
+    let output = command
         .args([request.family, op, request.dtype.name(), &size.join("x"), &request.seed.to_string()])
         .args([&request.repeat.to_string(), cache, &request.gpu.to_string()])
         .arg(folder.path())
         .args(settings)
         .stderr(Stdio::inherit())
-        .output()
-        .map_err(|error| failed(error.to_string()))?;
+        .output();
+    let output = match output {
+        Err(error) if is_script && error.kind() == std::io::ErrorKind::NotFound => {
+            eprintln!("{} is not run: there is no python3 on the PATH", program.display());
+            return Ok(Vec::new());
+        }
+        other => other.map_err(|error| failed(error.to_string()))?,
+    };
     if !output.status.success() {
         return Err(failed(format!("it ended with {}", output.status)));
     }
@@ -116,7 +126,7 @@ fn result(folder: &Path, line: &Line) -> Result<Tensor> {
 }
 
 /// Where it may lie: `RUSTWARP_PEERS_DIR` alone when set, else `peers` beside the program or one level up (a folder made by
-/// `cargo xtask dist`), else `target/peers` above the current folder.
+/// `cargo xtask dist`), else `target/peers` above the current folder. A compiled program, or a Python program.
 fn find(program: &str) -> Result<PathBuf> {
     let mut folders = Vec::new();
     if let Some(folder) = std::env::var_os("RUSTWARP_PEERS_DIR").filter(|folder| !folder.is_empty()) {
@@ -129,11 +139,13 @@ fn find(program: &str) -> Result<PathBuf> {
         let current = std::env::current_dir().ok();
         folders.extend(current.iter().flat_map(|folder| folder.ancestors()).map(|folder| folder.join("target/peers")));
     }
-    let place = folders.iter().map(|folder| folder.join(program)).find(|file| file.is_file());
+    let places = folders.iter().flat_map(|folder| [folder.join(program), folder.join(format!("{program}.py"))]);
+    let place = places.into_iter().find(|file| file.is_file());
     place.ok_or_else(|| {
         Error::Unsupported(format!(
             "the peer program '{program}' is not built: compile it with `nvcc -O3 -std=c++17 -arch=native \
-             bench/peers/{program}.cu -o target/peers/{program}`, or leave --peers out (RUSTWARP_PEERS_DIR names another place)"
+             bench/peers/{program}.cu -o target/peers/{program}`, or copy bench/peers/{program}.py there; or leave --peers out \
+             (RUSTWARP_PEERS_DIR names another place)"
         ))
     })
 }

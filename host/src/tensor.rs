@@ -92,6 +92,18 @@ impl Tensor {
         }, else => Err(Error::Usage(format!("{name} can't be converted to {dtype}"))))
     }
 
+    /// Bytes as numbers of another type, 0 to 255; anything else as it is.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a type that the host does not compute with.
+    pub fn from_bytes(self, dtype: Dtype) -> Result<Self> {
+        let Array::Bytes(Dtype::U8, bytes) = &self.data else { return Ok(self) };
+        crate::with_dtype!(dtype, T => {
+            let numbers = bytes.iter().map(|&x| <T as Element>::round(Value::Int(x.into()))).collect();
+            Self::new(&self.shape, T::wrap(numbers))
+        }, else => Err(Error::Usage(format!("bytes can't be converted to {dtype}"))))
+    }
+
     /// Rows and columns of a matrix.
     ///
     /// # Errors
@@ -133,6 +145,9 @@ mod tests {
         assert_eq!(wide.data(), &Array::U64((0..6).collect()));
         let negative = Tensor::from(Array::I64(vec![1, -1]));
         assert!(negative.whole_numbers(Dtype::U32, "x").expect_err("-1").to_string().contains("x holds -1"));
+        let bytes = Tensor::new(&[1, 2], Array::Bytes(Dtype::U8, vec![0, 255])).expect("two bytes");
+        let floats = bytes.from_bytes(Dtype::F32).expect("they fit");
+        assert_eq!((floats.shape(), floats.data()), (&[1, 2][..], &Array::F32(vec![0.0, 255.0])));
         assert!(Tensor::from(Array::F32(vec![1.0])).whole_numbers(Dtype::U32, "x").is_err());
         assert!(Tensor::from(data).matrix("x").expect_err("a vector").to_string().contains("x has the shape 6"));
     }

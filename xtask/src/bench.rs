@@ -50,7 +50,7 @@ fn host() -> Command {
     cargo
 }
 
-/// Compiles what is older than its source, and gives the folder with the products; `None` on a machine without nvcc.
+/// Compiles what is older than its source, copies what is not compiled, and gives the folder with the products; `None` on a machine without nvcc.
 fn build_peers() -> Result<Option<PathBuf>> {
     if !Command::new("nvcc").arg("--version").output().is_ok_and(|output| output.status.success()) {
         eprintln!("nvcc is not on the PATH: NVIDIA's libraries are not measured");
@@ -58,7 +58,11 @@ fn build_peers() -> Result<Option<PathBuf>> {
     }
     let folder = workspace::root().join("target/peers");
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
-    for source in sources()? {
+    for source in sources("py")? {
+        let product = folder.join(source.file_name().unwrap_or_default());
+        std::fs::copy(&source, &product).with_context(|| format!("cannot write {}", product.display()))?;
+    }
+    for source in sources("cu")? {
         let product = folder.join(source.file_stem().unwrap_or_default());
         let (product, options): (_, &[&str]) = match source.ends_with("ladder.cu") {
             true => (product.with_extension("cubin"), &["-cubin"]),
@@ -73,12 +77,12 @@ fn build_peers() -> Result<Option<PathBuf>> {
     Ok(Some(folder))
 }
 
-/// What nvcc is given.
-fn sources() -> Result<Vec<PathBuf>> {
+/// The programs with this extension: `cu` for nvcc, `py` for Python.
+fn sources(language: &str) -> Result<Vec<PathBuf>> {
     let mut sources = Vec::new();
     for entry in std::fs::read_dir(workspace::peers()).context("cannot read bench/peers")? {
         let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "cu") {
+        if path.extension().is_some_and(|extension| extension == language) {
             sources.push(path);
         }
     }
@@ -99,7 +103,7 @@ mod tests {
     /// nvcc refuses to link a program without `main`, and a cubin has no use for one.
     #[test]
     fn programs_have_a_main_and_the_ladder_has_none() {
-        let sources = sources().expect("bench/peers");
+        let sources = sources("cu").expect("bench/peers");
         assert!(sources.len() > 1);
         for source in sources {
             let text = std::fs::read_to_string(&source).expect("a source");

@@ -288,6 +288,7 @@ fn read_inputs(family: &Family, options: &Options) -> Result<Option<Vec<Tensor>>
         Some(dtype) => input::read(path, None).and_then(|tensor| tensor.whole_numbers(dtype, operand.name)),
     };
     let tensors: Vec<_> = options.input.iter().zip(family.operands).map(read).collect::<Result<_>>()?;
+    let tensors = numbers(family, options.dtype, tensors)?;
     let elements = || tensors.iter().zip(family.operands).filter(|(_, operand)| operand.dtype.is_none());
     let Some((first, _)) = elements().next() else { return Ok(Some(tensors)) };
     match elements().find(|(tensor, _)| tensor.dtype() != first.dtype()) {
@@ -297,6 +298,23 @@ fn read_inputs(family: &Family, options: &Options) -> Result<Option<Vec<Tensor>>
         }
         None => require_kernel(family, first.dtype()).map(|()| Some(tensors)),
     }
+}
+
+/// Bytes, as those of a picture, become numbers where the family has no kernel for bytes: of the type asked for, or that of the
+/// other operands, or the family's first.
+fn numbers(family: &Family, asked: Option<Dtype>, tensors: Vec<Tensor>) -> Result<Vec<Tensor>> {
+    if family.dtypes.contains(&Dtype::U8) {
+        return Ok(tensors);
+    }
+    let is_element = |(_, operand): &(&Tensor, &Operand)| operand.dtype.is_none();
+    let others = tensors.iter().zip(family.operands).filter(is_element).map(|(tensor, _)| tensor.dtype());
+    let dtype =
+        asked.or_else(|| others.into_iter().find(|&dtype| dtype != Dtype::U8)).or(family.dtypes.first().copied());
+    let number = |(tensor, operand): (Tensor, &Operand)| match dtype {
+        Some(dtype) if operand.dtype.is_none() && tensor.dtype() == Dtype::U8 => tensor.from_bytes(dtype),
+        _ => Ok(tensor),
+    };
+    tensors.into_iter().zip(family.operands).map(number).collect()
 }
 
 /// A bar on standard error, on a terminal only.
