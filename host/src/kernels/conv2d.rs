@@ -162,6 +162,7 @@ fn typed<T: Element + Sample>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Resul
             taps: mask,
             frame,
             output: output.ptr(),
+            grid: job.grid,
             multiprocessors: job.device.info().multiprocessors,
         };
         let launch = match image.is_empty() {

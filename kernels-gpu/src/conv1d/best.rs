@@ -78,8 +78,9 @@ unsafe fn filter<T: Sample, const W: usize, const V: usize>(input: &[T], mask: &
     }
     thread::sync_threads(); // mask and tile are complete before anyone reads what others loaded
 
-    // SAFETY: vectors of the tile, and taps, all of which were written.
+    // SAFETY: vectors of the tile, which were written.
     let group = |g: usize| unsafe { load_group::<T, W, V>(tile, tid as usize + g) };
+    // SAFETY: a slot of the mask, likewise.
     let tap = |j: usize| unsafe { taps.add(j).read() };
     let is_tap = |j: usize| j.wrapping_sub(moved) < mask.len();
     let mut sums = [T::ZERO; V];

@@ -7,9 +7,9 @@ use super::{Frame, place};
 use crate::filter::{Sample, source};
 use cuda_std::{kernel, thread};
 
-/// Channels per thread for a picture of so many: all of them up to four, else one, and blocks along z for each.
+/// Channels per thread for a picture of so many: all three or four, else one, and blocks along z for each.
 pub const fn per_thread(channels: u32) -> u32 {
-    if channels <= 4 { channels } else { 1 }
+    if channels == 3 || channels == 4 { channels } else { 1 }
 }
 
 /// Filters a picture.
@@ -17,7 +17,7 @@ pub const fn per_thread(channels: u32) -> u32 {
 /// # Safety
 /// `input` and `output` are pictures of the frame, which has an element, and don't overlap; `mask` is the frame's mask. Blocks have
 /// a thread per column along x, per row along y, and along z one block per C channels, which divide the picture's.
-#[kernel(for T in [f32, f64], for C in [1, 2, 3, 4])]
+#[kernel(for T in [f32, f64], for C in [1, 3, 4])]
 pub unsafe fn conv2d_channels<T: Sample, const C: usize>(input: &[T], mask: &[T], frame: Frame, output: *mut T) {
     let (row, column) = place();
     if row >= frame.rows || column >= frame.columns {

@@ -16,6 +16,8 @@ pub(super) struct Operands<'a, T> {
     pub taps: &'a [T],
     pub frame: Frame,
     pub output: PtrMut<'a, T>,
+    /// Blocks to aim for, where any number works.
+    pub grid: Option<u32>,
     pub multiprocessors: u32,
 }
 
@@ -83,7 +85,7 @@ pub(super) fn table<T: Element + Sample>() -> Vec<Variant<T>> {
             idea: "a thread per pixel: its channels share indices, tests and the mask's loads",
             threads: [TILE, ROWS],
             launch: launch_channels,
-            kinds: || (1..=4).map(|channels| [4, channels]).collect(),
+            kinds: || [1, 3, 4].map(|channels| [4, channels]).to_vec(),
         },
         Variant {
             name: "best",
@@ -108,7 +110,7 @@ pub(super) fn entries<T: Element + Sample>(row: usize) -> Vec<Entry> {
     let entry = |[size, channels]: [u32; 2]| {
         let taps = vec![T::ZERO; (size * size) as usize];
         let frame = Frame { rows: size, columns: size, channels, mask_rows: size, mask_columns: size, border: ZERO };
-        let operands = Operands { input, mask, taps: &taps, frame, output, multiprocessors: 1 };
+        let operands = Operands { input, mask, taps: &taps, frame, output, grid: None, multiprocessors: 1 };
         (variant.launch)(&operands).ok().map(|(call, _)| call.into())
     };
     (variant.kinds)().into_iter().filter_map(entry).collect()
@@ -166,11 +168,10 @@ fn launch_cached<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Result<(Call<
 fn launch_channels<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Result<(Call<'a>, Shape)> {
     let Operands { input, mask, frame, output, .. } = *of;
     let each = channels::per_thread(frame.channels);
-    let grid = [frame.columns.div_ceil(TILE), frame.rows.div_ceil(ROWS), frame.channels / each.max(1)];
+    let grid = [frame.columns.div_ceil(TILE), frame.rows.div_ceil(ROWS), frame.channels / each];
     let call = match each {
         4 => channels::conv2d_channels::<T, 4>(input, mask, frame, output),
         3 => channels::conv2d_channels::<T, 3>(input, mask, frame, output),
-        2 => channels::conv2d_channels::<T, 2>(input, mask, frame, output),
         _ => channels::conv2d_channels::<T, 1>(input, mask, frame, output),
     };
     Ok((call, shape(grid, [TILE, ROWS], frame)?))
@@ -184,7 +185,8 @@ fn launch_best<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Result<(Call<'a
     }
     let across = frame.columns.div_ceil(best::BLOCK * best::columns_per_thread(size_of::<T>()));
     // As many strips as run at once: each begins with rows that others load too.
-    let strips = (of.multiprocessors * best::blocks_per_sm(size)).div_ceil(across.saturating_mul(frame.channels));
+    let blocks = of.grid.unwrap_or(of.multiprocessors * best::blocks_per_sm(size));
+    let strips = blocks.div_ceil(across.saturating_mul(frame.channels)).max(1);
     let strip = frame.rows.div_ceil(strips).max(best::MIN_STRIP);
     let shape = shape([across, frame.rows.div_ceil(strip), frame.channels], [best::BLOCK, 1], frame)?;
     let call = match size {
