@@ -16,6 +16,7 @@ pub mod dot;
 pub mod filter;
 pub mod number;
 pub mod reduce;
+pub mod texture;
 pub mod threads;
 pub mod transpose;
 pub mod vecadd;

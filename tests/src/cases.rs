@@ -1,9 +1,11 @@
 //! Runs the cases of `test-kernels`: on the simulator, where printing and findings can be looked at, and on any backend.
 
 use cuda_std::launch::Call;
+use host::backend::texture::{Channel, Filter, Layout, Sampling, Texture};
 use host::backend::{Backend, Module, Shape};
+use ptx_sim::texture as sim;
 use ptx_sim::{Checks, Config, Launch, Machine, Program, Report, Stop};
-use test_kernels::case::{Case, Initial};
+use test_kernels::case::{self, Case, Initial, Memory, Texels};
 
 /// The test kernels, decoded.
 ///
@@ -40,7 +42,14 @@ pub fn simulate(program: &Program, case: &Case) -> Simulated {
             address
         })
         .collect();
-    let call: Call<'_> = (case.call)(&addresses);
+    let textures = case.textures.iter().map(|texture| {
+        let texels = texture.texels.bytes();
+        let address = machine.alloc(texels.len() as u64, "texels").expect("memory");
+        machine.write(address, &texels).expect("memory that is there");
+        machine.texture(&simulated(texture, address)).expect("a texture")
+    });
+    let arguments: Vec<u64> = addresses.iter().copied().chain(textures.collect::<Vec<_>>()).collect();
+    let call: Call<'_> = (case.call)(&arguments);
     let launch = Launch {
         entry: &call.entry,
         grid: case.grid,
@@ -72,9 +81,13 @@ pub fn launch(device: &dyn Backend, module: Module, case: &Case) -> Result<(), S
             device.write(address, bytes).map_err(text)?;
         }
     }
+    let make = |texture: &case::Texture| Texture::new(device, &sampling(texture), &texture.texels.bytes(), &case.name);
+    let textures: Vec<_> = case.textures.iter().map(make).collect::<host::Result<_>>().map_err(text)?;
+    let handles = textures.iter().map(Texture::handle);
+    let arguments: Vec<u64> = addresses.iter().copied().chain(handles).collect();
     let shape = Shape { grid: case.grid, block: case.block, shared: case.shared, cluster: None, cooperative: false };
     // SAFETY: a case gives its kernel the buffers and the shape that its contract asks for; they are freed below.
-    unsafe { device.launch(module, &(case.call)(&addresses), shape) }.map_err(text)?;
+    unsafe { device.launch(module, &(case.call)(&arguments), shape) }.map_err(text)?;
     device.synchronize().map_err(text)?;
     for (number, (buffer, address)) in case.buffers.iter().zip(&addresses).enumerate() {
         let mut bytes = vec![0; buffer.len()];
@@ -83,6 +96,37 @@ pub fn launch(device: &dyn Backend, module: Module, case: &Case) -> Result<(), S
         device.free(*address);
     }
     Ok(())
+}
+
+/// A case's texture as a backend takes it.
+fn sampling(texture: &case::Texture) -> Sampling {
+    let layout = match texture.memory {
+        Memory::Linear => Layout::Linear(texture.extent[0]),
+        Memory::Array => Layout::Array(texture.extent),
+    };
+    let channel = match texture.texels {
+        Texels::F32(_) => Channel::F32,
+        Texels::I8(_) => Channel::I8,
+        Texels::U16(_) => Channel::U16,
+    };
+    let filter = if texture.linear { Filter::Linear } else { Filter::Point };
+    Sampling { filter, normalised_reads: texture.normalised_reads, ..Sampling::new(layout, channel, texture.channels) }
+}
+
+/// The same as the simulator takes it.
+fn simulated(texture: &case::Texture, address: u64) -> sim::Texture {
+    let layout = match texture.memory {
+        Memory::Linear => sim::Layout::Linear { address, elements: texture.extent[0] },
+        Memory::Array => sim::Layout::Array { address, extent: texture.extent.map(|n| n.max(1)), layered: false },
+    };
+    let channel = match texture.texels {
+        Texels::F32(_) => sim::Channel::F32,
+        Texels::I8(_) => sim::Channel::I8,
+        Texels::U16(_) => sim::Channel::U16,
+    };
+    let format = sim::Format { channel, channels: texture.channels };
+    let filter = if texture.linear { sim::Filter::Linear } else { sim::Filter::Point };
+    sim::Texture { filter, normalized_reads: texture.normalised_reads, ..sim::Texture::new(layout, format) }
 }
 
 /// The lines, sorted: threads print in any order.

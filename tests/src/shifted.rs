@@ -2,7 +2,7 @@
 
 use cuda_std::launch::Call;
 use host::Result;
-use host::backend::{Backend, DeviceInfo, Module, Observed, Shape};
+use host::backend::{Backend, DeviceInfo, Module, Observed, Sampling, Shape};
 
 /// Another device, with `shift` bytes in front of every allocation.
 pub struct Shifted<'d> {
@@ -10,6 +10,20 @@ pub struct Shifted<'d> {
     pub device: &'d dyn Backend,
     /// A multiple of the element's size: a kernel may rely on no more.
     pub shift: u64,
+}
+
+/// What every allocation of every device starts on.
+const BOUNDARY: u64 = 256;
+
+/// Arrays whose elements are wider than those of some family's input: name, and bytes of an element.
+const WIDER: &[(&str, u64)] = &[("counts", 8), ("totals", 8), ("ticket", 4), ("samples", 4)];
+
+impl Shifted<'_> {
+    /// Bytes in front of an allocation: all of the shift, or a little more where the elements are wider.
+    fn in_front(&self, name: &str) -> u64 {
+        let wider = WIDER.iter().find(|(wider, _)| *wider == name);
+        wider.map_or(self.shift, |(_, bytes)| self.shift.next_multiple_of(*bytes))
+    }
 }
 
 impl Backend for Shifted<'_> {
@@ -26,14 +40,16 @@ impl Backend for Shifted<'_> {
     }
 
     fn alloc(&self, bytes: u64, name: &str) -> Result<u64> {
-        let start = self.device.alloc(bytes + self.shift, name)?;
+        let in_front = self.in_front(name);
+        let start = self.device.alloc(bytes + in_front, name)?;
         // All ones are NaN, -1 or the highest number: a kernel that reads what is in front gets a wrong result.
-        self.device.fill(start, 0xff, self.shift)?;
-        Ok(start + self.shift)
+        self.device.fill(start, 0xff, in_front)?;
+        Ok(start + in_front)
     }
 
     fn free(&self, address: u64) {
-        self.device.free(address - self.shift);
+        // Allocations start on a boundary, and shifts are shorter.
+        self.device.free(address - address % BOUNDARY);
     }
 
     fn write(&self, address: u64, bytes: &[u8]) -> Result<()> {
@@ -50,6 +66,14 @@ impl Backend for Shifted<'_> {
 
     fn copy(&self, to: u64, from: u64, bytes: u64) -> Result<()> {
         self.device.copy(to, from, bytes)
+    }
+
+    fn texture(&self, sampling: &Sampling, texels: &[u8], name: &str) -> Result<u64> {
+        self.device.texture(sampling, texels, name)
+    }
+
+    fn free_texture(&self, handle: u64) {
+        self.device.free_texture(handle);
     }
 
     unsafe fn launch(&self, module: Module, call: &Call<'_>, shape: Shape) -> Result<()> {

@@ -44,8 +44,10 @@ fn every_entry_is_launched_by_a_case() {
     let built: BTreeSet<&str> = entries.map(|entry| entry.name.as_str()).collect();
     let planted = test_kernels::planted::all().into_iter().map(|planted| planted.case);
     let cases: Vec<_> = test_kernels::case::all().into_iter().chain(planted).collect();
-    let launched: BTreeSet<String> =
-        cases.iter().map(|case| (case.call)(&vec![0; case.buffers.len()]).entry.into_owned()).collect();
+    let launched: BTreeSet<String> = cases
+        .iter()
+        .map(|case| (case.call)(&vec![0; case.buffers.len() + case.textures.len()]).entry.into_owned())
+        .collect();
     let forgotten: Vec<_> = built.iter().filter(|entry| !launched.contains(**entry)).collect();
     assert!(forgotten.is_empty(), "no case launches {forgotten:?}");
 }

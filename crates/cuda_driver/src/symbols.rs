@@ -1,4 +1,5 @@
-//! Every driver symbol that `cust` 0.3.2 refers to with any of its features, and `cuFuncSetAttribute` and `cuGetErrorName`.
+//! Every driver symbol that `cust` 0.3.2 refers to with any of its features, and `cuFuncSetAttribute`,
+//! `cuGetErrorName` and `cuMemcpy3D`.
 //!
 //! The list was read from `cust`'s source; names and arguments are those of `cust_raw` 0.11.3, where every pointer and handle is
 //! `*mut c_void` here, and every enumeration the `u32` that it is in C. No function takes a float or a struct by value.
@@ -124,6 +125,7 @@ forward! {
     cuMemGetInfo_v2(free: *mut c_void, total: *mut c_void);
     cuMemPrefetchAsync(dev_ptr: u64, count: usize, dst_device: i32, h_stream: *mut c_void);
     cuMemcpy2D_v2(copy: *mut c_void);
+    cuMemcpy3D_v2(copy: *mut c_void);
     cuMemcpyAtoH_v2(dst_host: *mut c_void, src_array: *mut c_void, src_offset: usize, byte_count: usize);
     cuMemcpyDtoDAsync_v2(dst_device: u64, src_device: u64, byte_count: usize, h_stream: *mut c_void);
     cuMemcpyDtoD_v2(dst_device: u64, src_device: u64, byte_count: usize);

@@ -96,3 +96,32 @@ special_registers! {
     grid_dim_x = "nctaid.x", grid_dim_y = "nctaid.y", grid_dim_z = "nctaid.z",
     dynamic_smem_size = "dynamic_smem_size", total_smem_size = "total_smem_size",
 }
+
+/// What a texture gives: red, green, blue, alpha.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Channels<T>(pub T, pub T, pub T, pub T);
+
+/// One intrinsic per dimension: `unified` takes the handle alone, which holds where the texels are and how they are read.
+macro_rules! textures {
+    ($($place:ident $result:ident: $one:ident $two:ident $three:ident = $types:literal),* $(,)?) => {
+        // These return a structure of four. "unadjusted" passes it as LLVM has it.
+        #[allow(improper_ctypes)]
+        unsafe extern "unadjusted" { $(
+            #[link_name = concat!("llvm.nvvm.tex.unified.1d.", $types)]
+            pub fn $one(texture: u64, x: $place) -> Channels<$result>;
+            #[link_name = concat!("llvm.nvvm.tex.unified.2d.", $types)]
+            pub fn $two(texture: u64, x: $place, y: $place) -> Channels<$result>;
+            #[link_name = concat!("llvm.nvvm.tex.unified.3d.", $types)]
+            pub fn $three(texture: u64, x: $place, y: $place, z: $place) -> Channels<$result>;
+        )* }
+    };
+}
+textures! {
+    f32 f32: tex1d_f32 tex2d_f32 tex3d_f32 = "v4f32.f32",
+    f32 i32: tex1d_i32 tex2d_i32 tex3d_i32 = "v4s32.f32",
+    f32 u32: tex1d_u32 tex2d_u32 tex3d_u32 = "v4u32.f32",
+    i32 f32: texel1d_f32 texel2d_f32 texel3d_f32 = "v4f32.s32",
+    i32 i32: texel1d_i32 texel2d_i32 texel3d_i32 = "v4s32.s32",
+    i32 u32: texel1d_u32 texel2d_u32 texel3d_u32 = "v4u32.s32",
+}

@@ -1,4 +1,4 @@
-//! What a kernel may call: thread, warp and block operations, memory, atomics, maths, printing.
+//! What a kernel may call: thread, warp and block operations, memory, textures, atomics, maths, printing.
 //!
 //! The crate builds for the GPU (`nvptx64-nvidia-cuda`, by `cuda_builder`) and for the host on stable Rust. On the host every device
 //! function exists with the same signature, so that kernels are type-checked, linted and documented there; calling one panics. What
@@ -29,6 +29,7 @@ pub mod prelude;
 pub mod shared;
 #[cfg(target_arch = "nvptx64")]
 mod text;
+pub mod texture;
 pub mod thread;
 pub mod warp;
 

@@ -13,9 +13,11 @@ mod counters;
 mod gpu;
 pub mod occupancy;
 mod sim;
+pub mod texture;
 
 pub use counters::Counters;
 pub use sim::{Analysis, SourceLine};
+pub use texture::{Sampling, Texture};
 
 /// Which device to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -316,6 +318,16 @@ pub trait Backend {
     /// Copies on the device, in stream order.
     fn copy(&self, to: u64, from: u64, bytes: u64) -> Result<()>;
 
+    /// A texture with these texels, whose bytes are as many as `sampling` says; `name` appears in messages. The handle is what kernels
+    /// take. [`Texture`] is the safe way to it.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for more texels along an axis than the device allows, and for more than it has room for.
+    fn texture(&self, sampling: &Sampling, texels: &[u8], name: &str) -> Result<u64>;
+
+    /// Gives a texture and its memory back, when everything launched has ended.
+    fn free_texture(&self, handle: u64);
+
     /// Starts a kernel, in stream order. A fault may show here or at the next wait.
     ///
     /// # Safety
@@ -472,6 +484,11 @@ pub fn human(bytes: u64) -> String {
         0 => format!("{bytes} bytes"),
         _ => format!("{:.1} {}", bytes as f64 / (1_u64 << (10 * power)) as f64, units[power]),
     }
+}
+
+/// Columns, rows and planes.
+pub(crate) fn extent_text([x, y, z]: [u64; 3]) -> String {
+    format!("{x}x{y}x{z}")
 }
 
 /// Device memory for `len` elements, given back on drop.

@@ -1,8 +1,9 @@
 //! The simulator. Beside `occupancy`, the only file that names `ptx_sim`.
 
+use super::texture::{AddressMode, Channel, Filter, Layout};
 use super::{
     Atomics, Backend, Checkers, Checks, Counters, Device, DeviceInfo, Entry, Fidelity, Module, Observed, Printed,
-    SameValue, Shape, Simulation, host_memory, human,
+    SameValue, Sampling, Shape, Simulation, host_memory, human,
 };
 use crate::diagnostic::{Diagnostic, Place, Position};
 use crate::error::{Error, Result};
@@ -10,6 +11,7 @@ use cuda_std::launch::Call;
 use ptx_sim::Style;
 pub use ptx_sim::explain::{Analysis, Line as SourceLine};
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::io::Write;
 
 /// What grids are sized for: the same on every machine, so that sums of floats are the same too.
@@ -28,6 +30,8 @@ pub(super) struct Sim {
     modules: RefCell<Vec<(String, ptx_sim::Program)>>,
     observed: RefCell<Observed>,
     printed: Printed,
+    /// Memory of each texture, by its handle.
+    textures: RefCell<HashMap<u64, u64>>,
 }
 
 impl Sim {
@@ -59,6 +63,7 @@ impl Sim {
             modules: RefCell::default(),
             observed: RefCell::default(),
             printed,
+            textures: RefCell::default(),
         }
     }
 }
@@ -143,6 +148,27 @@ impl Backend for Sim {
         self.write(to, &buffer)
     }
 
+    fn texture(&self, sampling: &Sampling, texels: &[u8], name: &str) -> Result<u64> {
+        let address = self.alloc(texels.len() as u64, name)?;
+        let made = self.write(address, texels).and_then(|()| {
+            let made = self.machine.borrow_mut().texture(&texture(sampling, address));
+            made.map_err(|stop| explain(&stop, &format!("making the texture '{name}'")))
+        });
+        match made {
+            Ok(handle) => {
+                self.textures.borrow_mut().insert(handle, address);
+            }
+            Err(_) => self.free(address),
+        }
+        made
+    }
+
+    fn free_texture(&self, handle: u64) {
+        if let Some(address) = self.textures.borrow_mut().remove(&handle) {
+            self.free(address);
+        }
+    }
+
     unsafe fn launch(&self, module: Module, call: &Call<'_>, shape: Shape) -> Result<()> {
         let modules = self.modules.borrow();
         let (name, program) = &modules[module.0];
@@ -200,6 +226,41 @@ impl Backend for Sim {
 
     fn observed(&self) -> Option<Observed> {
         Some(self.observed.take())
+    }
+}
+
+/// The texture whose texels are at `address`.
+fn texture(sampling: &Sampling, address: u64) -> ptx_sim::texture::Texture {
+    use ptx_sim::texture as sim;
+    let extent = sampling.extent();
+    let layout = match sampling.layout {
+        Layout::Linear(elements) => sim::Layout::Linear { address, elements },
+        Layout::Array(_) => sim::Layout::Array { address, extent, layered: false },
+    };
+    let channel = match sampling.channel {
+        Channel::U8 => sim::Channel::U8,
+        Channel::I8 => sim::Channel::I8,
+        Channel::U16 => sim::Channel::U16,
+        Channel::I16 => sim::Channel::I16,
+        Channel::U32 => sim::Channel::U32,
+        Channel::I32 => sim::Channel::I32,
+        Channel::F16 => sim::Channel::F16,
+        Channel::F32 => sim::Channel::F32,
+    };
+    sim::Texture {
+        filter: match sampling.filter {
+            Filter::Point => sim::Filter::Point,
+            Filter::Linear => sim::Filter::Linear,
+        },
+        address: sampling.address.map(|mode| match mode {
+            AddressMode::Wrap => sim::AddressMode::Wrap,
+            AddressMode::Clamp => sim::AddressMode::Clamp,
+            AddressMode::Mirror => sim::AddressMode::Mirror,
+            AddressMode::Border => sim::AddressMode::Border,
+        }),
+        normalized_coordinates: sampling.normalised_coordinates,
+        normalized_reads: sampling.normalised_reads,
+        ..sim::Texture::new(layout, sim::Format { channel, channels: sampling.channels })
     }
 }
 

@@ -21,6 +21,7 @@ mod job;
 pub mod problem;
 pub mod reduce;
 pub mod settings;
+pub mod texture;
 pub mod threads;
 pub mod transpose;
 pub mod vecadd;
@@ -45,6 +46,7 @@ pub const FAMILIES: &[Family] = &[
     transpose::FAMILY,
     conv1d::FAMILY,
     conv2d::FAMILY,
+    texture::FAMILY,
 ];
 
 /// A family of kernels that solve one problem.

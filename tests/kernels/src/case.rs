@@ -7,7 +7,7 @@ use std::vec::Vec;
 
 use cuda_std::launch::{Call, Ptr, PtrMut, Scalar, Slice};
 
-/// Makes the call, given the addresses of the case's buffers.
+/// Makes the call, given the addresses of the case's buffers and behind them the handles of its textures.
 pub type MakeCall = Box<dyn Fn(&[u64]) -> Call<'static>>;
 
 /// Judges the bytes of a buffer; an `Err` says what is wrong.
@@ -25,10 +25,56 @@ pub struct Case {
     pub shared: u32,
     /// Device memory that the launch needs, in the order in which `call` wants the addresses.
     pub buffers: Vec<Buffer>,
-    /// The call, for the buffers' addresses.
+    /// Textures that the launch reads.
+    pub textures: Vec<Texture>,
+    /// The call, for the buffers' addresses and the textures' handles.
     pub call: MakeCall,
     /// Lines that the launch prints. Threads print in any order: compare sorted.
     pub printed: Vec<String>,
+}
+
+/// A texture of a case, clamped, with coordinates that are not normalised.
+pub struct Texture {
+    /// Texels along x, y and z; 0 where there is no such axis.
+    pub extent: [u64; 3],
+    /// Where they lie.
+    pub memory: Memory,
+    /// Row-major, channels side by side.
+    pub texels: Texels,
+    /// Of a texel.
+    pub channels: u32,
+    /// Filtered.
+    pub linear: bool,
+    /// Integers are read as numbers from 0 to 1, or from -1 to 1.
+    pub normalised_reads: bool,
+}
+
+/// Where a texture's texels lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// One row, for whole coordinates.
+    Linear,
+    /// A CUDA array.
+    Array,
+}
+
+/// Texels, with all channels.
+#[allow(missing_docs, reason = "the names are those of Rust's types")]
+pub enum Texels {
+    F32(Vec<f32>),
+    I8(Vec<i8>),
+    U16(Vec<u16>),
+}
+
+impl Texels {
+    /// As the device has them.
+    pub fn bytes(&self) -> Vec<u8> {
+        match self {
+            Texels::F32(values) => bytes(values),
+            Texels::I8(values) => bytes(values),
+            Texels::U16(values) => bytes(values),
+        }
+    }
 }
 
 /// Device memory of a case.
@@ -132,7 +178,7 @@ impl Case {
     /// A launch in space.
     pub fn in_space(name: &str, grid: [u32; 3], block: [u32; 3]) -> Self {
         let (name, call) = (name.to_string(), Box::new(|_: &[u64]| Call::new("")));
-        Self { name, grid, block, shared: 0, buffers: vec![], call, printed: vec![] }
+        Self { name, grid, block, shared: 0, buffers: vec![], textures: vec![], call, printed: vec![] }
     }
 
     /// `bytes` of dynamic shared memory.
@@ -171,6 +217,12 @@ impl Case {
     /// Adds a buffer.
     pub fn buffer(mut self, initial: Initial, expected: Expected) -> Self {
         self.buffers.push(Buffer { initial, expected });
+        self
+    }
+
+    /// Adds a texture.
+    pub fn texture(mut self, texture: Texture) -> Self {
+        self.textures.push(texture);
         self
     }
 
@@ -225,6 +277,7 @@ pub fn all() -> Vec<Case> {
         crate::shared::cases(),
         crate::atomic::cases(),
         crate::memory::cases(),
+        crate::texture::cases(),
         crate::math::cases(),
         crate::print::cases(),
     ]

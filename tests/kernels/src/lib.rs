@@ -18,5 +18,6 @@ pub mod panic;
 pub mod planted;
 pub mod print;
 pub mod shared;
+pub mod texture;
 pub mod thread;
 pub mod warp;

@@ -1,0 +1,194 @@
+//! Textures: arrays that kernels read through the texture units.
+
+use super::Backend;
+use crate::error::{Error, Result};
+
+/// How texels lie in memory, and how they are read. See the CUDA C++ Programming Guide, "Texture Memory".
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sampling {
+    /// Where the texels are.
+    pub layout: Layout,
+    /// Type of a channel.
+    pub channel: Channel,
+    /// Channels of a texel: 1, 2 or 4.
+    pub channels: u32,
+    /// How a value between texels is made.
+    pub filter: Filter,
+    /// What a coordinate outside means, by axis. `Wrap` and `Mirror` need normalised coordinates.
+    pub address: [AddressMode; 3],
+    /// Coordinates go from 0 to 1, not to the number of texels.
+    pub normalised_coordinates: bool,
+    /// Integers of 8 and 16 bits are read as numbers from 0 to 1, or from -1 to 1; needed for filtering them.
+    pub normalised_reads: bool,
+}
+
+/// Where the texels of a texture are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// So many in a row, read by whole coordinates only.
+    Linear(u64),
+    /// A CUDA array of columns, rows and planes; 0 where there is no such axis.
+    Array([u64; 3]),
+}
+
+/// Type of one channel of a texel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are those of Rust's types")]
+pub enum Channel {
+    U8,
+    I8,
+    U16,
+    I16,
+    U32,
+    I32,
+    F16,
+    F32,
+}
+
+/// How a value between texels is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Filter {
+    /// The texel that the coordinate lies in.
+    Point,
+    /// A mean of the nearest two, four or eight, with weights of 8 bits.
+    Linear,
+}
+
+/// What a coordinate outside means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AddressMode {
+    /// The array is repeated.
+    Wrap,
+    /// The nearest texel.
+    Clamp,
+    /// The array is repeated, every second time the other way around.
+    Mirror,
+    /// 0.
+    Border,
+}
+
+impl Channel {
+    /// Of one.
+    pub fn bytes(self) -> u64 {
+        match self {
+            Self::U8 | Self::I8 => 1,
+            Self::U16 | Self::I16 | Self::F16 => 2,
+            Self::U32 | Self::I32 | Self::F32 => 4,
+        }
+    }
+}
+
+impl Sampling {
+    /// Texels of this layout and type, read as they are: nearest texel, clamped, plain coordinates.
+    pub fn new(layout: Layout, channel: Channel, channels: u32) -> Self {
+        Self {
+            layout,
+            channel,
+            channels,
+            filter: Filter::Point,
+            address: [AddressMode::Clamp; 3],
+            normalised_coordinates: false,
+            normalised_reads: false,
+        }
+    }
+
+    /// Texels along x, y and z; at least one of each.
+    pub fn extent(&self) -> [u64; 3] {
+        match self.layout {
+            Layout::Linear(texels) => [texels, 1, 1],
+            Layout::Array(extent) => [extent[0], extent[1].max(1), extent[2].max(1)],
+        }
+    }
+
+    /// Bytes of a texel.
+    pub fn texel(&self) -> u64 {
+        self.channel.bytes() * u64::from(self.channels)
+    }
+
+    /// Bytes of all texels.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for what is no texture.
+    pub fn bytes(&self) -> Result<u64> {
+        let wrong = |why: String| Err(Error::Usage(format!("a texture {why}")));
+        if !matches!(self.channels, 1 | 2 | 4) {
+            return wrong(format!("has 1, 2 or 4 channels, not {}", self.channels));
+        }
+        if let Layout::Array([x, y, z]) = self.layout
+            && (x == 0 || y == 0 && z > 0)
+        {
+            return wrong(format!("of {x}x{y}x{z} texels has none: 0 is for the last axes, which are not there"));
+        }
+        let bytes = self.extent().iter().try_fold(self.texel(), |product, &n| product.checked_mul(n));
+        match bytes {
+            Some(bytes) if bytes > 0 => Ok(bytes),
+            _ => {
+                wrong(format!("of {} texels has none, or more than memory can hold", super::extent_text(self.extent())))
+            }
+        }
+    }
+}
+
+/// A texture, given back on drop.
+pub struct Texture<'d> {
+    device: &'d dyn Backend,
+    handle: u64,
+}
+
+impl<'d> Texture<'d> {
+    /// A texture with these texels, row-major with x fastest and channels side by side; `name` appears in messages.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for what is no texture, for as many bytes as it has not, and for one that the device has no room for.
+    pub fn new(device: &'d dyn Backend, sampling: &Sampling, texels: &[u8], name: &str) -> Result<Self> {
+        let bytes = sampling.bytes()?;
+        if texels.len() as u64 != bytes {
+            return Err(Error::Usage(format!("the texture '{name}' has {bytes} bytes, not {}", texels.len())));
+        }
+        Ok(Self { device, handle: device.texture(sampling, texels, name)? })
+    }
+
+    /// What kernels take, as a `u64`.
+    pub fn handle(&self) -> u64 {
+        self.handle
+    }
+}
+
+impl Drop for Texture<'_> {
+    fn drop(&mut self) {
+        self.device.free_texture(self.handle);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::{Checks, Choice, open};
+
+    #[test]
+    fn sizes_that_are_none_are_refused() {
+        let bytes = |layout, channels| Sampling::new(layout, Channel::U16, channels).bytes().ok();
+        assert_eq!(bytes(Layout::Array([5, 0, 0]), 4), Some(40));
+        assert_eq!(bytes(Layout::Array([5, 3, 2]), 1), Some(60));
+        assert_eq!(bytes(Layout::Linear(7), 2), Some(28));
+        for (layout, channels) in [
+            (Layout::Array([0, 0, 0]), 1),
+            (Layout::Array([5, 0, 2]), 1),
+            (Layout::Array([1 << 40, 1 << 40, 0]), 1),
+            (Layout::Linear(0), 1),
+            (Layout::Linear(7), 3),
+        ] {
+            assert_eq!(bytes(layout, channels), None, "{layout:?} {channels}");
+        }
+    }
+
+    #[test]
+    fn a_texture_takes_memory_and_gives_it_back() {
+        let (device, _) = open(Choice::Sim, Checks::Bounds).expect("the simulator");
+        let sampling = Sampling::new(Layout::Array([2, 2, 0]), Channel::U8, 1);
+        assert!(Texture::new(&*device, &sampling, &[1, 2, 3], "short").is_err());
+        let first = Texture::new(&*device, &sampling, &[1, 2, 3, 4], "first").expect("a texture");
+        let second = Texture::new(&*device, &sampling, &[1, 2, 3, 4], "second").expect("a texture");
+        assert_ne!(first.handle(), second.handle());
+    }
+}
