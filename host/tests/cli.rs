@@ -539,3 +539,26 @@ fn occupancy_of_a_file() {
     assert_eq!((&row["blocks"], &row["limits"][0]), (&4.into(), &"registers".into()), "{row}");
     refused_in_a_line(&["occupancy", &file, "--profile", "no-such-gpu"], 2, &["no-such-gpu"]);
 }
+
+#[test]
+fn the_letters_of_a_text_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (book, counts) = (folder.path().join("book.txt"), folder.path().join("counts.npy"));
+    let sentence = "The quick brown fox jumps over the lazy dog.\n";
+    std::fs::write(&book, sentence).expect("written");
+    let (book, counts) = (book.display().to_string(), counts.display().to_string());
+    let letters = ["histogram", "--input", &book, "--letters", "--variant", "best", "--device", "sim"];
+    let output = host(&[&letters[..], &["--output", &counts]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).ends_with("result: 4 7 4 7 6 5 2\n"), "{}", text(&output.stdout));
+    let written = host::input::read(counts.as_ref(), None).expect("counts").into_data();
+    assert_eq!(written, host::element::Array::U64(vec![4, 7, 4, 7, 6, 5, 2]));
+    // Without --dtype a file's bytes are counted, those of a text too; a .npy says itself what it holds.
+    let rows = rows(&["histogram", "--input", &book, "--device", "sim", "--json"]);
+    assert!(rows.iter().all(|row| row["n"] == sentence.len() && row["dtype"] == "u8" && row["verified"] == true));
+    let keys = self::rows(&["histogram", "--input", &data("u32.npy"), "--bins", "2^16", "--device", "sim", "--json"]);
+    assert!(keys.iter().all(|row| row["dtype"] == "u32" && row["verified"] == true));
+    refused_in_a_line(&["histogram", "--letters", "--dtype", "u32", "--device", "sim"], 2, &["--dtype u8"]);
+    refused_in_a_line(&["histogram", "--range", "0:1", "--device", "sim"], 2, &["--dtype f32"]);
+    refused_in_a_line(&["histogram", "--grid", "0", "--device", "sim"], 2, &["1 or more"]);
+}

@@ -14,6 +14,7 @@ pub mod conv2d;
 pub mod divergence;
 pub mod dot;
 pub mod filter;
+pub mod histogram;
 pub mod number;
 pub mod reduce;
 pub mod texture;

@@ -69,7 +69,7 @@ fn every_variant(runs: &mut Runs<'_>, family: &'static Family, lengths: &[u64]) 
     let vectors = cases.iter().all(|case| case.size.len() == 1 && case.settings.is_empty());
     cases.extend(lengths.iter().filter(|_| vectors).map(|&n| Case::new(&[n])));
     for &dtype in family.dtypes {
-        for case in &cases {
+        for case in cases.iter().filter(|case| case.is_for(dtype)) {
             runs.case(&*runs.bench.device, family, dtype, case, None);
         }
     }
@@ -77,7 +77,7 @@ fn every_variant(runs: &mut Runs<'_>, family: &'static Family, lengths: &[u64]) 
 
 /// The family's own cases in its first type: what is written for newer GPUs has a plain form for older ones.
 fn one_type(runs: &mut Runs<'_>, family: &'static Family, _: &[u64]) {
-    for case in (family.cases)() {
+    for case in (family.cases)().into_iter().filter(|case| case.is_for(family.dtypes[0])) {
         runs.case(&*runs.bench.device, family, family.dtypes[0], &case, None);
     }
 }
@@ -115,7 +115,7 @@ fn special_floats(runs: &mut Runs<'_>, family: &'static Family, _: &[u64]) {
 
 /// Every block size that a variant's contract allows, on one size and type: the largest of the family's cases.
 fn every_block(runs: &mut Runs<'_>, family: &'static Family, _: &[u64]) {
-    let cases = (family.cases)();
+    let cases: Vec<_> = (family.cases)().into_iter().filter(|case| case.is_for(family.dtypes[0])).collect();
     let largest = cases.iter().filter(|case| elements(case) <= 1 << 13).max_by_key(|case| elements(case));
     for block in [1, 2, 32, 64, 96, 128, 256, 512, 1024] {
         let case = largest.expect("a small case");
@@ -128,7 +128,9 @@ fn every_start(runs: &mut Runs<'_>, family: &'static Family, _: &[u64]) {
     for &dtype in family.dtypes {
         for start in 1..=3 {
             let device = Shifted { device: &*runs.bench.device, shift: start * dtype.size() as u64 };
-            for case in (family.cases)().iter().filter(|case| (33..=1100).contains(&elements(case))) {
+            let cases = (family.cases)();
+            let small = |case: &&Case| case.is_for(dtype) && (33..=1100).contains(&elements(case));
+            for case in cases.iter().filter(small) {
                 runs.case(&device, family, dtype, case, None);
             }
         }

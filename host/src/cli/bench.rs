@@ -156,7 +156,7 @@ impl Bench<'_> {
         let variants = family.select(if elsewhere { "all" } else { &self.options.variant })?;
         for op in ops {
             for &dtype in &dtypes {
-                for case in &cases {
+                for case in cases.iter().filter(|case| case.is_for(dtype)) {
                     self.measure(family, op, dtype, case, &variants, report)?;
                 }
             }

@@ -4,7 +4,7 @@ use super::{CLEAN, WRONG, device, output, simulation};
 use crate::backend::{Backend, Checks, Choice};
 use crate::bench::{Cache, Plan};
 use crate::diagnostic::Diagnostic;
-use crate::element::Dtype;
+use crate::element::{Dtype, Scalar};
 use crate::error::{Error, Result};
 use crate::input::{self, npy, size};
 use crate::kernels::settings::Kind;
@@ -195,7 +195,23 @@ pub(super) fn run_on(
         }
         report.add(row);
     }
-    Ok(if report.finish()? { CLEAN } else { WRONG })
+    let clean = report.finish()?;
+    if let (true, false, Some(values)) = (clean, options.json.to_stdout(), few(&result)) {
+        output::line(&format!("result: {values}"))
+            .map_err(|source| Error::Write { path: "standard output".into(), source })?;
+    }
+    Ok(if clean { CLEAN } else { WRONG })
+}
+
+/// The elements of an array that fits in a line or two; a single one is in the table already.
+fn few(result: &Tensor) -> Option<String> {
+    if !(2..=32).contains(&result.len()) {
+        return None;
+    }
+    crate::with_dtype!(result.dtype(), T => {
+        let values = <T as Scalar>::view(result.data())?;
+        Some(values.iter().map(|x| x.value().to_string()).collect::<Vec<_>>().join(" "))
+    }, else => None)
 }
 
 /// Runs variants once, on a device that times mean nothing on; every row, in order.
@@ -284,7 +300,10 @@ fn read_inputs(family: &Family, options: &Options) -> Result<Option<Vec<Tensor>>
         return Err(Error::Usage(format!("{} takes {need} --input ({}), not {have}", family.name, names.join(", "))));
     }
     let read = |(path, operand): (&PathBuf, &Operand)| match operand.dtype {
-        None => input::read(path, options.dtype),
+        None => {
+            let raw = operand.raw.filter(|_| !input::says_type(path));
+            input::read(path, options.dtype.or(raw))
+        }
         Some(dtype) => input::read(path, None).and_then(|tensor| tensor.whole_numbers(dtype, operand.name)),
     };
     let tensors: Vec<_> = options.input.iter().zip(family.operands).map(read).collect::<Result<_>>()?;

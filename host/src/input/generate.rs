@@ -1,20 +1,26 @@
 //! Generated input: the same numbers on every machine, for every element by itself.
 
-use crate::element::Element;
+use crate::element::{Element, Scalar};
 
 /// Element `i` is made of the `i`-th output of SplitMix64 seeded with `seed`. Floats are multiples of 2^-23, uniform in
 /// [-1, 1); integers are uniform over their whole range, so that their sums wrap.
 ///
 /// (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014.)
 pub fn generate<T: Element>(len: usize, seed: u64) -> Vec<T> {
-    let mut values = vec![<T as bytemuck::Zeroable>::zeroed(); len];
+    generate_with(len, seed, T::from_random)
+}
+
+/// Element `i` is what `make` makes of the `i`-th output of SplitMix64 seeded with `seed`.
+pub fn generate_with<T: Scalar>(len: usize, seed: u64, make: impl Fn(u64) -> T + Sync) -> Vec<T> {
+    let mut values = vec![T::zeroed(); len];
+    let make = &make;
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     let part = len.div_ceil(workers).max(1 << 16);
     std::thread::scope(|scope| {
         for (number, part_values) in values.chunks_mut(part).enumerate() {
             scope.spawn(move || {
                 for (i, value) in part_values.iter_mut().enumerate() {
-                    *value = T::from_random(split_mix(seed, (number * part + i) as u64));
+                    *value = make(split_mix(seed, (number * part + i) as u64));
                 }
             });
         }

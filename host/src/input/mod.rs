@@ -12,7 +12,7 @@ pub mod picture;
 pub mod size;
 
 /// Reads a file: `.npy` by its header, `.png` and `.jpg` as a picture of u8, `.txt` as numbers between spaces or lines, any other
-/// as raw little-endian elements of `dtype`.
+/// as raw little-endian elements of `dtype`. The u8 of a `.txt` are its bytes.
 ///
 /// # Errors
 /// [`Error::Input`] for a file that can't be read or used; [`Error::Usage`] when `dtype` is missing or contradicts the file, or
@@ -30,7 +30,7 @@ pub fn read(path: &Path, dtype: Option<Dtype>) -> Result<Tensor> {
                 _ => Ok(array),
             }
         }
-        Some("txt") => Ok(text(path, dtype.unwrap_or(Dtype::F32))?.into()),
+        Some("txt") if dtype != Some(Dtype::U8) => Ok(text(path, dtype.unwrap_or(Dtype::F32))?.into()),
         _ if picture::is_picture(path) => picture::read(path),
         _ => {
             let dtype = dtype.ok_or_else(|| {
@@ -39,6 +39,11 @@ pub fn read(path: &Path, dtype: Option<Dtype>) -> Result<Tensor> {
             Ok(raw(path, dtype)?.into())
         }
     }
+}
+
+/// The file itself says which type its elements have.
+pub fn says_type(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "npy") || picture::is_picture(path)
 }
 
 /// Writes a file: `.png` and `.jpg` as a picture, any other as `.npy`.
@@ -113,6 +118,7 @@ mod tests {
         assert_eq!((values.len(), values[0], values[2]), (4, 1.5, f32::NEG_INFINITY));
         assert!(values[1].is_nan());
         assert!(matches!(read(&txt, Some(Dtype::I32)), Err(Error::Input { .. })));
+        assert_eq!(read(&txt, Some(Dtype::U8)).expect("read").into_data().bytes(), b"1.5 nan\n-inf,2");
         std::fs::write(&bin, [1, 2, 3]).expect("written");
         assert!(matches!(read(&bin, Some(Dtype::I32)), Err(Error::Input { .. })));
         assert!(matches!(read(&folder.path().join("missing.npy"), None), Err(Error::Input { .. })));

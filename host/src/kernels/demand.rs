@@ -4,7 +4,7 @@ use super::settings::Settings;
 use crate::backend::require_host_memory;
 use crate::element::{Array, Dtype};
 use crate::error::{Error, Result};
-use crate::input::generate::generate;
+use crate::input::generate::{generate, generate_with};
 use crate::tensor::Tensor;
 use crate::with_dtype;
 
@@ -67,7 +67,7 @@ impl Demand<'_> {
 /// The generator's numbers. Bytes are the low ones of u64; half-precision floats the nearest to the f32.
 fn random(dtype: Dtype, len: usize, seed: u64) -> Array {
     with_dtype!(dtype, T => <T as crate::element::Scalar>::wrap(generate::<T>(len, seed)), else => match dtype {
-        Dtype::U8 => Array::Bytes(dtype, generate::<u64>(len, seed).into_iter().map(|x| x as u8).collect()),
+        Dtype::U8 => Array::Bytes(dtype, generate_with(len, seed, |x| x as u8)),
         Dtype::F16 => halves(dtype, len, seed, |x| half::f16::from_f32(x).to_le_bytes()),
         _ => halves(dtype, len, seed, |x| half::bf16::from_f32(x).to_le_bytes()),
     })

@@ -17,6 +17,7 @@ mod convolution;
 mod demand;
 pub mod divergence;
 pub mod dot;
+pub mod histogram;
 mod job;
 pub mod problem;
 pub mod reduce;
@@ -44,6 +45,7 @@ pub const FAMILIES: &[Family] = &[
     dot::FAMILY,
     reduce::FAMILY,
     transpose::FAMILY,
+    histogram::FAMILY,
     conv1d::FAMILY,
     conv2d::FAMILY,
     texture::FAMILY,

@@ -40,17 +40,24 @@ pub struct Operand {
     pub name: &'static str,
     /// Its type, where that is not the job's.
     pub dtype: Option<Dtype>,
+    /// What a file holds that doesn't say it, when nobody else says it either.
+    pub raw: Option<Dtype>,
 }
 
 impl Operand {
     /// Of the job's element type.
     pub const fn of_elements(name: &'static str) -> Self {
-        Self { name, dtype: None }
+        Self { name, dtype: None, raw: None }
     }
 
     /// Always of this type.
     pub const fn of(name: &'static str, dtype: Dtype) -> Self {
-        Self { name, dtype: Some(dtype) }
+        Self { name, dtype: Some(dtype), raw: None }
+    }
+
+    /// Of the job's element type, and any file will do: one that doesn't say what it holds, a text too, holds these.
+    pub const fn of_any_file(name: &'static str, raw: Dtype) -> Self {
+        Self { name, dtype: None, raw: Some(raw) }
     }
 }
 
@@ -61,12 +68,24 @@ pub struct Case {
     pub size: Vec<u64>,
     /// Settings by name, each with its text.
     pub settings: Vec<(&'static str, String)>,
+    /// Element types that it is for; empty for all.
+    pub dtypes: &'static [Dtype],
 }
 
 impl Case {
-    /// With the default settings.
+    /// With the default settings, for all types.
     pub fn new(size: &[u64]) -> Self {
-        Self { size: size.to_vec(), settings: Vec::new() }
+        Self { size: size.to_vec(), settings: Vec::new(), dtypes: &[] }
+    }
+
+    /// For these types only: settings that the others have no use for are refused there.
+    pub fn only(self, dtypes: &'static [Dtype]) -> Self {
+        Self { dtypes, ..self }
+    }
+
+    /// Whether it is for this type.
+    pub fn is_for(&self, dtype: Dtype) -> bool {
+        self.dtypes.is_empty() || self.dtypes.contains(&dtype)
     }
 
     /// With one more setting.

@@ -1,0 +1,84 @@
+//! The rung to use: two kernels, chosen by the number of bins.
+//!
+//! - Up to [`LANE_BINS`] bins, [`lanes`]: every lane has counters of its own, so that no two lanes of a warp meet, whatever the data.
+//! - More, [`windows`]: as many bins as fit in all the shared memory that a block can have; where that is not enough, neighbouring
+//!   blocks read the same elements and each counts the bins of its window.
+//!
+//! Both load 16 bytes at a time, several of them in flight per thread; elements in front of the first 16-byte boundary and behind
+//! the last one are counted singly, so any slice will do.
+
+use super::Sample;
+use cuda_std::memory::U32x4;
+
+pub mod lanes;
+pub mod windows;
+
+/// Most bins that are counted by lane: 128 bytes of shared memory each.
+pub const LANE_BINS: u32 = 256;
+
+/// Calls `visit` with the elements of one of `workers` equal workers, which together visit each element once: vectors `me`,
+/// `me + workers`, …, in rounds of `UNROLL` loads that don't wait for each other (4 or 8).
+///
+/// # Safety
+/// There are at least 16 workers.
+#[inline(always)]
+unsafe fn for_each<T: Sample, const UNROLL: usize>(input: &[T], me: usize, workers: usize, mut visit: impl FnMut(T)) {
+    const { assert!(UNROLL == 4 || UNROLL == 8) };
+    let (head, vectors, tail) = split(input);
+    let mut i = me;
+    while i + (UNROLL - 1) * workers < vectors.len() {
+        // SAFETY: `i + k * workers` is below the length for every `k < UNROLL`; the vectors are aligned, and nobody writes there.
+        let vector = |k: usize| unsafe { U32x4::load(vectors.as_ptr().add(i + k * workers)).0 };
+        // Written out: LLVM would keep a loop over so many elements, and its index would send the vectors to local memory.
+        let [a, b, c, d] = [vector(0), vector(1), vector(2), vector(3)];
+        if UNROLL == 8 {
+            let [e, f, g, h] = [vector(4), vector(5), vector(6), vector(7)];
+            T::unpack(a, &mut visit);
+            T::unpack(b, &mut visit);
+            T::unpack(c, &mut visit);
+            T::unpack(d, &mut visit);
+            T::unpack(e, &mut visit);
+            T::unpack(f, &mut visit);
+            T::unpack(g, &mut visit);
+            T::unpack(h, &mut visit);
+        } else {
+            T::unpack(a, &mut visit);
+            T::unpack(b, &mut visit);
+            T::unpack(c, &mut visit);
+            T::unpack(d, &mut visit);
+        }
+        i += UNROLL * workers;
+    }
+    while i < vectors.len() {
+        // SAFETY: below the length.
+        T::unpack(unsafe { U32x4::load(vectors.as_ptr().add(i)) }.0, &mut visit);
+        i += workers;
+    }
+    // Both are shorter than a vector, which has at most 16 elements.
+    if me < head.len() {
+        // SAFETY: below the length.
+        visit(unsafe { *head.get_unchecked(me) });
+    }
+    if me < tail.len() {
+        // SAFETY: below the length.
+        visit(unsafe { *tail.get_unchecked(me) });
+    }
+}
+
+/// What lies before the first 16-byte boundary, the 16-byte vectors behind it, and what is left.
+#[inline(always)]
+fn split<T: Sample>(input: &[T]) -> (&[T], &[U32x4], &[T]) {
+    let (first, each) = (input.as_ptr(), 16 / size_of::<T>());
+    let to_boundary = first.addr().wrapping_neg() % 16 / size_of::<T>();
+    let head = to_boundary.min(input.len());
+    let vectors = (input.len() - head) / each;
+    // SAFETY: the three parts lie one behind the other in `input`; any bytes of scalars are words, and the boundary is aligned, also
+    // where it is beyond the end and there are no vectors.
+    unsafe {
+        (
+            core::slice::from_raw_parts(first, head),
+            core::slice::from_raw_parts(first.wrapping_add(to_boundary).cast::<U32x4>(), vectors),
+            core::slice::from_raw_parts(first.add(head + vectors * each), input.len() - head - vectors * each),
+        )
+    }
+}

@@ -1,0 +1,28 @@
+//! Each thread counts a share of neighbouring elements, every one by an atomic addition to the result.
+//!
+//! The partition that a CPU would choose, and the wrong one here: at each step the lanes of a warp are a whole share apart, so 32
+//! loads touch 32 sectors and use one element of each.
+
+use super::{Sample, add_global};
+use cuda_std::{kernel, thread};
+
+/// Adds to `counts` how many elements belong to each bin.
+///
+/// # Safety
+/// `counts` has `bins` elements, which nobody else changes; for floats `range` is what [`Sample::rule`] asks for.
+#[kernel(for T in [u8, super::Letter, u32, f32, f64])]
+pub unsafe fn histogram_contiguous<T: Sample>(input: &[T], bins: u32, range: [f64; 3], counts: *mut u64) {
+    let rule = T::rule(bins, range);
+    let share = input.len().div_ceil(thread::grid_stride().max(1));
+    let mut i = thread::global_index() * share;
+    let end = input.len().min(i + share);
+    while i < end {
+        // SAFETY: below the length.
+        let bin = unsafe { input.get_unchecked(i) }.bin(rule);
+        if bin < bins {
+            // SAFETY: a bin of the result.
+            unsafe { add_global(counts, bin, 1) };
+        }
+        i += 1;
+    }
+}

@@ -1,0 +1,26 @@
+//! Neighbouring threads take neighbouring elements, and all of them move on by the size of the grid: a warp's load is one piece of
+//! memory.
+//!
+//! What is left is the price of the atomics: each is a trip to the L2 cache, and those to the same counter wait for each other.
+
+use super::{Sample, add_global};
+use cuda_std::{kernel, thread};
+
+/// Adds to `counts` how many elements belong to each bin.
+///
+/// # Safety
+/// `counts` has `bins` elements, which nobody else changes; for floats `range` is what [`Sample::rule`] asks for.
+#[kernel(for T in [u8, super::Letter, u32, f32, f64])]
+pub unsafe fn histogram_interleaved<T: Sample>(input: &[T], bins: u32, range: [f64; 3], counts: *mut u64) {
+    let rule = T::rule(bins, range);
+    let mut i = thread::global_index();
+    while i < input.len() {
+        // SAFETY: below the length.
+        let bin = unsafe { input.get_unchecked(i) }.bin(rule);
+        if bin < bins {
+            // SAFETY: a bin of the result.
+            unsafe { add_global(counts, bin, 1) };
+        }
+        i += thread::grid_stride();
+    }
+}

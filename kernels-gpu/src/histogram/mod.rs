@@ -1,0 +1,101 @@
+//! Histograms: how many elements fall into each bin.
+//!
+//! Many threads add to few counters, so everything here is about who adds where. An element that belongs to no bin is not counted;
+//! see [`sample`] for which bin an element belongs to.
+//!
+//! | rung | idea |
+//! |---|---|
+//! | [`contiguous`] | each thread counts a share of neighbouring elements in global memory: no two lanes load from one sector |
+//! | [`interleaved`] | neighbouring threads take neighbouring elements: coalesced loads, but every element is still a global atomic |
+//! | [`shared`] | each block counts in shared memory and adds its counts to the result once |
+//! | [`partial`] | more bins than fit: the first ones are counted in shared memory, the others in global memory, in one pass |
+//! | [`aggregated`] | equal elements that follow each other are counted in a register: one atomic per run |
+//! | [`best`] | a copy of the counters per lane (few bins), or all bins in the shared memories of several blocks; 16-byte loads |
+//!
+//! The result has 64-bit counts, which no input overflows. Blocks count in 32 bits: no block may get more than 2^32 - 1 elements.
+//! Integer additions are exact in any order, so every rung gives the same result on every run.
+//!
+//! Counting without atomics is a data race: two threads read the same count, both add one, and one of them is lost.
+//!
+//! Sources: "CUDA parallel programming review", chapter VII (contiguous and interleaved partition, atomics, privatisation, partial
+//! privatisation by a range test; its test `pos <= 26` takes the character behind 'z' for a letter); W. Hwu, D. Kirk, I. El Hajj,
+//! "Programming Massively Parallel Processors", 4th edition, chapter 9 (aggregation); V. Podlozhnyuk, "Histogram calculation in
+//! CUDA" (NVIDIA, 2007); CUB's `DeviceHistogram` for what to beat.
+
+use cuda_std::{
+    atomic::{AtomicU64, BlockAtomicU32, Ordering},
+    thread,
+};
+
+pub mod aggregated;
+pub mod best;
+pub mod contiguous;
+pub mod interleaved;
+pub mod partial;
+pub mod sample;
+pub mod shared;
+
+pub use sample::{Letter, Sample};
+
+/// Threads per block unless the caller asks otherwise; any number works.
+pub const BLOCK: u32 = 256;
+
+/// Bins that the rungs below `best` count in shared memory at most: the 48 KB that every launch may use, four bytes each.
+pub const SHARED_BINS: u32 = 48 * 1024 / 4;
+
+/// Adds to a bin of the result.
+///
+/// # Safety
+/// `counts` has more than `bin` elements, which other threads change by atomics only.
+#[inline(always)]
+unsafe fn add_global(counts: *mut u64, bin: u32, count: u32) {
+    // SAFETY: the caller's promise.
+    let counter = unsafe { AtomicU64::from_ptr(counts.add(bin as usize)) };
+    counter.fetch_add(u64::from(count), Ordering::Relaxed);
+}
+
+/// Adds to one of the block's own counters.
+///
+/// # Safety
+/// `counters` has more than `at` elements, which other threads of the block change by atomics only.
+#[inline(always)]
+unsafe fn add_shared(counters: *mut u32, at: u32, count: u32) {
+    // SAFETY: the caller's promise.
+    let counter = unsafe { BlockAtomicU32::from_ptr(counters.add(at as usize)) };
+    counter.fetch_add(count, Ordering::Relaxed);
+}
+
+/// The block's counters become 0. Needs a barrier before anyone counts.
+///
+/// # Safety
+/// All threads of the block call it together; `counters` has `len` elements of shared memory that nobody else accesses meanwhile.
+#[inline(always)]
+unsafe fn clear(counters: *mut u32, len: u32) {
+    let mut i = thread::thread_idx_x();
+    while i < len {
+        // SAFETY: inside, and no other thread has this `i`.
+        unsafe { counters.add(i as usize).write(0) };
+        i += thread::block_dim_x();
+    }
+}
+
+/// Adds the block's counters to the result, whose first bin among them is `first`. Needs a barrier after the last count.
+///
+/// # Safety
+/// All threads of the block call it together; `counters` has `len` elements that nobody changes any more; `counts` has at least
+/// `first + len` elements, which other blocks change by atomics only.
+#[inline(always)]
+unsafe fn merge(counters: *const u32, len: u32, counts: *mut u64, first: u32) {
+    let mut i = thread::thread_idx_x();
+    while i < len {
+        // SAFETY: inside both.
+        unsafe {
+            let count = counters.add(i as usize).read();
+            // Most bins of a sparse histogram are empty: asking is cheaper than adding 0.
+            if count > 0 {
+                add_global(counts, first + i, count);
+            }
+        }
+        i += thread::block_dim_x();
+    }
+}

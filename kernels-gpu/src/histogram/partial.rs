@@ -1,0 +1,40 @@
+//! Partial privatisation: when not all bins fit in shared memory, the first ones are counted there and the others in global memory.
+//!
+//! A range test sends each element one way or the other, so the input is read once, whatever the number of bins. It pays when the
+//! bins that matter come first.
+
+use super::{Sample, add_global, add_shared, clear, merge};
+use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
+
+/// Adds to `counts` how many elements belong to each bin; the first `len` are counted in shared memory.
+///
+/// # Safety
+/// `counts` has `bins` elements, which nobody else changes, and `len` is no more; the block has `4 * len` bytes of dynamic shared
+/// memory, and its threads get at most 2^32 - 1 elements; for floats `range` is what [`Sample::rule`] asks for.
+#[kernel(for T in [u8, super::Letter, u32, f32, f64])]
+pub unsafe fn histogram_partial<T: Sample>(input: &[T], bins: u32, range: [f64; 3], len: u32, counts: *mut u64) {
+    let rule = T::rule(bins, range);
+    let counters = dynamic_shared_mem::<u32>();
+    // SAFETY: the block's own memory, and all its threads are here.
+    unsafe { clear(counters, len) };
+    thread::sync_threads(); // all counters are 0 before the first element is counted
+
+    let mut i = thread::global_index();
+    while i < input.len() {
+        // SAFETY: below the length.
+        let bin = unsafe { input.get_unchecked(i) }.bin(rule);
+        // SAFETY: one of the counters, or a bin of the result.
+        unsafe {
+            if bin < len {
+                add_shared(counters, bin, 1);
+            } else if bin < bins {
+                add_global(counts, bin, 1);
+            }
+        }
+        i += thread::grid_stride();
+    }
+    thread::sync_threads(); // all threads have counted before the counts are read
+
+    // SAFETY: all threads are here.
+    unsafe { merge(counters, len, counts, 0) };
+}

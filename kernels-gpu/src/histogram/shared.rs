@@ -1,0 +1,44 @@
+//! Privatisation: each block counts in its own shared memory, where atomics are cheap and only the block's threads meet. At the end
+//! it adds each of its counts to the result: one global atomic per block and bin instead of one per element.
+//!
+//! More bins than fit are counted in several launches, each for as many bins as fit, and each reads the whole input again.
+
+use super::{Sample, add_shared, clear, merge};
+use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
+
+/// Adds to `counts` how many elements belong to each of the bins `first..first + len`.
+///
+/// # Safety
+/// `counts` has `bins` elements, which nobody else changes, and `first + len` is no more; the block has `4 * len` bytes of dynamic
+/// shared memory, and its threads get at most 2^32 - 1 elements; for floats `range` is what [`Sample::rule`] asks for.
+#[kernel(for T in [u8, super::Letter, u32, f32, f64])]
+pub unsafe fn histogram_shared<T: Sample>(
+    input: &[T],
+    bins: u32,
+    range: [f64; 3],
+    first: u32,
+    len: u32,
+    counts: *mut u64,
+) {
+    let rule = T::rule(bins, range);
+    let counters = dynamic_shared_mem::<u32>();
+    // SAFETY: the block's own memory, and all its threads are here.
+    unsafe { clear(counters, len) };
+    thread::sync_threads(); // all counters are 0 before the first element is counted
+
+    let mut i = thread::global_index();
+    while i < input.len() {
+        // SAFETY: below the length.
+        let bin = unsafe { input.get_unchecked(i) }.bin(rule);
+        let at = bin.wrapping_sub(first);
+        if at < len {
+            // SAFETY: one of the counters.
+            unsafe { add_shared(counters, at, 1) };
+        }
+        i += thread::grid_stride();
+    }
+    thread::sync_threads(); // all threads have counted before the counts are read
+
+    // SAFETY: all threads are here, and the caller promises that the bins are some of the result's.
+    unsafe { merge(counters, len, counts, first) };
+}
