@@ -199,7 +199,7 @@ fn typed<S: Sample, T: Scalar>(job: &Job<'_>, question: &Question, emit: &mut dy
         };
         let plan = Plan::new(&variant, job, question, n as u64)?;
         // Of its own for each variant, so that none can pass with what another one wrote.
-        let place = Place::new::<S>(job.device, &plan, question)?;
+        let place = Place::new(job.device, &plan, question)?;
         let launches = place.launches(&variant.scheme, &plan, question, &buffer, n);
         let trial = Trial {
             family: FAMILY.name,

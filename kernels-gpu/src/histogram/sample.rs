@@ -174,7 +174,7 @@ float!(f32: |words, each| {
     u32::unpack(words, |word| each(f32::from_bits(word)));
 });
 float!(f64: |words, each| {
-    let pair = |low: u32, high: u32| f64::from_bits(u64::from(high) << 32 | u64::from(low));
+    let pair = |low: u32, high: u32| f64::from_bits((u64::from(high) << 32) | u64::from(low));
     each(pair(words[0], words[1]));
     each(pair(words[2], words[3]));
 });

@@ -141,7 +141,7 @@ pub(super) struct Place<'d> {
 
 impl<'d> Place<'d> {
     /// As much as the plan needs.
-    pub fn new<T: Sample>(device: &'d dyn Backend, plan: &Plan, question: &Question) -> Result<Self> {
+    pub fn new(device: &'d dyn Backend, plan: &Plan, question: &Question) -> Result<Self> {
         let bins = question.bins as usize;
         Ok(Self {
             device,

@@ -124,7 +124,7 @@ pub(super) fn generate_input(demand: &Demand<'_>) -> Result<Vec<Tensor>> {
     let skewed = Skewed { n, seed: demand.seed, percent: demand.settings.number("skew") };
     let data = match demand.dtype {
         Dtype::U8 => skewed.make(|random| random as u8),
-        Dtype::U32 => skewed.make(|random| ((random >> 32) * u64::from(question.bins) >> 32) as u32),
+        Dtype::U32 => skewed.make(|random| (((random >> 32) * u64::from(question.bins)) >> 32) as u32),
         Dtype::F32 => skewed.make(f32::from_random),
         Dtype::F64 => skewed.make(f64::from_random),
         other => return Err(super::no_kernel(other)),
@@ -142,7 +142,7 @@ impl Skewed {
     fn make<T: Scalar>(&self, make: impl Fn(u64) -> T + Sync) -> Tensor {
         let first = generate::<u64>(1, self.seed).first().copied().unwrap_or_default();
         // Bits that make no element of any type decide which elements are like the first one.
-        let chosen = |random: u64| (random >> 8 & 0xffff) * 100 < self.percent << 16;
+        let chosen = |random: u64| ((random >> 8) & 0xffff) * 100 < (self.percent << 16);
         let values = generate_with(self.n, self.seed, |random| make(if chosen(random) { first } else { random }));
         T::wrap(values).into()
     }

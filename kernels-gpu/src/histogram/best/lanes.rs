@@ -80,7 +80,7 @@ pub unsafe fn histogram_best_lanes<T: Sample>(
         let row = element.row(rule);
         if T::ROWS.is_some() || row < rows {
             // `|`, not `+`: then it is part of the instruction that cuts the row out of a word.
-            let at = row * (LANES * WORD) | mine;
+            let at = (row * (LANES * WORD)) | mine;
             // SAFETY: one of the lane's counters, which other threads of the block change by atomics only.
             unsafe { add_shared(counters.byte_add(at as usize), 0, 1) };
         }
