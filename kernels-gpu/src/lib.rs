@@ -17,6 +17,7 @@ pub mod filter;
 pub mod histogram;
 pub mod number;
 pub mod reduce;
+pub mod segreduce;
 pub mod texture;
 pub mod threads;
 pub mod transpose;

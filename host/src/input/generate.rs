@@ -29,7 +29,7 @@ pub fn generate_with<T: Scalar>(len: usize, seed: u64, make: impl Fn(u64) -> T +
 }
 
 /// Output `i` of SplitMix64.
-fn split_mix(seed: u64, i: u64) -> u64 {
+pub(crate) fn split_mix(seed: u64, i: u64) -> u64 {
     let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(i.wrapping_add(1)));
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

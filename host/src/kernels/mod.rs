@@ -21,6 +21,7 @@ pub mod histogram;
 mod job;
 pub mod problem;
 pub mod reduce;
+pub mod segreduce;
 pub mod settings;
 pub mod texture;
 pub mod threads;
@@ -44,6 +45,7 @@ pub const FAMILIES: &[Family] = &[
     atomics::FAMILY,
     dot::FAMILY,
     reduce::FAMILY,
+    segreduce::FAMILY,
     transpose::FAMILY,
     histogram::FAMILY,
     conv1d::FAMILY,

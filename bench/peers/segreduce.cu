@@ -1,0 +1,91 @@
+// CUB's DeviceSegmentedReduce; see peer.h.
+//
+//     nvcc -O3 -std=c++17 -arch=native bench/peers/segreduce.cu -o target/peers/segreduce
+#include <cub/cub.cuh>
+#include <limits>
+#include "peer.h"
+
+// The same segments as host/src/kernels/segreduce/mix.rs.
+static uint64_t random_of(uint64_t seed, uint64_t i) {
+    uint64_t z = seed + 0x9e3779b97f4a7c15ull * (i + 1);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return z ^ (z >> 31);
+}
+
+template <typename N>
+std::vector<N> offsets(uint64_t n, uint64_t mean, const std::string& mix, uint64_t seed) {
+    std::vector<N> all{0};
+    for (uint64_t end = 0; end < n; all.push_back((N)end)) {
+        uint64_t random = random_of(seed, all.size() - 1), low = random & 0xffffffffull, length = mean;
+        if (mix == "uniform") length = low % (2 * mean + 1);
+        if (mix == "power") {
+            uint64_t unit = std::max<uint64_t>(mean / 11, 1);
+            int doublings = 0;
+            while (doublings < 20 && !(random >> 32 >> doublings & 1)) doublings++;
+            length = low % (2 * unit + 1) << doublings;
+        }
+        end = std::min(n, end + length);
+    }
+    return all;
+}
+
+struct Largest {
+    template <typename T>
+    __host__ __device__ T operator()(T a, T b) const { return a > b ? a : b; }
+};
+
+struct Smallest {
+    template <typename T>
+    __host__ __device__ T operator()(T a, T b) const { return a < b ? a : b; }
+};
+
+template <typename T>
+T highest() {
+    return std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
+}
+
+template <typename T>
+T lowest() {
+    return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+}
+
+template <typename T, typename N>
+void run_segments(const Request& request) {
+    using cub::DeviceSegmentedReduce;
+    size_t n = request.size.at(0);
+    uint64_t mean = strtoull(request.value("length", "128").c_str(), nullptr, 10);
+    auto ends = offsets<N>(n, mean, request.value("mix", "equal"), request.seed + 1);
+    size_t segments = ends.size() - 1;
+    T *in = request.generate<T>(n), *out;
+    N* at;
+    CHECK(cudaMalloc(&out, std::max<size_t>(segments, 1) * sizeof(T)));
+    CHECK(cudaMalloc(&at, ends.size() * sizeof(N)));
+    CHECK(cudaMemcpy(at, ends.data(), ends.size() * sizeof(N), cudaMemcpyHostToDevice));
+    void* temp = nullptr;
+    size_t bytes = 0;
+    auto run = [&] {
+        if (request.op == "sum") {
+            CHECK(DeviceSegmentedReduce::Sum(temp, bytes, in, out, (int)segments, at, at + 1));
+        } else if (request.op == "max") {
+            CHECK(DeviceSegmentedReduce::Reduce(temp, bytes, in, out, (int)segments, at, at + 1, Largest{}, lowest<T>()));
+        } else {
+            CHECK(DeviceSegmentedReduce::Reduce(temp, bytes, in, out, (int)segments, at, at + 1, Smallest{}, highest<T>()));
+        }
+    };
+    run();  // with no memory yet: CUB says how much it needs
+    CHECK(cudaMalloc(&temp, std::max<size_t>(bytes, 1)));
+    std::string library = "CUB " + std::to_string(CUB_MAJOR_VERSION) + "." + std::to_string(CUB_MINOR_VERSION) + "." + std::to_string(CUB_SUBMINOR_VERSION);
+    measure(request, library.c_str(), n * sizeof(T), out, {segments}, request.dtype.c_str(), run);
+}
+
+int main(int argc, char** argv) {
+    Request request(argc, argv);
+    // Callers with fewer than 2^31 elements have offsets of 32 bits.
+    bool small = request.size.at(0) < (1ull << 31);
+    bool known = with_dtype(request.dtype, [&](auto* type) {
+        using T = std::remove_pointer_t<decltype(type)>;
+        small ? run_segments<T, int>(request) : run_segments<T, int64_t>(request);
+    });
+    return known ? 0 : 2;
+}

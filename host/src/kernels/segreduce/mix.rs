@@ -1,0 +1,57 @@
+//! Generated segments: lengths that are equal, uniform, or as uneven as those of words, files and neighbours in a graph.
+
+use crate::input::generate::split_mix;
+
+/// Offsets of segments that cover `n` elements: the first is 0, the last `n`. Whatever the mix, the mean length is about `mean`; the
+/// last segment is cut off where the elements end.
+///
+/// - `equal`: `mean` each.
+/// - `uniform`: any length from 0 to twice the mean.
+/// - `power`: twice as long half as often, twenty times over: a uniform length around a few elements, times 2 to the power of the
+///   heads that a coin shows before the first tail.
+pub fn offsets(n: u64, mean: u64, mix: &str, seed: u64) -> Vec<u64> {
+    /// Most doublings, and what they multiply the mean by.
+    const DOUBLINGS: u32 = 20;
+    const GROWTH: u64 = DOUBLINGS as u64 / 2 + 1;
+
+    let length = |k: u64| {
+        let random = split_mix(seed, k);
+        let up_to = |most: u64| (random & u64::from(u32::MAX)) % (most + 1);
+        match mix {
+            "uniform" => up_to(2 * mean),
+            "power" => up_to(2 * (mean / GROWTH).max(1)) << ((random >> 32) as u32).trailing_zeros().min(DOUBLINGS),
+            _ => mean,
+        }
+    };
+    let mut offsets = vec![0];
+    let mut end = 0;
+    while end < n {
+        end = length(offsets.len() as u64 - 1).saturating_add(end).min(n);
+        offsets.push(end);
+    }
+    offsets
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segments_cover_everything_and_are_as_long_as_asked() {
+        for mix in ["equal", "uniform", "power"] {
+            for (n, mean) in [(0, 5), (1, 1), (1000, 3), (1 << 20, 128)] {
+                let offsets = offsets(n, mean, mix, 7);
+                assert_eq!((offsets[0], offsets[offsets.len() - 1]), (0, n), "{mix}");
+                assert!(offsets.windows(2).all(|pair| pair[0] <= pair[1]));
+                let segments = offsets.len() as u64 - 1;
+                assert!(n < 1 << 20 || (n / mean / 2..n / mean * 2).contains(&segments), "{mix}: {segments} segments");
+            }
+        }
+    }
+
+    #[test]
+    fn power_has_long_and_empty_segments() {
+        let lengths: Vec<_> = offsets(1 << 20, 128, "power", 7).windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(lengths.contains(&0) && lengths.iter().any(|&length| length > 20 * 128));
+    }
+}

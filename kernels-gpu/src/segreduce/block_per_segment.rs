@@ -1,0 +1,42 @@
+//! A block for each segment: its threads take every 256th element, and reduce what they have by shuffles and a shared value per warp.
+//!
+//! Good for long segments. One of 16 elements keeps 16 of 256 threads busy, and its block passes a barrier for 15 additions.
+
+use super::bounds;
+use crate::{
+    number::Number,
+    reduce::{Max, Min, Op, Sum, collective::block_reduce},
+};
+use cuda_std::{kernel, thread};
+
+/// Threads per block unless the caller asks otherwise; a multiple of 32, at most 1024.
+pub const BLOCK: u32 = 256;
+
+/// Reduces segment `k` to `results[k]`.
+///
+/// # Safety
+/// The block is a multiple of 32; `offsets` has at least one entry, ascends, and ends within `values`; `results` has one element per
+/// segment.
+#[kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64])]
+pub unsafe fn segreduce_block_per_segment<O: Op<T>, T: Number>(values: &[T], offsets: &[u64], results: *mut T) {
+    let mut k = thread::block_idx_x() as usize;
+    while k + 1 < offsets.len() {
+        // SAFETY: there is a segment `k`.
+        let (begin, end) = unsafe { bounds(offsets, k) };
+        let mut value = O::identity();
+        let mut i = begin + thread::thread_idx_x() as usize;
+        while i < end {
+            // SAFETY: the segment lies within the values.
+            value = O::combine(value, unsafe { *values.get_unchecked(i) });
+            i += thread::block_dim_x() as usize;
+        }
+        // SAFETY: every thread of the block is here, and the block is whole warps.
+        let value = unsafe { block_reduce::<O, T>(value) };
+        if thread::thread_idx_x() == 0 {
+            // SAFETY: no other block has this segment.
+            unsafe { results.add(k).write(value) };
+        }
+        thread::sync_threads(); // the warps' shared values were read before the next segment's are written
+        k += thread::grid_dim_x() as usize;
+    }
+}

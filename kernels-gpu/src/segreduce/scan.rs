@@ -1,0 +1,102 @@
+//! What [`best`](super::best) needs from a block: a segmented scan over its threads, and a total that all of them get.
+
+use super::best::BLOCK;
+use crate::{
+    number::Number,
+    reduce::{Op, WARP},
+};
+use core::mem::MaybeUninit;
+use cuda_std::{address_space, thread, warp};
+
+const WARPS: u32 = BLOCK / WARP;
+
+/// What each warp has of the segment that is open at its end.
+#[address_space(shared)]
+static mut TAILS: [MaybeUninit<u64>; WARPS as usize] = [MaybeUninit::uninit(); WARPS as usize];
+
+/// Whether a segment ends in the warp.
+#[address_space(shared)]
+static mut ENDED: [MaybeUninit<u32>; WARPS as usize] = [MaybeUninit::uninit(); WARPS as usize];
+
+/// For each thread, what threads before it have of the segment that is open where it begins. `ended`: a segment ends in the thread;
+/// `tail`: what it has of the segment that is open at its end. `carry` is what is open in front of the block, and then behind it: the
+/// same in all threads.
+///
+/// # Safety
+/// All of `BLOCK` threads call it, behind a barrier since the last call.
+#[inline(always)]
+pub unsafe fn block_scan<O: Op<T>, T: Number>(ended: bool, tail: T, carry: &mut T) -> T {
+    let (tails, any_ended) = ((&raw mut TAILS).cast::<u64>(), (&raw mut ENDED).cast::<u32>());
+    let tid = thread::thread_idx_x();
+    let (lane, warp) = (tid % WARP, tid / WARP);
+
+    // Within the warp: each lane adds up tails down to the nearest lane that a segment ends in (Kogge and Stone's scan, stopped there).
+    // SAFETY: the whole warp is here.
+    let enders = unsafe { warp::ballot(warp::ALL, ended) };
+    let up_to_here = enders & (u32::MAX >> (WARP - 1 - lane));
+    let nearest = if up_to_here != 0 { WARP - 1 - up_to_here.leading_zeros() } else { 0 };
+    let mut sum = tail;
+    let mut distance = 1;
+    while distance < WARP {
+        // SAFETY: the whole warp is here.
+        let other = unsafe { warp::shuffle_up(warp::ALL, sum, distance) };
+        if lane >= nearest + distance {
+            sum = O::combine(other, sum);
+        }
+        distance *= 2;
+    }
+    // SAFETY: the whole warp is here.
+    let before = unsafe { warp::shuffle_up(warp::ALL, sum, 1) };
+    if lane == WARP - 1 {
+        // SAFETY: a slot per warp.
+        unsafe {
+            tails.add(warp as usize).cast::<T>().write(sum);
+            any_ended.add(warp as usize).write(u32::from(enders != 0));
+        }
+    }
+    thread::sync_threads(); // every warp's tail is in its slot
+
+    // Over the warps: few enough to go through one by one.
+    let (mut at_warp, mut at) = (*carry, *carry);
+    let mut w = 0;
+    while w < WARPS {
+        if w == warp {
+            at_warp = at;
+        }
+        // SAFETY: written before the barrier.
+        let (tail, ended) = unsafe { (tails.add(w as usize).cast::<T>().read(), any_ended.add(w as usize).read()) };
+        at = if ended != 0 { tail } else { O::combine(at, tail) };
+        w += 1;
+    }
+    *carry = at;
+    match lane {
+        0 => at_warp,
+        _ if enders & ((1 << lane) - 1) != 0 => before,
+        _ => O::combine(at_warp, before),
+    }
+}
+
+/// Combines the values of all threads; all get the result.
+///
+/// # Safety
+/// All of `BLOCK` threads call it, behind a barrier since the last call of this or of [`block_scan`], and with one before the next.
+#[inline(always)]
+pub unsafe fn block_total<O: Op<T>, T: Number>(value: T) -> T {
+    let tails = (&raw mut TAILS).cast::<u64>();
+    let tid = thread::thread_idx_x();
+    // SAFETY: the whole warp is here.
+    let value = unsafe { warp::reduce(value, O::combine) };
+    if tid.is_multiple_of(WARP) {
+        // SAFETY: a slot per warp.
+        unsafe { tails.add((tid / WARP) as usize).cast::<T>().write(value) };
+    }
+    thread::sync_threads(); // every warp's value is in its slot
+    let mut total = O::identity();
+    let mut w = 0;
+    while w < WARPS {
+        // SAFETY: written before the barrier.
+        total = O::combine(total, unsafe { tails.add(w as usize).cast::<T>().read() });
+        w += 1;
+    }
+    total
+}

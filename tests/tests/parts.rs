@@ -1,0 +1,129 @@
+//! Operands that start anywhere, each for itself, and segments as nobody generates them, on the simulator with every checker on.
+#![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
+
+use cuda_std::launch::Slice;
+use host::backend::{Buffer, Choice, Shape};
+use host::element::{Array, Dtype};
+use host::kernels::{Job, Problem, Settings, family};
+use host::{Result, Tensor};
+use kernels_gpu::{dot, vecadd};
+use tests::matrix::{Bench, bench};
+
+/// Elements of each operand, and where parts of them begin.
+const LEN: usize = 1009;
+const STARTS: [usize; 4] = [0, 1, 2, 3];
+
+fn parts<'a>(buffer: &'a Buffer<'_, f32>, start: usize, len: usize) -> Slice<'a, f32> {
+    buffer.slice(start + len).skip(start)
+}
+
+#[test]
+fn vectors_off_different_boundaries() {
+    let Bench { device, module } = bench(Choice::Sim, "kernels-gpu");
+    // Small whole numbers: every sum is exact.
+    let numbers = |from: usize| (0..LEN).map(|i| ((i + from) % 61) as f32).collect::<Vec<_>>();
+    let (a, b) = (numbers(7), numbers(20));
+    let buffer = |values: &[f32], name| Buffer::from_slice(&*device, values, name).expect("memory");
+    let (device_a, device_b) = (buffer(&a, "a"), buffer(&b, "b"));
+    let ticket = Buffer::from_slice(&*device, &[0_u32], "ticket").expect("memory");
+    let partials = Buffer::<f32>::uninit(&*device, 3, "partial sums").expect("memory");
+    for (i, j) in STARTS.into_iter().flat_map(|i| STARTS.map(|j| (i, j))) {
+        for len in [0, 1, 5, 1000] {
+            let (part_a, part_b) = (parts(&device_a, i, len), parts(&device_b, j, len));
+            let out = Buffer::<f32>::uninit(&*device, len, "out").expect("memory");
+            let call = vecadd::best::vecadd_best::<f32>(part_a, part_b, out.ptr());
+            // SAFETY: whole warps, parts of one length, and room for as many results.
+            unsafe { device.launch(module, &call, Shape::linear(3, 64)) }.expect("a launch");
+            let sums: Vec<_> = (0..len).map(|k| a[i + k] + b[j + k]).collect();
+            assert_eq!(out.read(len).expect("the sums"), sums, "vecadd from {i} and {j}, {len} elements");
+
+            let out = Buffer::<f32>::uninit(&*device, 1, "output").expect("memory");
+            let call = dot::best::dot_best::<f32>(part_a, part_b, partials.ptr(), ticket.ptr(), out.ptr());
+            // SAFETY: three blocks of whole warps, a partial sum for each, a ticket at 0, and room for one result.
+            unsafe { device.launch(module, &call, Shape::linear(3, 64)) }.expect("a launch");
+            let sum: f32 = (0..len).map(|k| a[i + k] * b[j + k]).sum();
+            assert_eq!(out.read(1).expect("the sum"), [sum], "dot from {i} and {j}, {len} elements");
+        }
+    }
+    assert!(device.observed().expect("a simulator").findings.is_empty());
+}
+
+/// Runs all variants of `segreduce` (`best` alone on a grid that is not its own), and fails for one that is wrong or that a checker has
+/// something to say about.
+fn segments(bench: &Bench, values: Array, offsets: &[u64], op: &str, grid: Option<u32>) -> Result<()> {
+    let family = family("segreduce").expect("a family");
+    let settings = Settings::new(family.settings, []).expect("defaults");
+    let inputs: [Tensor; 2] = [values.into(), Array::U64(offsets.to_vec()).into()];
+    let problem = Problem { inputs: &inputs, dtype: inputs[0].dtype(), op, settings: &settings };
+    let oracle = (family.oracle)(problem)?;
+    let variants = family.select(if grid.is_some() { "best" } else { "all" })?;
+    let job = Job {
+        device: &*bench.device,
+        module: bench.module,
+        problem,
+        oracle: &oracle,
+        variants: &variants,
+        block: None,
+        grid,
+        plan: None,
+    };
+    (family.run)(&job, &mut |row| {
+        let case = format!(
+            "{} {op} {} of {} in {offsets:?} on {grid:?}",
+            row.variant,
+            row.dtype,
+            row.n,
+            offsets = offsets.len()
+        );
+        assert!(row.is_clean(), "{case}: off by {} {:?}", row.error, row.findings);
+    })
+    .map(|_| ())
+}
+
+/// `count` numbers that float sums are exact for.
+fn numbers(dtype: Dtype, count: usize) -> Array {
+    let small = |i: usize| (i * 37 % 101) as i32 - 50;
+    match dtype {
+        Dtype::F64 => Array::F64((0..count).map(|i| f64::from(small(i))).collect()),
+        _ => Array::F32((0..count).map(|i| small(i) as f32).collect()),
+    }
+}
+
+#[test]
+fn segments_of_every_kind_in_one_vector() {
+    let bench = bench(Choice::Sim, "kernels-gpu");
+    // Elements in front of all segments and behind them; empty ones at both ends and between; one over several tiles; many short
+    // ones; segments that end with a tile, and one before and behind it.
+    let mut offsets = vec![5, 5, 5, 6, 7, 9, 9, 9000];
+    offsets.extend((0..600).map(|i| 9000 + i / 3));
+    offsets.extend([12287, 12288, 12289, 16384, 16384, 17000, 20480, 20480]);
+    segments(&bench, numbers(Dtype::F32, 20500), &offsets, "max", None).expect("a run");
+    for dtype in [Dtype::F32, Dtype::F64] {
+        // One block for everything; blocks that begin and end inside the long segment; more blocks than there is work for.
+        for grid in [Some(1), Some(2), Some(5), Some(300)] {
+            segments(&bench, numbers(dtype, 20500), &offsets, "sum", grid).expect("a run");
+        }
+    }
+}
+
+#[test]
+fn segments_without_elements_and_elements_without_segments() {
+    let bench = bench(Choice::Sim, "kernels-gpu");
+    for grid in [None, Some(3)] {
+        segments(&bench, numbers(Dtype::F32, 0), &[0; 900], "min", grid).expect("empty segments only");
+        segments(&bench, numbers(Dtype::F32, 50), &[50; 2], "sum", grid).expect("an empty segment behind all elements");
+        segments(&bench, numbers(Dtype::F32, 50), &[20], "sum", grid).expect("no segments");
+    }
+}
+
+#[test]
+fn special_floats_in_segments() {
+    let bench = bench(Choice::Sim, "kernels-gpu");
+    let mut values = vec![1.5_f32; 5000];
+    (values[10], values[31], values[32], values[4500]) = (f32::NAN, -0.0, 0.0, f32::INFINITY);
+    values[100..130].fill(f32::NEG_INFINITY);
+    let offsets = [0, 10, 11, 20, 31, 33, 100, 130, 131, 4501, 5000];
+    for op in ["sum", "max", "min"] {
+        segments(&bench, Array::F32(values.clone()), &offsets, op, None).expect("a run");
+    }
+}
