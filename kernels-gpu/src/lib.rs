@@ -16,6 +16,7 @@ pub mod dot;
 pub mod filter;
 pub mod histogram;
 pub mod number;
+pub mod picture;
 pub mod reduce;
 pub mod segreduce;
 pub mod texture;

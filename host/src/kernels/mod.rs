@@ -19,6 +19,7 @@ pub mod divergence;
 pub mod dot;
 pub mod histogram;
 mod job;
+pub mod picture;
 pub mod problem;
 pub mod reduce;
 pub mod segreduce;
@@ -48,6 +49,7 @@ pub const FAMILIES: &[Family] = &[
     segreduce::FAMILY,
     transpose::FAMILY,
     histogram::FAMILY,
+    picture::FAMILY,
     conv1d::FAMILY,
     conv2d::FAMILY,
     texture::FAMILY,

@@ -1,0 +1,96 @@
+//! The rung to use: vectors of 16 bytes, and for the blur sums that run along.
+//!
+//! - [`scale`](fn@picture_best_scale) and [`grey`](fn@picture_best_grey) are lists of bytes and of pixels: a thread takes 16 of
+//!   them at once.
+//! - [`blur`]: a sum of a column of the window follows from that of the row above, a sum of such sums from that of the pixel to the left.
+
+use super::{Picture, luminance, scaled};
+use crate::chunk::Chunk;
+use crate::filter::unroll;
+use cuda_std::{kernel, thread};
+
+pub mod blur;
+
+/// Threads per block unless the caller asks otherwise; any number works.
+pub const BLOCK: u32 = 256;
+
+/// Bytes, or pixels, that a thread takes at once.
+pub const EACH: usize = 16;
+
+/// Multiplies every byte.
+///
+/// # Safety
+/// `input` is the picture and `output` as long, and they don't overlap.
+#[kernel]
+pub unsafe fn picture_best_scale(input: &[u8], picture: Picture, output: *mut u8) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        each(input.len(), input, output, 1, |bytes: [Chunk<u8, EACH>; 1]| {
+            bytes[0].0.map(|byte| scaled(byte, picture.amount))
+        })
+    };
+}
+
+/// Makes grey of colours.
+///
+/// # Safety
+/// `input` is the picture and `output` has a byte per pixel, and they don't overlap.
+#[kernel]
+pub unsafe fn picture_best_grey(input: &[u8], picture: Picture, output: *mut u8) {
+    let pixels = picture.rows as usize * picture.columns as usize;
+    if picture.channels != 3 {
+        // SAFETY: the caller's promise.
+        unsafe { each(pixels, input, output, 1, |bytes: [Chunk<u8, EACH>; 1]| bytes[0].0) };
+        return;
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        each(pixels, input, output, 3, |bytes: [Chunk<u8, EACH>; 3]| {
+            let byte = |i: usize| u32::from(bytes[i / EACH].0[i % EACH]);
+            let mut grey = [0; EACH];
+            unroll!(i < EACH => { grey[i] = luminance(byte(3 * i), byte(3 * i + 1), byte(3 * i + 2)) });
+            grey
+        });
+    }
+}
+
+/// Makes `EACH` results at a time of as many times `N` bytes, over the whole grid; the last ones, and all where the memory does not
+/// start on a boundary, one by one.
+///
+/// # Safety
+/// `input` has `count * N` bytes and `output` `count`, and they don't overlap.
+#[inline(always)]
+unsafe fn each<const N: usize>(
+    count: usize,
+    input: &[u8],
+    output: *mut u8,
+    apart: usize,
+    make: impl Fn([Chunk<u8, EACH>; N]) -> [u8; EACH],
+) {
+    let threads = thread::grid_dim_x() as usize * thread::block_dim_x() as usize;
+    let me = thread::block_idx_x() as usize * thread::block_dim_x() as usize + thread::thread_idx_x() as usize;
+    let aligned = input.as_ptr().addr().is_multiple_of(16) && output.addr().is_multiple_of(16);
+    let vectors = if aligned { count / EACH } else { 0 };
+    let mut i = me;
+    while i < vectors {
+        // SAFETY: whole vectors of the input and of the output, on boundaries; no other thread has these.
+        unsafe {
+            let bytes = core::array::from_fn(|k| input.as_ptr().cast::<Chunk<u8, EACH>>().add(i * N + k).read());
+            output.cast::<Chunk<u8, EACH>>().add(i).write(Chunk(make(bytes)));
+        }
+        i += threads;
+    }
+    let mut i = vectors * EACH + me;
+    while i < count {
+        let mut bytes = [Chunk([0; EACH]); N];
+        let mut k = 0;
+        while k < N {
+            // SAFETY: the bytes of one result, which are the first of as many vectors as it takes.
+            bytes[0].0[k] = unsafe { *input.get_unchecked(i * apart + k) };
+            k += 1;
+        }
+        // SAFETY: one of the results, which no other thread has.
+        unsafe { output.add(i).write(make(bytes)[0]) };
+        i += threads;
+    }
+}
