@@ -131,7 +131,7 @@ fn add_tap<T: Sample, const V: usize>(sums: &mut [T; V], near: &[T; V], far: &[T
 /// other eight vectors are moved by one, to the banks between.
 #[inline(always)]
 fn slot(vector: usize) -> usize {
-    vector ^ (vector >> 3 & 1)
+    vector ^ ((vector >> 3) & 1)
 }
 
 /// The `V` elements of a group of the tile.

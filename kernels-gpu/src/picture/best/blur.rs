@@ -126,19 +126,19 @@ impl Columns {
     #[inline(always)]
     fn add(&mut self, word: u32) {
         self.even += word & 0x00ff_00ff;
-        self.odd += word >> 8 & 0x00ff_00ff;
+        self.odd += (word >> 8) & 0x00ff_00ff;
     }
     #[inline(always)]
     fn subtract(&mut self, word: u32) {
         self.even -= word & 0x00ff_00ff;
-        self.odd -= word >> 8 & 0x00ff_00ff;
+        self.odd -= (word >> 8) & 0x00ff_00ff;
     }
     /// In the order of the bytes, the first one lowest.
     #[inline(always)]
     fn packed(self) -> u64 {
-        let low = self.even & 0xffff | self.odd << 16;
-        let high = self.even >> 16 | self.odd & 0xffff_0000;
-        u64::from(high) << 32 | u64::from(low)
+        let low = (self.even & 0xffff) | (self.odd << 16);
+        let high = (self.even >> 16) | (self.odd & 0xffff_0000);
+        (u64::from(high) << 32) | u64::from(low)
     }
 }
 
@@ -226,7 +226,7 @@ impl Task {
             let [left, right] = inside(column, columns, radius);
             let across = (left + right + 1) as u32;
             let byte = if self.height == side && across == side && radius > 0 {
-                (u64::from(sum + side * side / 2) * u64::from(self.reciprocal) >> 32) as u8
+                ((u64::from(sum + side * side / 2) * u64::from(self.reciprocal)) >> 32) as u8
             } else {
                 average(sum, self.height * across)
             };
