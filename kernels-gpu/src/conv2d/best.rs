@@ -27,12 +27,14 @@ pub const fn columns_per_thread(bytes: usize) -> u32 {
     16 / bytes as u32
 }
 
-/// Blocks of a multiprocessor that the registers allow, about: strips are made so long that all blocks run at once.
+/// Blocks that a multiprocessor of 65536 registers can run at once. Strips are made so long that all blocks run at once: one more, and
+/// the device waits for it. (H200, 4096 x 8192 f32, 5 x 5: 111 us with 672 blocks, of which 660 fit, 96 us with 528.)
 pub const fn blocks_per_sm(mask: u32) -> u32 {
     match mask {
-        3 | 5 => 5,
-        7 => 5,
-        _ => 4,
+        3 => 8,
+        5 | 7 => 5,
+        9 | 13 => 4,
+        _ => 3,
     }
 }
 

@@ -184,9 +184,9 @@ fn launch_best<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Result<(Call<'a
         return launch_any_size(of);
     }
     let across = frame.columns.div_ceil(best::BLOCK * best::columns_per_thread(size_of::<T>()));
-    // As many strips as run at once: each begins with rows that others load too.
+    // No more strips than run at once; each begins with rows that others load too.
     let blocks = of.grid.unwrap_or(of.multiprocessors * best::blocks_per_sm(size));
-    let strips = blocks.div_ceil(across.saturating_mul(frame.channels)).max(1);
+    let strips = (blocks / across.saturating_mul(frame.channels).max(1)).max(1);
     let strip = frame.rows.div_ceil(strips).max(best::MIN_STRIP);
     let shape = shape([across, frame.rows.div_ceil(strip), frame.channels], [best::BLOCK, 1], frame)?;
     let call = match size {
