@@ -562,3 +562,41 @@ fn the_letters_of_a_text_file() {
     refused_in_a_line(&["histogram", "--range", "0:1", "--device", "sim"], 2, &["--dtype f32"]);
     refused_in_a_line(&["histogram", "--grid", "0", "--device", "sim"], 2, &["1 or more"]);
 }
+
+/// Every texel of a picture in colour becomes two by two, by hand and by the texture unit; the window is its right half.
+#[test]
+fn a_picture_through_a_texture() {
+    use host::element::{Array, Dtype};
+    use host::{Tensor, input::picture};
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let (from, to) = (folder.path().join("from.png"), folder.path().join("to.png"));
+    let texel = |row: u8, column: u8| [100 * row + 10 * column, 200 - row, column];
+    let bytes = |rows: &[u8], columns: &[u8]| -> Vec<u8> {
+        rows.iter().flat_map(|&row| columns.iter().flat_map(move |&column| texel(row, column))).collect()
+    };
+    let small = Array::Bytes(Dtype::U8, bytes(&[0, 1], &[0, 1, 2, 3]));
+    picture::write(&from, &Tensor::new(&[2, 4, 3], small).expect("a picture")).expect("written");
+    let (from, to) = (from.display().to_string(), to.display().to_string());
+    let whole = [
+        "texture", "--device", "sim", "--input", &from, "--output", &to, "--json", "--filter", "point", "--scale",
+        "200",
+    ];
+    for variant in ["global", "best"] {
+        let args = [&whole[..], &["--variant", variant]].concat();
+        assert_eq!(rows(&args)[0]["verified"], true);
+        let result = picture::read(to.as_ref()).expect("a picture");
+        let twice = Array::Bytes(Dtype::U8, bytes(&[0, 0, 1, 1], &[0, 0, 1, 1, 2, 2, 3, 3]));
+        assert_eq!(result, Tensor::new(&[4, 8, 3], twice).expect("a picture"), "{variant}");
+    }
+    refused_in_a_line(
+        &["texture", "--device", "sim", "--n", "8", "--address", "wrap"],
+        2,
+        &["--address wrap", "--normalised"],
+    );
+    refused(
+        &["texture", "--device", "sim", "--n", "8", "--dims", "1", "--turn", "30"],
+        2,
+        &["--turn", "two dimensions"],
+    );
+}
