@@ -1,6 +1,8 @@
 //! Finding the PTX that was built, and choosing the file that suits a device.
 
 use crate::error::{Error, Result};
+use crate::kernels::Family;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -89,6 +91,34 @@ impl Image {
             Err(error) => Err(Error::NoPtx(format!("cannot read {}: {error}", path.display()))),
         }
     }
+}
+
+impl Image {
+    /// Without the entries of other families: a driver compiles all that it is given, which takes seconds for all of them. Their
+    /// lines stay, empty, so that line numbers mean the same file. A cubin stays as it is.
+    pub fn of_family(mut self, family: &Family) -> Self {
+        let entries: BTreeSet<String> =
+            (family.variants)().into_iter().flat_map(|variant| variant.entries).map(|entry| entry.name).collect();
+        if let Ok(text) = std::str::from_utf8(&self.bytes) {
+            self.bytes = only(text, |name| entries.contains(name)).into_bytes();
+        }
+        self
+    }
+}
+
+/// The text with every line of the other entries empty. Compilers write an entry from its `.entry` line to a brace at the start
+/// of a line.
+fn only(text: &str, keep: impl Fn(&str) -> bool) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut dropping = false;
+    for line in text.split_inclusive('\n') {
+        if let Some((_, name)) = line.split_once(".entry ") {
+            dropping = line.starts_with('.') && !keep(name.split(['(', ' ', '\n']).next().unwrap_or_default());
+        }
+        kept += if dropping { "\n" } else { line };
+        dropping &= !line.starts_with('}');
+    }
+    kept
 }
 
 /// The PTX of a package for a device of compute capability `sm` (`None`: the highest there is, for the simulator), or for
@@ -182,6 +212,18 @@ mod tests {
         assert!(arch("sm_100f").why_not(103).is_none());
         assert!(arch("sm_100f").why_not(120).is_some());
         assert!(Arch::parse("compute_90").is_none());
+    }
+
+    #[test]
+    fn entries_of_others_are_left_out_and_lines_stay() {
+        let text = ".target sm_75\n.visible .entry a(\n.param .u64 x\n)\n{\n\tret;\n}\n// b\n.visible .entry b()\n{\n\tret;\n}\n.global .u32 g;";
+        let both = only(text, |_| true);
+        assert_eq!(both, text);
+        assert_eq!(
+            only(text, |name| name == "b"),
+            ".target sm_75\n\n\n\n\n\n\n// b\n.visible .entry b()\n{\n\tret;\n}\n.global .u32 g;"
+        );
+        assert_eq!(only(text, |_| false).lines().count(), text.lines().count());
     }
 
     #[test]

@@ -25,13 +25,17 @@ pub struct Bench {
 /// # Panics
 /// When the device or the PTX is missing: a test that can't run must not look green.
 pub fn bench(choice: Choice, package: &str) -> Bench {
-    bench_of(choice, package, None)
+    bench_of(choice, package, None, None)
 }
 
-/// The same with the PTX for exactly this architecture.
-fn bench_of(choice: Choice, package: &str, arch: Option<&str>) -> Bench {
+/// The same with the PTX for exactly this architecture, or of this family alone.
+fn bench_of(choice: Choice, package: &str, arch: Option<&str>, family: Option<&Family>) -> Bench {
     let (device, _) = open(choice, Checks::On(Checkers::default())).expect("the device that the test is for");
     let image = ptx::find(package, device.info().sm, arch).expect("the kernels' PTX");
+    let image = match family {
+        Some(family) => image.of_family(family),
+        None => image,
+    };
     let module = device.load(&image.bytes, package).expect("PTX that the device takes");
     Bench { device, module }
 }
@@ -43,7 +47,7 @@ pub fn trials(choice: Choice, lengths: &'static [u64]) -> Vec<Trial> {
     type Way = fn(&mut Runs<'_>, &'static Family, &[u64]);
     let trial = move |family: &'static Family, name: &str, arch: Option<&'static str>, runs: Way| {
         Trial::test(format!("{}::{name}", family.name), move || {
-            let bench = bench_of(choice, "kernels-gpu", arch);
+            let bench = bench_of(choice, "kernels-gpu", arch, Some(family));
             let mut runs_of_it = Runs::new(&bench);
             runs(&mut runs_of_it, family, lengths);
             runs_of_it.finish(family).map_err(Failed::from)

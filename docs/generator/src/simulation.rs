@@ -1,10 +1,10 @@
 //! What the simulator says of every variant.
 
 use anyhow::{Context, Result, bail};
-use host::backend::{self, Backend, Module, Printed};
+use host::backend::{self, Backend, Printed};
 use host::explain::Page;
 use host::kernels::{Demand, Family, Job, Problem, Settings};
-use host::ptx;
+use host::ptx::{self, Image};
 
 /// Explains for this device.
 const PROFILE: &str = "H200";
@@ -16,16 +16,14 @@ const SIZES: [u64; 2] = [1 << 16, 128];
 pub struct Simulator {
     backend: Box<dyn Backend>,
     device: backend::Device,
-    module: Module,
+    image: Image,
 }
 
 impl Simulator {
     /// With the PTX that was built last.
     pub fn new() -> Result<Self> {
         let (backend, device) = backend::explaining(PROFILE, Printed::Stderr)?;
-        let image = ptx::find("kernels-gpu", None, None)?;
-        let module = backend.load(&image.bytes, "kernels-gpu")?;
-        Ok(Self { backend, device, module })
+        Ok(Self { backend, device, image: ptx::find("kernels-gpu", None, None)? })
     }
 
     /// Runs and explains every variant of the family.
@@ -40,7 +38,7 @@ impl Simulator {
         let variants: Vec<_> = (family.variants)().iter().map(|variant| variant.name).collect();
         let job = Job {
             device: &*self.backend,
-            module: self.module,
+            module: self.backend.load(&self.image.clone().of_family(family).bytes, "kernels-gpu")?,
             problem,
             oracle: &oracle,
             variants: &variants,

@@ -94,11 +94,10 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
         Choice::Auto => device::open(Choice::Gpu(0), Checks::Bounds, Printed::Stdout),
         choice => device::open(choice, Checks::Bounds, Printed::Stdout),
     }?;
-    let module = options.ptx.load(&*device)?;
     let Some(plan) = Plan::new(&*device, options.timing.repeat, options.timing.cache())? else { return Ok(CLEAN) };
     eprintln!("{}", machine(&*device, &plan));
 
-    let bench = Bench { options, device: &*device, module, plan: &plan };
+    let bench = Bench { options, device: &*device, plan: &plan };
     let mut report = output::Report::new(&options.json);
     for family in families {
         if let Err(error) = bench.family(family, &mut report) {
@@ -135,7 +134,6 @@ fn machine(device: &dyn Backend, plan: &Plan<'_>) -> String {
 struct Bench<'a> {
     options: &'a Options,
     device: &'a dyn Backend,
-    module: Module,
     plan: &'a Plan<'a>,
 }
 
@@ -154,10 +152,11 @@ impl Bench<'_> {
         // So is a variant's name that only another family has.
         let elsewhere = self.options.families.len() != 1 && !family.variants_named(&self.options.variant);
         let variants = family.select(if elsewhere { "all" } else { &self.options.variant })?;
+        let module = self.options.ptx.load(self.device, family)?;
         for op in ops {
             for &dtype in &dtypes {
                 for case in cases.iter().filter(|case| case.is_for(dtype)) {
-                    self.measure(family, op, dtype, case, &variants, report)?;
+                    self.measure(family, module, (op, dtype), case, &variants, report)?;
                 }
             }
         }
@@ -167,8 +166,8 @@ impl Bench<'_> {
     fn measure(
         &self,
         family: &Family,
-        op: &str,
-        dtype: Dtype,
+        module: Module,
+        (op, dtype): (&str, Dtype),
         case: &Case,
         variants: &[&'static str],
         report: &mut output::Report<'_>,
@@ -182,7 +181,7 @@ impl Bench<'_> {
         let oracle = (family.oracle)(problem)?;
         let job = Job {
             device: self.device,
-            module: self.module,
+            module,
             problem,
             oracle: &oracle,
             variants,

@@ -2,6 +2,7 @@
 
 use crate::backend::{self, Backend, Checks, Choice, Module, Printed};
 use crate::error::Result;
+use crate::kernels::Family;
 use crate::ptx::{self, Image};
 use std::path::PathBuf;
 
@@ -38,12 +39,13 @@ pub(super) struct PtxOptions {
 }
 
 impl PtxOptions {
-    /// Finds and loads the kernels.
-    pub fn load(&self, device: &dyn Backend) -> Result<Module> {
+    /// Finds the kernels, and loads those of the family.
+    pub fn load(&self, device: &dyn Backend, family: &Family) -> Result<Module> {
         let image = match &self.ptx {
             Some(path) => Image::read(path)?,
             None => ptx::find("kernels-gpu", device.info().sm, self.arch.as_deref())?,
         };
+        let image = image.of_family(family);
         device.load(&image.bytes, &image.path.display().to_string())
     }
 }

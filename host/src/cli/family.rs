@@ -147,7 +147,7 @@ pub(super) fn run_on(
     let files = read_inputs(family, options)?;
     let device = device::open(choice, checks, options.json.printed())?;
     how.apply(&*device)?;
-    let module = options.ptx.load(&*device)?;
+    let module = options.ptx.load(&*device, family)?;
     let inputs = inputs(family, options, &*device, files)?;
     let problem = problem(family, op, &inputs, &options.settings)?;
     let oracle = (family.oracle)(problem)?;
@@ -224,7 +224,7 @@ pub(super) fn rows(
     let op = family.op(options.op.as_deref())?;
     options.dtype.map_or(Ok(()), |dtype| require_kernel(family, dtype))?;
     let files = read_inputs(family, options)?;
-    let module = options.ptx.load(device)?;
+    let module = options.ptx.load(device, family)?;
     let inputs = inputs(family, options, device, files)?;
     let problem = problem(family, op, &inputs, &options.settings)?;
     let oracle = (family.oracle)(problem)?;
