@@ -55,6 +55,21 @@ fn best_loads_sixteen_bytes_at_a_time() {
 }
 
 #[test]
+fn texture_units_are_asked_once_per_sample_and_before_anything_waits() {
+    let ptx = text("kernels-gpu");
+    let unit = entry(&ptx, "texture_unit_plane_float");
+    assert_eq!((count(&unit, "tex."), count(&unit, "tex.2d.v4.f32.f32")), (1, 1));
+    // The nearest texel, or the four around.
+    assert_eq!(count(&entry(&ptx, "texture_texels_plane_byte"), "tex.2d.v4.u32.s32"), 1 + 4);
+    let best = entry(&ptx, "texture_best_space_fraction");
+    let at = |what: &'static str| best.iter().enumerate().filter(move |(_, line)| line.trim_start().starts_with(what));
+    assert_eq!(at("tex.3d.v4.f32.f32").count(), kernels_gpu::texture::best::EACH as usize);
+    let (last, store) = (at("tex.").next_back().expect("a fetch"), at("st.global").next().expect("a store"));
+    assert!(last.0 < store.0, "all fetches are in flight before the first result is stored");
+    assert_eq!(count(&entry(&ptx, "texture_best_plane_float"), "st.global.v4.b32"), 4);
+}
+
+#[test]
 fn rust_lines_survive() {
     let ptx = text("kernels-gpu");
     assert!(ptx.lines().any(|line| line.trim_start().starts_with(".file") && line.contains("reduce/sequential.rs")));

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`global`] | address mode, conversion and filter in instructions, texels from global memory |
 //! | [`texels`] | texels through the texture's cache by whole coordinates, which converts them; the filter by hand, with all bits of f32 |
-//! | [`unit`] | one fetch per sample: the texture unit does it all, with weights of 8 bits |
+//! | [`mod@unit`] | one fetch per sample: the texture unit does it all, with weights of 8 bits |
 //! | [`best`] | four fetches in flight per thread, a warp takes a patch of 8 x 4 samples, one store for four channels |
 //!
 //! Samples lie on a grid that an affine map places in the array. Results are row-major, as are the texels; x varies fastest, and the
