@@ -15,6 +15,7 @@ pub mod divergence;
 pub mod dot;
 pub mod filter;
 pub mod histogram;
+pub mod matmul;
 pub mod number;
 pub mod picture;
 pub mod reduce;

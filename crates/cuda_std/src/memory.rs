@@ -7,9 +7,11 @@ use cuda_std_macros::gpu_only;
 #[cfg(target_arch = "nvptx64")]
 use crate::intrinsics as nvvm;
 
+mod asynchronous;
 mod cached;
 mod vector;
 
+pub use asynchronous::{SharedAddress, copy_async, copy_async_commit, copy_async_or_zero, copy_async_wait};
 pub use cached::{Cached, Load, Store, load_as, store_as};
 pub use vector::{F32x4, F64x2, I32x4, I64x2, U32x4, U64x2, Vector};
 

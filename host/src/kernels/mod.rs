@@ -19,6 +19,7 @@ pub mod divergence;
 pub mod dot;
 pub mod histogram;
 mod job;
+pub mod matmul;
 pub mod picture;
 pub mod problem;
 pub mod reduce;
@@ -50,6 +51,7 @@ pub const FAMILIES: &[Family] = &[
     transpose::FAMILY,
     histogram::FAMILY,
     picture::FAMILY,
+    matmul::FAMILY,
     conv1d::FAMILY,
     conv2d::FAMILY,
     texture::FAMILY,

@@ -82,6 +82,29 @@ pub unsafe fn memory_vector_hints(input: *const f32, out: *mut f32, input2: *con
     }
 }
 
+/// Copies a warp's values of one size through shared memory by asynchronous copies, two groups, every third value left out as 0.
+#[kernel(for WORDS in [1, 2, 4])]
+pub unsafe fn memory_copy_async<const WORDS: usize>(input: *const u32, out: *mut u32) {
+    let (tile, i) = (shared::dynamic_shared_mem::<[u32; WORDS]>(), thread::thread_idx_x() as usize);
+    let (input, out) = (input.cast::<[u32; WORDS]>(), out.cast::<[u32; WORDS]>());
+    let there = i % 3 != 2;
+    // SAFETY: 32 threads, two values of the shared memory and of both buffers for each, all on boundaries of their size; each value is
+    // copied by one thread, and read by another one after the wait and the barrier.
+    unsafe {
+        let to = SharedAddress::of(tile).add((i * 4 * WORDS) as u32);
+        copy_async(to, input.add(i));
+        copy_async_commit();
+        copy_async_or_zero(to.add(32 * 4 * WORDS as u32), input.add(32 + i), there);
+        copy_async_commit();
+        copy_async_wait::<1>();
+        thread::sync_threads();
+        out.add(i).write(tile.add(31 - i).read());
+        copy_async_wait::<0>();
+        thread::sync_threads();
+        out.add(32 + i).write(tile.add(32 + 31 - i).read());
+    }
+}
+
 /// A volatile copy.
 #[kernel]
 pub unsafe fn memory_volatile(input: *const u32, out: *mut u32) {
@@ -126,6 +149,25 @@ pub fn cases() -> std::vec::Vec<crate::case::Case> {
             .output(&plus_one)
             .calls(|b| memory_volatile(ptr(b[0]), out(b[1]))),
     ];
+    macro_rules! asynchronous {
+        ($($words:literal)*) => { $(
+            let words: Vec<u32> = (0..64 * $words).map(|i| i * i + 1).collect();
+            let copied = |i: usize| {
+                let (half, value, word) = (i / (32 * $words), i / $words % 32, i % $words);
+                let from = 31 - value;
+                if half == 1 && from % 3 == 2 { 0 } else { words[(half * 32 + from) * $words + word] }
+            };
+            let expected: Vec<u32> = (0..64 * $words).map(copied).collect();
+            cases.push(
+                Case::new(std::concat!("memory_copy_async of ", $words, " words"), 1, 32)
+                    .shared(64 * 4 * $words)
+                    .input(&words)
+                    .output(&expected)
+                    .calls(|b| memory_copy_async::<$words>(ptr(b[0]), out(b[1]))),
+            );
+        )* };
+    }
+    asynchronous!(1 2 4);
     // A start off the 16-byte boundary, and lengths that leave a tail.
     for (skip, len) in [(0usize, 0usize), (0, 70), (1, 69), (3, 2), (2, 61), (4, 64)] {
         let mut sums = [0u32; 64];

@@ -1,0 +1,122 @@
+//! How a block's threads copy tiles of one factor into shared memory, where `k` is the row: the main loop then reads neighbours.
+//!
+//! - Where neighbours in memory are neighbours in `x` (the factor lies as the tile does), a thread copies `W` of them at once.
+//! - Where they are neighbours in `k`, the tile is turned on the way: eight lanes copy 32 bytes (f32: one sector) of a row, one element
+//!   each, to eight rows of the tile. Rows of the tile are 16 bytes longer than the tile is wide, so the 32 elements of a warp's copy
+//!   go to 32 banks.
+
+use super::{THREADS, pitch};
+use crate::matmul::{factor::Factor, side::Side, unroll::unroll};
+use cuda_std::memory::{SharedAddress, copy_async, copy_async_or_zero};
+
+/// Neighbours in `k` that a row of eight lanes copies.
+const DEPTH: usize = 8;
+
+/// A thread's share of every tile of one factor: `K` by `X` elements, `W` to a copy; `TURN` where neighbours lie along `k`.
+#[derive(Clone, Copy)]
+pub struct Feed<T, const X: usize, const K: usize, const W: usize, const TURN: bool> {
+    /// The thread's first element of the next tile.
+    from: *const T,
+    /// Elements from one of the thread's copies to the next.
+    pass: usize,
+    /// Elements from a row of `k` to the next.
+    along_k: usize,
+    /// Where it goes in the first stage.
+    to: SharedAddress,
+    /// The thread's first `k` of each tile.
+    k: usize,
+}
+
+/// 16 bytes of `T`, or one element.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Run<T, const W: usize>([T; W]);
+
+impl<T: Factor, const X: usize, const K: usize, const W: usize, const TURN: bool> Feed<T, X, K, W, TURN> {
+    /// Elements of a copy.
+    const WIDTH: usize = if TURN { 1 } else { W };
+    /// Copies of a thread per tile.
+    const COPIES: usize = X * K / Self::WIDTH / THREADS;
+    /// Rows of `x` (turned) or of `k` that the block copies at once.
+    const ROWS: usize = if TURN { THREADS / DEPTH } else { THREADS * W / X };
+    const FITS: () = assert!(
+        if TURN { X % Self::ROWS == 0 && K % DEPTH == 0 } else { (THREADS * W) % X == 0 && K % Self::ROWS == 0 },
+        "every thread copies as much as the others"
+    );
+
+    /// For the tiles that start at `x`.
+    ///
+    /// # Safety
+    /// `tile` is where this factor's part of the first stage starts.
+    #[inline(always)]
+    pub unsafe fn new(side: &Side<'_, T>, x: usize, tid: usize, tile: SharedAddress) -> Self {
+        const { Self::FITS };
+        let (in_k, in_x) = if TURN { (tid % DEPTH, tid / DEPTH) } else { (tid * W / X, tid * W % X) };
+        Self {
+            from: side.address(x + in_x, in_k),
+            pass: Self::ROWS * side.pitch(),
+            along_k: if TURN { 1 } else { side.pitch() },
+            to: tile.add(((in_k * pitch::<T>(X) + in_x) * size_of::<T>()) as u32),
+            k: in_k,
+        }
+    }
+
+    /// Starts part `part` of `parts` of the thread's copies of the next tile, to the stage that begins `stage` bytes behind the first.
+    ///
+    /// # Safety
+    /// The tile is inside the factor, and nobody uses the stage.
+    #[inline(always)]
+    pub unsafe fn copy(&self, part: usize, parts: usize, stage: u32) {
+        unroll!(c in 0..Self::COPIES => {
+            if c * parts / Self::COPIES == part {
+                let (from, to) = self.place(c);
+                // SAFETY: the caller's promise.
+                unsafe {
+                    if Self::WIDTH == 1 {
+                        copy_async::<T>(self.to.add(stage + to), from);
+                    } else {
+                        copy_async::<Run<T, W>>(self.to.add(stage + to), from.cast());
+                    }
+                }
+            }
+        });
+    }
+
+    /// Starts all copies of a tile that has `depth` rows only, and fills the others with zeros.
+    ///
+    /// # Safety
+    /// These rows are inside the factor, and nobody uses the first stage.
+    #[inline(always)]
+    pub unsafe fn copy_first(&self, depth: usize) {
+        unroll!(c in 0..Self::COPIES => {
+            let (from, to) = self.place(c);
+            let k = self.k + if TURN { c % (K / DEPTH) * DEPTH } else { c * Self::ROWS };
+            // SAFETY: the caller's promise, and rows outside are not read.
+            unsafe {
+                if Self::WIDTH == 1 {
+                    copy_async_or_zero::<T>(self.to.add(to), from, k < depth);
+                } else {
+                    copy_async_or_zero::<Run<T, W>>(self.to.add(to), from.cast(), k < depth);
+                }
+            }
+        });
+    }
+
+    /// Goes on to the tile that is so many rows of `k` further.
+    #[inline(always)]
+    pub fn advance(&mut self, rows: usize) {
+        self.from = self.from.wrapping_add(rows * self.along_k);
+    }
+
+    /// Of copy `c`: where it is read, and bytes behind the thread's first place where it goes.
+    #[inline(always)]
+    fn place(&self, c: usize) -> (*const T, u32) {
+        let (from, to) = if TURN {
+            let (i, j) = (c / (K / DEPTH), c % (K / DEPTH) * DEPTH);
+            (self.from.wrapping_add(i * self.pass + j), j * pitch::<T>(X) + i * Self::ROWS)
+        } else {
+            (self.from.wrapping_add(c * self.pass), c * Self::ROWS * pitch::<T>(X))
+        };
+        (from, (to * size_of::<T>()) as u32)
+    }
+}

@@ -1,0 +1,110 @@
+//! The rung to use: large tiles, asynchronous copies, and no question asked twice.
+//!
+//! - A block computes 256x128 elements, a thread 16x8 of them: 24 elements from shared memory serve 128 multiplications, and a step of
+//!   the main loop is 92 % multiplications (f32; the rest is six 16-byte loads per step, copies, and counting).
+//! - Tiles of A and B lie in a ring of three stages. Copies (`cp.async`) to one stage run beside the multiplications from another; they
+//!   need no registers, and one barrier per tile is enough. See [`product`].
+//! - Both tiles lie with `k` as their row, so that a step reads runs of 16 bytes; a factor that is stored the other way is turned by the
+//!   copies themselves. See [`feed`].
+//! - The elements of the next step are loaded while those of this one are multiplied.
+//! - A tile at the edge is moved inside the product, and the odd depth comes first, so the main loop asks nothing. What is smaller than a
+//!   tile takes a plain loop.
+//! - Blocks go through the product in bands, so that those that run together share their rows and columns in the L2 cache.
+//! - Small products need more and smaller tiles to fill the device; groups of threads then share the depth of a tile (`SLICES`).
+//!
+//! GPUs before sm_80 run the same code with copies that wait.
+//!
+//! Sources: NVIDIA CUTLASS (multi-stage pipelines, odd tile first, sliced K); S. Gray's maxas wiki on SGEMM; V. Volkov (2010).
+
+use super::Factor;
+use cuda_std::kernel;
+use product::product;
+
+mod feed;
+mod product;
+
+/// Threads per block.
+pub const BLOCK: u32 = 256;
+
+const THREADS: usize = BLOCK as usize;
+
+/// Elements from one row of a tile in shared memory to the next: 16 bytes more than it has columns.
+pub const fn pitch<T: Factor>(columns: usize) -> usize {
+    columns + T::WIDTH
+}
+
+/// Rows of tiles that are computed together.
+const GROUP: usize = 8;
+
+/// Row and column of tile number `index`. Blocks that run at the same time compute a region that is about as high as wide, so that they
+/// need the fewest rows and columns of the factors, and find them in the L2 cache.
+#[inline(always)]
+fn raster(index: usize, down: usize, across: usize) -> [usize; 2] {
+    // No tile means no block; the compiler can't know, and would keep a panic for a division by 0.
+    let group = GROUP * across.max(1);
+    let first = index / group * GROUP;
+    let height = (down - first).min(GROUP).max(1);
+    let within = index % group;
+    [first + within % height, within / height]
+}
+
+/// Tile of the product that a block computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tile {
+    /// Rows.
+    pub rows: u32,
+    /// Columns.
+    pub columns: u32,
+    /// Bytes of dynamic shared memory of a block.
+    pub shared: u32,
+    /// Also fast where rows of a factor that is not turned start off 16-byte boundaries.
+    pub any: bool,
+}
+
+/// What a kernel below is made of, in the order of [`product`]'s parameters, and its [`Tile`].
+macro_rules! tile {
+    ($(#[$doc:meta])* $kernel:ident $constant:ident $t:ident:
+        $bm:literal $bn:literal $bk:literal, $tm:literal $tn:literal, $stages:literal $slices:literal, $w:literal $any:literal) => {
+        $(#[$doc])*
+        pub const $constant: Tile = Tile {
+            rows: $bm,
+            columns: $bn,
+            shared: ($stages * $bk * (pitch::<$t>($bm) + pitch::<$t>($bn)) * size_of::<$t>()) as u32,
+            any: $any,
+        };
+
+        /// Multiplies two matrices; A is turned on its way when it is not stored transposed, B when it is.
+        ///
+        /// # Safety
+        /// `a` has `m * k` elements, `b` `k * n`, `c` room for `m * n` and overlaps neither; `THREADS` threads, one block per tile, and
+        /// the tile's shared memory.
+        #[kernel(for T in [$t], for TURN_A in [false, true], for TURN_B in [false, true])]
+        pub unsafe fn $kernel<T: Factor, const TURN_A: bool, const TURN_B: bool>(
+            a: &[T],
+            b: &[T],
+            c: *mut T,
+            m: u32,
+            n: u32,
+            k: u32,
+        ) {
+            // SAFETY: the caller's promise.
+            unsafe { product::<T, $bm, $bn, $bk, $tm, $tn, $stages, $slices, $w, $any, TURN_A, TURN_B>(a, b, c, [m, n, k]) };
+        }
+    };
+}
+tile! {
+    /// f32: for products that fill the device with such tiles.
+    matmul_best_large LARGE f32: 256 128 16, 16 8, 3 1, 4 false
+}
+tile! {
+    /// f32: for smaller ones.
+    matmul_best_small SMALL f32: 128 64 32, 8 8, 3 2, 4 true
+}
+tile! {
+    /// f32: for the smallest, and for devices with little shared memory.
+    matmul_best_tiny TINY f32: 64 64 32, 8 8, 3 4, 4 false
+}
+tile! {
+    /// f64.
+    matmul_best_large_double LARGE_DOUBLE f64: 128 128 8, 8 8, 3 1, 2 true
+}

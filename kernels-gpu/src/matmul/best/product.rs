@@ -1,0 +1,347 @@
+//! One tile of the product by one block: a ring of stages in shared memory, and a grid of sums in each thread's registers.
+
+use super::{THREADS, feed::Feed, pitch, raster};
+use crate::matmul::{
+    A_TRANSPOSED, B_TRANSPOSED,
+    factor::Factor,
+    outer::{multiply_add, place, runs},
+    side::Side,
+    unroll::unroll,
+};
+use cuda_std::{
+    memory::{SharedAddress, copy_async_commit, copy_async_wait},
+    shared::dynamic_shared_mem,
+    thread,
+};
+
+/// Lanes of a warp along the rows and the columns of its tile.
+const LANES: [usize; 2] = [4, 8];
+
+/// Parts in which a tile's copies start, spread over the steps of the tile before: all at once they would keep the main loop's loads
+/// waiting, one by one ptxas puts three dummy instructions in front of each (sm_90).
+const PARTS: usize = 4;
+
+/// Computes a tile of `BM` by `BN` elements of the product, `BK` of the depth at a time, each thread `TM` by `TN` of them. `SLICES` groups
+/// of threads share the depth, and add their sums in the end. Factors that don't lie as their tiles do are turned; the others are
+/// copied in runs of `W` elements where they can be; where they can't, one by one if the kernel is made for `ANY` factors, else without a
+/// pipeline.
+///
+/// # Safety
+/// `THREADS` threads, one block per tile, and `STAGES` stages of dynamic shared memory; the operands are those of the product.
+#[inline(always)]
+pub unsafe fn product<
+    T: Factor,
+    const BM: usize,
+    const BN: usize,
+    const BK: usize,
+    const TM: usize,
+    const TN: usize,
+    const STAGES: usize,
+    const SLICES: usize,
+    const W: usize,
+    const ANY: bool,
+    const TURN_A: bool,
+    const TURN_B: bool,
+>(
+    a: &[T],
+    b: &[T],
+    c: *mut T,
+    [m, n, k]: [u32; 3],
+) {
+    const {
+        assert!(BM / TM * (BN / TN) * SLICES == THREADS, "every thread has a part of the tile");
+        assert!(BM % (LANES[0] * TM) == 0 && BN % (LANES[1] * TN) == 0, "the tile is made of warps' tiles");
+        assert!(BK % SLICES == 0 && BK / SLICES > PARTS, "the last part starts before the stage changes");
+        assert!(SLICES == 1 || STAGES * BK * (BM + BN) >= BM * BN, "the ring has room for the sums of a slice");
+    };
+    let stored = if TURN_A { 0 } else { A_TRANSPOSED } | if TURN_B { B_TRANSPOSED } else { 0 };
+    let (a, b) = (Side::left(a, m, k, stored), Side::right(b, n, k, stored));
+    let tid = thread::thread_idx_x() as usize;
+    let [down, across] = raster(thread::block_idx_x() as usize, a.x.div_ceil(BM), b.x.div_ceil(BN));
+    let own = [down * BM, across * BN];
+    // A tile that would stick out is moved inside, where nothing has to be asked; what it computes a second time is not written.
+    let first = [own[0].min(a.x.saturating_sub(BM)), own[1].min(b.x.saturating_sub(BN))];
+
+    let warps_across = BN / (LANES[1] * TN);
+    let (slice, tid_in_slice) = (tid / (THREADS / SLICES), tid % (THREADS / SLICES));
+    let (warp, lane) = (tid_in_slice / 32, tid_in_slice % 32);
+    // Lanes 2 apart have the same rows, neighbours the same columns: a 16-byte load for half a warp is then one wavefront.
+    let (lane_row, lane_column) = (lane & 1 | lane >> 4 << 1, lane >> 1 & 7);
+    let row = warp / warps_across * LANES[0] * TM + lane_row * T::WIDTH;
+    let column = warp % warps_across * LANES[1] * TN + lane_column * T::WIDTH;
+
+    let shared = dynamic_shared_mem::<T>();
+    let inside = a.x >= BM && b.x >= BN && a.k > (STAGES - 1) * BK;
+    let wide = (TURN_A || a.is_wide()) && (TURN_B || b.is_wide());
+    let mut sums = [[T::ZERO; TN]; TM];
+    // SAFETY: the thread's part is inside the tile; the tiles are inside the factors where `inside` says so, and runs of `W` elements on
+    // boundaries where `wide` says so. Both are the same for the whole block.
+    unsafe {
+        let tile_b = shared.add(BK * pitch::<T>(BM));
+        let read_a = shared.add(slice * (BK / SLICES) * pitch::<T>(BM) + row);
+        let read_b = tile_b.add(slice * (BK / SLICES) * pitch::<T>(BN) + column);
+        let (to_a, to_b) = (SharedAddress::of(shared), SharedAddress::of(tile_b));
+        if inside && wide {
+            let feed_a = Feed::<T, BM, BK, W, TURN_A>::new(&a, first[0], tid, to_a);
+            let feed_b = Feed::<T, BN, BK, W, TURN_B>::new(&b, first[1], tid, to_b);
+            pipeline::<T, BM, BN, BK, TM, TN, STAGES, SLICES, W, TURN_A, TURN_B>(
+                feed_a, feed_b, a.k, read_a, read_b, &mut sums,
+            );
+        } else if inside && (wide || ANY) {
+            let feed_a = Feed::<T, BM, BK, 1, TURN_A>::new(&a, first[0], tid, to_a);
+            let feed_b = Feed::<T, BN, BK, 1, TURN_B>::new(&b, first[1], tid, to_b);
+            pipeline::<T, BM, BN, BK, TM, TN, STAGES, SLICES, 1, TURN_A, TURN_B>(
+                feed_a, feed_b, a.k, read_a, read_b, &mut sums,
+            );
+        } else {
+            let mut phase = 0;
+            while phase < a.k {
+                a.copy_tile::<BM, BK>([first[0], phase], shared, pitch::<T>(BM), tid, THREADS);
+                b.copy_tile::<BN, BK>([first[1], phase], tile_b, pitch::<T>(BN), tid, THREADS);
+                thread::sync_threads(); // the tiles are complete before anyone reads what others wrote
+                let mut step = 0;
+                while step < BK / SLICES {
+                    let of_a = runs::<T, TM>(read_a.add(step * pitch::<T>(BM)), LANES[0]);
+                    let of_b = runs::<T, TN>(read_b.add(step * pitch::<T>(BN)), LANES[1]);
+                    multiply_add(&mut sums, &of_a, &of_b);
+                    step += 1;
+                }
+                thread::sync_threads(); // everyone has read the tiles before the next phase overwrites them
+                phase += BK;
+            }
+        }
+        if SLICES > 1 {
+            join::<T, TM, TN, SLICES>(shared, slice, tid_in_slice, &mut sums);
+        }
+        if slice == 0 {
+            write::<T, TM, TN>(c, [a.x, b.x], [first[0] + row, first[1] + column], own, &sums);
+        }
+    }
+}
+
+/// Adds up `k` products per element: while a tile of the factors is multiplied, the next `STAGES - 1` are on their way.
+///
+/// # Safety
+/// All threads of the block call it; every tile of the two feeds is inside its factor, and there are at least `STAGES` of them.
+#[inline(always)]
+unsafe fn pipeline<
+    T: Factor,
+    const BM: usize,
+    const BN: usize,
+    const BK: usize,
+    const TM: usize,
+    const TN: usize,
+    const STAGES: usize,
+    const SLICES: usize,
+    const W: usize,
+    const TURN_A: bool,
+    const TURN_B: bool,
+>(
+    mut feed_a: Feed<T, BM, BK, W, TURN_A>,
+    mut feed_b: Feed<T, BN, BK, W, TURN_B>,
+    k: usize,
+    read_a: *const T,
+    read_b: *const T,
+    sums: &mut [[T; TN]; TM],
+) {
+    let stage = BK * (pitch::<T>(BM) + pitch::<T>(BN));
+    let bytes = (stage * size_of::<T>()) as u32;
+    let tiles = k.div_ceil(BK);
+    // The odd tile comes first, so that the others need no questions.
+    let odd = k - (tiles - 1) * BK;
+
+    // SAFETY: the stages are free and distinct, and `STAGES - 1` tiles are there.
+    unsafe {
+        feed_a.copy_first(odd);
+        feed_b.copy_first(odd);
+        copy_async_commit();
+        feed_a.advance(odd);
+        feed_b.advance(odd);
+        let mut ahead = 1;
+        while ahead < STAGES as u32 - 1 {
+            feed_a.copy(0, 1, ahead * bytes);
+            feed_b.copy(0, 1, ahead * bytes);
+            copy_async_commit();
+            feed_a.advance(BK);
+            feed_b.advance(BK);
+            ahead += 1;
+        }
+    }
+    // Stage that is read, in elements; stage that is written, in bytes.
+    let (mut reading, mut writing) = (0, (STAGES as u32 - 1) * bytes);
+    wait_for_one::<STAGES>();
+    thread::sync_threads(); // everyone's copies of the first tile are there
+    // SAFETY: the first step of the first tile.
+    let (mut a, mut b) = unsafe { (runs::<T, TM>(read_a, LANES[0]), runs::<T, TN>(read_b, LANES[1])) };
+
+    let mut tile = 0;
+    while tile < tiles {
+        unroll!(step in 0..BK / SLICES => {
+            if step + 1 == BK / SLICES {
+                reading = if reading + stage == STAGES * stage { 0 } else { reading + stage };
+                wait_for_one::<STAGES>();
+                // Everyone's copies of the next tile are there, and everyone has read the last of this one, whose stage is copied to next.
+                thread::sync_threads();
+            }
+            // SAFETY: the next step, whose tile is there. (Behind the last tile it is one that was copied twice, and is not used.)
+            let next = unsafe {
+                let at = (step + 1) % (BK / SLICES);
+                (
+                    runs::<T, TM>(read_a.add(reading + at * pitch::<T>(BM)), LANES[0]),
+                    runs::<T, TN>(read_b.add(reading + at * pitch::<T>(BN)), LANES[1]),
+                )
+            };
+            if step * PARTS % (BK / SLICES) == 0 {
+                // SAFETY: the feeds stay inside the factors, and the stage's readers have passed the last barrier.
+                unsafe {
+                    feed_a.copy(step * PARTS / (BK / SLICES), PARTS, writing);
+                    feed_b.copy(step * PARTS / (BK / SLICES), PARTS, writing);
+                }
+            }
+            if step + 2 == BK / SLICES {
+                copy_async_commit();
+                // Behind the last tile comes the last tile again: cheaper than to ask, and nobody reads it.
+                let rows = if tile + STAGES < tiles { BK } else { 0 };
+                feed_a.advance(rows);
+                feed_b.advance(rows);
+                writing = if writing + bytes == STAGES as u32 * bytes { 0 } else { writing + bytes };
+            }
+            multiply_add(sums, &a, &b);
+            (a, b) = next;
+        });
+        tile += 1;
+    }
+    copy_async_wait::<0>();
+    thread::sync_threads(); // nobody's copies are under way, and nobody reads: the shared memory is free
+}
+
+/// Waits for all copies of this thread but those of the `STAGES - 2` youngest tiles.
+#[inline(always)]
+fn wait_for_one<const STAGES: usize>() {
+    match STAGES {
+        3 => copy_async_wait::<1>(),
+        4 => copy_async_wait::<2>(),
+        5 => copy_async_wait::<3>(),
+        _ => copy_async_wait::<0>(),
+    }
+}
+
+/// Adds the sums of all slices to those of slice 0, in their order.
+///
+/// # Safety
+/// All threads of the block call it, and nobody uses the shared memory, which has room for the sums of one slice.
+#[inline(always)]
+unsafe fn join<T: Factor, const TM: usize, const TN: usize, const SLICES: usize>(
+    shared: *mut T,
+    slice: usize,
+    tid: usize,
+    sums: &mut [[T; TN]; TM],
+) {
+    let place = |i: usize| shared.wrapping_add(i * TN * (THREADS / SLICES) + tid);
+    let mut from = 1;
+    while from < SLICES {
+        if slice == from {
+            unroll!(i in 0..TM => {
+                // SAFETY: a place for each thread of the slice and each of its sums; neighbouring threads have neighbours.
+                unsafe { write_row(place(i), THREADS / SLICES, &sums[i]) };
+            });
+        }
+        thread::sync_threads(); // the slice's sums are written before they are read
+        if slice == 0 {
+            unroll!(i in 0..TM => {
+                // SAFETY: written above by the thread of the same part of the tile.
+                unsafe { add_row(place(i), THREADS / SLICES, &mut sums[i]) };
+            });
+        }
+        thread::sync_threads(); // and read before the next slice overwrites them
+        from += 1;
+    }
+}
+
+/// Writes values `step` places apart.
+///
+/// # Safety
+/// The places are there, and nobody else uses them.
+#[inline(always)]
+unsafe fn write_row<T: Factor, const N: usize>(to: *mut T, step: usize, values: &[T; N]) {
+    unroll!(j in 0..N => {
+        // SAFETY: the caller's promise.
+        unsafe { to.add(j * step).write(values[j]) };
+    });
+}
+
+/// Adds what [`write_row`] wrote.
+///
+/// # Safety
+/// It was written, and nobody writes it meanwhile.
+#[inline(always)]
+unsafe fn add_row<T: Factor, const N: usize>(from: *const T, step: usize, sums: &mut [T; N]) {
+    unroll!(j in 0..N => {
+        // SAFETY: the caller's promise.
+        sums[j] = sums[j].add(unsafe { from.add(j * step).read() });
+    });
+}
+
+/// Writes a thread's sums, the first of which belongs to `row`, `column`, as far as they are inside the product and not before `own`.
+///
+/// # Safety
+/// Nobody else writes these elements.
+#[inline(always)]
+unsafe fn write<T: Factor, const TM: usize, const TN: usize>(
+    c: *mut T,
+    [rows, columns]: [usize; 2],
+    [row, column]: [usize; 2],
+    own: [usize; 2],
+    sums: &[[T; TN]; TM],
+) {
+    let wide = columns.is_multiple_of(T::WIDTH) && c.addr().is_multiple_of(16);
+    unroll!(i in 0..TM => {
+        let row = place::<T>(row, LANES[0], i);
+        if own[0] <= row && row < rows {
+            let to = c.wrapping_add(row * columns);
+            if wide {
+                // SAFETY: a row of the product that starts on a boundary, as do tiles; the rest is the caller's promise.
+                unsafe { store_runs(to, column, own[1], columns, &sums[i]) };
+            } else {
+                // SAFETY: a row of the product; the rest is the caller's promise.
+                unsafe { store_elements(to, column, own[1], columns, &sums[i]) };
+            }
+        }
+    });
+}
+
+/// Writes runs of 16 bytes to columns `first..end` of a row, whose ends are multiples of a run.
+///
+/// # Safety
+/// The row has `end` elements and starts on a 16-byte boundary; nobody else writes these columns.
+#[inline(always)]
+unsafe fn store_runs<T: Factor, const TN: usize>(row: *mut T, column: usize, first: usize, end: usize, sums: &[T; TN]) {
+    unroll!(run in 0..TN / T::WIDTH => {
+        let column = place::<T>(column, LANES[1], run * T::WIDTH);
+        if first <= column && column < end {
+            // SAFETY: the run is inside the row.
+            unsafe { T::store_wide(row.add(column), sums, run * T::WIDTH) };
+        }
+    });
+}
+
+/// Writes elements to columns `first..end` of a row.
+///
+/// # Safety
+/// The row has `end` elements; nobody else writes these columns.
+#[inline(always)]
+unsafe fn store_elements<T: Factor, const TN: usize>(
+    row: *mut T,
+    column: usize,
+    first: usize,
+    end: usize,
+    sums: &[T; TN],
+) {
+    unroll!(j in 0..TN => {
+        let column = place::<T>(column, LANES[1], j);
+        if first <= column && column < end {
+            // SAFETY: inside the row.
+            unsafe { row.add(column).write(sums[j]) };
+        }
+    });
+}

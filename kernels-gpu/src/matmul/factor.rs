@@ -1,0 +1,45 @@
+//! The numbers that matrices are made of: `f32` and `f64`, four or two of which are 16 bytes.
+
+use crate::number::Number;
+use cuda_std::{launch::Scalar, math::Float, memory::Vector};
+
+/// An element of a factor or of the product.
+pub trait Factor: Number + Float + Scalar {
+    /// How many make 16 bytes.
+    const WIDTH: usize;
+
+    /// Reads `WIDTH` elements in one instruction, into `to[at..]`.
+    ///
+    /// # Safety
+    /// `from` is on a 16-byte boundary, and so many initialised elements are there that nobody writes meanwhile.
+    unsafe fn load_wide<const N: usize>(from: *const Self, to: &mut [Self; N], at: usize);
+
+    /// Writes `from[at..at + WIDTH]` in one instruction.
+    ///
+    /// # Safety
+    /// `to` is on a 16-byte boundary, with room for so many elements that nobody else accesses meanwhile.
+    unsafe fn store_wide<const N: usize>(to: *mut Self, from: &[Self; N], at: usize);
+}
+
+macro_rules! factor {
+    ($t:ident $width:literal: $($k:literal)*) => {
+        impl Factor for $t {
+            const WIDTH: usize = $width;
+
+            #[inline(always)]
+            unsafe fn load_wide<const N: usize>(from: *const Self, to: &mut [Self; N], at: usize) {
+                // SAFETY: the caller's promise.
+                let vector = unsafe { Vector::<$t, $width>::load(from.cast()) };
+                $( to[at + $k] = vector.0[$k]; )*
+            }
+
+            #[inline(always)]
+            unsafe fn store_wide<const N: usize>(to: *mut Self, from: &[Self; N], at: usize) {
+                // SAFETY: the caller's promise.
+                unsafe { Vector::<$t, $width>([$( from[at + $k] ),*]).store(to.cast()) };
+            }
+        }
+    };
+}
+factor!(f32 4: 0 1 2 3);
+factor!(f64 2: 0 1);

@@ -1,0 +1,55 @@
+//! Matrix product: `C = A * B`, `c[i][j] = sum over k of a[i][k] * b[k][j]`; all matrices row-major, A and B also transposed.
+//!
+//! Each element of A is needed for every column of C, each of B for every row: `2 m n k` operations on `m k + k n + m n` elements. The
+//! ladder brings down how often an element is fetched, first from device memory (the course's CGMA ratio: compute operations per global
+//! memory access), then from shared memory.
+//!
+//! | rung | idea |
+//! |---|---|
+//! | [`naive`] | one thread per element of C, everything from device memory: CGMA ratio 1 |
+//! | [`tiled`] | blocks of 16x16 or 32x32 threads fetch tiles into shared memory together: each element serves a tile's row, CGMA 16 or 32 |
+//! | [`thread_tile_1d`] | eight rows per thread: one element of B from shared memory serves eight sums, CGMA 32 |
+//! | [`thread_tile_2d`] | 8x8 per thread, an outer product in registers: 16 elements serve 64 multiplications, CGMA 64 |
+//! | [`vectorised`] | 16 bytes per load and store on the way in and out of shared memory, without bank conflicts |
+//! | [`double_buffered`] | the next tile is loaded while this one is multiplied: one barrier per tile |
+//! | [`best`] | 256x128 tiles, 16x8 per thread, copies in flight beside the threads, blocks in an order that the L2 cache likes |
+//!
+//! Sources: D. Kirk and W. Hwu, "Programming Massively Parallel Processors", chapters 4 and 5 (naive, tiled, CGMA); V. Volkov, "Better
+//! Performance at Lower Occupancy" (2010: thread tiles); S. Boehm, "How to Optimize a CUDA Matmul Kernel" (2022); S. Gray's maxas wiki
+//! on SGEMM (register order); NVIDIA CUTLASS (pipelines).
+//!
+//! Every rung adds the products of an element in an order that depends on the shape only: the same bits on every run. Each product is
+//! added by a fused multiply-add, in a chain of `k`; the error is at most about `k * eps * sum of |a| |b|`.
+
+pub mod best;
+pub mod double_buffered;
+pub mod factor;
+pub mod naive;
+pub mod thread_tile_1d;
+pub mod thread_tile_2d;
+pub mod tiled;
+pub mod vectorised;
+
+mod outer;
+mod side;
+mod unroll;
+
+pub use factor::Factor;
+
+use cuda_std::thread;
+
+/// In `stored`: A lies in memory transposed, as `k` by `m`.
+pub const A_TRANSPOSED: u32 = 1;
+
+/// In `stored`: B lies in memory transposed, as `n` by `k`.
+pub const B_TRANSPOSED: u32 = 2;
+
+/// Row and column of the block's tile of the product, counted in tiles; tiles follow each other along rows. The grid is one-dimensional,
+/// since only its first axis has no short limit.
+#[inline(always)]
+fn tile_of_block(columns: u32, tile: u32) -> [usize; 2] {
+    // No column means no block; the compiler can't know, and would keep a panic for a division by 0.
+    let across = columns.div_ceil(tile).max(1);
+    let index = thread::block_idx_x();
+    [(index / across) as usize, (index % across) as usize]
+}

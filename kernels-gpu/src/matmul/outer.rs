@@ -1,0 +1,55 @@
+//! A thread's part of a tile: a grid of sums in its registers, to which each step adds the outer product of a column of A and a row of B.
+//! `TM + TN` elements are loaded for `TM * TN` multiplications.
+
+use super::{factor::Factor, unroll::unroll};
+
+/// `N` elements of one step, in runs of 16 bytes, `lanes` runs apart.
+///
+/// # Safety
+/// They are there, on 16-byte boundaries, and nobody writes them meanwhile.
+#[inline(always)]
+pub unsafe fn runs<T: Factor, const N: usize>(from: *const T, lanes: usize) -> [T; N] {
+    let mut values = [T::ZERO; N];
+    unroll!(run in 0..N / T::WIDTH => {
+        // SAFETY: the caller's promise.
+        unsafe { T::load_wide(from.add(run * lanes * T::WIDTH), &mut values, run * T::WIDTH) };
+    });
+    values
+}
+
+/// Which of the tile's rows or columns a thread's element `i` is, when its runs are `lanes` runs apart and the first starts at `first`.
+#[inline(always)]
+pub fn place<T: Factor>(first: usize, lanes: usize, i: usize) -> usize {
+    first + i / T::WIDTH * lanes * T::WIDTH + i % T::WIDTH
+}
+
+/// `N` elements of one step that are neighbours, one by one.
+///
+/// # Safety
+/// They are there, and nobody writes them meanwhile.
+#[inline(always)]
+pub unsafe fn neighbours<T: Factor, const N: usize>(from: *const T) -> [T; N] {
+    let mut values = [T::ZERO; N];
+    unroll!(i in 0..N => {
+        // SAFETY: the caller's promise.
+        values[i] = unsafe { from.add(i).read() };
+    });
+    values
+}
+
+/// Adds the products of one step, in serpentines: each multiplication shares a factor with the one before, which the GPU then need not
+/// fetch from its registers again.
+#[inline(always)]
+pub fn multiply_add<T: Factor, const TM: usize, const TN: usize>(sums: &mut [[T; TN]; TM], a: &[T; TM], b: &[T; TN]) {
+    unroll!(i in 0..TM => {
+        row(&mut sums[i], a[i], b, i % 2 == 1);
+    });
+}
+
+#[inline(always)]
+fn row<T: Factor, const TN: usize>(sums: &mut [T; TN], a: T, b: &[T; TN], back: bool) {
+    unroll!(turn in 0..TN => {
+        let j = if back { TN - 1 - turn } else { turn };
+        sums[j] = a.mul_add(b[j], sums[j]);
+    });
+}

@@ -1,0 +1,150 @@
+//! 16 bytes per instruction: from device memory, into shared memory, from there to registers, and to the product.
+//!
+//! A quarter of the instructions (f32) for the same bytes. A thread's eight columns are runs of 16 bytes that are sixteen runs apart, so
+//! that neighbouring lanes read neighbouring runs: no bank is asked twice. Where a row does not start on 16 bytes, or at the matrix's edge,
+//! elements are moved singly.
+
+use super::{
+    Factor,
+    outer::{multiply_add, place, runs},
+    side::Side,
+    tile_of_block,
+    unroll::unroll,
+};
+use crate::chunk::Chunk;
+use core::mem::MaybeUninit;
+use cuda_std::{address_space, kernel, thread};
+
+/// Rows and columns of a block's part of the product.
+pub const TILE: u32 = 128;
+
+/// Rows and columns of a thread's part of it.
+pub const EACH: u32 = 8;
+
+/// Threads per block.
+pub const BLOCK: u32 = TILE * TILE / (EACH * EACH);
+
+/// Products per element and phase.
+pub(super) const DEPTH: usize = 8;
+
+pub(super) const SIDE: usize = TILE as usize;
+pub(super) const PART: usize = EACH as usize;
+/// Runs of a thread's row or column are so many runs apart.
+pub(super) const LANES: usize = SIDE / PART;
+/// Elements of a pair of tiles.
+pub(super) const PAIR: usize = 2 * SIDE * DEPTH;
+
+/// A tile of each factor, of elements of up to 8 bytes, on a 16-byte boundary.
+#[address_space(shared)]
+static mut ELEMENTS: [MaybeUninit<Chunk<u64, 2>>; PAIR / 2] = [MaybeUninit::uninit(); PAIR / 2];
+
+/// Multiplies two matrices.
+///
+/// # Safety
+/// `a` has `m * k` elements, `b` `k * n`, `c` room for `m * n` and overlaps neither; `BLOCK` threads, one block per tile.
+#[kernel(for T in [f32, f64])]
+pub unsafe fn matmul_vectorised<T: Factor>(a: &[T], b: &[T], c: *mut T, m: u32, n: u32, k: u32, stored: u32) {
+    const { assert!(size_of::<T>() <= 8) };
+    let (a, b) = (Side::left(a, m, k, stored), Side::right(b, n, k, stored));
+    let [down, across] = tile_of_block(n, TILE);
+    let first = [down * SIDE, across * SIDE];
+    let tid = thread::thread_idx_x() as usize;
+    let tiles = (&raw mut ELEMENTS).cast::<T>();
+
+    let mut sums = [[T::ZERO; PART]; PART];
+    let mut phase = 0;
+    while phase < a.k {
+        let mut i = tid;
+        while i < SIDE * DEPTH / T::WIDTH {
+            let (in_a, in_b) = (a.run_place::<SIDE, DEPTH>(i), b.run_place::<SIDE, DEPTH>(i));
+            let of_a = a.run([first[0] + in_a[0], phase + in_a[1]]);
+            let of_b = b.run([first[1] + in_b[0], phase + in_b[1]]);
+            // SAFETY: each place of the tiles has one `i`.
+            unsafe {
+                a.put_run(&of_a, in_a, tiles, SIDE);
+                b.put_run(&of_b, in_b, tiles.add(SIDE * DEPTH), SIDE);
+            }
+            i += BLOCK as usize;
+        }
+        thread::sync_threads(); // the tiles are complete before anyone reads what others wrote
+        // SAFETY: both tiles are written.
+        unsafe { multiply(tiles, tid, &mut sums) };
+        thread::sync_threads(); // everyone has read the tiles before the next phase overwrites them
+        phase += DEPTH;
+    }
+    // SAFETY: every thread has elements of its own.
+    unsafe { write(c, first, [a.x, b.x], tid, &sums) };
+}
+
+/// Row and column in the tile of the thread's first element.
+#[inline(always)]
+fn first_of<T: Factor>(tid: usize) -> [usize; 2] {
+    [tid / LANES * T::WIDTH, tid % LANES * T::WIDTH]
+}
+
+/// Adds the products of a pair of tiles.
+///
+/// # Safety
+/// The tiles lie one behind the other, on a 16-byte boundary, and nobody writes them meanwhile.
+#[inline(always)]
+pub(super) unsafe fn multiply<T: Factor>(tiles: *const T, tid: usize, sums: &mut [[T; PART]; PART]) {
+    let [row, column] = first_of::<T>(tid);
+    let mut step = 0;
+    while step < DEPTH {
+        // SAFETY: inside the tiles.
+        let (of_a, of_b) = unsafe {
+            let tile_b = tiles.add(SIDE * DEPTH);
+            (runs(tiles.add(step * SIDE + row), LANES), runs(tile_b.add(step * SIDE + column), LANES))
+        };
+        multiply_add(sums, &of_a, &of_b);
+        step += 1;
+    }
+}
+
+/// Writes the thread's sums, as far as they are inside the product.
+///
+/// # Safety
+/// The product has so many rows and columns, and nobody else writes this thread's elements.
+#[inline(always)]
+pub(super) unsafe fn write<T: Factor>(
+    c: *mut T,
+    first: [usize; 2],
+    [rows, columns]: [usize; 2],
+    tid: usize,
+    sums: &[[T; PART]; PART],
+) {
+    let [row, column] = first_of::<T>(tid);
+    let wide = columns.is_multiple_of(T::WIDTH) && c.addr().is_multiple_of(16);
+    unroll!(i in 0..PART => {
+        let row = first[0] + place::<T>(row, LANES, i);
+        if row < rows {
+            // SAFETY: a row of the product, which starts on a boundary where `wide` says so.
+            unsafe { write_row(c.add(row * columns), first[1] + column, columns, wide, &sums[i]) };
+        }
+    });
+}
+
+/// Writes the thread's elements of a row.
+///
+/// # Safety
+/// The row has `end` elements, and where it is `wide` it starts on a 16-byte boundary; nobody else writes these elements.
+#[inline(always)]
+unsafe fn write_row<T: Factor>(row: *mut T, first: usize, end: usize, wide: bool, sums: &[T; PART]) {
+    if wide {
+        unroll!(run in 0..PART / T::WIDTH => {
+            let column = place::<T>(first, LANES, run * T::WIDTH);
+            if column < end {
+                // SAFETY: the run is inside, since the end is a multiple of its width.
+                unsafe { T::store_wide(row.add(column), sums, run * T::WIDTH) };
+            }
+        });
+    } else {
+        unroll!(j in 0..PART => {
+            let column = place::<T>(first, LANES, j);
+            if column < end {
+                // SAFETY: inside the row.
+                unsafe { row.add(column).write(sums[j]) };
+            }
+        });
+    }
+}
