@@ -10,11 +10,13 @@ use cuda_std_macros::gpu_only;
 use crate::intrinsics as nvvm;
 
 mod matching;
+mod matrix;
 mod reduce;
 mod shuffle;
 mod vote;
 
 pub use matching::{WarpMatchValue, warp_match_all, warp_match_any};
+pub use matrix::multiply_add_f64;
 pub use reduce::{WarpReduceValue, WarpReductionOp, reduce, warp_reduce};
 pub use shuffle::{
     WarpShuffleValue, shuffle_down, shuffle_idx, shuffle_up, shuffle_xor, warp_shuffle_down, warp_shuffle_idx,

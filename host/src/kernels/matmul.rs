@@ -110,7 +110,7 @@ impl Sizes {
     /// In a launch's parameter.
     fn stored(&self) -> u32 {
         let [a, b] = self.transposed;
-        u32::from(a) * A_TRANSPOSED | u32::from(b) * B_TRANSPOSED
+        (u32::from(a) * A_TRANSPOSED) | (u32::from(b) * B_TRANSPOSED)
     }
 }
 

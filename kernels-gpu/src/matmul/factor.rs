@@ -1,12 +1,21 @@
 //! The numbers that matrices are made of: `f32` and `f64`, four or two of which are 16 bytes.
 
 use crate::number::Number;
-use cuda_std::{launch::Scalar, math::Float, memory::Vector};
+use cuda_std::{launch::Scalar, math::Float, memory::Vector, warp};
 
 /// An element of a factor or of the product.
 pub trait Factor: Number + Float + Scalar {
     /// How many make 16 bytes.
     const WIDTH: usize;
+
+    /// The target's tensor cores multiply such elements, with the same rounding as fused multiply-adds.
+    const TENSOR: bool;
+
+    /// [`warp::multiply_add_f64`] for this type.
+    ///
+    /// # Safety
+    /// All lanes of the warp come here together, and `TENSOR` holds.
+    unsafe fn multiply_add_tensor(sums: [Self; 4], left: [Self; 2], right: Self) -> [Self; 4];
 
     /// Reads `WIDTH` elements in one instruction, into `to[at..]`.
     ///
@@ -22,9 +31,15 @@ pub trait Factor: Number + Float + Scalar {
 }
 
 macro_rules! factor {
-    ($t:ident $width:literal: $($k:literal)*) => {
+    ($t:ident $width:literal: $($k:literal)*; $tensor:expr, $sums:ident $left:ident $right:ident => $multiply:expr) => {
         impl Factor for $t {
             const WIDTH: usize = $width;
+            const TENSOR: bool = $tensor;
+
+            #[inline(always)]
+            unsafe fn multiply_add_tensor($sums: [Self; 4], $left: [Self; 2], $right: Self) -> [Self; 4] {
+                $multiply
+            }
 
             #[inline(always)]
             unsafe fn load_wide<const N: usize>(from: *const Self, to: &mut [Self; N], at: usize) {
@@ -41,5 +56,9 @@ macro_rules! factor {
         }
     };
 }
-factor!(f32 4: 0 1 2 3);
-factor!(f64 2: 0 1);
+// Tensor cores round f32 to fewer bits.
+factor!(f32 4: 0 1 2 3; false, sums _left _right => sums);
+factor!(f64 2: 0 1; cfg!(target_feature = "sm_80"), sums left right => {
+    // SAFETY: the caller's promise.
+    unsafe { warp::multiply_add_f64(sums, left, right) }
+});

@@ -17,10 +17,11 @@ pub unsafe fn runs<T: Factor, const N: usize>(from: *const T, lanes: usize) -> [
     values
 }
 
-/// Which of the tile's rows or columns a thread's element `i` is, when its runs are `lanes` runs apart and the first starts at `first`.
+/// Which of the tile's rows or columns a thread's element `i` is, when it has runs of `width` that are `lanes` runs apart and the first
+/// starts at `first`.
 #[inline(always)]
-pub fn place<T: Factor>(first: usize, lanes: usize, i: usize) -> usize {
-    first + i / T::WIDTH * lanes * T::WIDTH + i % T::WIDTH
+pub fn place(first: usize, lanes: usize, width: usize, i: usize) -> usize {
+    first + i / width * lanes * width + i % width
 }
 
 /// `N` elements of one step that are neighbours, one by one.

@@ -116,7 +116,7 @@ pub(super) unsafe fn write<T: Factor>(
     let [row, column] = first_of::<T>(tid);
     let wide = columns.is_multiple_of(T::WIDTH) && c.addr().is_multiple_of(16);
     unroll!(i in 0..PART => {
-        let row = first[0] + place::<T>(row, LANES, i);
+        let row = first[0] + place(row, LANES, T::WIDTH, i);
         if row < rows {
             // SAFETY: a row of the product, which starts on a boundary where `wide` says so.
             unsafe { write_row(c.add(row * columns), first[1] + column, columns, wide, &sums[i]) };
@@ -132,7 +132,7 @@ pub(super) unsafe fn write<T: Factor>(
 unsafe fn write_row<T: Factor>(row: *mut T, first: usize, end: usize, wide: bool, sums: &[T; PART]) {
     if wide {
         unroll!(run in 0..PART / T::WIDTH => {
-            let column = place::<T>(first, LANES, run * T::WIDTH);
+            let column = place(first, LANES, T::WIDTH, run * T::WIDTH);
             if column < end {
                 // SAFETY: the run is inside, since the end is a multiple of its width.
                 unsafe { T::store_wide(row.add(column), sums, run * T::WIDTH) };
@@ -140,7 +140,7 @@ unsafe fn write_row<T: Factor>(row: *mut T, first: usize, end: usize, wide: bool
         });
     } else {
         unroll!(j in 0..PART => {
-            let column = place::<T>(first, LANES, j);
+            let column = place(first, LANES, T::WIDTH, j);
             if column < end {
                 // SAFETY: inside the row.
                 unsafe { row.add(column).write(sums[j]) };

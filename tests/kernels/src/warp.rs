@@ -190,10 +190,27 @@ pub unsafe fn warp_basics(out: *mut u32) {
     }
 }
 
+/// `sums += left * right` for matrices of 16x4, 4x8 and 16x8, row-major, by one warp.
+#[kernel]
+pub unsafe fn warp_matrix(left: *const f64, right: *const f64, sums: *mut f64) {
+    let lane = lane_id() as usize;
+    let (g, t) = (lane / 4, lane % 4);
+    // SAFETY: 32 lanes, and matrices of these sizes; each lane has four sums of its own.
+    unsafe {
+        let at = [g * 8 + 2 * t, g * 8 + 2 * t + 1, (g + 8) * 8 + 2 * t, (g + 8) * 8 + 2 * t + 1];
+        let before = [*sums.add(at[0]), *sums.add(at[1]), *sums.add(at[2]), *sums.add(at[3])];
+        let after = multiply_add_f64(before, [*left.add(g * 4 + t), *left.add((g + 8) * 4 + t)], *right.add(t * 8 + g));
+        *sums.add(at[0]) = after[0];
+        *sums.add(at[1]) = after[1];
+        *sums.add(at[2]) = after[2];
+        *sums.add(at[3]) = after[3];
+    }
+}
+
 /// How the kernels above are launched, and what they must do.
 #[cfg(not(target_arch = "nvptx64"))]
 pub fn cases() -> std::vec::Vec<crate::case::Case> {
-    use crate::case::{Case, out};
+    use crate::case::{Case, out, ptr};
     use std::vec::Vec;
 
     let mut cases = Vec::new();
@@ -290,6 +307,19 @@ pub fn cases() -> std::vec::Vec<crate::case::Case> {
         )* };
     }
     sums!(f32 f64 u64);
+    // Small whole numbers: every order of additions gives these bits.
+    let number = |i: usize| (i * i * 7 % 23) as f64 - 11.0;
+    let (left, right): (Vec<f64>, Vec<f64>) = ((0..64).map(number).collect(), (100..132).map(number).collect());
+    let before: Vec<f64> = (200..328).map(number).collect();
+    let sum = |i: usize| before[i] + (0..4).map(|k| left[i / 8 * 4 + k] * right[k * 8 + i % 8]).sum::<f64>();
+    let after: Vec<f64> = (0..128).map(sum).collect();
+    cases.push(
+        Case::new("warp_matrix", 1, 32)
+            .input(&left)
+            .input(&right)
+            .updated(&before, &after)
+            .calls(|b| warp_matrix(ptr(b[0]), ptr(b[1]), out(b[2]))),
+    );
     let basics: Vec<u32> = (0..32).flat_map(|l| [l, u32::from(l == 4), 1, (31 - l) * (31 - l)]).collect();
     cases.push(Case::new("warp_basics", 1, 32).shared(128).output(&basics).calls(|b| warp_basics(out(b[0]))));
     cases

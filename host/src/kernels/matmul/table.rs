@@ -92,12 +92,11 @@ impl Real for f32 {
 
 impl Real for f64 {
     fn tiles() -> Vec<BestTile<Self>> {
-        vec![BestTile {
-            name: "large",
-            tile: best::LARGE_DOUBLE,
-            speed: 1.0,
-            kernels: kernels!(matmul_best_large_double, f64),
-        }]
+        let (large, small) = (kernels!(matmul_best_large_double, f64), kernels!(matmul_best_small_double, f64));
+        vec![
+            BestTile { name: "large", tile: best::LARGE_DOUBLE, speed: 1.0, kernels: large },
+            BestTile { name: "small", tile: best::SMALL_DOUBLE, speed: 0.85, kernels: small },
+        ]
     }
 }
 
@@ -197,12 +196,10 @@ impl<T: Real> Kernel<T> {
                 };
                 let odd = transposed[0] && !m.is_multiple_of(T::WIDTH) || !transposed[1] && !n.is_multiple_of(T::WIDTH);
                 let fast = allowed.clone().filter(|tile| tile.tile.any || !odd);
-                fast.min_by(|a, b| time(a).total_cmp(&time(b))).or_else(|| allowed.last())
+                fast.min_by(|a, b| time(a).total_cmp(&time(b))).or_else(|| allowed.clone().next_back())
             }
-            // Types with fewer tiles take the nearest.
-            "large" => allowed.clone().next(),
-            "small" => allowed.clone().nth(1).or(allowed.last()),
-            _ => allowed.last(),
+            // A type that has no such tile takes its smallest.
+            name => allowed.clone().find(|tile| tile.name == name).or_else(|| allowed.clone().next_back()),
         };
         let best = found.ok_or_else(|| {
             Error::Usage(format!(

@@ -40,7 +40,11 @@ impl<T: Factor, const X: usize, const K: usize, const W: usize, const TURN: bool
     /// Rows of `x` (turned) or of `k` that the block copies at once.
     const ROWS: usize = if TURN { THREADS / DEPTH } else { THREADS * W / X };
     const FITS: () = assert!(
-        if TURN { X % Self::ROWS == 0 && K % DEPTH == 0 } else { (THREADS * W) % X == 0 && K % Self::ROWS == 0 },
+        if TURN {
+            X.is_multiple_of(Self::ROWS) && K.is_multiple_of(DEPTH)
+        } else {
+            (THREADS * W).is_multiple_of(X) && K.is_multiple_of(Self::ROWS)
+        },
         "every thread copies as much as the others"
     );
 
@@ -56,7 +60,7 @@ impl<T: Factor, const X: usize, const K: usize, const W: usize, const TURN: bool
             from: side.address(x + in_x, in_k),
             pass: Self::ROWS * side.pitch(),
             along_k: if TURN { 1 } else { side.pitch() },
-            to: tile.add(((in_k * pitch::<T>(X) + in_x) * size_of::<T>()) as u32),
+            to: tile.add(((in_k * pitch(X) + in_x) * size_of::<T>()) as u32),
             k: in_k,
         }
     }
@@ -113,9 +117,9 @@ impl<T: Factor, const X: usize, const K: usize, const W: usize, const TURN: bool
     fn place(&self, c: usize) -> (*const T, u32) {
         let (from, to) = if TURN {
             let (i, j) = (c / (K / DEPTH), c % (K / DEPTH) * DEPTH);
-            (self.from.wrapping_add(i * self.pass + j), j * pitch::<T>(X) + i * Self::ROWS)
+            (self.from.wrapping_add(i * self.pass + j), j * pitch(X) + i * Self::ROWS)
         } else {
-            (self.from.wrapping_add(c * self.pass), c * Self::ROWS * pitch::<T>(X))
+            (self.from.wrapping_add(c * self.pass), c * Self::ROWS * pitch(X))
         };
         (from, (to * size_of::<T>()) as u32)
     }

@@ -20,6 +20,7 @@ use super::Factor;
 use cuda_std::kernel;
 use product::product;
 
+mod engine;
 mod feed;
 mod product;
 
@@ -28,9 +29,10 @@ pub const BLOCK: u32 = 256;
 
 const THREADS: usize = BLOCK as usize;
 
-/// Elements from one row of a tile in shared memory to the next: 16 bytes more than it has columns.
-pub const fn pitch<T: Factor>(columns: usize) -> usize {
-    columns + T::WIDTH
+/// Elements from one row of a tile in shared memory to the next: four more than it has columns, so that rows start in different banks,
+/// and on 16-byte boundaries.
+pub const fn pitch(columns: usize) -> usize {
+    columns + 4
 }
 
 /// Rows of tiles that are computed together.
@@ -43,7 +45,7 @@ fn raster(index: usize, down: usize, across: usize) -> [usize; 2] {
     // No tile means no block; the compiler can't know, and would keep a panic for a division by 0.
     let group = GROUP * across.max(1);
     let first = index / group * GROUP;
-    let height = (down - first).min(GROUP).max(1);
+    let height = (down - first).clamp(1, GROUP);
     let within = index % group;
     [first + within % height, within / height]
 }
@@ -69,7 +71,7 @@ macro_rules! tile {
         pub const $constant: Tile = Tile {
             rows: $bm,
             columns: $bn,
-            shared: ($stages * $bk * (pitch::<$t>($bm) + pitch::<$t>($bn)) * size_of::<$t>()) as u32,
+            shared: ($stages * $bk * (pitch($bm) + pitch($bn)) * size_of::<$t>()) as u32,
             any: $any,
         };
 
@@ -105,6 +107,10 @@ tile! {
     matmul_best_tiny TINY f32: 64 64 32, 8 8, 3 4, 4 false
 }
 tile! {
-    /// f64.
-    matmul_best_large_double LARGE_DOUBLE f64: 128 128 8, 8 8, 3 1, 2 true
+    /// f64: for products that fill the device with such tiles.
+    matmul_best_large_double LARGE_DOUBLE f64: 128 128 16, 8 8, 3 1, 2 false
+}
+tile! {
+    /// f64: for smaller ones, and for devices with little shared memory.
+    matmul_best_small_double SMALL_DOUBLE f64: 64 64 16, 4 8, 3 2, 2 true
 }

@@ -1,25 +1,22 @@
 //! One tile of the product by one block: a ring of stages in shared memory, and a grid of sums in each thread's registers.
 
-use super::{THREADS, feed::Feed, pitch, raster};
-use crate::matmul::{
-    A_TRANSPOSED, B_TRANSPOSED,
-    factor::Factor,
-    outer::{multiply_add, place, runs},
-    side::Side,
-    unroll::unroll,
-};
+use super::{THREADS, engine::Engine, feed::Feed, pitch, raster};
+use crate::matmul::{A_TRANSPOSED, B_TRANSPOSED, factor::Factor, outer::place, side::Side, unroll::unroll};
 use cuda_std::{
     memory::{SharedAddress, copy_async_commit, copy_async_wait},
     shared::dynamic_shared_mem,
     thread,
 };
 
-/// Lanes of a warp along the rows and the columns of its tile.
-const LANES: [usize; 2] = [4, 8];
-
 /// Parts in which a tile's copies start, spread over the steps of the tile before: all at once they would keep the main loop's loads
 /// waiting, one by one ptxas puts three dummy instructions in front of each (sm_90).
-const PARTS: usize = 4;
+const fn parts(steps: usize) -> usize {
+    match steps {
+        0..=2 => 1,
+        3..=4 => 2,
+        _ => 4,
+    }
+}
 
 /// Computes a tile of `BM` by `BN` elements of the product, `BK` of the depth at a time, each thread `TM` by `TN` of them. `SLICES` groups
 /// of threads share the depth, and add their sums in the end. Factors that don't lie as their tiles do are turned; the others are
@@ -50,8 +47,14 @@ pub unsafe fn product<
 ) {
     const {
         assert!(BM / TM * (BN / TN) * SLICES == THREADS, "every thread has a part of the tile");
-        assert!(BM % (LANES[0] * TM) == 0 && BN % (LANES[1] * TN) == 0, "the tile is made of warps' tiles");
-        assert!(BK % SLICES == 0 && BK / SLICES > PARTS, "the last part starts before the stage changes");
+        assert!(
+            BM.is_multiple_of(Engine::<T>::LANES[0] * TM) && BN.is_multiple_of(Engine::<T>::LANES[1] * TN),
+            "the tile is made of warps' tiles"
+        );
+        assert!(
+            BK.is_multiple_of(SLICES * Engine::<T>::DEPTH) && BK / SLICES / Engine::<T>::DEPTH >= 2,
+            "two steps or more"
+        );
         assert!(SLICES == 1 || STAGES * BK * (BM + BN) >= BM * BN, "the ring has room for the sums of a slice");
     };
     let stored = if TURN_A { 0 } else { A_TRANSPOSED } | if TURN_B { B_TRANSPOSED } else { 0 };
@@ -62,13 +65,11 @@ pub unsafe fn product<
     // A tile that would stick out is moved inside, where nothing has to be asked; what it computes a second time is not written.
     let first = [own[0].min(a.x.saturating_sub(BM)), own[1].min(b.x.saturating_sub(BN))];
 
-    let warps_across = BN / (LANES[1] * TN);
     let (slice, tid_in_slice) = (tid / (THREADS / SLICES), tid % (THREADS / SLICES));
-    let (warp, lane) = (tid_in_slice / 32, tid_in_slice % 32);
-    // Lanes 2 apart have the same rows, neighbours the same columns: a 16-byte load for half a warp is then one wavefront.
-    let (lane_row, lane_column) = (lane & 1 | lane >> 4 << 1, lane >> 1 & 7);
-    let row = warp / warps_across * LANES[0] * TM + lane_row * T::WIDTH;
-    let column = warp % warps_across * LANES[1] * TN + lane_column * T::WIDTH;
+    let (warp, engine) = (tid_in_slice / 32, Engine::<T>::new(tid % 32));
+    let warps_across = BN / (Engine::<T>::LANES[1] * TN);
+    let (row, column) =
+        (warp / warps_across * Engine::<T>::LANES[0] * TM, warp % warps_across * Engine::<T>::LANES[1] * TN);
 
     let shared = dynamic_shared_mem::<T>();
     let inside = a.x >= BM && b.x >= BN && a.k > (STAGES - 1) * BK;
@@ -77,9 +78,9 @@ pub unsafe fn product<
     // SAFETY: the thread's part is inside the tile; the tiles are inside the factors where `inside` says so, and runs of `W` elements on
     // boundaries where `wide` says so. Both are the same for the whole block.
     unsafe {
-        let tile_b = shared.add(BK * pitch::<T>(BM));
-        let read_a = shared.add(slice * (BK / SLICES) * pitch::<T>(BM) + row);
-        let read_b = tile_b.add(slice * (BK / SLICES) * pitch::<T>(BN) + column);
+        let tile_b = shared.add(BK * pitch(BM));
+        let read_a = shared.add(slice * (BK / SLICES) * pitch(BM) + row + engine.first_of_a(pitch(BM)));
+        let read_b = tile_b.add(slice * (BK / SLICES) * pitch(BN) + column + engine.first_of_b(pitch(BN)));
         let (to_a, to_b) = (SharedAddress::of(shared), SharedAddress::of(tile_b));
         if inside && wide {
             let feed_a = Feed::<T, BM, BK, W, TURN_A>::new(&a, first[0], tid, to_a);
@@ -96,15 +97,16 @@ pub unsafe fn product<
         } else {
             let mut phase = 0;
             while phase < a.k {
-                a.copy_tile::<BM, BK>([first[0], phase], shared, pitch::<T>(BM), tid, THREADS);
-                b.copy_tile::<BN, BK>([first[1], phase], tile_b, pitch::<T>(BN), tid, THREADS);
+                a.copy_tile::<BM, BK>([first[0], phase], shared, pitch(BM), tid, THREADS);
+                b.copy_tile::<BN, BK>([first[1], phase], tile_b, pitch(BN), tid, THREADS);
                 thread::sync_threads(); // the tiles are complete before anyone reads what others wrote
                 let mut step = 0;
                 while step < BK / SLICES {
-                    let of_a = runs::<T, TM>(read_a.add(step * pitch::<T>(BM)), LANES[0]);
-                    let of_b = runs::<T, TN>(read_b.add(step * pitch::<T>(BN)), LANES[1]);
-                    multiply_add(&mut sums, &of_a, &of_b);
-                    step += 1;
+                    let of_a = Engine::<T>::load_a::<TM>(read_a.add(step * pitch(BM)));
+                    let of_b = Engine::<T>::load_b::<TN>(read_b.add(step * pitch(BN)));
+                    // All of the block is here.
+                    Engine::<T>::multiply_add(&mut sums, &of_a, &of_b);
+                    step += Engine::<T>::DEPTH;
                 }
                 thread::sync_threads(); // everyone has read the tiles before the next phase overwrites them
                 phase += BK;
@@ -114,7 +116,7 @@ pub unsafe fn product<
             join::<T, TM, TN, SLICES>(shared, slice, tid_in_slice, &mut sums);
         }
         if slice == 0 {
-            write::<T, TM, TN>(c, [a.x, b.x], [first[0] + row, first[1] + column], own, &sums);
+            write::<T, TM, TN>(c, [a.x, b.x], engine.first_sum([first[0] + row, first[1] + column]), own, &sums);
         }
     }
 }
@@ -144,8 +146,9 @@ unsafe fn pipeline<
     read_b: *const T,
     sums: &mut [[T; TN]; TM],
 ) {
-    let stage = BK * (pitch::<T>(BM) + pitch::<T>(BN));
+    let stage = BK * (pitch(BM) + pitch(BN));
     let bytes = (stage * size_of::<T>()) as u32;
+    let steps = BK / SLICES / Engine::<T>::DEPTH;
     let tiles = k.div_ceil(BK);
     // The odd tile comes first, so that the others need no questions.
     let odd = k - (tiles - 1) * BK;
@@ -172,12 +175,12 @@ unsafe fn pipeline<
     wait_for_one::<STAGES>();
     thread::sync_threads(); // everyone's copies of the first tile are there
     // SAFETY: the first step of the first tile.
-    let (mut a, mut b) = unsafe { (runs::<T, TM>(read_a, LANES[0]), runs::<T, TN>(read_b, LANES[1])) };
+    let (mut a, mut b) = unsafe { (Engine::<T>::load_a::<TM>(read_a), Engine::<T>::load_b::<TN>(read_b)) };
 
     let mut tile = 0;
     while tile < tiles {
-        unroll!(step in 0..BK / SLICES => {
-            if step + 1 == BK / SLICES {
+        unroll!(step in 0..BK / SLICES / Engine::<T>::DEPTH => {
+            if step + 1 == steps {
                 reading = if reading + stage == STAGES * stage { 0 } else { reading + stage };
                 wait_for_one::<STAGES>();
                 // Everyone's copies of the next tile are there, and everyone has read the last of this one, whose stage is copied to next.
@@ -185,20 +188,20 @@ unsafe fn pipeline<
             }
             // SAFETY: the next step, whose tile is there. (Behind the last tile it is one that was copied twice, and is not used.)
             let next = unsafe {
-                let at = (step + 1) % (BK / SLICES);
+                let at = (step + 1) % steps * Engine::<T>::DEPTH;
                 (
-                    runs::<T, TM>(read_a.add(reading + at * pitch::<T>(BM)), LANES[0]),
-                    runs::<T, TN>(read_b.add(reading + at * pitch::<T>(BN)), LANES[1]),
+                    Engine::<T>::load_a::<TM>(read_a.add(reading + at * pitch(BM))),
+                    Engine::<T>::load_b::<TN>(read_b.add(reading + at * pitch(BN))),
                 )
             };
-            if step * PARTS % (BK / SLICES) == 0 {
+            if (step * parts(steps)).is_multiple_of(steps) {
                 // SAFETY: the feeds stay inside the factors, and the stage's readers have passed the last barrier.
                 unsafe {
-                    feed_a.copy(step * PARTS / (BK / SLICES), PARTS, writing);
-                    feed_b.copy(step * PARTS / (BK / SLICES), PARTS, writing);
+                    feed_a.copy(step * parts(steps) / steps, parts(steps), writing);
+                    feed_b.copy(step * parts(steps) / steps, parts(steps), writing);
                 }
             }
-            if step + 2 == BK / SLICES {
+            if step + 2 == steps {
                 copy_async_commit();
                 // Behind the last tile comes the last tile again: cheaper than to ask, and nobody reads it.
                 let rows = if tile + STAGES < tiles { BK } else { 0 };
@@ -206,7 +209,8 @@ unsafe fn pipeline<
                 feed_b.advance(rows);
                 writing = if writing + bytes == STAGES as u32 * bytes { 0 } else { writing + bytes };
             }
-            multiply_add(sums, &a, &b);
+            // SAFETY: the whole block is here.
+            unsafe { Engine::<T>::multiply_add(sums, &a, &b) };
             (a, b) = next;
         });
         tile += 1;
@@ -296,7 +300,7 @@ unsafe fn write<T: Factor, const TM: usize, const TN: usize>(
 ) {
     let wide = columns.is_multiple_of(T::WIDTH) && c.addr().is_multiple_of(16);
     unroll!(i in 0..TM => {
-        let row = place::<T>(row, LANES[0], i);
+        let row = place(row, Engine::<T>::LANES[0], Engine::<T>::ROWS, i);
         if own[0] <= row && row < rows {
             let to = c.wrapping_add(row * columns);
             if wide {
@@ -317,7 +321,7 @@ unsafe fn write<T: Factor, const TM: usize, const TN: usize>(
 #[inline(always)]
 unsafe fn store_runs<T: Factor, const TN: usize>(row: *mut T, column: usize, first: usize, end: usize, sums: &[T; TN]) {
     unroll!(run in 0..TN / T::WIDTH => {
-        let column = place::<T>(column, LANES[1], run * T::WIDTH);
+        let column = place(column, Engine::<T>::LANES[1], T::WIDTH, run * T::WIDTH);
         if first <= column && column < end {
             // SAFETY: the run is inside the row.
             unsafe { T::store_wide(row.add(column), sums, run * T::WIDTH) };
@@ -338,7 +342,7 @@ unsafe fn store_elements<T: Factor, const TN: usize>(
     sums: &[T; TN],
 ) {
     unroll!(j in 0..TN => {
-        let column = place::<T>(column, LANES[1], j);
+        let column = place(column, Engine::<T>::LANES[1], T::WIDTH, j);
         if first <= column && column < end {
             // SAFETY: inside the row.
             unsafe { row.add(column).write(sums[j]) };
