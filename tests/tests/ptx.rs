@@ -54,6 +54,21 @@ fn best_loads_sixteen_bytes_at_a_time() {
     assert!(count(&entry(&ptx, "reduce_best_sum_f64"), "ld.global.v2.b64") >= 2 * kernels_gpu::reduce::best::UNROLL);
 }
 
+/// Its loops over the mask are gone, and no element takes another way than from device memory to registers.
+#[test]
+fn conv2d_best_is_multiply_adds_on_registers() {
+    let ptx = text("kernels-gpu");
+    for size in kernels_gpu::conv2d::best::SIZES {
+        for (dtype, width) in [("f32", 4), ("f64", 2)] {
+            let lines = entry(&ptx, &format!("conv2d_best_{dtype}_{size}"));
+            let row = size as usize * size as usize * width;
+            let adds = count(&lines, &format!("fma.rn.{dtype}"));
+            assert!(adds > 0 && adds % row == 0, "{size} {dtype}: {adds} multiply-adds, {row} for a row");
+            assert_eq!((count(&lines, "bar.sync"), count(&lines, "ld.shared")), (0, 0), "{size} {dtype}");
+        }
+    }
+}
+
 #[test]
 fn texture_units_are_asked_once_per_sample_and_before_anything_waits() {
     let ptx = text("kernels-gpu");

@@ -67,21 +67,24 @@ pub(super) struct Reference {
 
 impl Reference {
     /// Filters by the definition, in f64: products of f32 are exact in it, and for f64 the rounding errors are summed too (Ogita,
-    /// Rump, Oishi, "Accurate Sum and Dot Product", 2005). One row after the other, on all processors.
+    /// Rump, Oishi, "Accurate Sum and Dot Product", 2005). Pieces of rows, on all processors.
     pub fn new<T: Element>(image: &[T], mask: &[T], frame: Frame) -> Self {
-        let pitch = frame.columns as usize * frame.channels as usize;
         let (mut values, mut magnitudes) = (vec![0.0; image.len()], vec![0.0; image.len()]);
+        let channels = (frame.channels as usize).max(1);
+        let pitch = (frame.columns as usize * channels).max(1);
+        let lines = values.chunks_mut(pitch).zip(magnitudes.chunks_mut(pitch)).enumerate();
+        let mut pieces: Vec<_> = lines
+            .flat_map(|(row, (values, magnitudes))| {
+                let pieces =
+                    values.chunks_mut(PIECE * channels).zip(magnitudes.chunks_mut(PIECE * channels)).enumerate();
+                pieces.map(move |(k, (values, magnitudes))| Piece { row, first: k * PIECE, values, magnitudes })
+            })
+            .collect();
         let workers = std::thread::available_parallelism().map_or(1, usize::from);
-        let rows = (frame.rows as usize).div_ceil(workers).max(1);
+        let share = pieces.len().div_ceil(workers).max(1);
         std::thread::scope(|scope| {
-            let parts = values.chunks_mut((rows * pitch).max(1)).zip(magnitudes.chunks_mut((rows * pitch).max(1)));
-            for (part, (values, magnitudes)) in parts.enumerate() {
-                scope.spawn(move || {
-                    let lines = values.chunks_mut(pitch).zip(magnitudes.chunks_mut(pitch));
-                    for (row, (values, magnitudes)) in lines.enumerate() {
-                        filter_row(image, mask, frame, part * rows + row, values, magnitudes);
-                    }
-                });
+            for pieces in pieces.chunks_mut(share) {
+                scope.spawn(move || pieces.iter_mut().for_each(|piece| piece.filter(image, mask, frame)));
             }
         });
         Self { values, magnitudes, finite: image.iter().all(|x| float(*x).is_finite()) }
@@ -106,47 +109,55 @@ impl Reference {
     }
 }
 
-/// One row of the result.
-fn filter_row<T: Element>(
-    image: &[T],
-    mask: &[T],
-    frame: Frame,
+/// Most pixels of a piece.
+const PIECE: usize = 1 << 14;
+
+/// Neighbouring pixels of one row of the result.
+struct Piece<'a> {
     row: usize,
-    values: &mut [f64],
-    magnitudes: &mut [f64],
-) {
-    let [columns, channels] = [frame.columns as usize, frame.channels as usize];
-    let [mask_rows, mask_columns] = [frame.mask_rows as usize, frame.mask_columns as usize];
-    let mut lost = vec![0.0; values.len()];
-    for i in 0..mask_rows {
-        let Some(source) = continued(row + i, mask_rows / 2, frame.rows as usize, frame.border) else { continue };
-        // The row with as much beyond its ends as the mask needs.
-        let mut padded = vec![0.0; (columns + mask_columns - 1) * channels];
-        for (x, pixel) in padded.chunks_mut(channels).enumerate() {
-            if let Some(column) = continued(x, mask_columns / 2, columns, frame.border) {
-                let at = (source * columns + column) * channels;
-                pixel.iter_mut().zip(&image[at..]).for_each(|(to, from)| *to = float(*from));
-            }
-        }
-        for j in 0..mask_columns {
-            let tap = float(mask[i * mask_columns + j]);
-            let under = &padded[j * channels..];
-            if T::DTYPE == Dtype::F64 {
-                for ((x, value), lost) in under.iter().zip(values.iter_mut()).zip(&mut lost) {
-                    let product = x * tap;
-                    let sum = *value + product;
-                    let part = sum - *value;
-                    *lost += x.mul_add(tap, -product) + ((*value - (sum - part)) + (product - part));
-                    *value = sum;
+    /// Column of the first.
+    first: usize,
+    values: &'a mut [f64],
+    magnitudes: &'a mut [f64],
+}
+
+impl Piece<'_> {
+    fn filter<T: Element>(&mut self, image: &[T], mask: &[T], frame: Frame) {
+        let [columns, channels] = [frame.columns as usize, frame.channels as usize];
+        let [mask_rows, mask_columns] = [frame.mask_rows as usize, frame.mask_columns as usize];
+        let Self { row, first, values, magnitudes } = self;
+        let mut lost = vec![0.0; values.len()];
+        for i in 0..mask_rows {
+            let source = continued(*row + i, mask_rows / 2, frame.rows as usize, frame.border);
+            let Some(source) = source else { continue };
+            // The row's piece with as much beyond its ends as the mask needs.
+            let mut padded = vec![0.0; values.len() + (mask_columns - 1) * channels];
+            for (x, pixel) in padded.chunks_mut(channels).enumerate() {
+                if let Some(column) = continued(*first + x, mask_columns / 2, columns, frame.border) {
+                    let at = (source * columns + column) * channels;
+                    pixel.iter_mut().zip(&image[at..]).for_each(|(to, from)| *to = float(*from));
                 }
-            } else {
-                under.iter().zip(values.iter_mut()).for_each(|(x, value)| *value += x * tap);
             }
-            under.iter().zip(magnitudes.iter_mut()).for_each(|(x, magnitude)| *magnitude += (x * tap).abs());
+            for j in 0..mask_columns {
+                let tap = float(mask[i * mask_columns + j]);
+                let under = &padded[j * channels..];
+                if T::DTYPE == Dtype::F64 {
+                    for ((x, value), lost) in under.iter().zip(values.iter_mut()).zip(&mut lost) {
+                        let product = x * tap;
+                        let sum = *value + product;
+                        let part = sum - *value;
+                        *lost += x.mul_add(tap, -product) + ((*value - (sum - part)) + (product - part));
+                        *value = sum;
+                    }
+                } else {
+                    under.iter().zip(values.iter_mut()).for_each(|(x, value)| *value += x * tap);
+                }
+                under.iter().zip(magnitudes.iter_mut()).for_each(|(x, magnitude)| *magnitude += (x * tap).abs());
+            }
         }
+        // Of an infinity the lost part is NaN.
+        values.iter_mut().zip(lost).filter(|(_, lost)| lost.is_finite()).for_each(|(value, lost)| *value += lost);
     }
-    // Of an infinity the lost part is NaN.
-    values.iter_mut().zip(lost).filter(|(_, lost)| lost.is_finite()).for_each(|(value, lost)| *value += lost);
 }
 
 /// Where position `i - before` of an axis of `len` elements is found, by the border's definition; `None` where it counts as 0.

@@ -46,13 +46,19 @@ pub unsafe fn conv2d_best_any<T: Sample>(input: &[T], mask: &[T], frame: Frame, 
         i += WIDTH * ROWS;
     }
     let (top, left) = frame.corner(first_row, first_column);
+    let height = HEIGHT + frame.mask_rows - 1;
+    let fits = |first: i32, count: u32, len: u32| first >= 0 && first as u32 + count <= len;
+    let inside = fits(top, height, frame.rows) && fits(left, pitch, frame.columns);
     let mut r = y;
-    while r < HEIGHT + frame.mask_rows - 1 {
+    while r < height {
         let mut c = x;
         while c < pitch {
-            // SAFETY: the caller's promise; a slot for each place of the tile and its halo.
+            // SAFETY: inside the picture, or the caller's promise; a slot for each place of the tile and its halo.
             unsafe {
-                let element = frame.element(input, top + r as i32, left + c as i32, channel);
+                let element = match inside {
+                    true => *input.get_unchecked(frame.index(top as u32 + r, left as u32 + c, channel)),
+                    false => frame.element(input, top + r as i32, left + c as i32, channel),
+                };
                 tile.add((r * pitch + c) as usize).write(element);
             }
             c += WIDTH;
