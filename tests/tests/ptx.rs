@@ -63,7 +63,7 @@ fn conv2d_best_is_multiply_adds_on_registers() {
             let lines = entry(&ptx, &format!("conv2d_best_{dtype}_{size}"));
             let row = size as usize * size as usize * width;
             let adds = count(&lines, &format!("fma.rn.{dtype}"));
-            assert!(adds > 0 && adds % row == 0, "{size} {dtype}: {adds} multiply-adds, {row} for a row");
+            assert!(adds > 0 && adds.is_multiple_of(row), "{size} {dtype}: {adds} multiply-adds, {row} for a row");
             assert_eq!((count(&lines, "bar.sync"), count(&lines, "ld.shared")), (0, 0), "{size} {dtype}");
         }
     }
