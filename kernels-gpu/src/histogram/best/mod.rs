@@ -25,33 +25,22 @@ pub const LANE_BINS: u32 = 256;
 unsafe fn for_each<T: Sample, const UNROLL: usize>(input: &[T], me: usize, workers: usize, mut visit: impl FnMut(T)) {
     const { assert!(UNROLL == 4 || UNROLL == 8) };
     let (head, vectors, tail) = split(input);
+    // SAFETY: used only where all of them are indices; the vectors are aligned, and nobody writes there.
+    let load = |i: usize| unsafe { U32x4::load(vectors.as_ptr().add(i)).0 };
+    let four = |i: usize| [load(i), load(i + workers), load(i + 2 * workers), load(i + 3 * workers)];
     let mut i = me;
-    while i + (UNROLL - 1) * workers < vectors.len() {
-        // SAFETY: `i + k * workers` is below the length for every `k < UNROLL`; the vectors are aligned, and nobody writes there.
-        let vector = |k: usize| unsafe { U32x4::load(vectors.as_ptr().add(i + k * workers)).0 };
-        // Written out: LLVM would keep a loop over so many elements, and its index would send the vectors to local memory.
-        let [a, b, c, d] = [vector(0), vector(1), vector(2), vector(3)];
-        if UNROLL == 8 {
-            let [e, f, g, h] = [vector(4), vector(5), vector(6), vector(7)];
-            T::unpack(a, &mut visit);
-            T::unpack(b, &mut visit);
-            T::unpack(c, &mut visit);
-            T::unpack(d, &mut visit);
-            T::unpack(e, &mut visit);
-            T::unpack(f, &mut visit);
-            T::unpack(g, &mut visit);
-            T::unpack(h, &mut visit);
-        } else {
-            T::unpack(a, &mut visit);
-            T::unpack(b, &mut visit);
-            T::unpack(c, &mut visit);
-            T::unpack(d, &mut visit);
-        }
-        i += UNROLL * workers;
+    while UNROLL == 8 && i + 7 * workers < vectors.len() {
+        let (near, far) = (four(i), four(i + 4 * workers));
+        visit_four(near, &mut visit);
+        visit_four(far, &mut visit);
+        i += 8 * workers;
+    }
+    while i + 3 * workers < vectors.len() {
+        visit_four(four(i), &mut visit);
+        i += 4 * workers;
     }
     while i < vectors.len() {
-        // SAFETY: below the length.
-        T::unpack(unsafe { U32x4::load(vectors.as_ptr().add(i)) }.0, &mut visit);
+        T::unpack(load(i), &mut visit);
         i += workers;
     }
     // Both are shorter than a vector, which has at most 16 elements.
@@ -63,6 +52,16 @@ unsafe fn for_each<T: Sample, const UNROLL: usize>(input: &[T], me: usize, worke
         // SAFETY: below the length.
         visit(unsafe { *tail.get_unchecked(me) });
     }
+}
+
+/// The elements of four vectors. Written out: LLVM would keep a loop over so many elements, and its index would send the vectors to
+/// local memory.
+#[inline(always)]
+fn visit_four<T: Sample>([a, b, c, d]: [[u32; 4]; 4], visit: &mut impl FnMut(T)) {
+    T::unpack(a, &mut *visit);
+    T::unpack(b, &mut *visit);
+    T::unpack(c, &mut *visit);
+    T::unpack(d, visit);
 }
 
 /// What lies before the first 16-byte boundary, the 16-byte vectors behind it, and what is left.
