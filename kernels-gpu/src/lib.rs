@@ -19,6 +19,7 @@ pub mod matmul;
 pub mod number;
 pub mod picture;
 pub mod reduce;
+pub mod scan;
 pub mod segreduce;
 pub mod texture;
 pub mod threads;

@@ -27,6 +27,12 @@ fn barriers_are_as_many_as_in_the_source() {
     assert_eq!(count(&entry(&ptx, "reduce_warp_shuffle_sum_f32"), "bar.sync"), 1);
     // 512 threads: one after the load, then steps 256, 128, 64.
     assert_eq!(count(&entry(&ptx, "reduce_unrolled_sum_f32_512"), "bar.sync"), 4);
+    // One after the load, one per step: two buffers save the other one.
+    assert_eq!(count(&entry(&ptx, "scan_kogge_stone_sum_f32"), "bar.sync"), 2);
+    // One in each sweep, one at the end.
+    assert_eq!(count(&entry(&ptx, "scan_blelloch_sum_f32"), "bar.sync"), 3);
+    // The ticket, the totals of the warps, what lies before the tile.
+    assert_eq!(count(&entry(&ptx, "scan_best_sum_f32_8"), "bar.sync"), 3);
 }
 
 #[test]
@@ -52,6 +58,11 @@ fn best_loads_sixteen_bytes_at_a_time() {
     let ptx = text("kernels-gpu");
     assert!(count(&entry(&ptx, "reduce_best_sum_f32"), "ld.global.v4.b32") >= kernels_gpu::reduce::best::UNROLL);
     assert!(count(&entry(&ptx, "reduce_best_sum_f64"), "ld.global.v2.b64") >= 2 * kernels_gpu::reduce::best::UNROLL);
+    for (dtype, width) in [("f32", "v4.b32"), ("f64", "v2.b64")] {
+        let scan = entry(&ptx, &format!("scan_best_sum_{dtype}_8"));
+        assert_eq!(count(&scan, &format!("ld.global.nc.{width}")), kernels_gpu::scan::best::ROWS, "{dtype}");
+        assert_eq!(count(&scan, &format!("st.global.{width}")), kernels_gpu::scan::best::ROWS, "{dtype}");
+    }
 }
 
 /// Its loops over the mask are gone, and no element takes another way than from device memory to registers.

@@ -10,5 +10,9 @@ fn main() {
         parts_of_an_array(&bench(Choice::Sim, "kernels-gpu"));
         Ok(())
     }));
+    tests.push(Trial::test("scan::the_same_bits_in_any_order", || {
+        tests::order::scan_gives_the_same_bits();
+        Ok(())
+    }));
     libtest_mimic::run(&Arguments::from_args(), tests).exit();
 }

@@ -23,6 +23,7 @@ pub mod matmul;
 pub mod picture;
 pub mod problem;
 pub mod reduce;
+pub mod scan;
 pub mod segreduce;
 pub mod settings;
 pub mod texture;
@@ -48,6 +49,7 @@ pub const FAMILIES: &[Family] = &[
     dot::FAMILY,
     reduce::FAMILY,
     segreduce::FAMILY,
+    scan::FAMILY,
     transpose::FAMILY,
     histogram::FAMILY,
     picture::FAMILY,

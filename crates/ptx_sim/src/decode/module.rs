@@ -178,6 +178,7 @@ impl<'t> Context<'t> {
         let Context { mut program, locations, opcodes, .. } = self;
         (program.locations, program.files) = locations.finish();
         program.opcodes = opcodes.finish();
+        program.digest = crate::program::digest::digest(&program.source);
         program
     }
 }

@@ -5,6 +5,7 @@ use super::allocations::Memory;
 use super::config::Checks;
 use super::flow::{self, Flow};
 use crate::check::uninit::plan::Plan;
+use crate::program::digest::Hash;
 use crate::program::{Async, Callee, Function, Op, Preset, Program, Space, Symbol, Variable};
 use crate::stop::Stop;
 use std::collections::HashMap;
@@ -233,26 +234,22 @@ fn taken(program: &Program) -> impl Iterator<Item = u32> {
     })
 }
 
-/// A hash of what a program is, so that launching it again finds its global variables.
+/// A hash of what a program is, so that launching it again finds its global variables. Its text may be long, and launches many: the
+/// decoder has worked out its digest.
 pub fn fingerprint(program: &Program) -> u64 {
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    let mut add = |bytes: &[u8]| {
-        let chunks = bytes.chunks_exact(8);
-        let tail = chunks.remainder().iter().fold(bytes.len() as u64, |value, byte| value << 8 | u64::from(*byte));
-        for word in chunks.map(|chunk| chunk.iter().fold(0, |value, byte| value << 8 | u64::from(*byte))).chain([tail])
-        {
-            hash = (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
-        }
-    };
-    program.source.iter().for_each(|line| add(line.as_bytes()));
+    let mut hash = Hash::default();
+    match program.digest {
+        0 => program.source.iter().for_each(|line| hash.add(line.as_bytes())),
+        digest => hash.add(&digest.to_le_bytes()),
+    }
     for function in &program.functions {
-        add(function.name.as_bytes());
-        add(&function.code.len().to_le_bytes());
+        hash.add(function.name.as_bytes());
+        hash.add(&function.code.len().to_le_bytes());
     }
     for variable in &program.variables {
-        add(variable.name.as_bytes());
-        add(&variable.size.to_le_bytes());
-        add(&variable.init);
+        hash.add(variable.name.as_bytes());
+        hash.add(&variable.size.to_le_bytes());
+        hash.add(&variable.init);
     }
-    hash
+    hash.0
 }

@@ -2,6 +2,7 @@
 
 mod asynchronous;
 mod cooperation;
+pub(crate) mod digest;
 mod function;
 mod matrix;
 mod memory;
@@ -37,6 +38,8 @@ pub struct Program {
     pub opcodes: Vec<String>,
     /// The PTX text, by line, for reports.
     pub source: Vec<String>,
+    /// Stands for the text where a launch asks whether it has seen the program before; 0 where nobody has worked it out.
+    pub digest: u64,
 }
 
 /// A place in the source language, from `.loc`.

@@ -7,9 +7,9 @@ use crate::element::{Dtype, Element, Value};
 #[derive(Clone, Copy, Debug)]
 pub struct Reference {
     /// Of integers exact before wrapping; of floats within half an ulp of f64 or so.
-    value: Value,
+    pub value: Value,
     /// Sum of absolute values, for sums of floats; everything else is exact.
-    magnitude: Option<f64>,
+    pub magnitude: Option<f64>,
     /// An integer sum left the type's range.
     pub wrapped: bool,
 }
@@ -102,7 +102,7 @@ fn float_sum(values: impl Iterator<Item = f64>) -> (f64, f64) {
 }
 
 /// `x` takes `best`'s place. NaN beats everything and stays; +0 is above -0 (IEEE 754-2019 `maximum` and `minimum`).
-fn beats(x: Value, best: Value, larger: bool) -> bool {
+pub fn beats(x: Value, best: Value, larger: bool) -> bool {
     match (x, best) {
         (Value::Int(x), Value::Int(best)) => (x > best) == larger && x != best,
         (Value::Float(x), Value::Float(best)) if x.is_nan() || best.is_nan() => x.is_nan() && !best.is_nan(),
@@ -115,7 +115,7 @@ fn beats(x: Value, best: Value, larger: bool) -> bool {
 }
 
 /// The maximum (`larger`) or minimum of nothing.
-fn empty(dtype: Dtype, larger: bool) -> Value {
+pub fn empty(dtype: Dtype, larger: bool) -> Value {
     let (low, high) = match dtype {
         Dtype::I32 => (i128::from(i32::MIN), i128::from(i32::MAX)),
         Dtype::U32 => (0, i128::from(u32::MAX)),

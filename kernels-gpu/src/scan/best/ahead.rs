@@ -1,0 +1,142 @@
+//! Look-back in two steps: tiles in groups of 32, and groups.
+//!
+//! A tile publishes its total. The last tile of a group adds up the group, publishes that, and once it knows what lies before the
+//! group, publishes the group's prefix. Any tile then needs two looks, at most 32 records each, one per lane: the tiles of its
+//! group before it, and the groups before its own up to one that knows its prefix. 32 groups are 1024 tiles, more than a GPU
+//! runs at once, so such a group is nearly always in sight; where it is not, it will be as soon as the tiles before have finished.
+//!
+//! Decoupled look-back in one level walks back window by window, and adds what it finds in an order that depends on when it looked.
+//! Here the tiles of a group are always added by the same tree, and groups from left to right, wherever the walk began: a prefix is
+//! itself made by that chain, so that its rounding is the same whoever continues it.
+
+use crate::number::Number;
+use crate::reduce::{Op, WARP};
+use crate::scan::record::Records;
+use cuda_std::{
+    atomic::{AtomicU64, Ordering},
+    warp,
+};
+
+/// Tiles of a group: one per lane of the warp that looks back.
+pub const GROUP: u32 = WARP;
+
+/// Words of 8 bytes that the kernel needs for this many tiles of elements of this size: the tickets' counter, a record per tile and one
+/// per group.
+pub const fn state_words(tiles: u64, bytes: usize) -> u64 {
+    1 + (tiles + tiles.div_ceil(GROUP as u64)) * (bytes as u64 / 4)
+}
+
+/// Draws a ticket: the number of a tile in the lower half, of the launch in the upper one.
+///
+/// # Safety
+/// `counter` is 0 before the first launch, and then accessed only so, once for each of `tiles` tiles per launch.
+#[inline(always)]
+pub unsafe fn draw(counter: *mut u64, tiles: u32) -> u64 {
+    // SAFETY: the caller's promise.
+    let counter = unsafe { AtomicU64::from_ptr(counter) };
+    let drawn = counter.fetch_add(1, Ordering::Relaxed);
+    if drawn as u32 == tiles - 1 {
+        // The last ticket of this launch: the next one starts with tile 0, and one higher in the upper half.
+        counter.fetch_add((1 << 32) - u64::from(tiles), Ordering::Relaxed);
+    }
+    drawn
+}
+
+/// Publishes the total of tile `number` and finds out what lies before the tile. All lanes get the answer.
+///
+/// Tags are twice the number of the launch for a total, and one more for a prefix.
+///
+/// # Safety
+/// All lanes of one warp per tile call it together. `state` is as the kernel wants it, and every tile with a lower number belongs to a
+/// block that runs.
+#[inline(always)]
+pub unsafe fn prefix<O: Op<T>, T: Number>(state: *mut u64, tiles: u32, number: u32, launch: u32, total: T) -> T {
+    let lane = warp::lane_id();
+    let (group, place) = (number / GROUP, number % GROUP);
+    let (is_total, is_prefix) = (launch << 1, launch << 1 | 1);
+    // SAFETY: the counter is one word; behind it there is a record for each tile and each group.
+    unsafe {
+        let of_tiles = Records::<T>::new(state.add(1));
+        let of_groups = Records::<T>::new(state.add(1 + tiles as usize * Records::<T>::WORDS));
+        if lane == 0 {
+            of_tiles.publish(number as usize, total, is_total);
+        }
+
+        // Both looks start at once; mostly the first one at the groups is good enough when the tiles are there.
+        let group_before = || match lane < group {
+            true => of_groups.read((group - 1 - lane) as usize),
+            false => (O::identity(), is_total),
+        };
+        let mut seen = group_before();
+
+        let mut of_tile;
+        loop {
+            of_tile = match lane < place {
+                true => of_tiles.read((number - place + lane) as usize),
+                false => (O::identity(), is_total),
+            };
+            if warp::all(warp::ALL, of_tile.1 == is_total) {
+                break;
+            }
+        }
+        let in_group = warp_total::<O, T>(of_tile.0);
+        let group_total = O::combine(in_group, total);
+        let closes_group = place == GROUP - 1 && lane == 0;
+        if closes_group {
+            of_groups.publish(group as usize, group_total, is_total);
+        }
+
+        let mut groups_before = O::identity();
+        if group > 0 {
+            let mut nearest;
+            loop {
+                let prefixes = warp::ballot(warp::ALL, seen.1 == is_prefix);
+                let totals = warp::ballot(warp::ALL, seen.1 == is_total);
+                nearest = prefixes.trailing_zeros();
+                // Lanes below the nearest prefix. Without one, 0 - 1 is all lanes, and they have not all seen a total and a prefix.
+                let nearer = (prefixes & prefixes.wrapping_neg()).wrapping_sub(1);
+                if prefixes != 0 && totals & nearer == nearer {
+                    break;
+                }
+                seen = group_before();
+            }
+            let value = if lane <= nearest { seen.0 } else { O::identity() };
+            groups_before = from_the_left::<O, T>(value);
+        }
+        if closes_group {
+            of_groups.publish(group as usize, O::combine(groups_before, group_total), is_prefix);
+        }
+        O::combine(groups_before, in_group)
+    }
+}
+
+/// The total of a warp's values, by the same tree in each lane.
+///
+/// # Safety
+/// All lanes of the warp call it together.
+#[inline(always)]
+unsafe fn warp_total<O: Op<T>, T: Number>(mut value: T) -> T {
+    let mut delta = WARP / 2;
+    while delta > 0 {
+        // SAFETY: the caller's promise.
+        value = O::combine(value, unsafe { warp::shuffle_xor(warp::ALL, value, delta) });
+        delta /= 2;
+    }
+    value
+}
+
+/// Adds up a warp's values one after the other, beginning with that of the last lane, which lies furthest to the left.
+///
+/// # Safety
+/// All lanes of the warp call it together.
+#[inline(always)]
+unsafe fn from_the_left<O: Op<T>, T: Number>(value: T) -> T {
+    let mut sum = O::identity();
+    let mut lane = WARP;
+    while lane > 0 {
+        lane -= 1;
+        // SAFETY: the caller's promise. No shuffle waits for a sum: the chain is one of additions only.
+        sum = O::combine(sum, unsafe { warp::shuffle_idx(warp::ALL, value, lane) });
+    }
+    sum
+}

@@ -1,0 +1,275 @@
+//! The rung to use: one pass at the speed of memory, nothing to reset, the same bits on every run.
+//!
+//! - A thread has up to [`ROWS`] 16-byte loads in flight, and its warp a part of the tile that is as many rows of 32 chunks. The rows are
+//!   scanned as they lie, by shuffles that don't wait for those of other rows: nothing has to be exchanged through shared memory
+//!   between the order in which memory is fast and the order of the elements, and chunks are stored as they were loaded.
+//! - Look-back takes two steps whatever the distance, since tiles are counted in groups: see [`mod@ahead`]. The sums that it adds, and
+//!   their order, depend on nothing but the tile.
+//! - Tickets and records carry the number of the launch: what an earlier launch left behind reads as "not there yet", so nothing has
+//!   to be cleared between launches.
+//! - An input of one tile needs no ticket and no look-back.
+//!
+//! Sources: Merrill and Garland (2016) for tiles, tickets and look-back; S. Yan, G. Long and Y. Zhang, "StreamScan" (2013), for a chain
+//! of blocks in one pass; G. Chatterjee, G. Blelloch and M. Zagha (1990) for scans of rows.
+
+use crate::chunk::Chunk;
+use crate::number::Number;
+use crate::reduce::{Max, Min, Op, Sum, WARP};
+use crate::scan::collective::{lane_before, warp_scans};
+use core::mem::MaybeUninit;
+use cuda_std::{address_space, kernel, thread, warp};
+
+mod ahead;
+
+pub use ahead::{GROUP, state_words};
+
+/// Threads per block: the tile is made for it.
+pub const BLOCK: u32 = 256;
+
+/// 16-byte chunks per thread, when there is enough to do for all multiprocessors. The more there are, the fewer tickets, barriers and
+/// looks back per element; 8 take 77 registers, so that three blocks share a multiprocessor. (H200, 2^28 f32: 2574 GB/s with 4, 2915
+/// with 6, 3033 with 8.)
+pub const ROWS: usize = 8;
+
+/// The same for inputs of at most [`SMALL`] bytes, which are over before the memory is busy: more blocks take part.
+pub const FEW_ROWS: usize = 1;
+
+/// See [`FEW_ROWS`].
+pub const SMALL: u64 = 1 << 19;
+
+/// Elements of this size in a tile of this many rows.
+pub const fn tile(rows: usize, bytes: usize) -> u32 {
+    BLOCK * rows as u32 * (16 / bytes as u32)
+}
+
+const WARPS: u32 = BLOCK / WARP;
+
+const _: () = assert!(BLOCK.is_multiple_of(WARP));
+
+/// Totals of the warps; each slot is wide enough for any `Number`.
+#[address_space(shared)]
+static mut TOTALS: [MaybeUninit<u64>; WARPS as usize] = [MaybeUninit::uninit(); WARPS as usize];
+/// What one thread hands to its block: the ticket, and what lies before the tile.
+#[address_space(shared)]
+static mut TICKET: MaybeUninit<u64> = MaybeUninit::uninit();
+#[address_space(shared)]
+static mut BEFORE: MaybeUninit<u64> = MaybeUninit::uninit();
+
+/// Scans the input, in tiles of `R` rows. `exclusive` is 0 or 1.
+///
+/// # Safety
+/// [`BLOCK`] threads, one block per tile; `output` has as many elements as `input` and does not overlap it; `state` has
+/// [`state_words()`], all 0 before its first launch, and is used by one launch at a time and only by this kernel.
+#[kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64], for R in [1, 8])]
+pub unsafe fn scan_best<O: Op<T>, T: Number, const R: usize>(
+    input: &[T],
+    exclusive: u32,
+    state: *mut u64,
+    output: *mut T,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match size_of::<T>() {
+            4 => scan_tile::<O, T, 4, R>(input, exclusive, state, output),
+            _ => scan_tile::<O, T, 2, R>(input, exclusive, state, output),
+        }
+    }
+}
+
+/// Scans one tile of elements of which `W` make 16 bytes.
+///
+/// # Safety
+/// As [`scan_best()`].
+#[inline(always)]
+unsafe fn scan_tile<O: Op<T>, T: Number, const W: usize, const R: usize>(
+    input: &[T],
+    exclusive: u32,
+    state: *mut u64,
+    output: *mut T,
+) {
+    let (tid, tiles) = (thread::thread_idx_x(), thread::grid_dim_x());
+    let (lane, warp) = (tid % WARP, tid / WARP);
+    // SAFETY: the whole block is here, once.
+    let (number, launch) = if tiles > 1 { unsafe { ticket(state, tiles) } } else { (0, 0) };
+
+    let first_of_tile = number as usize * tile(R, size_of::<T>()) as usize;
+    let inside = first_of_tile + tile(R, size_of::<T>()) as usize <= input.len();
+    // The lane's chunk of row 0; the next row is `PITCH` elements behind.
+    let first = first_of_tile + (warp as usize * R * WARP as usize + lane as usize) * W;
+    let chunks = if inside && input.as_ptr().addr().is_multiple_of(16) {
+        // SAFETY: the tile lies inside, on a boundary.
+        unsafe { load::<T, W, R>(input, first) }
+    } else {
+        load_singly::<O, T, W, R>(input, first)
+    };
+
+    // SAFETY: whole warps.
+    let (mut before, total) = unsafe { scan_rows::<O, T, W, R>(&chunks) };
+    // SAFETY: the whole block is here, once.
+    let (warps_before, tile_total) = unsafe { scan_warps::<O, T>(total) };
+    let mut carry = warps_before;
+    if tiles > 1 {
+        let slot = (&raw mut BEFORE).cast::<T>();
+        if warp == 0 {
+            // SAFETY: the whole of warp 0 is here; tiles before this one were given to blocks that run.
+            let before_tile = unsafe { ahead::prefix::<O, T>(state, tiles, number, launch, tile_total) };
+            if lane == 0 {
+                // SAFETY: one thread writes the shared slot.
+                unsafe { slot.write(before_tile) };
+            }
+        }
+        thread::sync_threads(); // what lies before the tile is there before the block reads it
+        // SAFETY: written before the barrier.
+        carry = O::combine(unsafe { slot.read() }, warps_before);
+    }
+
+    let mut row = 0;
+    while row < R {
+        before[row] = O::combine(carry, before[row]);
+        row += 1;
+    }
+    if inside && output.addr().is_multiple_of(16) {
+        let mut row = 0;
+        while row < R {
+            let at = first + row * pitch::<W>();
+            // SAFETY: the tile lies inside, on a boundary, and each chunk is one thread's.
+            unsafe {
+                let chunk = scan_chunk::<O, T, W>(chunks[row], before[row], exclusive);
+                output.add(at).cast::<Chunk<T, W>>().write(Chunk(chunk));
+            }
+            row += 1;
+        }
+    } else {
+        let mut row = 0;
+        while row < R {
+            let chunk = scan_chunk::<O, T, W>(chunks[row], before[row], exclusive);
+            let mut k = 0;
+            while k < W {
+                let at = first + row * pitch::<W>() + k;
+                if at < input.len() {
+                    // SAFETY: `output` is as long as `input`, and each element is one thread's.
+                    unsafe { output.add(at).write(chunk[k]) };
+                }
+                k += 1;
+            }
+            row += 1;
+        }
+    }
+}
+
+/// Elements of a row.
+#[inline(always)]
+const fn pitch<const W: usize>() -> usize {
+    WARP as usize * W
+}
+
+/// Draws a ticket for the block: the number of its tile, and of the launch, which is not 0 before 2^31 launches.
+///
+/// # Safety
+/// All threads of the block call it together, once; word 0 of `state` is accessed only so, by one block per tile.
+#[inline(always)]
+unsafe fn ticket(state: *mut u64, tiles: u32) -> (u32, u32) {
+    let slot = (&raw mut TICKET).cast::<u64>();
+    if thread::thread_idx_x() == 0 {
+        // SAFETY: the caller's promise; one thread writes the shared slot.
+        unsafe { slot.write(ahead::draw(state, tiles)) };
+    }
+    thread::sync_threads(); // the ticket is drawn before the block reads it
+    // SAFETY: written before the barrier.
+    let drawn = unsafe { slot.read() };
+    (drawn as u32, (drawn >> 32) as u32 + 1)
+}
+
+/// The thread's chunks, all loads in flight at once.
+///
+/// # Safety
+/// The chunks lie inside the input, on a boundary.
+#[inline(always)]
+unsafe fn load<T: Number, const W: usize, const R: usize>(input: &[T], first: usize) -> [[T; W]; R] {
+    core::array::from_fn(|row| {
+        // SAFETY: the caller's promise.
+        let Chunk(values) = unsafe { input.as_ptr().add(first + row * pitch::<W>()).cast::<Chunk<T, W>>().read() };
+        values
+    })
+}
+
+/// The same one by one, with the identity behind the end.
+#[inline(always)]
+fn load_singly<O: Op<T>, T: Number, const W: usize, const R: usize>(input: &[T], first: usize) -> [[T; W]; R] {
+    core::array::from_fn(|row| {
+        core::array::from_fn(|k| super::element_or_identity::<O, T>(input, first + row * pitch::<W>() + k))
+    })
+}
+
+/// What lies before each of the thread's chunks in the warp's part of the tile, and the total of that part.
+///
+/// # Safety
+/// All lanes of the warp call it together.
+#[inline(always)]
+unsafe fn scan_rows<O: Op<T>, T: Number, const W: usize, const R: usize>(chunks: &[[T; W]; R]) -> ([T; R], T) {
+    let mut totals = [O::identity(); R];
+    let mut row = 0;
+    while row < R {
+        totals[row] = chunks[row][0];
+        let mut k = 1;
+        while k < W {
+            totals[row] = O::combine(totals[row], chunks[row][k]);
+            k += 1;
+        }
+        row += 1;
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        let scans = warp_scans::<O, T, R>(totals);
+        let mut before = [O::identity(); R];
+        let mut rows_before = O::identity();
+        let mut row = 0;
+        while row < R {
+            before[row] = O::combine(rows_before, lane_before::<O, T>(scans[row]));
+            rows_before = O::combine(rows_before, warp::shuffle_idx(warp::ALL, scans[row], WARP - 1));
+            row += 1;
+        }
+        (before, rows_before)
+    }
+}
+
+/// The total of the warps before this one, and of all: every thread adds them up for itself, in order.
+///
+/// # Safety
+/// All threads of the block call it together, once.
+#[inline(always)]
+unsafe fn scan_warps<O: Op<T>, T: Number>(total: T) -> (T, T) {
+    const { assert!(size_of::<T>() <= size_of::<u64>()) };
+    let slot = |warp: u32| (&raw mut TOTALS).cast::<u64>().wrapping_add(warp as usize).cast::<T>();
+    let (lane, warp) = (thread::thread_idx_x() % WARP, thread::thread_idx_x() / WARP);
+    if lane == 0 {
+        // SAFETY: each warp writes its own slot.
+        unsafe { slot(warp).write(total) };
+    }
+    thread::sync_threads(); // every warp's total is in its slot
+
+    let (mut before, mut all) = (O::identity(), O::identity());
+    let mut k = 0;
+    while k < WARPS {
+        if k == warp {
+            before = all;
+        }
+        // SAFETY: written before the barrier.
+        all = O::combine(all, unsafe { slot(k).read() });
+        k += 1;
+    }
+    (before, all)
+}
+
+/// The scan of a chunk that `before` precedes.
+#[inline(always)]
+fn scan_chunk<O: Op<T>, T: Number, const W: usize>(mut chunk: [T; W], mut before: T, exclusive: u32) -> [T; W] {
+    let mut k = 0;
+    while k < W {
+        let after = O::combine(before, chunk[k]);
+        chunk[k] = if exclusive != 0 { before } else { after };
+        before = after;
+        k += 1;
+    }
+    chunk
+}

@@ -1,0 +1,126 @@
+//! What the rungs without a tree in shared memory have in common: a warp's scan by shuffles, a block's by one shared value per warp,
+//! and several neighbouring elements per thread.
+
+use super::element_or_identity;
+use crate::number::Number;
+use crate::reduce::{Op, WARP};
+use core::mem::MaybeUninit;
+use cuda_std::{address_space, thread, warp};
+
+/// Inclusive scan over the lanes of a full warp, by Kogge and Stone's steps.
+///
+/// # Safety
+/// All 32 lanes of the warp call it together.
+#[inline(always)]
+pub unsafe fn warp_scan<O: Op<T>, T: Number>(value: T) -> T {
+    // SAFETY: the caller's promise.
+    unsafe { warp_scans::<O, T, 1>([value])[0] }
+}
+
+/// `N` scans at once, which don't wait for each other.
+///
+/// # Safety
+/// As [`warp_scan`].
+#[inline(always)]
+pub unsafe fn warp_scans<O: Op<T>, T: Number, const N: usize>(mut values: [T; N]) -> [T; N] {
+    let lane = warp::lane_id();
+    let mut delta = 1;
+    while delta < WARP {
+        let mut k = 0;
+        while k < N {
+            // SAFETY: the caller promises that all lanes are here.
+            let other = unsafe { warp::shuffle_up(warp::ALL, values[k], delta) };
+            if lane >= delta {
+                values[k] = O::combine(other, values[k]);
+            }
+            k += 1;
+        }
+        delta *= 2;
+    }
+    values
+}
+
+/// What the lane before has; the identity in lane 0. It turns an inclusive scan into an exclusive one.
+///
+/// # Safety
+/// As [`warp_scan`].
+#[inline(always)]
+pub unsafe fn lane_before<O: Op<T>, T: Number>(value: T) -> T {
+    // SAFETY: the caller's promise.
+    let before = unsafe { warp::shuffle_up(warp::ALL, value, 1) };
+    if warp::lane_id() == 0 { O::identity() } else { before }
+}
+
+/// One slot per warp of a block of at most 1024 threads, wide enough for any `Number`.
+#[address_space(shared)]
+static mut WARP_TOTALS: [MaybeUninit<u64>; WARP as usize] = [MaybeUninit::uninit(); WARP as usize];
+
+/// Exclusive scan over the threads of a block, and the total, which all threads get. To be called once in a kernel.
+///
+/// # Safety
+/// All threads of the block call it together, and the block is a multiple of 32 threads.
+#[inline(always)]
+pub unsafe fn block_scan<O: Op<T>, T: Number>(value: T) -> (T, T) {
+    const { assert!(size_of::<T>() <= size_of::<u64>()) };
+    let slots = (&raw mut WARP_TOTALS).cast::<u64>();
+    let tid = thread::thread_idx_x();
+    let (lane, warp, warps) = (tid % WARP, tid / WARP, thread::block_dim_x() / WARP);
+
+    // SAFETY: whole warps, as the caller promises.
+    let inclusive = unsafe { warp_scan::<O, T>(value) };
+    // SAFETY: the same.
+    let before = unsafe { lane_before::<O, T>(inclusive) };
+    if lane == WARP - 1 {
+        // SAFETY: a block has at most 32 warps, and each writes its own slot.
+        unsafe { slots.add(warp as usize).cast::<T>().write(inclusive) };
+    }
+    thread::sync_threads(); // every warp's total is in its slot
+
+    // Every warp scans the totals for itself, which saves the barrier that handing them out would take.
+    // SAFETY: the slots of the block's warps were written before the barrier.
+    let total = if lane < warps { unsafe { slots.add(lane as usize).cast::<T>().read() } } else { O::identity() };
+    // SAFETY: whole warps; the warps' lanes hold the scan of their totals.
+    unsafe {
+        let totals = warp_scan::<O, T>(total);
+        let warps_before = warp::shuffle_idx(warp::ALL, lane_before::<O, T>(totals), warp);
+        (O::combine(warps_before, before), warp::shuffle_idx(warp::ALL, totals, warps - 1))
+    }
+}
+
+/// Elements `first..first + N`, with the identity behind the end of the input; and their total.
+#[inline(always)]
+pub fn load_items<O: Op<T>, T: Number, const N: usize>(input: &[T], first: usize) -> ([T; N], T) {
+    let items: [T; N] = core::array::from_fn(|k| element_or_identity::<O, T>(input, first + k));
+    let mut total = items[0];
+    let mut k = 1;
+    while k < N {
+        total = O::combine(total, items[k]);
+        k += 1;
+    }
+    (items, total)
+}
+
+/// Writes the scan of the items, which `before` precedes, to elements `first..first + N`, as far as there are `len` of them.
+///
+/// # Safety
+/// `output` has `len` elements; no other thread accesses these.
+#[inline(always)]
+pub unsafe fn store_items<O: Op<T>, T: Number, const N: usize>(
+    items: [T; N],
+    mut before: T,
+    exclusive: u32,
+    output: *mut T,
+    first: usize,
+    len: usize,
+) {
+    let mut k = 0;
+    while k < N {
+        let after = O::combine(before, items[k]);
+        if first + k < len {
+            // SAFETY: below `len`, and the caller's promise.
+            unsafe { output.add(first + k).write(if exclusive != 0 { before } else { after }) };
+        }
+        before = after;
+        k += 1;
+    }
+}

@@ -1,0 +1,32 @@
+//! Hillis and Steele's scan of the whole array: in step `s` = 1, 2, 4, … each element is combined with the one `s` places before.
+//!
+//! Log n steps instead of n, and any length without sums of blocks. But every step is a launch that moves the array through memory
+//! from one buffer into another, and the additions are n log n - (n - 1) instead of n - 1.
+
+use crate::number::Number;
+use crate::reduce::{Max, Min, Op, Sum};
+use cuda_std::{kernel, thread};
+
+/// Threads per block unless the caller asks otherwise; any number works.
+pub const BLOCK: u32 = 256;
+
+/// One step: `output[i]` becomes element `i - step` combined with element `i`, or element `i` alone where there is none before.
+/// Element `i` is `input[i - shift]`, or the identity: a `shift` of 1 in the first step makes the whole scan exclusive.
+///
+/// # Safety
+/// At least one thread per element; `output` has as many elements as `input` and does not overlap it.
+#[kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64])]
+pub unsafe fn scan_naive<O: Op<T>, T: Number>(input: &[T], shift: usize, step: usize, output: *mut T) {
+    let i = thread::global_index();
+    if i >= input.len() {
+        return;
+    }
+    // SAFETY: `j` is at most `i`, which is below the length.
+    let element = |j: usize| if j >= shift { unsafe { *input.get_unchecked(j - shift) } } else { O::identity() };
+    let mut value = element(i);
+    if i >= step {
+        value = O::combine(element(i - step), value);
+    }
+    // SAFETY: `output` is as long as `input`, and no other thread has this `i`.
+    unsafe { output.add(i).write(value) };
+}

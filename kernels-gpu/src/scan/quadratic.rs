@@ -1,0 +1,51 @@
+//! Every thread for itself: thread `i` adds up the elements of its block's section from the first to its own.
+//!
+//! The plain way to make a serial loop parallel: nobody waits for a neighbour's result. But the same sums are computed again and
+//! again, n^2 / 2 additions for a section of n, and the loops of a warp have unequal lengths.
+
+use super::element_or_identity;
+use crate::number::Number;
+use crate::reduce::{Max, Min, Op, Sum};
+use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
+
+/// Threads per block unless the caller asks otherwise; a power of two from 2 to 1024.
+pub const BLOCK: u32 = 256;
+
+/// Elements of a block's section.
+pub const fn section(block: u32) -> u32 {
+    block
+}
+
+/// Scans each block's section of the input and writes its total to `sums[block index]`. `exclusive` is 0 or 1.
+///
+/// # Safety
+/// One block per section; dynamic shared memory holds one `T` per thread; `output` has as many elements as `input` and does not
+/// overlap it; `sums` has one per block.
+#[kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64])]
+pub unsafe fn scan_quadratic<O: Op<T>, T: Number>(input: &[T], exclusive: u32, output: *mut T, sums: *mut T) {
+    let values = dynamic_shared_mem::<T>();
+    let (tid, block) = (thread::thread_idx_x(), thread::block_dim_x());
+    let i = thread::block_idx_x() as usize * section(block) as usize + tid as usize;
+
+    let own = element_or_identity::<O, T>(input, i);
+    // SAFETY: one slot per thread, and each thread writes its own.
+    unsafe { values.add(tid as usize).write(own) };
+    thread::sync_threads(); // the section is in shared memory before anyone reads it
+
+    let mut before = O::identity();
+    let mut k = 0;
+    while k < tid {
+        // SAFETY: a slot below the own one, written before the barrier.
+        before = O::combine(before, unsafe { values.add(k as usize).read() });
+        k += 1;
+    }
+    let after = O::combine(before, own);
+    if i < input.len() {
+        // SAFETY: `output` is as long as `input`, and no other thread has this `i`.
+        unsafe { output.add(i).write(if exclusive != 0 { before } else { after }) };
+    }
+    if tid == block - 1 {
+        // SAFETY: one total per block.
+        unsafe { sums.add(thread::block_idx_x() as usize).write(after) };
+    }
+}

@@ -1,0 +1,41 @@
+//! The serial algorithm, `y[i] = y[i - 1] + x[i]`, by every thread on a run of its own.
+//!
+//! No addition too many, no barrier, no shared memory. But neighbouring threads are a whole run apart: each access of a warp
+//! touches 32 sectors to use a fraction of each, and only the caches save what the next steps need of them.
+
+use crate::number::Number;
+use crate::reduce::{Max, Min, Op, Sum};
+use cuda_std::{kernel, thread};
+
+/// Threads per block unless the caller asks otherwise; any number works.
+pub const BLOCK: u32 = 256;
+
+/// Elements of a thread's run; a power of two.
+pub const RUN: u32 = 32;
+
+/// Scans each thread's run of the input and writes its total to `sums[global index of the thread]`. `exclusive` is 0 or 1.
+///
+/// # Safety
+/// At least one thread per run; `output` has as many elements as `input` and does not overlap it; `sums` has one per run.
+#[kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64])]
+pub unsafe fn scan_serial_per_thread<O: Op<T>, T: Number>(input: &[T], exclusive: u32, output: *mut T, sums: *mut T) {
+    let run = thread::global_index();
+    let first = run * RUN as usize;
+    if first >= input.len() {
+        return;
+    }
+    let end = input.len().min(first + RUN as usize);
+
+    let mut sum = O::identity();
+    let mut i = first;
+    while i < end {
+        // SAFETY: `i` is below the length.
+        let after = O::combine(sum, unsafe { *input.get_unchecked(i) });
+        // SAFETY: `output` is as long as `input`, and no other thread has this run.
+        unsafe { output.add(i).write(if exclusive != 0 { sum } else { after }) };
+        sum = after;
+        i += 1;
+    }
+    // SAFETY: one total per run.
+    unsafe { sums.add(run).write(sum) };
+}
