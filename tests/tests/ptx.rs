@@ -17,6 +17,17 @@ fn count(lines: &[&str], what: &str) -> usize {
     lines.iter().filter(|line| line.trim_start().starts_with(what)).count()
 }
 
+/// The text of every entry but those of `print`, which format and therefore need memory of their own, and functions that can panic. No
+/// other entry calls a function, so what those do is their business alone.
+fn entries_that_do_not_print(ptx: &str) -> String {
+    let names = ptx.lines().filter_map(|line| line.split_once(".entry ")?.1.split('(').next());
+    let names: Vec<_> = names.filter(|name| !name.starts_with("print_")).collect();
+    assert!(names.len() >= 240, "{} entries", names.len());
+    let lines: Vec<_> = names.into_iter().flat_map(|name| entry(ptx, name)).collect();
+    assert_eq!(count(&lines, "call"), 0, "a function was not inlined, or a panic was not proved away");
+    lines.join("\n")
+}
+
 #[test]
 fn barriers_are_as_many_as_in_the_source() {
     let ptx = text("kernels-gpu");
@@ -38,7 +49,7 @@ fn barriers_are_as_many_as_in_the_source() {
 #[test]
 fn shared_memory_is_accessed_as_shared_memory() {
     let ptx = text("kernels-gpu");
-    for line in ptx.lines().map(str::trim_start) {
+    for line in entries_that_do_not_print(&ptx).lines().map(str::trim_start) {
         let generic = ["ld.b", "st.b", "ld.v", "st.v", "ld.u", "st.u", "atom.add", "atom.max", "atom.min", "atom.inc"];
         assert!(!generic.iter().any(|access| line.starts_with(access)), "a generic access: {line}");
     }
@@ -48,7 +59,7 @@ fn shared_memory_is_accessed_as_shared_memory() {
 
 #[test]
 fn no_local_memory_and_no_panics_in_the_kernels() {
-    let ptx = text("kernels-gpu");
+    let ptx = entries_that_do_not_print(&text("kernels-gpu"));
     assert!(!ptx.contains(".local"), "an array or a spill went to local memory");
     assert!(!ptx.contains("trap;"), "a bounds check or a division was not proved away");
 }
@@ -118,7 +129,7 @@ fn it_assembles_everywhere_without_spills() {
         let target: Arch = arch.parse().expect("an architecture");
         let usages = assemble(&ptxas, ptx, target, std::path::Path::new("/dev/null")).expect("PTX that ptxas takes");
         assert!(usages.len() >= 240, "{arch}: {} entries", usages.len());
-        for usage in usages {
+        for usage in usages.iter().filter(|usage| !usage.entry.starts_with("print_")) {
             assert_eq!((usage.spill_stores, usage.spill_loads, usage.stack), (0, 0, 0), "{arch}: {usage:?}");
         }
     }

@@ -4,7 +4,7 @@ use super::{CLEAN, WRONG, device, family, launch, output, seeds, simulation};
 use crate::backend::{Atomics, Checkers, Checks, Choice, SameValue};
 use crate::diagnostic::Diagnostic;
 use crate::error::Error;
-use crate::kernels::{self, FAMILIES, Family};
+use crate::kernels::{self, FAMILIES, Family, failing};
 use crate::ptx::Image;
 use crate::sarif;
 use clap::{Args, Command, FromArgMatches};
@@ -16,7 +16,7 @@ pub(super) struct Options {
     #[command(flatten)]
     how: How,
     /// A family or a PTX file, then the options of `host FAMILY` or `host run`: `host check FAMILY --help` shows them. The
-    /// options above may come after it, too
+    /// options above may come after it, too. `failing` stands for the examples of `host list --failing`
     // One list, so that whatever follows the target is the target's, `--help` included.
     #[arg(required = true, value_name = "TARGET", trailing_var_arg = true, allow_hyphen_values = true)]
     target: Vec<String>,
@@ -88,13 +88,18 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
     // clap insists on the first.
     let (target, rest) = options.target.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
     let mut found = Vec::new();
-    let (how, result) = match kernels::family(target) {
+    let examples = (target == failing::FAMILY.name).then_some(&failing::FAMILY);
+    let (how, result) = match kernels::family(target).or(examples) {
         Some(family) => {
             let command = family::command(family, command::<FamilyOptions>(target, family.idea));
             let matches = command.get_matches_from(rest);
             let how = how(&matches)?.or(options.how.clone());
             let parsed = family::parse(family, &matches)?;
-            let result = check_family(family, &parsed, &how, &mut found).map(|clean| (clean, parsed.json.to_stdout()));
+            let result = match examples {
+                Some(_) => check_examples(&parsed, &how, &mut found),
+                None => check_family(family, &parsed, &how, &mut found),
+            };
+            let result = result.map(|clean| (clean, parsed.json.to_stdout()));
             (how, result)
         }
         None => {
@@ -151,6 +156,28 @@ fn check_family(
         || Ok(family::rows(family, options, &*device, &variants)?.iter().flat_map(|row| row.diagnostics()).collect());
     *found = seeds::explore(&*device, &how.simulation, count, options.json.to_stdout(), work)?;
     Ok(found.is_empty())
+}
+
+/// The failing examples, one after the other: here a fault is what a checker found.
+fn check_examples(options: &family::Options, how: &How, found: &mut Vec<Diagnostic>) -> anyhow::Result<bool> {
+    let mut clean = true;
+    for name in failing::FAMILY.select(&options.variant)? {
+        let one = family::Options { variant: name.to_owned(), ..options.clone() };
+        let mut found_here = Vec::new();
+        let result = check_family(&failing::FAMILY, &one, how, &mut found_here);
+        found.append(&mut found_here);
+        match result {
+            Ok(clean_here) => clean &= clean_here,
+            Err(error) => match error.downcast_ref() {
+                Some(Error::Fault(fault)) => {
+                    eprintln!("{} {name}: {}", failing::FAMILY.name, fault.for_stderr());
+                    clean = false;
+                }
+                _ => return Err(error),
+            },
+        }
+    }
+    Ok(clean)
 }
 
 fn how(matches: &clap::ArgMatches) -> Result<How, Error> {

@@ -1,7 +1,7 @@
 //! `host list`: families, variants, and their entries.
 
 use super::{CLEAN, output};
-use crate::kernels::{BlockRule, FAMILIES};
+use crate::kernels::{BlockRule, FAMILIES, failing};
 
 /// Options of the subcommand.
 #[derive(Debug, clap::Args)]
@@ -9,10 +9,16 @@ pub(super) struct Options {
     /// One JSON object per variant, with every PTX entry that belongs to it
     #[arg(long)]
     json: bool,
+    /// The failing examples instead: kernels with one mistake each, for `host check failing`
+    #[arg(long)]
+    failing: bool,
 }
 
 /// Prints them.
 pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
+    if options.failing {
+        return examples(options.json);
+    }
     for family in FAMILIES {
         let dtypes: Vec<_> = family.dtypes.iter().map(|dtype| dtype.name()).collect();
         let variants = (family.variants)();
@@ -39,6 +45,30 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
             table.add_row([variant.name.to_owned(), variant.idea.to_owned(), describe(variant.block), entries]);
         }
         output::line(&format!("{table}\n"))?;
+    }
+    Ok(CLEAN)
+}
+
+/// The failing examples: what is wrong, what the checker says, and which rung does it right.
+fn examples(json: bool) -> anyhow::Result<u8> {
+    let mut table = output::table(["example", "mistake", "finding", "right"]);
+    for example in failing::EXAMPLES {
+        let (family, rung) = example.right;
+        if json {
+            let object = serde_json::json!({
+                "family": failing::FAMILY.name,
+                "variant": example.name,
+                "mistake": example.mistake,
+                "finding": example.finding,
+                "right": { "family": family, "variant": rung },
+            });
+            output::line(&object.to_string())?;
+        } else {
+            table.add_row([example.name, example.mistake, example.finding, &format!("{family} {rung}")]);
+        }
+    }
+    if !json {
+        output::line(&format!("{table}\n\nhost check failing --variant NAME shows what the checker says"))?;
     }
     Ok(CLEAN)
 }

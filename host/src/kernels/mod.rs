@@ -17,10 +17,12 @@ mod convolution;
 mod demand;
 pub mod divergence;
 pub mod dot;
+pub mod failing;
 pub mod histogram;
 mod job;
 pub mod matmul;
 pub mod picture;
+pub mod print;
 pub mod problem;
 pub mod reduce;
 pub mod scan;
@@ -46,6 +48,7 @@ pub const FAMILIES: &[Family] = &[
     banks::FAMILY,
     divergence::FAMILY,
     atomics::FAMILY,
+    print::FAMILY,
     dot::FAMILY,
     reduce::FAMILY,
     segreduce::FAMILY,

@@ -1,0 +1,31 @@
+//! Both branches have a barrier, so all threads wait: but at two different ones.
+//!
+//! It looks complete, and is right as long as the whole block takes the same branch. Where a warp's lanes differ, one side waits at its
+//! barrier for the other, which has one of its own. The slides' way out: do the branches' work, and wait once behind them. Right: `banks`,
+//! rung `strided`.
+
+use super::cache;
+use cuda_std::{kernel, thread};
+
+/// Swaps the elements of every pair of threads, and doubles the odd ones, wrongly.
+///
+/// # Safety
+/// None: the misplaced barriers are the point.
+#[kernel]
+pub unsafe fn failing_barrier_in_both_branches(input: &[u32], output: *mut u32) {
+    let (t, i) = (thread::thread_idx_x() as usize, thread::global_index());
+    let cache = cache();
+    // SAFETY: none; only the simulator runs this. A slot and an element for each thread of the grid.
+    unsafe {
+        let value = *input.get_unchecked(i);
+        if t.is_multiple_of(2) {
+            cache.add(t).write(value);
+            thread::sync_threads();
+            output.add(i).write(cache.add(t + 1).read());
+        } else {
+            cache.add(t).write(value.wrapping_add(value));
+            thread::sync_threads(); // FINDING
+            output.add(i).write(cache.add(t - 1).read());
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! A tree sum that waits only for the threads that add: the barrier has moved into the `if`.
+//!
+//! A barrier waits for all threads of the block. Those that don't add never come, or come to another one in a later round; what happens
+//! then is undefined: hardware hangs, or counts whoever arrives and goes on too early. Right: `reduce`, rung `sequential`, with the
+//! barrier behind the `if`.
+
+use super::{BLOCK, cache};
+use cuda_std::{kernel, thread};
+
+/// Sums `BLOCK` elements per block, wrongly.
+///
+/// # Safety
+/// None: the misplaced barrier is the point.
+#[kernel]
+pub unsafe fn failing_barrier_in_if(input: &[u32], output: *mut u32) {
+    let (t, i) = (thread::thread_idx_x() as usize, thread::global_index());
+    let cache = cache();
+    // SAFETY: none; only the simulator runs this. A slot and an element for each thread of the grid.
+    unsafe {
+        cache.add(t).write(*input.get_unchecked(i));
+        thread::sync_threads(); // the cache is full before the tree starts
+        let mut half = BLOCK as usize / 2;
+        while half > 0 {
+            if t < half {
+                cache.add(t).write(cache.add(t).read().wrapping_add(cache.add(t + half).read()));
+                thread::sync_threads(); // FINDING
+            }
+            half /= 2;
+        }
+        if t == 0 {
+            output.add(thread::block_idx_x() as usize).write(cache.read());
+        }
+    }
+}

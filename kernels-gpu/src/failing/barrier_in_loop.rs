@@ -1,0 +1,31 @@
+//! A scan whose loop ends when the stride has passed the thread's own index: thread 0 never enters it, thread 1 makes one round, thread
+//! 255 eight. Its barriers are reached by fewer and fewer threads.
+//!
+//! The review writes it so: `for (s = 1; s <= threadIdx.x; s *= 2)`. Right: `reduce`, rung `sequential`, and every `scan`: a loop with barriers
+//! runs equally often for all, and an `if` inside it says who works.
+
+use super::cache;
+use cuda_std::{kernel, thread};
+
+/// Scans `BLOCK` elements per block, wrongly.
+///
+/// # Safety
+/// None: the misplaced barriers are the point.
+#[kernel]
+pub unsafe fn failing_barrier_in_loop(input: &[u32], output: *mut u32) {
+    let (t, i) = (thread::thread_idx_x() as usize, thread::global_index());
+    let cache = cache();
+    // SAFETY: none; only the simulator runs this. A slot and an element for each thread of the grid.
+    unsafe {
+        cache.add(t).write(*input.get_unchecked(i));
+        let mut stride = 1;
+        while stride <= t {
+            thread::sync_threads(); // FINDING
+            let other = cache.add(t - stride).read();
+            thread::sync_threads(); // everyone has read before anyone writes
+            cache.add(t).write(cache.add(t).read().wrapping_add(other));
+            stride *= 2;
+        }
+        output.add(i).write(cache.add(t).read());
+    }
+}

@@ -1,0 +1,25 @@
+//! Even threads write and wait; odd threads have nothing to write and go on.
+//!
+//! In a warp both sides run one after the other, so half of the warp stands at a barrier that the other half passes by. Right: `banks`, rung
+//! `strided`, as every other: whoever has nothing to do comes to the barrier all the same.
+
+use super::cache;
+use cuda_std::{kernel, thread};
+
+/// Gives every pair of threads the even one's element, wrongly.
+///
+/// # Safety
+/// None: the misplaced barrier is the point.
+#[kernel]
+pub unsafe fn failing_barrier_in_one_branch(input: &[u32], output: *mut u32) {
+    let (t, i) = (thread::thread_idx_x() as usize, thread::global_index());
+    let cache = cache();
+    // SAFETY: none; only the simulator runs this. A slot and an element for each thread of the grid.
+    unsafe {
+        if t.is_multiple_of(2) {
+            cache.add(t).write(*input.get_unchecked(i));
+            thread::sync_threads(); // FINDING
+        }
+        output.add(i).write(cache.add(t & !1).read());
+    }
+}

@@ -1,0 +1,33 @@
+//! A histogram of letters in groups of four with counters of each block's own, which nobody has set to 0: shared memory starts with what
+//! the last block left there.
+//!
+//! On a freshly started device that often is 0, so it works until it does not. Right: `atomics`, rung `shared`: the counters are set, and a
+//! barrier comes before the first increment.
+
+use super::cache;
+use cuda_std::{
+    atomic::{BlockAtomicU32, Ordering},
+    kernel, thread,
+};
+
+/// Groups of four letters.
+pub const BINS: usize = 7;
+
+/// Counts letters (0 to 25) in groups of four, wrongly.
+///
+/// # Safety
+/// None: the counters that nobody set are the point.
+#[kernel]
+pub unsafe fn failing_counters_not_zeroed(input: &[u32], output: *mut u32) {
+    let (t, i) = (thread::thread_idx_x() as usize, thread::global_index());
+    let counters = cache();
+    // SAFETY: none; only the simulator runs this. An element for each thread of the grid, `BINS` results per block.
+    unsafe {
+        let bin = (*input.get_unchecked(i) % 26 / 4) as usize;
+        BlockAtomicU32::from_ptr(counters.add(bin)).fetch_add(1, Ordering::Relaxed); // FINDING
+        thread::sync_threads(); // everything is counted before the counters are read
+        if t < BINS {
+            output.add(thread::block_idx_x() as usize * BINS + t).write(counters.add(t).read());
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! A convolution with a tile in shared memory: every thread loads one element, if there is one. At the borders there is none, and the
+//! tile keeps what was there.
+//!
+//! The review's one-dimensional kernel lacks the `else` that its two-dimensional one has: outside of the input a tile holds zeros. Right:
+//! `banks`, rung `strided`, which loads 0 behind the input's end; in `conv1d`, rung `tiled`.
+
+use super::{BLOCK, cache};
+use cuda_std::{kernel, thread};
+
+/// Elements of the mask.
+pub const WIDTH: usize = 5;
+
+/// Results of a block: its other threads load the halo.
+pub const TILE: usize = BLOCK as usize - (WIDTH - 1);
+
+/// Sums every five neighbours, wrongly at the borders.
+///
+/// # Safety
+/// None: the part of the tile that nobody wrote is the point.
+#[kernel]
+pub unsafe fn failing_halo_not_filled(input: &[u32], output: *mut u32) {
+    let t = thread::thread_idx_x() as usize;
+    let result = thread::block_idx_x() as usize * TILE + t;
+    let cache = cache();
+    // SAFETY: none; only the simulator runs this. A slot for each thread, and as many results as elements.
+    unsafe {
+        // Wraps at the left border, to far behind the end.
+        let i = result.wrapping_sub(WIDTH / 2);
+        if i < input.len() {
+            cache.add(t).write(*input.get_unchecked(i));
+        }
+        thread::sync_threads(); // the tile is complete, as far as it will be, before anyone reads it
+        if t < TILE && result < input.len() {
+            let mut sum = 0_u32;
+            let mut k = 0;
+            while k < WIDTH {
+                sum = sum.wrapping_add(cache.add(t + k).read());
+                k += 1;
+            }
+            output.add(result).write(sum); // FINDING
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! An inclusive scan in place: in every step each thread adds the value `distance` to its left. Some have already replaced theirs when
+//! others read it, and count it twice.
+//!
+//! The barrier at the top of the loop keeps the steps apart, not the reads and writes of one step. Right: `reduce`, rung `sequential`, whose
+//! writers and readers are different slots; in `scan`, rung `kogge_stone`, which writes into a second buffer.
+
+use super::{BLOCK, cache};
+use cuda_std::{kernel, thread};
+
+/// Scans `BLOCK` elements per block, wrongly.
+///
+/// # Safety
+/// None: the missing barrier is the point.
+#[kernel]
+pub unsafe fn failing_kogge_stone_in_place(input: &[u32], output: *mut u32) {
+    let (t, i) = (thread::thread_idx_x() as usize, thread::global_index());
+    let cache = cache();
+    // SAFETY: none; only the simulator runs this. A slot and an element for each thread of the grid.
+    unsafe {
+        cache.add(t).write(*input.get_unchecked(i));
+        let mut distance = 1;
+        while distance < BLOCK as usize {
+            thread::sync_threads(); // the last step is done
+            if t >= distance {
+                cache.add(t).write(cache.add(t).read().wrapping_add(cache.add(t - distance).read())); // FINDING
+            }
+            distance *= 2;
+        }
+        output.add(i).write(cache.add(t).read());
+    }
+}

@@ -1,0 +1,35 @@
+//! The last 64 values are left to one warp, whose lanes "run in lock-step anyway", so the steps have no barrier.
+//!
+//! That was a common trick (and in the third edition of the reduction slides); since Volta each lane has its own program counter, and
+//! nothing keeps the lanes of a warp together but what says so. The fence stands where the trick had `volatile`: it keeps the compiler from
+//! leaving out stores, and makes no lane wait. Right: `reduce`, rung `unroll_last_warp`: shuffles, which name the lanes that take part.
+
+use super::{BLOCK, cache};
+use cuda_std::{kernel, thread};
+
+/// Sums the first 64 elements of each block, wrongly.
+///
+/// # Safety
+/// None: the missing synchronisation is the point.
+#[kernel]
+pub unsafe fn failing_lock_step(input: &[u32], output: *mut u32) {
+    let (t, i) = (thread::thread_idx_x() as usize, thread::global_index());
+    let cache = cache();
+    const { assert!(BLOCK >= 64) };
+    // SAFETY: none; only the simulator runs this. A slot and an element for each thread of the grid.
+    unsafe {
+        cache.add(t).write(*input.get_unchecked(i));
+        thread::sync_threads(); // the cache is full before the warp starts
+        if t < 32 {
+            let mut half = 32;
+            while half > 0 {
+                cache.add(t).write(cache.add(t).read().wrapping_add(cache.add(t + half).read())); // FINDING
+                thread::block_fence(); // keeps the stores, in their order; but nobody waits for them
+                half /= 2;
+            }
+            if t == 0 {
+                output.add(thread::block_idx_x() as usize).write(cache.read());
+            }
+        }
+    }
+}

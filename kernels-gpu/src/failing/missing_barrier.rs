@@ -1,0 +1,31 @@
+//! A tree sum without the barrier between its steps: a thread reads what its neighbour may not have written yet.
+//!
+//! It gives the right sum in many runs, and for a block of one warp in nearly all. Right: `reduce`, rung `sequential`.
+
+use super::{BLOCK, cache};
+use cuda_std::{kernel, thread};
+
+/// Sums `BLOCK` elements per block, wrongly.
+///
+/// # Safety
+/// None: the missing barrier is the point.
+#[kernel]
+pub unsafe fn failing_missing_barrier(input: &[u32], output: *mut u32) {
+    let (t, i) = (thread::thread_idx_x() as usize, thread::global_index());
+    let cache = cache();
+    // SAFETY: none; only the simulator runs this. A slot and an element for each thread of the grid.
+    unsafe {
+        cache.add(t).write(*input.get_unchecked(i));
+        thread::sync_threads(); // the cache is full before the tree starts
+        let mut half = BLOCK as usize / 2;
+        while half > 0 {
+            if t < half {
+                cache.add(t).write(cache.add(t).read().wrapping_add(cache.add(t + half).read())); // FINDING
+            }
+            half /= 2; // here a barrier is missing
+        }
+        if t == 0 {
+            output.add(thread::block_idx_x() as usize).write(cache.read());
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! 1000 elements in blocks of 256 are four blocks and 1024 threads; the last 24 have no element, and nobody told them.
+//!
+//! Right: `vecadd`, rung `grid_stride`, as any other: `if i < n`.
+
+use cuda_std::{kernel, thread};
+
+/// Doubles all elements, and touches more.
+///
+/// # Safety
+/// None: the missing test is the point.
+#[kernel]
+pub unsafe fn failing_no_bounds_test(input: &[u32], output: *mut u32) {
+    let i = thread::global_index();
+    // SAFETY: none; only the simulator runs this.
+    unsafe { output.add(i).write(2 * *input.get_unchecked(i)) }; // FINDING
+}

@@ -1,0 +1,33 @@
+//! Tile by tile: load, wait, use, load the next one. The barrier behind the load is there; the one behind the use is not, and a fast warp
+//! loads the next tile over what a slow one still reads.
+//!
+//! Every loop over tiles needs both, the tiled multiplication of the slides first of all. Right: `reduce`, rung `best`: a barrier separates
+//! the two uses of its shared memory.
+
+use super::{BLOCK, cache};
+use cuda_std::{kernel, thread};
+
+/// Tiles that a block goes through.
+pub const TILES: usize = 4;
+
+/// Adds, for each thread, the neighbours' elements of all tiles, wrongly.
+///
+/// # Safety
+/// None: the missing barrier is the point.
+#[kernel]
+pub unsafe fn failing_tile_overwritten(input: &[u32], output: *mut u32) {
+    let t = thread::thread_idx_x() as usize;
+    let cache = cache();
+    let mut sum = 0_u32;
+    let mut tile = 0;
+    // SAFETY: none; only the simulator runs this. A slot for each thread, and `TILES` elements.
+    unsafe {
+        while tile < TILES {
+            cache.add(t).write(*input.get_unchecked(tile * BLOCK as usize + t)); // FINDING
+            thread::sync_threads(); // the tile is complete before anyone reads what others wrote
+            sum = sum.wrapping_add(cache.add((t + 32) % BLOCK as usize).read()); // AS WELL
+            tile += 1; // here a barrier is missing
+        }
+        output.add(t).write(sum);
+    }
+}

@@ -1,0 +1,21 @@
+//! A line for 32 threads: the warp adds up its elements by shuffles, and its first lane prints the sum. What many threads have to say is
+//! said by one that has heard them all.
+
+use super::{double, prints};
+use cuda_std::{kernel, println, thread, warp};
+
+/// Doubles all elements; warps whose first thread is one of `first` to `first + count - 1` print.
+///
+/// # Safety
+/// Blocks of whole warps; `output` is as long as `input` and does not overlap it; a thread for each element.
+#[kernel]
+pub unsafe fn print_one_per_warp(input: &[i32], first: u32, count: u32, output: *mut i32) {
+    let i = thread::global_index();
+    // SAFETY: the caller's promise.
+    let value = unsafe { double(input, output) }.map_or(0, |(_, value)| value);
+    // SAFETY: whole warps, all of them here.
+    let sum = unsafe { warp::reduce(value, i32::wrapping_add) };
+    if warp::lane_id() == 0 && i < input.len() && prints(i, first, count) {
+        println!("block {} warp {}: sum is {sum}", thread::block_idx_x(), thread::thread_idx_x() / 32);
+    }
+}

@@ -1,0 +1,30 @@
+//! The driver's own `printf`: the thread lays its arguments down as a C structure, and the text is made on the host. No formatting code on
+//! the device, so registers and stack stay known; and no type is checked against the format.
+
+use super::{double, prints};
+use cuda_std::{io::vprintf, kernel, thread};
+
+/// What the format takes, in its order.
+#[repr(C)]
+struct Arguments {
+    block: u32,
+    thread: u32,
+    value: i32,
+}
+
+/// Doubles all elements; threads `first` to `first + count - 1` of the grid print.
+///
+/// # Safety
+/// `output` is as long as `input` and does not overlap it; a thread for each element.
+#[kernel]
+pub unsafe fn print_printf(input: &[i32], first: u32, count: u32, output: *mut i32) {
+    // SAFETY: the caller's promise.
+    if let Some((i, value)) = unsafe { double(input, output) }
+        && prints(i, first, count)
+    {
+        let mut arguments = Arguments { block: thread::block_idx_x(), thread: thread::thread_idx_x(), value };
+        let format = c"block %u thread %u: value is %d\n";
+        // SAFETY: the arguments are those of the format, which ends with a zero.
+        unsafe { vprintf(format.as_ptr(), (&raw mut arguments).cast()) };
+    }
+}

@@ -1,0 +1,18 @@
+//! `println!` as on the host: text and numbers become one piece of text in the thread's own memory, which is handed to the driver whole.
+
+use super::{double, prints};
+use cuda_std::{kernel, println, thread};
+
+/// Doubles all elements; threads `first` to `first + count - 1` of the grid print.
+///
+/// # Safety
+/// `output` is as long as `input` and does not overlap it; a thread for each element.
+#[kernel]
+pub unsafe fn print_println(input: &[i32], first: u32, count: u32, output: *mut i32) {
+    // SAFETY: the caller's promise.
+    if let Some((i, value)) = unsafe { double(input, output) }
+        && prints(i, first, count)
+    {
+        println!("block {} thread {}: value is {value}", thread::block_idx_x(), thread::thread_idx_x());
+    }
+}

@@ -1,0 +1,118 @@
+//! The failing examples: each is diagnosed, by the code that its table names and at the line that its source marks; and the rung that
+//! does it right is clean.
+#![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
+
+use host::backend::{Backend, Checkers, Checks, Choice, Module, Printed, open_printing};
+use host::kernels::failing::{self, EXAMPLES};
+use host::kernels::{self, Case, Demand, FAMILIES, Family, Job, Problem, Settings};
+use host::{Diagnostic, Error, ptx};
+use std::path::Path;
+
+struct Simulator {
+    device: Box<dyn Backend>,
+    module: Module,
+}
+
+impl Simulator {
+    fn new() -> Self {
+        let checks = Checks::On(Checkers::default());
+        let (device, _) = open_printing(Choice::Sim, checks, Printed::Stderr).expect("the simulator");
+        let image = ptx::find("kernels-gpu", None, None).expect("the kernels' PTX");
+        let module = device.load(&image.bytes, "kernels-gpu").expect("PTX");
+        Self { device, module }
+    }
+
+    /// What the checkers find of one variant, a fault included, and whether its result is right.
+    fn check(&self, family: &Family, variant: &'static str, case: &Case) -> (Vec<Diagnostic>, bool) {
+        let given = case.settings.iter().map(|(name, value)| (*name, value.as_str()));
+        let settings = Settings::new(family.settings, given).expect("settings of the family");
+        let dtype = family.dtypes[0];
+        let demand = Demand { size: &case.size, dtype, seed: 3, settings: &settings };
+        let inputs = (family.generate)(&demand).expect("operands");
+        let op = family.ops.first().copied().unwrap_or_default();
+        let problem = Problem { inputs: &inputs, dtype, op, settings: &settings };
+        let oracle = (family.oracle)(problem).expect("an oracle");
+        let (device, module, variants) = (&*self.device, self.module, &[variant]);
+        let job = Job { device, module, problem, oracle: &oracle, variants, block: None, grid: None, plan: None };
+        let (mut found, mut right) = (Vec::new(), false);
+        let result = (family.run)(&job, &mut |row| {
+            right = row.verified;
+            found.extend(row.findings);
+        });
+        if let Err(error) = result {
+            // Those of a launch that ended in a fault were found before it.
+            found.extend(device.observed().expect("the simulator's").findings);
+            match error {
+                Error::Fault(fault) => found.push(*fault),
+                other => panic!("{} {variant}: {other}", family.name),
+            }
+        }
+        (found, right)
+    }
+}
+
+/// Lines of an example's source, from 1: the one that is marked `FINDING`, and those that the same mistake also shows at.
+fn marked(name: &str) -> (u32, Vec<u32>) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels-gpu/src/failing").join(name).with_extension("rs");
+    let source = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let ending = |mark: &str| -> Vec<u32> {
+        source.lines().zip(1..).filter(|(line, _)| line.ends_with(mark)).map(|(_, number)| number).collect()
+    };
+    let [line] = ending("// FINDING")[..] else { panic!("{name}: one line must be marked") };
+    (line, ending("// AS WELL"))
+}
+
+#[test]
+fn every_example_is_diagnosed_at_its_line() {
+    let mut wrong = Vec::new();
+    for example in EXAMPLES {
+        // Of its own each time: a fault leaves a launch half done.
+        let simulator = Simulator::new();
+        let (found, _) = simulator.check(&failing::FAMILY, example.name, &Case::new(&[1]));
+        let (line, as_well) = marked(example.name);
+        let at = |found: &Diagnostic, lines: &[u32]| {
+            let file = found.file.as_deref().unwrap_or_default();
+            file.ends_with(&format!("failing/{}.rs", example.name)) && found.line.is_some_and(|at| lines.contains(&at))
+        };
+        let codes: Vec<_> = found.iter().filter(|found| at(found, &[line])).map(|found| found.code.as_str()).collect();
+        let elsewhere = found.iter().filter(|found| !at(found, &[line]) && !at(found, &as_well));
+        let elsewhere: Vec<_> = elsewhere.map(ToString::to_string).collect();
+        // Not one of several: a report that also blames another line sends the reader there.
+        if !codes.contains(&example.finding) || !elsewhere.is_empty() {
+            wrong.push(format!(
+                "{}: no {} at line {line}, but {codes:?}, and elsewhere: {}",
+                example.name,
+                example.finding,
+                elsewhere.join("\n")
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), EXAMPLES.len(), wrong.join("\n"));
+}
+
+#[test]
+fn the_rung_that_does_it_right_is_clean() {
+    let simulator = Simulator::new();
+    for example in EXAMPLES {
+        let (family, rung) = example.right;
+        let family = kernels::family(family).unwrap_or_else(|| panic!("{}: no family {family}", example.name));
+        let variant = family.select(rung).expect("its rung")[0];
+        // The largest that the family's tests run: several blocks, and a last one that is not full.
+        let cases = (family.cases)();
+        let elements = |case: &&Case| case.size.iter().product::<u64>();
+        let case = cases.iter().filter(|case| elements(case) <= 1 << 13).max_by_key(elements).expect("a case");
+        let (found, right) = simulator.check(family, variant, case);
+        assert!(right && found.is_empty(), "{} {variant}: {found:?}", family.name);
+    }
+}
+
+/// Nothing that runs, tests or times families comes across them.
+#[test]
+fn they_are_no_family() {
+    assert!(kernels::family(failing::FAMILY.name).is_none());
+    let normal: Vec<_> = FAMILIES.iter().flat_map(|family| (family.variants)()).flat_map(|v| v.entries).collect();
+    assert!(failing::entries().iter().all(|entry| entry.name.starts_with("failing_") && !normal.contains(entry)));
+    let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels-gpu/src/failing");
+    let files = std::fs::read_dir(files).expect("the examples").count();
+    assert_eq!(files, EXAMPLES.len() + 1, "a file for each, and mod.rs");
+}
