@@ -80,10 +80,11 @@ impl Prefix {
                 let value = T::round(self.value).value();
                 Reference { value, magnitude: None, wrapped: !matches!(value, Value::Int(wrapped) if wrapped == exact) }
             }
-            Value::Float(_) if self.magnitude.is_some() && self.special != 0.0 => {
+            Value::Float(_) if self.special != 0.0 => {
                 Reference { value: Value::Float(self.special), magnitude: Some(0.0), wrapped: false }
             }
-            Value::Float(sum) if sum.is_finite() => {
+            // Not to the winner of a maximum: -0 + 0 is 0.
+            Value::Float(sum) if self.magnitude.is_some() && sum.is_finite() => {
                 Reference { value: Value::Float(sum + self.lost), magnitude: self.magnitude, wrapped: false }
             }
             value => Reference { value, magnitude: self.magnitude, wrapped: false },
