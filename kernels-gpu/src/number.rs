@@ -1,9 +1,10 @@
 //! The numbers that kernels are instantiated for, with one meaning of `+`, `max` and `min` for all of them.
 
+use crate::reduce::warp_intrinsic::Redux;
 use cuda_std::{atomic, launch::Instance, math, warp::WarpShuffleValue};
 
 /// An element type: `f32 f64 i32 u32 i64 u64`.
-pub trait Number: Copy + PartialEq + Instance + WarpShuffleValue + atomic::Value + 'static {
+pub trait Number: Copy + PartialEq + Instance + WarpShuffleValue + Redux + atomic::Value + 'static {
     /// 0.
     const ZERO: Self;
     /// Not below any number: positive infinity for floats.
@@ -17,6 +18,8 @@ pub trait Number: Copy + PartialEq + Instance + WarpShuffleValue + atomic::Value
     fn maximum(self, other: Self) -> Self;
     /// IEEE 754-2019 `minimum`: NaN if either is NaN, and -0 below +0.
     fn minimum(self, other: Self) -> Self;
+    /// The same number: NaN is the same as NaN, and -0 is not +0.
+    fn same(self, other: Self) -> bool;
 }
 
 macro_rules! integer {
@@ -37,6 +40,10 @@ macro_rules! integer {
             #[inline(always)]
             fn minimum(self, other: Self) -> Self {
                 Ord::min(self, other)
+            }
+            #[inline(always)]
+            fn same(self, other: Self) -> bool {
+                self == other
             }
         }
     )* };
@@ -61,6 +68,10 @@ macro_rules! float {
             #[inline(always)]
             fn minimum(self, other: Self) -> Self {
                 math::Float::minimum(self, other)
+            }
+            #[inline(always)]
+            fn same(self, other: Self) -> bool {
+                self.to_bits() == other.to_bits() || self.is_nan() && other.is_nan()
             }
         }
     )* };

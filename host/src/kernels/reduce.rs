@@ -1,10 +1,13 @@
-//! Reduction: one value from many, by sum, maximum or minimum.
+//! Reduction: one value from many, by sum, maximum or minimum; and where the maximum or minimum is.
+//!
+//! `argmax` and `argmin` give the index of the first one, as u64: the first NaN counts as both, and an empty input has the index
+//! 2^64 - 1, which stands for none.
 //!
 //! Integer sums wrap. NaN in, NaN out, for every operation; the maximum of -0 and +0 is +0, the minimum -0. An empty input
 //! gives the identity: 0, the type's lowest value (-inf), its highest value (+inf).
 
-use super::problem::{awkward_lengths, bench_lengths};
-use super::{Entry, Family, Job, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
+use super::problem::bench_lengths;
+use super::{Case, Entry, Family, Job, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
 use crate::backend::{Backend, Buffer, Module, require_memory};
 use crate::element::{Dtype, Element};
 use crate::error::{Error, Result};
@@ -17,18 +20,19 @@ use table::Variant;
 
 mod launches;
 pub mod oracle;
+mod place;
 pub mod table;
 
 /// The family.
 pub const FAMILY: Family = Family {
     name: "reduce",
-    idea: "one value from many: sum, max or min",
+    idea: "one value from many: sum, max or min, or where max or min is",
     operands: &[Operand::of_elements("input")],
-    ops: &["sum", "max", "min"],
+    ops: &["sum", "max", "min", "argmax", "argmin"],
     dtypes: Dtype::NUMBERS,
     settings: &[],
     variants,
-    cases: awkward_lengths,
+    cases,
     sizes: bench_lengths,
     generate: |demand| demand.vectors(1),
     oracle,
@@ -53,7 +57,9 @@ macro_rules! with_op {
                 type $o = Min;
                 Ok($body)
             }
-            other => Err(Error::Usage(format!("reduce has no operation '{other}'; there are: sum max min"))),
+            other => {
+                Err(Error::Usage(format!("reduce has no operation '{other}'; there are: sum max min argmax argmin")))
+            }
         }
     };
 }
@@ -81,6 +87,11 @@ pub fn reduce<O: Op<T>, T: Element>(
     launches.result()
 }
 
+/// Nothing, one, around a warp, a block, and tiles of several rungs: few, because there are many rungs, operations and types.
+fn cases() -> Vec<Case> {
+    [0, 1, 33, 257, 1009, 8209].into_iter().map(|n| Case::new(&[n])).collect()
+}
+
 fn find<O: Op<T>, T: Element>(name: &str) -> Result<Variant<T>> {
     let found = table::variants::<O, T>().into_iter().find(|variant| variant.name == name);
     found.ok_or_else(|| Error::Usage(format!("reduce has no variant '{name}'")))
@@ -96,7 +107,13 @@ fn variants() -> Vec<VariantInfo> {
     }
     let info = |(row, variant): (usize, Variant<i32>)| {
         let types = |op: &&str| -> Vec<Entry> {
-            let typed = |dtype: &Dtype| with_dtype!(dtype, T => with_op!(*op, O => entries::<O, T>(row)).unwrap_or_default(), else => Vec::new());
+            let typed = |dtype: &Dtype| {
+                with_dtype!(dtype, T => match *op {
+                    "argmax" => place::entries::<Max, T>(row, &table::variants::<Max, T>()[row]),
+                    "argmin" => place::entries::<Min, T>(row, &table::variants::<Min, T>()[row]),
+                    op => with_op!(op, O => entries::<O, T>(row)).unwrap_or_default(),
+                }, else => Vec::new())
+            };
             Dtype::NUMBERS.iter().flat_map(typed).collect()
         };
         let entries = FAMILY.ops.iter().flat_map(types).collect();
@@ -112,13 +129,20 @@ fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
         let judge = Oracle::elements::<T>(vec![1], move |_, depth| reference.expected::<T>(depth));
         Ok(judge.with_value(value).with_wrapped(wrapped))
     }
-    with_dtype!(problem.dtype, T => typed::<T>(problem), else => Err(no_kernel(problem.dtype)))
+    with_dtype!(problem.dtype, T => match problem.op {
+        "argmax" | "argmin" => place::oracle::<T>(&problem),
+        _ => typed::<T>(problem),
+    }, else => Err(no_kernel(problem.dtype)))
 }
 
 fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
     with_dtype!(
         job.problem.dtype,
-        T => with_op!(job.problem.op, O => typed::<O, T>(job, emit)?),
+        T => match job.problem.op {
+            "argmax" => place::typed::<Max, T>(job, emit),
+            "argmin" => place::typed::<Min, T>(job, emit),
+            op => with_op!(op, O => typed::<O, T>(job, emit)?),
+        },
         else => Err(no_kernel(job.problem.dtype))
     )
 }

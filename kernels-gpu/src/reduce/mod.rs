@@ -11,10 +11,20 @@
 //! | [`unroll_last_warp`] | the last 64 values need one warp and shuffles: no barriers for six of the steps |
 //! | [`unrolled`] | the block size is a compile-time constant: the loop and its tests disappear |
 //! | [`many_per_thread`] | a fixed grid, each thread sums many elements: the tree is paid for once per thread |
+//! | [`pairwise`] | every pass halves the vector: no shared memory, but a launch for each, and memory moves three times over |
+//! | [`divide_and_conquer`] | a contiguous part per thread, as on a CPU: lanes read far apart |
+//! | [`kogge_stone`] | a prefix sum whose last value is the total: every thread works in every step, log2(block) times too often |
 //! | [`grid_stride`] | one element per jump over the whole grid, the plain form of the rung above |
+//! | [`hierarchical`] | a level of the machine for each level of the tree: registers, shuffles, shared memory, launches |
 //! | [`warp_shuffle`] | registers instead of shared memory: one shared value per warp, one barrier |
+//! | [`warp_intrinsic`] | one `redux.sync` where shuffles take five steps, and integers for what it doesn't know |
 //! | [`atomic`] | blocks meet in one atomic: no second launch |
 //! | [`best`] | 16-byte loads in flight, one launch, last block finishes in a fixed order |
+//!
+//! A sequential reduction is any grid-stride rung with one thread: `--block 1 --grid 1`.
+//!
+//! `argmax` and `argmin` give the index of the first maximum or minimum; the first NaN counts as both, +0 is above -0. Every rung finds
+//! the value, and [`find`] its place in a second pass; [`best_place`] does both in one.
 //!
 //! Sources: M. Harris, "Optimizing Parallel Reduction in CUDA" (the first seven rungs); J. Luitjens, "Faster Parallel
 //! Reductions on Kepler" (shuffles); D. Merrill's CUB (`DeviceReduce`) for what to beat.
@@ -31,14 +41,21 @@ use cuda_std::{
 
 pub mod atomic;
 pub mod best;
+pub mod best_place;
+pub mod divide_and_conquer;
+pub mod find;
 pub mod first_add;
 pub mod grid_stride;
+pub mod hierarchical;
 pub mod interleaved;
 pub mod interleaved_strided;
+pub mod kogge_stone;
 pub mod many_per_thread;
+pub mod pairwise;
 pub mod sequential;
 pub mod unroll_last_warp;
 pub mod unrolled;
+pub mod warp_intrinsic;
 pub mod warp_shuffle;
 
 pub(crate) mod collective;
@@ -49,12 +66,17 @@ pub trait Op<T>: Instance + 'static {
     fn identity() -> T;
     /// One value of two.
     fn combine(a: T, b: T) -> T;
+    /// Combines the values of a warp's lanes by the warp's own instruction where it can; every lane gets the result.
+    ///
+    /// # Safety
+    /// All 32 lanes of the warp call it together.
+    unsafe fn combine_warp(value: T) -> T;
     /// Combines `value` into memory that the whole grid shares.
     fn combine_atomic(at: &Atomic<T>, value: T);
 }
 
 macro_rules! op {
-    ($(#[$doc:meta])* $name:ident $entry:literal $identity:ident $combine:ident $atomic:ident) => {
+    ($(#[$doc:meta])* $name:ident $entry:literal $identity:ident $combine:ident $warp:ident $atomic:ident) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug)]
         pub struct $name;
@@ -73,6 +95,11 @@ macro_rules! op {
                 a.$combine(b)
             }
             #[inline(always)]
+            unsafe fn combine_warp(value: T) -> T {
+                // SAFETY: the caller's promise.
+                unsafe { value.$warp() }
+            }
+            #[inline(always)]
             fn combine_atomic(at: &Atomic<T>, value: T) {
                 at.$atomic(value, Ordering::Relaxed);
             }
@@ -81,15 +108,15 @@ macro_rules! op {
 }
 op!(
     /// `+`; integers wrap.
-    Sum "sum" ZERO add fetch_add
+    Sum "sum" ZERO add warp_add fetch_add
 );
 op!(
     /// IEEE 754-2019 `maximum`: NaN wins.
-    Max "max" LOWEST maximum fetch_max
+    Max "max" LOWEST maximum warp_maximum fetch_max
 );
 op!(
     /// IEEE 754-2019 `minimum`: NaN wins.
-    Min "min" HIGHEST minimum fetch_min
+    Min "min" HIGHEST minimum warp_minimum fetch_min
 );
 
 /// Lanes of a warp.

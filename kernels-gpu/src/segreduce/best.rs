@@ -312,16 +312,17 @@ unsafe fn tile_totals<O: Op<T>, T: Number, const W: usize>(
 
     // The thread's own elements, one after the other. The first total lacks what came before the thread.
     let own_ends = (&raw mut ENDS).cast::<u32>();
-    // SAFETY: a word and `EACH` chunks per thread, complete since the barrier in `mark_ends`.
-    let (ends, own) = unsafe {
+    // SAFETY: a word per thread, complete since the barrier in `mark_ends`.
+    let ends = unsafe {
         let word = own_ends.add(tid as usize);
         let ends = word.read();
         word.write(0);
-        let own: [_; EACH] = core::array::from_fn(|j| chunks.add(place(tid * EACH as u32 + j as u32) as usize).read());
-        (ends, own)
+        ends
     };
     let mut tail = O::identity();
-    let mut walk = |j: usize, Chunk(values): Chunk<T, W>| {
+    let mut walk = |j: usize| {
+        // SAFETY: `EACH` chunks per thread, complete since the same barrier.
+        let Chunk(values) = unsafe { chunks.add(place(tid * EACH as u32 + j as u32) as usize).read() };
         let mut w = 0;
         while w < W {
             let i = j * W + w;
@@ -334,11 +335,11 @@ unsafe fn tile_totals<O: Op<T>, T: Number, const W: usize>(
             w += 1;
         }
     };
-    // Written out: LLVM keeps a loop of this length, and an array that a loop indexes is in local memory.
-    walk(0, own[0]);
-    walk(1, own[1]);
-    walk(2, own[2]);
-    walk(3, own[3]);
+    // Written out: LLVM keeps a loop of this length, and its counter's uses with it.
+    walk(0);
+    walk(1);
+    walk(2);
+    walk(3);
     // SAFETY: all threads of the block are here; the last use of its shared memory lies behind a barrier.
     let before = unsafe { block_scan::<O, T>(ends != 0, tail, carry) };
     if ends != 0 {

@@ -20,6 +20,8 @@ pub(super) struct Plan {
     pub block: u32,
     /// Blocks of each launch.
     pub grids: Vec<u32>,
+    /// Values that each launch leaves for the next: one per block, or per pair.
+    pub results: Vec<usize>,
     /// Most additions in a chain from an element to the result.
     pub depth: u64,
 }
@@ -64,7 +66,26 @@ impl Plan {
                     grids.push(left as u32);
                 }
                 let depth = grids.len() as u64 * (u64::from(per_thread) + log_block);
-                Ok(Self { block, grids, depth })
+                Ok(Self::per_block(block, grids, depth))
+            }
+            Scheme::Pairs { .. } => {
+                if grid.is_some() {
+                    let name = variant.name;
+                    return Err(Error::Usage(format!("'{name}' has a thread for each pair: leave --grid out")));
+                }
+                let (mut grids, mut results, mut left) = (Vec::new(), Vec::new(), n);
+                while grids.is_empty() || left > 1 {
+                    left = left.div_ceil(2);
+                    let blocks = tiles(left, block, 1);
+                    if blocks > MAX_GRID {
+                        let text = format!("{n} elements need {blocks} blocks of {block}: use a larger --block");
+                        return Err(Error::Usage(text));
+                    }
+                    grids.push(blocks as u32);
+                    results.push(left as usize);
+                }
+                let depth = grids.len() as u64;
+                Ok(Self { block, grids, results, depth })
             }
             Scheme::GridStride { per_thread, .. } => {
                 let grid = fill(full, per_thread)?;
@@ -74,19 +95,25 @@ impl Plan {
                     depth += chain(u64::from(grid), 1, per_thread) + log_block;
                     grids.push(1);
                 }
-                Ok(Self { block, grids, depth })
+                Ok(Self::per_block(block, grids, depth))
             }
             Scheme::Atomic { .. } => {
                 let grid = fill(full, 1)?;
-                Ok(Self { block, grids: vec![grid], depth: chain(n, grid, 1) + log_block + u64::from(grid) })
+                Ok(Self::per_block(block, vec![grid], chain(n, grid, 1) + log_block + u64::from(grid)))
             }
             Scheme::Single { blocks_per_sm, per_thread, .. } => {
                 let grid = fill(blocks_per_sm, per_thread)?;
                 // A thread may take one element in front of the aligned part and one behind it.
                 let depth = chain(n, grid, per_thread) + 2 + log_block + chain(u64::from(grid), 1, 1) + log_block;
-                Ok(Self { block, grids: vec![grid], depth })
+                Ok(Self::per_block(block, vec![grid], depth))
             }
         }
+    }
+
+    /// Launches that leave a value per block.
+    fn per_block(block: u32, grids: Vec<u32>, depth: u64) -> Self {
+        let results = grids.iter().map(|&grid| grid as usize).collect();
+        Self { block, grids, results, depth }
     }
 }
 
@@ -117,7 +144,7 @@ impl<'d, T: Element> Scratch<'d, T> {
 
     /// Partial results that a launch writes.
     fn partials(plan: &Plan, launch: usize) -> usize {
-        plan.grids.get(launch).map_or(1, |&grid| grid as usize)
+        plan.results.get(launch).copied().unwrap_or(1)
     }
 
     /// As much as the plan needs.
@@ -145,9 +172,9 @@ impl<'d, T: Element> Scratch<'d, T> {
             let call = variant.scheme.call(block, from, to.ptr(), self.ticket.ptr(), self.output.ptr());
             let shared = variant.cache * block * size_of::<T>() as u32;
             launches.push((call, Shape::linear(grid, block).with_shared(shared)));
-            if matches!(variant.scheme, Scheme::Tree { .. } | Scheme::GridStride { .. }) {
+            if matches!(variant.scheme, Scheme::Tree { .. } | Scheme::Pairs { .. } | Scheme::GridStride { .. }) {
                 result = to;
-                from = to.slice(grid as usize);
+                from = to.slice(plan.results[number]);
             }
         }
         Launches { scratch: self, reset: matches!(variant.scheme, Scheme::Atomic { .. }), launches, result }
@@ -219,6 +246,10 @@ mod tests {
         assert_eq!(plan("sequential", 1 << 22, 128, None).expect("a plan").grids, [32768, 256, 2, 1]);
         assert_eq!(plan("first_add", 1 << 22, 128, None).expect("a plan").grids, [16384, 64, 1]);
         assert_eq!(plan("interleaved", 5, 2, None).expect("a plan").grids, [3, 2, 1]);
+        let pairs = plan("pairwise", 1000, 256, None).expect("a plan");
+        assert_eq!(pairs.results, [500, 250, 125, 63, 32, 16, 8, 4, 2, 1]);
+        assert_eq!((&pairs.grids[..3], pairs.depth), (&[2, 1, 1][..], 10));
+        assert_eq!(plan("pairwise", 1, 256, None).expect("a plan").results, [1]);
     }
 
     #[test]

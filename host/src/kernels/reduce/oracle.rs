@@ -32,6 +32,12 @@ pub fn reference<T: Element>(op: &str, input: &[T]) -> Reference {
     }
 }
 
+/// Index of the first maximum (`larger`) or minimum; `None` without elements.
+pub fn first_place<T: Element>(larger: bool, input: &[T]) -> Option<usize> {
+    let values = input.iter().map(|x| x.value()).enumerate();
+    values.reduce(|best, x| if beats(x.1, best.1, larger) { x } else { best }).map(|(index, _)| index)
+}
+
 impl Reference {
     /// The sum of floats.
     pub fn of_floats(values: impl Iterator<Item = f64>) -> Self {
@@ -172,6 +178,16 @@ mod tests {
         assert!(passes("max", &[1.0, f64::NAN, 2.0], f64::NAN, 1) && !passes("max", &[1.0, f64::NAN, 2.0], 2.0, 1));
         assert!(passes("min", &[3_i64, -7, 5], -7, 1) && passes("max", &[3_u32, 7, 5], 7, 1));
         assert!(passes("max", &[f32::NEG_INFINITY], f32::NEG_INFINITY, 1));
+    }
+
+    #[test]
+    fn the_first_place_counts() {
+        assert_eq!(first_place(true, &[3, 7, 7, 1]), Some(1));
+        assert_eq!(first_place(false, &[3, 1, 7, 1]), Some(1));
+        assert_eq!(first_place(true, &[-0.0_f32, 0.0, 0.0]), Some(1));
+        assert_eq!(first_place(false, &[0.0_f64, -0.0]), Some(1));
+        assert_eq!(first_place(true, &[1.0, f32::NAN, f32::INFINITY, f32::NAN]), Some(1));
+        assert_eq!(first_place::<f32>(true, &[]), None);
     }
 
     #[test]

@@ -33,6 +33,11 @@ pub enum Scheme<T: 'static> {
         /// Writes `output[block index]`.
         kernel: PerBlock<T>,
     },
+    /// A thread for each pair of elements, launched again on the results until one is left.
+    Pairs {
+        /// Writes `output[thread index]`.
+        kernel: PerBlock<T>,
+    },
     /// A grid that fills the device, then one block for the partial results.
     GridStride {
         /// Elements that one thread takes in one round.
@@ -67,7 +72,9 @@ impl<T> Scheme<T> {
         output: PtrMut<'a, T>,
     ) -> Call<'a> {
         match self {
-            Self::Tree { kernel, .. } | Self::GridStride { kernel, .. } => kernel(block, input, partials),
+            Self::Tree { kernel, .. } | Self::Pairs { kernel } | Self::GridStride { kernel, .. } => {
+                kernel(block, input, partials)
+            }
             Self::Atomic { kernel } => kernel(block, input, output),
             Self::Single { kernel, .. } => kernel(input, partials, ticket, output),
         }
@@ -152,6 +159,33 @@ pub fn variants<O: Op<T>, T: Element>() -> Vec<Variant<T>> {
             },
         },
         Variant {
+            name: "pairwise",
+            idea: "every pass halves the vector in memory: no barriers, but a launch for each, and the most accurate sums",
+            block: BlockRule::Any { default: pairwise::BLOCK },
+            cache: 0,
+            scheme: Scheme::Pairs { kernel: |_, input, output| pairwise::reduce_pairwise::<O, T>(input, output) },
+        },
+        Variant {
+            name: "divide_and_conquer",
+            idea: "a contiguous part per thread, as on a CPU: every load of a warp is 32 sectors",
+            block: BlockRule::PowerOfTwo { min: 1, default: divide_and_conquer::BLOCK },
+            cache: 1,
+            scheme: Scheme::GridStride {
+                per_thread: 1,
+                kernel: |_, input, output| divide_and_conquer::reduce_divide_and_conquer::<O, T>(input, output),
+            },
+        },
+        Variant {
+            name: "kogge_stone",
+            idea: "a prefix sum whose last value is the total: no thread idles, and most of the work is thrown away",
+            block: BlockRule::PowerOfTwo { min: 2, default: kogge_stone::BLOCK },
+            cache: 2,
+            scheme: Scheme::Tree {
+                per_thread: 1,
+                kernel: |_, input, output| kogge_stone::reduce_kogge_stone::<O, T>(input, output),
+            },
+        },
+        Variant {
             name: "grid_stride",
             idea: "one element per jump over the grid, then a tree in a shared cache",
             block: BlockRule::PowerOfTwo { min: 1, default: grid_stride::BLOCK },
@@ -162,6 +196,16 @@ pub fn variants<O: Op<T>, T: Element>() -> Vec<Variant<T>> {
             },
         },
         Variant {
+            name: "hierarchical",
+            idea: "registers in a thread, shuffles in a warp, shared memory in a block, launches for the grid",
+            block: BlockRule::WholeWarps { default: hierarchical::BLOCK },
+            cache: 0,
+            scheme: Scheme::Tree {
+                per_thread: hierarchical::PER_THREAD as u32,
+                kernel: |_, input, output| hierarchical::reduce_hierarchical::<O, T>(input, output),
+            },
+        },
+        Variant {
             name: "warp_shuffle",
             idea: "registers instead of shared memory: one shared value per warp, one barrier",
             block: BlockRule::WholeWarps { default: warp_shuffle::BLOCK },
@@ -169,6 +213,16 @@ pub fn variants<O: Op<T>, T: Element>() -> Vec<Variant<T>> {
             scheme: Scheme::GridStride {
                 per_thread: 1,
                 kernel: |_, input, output| warp_shuffle::reduce_warp_shuffle::<O, T>(input, output),
+            },
+        },
+        Variant {
+            name: "warp_intrinsic",
+            idea: "one redux.sync where shuffles take five steps; integers stand in for 64 bits and ordered floats",
+            block: BlockRule::WholeWarps { default: warp_intrinsic::BLOCK },
+            cache: 0,
+            scheme: Scheme::GridStride {
+                per_thread: 1,
+                kernel: |_, input, output| warp_intrinsic::reduce_warp_intrinsic::<O, T>(input, output),
             },
         },
         Variant {

@@ -1,0 +1,230 @@
+//! `argmax` and `argmin` in one pass and one launch, at the speed of `best`.
+//!
+//! - Carrying an index along with every element would triple the work. A thread keeps the best value so far, and in which of its
+//!   rounds of [`UNROLL`] chunks it was first there; a round is reduced as in `best`, without any index.
+//! - At the end each thread loads its best round once more and looks for the first place of the value.
+//! - Pairs of value and index then go the way of `best`: shuffles, a shared slot per warp, the last block. Of equal values the lower
+//!   index wins, so that the order does not matter.
+
+use super::{Max, Min, Op, WARP, best::UNROLL, collective::draw_last};
+use crate::{chunk::Chunk, number::Number};
+use core::mem::MaybeUninit;
+use cuda_std::{address_space, kernel, thread, warp};
+
+/// Threads per block unless the caller asks otherwise; a multiple of 32, at most 1024.
+pub const BLOCK: u32 = 512;
+
+/// No index: that of nothing.
+pub const NOWHERE: u64 = u64::MAX;
+
+/// A value, and the index where it is first.
+#[derive(Clone, Copy)]
+struct Place<T> {
+    value: T,
+    index: u64,
+}
+
+/// Writes the index of the first maximum (minimum) to `output[0]`; the first NaN counts as both.
+///
+/// # Safety
+/// The block is a multiple of 32; `values` and `indices` have one element per block and are used by this launch only; `ticket` is 0.
+#[kernel(for O in [Max, Min], for T in [f32, f64, i32, u32, i64, u64])]
+pub unsafe fn reduce_best_place<O: Op<T>, T: Number>(
+    input: &[T],
+    values: *mut T,
+    indices: *mut u64,
+    ticket: *mut u32,
+    output: *mut u64,
+) {
+    let (tid, blocks) = (thread::thread_idx_x(), thread::grid_dim_x());
+    let place = match size_of::<T>() {
+        4 => thread_place::<O, T, 4>(input),
+        _ => thread_place::<O, T, 2>(input),
+    };
+    // SAFETY: every thread of the block is here, and the block is whole warps.
+    let place = unsafe { block_place::<O, T>(place) };
+    let mut last = 0;
+    if tid == 0 {
+        // SAFETY: one partial result per block, and one thread that draws its ticket.
+        last = unsafe {
+            let block = thread::block_idx_x() as usize;
+            values.add(block).write(place.value);
+            indices.add(block).write(place.index);
+            u32::from(draw_last(ticket))
+        };
+    }
+    // The barrier hands thread 0's view of the other blocks' results to the whole block, and separates the two uses of the shared
+    // memory in `block_place`.
+    if thread::sync_threads_or(last) == 0 {
+        return;
+    }
+    let mut place = Place { value: O::identity(), index: NOWHERE };
+    let mut i = tid as usize;
+    while i < blocks as usize {
+        // SAFETY: all blocks have written their results, and no one writes them any more.
+        let other = unsafe { Place { value: values.add(i).read(), index: indices.add(i).read() } };
+        place = better::<O, T>(place, other);
+        i += thread::block_dim_x() as usize;
+    }
+    // SAFETY: the whole block is here: all its threads got the same answer from the barrier.
+    let place = unsafe { block_place::<O, T>(place) };
+    if tid == 0 {
+        // SAFETY: only the last block comes here.
+        unsafe { output.write(place.index) };
+    }
+}
+
+/// The one with the better value; of equal ones that with the lower index.
+#[inline(always)]
+fn better<O: Op<T>, T: Number>(a: Place<T>, b: Place<T>) -> Place<T> {
+    let value = O::combine(a.value, b.value);
+    let (a_has_it, b_has_it) = (a.value.same(value), b.value.same(value));
+    let index = match (a_has_it, b_has_it) {
+        (true, true) => a.index.min(b.index),
+        (true, false) => a.index,
+        _ => b.index,
+    };
+    Place { value, index }
+}
+
+/// The thread's best element.
+#[inline(always)]
+fn thread_place<O: Op<T>, T: Number, const W: usize>(input: &[T]) -> Place<T> {
+    let (me, threads) = (thread::global_index(), thread::grid_stride());
+    let first = input.as_ptr();
+    let head = (first.addr().wrapping_neg() % 16 / size_of::<T>()).min(input.len());
+    let chunks = (input.len() - head) / W;
+    let tail = head + chunks * W;
+    // SAFETY: behind `head` elements the input is on a 16-byte boundary (or there is no chunk).
+    let at = |i: usize| unsafe { first.add(head).cast::<Chunk<T, W>>().add(i) };
+
+    // Rounds of chunks `i`, `i + threads`, …: behind the end the last chunk once more, which makes nothing better.
+    let mut best = O::identity();
+    let mut best_round = me;
+    let mut i = me;
+    while i < chunks {
+        // SAFETY: a chunk of the input.
+        let round: [Chunk<T, W>; UNROLL] =
+            core::array::from_fn(|k| unsafe { at((i + k * threads).min(chunks - 1)).read() });
+        let value = O::combine(best, tree::<O, T, W>(round));
+        if !value.same(best) {
+            (best, best_round) = (value, i);
+        }
+        i += UNROLL * threads;
+    }
+    let mut place = Place { value: O::identity(), index: NOWHERE };
+    if me < chunks {
+        // From back to front, so that the first stays.
+        let mut k = UNROLL;
+        while k > 0 {
+            k -= 1;
+            let i = best_round + k * threads;
+            if i < chunks {
+                // SAFETY: a chunk of the input.
+                let Chunk(values) = unsafe { at(i).read() };
+                let mut w = W;
+                while w > 0 {
+                    w -= 1;
+                    if values[w].same(best) {
+                        place = Place { value: best, index: (head + i * W + w) as u64 };
+                    }
+                }
+            }
+        }
+    }
+    // SAFETY: elements in front of the chunks, and behind them.
+    unsafe {
+        if me < head {
+            place = better::<O, T>(place, Place { value: first.add(me).read(), index: me as u64 });
+        }
+        if me < input.len() - tail {
+            place = better::<O, T>(place, Place { value: first.add(tail + me).read(), index: (tail + me) as u64 });
+        }
+    }
+    place
+}
+
+/// The best value of a round.
+#[inline(always)]
+fn tree<O: Op<T>, T: Number, const W: usize>(mut round: [Chunk<T, W>; UNROLL]) -> T {
+    let mut half = UNROLL / 2;
+    while half > 0 {
+        let mut k = 0;
+        while k < half {
+            let mut w = 0;
+            while w < W {
+                round[k].0[w] = O::combine(round[k].0[w], round[k + half].0[w]);
+                w += 1;
+            }
+            k += 1;
+        }
+        half /= 2;
+    }
+    let mut value = round[0].0[0];
+    let mut w = 1;
+    while w < W {
+        value = O::combine(value, round[0].0[w]);
+        w += 1;
+    }
+    value
+}
+
+/// One slot per warp of a block of at most 1024 threads.
+#[address_space(shared)]
+static mut VALUES: [MaybeUninit<u64>; WARP as usize] = [MaybeUninit::uninit(); WARP as usize];
+#[address_space(shared)]
+static mut INDICES: [MaybeUninit<u64>; WARP as usize] = [MaybeUninit::uninit(); WARP as usize];
+
+/// The best of a block; thread 0 has it. A second call needs a barrier after the first.
+///
+/// # Safety
+/// All threads of the block call it together, and the block is a multiple of 32 threads.
+#[inline(always)]
+unsafe fn block_place<O: Op<T>, T: Number>(place: Place<T>) -> Place<T> {
+    let (values, indices) = ((&raw mut VALUES).cast::<u64>(), (&raw mut INDICES).cast::<u64>());
+    let tid = thread::thread_idx_x();
+    let (lane, warp) = (tid % WARP, tid / WARP);
+    // SAFETY: whole warps, as the caller promises.
+    let place = unsafe { warp_place::<O, T>(place) };
+    if lane == 0 {
+        // SAFETY: a block has at most 32 warps, and each writes its own slots.
+        unsafe {
+            values.add(warp as usize).cast::<T>().write(place.value);
+            indices.add(warp as usize).write(place.index);
+        }
+    }
+    thread::sync_threads(); // every warp's result is in its slots
+    if warp > 0 {
+        return place;
+    }
+    let mut place = Place { value: O::identity(), index: NOWHERE };
+    if lane < thread::block_dim_x() / WARP {
+        // SAFETY: the slots of the block's warps were written before the barrier.
+        place = unsafe {
+            Place { value: values.add(lane as usize).cast::<T>().read(), index: indices.add(lane as usize).read() }
+        };
+    }
+    // SAFETY: all of warp 0 is here.
+    unsafe { warp_place::<O, T>(place) }
+}
+
+/// The best of a warp; lane 0 has it.
+///
+/// # Safety
+/// All 32 lanes of the warp call it together.
+#[inline(always)]
+unsafe fn warp_place<O: Op<T>, T: Number>(mut place: Place<T>) -> Place<T> {
+    let mut delta = WARP / 2;
+    while delta > 0 {
+        // SAFETY: the caller promises that all lanes named by the mask are here.
+        let other = unsafe {
+            Place {
+                value: warp::shuffle_down(warp::ALL, place.value, delta),
+                index: warp::shuffle_down(warp::ALL, place.index, delta),
+            }
+        };
+        place = better::<O, T>(place, other);
+        delta /= 2;
+    }
+    place
+}

@@ -1,0 +1,31 @@
+//! Pairwise: every pass halves the vector, and thread `t` combines element `t` with the one half the vector away.
+//!
+//! No shared memory, no barriers: a pass is a launch, and memory carries everything from one to the next. Passes move three times
+//! the input, and a long vector takes log2(n) launches of which most have little to do. Sums are the most accurate of the ladder:
+//! an element is part of log2(n) additions.
+
+use super::{Max, Min, Op, Sum};
+use crate::number::Number;
+use cuda_std::{kernel, thread};
+
+/// Threads per block unless the caller asks otherwise; any number works.
+pub const BLOCK: u32 = 256;
+
+/// Halves the input, rounded up, to `output`.
+///
+/// # Safety
+/// `output` has room for half of the input and does not overlap it; the grid has a thread for each of its elements.
+#[kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64])]
+pub unsafe fn reduce_pairwise<O: Op<T>, T: Number>(input: &[T], output: *mut T) {
+    let half = input.len().div_ceil(2);
+    let i = thread::global_index();
+    if i < half {
+        // SAFETY: below the length; the element behind it, half the vector away, is asked for.
+        let (first, second) = unsafe {
+            let second = if i + half < input.len() { *input.get_unchecked(i + half) } else { O::identity() };
+            (*input.get_unchecked(i), second)
+        };
+        // SAFETY: no other thread has this element of the output.
+        unsafe { output.add(i).write(O::combine(first, second)) };
+    }
+}
