@@ -45,7 +45,9 @@ fn raster(index: usize, down: usize, across: usize) -> [usize; 2] {
     // No tile means no block; the compiler can't know, and would keep a panic for a division by 0.
     let group = GROUP * across.max(1);
     let first = index / group * GROUP;
-    let height = (down - first).clamp(1, GROUP);
+    // Not `clamp`, from which LLVM does not learn that the height is not 0.
+    let left = (down - first).min(GROUP);
+    let height = left.max(1);
     let within = index % group;
     [first + within % height, within / height]
 }
