@@ -16,7 +16,7 @@ pub struct Shifted<'d> {
 const BOUNDARY: u64 = 256;
 
 /// Arrays whose elements are wider than those of some family's input: name, and bytes of an element.
-const WIDER: &[(&str, u64)] = &[("counts", 8), ("totals", 8), ("ticket", 4), ("samples", 4)];
+const WIDER: &[(&str, u64)] = &[("counts", 8), ("totals", 8), ("ticket", 4), ("samples", 4), ("state", 8)];
 
 impl Shifted<'_> {
     /// Bytes in front of an allocation: all of the shift, or a little more where the elements are wider.

@@ -130,10 +130,10 @@ impl<'d, T: Element> Scratch<'d, T> {
         let mut scanned = vec![buffer(plan.levels.first().copied().unwrap_or(0), "output")?];
         let mut totals = Vec::new();
         for &len in plan.levels.iter().skip(1) {
-            totals.push(buffer(len, "totals")?);
+            totals.push(buffer(len, "totals of sections")?);
             scanned.push(buffer(len, "offsets")?);
         }
-        totals.push(buffer(1, "total")?);
+        totals.push(buffer(1, "total of the last section")?);
         let between = buffer(plan.between(), "between steps")?;
         let state = Buffer::from_slice(device, &vec![0; length(plan.words)?], "state")?;
         Ok(Self { device, scanned, totals, between, state, state_bytes: 8 * plan.words })
