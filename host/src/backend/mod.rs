@@ -9,14 +9,12 @@ use cuda_std::launch::{Call, PtrMut, Slice};
 use std::fmt;
 use std::marker::PhantomData;
 
-mod counters;
 mod gpu;
 pub mod occupancy;
 mod sim;
 pub mod texture;
 
-pub use counters::Counters;
-pub use sim::{Analysis, SourceLine};
+pub use sim::{Analysis, Counters, SourceLine};
 pub use texture::{Sampling, Texture};
 
 /// Which device to use.

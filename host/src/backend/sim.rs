@@ -2,12 +2,13 @@
 
 use super::texture::{AddressMode, Channel, Filter, Layout};
 use super::{
-    Atomics, Backend, Checkers, Checks, Counters, Device, DeviceInfo, Entry, Fidelity, Module, Observed, Printed,
-    SameValue, Sampling, Shape, Simulation, host_memory, human,
+    Atomics, Backend, Checkers, Checks, Device, DeviceInfo, Entry, Fidelity, Module, Observed, Printed, SameValue,
+    Sampling, Shape, Simulation, host_memory, human,
 };
 use crate::diagnostic::{Diagnostic, Place, Position};
 use crate::error::{Error, Result};
 use cuda_std::launch::Call;
+pub use ptx_sim::Counters;
 use ptx_sim::Style;
 pub use ptx_sim::explain::{Analysis, Line as SourceLine};
 use std::cell::RefCell;
@@ -191,7 +192,7 @@ impl Backend for Sim {
         })?;
         print(&report.printed, self.printed);
         let mut observed = self.observed.borrow_mut();
-        observed.counters += counters(&report.counters);
+        observed.counters += report.counters;
         observed.findings.extend(report.findings.iter().map(|found| finding(found, name)));
         observed.fidelity = report.fidelity(program).into_iter().map(fidelity).collect();
         if let Some(profile) = &self.explains {
@@ -290,62 +291,6 @@ fn policy(atomics: Atomics) -> Option<ptx_sim::Atomics> {
         Atomics::Source => Some(ptx_sim::Atomics::Source),
         Atomics::Ptx => Some(ptx_sim::Atomics::Ptx),
     }
-}
-
-/// The same counters under the same names.
-macro_rules! copied {
-    ($counted:ident: $($name:ident)*) => { Counters { $($name: $counted.$name,)* } };
-}
-
-fn counters(counted: &ptx_sim::Counters) -> Counters {
-    copied!(counted:
-        warp_instructions
-        thread_instructions
-        predicated_on
-        branches
-        divergent_branches
-        unconditional_branches
-        shared_requests
-        shared_loads
-        shared_stores
-        shared_wavefronts
-        shared_load_wavefronts
-        shared_ideal_wavefronts
-        bank_conflicts
-        shared_bytes
-        global_requests
-        global_loads
-        global_stores
-        global_sectors
-        global_load_sectors
-        global_store_sectors
-        global_ideal_sectors
-        global_bytes
-        global_load_bytes
-        global_store_bytes
-        atomics
-        shared_atomics
-        shared_atomic_wavefronts
-        global_atomics
-        global_reductions
-        global_atomic_sectors
-        global_reduction_sectors
-        atomic_lanes
-        atomic_addresses
-        barriers
-        local_requests
-        local_loads
-        local_stores
-        local_sectors
-        local_load_sectors
-        local_store_sectors
-        local_bytes
-        f16_flops
-        f32_flops
-        f64_flops
-        tensor_flops
-        integer_operations
-    )
 }
 
 fn print(text: &str, to: Printed) {

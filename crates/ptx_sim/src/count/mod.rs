@@ -40,7 +40,7 @@ use contention::Wanted;
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident,)*) => {
         /// Totals of a launch.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
         pub struct Counters {
             $($(#[$doc])* pub $name: u64,)*
             /// Most lanes of one atomic instruction that wanted the same address: 1 to 32. Joined by the maximum.
