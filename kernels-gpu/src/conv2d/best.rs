@@ -5,7 +5,7 @@
 //! - A row contributes to as many rows of outputs as the mask has. They are all in the making at once, one group of sums each; when the
 //!   last row of the mask has been added, a group is written and the others move up. So an element is loaded once and used
 //!   for a whole column of the mask, and sums never leave the registers.
-//! - Several rows are loaded before the first is used, so that memory has enough to do: see [`rows_in_flight`].
+//! - Several rows are loaded before the first is used, so that memory has enough to do: see `rows_in_flight`.
 //! - The mask is passed by value: its taps are operands in constant memory. Other sizes: [`any_size`].
 //! - At the border, and where rows don't start on 16 bytes, elements are loaded singly; the rest is the same.
 
