@@ -1,7 +1,7 @@
 //! Matrix product: `c[i][j] = sum over k of a[i][k] * b[k][j]`, row-major, of any sizes; A and B also stored transposed.
 //!
 //! Elements may differ from the exact result by `K * epsilon * sum of |a| |b|` ([`epsilon`](super::problem::epsilon)); what is checked of
-//! large products is in [`oracle`](self::oracle). A product without terms (K = 0) is 0.
+//! large products is in the module text of `matmul/oracle.rs`. A product without terms (K = 0) is 0.
 
 use super::settings::{Kind, Setting};
 use super::{Case, Entry, Family, Job, Operand, Problem, Row, Trial, VariantInfo, Work};

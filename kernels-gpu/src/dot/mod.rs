@@ -11,7 +11,7 @@
 //! | [`best`] | the same with 16-byte loads in flight |
 //!
 //! Products are not rounded: each is fused with its addition (`fma`). So with `d` additions in the longest chain the error is at
-//! most about d * eps * sum(|a[i] * b[i]|), and n times half the smallest subnormal where products are that small. Every rung but
+//! most about d * eps * `sum(|a[i] * b[i]|)`, and n times half the smallest subnormal where products are that small. Every rung but
 //! `atomic` adds in an order fixed by (length, block, grid).
 //!
 //! Sources: J. Sanders and E. Kandrot, "CUDA by Example" (2010), section 5.3, for the first rung; NVIDIA's `threadFenceReduction`

@@ -1,10 +1,10 @@
 //! The rung to use: any mix of lengths at the speed of memory, in one launch, with the same bits on every run.
 //!
 //! - Elements and segment ends are merged into one list (an end comes behind its segment's last element) and every block gets an
-//!   equal part of it, whether that is one segment's middle or a thousand empty ones: see [`split`].
+//!   equal part of it, whether that is one segment's middle or a thousand empty ones: see `split`.
 //! - A block walks through its part in tiles of 16 KiB. A tile in which no segment ends is only loaded and added up, each thread
 //!   for itself, without a barrier. Otherwise each thread takes 64 neighbouring bytes of the tile, and a segmented scan over the
-//!   threads hands on what is left of a segment that began before: see [`tile_totals`].
+//!   threads hands on what is left of a segment that began before: see `tile_totals`.
 //! - The next tile's loads start before the tile's work does.
 //! - A segment may end blocks later than it began. Each block leaves what it has of the segment that is open at its end, and the last
 //!   block to finish combines these in the order of the blocks.

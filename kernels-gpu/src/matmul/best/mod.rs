@@ -5,7 +5,7 @@
 //! - Tiles of A and B lie in a ring of three stages. Copies (`cp.async`) to one stage run beside the multiplications from another; they
 //!   need no registers, and one barrier per tile is enough. See [`product`].
 //! - Both tiles lie with `k` as their row, so that a step reads runs of 16 bytes; a factor that is stored the other way is turned by the
-//!   copies themselves. See [`feed`].
+//!   copies themselves. See `feed`.
 //! - The elements of the next step are loaded while those of this one are multiplied.
 //! - A tile at the edge is moved inside the product, and the odd depth comes first, so the main loop asks nothing. What is smaller than a
 //!   tile takes a plain loop.

@@ -3,7 +3,7 @@
 //! - A thread has up to [`ROWS`] 16-byte loads in flight, and its warp a part of the tile that is as many rows of 32 chunks. The rows are
 //!   scanned as they lie, by shuffles that don't wait for those of other rows: nothing has to be exchanged through shared memory
 //!   between the order in which memory is fast and the order of the elements, and chunks are stored as they were loaded.
-//! - Look-back takes two steps whatever the distance, since tiles are counted in groups: see [`mod@ahead`]. The sums that it adds, and
+//! - Look-back takes two steps whatever the distance, since tiles are counted in groups: see `ahead`. The sums that it adds, and
 //!   their order, depend on nothing but the tile.
 //! - Tickets and records carry the number of the launch: what an earlier launch left behind reads as "not there yet", so nothing has
 //!   to be cleared between launches.
