@@ -64,10 +64,9 @@ fn marked(name: &str) -> (u32, Vec<u32>) {
 
 #[test]
 fn every_example_is_diagnosed_at_its_line() {
+    let simulator = Simulator::new();
     let mut wrong = Vec::new();
     for example in EXAMPLES {
-        // Of its own each time: a fault leaves a launch half done.
-        let simulator = Simulator::new();
         let (found, _) = simulator.check(&failing::FAMILY, example.name, &Case::new(&[1]));
         let (line, as_well) = marked(example.name);
         let at = |found: &Diagnostic, lines: &[u32]| {
