@@ -3,7 +3,7 @@
 //! - A block computes 256x128 elements, a thread 16x8 of them: 24 elements from shared memory serve 128 multiplications, and a step of
 //!   the main loop is 92 % multiplications (f32; the rest is six 16-byte loads per step, copies, and counting).
 //! - Tiles of A and B lie in a ring of three stages. Copies (`cp.async`) to one stage run beside the multiplications from another; they
-//!   need no registers, and one barrier per tile is enough. See [`product`].
+//!   need no registers, and one barrier per tile is enough. See `product`.
 //! - Both tiles lie with `k` as their row, so that a step reads runs of 16 bytes; a factor that is stored the other way is turned by the
 //!   copies themselves. See `feed`.
 //! - The elements of the next step are loaded while those of this one are multiplied.
@@ -65,7 +65,7 @@ pub struct Tile {
     pub any: bool,
 }
 
-/// What a kernel below is made of, in the order of [`product`]'s parameters, and its [`Tile`].
+/// What a kernel below is made of, in the order of `product`'s parameters, and its [`Tile`].
 macro_rules! tile {
     ($(#[$doc:meta])* $kernel:ident $constant:ident $t:ident:
         $bm:literal $bn:literal $bk:literal, $tm:literal $tn:literal, $stages:literal $slices:literal, $w:literal $any:literal) => {
