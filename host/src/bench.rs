@@ -136,7 +136,7 @@ struct Memory<'d> {
 
 impl<'d> Memory<'d> {
     fn new(device: &'d dyn Backend, bytes: u64, name: &str) -> Result<Self> {
-        Ok(Self { device, address: device.alloc(bytes, name)?, bytes })
+        Ok(Self { device, address: device.alloc(bytes, 1, name)?, bytes })
     }
 }
 

@@ -75,7 +75,7 @@ pub fn launch(device: &dyn Backend, module: Module, case: &Case) -> Result<(), S
     let text = |error: host::Error| format!("{}: {error}", case.name);
     let mut addresses = Vec::new();
     for buffer in &case.buffers {
-        let address = device.alloc(buffer.len() as u64, &case.name).map_err(text)?;
+        let address = device.alloc(buffer.len() as u64, 256, &case.name).map_err(text)?;
         addresses.push(address);
         if let Initial::Bytes(bytes) = &buffer.initial {
             device.write(address, bytes).map_err(text)?;

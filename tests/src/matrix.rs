@@ -70,7 +70,7 @@ pub fn trials(choice: Choice, lengths: &'static [u64]) -> Vec<Trial> {
 /// The family's own cases, and for families of vectors these lengths too.
 fn every_variant(runs: &mut Runs<'_>, family: &'static Family, lengths: &[u64]) {
     let mut cases = (family.cases)();
-    let vectors = cases.iter().all(|case| case.size.len() == 1 && case.settings.is_empty());
+    let vectors = cases.iter().all(|case| case.size.len() == 1);
     cases.extend(lengths.iter().filter(|_| vectors).map(|&n| Case::new(&[n])));
     for &dtype in family.dtypes {
         for case in cases.iter().filter(|case| case.is_for(dtype)) {
@@ -130,11 +130,8 @@ fn every_block(runs: &mut Runs<'_>, family: &'static Family, _: &[u64]) {
 /// Arrays that start 1, 2 and 3 elements behind a boundary. Kernels that load several elements at once have to find one.
 fn every_start(runs: &mut Runs<'_>, family: &'static Family, _: &[u64]) {
     for &dtype in family.dtypes {
-        // Every array moves, and stays on a boundary of its own elements: operands may be wider than the job's type.
-        let own = family.operands.iter().filter_map(|operand| operand.dtype).map(Dtype::size);
-        let unit = own.fold(dtype.size(), usize::max) as u64;
         for start in 1..=3 {
-            let device = Shifted { device: &*runs.bench.device, shift: start * unit };
+            let device = Shifted { device: &*runs.bench.device, shift: start * dtype.size() as u64 };
             let cases = (family.cases)();
             let small = |case: &&Case| case.is_for(dtype) && (33..=1100).contains(&elements(case));
             for case in cases.iter().filter(small) {

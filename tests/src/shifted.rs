@@ -15,17 +15,6 @@ pub struct Shifted<'d> {
 /// What every allocation of every device starts on.
 const BOUNDARY: u64 = 256;
 
-/// Arrays whose elements are wider than those of some family's input: name, and bytes of an element.
-const WIDER: &[(&str, u64)] = &[("counts", 8), ("totals", 8), ("ticket", 4), ("samples", 4), ("state", 8)];
-
-impl Shifted<'_> {
-    /// Bytes in front of an allocation: all of the shift, or a little more where the elements are wider.
-    fn in_front(&self, name: &str) -> u64 {
-        let wider = WIDER.iter().find(|(wider, _)| *wider == name);
-        wider.map_or(self.shift, |(_, bytes)| self.shift.next_multiple_of(*bytes))
-    }
-}
-
 impl Backend for Shifted<'_> {
     fn info(&self) -> &DeviceInfo {
         self.device.info()
@@ -39,9 +28,10 @@ impl Backend for Shifted<'_> {
         self.device.load(image, name)
     }
 
-    fn alloc(&self, bytes: u64, name: &str) -> Result<u64> {
-        let in_front = self.in_front(name);
-        let start = self.device.alloc(bytes + in_front, name)?;
+    fn alloc(&self, bytes: u64, align: u64, name: &str) -> Result<u64> {
+        // Or a little more, where the elements are wider than the input's.
+        let in_front = self.shift.next_multiple_of(align);
+        let start = self.device.alloc(bytes + in_front, align, name)?;
         // All ones are NaN, -1 or the highest number: a kernel that reads what is in front gets a wrong result.
         self.device.fill(start, 0xff, in_front)?;
         Ok(start + in_front)

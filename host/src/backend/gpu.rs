@@ -233,8 +233,8 @@ impl Backend for Gpu {
         }
     }
 
-    fn alloc(&self, bytes: u64, name: &str) -> Result<u64> {
-        // The driver refuses zero bytes; an empty buffer still has an address.
+    fn alloc(&self, bytes: u64, _align: u64, name: &str) -> Result<u64> {
+        // The driver's allocations all start on 256 bytes. It refuses zero bytes; an empty buffer still has an address.
         // SAFETY: the memory comes uninitialised, and only kernels and copies of plain bytes touch it.
         let pointer = unsafe { cust::memory::cuda_malloc::<u8>(bytes.max(1) as usize) };
         match pointer {
@@ -281,7 +281,7 @@ impl Backend for Gpu {
     fn texture(&self, sampling: &Sampling, texels: &[u8], name: &str) -> Result<u64> {
         let (memory, resource) = match sampling.layout {
             Layout::Linear(_) => {
-                let address = self.alloc(texels.len() as u64, name)?;
+                let address = self.alloc(texels.len() as u64, 256, name)?;
                 if let Err(error) = self.write(address, texels) {
                     self.free(address);
                     return Err(error);

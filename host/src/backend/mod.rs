@@ -298,8 +298,9 @@ pub trait Backend {
     /// [`Error::BadPtx`] for text that is no PTX, [`Error::NoPtx`] for PTX that this device or driver can't run.
     fn load(&self, image: &[u8], name: &str) -> Result<Module>;
 
-    /// Uninitialised memory; `name` appears in the simulator's reports. Zero bytes are fine.
-    fn alloc(&self, bytes: u64, name: &str) -> Result<u64>;
+    /// Uninitialised memory whose address is a multiple of `align`, a power of two up to 256; `name` appears in the simulator's
+    /// reports. Zero bytes are fine.
+    fn alloc(&self, bytes: u64, align: u64, name: &str) -> Result<u64>;
 
     /// Gives memory back.
     fn free(&self, address: u64);
@@ -504,7 +505,7 @@ impl<'d, T: Pod> Buffer<'d, T> {
             let size = size_of::<T>();
             Error::Usage(format!("'{name}': {len} elements of {size} bytes are more bytes than fit in 64 bits"))
         })?;
-        Ok(Self { device, address: device.alloc(bytes, name)?, len, marker: PhantomData })
+        Ok(Self { device, address: device.alloc(bytes, align_of::<T>() as u64, name)?, len, marker: PhantomData })
     }
 
     /// The elements of `values`.

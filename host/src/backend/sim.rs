@@ -117,7 +117,8 @@ impl Backend for Sim {
         Ok(Module(modules.len() - 1))
     }
 
-    fn alloc(&self, bytes: u64, name: &str) -> Result<u64> {
+    fn alloc(&self, bytes: u64, _align: u64, name: &str) -> Result<u64> {
+        // As a driver's, all start on 256 bytes.
         let address = self.machine.borrow_mut().alloc(bytes, name);
         address.map_err(|stop| explain(&stop, &format!("allocating {} for '{name}'", human(bytes))))
     }
@@ -150,7 +151,7 @@ impl Backend for Sim {
     }
 
     fn texture(&self, sampling: &Sampling, texels: &[u8], name: &str) -> Result<u64> {
-        let address = self.alloc(texels.len() as u64, name)?;
+        let address = self.alloc(texels.len() as u64, 256, name)?;
         let made = self.write(address, texels).and_then(|()| {
             let made = self.machine.borrow_mut().texture(&texture(sampling, address));
             made.map_err(|stop| explain(&stop, &format!("making the texture '{name}'")))

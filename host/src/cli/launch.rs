@@ -166,7 +166,8 @@ impl Memory<'_> {
         };
         let bytes = len.checked_mul(dtype.size() as u64);
         require_memory(self.device, bytes, &format!("--arg number {k}"), "use a smaller buffer")?;
-        let address = self.device.alloc(bytes.unwrap_or_default(), &format!("--arg number {k}"))?;
+        let address =
+            self.device.alloc(bytes.unwrap_or_default(), dtype.size() as u64, &format!("--arg number {k}"))?;
         self.buffers.push((k, address, dtype, len));
         if let Some(array) = array {
             self.device.write(address, array.bytes())?;

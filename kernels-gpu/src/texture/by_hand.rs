@@ -1,6 +1,7 @@
 //! What a texture unit does, in instructions: the programming guide's formulas, in f32.
 
 use super::{Dimensions, address, filter};
+#[cfg_attr(test, allow(unused_imports, reason = "tests have std, whose floats have these methods themselves"))]
 use cuda_std::math::Float as _;
 
 /// Where texels come from.
