@@ -5,7 +5,7 @@ use std::{fs, process::ExitCode};
 use anyhow::{Context, Result, bail};
 use clap::CommandFactory;
 
-use crate::{Task, command, demo, test, workspace};
+use crate::{Task, command, demo, docs, test, workspace};
 
 /// Runs every check, the cheap ones first.
 pub fn run() -> Result<ExitCode> {
@@ -22,6 +22,7 @@ pub fn run() -> Result<ExitCode> {
             .env("RUSTDOCFLAGS", "-D warnings"),
     )?;
     test::run(&test::Options::default())?;
+    docs::run(&docs::Options { check: true })?;
     demo::run()?;
     readme_commands()
 }

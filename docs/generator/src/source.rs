@@ -9,9 +9,7 @@ const LINES: usize = 48;
 
 /// The family's own words: the module text of its `mod.rs` or only file, as Markdown.
 pub fn module_text(family: &Family) -> Result<String> {
-    let folder = folder(family);
-    let path = if folder.is_dir() { folder.join("mod.rs") } else { file(family) };
-    let text = read(&path)?;
+    let text = read(&module_file(family))?;
     let lines =
         text.lines().map_while(|line| line.strip_prefix("//!")).map(|line| line.strip_prefix(' ').unwrap_or(line));
     Ok(without_links(&lines.collect::<Vec<_>>().join("\n")))
@@ -20,11 +18,7 @@ pub fn module_text(family: &Family) -> Result<String> {
 /// The file that a variant is written in.
 pub fn variant_file(family: &Family, variant: &str) -> PathBuf {
     let own = folder(family).join(format!("{variant}.rs"));
-    match (own.is_file(), folder(family).is_dir()) {
-        (true, _) => own,
-        (false, true) => folder(family).join("mod.rs"),
-        (false, false) => file(family),
-    }
+    if own.is_file() { own } else { module_file(family) }
 }
 
 /// The first kernel of a file, from its attribute to its closing brace; `None` where the kernel is made by a macro elsewhere.
@@ -49,8 +43,10 @@ fn folder(family: &Family) -> PathBuf {
     Path::new("kernels-gpu/src").join(family.name)
 }
 
-fn file(family: &Family) -> PathBuf {
-    Path::new("kernels-gpu/src").join(format!("{}.rs", family.name))
+/// `mod.rs`, or the file beside the folder.
+fn module_file(family: &Family) -> PathBuf {
+    let inside = folder(family).join("mod.rs");
+    if inside.is_file() { inside } else { folder(family).with_extension("rs") }
 }
 
 fn read(path: &Path) -> Result<String> {

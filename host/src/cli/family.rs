@@ -307,7 +307,7 @@ fn read_inputs(family: &Family, options: &Options) -> Result<Option<Vec<Tensor>>
         Some(dtype) => input::read(path, None).and_then(|tensor| tensor.whole_numbers(dtype, operand.name)),
     };
     let tensors: Vec<_> = options.input.iter().zip(family.operands).map(read).collect::<Result<_>>()?;
-    let tensors = numbers(family, options.dtype, tensors)?;
+    let tensors = numbers(family, options, tensors)?;
     let elements = || tensors.iter().zip(family.operands).filter(|(_, operand)| operand.dtype.is_none());
     let Some((first, _)) = elements().next() else { return Ok(Some(tensors)) };
     match elements().find(|(tensor, _)| tensor.dtype() != first.dtype()) {
@@ -319,21 +319,23 @@ fn read_inputs(family: &Family, options: &Options) -> Result<Option<Vec<Tensor>>
     }
 }
 
-/// Bytes, as those of a picture, become numbers where the family has no kernel for bytes: of the type asked for, or that of the
-/// other operands, or the family's first.
-fn numbers(family: &Family, asked: Option<Dtype>, tensors: Vec<Tensor>) -> Result<Vec<Tensor>> {
+/// The bytes of a picture become numbers where the family has no kernel for bytes: of the type asked for, or that of the other
+/// operands, or the family's first. Any other file is taken at its word.
+fn numbers(family: &Family, options: &Options, tensors: Vec<Tensor>) -> Result<Vec<Tensor>> {
     if family.dtypes.contains(&Dtype::U8) {
         return Ok(tensors);
     }
     let is_element = |(_, operand): &(&Tensor, &Operand)| operand.dtype.is_none();
     let others = tensors.iter().zip(family.operands).filter(is_element).map(|(tensor, _)| tensor.dtype());
-    let dtype =
-        asked.or_else(|| others.into_iter().find(|&dtype| dtype != Dtype::U8)).or(family.dtypes.first().copied());
-    let number = |(tensor, operand): (Tensor, &Operand)| match dtype {
-        Some(dtype) if operand.dtype.is_none() && tensor.dtype() == Dtype::U8 => tensor.from_bytes(dtype),
+    let dtype = options
+        .dtype
+        .or_else(|| others.into_iter().find(|&dtype| dtype != Dtype::U8))
+        .or(family.dtypes.first().copied());
+    let number = |((tensor, operand), path): ((Tensor, &Operand), &PathBuf)| match dtype {
+        Some(dtype) if operand.dtype.is_none() && input::picture::is_picture(path) => tensor.from_bytes(dtype),
         _ => Ok(tensor),
     };
-    tensors.into_iter().zip(family.operands).map(number).collect()
+    tensors.into_iter().zip(family.operands).zip(&options.input).map(number).collect()
 }
 
 /// A bar on standard error, on a terminal only.

@@ -13,6 +13,7 @@
 //! of blocks in one pass; G. Chatterjee, G. Blelloch and M. Zagha (1990) for scans of rows.
 
 use crate::chunk::Chunk;
+use crate::filter::unroll;
 use crate::number::Number;
 use crate::reduce::{Max, Min, Op, Sum, WARP};
 use crate::scan::collective::{lane_before, warp_scans};
@@ -123,37 +124,28 @@ unsafe fn scan_tile<O: Op<T>, T: Number, const W: usize, const R: usize>(
         carry = O::combine(unsafe { slot.read() }, warps_before);
     }
 
-    let mut row = 0;
-    while row < R {
-        before[row] = O::combine(carry, before[row]);
-        row += 1;
-    }
+    // Unrolled by hand: where the optimiser leaves a loop, the arrays go to local memory.
+    unroll!(row < R => { before[row] = O::combine(carry, before[row]) });
     if inside && output.addr().is_multiple_of(16) {
-        let mut row = 0;
-        while row < R {
+        unroll!(row < R => {
             let at = first + row * pitch::<W>();
             // SAFETY: the tile lies inside, on a boundary, and each chunk is one thread's.
             unsafe {
                 let chunk = scan_chunk::<O, T, W>(chunks[row], before[row], exclusive);
                 output.add(at).cast::<Chunk<T, W>>().write(Chunk(chunk));
             }
-            row += 1;
-        }
+        });
     } else {
-        let mut row = 0;
-        while row < R {
+        unroll!(row < R => {
             let chunk = scan_chunk::<O, T, W>(chunks[row], before[row], exclusive);
-            let mut k = 0;
-            while k < W {
+            unroll!(k < W => {
                 let at = first + row * pitch::<W>() + k;
                 if at < input.len() {
                     // SAFETY: `output` is as long as `input`, and each element is one thread's.
                     unsafe { output.add(at).write(chunk[k]) };
                 }
-                k += 1;
-            }
-            row += 1;
-        }
+            });
+        });
     }
 }
 
@@ -208,27 +200,23 @@ fn load_singly<O: Op<T>, T: Number, const W: usize, const R: usize>(input: &[T],
 #[inline(always)]
 unsafe fn scan_rows<O: Op<T>, T: Number, const W: usize, const R: usize>(chunks: &[[T; W]; R]) -> ([T; R], T) {
     let mut totals = [O::identity(); R];
-    let mut row = 0;
-    while row < R {
+    unroll!(row < R => {
         totals[row] = chunks[row][0];
         let mut k = 1;
         while k < W {
             totals[row] = O::combine(totals[row], chunks[row][k]);
             k += 1;
         }
-        row += 1;
-    }
+    });
     // SAFETY: the caller's promise.
     unsafe {
         let scans = warp_scans::<O, T, R>(totals);
         let mut before = [O::identity(); R];
         let mut rows_before = O::identity();
-        let mut row = 0;
-        while row < R {
+        unroll!(row < R => {
             before[row] = O::combine(rows_before, lane_before::<O, T>(scans[row]));
             rows_before = O::combine(rows_before, warp::shuffle_idx(warp::ALL, scans[row], WARP - 1));
-            row += 1;
-        }
+        });
         (before, rows_before)
     }
 }
