@@ -1,7 +1,7 @@
 //! What the simulator says of every variant.
 
 use anyhow::{Context, Result, bail};
-use host::backend::{self, Backend, Printed};
+use host::backend::{self, Backend, Printed, Simulation};
 use host::explain::Page;
 use host::kernels::{Demand, Family, Job, Problem, Settings};
 use host::ptx::{self, Image};
@@ -23,6 +23,8 @@ impl Simulator {
     /// With the PTX that was built last.
     pub fn new() -> Result<Self> {
         let (backend, device) = backend::explaining(PROFILE, Printed::Stderr)?;
+        // With several workers, the order of blocks that wait for each other would differ from run to run, and with it the pages.
+        backend.simulate(&Simulation { workers: Some(1), ..Simulation::default() })?;
         Ok(Self { backend, device, image: ptx::find("kernels-gpu", None, None)? })
     }
 
