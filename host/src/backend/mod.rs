@@ -4,155 +4,20 @@
 use crate::diagnostic::Diagnostic;
 use crate::element::Dtype;
 use crate::error::{Error, Result};
-use bytemuck::Pod;
-use cuda_std::launch::{Call, PtrMut, Slice};
+use cuda_std::launch::Call;
 use std::fmt;
-use std::marker::PhantomData;
 
+mod buffer;
 mod gpu;
 pub mod occupancy;
+mod options;
 mod sim;
 pub mod texture;
 
+pub use buffer::Buffer;
+pub use options::{Atomics, Checkers, Checks, Choice, Printed, SameValue, Simulation};
 pub use sim::{Analysis, Counters, SourceLine};
 pub use texture::{Sampling, Texture};
-
-/// Which device to use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Choice {
-    /// A GPU if one answers, else the simulator.
-    #[default]
-    Auto,
-    /// The GPU of this number.
-    Gpu(u32),
-    /// The simulator.
-    Sim,
-}
-
-impl std::str::FromStr for Choice {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "auto" => Ok(Self::Auto),
-            "gpu" => Ok(Self::Gpu(0)),
-            "sim" => Ok(Self::Sim),
-            _ => match text.strip_prefix("gpu:").map(str::parse) {
-                Some(Ok(number)) => Ok(Self::Gpu(number)),
-                _ => Err(Error::Usage(format!("'{text}' is no device; there are auto, gpu, gpu:K and sim"))),
-            },
-        }
-    }
-}
-
-/// What the simulator watches for besides accesses out of bounds, which always end a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Checks {
-    /// Nothing more: the fastest.
-    #[default]
-    Bounds,
-    /// These checkers.
-    On(Checkers),
-}
-
-/// Checkers that cost time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Checkers {
-    /// Data races.
-    pub race: bool,
-    /// Values that nobody has written and that decide something.
-    pub uninit: bool,
-    /// Memory that a kernel allocates and nobody frees.
-    pub leaks: bool,
-    /// Signed arithmetic that wraps: no mistake as such.
-    pub overflow: bool,
-    /// For the race checker.
-    pub atomics: Atomics,
-    /// For the race checker.
-    pub same_value: SameValue,
-}
-
-impl Default for Checkers {
-    /// Every checker whose findings are mistakes.
-    fn default() -> Self {
-        Self {
-            race: true,
-            uninit: true,
-            leaks: true,
-            overflow: false,
-            atomics: Atomics::default(),
-            same_value: SameValue::default(),
-        }
-    }
-}
-
-/// What the race checker thinks of threads that write one value to the same place.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SameValue {
-    /// A race, as PTX and Rust have it.
-    #[default]
-    Report,
-    /// Nothing to report.
-    Ignore,
-}
-
-impl std::str::FromStr for SameValue {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "report" => Ok(Self::Report),
-            "ignore" => Ok(Self::Ignore),
-            _ => Err(Error::Usage(format!("'{text}' is neither report nor ignore"))),
-        }
-    }
-}
-
-/// What the race checker takes atomics without a memory order for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Atomics {
-    /// `Source` for PTX by LLVM, which drops what the source says; else `Ptx`.
-    #[default]
-    Auto,
-    /// Acquire and release.
-    Source,
-    /// Relaxed, as PTX says.
-    Ptx,
-}
-
-impl std::str::FromStr for Atomics {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "auto" => Ok(Self::Auto),
-            "source" => Ok(Self::Source),
-            "ptx" => Ok(Self::Ptx),
-            _ => Err(Error::Usage(format!("'{text}' is no meaning of atomics; there are auto, source and ptx"))),
-        }
-    }
-}
-
-/// What a simulator can be told, and a GPU can't.
-#[derive(Clone, Debug, Default)]
-pub struct Simulation {
-    /// Another order of events for each seed; `None` for the fixed one.
-    pub seed: Option<u64>,
-    /// The device to simulate: a profile's name, or a file's path.
-    pub profile: Option<String>,
-    /// Threads of the host; `None` for as many as there are. Checks for races and seeds take one.
-    pub workers: Option<u32>,
-}
-
-/// Where the simulator sends what kernels print; a GPU's driver always takes standard output.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Printed {
-    /// As on a GPU.
-    #[default]
-    Stdout,
-    /// For commands whose standard output is read by programs.
-    Stderr,
-}
 
 /// What is known about a device.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -187,19 +52,23 @@ impl DeviceInfo {
         self.sm.is_some()
     }
 
-    /// Peak of fused multiply-adds outside tensor cores, two operations each, in 10^12 per second: lanes per multiprocessor and
-    /// clock from the table "Throughput of Native Arithmetic Instructions" of the CUDA C++ Programming Guide. `None` for other
-    /// types and for GPUs that the table does not have.
+    /// Peak of fused multiply-adds that round as this type does, two operations each, in 10^12 per second: multiply-adds per
+    /// multiprocessor and clock from the table "Throughput of Native Arithmetic Instructions" of the CUDA C++ Programming Guide.
+    /// Tensor cores count for f64, which they compute in full: twice the table's rate on sm_80 and sm_90 (NVIDIA's data sheets:
+    /// A100 9.7 and 19.5, H100 and H200 34 and 67 TFLOP/s), and no more than the table's elsewhere. For f32 they do not count,
+    /// because they round what they multiply to TF32. `None` for other types and for GPUs that the table does not have.
     pub fn peak_tflops(&self, dtype: Dtype) -> Option<f64> {
-        let lanes = match (dtype, self.sm?) {
+        let each = match (dtype, self.sm?) {
             (Dtype::F32, 70 | 72 | 75 | 80) => 64,
             (Dtype::F32, 60..=129) => 128,
-            (Dtype::F64, 60 | 70 | 72 | 80) => 32,
-            (Dtype::F64, 90 | 100) => 64,
+            (Dtype::F64, 60 | 70 | 72) => 32,
+            (Dtype::F64, 80) => 2 * 32,
+            (Dtype::F64, 90) => 2 * 64,
+            (Dtype::F64, 100) => 64,
             (Dtype::F64, 61..=129) => 2,
             _ => return None,
         };
-        Some(f64::from(self.multiprocessors * lanes * 2) * self.clock_mhz? / 1e6)
+        Some(f64::from(self.multiprocessors * each * 2) * self.clock_mhz? / 1e6)
     }
 }
 
@@ -490,88 +359,21 @@ pub(crate) fn extent_text([x, y, z]: [u64; 3]) -> String {
     format!("{x}x{y}x{z}")
 }
 
-/// Device memory for `len` elements, given back on drop.
-pub struct Buffer<'d, T> {
-    device: &'d dyn Backend,
-    address: u64,
-    len: usize,
-    marker: PhantomData<T>,
-}
-
-impl<'d, T: Pod> Buffer<'d, T> {
-    /// Uninitialised elements.
-    pub fn uninit(device: &'d dyn Backend, len: usize, name: &str) -> Result<Self> {
-        let bytes = (len as u64).checked_mul(size_of::<T>() as u64).ok_or_else(|| {
-            let size = size_of::<T>();
-            Error::Usage(format!("'{name}': {len} elements of {size} bytes are more bytes than fit in 64 bits"))
-        })?;
-        Ok(Self { device, address: device.alloc(bytes, align_of::<T>() as u64, name)?, len, marker: PhantomData })
-    }
-
-    /// The elements of `values`.
-    pub fn from_slice(device: &'d dyn Backend, values: &[T], name: &str) -> Result<Self> {
-        let buffer = Self::uninit(device, values.len(), name)?;
-        buffer.write(values)?;
-        Ok(buffer)
-    }
-
-    /// Overwrites the first elements.
-    pub fn write(&self, values: &[T]) -> Result<()> {
-        assert!(values.len() <= self.len, "writing {} elements into {}", values.len(), self.len);
-        self.device.write(self.address, bytemuck::cast_slice(values))
-    }
-
-    /// Copies the first `len` elements back.
-    pub fn read(&self, len: usize) -> Result<Vec<T>> {
-        assert!(len <= self.len, "reading {len} elements of {}", self.len);
-        let mut values = vec![<T as bytemuck::Zeroable>::zeroed(); len];
-        self.device.read(self.address, bytemuck::cast_slice_mut(&mut values))?;
-        Ok(values)
-    }
-
-    /// The first `len` elements, as a kernel takes them that only reads.
-    pub fn slice(&self, len: usize) -> Slice<'_, T> {
-        assert!(len <= self.len, "a slice of {len} elements of {}", self.len);
-        // SAFETY: the memory lives as long as the buffer, which the slice borrows.
-        unsafe { Slice::new(self.address, len) }
-    }
-
-    /// The start, as a kernel takes it that writes.
-    pub fn ptr(&self) -> PtrMut<'_, T> {
-        // SAFETY: the memory lives as long as the buffer, which the pointer borrows.
-        unsafe { PtrMut::new(self.address) }
-    }
-}
-
-impl<T> Buffer<'_, T> {
-    /// Device address.
-    pub fn address(&self) -> u64 {
-        self.address
-    }
-
-    /// Bytes.
-    pub fn bytes(&self) -> u64 {
-        (self.len * size_of::<T>()) as u64
-    }
-}
-
-impl<T> Drop for Buffer<'_, T> {
-    fn drop(&mut self) {
-        self.device.free(self.address);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn devices_are_named_as_documented() {
-        assert_eq!("gpu:3".parse::<Choice>().expect("a device"), Choice::Gpu(3));
-        assert_eq!("gpu".parse::<Choice>().expect("a device"), Choice::Gpu(0));
-        for text in ["", "cpu", "gpu:", "gpu:x", "gpu:-1", "Sim"] {
-            assert!(text.parse::<Choice>().is_err(), "{text}");
-        }
+    fn peaks_are_those_of_the_data_sheets() {
+        let peak = |sm, multiprocessors, clock: f64, dtype| {
+            let info = DeviceInfo { sm: Some(sm), multiprocessors, clock_mhz: Some(clock), ..simulator() };
+            info.peak_tflops(dtype).map(|peak| peak.round())
+        };
+        // H200, A100, L40S.
+        assert_eq!((peak(90, 132, 1980.0, Dtype::F32), peak(90, 132, 1980.0, Dtype::F64)), (Some(67.0), Some(67.0)));
+        assert_eq!((peak(80, 108, 1410.0, Dtype::F32), peak(80, 108, 1410.0, Dtype::F64)), (Some(19.0), Some(19.0)));
+        assert_eq!((peak(89, 142, 2520.0, Dtype::F32), peak(89, 142, 2520.0, Dtype::F64)), (Some(92.0), Some(1.0)));
+        assert_eq!((peak(90, 132, 1980.0, Dtype::I32), simulator().peak_tflops(Dtype::F32)), (None, None));
     }
 
     #[test]
