@@ -150,7 +150,7 @@ impl Ratios {
             active_threads: ratio(counters.thread_instructions, counters.warp_instructions),
             divergent: ratio(counters.divergent_branches, counters.branches),
             wavefronts_over_ideal: ratio(counters.shared_wavefronts, counters.shared_ideal_wavefronts),
-            sectors_per_request: ratio(counters.global_sectors, counters.global_loads + counters.global_stores),
+            sectors_per_request: counters.sectors_per_request(),
             sector_use: ratio(counters.global_bytes, 32 * counters.global_sectors),
             flops_per_byte: ratio(flops, counters.global_bytes),
             flops_per_dram_byte: ratio(flops, bytes),

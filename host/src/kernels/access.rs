@@ -1,5 +1,7 @@
 //! Access: every element of a matrix is doubled; what differs is which thread touches which element.
 
+use super::block;
+use super::generic::with_float;
 use super::settings::{Kind, Setting};
 use super::{BlockRule, Case, Entry, Family, Job, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
 use crate::backend::{Buffer, Shape, require_memory};
@@ -21,11 +23,13 @@ pub const FAMILY: Family = Family {
         Setting {
             name: "stride",
             help: "elements from lane to lane of the variant strided",
+            generated: false,
             kind: Kind::Number { default: 2, min: 1, max: 32 },
         },
         Setting {
             name: "offset",
             help: "lanes that the variant offset leaves idle at the start",
+            generated: false,
             kind: Kind::Number { default: 1, min: 0, max: 32 },
         },
     ],
@@ -40,23 +44,6 @@ pub const FAMILY: Family = Family {
 };
 
 const DTYPES: &[Dtype] = &[Dtype::F32, Dtype::F64];
-
-/// `with_dtype!` for the types that there are kernels for.
-macro_rules! typed {
-    ($dtype:expr, $t:ident => $body:expr) => {
-        match $dtype {
-            Dtype::F32 => {
-                type $t = f32;
-                $body
-            }
-            Dtype::F64 => {
-                type $t = f64;
-                $body
-            }
-            other => Err(Error::Usage(format!("access has no kernel for {other}"))),
-        }
-    };
-}
 
 /// What a kernel takes beside input and output.
 enum Kernel<T: 'static> {
@@ -188,7 +175,7 @@ fn sizes() -> Vec<Case> {
 
 fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
     let shape = problem.inputs[0].matrix("the operand of access")?;
-    typed!(problem.dtype, T => {
+    with_float!(FAMILY, problem.dtype, T => {
         let input = problem.view::<T>(0)?;
         let expected = move |i: usize, _| Expected::exactly(doubled(input[i]));
         Ok(Oracle::elements::<T>(shape.to_vec(), expected))
@@ -204,7 +191,7 @@ fn doubled<T: Element>(x: T) -> Value {
 }
 
 fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
-    typed!(job.problem.dtype, T => typed::<T>(job, emit))
+    with_float!(FAMILY, job.problem.dtype, T => typed::<T>(job, emit))
 }
 
 fn typed<T: Element>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
@@ -231,9 +218,7 @@ fn typed<T: Element>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor>
         };
         let block = BLOCKS.choose(job.block, name, job.device.info().max_block)?;
         let blocks = if input.is_empty() { 0 } else { (variant.threads)(&extent).div_ceil(block.into()) };
-        let grid = u32::try_from(blocks).ok().filter(|&grid| grid < 1 << 31).ok_or_else(|| {
-            Error::Usage(format!("{name} needs {blocks} blocks, more than a grid has: use a larger --block"))
-        })?;
+        let grid = block::grid(blocks, &format!("{name} of {rows}x{columns}"), "use a larger --block")?;
         // Of its own for each variant, so that none can pass with what another one wrote.
         let output = Buffer::<T>::uninit(job.device, input.len(), "output")?;
         let call = variant.kernel.call(&job.problem, [height, width], device_input.slice(input.len()), output.ptr());

@@ -2,7 +2,7 @@
 
 use super::problem::bench_lengths;
 use super::settings::{Kind, Setting};
-use super::{BlockRule, Case, Entry, Family, Job, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
+use super::{BlockRule, Case, Demand, Entry, Family, Job, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
 use crate::backend::{Buffer, Shape, require_memory};
 use crate::compare::{Expected, Verdict};
 use crate::element::{Array, Dtype, Scalar, Value};
@@ -21,12 +21,13 @@ pub const FAMILY: Family = Family {
     settings: &[Setting {
         name: "addresses",
         help: "counters: 1 is the most contention",
+        generated: false,
         kind: Kind::Number { default: 1, min: 1, max: MAX_ADDRESSES as u64 },
     }],
     variants,
     cases,
     sizes,
-    generate: |demand| demand.vectors(1),
+    generate,
     oracle,
     run,
     specials: false,
@@ -118,6 +119,19 @@ fn cases() -> Vec<Case> {
 fn sizes() -> Vec<Case> {
     let contended = [1, 4, 32, 1024].map(|addresses| Case::new(&[1 << 24]).with("addresses", &addresses.to_string()));
     bench_lengths().into_iter().filter(|case| case.size[0] < 1 << 24).chain(contended).collect()
+}
+
+/// Any values but the one that stands for an untouched counter, which `exch` can't take.
+fn generate(demand: &Demand<'_>) -> Result<Vec<Tensor>> {
+    let made = demand.vectors(1)?;
+    let without = |tensor: Tensor| match tensor.into_data() {
+        Array::U32(mut values) => {
+            values.iter_mut().filter(|value| **value == EMPTY).for_each(|value| *value -= 1);
+            Array::U32(values).into()
+        }
+        other => other.into(),
+    };
+    Ok(made.into_iter().map(without).collect())
 }
 
 fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {

@@ -1,5 +1,6 @@
 //! Banks: sums of 32 words each, read from shared memory in several orders.
 
+use super::block;
 use super::settings::{Kind, Setting};
 use super::{BlockRule, Case, Entry, Family, Job, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
 use crate::backend::{Buffer, Shape, require_memory};
@@ -21,9 +22,10 @@ pub const FAMILY: Family = Family {
         Setting {
             name: "stride",
             help: "words from one to the next of a group in shared memory",
+            generated: false,
             kind: Kind::Number { default: 32, min: 1, max: MAX_STRIDE as u64 },
         },
-        Setting { name: "word", help: "bytes of a word", kind: Kind::Choice(WORDS) },
+        Setting { name: "word", help: "bytes of a word", generated: false, kind: Kind::Choice(WORDS) },
     ],
     variants,
     cases,
@@ -138,10 +140,9 @@ fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
     let stride = job.problem.settings.number("stride") as u32;
     let bytes = 2 * size_of_val(input) as u64;
     require_memory(job.device, Some(bytes), "banks with as many sums as values", "use a smaller --n or input")?;
-    let groups = n.div_ceil(WARP as usize * len);
-    let grid = u32::try_from(groups).ok().filter(|&grid| grid < 1 << 31);
+    let groups = n.div_ceil(WARP as usize * len) as u64;
     let grid =
-        grid.ok_or_else(|| Error::Usage(format!("{n} values are {groups} groups, more than a grid has blocks")))?;
+        block::grid(groups, &format!("a vector of {n} values"), "use a smaller --n or input, or a larger --word")?;
     let device_input = Buffer::from_slice(job.device, input, "input")?;
     let mut result = Tensor::from(Array::U32(Vec::new()));
     for name in job.variants {

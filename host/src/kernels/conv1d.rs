@@ -3,7 +3,8 @@
 //! Signal and mask are vectors, the mask of 1 to 512 taps; the result is as long as the signal. Results are within
 //! `(K + 1) * epsilon * sum(|in * mask|)` of the exact ones, and the same on every run.
 
-use super::convolution::{BORDER, DTYPES, MAX_AXIS, Reference, border, require_finite, with_float};
+use super::convolution::{BORDER, DTYPES, MAX_AXIS, Reference, border, require_finite};
+use super::generic::with_float;
 use super::settings::{Kind, Setting};
 use super::{BlockRule, Case, Demand, Entry, Family, Job, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
 use crate::backend::{Buffer, Shape, require_memory};
@@ -27,6 +28,7 @@ pub const FAMILY: Family = Family {
         Setting {
             name: "mask",
             help: "Taps of a generated mask",
+            generated: true,
             kind: Kind::Number { default: 5, min: 1, max: MAX_MASK as u64 },
         },
     ],
@@ -214,11 +216,11 @@ fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
         let reference = Reference::new(signal, mask, frame);
         Ok(Oracle::elements::<T>(vec![signal.len()], move |i, depth| reference.expected(i, depth, T::DTYPE)))
     }
-    with_float!("conv1d", problem.dtype, T => typed::<T>(problem))
+    with_float!(FAMILY, problem.dtype, T => typed::<T>(problem))
 }
 
 fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
-    with_float!("conv1d", job.problem.dtype, T => typed::<T>(job, emit))
+    with_float!(FAMILY, job.problem.dtype, T => typed::<T>(job, emit))
 }
 
 /// The block to launch with.

@@ -3,7 +3,8 @@
 //! The picture is height x width or height x width x channels, the mask R x C with up to 32 of each; the result has the shape of the
 //! picture. Results are within `(R * C + 1) * epsilon * sum(|in * mask|)` of the exact ones, and the same on every run.
 
-use super::convolution::{BORDER, DTYPES, MAX_AXIS, Reference, border, require_finite, with_float};
+use super::convolution::{BORDER, DTYPES, MAX_AXIS, Reference, border, require_finite};
+use super::generic::with_float;
 use super::settings::{Kind, Setting};
 use super::{Case, Demand, Family, Job, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
 use crate::backend::{Buffer, require_memory};
@@ -28,11 +29,13 @@ pub const FAMILY: Family = Family {
         Setting {
             name: "mask",
             help: "Columns of a generated mask, and rows unless --mask-rows says otherwise",
+            generated: true,
             kind: Kind::Number { default: 5, min: 1, max: MAX_MASK as u64 },
         },
         Setting {
             name: "mask-rows",
             help: "Rows of a generated mask; 0: as many as columns",
+            generated: true,
             kind: Kind::Number { default: 0, min: 0, max: MAX_MASK as u64 },
         },
     ],
@@ -134,11 +137,11 @@ fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
         let shape = problem.inputs[0].shape().to_vec();
         Ok(Oracle::elements::<T>(shape, move |i, depth| reference.expected(i, depth, T::DTYPE)))
     }
-    with_float!("conv2d", problem.dtype, T => typed::<T>(problem))
+    with_float!(FAMILY, problem.dtype, T => typed::<T>(problem))
 }
 
 fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
-    with_float!("conv2d", job.problem.dtype, T => typed::<T>(job, emit))
+    with_float!(FAMILY, job.problem.dtype, T => typed::<T>(job, emit))
 }
 
 fn typed<T: Element + Sample>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {

@@ -18,26 +18,9 @@ pub(super) const MAX_AXIS: usize = 1 << 30;
 pub(super) const BORDER: Setting = Setting {
     name: "border",
     help: "What lies beyond the border: zeros, the nearest element, or the mirror image (whose mirror is the border's element)",
+    generated: false,
     kind: Kind::Choice(&["zero", "clamp", "mirror"]),
 };
-
-/// Runs code that is generic over the element type.
-macro_rules! with_float {
-    ($family:literal, $dtype:expr, $t:ident => $body:expr) => {
-        match $dtype {
-            $crate::element::Dtype::F32 => {
-                type $t = f32;
-                $body
-            }
-            $crate::element::Dtype::F64 => {
-                type $t = f64;
-                $body
-            }
-            other => Err($crate::error::Error::Usage(format!(concat!($family, " has no kernel for {}"), other))),
-        }
-    };
-}
-pub(super) use with_float;
 
 /// The setting as kernels take it.
 pub(super) fn border(settings: &Settings) -> u32 {

@@ -1,5 +1,6 @@
 //! Divergence: two chains of steps per element; what differs is which lane runs which.
 
+use super::block;
 use super::problem::bench_lengths;
 use super::settings::{Kind, Setting};
 use super::{BlockRule, Case, Entry, Family, Job, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
@@ -30,7 +31,7 @@ pub const FAMILY: Family = Family {
 };
 
 const fn steps(name: &'static str, help: &'static str, default: u64) -> Setting {
-    Setting { name, help, kind: Kind::Number { default, min: 0, max: 1 << 20 } }
+    Setting { name, help, generated: false, kind: Kind::Number { default, min: 0, max: 1 << 20 } }
 }
 
 /// A row of the table.
@@ -105,9 +106,8 @@ fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
     let steps = |name| job.problem.settings.number(name) as u32;
     let bytes = 2 * size_of_val(input) as u64;
     require_memory(job.device, Some(bytes), "divergence with as many results as values", "use a smaller --n or input")?;
-    let blocks = n.div_ceil(ELEMENTS as usize);
-    let grid = u32::try_from(blocks).ok().filter(|&grid| grid < 1 << 31);
-    let grid = grid.ok_or_else(|| Error::Usage(format!("{n} values need {blocks} blocks, more than a grid has")))?;
+    let blocks = n.div_ceil(ELEMENTS as usize) as u64;
+    let grid = block::grid(blocks, &format!("a vector of {n} values"), "use a smaller --n or input")?;
     let device_input = Buffer::from_slice(job.device, input, "input")?;
     let mut result = Tensor::from(Array::U32(Vec::new()));
     for name in job.variants {

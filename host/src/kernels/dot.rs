@@ -2,6 +2,7 @@
 //!
 //! NaN in, NaN out, and infinity times 0 is NaN. Vectors without elements give 0.
 
+use super::generic::with_float;
 use super::problem::{awkward_lengths, bench_lengths};
 use super::reduce::oracle::Reference;
 use super::{BlockRule, Entry, Family, Job, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
@@ -56,23 +57,6 @@ enum Scheme<T: 'static> {
     Atomic(Plain<T>),
     /// The last block adds them: the ticket is 0 before and after.
     LastBlock(Ticketed<T>),
-}
-
-/// Runs code that is generic over the element type.
-macro_rules! with_real {
-    ($dtype:expr, $t:ident => $body:expr) => {
-        match $dtype {
-            Dtype::F32 => {
-                type $t = f32;
-                $body
-            }
-            Dtype::F64 => {
-                type $t = f64;
-                $body
-            }
-            other => Err(Error::Usage(format!("dot has no kernel for {other}: use f32 or f64"))),
-        }
-    };
 }
 
 /// The table, slowest first.
@@ -154,7 +138,7 @@ fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
         let value = expected(0).value;
         Ok(Oracle::elements::<T>(vec![1], move |_, depth| expected(depth)).with_value(value))
     }
-    with_real!(problem.dtype, T => typed::<T>(problem))
+    with_float!(FAMILY, problem.dtype, T => typed::<T>(problem))
 }
 
 /// What a kernel must give that adds at most so many products in a chain: the sum of exact products, within the bound for sums and
@@ -181,7 +165,7 @@ fn reference<T: Element>(a: &[T], b: &[T]) -> impl Fn(u64) -> Expected + use<T> 
 }
 
 fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
-    with_real!(job.problem.dtype, T => typed::<T>(job, emit))
+    with_float!(FAMILY, job.problem.dtype, T => typed::<T>(job, emit))
 }
 
 fn typed<T: Element + Real>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
@@ -246,7 +230,6 @@ fn shape<T: Element + Real>(job: &Job<'_>, variant: &Variant<T>, n: usize) -> Re
     let full = variant.blocks_per_sm.unwrap_or((THREADS_PER_SM / block).max(1)) * info.multiprocessors;
     let needed = (n as u64).div_ceil(u64::from(block) * u64::from(variant.per_thread));
     let grid = match job.grid {
-        Some(0) => return Err(Error::Usage("--grid 0 launches nothing: use 1 or more".to_owned())),
         Some(grid) if n > 0 => grid,
         _ => needed.min(full.into()) as u32,
     };

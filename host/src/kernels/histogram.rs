@@ -118,7 +118,7 @@ macro_rules! with_sample {
                 type $t = f64;
                 Ok($body)
             }
-            (other, _) => Err(no_kernel(other)),
+            (other, _) => Err(FAMILY.no_kernel(other)),
         }
     };
 }
@@ -178,10 +178,6 @@ fn sizes() -> Vec<Case> {
 fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
     let question = Question::of(&job.problem)?;
     with_sample!(job.problem.dtype, question.letters, S of T => typed::<S, T>(job, &question, emit)?)
-}
-
-fn no_kernel(dtype: Dtype) -> Error {
-    Error::Usage(format!("histogram has no kernel for {dtype}"))
 }
 
 /// Counts elements that are a `T` in memory, and an `S` for the kernels: the same type, or one that is nothing but a `T`.

@@ -65,6 +65,7 @@ impl Job<'_> {
         let verdict = self.oracle.judge(&result, trial.depth);
         let mut row = Row::new(trial.family, trial.variant, self, verdict);
         (row.block, row.grid) = trial.shape;
+        row.results = result.len() as u64;
         if self.problem.inputs.is_empty() {
             // Nothing is read: what is written counts.
             row.n = result.len() as u64;
@@ -88,9 +89,12 @@ pub struct Row {
     pub dtype: &'static str,
     /// Elements of the first operand; of the result where there is no operand.
     pub n: u64,
+    /// Elements of the result.
+    #[serde(skip)]
+    pub results: u64,
     /// Its shape; null for a vector.
     pub shape: Option<Vec<usize>>,
-    /// Settings that differ from the defaults, as they would be typed; null where there are none.
+    /// Settings that somebody gave, as they would be typed; null where there are none.
     pub settings: Option<String>,
     /// `gpu:0`, `sim`.
     pub device: String,
@@ -121,7 +125,8 @@ pub struct Row {
     pub fraction_of_limit: Option<f64>,
     /// The device's nominal peak bandwidth, or its measured copy bandwidth where the driver does not tell the peak.
     pub limit_gbps: Option<f64>,
-    /// The device's nominal peak of fused multiply-adds of this type outside tensor cores, where it is known and counts.
+    /// The device's nominal peak of fused multiply-adds of this type, of f64 with tensor cores, where it is known and counts: see
+    /// [`DeviceInfo::peak_tflops`](crate::backend::DeviceInfo::peak_tflops).
     pub limit_tflops: Option<f64>,
     /// What the times are compared with.
     #[serde(skip)]
@@ -153,6 +158,7 @@ impl Row {
             op: (!op.is_empty()).then(|| op.to_owned()),
             dtype: dtype.name(),
             n: inputs.first().map_or(0, |input| input.len() as u64),
+            results: 0,
             shape: inputs.first().map(|input| input.shape().to_vec()).filter(|shape| shape.len() != 1),
             settings: (!settings.is_empty()).then_some(settings),
             device: info.device.clone(),

@@ -3,6 +3,7 @@
 //! Elements may differ from the exact result by `K * epsilon * sum of |a| |b|` ([`epsilon`](super::problem::epsilon)); what is checked of
 //! large products is in the module text of `matmul/oracle.rs`. A product without terms (K = 0) is 0.
 
+use super::block;
 use super::settings::{Kind, Setting};
 use super::{Case, Entry, Family, Job, Operand, Problem, Row, Trial, VariantInfo, Work};
 use crate::backend::{Buffer, Shape, require_memory};
@@ -23,11 +24,12 @@ pub const FAMILY: Family = Family {
     ops: &[],
     dtypes: &[Dtype::F32, Dtype::F64],
     settings: &[
-        Setting { name: "transpose-a", help: "A is stored transposed, as KxM", kind: Kind::Flag },
-        Setting { name: "transpose-b", help: "B is stored transposed, as NxK", kind: Kind::Flag },
+        Setting { name: "transpose-a", help: "A is stored transposed, as KxM", generated: false, kind: Kind::Flag },
+        Setting { name: "transpose-b", help: "B is stored transposed, as NxK", generated: false, kind: Kind::Flag },
         Setting {
             name: "tile",
             help: "Tile of `best`; auto takes the one that should be fastest for the size",
+            generated: false,
             kind: Kind::Choice(&["auto", "large", "small", "tiny"]),
         },
     ],
@@ -42,20 +44,16 @@ pub const FAMILY: Family = Family {
     oracle: |problem| match problem.dtype {
         Dtype::F32 => oracle::oracle::<f32>(problem, Sizes::of(&problem)?),
         Dtype::F64 => oracle::oracle::<f64>(problem, Sizes::of(&problem)?),
-        other => Err(no_kernel(other)),
+        other => Err(FAMILY.no_kernel(other)),
     },
     run: |job, emit| match job.problem.dtype {
         Dtype::F32 => typed::<f32>(job, emit),
         Dtype::F64 => typed::<f64>(job, emit),
-        other => Err(no_kernel(other)),
+        other => Err(FAMILY.no_kernel(other)),
     },
     specials: false,
     peer: Some("matmul"),
 };
-
-fn no_kernel(dtype: Dtype) -> Error {
-    Error::Usage(format!("matmul has no kernel for {dtype}: use f32 or f64"))
-}
 
 /// What is multiplied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,9 +180,8 @@ fn typed<T: Real>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
         let block = variant.block.choose(job.block, name, info.max_block)?;
         let choice = variant.kernel.choose(&sizes, job.problem.settings.choice("tile"), info)?;
         let tiles = u64::from(shape[0].div_ceil(choice.tile[0])) * u64::from(shape[1].div_ceil(choice.tile[1]));
-        let grid = u32::try_from(tiles).ok().filter(|&grid| grid < 1 << 31).ok_or_else(|| {
-            Error::Usage(format!("a product of {}x{} has too many tiles for one grid", sizes.m, sizes.n))
-        })?;
+        let what = format!("a product of {}x{}", sizes.m, sizes.n);
+        let grid = block::grid(tiles, &what, "multiply in parts")?;
         // Of its own for each variant, so that none can pass with what another one wrote.
         let output = Buffer::<T>::uninit(job.device, len, "c")?;
         let call = choice.kernel.call(&sizes, shape, device_a.slice(a.len()), device_b.slice(b.len()), output.ptr());

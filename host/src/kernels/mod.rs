@@ -18,6 +18,7 @@ mod demand;
 pub mod divergence;
 pub mod dot;
 pub mod failing;
+mod generic;
 pub mod histogram;
 mod job;
 pub mod matmul;
@@ -154,11 +155,6 @@ impl Family {
         text.split(',').map(|name| find(name.trim())).collect()
     }
 
-    /// Whether `select` would find everything that the text names.
-    pub fn variants_named(&self, text: &str) -> bool {
-        self.select(text).is_ok()
-    }
-
     /// The operation asked for, or the first.
     ///
     /// # Errors
@@ -166,13 +162,33 @@ impl Family {
     pub fn op(&self, asked: Option<&str>) -> Result<&'static str> {
         match asked {
             None => Ok(self.ops.first().copied().unwrap_or_default()),
-            Some(asked) => self.ops.iter().find(|op| **op == asked).copied().ok_or_else(|| {
-                Error::Usage(match self.ops {
-                    [] => format!("{} has no --op", self.name),
-                    ops => format!("{} has no --op {asked}; there are: {}", self.name, ops.join(" ")),
-                })
-            }),
+            Some(asked) => self.ops.iter().find(|op| **op == asked).copied().ok_or_else(|| self.no_op(asked)),
         }
+    }
+
+    /// Refuses a type that there is no kernel for.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] with the types that there are.
+    pub fn require_kernel(&self, dtype: Dtype) -> Result<()> {
+        if self.dtypes.contains(&dtype) { Ok(()) } else { Err(self.no_kernel(dtype)) }
+    }
+
+    /// Its operands have one axis: no result of it is a matrix or a picture.
+    pub fn is_of_vectors(&self) -> bool {
+        (self.sizes)().iter().all(|case| case.size.len() == 1)
+    }
+
+    fn no_op(&self, asked: &str) -> Error {
+        Error::Usage(match self.ops {
+            [] => format!("{} has no --op", self.name),
+            ops => format!("{} has no --op {asked}; there are: {}", self.name, ops.join(" ")),
+        })
+    }
+
+    fn no_kernel(&self, dtype: Dtype) -> Error {
+        let names: Vec<_> = self.dtypes.iter().map(|dtype| dtype.name()).collect();
+        Error::Usage(format!("{} has no kernel for {dtype}: convert the data to one of {}", self.name, names.join(" ")))
     }
 }
 

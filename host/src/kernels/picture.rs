@@ -25,11 +25,13 @@ pub const FAMILY: Family = Family {
         Setting {
             name: "percent",
             help: "The factor of scale, in hundredths",
+            generated: false,
             kind: Kind::Number { default: 200, min: 0, max: 100_000 },
         },
         Setting {
             name: "radius",
             help: "Of blur: pixels from the middle of the square to its edge",
+            generated: false,
             kind: Kind::Number { default: 1, min: 0, max: MAX_RADIUS as u64 },
         },
     ],

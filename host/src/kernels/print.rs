@@ -1,5 +1,6 @@
 //! Print: every thread doubles its element, and chosen ones print it. The result in memory is verified; what is printed is shown.
 
+use super::block;
 use super::settings::{Kind, Setting};
 use super::{BlockRule, Case, Entry, Family, Job, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
 use crate::backend::{Buffer, Shape, require_memory};
@@ -21,11 +22,13 @@ pub const FAMILY: Family = Family {
         Setting {
             name: "first",
             help: "the first thread of the grid that prints",
+            generated: false,
             kind: Kind::Number { default: 0, min: 0, max: u32::MAX as u64 },
         },
         Setting {
             name: "count",
             help: "how many threads print, from that one on",
+            generated: false,
             kind: Kind::Number { default: 6, min: 0, max: u32::MAX as u64 },
         },
     ],
@@ -107,10 +110,8 @@ fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
             return Err(Error::Usage(format!("print has no variant '{name}'")));
         };
         let block = variant.block.choose(job.block, name, job.device.info().max_block)?;
-        let blocks = n.div_ceil(block as usize);
-        let grid = u32::try_from(blocks).ok().filter(|&grid| grid < 1 << 31);
-        let grid =
-            grid.ok_or_else(|| Error::Usage(format!("{n} values need {blocks} blocks, more than a grid has")))?;
+        let blocks = n.div_ceil(block as usize) as u64;
+        let grid = block::grid(blocks, &format!("{name} of {n} values"), "use a larger --block")?;
         let output = Buffer::<i32>::uninit(job.device, n, "output")?;
         let call = (variant.kernel)(device_input.slice(n), number("first"), number("count"), output.ptr());
         let trial = Trial {

@@ -6,6 +6,7 @@
 //! Integer sums wrap. NaN in, NaN out, for every operation; the maximum of -0 and +0 is +0, the minimum -0. An empty input
 //! gives the identity: 0, the type's lowest value (-inf), its highest value (+inf).
 
+use super::generic::with_op;
 use super::problem::{awkward_lengths, bench_lengths};
 use super::{Case, Entry, Family, Job, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
 use crate::backend::{Backend, Buffer, Module, require_memory};
@@ -40,29 +41,6 @@ pub const FAMILY: Family = Family {
     specials: true,
     peer: Some("reduce"),
 };
-
-/// Runs code that is generic over the operation.
-macro_rules! with_op {
-    ($op:expr, $o:ident => $body:expr) => {
-        match $op {
-            "sum" => {
-                type $o = Sum;
-                Ok($body)
-            }
-            "max" => {
-                type $o = Max;
-                Ok($body)
-            }
-            "min" => {
-                type $o = Min;
-                Ok($body)
-            }
-            other => {
-                Err(Error::Usage(format!("reduce has no operation '{other}'; there are: sum max min argmax argmin")))
-            }
-        }
-    };
-}
 
 /// Reduces the first `n` elements of `input` with one variant; `block` and `grid` as the variant likes when `None`.
 ///
@@ -114,7 +92,7 @@ fn variants() -> Vec<VariantInfo> {
                 with_dtype!(dtype, T => match *op {
                     "argmax" => place::entries::<Max, T>(row, &table::variants::<Max, T>()[row]),
                     "argmin" => place::entries::<Min, T>(row, &table::variants::<Min, T>()[row]),
-                    op => with_op!(op, O => entries::<O, T>(row)).unwrap_or_default(),
+                    op => with_op!(FAMILY, op, O => entries::<O, T>(row)).unwrap_or_default(),
                 }, else => Vec::new())
             };
             Dtype::NUMBERS.iter().flat_map(typed).collect()
@@ -135,7 +113,7 @@ fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
     with_dtype!(problem.dtype, T => match problem.op {
         "argmax" | "argmin" => place::oracle::<T>(&problem),
         _ => typed::<T>(problem),
-    }, else => Err(no_kernel(problem.dtype)))
+    }, else => Err(FAMILY.no_kernel(problem.dtype)))
 }
 
 fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
@@ -144,14 +122,10 @@ fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
         T => match job.problem.op {
             "argmax" => place::typed::<Max, T>(job, emit),
             "argmin" => place::typed::<Min, T>(job, emit),
-            op => with_op!(op, O => typed::<O, T>(job, emit)?),
+            op => with_op!(FAMILY, op, O => typed::<O, T>(job, emit)?),
         },
-        else => Err(no_kernel(job.problem.dtype))
+        else => Err(FAMILY.no_kernel(job.problem.dtype))
     )
-}
-
-fn no_kernel(dtype: Dtype) -> Error {
-    Error::Usage(format!("reduce has no kernel for {dtype}"))
 }
 
 fn typed<O: Op<T>, T: Element>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {

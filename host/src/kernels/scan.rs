@@ -4,6 +4,7 @@
 //! Integer sums wrap. From the first NaN on everything is NaN, for every operation; the maximum of -0 and +0 is +0, the minimum -0.
 //! The identities are 0, the type's lowest value (-inf), its highest value (+inf). A scan of nothing is nothing.
 
+use super::generic::with_op;
 use super::problem::bench_lengths;
 use super::settings::Kind;
 use super::{Case, Entry, Family, Job, Operand, Oracle, Problem, Row, Setting, Trial, VariantInfo, Work};
@@ -12,7 +13,7 @@ use crate::element::{Dtype, Element};
 use crate::error::{Error, Result};
 use crate::tensor::Tensor;
 use crate::with_dtype;
-use kernels_gpu::reduce::{Max, Min, Op, Sum};
+use kernels_gpu::reduce::{Op, Sum};
 use launches::{Plan, Scratch};
 use table::Variant;
 
@@ -27,7 +28,12 @@ pub const FAMILY: Family = Family {
     operands: &[Operand::of_elements("input")],
     ops: &["sum", "max", "min"],
     dtypes: Dtype::NUMBERS,
-    settings: &[Setting { name: "exclusive", help: "Leave each element out of its own sum", kind: Kind::Flag }],
+    settings: &[Setting {
+        name: "exclusive",
+        help: "Leave each element out of its own sum",
+        generated: false,
+        kind: Kind::Flag,
+    }],
     variants,
     cases,
     sizes: bench_lengths,
@@ -37,27 +43,6 @@ pub const FAMILY: Family = Family {
     specials: true,
     peer: Some("scan"),
 };
-
-/// Runs code that is generic over the operation.
-macro_rules! with_op {
-    ($op:expr, $o:ident => $body:expr) => {
-        match $op {
-            "sum" => {
-                type $o = Sum;
-                Ok($body)
-            }
-            "max" => {
-                type $o = Max;
-                Ok($body)
-            }
-            "min" => {
-                type $o = Min;
-                Ok($body)
-            }
-            other => Err(Error::Usage(format!("scan has no operation '{other}'; there are: sum max min"))),
-        }
-    };
-}
 
 /// Lengths around warps and blocks and a prime above each section and tile, alternately inclusive and exclusive.
 fn cases() -> Vec<Case> {
@@ -77,7 +62,7 @@ fn variants() -> Vec<VariantInfo> {
     }
     let info = |(row, variant): (usize, Variant<i32>)| {
         let types = |op: &&str| -> Vec<Entry> {
-            let typed = |dtype: &Dtype| with_dtype!(dtype, T => with_op!(*op, O => entries::<O, T>(row)).unwrap_or_default(), else => Vec::new());
+            let typed = |dtype: &Dtype| with_dtype!(dtype, T => with_op!(FAMILY, *op, O => entries::<O, T>(row)).unwrap_or_default(), else => Vec::new());
             Dtype::NUMBERS.iter().flat_map(typed).collect()
         };
         let entries = FAMILY.ops.iter().flat_map(types).collect();
@@ -96,20 +81,16 @@ fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
     with_dtype!(
         problem.dtype,
         T => oracle::oracle::<T>(problem.op, exclusive, problem.view::<T>(0)?),
-        else => Err(no_kernel(problem.dtype))
+        else => Err(FAMILY.no_kernel(problem.dtype))
     )
 }
 
 fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
     with_dtype!(
         job.problem.dtype,
-        T => with_op!(job.problem.op, O => typed::<O, T>(job, emit)?),
-        else => Err(no_kernel(job.problem.dtype))
+        T => with_op!(FAMILY, job.problem.op, O => typed::<O, T>(job, emit)?),
+        else => Err(FAMILY.no_kernel(job.problem.dtype))
     )
-}
-
-fn no_kernel(dtype: Dtype) -> Error {
-    Error::Usage(format!("scan has no kernel for {dtype}"))
 }
 
 fn typed<O: Op<T>, T: Element>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {

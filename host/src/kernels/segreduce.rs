@@ -3,6 +3,8 @@
 //! Segment `k` has the elements `offsets[k]..offsets[k + 1]`. Elements before the first offset and behind the last belong to none. An
 //! empty segment gives the identity; otherwise a segment gives what `reduce` gives.
 
+use super::block::MAX_GRID;
+use super::generic::with_op;
 use super::reduce::oracle::{Reference, reference};
 use super::settings::Kind;
 use super::{BlockRule, Case, Entry, Family, Job, Operand, Oracle, Problem, Row, Setting, Trial, VariantInfo, Work};
@@ -12,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::tensor::Tensor;
 use crate::with_dtype;
 use cuda_std::launch::{Call, PtrMut, Slice};
-use kernels_gpu::reduce::{Max, Min, Op, Sum};
+use kernels_gpu::reduce::{Op, Sum};
 use kernels_gpu::segreduce::*;
 
 mod mix;
@@ -28,11 +30,13 @@ pub const FAMILY: Family = Family {
         Setting {
             name: "length",
             help: "Mean length of the generated segments",
+            generated: true,
             kind: Kind::Number { default: 128, min: 1, max: 1 << 40 },
         },
         Setting {
             name: "mix",
             help: "Lengths of the generated segments: all equal; from 0 to twice the mean; many short ones and few long ones",
+            generated: true,
             kind: Kind::Choice(&["equal", "uniform", "power"]),
         },
     ],
@@ -51,27 +55,6 @@ pub const FAMILY: Family = Family {
     specials: false,
     peer: Some("segreduce"),
 };
-
-/// Runs code that is generic over the operation.
-macro_rules! with_op {
-    ($op:expr, $o:ident => $body:expr) => {
-        match $op {
-            "sum" => {
-                type $o = Sum;
-                Ok($body)
-            }
-            "max" => {
-                type $o = Max;
-                Ok($body)
-            }
-            "min" => {
-                type $o = Min;
-                Ok($body)
-            }
-            other => Err(Error::Usage(format!("segreduce has no operation '{other}'; there are: sum max min"))),
-        }
-    };
-}
 
 /// A row of the table.
 struct Variant<T: 'static> {
@@ -158,8 +141,7 @@ fn variants() -> Vec<VariantInfo> {
     }
     let info = |(row, variant): (usize, Variant<i32>)| {
         let types = |op: &&str| -> Vec<Entry> {
-            let typed =
-                |dtype: &Dtype| with_dtype!(*dtype, T => with_op!(*op, O => entry::<O, T>(row)).ok(), else => None);
+            let typed = |dtype: &Dtype| with_dtype!(*dtype, T => with_op!(FAMILY, *op, O => entry::<O, T>(row)).ok(), else => None);
             Dtype::NUMBERS.iter().filter_map(typed).collect()
         };
         let entries = FAMILY.ops.iter().flat_map(types).collect();
@@ -224,19 +206,15 @@ fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
         let judge = Oracle::elements::<T>(vec![expected.len()], move |k, depth| expected[k].expected::<T>(depth));
         Ok(judge.with_wrapped(wrapped))
     }
-    with_dtype!(problem.dtype, T => typed::<T>(problem), else => Err(no_kernel(problem.dtype)))
+    with_dtype!(problem.dtype, T => typed::<T>(problem), else => Err(FAMILY.no_kernel(problem.dtype)))
 }
 
 fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
     with_dtype!(
         job.problem.dtype,
-        T => with_op!(job.problem.op, O => typed::<O, T>(job, emit)?),
-        else => Err(no_kernel(job.problem.dtype))
+        T => with_op!(FAMILY, job.problem.op, O => typed::<O, T>(job, emit)?),
+        else => Err(FAMILY.no_kernel(job.problem.dtype))
     )
-}
-
-fn no_kernel(dtype: Dtype) -> Error {
-    Error::Usage(format!("segreduce has no kernel for {dtype}"))
 }
 
 fn typed<O: Op<T>, T: Element>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
@@ -286,9 +264,6 @@ fn typed<O: Op<T>, T: Element>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Resu
 
 /// Threads per block, and blocks: 0 when there is no segment.
 fn shape<T: Element>(job: &Job<'_>, variant: &Variant<T>, inside: u64, segments: u64) -> Result<(u32, u32)> {
-    /// Most blocks that a grid can have.
-    const MAX_GRID: u64 = (1 << 31) - 1;
-
     let info = job.device.info();
     let block = variant.block.choose(job.block, variant.name, info.max_block)?;
     let needed = match variant.scheme {
@@ -300,7 +275,6 @@ fn shape<T: Element>(job: &Job<'_>, variant: &Variant<T>, inside: u64, segments:
         }
     };
     let grid = match job.grid {
-        Some(0) => return Err(Error::Usage("--grid 0 launches nothing: use 1 or more".to_owned())),
         Some(grid) if segments > 0 => grid,
         // Every kernel goes on to further segments when the grid has fewer blocks.
         _ => needed.min(MAX_GRID) as u32,

@@ -10,6 +10,8 @@ pub struct Setting {
     pub name: &'static str,
     /// In `--help`.
     pub help: &'static str,
+    /// It says what data to generate: refused beside `--input`, which leaves nothing to generate.
+    pub generated: bool,
     /// What it takes.
     pub kind: Kind,
 }
@@ -143,7 +145,7 @@ impl Settings {
         }
     }
 
-    /// What differs from the defaults, as it would be typed.
+    /// What somebody gave, a default's value too, as it would be typed; in the order of the names.
     pub fn text(&self) -> String {
         let given = self.known.iter().filter(|(name, _)| self.is_given(name)).map(|(name, value)| match value {
             Value::Flag(_) => format!("--{name}"),
@@ -160,10 +162,10 @@ mod tests {
     use super::*;
 
     const ALL: &[Setting] = &[
-        Setting { name: "exclusive", help: "", kind: Kind::Flag },
-        Setting { name: "bins", help: "", kind: Kind::Number { default: 256, min: 1, max: 1 << 20 } },
-        Setting { name: "border", help: "", kind: Kind::Choice(&["zero", "clamp", "mirror"]) },
-        Setting { name: "range", help: "", kind: Kind::Range { default: (0.0, 1.0) } },
+        Setting { name: "exclusive", help: "", generated: false, kind: Kind::Flag },
+        Setting { name: "bins", help: "", generated: false, kind: Kind::Number { default: 256, min: 1, max: 1 << 20 } },
+        Setting { name: "border", help: "", generated: false, kind: Kind::Choice(&["zero", "clamp", "mirror"]) },
+        Setting { name: "range", help: "", generated: false, kind: Kind::Range { default: (0.0, 1.0) } },
     ];
 
     #[test]

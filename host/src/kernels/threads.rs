@@ -36,7 +36,7 @@ pub const FAMILY: Family = Family {
 };
 
 const fn size(name: &'static str, help: &'static str, default: u64, max: u64) -> Setting {
-    Setting { name, help, kind: Kind::Number { default, min: 1, max } }
+    Setting { name, help, generated: false, kind: Kind::Number { default, min: 1, max } }
 }
 
 /// A row of the table.

@@ -1,5 +1,6 @@
 //! Transposition: `out[c][r] = in[r][c]`, for any number of rows and columns.
 
+use super::block;
 use super::{BlockRule, Case, Entry, Family, Job, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
 use crate::backend::{Buffer, Shape, require_memory};
 use crate::compare::Expected;
@@ -105,15 +106,11 @@ fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
         let input = problem.view::<T>(0)?;
         let expected = move |i: usize, _| Expected::exactly(input[i % rows * columns + i / rows].value());
         Ok(Oracle::elements::<T>(vec![columns, rows], expected))
-    }, else => Err(no_kernel(problem.dtype)))
+    }, else => Err(FAMILY.no_kernel(problem.dtype)))
 }
 
 fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
-    with_dtype!(job.problem.dtype, T => typed::<T>(job, emit), else => Err(no_kernel(job.problem.dtype)))
-}
-
-fn no_kernel(dtype: Dtype) -> Error {
-    Error::Usage(format!("transpose has no kernel for {dtype}"))
+    with_dtype!(job.problem.dtype, T => typed::<T>(job, emit), else => Err(FAMILY.no_kernel(job.problem.dtype)))
 }
 
 fn typed<T: Element>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
@@ -132,8 +129,7 @@ fn typed<T: Element>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor>
         };
         let block = BLOCKS.choose(job.block, name, job.device.info().max_block)?;
         let tiles = u64::from(height.div_ceil(variant.tile)) * u64::from(width.div_ceil(variant.tile));
-        let grid = u32::try_from(tiles).ok().filter(|&grid| grid < 1 << 31);
-        let grid = grid.ok_or_else(|| Error::Usage(format!("{rows}x{columns} has too many tiles for one grid")))?;
+        let grid = block::grid(tiles, &format!("a matrix of {rows}x{columns}"), "transpose it in parts")?;
         // Of its own for each variant, so that none can pass with what another one wrote.
         let output = Buffer::<T>::uninit(job.device, input.len(), "output")?;
         let call = (variant.kernel)(device_input.slice(input.len()), height, width, output.ptr());

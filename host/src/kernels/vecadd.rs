@@ -1,5 +1,6 @@
 //! Vector addition: `out[i] = a[i] + b[i]`.
 
+use super::block::{self, MAX_GRID};
 use super::problem::{awkward_lengths, bench_lengths};
 use super::{BlockRule, Entry, Family, Job, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
 use crate::backend::{Buffer, Shape, require_memory};
@@ -48,9 +49,6 @@ enum Grid {
     /// One for every so many chunks of 16 bytes per thread.
     Tiles(usize),
 }
-
-/// Most blocks that a grid can have.
-const MAX_GRID: u64 = (1 << 31) - 1;
 
 /// Threads that fill a multiprocessor.
 const THREADS_PER_SM: u32 = 2048;
@@ -110,15 +108,11 @@ fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
         let wrapped = a.iter().zip(b).any(|(&a, &b)| wraps(a, b));
         Ok(Oracle::elements::<T>(vec![a.len()], sum).with_wrapped(wrapped))
     }
-    with_dtype!(problem.dtype, T => typed::<T>(problem), else => Err(no_kernel(problem.dtype)))
+    with_dtype!(problem.dtype, T => typed::<T>(problem), else => Err(FAMILY.no_kernel(problem.dtype)))
 }
 
 fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
-    with_dtype!(job.problem.dtype, T => typed::<T>(job, emit), else => Err(no_kernel(job.problem.dtype)))
-}
-
-fn no_kernel(dtype: Dtype) -> Error {
-    Error::Usage(format!("vecadd has no kernel for {dtype}"))
+    with_dtype!(job.problem.dtype, T => typed::<T>(job, emit), else => Err(FAMILY.no_kernel(job.problem.dtype)))
 }
 
 fn typed<T: Element>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
@@ -168,7 +162,6 @@ fn shape<T: Element>(job: &Job<'_>, variant: &Variant<T>, n: usize) -> Result<(u
             let name = variant.name;
             return Err(Error::Usage(format!("'{name}' has a thread for each element: leave --grid out")));
         }
-        (_, Some(0)) => return Err(Error::Usage("--grid 0 launches nothing: use 1 or more".to_owned())),
         (_, Some(grid)) => grid.into(),
         (Grid::Device, None) => {
             let fill = info.multiprocessors * (THREADS_PER_SM / block).max(1);
@@ -179,10 +172,7 @@ fn shape<T: Element>(job: &Job<'_>, variant: &Variant<T>, n: usize) -> Result<(u
             n.div_ceil(tile).min(MAX_GRID as usize) as u64
         }
     };
-    let grid = u32::try_from(needed).ok().filter(|&grid| u64::from(grid) <= MAX_GRID);
-    let grid = grid.ok_or_else(|| {
-        Error::Usage(format!("{n} elements need {needed} blocks of {block}, and a grid has at most {MAX_GRID}"))
-    })?;
+    let grid = block::grid(needed, &format!("a sum of {n} elements"), "use a larger --block")?;
     Ok((block, if n == 0 { 0 } else { grid }))
 }
 

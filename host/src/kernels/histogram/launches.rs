@@ -71,9 +71,6 @@ impl Plan {
     /// For `n` elements.
     pub fn new<T: Sample>(variant: &Variant<T>, job: &Job<'_>, question: &Question, n: u64) -> Result<Self> {
         let (info, bins) = (job.device.info(), question.bins);
-        if job.grid == Some(0) {
-            return Err(Error::Usage("--grid 0 launches nothing: use 1 or more".into()));
-        }
         let best = matches!(variant.scheme, Scheme::Best { .. });
         let by_lane = best && bins <= LANE_BINS;
         let asked = job.block.or((best && !by_lane).then_some(windows::BLOCK.min(info.max_block)));

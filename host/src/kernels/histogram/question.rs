@@ -14,21 +14,25 @@ pub(super) const SETTINGS: &[Setting] = &[
     Setting {
         name: "bins",
         help: "Bins: u8 and u32 are their own bin, and values from N upwards are not counted; floats get N equal parts of --range",
+        generated: false,
         kind: Kind::Number { default: 256, min: 1, max: 1 << 20 },
     },
     Setting {
         name: "letters",
         help: "Count the letters of a text in groups of four: a-d, e-h, …, y-z; capitals too, and nothing else",
+        generated: false,
         kind: Kind::Flag,
     },
     Setting {
         name: "range",
         help: "For floats: count what is at least LOW and below HIGH",
+        generated: false,
         kind: Kind::Range { default: (-1.0, 1.0) },
     },
     Setting {
         name: "skew",
         help: "Of generated elements, this percentage is equal to the first one",
+        generated: true,
         kind: Kind::Number { default: 0, min: 0, max: 100 },
     },
 ];
@@ -127,7 +131,7 @@ pub(super) fn generate_input(demand: &Demand<'_>) -> Result<Vec<Tensor>> {
         Dtype::U32 => skewed.make(|random| (((random >> 32) * u64::from(question.bins)) >> 32) as u32),
         Dtype::F32 => skewed.make(f32::from_random),
         Dtype::F64 => skewed.make(f64::from_random),
-        other => return Err(super::no_kernel(other)),
+        other => return Err(super::FAMILY.no_kernel(other)),
     };
     Ok(vec![data])
 }

@@ -4,14 +4,12 @@ use super::table::{Scheme, Variant};
 use crate::backend::{Backend, Buffer, DeviceInfo, Module, Shape};
 use crate::element::Element;
 use crate::error::{Error, Result};
+use crate::kernels::block::MAX_GRID;
 use cuda_std::launch::{Call, Slice};
 use kernels_gpu::reduce::Op;
 
 /// Threads that fill a multiprocessor.
 const THREADS_PER_SM: u32 = 2048;
-
-/// Most blocks that a grid can have.
-const MAX_GRID: u64 = (1 << 31) - 1;
 
 /// What is launched, without memory.
 #[derive(Clone, Debug, PartialEq, Eq)]

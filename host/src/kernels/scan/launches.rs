@@ -4,10 +4,8 @@ use super::table::{Scheme, Sections, Variant};
 use crate::backend::{Backend, Buffer, Module, Shape};
 use crate::element::Element;
 use crate::error::{Error, Result};
+use crate::kernels::block::MAX_GRID;
 use cuda_std::launch::{Call, Slice};
-
-/// Most blocks that a grid can have.
-const MAX_GRID: u64 = (1 << 31) - 1;
 
 /// What is launched, without memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
