@@ -92,12 +92,15 @@ impl Tensor {
         }, else => Err(Error::Usage(format!("{name} can't be converted to {dtype}"))))
     }
 
-    /// Bytes as numbers of another type, 0 to 255; anything else as it is.
+    /// Bytes as numbers of a type, 0 to 255; anything else as it is.
     ///
     /// # Errors
     /// [`Error::Usage`] for a type that the host does not compute with.
     pub fn from_bytes(self, dtype: Dtype) -> Result<Self> {
         let Array::Bytes(Dtype::U8, bytes) = &self.data else { return Ok(self) };
+        if dtype == Dtype::U8 {
+            return Ok(self);
+        }
         crate::with_dtype!(dtype, T => {
             let numbers = bytes.iter().map(|&x| <T as Element>::round(Value::Int(x.into()))).collect();
             Self::new(&self.shape, T::wrap(numbers))

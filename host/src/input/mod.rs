@@ -9,7 +9,10 @@ use std::path::Path;
 pub mod generate;
 pub mod npy;
 pub mod picture;
+mod replace;
 pub mod size;
+
+pub use replace::require_writable;
 
 /// Reads a file: `.npy` by its header, `.png` and `.jpg` as a picture of u8, `.txt` as numbers between spaces or lines, any other
 /// as raw little-endian elements of `dtype`. The u8 of a `.txt` are its bytes.
@@ -18,32 +21,37 @@ pub mod size;
 /// [`Error::Input`] for a file that can't be read or used; [`Error::Usage`] when `dtype` is missing or contradicts the file, or
 /// when the file is larger than this machine's memory.
 pub fn read(path: &Path, dtype: Option<Dtype>) -> Result<Tensor> {
-    match path.extension().and_then(|extension| extension.to_str()) {
-        Some("npy") => {
-            let array = npy::read(path)?;
-            match dtype {
-                Some(dtype) if dtype != array.dtype() => Err(Error::Usage(format!(
-                    "{} holds {}, and --dtype says {dtype}: leave --dtype out, or convert the file",
-                    path.display(),
-                    array.dtype()
-                ))),
-                _ => Ok(array),
-            }
-        }
-        Some("txt") if dtype != Some(Dtype::U8) => Ok(text(path, dtype.unwrap_or(Dtype::F32))?.into()),
-        _ if picture::is_picture(path) => picture::read(path),
-        _ => {
-            let dtype = dtype.ok_or_else(|| {
-                Error::Usage(format!("{} is no .npy file: say what its bytes are with --dtype", path.display()))
-            })?;
-            Ok(raw(path, dtype)?.into())
-        }
+    if has_extension(path, "npy") {
+        let array = npy::read(path)?;
+        return match dtype {
+            Some(dtype) if dtype != array.dtype() => Err(Error::Usage(format!(
+                "{} holds {}, and --dtype says {dtype}: leave --dtype out, or convert the file",
+                path.display(),
+                array.dtype()
+            ))),
+            _ => Ok(array),
+        };
     }
+    if has_extension(path, "txt") && dtype != Some(Dtype::U8) {
+        return Ok(text(path, dtype.unwrap_or(Dtype::F32))?.into());
+    }
+    if picture::is_picture(path) {
+        return picture::read(path);
+    }
+    let dtype = dtype.ok_or_else(|| {
+        Error::Usage(format!("{} is no .npy file: say what its bytes are with --dtype", path.display()))
+    })?;
+    Ok(raw(path, dtype)?.into())
 }
 
 /// The file itself says which type its elements have.
 pub fn says_type(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "npy") || picture::is_picture(path)
+    has_extension(path, "npy") || picture::is_picture(path)
+}
+
+/// The file's name ends so, in small letters or in capitals.
+fn has_extension(path: &Path, known: &str) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(known))
 }
 
 /// Writes a file: `.png` and `.jpg` as a picture, any other as `.npy`.
@@ -122,5 +130,12 @@ mod tests {
         std::fs::write(&bin, [1, 2, 3]).expect("written");
         assert!(matches!(read(&bin, Some(Dtype::I32)), Err(Error::Input { .. })));
         assert!(matches!(read(&folder.path().join("missing.npy"), None), Err(Error::Input { .. })));
+        // Capitals are no other format.
+        let (npy, txt) = (folder.path().join("X.NPY"), folder.path().join("X.TXT"));
+        write(&npy, &Array::I32(vec![7]).into()).expect("written");
+        std::fs::write(&txt, "1.5").expect("written");
+        assert_eq!(read(&npy, None).expect("an array"), Array::I32(vec![7]).into());
+        assert_eq!(read(&txt, None).expect("numbers"), Array::F32(vec![1.5]).into());
+        assert!(says_type(&npy) && !says_type(&txt));
     }
 }

@@ -1,12 +1,13 @@
 //! NumPy's `.npy` format, read and written (NumPy Enhancement Proposal 1; versions 1.0, 2.0 and 3.0).
 
+use super::replace::replace;
 use super::{file_size, require_fit, unreadable};
 use crate::element::{Array, Dtype};
 use crate::error::{Error, Result};
 use crate::tensor::Tensor;
 use std::fs::File;
-use std::io::{BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
+use std::io::{Read, Write};
+use std::path::Path;
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
@@ -50,38 +51,10 @@ pub fn write(path: &Path, array: &Tensor) -> Result<()> {
     let Some(descr) = descr(array.dtype()) else {
         return Err(Error::Usage(format!("NumPy has no {}: {} can't be written", array.dtype(), path.display())));
     };
-    let write = |file: &Path| -> std::io::Result<()> {
-        let mut out = BufWriter::new(File::create(file)?);
+    replace(path, |out| {
         out.write_all(&header_bytes(descr, array.shape()))?;
-        out.write_all(array.data().bytes())?;
-        out.into_inner().map_err(std::io::IntoInnerError::into_error)?.sync_data()
-    };
-    let part = part(path);
-    write(&part).and_then(|()| std::fs::rename(&part, path)).map_err(|source| {
-        // The first error is the one to report.
-        let _ = std::fs::remove_file(&part);
-        Error::Write { path: path.to_owned(), source }
+        out.write_all(array.data().bytes())
     })
-}
-
-/// Fails where [`write()`] would, before there is anything to write; leaves no file behind.
-///
-/// # Errors
-/// [`Error::Write`].
-pub fn require_writable(path: &Path) -> Result<()> {
-    let part = part(path);
-    let attempt = match path.is_dir() {
-        true => Err(std::io::ErrorKind::IsADirectory.into()),
-        false => File::create(&part).and_then(|_| std::fs::remove_file(&part)),
-    };
-    attempt.map_err(|source| Error::Write { path: path.to_owned(), source })
-}
-
-/// Where a file is written before it takes its name.
-fn part(path: &Path) -> PathBuf {
-    let mut part = path.as_os_str().to_owned();
-    part.push(".part");
-    part.into()
 }
 
 /// NumPy's name for a type; it has none for bf16.

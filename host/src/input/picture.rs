@@ -1,16 +1,16 @@
 //! Pictures: PNG and JPEG files as arrays of u8.
 
-use super::{file_size, require_fit, unreadable};
+use super::replace::replace;
+use super::{file_size, has_extension, require_fit, unreadable};
 use crate::element::{Array, Dtype};
 use crate::error::{Error, Result};
 use crate::tensor::{self, Tensor};
-use image::{DynamicImage, ExtendedColorType, ImageReader};
+use image::{DynamicImage, ExtendedColorType, ImageFormat, ImageReader};
 use std::path::Path;
 
 /// The file's name says that it holds a picture.
 pub fn is_picture(path: &Path) -> bool {
-    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-    ["png", "jpg", "jpeg"].iter().any(|known| extension.eq_ignore_ascii_case(known))
+    ["png", "jpg", "jpeg"].iter().any(|known| has_extension(path, known))
 }
 
 /// Reads a picture: height x width for shades of grey, height x width x 3 (red, green, blue) for colours. Transparency is dropped,
@@ -37,10 +37,11 @@ pub fn read(path: &Path) -> Result<Tensor> {
     }
 }
 
-/// Writes height x width (grey) or height x width x 3 (red, green, blue). Floats are rounded and clamped to 0…255.
+/// Writes height x width (grey) or height x width x 3 (red, green, blue). Floats are rounded and clamped to 0…255. An existing file
+/// is replaced once all bytes are written, never half.
 ///
 /// # Errors
-/// [`Error::Usage`] for other shapes and types, [`Error::Write`].
+/// [`Error::Usage`] for other shapes and types; [`Error::Write`], and no file is left behind then.
 pub fn write(path: &Path, picture: &Tensor) -> Result<()> {
     let (height, width, colour) = match *picture.shape() {
         [height, width] | [height, width, 1] => (height, width, ExtendedColorType::L8),
@@ -58,8 +59,14 @@ pub fn write(path: &Path, picture: &Tensor) -> Result<()> {
             return Err(Error::Usage(format!("{} can't be written as a picture: use a .npy file", other.dtype())));
         }
     };
-    let written = image::save_buffer(path, &bytes, width as u32, height as u32, colour);
-    written.map_err(|error| Error::Write { path: path.to_owned(), source: std::io::Error::other(error) })
+    let format = if has_extension(path, "png") { ImageFormat::Png } else { ImageFormat::Jpeg };
+    replace(path, |out| {
+        let written = image::write_buffer_with_format(out, &bytes, width as u32, height as u32, colour, format);
+        written.map_err(|error| match error {
+            image::ImageError::IoError(error) => error,
+            other => std::io::Error::other(other),
+        })
+    })
 }
 
 #[cfg(test)]
@@ -86,6 +93,19 @@ mod tests {
         write(&path, &Tensor::new(&[2, 3], values).expect("a picture")).expect("written");
         let wanted = Array::Bytes(Dtype::U8, vec![0, 1, 254, 255, 0, 12]);
         assert_eq!(read(&path).expect("read").into_data(), wanted);
+    }
+
+    #[test]
+    fn a_picture_that_fails_leaves_the_old_one() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("x.jpg");
+        let of = |shape: &[usize]| Tensor::new(shape, Array::zeros(Dtype::U8, shape.iter().product())).expect("made");
+        write(&path, &of(&[8, 8])).expect("written");
+        let old = std::fs::read(&path).expect("a picture");
+        // JPEG counts up to 65535.
+        assert!(matches!(write(&path, &of(&[1, 70_000])), Err(Error::Write { .. })));
+        assert_eq!(std::fs::read(&path).expect("still there"), old);
+        assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1);
     }
 
     #[test]
