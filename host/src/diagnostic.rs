@@ -3,7 +3,7 @@
 use serde::Serialize;
 use std::borrow::Borrow;
 use std::fmt;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 
 /// What happened, where, and to which thread. `Display` gives the full report, which may have several lines.
 ///
@@ -124,6 +124,13 @@ impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
+}
+
+/// Says something to people: a line on standard error. Unlike `eprintln!` it does not panic where nobody listens (`2>&1 | true`), because
+/// results and exit codes still count.
+pub fn note(text: impl fmt::Display) {
+    let line = format!("{text}\n");
+    let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
 /// Reports join like strings: `findings.join("\n")`.

@@ -1,6 +1,7 @@
 //! Other people's libraries, measured by small programs of ours (`bench/peers/*.cu` and `*.py`) that print JSON lines.
 
 use crate::bench::Cache;
+use crate::diagnostic::note;
 use crate::element::{Array, Dtype};
 use crate::error::{Error, Result};
 use crate::tensor::Tensor;
@@ -96,7 +97,7 @@ pub fn run(program: &str, request: &Request<'_>) -> Result<Vec<Peer>> {
         .output();
     let output = match output {
         Err(error) if is_script && error.kind() == std::io::ErrorKind::NotFound => {
-            eprintln!("{} is not run: there is no python3 on the PATH", program.display());
+            note(format_args!("{} is not run: there is no python3 on the PATH", program.display()));
             return Ok(Vec::new());
         }
         other => other.map_err(|error| failed(error.to_string()))?,

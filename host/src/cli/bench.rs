@@ -2,14 +2,21 @@
 
 use super::family::{self, Timing};
 use super::{CLEAN, WRONG, device, output};
-use crate::backend::{Backend, Checks, Choice, Module, Printed};
+use crate::backend::{Backend, Checks, Choice, Module};
 use crate::bench::{self, Plan};
+use crate::diagnostic::note;
 use crate::element::Dtype;
 use crate::error::{Error, Result};
 use crate::input::size;
-use crate::kernels::{self, Case, Demand, FAMILIES, Family, Job, Row, Settings, Work};
+use crate::kernels::{Case, Demand, Family, Job, Row, Work};
 use crate::peers;
 use crate::tensor::text;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+mod choice;
+
+use choice::{Chosen, settings};
 
 /// Options of the subcommand.
 #[derive(Clone, Debug, clap::Args)]
@@ -25,7 +32,7 @@ pub(super) struct Options {
     /// A setting of the family, for one family: --set bins=2^16; may be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
-    /// Operations; the family's first when left out
+    /// Operations; the family's first when left out. Of several families, those without are left out, and so for --dtype and --variant
     #[arg(long, value_delimiter = ',')]
     op: Vec<String>,
     /// Types of the elements; the family's first when left out
@@ -35,7 +42,7 @@ pub(super) struct Options {
     #[arg(long, default_value = "all")]
     variant: String,
     /// Threads per block
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     block: Option<u32>,
     /// Which numbers are generated
     #[arg(long, default_value_t = 42)]
@@ -47,72 +54,32 @@ pub(super) struct Options {
     ptx: device::PtxOptions,
     #[command(flatten)]
     timing: Timing,
-    /// Measure the vendor's libraries too, with the programs of bench/peers
+    /// Measure the vendor's libraries too, with those programs of bench/peers that are built
     #[arg(long)]
     peers: bool,
     #[command(flatten)]
     json: output::Options,
 }
 
-impl Options {
-    /// The sizes that were asked for, or the family's, with the settings that were asked for.
-    fn cases(&self, family: &Family) -> Result<Vec<Case>> {
-        let shape = |text: &String| {
-            let axes: Vec<u64> = text.split('x').map(size::parse).collect::<Result<_>>()?;
-            Ok(Case::new(&axes))
-        };
-        let mut cases = match (self.n.as_slice(), self.shape.as_slice()) {
-            ([], []) => (family.sizes)(),
-            (sizes, []) => sizes.iter().map(|&n| Case::new(&[n])).collect(),
-            (_, shapes) => shapes.iter().map(shape).collect::<Result<_>>()?,
-        };
-        for word in &self.set {
-            let (name, value) = word.split_once('=').unwrap_or((word, ""));
-            let setting = family.settings.iter().find(|setting| setting.name == name).ok_or_else(|| {
-                let names: Vec<_> = family.settings.iter().map(|setting| setting.name).collect();
-                Error::Usage(format!("{} has no setting '{name}'; there are: {}", family.name, names.join(" ")))
-            })?;
-            for case in &mut cases {
-                case.settings.retain(|(have, _)| *have != name);
-                case.settings.push((setting.name, value.to_owned()));
-            }
-        }
-        Ok(cases)
-    }
-}
-
 /// One table per family, operation, type and size.
 pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
-    let families: Vec<&Family> = match options.families.as_slice() {
-        [] => FAMILIES.iter().collect(),
-        names => names.iter().map(|name| find(name)).collect::<Result<_>>()?,
-    };
+    // Refused before a device is opened.
+    let chosen = options.chosen()?;
     let device = match options.device {
         Choice::Sim => {
             Err(Error::NoDevice("a simulator has no time: use `host FAMILY --device sim` for its counters".into()))
         }
-        Choice::Auto => device::open(Choice::Gpu(0), Checks::Bounds, Printed::Stdout),
-        choice => device::open(choice, Checks::Bounds, Printed::Stdout),
+        Choice::Auto => device::open(Choice::Gpu(0), Checks::Bounds, options.json.printed()),
+        choice => device::open(choice, Checks::Bounds, options.json.printed()),
     }?;
     let Some(plan) = Plan::new(&*device, options.timing.repeat, options.timing.cache())? else { return Ok(CLEAN) };
-    eprintln!("{}", machine(&*device, &plan));
+    note(machine(&*device, &plan));
 
-    let bench = Bench { options, device: &*device, plan: &plan };
+    let bench = Bench { options, device: &*device, plan: &plan, missing: Missing::default() };
     let mut report = output::Report::new(&options.json);
-    for family in families {
-        if let Err(error) = bench.family(family, &mut report) {
-            report.abandon(family.name, &error);
-            return Err(error.into());
-        }
-    }
-    Ok(if report.finish()? { CLEAN } else { WRONG })
-}
-
-fn find(name: &str) -> Result<&'static Family> {
-    kernels::family(name).ok_or_else(|| {
-        let names: Vec<_> = FAMILIES.iter().map(|family| family.name).collect();
-        Error::Usage(format!("'{name}' is no family; there are: {}", names.join(" ")))
-    })
+    let result = chosen.iter().try_for_each(|one| bench.family(one, &mut report));
+    let (clean, ()) = report.finish(result)?;
+    Ok(if clean { CLEAN } else { WRONG })
 }
 
 /// A number comes with its machine.
@@ -135,28 +102,24 @@ struct Bench<'a> {
     options: &'a Options,
     device: &'a dyn Backend,
     plan: &'a Plan<'a>,
+    missing: Missing,
 }
 
 impl Bench<'_> {
-    fn family(&self, family: &Family, report: &mut output::Report<'_>) -> Result<()> {
-        let ops = match (self.options.op.as_slice(), family.ops) {
-            // An --op for another family of the same run is none of this one's business.
-            (_, []) | ([], _) => vec![family.op(None)?],
-            (ops, _) => ops.iter().map(|op| family.op(Some(op))).collect::<Result<_>>()?,
-        };
-        let dtypes = match self.options.dtype.as_slice() {
-            [] => vec![family.dtypes[0]],
-            asked => asked.to_vec(),
-        };
-        let cases = self.options.cases(family)?;
-        // So is a variant's name that only another family has.
-        let elsewhere = self.options.families.len() != 1 && !family.variants_named(&self.options.variant);
-        let variants = family.select(if elsewhere { "all" } else { &self.options.variant })?;
-        let module = self.options.ptx.load(self.device, family)?;
-        for op in ops {
-            for &dtype in &dtypes {
-                for case in cases.iter().filter(|case| case.is_for(dtype)) {
-                    self.measure(family, module, (op, dtype), case, &variants, report)?;
+    fn family(&self, chosen: &Chosen, report: &mut output::Report<'_>) -> Result<()> {
+        let result = self.tables(chosen, report);
+        if let Err(Error::Fault(fault)) = &result {
+            report.fault(chosen.family.name, fault);
+        }
+        result
+    }
+
+    fn tables(&self, chosen: &Chosen, report: &mut output::Report<'_>) -> Result<()> {
+        let module = self.options.ptx.load(self.device, chosen.family)?;
+        for op in &chosen.ops {
+            for &dtype in &chosen.dtypes {
+                for case in chosen.cases.iter().filter(|case| case.is_for(dtype)) {
+                    self.measure(chosen, module, (op, dtype), case, report)?;
                 }
             }
         }
@@ -165,16 +128,14 @@ impl Bench<'_> {
 
     fn measure(
         &self,
-        family: &Family,
+        chosen: &Chosen,
         module: Module,
         (op, dtype): (&str, Dtype),
         case: &Case,
-        variants: &[&'static str],
         report: &mut output::Report<'_>,
     ) -> Result<()> {
-        let options = self.options;
-        let settings =
-            Settings::new(family.settings, case.settings.iter().map(|(name, value)| (*name, value.as_str())))?;
+        let (options, family) = (self.options, chosen.family);
+        let settings = settings(family, case)?;
         let demand = Demand { size: &case.size, dtype, seed: options.seed, settings: &settings };
         let inputs = (family.generate)(&demand)?;
         let problem = family::problem(family, op, &inputs, &settings)?;
@@ -184,7 +145,7 @@ impl Bench<'_> {
             module,
             problem,
             oracle: &oracle,
-            variants,
+            variants: &chosen.variants,
             block: options.block,
             grid: None,
             plan: Some(self.plan),
@@ -224,6 +185,7 @@ impl Bench<'_> {
             let verdict = job.oracle.judge(&peer.result, peers::DEPTH);
             let mut row = Row::new(family.name, &peer.line.library, job, verdict);
             row.value = peer.result.single();
+            row.results = peer.result.len() as u64;
             let timing = bench::Timing {
                 median_ms: peer.line.time_ms,
                 min_ms: peer.line.min_ms,
@@ -235,36 +197,53 @@ impl Bench<'_> {
             row.set_timing(timing, work, self.plan.limit_gbps, self.device.info().peak_tflops(dtype));
             row
         };
-        Ok(peers::run(program, &request)?.into_iter().map(row).collect())
+        Ok(self.missing.unless(program, peers::run(program, &request))?.into_iter().map(row).collect())
+    }
+}
+
+/// Programs of peers that are not built here: `--peers` measures what is installed.
+#[derive(Default)]
+struct Missing(RefCell<BTreeSet<String>>);
+
+impl Missing {
+    /// No measurements where the program is not built, and a word on standard error the first time.
+    fn unless(&self, program: &str, measured: Result<Vec<peers::Peer>>) -> Result<Vec<peers::Peer>> {
+        match measured {
+            Err(Error::Unsupported(why)) => {
+                if self.0.borrow_mut().insert(program.to_owned()) {
+                    note(why);
+                }
+                Ok(Vec::new())
+            }
+            other => other,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::Parser;
-
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        options: Options,
-    }
-
-    fn cases(words: &[&str]) -> Result<Vec<(Vec<u64>, usize)>> {
-        let line =
-            Line::try_parse_from([&["bench"], words].concat()).map_err(|error| Error::Usage(error.to_string()))?;
-        let cases = line.options.cases(&kernels::transpose::FAMILY)?;
-        Ok(cases.into_iter().map(|case| (case.size, case.settings.len())).collect())
-    }
 
     #[test]
-    fn sizes_are_the_familys_unless_asked() {
-        let own: Vec<_> = (kernels::transpose::FAMILY.sizes)().into_iter().map(|case| (case.size, 0)).collect();
-        assert_eq!(cases(&[]).expect("its own"), own);
-        assert_eq!(cases(&["--n", "2^10,7"]).expect("squares"), [(vec![1024], 0), (vec![7], 0)]);
-        assert_eq!(cases(&["--shape", "1kx3,5"]).expect("shapes"), [(vec![1024, 3], 0), (vec![5], 0)]);
-        assert!(cases(&["--shape", "axb"]).is_err() && cases(&["--n", "1", "--shape", "1x1"]).is_err());
-        let refused = cases(&["--set", "bins=3"]).expect_err("no such setting").to_string();
-        assert!(refused.contains("transpose has no setting 'bins'"), "{refused}");
+    fn peers_that_are_not_built_end_nothing() {
+        let missing = Missing::default();
+        let request = peers::Request {
+            family: "reduce",
+            op: "sum",
+            dtype: Dtype::F32,
+            size: &[4],
+            settings: &[],
+            seed: 1,
+            repeat: 1,
+            cache: bench::Cache::Warm,
+            gpu: 0,
+        };
+        for _ in 0..2 {
+            let none = missing.unless("no-such-program", peers::run("no-such-program", &request)).expect("no error");
+            assert!(none.is_empty());
+        }
+        assert_eq!(missing.0.borrow().len(), 1, "it is said once");
+        let broken = missing.unless("broken", Err(Error::Device("it ended with 1".to_owned())));
+        assert!(matches!(broken, Err(Error::Device(_))));
     }
 }

@@ -2,13 +2,12 @@
 
 use super::{CLEAN, WRONG, device, family, launch, output, seeds, simulation};
 use crate::backend::{Atomics, Checkers, Checks, Choice, SameValue};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, note};
 use crate::error::Error;
-use crate::kernels::{self, FAMILIES, Family, failing};
+use crate::kernels::{self, Family, failing};
 use crate::ptx::Image;
 use crate::sarif;
 use clap::{Args, Command, FromArgMatches};
-use std::path::Path;
 
 /// Options of the subcommand: those of the check, and those of the family or of `run`.
 #[derive(Clone, Debug, clap::Args)]
@@ -95,20 +94,18 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
             let matches = command.get_matches_from(rest);
             let how = how(&matches)?.or(options.how.clone());
             let parsed = family::parse(family, &matches)?;
+            require_fit(&parsed, &how)?;
+            let mut report = output::Report::new(&parsed.json);
             let result = match examples {
-                Some(_) => check_examples(&parsed, &how, &mut found),
-                None => check_family(family, &parsed, &how, &mut found),
+                Some(_) => check_examples(&parsed, &how, &mut report, &mut found),
+                None => check_family(family, &parsed, &how, &mut report, &mut found).map(|()| true),
             };
-            let result = result.map(|clean| (clean, parsed.json.to_stdout()));
-            (how, result)
+            let result = report.finish(result).map_err(anyhow::Error::from);
+            // Under --seeds there are no rows: what was found counts.
+            (how, result.map(|(rows, whole)| (rows && whole && found.is_empty(), parsed.json.to_stdout())))
         }
         None => {
-            let path = Path::new(target);
-            if path.extension().is_none_or(|extension| extension != "ptx") && !path.exists() {
-                let names: Vec<_> = FAMILIES.iter().map(|family| family.name).collect();
-                let text = format!("'{target}' is no family and no PTX file; families: {}", names.join(" "));
-                return Err(Error::Usage(text).into());
-            }
+            let path = launch::ptx_file(target)?;
             let command = command::<PtxOptions>(target, "Launch an entry on the simulator, checkers on");
             let parsed = PtxOptions::from_arg_matches(&command.get_matches_from(rest))
                 .map_err(|error| Error::Usage(error.to_string()))?;
@@ -127,57 +124,71 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
     let (clean, json) = result?;
     // Silence would not be success.
     if clean && !json {
-        eprintln!("clean: no checker found anything");
+        note("clean: no checker found anything");
     }
     Ok(if clean { CLEAN } else { WRONG })
 }
 
-/// Tells whether nothing was found and every result is right.
+/// Refuses options that don't go together.
+fn require_fit(options: &family::Options, how: &How) -> Result<(), Error> {
+    let refuse = |text: &str| Err(Error::Usage(text.to_owned()));
+    match (options.device.device, how.simulation.seeds) {
+        (Choice::Gpu(_), _) => refuse("check runs on the simulator, and a GPU has no checkers: leave --device out"),
+        (_, Some(_)) if options.output.is_some() => refuse("--seeds runs many times: leave --output out"),
+        (_, Some(_)) if options.json.plot.is_some() => refuse("--seeds shows findings, not counters: leave --plot out"),
+        _ => Ok(()),
+    }
+}
+
+/// Adds what was found, and rows to the report; under `--seeds` what was found instead.
 fn check_family(
     family: &Family,
     options: &family::Options,
     how: &How,
+    report: &mut output::Report<'_>,
     found: &mut Vec<Diagnostic>,
-) -> anyhow::Result<bool> {
-    if let Choice::Gpu(_) = options.device.device {
-        let text = "check runs on the simulator, and a GPU has no checkers: leave --device out";
-        return Err(Error::Usage(text.to_owned()).into());
-    }
+) -> Result<(), Error> {
     let Some(count) = how.simulation.seeds else {
-        let code = family::run_on(family, options, Choice::Sim, how.checks(), &how.simulation, found)?;
-        return Ok(code == CLEAN);
+        return family::run_on(family, options, Choice::Sim, how.checks(), &how.simulation, report, found);
     };
-    if options.output.is_some() {
-        return Err(Error::Usage("--seeds runs many times: leave --output out".to_owned()).into());
-    }
     let variants = family.select(&options.variant)?;
     let device = device::open(Choice::Sim, how.checks(), options.json.printed())?;
+    let emit = |found: &Diagnostic| {
+        report.object(seeds::object(found));
+        Ok(())
+    };
     let work =
         || Ok(family::rows(family, options, &*device, &variants)?.iter().flat_map(|row| row.diagnostics()).collect());
-    *found = seeds::explore(&*device, &how.simulation, count, options.json.to_stdout(), work)?;
-    Ok(found.is_empty())
+    *found = seeds::explore(&*device, &how.simulation, count, options.json.to_stdout(), emit, work)?;
+    Ok(())
 }
 
-/// The failing examples, one after the other: here a fault is what a checker found.
-fn check_examples(options: &family::Options, how: &How, found: &mut Vec<Diagnostic>) -> anyhow::Result<bool> {
-    let mut clean = true;
-    for name in failing::FAMILY.select(&options.variant)? {
+/// The failing examples, one after the other: here a fault is what a checker found. Tells whether none ended in one.
+fn check_examples(
+    options: &family::Options,
+    how: &How,
+    report: &mut output::Report<'_>,
+    found: &mut Vec<Diagnostic>,
+) -> Result<bool, Error> {
+    let mut whole = true;
+    let names = failing::FAMILY.select(&options.variant)?;
+    if let Some(path) = &options.output {
+        family::require_output(&failing::FAMILY, path, names.len())?;
+    }
+    for name in names {
         let one = family::Options { variant: name.to_owned(), ..options.clone() };
         let mut found_here = Vec::new();
-        let result = check_family(&failing::FAMILY, &one, how, &mut found_here);
+        let result = check_family(&failing::FAMILY, &one, how, report, &mut found_here);
         found.append(&mut found_here);
         match result {
-            Ok(clean_here) => clean &= clean_here,
-            Err(error) => match error.downcast_ref() {
-                Some(Error::Fault(fault)) => {
-                    eprintln!("{} {name}: {}", failing::FAMILY.name, fault.for_stderr());
-                    clean = false;
-                }
-                _ => return Err(error),
-            },
+            Err(Error::Fault(fault)) => {
+                note(format_args!("{} {name}: {}", failing::FAMILY.name, fault.for_stderr()));
+                whole = false;
+            }
+            other => other?,
         }
     }
-    Ok(clean)
+    Ok(whole)
 }
 
 fn how(matches: &clap::ArgMatches) -> Result<How, Error> {

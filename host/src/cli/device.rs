@@ -1,6 +1,8 @@
 //! `--device`, and the PTX that goes with it.
 
+use super::stdout;
 use crate::backend::{self, Backend, Checks, Choice, Module, Printed};
+use crate::diagnostic::note;
 use crate::error::Result;
 use crate::kernels::Family;
 use crate::ptx::{self, Image};
@@ -17,11 +19,14 @@ pub(super) struct Options {
 
 /// Opens the device, and says on standard error which one it is.
 pub(super) fn open(choice: Choice, checks: Checks, printed: Printed) -> Result<Box<dyn Backend>> {
+    if printed == Printed::Stderr && choice != Choice::Sim {
+        stdout::reserve()?;
+    }
     let (device, text) = backend::open_printing(choice, checks, printed)?;
     match checks {
-        Checks::Bounds => eprintln!("{text}"),
+        Checks::Bounds => note(text),
         // Nobody asked for it: there are no checkers anywhere else.
-        Checks::On(_) => eprintln!("using the simulator: check always does"),
+        Checks::On(_) => note("using the simulator: check always does"),
     }
     Ok(device)
 }

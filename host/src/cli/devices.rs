@@ -1,7 +1,8 @@
 //! `host devices`: which devices there are.
 
-use super::{CLEAN, output};
+use super::{CLEAN, output, stdout};
 use crate::backend::{self, DeviceInfo, human};
+use crate::diagnostic::note;
 
 /// Options of the subcommand.
 #[derive(Debug, clap::Args)]
@@ -20,16 +21,18 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
     };
     devices.push(backend::simulator());
     if options.json {
-        devices.iter().try_for_each(|device| output::line(&serde_json::to_string(device)?))?;
+        for device in &devices {
+            stdout::line(&serde_json::to_string(device)?)?;
+        }
     } else {
         let mut table = output::table(["device", "name", "arch", "memory", "SMs", "L2", "peak", "driver"]);
         for device in &devices {
             table.add_row(row(device));
         }
-        output::line(&table.to_string())?;
+        stdout::line(&table.to_string())?;
     }
     if let Some(why) = why_none {
-        eprintln!("{why}");
+        note(why);
     }
     Ok(CLEAN)
 }

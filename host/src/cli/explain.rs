@@ -1,11 +1,12 @@
 //! `host explain`: what a variant costs and why, beside another one; or an entry of any PTX file.
 
-use super::{CLEAN, WRONG, family, launch, output};
+use super::{CLEAN, WRONG, family, launch, output, stdout};
 use crate::backend::{self, Choice, Device};
+use crate::diagnostic::note;
 use crate::error::{Error, Result};
 use crate::explain::page::Variant;
 use crate::explain::{Page, html, text};
-use crate::kernels::{self, FAMILIES, Family};
+use crate::kernels::{self, Family};
 use crate::ptx::Image;
 use clap::{Args, Command, FromArgMatches};
 use std::io::IsTerminal;
@@ -56,10 +57,13 @@ struct PtxOptions {
     launch: launch::Options,
     #[command(flatten)]
     own: Own,
-    /// The page as one JSON object
-    #[arg(long)]
-    json: bool,
+    /// The page as one JSON object instead of text; with FILE: the object there, and the text too
+    #[arg(long, value_name = "FILE", num_args = 0..=1)]
+    json: Option<Option<PathBuf>>,
 }
+
+/// What other commands do with a family: one page explains several variants, nothing is timed, and `--html` has the plots.
+const NOT_HERE: [&str; 4] = ["output", "plot", "repeat", "warm"];
 
 /// Explains; exit code 1 when a result is wrong.
 pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
@@ -68,12 +72,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
     if let Some(found) = kernels::family(target) {
         return explain_family(found, options);
     }
-    let path = Path::new(target);
-    if path.extension().is_none_or(|extension| extension != "ptx") && !path.exists() {
-        let names: Vec<_> = FAMILIES.iter().map(|family| family.name).collect();
-        let text = format!("'{target}' is no family and no PTX file; families: {}", names.join(" "));
-        return Err(Error::Usage(text).into());
-    }
+    let path = launch::ptx_file(target)?;
     let command = command(target, "Launch an entry on the simulator and explain its cost");
     let matches = PtxOptions::augment_args(command).get_matches_from(options);
     let parsed = PtxOptions::from_arg_matches(&matches).map_err(|error| Error::Usage(error.to_string()))?;
@@ -83,7 +82,11 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
 fn explain_family(family: &Family, options: &[String]) -> anyhow::Result<u8> {
     let command = command(family.name, family.idea);
     let command = Against::augment_args(family::command(family, family::Options::augment_args(command)));
+    let command = NOT_HERE.into_iter().fold(command, |command, option| command.mut_arg(option, |arg| arg.hide(true)));
     let matches = command.about(family.idea).long_about(family.idea).get_matches_from(options);
+    if let Some(option) = NOT_HERE.into_iter().find(|option| family::is_typed(&matches, option)) {
+        return Err(Error::Usage(format!("explain has no --{option}: leave it out (--html FILE has plots)")).into());
+    }
     let mut parsed = family::parse(family, &matches)?;
     let own = Against::from_arg_matches(&matches).map_err(|error| Error::Usage(error.to_string()))?;
     if let Choice::Gpu(_) = parsed.device.device {
@@ -91,12 +94,12 @@ fn explain_family(family: &Family, options: &[String]) -> anyhow::Result<u8> {
             "explain runs on the simulator: leave --device out, and choose the device to estimate for with --profile";
         return Err(Error::Usage(text.to_owned()).into());
     }
-    if parsed.n.is_none() && parsed.shape.is_empty() && parsed.input.is_empty() && family::is_of_vectors(family) {
+    if parsed.n.is_none() && parsed.shape.is_empty() && parsed.input.is_empty() && family.is_of_vectors() {
         parsed.n = Some(DEFAULT_N);
     }
     let page = family_page(family, &parsed, own.against.as_deref(), &own.own.profile)?;
     let clean = page.variants.iter().all(|variant| variant.verified);
-    show(&page, parsed.json.to_stdout(), own.own.html.as_deref())?;
+    show(&page, parsed.json.json.as_ref(), own.own.html.as_deref())?;
     Ok(if clean { CLEAN } else { WRONG })
 }
 
@@ -115,29 +118,30 @@ fn family_page(family: &Family, options: &family::Options, against: Option<&str>
 fn explain_ptx(path: &Path, options: &PtxOptions) -> anyhow::Result<u8> {
     let image = Image::read(path)?;
     let profile = &options.own.profile;
-    let (backend, device): (_, Device) = backend::explaining(profile, output::printed(options.json))?;
+    let (backend, device): (_, Device) =
+        backend::explaining(profile, output::printed(matches!(options.json, Some(None))))?;
     launch::launch(&*backend, &image, &options.launch)?;
     let observed = backend.observed().unwrap_or_default();
     let name = options.launch.entry.clone().unwrap_or_default();
     let title = format!("{} of {}", name, path.display());
     let variant = Variant::new(&name, "", true, observed.counters, observed.launches, 0);
     let page = Page { title, device, variants: vec![variant], next: None };
-    show(&page, options.json, options.own.html.as_deref())?;
+    show(&page, options.json.as_ref(), options.own.html.as_deref())?;
     Ok(CLEAN)
 }
 
-fn show(page: &Page, json: bool, html: Option<&Path>) -> anyhow::Result<()> {
+/// Writes the page's files and prints it; `json` is what `--json [FILE]` says.
+fn show(page: &Page, json: Option<&Option<PathBuf>>, html: Option<&Path>) -> anyhow::Result<()> {
     if let Some(path) = html {
-        let write = std::fs::write(path, html::render(page)?);
-        write.map_err(|source| Error::Write { path: path.to_owned(), source })?;
-        eprintln!("wrote {}", path.display());
+        output::write(path, &html::render(page)?)?;
+        note(format_args!("wrote {}", path.display()));
     }
-    if json {
-        output::line(&serde_json::to_string(page)?)?;
-    } else {
-        output::line(&text::render(page, std::io::stdout().is_terminal()))?;
+    match json {
+        Some(None) => return Ok(stdout::line(&serde_json::to_string(page)?)?),
+        Some(Some(path)) => output::write(path, &(serde_json::to_string(page)? + "\n"))?,
+        None => {}
     }
-    Ok(())
+    Ok(stdout::line(&text::render(page, std::io::stdout().is_terminal()))?)
 }
 
 /// What the target's options belong to. clap prints help and usage errors itself, and ends the process with 0 or 2.

@@ -6,13 +6,14 @@ use crate::bench::{Cache, Plan};
 use crate::diagnostic::Diagnostic;
 use crate::element::{Dtype, Scalar};
 use crate::error::{Error, Result};
-use crate::input::{self, npy, size};
+use crate::input::{self, size};
 use crate::kernels::settings::Kind;
 use crate::kernels::{Demand, Family, Job, Operand, Problem, Row, Settings};
 use crate::tensor::Tensor;
+use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use indicatif::{ProgressBar, ProgressStyle};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Options of the subcommand.
@@ -42,10 +43,10 @@ pub(super) struct Options {
     #[arg(long, default_value_t = 42)]
     pub seed: u64,
     /// Threads per block
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     pub block: Option<u32>,
     /// Blocks, for variants that take any grid
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     pub grid: Option<u32>,
     #[command(flatten)]
     pub device: device::Options,
@@ -66,7 +67,14 @@ pub(super) struct Options {
 /// Adds the family's own options to its command.
 pub(super) fn command(family: &Family, command: Command) -> Command {
     command.args(family.settings.iter().map(|setting| {
-        let arg = Arg::new(setting.name).long(setting.name).help(setting.help);
+        let mut arg = Arg::new(setting.name).long(setting.name).help(setting.help);
+        if setting.generated {
+            arg = arg.conflicts_with("input");
+        }
+        // The whole shape along x, or axis by axis.
+        if let Some(whole) = ["block", "grid"].into_iter().find(|whole| is_axis_of(setting.name, whole)) {
+            arg = arg.conflicts_with(whole);
+        }
         match setting.kind {
             Kind::Flag => arg.action(ArgAction::SetTrue),
             Kind::Number { default, .. } => arg.value_name("N").help(format!("{}; default {default}", setting.help)),
@@ -79,10 +87,26 @@ pub(super) fn command(family: &Family, command: Command) -> Command {
     }))
 }
 
+/// `block-x` is an axis of `block`.
+pub(super) fn is_axis_of(setting: &str, whole: &str) -> bool {
+    setting.strip_prefix(whole).is_some_and(|axis| axis.starts_with('-'))
+}
+
+/// Somebody typed this option.
+pub(super) fn is_typed(matches: &ArgMatches, option: &str) -> bool {
+    matches.value_source(option) == Some(ValueSource::CommandLine)
+}
+
 /// What [`command`] took in.
 pub(super) fn parse(family: &Family, matches: &ArgMatches) -> Result<Options> {
     // clap has checked the arguments against the same definition.
     let mut options = Options::from_arg_matches(matches).map_err(|error| Error::Usage(error.to_string()))?;
+    if family.operands.is_empty() {
+        let about_data = ["input", "n", "shape", "seed"];
+        if let Some(option) = about_data.into_iter().find(|option| is_typed(matches, option)) {
+            return Err(Error::Usage(format!("{} has no operands: leave --{option} out", family.name)));
+        }
+    }
     let mut given = Vec::new();
     for setting in family.settings {
         match setting.kind {
@@ -117,7 +141,10 @@ impl Timing {
 /// Runs the family on the device that the options name.
 pub(super) fn run(family: &Family, options: &Options) -> anyhow::Result<u8> {
     let (device, simulation) = (options.device.device, simulation::Options::default());
-    run_on(family, options, device, Checks::Bounds, &simulation, &mut Vec::new())
+    let mut report = output::Report::new(&options.json);
+    let result = run_on(family, options, device, Checks::Bounds, &simulation, &mut report, &mut Vec::new());
+    let (clean, ()) = report.finish(result)?;
+    Ok(if clean { CLEAN } else { WRONG })
 }
 
 /// The same on a device of the caller's choice; adds to `found` what is wrong.
@@ -127,8 +154,9 @@ pub(super) fn run_on(
     choice: Choice,
     checks: Checks,
     how: &simulation::Options,
+    report: &mut output::Report<'_>,
     found: &mut Vec<Diagnostic>,
-) -> anyhow::Result<u8> {
+) -> Result<()> {
     let op = family.op(options.op.as_deref())?;
     let variants = family.select(&options.variant)?;
     // Refused before a device is opened and data is made.
@@ -136,14 +164,10 @@ pub(super) fn run_on(
         variant.block.choose(options.block, variant.name, u32::MAX)?;
     }
     if let Some(path) = &options.output {
-        if variants.len() > 1 {
-            let text = "--output writes the result of one variant: choose it with --variant";
-            return Err(Error::Usage(text.to_owned()).into());
-        }
-        npy::require_writable(path)?;
+        require_output(family, path, variants.len())?;
     }
     // Files first: a bad one needs no device to be refused.
-    options.dtype.map_or(Ok(()), |dtype| require_kernel(family, dtype))?;
+    options.dtype.map_or(Ok(()), |dtype| family.require_kernel(dtype))?;
     let files = read_inputs(family, options)?;
     let device = device::open(choice, checks, options.json.printed())?;
     how.apply(&*device)?;
@@ -163,7 +187,6 @@ pub(super) fn run_on(
         grid: options.grid,
         plan: plan.as_ref(),
     };
-    let mut report = output::Report::new(&options.json);
     let progress = progress(variants.len());
     // A row that names the output file waits until that is written.
     let mut waiting = None;
@@ -177,30 +200,41 @@ pub(super) fn run_on(
         }
     });
     progress.finish_and_clear();
-    let result = match result {
-        Ok(result) => result,
-        Err(error) => {
-            report.abandon(family.name, &error);
-            if let Error::Fault(fault) = &error {
-                found.extend(device.observed().map(|observed| observed.findings).unwrap_or_default());
-                found.push(fault.as_ref().clone());
-            }
-            return Err(error.into());
-        }
-    };
+    if let Err(Error::Fault(fault)) = &result {
+        report.fault(family.name, fault);
+        found.extend(device.observed().map(|observed| observed.findings).unwrap_or_default());
+        found.push(fault.as_ref().clone());
+    }
+    let result = result?;
     if let (Some(mut row), Some(path)) = (waiting, &options.output) {
-        if row.is_clean() {
-            input::write(path, &result)?;
-            row.output = Some(path.clone());
+        let written = if row.is_clean() { input::write(path, &result).map(|()| Some(path.clone())) } else { Ok(None) };
+        if let Ok(output) = &written {
+            row.output.clone_from(output);
         }
+        // What was computed and verified is shown, also where it can't be written.
         report.add(row);
+        written?;
     }
-    let clean = report.finish()?;
-    if let (true, false, Some(values)) = (clean, options.json.to_stdout(), few(&result)) {
-        output::line(&format!("result: {values}"))
-            .map_err(|source| Error::Write { path: "standard output".into(), source })?;
+    if let Some(values) = few(&result) {
+        report.values(values);
     }
-    Ok(if clean { CLEAN } else { WRONG })
+    Ok(())
+}
+
+/// Refuses an output file before there is anything to write to it.
+pub(super) fn require_output(family: &Family, path: &Path, variants: usize) -> Result<()> {
+    if variants > 1 {
+        let text = "--output writes the result of one variant: choose it with --variant";
+        return Err(Error::Usage(text.to_owned()));
+    }
+    if input::picture::is_picture(path) && family.is_of_vectors() {
+        let path = path.display();
+        return Err(Error::Usage(format!(
+            "the result of {} is no picture, as {path} would be: use a .npy file",
+            family.name
+        )));
+    }
+    input::require_writable(path)
 }
 
 /// The elements of an array that fits in a line or two; a single one is in the table already.
@@ -222,7 +256,7 @@ pub(super) fn rows(
     variants: &[&'static str],
 ) -> Result<Vec<Row>> {
     let op = family.op(options.op.as_deref())?;
-    options.dtype.map_or(Ok(()), |dtype| require_kernel(family, dtype))?;
+    options.dtype.map_or(Ok(()), |dtype| family.require_kernel(dtype))?;
     let files = read_inputs(family, options)?;
     let module = options.ptx.load(device, family)?;
     let inputs = inputs(family, options, device, files)?;
@@ -247,7 +281,7 @@ fn inputs(family: &Family, options: &Options, device: &dyn Backend, files: Optio
         return Ok(inputs);
     }
     let (default, square) = if device.info().is_gpu() { (1 << 22, 1024) } else { (1 << 16, 64) };
-    let vectors = is_of_vectors(family);
+    let vectors = family.is_of_vectors();
     let size = match (options.n, options.shape.as_slice()) {
         (Some(n), _) => vec![n],
         (None, []) => vec![if vectors { default } else { square }],
@@ -255,23 +289,6 @@ fn inputs(family: &Family, options: &Options, device: &dyn Backend, files: Optio
     };
     let dtype = options.dtype.unwrap_or(family.dtypes[0]);
     (family.generate)(&Demand { size: &size, dtype, seed: options.seed, settings: &options.settings })
-}
-
-/// Its operands have one axis.
-pub(super) fn is_of_vectors(family: &Family) -> bool {
-    (family.sizes)().iter().all(|case| case.size.len() == 1)
-}
-
-fn require_kernel(family: &Family, dtype: Dtype) -> Result<()> {
-    if family.dtypes.contains(&dtype) {
-        return Ok(());
-    }
-    let names: Vec<_> = family.dtypes.iter().map(|dtype| dtype.name()).collect();
-    Err(Error::Usage(format!(
-        "{} has no kernel for {dtype}: convert the data to one of {}",
-        family.name,
-        names.join(" ")
-    )))
 }
 
 /// The problem that these operands pose.
@@ -285,7 +302,7 @@ pub(super) fn problem<'a>(
         [first, ..] => first.dtype(),
         [] => family.dtypes[0],
     };
-    require_kernel(family, dtype)?;
+    family.require_kernel(dtype)?;
     Ok(Problem { inputs, dtype, op, settings })
 }
 
@@ -315,20 +332,19 @@ fn read_inputs(family: &Family, options: &Options) -> Result<Option<Vec<Tensor>>
             let (a, b) = (first.dtype(), other.dtype());
             Err(Error::Usage(format!("{} needs inputs of one type, not {a} and {b}", family.name)))
         }
-        None => require_kernel(family, first.dtype()).map(|()| Some(tensors)),
+        None => family.require_kernel(first.dtype()).map(|()| Some(tensors)),
     }
 }
 
-/// The bytes of a picture become numbers where the family has no kernel for bytes: of the type asked for, or that of the other
-/// operands, or the family's first. Any other file is taken at its word.
+/// The bytes of a picture become numbers: of the type asked for; or where the family has no kernel for bytes, of the other operands' type
+/// or the family's first. Any other file is taken at its word.
 fn numbers(family: &Family, options: &Options, tensors: Vec<Tensor>) -> Result<Vec<Tensor>> {
-    if family.dtypes.contains(&Dtype::U8) {
-        return Ok(tensors);
-    }
     let is_element = |(_, operand): &(&Tensor, &Operand)| operand.dtype.is_none();
     let others = tensors.iter().zip(family.operands).filter(is_element).map(|(tensor, _)| tensor.dtype());
+    let bytes = Some(Dtype::U8).filter(|bytes| family.dtypes.contains(bytes));
     let dtype = options
         .dtype
+        .or(bytes)
         .or_else(|| others.into_iter().find(|&dtype| dtype != Dtype::U8))
         .or(family.dtypes.first().copied());
     let number = |((tensor, operand), path): ((Tensor, &Operand), &PathBuf)| match dtype {

@@ -1,14 +1,15 @@
 //! What `run` and `check` share: launching an entry of any PTX file with arguments from the command line.
 
-use super::{output, seeds, simulation};
+use super::{output, seeds, simulation, stdout};
 use crate::backend::{self, Backend, Entry, Shape, require_memory};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, note};
 use crate::element::{Array, Dtype};
 use crate::error::{Error, Result};
 use crate::input::{self, npy, size};
+use crate::kernels::FAMILIES;
 use crate::ptx::Image;
 use cuda_std::launch::Call;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Options of both.
 #[derive(Clone, Debug, clap::Args)]
@@ -86,7 +87,8 @@ pub(super) fn run(
             return Err(Error::Usage("--seeds runs many times: leave --out out".to_owned()).into());
         }
         let work = || launch(device, image, options).map(|()| Vec::new());
-        *found = seeds::explore(device, how, seeds, show.json, work)?;
+        let emit = |found: &Diagnostic| if show.json { stdout::line(&seeds::object(found)) } else { Ok(()) };
+        *found = seeds::explore(device, how, seeds, show.json, emit, work)?;
         return Ok(found.is_empty());
     }
     let result = launch(device, image, options);
@@ -101,10 +103,22 @@ pub(super) fn run(
     }
 }
 
+/// The file that `check` or `explain` is asked about, where that is no family.
+///
+/// # Errors
+/// [`Error::Usage`] with the families that there are, for what does not look like PTX and is not there either.
+pub(super) fn ptx_file(target: &str) -> Result<&Path> {
+    let path = Path::new(target);
+    if path.extension().is_some_and(|extension| extension == "ptx") || path.exists() {
+        return Ok(path);
+    }
+    let names: Vec<_> = FAMILIES.iter().map(|family| family.name).collect();
+    Err(Error::Usage(format!("'{target}' is no family and no PTX file; families: {}", names.join(" "))))
+}
+
 /// Launches the entry; on success the buffers that `--out` names are in their files.
 pub(super) fn launch(device: &dyn Backend, image: &Image, options: &Options) -> Result<()> {
-    let entry =
-        options.entry.as_deref().ok_or_else(|| Error::Usage("say which entry to launch with --entry NAME".into()))?;
+    let entry = options.entry.as_deref().ok_or_else(|| no_entry(image))?;
     let shape = Shape {
         grid: options.grid.0,
         block: options.block.0,
@@ -116,7 +130,7 @@ pub(super) fn launch(device: &dyn Backend, image: &Image, options: &Options) -> 
     for (k, path) in &options.out {
         let why = match options.args.get(*k) {
             Some(Argument::Uninit(dtype, _) | Argument::File(dtype, _)) if npy::descr(*dtype).is_some() => {
-                npy::require_writable(path)?;
+                input::require_writable(path)?;
                 continue;
             }
             Some(Argument::Uninit(dtype, _) | Argument::File(dtype, _)) => format!("NumPy has no {dtype}"),
@@ -175,7 +189,7 @@ impl Memory<'_> {
         Ok(address.to_le_bytes().to_vec())
     }
 
-    fn save(&self, k: usize, path: &std::path::Path) -> Result<()> {
+    fn save(&self, k: usize, path: &Path) -> Result<()> {
         // `launch` has checked that the argument is a buffer.
         let Some((_, address, dtype, len)) = self.buffers.iter().find(|buffer| buffer.0 == k) else { return Ok(()) };
         let mut array = Array::zeros(*dtype, *len as usize);
@@ -188,6 +202,13 @@ impl Drop for Memory<'_> {
     fn drop(&mut self) {
         self.buffers.iter().for_each(|buffer| self.device.free(buffer.1));
     }
+}
+
+fn no_entry(image: &Image) -> Error {
+    // A file that can't be read here has names too, and they are for its author to know.
+    let names: Vec<_> = backend::entries(&image.bytes).into_iter().flatten().map(|entry| entry.name).collect();
+    let there = if names.is_empty() { String::new() } else { format!("; it has: {}", names.join(" ")) };
+    Error::Usage(format!("say which entry of {} to launch with --entry NAME{there}", image.path.display()))
 }
 
 fn check_shape(device: &dyn Backend, shape: &Shape) -> Result<()> {
@@ -299,15 +320,15 @@ fn report(
         if show.fidelity {
             object["fidelity"] = serde_json::json!(fidelity);
         }
-        output::line(&object.to_string())?;
+        stdout::line(&object.to_string())?;
     } else if let Some(counters) = counters {
-        output::line(&output::counters(counters).to_string())?;
+        stdout::line(&output::counters(counters).to_string())?;
         if let Some(fidelity) = fidelity {
-            output::line(&format!("\n{}", output::fidelity(fidelity)))?;
+            stdout::line(&format!("\n{}", output::fidelity(fidelity)))?;
         }
     }
     for finding in findings {
-        eprintln!("{}", finding.for_stderr());
+        note(finding.for_stderr());
     }
     found.extend(findings.iter().chain(fault).cloned());
     Ok(findings.is_empty())

@@ -1,6 +1,6 @@
 //! `host list`: families, variants, and their entries.
 
-use super::{CLEAN, output};
+use super::{CLEAN, output, stdout};
 use crate::kernels::{BlockRule, FAMILIES, failing};
 
 /// Options of the subcommand.
@@ -29,12 +29,12 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
                 object["ops"] = family.ops.into();
                 object["dtypes"] = dtypes.as_slice().into();
                 object["settings"] = family.settings.iter().map(|setting| setting.name).collect::<Vec<_>>().into();
-                output::line(&object.to_string())?;
+                stdout::line(&object.to_string())?;
             }
             continue;
         }
         let ops = if family.ops.is_empty() { String::new() } else { format!("; ops: {}", family.ops.join(" ")) };
-        output::line(&format!("{}: {}{ops}; types: {}", family.name, family.idea, dtypes.join(" ")))?;
+        stdout::line(&format!("{}: {}{ops}; types: {}", family.name, family.idea, dtypes.join(" ")))?;
         let mut table = output::table(["variant", "idea", "block", "entries"]);
         for variant in variants {
             let entries = match variant.entries.as_slice() {
@@ -44,7 +44,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
             };
             table.add_row([variant.name.to_owned(), variant.idea.to_owned(), describe(variant.block), entries]);
         }
-        output::line(&format!("{table}\n"))?;
+        stdout::line(&format!("{table}\n"))?;
     }
     Ok(CLEAN)
 }
@@ -62,13 +62,13 @@ fn examples(json: bool) -> anyhow::Result<u8> {
                 "finding": example.finding,
                 "right": { "family": family, "variant": rung },
             });
-            output::line(&object.to_string())?;
+            stdout::line(&object.to_string())?;
         } else {
             table.add_row([example.name, example.mistake, example.finding, &format!("{family} {rung}")]);
         }
     }
     if !json {
-        output::line(&format!("{table}\n\nhost check failing --variant NAME shows what the checker says"))?;
+        stdout::line(&format!("{table}\n\nhost check failing --variant NAME shows what the checker says"))?;
     }
     Ok(CLEAN)
 }

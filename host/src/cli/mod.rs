@@ -18,6 +18,7 @@ mod output;
 mod run;
 mod seeds;
 mod simulation;
+mod stdout;
 
 /// Exit code: every result was right, and no checker had anything to say.
 const CLEAN: u8 = 0;

@@ -1,7 +1,8 @@
 //! `host occupancy`: how many blocks of a kernel a multiprocessor holds, and what limits them.
 
-use super::{CLEAN, output};
+use super::{CLEAN, output, stdout};
 use crate::backend::occupancy::{Question, Registers, occupancies};
+use crate::diagnostic::note;
 use crate::ptx::{self, Image};
 use std::path::Path;
 
@@ -40,7 +41,9 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
     let (block, registers, shared) = (options.block, options.registers, options.shared);
     let found = occupancies(&image, &Question { entry, block, registers, shared, profile: &options.profile })?;
     if options.json {
-        found.iter().try_for_each(|row| output::line(&serde_json::to_string(row)?))?;
+        for row in &found {
+            stdout::line(&serde_json::to_string(row)?)?;
+        }
         return Ok(CLEAN);
     }
     let mut table = output::table([
@@ -74,11 +77,9 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
             row.limits.join(", "),
         ]);
     }
-    output::line(&table.to_string())?;
+    stdout::line(&table.to_string())?;
     if found.iter().any(|row| row.registers_from == Registers::Estimate) {
-        eprintln!(
-            "registers are estimated from the PTX, no ptxas assembled it for the device: --registers gives the count"
-        );
+        note("registers are estimated from the PTX, no ptxas assembled it for the device: --registers gives the count");
     }
     Ok(CLEAN)
 }

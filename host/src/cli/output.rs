@@ -1,12 +1,13 @@
 //! What commands print: JSON lines, and tables for people.
 
+use super::stdout;
 use crate::backend::{Counters, Fidelity, Printed};
 use crate::bench::Cache;
+use crate::diagnostic::{Diagnostic, note};
 use crate::error::{Error, Result};
 use crate::kernels::Row;
 use crate::plot;
 use comfy_table::{CellAlignment, Table, presets};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// `--json [FILE]`.
@@ -43,13 +44,19 @@ pub(super) struct Report<'o> {
     options: &'o Options,
     /// A heading, and the rows of its table.
     sections: Vec<(String, Vec<Row>)>,
-    failed: Option<std::io::Error>,
+    /// What the file of `--json FILE` will hold.
+    objects: Vec<String>,
+    /// Elements of a short result, shown behind the table.
+    values: Option<String>,
+    /// The first thing that could not be printed.
+    failed: Option<Error>,
 }
 
 impl<'o> Report<'o> {
     /// Without rows yet.
     pub fn new(options: &'o Options) -> Self {
-        Self { options, sections: vec![(String::new(), Vec::new())], failed: None }
+        let sections = vec![(String::new(), Vec::new())];
+        Self { options, sections, objects: Vec::new(), values: None, failed: None }
     }
 
     /// Rows that follow are compared with each other and with none before.
@@ -58,40 +65,72 @@ impl<'o> Report<'o> {
         self.sections.push((heading.to_owned(), Vec::new()));
     }
 
-    /// Takes a row; JSON to standard output appears at once.
+    /// Takes a row; its JSON appears at once.
     pub fn add(&mut self, row: Row) {
-        if self.options.to_stdout() {
-            self.keep(line(&json(&row)));
-        }
+        self.object(json(&row));
         if let Some((_, rows)) = self.sections.last_mut() {
             rows.push(row);
         }
     }
 
-    /// Prints what is left, and writes the file; tells whether every row is clean.
-    pub fn finish(mut self) -> Result<bool> {
-        self.flush();
-        if let Some(source) = self.failed {
-            return Err(Error::Write { path: "standard output".into(), source });
-        }
-        let rows = || self.sections.iter().flat_map(|(_, rows)| rows);
-        if let Some(Some(path)) = &self.options.json {
-            let text: String = rows().map(|row| json(row) + "\n").collect();
-            write(path, &text)?;
-        }
-        if let Some(path) = &self.options.plot {
-            write(path, &plot::svg(&plot::of_rows(rows()))?)?;
-        }
-        Ok(rows().all(Row::is_clean))
+    /// A fault, for programs: people get it as the error that ends the command.
+    pub fn fault(&mut self, family: &str, fault: &Diagnostic) {
+        self.object(serde_json::json!({ "family": family, "fault": fault }).to_string());
     }
 
-    /// Prints what there is of an interrupted command, and a fault as JSON for programs; writes no file.
-    pub fn abandon(mut self, family: &str, error: &Error) {
-        self.flush();
-        if let (true, Error::Fault(fault)) = (self.options.to_stdout(), error) {
-            // Nobody reads it any more when this fails; the error itself is still reported.
-            let _ = line(&serde_json::json!({ "family": family, "fault": fault }).to_string());
+    /// An object for programs alone: to standard output at once, or to the file in the end.
+    pub fn object(&mut self, text: String) {
+        match self.options.json {
+            Some(None) => {
+                let printed = stdout::line(&text);
+                self.keep(printed);
+            }
+            Some(Some(_)) => self.objects.push(text),
+            None => {}
         }
+    }
+
+    /// The elements of a result, for people, behind the table of rows that are all clean.
+    pub fn values(&mut self, text: String) {
+        self.values = Some(text);
+    }
+
+    /// Prints what is left and writes the files, of a command that ended with an error too: what was measured before it counts. Gives
+    /// whether every row is clean, and what the command gave.
+    pub fn finish<T>(mut self, outcome: Result<T>) -> Result<(bool, T)> {
+        self.flush();
+        let clean = self.rows().all(Row::is_clean);
+        if let (true, true, false, Some(values)) = (clean, outcome.is_ok(), self.options.to_stdout(), &self.values) {
+            let printed = stdout::line(&format!("result: {values}"));
+            self.keep(printed);
+        }
+        let written = self.write_files(outcome.is_ok());
+        self.keep(written);
+        match (outcome, self.failed) {
+            (Ok(value), None) => Ok((clean, value)),
+            (Ok(_), Some(error)) => Err(error),
+            (Err(error), None) => Err(error),
+            (Err(error), Some(other)) => {
+                note(other);
+                Err(error)
+            }
+        }
+    }
+
+    fn rows(&self) -> impl Iterator<Item = &Row> {
+        self.sections.iter().flat_map(|(_, rows)| rows)
+    }
+
+    /// What there is, for the files that were asked for; bad input leaves none.
+    fn write_files(&self, whole: bool) -> Result<()> {
+        if let Some(Some(path)) = self.options.json.as_ref().filter(|_| whole || !self.objects.is_empty()) {
+            let text: String = self.objects.iter().map(|object| format!("{object}\n")).collect();
+            write(path, &text)?;
+        }
+        if let Some(path) = self.options.plot.as_ref().filter(|_| whole || self.rows().next().is_some()) {
+            write(path, &plot::svg(&plot::of_rows(self.rows()))?)?;
+        }
+        Ok(())
     }
 
     /// Prints the last section, and what does not fit in its table.
@@ -103,46 +142,40 @@ impl<'o> Report<'o> {
         let mut text = if heading.is_empty() { String::new() } else { format!("\n{heading}\n\n") };
         let counted_rows = rows.iter().any(|row| row.counters.is_some());
         text += &if counted_rows { counted(rows) } else { timed(rows) }.to_string();
-        let printed = if self.options.to_stdout() { Ok(()) } else { line(&text) };
+        let printed = if self.options.to_stdout() { Ok(()) } else { stdout::line(&text) };
         rows.iter().for_each(notes);
         self.keep(printed);
     }
 
     /// The first error is the one to report.
-    fn keep(&mut self, result: std::io::Result<()>) {
+    fn keep(&mut self, result: Result<()>) {
         self.failed = self.failed.take().or(result.err());
     }
 }
 
-fn write(path: &Path, text: &str) -> Result<()> {
+/// Writes a file of text.
+pub(super) fn write(path: &Path, text: &str) -> Result<()> {
     std::fs::write(path, text).map_err(|source| Error::Write { path: path.to_owned(), source })
 }
 
 /// What does not fit in a column, on standard error.
 fn notes(row: &Row) {
-    let name = || format!("{} {}", row.family, row.variant);
+    let name = format!("{} {}", row.family, row.variant);
     if !row.verified {
-        let value =
-            |value: &Option<_>| value.map_or("an array".to_owned(), |value: crate::element::Value| value.to_string());
-        let (got, expected) = (value(&row.value), value(&row.reference));
-        eprintln!("{}: WRONG: got {got}, expected {expected}, off by {}", name(), row.error);
+        let what = match (row.value, row.reference) {
+            (Some(got), Some(expected)) => format!("got {got}, expected {expected}, off by {}", row.error),
+            _ => format!("an element of the result is off by {}, and no other by more", row.error),
+        };
+        note(format_args!("{name}: WRONG: {what}"));
     }
     for finding in &row.findings {
-        eprintln!("{}: {}", name(), finding.for_stderr());
+        note(format_args!("{name}: {}", finding.for_stderr()));
     }
 }
 
 /// JSON never fails here: a row has no map with keys that are no strings.
 fn json(row: &Row) -> String {
     serde_json::to_string(row).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"))
-}
-
-/// Prints a line; unlike `println!` it reports a closed pipe instead of panicking.
-pub(super) fn line(text: &str) -> std::io::Result<()> {
-    let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.write_all(b"\n")?;
-    out.flush()
 }
 
 /// An empty table.
@@ -218,7 +251,7 @@ fn counted(rows: &[Row]) -> Table {
     ]);
     for row in rows {
         let counters = row.counters.unwrap_or_default();
-        let Counters { global_sectors, global_requests, .. } = counters;
+        let Counters { global_sectors, global_loads, global_stores, .. } = counters;
         table.add_row([
             row.variant.clone(),
             value(row),
@@ -226,8 +259,9 @@ fn counted(rows: &[Row]) -> Table {
             counters.bank_conflicts.to_string(),
             format!("{} of {}", counters.divergent_branches, counters.branches),
             global_sectors.to_string(),
-            if global_requests > 0 {
-                format!("{:.2}", global_sectors as f64 / global_requests as f64)
+            // Atomics are in neither number, as in `host explain`.
+            if global_loads + global_stores > 0 {
+                format!("{:.2}", counters.sectors_per_request())
             } else {
                 "-".into()
             },
@@ -243,7 +277,7 @@ fn value(row: &Row) -> String {
     match (row.value, row.wrapped) {
         (Some(value), true) => format!("{value} (wrapped)"),
         (Some(value), false) => value.to_string(),
-        (None, _) => format!("{} elements", row.n),
+        (None, _) => format!("{} elements", row.results),
     }
 }
 

@@ -1,20 +1,21 @@
 //! `--seeds N`: the same work under N orders of events.
 
-use super::{output, simulation};
+use super::simulation;
 use crate::backend::Backend;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, note};
 use crate::error::{Error, Result};
 use std::collections::BTreeSet;
 
-/// Does the work with the seeds 0 to N - 1, prints each distinct finding or fault with the first seed that shows it, and gives
-/// them all. `work` gives what it found itself, beside what the device did.
+/// Does the work with the seeds 0 to N - 1, and gives each distinct finding or fault with the first seed that shows it, to `emit` at once.
+/// `work` gives what it found itself, beside what the device did. People read along on standard error, unless a program listens.
 pub(super) fn explore(
     device: &dyn Backend,
     options: &simulation::Options,
     seeds: u64,
-    json: bool,
+    for_programs: bool,
+    mut emit: impl FnMut(&Diagnostic) -> Result<()>,
     mut work: impl FnMut() -> Result<Vec<Diagnostic>>,
-) -> anyhow::Result<Vec<Diagnostic>> {
+) -> Result<Vec<Diagnostic>> {
     let mut seen = BTreeSet::new();
     let mut distinct = Vec::new();
     for seed in 0..seeds {
@@ -22,7 +23,7 @@ pub(super) fn explore(
         let mut found = match work() {
             Ok(found) => found,
             Err(Error::Fault(fault)) => vec![*fault],
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(error),
         };
         // Those of a launch that ended in a fault were found before it.
         found.splice(0..0, device.observed().map(|observed| observed.findings).unwrap_or_default());
@@ -31,16 +32,20 @@ pub(super) fn explore(
                 continue;
             }
             found.seed = Some(seed);
-            if json {
-                output::line(&serde_json::json!({ "seed": seed, "finding": found }).to_string())?;
-            } else {
-                eprintln!("with seed {seed}: {}", found.for_stderr());
+            emit(&found)?;
+            if !for_programs {
+                note(format_args!("with seed {seed}: {}", found.for_stderr()));
             }
             distinct.push(found);
         }
     }
-    if !json {
-        eprintln!("{} distinct findings under {seeds} seeds", distinct.len());
+    if !for_programs {
+        note(format_args!("{} distinct findings under {seeds} seeds", distinct.len()));
     }
     Ok(distinct)
+}
+
+/// A finding as a line of `--json`.
+pub(super) fn object(found: &Diagnostic) -> String {
+    serde_json::json!({ "seed": found.seed, "finding": found }).to_string()
 }

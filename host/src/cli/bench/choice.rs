@@ -1,0 +1,224 @@
+//! What `host bench` measures: of each family, those of the operations, types, variants and sizes asked for that it has.
+
+use super::super::family;
+use super::Options;
+use crate::diagnostic::note;
+use crate::element::Dtype;
+use crate::error::{Error, Result};
+use crate::input::size;
+use crate::kernels::{self, Case, FAMILIES, Family, Settings};
+
+/// What is measured of a family.
+pub(super) struct Chosen {
+    pub family: &'static Family,
+    pub ops: Vec<&'static str>,
+    pub dtypes: Vec<Dtype>,
+    pub variants: Vec<&'static str>,
+    pub cases: Vec<Case>,
+}
+
+impl Options {
+    /// The families, each with what it has of what was asked for. Of several, those that have nothing of it are left out, and standard
+    /// error says why; a name that none of them has is refused.
+    pub(super) fn chosen(&self) -> Result<Vec<Chosen>> {
+        let families: Vec<&Family> = match self.families.as_slice() {
+            [] => FAMILIES.iter().collect(),
+            names => names.iter().map(|name| find(name)).collect::<Result<_>>()?,
+        };
+        if let [family] = families[..] {
+            self.require_all_of(family)?;
+            return Ok(vec![self.choose(family)?]);
+        }
+        require_known("op", &self.op, |op| families.iter().any(|family| family.op(Some(op)).is_ok()))?;
+        require_known("dtype", &self.dtype, |dtype| families.iter().any(|family| family.dtypes.contains(dtype)))?;
+        require_known("variant", &self.variants(), |name| families.iter().any(|family| family.select(name).is_ok()))?;
+        // Numbers that are none are the same mistake everywhere.
+        self.shapes()?;
+        let mut chosen = Vec::new();
+        for family in families {
+            match self.choose(family) {
+                Ok(one) => chosen.push(one),
+                Err(why) => note(format_args!("{} is left out: {why}", family.name)),
+            }
+        }
+        if chosen.is_empty() {
+            return Err(Error::Usage("no family has all of that: ask for less at once".to_owned()));
+        }
+        Ok(chosen)
+    }
+
+    /// Of one family, nothing is left out.
+    fn require_all_of(&self, family: &Family) -> Result<()> {
+        self.op.iter().try_for_each(|op| family.op(Some(op)).map(|_| ()))?;
+        self.dtype.iter().try_for_each(|&dtype| family.require_kernel(dtype))?;
+        family.select(&self.variant).map(|_| ())
+    }
+
+    /// What a family has of what was asked for; an error where that is nothing.
+    fn choose(&self, family: &'static Family) -> Result<Chosen> {
+        let ops: Vec<_> = self.op.iter().filter_map(|op| family.op(Some(op)).ok()).collect();
+        let ops = if ops.is_empty() { vec![family.op(self.op.first().map(String::as_str))?] } else { ops };
+        let dtypes: Vec<_> = self.dtype.iter().copied().filter(|dtype| family.dtypes.contains(dtype)).collect();
+        let dtypes = if dtypes.is_empty() {
+            let dtype = self.dtype.first().copied().unwrap_or(family.dtypes[0]);
+            family.require_kernel(dtype).map(|()| vec![dtype])?
+        } else {
+            dtypes
+        };
+        let variants: Vec<_> =
+            self.variants().into_iter().filter_map(|name| family.select(name).ok()).flatten().collect();
+        let variants = if variants.is_empty() { family.select(&self.variant)? } else { variants };
+        let infos = (family.variants)();
+        for info in infos.iter().filter(|info| variants.contains(&info.name)) {
+            info.block.choose(self.block, info.name, u32::MAX)?;
+        }
+        let cases = self.cases(family)?;
+        Ok(Chosen { family, ops, dtypes, variants, cases })
+    }
+
+    fn variants(&self) -> Vec<&str> {
+        self.variant.split(',').map(str::trim).collect()
+    }
+
+    fn shapes(&self) -> Result<Vec<Case>> {
+        let shape = |text: &String| {
+            let axes: Vec<u64> = text.split('x').map(size::parse).collect::<Result<_>>()?;
+            Ok(Case::new(&axes))
+        };
+        self.shape.iter().map(shape).collect()
+    }
+
+    /// The sizes that were asked for, or the family's, with the settings that were asked for.
+    fn cases(&self, family: &Family) -> Result<Vec<Case>> {
+        let mut cases = match (self.n.as_slice(), self.shape.as_slice()) {
+            ([], []) => (family.sizes)(),
+            _ if family.operands.is_empty() => {
+                return Err(Error::Usage(format!("{} has no operands: leave --n and --shape out", family.name)));
+            }
+            (sizes, []) => sizes.iter().map(|&n| Case::new(&[n])).collect(),
+            _ => self.shapes()?,
+        };
+        for word in &self.set {
+            let (name, value) = word.split_once('=').unwrap_or((word, ""));
+            let setting = family.settings.iter().find(|setting| setting.name == name).ok_or_else(|| {
+                let names: Vec<_> = family.settings.iter().map(|setting| setting.name).collect();
+                Error::Usage(format!("{} has no setting '{name}'; there are: {}", family.name, names.join(" ")))
+            })?;
+            for case in &mut cases {
+                case.settings.retain(|(have, _)| *have != name);
+                case.settings.push((setting.name, value.to_owned()));
+            }
+        }
+        for case in &cases {
+            settings(family, case)?;
+            let axis = case.settings.iter().find(|(name, _)| family::is_axis_of(name, "block"));
+            if let (Some((name, _)), Some(_)) = (axis, self.block) {
+                let text = format!("{} has --{name}: leave --block out, and choose with --set {name}=N", family.name);
+                return Err(Error::Usage(text));
+            }
+        }
+        Ok(cases)
+    }
+}
+
+/// Those of a case.
+pub(super) fn settings(family: &Family, case: &Case) -> Result<Settings> {
+    Settings::new(family.settings, case.settings.iter().map(|(name, value)| (*name, value.as_str())))
+}
+
+fn require_known<T: std::fmt::Display>(option: &str, asked: &[T], is_known: impl Fn(&T) -> bool) -> Result<()> {
+    match asked.iter().find(|one| !is_known(one)) {
+        None => Ok(()),
+        Some(one) => Err(Error::Usage(format!("none of the families has --{option} {one}: see `host list`"))),
+    }
+}
+
+fn find(name: &str) -> Result<&'static Family> {
+    kernels::family(name).ok_or_else(|| {
+        let names: Vec<_> = FAMILIES.iter().map(|family| family.name).collect();
+        Error::Usage(format!("'{name}' is no family; there are: {}", names.join(" ")))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        options: Options,
+    }
+
+    fn cases(words: &[&str]) -> Result<Vec<(Vec<u64>, usize)>> {
+        let line =
+            Line::try_parse_from([&["bench"], words].concat()).map_err(|error| Error::Usage(error.to_string()))?;
+        let cases = line.options.cases(&kernels::transpose::FAMILY)?;
+        Ok(cases.into_iter().map(|case| (case.size, case.settings.len())).collect())
+    }
+
+    fn options(words: &[&str]) -> Options {
+        Line::try_parse_from([&["bench"], words].concat()).expect("options").options
+    }
+
+    /// Names of the families, with the operations, types and variants of each.
+    fn chosen(words: &[&str]) -> std::result::Result<Vec<(&'static str, String)>, String> {
+        let chosen = options(words).chosen().map_err(|error| error.to_string())?;
+        let text = |one: &Chosen| {
+            let dtypes: Vec<_> = one.dtypes.iter().map(|dtype| dtype.name()).collect();
+            [one.ops.join(","), dtypes.join(","), one.variants.join(",")].join(" ")
+        };
+        Ok(chosen.iter().map(|one| (one.family.name, text(one))).collect())
+    }
+
+    #[test]
+    fn families_without_what_is_asked_for_are_left_out() {
+        let all = chosen(&[]).expect("every family");
+        assert_eq!(all.len(), FAMILIES.len());
+        let maxima = chosen(&["--op", "max"]).expect("some");
+        let names: Vec<_> = maxima.iter().map(|(name, _)| *name).collect();
+        assert_eq!(names, ["atomics", "reduce", "segreduce", "scan"]);
+        assert!(maxima.iter().all(|(_, text)| text.starts_with("max ")));
+        let doubles = chosen(&["--dtype", "f64", "reduce", "picture", "matmul"]).expect("two");
+        assert_eq!(doubles.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["reduce", "matmul"]);
+        let rungs = chosen(&["--variant", "best,interleaved", "reduce", "histogram", "transpose"]).expect("three");
+        let text = |text: &str| text.to_owned();
+        assert_eq!(rungs[0], ("reduce", text("sum f32 best,interleaved")));
+        assert_eq!(rungs[1], ("histogram", text(" u8 best,interleaved")));
+        assert_eq!(rungs[2], ("transpose", text(" f32 best")));
+        assert_eq!(chosen(&["--variant", "padded", "reduce", "transpose"]).expect("one").len(), 1);
+        assert!(chosen(&["--n", "1024"]).expect("all but one").iter().all(|(name, _)| *name != "threads"));
+    }
+
+    #[test]
+    fn what_no_family_has_is_refused() {
+        let refusal = |words: &[&str]| chosen(words).expect_err("refused");
+        assert!(refusal(&["--variant", "besst"]).contains("none of the families has --variant besst"));
+        assert!(refusal(&["--variant", "best,besst"]).contains("--variant besst"));
+        assert!(refusal(&["--op", "mean", "reduce", "scan"]).contains("--op mean"));
+        assert!(refusal(&["--dtype", "f16"]).contains("--dtype f16"));
+        assert!(refusal(&["--shape", "axb"]).contains("'a'"));
+        assert!(refusal(&["--op", "max", "--dtype", "u8"]).contains("no family has all of that"));
+        // Of a family alone it says what there is.
+        assert!(refusal(&["reduce", "--op", "sum,mean"]).contains("argmax"));
+        assert!(refusal(&["reduce", "--variant", "best,besst"]).contains("sequential"));
+        assert!(refusal(&["dot", "--dtype", "f32,i32"]).contains("f32 f64"));
+        assert!(refusal(&["vecadd", "--op", "max"]).contains("vecadd has no --op"));
+        assert!(refusal(&["threads", "--n", "4"]).contains("leave --n and --shape out"));
+        assert!(refusal(&["threads", "--block", "64"]).contains("--set block-x=N"));
+        assert!(refusal(&["conv1d", "--set", "mask=0"]).contains("--mask 0"));
+        assert!(refusal(&["transpose", "--block", "33"]).contains("--block 33"));
+    }
+
+    #[test]
+    fn sizes_are_the_familys_unless_asked() {
+        let own: Vec<_> = (kernels::transpose::FAMILY.sizes)().into_iter().map(|case| (case.size, 0)).collect();
+        assert_eq!(cases(&[]).expect("its own"), own);
+        assert_eq!(cases(&["--n", "2^10,7"]).expect("squares"), [(vec![1024], 0), (vec![7], 0)]);
+        assert_eq!(cases(&["--shape", "1kx3,5"]).expect("shapes"), [(vec![1024, 3], 0), (vec![5], 0)]);
+        assert!(cases(&["--shape", "axb"]).is_err() && cases(&["--n", "1", "--shape", "1x1"]).is_err());
+        let refused = cases(&["--set", "bins=3"]).expect_err("no such setting").to_string();
+        assert!(refused.contains("transpose has no setting 'bins'"), "{refused}");
+    }
+}

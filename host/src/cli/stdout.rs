@@ -1,0 +1,78 @@
+//! Standard output: for results alone, when programs read it.
+
+use crate::error::{Error, Result};
+use std::fs::File;
+use std::io::Write;
+use std::sync::OnceLock;
+
+/// Standard output as the process found it, once [`reserve`] has put something else in its place.
+static RESERVED: OnceLock<File> = OnceLock::new();
+
+/// Prints a line. Nobody need read it (`host list | head`): whether the command went well is then still for the exit code to say.
+pub(super) fn line(text: &str) -> Result<()> {
+    let text = format!("{text}\n");
+    let written = match RESERVED.get() {
+        Some(mut file) => file.write_all(text.as_bytes()),
+        None => {
+            let mut out = std::io::stdout().lock();
+            out.write_all(text.as_bytes()).and_then(|()| out.flush())
+        }
+    };
+    match written {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(failed(error)),
+        _ => Ok(()),
+    }
+}
+
+/// From now on only [`line`] writes to standard output, and what others write there goes to standard error, until the process ends. For a
+/// GPU's driver: it prints what kernels print by itself, whenever it waits, and knows no other place.
+#[cfg(unix)]
+pub(super) fn reserve() -> Result<()> {
+    use std::os::fd::AsFd;
+    if RESERVED.get().is_some() {
+        return Ok(());
+    }
+    let own = std::io::stdout().as_fd().try_clone_to_owned().map_err(failed)?;
+    rustix::stdio::dup2_stdout(std::io::stderr()).map_err(|error| failed(error.into()))?;
+    // Devices are opened by one thread: nobody else has set it in between.
+    let _ = RESERVED.set(File::from(own));
+    Ok(())
+}
+
+/// Elsewhere there are no descriptors to exchange: what kernels print on a GPU then stands between the results.
+#[cfg(not(unix))]
+pub(super) fn reserve() -> Result<()> {
+    Ok(())
+}
+
+fn failed(source: std::io::Error) -> Error {
+    Error::Write { path: "standard output".into(), source }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    /// In a process of its own, because it lasts until the end: this test once more, with a variable that says so.
+    #[test]
+    fn what_others_print_goes_elsewhere() {
+        const INSIDE: &str = "RUSTWARP_TEST_RESERVED_STDOUT";
+        let others = |text: &str| assert!(Command::new("echo").arg(text).status().expect("echo").success());
+        if std::env::var_os(INSIDE).is_some() {
+            others("before");
+            reserve().and_then(|()| line("{\"first\":1}")).expect("reserved");
+            others("by the driver");
+            reserve().and_then(|()| line("{\"second\":2}")).expect("still reserved");
+            return;
+        }
+        let name = "cli::stdout::tests::what_others_print_goes_elsewhere";
+        let own = std::env::current_exe().expect("this program");
+        let output = Command::new(own).args(["--exact", name, "--nocapture"]).env(INSIDE, "1").output();
+        let output = output.expect("it runs");
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{out}{err}");
+        assert!(out.contains("before\n") && out.ends_with("{\"first\":1}\n{\"second\":2}\n"), "{out}");
+        assert!(err.contains("by the driver\n"), "{err}");
+    }
+}
