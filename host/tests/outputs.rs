@@ -1,0 +1,170 @@
+//! Files that a command was asked for are written, or the command says why not.
+#![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
+
+mod program;
+
+use host::element::{Array, Dtype};
+use host::input::picture;
+use host::{Tensor, input};
+use program::{data, host, lines, object, objects, program, refused, refused_in_a_line, rows, text, vecadd};
+use serde_json::Value;
+use std::path::Path;
+
+/// A folder, and the name of a file in it that is not there yet.
+fn place(name: &str) -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join(name).display().to_string();
+    (folder, path)
+}
+
+fn read(path: &str) -> Vec<Value> {
+    lines(&std::fs::read_to_string(path).expect("the file"))
+}
+
+#[test]
+fn explain_writes_the_page_as_json() {
+    let (_folder, file) = place("page.json");
+    let race = program("fail/race_inside_a_warp.ptx");
+    for args in [
+        &["explain", "vecadd", "--variant", "grid_stride", "--n", "4096"][..],
+        &["explain", &race, "--entry", "k", "--block", "32", "--arg", "buf:u32:32"],
+    ] {
+        let output = host(&[args, &["--json", &file]].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        assert!(
+            text(&output.stdout).contains("| sectors per request |"),
+            "people get their text: {}",
+            text(&output.stdout)
+        );
+        let pages = read(&file);
+        assert_eq!(pages.len(), 1);
+        assert_eq!(pages[0], object(&[args, &["--json"]].concat(), 0));
+        std::fs::remove_file(&file).expect("removed");
+    }
+}
+
+#[test]
+fn explain_refuses_what_it_does_not_do() {
+    let (_folder, file) = place("x.npy");
+    for option in [&["--output", &file][..], &["--plot", &file], &["--repeat", "3"], &["--warm"]] {
+        let args = [&["explain", "vecadd", "--variant", "grid_stride", "--n", "64"], option].concat();
+        refused_in_a_line(&args, 2, &["explain has no", option[0]]);
+        let help = text(&host(&["explain", "vecadd", "--help"]).stdout);
+        assert!(help.contains("--html") && !help.contains(option[0]), "{help}");
+    }
+    assert!(!Path::new(&file).exists());
+}
+
+#[test]
+fn what_seeds_find_is_in_the_file() {
+    let (_folder, file) = place("found.json");
+    let seeds = ["check", "failing", "--variant", "missing_barrier,lock_step", "--seeds", "1", "--json"];
+    let output = host(&[&seeds[..], &[&file]].concat());
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("with seed 0: "), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stdout), "");
+    let found = read(&file);
+    assert_eq!(found, objects(&seeds, 1), "of both examples");
+    let codes: Vec<_> = found.iter().map(|found| found["finding"]["code"].as_str().expect("a code")).collect();
+    assert!(codes.contains(&"race-war") && codes.contains(&"race-warp-raw"), "{codes:?}");
+
+    let clean = ["check", "vecadd", "--variant", "best", "--n", "100", "--seeds", "1"];
+    assert_eq!(host(&[&clean[..], &["--json", &file]].concat()).status.code(), Some(0));
+    assert_eq!(read(&file), Vec::<Value>::new());
+    refused_in_a_line(&[&clean[..], &["--plot", &file]].concat(), 2, &["--seeds", "leave --plot out"]);
+}
+
+#[test]
+fn the_examples_share_a_file() {
+    let (_folder, file) = place("rows.json");
+    let check = ["check", "failing", "--variant", "missing_barrier,no_bounds_test", "--json"];
+    assert_eq!(host(&[&check[..], &[&file]].concat()).status.code(), Some(1));
+    let rows = read(&file);
+    assert_eq!(rows, objects(&check, 1));
+    assert_eq!((&rows[0]["variant"], &rows[1]["fault"]["code"]), (&"missing_barrier".into(), &"out-of-bounds".into()));
+}
+
+#[test]
+fn what_came_before_a_fault_is_kept() {
+    let (folder, file) = place("rows.json");
+    let plot = folder.path().join("rows.svg").display().to_string();
+    let ptx = folder.path().join("half.ptx");
+    std::fs::write(&ptx, vecadd("", "trap;")).expect("a file");
+    let ptx = ptx.display().to_string();
+    let run = ["vecadd", "--variant", "grid_stride,best", "--n", "100", "--device", "sim", "--ptx", &ptx];
+    let output = host(&[&run[..], &["--json", &file, "--plot", &plot]].concat());
+    assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
+    let rows = read(&file);
+    assert_eq!(rows.len(), 2);
+    assert_eq!((&rows[0]["variant"], &rows[0]["verified"]), (&"grid_stride".into(), &false.into()));
+    assert_eq!(rows[1]["fault"]["code"], "trap");
+    assert!(std::fs::read_to_string(plot).expect("a plot").contains("grid_stride"));
+
+    let (_folder, none) = place("none.json");
+    refused(&["vecadd", "--input", "no-such.npy", "--input", "no-such.npy", "--json", &none], 2, &["no-such.npy"]);
+    assert!(!Path::new(&none).exists(), "bad input leaves no file");
+}
+
+#[test]
+fn what_can_not_be_a_picture() {
+    let (_folder, png) = place("x.png");
+    let common = ["--n", "40", "--variant", "best", "--device", "sim", "--json", "--output", &png];
+    for family in ["histogram", "scan", "vecadd"] {
+        let args = [&[family], &common[..]].concat();
+        refused_in_a_line(&args, 2, &["the result of", "is no picture", ".npy"]);
+        assert!(!text(&host(&args).stderr).contains("using "), "refused before anything runs");
+    }
+    // Whole numbers can't either; what was computed is shown.
+    let row = object(&[&["transpose", "--dtype", "i32"], &common[..]].concat(), 2);
+    assert_eq!((&row["verified"], row["output"].is_null()), (&true.into(), true), "{row}");
+    assert!(!Path::new(&png).exists());
+}
+
+#[test]
+fn results_are_counted_not_operands() {
+    let output = host(&["histogram", "--n", "1000", "--variant", "shared", "--device", "sim"]);
+    let table = text(&output.stdout);
+    assert!(table.contains("256 elements") && !table.contains("1000 elements"), "{table}");
+}
+
+/// Loads and stores, without atomics: here as in `host explain`.
+#[test]
+fn sectors_per_request_mean_the_same_everywhere() {
+    let atomics = ["atomics", "--n", "4096", "--variant", "global"];
+    let table = text(&host(&[&atomics[..], &["--device", "sim"]].concat()).stdout);
+    let cells = |start: &str| -> Vec<String> {
+        let line = table.lines().find(|line| line.starts_with(start)).expect("a line");
+        line.split('|').map(|cell| cell.trim().to_owned()).collect()
+    };
+    let column = cells("| variant").iter().position(|cell| cell == "sectors/request").expect("the column");
+    let page = object(&[&["explain"], &atomics[..], &["--json"]].concat(), 0);
+    let ratio = page["variants"][0]["ratios"]["sectors_per_request"].as_f64().expect("a number");
+    assert_eq!((cells("| global")[column].as_str(), ratio), ("4.00", 4.0), "{table}");
+}
+
+/// Capitals are no other format; the bytes of a picture become the numbers that were asked for.
+#[test]
+fn files_are_what_their_names_say() {
+    let (folder, npy) = place("X.NPY");
+    std::fs::copy(data("i32.npy"), &npy).expect("copied");
+    assert_eq!(rows(&["reduce", "--input", &npy, "--variant", "best", "--device", "sim", "--json"])[0]["dtype"], "i32");
+
+    let png = folder.path().join("x.png");
+    let bytes = Array::Bytes(Dtype::U8, vec![0, 10, 10, 20, 30, 255]);
+    picture::write(&png, &Tensor::new(&[2, 3], bytes).expect("a picture")).expect("written");
+    let png = png.display().to_string();
+    let counts = folder.path().join("counts.npy").display().to_string();
+    let histogram = ["histogram", "--input", &png, "--variant", "best", "--device", "sim", "--json"];
+    for (dtype, more) in [("u8", &[][..]), ("u32", &[]), ("f32", &["--range", "0:256"])] {
+        let row = object(&[&histogram[..], &["--dtype", dtype, "--output", &counts], more].concat(), 0);
+        assert_eq!((&row["dtype"], &row["verified"]), (&dtype.into(), &true.into()), "{row}");
+        let Array::U64(counts) = input::read(Path::new(&counts), None).expect("counts").into_data() else {
+            panic!("counts of another type")
+        };
+        assert_eq!([0, 10, 20, 30, 255, 11].map(|bin| counts[bin]), [1, 2, 1, 1, 1, 0], "{dtype}");
+    }
+    assert_eq!(object(&histogram, 0)["dtype"], "u8");
+    let texture = ["texture", "--input", &png, "--variant", "best", "--device", "sim", "--json"];
+    assert_eq!(object(&[&texture[..], &["--dtype", "f32"]].concat(), 0)["dtype"], "f32");
+    refused_in_a_line(&[&histogram[..], &["--dtype", "i64"]].concat(), 2, &["no kernel for i64", "f32"]);
+}

@@ -1,0 +1,83 @@
+//! The program as scripts see it: exit codes, standard output and standard error. On the simulator.
+#![allow(dead_code, reason = "each test has use for some of it")]
+
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+/// The program with these words, where there is no GPU.
+pub fn command(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_host"));
+    command.args(args).env("RUSTWARP_LIBCUDA", "no-such-libcuda.so");
+    command
+}
+
+pub fn host(args: &[&str]) -> Output {
+    command(args).output().expect("the binary runs")
+}
+
+/// A file among the tests' data.
+pub fn data(name: &str) -> String {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests/data").join(name).display().to_string()
+}
+
+/// A program among the simulator's tests.
+pub fn program(name: &str) -> String {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../crates/ptx_sim/tests").join(name).display().to_string()
+}
+
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The JSON lines of a run that must end with this code.
+pub fn objects(args: &[&str], code: i32) -> Vec<Value> {
+    let output = host(args);
+    assert_eq!(output.status.code(), Some(code), "{args:?}\n{}{}", text(&output.stdout), text(&output.stderr));
+    lines(&text(&output.stdout))
+}
+
+/// JSON and nothing else, one object per line.
+pub fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).expect("JSON and nothing else")).collect()
+}
+
+/// The JSON lines of a run that must end with 0.
+pub fn rows(args: &[&str]) -> Vec<Value> {
+    objects(args, 0)
+}
+
+/// The one JSON line of a run that must end with this code.
+pub fn object(args: &[&str], code: i32) -> Value {
+    let lines = objects(args, code);
+    assert_eq!(lines.len(), 1, "{args:?}");
+    lines[0].clone()
+}
+
+/// The command must end with this code and say on standard error what contains the words, and nothing on standard output.
+pub fn refused(args: &[&str], code: i32, words: &[&str]) {
+    let output = host(args);
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{args:?}\n{error}");
+    let lines: Vec<_> = error.lines().filter(|line| !line.starts_with("using ")).collect();
+    for word in words {
+        assert!(error.contains(word), "{args:?}: '{word}' is missing in\n{error}");
+    }
+    assert!(!lines.is_empty() && !error.contains("panicked") && !error.contains("RUST_BACKTRACE"), "{args:?}\n{error}");
+    assert_eq!(text(&output.stdout), "", "{args:?} printed a result");
+}
+
+/// As [`refused`], and the error is one line.
+pub fn refused_in_a_line(args: &[&str], code: i32, words: &[&str]) {
+    refused(args, code, words);
+    let error = text(&host(args).stderr);
+    assert_eq!(error.lines().filter(|line| !line.starts_with("using ")).count(), 1, "{args:?}\n{error}");
+}
+
+/// PTX for `vecadd --variant grid_stride` and `--variant best` whose kernels are nothing but these instructions.
+pub fn vecadd(grid_stride: &str, best: &str) -> String {
+    let params = ["a", "a_len", "b", "b_len", "out"].map(|name| format!(".param .u64 {name}")).join(", ");
+    let entry = |name: &str, code: &str| format!(".visible .entry {name}({params})\n{{\n  {code}\n  ret;\n}}\n");
+    let entries = entry("vecadd_f32", grid_stride) + &entry("vecadd_best_f32", best);
+    format!(".version 7.8\n.target sm_75\n.address_size 64\n{entries}")
+}
