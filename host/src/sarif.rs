@@ -2,7 +2,7 @@
 //! (<https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html>).
 
 use crate::diagnostic::{Diagnostic, Place};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,10 +10,10 @@ use std::path::Path;
 /// Writes the file, of no results too: then a CI system closes what it showed before.
 ///
 /// # Errors
-/// [`Error::Write`].
+/// [`Error::Write`](crate::Error::Write).
 pub fn write(path: &Path, found: &[Diagnostic]) -> Result<()> {
     let text = format!("{:#}\n", log(found));
-    std::fs::write(path, text).map_err(|source| Error::Write { path: path.to_owned(), source })
+    crate::input::write_text(path, &text)
 }
 
 /// One run of this tool, with a rule for each code met.

@@ -105,6 +105,34 @@ fn what_came_before_a_fault_is_kept() {
     assert!(!Path::new(&none).exists(), "bad input leaves no file");
 }
 
+/// Before hours of work.
+#[test]
+fn files_that_can_not_be_written_are_refused_at_once() {
+    let (folder, _) = place("x");
+    let nowhere = folder.path().join("missing/rows.json").display().to_string();
+    let (here, race) = (folder.path().display().to_string(), program("fail/race_inside_a_warp.ptx"));
+    for command in [
+        &["vecadd", "--device", "sim"][..],
+        &["check", "vecadd"],
+        &["check", "vecadd", "--seeds", "2"],
+        &["explain", "vecadd"],
+        &["explain", &race, "--entry", "k", "--block", "32", "--arg", "buf:u32:32"],
+        &["bench", "vecadd"],
+    ] {
+        for file in [&nowhere, &here] {
+            let args = [command, &["--json", file]].concat();
+            refused_in_a_line(&args, 2, &["cannot write", file]);
+            assert!(!text(&host(&args).stderr).contains("using "), "{args:?}");
+        }
+    }
+    refused_in_a_line(&["vecadd", "--device", "sim", "--plot", &nowhere], 2, &["cannot write", "missing"]);
+    refused_in_a_line(&["explain", "vecadd", "--html", &nowhere], 2, &["cannot write", "missing"]);
+    for command in [&["check", "vecadd"][..], &["check", &race], &["run", &race, "--device", "sim"]] {
+        refused_in_a_line(&[command, &["--sarif", &nowhere]].concat(), 2, &["cannot write", "missing"]);
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0, "nothing is left behind");
+}
+
 #[test]
 fn what_can_not_be_a_picture() {
     let (_folder, png) = place("x.png");

@@ -65,6 +65,7 @@ pub(super) struct Options {
 pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
     // Refused before a device is opened.
     let chosen = options.chosen()?;
+    options.json.require_writable()?;
     let device = match options.device {
         Choice::Sim => {
             Err(Error::NoDevice("a simulator has no time: use `host FAMILY --device sim` for its counters".into()))

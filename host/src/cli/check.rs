@@ -95,6 +95,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
             let how = how(&matches)?.or(options.how.clone());
             let parsed = family::parse(family, &matches)?;
             require_fit(&parsed, &how)?;
+            how.simulation.require_writable()?;
             let mut report = output::Report::new(&parsed.json);
             let result = match examples {
                 Some(_) => check_examples(&parsed, &how, &mut report, &mut found),
@@ -110,6 +111,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
             let parsed = PtxOptions::from_arg_matches(&command.get_matches_from(rest))
                 .map_err(|error| Error::Usage(error.to_string()))?;
             let how = parsed.how.or(options.how.clone());
+            how.simulation.require_writable()?;
             let image = Image::read(path)?;
             let device = device::open(Choice::Sim, how.checks(), output::printed(parsed.show.json))?;
             let result = launch::run(&*device, &image, &parsed.launch, &how.simulation, parsed.show, &mut found);
@@ -136,7 +138,7 @@ fn require_fit(options: &family::Options, how: &How) -> Result<(), Error> {
         (Choice::Gpu(_), _) => refuse("check runs on the simulator, and a GPU has no checkers: leave --device out"),
         (_, Some(_)) if options.output.is_some() => refuse("--seeds runs many times: leave --output out"),
         (_, Some(_)) if options.json.plot.is_some() => refuse("--seeds shows findings, not counters: leave --plot out"),
-        _ => Ok(()),
+        _ => options.json.require_writable(),
     }
 }
 

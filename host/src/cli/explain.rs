@@ -6,6 +6,7 @@ use crate::diagnostic::note;
 use crate::error::{Error, Result};
 use crate::explain::page::Variant;
 use crate::explain::{Page, html, text};
+use crate::input;
 use crate::kernels::{self, Family};
 use crate::ptx::Image;
 use clap::{Args, Command, FromArgMatches};
@@ -97,6 +98,7 @@ fn explain_family(family: &Family, options: &[String]) -> anyhow::Result<u8> {
     if parsed.n.is_none() && parsed.shape.is_empty() && parsed.input.is_empty() && family.is_of_vectors() {
         parsed.n = Some(DEFAULT_N);
     }
+    require_writable(parsed.json.json.as_ref(), own.own.html.as_deref())?;
     let page = family_page(family, &parsed, own.against.as_deref(), &own.own.profile)?;
     let clean = page.variants.iter().all(|variant| variant.verified);
     show(&page, parsed.json.json.as_ref(), own.own.html.as_deref())?;
@@ -117,6 +119,7 @@ fn family_page(family: &Family, options: &family::Options, against: Option<&str>
 
 fn explain_ptx(path: &Path, options: &PtxOptions) -> anyhow::Result<u8> {
     let image = Image::read(path)?;
+    require_writable(options.json.as_ref(), options.own.html.as_deref())?;
     let profile = &options.own.profile;
     let (backend, device): (_, Device) =
         backend::explaining(profile, output::printed(matches!(options.json, Some(None))))?;
@@ -130,15 +133,21 @@ fn explain_ptx(path: &Path, options: &PtxOptions) -> anyhow::Result<u8> {
     Ok(CLEAN)
 }
 
+/// Refuses files that can't be written, before the simulation.
+fn require_writable(json: Option<&Option<PathBuf>>, html: Option<&Path>) -> Result<()> {
+    let json = json.and_then(|file| file.as_deref());
+    json.into_iter().chain(html).try_for_each(input::require_writable)
+}
+
 /// Writes the page's files and prints it; `json` is what `--json [FILE]` says.
 fn show(page: &Page, json: Option<&Option<PathBuf>>, html: Option<&Path>) -> anyhow::Result<()> {
     if let Some(path) = html {
-        output::write(path, &html::render(page)?)?;
+        input::write_text(path, &html::render(page)?)?;
         note(format_args!("wrote {}", path.display()));
     }
     match json {
         Some(None) => return Ok(stdout::line(&serde_json::to_string(page)?)?),
-        Some(Some(path)) => output::write(path, &(serde_json::to_string(page)? + "\n"))?,
+        Some(Some(path)) => input::write_text(path, &(serde_json::to_string(page)? + "\n"))?,
         None => {}
     }
     Ok(stdout::line(&text::render(page, std::io::stdout().is_terminal()))?)

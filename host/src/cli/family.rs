@@ -166,6 +166,7 @@ pub(super) fn run_on(
     if let Some(path) = &options.output {
         require_output(family, path, variants.len())?;
     }
+    options.json.require_writable()?;
     // Files first: a bad one needs no device to be refused.
     options.dtype.map_or(Ok(()), |dtype| family.require_kernel(dtype))?;
     let files = read_inputs(family, options)?;

@@ -5,10 +5,11 @@ use crate::backend::{Counters, Fidelity, Printed};
 use crate::bench::Cache;
 use crate::diagnostic::{Diagnostic, note};
 use crate::error::{Error, Result};
+use crate::input;
 use crate::kernels::Row;
 use crate::plot;
 use comfy_table::{CellAlignment, Table, presets};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// `--json [FILE]`.
 #[derive(Clone, Debug, clap::Args)]
@@ -26,6 +27,11 @@ impl Options {
     /// Standard output belongs to programs.
     pub fn to_stdout(&self) -> bool {
         matches!(self.json, Some(None))
+    }
+
+    /// Refuses files that can't be written, before there is anything to write to them.
+    pub fn require_writable(&self) -> Result<()> {
+        self.json.iter().flatten().chain(&self.plot).try_for_each(|path| input::require_writable(path))
     }
 
     /// Where kernels may print to.
@@ -125,10 +131,10 @@ impl<'o> Report<'o> {
     fn write_files(&self, whole: bool) -> Result<()> {
         if let Some(Some(path)) = self.options.json.as_ref().filter(|_| whole || !self.objects.is_empty()) {
             let text: String = self.objects.iter().map(|object| format!("{object}\n")).collect();
-            write(path, &text)?;
+            input::write_text(path, &text)?;
         }
         if let Some(path) = self.options.plot.as_ref().filter(|_| whole || self.rows().next().is_some()) {
-            write(path, &plot::svg(&plot::of_rows(self.rows()))?)?;
+            input::write_text(path, &plot::svg(&plot::of_rows(self.rows()))?)?;
         }
         Ok(())
     }
@@ -151,11 +157,6 @@ impl<'o> Report<'o> {
     fn keep(&mut self, result: Result<()>) {
         self.failed = self.failed.take().or(result.err());
     }
-}
-
-/// Writes a file of text.
-pub(super) fn write(path: &Path, text: &str) -> Result<()> {
-    std::fs::write(path, text).map_err(|source| Error::Write { path: path.to_owned(), source })
 }
 
 /// What does not fit in a column, on standard error.
@@ -277,6 +278,7 @@ fn value(row: &Row) -> String {
     match (row.value, row.wrapped) {
         (Some(value), true) => format!("{value} (wrapped)"),
         (Some(value), false) => value.to_string(),
+        (None, _) if row.results == 1 => "1 element".to_owned(),
         (None, _) => format!("{} elements", row.results),
     }
 }

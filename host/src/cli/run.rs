@@ -26,6 +26,7 @@ pub(super) struct Options {
 /// Launches it; on the simulator the counters follow.
 pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
     let image = Image::read(&options.file)?;
+    options.simulation.require_writable()?;
     let device = device::open(options.device.device, Checks::Bounds, printed(options.show.json))?;
     let mut found = Vec::new();
     let result = launch::run(&*device, &image, &options.launch, &options.simulation, options.show, &mut found);

@@ -2,6 +2,7 @@
 
 use crate::backend::{Backend, Simulation};
 use crate::error::{Error, Result};
+use crate::input;
 use std::path::{Path, PathBuf};
 
 /// What a GPU can't be told.
@@ -47,6 +48,11 @@ impl Options {
     /// What the device is told for one order of events.
     pub fn with_seed(&self, seed: Option<u64>) -> Simulation {
         Simulation { seed, profile: self.profile.clone(), workers: self.workers }
+    }
+
+    /// Refuses a file that can't be written, before there is anything to write to it.
+    pub fn require_writable(&self) -> Result<()> {
+        self.sarif().map_or(Ok(()), input::require_writable)
     }
 
     /// Where the SARIF goes.

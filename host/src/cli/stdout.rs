@@ -24,7 +24,7 @@ pub(super) fn line(text: &str) -> Result<()> {
     }
 }
 
-/// From now on only [`line`] writes to standard output, and what others write there goes to standard error, until the process ends. For a
+/// From now on only [`line()`] writes to standard output, and what others write there goes to standard error, until the process ends. For a
 /// GPU's driver: it prints what kernels print by itself, whenever it waits, and knows no other place.
 #[cfg(unix)]
 pub(super) fn reserve() -> Result<()> {

@@ -12,7 +12,7 @@ pub mod picture;
 mod replace;
 pub mod size;
 
-pub use replace::require_writable;
+pub use replace::{require_writable, write_text};
 
 /// Reads a file: `.npy` by its header, `.png` and `.jpg` as a picture of u8, `.txt` as numbers between spaces or lines, any other
 /// as raw little-endian elements of `dtype`. The u8 of a `.txt` are its bytes.
