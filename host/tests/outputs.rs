@@ -1,5 +1,5 @@
 //! Files that a command was asked for are written, or the command says why not.
-#![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod program;
 
@@ -19,6 +19,40 @@ fn place(name: &str) -> (tempfile::TempDir, String) {
 
 fn read(path: &str) -> Vec<Value> {
     lines(&std::fs::read_to_string(path).expect("the file"))
+}
+
+#[test]
+fn the_result_is_written_and_reads_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("sum.npy").display().to_string();
+    let a = data("i32.npy");
+    let variant = ["vecadd", "--variant", "grid_stride"];
+    rows(&[&variant[..], &["--input", &a, "--input", &a, "--device", "sim", "--output", &out, "--json"]].concat());
+    let doubled = rows(&["reduce", "--input", &out, "--variant", "best", "--device", "sim", "--json"]);
+    let single = rows(&["reduce", "--input", &a, "--variant", "best", "--device", "sim", "--json"]);
+    let value = |rows: &[Value]| rows[0]["value"].as_i64().unwrap() as i32;
+    assert_eq!(value(&doubled), value(&single).wrapping_mul(2));
+}
+
+#[test]
+fn one_variant_writes_one_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("out.npy").display().to_string();
+    let common = ["--n", "1000", "--device", "sim", "--json", "--output"];
+    refused_in_a_line(&[&["reduce"], &common[..], &[&out]].concat(), 2, &["--output", "one variant", "--variant"]);
+    let row = object(&[&["reduce", "--variant", "best"], &common[..], &[&out]].concat(), 0);
+    assert_eq!(row["output"].as_str(), Some(out.as_str()), "{row}");
+    let row = object(&[&["vecadd", "--variant", "best"], &common[..], &[&out]].concat(), 0);
+    assert_eq!(row["output"].as_str(), Some(out.as_str()), "{row}");
+
+    let nowhere = folder.path().join("missing/out.npy").display().to_string();
+    let here = folder.path().display().to_string();
+    for out in [&nowhere, &here] {
+        let command = [&["vecadd", "--variant", "best"], &common[..], &[out]].concat();
+        refused_in_a_line(&command, 2, &["cannot write", out]);
+    }
+    let names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, ["out.npy"], "nothing else is left behind");
 }
 
 #[test]
