@@ -22,6 +22,10 @@ pub fn wavefronts(addresses: &[u64; LANES], mask: u32, bytes: u32, spread: Sprea
         let passes = if words == 0 { 1 } else { 1 << words.trailing_zeros().min(5) };
         return (passes, 1);
     }
+    // All in one row of the banks: no conflict is possible.
+    if bytes <= 4 && spread.low >> 7 == spread.high >> 7 {
+        return (1, 1);
+    }
     grouped(addresses, mask, bytes, kind)
 }
 

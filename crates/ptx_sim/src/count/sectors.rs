@@ -18,6 +18,9 @@ pub fn sectors(addresses: &[u64; LANES], mask: u32, bytes: u32, spread: Spread) 
     }
     // An access of up to a sector that is aligned to its size lies in one sector.
     let alone = size.is_power_of_two() && size <= 1 << SECTOR_BITS && spread.bits & (size - 1) == 0;
+    if first == last {
+        return 1;
+    }
     if alone && last - first < 64 {
         let mut seen = 0_u64;
         for (lane, address) in addresses.iter().enumerate() {

@@ -11,7 +11,8 @@ impl Counting {
     pub fn finish(self, program: &Program) -> Seen {
         let mut counters = Counters { barriers: self.barriers, ..Counters::default() };
         let mut instructions = Vec::new();
-        for (function, (code, tallies)) in program.functions.iter().zip(&self.tallies).enumerate() {
+        let lists = self.lists();
+        for (function, (code, tallies)) in program.functions.iter().zip(&lists).enumerate() {
             let (mut executed, mut lanes) = (0, 0);
             for (pc, tally) in tallies.iter().enumerate().take(code.code.len()) {
                 executed += tally.came;

@@ -51,27 +51,47 @@ pub struct Atomics {
 /// Counts one worker's events.
 #[derive(Debug, Default)]
 pub(crate) struct Counting {
-    /// By function and instruction; a function's list is made when it first counts something.
-    pub tallies: Vec<Vec<Tally>>,
+    /// By function and instruction; a function's list is made when it first counts something. The list of the function that
+    /// counted last is in `current`.
+    tallies: Vec<Vec<Tally>>,
+    current: Vec<Tally>,
+    function: u32,
     pub barriers: u64,
 }
 
 impl Counting {
-    #[inline]
-    fn tally(&mut self, site: Site) -> &mut Tally {
-        let (function, pc) = (site.function as usize, site.pc as usize);
-        if self.tallies.get(function).is_none_or(|list| list.len() <= pc) {
-            self.grow(function, pc);
-        }
-        &mut self.tallies[function][pc]
+    /// The lists of all functions.
+    pub fn lists(mut self) -> Vec<Vec<Tally>> {
+        self.turn_to(self.function, 0);
+        self.tallies[self.function as usize] = self.current;
+        self.tallies
     }
 
-    #[cold]
-    fn grow(&mut self, function: usize, pc: usize) {
-        if self.tallies.len() <= function {
-            self.tallies.resize_with(function + 1, Vec::new);
+    #[inline(always)]
+    fn tally(&mut self, site: Site) -> &mut Tally {
+        let pc = site.pc as usize;
+        if site.function != self.function || pc >= self.current.len() {
+            self.turn_to(site.function, pc);
         }
-        self.tallies[function].resize((pc + 1).next_power_of_two(), Tally::default());
+        &mut self.current[pc]
+    }
+
+    /// Makes a function's list the current one, with room for an instruction.
+    #[cold]
+    #[inline(never)]
+    fn turn_to(&mut self, function: u32, pc: usize) {
+        let most = function.max(self.function) as usize;
+        if self.tallies.len() <= most {
+            self.tallies.resize_with(most + 1, Vec::new);
+        }
+        if function != self.function {
+            std::mem::swap(&mut self.current, &mut self.tallies[self.function as usize]);
+            std::mem::swap(&mut self.current, &mut self.tallies[function as usize]);
+            self.function = function;
+        }
+        if self.current.len() <= pc {
+            self.current.resize((pc + 1).next_power_of_two(), Tally::default());
+        }
     }
 
     #[inline(never)]
@@ -176,7 +196,7 @@ impl Observer for Counting {
 
     fn absorb(&mut self, other: Self) {
         self.barriers += other.barriers;
-        for (function, tallies) in other.tallies.into_iter().enumerate() {
+        for (function, tallies) in other.lists().into_iter().enumerate() {
             for (pc, theirs) in tallies.into_iter().enumerate() {
                 let mine = self.tally(Site { function: function as u32, pc: pc as u32 });
                 mine.came += theirs.came;

@@ -10,7 +10,7 @@ use super::transfer::{Allocated, Drain, Fill, Lanes};
 use super::warp::Warp;
 use crate::check::uninit;
 use crate::isa::lift::every;
-use crate::level::Host;
+use crate::level::{Host, Task};
 use crate::observe::{AccessKind, Observer, Touch};
 use crate::program::{Access, Address, Order, Scope, Space};
 use crate::registers::{LANES, Registers};
@@ -54,11 +54,42 @@ pub struct Shape {
     pub bytes: u32,
 }
 
+/// A load or a store by the lanes of `mask`, or by those of them that access the same space as the first: gives the lanes.
+///
+/// Compiled for each level of the host apart from the loop over instructions, whose values would have to be put away for it.
+pub struct Carried<'w, 'c, O: Observer, R> {
+    pub worker: &'w mut Worker<'c, O>,
+    pub block: &'w mut Block<O::Block>,
+    pub warp: &'w mut Warp,
+    pub registers: R,
+    pub access: &'w Access,
+    pub mask: u32,
+    pub at: At,
+}
+
+impl<O: Observer> Task for Carried<'_, '_, O, &mut Registers> {
+    type Output = Result<u32, Stop>;
+    #[inline(always)]
+    fn run<H: Host>(&mut self, host: H) -> Self::Output {
+        let Self { worker, block, warp, registers, access, mask, at } = self;
+        worker.load(host, block, warp, registers, access, *mask, *at)
+    }
+}
+
+impl<O: Observer> Task for Carried<'_, '_, O, &Registers> {
+    type Output = Result<u32, Stop>;
+    #[inline(always)]
+    fn run<H: Host>(&mut self, host: H) -> Self::Output {
+        let Self { worker, block, warp, registers, access, mask, at } = self;
+        worker.store(host, block, warp, registers, access, *mask, *at)
+    }
+}
+
 impl<O: Observer> Worker<'_, O> {
     /// `ld`.
     #[inline(always)]
     #[expect(clippy::too_many_arguments, reason = "the parts of one instruction")]
-    pub fn load<H: Host>(
+    fn load<H: Host>(
         &mut self,
         host: H,
         block: &mut Block<O::Block>,
@@ -67,57 +98,50 @@ impl<O: Observer> Worker<'_, O> {
         access: &Access,
         mask: u32,
         at: At,
-    ) -> Result<(), Stop> {
+    ) -> Result<u32, Stop> {
         let named = addresses(registers, &access.address);
         warp.polled |= access.order != Order::Weak;
         let shape = shape(AccessKind::Load, access);
-        let mut rest = mask;
-        while rest != 0 {
-            let moved;
-            let (space, mask, addresses) = match access.space {
-                Space::Generic | Space::Const => {
-                    let (space, mask, inside) = part(access.space, &named, rest);
-                    moved = inside;
-                    (space, mask, &moved)
-                }
-                space => (space, rest, &named),
-            };
-            rest &= !mask;
-            if space == Space::Shared && self.context.clusters {
-                if O::INIT {
-                    self.defines_loaded(registers, access, mask);
-                }
-                self.cluster_load(block, warp, registers, access, addresses, mask, at)?;
-                continue;
+        let moved;
+        let (space, mask, addresses) = match access.space {
+            Space::Generic | Space::Const => {
+                let (space, mask, inside) = part(access.space, &named, mask);
+                moved = inside;
+                (space, mask, &moved)
             }
-            let spread = self.check(block, warp, space, addresses, mask, shape, at, None)?;
+            space => (space, mask, &named),
+        };
+        if space == Space::Shared && self.context.clusters {
             if O::INIT {
-                let lanes = uninit::Lanes { space, addresses, mask, spread };
-                self.load_shadows(block, warp, registers, access, lanes, at);
+                self.defines_loaded(registers, access, mask);
             }
-            let lanes = Lanes { access, addresses, mask, spread };
-            match space {
-                Space::Shared => host.perform(&mut Fill { lanes, registers, source: block.shared.as_slice() }),
-                Space::Local | Space::Frame => {
-                    host.perform(&mut Fill { lanes, registers, source: warp.local.as_slice() })
-                }
-                Space::Param => host.perform(&mut Fill { lanes, registers, source: self.context.params.as_slice() }),
-                Space::Global | Space::Const | Space::Generic => {
-                    match self.snapshot.find(spread.low).filter(|view| view.holds(spread.high, u64::from(shape.bytes)))
-                    {
-                        Some(view) => host.perform(&mut Fill { lanes, registers, source: Allocated::new(view) }),
-                        None => host.perform(&mut Fill { lanes, registers, source: &self.snapshot }),
-                    }
+            self.cluster_load(block, warp, registers, access, addresses, mask, at)?;
+            return Ok(mask);
+        }
+        let spread = self.check(block, warp, space, addresses, mask, shape, at, None)?;
+        if O::INIT {
+            let lanes = uninit::Lanes { space, addresses, mask, spread };
+            self.load_shadows(block, warp, registers, access, lanes, at);
+        }
+        let lanes = Lanes { access, addresses, mask, spread };
+        match space {
+            Space::Shared => host.perform(&mut Fill { lanes, registers, source: block.shared.as_slice() }),
+            Space::Local | Space::Frame => host.perform(&mut Fill { lanes, registers, source: warp.local.as_slice() }),
+            Space::Param => host.perform(&mut Fill { lanes, registers, source: self.context.params.as_slice() }),
+            Space::Global | Space::Const | Space::Generic => {
+                match self.snapshot.find(spread.low).filter(|view| view.holds(spread.high, u64::from(shape.bytes))) {
+                    Some(view) => host.perform(&mut Fill { lanes, registers, source: Allocated::new(view) }),
+                    None => host.perform(&mut Fill { lanes, registers, source: &self.snapshot }),
                 }
             }
         }
-        Ok(())
+        Ok(mask)
     }
 
     /// `st`.
     #[inline(always)]
     #[expect(clippy::too_many_arguments, reason = "the parts of one instruction")]
-    pub fn store<H: Host>(
+    fn store<H: Host>(
         &mut self,
         host: H,
         block: &mut Block<O::Block>,
@@ -126,53 +150,48 @@ impl<O: Observer> Worker<'_, O> {
         access: &Access,
         mask: u32,
         at: At,
-    ) -> Result<(), Stop> {
+    ) -> Result<u32, Stop> {
         let named = addresses(registers, &access.address);
         let shape = shape(AccessKind::Store, access);
-        let mut rest = mask;
-        while rest != 0 {
-            let moved;
-            let (space, mask, addresses) = match access.space {
-                Space::Generic | Space::Const => {
-                    let (space, mask, inside) = part(access.space, &named, rest);
-                    moved = inside;
-                    (space, mask, &moved)
-                }
-                space => (space, rest, &named),
-            };
-            rest &= !mask;
-            if space == Space::Shared && self.context.clusters {
-                self.cluster_store(block, warp, registers, access, addresses, mask, at)?;
-                continue;
+        let moved;
+        let (space, mask, addresses) = match access.space {
+            Space::Generic | Space::Const => {
+                let (space, mask, inside) = part(access.space, &named, mask);
+                moved = inside;
+                (space, mask, &moved)
             }
-            let spread = self.check(block, warp, space, addresses, mask, shape, at, Some((registers, access)))?;
-            if O::INIT {
-                let lanes = uninit::Lanes { space, addresses, mask, spread };
-                self.store_shadows(block, warp, registers, access, lanes, at);
+            space => (space, mask, &named),
+        };
+        if space == Space::Shared && self.context.clusters {
+            self.cluster_store(block, warp, registers, access, addresses, mask, at)?;
+            return Ok(mask);
+        }
+        let spread = self.check(block, warp, space, addresses, mask, shape, at, Some((registers, access)))?;
+        if O::INIT {
+            let lanes = uninit::Lanes { space, addresses, mask, spread };
+            self.store_shadows(block, warp, registers, access, lanes, at);
+        }
+        let lanes = Lanes { access, addresses, mask, spread };
+        // What a thread writes to its own stack is no sign that it gets anywhere.
+        warp.wrote |= !matches!(space, Space::Local | Space::Frame);
+        match space {
+            Space::Shared => host.perform(&mut Drain { lanes, registers, sink: block.shared.as_mut_slice() }),
+            Space::Local | Space::Frame => {
+                host.perform(&mut Drain { lanes, registers, sink: warp.local.as_mut_slice() })
             }
-            let lanes = Lanes { access, addresses, mask, spread };
-            // What a thread writes to its own stack is no sign that it gets anywhere.
-            warp.wrote |= !matches!(space, Space::Local | Space::Frame);
-            match space {
-                Space::Shared => host.perform(&mut Drain { lanes, registers, sink: block.shared.as_mut_slice() }),
-                Space::Local | Space::Frame => {
-                    host.perform(&mut Drain { lanes, registers, sink: warp.local.as_mut_slice() })
-                }
-                Space::Param => {
-                    let (address, lane) = (addresses[lanes::first(mask)], lanes::first(mask));
-                    let title = format!("store to the kernel's parameters at {address:#x}: they are read only");
-                    return Err(self.fault(block, warp.index, lane, at.site, "read-only", title));
-                }
-                Space::Global | Space::Const | Space::Generic => {
-                    match self.snapshot.find(spread.low).filter(|view| view.holds(spread.high, u64::from(shape.bytes)))
-                    {
-                        Some(view) => host.perform(&mut Drain { lanes, registers, sink: Allocated::new(view) }),
-                        None => host.perform(&mut Drain { lanes, registers, sink: &self.snapshot }),
-                    }
+            Space::Param => {
+                let (address, lane) = (addresses[lanes::first(mask)], lanes::first(mask));
+                let title = format!("store to the kernel's parameters at {address:#x}: they are read only");
+                return Err(self.fault(block, warp.index, lane, at.site, "read-only", title));
+            }
+            Space::Global | Space::Const | Space::Generic => {
+                match self.snapshot.find(spread.low).filter(|view| view.holds(spread.high, u64::from(shape.bytes))) {
+                    Some(view) => host.perform(&mut Drain { lanes, registers, sink: Allocated::new(view) }),
+                    None => host.perform(&mut Drain { lanes, registers, sink: &self.snapshot }),
                 }
             }
         }
-        Ok(())
+        Ok(mask)
     }
 
     /// Calls `then` with addresses of one specific space: once, or for generic addresses once per space they lie in.

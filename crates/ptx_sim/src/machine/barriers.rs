@@ -35,6 +35,14 @@ struct Operands {
     kind: BarrierKind,
 }
 
+impl<B> Block<B> {
+    /// Does the barrier exist, and is nobody there who waits for a number of threads?
+    #[inline]
+    pub fn waits_for_all(&self, id: u32) -> bool {
+        self.barriers.get(id as usize).is_some_and(|barrier| barrier.wanted == 0)
+    }
+}
+
 impl<O: Observer> Worker<'_, O> {
     /// Lanes come to a barrier.
     pub fn barrier(
@@ -59,6 +67,19 @@ impl<O: Observer> Worker<'_, O> {
             true if matches!(operands.kind, BarrierKind::Sync) => self.come_with(block, warp, &split, operands),
             true => self.come(block, warp, operands.id),
             false => Ok(()),
+        }
+    }
+
+    /// All live lanes of a warp, which are together, come to a barrier that has nobody or waits for all.
+    pub fn wait(&mut self, block: &mut Block<O::Block>, warp: &mut Warp, split: Split, id: u32) {
+        warp.splits.push(Split { state: State::Barrier { id }, ..split });
+        warp.waits_at = Some(id);
+        let barrier = &mut block.barriers[id as usize];
+        barrier.arrived |= 1 << warp.index;
+        barrier.waiting |= 1 << warp.index;
+        barrier.threads += 32;
+        if complete(barrier, block.live) {
+            self.complete(block, Some(warp), id);
         }
     }
 
@@ -167,10 +188,10 @@ impl<O: Observer> Worker<'_, O> {
     fn complete(&mut self, block: &mut Block<O::Block>, mut running: Option<&mut Warp>, id: u32) {
         let barrier = std::mem::take(&mut block.barriers[id as usize]);
         self.observer.barrier(&mut block.observed, id, barrier.arrived, barrier.waiting);
-        for index in 0..block.warps.len() {
-            if barrier.waiting >> index & 1 == 0 {
-                continue;
-            }
+        let mut waiting = barrier.waiting;
+        while waiting != 0 {
+            let index = waiting.trailing_zeros() as usize;
+            waiting &= waiting - 1;
             let warp = match &mut running {
                 Some(warp) if warp.index as usize == index => &mut **warp,
                 _ => &mut block.warps[index],
@@ -183,6 +204,12 @@ impl<O: Observer> Worker<'_, O> {
 
     /// Moves a warp's lanes behind barrier `id`, with the result of a reduction when there was one.
     fn pass(&self, warp: &mut Warp, id: u32, reduced: Option<(u32, u32)>) {
+        if let (None, [split]) = (reduced, warp.splits.as_mut_slice())
+            && split.state == (State::Barrier { id })
+        {
+            (split.state, split.pc) = (State::Ready, split.pc + 1);
+            return;
+        }
         for at in 0..warp.splits.len() {
             let split = warp.splits[at];
             if split.state != (State::Barrier { id }) {

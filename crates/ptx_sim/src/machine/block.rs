@@ -123,7 +123,11 @@ impl<O: Observer> Worker<'_, O> {
             let mut waiting = true;
             let warps = block.warps.len();
             let (first, step) = self.schedule.round(warps);
-            for index in (0..warps).map(|turn| (first + turn * step) % warps) {
+            let mut next = first;
+            for _ in 0..warps {
+                let index = next;
+                next += step;
+                next -= if next < warps { 0 } else { warps };
                 if block.live >> index & 1 == 0 || block.warps[index].waits_at.is_some() {
                     continue;
                 }

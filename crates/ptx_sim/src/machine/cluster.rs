@@ -282,17 +282,20 @@ impl<O: Observer> Worker<'_, O> {
     /// its block, as the block has been taken out of the list.
     pub fn settle_cluster(&mut self, block: &mut Block<O::Block>, mut running: Option<&mut Warp>) {
         let cluster = block.cluster;
-        let came = |warp: &Warp| warp.live & !warp.cluster.arrived == 0;
-        let mut peers = self.resident.iter().flatten().filter(|peer| peer.cluster == cluster);
-        let all = peers.all(|peer| peer.warps.iter().all(|warp| came(warp)))
-            && block.warps.iter().all(|warp| came(warp))
-            && running.as_ref().is_none_or(|warp| came(warp));
         let any = |warp: &Warp| warp.cluster.arrived != 0;
         let mut peers = self.resident.iter().flatten().filter(|peer| peer.cluster == cluster);
         let used = running.as_ref().is_some_and(|warp| any(warp))
             || block.warps.iter().any(|warp| any(warp))
             || peers.any(|peer| peer.warps.iter().any(|warp| any(warp)));
-        if !all || !used {
+        if !used {
+            return;
+        }
+        let came = |warp: &Warp| warp.live & !warp.cluster.arrived == 0;
+        let mut peers = self.resident.iter().flatten().filter(|peer| peer.cluster == cluster);
+        let all = peers.all(|peer| peer.warps.iter().all(|warp| came(warp)))
+            && block.warps.iter().all(|warp| came(warp))
+            && running.as_ref().is_none_or(|warp| came(warp));
+        if !all {
             return;
         }
         self.acted = true;

@@ -1,18 +1,18 @@
-//! The loop over instructions, and what moves lanes to other instructions: branches, returns, exits, traps.
+//! The loop over instructions.
 
+use super::access::Carried;
 use super::address;
 use super::block::{Block, WarpTurn};
 use super::faults::At;
-use super::flow::NOWHERE;
 use super::grid::Worker;
 use super::lanes;
-use super::warp::{Frame, Split, State, Warp};
+use super::warp::{Split, State, Warp};
 use crate::check::uninit;
 use crate::level::{Host, Task};
 use crate::observe::{Observer, Site};
-use crate::program::{Async, Inst, Op, Space, Timer};
+use crate::program::{BarrierKind, Inst, Op, Space, Timer};
 use crate::registers::Registers;
-use crate::stop::{Diagnostic, Stop, StopKind};
+use crate::stop::Stop;
 
 /// Full slices without a sign of waiting after which other lanes of the warp get their turn anyway.
 const STALE: u32 = 256;
@@ -25,6 +25,8 @@ enum Left {
     Fuel,
     /// It branched to where another split is.
     Meets,
+    /// The whole warp has come together to this barrier, and waits for all others: the usual case.
+    Barrier(u32),
     /// An instruction for the whole warp, or one that moves lanes, with the lanes whose guard holds.
     Control(u32),
     /// The end of the code.
@@ -66,7 +68,9 @@ impl<O: Observer> Worker<'_, O> {
                 }
                 return Ok(WarpTurn::Blocked);
             };
-            let split = warp.splits.remove(ready);
+            let split =
+                if ready + 1 == warp.splits.len() { warp.splits.pop() } else { Some(warp.splits.remove(ready)) };
+            let Some(split) = split else { return Ok(WarpTurn::Blocked) };
             if self.run_split(block, warp, split, &mut fuel)? {
                 return Ok(self.rotate(warp));
             }
@@ -140,6 +144,10 @@ impl<O: Observer> Worker<'_, O> {
                     self.leave_function(warp, &split, split.mask);
                     return Ok(false);
                 }
+                Left::Barrier(id) => {
+                    self.wait(block, warp, split, id);
+                    return Ok(false);
+                }
                 Left::Control(mask) => {
                     let site = Site { function, pc: split.pc };
                     let next = self.control(block, warp, split, &code[split.pc as usize], mask, site);
@@ -177,6 +185,7 @@ impl<O: Observer> Worker<'_, O> {
         let started = self.clock + *fuel;
         let at = |pc: u32| At { site: Site { function, pc }, frame };
         let plan = if O::INIT { self.context.plans.get(function as usize) } else { None };
+        let flow = &self.context.flows[function as usize];
         let left = loop {
             if pc == join_pc {
                 break Left::Joined;
@@ -185,6 +194,23 @@ impl<O: Observer> Worker<'_, O> {
                 break Left::Fuel;
             }
             let Some(inst) = code.get(pc as usize) else { break Left::End };
+            let plain = flow.plain[pc as usize];
+            if plain != 0 {
+                let end = pc + plain.min(u32::try_from(*fuel).unwrap_or(u32::MAX));
+                *fuel -= u64::from(end - pc);
+                for inst in &code[pc as usize..end as usize] {
+                    if let Some(plan) = plan
+                        && !uninit::passes(plan, registers, pc, active, active)
+                    {
+                        self.inspect(block, warp, registers, inst, plan, active, active, at(pc));
+                    }
+                    if let Op::Pure(pure, args) = &inst.op {
+                        host.run(pure, registers, active, args);
+                    }
+                    pc += 1;
+                }
+                continue;
+            }
             *fuel -= 1;
             let mask = match inst.guard {
                 None => active,
@@ -225,14 +251,33 @@ impl<O: Observer> Worker<'_, O> {
                 }
                 _ if mask == 0 => {}
                 Op::Pure(pure, args) => host.run(pure, registers, mask, args),
-                Op::Load(access) => self.load(host, block, warp, registers, access, mask, at(pc))?,
-                Op::Store(access) => self.store(host, block, warp, registers, access, mask, at(pc))?,
+                Op::Load(access) => {
+                    let (mut mask, at) = (mask, at(pc));
+                    while mask != 0 {
+                        let (worker, registers) = (&mut *self, &mut *registers);
+                        mask &= !host.perform(&mut Carried { worker, block, warp, registers, access, mask, at })?;
+                    }
+                }
+                Op::Store(access) => {
+                    let (mut mask, at) = (mask, at(pc));
+                    while mask != 0 {
+                        let (worker, registers) = (&mut *self, &*registers);
+                        mask &= !host.perform(&mut Carried { worker, block, warp, registers, access, mask, at })?;
+                    }
+                }
                 Op::Atomic(atomic) => self.atomic(block, warp, registers, atomic, mask, at(pc))?,
                 Op::Matrix(matrix) => {
                     if mask != u32::MAX {
                         break Left::Control(mask);
                     }
                     self.matrix(block, warp, registers, matrix, at(pc))?;
+                }
+                Op::Barrier { id, count: None, kind: BarrierKind::Sync, .. } => {
+                    let id = registers.w32[*id as usize][lanes::first(mask)];
+                    if mask != warp.live || !block.waits_for_all(id) {
+                        break Left::Control(mask);
+                    }
+                    break Left::Barrier(id);
                 }
                 Op::Texture(access) => self.texture(block, warp, registers, access, mask, at(pc))?,
                 Op::AtomicVector(parts) => self.atomic_vector(block, warp, registers, parts, mask, at(pc))?,
@@ -294,156 +339,12 @@ impl<O: Observer> Worker<'_, O> {
             }
             pc += 1;
         };
-        let end = pc + u32::from(matches!(left, Left::Control(_)));
+        let end = pc + u32::from(matches!(left, Left::Control(_) | Left::Barrier(_)));
         if end > first {
             self.observer.ran(&mut block.observed, warp.index, Site { function, pc: first }, end, active);
         }
         split.pc = pc;
         Ok(left)
-    }
-
-    /// Control instructions. Gives the split to go on with when the warp stays together.
-    fn control(
-        &mut self,
-        block: &mut Block<O::Block>,
-        warp: &mut Warp,
-        mut split: Split,
-        inst: &Inst,
-        mask: u32,
-        site: Site,
-    ) -> Result<Option<Split>, Stop> {
-        let rest = split.mask & !mask;
-        match &inst.op {
-            Op::Branch { target } => {
-                let meeting = self.meeting(site);
-                warp.part(split, meeting, [(split.pc + 1, rest), (*target, mask)].into_iter());
-                return Ok(None);
-            }
-            Op::BranchIndexed { index, targets } => {
-                self.branch_indexed(block, warp, split, *index, targets, mask, site)?;
-                return Ok(None);
-            }
-            Op::Trap => {
-                let opcode = self.context.program.opcodes.get(inst.opcode as usize);
-                let opcode = opcode.map_or("trap", String::as_str);
-                let title =
-                    format!("the kernel stopped itself with `{opcode}`: a panic, or code that cannot be reached");
-                return Err(self.fault(block, warp.index, lanes::first(mask), site, "trap", title));
-            }
-            Op::Unsupported(what) => {
-                let mut diagnostic = Diagnostic::new("unsupported", what.clone());
-                diagnostic.help = Some("the program may be right; this instruction is not simulated yet".to_owned());
-                let stop = self.stop(StopKind::Unsupported, block, warp.index, lanes::first(mask), site, diagnostic);
-                return Err(stop);
-            }
-            // Those whose guard is false go on with the others: nothing waits here but a cluster's barrier.
-            Op::Async(op) if !matches!(**op, Async::ClusterWait { .. }) => {
-                let next = self.asynchronous(block, warp, Split { mask, ..split }, op, site)?;
-                return Ok(next.map(|next| Split { mask: split.mask, ..next }));
-            }
-            Op::Exit | Op::Return => {
-                if rest != 0 {
-                    warp.splits.push(Split { pc: split.pc + 1, mask: rest, ..split });
-                }
-                match inst.op {
-                    Op::Exit => self.exit(warp, &split, mask),
-                    _ => self.leave_function(warp, &split, mask),
-                }
-                return Ok(None);
-            }
-            _ => {}
-        }
-        // What is left may make its lanes wait: those whose guard is false go ahead to the next instruction and wait there.
-        if rest != 0 {
-            let join = warp.open_join(split.frame, split.pc + 1, split.join, split.mask);
-            warp.arrive(join, rest);
-            split = Split { mask, join, ..split };
-        }
-        match &inst.op {
-            Op::Barrier { .. } => self.barrier(block, warp, split, site).map(|()| None),
-            Op::Collective { .. } => self.collective(block, warp, split, site).map(|()| None),
-            Op::Matrix(_) => self.matrix_waits(block, warp, split, site).map(|()| None),
-            Op::Call { .. } => self.call(block, warp, split, site),
-            Op::Async(op) => self.asynchronous(block, warp, split, op, site),
-            _ => Ok(Some(Split { pc: split.pc + 1, ..split })),
-        }
-    }
-
-    fn meeting(&self, site: Site) -> Option<u32> {
-        let meeting = self.context.flows[site.function as usize].meeting[site.pc as usize];
-        (meeting != NOWHERE).then_some(meeting)
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "the parts of one instruction")]
-    fn branch_indexed(
-        &mut self,
-        block: &Block<O::Block>,
-        warp: &mut Warp,
-        split: Split,
-        index: u32,
-        targets: &[u32],
-        mask: u32,
-        site: Site,
-    ) -> Result<(), Stop> {
-        let row = warp.frames[split.frame as usize].registers.w32[index as usize];
-        let wild = lanes::select(mask, |lane| row[lane] as usize >= targets.len());
-        if wild != 0 {
-            let lane = lanes::first(wild);
-            let title = format!("branch index {} is not one of the {} targets", row[lane], targets.len());
-            return Err(self.fault(block, warp.index, lane, site, "branch-index", title));
-        }
-        let mut groups: Vec<(u32, u32)> = Vec::new();
-        let rest = split.mask & !mask;
-        if rest != 0 {
-            groups.push((split.pc + 1, rest));
-        }
-        lanes::each(mask, |lane| {
-            let target = targets[row[lane] as usize];
-            match groups.iter_mut().find(|(pc, _)| *pc == target) {
-                Some((_, lanes)) => *lanes |= 1 << lane,
-                None => groups.push((target, 1 << lane)),
-            }
-        });
-        self.observer.branch(site, groups.len() > 1);
-        match groups.as_slice() {
-            [(pc, lanes)] => warp.splits.push(Split { pc: *pc, mask: *lanes, ..split }),
-            _ => warp.part(split, self.meeting(site), groups.into_iter()),
-        }
-        Ok(())
-    }
-
-    /// Lanes end: no join and no frame waits for them.
-    pub fn exit(&mut self, warp: &mut Warp, split: &Split, mask: u32) {
-        let pool = self.pool();
-        warp.exit(split, mask, |frame: &mut Frame| Self::recycle(pool, frame));
-    }
-
-    fn grow_stack(
-        &mut self,
-        block: &Block<O::Block>,
-        warp: &mut Warp,
-        bytes: u64,
-        align: u64,
-        mask: u32,
-        at: At,
-    ) -> Result<u64, Stop> {
-        let limit = self.context.config.profile.stack_bytes;
-        let frame = &mut warp.frames[at.frame as usize];
-        let start = frame.top.next_multiple_of(align.clamp(1, 1 << 20));
-        let top = start.saturating_add(bytes);
-        if top > limit {
-            let title = format!("the stack of {limit} bytes per thread has no room for {bytes} bytes more");
-            return Err(self.fault(block, warp.index, lanes::first(mask), at.site, "stack-overflow", title));
-        }
-        frame.top = top;
-        let function = frame.function;
-        if !self.affords_frame(warp, function, top) {
-            let title = format!("no host memory for {bytes} bytes more of stack: see `Config::host_bytes`");
-            return Err(self.fault(block, warp.index, lanes::first(mask), at.site, "out-of-memory", title));
-        }
-        self.reserve_stack(warp, top.next_multiple_of(8));
-        self.fresh_stack(warp, start, top, mask);
-        Ok(start)
     }
 }
 

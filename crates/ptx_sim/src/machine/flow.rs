@@ -20,6 +20,9 @@ const MOST_LINKS: usize = 64;
 pub struct Flow {
     /// By instruction: where the lanes meet again that part at this branch; [`NOWHERE`] when only at the end.
     pub meeting: Vec<u32>,
+    /// By instruction: how many instructions from here on only compute, without a guard, before the next one where lanes may
+    /// arrive from elsewhere. Between them nobody meets, so the loop over instructions asks no questions there.
+    pub plain: Vec<u32>,
 }
 
 /// One straight run of instructions.
@@ -62,6 +65,7 @@ fn ends_cold(function: &Function, never: &[bool]) -> bool {
 fn flow_of(function: &Function, never: &[bool]) -> Flow {
     let mut meeting = vec![NOWHERE; function.code.len()];
     let mut blocks = blocks_of(function, never);
+    let plain = plain_runs(function, &blocks);
     let warm = warm(&blocks);
     // A function that only ever traps has no warm block; then nothing is left out.
     if warm.first().copied().unwrap_or(false) {
@@ -77,7 +81,21 @@ fn flow_of(function: &Function, never: &[bool]) -> Flow {
             meeting[block.end as usize - 1] = start;
         }
     }
-    Flow { meeting }
+    Flow { meeting, plain }
+}
+
+/// Lanes arrive at the first instruction of a block, and behind an instruction that moves or stops lanes, which is not plain.
+fn plain_runs(function: &Function, blocks: &[Block]) -> Vec<u32> {
+    let mut plain = vec![0; function.code.len()];
+    for block in blocks {
+        let mut run = 0;
+        for pc in (block.start as usize..block.end as usize).rev() {
+            let inst = &function.code[pc];
+            run = if inst.guard.is_none() && matches!(inst.op, Op::Pure(..)) { run + 1 } else { 0 };
+            plain[pc] = run;
+        }
+    }
+    plain
 }
 
 /// A block of an entry that does nothing but end it.
@@ -254,6 +272,10 @@ mod tests {
     }
 
     fn meeting(code: Vec<Inst>) -> Vec<u32> {
+        flow(code).meeting
+    }
+
+    fn flow(code: Vec<Inst>) -> Flow {
         let function = Function {
             name: "k".into(),
             kind: Kind::Entry,
@@ -270,7 +292,7 @@ mod tests {
             line: 1,
         };
         let program = Program { functions: vec![function], ..Program::default() };
-        analyse(&program).remove(0).meeting
+        analyse(&program).remove(0)
     }
 
     fn branch(target: u32, guarded: bool) -> Inst {
@@ -315,6 +337,24 @@ mod tests {
         let fence = || inst(Op::Fence(crate::program::Order::SeqCst, crate::program::Scope::Cta), false);
         assert_eq!(meeting(vec![fence(), branch(0, true), fence(), inst(Op::Return, false)])[1], 2);
         assert_eq!(meeting(vec![fence(), branch(0, true), inst(Op::Return, false)])[1], NOWHERE);
+    }
+
+    #[test]
+    fn plain_runs_end_where_lanes_may_arrive() {
+        fn nothing(_: &mut crate::registers::Registers, _: u32, _: &crate::registers::Args) {}
+        let pure = || Op::Pure(crate::registers::Pure::plain(nothing), crate::registers::Args::default());
+        // 0, 1: compute; 2: target of the branch; 3: guarded; 4: computes; 5: @p bra 2; 6: computes; 7: ret
+        let code = vec![
+            inst(pure(), false),
+            inst(pure(), false),
+            inst(pure(), false),
+            inst(pure(), true),
+            inst(pure(), false),
+            branch(2, true),
+            inst(pure(), false),
+            inst(Op::Return, false),
+        ];
+        assert_eq!(flow(code).plain, [2, 1, 1, 0, 1, 0, 1, 0]);
     }
 
     #[test]

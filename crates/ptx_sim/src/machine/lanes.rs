@@ -43,6 +43,8 @@ pub struct Spread {
     pub bits: u64,
     /// Every lane's address is the one before plus this; only looked for when the whole warp takes part.
     pub stride: Option<i64>,
+    /// The same, whoever takes part: also the addresses of lanes that don't are regular.
+    pub step: Option<i64>,
 }
 
 /// Strides beyond this are not treated as regular, so that no sum of strides can overflow.
@@ -53,35 +55,30 @@ impl Spread {
     #[inline(always)]
     pub fn of(addresses: &[u64; LANES], mask: u32) -> Self {
         let (start, stride) = (addresses[0], addresses[1].wrapping_sub(addresses[0]));
-        // Four lanes at a time, by additions alone: 64-bit vectors have no quick multiplication, and a load that overlaps
-        // two stores that were just made waits for them.
-        let mut expected = [0, 1, 2, 3].map(|lane| start.wrapping_add(stride.wrapping_mul(lane)));
-        let (mut off, mut set) = ([0; 4], [0; 4]);
-        for four in addresses.chunks_exact(4) {
+        // The first four lanes one by one, then four at a time from the four before, by additions alone: 64-bit vectors have no
+        // quick multiplication, and a load that overlaps two stores that were just made waits for them.
+        let mut odd = addresses[2].wrapping_sub(addresses[1]) ^ stride;
+        odd |= addresses[3].wrapping_sub(addresses[2]) ^ stride;
+        let (fours, _) = addresses.as_chunks::<4>();
+        let (mut expected, mut off) = (fours[0], [0; 4]);
+        for four in &fours[1..] {
             for lane in 0..4 {
-                off[lane] |= four[lane] ^ expected[lane];
-                set[lane] |= four[lane];
                 expected[lane] = expected[lane].wrapping_add(stride << 2);
+                off[lane] |= four[lane] ^ expected[lane];
             }
         }
-        let off = off.into_iter().fold(0, |all, part| all | part);
+        // The compiler would make 32 comparisons and branches of the whole.
+        let off = std::hint::black_box(off).into_iter().fold(odd, |all, part| all | part);
         let stride = stride as i64;
         let ends = (start, addresses[LANES - 1]);
         let in_order = if stride >= 0 { ends } else { (ends.1, ends.0) };
-        if off == 0 && (-MAX_STRIDE..=MAX_STRIDE).contains(&stride) && in_order.0 <= in_order.1 {
-            if mask == u32::MAX {
-                let bits = set.into_iter().fold(0, |all, part| all | part);
-                return Self { low: in_order.0, high: in_order.1, bits, stride: Some(stride) };
-            }
-            // Lanes that don't take part usually have regular addresses too: then the ends are those of the first and the last
-            // lane that do.
-            if mask != 0 {
-                let ends = (addresses[first(mask)], addresses[31 - mask.leading_zeros() as usize]);
-                let (low, high) = if stride >= 0 { ends } else { (ends.1, ends.0) };
-                // What is clear in the first address and in the distance between them is clear in all.
-                let bits = if low == high { low } else { u64::MAX << (low | stride as u64).trailing_zeros() };
-                return Self { low, high, bits, stride: None };
-            }
+        if off == 0 && (-MAX_STRIDE..=MAX_STRIDE).contains(&stride) && in_order.0 <= in_order.1 && mask != 0 {
+            // The ends are those of the first and the last lane that take part.
+            let ends = (addresses[first(mask)], addresses[31 - mask.leading_zeros() as usize]);
+            let (low, high) = if stride >= 0 { ends } else { (ends.1, ends.0) };
+            // What is clear in the first address and in the distance between them is clear in all.
+            let bits = if low == high { low } else { u64::MAX << (low | stride as u64).trailing_zeros() };
+            return Self { low, high, bits, stride: (mask == u32::MAX).then_some(stride), step: Some(stride) };
         }
         let (mut low, mut high, mut bits) = (u64::MAX, 0, 0);
         for (lane, &address) in addresses.iter().enumerate() {
@@ -90,7 +87,7 @@ impl Spread {
             high = high.max(if here { address } else { 0 });
             bits |= if here { address } else { 0 };
         }
-        Self { low, high, bits, stride: None }
+        Self { low, high, bits, stride: None, step: None }
     }
 }
 
@@ -192,17 +189,43 @@ mod tests {
     #[test]
     fn spreads() {
         let rising = std::array::from_fn(|lane| 100 + lane as u64 * 4);
-        assert_eq!(Spread::of(&rising, u32::MAX), Spread { low: 100, high: 224, bits: 0xfc, stride: Some(4) });
+        assert_eq!(
+            Spread::of(&rising, u32::MAX),
+            Spread { low: 100, high: 224, bits: u64::MAX << 2, stride: Some(4), step: Some(4) }
+        );
         let falling = std::array::from_fn(|lane| 224 - lane as u64 * 4);
         assert_eq!(Spread::of(&falling, u32::MAX).stride, Some(-4));
         assert_eq!((Spread::of(&falling, u32::MAX).low, Spread::of(&falling, u32::MAX).high), (100, 224));
-        assert_eq!(Spread::of(&rising, 0b110), Spread { low: 104, high: 108, bits: u64::MAX << 2, stride: None });
+        assert_eq!(
+            Spread::of(&rising, 0b110),
+            Spread { low: 104, high: 108, bits: u64::MAX << 2, stride: None, step: Some(4) }
+        );
         let odd = std::array::from_fn(|lane| 64 - lane as u64);
-        assert_eq!(Spread::of(&odd, 0x8000_0010), Spread { low: 33, high: 60, bits: u64::MAX, stride: None });
-        assert_eq!(Spread::of(&rising, 1 << 9), Spread { low: 136, high: 136, bits: 136, stride: None });
+        assert_eq!(
+            Spread::of(&odd, 0x8000_0010),
+            Spread { low: 33, high: 60, bits: u64::MAX, stride: None, step: Some(-1) }
+        );
+        assert_eq!(Spread::of(&rising, 1 << 9), Spread { low: 136, high: 136, bits: 136, stride: None, step: Some(4) });
         let wrapping = std::array::from_fn(|lane| (lane as u64).wrapping_mul(4).wrapping_sub(8));
         assert_eq!(Spread::of(&wrapping, u32::MAX).high, 0xffff_ffff_ffff_fffc);
         assert_eq!(Spread::of(&wrapping, u32::MAX).low, 0);
+    }
+
+    #[test]
+    fn one_odd_lane_is_noticed() {
+        let rising: [u64; LANES] = std::array::from_fn(|lane| 1000 + lane as u64 * 8);
+        for lane in 0..LANES {
+            for change in [1, 8, u64::MAX, 1 << 40] {
+                let mut addresses = rising;
+                addresses[lane] = addresses[lane].wrapping_add(change);
+                let spread = Spread::of(&addresses, u32::MAX);
+                assert_eq!((spread.stride, spread.step), (None, None), "lane {lane}, {change:#x}");
+                let ends = (addresses.iter().min().copied(), addresses.iter().max().copied());
+                assert_eq!((Some(spread.low), Some(spread.high)), ends);
+                assert!(addresses.iter().all(|address| address & !spread.bits == 0));
+            }
+        }
+        assert_eq!(Spread::of(&rising, 0xf0).step, Some(8));
     }
 
     #[test]

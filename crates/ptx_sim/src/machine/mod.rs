@@ -1,7 +1,7 @@
 //! The machine: memory, warps in lockstep, blocks, the grid.
 //!
 //! Reading order: [`config`] (what goes in and out), `grid` (blocks over worker threads), `block`, `warp` (which lanes are
-//! where), `execute` (the loop over instructions), then the instructions that are more than bits in registers: `access`, `transfer`,
+//! where), `execute` (the loop over instructions) and `control`, then the instructions that are more than bits in registers: `access`, `transfer`,
 //! `atomics`, `asynchronous` with `in_flight` and `mbarrier`, `cluster`, `barriers`, `collectives`, `calls`, `externs`.
 
 mod access;
@@ -16,6 +16,7 @@ mod calls;
 mod cluster;
 mod collectives;
 pub(crate) mod config;
+mod control;
 mod execute;
 mod externs;
 pub(crate) mod faults;
@@ -202,7 +203,7 @@ impl Machine {
                 ..counts.finish(program)
             });
         }
-        let new_race = || Race::new(program, &self.config.checks);
+        let new_race = || Race::new(program, &self.config.checks, self.config.level);
         let race = |seen: Race<'_>| seen.finish(program, &context.layout, context.shared_bytes, &self.memory);
         let counters = self.config.counters;
         let count = |counts: Counting| if counters { counts.finish(program) } else { Seen::default() };

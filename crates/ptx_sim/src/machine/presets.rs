@@ -19,10 +19,8 @@ impl<O: Observer> Worker<'_, O> {
         if code.frame_bytes != 0 {
             self.reserve_stack(warp, frame.top.next_multiple_of(8));
         }
-        // No instruction writes a constant's row.
-        let constant =
-            |preset: &Preset| matches!(preset, Preset::Const32(..) | Preset::Const64(..) | Preset::ConstPred(..));
-        for preset in code.preset.iter().filter(|preset| new || !constant(preset)) {
+        // No instruction writes these rows, so the next frame finds in them what does not differ within a launch.
+        for preset in code.preset.iter().filter(|preset| new || !lasts(preset)) {
             fill(context, &mut frame, block, warp.index, preset);
         }
         if let Some(shadow) = frame.registers.shadow.as_deref_mut() {
@@ -40,6 +38,18 @@ impl<O: Observer> Worker<'_, O> {
     pub fn stack_exceeded(&self, function: u32, base: u64) -> bool {
         let bytes = self.context.program.functions[function as usize].frame_bytes;
         base.saturating_add(bytes) > self.context.config.profile.stack_bytes
+    }
+}
+
+/// Is it the same for every frame of a function in one launch?
+fn lasts(preset: &Preset) -> bool {
+    match preset {
+        Preset::Const32(..) | Preset::Const64(..) | Preset::ConstPred(..) => true,
+        Preset::Special32(_, special) | Preset::Special64(_, special) => {
+            matches!(special, Special::Ntid(_) | Special::Nctaid(_) | Special::Laneid)
+        }
+        Preset::SpecialPred(..) => false,
+        Preset::Address32(_, symbol, _) | Preset::Address64(_, symbol, _) => !matches!(symbol, Symbol::Frame(_)),
     }
 }
 

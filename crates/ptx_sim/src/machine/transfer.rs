@@ -6,7 +6,7 @@
 use super::allocations::{Snapshot, View};
 use super::lanes::{self, Spread, each};
 use super::storage::Storage;
-use crate::isa::lift::blend;
+use crate::isa::lift::{blend, every};
 use crate::level::{Host, Task};
 use crate::program::Access;
 use crate::registers::{LANES, NO_SLOT, Registers};
@@ -36,6 +36,10 @@ pub trait Source {
     /// The words of all lanes at the same address.
     fn same_word(&self, address: u64) -> [u32; LANES] {
         [self.word(0, address); LANES]
+    }
+    /// The same for 8-byte words.
+    fn same_long(&self, address: u64) -> [u64; LANES] {
+        [self.long(0, address); LANES]
     }
 }
 
@@ -85,8 +89,14 @@ impl<S: Sink> Task for Drain<'_, S> {
 
 #[inline(always)]
 fn fill(registers: &mut Registers, lanes: &Lanes<'_>, source: &impl Source) {
-    let Lanes { access, addresses, mask, ref spread } = *lanes;
+    let Lanes { access, addresses, mask, .. } = *lanes;
     let bytes = access.bytes;
+    // One word without a change is the usual case. Apart from the loop, before which the compiler prepares for all others.
+    if let (4, false, &[slot]) = (bytes, access.wide, access.registers.as_slice())
+        && slot != NO_SLOT
+    {
+        return words(&mut registers.w32[slot as usize], lanes, source, 0);
+    }
     for (index, &slot) in access.registers.iter().enumerate() {
         let (extra, slot) = (index as u64 * u64::from(bytes), slot as usize);
         if slot == NO_SLOT as usize {
@@ -99,14 +109,8 @@ fn fill(registers: &mut Registers, lanes: &Lanes<'_>, source: &impl Source) {
             }
             continue;
         }
-        // Whole words without a change are the usual case.
         if bytes == 4 && !access.wide {
-            let row = &mut registers.w32[slot];
-            if spread.low == spread.high {
-                blend(row, mask, &source.same_word(spread.low + extra));
-            } else if spread.stride != Some(4) || !source.words(spread.low + extra, row) {
-                each(mask, |lane| row[lane] = source.word(lane, addresses[lane] + extra));
-            }
+            words(&mut registers.w32[slot], lanes, source, extra);
             continue;
         }
         let unused = 32 - 8 * u32::from(bytes);
@@ -123,8 +127,20 @@ fn fill(registers: &mut Registers, lanes: &Lanes<'_>, source: &impl Source) {
 }
 
 #[inline(always)]
+fn words(row: &mut [u32; LANES], lanes: &Lanes<'_>, source: &impl Source, extra: u64) {
+    let Lanes { addresses, mask, ref spread, .. } = *lanes;
+    if spread.low == spread.high {
+        blend(row, mask, &source.same_word(spread.low + extra));
+    } else if spread.stride != Some(4) || !source.words(spread.low + extra, row) {
+        each(mask, |lane| row[lane] = source.word(lane, addresses[lane] + extra));
+    }
+}
+
+#[inline(always)]
 fn longs(row: &mut [u64; LANES], lanes: &Lanes<'_>, source: &impl Source, extra: u64) {
-    if lanes.spread.stride != Some(8) || !source.longs(lanes.spread.low + extra, row) {
+    if lanes.spread.low == lanes.spread.high {
+        blend(row, lanes.mask, &source.same_long(lanes.spread.low + extra));
+    } else if lanes.spread.stride != Some(8) || !source.longs(lanes.spread.low + extra, row) {
         each(lanes.mask, |lane| row[lane] = source.long(lane, lanes.addresses[lane] + extra));
     }
 }
@@ -235,6 +251,11 @@ impl Source for &[[u32; LANES]] {
     #[inline(always)]
     fn same_word(&self, address: u64) -> [u32; LANES] {
         self[(address >> 2) as usize]
+    }
+    #[inline(always)]
+    fn same_long(&self, address: u64) -> [u64; LANES] {
+        let (low, high) = (&self[(address >> 2) as usize], &self[(address >> 2) as usize + 1]);
+        every(|lane| u64::from(low[lane]) | u64::from(high[lane]) << 32)
     }
 }
 

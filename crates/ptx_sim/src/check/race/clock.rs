@@ -300,7 +300,7 @@ impl Block {
     }
 
     /// Is an earlier access ordered before everything that the warp does now, whichever lanes are concerned?
-    #[inline]
+    #[inline(always)]
     pub fn settled(&self, warp: usize, record: &Record) -> bool {
         let own = record.block == self.home.block;
         let warp_index = warp as u8;

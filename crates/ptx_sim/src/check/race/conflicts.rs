@@ -9,7 +9,9 @@ use super::records::{Conflict, Record};
 use super::report::{Found, Seen};
 use super::shadow::{Page, Shadow, mark, to_page_end};
 use super::view::Home;
+use crate::level::{Host, Task};
 use crate::observe::Touch;
+use crate::registers::LANES;
 use std::collections::HashMap;
 
 /// An access that is being checked.
@@ -20,10 +22,27 @@ pub(super) struct Now<'a> {
     pub record: Record,
 }
 
+/// The check of one piece, compiled for each level of the host.
+pub(super) struct Check<'p, 'a, 's> {
+    pub now: &'p Now<'a>,
+    pub shadow: &'p mut Shadow,
+    pub base: u64,
+    pub piece: Piece,
+    pub seen: &'p mut Seen<'s>,
+}
+
+impl Task for Check<'_, '_, '_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<H: Host>(&mut self, _: H) {
+        self.now.check(self.shadow, self.base, self.piece, self.seen);
+    }
+}
+
 impl Now<'_> {
     /// Checks a piece and remembers it. `base` is subtracted from addresses to get places in the shadow.
-    #[inline]
-    pub fn check(&self, shadow: &mut Shadow, base: u64, piece: Piece, seen: &mut Seen<'_>) {
+    #[inline(always)]
+    fn check(&self, shadow: &mut Shadow, base: u64, piece: Piece, seen: &mut Seen<'_>) {
         let per_lane = u64::from(self.touch.bytes);
         let mut offset = 0;
         let total = piece.bytes(per_lane);
@@ -45,23 +64,30 @@ impl Now<'_> {
         self.record.mode.writes && self.record.mode.strong.is_none()
     }
 
-    #[inline]
+    #[inline(always)]
     fn span(&self, page: &mut Page, span: &Span, seen: &mut Seen<'_>) {
         let id = page.tables.record(self.record);
         let cells = span.first..span.first + span.count;
         let one_write = one(&page.writes[cells.clone()]);
-        if one_write.is_none_or(|write| write != 0 && !self.settled(page, write) && !self.own_write(page, span, write))
-        {
+        let known = match one_write {
+            Some(write) => write == 0 || self.settled(page, write) || self.own_write(page, span, write),
+            None => false,
+        };
+        if !known {
             self.against_writes(page, span, seen);
         }
         let one_set = one(&page.sets[cells.clone()]);
-        if one_set.is_none_or(|set| set != 0 && !self.gets_along(page, set) && !self.own_accesses(page, span, set)) {
+        let known = match one_set {
+            Some(set) => set == 0 || self.gets_along(page, set) || self.own_accesses(page, span, set),
+            None => false,
+        };
+        if !known {
             self.against_sets(page, span, seen);
         }
         if self.is_plain_write() {
             page.writes[cells.clone()].fill(id);
             page.sets[cells.clone()].fill(0);
-            span.marks(page.shift(), &mut page.write_lanes[cells], |old, new| *old = new);
+            span.mark_all(page.shift(), &mut page.write_lanes[cells], |old, new| *old = new);
             return;
         }
         match one_set {
@@ -81,7 +107,7 @@ impl Now<'_> {
     }
 
     /// Puts the access into the set of some cells.
-    #[inline]
+    #[inline(always)]
     fn join_set(&self, page: &mut Page, set: u16, id: u16, cells: std::ops::Range<usize>) -> Joined {
         if page.tables.latest(set) == id {
             return Joined::Again;
@@ -98,13 +124,13 @@ impl Now<'_> {
         self.touch.warp as usize
     }
 
-    #[inline]
+    #[inline(always)]
     fn settled(&self, page: &Page, record: u16) -> bool {
         self.block.settled(self.warp(), page.tables.get(record))
     }
 
     /// Is there nothing in a set to worry about, whichever lanes are concerned?
-    #[inline]
+    #[inline(always)]
     fn gets_along(&self, page: &Page, set: u16) -> bool {
         page.tables.members(set).iter().all(|&member| {
             let record = page.tables.get(member);
@@ -130,7 +156,7 @@ impl Now<'_> {
         record.block == self.block.home.block && usize::from(record.warp) == self.warp()
     }
 
-    #[inline]
+    #[inline(always)]
     fn conflict(&self, record: &Record) -> Conflict {
         let home = || {
             let cluster = self.clusters.get(&record.block).copied().unwrap_or(u64::from(record.block));
@@ -257,7 +283,7 @@ impl Span {
     }
 
     /// Are the cells' marks those of the lanes that access them now, each alone?
-    #[inline]
+    #[inline(always)]
     fn same_lanes(&self, shift: u32, marks: &[u8]) -> bool {
         let Some(marks) = marks.get(self.first..self.first + self.count) else { return false };
         if self.piece.same {
@@ -272,7 +298,16 @@ impl Span {
     }
 
     /// Gives every cell's mark, and the mark of the lane that accesses it now, to `set`.
-    #[inline]
+    #[inline(always)]
+    fn mark_all(&self, shift: u32, marks: &mut [u8], set: impl Fn(&mut u8, u8)) {
+        // A whole warp's words: a loop whose length the compiler knows.
+        match <&mut [u8; LANES]>::try_from(&mut *marks) {
+            Ok(row) => self.marks(shift, row, set),
+            Err(_) => self.marks(shift, marks, set),
+        }
+    }
+
+    #[inline(always)]
     fn marks(&self, shift: u32, marks: &mut [u8], set: impl Fn(&mut u8, u8)) {
         if self.piece.same {
             let lane = self.piece.first_lane as u8;
@@ -289,20 +324,26 @@ impl Span {
     }
 
     /// The marks of the latest in a set.
-    #[inline]
+    #[inline(always)]
     fn remark(&self, shift: u32, marks: &mut [u8], joined: Joined) {
         let unknown = mark(Who::Unknown);
         match joined {
-            Joined::New => self.marks(shift, marks, |old, new| *old = new),
-            Joined::Again => self.marks(shift, marks, |old, new| *old = if *old == new { new } else { unknown }),
+            Joined::New => self.mark_all(shift, marks, |old, new| *old = new),
+            Joined::Again => self.mark_all(shift, marks, |old, new| *old = if *old == new { new } else { unknown }),
             Joined::Not => {}
         }
     }
 }
 
 /// The value that all cells have.
-#[inline]
+#[inline(always)]
 fn one(cells: &[u16]) -> Option<u16> {
-    let (&first, rest) = cells.split_first()?;
-    (rest.iter().fold(0, |off, cell| off | (cell ^ first)) == 0).then_some(first)
+    let &first = cells.first()?;
+    let alike = |cells: &[u16]| cells.iter().fold(0, |off, cell| off | (cell ^ first)) == 0;
+    // A whole warp's words: a loop whose length the compiler knows.
+    let same = match <&[u16; LANES]>::try_from(cells) {
+        Ok(row) => alike(row),
+        Err(_) => alike(cells),
+    };
+    same.then_some(first)
 }

@@ -44,13 +44,14 @@ mod tree;
 mod variables;
 mod view;
 
+use crate::level::{Host, Level};
 use crate::machine::config::Checks;
 use crate::machine::{GLOBAL, Layout, Memory};
 use crate::observe::{AccessKind, BlockShape, Observer, Touch, Variable};
 use crate::program::{Order, Program, Scope, Space};
 use crate::stop::Finding;
 use clock::Block;
-use conflicts::Now;
+use conflicts::{Check, Now};
 use facts::Facts;
 use records::{Mode, Record};
 use report::Seen;
@@ -94,6 +95,7 @@ impl Hasher for Quick {
 /// The checker of one launch. The machine runs a launch that it checks on one worker.
 #[derive(Debug)]
 pub(crate) struct Race<'a> {
+    level: Level,
     facts: Facts<'a>,
     seen: Seen<'a>,
     /// Resident blocks.
@@ -113,8 +115,9 @@ pub(crate) struct Race<'a> {
 }
 
 impl<'a> Race<'a> {
-    pub fn new(program: &'a Program, checks: &Checks) -> Self {
+    pub fn new(program: &'a Program, checks: &Checks, level: Level) -> Self {
         Self {
+            level,
             facts: Facts::new(program, checks),
             seen: Seen::new(program, checks),
             blocks: Vec::new(),
@@ -317,8 +320,8 @@ impl Observer for Race<'_> {
             },
             _ => (&mut self.global, GLOBAL),
         };
-        let seen = &mut self.seen;
-        pieces::each(touch, |piece| now.check(shadow, base, piece, seen));
+        let (seen, level, now) = (&mut self.seen, self.level, &now);
+        pieces::each(touch, |piece| level.perform(&mut Check { now, shadow, base, piece, seen }));
         if let Some(reach) = strong.filter(|_| writes) {
             self.release_to(index, touch, reach, releases);
         } else if writes && !self.variables.is_empty() && self.synchronises(index, touch) {

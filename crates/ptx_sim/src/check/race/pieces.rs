@@ -32,11 +32,14 @@ impl Piece {
 #[inline]
 pub(super) fn each(touch: &Touch<'_>, mut each: impl FnMut(Piece)) {
     let bytes = u64::from(touch.bytes);
-    let Spread { low, stride, .. } = touch.spread;
-    match stride {
-        Some(0) => each(Piece { address: low, first_lane: 0, lanes: LANES, same: true }),
-        Some(stride) if stride as u64 == bytes => {
-            each(Piece { address: low, first_lane: 0, lanes: LANES, same: false });
+    let Spread { low, step, .. } = touch.spread;
+    let (first_lane, lanes) = (touch.mask.trailing_zeros(), touch.mask.count_ones());
+    let neighbours = (touch.mask >> (first_lane & 31)).trailing_ones() == lanes;
+    let (first_lane, lanes) = (first_lane as usize, lanes as usize);
+    match step {
+        Some(0) if neighbours => each(Piece { address: low, first_lane, lanes, same: lanes > 1 }),
+        Some(step) if neighbours && step as u64 == bytes => {
+            each(Piece { address: low, first_lane, lanes, same: false });
         }
         _ => scattered(touch.addresses, touch.mask, bytes, each),
     }

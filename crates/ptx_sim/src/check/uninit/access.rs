@@ -35,6 +35,7 @@ impl Lanes<'_> {
 }
 
 /// Rows of element `i` of an access; a 16-byte element has two.
+#[inline(always)]
 fn rows(shadow: &RegisterShadow, access: &Access, slot: u32) -> [Option<u32>; 2] {
     if slot == NO_SLOT {
         return [None; 2];
@@ -60,7 +61,7 @@ fn low(bytes: u32) -> u64 {
 
 impl<O: Observer> Worker<'_, O> {
     /// `ld`: the destinations get what memory holds.
-    #[inline]
+    #[inline(always)]
     pub fn load_shadows(
         &mut self,
         block: &Block<O::Block>,
@@ -73,24 +74,25 @@ impl<O: Observer> Worker<'_, O> {
         let bytes = u32::from(access.bytes) * access.registers.len() as u32;
         if !self.all_defined(block, warp, lanes, bytes) {
             self.load_undefined(block, warp, registers, access, lanes, at);
-        } else if let Some(shadow) = registers.shadow.as_deref_mut() {
-            for slot in &access.registers {
-                rows(shadow, access, *slot).into_iter().flatten().for_each(|row| shadow.define(row, lanes.mask));
-            }
+        } else {
+            self.defines_loaded(registers, access, lanes.mask);
         }
     }
 
-    /// The destinations of a load from memory that is not tracked.
+    /// The destinations of a load that finds what is defined, or is not tracked.
+    #[inline(always)]
     pub fn defines_loaded(&self, registers: &mut Registers, access: &Access, mask: u32) {
         if let Some(shadow) = registers.shadow.as_deref_mut() {
             for slot in &access.registers {
-                rows(shadow, access, *slot).into_iter().flatten().for_each(|row| shadow.define(row, mask));
+                let [first, second] = rows(shadow, access, *slot);
+                first.into_iter().for_each(|row| shadow.define(row, mask));
+                second.into_iter().for_each(|row| shadow.define(row, mask));
             }
         }
     }
 
     /// A quick answer: yes, or maybe not.
-    #[inline]
+    #[inline(always)]
     fn all_defined(&mut self, block: &Block<O::Block>, warp: &Warp, lanes: Lanes<'_>, bytes: u32) -> bool {
         let (mask, low) = (lanes.mask, lanes.spread.low);
         match lanes.space {

@@ -124,14 +124,14 @@ pub fn write(cells: &mut impl Cells, offset: u64, bytes: u32, undefined: u64) {
 }
 
 /// Are all words that `bytes` bytes at `offset` touch defined?
-#[inline]
+#[inline(always)]
 pub fn all_defined(cells: &[u8], offset: u64, bytes: u64) -> bool {
     let range = (offset / 4) as usize..(offset + bytes).div_ceil(4) as usize;
     cells.get(range).is_some_and(|cells| cells.iter().fold(DEFINED, |all, state| all & state) == DEFINED)
 }
 
 /// The same for device memory.
-#[inline]
+#[inline(always)]
 pub fn all_defined_on_device(storage: &Storage, offset: u64, bytes: u64) -> bool {
     let (mut word, end) = ((offset / 4) as usize, (offset + bytes).div_ceil(4) as usize);
     let (small, large) = (storage.u8(), storage.u64());

@@ -37,6 +37,7 @@ impl Hash for RegisterShadow {
 }
 
 /// Number of a row in a shadow.
+#[inline(always)]
 pub fn row(rows: Rows, file: File, slot: Slot) -> u32 {
     match file {
         File::Half | File::Word | File::Single => slot,
@@ -70,6 +71,7 @@ impl RegisterShadow {
     }
 
     /// Number of a row.
+    #[inline(always)]
     pub fn row(&self, file: File, slot: Slot) -> u32 {
         row(self.rows, file, slot)
     }
