@@ -35,10 +35,22 @@ pub(super) unsafe fn through_tile<T: Number, const PITCH: u32>(
     output: *mut T,
     tile: *mut T,
 ) {
+    // SAFETY: the caller's promise.
+    unsafe { load_tile::<T, PITCH>(input, rows, columns, tile) };
+    thread::sync_threads(); // the tile is complete before anyone reads what others wrote
+    // SAFETY: likewise, and the tile is written.
+    unsafe { store_tile::<T, PITCH>(tile, rows, columns, output) };
+}
+
+/// Fills the block's tile; what lies outside the matrix stays as it is.
+///
+/// # Safety
+/// As [`through_tile`]; nobody reads the tile meanwhile.
+#[inline(always)]
+pub(super) unsafe fn load_tile<T: Number, const PITCH: u32>(input: &[T], rows: u32, columns: u32, tile: *mut T) {
     const { assert!(size_of::<T>() <= size_of::<u64>() && PITCH >= TILE) };
     let (first_row, first_column) = tile_origin(columns, TILE);
     let (x, y) = place_in_tile();
-
     let mut k = y;
     while k < TILE {
         let (row, column) = (first_row + k, first_column + x);
@@ -51,8 +63,16 @@ pub(super) unsafe fn through_tile<T: Number, const PITCH: u32>(
         }
         k += ROWS;
     }
-    thread::sync_threads(); // the tile is complete before anyone reads what others wrote
+}
 
+/// Writes the block's tile to the result, its columns as rows.
+///
+/// # Safety
+/// As [`through_tile`]; nobody writes the tile any more.
+#[inline(always)]
+pub(super) unsafe fn store_tile<T: Number, const PITCH: u32>(tile: *const T, rows: u32, columns: u32, output: *mut T) {
+    let (first_row, first_column) = tile_origin(columns, TILE);
+    let (x, y) = place_in_tile();
     let mut k = y;
     while k < TILE {
         let (row, column) = (first_row + x, first_column + k);
