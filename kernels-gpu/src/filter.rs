@@ -1,4 +1,4 @@
-//! What the convolutions share: the elements, what lies beyond the border, and loops that are unrolled however long they are.
+//! What the convolutions share: the elements, and what lies beyond the border.
 
 use crate::number::Number;
 use cuda_std::{launch::Scalar, math::Float};
@@ -43,32 +43,6 @@ pub fn near_source(position: i32, len: u32, border: u32) -> Option<u32> {
     let clamped = position.max(0).min(last);
     let found = if border == MIRROR { mirrored } else { clamped };
     (border != ZERO || (position as u32) < len).then_some(found as u32)
-}
-
-/// Repeats a block for every number below a constant, 32 at most, each time with the number as one that LLVM knows.
-///
-/// LLVM keeps loops whose unrolled form is long, and an array that their counter indexes is then in local memory, not in registers.
-macro_rules! unroll {
-    ($i:ident < $n:expr => $body:block) => {
-        $crate::filter::unroll! {
-            @ $i $n, $body; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31
-        }
-    };
-    (@ $i:ident $n:expr, $body:block; $($k:literal)*) => {
-        $(
-            if $k < $n {
-                let $i = $crate::filter::known($k);
-                $body
-            }
-        )*
-    };
-}
-pub(crate) use unroll;
-
-/// The number itself. rustc would complain about a literal index in a block that is never reached.
-#[inline(always)]
-pub(crate) fn known(number: usize) -> usize {
-    number
 }
 
 #[cfg(test)]

@@ -8,7 +8,6 @@
 pub mod access;
 pub mod atomics;
 pub mod banks;
-pub mod chunk;
 pub mod conv1d;
 pub mod conv2d;
 pub mod divergence;
@@ -26,4 +25,5 @@ pub mod segreduce;
 pub mod texture;
 pub mod threads;
 pub mod transpose;
+mod unroll;
 pub mod vecadd;

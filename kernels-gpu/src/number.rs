@@ -1,10 +1,15 @@
 //! The numbers that kernels are instantiated for, with one meaning of `+`, `max` and `min` for all of them.
 
 use crate::reduce::warp_intrinsic::Redux;
-use cuda_std::{atomic, launch::Instance, math, warp::WarpShuffleValue};
+use cuda_std::{
+    atomic,
+    launch::{Instance, Scalar},
+    math,
+    warp::WarpShuffleValue,
+};
 
 /// An element type: `f32 f64 i32 u32 i64 u64`.
-pub trait Number: Copy + PartialEq + Instance + WarpShuffleValue + Redux + atomic::Value + 'static {
+pub trait Number: Copy + PartialEq + Scalar + Instance + WarpShuffleValue + Redux + atomic::Value + 'static {
     /// 0.
     const ZERO: Self;
     /// Not below any number: positive infinity for floats.

@@ -73,15 +73,103 @@ fn no_local_memory_and_no_panics_in_the_kernels() {
     assert!(!ptx.contains("trap;"), "a bounds check or a division was not proved away");
 }
 
+/// A vector of 16 bytes of elements of a size, as instructions name it.
+fn vector(dtype: &str) -> &'static str {
+    if dtype.ends_with("64") { "v2.b64" } else { "v4.b32" }
+}
+
+/// What moves several elements at once, but less than 16 bytes.
+fn halves(lines: &[&str]) -> usize {
+    let narrow = |line: &&&str| {
+        let line = line.trim_start();
+        (line.starts_with("ld.global") || line.starts_with("st.global") || line.starts_with("ld.shared.v2.b32"))
+            && [".v2.b32", ".v2.b16", ".v4.b8"].iter().any(|width| line.contains(width))
+    };
+    lines.iter().filter(narrow).count()
+}
+
 #[test]
 fn best_loads_sixteen_bytes_at_a_time() {
+    use kernels_gpu::{dot, histogram, reduce, scan, transpose, vecadd};
     let ptx = text("kernels-gpu");
-    assert!(count(&entry(&ptx, "reduce_best_sum_f32"), "ld.global.v4.b32") >= kernels_gpu::reduce::best::UNROLL);
-    assert!(count(&entry(&ptx, "reduce_best_sum_f64"), "ld.global.v2.b64") >= 2 * kernels_gpu::reduce::best::UNROLL);
-    for (dtype, width) in [("f32", "v4.b32"), ("f64", "v2.b64")] {
-        let scan = entry(&ptx, &format!("scan_best_sum_{dtype}_8"));
-        assert_eq!(count(&scan, &format!("ld.global.nc.{width}")), kernels_gpu::scan::best::ROWS, "{dtype}");
-        assert_eq!(count(&scan, &format!("st.global.{width}")), kernels_gpu::scan::best::ROWS, "{dtype}");
+    assert!(count(&entry(&ptx, "reduce_best_sum_f32"), "ld.global.v4.b32") >= reduce::best::UNROLL);
+    assert!(count(&entry(&ptx, "reduce_best_sum_f64"), "ld.global.v2.b64") >= 2 * reduce::best::UNROLL);
+    // Through the read-only cache, and exactly as many loads and stores as the source has vectors.
+    let moved = |name: String, dtype: &str, loads: usize, stores: usize| {
+        let (lines, width) = (entry(&ptx, &name), vector(dtype));
+        let counts = |what: &str| count(&lines, &format!("{what}.{width}"));
+        assert_eq!((counts("ld.global.nc"), counts("st.global")), (loads, stores), "{name}");
+        assert_eq!(halves(&lines), 0, "{name}");
+    };
+    for dtype in ["f32", "f64", "i32", "u64"] {
+        let tile = transpose::best::side(if vector(dtype) == "v4.b32" { 4 } else { 8 }) as usize;
+        let each = tile * tile / (if vector(dtype) == "v4.b32" { 4 } else { 2 }) / transpose::BLOCK as usize;
+        moved(format!("transpose_best_{dtype}"), dtype, each, each);
+        moved(format!("transpose_vectorised_{dtype}"), dtype, 1, 1);
+        // A whole tile, and one by one behind the last.
+        moved(format!("vecadd_best_{dtype}"), dtype, 2 * (vecadd::best::EACH + 1), vecadd::best::EACH + 1);
+        moved(format!("scan_best_sum_{dtype}_8"), dtype, scan::best::ROWS, scan::best::ROWS);
+        // The first tile, and the next.
+        moved(format!("segreduce_best_sum_{dtype}"), dtype, 2 * 4, 0);
+    }
+    for dtype in ["f32", "f64"] {
+        moved(format!("access_structures_vector_{dtype}"), dtype, 1, 1);
+        // Whole rounds and the last one, of two vectors each.
+        moved(format!("dot_best_{dtype}"), dtype, 2 * 2 * dot::best::UNROLL, 0);
+        // Two per thread and the halo; two vectors of results.
+        moved(format!("conv1d_best_{dtype}"), dtype, 3, 2);
+        assert!(count(&entry(&ptx, &format!("conv1d_best_{dtype}")), &format!("st.shared.{}", vector(dtype))) >= 3);
+    }
+    moved("picture_best_scale".to_owned(), "u8", 1, 1);
+    // Three of colours, or one of grey.
+    moved("picture_best_grey".to_owned(), "u8", 3 + 1, 1 + 1);
+    for dtype in ["u8", "letter", "u32", "f32", "f64"] {
+        for (kernel, unroll) in
+            [("lanes", histogram::best::lanes::UNROLL), ("windows", histogram::best::windows::UNROLL)]
+        {
+            let lines = entry(&ptx, &format!("histogram_best_{kernel}_{dtype}"));
+            assert!(count(&lines, &format!("ld.global.nc.{}", vector(dtype))) > unroll, "{kernel} {dtype}");
+        }
+    }
+    for dtype in ["f32", "f64", "i32", "u64"] {
+        let lines = entry(&ptx, &format!("reduce_best_place_max_{dtype}"));
+        assert!(count(&lines, &format!("ld.global.nc.{}", vector(dtype))) >= reduce::best::UNROLL, "{dtype}");
+    }
+}
+
+/// The rows that are stored whole are; windows that masks cover to the last element are loaded so.
+#[test]
+fn conv2d_best_moves_sixteen_bytes_at_a_time() {
+    let ptx = text("kernels-gpu");
+    for size in kernels_gpu::conv2d::best::SIZES {
+        for (dtype, width) in [("f32", 4), ("f64", 2)] {
+            let lines = entry(&ptx, &format!("conv2d_best_{dtype}_{size}"));
+            let whole = count(&lines, &format!("st.global.{}", vector(dtype)));
+            let single = count(&lines, if width == 4 { "st.global.b32" } else { "st.global.b64" });
+            assert!(whole > 0 && single == width * whole, "{size} {dtype}: {whole} stores, {single} of elements");
+            assert_eq!(count(&lines, "st.global.v2.b32"), 0, "{size} {dtype}");
+            if (size as usize / 2).is_multiple_of(width) {
+                let loads = count(&lines, &format!("ld.global.nc.{}", vector(dtype)));
+                let window = (size as usize - 1) / width + 1;
+                assert!(
+                    loads > 0 && loads.is_multiple_of(window) && halves(&lines) == 0,
+                    "{size} {dtype}: {loads} loads"
+                );
+            }
+        }
+    }
+}
+
+/// A tap is an operand: what is loaded is the signal, or the picture, and the output that a launch before left.
+#[test]
+fn constant_masks_are_not_loaded() {
+    let ptx = text("kernels-gpu");
+    for dtype in ["f32", "f64"] {
+        for family in ["conv1d", "conv2d"] {
+            let lines = entry(&ptx, &format!("{family}_constant_any_{dtype}"));
+            let loads = (count(&lines, "ld.global.nc"), count(&lines, "ld.global.b"));
+            assert_eq!(loads, (kernels_gpu::conv1d::constant::TAPS, 1), "{family} {dtype}");
+        }
     }
 }
 

@@ -4,8 +4,8 @@
 //! So structures of 16 bytes on 16-byte boundaries need no change of layout where all fields are used.
 
 use super::double;
-use crate::{chunk::Chunk, number::Number};
-use cuda_std::{kernel, thread};
+use crate::number::Number;
+use cuda_std::{kernel, memory::Vector, thread};
 
 /// Doubles all elements.
 ///
@@ -29,8 +29,7 @@ pub unsafe fn access_structures_vector<T: Number>(input: &[T], output: *mut T) {
 #[inline(always)]
 unsafe fn vectors<T: Number, const W: usize>(input: &[T], output: *mut T) {
     let me = thread::global_index();
-    // SAFETY: a chunk is an array of `T`, and any bits of `T`s are a chunk.
-    let (head, chunks, tail) = unsafe { input.align_to::<Chunk<T, W>>() };
+    let (head, vectors, tail) = Vector::<T, W>::split(input);
     let aligned = output.addr() % 16 == input.as_ptr().addr() % 16;
     if !aligned {
         // Both sides can't be on a boundary at once.
@@ -42,12 +41,12 @@ unsafe fn vectors<T: Number, const W: usize>(input: &[T], output: *mut T) {
         }
         return;
     }
-    if me < chunks.len() {
-        // SAFETY: an index of the chunks, which `output` has too, on the same boundaries.
+    if me < vectors.len() {
+        // SAFETY: an index of the vectors, which `output` has too, on the same boundaries.
         unsafe {
-            let Chunk(values) = *chunks.get_unchecked(me);
+            let Vector(values) = Vector::load(vectors.as_ptr().add(me));
             let doubled = core::array::from_fn(|k| values[k].add(values[k]));
-            output.add(head.len()).cast::<Chunk<T, W>>().add(me).write(Chunk(doubled));
+            Vector(doubled).store(output.add(head.len()).cast::<Vector<T, W>>().add(me));
         }
     }
     if me < head.len() {

@@ -8,9 +8,9 @@
 //! - Two lanes exchange half of their outputs, so that every store fills whole sectors.
 
 use super::{element, start};
-use crate::chunk::Chunk;
-use crate::filter::{Sample, unroll};
-use cuda_std::{kernel, shared::dynamic_shared_mem, thread, warp};
+use crate::filter::Sample;
+use crate::unroll::unroll;
+use cuda_std::{kernel, memory::Vector, shared::dynamic_shared_mem, thread, warp};
 
 /// Threads per block.
 pub const BLOCK: u32 = 256;
@@ -62,7 +62,7 @@ unsafe fn filter<T: Sample, const W: usize, const V: usize>(input: &[T], mask: &
     let groups = groups(moved + mask.len(), V);
     let taps = dynamic_shared_mem::<T>();
     // SAFETY: the launch gave room for the mask and the tile.
-    let tile = unsafe { taps.add(groups * V) }.cast::<Chunk<T, W>>();
+    let tile = unsafe { taps.add(groups * V) }.cast::<Vector<T, W>>();
 
     let mut j = tid as usize;
     while j < groups * V {
@@ -139,12 +139,12 @@ fn slot(vector: usize) -> usize {
 /// # Safety
 /// They were written.
 #[inline(always)]
-unsafe fn load_group<T: Sample, const W: usize, const V: usize>(tile: *const Chunk<T, W>, group: usize) -> [T; V] {
+unsafe fn load_group<T: Sample, const W: usize, const V: usize>(tile: *const Vector<T, W>, group: usize) -> [T; V] {
     let mut values = [T::ZERO; V];
     let mut k = 0;
     while k < V / W {
         // SAFETY: the caller's promise.
-        let Chunk(vector) = unsafe { tile.add(slot(group * (V / W) + k)).read() };
+        let Vector(vector) = unsafe { Vector::load(tile.add(slot(group * (V / W) + k))) };
         let mut w = 0;
         while w < W {
             values[k * W + w] = vector[w];
@@ -161,7 +161,7 @@ unsafe fn load_group<T: Sample, const W: usize, const V: usize>(tile: *const Chu
 /// The tile has room for them, rounded up to a multiple of two.
 #[inline(always)]
 unsafe fn load_tile<T: Sample, const W: usize>(
-    tile: *mut Chunk<T, W>,
+    tile: *mut Vector<T, W>,
     vectors: usize,
     input: &[T],
     from: i32,
@@ -172,18 +172,18 @@ unsafe fn load_tile<T: Sample, const W: usize>(
     if inside && input.as_ptr().addr().is_multiple_of(16) {
         // SAFETY: inside the signal and on a boundary, since `from` is a multiple of W: the tile's start is, and the reach of the
         // mask was rounded up to one.
-        let load = |k: usize| unsafe { input.as_ptr().add(from as usize + k * W).cast::<Chunk<T, W>>().read() };
+        let load = |k: usize| unsafe { Vector::<T, W>::load(input.as_ptr().add(from as usize + k * W).cast()) };
         // Two vectors per thread, both of them under way before the first is waited for; then the halo's.
         let pair = [load(tid), load(tid + BLOCK as usize)];
         // SAFETY: a slot of each vector.
         unsafe {
-            tile.add(slot(tid)).write(pair[0]);
-            tile.add(slot(tid + BLOCK as usize)).write(pair[1]);
+            pair[0].store(tile.add(slot(tid)));
+            pair[1].store(tile.add(slot(tid + BLOCK as usize)));
         }
         let mut k = tid + 2 * BLOCK as usize;
         while k < vectors {
             // SAFETY: a slot of each vector.
-            unsafe { tile.add(slot(k)).write(load(k)) };
+            unsafe { load(k).store(tile.add(slot(k))) };
             k += BLOCK as usize;
         }
         return;
@@ -192,7 +192,7 @@ unsafe fn load_tile<T: Sample, const W: usize>(
     while k < vectors {
         let at = |w: usize| element(input, from + (k * W + w) as i32, border);
         // SAFETY: a slot of each vector.
-        unsafe { tile.add(slot(k)).write(Chunk(core::array::from_fn(at))) };
+        unsafe { Vector(core::array::from_fn(at)).store(tile.add(slot(k))) };
         k += BLOCK as usize;
     }
 }
@@ -225,7 +225,7 @@ unsafe fn store<T: Sample, const W: usize, const V: usize>(
     // Of four vectors, the even lane has the first two, and the odd lane the last two. The even one gives its second for the other's
     // first: now each pair of neighbouring lanes has neighbouring vectors, a sector.
     let odd = tid % 2;
-    let mut vectors = [Chunk([T::ZERO; W]); 2];
+    let mut vectors = [Vector([T::ZERO; W]); 2];
     let mut w = 0;
     while w < W {
         let given = if odd == 1 { sums[w] } else { sums[W + w] };
@@ -237,8 +237,8 @@ unsafe fn store<T: Sample, const W: usize, const V: usize>(
     }
     // SAFETY: inside the output, on a boundary.
     unsafe {
-        let at = output.add(first as usize).cast::<Chunk<T, W>>().add(2 * (tid - odd) + odd);
-        at.write(vectors[0]);
-        at.add(2).write(vectors[1]);
+        let at = output.add(first as usize).cast::<Vector<T, W>>().add(2 * (tid - odd) + odd);
+        vectors[0].store(at);
+        vectors[1].store(at.add(2));
     }
 }

@@ -6,7 +6,7 @@
 //! | rung | idea |
 //! |---|---|
 //! | [`basic`] | a thread per output; signal and mask come from device memory, tap by tap |
-//! | [`constant`] | the mask is passed by value: it lies in constant memory, and its loads and the loop disappear |
+//! | [`constant`] | the mask is passed by value: it lies in constant memory; its loads disappear, and for some sizes the loop |
 //! | [`tiled`] | a block loads its tile and the halo once into shared memory, a thread per element; halo threads then idle |
 //! | [`cached`] | a tile without its halo, a thread per output: the halo comes from the L1 and L2 caches |
 //! | [`best`] | eight neighbouring outputs per thread: what one of them loads from the tile, seven others use |

@@ -1,15 +1,35 @@
 //! The mask is passed by value. Parameters lie in constant memory, and a tap at a place known at compile time is an operand of the
 //! multiply-add: no load, no index.
 //!
-//! The price is a kernel per size of mask, which is also what lets the loops over it be unrolled. (CUDA C would copy the mask to a
-//! `__constant__` array. A `static` of Rust can't change, so the parameters are our constant memory.)
+//! - [`sized`](fn@conv2d_constant_sized): a kernel per size of (square) mask, which is also what lets the loops over it be unrolled.
+//! - [`any`](fn@conv2d_constant_any): masks of any size, [`TAPS`] taps in each launch, which adds to what the launches before left in the
+//!   output. (An index known only at run time would send the parameters to local memory.)
+//!
+//! (CUDA C would copy the mask to a `__constant__` array. A `static` of Rust can't change, so the parameters are our constant memory.)
 
 use super::{Frame, place};
-use crate::filter::{Sample, source, unroll};
-use cuda_std::kernel;
+use crate::filter::{Sample, source};
+use crate::unroll::unroll;
+use cuda_std::{kernel, launch::Scalar};
 
-/// Rows and columns of the masks that there is a kernel for; others run as in [`basic`](super::basic).
+/// Rows and columns of the masks that there is a kernel for.
 pub const SIZES: [u32; 3] = [3, 5, 7];
+
+/// Most taps of a launch for any size: as many as `unroll!` has rounds.
+pub const TAPS: usize = 32;
+
+/// The taps of a launch among those of the mask, row by row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Part {
+    /// The first one.
+    pub first: u32,
+    /// How many, at most [`TAPS`].
+    pub count: u32,
+}
+
+// SAFETY: two numbers of one size, without padding, laid out as written.
+unsafe impl Scalar for Part {}
 
 /// Filters a picture.
 ///
@@ -17,7 +37,12 @@ pub const SIZES: [u32; 3] = [3, 5, 7];
 /// `input` and `output` are pictures of the frame, which has an element, and don't overlap; its mask is K x K. Blocks along x and y
 /// have a thread per row and per column times channels.
 #[kernel(for T in [f32, f64], for K in [3, 5, 7])]
-pub unsafe fn conv2d_constant<T: Sample, const K: usize>(input: &[T], mask: [[T; K]; K], frame: Frame, output: *mut T) {
+pub unsafe fn conv2d_constant_sized<T: Sample, const K: usize>(
+    input: &[T],
+    mask: [[T; K]; K],
+    frame: Frame,
+    output: *mut T,
+) {
     let (row, element) = place();
     if row >= frame.rows || element >= frame.columns * frame.channels {
         return;
@@ -55,6 +80,58 @@ unsafe fn row_sum<T: Sample, const K: usize>(
             // SAFETY: the caller's promise.
             sum = unsafe { *input.get_unchecked(row + column as usize * apart as usize) }.mul_add(taps[j], sum);
         }
+    });
+    sum
+}
+
+/// Filters a picture by a part of a mask, and adds that to the output unless it is the first part.
+///
+/// # Safety
+/// `input` and `output` are pictures of the frame, which has an element, and don't overlap; `taps` are this part of its mask, and the
+/// output has the sums of the parts before. Blocks along x and y have a thread per row and per column times channels.
+#[kernel(for T in [f32, f64])]
+pub unsafe fn conv2d_constant_any<T: Sample>(input: &[T], taps: [T; TAPS], part: Part, frame: Frame, output: *mut T) {
+    let (row, element) = place();
+    if row >= frame.rows || element >= frame.columns * frame.channels {
+        return;
+    }
+    let (column, channel) = (element / frame.channels.max(1), element % frame.channels.max(1));
+    let at = frame.index(row, column, channel);
+    // SAFETY: inside the picture; no other thread has this element, and the parts before have written it.
+    unsafe {
+        let before = if part.first == 0 { T::ZERO } else { output.add(at).read() };
+        output.add(at).write(part_sum(input, &taps, part, frame, frame.corner(row, column), channel, before));
+    }
+}
+
+/// Adds the taps of a part of the mask times what lies under them, when the mask's first one is at `(top, left)`.
+///
+/// # Safety
+/// As [`Frame::element`].
+#[inline(always)]
+unsafe fn part_sum<T: Sample>(
+    input: &[T],
+    taps: &[T; TAPS],
+    part: Part,
+    frame: Frame,
+    (top, left): (i32, i32),
+    channel: u32,
+    mut sum: T,
+) -> T {
+    let across = frame.mask_columns.max(1);
+    let (mut i, mut j) = (part.first / across, part.first % across);
+    unroll!(t < TAPS => {
+        if t as u32 >= part.count {
+            return sum;
+        }
+        if t > 0 {
+            j += 1;
+            if j == across {
+                (i, j) = (i + 1, 0);
+            }
+        }
+        // SAFETY: the caller's promise.
+        sum = unsafe { frame.element(input, top + i as i32, left + j as i32, channel) }.mul_add(taps[t], sum);
     });
     sum
 }

@@ -7,7 +7,7 @@
 //! | rung | idea |
 //! |---|---|
 //! | [`basic`] | a thread per element; picture and mask come from device memory, tap by tap |
-//! | [`constant`] | the mask is passed by value: it lies in constant memory, and its loads and the loops disappear |
+//! | [`constant`] | the mask is passed by value: it lies in constant memory; its loads disappear, and for some sizes the loops |
 //! | [`tiled`] | a block loads its tile and the halo once into shared memory, a thread per element; halo threads then idle |
 //! | [`cached`] | a tile without its halo, a thread per output: the halo comes from the L1 and L2 caches |
 //! | [`channels`] | a thread per pixel: its channels share the indices, the border's tests and the mask's loads |

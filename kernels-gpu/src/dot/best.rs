@@ -1,17 +1,14 @@
 //! The rung to use: one launch, memory at full speed, the same bits on every run.
 //!
-//! - Each thread has `UNROLL` 16-byte loads of each vector in flight, and a running sum for each place in a chunk, so that no
+//! - Each thread has `UNROLL` 16-byte loads of each vector in flight, and a running sum for each place in a vector, so that no
 //!   addition waits for another of its round.
 //! - Elements in front of the first 16-byte boundary of `a`, and behind the last, are multiplied singly, so any start will do. Where
 //!   `b` lies differently no boundary suits both: then single elements are loaded, as many at once.
 //! - The last block to finish adds the sums of all in the order of the blocks.
 
 use super::Real;
-use crate::{
-    chunk::Chunk,
-    reduce::{Sum, collective::grid_reduce},
-};
-use cuda_std::{kernel, thread};
+use crate::reduce::{Sum, collective::grid_reduce};
+use cuda_std::{kernel, memory::Vector, thread};
 
 /// Threads per block unless the caller asks otherwise; a multiple of 32, at most 1024.
 pub const BLOCK: u32 = 512;
@@ -50,12 +47,11 @@ fn thread_share<T: Real, const W: usize>(a: &[T], b: &[T]) -> T {
         let [sum] = unsafe { rounds::<T, 1>(n, me, |i| ([a.add(i).read()], [b.add(i).read()])) };
         return sum;
     }
-    let head = (a.addr().wrapping_neg() % 16 / size_of::<T>()).min(n);
-    let chunks = (n - head) / W;
-    // SAFETY: behind `head` elements both are on a 16-byte boundary (or there is no chunk), and `head + chunks * W <= n`.
+    let (head, vectors) = Vector::<T, W>::parts(a, n);
+    // SAFETY: behind `head` elements both are on a 16-byte boundary (or there is no vector), and `head + vectors * W <= n`.
     let sums = unsafe {
-        let (a, b) = (a.add(head).cast::<Chunk<T, W>>(), b.add(head).cast::<Chunk<T, W>>());
-        rounds::<T, W>(chunks, me, |i| (a.add(i).read().0, b.add(i).read().0))
+        let (a, b) = (a.add(head).cast::<Vector<T, W>>(), b.add(head).cast::<Vector<T, W>>());
+        rounds::<T, W>(vectors, me, |i| (Vector::load(a.add(i)).0, Vector::load(b.add(i)).0))
     };
     let mut sum = sums[0];
     let mut j = 1;
@@ -63,8 +59,8 @@ fn thread_share<T: Real, const W: usize>(a: &[T], b: &[T]) -> T {
         sum = sum.add(sums[j]);
         j += 1;
     }
-    let tail = head + chunks * W;
-    // SAFETY: `head <= n`, and what is left behind the chunks ends at `n`.
+    let tail = head + vectors * W;
+    // SAFETY: `head <= n`, and what is left behind the vectors ends at `n`.
     unsafe {
         if me < head {
             sum = a.add(me).read().mul_add(b.add(me).read(), sum);
@@ -76,11 +72,11 @@ fn thread_share<T: Real, const W: usize>(a: &[T], b: &[T]) -> T {
     sum
 }
 
-/// Sums of products for each place of a chunk, over chunks `me`, `me + threads`, `me + 2 * threads`, … of `count`, in rounds of
+/// Sums of products for each place of a vector, over vectors `me`, `me + threads`, `me + 2 * threads`, … of `count`, in rounds of
 /// [`UNROLL`] loads that don't wait for each other. Only the last round has to ask where the vectors end.
 ///
 /// # Safety
-/// `load` may be called for any chunk below `count`.
+/// `load` may be called for any vector below `count`.
 #[inline(always)]
 unsafe fn rounds<T: Real, const W: usize>(count: usize, me: usize, load: impl Fn(usize) -> ([T; W], [T; W])) -> [T; W] {
     let threads = thread::grid_stride();
@@ -92,7 +88,7 @@ unsafe fn rounds<T: Real, const W: usize>(count: usize, me: usize, load: impl Fn
         i += UNROLL * threads;
     }
     if i < count {
-        // Behind the end, load the last chunk and forget it: a load that nothing depends on can start at once, a branch around
+        // Behind the end, load the last vector and forget it: a load that nothing depends on can start at once, a branch around
         // it would make it wait.
         let last = count - 1;
         let mut round: [_; UNROLL] = core::array::from_fn(|k| load(last.min(i + k * threads)));

@@ -9,9 +9,8 @@ use super::{
     tile_of_block,
     vectorised::{DEPTH, PAIR, PART, SIDE, multiply, write},
 };
-use crate::chunk::Chunk;
 use core::mem::MaybeUninit;
-use cuda_std::{address_space, kernel, thread};
+use cuda_std::{address_space, kernel, memory::U64x2, thread};
 
 /// Rows and columns of a block's part of the product.
 pub const TILE: u32 = super::vectorised::TILE;
@@ -23,7 +22,7 @@ const THREADS: usize = BLOCK as usize;
 
 /// Two pairs of tiles of elements of up to 8 bytes, on a 16-byte boundary.
 #[address_space(shared)]
-static mut ELEMENTS: [MaybeUninit<Chunk<u64, 2>>; PAIR] = [MaybeUninit::uninit(); PAIR];
+static mut ELEMENTS: [MaybeUninit<U64x2>; PAIR] = [MaybeUninit::uninit(); PAIR];
 
 /// A thread's runs of a pair of tiles: one of each, or two.
 #[derive(Clone, Copy)]

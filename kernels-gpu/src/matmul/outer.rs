@@ -1,7 +1,8 @@
 //! A thread's part of a tile: a grid of sums in its registers, to which each step adds the outer product of a column of A and a row of B.
 //! `TM + TN` elements are loaded for `TM * TN` multiplications.
 
-use super::{factor::Factor, unroll::unroll};
+use super::factor::Factor;
+use crate::unroll::unroll;
 
 /// `N` elements of one step, in runs of 16 bytes, `lanes` runs apart.
 ///
@@ -10,7 +11,7 @@ use super::{factor::Factor, unroll::unroll};
 #[inline(always)]
 pub unsafe fn runs<T: Factor, const N: usize>(from: *const T, lanes: usize) -> [T; N] {
     let mut values = [T::ZERO; N];
-    unroll!(run in 0..N / T::WIDTH => {
+    unroll!(run < N / T::WIDTH => {
         // SAFETY: the caller's promise.
         unsafe { T::load_wide(from.add(run * lanes * T::WIDTH), &mut values, run * T::WIDTH) };
     });
@@ -31,7 +32,7 @@ pub fn place(first: usize, lanes: usize, width: usize, i: usize) -> usize {
 #[inline(always)]
 pub unsafe fn neighbours<T: Factor, const N: usize>(from: *const T) -> [T; N] {
     let mut values = [T::ZERO; N];
-    unroll!(i in 0..N => {
+    unroll!(i < N => {
         // SAFETY: the caller's promise.
         values[i] = unsafe { from.add(i).read() };
     });
@@ -42,14 +43,14 @@ pub unsafe fn neighbours<T: Factor, const N: usize>(from: *const T) -> [T; N] {
 /// fetch from its registers again.
 #[inline(always)]
 pub fn multiply_add<T: Factor, const TM: usize, const TN: usize>(sums: &mut [[T; TN]; TM], a: &[T; TM], b: &[T; TN]) {
-    unroll!(i in 0..TM => {
+    unroll!(i < TM => {
         row(&mut sums[i], a[i], b, i % 2 == 1);
     });
 }
 
 #[inline(always)]
 fn row<T: Factor, const TN: usize>(sums: &mut [T; TN], a: T, b: &[T; TN], back: bool) {
-    unroll!(turn in 0..TN => {
+    unroll!(turn < TN => {
         let j = if back { TN - 1 - turn } else { turn };
         sums[j] = a.mul_add(b[j], sums[j]);
     });

@@ -2,9 +2,10 @@
 //! in registers.
 //!
 //! Nine loads from shared memory for eight multiplications, where the tiled rung needs sixteen; and with 64x64 tiles each element from
-//! device memory is used 64 times. (CGMA 64 operations per 2 accesses: 32 times the naive rung's.)
+//! device memory is used 64 times: a CGMA ratio of 64.
 
-use super::{Factor, outer::neighbours, side::Side, tile_of_block, unroll::unroll};
+use super::{Factor, outer::neighbours, side::Side, tile_of_block};
+use crate::unroll::unroll;
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, kernel, thread};
 
@@ -58,7 +59,7 @@ pub unsafe fn matmul_thread_tile_1d<T: Factor>(a: &[T], b: &[T], c: *mut T, m: u
                 let of_a: [T; ROWS as usize] = neighbours(tile_a.add(step * SIDE + row));
                 (of_a, tile_b.add(step * SIDE + column).read())
             };
-            unroll!(i in 0..ROWS as usize => {
+            unroll!(i < ROWS as usize => {
                 sums[i] = of_a[i].mul_add(of_b, sums[i]);
             });
             step += 1;
@@ -66,7 +67,7 @@ pub unsafe fn matmul_thread_tile_1d<T: Factor>(a: &[T], b: &[T], c: *mut T, m: u
         thread::sync_threads(); // everyone has read the tiles before the next phase overwrites them
         phase += DEPTH;
     }
-    unroll!(i in 0..ROWS as usize => {
+    unroll!(i < ROWS as usize => {
         let (row, column) = (first_row + row + i, first_column + column);
         if row < a.x && column < b.x {
             // SAFETY: inside the product, and no other thread has this row and column.

@@ -8,8 +8,8 @@ use super::{
     outer::{multiply_add, neighbours},
     side::Side,
     tile_of_block,
-    unroll::unroll,
 };
+use crate::unroll::unroll;
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, kernel, thread};
 
@@ -68,7 +68,7 @@ pub unsafe fn matmul_thread_tile_2d<T: Factor>(a: &[T], b: &[T], c: *mut T, m: u
         thread::sync_threads(); // everyone has read the tiles before the next phase overwrites them
         phase += DEPTH;
     }
-    unroll!(i in 0..PART => {
+    unroll!(i < PART => {
         let row = first_row + row + i;
         if row < a.x {
             // SAFETY: a row of the product, whose columns here no other thread has.
@@ -83,7 +83,7 @@ pub unsafe fn matmul_thread_tile_2d<T: Factor>(a: &[T], b: &[T], c: *mut T, m: u
 /// The row has `end` elements, and nobody else writes these.
 #[inline(always)]
 unsafe fn write_row<T: Factor>(row: *mut T, column: usize, end: usize, sums: &[T; PART]) {
-    unroll!(j in 0..PART => {
+    unroll!(j < PART => {
         if column + j < end {
             // SAFETY: inside the row.
             unsafe { row.add(column + j).write(sums[j]) };

@@ -9,11 +9,10 @@ use super::{
     outer::{multiply_add, place, runs},
     side::Side,
     tile_of_block,
-    unroll::unroll,
 };
-use crate::chunk::Chunk;
+use crate::unroll::unroll;
 use core::mem::MaybeUninit;
-use cuda_std::{address_space, kernel, thread};
+use cuda_std::{address_space, kernel, memory::U64x2, thread};
 
 /// Rows and columns of a block's part of the product.
 pub const TILE: u32 = 128;
@@ -36,7 +35,7 @@ pub(super) const PAIR: usize = 2 * SIDE * DEPTH;
 
 /// A tile of each factor, of elements of up to 8 bytes, on a 16-byte boundary.
 #[address_space(shared)]
-static mut ELEMENTS: [MaybeUninit<Chunk<u64, 2>>; PAIR / 2] = [MaybeUninit::uninit(); PAIR / 2];
+static mut ELEMENTS: [MaybeUninit<U64x2>; PAIR / 2] = [MaybeUninit::uninit(); PAIR / 2];
 
 /// Multiplies two matrices.
 ///
@@ -115,7 +114,7 @@ pub(super) unsafe fn write<T: Factor>(
 ) {
     let [row, column] = first_of::<T>(tid);
     let wide = columns.is_multiple_of(T::WIDTH) && c.addr().is_multiple_of(16);
-    unroll!(i in 0..PART => {
+    unroll!(i < PART => {
         let row = first[0] + place(row, LANES, T::WIDTH, i);
         if row < rows {
             // SAFETY: a row of the product, which starts on a boundary where `wide` says so.
@@ -131,7 +130,7 @@ pub(super) unsafe fn write<T: Factor>(
 #[inline(always)]
 unsafe fn write_row<T: Factor>(row: *mut T, first: usize, end: usize, wide: bool, sums: &[T; PART]) {
     if wide {
-        unroll!(run in 0..PART / T::WIDTH => {
+        unroll!(run < PART / T::WIDTH => {
             let column = place(first, LANES, T::WIDTH, run * T::WIDTH);
             if column < end {
                 // SAFETY: the run is inside, since the end is a multiple of its width.
@@ -139,7 +138,7 @@ unsafe fn write_row<T: Factor>(row: *mut T, first: usize, end: usize, wide: bool
             }
         });
     } else {
-        unroll!(j in 0..PART => {
+        unroll!(j < PART => {
             let column = place(first, LANES, T::WIDTH, j);
             if column < end {
                 // SAFETY: inside the row.

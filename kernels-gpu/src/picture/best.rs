@@ -5,9 +5,8 @@
 //! - [`blur`]: a sum of a column of the window follows from that of the row above, a sum of such sums from that of the pixel to the left.
 
 use super::{Picture, luminance, scaled};
-use crate::chunk::Chunk;
-use crate::filter::unroll;
-use cuda_std::{kernel, thread};
+use crate::unroll::unroll;
+use cuda_std::{kernel, memory::Vector, thread};
 
 pub mod blur;
 
@@ -25,7 +24,7 @@ pub const EACH: usize = 16;
 pub unsafe fn picture_best_scale(input: &[u8], picture: Picture, output: *mut u8) {
     // SAFETY: the caller's promise.
     unsafe {
-        each(input.len(), input, output, 1, |bytes: [Chunk<u8, EACH>; 1]| {
+        each(input.len(), input, output, 1, |bytes: [Vector<u8, EACH>; 1]| {
             bytes[0].0.map(|byte| scaled(byte, picture.amount))
         })
     };
@@ -40,12 +39,12 @@ pub unsafe fn picture_best_grey(input: &[u8], picture: Picture, output: *mut u8)
     let pixels = picture.rows as usize * picture.columns as usize;
     if picture.channels != 3 {
         // SAFETY: the caller's promise.
-        unsafe { each(pixels, input, output, 1, |bytes: [Chunk<u8, EACH>; 1]| bytes[0].0) };
+        unsafe { each(pixels, input, output, 1, |bytes: [Vector<u8, EACH>; 1]| bytes[0].0) };
         return;
     }
     // SAFETY: the caller's promise.
     unsafe {
-        each(pixels, input, output, 3, |bytes: [Chunk<u8, EACH>; 3]| {
+        each(pixels, input, output, 3, |bytes: [Vector<u8, EACH>; 3]| {
             let byte = |i: usize| u32::from(bytes[i / EACH].0[i % EACH]);
             let mut grey = [0; EACH];
             unroll!(i < EACH => { grey[i] = luminance(byte(3 * i), byte(3 * i + 1), byte(3 * i + 2)) });
@@ -65,24 +64,24 @@ unsafe fn each<const N: usize>(
     input: &[u8],
     output: *mut u8,
     apart: usize,
-    make: impl Fn([Chunk<u8, EACH>; N]) -> [u8; EACH],
+    make: impl Fn([Vector<u8, EACH>; N]) -> [u8; EACH],
 ) {
-    let threads = thread::grid_dim_x() as usize * thread::block_dim_x() as usize;
-    let me = thread::block_idx_x() as usize * thread::block_dim_x() as usize + thread::thread_idx_x() as usize;
+    let (me, threads) = (thread::global_index(), thread::grid_stride());
     let aligned = input.as_ptr().addr().is_multiple_of(16) && output.addr().is_multiple_of(16);
     let vectors = if aligned { count / EACH } else { 0 };
     let mut i = me;
     while i < vectors {
         // SAFETY: whole vectors of the input and of the output, on boundaries; no other thread has these.
         unsafe {
-            let bytes = core::array::from_fn(|k| input.as_ptr().cast::<Chunk<u8, EACH>>().add(i * N + k).read());
-            output.cast::<Chunk<u8, EACH>>().add(i).write(Chunk(make(bytes)));
+            let bytes =
+                core::array::from_fn(|k| Vector::load(input.as_ptr().cast::<Vector<u8, EACH>>().add(i * N + k)));
+            Vector(make(bytes)).store(output.cast::<Vector<u8, EACH>>().add(i));
         }
         i += threads;
     }
     let mut i = vectors * EACH + me;
     while i < count {
-        let mut bytes = [Chunk([0; EACH]); N];
+        let mut bytes = [Vector([0; EACH]); N];
         let mut k = 0;
         while k < N {
             // SAFETY: the bytes of one result, which are the first of as many vectors as it takes.

@@ -6,8 +6,8 @@
 //!   dependence on who was last. CUB still launches two kernels.
 
 use super::{Max, Min, Op, Sum, collective::grid_reduce};
-use crate::{chunk::Chunk, number::Number};
-use cuda_std::{kernel, thread};
+use crate::number::Number;
+use cuda_std::{kernel, memory::Vector, thread};
 
 /// Threads per block unless the caller asks otherwise; a multiple of 32, at most 1024.
 pub const BLOCK: u32 = 512;
@@ -42,14 +42,16 @@ fn thread_reduce<O: Op<T>, T: Number>(input: &[T]) -> T {
     }
 }
 
-/// The same for elements of which `W` make 16 bytes: the elements between 16-byte boundaries as chunks, the others singly.
+/// The same for elements of which `W` make 16 bytes: the elements between 16-byte boundaries as vectors, the others singly.
 #[inline(always)]
 fn slice_reduce<O: Op<T>, T: Number, const W: usize>(input: &[T]) -> T {
-    // SAFETY: a chunk is an array of `T`, and any bits of `T`s are a chunk.
-    let (head, chunks, tail) = unsafe { input.align_to::<Chunk<T, W>>() };
+    // Not `Vector::split`, which would let the loads go through the read-only cache: those ptxas moves behind the additions of a round's
+    // first vectors, and only four of them are in flight.
+    // SAFETY: a vector is an array of `T`, and any bits of `T`s are a vector.
+    let (head, vectors, tail) = unsafe { input.align_to::<Vector<T, W>>() };
     let me = thread::block_idx_x() as usize * thread::block_dim_x() as usize + thread::thread_idx_x() as usize;
 
-    let results = chunks_reduce::<O, T, W>(chunks, me);
+    let results = vectors_reduce::<O, T, W>(vectors, me);
     let mut value = results[0];
     let mut k = 1;
     while k < W {
@@ -65,30 +67,30 @@ fn slice_reduce<O: Op<T>, T: Number, const W: usize>(input: &[T]) -> T {
     value
 }
 
-/// `W` running results over chunks `me`, `me + threads`, `me + 2 * threads`, …, in rounds of [`UNROLL`] loads that don't wait for
+/// `W` running results over vectors `me`, `me + threads`, `me + 2 * threads`, …, in rounds of [`UNROLL`] loads that don't wait for
 /// each other. Only the last round has to ask where the input ends.
 #[inline(always)]
-fn chunks_reduce<O: Op<T>, T: Number, const W: usize>(chunks: &[Chunk<T, W>], me: usize) -> [T; W] {
+fn vectors_reduce<O: Op<T>, T: Number, const W: usize>(vectors: &[Vector<T, W>], me: usize) -> [T; W] {
     let threads = thread::grid_dim_x() as usize * thread::block_dim_x() as usize;
     let mut results = [O::identity(); W];
     let mut i = me;
-    while i + (UNROLL - 1) * threads < chunks.len() {
+    while i + (UNROLL - 1) * threads < vectors.len() {
         // SAFETY: `i + k * threads` is below the length for every `k < UNROLL`.
-        let round = core::array::from_fn(|k| unsafe { *chunks.get_unchecked(i + k * threads) });
+        let round = core::array::from_fn(|k| unsafe { *vectors.get_unchecked(i + k * threads) });
         results = combine::<O, T, W>(results, tree::<O, T, W>(round));
         i += UNROLL * threads;
     }
-    if i < chunks.len() {
-        // Behind the end, load the last chunk and forget it: a load that nothing depends on can start at once, a branch around
+    if i < vectors.len() {
+        // Behind the end, load the last vector and forget it: a load that nothing depends on can start at once, a branch around
         // it would make it wait.
-        let last = chunks.len() - 1;
+        let last = vectors.len() - 1;
         // SAFETY: `last` is an index.
-        let mut round: [Chunk<T, W>; UNROLL] =
-            core::array::from_fn(|k| unsafe { *chunks.get_unchecked(last.min(i + k * threads)) });
+        let mut round: [Vector<T, W>; UNROLL] =
+            core::array::from_fn(|k| unsafe { *vectors.get_unchecked(last.min(i + k * threads)) });
         let mut k = 1;
         while k < UNROLL {
             if i + k * threads > last {
-                round[k] = Chunk([O::identity(); W]);
+                round[k] = Vector([O::identity(); W]);
             }
             k += 1;
         }
@@ -97,16 +99,16 @@ fn chunks_reduce<O: Op<T>, T: Number, const W: usize>(chunks: &[Chunk<T, W>], me
     results
 }
 
-/// Combines the chunks of a round pairwise. One after the other would be as many additions, but then the first one is the most
+/// Combines the vectors of a round pairwise. One after the other would be as many additions, but then the first one is the most
 /// urgent, and ptxas starts it before the last loads: 2 % of the time at 2^28.
 #[inline(always)]
-fn tree<O: Op<T>, T: Number, const W: usize>(mut round: [Chunk<T, W>; UNROLL]) -> [T; W] {
+fn tree<O: Op<T>, T: Number, const W: usize>(mut round: [Vector<T, W>; UNROLL]) -> [T; W] {
     const { assert!(UNROLL.is_power_of_two()) };
     let mut half = UNROLL / 2;
     while half > 0 {
         let mut k = 0;
         while k < half {
-            round[k] = Chunk(combine::<O, T, W>(round[k].0, round[k + half].0));
+            round[k] = Vector(combine::<O, T, W>(round[k].0, round[k + half].0));
             k += 1;
         }
         half /= 2;

@@ -1,15 +1,15 @@
 //! `argmax` and `argmin` in one pass and one launch, at the speed of `best`.
 //!
 //! - Carrying an index along with every element would triple the work. A thread keeps the best value so far, and in which of its
-//!   rounds of [`UNROLL`] chunks it was first there; a round is reduced as in `best`, without any index.
+//!   rounds of [`UNROLL`] vectors it was first there; a round is reduced as in `best`, without any index.
 //! - At the end each thread loads its best round once more and looks for the first place of the value.
 //! - Pairs of value and index then go the way of `best`: shuffles, a shared slot per warp, the last block. Of equal values the lower
 //!   index wins, so that the order does not matter.
 
 use super::{Max, Min, Op, WARP, best::UNROLL, collective::draw_last};
-use crate::{chunk::Chunk, number::Number};
+use crate::number::Number;
 use core::mem::MaybeUninit;
-use cuda_std::{address_space, kernel, thread, warp};
+use cuda_std::{address_space, kernel, memory::Vector, thread, warp};
 
 /// Threads per block unless the caller asks otherwise; a multiple of 32, at most 1024.
 pub const BLOCK: u32 = 512;
@@ -92,20 +92,17 @@ fn better<O: Op<T>, T: Number>(a: Place<T>, b: Place<T>) -> Place<T> {
 fn thread_place<O: Op<T>, T: Number, const W: usize>(input: &[T]) -> Place<T> {
     let (me, threads) = (thread::global_index(), thread::grid_stride());
     let first = input.as_ptr();
-    let head = (first.addr().wrapping_neg() % 16 / size_of::<T>()).min(input.len());
-    let chunks = (input.len() - head) / W;
-    let tail = head + chunks * W;
-    // SAFETY: behind `head` elements the input is on a 16-byte boundary (or there is no chunk).
-    let at = |i: usize| unsafe { first.add(head).cast::<Chunk<T, W>>().add(i) };
+    let (head, vectors) = Vector::<T, W>::parts(first, input.len());
+    let tail = head + vectors * W;
+    // SAFETY: behind `head` elements the input is on a 16-byte boundary; called only where `i` is one of the vectors.
+    let load = |i: usize| unsafe { Vector::<T, W>::load(first.add(head).cast::<Vector<T, W>>().add(i)) };
 
-    // Rounds of chunks `i`, `i + threads`, …: behind the end the last chunk once more, which makes nothing better.
+    // Rounds of vectors `i`, `i + threads`, …: behind the end the last one once more, which makes nothing better.
     let mut best = O::identity();
     let mut best_round = me;
     let mut i = me;
-    while i < chunks {
-        // SAFETY: a chunk of the input.
-        let round: [Chunk<T, W>; UNROLL] =
-            core::array::from_fn(|k| unsafe { at((i + k * threads).min(chunks - 1)).read() });
+    while i < vectors {
+        let round: [_; UNROLL] = core::array::from_fn(|k| load((i + k * threads).min(vectors - 1)));
         let value = O::combine(best, tree::<O, T, W>(round));
         if !value.same(best) {
             (best, best_round) = (value, i);
@@ -113,15 +110,14 @@ fn thread_place<O: Op<T>, T: Number, const W: usize>(input: &[T]) -> Place<T> {
         i += UNROLL * threads;
     }
     let mut place = Place { value: O::identity(), index: NOWHERE };
-    if me < chunks {
+    if me < vectors {
         // From back to front, so that the first stays.
         let mut k = UNROLL;
         while k > 0 {
             k -= 1;
             let i = best_round + k * threads;
-            if i < chunks {
-                // SAFETY: a chunk of the input.
-                let Chunk(values) = unsafe { at(i).read() };
+            if i < vectors {
+                let Vector(values) = load(i);
                 let mut w = W;
                 while w > 0 {
                     w -= 1;
@@ -132,7 +128,7 @@ fn thread_place<O: Op<T>, T: Number, const W: usize>(input: &[T]) -> Place<T> {
             }
         }
     }
-    // SAFETY: elements in front of the chunks, and behind them.
+    // SAFETY: elements in front of the vectors, and behind them.
     unsafe {
         if me < head {
             place = better::<O, T>(place, Place { value: first.add(me).read(), index: me as u64 });
@@ -146,7 +142,7 @@ fn thread_place<O: Op<T>, T: Number, const W: usize>(input: &[T]) -> Place<T> {
 
 /// The best value of a round.
 #[inline(always)]
-fn tree<O: Op<T>, T: Number, const W: usize>(mut round: [Chunk<T, W>; UNROLL]) -> T {
+fn tree<O: Op<T>, T: Number, const W: usize>(mut round: [Vector<T, W>; UNROLL]) -> T {
     let mut half = UNROLL / 2;
     while half > 0 {
         let mut k = 0;

@@ -11,7 +11,6 @@
 
 use super::scan::{block_scan, block_total};
 use crate::{
-    chunk::Chunk,
     number::Number,
     reduce::{Max, Min, Op, Sum, WARP, collective::draw_last},
 };
@@ -19,7 +18,9 @@ use core::mem::MaybeUninit;
 use cuda_std::{
     address_space,
     atomic::{BlockAtomicU32, Ordering},
-    kernel, thread, warp,
+    kernel,
+    memory::{U64x2, Vector},
+    thread, warp,
 };
 
 /// Threads per block: tiles are made for it.
@@ -41,7 +42,7 @@ pub const fn tile(bytes: usize) -> u32 {
 
 /// The tile's elements, then at a segment's last element the total of the segment.
 #[address_space(shared)]
-static mut SLOTS: [MaybeUninit<Chunk<u64, 2>>; BLOCK as usize * EACH] = [MaybeUninit::uninit(); BLOCK as usize * EACH];
+static mut SLOTS: [MaybeUninit<U64x2>; BLOCK as usize * EACH] = [MaybeUninit::uninit(); BLOCK as usize * EACH];
 
 /// For each thread, at which of its elements a segment ends: a bit each. 0 between tiles.
 #[address_space(shared)]
@@ -112,7 +113,7 @@ unsafe fn part<O: Op<T>, T: Number, const W: usize>(values: &[T], offsets: &[u64
             // SAFETY: as above.
             unsafe { load::<O, T, W>(values, &part, start + tile) }
         } else {
-            [Chunk([O::identity(); W]); EACH]
+            [Vector([O::identity(); W]); EACH]
         };
         // SAFETY: a segment that ends in the part.
         if k < part.last && unsafe { part.end_of(offsets, k) } <= start + tile {
@@ -235,16 +236,16 @@ unsafe fn ended_before(offsets: &[u64], base: u64, cut: u64) -> u64 {
 /// # Safety
 /// The part lies within the values; `start` is a multiple of `W`.
 #[inline(always)]
-unsafe fn load<O: Op<T>, T: Number, const W: usize>(values: &[T], part: &Part, start: u64) -> [Chunk<T, W>; EACH] {
+unsafe fn load<O: Op<T>, T: Number, const W: usize>(values: &[T], part: &Part, start: u64) -> [Vector<T, W>; EACH] {
     let at = |j: usize| start + u64::from((thread::thread_idx_x() + j as u32 * BLOCK) * W as u32);
     if start >= part.begin && start + u64::from(tile(size_of::<T>())) <= part.end {
         // SAFETY: a chunk of the part, and on a boundary, because it is a multiple of `W` elements behind one.
         core::array::from_fn(|j| unsafe {
-            values.as_ptr().wrapping_add((at(j) - part.lead) as usize).cast::<Chunk<T, W>>().read()
+            Vector::load(values.as_ptr().wrapping_add((at(j) - part.lead) as usize).cast())
         })
     } else {
         core::array::from_fn(|j| {
-            Chunk(core::array::from_fn(|w| {
+            Vector(core::array::from_fn(|w| {
                 let i = at(j) + w as u64;
                 let inside = i >= part.begin && i < part.end;
                 // SAFETY: an element of the part.
@@ -256,7 +257,7 @@ unsafe fn load<O: Op<T>, T: Number, const W: usize>(values: &[T], part: &Part, s
 
 /// Combines the chunks of a round pairwise.
 #[inline(always)]
-fn tree<O: Op<T>, T: Number, const W: usize>(round: [Chunk<T, W>; EACH]) -> T {
+fn tree<O: Op<T>, T: Number, const W: usize>(round: [Vector<T, W>; EACH]) -> T {
     let mut sums = round[0].0;
     let mut w = 0;
     while w < W {
@@ -289,12 +290,12 @@ unsafe fn tile_totals<O: Op<T>, T: Number, const W: usize>(
     part: &Part,
     start: u64,
     first: u64,
-    round: [Chunk<T, W>; EACH],
+    round: [Vector<T, W>; EACH],
     carry: &mut T,
     results: *mut T,
 ) -> u64 {
     let tid = thread::thread_idx_x();
-    let chunks = (&raw mut SLOTS).cast::<Chunk<T, W>>();
+    let chunks = (&raw mut SLOTS).cast::<Vector<T, W>>();
     let slot = |i: u32| {
         // SAFETY: an element of the tile has a slot.
         unsafe { chunks.add(place(i / W as u32) as usize).cast::<T>().add((i % W as u32) as usize) }
@@ -304,7 +305,7 @@ unsafe fn tile_totals<O: Op<T>, T: Number, const W: usize>(
     let mut j = 0;
     while j < EACH {
         // SAFETY: a slot for each chunk, and each chunk has one thread.
-        unsafe { chunks.add(place(tid + j as u32 * BLOCK) as usize).write(round[j]) };
+        unsafe { round[j].store(chunks.add(place(tid + j as u32 * BLOCK) as usize)) };
         j += 1;
     }
     // SAFETY: the caller's promise.
@@ -322,7 +323,7 @@ unsafe fn tile_totals<O: Op<T>, T: Number, const W: usize>(
     let mut tail = O::identity();
     let mut walk = |j: usize| {
         // SAFETY: `EACH` chunks per thread, complete since the same barrier.
-        let Chunk(values) = unsafe { chunks.add(place(tid * EACH as u32 + j as u32) as usize).read() };
+        let Vector(values) = unsafe { Vector::load(chunks.add(place(tid * EACH as u32 + j as u32) as usize)) };
         let mut w = 0;
         while w < W {
             let i = j * W + w;

@@ -2,22 +2,22 @@
 //!
 //! - A tile has `SIDE` x `SIDE` elements (64 x 64 of 4 bytes, 32 x 32 of 8). Each thread has all its 16-byte loads in flight before
 //!   it waits for the first.
-//! - A chunk's elements go to `W` slots of one row of the tile; the thread that writes a chunk of the result gathers it from `W`
+//! - A vector's elements go to `W` slots of one row of the tile; the thread that writes a vector of the result gathers it from `W`
 //!   rows. See `slot` for how neither has bank conflicts.
 //! - Where a row of the matrix does not start on 16 bytes, or at the matrix's edge, elements are moved singly: the tile is the same.
 
 use super::{BLOCK, tile_origin};
-use crate::{chunk::Chunk, number::Number};
+use crate::number::Number;
 use core::mem::MaybeUninit;
-use cuda_std::{address_space, kernel, thread};
+use cuda_std::{address_space, kernel, memory::Vector, thread};
 
 /// Rows and columns of a tile of elements of this size.
 pub const fn side(bytes: usize) -> u32 {
     256 / bytes as u32
 }
 
-/// Where an element lies in the tile. Chunks are `W` elements apart, so half a row of them fills the banks once, and the other half
-/// would meet them there again: it is moved by half a chunk. The same goes for columns, whose neighbours are an odd pitch apart.
+/// Where an element lies in the tile. Vectors are `W` elements apart, so half a row of them fills the banks once, and the other half
+/// would meet them there again: it is moved by half a vector. The same goes for columns, whose neighbours are an odd pitch apart.
 #[inline(always)]
 const fn slot<const W: usize, const SIDE: u32>(row: u32, column: u32) -> usize {
     let (half, shift) = (SIDE / 2, W as u32 / 2);
@@ -64,20 +64,20 @@ unsafe fn turn<T: Number, const W: usize, const SIDE: u32, const EACH: usize>(
     let tid = thread::thread_idx_x();
 
     if inside && aligned(input.as_ptr().addr(), columns) {
-        let mut round = [MaybeUninit::<Chunk<T, W>>::uninit(); EACH];
+        let mut round = [MaybeUninit::<Vector<T, W>>::uninit(); EACH];
         let mut k = 0;
         while k < EACH {
             let (row, column) = place::<W, SIDE>(tid + k as u32 * BLOCK);
             let at = (first_row + row) as usize * columns as usize + (first_column + column) as usize;
             // SAFETY: a whole vector of a row inside the matrix, on a boundary.
-            round[k].write(unsafe { input.as_ptr().add(at).cast::<Chunk<T, W>>().read() });
+            round[k].write(unsafe { Vector::load(input.as_ptr().add(at).cast()) });
             k += 1;
         }
         let mut k = 0;
         while k < EACH {
             let (row, column) = place::<W, SIDE>(tid + k as u32 * BLOCK);
             // SAFETY: written above.
-            let Chunk(values) = unsafe { round[k].assume_init() };
+            let Vector(values) = unsafe { round[k].assume_init() };
             let mut j = 0;
             while j < W {
                 // SAFETY: inside the tile, and each element has one slot.
@@ -109,7 +109,7 @@ unsafe fn turn<T: Number, const W: usize, const SIDE: u32, const EACH: usize>(
             let values = core::array::from_fn(|j| unsafe { tile.add(slot::<W, SIDE>(row + j as u32, column)).read() });
             let at = (first_column + column) as usize * rows as usize + (first_row + row) as usize;
             // SAFETY: a whole vector of a row of the result, on a boundary, which no other thread writes.
-            unsafe { output.add(at).cast::<Chunk<T, W>>().write(Chunk(values)) };
+            unsafe { Vector::<T, W>(values).store(output.add(at).cast()) };
             k += 1;
         }
     } else {

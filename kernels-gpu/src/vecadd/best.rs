@@ -1,17 +1,17 @@
 //! The rung to use: 16 bytes per lane in each instruction, and all of a thread's loads in flight before its first addition.
 //!
-//! - A block adds tiles of `EACH` chunks per thread. Loads and stores of a warp are 512 neighbouring bytes.
+//! - A block adds tiles of `EACH` vectors per thread. Loads and stores of a warp are 512 neighbouring bytes.
 //! - Elements in front of the first 16-byte boundary of `out`, and behind the last, are added singly, so any start will do. Where
 //!   `a` or `b` lies differently from `out`, no boundary suits all three: then everything is added singly, coalesced all the same.
 //! - Full tiles load without asking where the vectors end; a load behind a branch would wait for it.
 
-use crate::{chunk::Chunk, number::Number};
-use cuda_std::{kernel, thread};
+use crate::number::Number;
+use cuda_std::{kernel, memory::Vector, thread};
 
 /// Threads per block unless the caller asks otherwise; a multiple of 32.
 pub const BLOCK: u32 = 256;
 
-/// Chunks of 16 bytes that a thread adds at once: twice as many loads are in flight.
+/// Vectors of 16 bytes that a thread adds at once: twice as many loads are in flight.
 pub const EACH: usize = 4;
 
 /// Adds two vectors of equal length; integers wrap.
@@ -37,30 +37,28 @@ pub unsafe fn vecadd_best<T: Number>(a: &[T], b: &[T], out: *mut T) {
 unsafe fn add<T: Number, const W: usize>(a: &[T], b: &[T], out: *mut T) {
     let n = a.len().min(b.len());
     let alike = |address: usize| (address ^ out.addr()).is_multiple_of(16);
-    let (head, chunks) = if alike(a.as_ptr().addr()) && alike(b.as_ptr().addr()) {
-        let head = (out.addr().wrapping_neg() % 16 / size_of::<T>()).min(n);
-        (head, (n - head) / W)
-    } else {
-        (n, 0)
+    let (head, vectors) = match alike(a.as_ptr().addr()) && alike(b.as_ptr().addr()) {
+        true => Vector::<T, W>::parts(out, n),
+        false => (n, 0),
     };
-    // SAFETY: `head + chunks * W <= n`, and behind `head` elements all three are on a 16-byte boundary (or there is no chunk).
+    // SAFETY: `head + vectors * W <= n`, and behind `head` elements all three are on a 16-byte boundary (or there is no vector).
     unsafe {
-        let at = |base: *const T| base.add(head).cast::<Chunk<T, W>>();
-        add_chunks(at(a.as_ptr()), at(b.as_ptr()), out.add(head).cast(), chunks);
+        let at = |base: *const T| base.add(head).cast::<Vector<T, W>>();
+        add_vectors(at(a.as_ptr()), at(b.as_ptr()), out.add(head).cast(), vectors);
         add_singly(a, b, out, 0, head);
-        add_singly(a, b, out, head + chunks * W, n);
+        add_singly(a, b, out, head + vectors * W, n);
     }
 }
 
-/// Adds `count` chunks, a tile of `EACH` per thread at a time.
+/// Adds `count` vectors, a tile of `EACH` per thread at a time.
 ///
 /// # Safety
 /// There are so many on a 16-byte boundary at each of the three.
 #[inline(always)]
-unsafe fn add_chunks<T: Number, const W: usize>(
-    a: *const Chunk<T, W>,
-    b: *const Chunk<T, W>,
-    out: *mut Chunk<T, W>,
+unsafe fn add_vectors<T: Number, const W: usize>(
+    a: *const Vector<T, W>,
+    b: *const Vector<T, W>,
+    out: *mut Vector<T, W>,
     count: usize,
 ) {
     let block = thread::block_dim_x() as usize;
@@ -69,21 +67,21 @@ unsafe fn add_chunks<T: Number, const W: usize>(
     while first < count {
         let i = first + thread::thread_idx_x() as usize;
         if first + tile <= count {
-            // SAFETY: `i + k * block < first + tile <= count` for every `k < EACH`; each chunk has one thread.
+            // SAFETY: `i + k * block < first + tile <= count` for every `k < EACH`; each vector has one thread.
             unsafe {
-                let x: [_; EACH] = core::array::from_fn(|k| a.add(i + k * block).read());
-                let y: [_; EACH] = core::array::from_fn(|k| b.add(i + k * block).read());
+                let x: [_; EACH] = core::array::from_fn(|k| Vector::load(a.add(i + k * block)));
+                let y: [_; EACH] = core::array::from_fn(|k| Vector::load(b.add(i + k * block)));
                 let mut k = 0;
                 while k < EACH {
-                    out.add(i + k * block).write(sum(x[k], y[k]));
+                    sum(x[k], y[k]).store(out.add(i + k * block));
                     k += 1;
                 }
             }
         } else {
             let mut i = i;
             while i < count {
-                // SAFETY: below the count, and each chunk has one thread.
-                unsafe { out.add(i).write(sum(a.add(i).read(), b.add(i).read())) };
+                // SAFETY: below the count, and each vector has one thread.
+                unsafe { sum(Vector::load(a.add(i)), Vector::load(b.add(i))).store(out.add(i)) };
                 i += block;
             }
         }
@@ -107,6 +105,6 @@ unsafe fn add_singly<T: Number>(a: &[T], b: &[T], out: *mut T, from: usize, unti
 
 /// Element by element.
 #[inline(always)]
-fn sum<T: Number, const W: usize>(Chunk(a): Chunk<T, W>, Chunk(b): Chunk<T, W>) -> Chunk<T, W> {
-    Chunk(core::array::from_fn(|j| a[j].add(b[j])))
+fn sum<T: Number, const W: usize>(Vector(a): Vector<T, W>, Vector(b): Vector<T, W>) -> Vector<T, W> {
+    Vector(core::array::from_fn(|j| a[j].add(b[j])))
 }

@@ -5,6 +5,9 @@ use crate::launch::Scalar;
 /// `N` values that fill 16 bytes and are aligned to 16: four `f32`, two `f64`, sixteen `u8`.
 ///
 /// [`Vector::load`] and [`Vector::store`] are one instruction. (A plain copy is that too most of the time, but LLVM may take it apart.)
+///
+/// A kernel that is generic over its elements can name vectors of every `N`, in an arm per size of element: that `N` values have 16
+/// bytes is looked at where a vector is used, which is for nothing in code that is left.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C, align(16))]
 pub struct Vector<T, const N: usize>(pub [T; N]);
@@ -28,7 +31,11 @@ pub type U64x2 = Vector<u64, 2>;
 pub type I64x2 = Vector<i64, 2>;
 
 impl<T: Scalar, const N: usize> Vector<T, N> {
-    const FILLED: () = assert!(size_of::<T>() * N == 16, "a vector has 16 bytes");
+    /// LLVM knows the answer.
+    #[inline(always)]
+    fn require_filled() {
+        assert!(size_of::<T>() * N == 16, "a vector has 16 bytes");
+    }
 
     /// Reads the vector at `at`.
     ///
@@ -36,7 +43,7 @@ impl<T: Scalar, const N: usize> Vector<T, N> {
     /// `at` must be aligned to 16 bytes and point to initialised memory that nobody writes meanwhile.
     #[inline(always)]
     pub unsafe fn load(at: *const Self) -> Self {
-        const { Self::FILLED };
+        Self::require_filled();
         #[cfg(target_arch = "nvptx64")]
         // SAFETY: the caller's promise; both types are `N` values without padding, and have the same alignment.
         unsafe {
@@ -55,7 +62,7 @@ impl<T: Scalar, const N: usize> Vector<T, N> {
     /// `at` must be aligned to 16 bytes and point to memory that nobody else accesses meanwhile.
     #[inline(always)]
     pub unsafe fn store(self, at: *mut Self) {
-        const { Self::FILLED };
+        Self::require_filled();
         #[cfg(target_arch = "nvptx64")]
         // SAFETY: the caller's promise; both types are `N` values without padding, and have the same alignment.
         unsafe {
@@ -68,25 +75,58 @@ impl<T: Scalar, const N: usize> Vector<T, N> {
         }
     }
 
+    /// Of `len` values at `first`: how many lie before the first 16-byte boundary, and how many vectors follow.
+    #[inline(always)]
+    pub fn parts(first: *const T, len: usize) -> (usize, usize) {
+        Self::require_filled();
+        let head = to_boundary(first).min(len);
+        (head, (len - head) / N)
+    }
+
     /// `values` as vectors: first what lies before the first 16-byte boundary, then the vectors, then what is left.
     #[inline(always)]
     pub fn split(values: &[T]) -> (&[T], &[Self], &[T]) {
-        const { Self::FILLED };
-        // Not `align_to`: when there is no vector it gives a made-up pointer, and then LLVM no longer sees that the vectors are those of
-        // a kernel's parameter, which it may read through the read-only cache.
-        let first = values.as_ptr();
-        let to_boundary = (first.addr().wrapping_neg() % 16) / size_of::<T>();
-        let head = to_boundary.min(values.len());
-        let vectors = (values.len() - head) / N;
-        // SAFETY: the three parts lie one behind the other in `values`; a vector is `N` values without padding, any bytes of scalars are
-        // valid, and the boundary is aligned, also where it is beyond the end and there are no vectors.
-        unsafe {
-            (
-                core::slice::from_raw_parts(first, head),
-                core::slice::from_raw_parts(first.wrapping_add(to_boundary).cast::<Self>(), vectors),
-                core::slice::from_raw_parts(first.add(head + vectors * N), values.len() - head - vectors * N),
-            )
-        }
+        Self::require_filled();
+        // SAFETY: a vector is `N` values without padding.
+        unsafe { split(values) }
+    }
+}
+
+impl U32x4 {
+    /// Any values as vectors of words, with what lies before the first 16-byte boundary and what is left behind the last.
+    #[inline(always)]
+    pub fn split_words<T: Scalar>(values: &[T]) -> (&[T], &[Self], &[T]) {
+        const { assert!(16 % size_of::<T>() == 0, "vectors would cut through values") };
+        // SAFETY: any bytes of scalars are words.
+        unsafe { split(values) }
+    }
+}
+
+/// Values from `first` to the first 16-byte boundary.
+#[inline(always)]
+fn to_boundary<T>(first: *const T) -> usize {
+    (first.addr().wrapping_neg() % 16) / size_of::<T>()
+}
+
+/// [`Vector::split`], into anything of 16 bytes.
+///
+/// # Safety
+/// A `V` has 16 bytes and that alignment, 16 is a multiple of the size of a `T`, and any `T`s that fill a `V` are one.
+#[inline(always)]
+unsafe fn split<T, V>(values: &[T]) -> (&[T], &[V], &[T]) {
+    // Not `align_to`: when there is no vector it gives a made-up pointer, and then LLVM no longer sees that the vectors are those of
+    // a kernel's parameter, which it may read through the read-only cache.
+    let (first, boundary, each) = (values.as_ptr(), to_boundary(values.as_ptr()), 16 / size_of::<T>());
+    let head = boundary.min(values.len());
+    let vectors = (values.len() - head) / each;
+    // SAFETY: the three parts lie one behind the other in `values`; the caller's promise; and the boundary is aligned, also where it is
+    // beyond the end and there are no vectors.
+    unsafe {
+        (
+            core::slice::from_raw_parts(first, head),
+            core::slice::from_raw_parts(first.wrapping_add(boundary).cast::<V>(), vectors),
+            core::slice::from_raw_parts(first.add(head + vectors * each), values.len() - head - vectors * each),
+        )
     }
 }
 
@@ -104,7 +144,27 @@ mod tests {
                 let joined = head.iter().chain(vectors.iter().flat_map(|v| &v.0)).chain(tail);
                 assert!(joined.eq(slice), "{start} {len}");
                 assert!(head.len() < 4 && tail.len() < 4, "{start} {len}");
+                assert_eq!(U32x4::parts(slice.as_ptr(), len), (head.len(), vectors.len()), "{start} {len}");
             }
         }
+    }
+
+    #[test]
+    fn words_are_the_bytes_between_boundaries() {
+        let bytes: [u8; 80] = core::array::from_fn(|i| i as u8);
+        for start in 0..16 {
+            for len in 0..=80 - start {
+                let (head, vectors, tail) = U32x4::split_words(&bytes[start..start + len]);
+                let words = vectors.iter().flat_map(|v| v.0.iter().flat_map(|word| word.to_ne_bytes()));
+                let joined = head.iter().copied().chain(words).chain(tail.iter().copied());
+                assert!(joined.eq(bytes[start..start + len].iter().copied()), "{start} {len}");
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "16 bytes")]
+    fn other_sizes_are_refused_where_they_are_used() {
+        Vector::<u64, 4>::split(&[]);
     }
 }

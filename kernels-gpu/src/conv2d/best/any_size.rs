@@ -5,7 +5,8 @@
 //! [`COLUMN`] of them. The registers are a ring, which costs no moves where the loop is unrolled as often as it has places.
 
 use super::super::Frame;
-use crate::filter::{Sample, unroll};
+use crate::filter::Sample;
+use crate::unroll::unroll;
 use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 
 /// Threads across a block, and output columns of a tile.

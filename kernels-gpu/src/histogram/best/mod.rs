@@ -24,7 +24,7 @@ pub const LANE_BINS: u32 = 256;
 #[inline(always)]
 unsafe fn for_each<T: Sample, const UNROLL: usize>(input: &[T], me: usize, workers: usize, mut visit: impl FnMut(T)) {
     const { assert!(UNROLL == 4 || UNROLL == 8) };
-    let (head, vectors, tail) = split(input);
+    let (head, vectors, tail) = U32x4::split_words(input);
     // SAFETY: used only where all of them are indices; the vectors are aligned, and nobody writes there.
     let load = |i: usize| unsafe { U32x4::load(vectors.as_ptr().add(i)).0 };
     let four = |i: usize| [load(i), load(i + workers), load(i + 2 * workers), load(i + 3 * workers)];
@@ -62,22 +62,4 @@ fn visit_four<T: Sample>([a, b, c, d]: [[u32; 4]; 4], visit: &mut impl FnMut(T))
     T::unpack(b, &mut *visit);
     T::unpack(c, &mut *visit);
     T::unpack(d, visit);
-}
-
-/// What lies before the first 16-byte boundary, the 16-byte vectors behind it, and what is left.
-#[inline(always)]
-fn split<T: Sample>(input: &[T]) -> (&[T], &[U32x4], &[T]) {
-    let (first, each) = (input.as_ptr(), 16 / size_of::<T>());
-    let to_boundary = first.addr().wrapping_neg() % 16 / size_of::<T>();
-    let head = to_boundary.min(input.len());
-    let vectors = (input.len() - head) / each;
-    // SAFETY: the three parts lie one behind the other in `input`; any bytes of scalars are words, and the boundary is aligned, also
-    // where it is beyond the end and there are no vectors.
-    unsafe {
-        (
-            core::slice::from_raw_parts(first, head),
-            core::slice::from_raw_parts(first.wrapping_add(to_boundary).cast::<U32x4>(), vectors),
-            core::slice::from_raw_parts(first.add(head + vectors * each), input.len() - head - vectors * each),
-        )
-    }
 }

@@ -4,11 +4,11 @@
 //! columns a thread has, and in how much of `k` a step takes. Tensor cores (f64, since sm_80) multiply 16x4 by 4x8 matrices that a warp's
 //! lanes hold together, twice as fast as the other units on an H200, and round as these do.
 
-use super::super::{
+use crate::matmul::{
     factor::Factor,
     outer::{multiply_add, runs},
-    unroll::unroll,
 };
+use crate::unroll::unroll;
 use core::marker::PhantomData;
 
 /// A thread's place in its warp's part of the tile.
@@ -87,7 +87,7 @@ impl<T: Factor> Engine<T> {
     #[inline(always)]
     pub unsafe fn multiply_add<const TM: usize, const TN: usize>(sums: &mut [[T; TN]; TM], a: &[T; TM], b: &[T; TN]) {
         if T::TENSOR {
-            unroll!(pair in 0..TM / 2 => {
+            unroll!(pair < TM / 2 => {
                 // SAFETY: the caller's promise.
                 unsafe { pair_of_rows(sums, pair, [a[2 * pair], a[2 * pair + 1]], b) };
             });
@@ -104,7 +104,7 @@ impl<T: Factor> Engine<T> {
 #[inline(always)]
 unsafe fn every_eighth<T: Factor, const N: usize>(from: *const T, count: usize) -> [T; N] {
     let mut values = [T::ZERO; N];
-    unroll!(i in 0..N => {
+    unroll!(i < N => {
         if i < count {
             // SAFETY: the caller's promise.
             values[i] = unsafe { from.add(8 * i).read() };
@@ -125,7 +125,7 @@ unsafe fn pair_of_rows<T: Factor, const TM: usize, const TN: usize>(
     b: &[T; TN],
 ) {
     let (upper, lower) = (2 * pair, 2 * pair + 1);
-    unroll!(block in 0..TN / 2 => {
+    unroll!(block < TN / 2 => {
         let (even, odd) = (2 * block, 2 * block + 1);
         let before = [sums[upper][even], sums[upper][odd], sums[lower][even], sums[lower][odd]];
         // SAFETY: the caller's promise.

@@ -6,7 +6,8 @@
 //!   go to 32 banks.
 
 use super::{THREADS, pitch};
-use crate::matmul::{factor::Factor, side::Side, unroll::unroll};
+use crate::matmul::{factor::Factor, side::Side};
+use crate::unroll::unroll;
 use cuda_std::memory::{SharedAddress, copy_async, copy_async_or_zero};
 
 /// Neighbours in `k` that a row of eight lanes copies.
@@ -71,7 +72,7 @@ impl<T: Factor, const X: usize, const K: usize, const W: usize, const TURN: bool
     /// The tile is inside the factor, and nobody uses the stage.
     #[inline(always)]
     pub unsafe fn copy(&self, part: usize, parts: usize, stage: u32) {
-        unroll!(c in 0..Self::COPIES => {
+        unroll!(c < Self::COPIES => {
             if c * parts / Self::COPIES == part {
                 let (from, to) = self.place(c);
                 // SAFETY: the caller's promise.
@@ -92,7 +93,7 @@ impl<T: Factor, const X: usize, const K: usize, const W: usize, const TURN: bool
     /// These rows are inside the factor, and nobody uses the first stage.
     #[inline(always)]
     pub unsafe fn copy_first(&self, depth: usize) {
-        unroll!(c in 0..Self::COPIES => {
+        unroll!(c < Self::COPIES => {
             let (from, to) = self.place(c);
             let k = self.k + if TURN { c % (K / DEPTH) * DEPTH } else { c * Self::ROWS };
             // SAFETY: the caller's promise, and rows outside are not read.

@@ -1,7 +1,8 @@
 //! One tile of the product by one block: a ring of stages in shared memory, and a grid of sums in each thread's registers.
 
 use super::{THREADS, engine::Engine, feed::Feed, pitch, raster};
-use crate::matmul::{A_TRANSPOSED, B_TRANSPOSED, factor::Factor, outer::place, side::Side, unroll::unroll};
+use crate::matmul::{A_TRANSPOSED, B_TRANSPOSED, factor::Factor, outer::place, side::Side};
+use crate::unroll::unroll;
 use cuda_std::{
     memory::{SharedAddress, copy_async_commit, copy_async_wait},
     shared::dynamic_shared_mem,
@@ -179,7 +180,7 @@ unsafe fn pipeline<
 
     let mut tile = 0;
     while tile < tiles {
-        unroll!(step in 0..BK / SLICES / Engine::<T>::DEPTH => {
+        unroll!(step < BK / SLICES / Engine::<T>::DEPTH => {
             if step + 1 == steps {
                 reading = if reading + stage == STAGES * stage { 0 } else { reading + stage };
                 wait_for_one::<STAGES>();
@@ -245,14 +246,14 @@ unsafe fn join<T: Factor, const TM: usize, const TN: usize, const SLICES: usize>
     let mut from = 1;
     while from < SLICES {
         if slice == from {
-            unroll!(i in 0..TM => {
+            unroll!(i < TM => {
                 // SAFETY: a place for each thread of the slice and each of its sums; neighbouring threads have neighbours.
                 unsafe { write_row(place(i), THREADS / SLICES, &sums[i]) };
             });
         }
         thread::sync_threads(); // the slice's sums are written before they are read
         if slice == 0 {
-            unroll!(i in 0..TM => {
+            unroll!(i < TM => {
                 // SAFETY: written above by the thread of the same part of the tile.
                 unsafe { add_row(place(i), THREADS / SLICES, &mut sums[i]) };
             });
@@ -268,7 +269,7 @@ unsafe fn join<T: Factor, const TM: usize, const TN: usize, const SLICES: usize>
 /// The places are there, and nobody else uses them.
 #[inline(always)]
 unsafe fn write_row<T: Factor, const N: usize>(to: *mut T, step: usize, values: &[T; N]) {
-    unroll!(j in 0..N => {
+    unroll!(j < N => {
         // SAFETY: the caller's promise.
         unsafe { to.add(j * step).write(values[j]) };
     });
@@ -280,7 +281,7 @@ unsafe fn write_row<T: Factor, const N: usize>(to: *mut T, step: usize, values: 
 /// It was written, and nobody writes it meanwhile.
 #[inline(always)]
 unsafe fn add_row<T: Factor, const N: usize>(from: *const T, step: usize, sums: &mut [T; N]) {
-    unroll!(j in 0..N => {
+    unroll!(j < N => {
         // SAFETY: the caller's promise.
         sums[j] = sums[j].add(unsafe { from.add(j * step).read() });
     });
@@ -299,7 +300,7 @@ unsafe fn write<T: Factor, const TM: usize, const TN: usize>(
     sums: &[[T; TN]; TM],
 ) {
     let wide = columns.is_multiple_of(T::WIDTH) && c.addr().is_multiple_of(16);
-    unroll!(i in 0..TM => {
+    unroll!(i < TM => {
         let row = place(row, Engine::<T>::LANES[0], Engine::<T>::ROWS, i);
         if own[0] <= row && row < rows {
             let to = c.wrapping_add(row * columns);
@@ -320,7 +321,7 @@ unsafe fn write<T: Factor, const TM: usize, const TN: usize>(
 /// The row has `end` elements and starts on a 16-byte boundary; nobody else writes these columns.
 #[inline(always)]
 unsafe fn store_runs<T: Factor, const TN: usize>(row: *mut T, column: usize, first: usize, end: usize, sums: &[T; TN]) {
-    unroll!(run in 0..TN / T::WIDTH => {
+    unroll!(run < TN / T::WIDTH => {
         let column = place(column, Engine::<T>::LANES[1], T::WIDTH, run * T::WIDTH);
         if first <= column && column < end {
             // SAFETY: the run is inside the row.
@@ -341,7 +342,7 @@ unsafe fn store_elements<T: Factor, const TN: usize>(
     end: usize,
     sums: &[T; TN],
 ) {
-    unroll!(j in 0..TN => {
+    unroll!(j < TN => {
         let column = place(column, Engine::<T>::LANES[1], T::WIDTH, j);
         if first <= column && column < end {
             // SAFETY: inside the row.

@@ -12,13 +12,12 @@
 //! Sources: Merrill and Garland (2016) for tiles, tickets and look-back; S. Yan, G. Long and Y. Zhang, "StreamScan" (2013), for a chain
 //! of blocks in one pass; G. Chatterjee, G. Blelloch and M. Zagha (1990) for scans of rows.
 
-use crate::chunk::Chunk;
-use crate::filter::unroll;
 use crate::number::Number;
 use crate::reduce::{Max, Min, Op, Sum, WARP};
 use crate::scan::collective::{lane_before, warp_scans};
+use crate::unroll::unroll;
 use core::mem::MaybeUninit;
-use cuda_std::{address_space, kernel, thread, warp};
+use cuda_std::{address_space, kernel, memory::Vector, thread, warp};
 
 mod ahead;
 
@@ -132,7 +131,7 @@ unsafe fn scan_tile<O: Op<T>, T: Number, const W: usize, const R: usize>(
             // SAFETY: the tile lies inside, on a boundary, and each chunk is one thread's.
             unsafe {
                 let chunk = scan_chunk::<O, T, W>(chunks[row], before[row], exclusive);
-                output.add(at).cast::<Chunk<T, W>>().write(Chunk(chunk));
+                Vector(chunk).store(output.add(at).cast());
             }
         });
     } else {
@@ -180,7 +179,7 @@ unsafe fn ticket(state: *mut u64, tiles: u32) -> (u32, u32) {
 unsafe fn load<T: Number, const W: usize, const R: usize>(input: &[T], first: usize) -> [[T; W]; R] {
     core::array::from_fn(|row| {
         // SAFETY: the caller's promise.
-        let Chunk(values) = unsafe { input.as_ptr().add(first + row * pitch::<W>()).cast::<Chunk<T, W>>().read() };
+        let Vector(values) = unsafe { Vector::load(input.as_ptr().add(first + row * pitch::<W>()).cast()) };
         values
     })
 }
