@@ -216,6 +216,7 @@ fn typed<T: Element>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor>
         let Some(variant) = table::<T>().into_iter().find(|variant| variant.name == *name) else {
             return Err(Error::Usage(format!("access has no variant '{name}'")));
         };
+        job.require_no_grid(name)?;
         let block = BLOCKS.choose(job.block, name, job.device.info().max_block)?;
         let blocks = if input.is_empty() { 0 } else { (variant.threads)(&extent).div_ceil(block.into()) };
         let grid = block::grid(blocks, &format!("{name} of {rows}x{columns}"), "use a larger --block")?;

@@ -149,6 +149,7 @@ fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
         let Some(variant) = table().into_iter().find(|variant| variant.name == *name) else {
             return Err(Error::Usage(format!("banks has no variant '{name}'")));
         };
+        job.require_no_grid(name)?;
         let block = BLOCKS.choose(job.block, name, job.device.info().max_block)?;
         let output = Buffer::<u32>::uninit(job.device, n, "output")?;
         let kernel = variant.kernels[len.ilog2() as usize];

@@ -58,10 +58,28 @@ struct Variant<T: 'static> {
     name: &'static str,
     idea: &'static str,
     block: BlockRule,
-    /// The kernel, outputs per block, and bytes of dynamic shared memory.
-    launch: for<'a> fn(&Operands<'a, T>) -> (Call<'a>, u32, u32),
-    /// Taps of masks that have a kernel of their own.
+    launch: for<'a> fn(&Operands<'a, T>) -> Launch<'a>,
+    /// Taps of masks that have a kernel of their own, and of one of those that share one.
     kinds: &'static [u32],
+}
+
+/// What a variant does: the same grid for each of its calls, in order.
+struct Launch<'a> {
+    calls: Vec<Call<'a>>,
+    /// Outputs per block.
+    outputs: u32,
+    /// Bytes of dynamic shared memory.
+    shared: u32,
+}
+
+impl<'a> Launch<'a> {
+    fn new(call: Call<'a>, outputs: u32) -> Self {
+        Self { calls: vec![call], outputs, shared: 0 }
+    }
+
+    fn with_shared(self, shared: u32) -> Self {
+        Self { shared, ..self }
+    }
 }
 
 /// The table, slowest first.
@@ -71,15 +89,15 @@ fn table<T: Element + Sample>() -> Vec<Variant<T>> {
             name: "basic",
             idea: "a thread per output, signal and mask from device memory: as fast as the caches",
             block: BlockRule::Any { default: BLOCK },
-            launch: launch_basic,
+            launch: |of| Launch::new(basic::conv1d_basic::<T>(of.input, of.mask, of.border, of.output), of.block),
             kinds: &[1],
         },
         Variant {
             name: "constant",
-            idea: "the mask by value (3, 5, 7, 9, 31 taps): taps are operands from constant memory, the loop is gone",
+            idea: "the mask by value: taps are operands from constant memory, up to 32 in a launch; no loop for 3, 5, 7, 9, 31",
             block: BlockRule::Any { default: BLOCK },
             launch: launch_constant,
-            kinds: &constant::SIZES,
+            kinds: &CONSTANT_KINDS,
         },
         Variant {
             name: "tiled",
@@ -87,7 +105,7 @@ fn table<T: Element + Sample>() -> Vec<Variant<T>> {
             block: BlockRule::WholeWarps { default: BLOCK },
             launch: |of| {
                 let call = tiled::conv1d_tiled::<T>(of.input, of.mask, of.border, of.output);
-                (call, of.block + 1 - of.taps.len() as u32, of.block * size_of::<T>() as u32)
+                Launch::new(call, of.block + 1 - of.taps.len() as u32).with_shared(of.block * size_of::<T>() as u32)
             },
             kinds: &[1],
         },
@@ -97,7 +115,7 @@ fn table<T: Element + Sample>() -> Vec<Variant<T>> {
             block: BlockRule::Any { default: BLOCK },
             launch: |of| {
                 let call = cached::conv1d_cached::<T>(of.input, of.mask, of.border, of.output);
-                (call, of.block, of.block * size_of::<T>() as u32)
+                Launch::new(call, of.block).with_shared(of.block * size_of::<T>() as u32)
             },
             kinds: &[1],
         },
@@ -108,32 +126,40 @@ fn table<T: Element + Sample>() -> Vec<Variant<T>> {
             launch: |of| {
                 let call = best::conv1d_best::<T>(of.input, of.mask, of.border, of.output);
                 let outputs = of.block * best::outputs_per_thread(size_of::<T>());
-                (call, outputs, best::shared_bytes(of.taps.len() as u32, size_of::<T>()))
+                Launch::new(call, outputs).with_shared(best::shared_bytes(of.taps.len() as u32, size_of::<T>()))
             },
             kinds: &[1],
         },
     ]
 }
 
-fn launch_basic<'a, T: Element + Sample>(of: &Operands<'a, T>) -> (Call<'a>, u32, u32) {
-    (basic::conv1d_basic::<T>(of.input, of.mask, of.border, of.output), of.block, 0)
-}
+/// [`constant::SIZES`], and one for the kernel of all other masks.
+const CONSTANT_KINDS: [u32; constant::SIZES.len() + 1] = [3, 5, 7, 9, 31, 4];
 
-fn launch_constant<'a, T: Element + Sample>(of: &Operands<'a, T>) -> (Call<'a>, u32, u32) {
+fn launch_constant<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> {
     fn sized<'a, T: Element + Sample, const K: usize>(
         of: &Operands<'a, T>,
         kernel: impl Fn(Slice<'a, T>, [T; K], u32, PtrMut<'a, T>) -> Call<'a>,
-    ) -> (Call<'a>, u32, u32) {
+    ) -> Launch<'a> {
         let mask = core::array::from_fn(|j| of.taps[j]);
-        (kernel(of.input, mask, of.border, of.output), of.block, 0)
+        Launch::new(kernel(of.input, mask, of.border, of.output), of.block)
     }
     match of.taps.len() {
-        3 => sized(of, constant::conv1d_constant::<T, 3>),
-        5 => sized(of, constant::conv1d_constant::<T, 5>),
-        7 => sized(of, constant::conv1d_constant::<T, 7>),
-        9 => sized(of, constant::conv1d_constant::<T, 9>),
-        31 => sized(of, constant::conv1d_constant::<T, 31>),
-        _ => launch_basic(of),
+        3 => sized(of, constant::conv1d_constant_sized::<T, 3>),
+        5 => sized(of, constant::conv1d_constant_sized::<T, 5>),
+        7 => sized(of, constant::conv1d_constant_sized::<T, 7>),
+        9 => sized(of, constant::conv1d_constant_sized::<T, 9>),
+        31 => sized(of, constant::conv1d_constant_sized::<T, 31>),
+        mask => {
+            let part = |(i, taps): (usize, &[T])| {
+                let first = (i * constant::TAPS) as u32;
+                let part = constant::Part { first, count: taps.len() as u32, mask: mask as u32 };
+                let taps = core::array::from_fn(|j| taps.get(j).copied().unwrap_or(T::ZERO));
+                constant::conv1d_constant_any::<T>(of.input, taps, part, of.border, of.output)
+            };
+            let calls = of.taps.chunks(constant::TAPS).enumerate().map(part).collect();
+            Launch { calls, outputs: of.block, shared: 0 }
+        }
     }
 }
 
@@ -144,9 +170,10 @@ fn variants() -> Vec<VariantInfo> {
         let (input, mask, output) = unsafe { (Slice::new(0, 0), Slice::new(0, 0), PtrMut::new(0)) };
         let entry = |&size: &u32| {
             let taps = vec![T::ZERO; size as usize];
-            (variant.launch)(&Operands { input, mask, taps: &taps, border: ZERO, output, block: BLOCK }).0.into()
+            let operands = Operands { input, mask, taps: &taps, border: ZERO, output, block: BLOCK };
+            (variant.launch)(&operands).calls.into_iter().map(Entry::from).collect::<Vec<_>>()
         };
-        variant.kinds.iter().map(entry).collect()
+        variant.kinds.iter().flat_map(entry).collect()
     }
     let info = |(row, variant): (usize, Variant<f32>)| VariantInfo {
         name: variant.name,
@@ -251,10 +278,11 @@ fn typed<T: Element + Sample>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Resul
         let Some(variant) = table::<T>().into_iter().find(|variant| variant.name == *name) else {
             return Err(Error::Usage(format!("conv1d has no variant '{name}'")));
         };
+        job.require_no_grid(name)?;
         let block = block(job, &variant, frame.mask_columns)?;
         // Of its own for each variant, so that none can pass with what another one wrote.
         let output = Buffer::<T>::uninit(job.device, n, "output")?;
-        let (call, outputs, shared) = (variant.launch)(&Operands {
+        let Launch { calls, outputs, shared } = (variant.launch)(&Operands {
             input: device_signal.slice(n),
             mask: device_mask.slice(mask.len()),
             taps: mask,
@@ -275,9 +303,11 @@ fn typed<T: Element + Sample>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Resul
         let row;
         (result, row) = job.measure(&trial, &mut || match grid {
             0 => Ok(()),
-            // SAFETY: the call is the kernel's own launcher's, with an output as long as the signal, and the block and the shared
-            // memory that the table makes for it.
-            _ => unsafe { job.device.launch(job.module, &call, Shape::linear(grid, block).with_shared(shared)) },
+            _ => calls.iter().try_for_each(|call| {
+                // SAFETY: the call is the kernel's own launcher's, with an output as long as the signal, and the block and the
+                // shared memory that the table makes for it.
+                unsafe { job.device.launch(job.module, call, Shape::linear(grid, block).with_shared(shared)) }
+            }),
         })?;
         emit(row);
     }

@@ -77,6 +77,7 @@ fn cases() -> Vec<Case> {
         case(&[70, 33], "4", "mirror"),
         case(&[12, 35], "6", "zero").with("mask-rows", "3"),
         case(&[5, 7], "1", "clamp").with("mask-rows", "18"),
+        case(&[34, 37], "32", "clamp").with("mask-rows", "16"),
         case(&[13, 21, 3], "3", "mirror"),
         case(&[10, 9, 5], "2", "clamp"),
     ]
@@ -156,6 +157,9 @@ fn typed<T: Element + Sample>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Resul
         let Some(variant) = table::<T>().into_iter().find(|variant| variant.name == *name) else {
             return Err(Error::Usage(format!("conv2d has no variant '{name}'")));
         };
+        if !variant.takes_grid(frame) {
+            job.require_no_grid(name)?;
+        }
         let threads = variant.block().choose(job.block, name, job.device.info().max_block)?;
         // Of its own for each variant, so that none can pass with what another one wrote.
         let output = Buffer::<T>::uninit(job.device, image.len(), "output")?;
@@ -184,9 +188,11 @@ fn typed<T: Element + Sample>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Resul
         let row;
         (result, row) = job.measure(&trial, &mut || match &launch {
             None => Ok(()),
-            // SAFETY: the call is the kernel's own launcher's, with a picture and a mask of this frame, and the shape that
-            // the table makes for it.
-            Some((call, shape)) => unsafe { job.device.launch(job.module, call, *shape) },
+            Some((calls, shape)) => calls.iter().try_for_each(|call| {
+                // SAFETY: the call is the kernel's own launcher's, with a picture and a mask of this frame, and the shape that
+                // the table makes for it.
+                unsafe { job.device.launch(job.module, call, *shape) }
+            }),
         })?;
         emit(row);
     }

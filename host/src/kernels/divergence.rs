@@ -114,6 +114,7 @@ fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
         let Some(variant) = TABLE.iter().find(|variant| variant.name == *name) else {
             return Err(Error::Usage(format!("divergence has no variant '{name}'")));
         };
+        job.require_no_grid(name)?;
         let block = BLOCKS.choose(job.block, name, job.device.info().max_block)?;
         let output = Buffer::<u32>::uninit(job.device, n, "output")?;
         let call = (variant.kernel)(device_input.slice(n), steps("short"), steps("long"), output.ptr());

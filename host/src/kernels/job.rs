@@ -6,7 +6,7 @@ use crate::bench::{Plan, Timing};
 use crate::compare::Verdict;
 use crate::diagnostic::Diagnostic;
 use crate::element::{Scalar, Value};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::tensor::Tensor;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -50,6 +50,16 @@ pub(crate) struct Trial<'t, T> {
 }
 
 impl Job<'_> {
+    /// Refuses `--grid`, for a variant whose blocks have a part of the problem each.
+    pub(crate) fn require_no_grid(&self, variant: &str) -> Result<()> {
+        match self.grid {
+            None => Ok(()),
+            Some(_) => {
+                Err(Error::Usage(format!("'{variant}' has a block for each part of the problem: leave --grid out")))
+            }
+        }
+    }
+
     /// Runs a variant once and judges it; then times it, on a GPU. `launch` starts all its kernels, and can be called again.
     pub(crate) fn measure<T: Scalar>(
         &self,

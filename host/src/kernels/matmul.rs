@@ -176,6 +176,7 @@ fn typed<T: Real>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
         let Some(variant) = table::variants::<T>().into_iter().find(|variant| variant.name == *name) else {
             return Err(Error::Usage(format!("matmul has no variant '{name}'")));
         };
+        job.require_no_grid(name)?;
         let info = job.device.info();
         let block = variant.block.choose(job.block, name, info.max_block)?;
         let choice = variant.kernel.choose(&sizes, job.problem.settings.choice("tile"), info)?;

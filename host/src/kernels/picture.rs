@@ -295,6 +295,9 @@ fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
         let Some(variant) = TABLE.into_iter().find(|variant| variant.name == *name) else {
             return Err(Error::Usage(format!("picture has no variant '{name}'")));
         };
+        if *name != "best" || job.problem.op == "blur" {
+            job.require_no_grid(name)?;
+        }
         let DeviceInfo { max_block, multiprocessors, .. } = *job.device.info();
         let block = BLOCKS.choose(job.block, name, max_block)?;
         // Of its own for each variant, so that none can pass with what another one wrote.

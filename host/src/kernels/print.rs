@@ -109,6 +109,7 @@ fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
         let Some(variant) = TABLE.iter().find(|variant| variant.name == *name) else {
             return Err(Error::Usage(format!("print has no variant '{name}'")));
         };
+        job.require_no_grid(name)?;
         let block = variant.block.choose(job.block, name, job.device.info().max_block)?;
         let blocks = n.div_ceil(block as usize) as u64;
         let grid = block::grid(blocks, &format!("{name} of {n} values"), "use a larger --block")?;

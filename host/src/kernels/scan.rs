@@ -96,12 +96,10 @@ fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
 fn typed<O: Op<T>, T: Element>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
     let input = job.problem.view::<T>(0)?;
     let exclusive = job.problem.settings.flag("exclusive");
-    if job.grid.is_some() {
-        return Err(Error::Usage("scan launches a block for each part of the array: leave --grid out".to_owned()));
-    }
     // The variants run in turn, so the largest scratch memory counts.
     let mut scratch = 0;
     for name in job.variants {
+        job.require_no_grid(name)?;
         scratch = scratch.max(plan::<O, T>(job, name, input.len())?.1.scratch_bytes());
     }
     let bytes = 2 * size_of_val(input) as u64;

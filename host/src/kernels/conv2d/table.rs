@@ -21,19 +21,27 @@ pub(super) struct Operands<'a, T> {
     pub multiprocessors: u32,
 }
 
+/// Calls in order, and the shape of each.
+type Launch<'a> = Result<(Vec<Call<'a>>, Shape)>;
+
 /// A row of the table.
 pub(super) struct Variant<T: 'static> {
     pub name: &'static str,
     pub idea: &'static str,
     /// Threads across and down a block.
     pub threads: [u32; 2],
-    /// The kernel and the shape for a picture that has an element.
-    pub launch: for<'a> fn(&Operands<'a, T>) -> Result<(Call<'a>, Shape)>,
-    /// Sizes of (square) masks and channels that have a kernel of their own.
+    /// What it does to a picture that has an element.
+    pub launch: for<'a> fn(&Operands<'a, T>) -> Launch<'a>,
+    /// Sizes of (square) masks and channels that have a kernel of their own, and one of those that share one.
     kinds: fn() -> Vec<[u32; 2]>,
 }
 
 impl<T> Variant<T> {
+    /// Its blocks are as many as asked for, as near as that divides the picture.
+    pub fn takes_grid(&self, frame: Frame) -> bool {
+        self.name == "best" && marches(frame)
+    }
+
     /// The one size that it is made for.
     pub fn block(&self) -> BlockRule {
         // Tables are made of three sizes of block.
@@ -61,10 +69,10 @@ pub(super) fn table<T: Element + Sample>() -> Vec<Variant<T>> {
         },
         Variant {
             name: "constant",
-            idea: "the mask by value (3x3, 5x5, 7x7): taps are operands from constant memory, the loops are gone",
+            idea: "the mask by value: taps are operands from constant memory, up to 32 in a launch; no loops for 3x3, 5x5, 7x7",
             threads: [TILE, ROWS],
             launch: launch_constant,
-            kinds: || constant::SIZES.iter().map(|&size| [size, 1]).collect(),
+            kinds: || constant::SIZES.iter().map(|&size| [size, 1]).chain(any_kind()).collect(),
         },
         Variant {
             name: "tiled",
@@ -111,9 +119,9 @@ pub(super) fn entries<T: Element + Sample>(row: usize) -> Vec<Entry> {
         let taps = vec![T::ZERO; (size * size) as usize];
         let frame = Frame { rows: size, columns: size, channels, mask_rows: size, mask_columns: size, border: ZERO };
         let operands = Operands { input, mask, taps: &taps, frame, output, grid: None, multiprocessors: 1 };
-        (variant.launch)(&operands).ok().map(|(call, _)| call.into())
+        (variant.launch)(&operands).map_or(Vec::new(), |(calls, _)| calls.into_iter().map(Entry::from).collect())
     };
-    (variant.kinds)().into_iter().filter_map(entry).collect()
+    (variant.kinds)().into_iter().flat_map(entry).collect()
 }
 
 /// A grid of so many blocks along each axis.
@@ -135,37 +143,48 @@ fn per_element(frame: Frame) -> Result<Shape> {
     shape([across, frame.rows.div_ceil(ROWS), 1], [TILE, ROWS], frame)
 }
 
-fn launch_basic<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Result<(Call<'a>, Shape)> {
-    Ok((basic::conv2d_basic::<T>(of.input, of.mask, of.frame, of.output), per_element(of.frame)?))
+fn launch_basic<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> {
+    Ok((vec![basic::conv2d_basic::<T>(of.input, of.mask, of.frame, of.output)], per_element(of.frame)?))
 }
 
-fn launch_constant<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Result<(Call<'a>, Shape)> {
+fn launch_constant<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> {
     let Operands { input, frame, output, .. } = *of;
     let call = match (frame.mask_rows, frame.mask_columns) {
-        (3, 3) => constant::conv2d_constant::<T, 3>(input, square(of.taps), frame, output),
-        (5, 5) => constant::conv2d_constant::<T, 5>(input, square(of.taps), frame, output),
-        (7, 7) => constant::conv2d_constant::<T, 7>(input, square(of.taps), frame, output),
-        _ => return launch_basic(of),
+        (3, 3) => constant::conv2d_constant_sized::<T, 3>(input, square(of.taps), frame, output),
+        (5, 5) => constant::conv2d_constant_sized::<T, 5>(input, square(of.taps), frame, output),
+        (7, 7) => constant::conv2d_constant_sized::<T, 7>(input, square(of.taps), frame, output),
+        _ => return launch_constant_any(of),
     };
-    Ok((call, per_element(frame)?))
+    Ok((vec![call], per_element(frame)?))
 }
 
-fn launch_tiled<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Result<(Call<'a>, Shape)> {
+/// As many taps in each launch as it takes.
+fn launch_constant_any<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> {
+    let part = |(i, taps): (usize, &[T])| {
+        let part = constant::Part { first: (i * constant::TAPS) as u32, count: taps.len() as u32 };
+        let taps = core::array::from_fn(|j| taps.get(j).copied().unwrap_or(T::ZERO));
+        constant::conv2d_constant_any::<T>(of.input, taps, part, of.frame, of.output)
+    };
+    let calls = of.taps.chunks(constant::TAPS).enumerate().map(part).collect();
+    Ok((calls, per_element(of.frame)?))
+}
+
+fn launch_tiled<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> {
     let frame = of.frame;
     let (width, height) = (tiled::SIDE + 1 - frame.mask_columns, tiled::SIDE + 1 - frame.mask_rows);
     let grid = [frame.columns.div_ceil(width), frame.rows.div_ceil(height), frame.channels];
     let shape = shape(grid, [tiled::SIDE; 2], frame)?;
-    Ok((tiled::conv2d_tiled::<T>(of.input, of.mask, frame, of.output), shape))
+    Ok((vec![tiled::conv2d_tiled::<T>(of.input, of.mask, frame, of.output)], shape))
 }
 
-fn launch_cached<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Result<(Call<'a>, Shape)> {
+fn launch_cached<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> {
     let frame = of.frame;
     let grid = [frame.columns.div_ceil(TILE), frame.rows.div_ceil(ROWS), frame.channels];
     let shape = shape(grid, [TILE, ROWS], frame)?;
-    Ok((cached::conv2d_cached::<T>(of.input, of.mask, frame, of.output), shape))
+    Ok((vec![cached::conv2d_cached::<T>(of.input, of.mask, frame, of.output)], shape))
 }
 
-fn launch_channels<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Result<(Call<'a>, Shape)> {
+fn launch_channels<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> {
     let Operands { input, mask, frame, output, .. } = *of;
     let each = channels::per_thread(frame.channels);
     let grid = [frame.columns.div_ceil(TILE), frame.rows.div_ceil(ROWS), frame.channels / each];
@@ -174,15 +193,21 @@ fn launch_channels<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Result<(Cal
         3 => channels::conv2d_channels::<T, 3>(input, mask, frame, output),
         _ => channels::conv2d_channels::<T, 1>(input, mask, frame, output),
     };
-    Ok((call, shape(grid, [TILE, ROWS], frame)?))
+    Ok((vec![call], shape(grid, [TILE, ROWS], frame)?))
 }
 
-fn launch_best<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Result<(Call<'a>, Shape)> {
-    let Operands { input, taps, frame, output, .. } = *of;
+/// `best` has a kernel for this mask, which takes any number of strips.
+fn marches(frame: Frame) -> bool {
     let size = frame.mask_rows;
-    if frame.mask_columns != size || frame.rows < size || frame.columns < size || !best::SIZES.contains(&size) {
+    frame.mask_columns == size && frame.rows >= size && frame.columns >= size && best::SIZES.contains(&size)
+}
+
+fn launch_best<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> {
+    let Operands { input, taps, frame, output, .. } = *of;
+    if !marches(frame) {
         return launch_any_size(of);
     }
+    let size = frame.mask_rows;
     let across = frame.columns.div_ceil(best::BLOCK * best::columns_per_thread(size_of::<T>()));
     // No more strips than run at once; each begins with rows that others load too.
     let blocks = of.grid.unwrap_or(of.multiprocessors * best::blocks_per_sm(size));
@@ -198,16 +223,16 @@ fn launch_best<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Result<(Call<'a
         17 => best::conv2d_best::<T, 17>(input, square(taps), frame, strip, output),
         _ => return launch_any_size(of),
     };
-    Ok((call, shape))
+    Ok((vec![call], shape))
 }
 
-fn launch_any_size<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Result<(Call<'a>, Shape)> {
+fn launch_any_size<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> {
     use best::any_size::{HEIGHT, ROWS, WIDTH, conv2d_best_any, shared_elements};
     let frame = of.frame;
     let grid = [frame.columns.div_ceil(WIDTH), frame.rows.div_ceil(HEIGHT), frame.channels];
     let shared = shared_elements(frame.mask_rows, frame.mask_columns) * size_of::<T>() as u32;
     let shape = shape(grid, [WIDTH, ROWS], frame)?.with_shared(shared);
-    Ok((conv2d_best_any::<T>(of.input, of.mask, frame, of.output), shape))
+    Ok((vec![conv2d_best_any::<T>(of.input, of.mask, frame, of.output)], shape))
 }
 
 /// A mask as kernels take it by value.
