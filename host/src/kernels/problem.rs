@@ -5,6 +5,7 @@ use crate::compare::{Expected, Verdict};
 use crate::element::{Dtype, Scalar, Value};
 use crate::error::{Error, Result};
 use crate::tensor::Tensor;
+use rayon::prelude::*;
 
 /// Something to compute, on any device by any variant.
 #[derive(Clone, Copy, Debug)]
@@ -140,12 +141,14 @@ impl<'a> Oracle<'a> {
     }
 
     /// Every element must be what `expected(index, depth)` says, and the shape must be `shape`.
-    pub fn elements<T: Scalar>(shape: Vec<usize>, expected: impl Fn(usize, u64) -> Expected + 'a) -> Self {
+    pub fn elements<T: Scalar>(shape: Vec<usize>, expected: impl Fn(usize, u64) -> Expected + Sync + 'a) -> Self {
         Self::new(move |result, depth| {
             let (true, Some(elements)) = (result.shape() == shape, T::view(result.data())) else {
                 return Verdict { verified: false, error: f64::NAN };
             };
-            Verdict::of_all(elements.iter().enumerate().map(|(i, x)| expected(i, depth).judge(x.value())))
+            of_pieces(elements, |first, piece| {
+                Verdict::of_all(piece.iter().zip(first..).map(|(x, i)| expected(i, depth).judge(x.value())))
+            })
         })
     }
 
@@ -163,6 +166,17 @@ impl<'a> Oracle<'a> {
     pub fn judge(&self, result: &Tensor, depth: u64) -> Verdict {
         (self.judge)(result, depth)
     }
+}
+
+/// Elements that one processor judges at a time.
+pub(super) const PIECE: usize = 1 << 16;
+
+/// All pieces of a result must pass; `judge` gets the index of a piece's first element, and its elements. On all processors, and
+/// the same verdict on every run.
+pub(super) fn of_pieces<T: Sync>(elements: &[T], judge: impl Fn(usize, &[T]) -> Verdict + Sync) -> Verdict {
+    let pieces = elements.par_chunks(PIECE).enumerate();
+    let verdicts: Vec<_> = pieces.map(|(k, piece)| judge(k * PIECE, piece)).collect();
+    Verdict::of_all(verdicts)
 }
 
 /// Relative rounding error of one operation: half the distance between 1 and the next number, doubled so that
@@ -197,5 +211,18 @@ mod tests {
     fn a_nan_among_the_errors_is_the_largest() {
         let oracle = Oracle::elements::<f32>(vec![2], |_, _| Expected::exactly(Value::Float(1.0)));
         assert!(oracle.judge(&Array::F32(vec![f32::NAN, 9.0]).into(), 0).error.is_nan());
+    }
+
+    #[test]
+    fn elements_of_every_piece_are_judged_with_their_index() {
+        let n = 2 * PIECE + 5;
+        let oracle = Oracle::elements::<i32>(vec![n], |i, _| Expected::exactly(Value::Int(i as i128)));
+        let values: Vec<i32> = (0..n as i32).collect();
+        assert!(oracle.judge(&Array::I32(values.clone()).into(), 0).verified);
+        for wrong in [0, PIECE - 1, PIECE, 2 * PIECE, n - 1] {
+            let mut values = values.clone();
+            values[wrong] += 3;
+            assert_eq!(oracle.judge(&Array::I32(values).into(), 0), Verdict { verified: false, error: 3.0 }, "{wrong}");
+        }
     }
 }

@@ -1,9 +1,10 @@
 //! What a scan must give: the serial algorithm in a wider type, and its error bound.
 
-use crate::compare::{Expected, Verdict};
+use crate::compare::Verdict;
 use crate::element::{Element, Value};
 use crate::error::Result;
 use crate::kernels::Oracle;
+use crate::kernels::problem::{PIECE, of_pieces};
 use crate::kernels::reduce::oracle::{Reference, beats, empty};
 
 /// Judges scans of this input.
@@ -11,13 +12,15 @@ use crate::kernels::reduce::oracle::{Reference, beats, empty};
 /// Sums of integers are exact before they wrap, and so are maxima and minima. A sum of floats is known within half an ulp of `f64`
 /// or so (Neumaier, 1974); see [`Reference::expected`] for how far from it a result may be.
 pub fn oracle<'a, T: Element>(op: &'a str, exclusive: bool, input: &'a [T]) -> Result<Oracle<'a>> {
-    let mut all = Prefix::new::<T>(op);
-    let wrapped = op == "sum"
-        && !T::DTYPE.is_float()
-        && input.iter().any(|x| {
+    // The prefix before each piece, so that the pieces can be judged side by side.
+    let (mut starts, mut all, mut wrapped) = (Vec::new(), Prefix::new::<T>(op), false);
+    for piece in input.chunks(PIECE) {
+        starts.push(all);
+        for x in piece {
             all.append(op, x.value());
-            all.reference::<T>().wrapped
-        });
+            wrapped |= all.wrapped::<T>();
+        }
+    }
     let judge = move |result: &crate::Tensor, depth: u64| {
         let (&[len], Some(elements)) = (result.shape(), T::view(result.data())) else {
             return Verdict { verified: false, error: f64::NAN };
@@ -25,17 +28,21 @@ pub fn oracle<'a, T: Element>(op: &'a str, exclusive: bool, input: &'a [T]) -> R
         if len != input.len() {
             return Verdict { verified: false, error: f64::NAN };
         }
-        let mut prefix = Prefix::new::<T>(op);
-        Verdict::of_all(input.iter().zip(elements).map(|(x, element)| {
-            let before = prefix.expected::<T>(depth);
-            prefix.append(op, x.value());
-            if exclusive { before } else { prefix.expected::<T>(depth) }.judge(element.value())
-        }))
+        of_pieces(elements, |first, piece| {
+            let mut prefix = starts[first / PIECE];
+            Verdict::of_all(input[first..].iter().zip(piece).map(|(x, element)| {
+                let before = prefix;
+                prefix.append(op, x.value());
+                let prefix = if exclusive { before } else { prefix };
+                prefix.reference::<T>().expected::<T>(depth).judge(element.value())
+            }))
+        })
     };
     Ok(Oracle::new(judge).with_wrapped(wrapped))
 }
 
 /// The reduction of the first elements.
+#[derive(Clone, Copy)]
 struct Prefix {
     /// Exact integer; the larger part of a float sum; the winner so far.
     value: Value,
@@ -74,11 +81,15 @@ impl Prefix {
         }
     }
 
+    /// An integer that the type can't hold.
+    fn wrapped<T: Element>(&self) -> bool {
+        matches!(self.value, Value::Int(exact) if !matches!(T::round(self.value).value(), Value::Int(x) if x == exact))
+    }
+
     fn reference<T: Element>(&self) -> Reference {
         match self.value {
-            Value::Int(exact) => {
-                let value = T::round(self.value).value();
-                Reference { value, magnitude: None, wrapped: !matches!(value, Value::Int(wrapped) if wrapped == exact) }
+            Value::Int(_) => {
+                Reference { value: T::round(self.value).value(), magnitude: None, wrapped: self.wrapped::<T>() }
             }
             Value::Float(_) if self.special != 0.0 => {
                 Reference { value: Value::Float(self.special), magnitude: Some(0.0), wrapped: false }
@@ -89,10 +100,6 @@ impl Prefix {
             }
             value => Reference { value, magnitude: self.magnitude, wrapped: false },
         }
-    }
-
-    fn expected<T: Element>(&self, depth: u64) -> Expected {
-        self.reference::<T>().expected::<T>(depth)
     }
 }
 
