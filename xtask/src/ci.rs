@@ -1,11 +1,14 @@
 //! `cargo xtask ci`: everything that a change is checked by on a machine without a GPU.
 
-use std::{fs, process::ExitCode};
+use std::{
+    fs,
+    process::{Command, ExitCode},
+};
 
 use anyhow::{Context, Result, bail};
 use clap::CommandFactory;
 
-use crate::{Task, command, demo, docs, test, workspace};
+use crate::{Task, command, demo, dist, docs, test, workspace};
 
 /// Runs every check, the cheap ones first.
 pub fn run() -> Result<ExitCode> {
@@ -24,7 +27,8 @@ pub fn run() -> Result<ExitCode> {
     test::run(&test::Options::default())?;
     docs::run(&docs::Options { check: true })?;
     demo::run()?;
-    readme_commands()
+    readme_commands()?;
+    folder_for_gpu_machines()
 }
 
 /// Building and testing need neither clippy nor rustfmt, so rustup was not told to bring them.
@@ -39,7 +43,7 @@ fn components() -> Result<()> {
 }
 
 /// Every other command in README.md's `sh` blocks works as it stands there.
-fn readme_commands() -> Result<ExitCode> {
+fn readme_commands() -> Result<()> {
     let path = workspace::root().join("README.md");
     let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     for words in commands(&text) {
@@ -50,6 +54,17 @@ fn readme_commands() -> Result<ExitCode> {
             other => bail!("README.md has `{}` in an sh block: CI runs only cargo there", other.join(" ")),
         }
     }
+    Ok(())
+}
+
+/// The folder for machines without Rust is complete: its command line finds its kernels and runs them.
+fn folder_for_gpu_machines() -> Result<ExitCode> {
+    dist::run()?;
+    let folder = workspace::root().join("dist");
+    let mut script = Command::new(folder.join("run.sh"));
+    command::run(
+        script.args(["host", "vecadd", "--variant", "all", "--n", "1009", "--device", "sim"]).current_dir("/"),
+    )?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -3,7 +3,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::ExitCode,
+    process::{Command, ExitCode},
 };
 
 use anyhow::{Context, Result, bail, ensure};
@@ -34,11 +34,9 @@ pub fn run() -> Result<ExitCode> {
     for (name, path) in &tests {
         copy(path, &dist.join("tests").join(name))?;
     }
-    for (package, _) in workspace::KERNEL_CRATES {
-        copy_tree(&workspace::ptx_dir().join(package), &dist.join("ptx").join(package), "ptx")?;
-    }
-    copy_tree(&workspace::peers(), &dist.join("peers"), "")?;
-    copy_tree(&root.join("data"), &dist.join("data"), "")?;
+    pack_ptx(&dist.join("ptx.tar.gz"))?;
+    copy_tree(&workspace::peers(), &dist.join("peers"))?;
+    copy_tree(&root.join("data"), &dist.join("data"))?;
     for name in ["LICENSE-MIT", "LICENSE-APACHE"] {
         copy(&root.join(name), &dist.join(name))?;
     }
@@ -56,10 +54,25 @@ pub fn run() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Builds with the profile `dist`, and gives name and place of each executable.
+/// Packs the PTX of every crate of kernels, which is mostly line tables and shrinks to a tenth; `run.sh` unpacks it.
+fn pack_ptx(archive: &Path) -> Result<()> {
+    let mut tar = Command::new("tar");
+    tar.arg("-czf").arg(archive).arg("-C").arg(workspace::ptx_dir());
+    for (package, _) in workspace::KERNEL_CRATES {
+        for file in children(&workspace::ptx_dir().join(package))? {
+            if let (Some(name), true) = (file.file_name(), file.extension().is_some_and(|extension| extension == "ptx"))
+            {
+                tar.arg(Path::new(package).join(name));
+            }
+        }
+    }
+    command::run(&mut tar).context("tar and gzip are needed")
+}
+
+/// Builds for release, and gives name and place of each executable.
 fn executables(arguments: &[&str]) -> Result<Vec<(String, PathBuf)>> {
     let mut cargo = command::cargo();
-    cargo.args(arguments).args(["--profile", "dist", "--message-format=json-render-diagnostics"]);
+    cargo.args(arguments).args(["--release", "--message-format=json-render-diagnostics"]);
     let messages = command::read(&mut cargo)?;
     Ok(messages.lines().filter_map(executable).collect())
 }
@@ -83,13 +96,13 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Copies the files of a folder that have this extension (all, for an empty one), at any depth.
-fn copy_tree(from: &Path, to: &Path, extension: &str) -> Result<()> {
+/// Copies the files of a folder, at any depth.
+fn copy_tree(from: &Path, to: &Path) -> Result<()> {
     for path in children(from)? {
         let Some(name) = path.file_name() else { bail!("{} has no name", path.display()) };
         if path.is_dir() {
-            copy_tree(&path, &to.join(name), extension)?;
-        } else if extension.is_empty() || path.extension().is_some_and(|own| own == extension) {
+            copy_tree(&path, &to.join(name))?;
+        } else {
             copy(&path, &to.join(name))?;
         }
     }

@@ -3,6 +3,11 @@
 # on the PATH, `bench` measures NVIDIA's libraries too.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
+[ -d "$here/ptx" ] || {
+    mkdir -p "$here/ptx.part"
+    tar -xzf "$here/ptx.tar.gz" -C "$here/ptx.part"
+    mv "$here/ptx.part" "$here/ptx"
+}
 export RUSTWARP_PTX_DIR="${RUSTWARP_PTX_DIR:-$here/ptx}"
 
 usage() {

@@ -6,17 +6,33 @@ use super::metadata::{Place, Table};
 
 /// `llc`'s output with real lines instead of numbers.
 pub(crate) fn resolve(ptx: &str, table: &Table) -> String {
-    let mut writer =
-        Writer { files: Files::of(ptx), names: Names::default(), table, calls: HashMap::new(), out: String::new() };
+    let mut writer = Writer {
+        files: Files::of(ptx),
+        names: Names::default(),
+        table,
+        calls: HashMap::new(),
+        current: None,
+        out: String::new(),
+    };
     writer.out.reserve(ptx.len() + ptx.len() / 2);
     for line in ptx.lines() {
         if line.starts_with("$L__func_begin") {
             // A call is looked up among the places named before it in the same function.
             writer.calls.clear();
+            writer.current = None;
         }
         match numbered(line, table) {
-            Some(place) => writer.place(place),
+            // A place holds until the next one, whatever labels lie between.
+            Some(place) if writer.current == Some(place) => {}
+            Some(place) => {
+                writer.place(place);
+                let _ = writeln!(writer.out, "\t// {}:{}:{}", place.file, place.line, place.column);
+                writer.current = Some(place);
+            }
             None => {
+                if line.starts_with("\t.loc\t") {
+                    writer.current = None;
+                }
                 writer.out.push_str(line);
                 writer.out.push('\n');
             }
@@ -37,6 +53,8 @@ struct Writer<'a> {
     table: &'a Table,
     /// Which chain a (file, line, column) was last written with, so that `inlined_at` means the right one.
     calls: HashMap<(u32, u32, u32), Option<u32>>,
+    /// What the next instruction belongs to if no place is written.
+    current: Option<&'a Place>,
     out: String,
 }
 
@@ -49,7 +67,6 @@ impl<'a> Writer<'a> {
         if let Some(((file, line, column), label)) = inlined {
             let _ = write!(self.out, ", function_name $L__info_string{label}, inlined_at {file} {line} {column}");
         }
-        let _ = writeln!(self.out, "\t// {}:{}:{}", place.file, place.line, place.column);
     }
 
     /// Makes sure that the latest `.loc` with this call's place carries this call's chain, and gives the place.
@@ -62,6 +79,7 @@ impl<'a> Writer<'a> {
         }
         if self.calls.get(&key) != Some(&place.inlined_at) {
             self.place(place);
+            self.out.push('\n');
         }
         Some(key)
     }
@@ -183,5 +201,24 @@ mod tests {
         let calls = |lines: &[String]| lines.iter().filter(|line| line.starts_with("\t.loc\t2 30 2")).count();
         assert_eq!(calls(&resolved(&[10, 10])), 1);
         assert_eq!(calls(&resolved(&[10, 13, 10])), 3);
+    }
+
+    #[test]
+    fn a_place_holds_until_the_next_one() {
+        let places = |lines: &[String]| lines.iter().filter(|line| line.starts_with("\t.loc\t1 7 5")).count();
+        assert_eq!(places(&resolved(&[10, 10, 10])), 1);
+        assert_eq!(places(&resolved(&[10, 13, 10])), 3);
+    }
+
+    #[test]
+    fn copies_of_a_call_are_one() {
+        // As 10 to 12 are, with nodes of their own: a copy that unrolling made.
+        let copy = r#"!20 = !DILocation(line: 7, column: 5, scope: !3, inlinedAt: !21)
+!21 = distinct !DILocation(line: 30, column: 2, scope: !4, inlinedAt: !22)
+!22 = distinct !DILocation(line: 50, column: 1, scope: !5)
+"#;
+        let (_, table) = number(&format!("{MODULE}{copy}"));
+        assert_eq!(table.get(20), table.get(10));
+        assert_ne!(table.get(13), table.get(10));
     }
 }

@@ -11,14 +11,14 @@ const FIRST: u32 = 1 << 30;
 const MARK: u32 = 1;
 
 /// A place in the source.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Place {
     pub file: String,
     pub line: u32,
     pub column: u32,
     /// The function it is in, as the compiler names it.
     pub function: String,
-    /// Metadata number of the call that it was inlined into.
+    /// Metadata number of the call that it was inlined into; in a [`Table`], calls that look the same have one number.
     pub inlined_at: Option<u32>,
 }
 
@@ -35,6 +35,33 @@ impl Table {
     /// By metadata number.
     pub fn get(&self, number: u32) -> Option<&Place> {
         self.0.get(&number)
+    }
+
+    /// Gives calls with the same place and the same chain one number. An unrolled loop has a node of its own for every copy of a
+    /// call, and for a reader they are one.
+    fn merge_calls(&mut self) {
+        let (mut first, mut merged) = (HashMap::new(), HashMap::new());
+        let mut numbers: Vec<_> = self.0.keys().copied().collect();
+        numbers.sort_unstable();
+        for number in numbers {
+            self.merge(number, &mut first, &mut merged);
+        }
+    }
+
+    /// The number of the first call that looks like this one, from the outermost call inwards.
+    fn merge(&mut self, number: u32, first: &mut HashMap<Place, u32>, merged: &mut HashMap<u32, u32>) -> u32 {
+        if let Some(&same) = merged.get(&number) {
+            return same;
+        }
+        let Some(outer) = self.0.get(&number).map(|place| place.inlined_at) else { return number };
+        // Until it is known: a module whose calls go round in circles is no module, and must not take us along.
+        merged.insert(number, number);
+        let outer = outer.map(|outer| self.merge(outer, first, merged));
+        let Some(place) = self.0.get_mut(&number) else { return number };
+        place.inlined_at = outer;
+        let same = *first.entry(place.clone()).or_insert(number);
+        merged.insert(number, same);
+        same
     }
 }
 
@@ -65,6 +92,7 @@ pub(crate) fn number(module: &str) -> (String, Table) {
         }
         out.push('\n');
     }
+    table.merge_calls();
     (out, table)
 }
 
