@@ -9,7 +9,8 @@ mod simulation;
 mod source;
 
 use anyhow::{Result, bail};
-use host::kernels::FAMILIES;
+use host::kernels::{FAMILIES, Family};
+use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -24,21 +25,21 @@ fn main() -> Result<()> {
     if check { compare(folder, &files) } else { write(folder, &files) }
 }
 
-/// Every file of the folder, by name.
+/// Every file of the folder, by name. Families are simulated side by side, each by a simulator of its own.
 fn pages() -> Result<BTreeMap<PathBuf, String>> {
     let (measured, published) = (results::measured()?, results::published()?);
-    let mut files = BTreeMap::new();
-    let simulator = simulation::Simulator::new()?;
-    for family in FAMILIES {
+    let image = host::ptx::find("kernels-gpu", None, None)?;
+    let files = |family: &'static Family| -> Result<Vec<(PathBuf, String)>> {
         let of = |rows: &[results::Row]| rows.iter().filter(|row| row.family == family.name).cloned().collect();
         let rows = page::Rows { measured: of(&measured), published: of(&published) };
-        let plot = rows.plot(family)?;
-        let text = page::page(family, &simulator.explain(family)?, &rows, plot.is_some())?;
-        files.insert(format!("{}.md", family.name).into(), text);
-        files.extend(plot.map(|svg| (format!("{}.svg", family.name).into(), svg)));
-    }
-    files.insert("README.md".into(), page::index());
-    Ok(files)
+        let (plot, explained) = (rows.plot(family)?, simulation::explain(family, &image, &rows.main())?);
+        let text = page::page(family, &explained, &rows, plot.is_some())?;
+        let plot = plot.map(|svg| (format!("{}.svg", family.name).into(), svg));
+        Ok([(format!("{}.md", family.name).into(), text)].into_iter().chain(plot).collect())
+    };
+    let families: Vec<_> = FAMILIES.par_iter().map(files).collect::<Result<_>>()?;
+    let index = (PathBuf::from("README.md"), page::index());
+    Ok(families.into_iter().flatten().chain([index]).collect())
 }
 
 fn write(folder: &Path, files: &BTreeMap<PathBuf, String>) -> Result<()> {

@@ -13,6 +13,23 @@ use std::fmt::Write;
 const COLUMNS: [&str; 5] =
     ["warp instructions", "divergent branches", "bank conflicts", "sectors per request", "estimated time"];
 
+/// What the pages' columns mean.
+const COLUMNS_TEXT: &str = "
+## The columns
+
+| column | what it means |
+|---|---|
+| warp instructions | PTX instructions that warps issue: one for up to 32 threads. Not machine code, whose instructions are others |
+| divergent branches | part of the branches whose lanes go both ways, so that the warp runs both sides one after the other |
+| bank conflicts | wavefronts (passes over the 32 banks of shared memory) beyond those that an access without conflicts takes |
+| sectors per request | 32-byte pieces of global memory that a warp's load or store touches; 4 where 32 lanes read neighbouring 4-byte elements, 16 where each reads 16 bytes |
+| estimated time | a roofline model of all launches on an H200 with a cold cache, out of the counters: to compare rungs with, not a measurement |
+| H200, *size* | the median time of all launches, measured on an H200 with the L2 cache overwritten before each run |
+| GB/s, TFLOP/s | bytes that must be moved at least (operands once, results once), or operations that must be done, over the time measured |
+| step | the time of the rung before over this rung's |
+| share | part of a launch's estimated cost that a line is charged with, of the launch that takes longest |
+";
+
 /// What was measured of a family.
 pub struct Rows {
     /// By us.
@@ -22,6 +39,12 @@ pub struct Rows {
 }
 
 impl Rows {
+    /// Those of one operation, type and settings, which the page is about: with the default settings where they were measured.
+    pub fn main(&self) -> Vec<&Row> {
+        let main = self.measured.iter().find(|row| row.settings.is_empty()).or(self.measured.first()).map(Row::subject);
+        self.measured.iter().filter(|row| Some(row.subject()) == main).collect()
+    }
+
     /// Rates over sizes of the family's first operation and type, or `None` without measurements.
     pub fn plot(&self, family: &Family) -> Result<Option<String>> {
         let measurement = |row: &Row| {
@@ -52,7 +75,7 @@ pub fn index() -> String {
         let names: Vec<_> = (family.variants)().iter().map(|variant| variant.name).collect();
         text += &format!("| [{0}]({0}.md) | {1} | {2} |\n", family.name, family.idea, names.join(", "));
     }
-    text
+    text + COLUMNS_TEXT
 }
 
 /// The page of a family.
@@ -62,6 +85,7 @@ pub fn page(family: &Family, explained: &Page, rows: &Rows, plot: bool) -> Resul
     text += &source::module_text(family)?;
     text += "\n\n## The ladder\n\n";
     text += &ladder(family, explained, rows);
+    text += &published(rows);
     if plot {
         write!(text, "\n## Measured on an H200\n\n![rates over sizes]({}.svg)\n\n", family.name)?;
         text += &measured(family, rows)?;
@@ -69,12 +93,10 @@ pub fn page(family: &Family, explained: &Page, rows: &Rows, plot: bool) -> Resul
     text += "\n## The rungs\n";
     let variants = (family.variants)();
     for (number, (info, variant)) in variants.iter().zip(&explained.variants).enumerate() {
-        let path = source::variant_file(family, info.name);
-        let (number, idea, link) = (number + 1, sentence(info.idea), path.display());
+        let kernel = source::kernel(family, info)?;
+        let (number, idea, link) = (number + 1, sentence(info.idea), kernel.path.display());
         write!(text, "\n### {number}. {}\n\n{idea}. [{link}](../../{link})\n", info.name)?;
-        if let Some(kernel) = source::kernel(&path)? {
-            write!(text, "\n```rust\n{kernel}\n```\n")?;
-        }
+        write!(text, "\n```rust\n{}\n```\n", kernel.text)?;
         text += &cost(variant);
     }
     write!(
@@ -87,53 +109,97 @@ pub fn page(family: &Family, explained: &Page, rows: &Rows, plot: bool) -> Resul
     Ok(text)
 }
 
-/// With a capital letter.
+/// With a capital letter, unless it begins with code.
 fn sentence(idea: &str) -> String {
+    let word = idea.split(' ').next().unwrap_or_default();
+    if !word.chars().all(|letter| letter.is_ascii_lowercase() || "',-".contains(letter)) {
+        return idea.to_owned();
+    }
     let mut letters = idea.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// One row per rung: counters, and times at the largest size measured.
+/// One row per rung: what the simulator counts and estimates, and the times measured at the size simulated and at the largest.
 fn ladder(family: &Family, explained: &Page, rows: &Rows) -> String {
     let measures: Vec<&Measure> =
         COLUMNS.iter().filter_map(|name| MEASURES.iter().find(|measure| measure.name == *name)).collect();
-    let main = rows.measured.first().map(Row::subject);
-    let of_main = || rows.measured.iter().filter(|row| Some(row.subject()) == main);
-    let largest = of_main().map(|row| row.n).max();
-    let time = |name: &str| of_main().find(|row| Some(row.n) == largest && row.variant == name);
-    let mut machines: Vec<&str> = rows.published.iter().map(|row| row.machine.as_str()).collect();
-    machines.dedup();
+    let main = rows.main();
+    let largest = main.iter().max_by_key(|row| row.n);
+    let simulated = main.iter().find(|row| row.size() == results::size(explained.n, &explained.shape));
+    let simulated = simulated.filter(|row| largest.is_none_or(|largest| largest.size() != row.size()));
+    let time = |name: &str, size: &str| main.iter().copied().find(|row| row.size() == size && row.variant == name);
 
     let mut header: Vec<String> = vec!["rung".into()];
     header.extend(measures.iter().map(|measure| measure.name.to_owned()));
-    if let Some(row) = of_main().find(|row| Some(row.n) == largest) {
+    header.extend(simulated.map(|row| format!("H200, {}", row.size())));
+    if let Some(row) = largest {
         let unit = row.rate().map_or("", |rate| rate.0);
-        header.extend([format!("H200, {}", row.size()), unit.to_owned(), "step".into()]);
+        header.extend([format!("H200, {}", row.size()), format!("{unit} at {}", row.size()), "step".into()]);
     }
-    header.extend(machines.iter().map(|machine| (*machine).to_owned()));
     let mut text = table_row(&header) + &table_row(&vec!["---".to_owned(); header.len()]);
     let mut before = None;
     for variant in &explained.variants {
         let mut cells = vec![variant.name.clone()];
         cells.extend(measures.iter().map(|measure| measure.unit.write((measure.of)(variant))));
-        if largest.is_some() {
-            let row = time(&variant.name);
-            cells.push(row.map_or("-".into(), |row| us(row.median_us)));
+        let cell = |row: Option<&Row>| row.map_or("-".into(), |row| us(row.median_us));
+        cells.extend(simulated.map(|size| cell(time(&variant.name, &size.size()))));
+        if let Some(size) = largest {
+            let row = time(&variant.name, &size.size());
+            cells.push(cell(row));
             cells.push(row.and_then(Row::rate).map_or("-".into(), |rate| rate_text(rate.1)));
             let step = before.zip(row).map(|(before, row): (f64, &Row)| format!("{:.2}x", before / row.median_us));
             cells.push(step.unwrap_or_else(|| "-".into()));
             before = row.map(|row| row.median_us).or(before);
         }
-        for machine in &machines {
-            let row = rows.published.iter().find(|row| row.machine == *machine && row.variant == variant.name);
-            cells.push(row.map_or("-".into(), |row| us(row.median_us)));
-        }
         text += &table_row(&cells);
     }
-    let about = format!("Counters and estimated times: the simulator's, of {}", explained.title);
-    let measured =
-        main.map(|subject| format!("; times on an H200: {} {subject}, all launches, cold cache", family.name));
-    text + "\n" + &about + &measured.unwrap_or_default() + ".\n"
+    text += &format!("\nCounters and estimated times: the simulator's, of {}", explained.title);
+    if let Some(row) = largest {
+        text += &format!("; times on an H200: {} {}, all launches, cold cache", family.name, row.subject());
+    }
+    text + ". What the columns mean: [README](README.md#the-columns).\n"
+}
+
+/// What the documents that the family comes from measured, beside an H200 with the same operation, type and size.
+fn published(rows: &Rows) -> String {
+    let Some(first) = rows.published.first() else { return String::new() };
+    let mut machines: Vec<&str> = rows.published.iter().map(|row| row.machine.as_str()).collect();
+    machines.dedup();
+    let of = |machine: &str| rows.published.iter().filter(|row| row.machine == machine).collect::<Vec<_>>();
+    let ours = |variant: &str| {
+        let same = |row: &&Row| row.variant == variant && (row.subject(), row.n) == (first.subject(), first.n);
+        rows.measured.iter().find(same)
+    };
+    let mut names: Vec<&str> = Vec::new();
+    for row in &rows.published {
+        if !names.contains(&row.variant.as_str()) {
+            names.push(&row.variant);
+        }
+    }
+    let mut text = format!("\n## As published: {} of {} elements\n\n", first.subject(), first.size());
+    let header = ["rung"].into_iter().chain(machines.iter().copied()).chain(["H200"]).map(str::to_owned);
+    let header: Vec<String> = header.collect();
+    text += &(table_row(&header) + &table_row(&vec!["---".to_owned(); header.len()]));
+    for name in &names {
+        let mut cells = vec![(*name).to_owned()];
+        for machine in &machines {
+            let row = of(machine).into_iter().find(|row| row.variant == *name);
+            cells.push(row.map_or("-".into(), |row| us(row.median_us)));
+        }
+        cells.push(ours(name).map_or("-".into(), |row| us(row.median_us)));
+        text += &table_row(&cells);
+    }
+    let gain = |first: Option<f64>, last: Option<f64>| {
+        first.zip(last).map_or("-".to_owned(), |(first, last)| format!("{:.3}x", first / last))
+    };
+    let mut cells = vec!["first over last".to_owned()];
+    for machine in &machines {
+        let rows = of(machine);
+        cells.push(gain(rows.first().map(|row| row.median_us), rows.last().map(|row| row.median_us)));
+    }
+    let time = |name: Option<&&str>| name.and_then(|name| ours(name)).map(|row| row.median_us);
+    cells.push(gain(time(names.first()), time(names.last())));
+    text + &table_row(&cells)
 }
 
 /// Every size of `best` beside the library.

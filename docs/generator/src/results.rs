@@ -46,18 +46,23 @@ impl Row {
         words.into_iter().filter(|word| !word.is_empty()).map(String::as_str).collect::<Vec<_>>().join(" ")
     }
 
-    /// `4096x4096`, or the number of elements.
+    /// As [`size`] has it.
     pub fn size(&self) -> String {
-        match (self.shape.is_empty(), self.n.is_power_of_two() && self.n >= 1 << 10) {
-            (false, _) => self.shape.clone(),
-            (true, true) => format!("2^{}", self.n.ilog2()),
-            (true, false) => self.n.to_string(),
-        }
+        size(self.n, &self.shape)
     }
 
     /// The rate that counts.
     pub fn rate(&self) -> Option<(&'static str, f64)> {
         self.tflops.map(|x| ("TFLOP/s", x)).or(self.gbps.map(|x| ("GB/s", x)))
+    }
+}
+
+/// `4096x4096`, or the number of elements.
+pub fn size(n: u64, shape: &str) -> String {
+    match (shape.is_empty(), n.is_power_of_two() && n >= 1 << 10) {
+        (false, _) => shape.to_owned(),
+        (true, true) => format!("2^{}", n.ilog2()),
+        (true, false) => n.to_string(),
     }
 }
 

@@ -1,58 +1,91 @@
 //! What the simulator says of every variant.
 
+use crate::results::Row;
 use anyhow::{Context, Result, bail};
-use host::backend::{self, Backend, Printed, Simulation};
+use host::backend::{self, Printed, Simulation};
 use host::explain::Page;
 use host::kernels::{Demand, Family, Job, Problem, Settings};
-use host::ptx::{self, Image};
+use host::ptx::Image;
 
 /// Explains for this device.
 const PROFILE: &str = "H200";
 
-/// Elements of a vector, and rows and columns of anything with more axes.
-const SIZES: [u64; 2] = [1 << 16, 128];
+/// Elements of the first operand at most.
+const LARGEST: u64 = 1 << 18;
 
-/// A simulator with the kernels loaded.
-pub struct Simulator {
-    backend: Box<dyn Backend>,
-    device: backend::Device,
-    image: Image,
+/// The same where the grid is made for the device: several for each of an H200's 270336 threads, or nobody would see which
+/// elements a thread takes.
+const LARGEST_OF_GRIDS: u64 = 1 << 20;
+
+/// Families with such grids.
+const OF_GRIDS: [&str; 5] = ["dot", "histogram", "reduce", "segreduce", "vecadd"];
+
+/// Rows and columns of both factors of a matrix product, whose work grows with the third power.
+const LARGEST_FACTOR: u64 = 256;
+
+/// Runs and explains every variant of the family, as it was measured: the same operation, type and settings, at the largest size
+/// that the simulator runs in seconds.
+pub fn explain(family: &'static Family, image: &Image, measured: &[&Row]) -> Result<Page> {
+    let (backend, device) = backend::explaining(PROFILE, Printed::Stderr)?;
+    // With several workers, the order of blocks that wait for each other would differ from run to run, and with it the pages.
+    backend.simulate(&Simulation { workers: Some(1), ..Simulation::default() })?;
+    let main = measured.first();
+    let settings = Settings::new(family.settings, main.map_or(Vec::new(), |row| pairs(&row.settings)))?;
+    let dtype = main.map_or(Ok(family.dtypes[0]), |row| row.dtype.parse())?;
+    let op = family.op(main.map(|row| row.op.as_str()).filter(|op| !op.is_empty()))?;
+    let size = size(family, measured)?;
+    let demand = Demand { size: &size, dtype, seed: 42, settings: &settings };
+    let inputs = (family.generate)(&demand)?;
+    let problem = Problem { inputs: &inputs, dtype, op, settings: &settings };
+    let oracle = (family.oracle)(problem)?;
+    let variants: Vec<_> = (family.variants)().iter().map(|variant| variant.name).collect();
+    let job = Job {
+        device: &*backend,
+        module: backend.load(&image.clone().of_family(family).bytes, "kernels-gpu")?,
+        problem,
+        oracle: &oracle,
+        variants: &variants,
+        block: None,
+        grid: None,
+        plan: None,
+    };
+    let mut rows = Vec::new();
+    (family.run)(&job, &mut |row| rows.push(row)).with_context(|| format!("{} on the simulator", family.name))?;
+    if let Some(wrong) = rows.iter().find(|row| !row.is_clean()) {
+        bail!("{} {} is wrong or not clean: `host check {}`", family.name, wrong.variant, family.name);
+    }
+    Ok(Page::of_rows(family, device, rows))
 }
 
-impl Simulator {
-    /// With the PTX that was built last.
-    pub fn new() -> Result<Self> {
-        let (backend, device) = backend::explaining(PROFILE, Printed::Stderr)?;
-        // With several workers, the order of blocks that wait for each other would differ from run to run, and with it the pages.
-        backend.simulate(&Simulation { workers: Some(1), ..Simulation::default() })?;
-        Ok(Self { backend, device, image: ptx::find("kernels-gpu", None, None)? })
+/// The largest size measured that is not too large; else one of the same number of axes.
+fn size(family: &Family, measured: &[&Row]) -> Result<Vec<u64>> {
+    let axes = (family.sizes)().first().map_or(1, |case| case.size.len());
+    if family.name == "matmul" {
+        return Ok(vec![LARGEST_FACTOR]);
     }
+    let largest = if OF_GRIDS.contains(&family.name) { LARGEST_OF_GRIDS } else { LARGEST };
+    let small = measured.iter().filter(|row| row.n <= largest).max_by_key(|row| row.n);
+    match small {
+        Some(row) if row.shape.is_empty() => Ok(vec![row.n]),
+        Some(row) => row.shape.split('x').map(|axis| Ok(axis.parse()?)).collect(),
+        None if axes == 1 => Ok(vec![largest]),
+        None => Ok(vec![largest.isqrt()]),
+    }
+}
 
-    /// Runs and explains every variant of the family.
-    pub fn explain(&self, family: &'static Family) -> Result<Page> {
-        let settings = Settings::new(family.settings, [])?;
-        let vectors = (family.sizes)().iter().all(|case| case.size.len() == 1);
-        let size = [SIZES[usize::from(!vectors)]];
-        let demand = Demand { size: &size, dtype: family.dtypes[0], seed: 42, settings: &settings };
-        let inputs = (family.generate)(&demand)?;
-        let problem = Problem { inputs: &inputs, dtype: family.dtypes[0], op: family.op(None)?, settings: &settings };
-        let oracle = (family.oracle)(problem)?;
-        let variants: Vec<_> = (family.variants)().iter().map(|variant| variant.name).collect();
-        let job = Job {
-            device: &*self.backend,
-            module: self.backend.load(&self.image.clone().of_family(family).bytes, "kernels-gpu")?,
-            problem,
-            oracle: &oracle,
-            variants: &variants,
-            block: None,
-            grid: None,
-            plan: None,
-        };
-        let mut rows = Vec::new();
-        (family.run)(&job, &mut |row| rows.push(row)).with_context(|| format!("{} on the simulator", family.name))?;
-        if let Some(wrong) = rows.iter().find(|row| !row.is_clean()) {
-            bail!("{} {} is wrong or not clean: `host check {}`", family.name, wrong.variant, family.name);
-        }
-        Ok(Page::of_rows(family, self.device.clone(), rows))
+/// `--dims 1 --exclusive` as names and values.
+fn pairs(settings: &str) -> Vec<(&str, &str)> {
+    let words = settings.split("--").map(str::trim).filter(|words| !words.is_empty());
+    words.map(|words| words.split_once(' ').unwrap_or((words, ""))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_read_as_they_are_typed() {
+        assert_eq!(pairs("--dims 1 --exclusive --range -1:2"), [("dims", "1"), ("exclusive", ""), ("range", "-1:2")]);
+        assert_eq!(pairs(""), []);
     }
 }

@@ -1,7 +1,7 @@
 //! Pieces of the kernels' sources.
 
 use anyhow::{Context, Result};
-use host::kernels::Family;
+use host::kernels::{Family, VariantInfo};
 use std::path::{Path, PathBuf};
 
 /// Lines of a kernel that are shown at most.
@@ -15,28 +15,57 @@ pub fn module_text(family: &Family) -> Result<String> {
     Ok(without_links(&lines.collect::<Vec<_>>().join("\n")))
 }
 
-/// The file that a variant is written in.
-pub fn variant_file(family: &Family, variant: &str) -> PathBuf {
-    let own = folder(family).join(format!("{variant}.rs"));
-    if own.is_file() { own } else { module_file(family) }
+/// Where a variant's first kernel is written, and its text.
+pub struct Kernel {
+    /// Below the workspace's root.
+    pub path: PathBuf,
+    /// From the attribute to the closing brace; long ones end early.
+    pub text: String,
 }
 
-/// The first kernel of a file, from its attribute to its closing brace; `None` where the kernel is made by a macro elsewhere.
-pub fn kernel(path: &Path) -> Result<Option<String>> {
-    let text = read(path)?;
-    let mut lines = text.lines().skip_while(|line| !line.starts_with("#[kernel"));
-    let mut kernel = Vec::new();
-    for line in &mut lines {
-        kernel.push(line);
-        if line == "}" {
-            break;
+/// The kernel that the variant launches first: the function whose name its first entry begins with. Where several do, the longest
+/// name is meant: `dot_best_f32` is `dot_best`'s, not `dot`'s.
+pub fn kernel(family: &Family, variant: &VariantInfo) -> Result<Kernel> {
+    let entry = variant.entries.first().map_or("", |entry| entry.name.as_str());
+    let mut found: Option<(usize, Kernel)> = None;
+    for path in files(family)? {
+        let text = read(&path)?;
+        for (name, text) in kernels(&text) {
+            let more = found.as_ref().is_none_or(|(length, _)| *length < name.len());
+            if is_made_of(entry, name) && more {
+                found = Some((name.len(), Kernel { path: path.clone(), text }));
+            }
         }
     }
-    if kernel.len() > LINES {
-        kernel.truncate(LINES);
-        kernel.push("    // …");
+    let kernel = found.map(|(_, kernel)| kernel);
+    kernel.with_context(|| format!("no kernel of {} makes the entry '{entry}' of {}", family.name, variant.name))
+}
+
+/// An entry's name is the function's, with types and constants behind it.
+fn is_made_of(entry: &str, function: &str) -> bool {
+    entry.strip_prefix(function).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+}
+
+/// Names and texts of the kernels in a file.
+fn kernels(text: &str) -> Vec<(&str, String)> {
+    let lines: Vec<_> = text.lines().collect();
+    let starts = (0..lines.len()).filter(|&at| lines[at].trim_start().starts_with("#[kernel"));
+    starts.filter_map(|start| kernel_at(&lines[start..])).collect()
+}
+
+/// The kernel that begins in the first of these lines; inside a macro, the whole function is indented.
+fn kernel_at<'a>(lines: &[&'a str]) -> Option<(&'a str, String)> {
+    let indent = lines.first().map_or(0, |line| line.len() - line.trim_start().len());
+    let closing = format!("{}}}", " ".repeat(indent));
+    let length = lines.iter().position(|line| *line == closing)? + 1;
+    let name = lines[..length].iter().find_map(|line| line.split_once("fn "))?.1;
+    let name = name.split(['<', '(']).next()?;
+    let shown = lines[..length.min(LINES)].iter().map(|line| line.get(indent..).unwrap_or_default());
+    let mut text = shown.collect::<Vec<_>>().join("\n");
+    if length > LINES {
+        text += "\n    // …";
     }
-    Ok((!kernel.is_empty()).then(|| kernel.join("\n")))
+    Some((name, text))
 }
 
 fn folder(family: &Family) -> PathBuf {
@@ -49,19 +78,36 @@ fn module_file(family: &Family) -> PathBuf {
     if inside.is_file() { inside } else { folder(family).with_extension("rs") }
 }
 
+/// Every file of the family, at any depth, in order of their names.
+fn files(family: &Family) -> Result<Vec<PathBuf>> {
+    let (mut files, mut folders) = (vec![module_file(family)], vec![folder(family)]);
+    while let Some(folder) = folders.pop().filter(|folder| folder.is_dir()) {
+        let entries = std::fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))?;
+        for entry in entries {
+            let path = entry?.path();
+            if path.is_dir() { &mut folders } else { &mut files }.push(path);
+        }
+    }
+    files.sort();
+    files.dedup();
+    Ok(files)
+}
+
 fn read(path: &Path) -> Result<String> {
     std::fs::read_to_string(path)
         .with_context(|| format!("cannot read {}: run this in the workspace's root", path.display()))
 }
 
-/// rustdoc's links to items, as plain code: ``[`x`]`` and ``[`x`](path)`` become `` `x` ``.
+/// rustdoc's links to items, as plain code: ``[`x`]`` and ``[`x`](path)`` become `` `x` ``, without `mod@` and the like.
 fn without_links(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text;
     while let Some(start) = rest.find("[`") {
         let Some(end) = rest[start..].find("`]").map(|length| start + length) else { break };
+        let code = &rest[start + 2..end];
+        let name = code.split_once('@').map_or(code, |(_, name)| name);
         plain += &rest[..start];
-        plain += &rest[start + 1..=end];
+        plain += &format!("`{name}`");
         rest = &rest[end + 2..];
         if let Some(target) = rest.strip_prefix('(').and_then(|target| target.split_once(')')) {
             rest = target.1;
@@ -73,9 +119,36 @@ fn without_links(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use host::kernels::FAMILIES;
 
     #[test]
     fn links_become_code() {
-        assert_eq!(without_links("a [`x`] b [`y::z`](mod@y) [c](d) [`open"), "a `x` b `y::z` [c](d) [`open");
+        let text = "a [`x`] b [`y::z`](mod@y) [c](d) [`mod@unit`] [`open";
+        assert_eq!(without_links(text), "a `x` b `y::z` [c](d) `unit` [`open");
+    }
+
+    #[test]
+    fn a_kernel_ends_where_it_began() {
+        let text = "#[kernel]\npub unsafe fn a_b<T>(x: u32) {\n    {\n    }\n}\nmacro! {\n    #[kernel]\n    fn c() {\n    }\n}\n";
+        let found = kernels(text);
+        assert_eq!(found[0], ("a_b", "#[kernel]\npub unsafe fn a_b<T>(x: u32) {\n    {\n    }\n}".to_owned()));
+        assert_eq!(found[1], ("c", "#[kernel]\nfn c() {\n}".to_owned()));
+    }
+
+    #[test]
+    fn names_end_at_a_type() {
+        assert!(is_made_of("scan_best_max_u64_1", "scan_best") && is_made_of("banks", "banks"));
+        assert!(!is_made_of("tiled_16", "tile") && !is_made_of("scan_best_f32", "scan_best_f32_more"));
+    }
+
+    #[test]
+    fn every_variant_has_a_kernel() {
+        std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).expect("the workspace's root");
+        for family in FAMILIES {
+            for variant in (family.variants)() {
+                let kernel = kernel(family, &variant).expect("a kernel");
+                assert!(kernel.text.starts_with("#[kernel"), "{} {}", family.name, variant.name);
+            }
+        }
     }
 }

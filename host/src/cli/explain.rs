@@ -128,7 +128,7 @@ fn explain_ptx(path: &Path, options: &PtxOptions) -> anyhow::Result<u8> {
     let name = options.launch.entry.clone().unwrap_or_default();
     let title = format!("{} of {}", name, path.display());
     let variant = Variant::new(&name, "", true, observed.counters, observed.launches, 0);
-    let page = Page { title, device, variants: vec![variant], next: None };
+    let page = Page { title, n: 0, shape: String::new(), device, variants: vec![variant], next: None };
     show(&page, options.json.as_ref(), options.own.html.as_deref())?;
     Ok(CLEAN)
 }

@@ -12,6 +12,10 @@ const LINES: usize = 3;
 pub struct Page {
     /// What was run, in words: `reduce, sum of 4194304 f32`.
     pub title: String,
+    /// Elements of the first operand; 0 for any PTX.
+    pub n: u64,
+    /// Its shape, `1024x1024`; empty for a vector.
+    pub shape: String,
     /// The device that times are estimated for.
     pub device: Device,
     /// In the order they were asked for.
@@ -88,10 +92,13 @@ impl Page {
     pub fn of_rows(family: &Family, device: Device, rows: Vec<Row>) -> Self {
         let infos = (family.variants)();
         let idea = |name: &str| infos.iter().find(|info| info.name == name).map_or("", |info| info.idea);
+        let (n, shape) = rows.first().map_or((0, &None), |row| (row.n, &row.shape));
+        let shape = shape.as_ref().map(|shape| crate::tensor::text(shape)).unwrap_or_default();
         let title = rows.first().map_or_else(String::new, |row| {
-            let op = row.op.as_ref().map(|op| format!(" {op}")).unwrap_or_default();
-            let shape = row.shape.as_ref().map(|shape| crate::tensor::text(shape));
-            format!("{}{op}: {} elements of {}", row.family, shape.unwrap_or_else(|| row.n.to_string()), row.dtype)
+            let words = [row.op.as_ref().map(ToString::to_string), row.settings.clone()];
+            let words: String = words.into_iter().flatten().map(|word| format!(" {word}")).collect();
+            let size = if shape.is_empty() { n.to_string() } else { shape.clone() };
+            format!("{}{words}: {size} elements of {}", row.family, row.dtype)
         });
         // The rung behind the last of those shown.
         let last = infos.iter().rposition(|info| rows.iter().any(|row| row.variant == info.name));
@@ -100,7 +107,7 @@ impl Page {
             let counters = row.counters.unwrap_or_default();
             Variant::new(&row.variant, idea(&row.variant), row.verified, counters, row.launches, row.copies)
         };
-        Self { title, device, variants: rows.into_iter().map(explain).collect(), next }
+        Self { title, n, shape, device, variants: rows.into_iter().map(explain).collect(), next }
     }
 }
 

@@ -4,7 +4,6 @@ use super::costs::Costs;
 use super::time::Time;
 use crate::count::InstructionCounters;
 use crate::program::{Op, Program};
-use crate::stop::Place;
 use serde::Serialize;
 
 /// A line of the source language, or of PTX where the compiler left no line tables.
@@ -66,7 +65,7 @@ pub fn lines(program: &Program, counted: &[InstructionCounters], time: &Time, co
         sum.divergent += own.divergent;
         if cost > sum.top {
             (sum.top, sum.ptx) = (cost, place.ptx.clone());
-            sum.reason = reason(program, own, &place);
+            sum.reason = reason(program, own);
         }
     }
     let total: f64 = lines.iter().map(|line| line.cost).sum();
@@ -93,7 +92,7 @@ fn op<'p>(program: &'p Program, own: &InstructionCounters) -> Option<&'p Op> {
 }
 
 /// One sentence about an instruction.
-fn reason(program: &Program, own: &InstructionCounters, place: &Place) -> String {
+fn reason(program: &Program, own: &InstructionCounters) -> String {
     let per = |count: u64| count as f64 / own.requests.max(1) as f64;
     let active = own.lanes as f64 / own.executed.max(1) as f64;
     match op(program, own) {
@@ -128,14 +127,27 @@ fn reason(program: &Program, own: &InstructionCounters, place: &Place) -> String
             100.0 * own.ideal_sectors as f64 / own.sectors.max(1) as f64
         ),
         Some(Op::Load(_) | Op::Store(_)) if own.sectors > 0 => format!(
-            "{:.1} MB of global memory, coalesced: {:.1} sectors per request",
-            own.sectors as f64 * 32.0 / 1e6,
+            "{} of global memory, coalesced: {:.1} sectors per request",
+            bytes(own.sectors * 32),
             per(own.sectors)
         ),
         Some(Op::Collective { .. }) => format!("{} exchanges inside a warp, without memory", own.executed),
         _ if active < 24.0 => format!("{} instructions with {active:.1} of 32 lanes active", own.executed),
-        _ => {
-            format!("{} warp instructions of `{}`", own.executed, place.ptx.split_whitespace().next().unwrap_or("PTX"))
-        }
+        _ => format!("{} warp instructions of `{}`", own.executed, opcode(program, own).unwrap_or("PTX")),
+    }
+}
+
+/// As written: `add.s32`.
+fn opcode<'p>(program: &'p Program, own: &InstructionCounters) -> Option<&'p str> {
+    let inst = program.functions.get(own.function as usize)?.code.get(own.pc as usize)?;
+    program.opcodes.get(inst.opcode as usize).map(String::as_str)
+}
+
+/// In the unit that leaves one to four digits before the point.
+fn bytes(count: u64) -> String {
+    match count {
+        0..10_000 => format!("{count} bytes"),
+        10_000..1_000_000 => format!("{:.1} KB", count as f64 / 1e3),
+        _ => format!("{:.1} MB", count as f64 / 1e6),
     }
 }
