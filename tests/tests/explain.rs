@@ -19,7 +19,7 @@ fn explain(
 ) -> Vec<Variant> {
     let family = kernels::family(family).expect("a family");
     let (device, _) = explaining("H200", Printed::Stderr).expect("a profile");
-    let image = ptx::find("kernels-gpu", None, None).expect("the kernels' PTX");
+    let image = ptx::find("kernels-gpu", None, None).expect("the kernels' PTX").of_family(family);
     let module = device.load(&image.bytes, "kernels-gpu").expect("PTX");
     let settings = Settings::new(family.settings, Vec::new()).expect("defaults");
     let demand = Demand { size, dtype, seed: 42, settings: &settings };
