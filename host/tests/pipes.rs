@@ -33,7 +33,7 @@ fn a_wrong_result_is_wrong_when_nobody_reads_it() {
         assert!(!error.contains("error") && !error.contains("panicked"), "{error}");
         let (code, error) = unread(&[&right[..], &["--ptx", &ptx], json].concat());
         assert_eq!(code, Some(1), "{error}");
-        assert!(error.contains("vecadd grid_stride: WRONG"), "{error}");
+        assert!(error.contains("vecadd grid_stride: WRONG: element 0 is 0, expected "), "{error}");
     }
 }
 

@@ -186,7 +186,7 @@ impl Bench<'_> {
             let verdict = job.oracle.judge(&peer.result, peers::DEPTH);
             let mut row = Row::new(family.name, &peer.line.library, job, verdict);
             row.value = peer.result.single();
-            row.results = peer.result.len() as u64;
+            row.judged(job.oracle, &peer.result, peers::DEPTH);
             let timing = bench::Timing {
                 median_ms: peer.line.time_ms,
                 min_ms: peer.line.min_ms,

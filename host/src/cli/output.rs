@@ -6,7 +6,7 @@ use crate::bench::Cache;
 use crate::diagnostic::{Diagnostic, note};
 use crate::error::{Error, Result};
 use crate::input;
-use crate::kernels::Row;
+use crate::kernels::{Row, Wrong};
 use crate::plot;
 use comfy_table::{CellAlignment, Table, presets};
 use std::path::PathBuf;
@@ -163,9 +163,12 @@ impl<'o> Report<'o> {
 fn notes(row: &Row) {
     let name = format!("{} {}", row.family, row.variant);
     if !row.verified {
-        let what = match (row.value, row.reference) {
-            (Some(got), Some(expected)) => format!("got {got}, expected {expected}, off by {}", row.error),
-            _ => format!("an element of the result is off by {}, and no other by more", row.error),
+        let what = match (row.value, row.reference, row.wrong) {
+            (Some(got), Some(expected), _) => format!("got {got}, expected {expected}, off by {}", row.error),
+            (_, _, Some(Wrong { index, got, expected })) => {
+                format!("element {index} is {got}, expected {expected}; the largest error is {}", row.error)
+            }
+            _ => format!("the largest error of an element is {}", row.error),
         };
         note(format_args!("{name}: WRONG: {what}"));
     }

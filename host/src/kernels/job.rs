@@ -1,6 +1,6 @@
 //! A problem on a device: what a family is asked to run, and the row that each variant gives.
 
-use super::problem::{Oracle, Problem, Work};
+use super::problem::{Oracle, Problem, Work, Wrong};
 use crate::backend::{Analysis, Backend, Buffer, Counters, Module, Observed};
 use crate::bench::{Plan, Timing};
 use crate::compare::Verdict;
@@ -75,7 +75,7 @@ impl Job<'_> {
         let verdict = self.oracle.judge(&result, trial.depth);
         let mut row = Row::new(trial.family, trial.variant, self, verdict);
         (row.block, row.grid) = trial.shape;
-        row.results = result.len() as u64;
+        row.judged(self.oracle, &result, trial.depth);
         if self.problem.inputs.is_empty() {
             // Nothing is read: what is written counts.
             row.n = result.len() as u64;
@@ -122,6 +122,8 @@ pub struct Row {
     pub error: Value,
     /// The difference is within the bound that the family documents.
     pub verified: bool,
+    /// The first element that is wrong; null where none is, or the result is a single value, or elements are not compared one by one.
+    pub wrong: Option<Wrong>,
     /// An integer sum left the type's range, and wrapped as documented.
     pub wrapped: bool,
     /// Median, on a GPU.
@@ -179,6 +181,7 @@ impl Row {
             reference: job.oracle.value,
             error: Value::Float(verdict.error),
             verified: verdict.verified,
+            wrong: None,
             wrapped: job.oracle.wrapped,
             time_ms: None,
             gbps: None,
@@ -193,6 +196,14 @@ impl Row {
             output: None,
             launches: Vec::new(),
             copies: 0,
+        }
+    }
+
+    /// What there is to say about the result itself, beside the verdict.
+    pub(crate) fn judged(&mut self, oracle: &Oracle<'_>, result: &Tensor, depth: u64) {
+        self.results = result.len() as u64;
+        if !self.verified && result.len() > 1 {
+            self.wrong = oracle.first_wrong(result, depth);
         }
     }
 

@@ -38,7 +38,7 @@ pub use block::BlockRule;
 pub use demand::Demand;
 pub(crate) use job::Trial;
 pub use job::{Job, Row};
-pub use problem::{Case, Operand, Oracle, Problem, Work};
+pub use problem::{Case, Operand, Oracle, Problem, Work, Wrong};
 pub use settings::{Setting, Settings};
 
 /// Every family, smallest first.

@@ -6,6 +6,8 @@ use crate::element::{Dtype, Scalar, Value};
 use crate::error::{Error, Result};
 use crate::tensor::Tensor;
 use rayon::prelude::*;
+use serde::Serialize;
+use std::rc::Rc;
 
 /// Something to compute, on any device by any variant.
 #[derive(Clone, Copy, Debug)]
@@ -129,27 +131,56 @@ pub struct Oracle<'a> {
     /// An integer left its type's range and wrapped, as documented.
     pub wrapped: bool,
     judge: Box<Judge<'a>>,
+    /// Where results are compared element by element.
+    find: Option<Box<Find<'a>>>,
+}
+
+/// An element of a result that is not what it must be.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Wrong {
+    /// In the order of memory: the last axis is the one whose neighbours are neighbours.
+    pub index: u64,
+    /// What it is.
+    pub got: Value,
+    /// What it must be, or be close to.
+    pub expected: Value,
 }
 
 /// See [`Oracle::judge`].
 type Judge<'a> = dyn Fn(&Tensor, u64) -> Verdict + 'a;
 
+/// See [`Oracle::first_wrong`].
+type Find<'a> = dyn Fn(&Tensor, u64) -> Option<Wrong> + 'a;
+
 impl<'a> Oracle<'a> {
     /// `judge` compares a result that some chain of at most so many additions led to.
     pub fn new(judge: impl Fn(&Tensor, u64) -> Verdict + 'a) -> Self {
-        Self { value: None, wrapped: false, judge: Box::new(judge) }
+        Self { value: None, wrapped: false, judge: Box::new(judge), find: None }
     }
 
     /// Every element must be what `expected(index, depth)` says, and the shape must be `shape`.
     pub fn elements<T: Scalar>(shape: Vec<usize>, expected: impl Fn(usize, u64) -> Expected + Sync + 'a) -> Self {
-        Self::new(move |result, depth| {
-            let (true, Some(elements)) = (result.shape() == shape, T::view(result.data())) else {
+        let (shape, expected) = (Rc::new(shape), Rc::new(expected));
+        let (same_shape, same_expected) = (shape.clone(), expected.clone());
+        let judge = move |result: &Tensor, depth| {
+            let (true, Some(elements)) = (*result.shape() == **shape, T::view(result.data())) else {
                 return Verdict { verified: false, error: f64::NAN };
             };
+            let expected = &*expected;
             of_pieces(elements, |first, piece| {
                 Verdict::of_all(piece.iter().zip(first..).map(|(x, i)| expected(i, depth).judge(x.value())))
             })
-        })
+        };
+        let find = move |result: &Tensor, depth| {
+            let elements = T::view(result.data()).filter(|_| *result.shape() == **same_shape)?;
+            let mut wrong = elements.iter().enumerate().filter_map(|(i, x)| {
+                let wanted = same_expected(i, depth);
+                let wrong = Wrong { index: i as u64, got: x.value(), expected: wanted.value };
+                (!wanted.judge(wrong.got).verified).then_some(wrong)
+            });
+            wrong.next()
+        };
+        Self { find: Some(Box::new(find)), ..Self::new(judge) }
     }
 
     /// With the result, which is a single value.
@@ -160,6 +191,12 @@ impl<'a> Oracle<'a> {
     /// With the news that an integer wrapped (or not).
     pub fn with_wrapped(self, wrapped: bool) -> Self {
         Self { wrapped, ..self }
+    }
+
+    /// The first element of a result that does not pass; `None` also where elements are not compared one by one, and for a result of
+    /// another shape.
+    pub fn first_wrong(&self, result: &Tensor, depth: u64) -> Option<Wrong> {
+        self.find.as_ref().and_then(|find| find(result, depth))
     }
 
     /// Compares a result. `depth`: the most additions that any part of it went through one after the other.
@@ -205,6 +242,8 @@ mod tests {
         assert_eq!(judge(vec![0, 1, 7]), Verdict { verified: false, error: 5.0 });
         assert!(!judge(vec![0, 1]).verified && !judge(vec![0, 1, 2, 3]).verified);
         assert!(!oracle.judge(&Array::F32(vec![0.0, 1.0, 2.0]).into(), 0).verified, "another type");
+        let first = |values: Vec<i32>| oracle.first_wrong(&Array::I32(values).into(), 0).map(|wrong| wrong.index);
+        assert_eq!((first(vec![0, 1, 2]), first(vec![0, 5, 7]), first(vec![0, 5])), (None, Some(1), None));
     }
 
     #[test]
