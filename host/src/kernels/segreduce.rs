@@ -124,7 +124,7 @@ fn table<O: Op<T>, T: Element>() -> Vec<Variant<T>> {
         },
         Variant {
             name: "best",
-            idea: "equal parts of elements and ends for all blocks, a segmented scan in each tile: any mix of lengths",
+            idea: "equal parts of elements and ends for all blocks, segmented scans where many end: any mix of lengths",
             block: BlockRule::OneOf { sizes: &[best::BLOCK], default: best::BLOCK },
             scheme: Scheme::Balanced(best::segreduce_best::<O, T>),
         },

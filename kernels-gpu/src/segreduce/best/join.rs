@@ -1,0 +1,55 @@
+//! Segments that end in a later block than they began in.
+
+use super::BLOCK;
+use crate::{
+    number::Number,
+    reduce::{Op, collective::draw_last},
+    segreduce::scan::block_scan,
+};
+use cuda_std::thread;
+
+/// The last block to finish completes the segments that end in a later block than they began in.
+///
+/// # Safety
+/// All threads of the grid call it, when their block's part is done; otherwise as [`segreduce_best()`](super::segreduce_best()).
+#[inline(always)]
+pub unsafe fn join<O: Op<T>, T: Number>(
+    offsets: &[u64],
+    results: *mut T,
+    carries: *mut T,
+    keys: *mut u64,
+    ticket: *mut u32,
+) {
+    let (tid, blocks) = (thread::thread_idx_x(), thread::grid_dim_x());
+    thread::sync_threads(); // the block's results are written before its ticket releases them
+    // SAFETY: one thread per block.
+    let last = if tid == 0 { u32::from(unsafe { draw_last(ticket) }) } else { 0 };
+    // The barrier hands thread 0's view of the other blocks' results to the whole block.
+    if thread::sync_threads_or(last) == 0 {
+        return;
+    }
+    let mut carry = O::identity();
+    let mut from = 0;
+    while from < blocks {
+        let block = from + tid;
+        let key = |block: u32| {
+            // SAFETY: one key per block, and no one writes them any more.
+            if block < blocks { unsafe { keys.add(block as usize).read() } } else { offsets.len() as u64 - 1 }
+        };
+        // SAFETY: as above.
+        let value = if block < blocks { unsafe { carries.add(block as usize).read() } } else { O::identity() };
+        // The segment that is open behind this block ends in the next one.
+        let ends = key(block) != key(block + 1);
+        // SAFETY: the whole block is here: the last block, with the same `from` in all threads.
+        let before = unsafe { block_scan::<O, T>(ends, if ends { O::identity() } else { value }, &mut carry) };
+        if ends {
+            // SAFETY: the next block has written this result, and no other thread completes it.
+            unsafe {
+                let result = results.add(key(block) as usize);
+                result.write(O::combine(O::combine(before, value), result.read()));
+            }
+        }
+        thread::sync_threads(); // `block_scan` has been read by all before it is used again
+        from += BLOCK;
+    }
+}

@@ -1,0 +1,233 @@
+//! A tile: how it is loaded, and how it is added up where no segment ends, where one does, and where many do.
+
+use super::{BLOCK, EACH, split::Part, tile};
+use crate::{number::Number, reduce::Op, segreduce::scan::block_scan, unroll::unroll};
+use core::mem::MaybeUninit;
+use cuda_std::{
+    address_space,
+    atomic::{BlockAtomicU32, Ordering},
+    memory::{U64x2, Vector},
+    thread,
+};
+
+/// Segments per thread whose ends are looked at between two barriers.
+const LOOK: u32 = 2;
+
+/// The tile's elements, then at a segment's last element the total of the segment.
+#[address_space(shared)]
+static mut SLOTS: [MaybeUninit<U64x2>; BLOCK as usize * EACH] = [MaybeUninit::uninit(); BLOCK as usize * EACH];
+
+/// For each thread, at which of its elements a segment ends: a bit each. 0 between tiles.
+#[address_space(shared)]
+static mut ENDS: [MaybeUninit<u32>; BLOCK as usize] = [MaybeUninit::uninit(); BLOCK as usize];
+
+/// The first segment that does not end in the tile.
+#[address_space(shared)]
+static mut OPEN: [MaybeUninit<u64>; 1] = [MaybeUninit::uninit(); 1];
+
+/// Nothing ends anywhere yet: before the first tile, with a barrier behind it.
+///
+/// # Safety
+/// Every thread of the block calls it with its number.
+#[inline(always)]
+pub unsafe fn clear_ends(tid: u32) {
+    // SAFETY: a word per thread.
+    unsafe { (&raw mut ENDS).cast::<u32>().add(tid as usize).write(0) };
+}
+
+/// The thread's vectors of the tile at `start`: vector `j` is number `tid + j * BLOCK`. What is not the block's is the identity.
+///
+/// # Safety
+/// The part lies within the values; `start` is a multiple of `W`.
+#[inline(always)]
+pub unsafe fn load<O: Op<T>, T: Number, const W: usize>(values: &[T], part: &Part, start: u64) -> [Vector<T, W>; EACH] {
+    let at = |j: usize| start + u64::from((thread::thread_idx_x() + j as u32 * BLOCK) * W as u32);
+    if start >= part.begin && start + u64::from(tile(size_of::<T>())) <= part.end {
+        // SAFETY: a vector of the part, and on a boundary, because it is a multiple of `W` elements behind one.
+        core::array::from_fn(|j| unsafe {
+            Vector::load(values.as_ptr().wrapping_add((at(j) - part.lead) as usize).cast())
+        })
+    } else {
+        core::array::from_fn(|j| {
+            Vector(core::array::from_fn(|w| {
+                let i = at(j) + w as u64;
+                let inside = i >= part.begin && i < part.end;
+                // SAFETY: an element of the part.
+                if inside { unsafe { *values.get_unchecked((i - part.lead) as usize) } } else { O::identity() }
+            }))
+        })
+    }
+}
+
+/// Combines the vectors of a round pairwise.
+#[inline(always)]
+pub fn tree<O: Op<T>, T: Number, const W: usize>(round: [Vector<T, W>; EACH]) -> T {
+    let mut sums = round[0].0;
+    let mut w = 0;
+    while w < W {
+        let (low, high) = (O::combine(round[0].0[w], round[1].0[w]), O::combine(round[2].0[w], round[3].0[w]));
+        sums[w] = O::combine(low, high);
+        w += 1;
+    }
+    match W {
+        4 => O::combine(O::combine(sums[0], sums[1]), O::combine(sums[W / 2], sums[W - 1])),
+        _ => O::combine(sums[0], sums[1]),
+    }
+}
+
+/// What the thread has of the tile's first `end` elements, and of the others.
+#[inline(always)]
+pub fn cut<O: Op<T>, T: Number, const W: usize>(round: [Vector<T, W>; EACH], end: u32) -> (T, T) {
+    // Counted from the thread's first element, so that places are constants: 16 of their own would take as many registers.
+    let end = end as i32 - (thread::thread_idx_x() * W as u32) as i32;
+    let (mut before, mut behind) = (round, round);
+    unroll!(j < EACH => {
+        let mut w = 0;
+        while w < W {
+            let out = if ((j * BLOCK as usize * W + w) as i32) < end { &mut behind } else { &mut before };
+            out[j].0[w] = O::identity();
+            w += 1;
+        }
+    });
+    (tree::<O, T, W>(before), tree::<O, T, W>(behind))
+}
+
+/// The slot of vector `v`. Threads write vectors that are neighbours and read vectors that are `EACH` apart; exchanged within groups of
+/// eight, neither has bank conflicts.
+#[inline(always)]
+const fn place(v: u32) -> u32 {
+    v ^ (v / 8 % 8)
+}
+
+/// Writes the totals of the segments that end in the tile, from `first` on. Returns the first that does not; `carry` is what the
+/// block has of the segment that is open in front of the tile, and then behind it.
+///
+/// # Safety
+/// All threads of the block call it behind a barrier since the last call, with the same values but for `round`, which is what
+/// [`load`] gave; segment `first` ends in the tile, and those before it don't.
+#[inline(always)]
+pub unsafe fn totals<O: Op<T>, T: Number, const W: usize>(
+    offsets: &[u64],
+    part: &Part,
+    start: u64,
+    first: u64,
+    round: [Vector<T, W>; EACH],
+    carry: &mut T,
+    results: *mut T,
+) -> u64 {
+    let tid = thread::thread_idx_x();
+    let vectors = (&raw mut SLOTS).cast::<Vector<T, W>>();
+    let slot = |i: u32| {
+        // SAFETY: an element of the tile has a slot.
+        unsafe { vectors.add(place(i / W as u32) as usize).cast::<T>().add((i % W as u32) as usize) }
+    };
+    let front = start.max(part.begin);
+
+    let mut j = 0;
+    while j < EACH {
+        // SAFETY: a slot for each vector, and each vector has one thread.
+        unsafe { round[j].store(vectors.add(place(tid + j as u32 * BLOCK) as usize)) };
+        j += 1;
+    }
+    // SAFETY: the caller's promise.
+    let last = unsafe { mark_ends::<T, W>(offsets, part, start, first) };
+
+    // The thread's own elements, one after the other. The first total lacks what came before the thread.
+    let own_ends = (&raw mut ENDS).cast::<u32>();
+    // SAFETY: a word per thread, complete since the barrier in `mark_ends`.
+    let ends = unsafe {
+        let word = own_ends.add(tid as usize);
+        let ends = word.read();
+        word.write(0);
+        ends
+    };
+    let mut tail = O::identity();
+    let mut walk = |j: usize| {
+        // SAFETY: `EACH` vectors per thread, complete since the same barrier.
+        let Vector(values) = unsafe { Vector::load(vectors.add(place(tid * EACH as u32 + j as u32) as usize)) };
+        let mut w = 0;
+        while w < W {
+            let i = j * W + w;
+            tail = O::combine(tail, values[w]);
+            if ends >> i & 1 != 0 {
+                // SAFETY: this thread alone uses the slots of its own elements until the next barrier but one.
+                unsafe { slot(tid * (EACH * W) as u32 + i as u32).write(tail) };
+                tail = O::identity();
+            }
+            w += 1;
+        }
+    };
+    // Written out: LLVM keeps a loop of this length, and its counter's uses with it.
+    walk(0);
+    walk(1);
+    walk(2);
+    walk(3);
+    // SAFETY: all threads of the block are here; the last use of its shared memory lies behind a barrier.
+    let before = unsafe { block_scan::<O, T>(ends != 0, tail, carry) };
+    if ends != 0 {
+        let total = slot(tid * (EACH * W) as u32 + ends.trailing_zeros());
+        // SAFETY: as above.
+        unsafe { total.write(O::combine(before, total.read())) };
+    }
+    thread::sync_threads(); // the totals are in their slots before others look for them
+
+    let mut k = first + u64::from(tid);
+    while k < last {
+        // SAFETY: a segment of the block's part; its last element, if it is in the tile, has a slot with its total.
+        unsafe {
+            let (begin, end) = (part.start_of(offsets, k), part.end_of(offsets, k));
+            let here = begin < end && end > front;
+            let total = if here { slot((end - 1 - start) as u32).read() } else { O::identity() };
+            results.add(k as usize).write(total);
+        }
+        k += u64::from(BLOCK);
+    }
+    last
+}
+
+/// Marks where segments end in the tile, from segment `first` on; returns the first that does not end there. Its last barrier
+/// completes what the block has written to shared memory.
+///
+/// # Safety
+/// As [`totals`].
+#[inline(always)]
+unsafe fn mark_ends<T: Number, const W: usize>(offsets: &[u64], part: &Part, start: u64, first: u64) -> u64 {
+    let ends = (&raw mut ENDS).cast::<u32>();
+    let open = (&raw mut OPEN).cast::<u64>();
+    let stop = start + u64::from(tile(size_of::<T>()));
+    let front = start.max(part.begin);
+    let mut from = first;
+    loop {
+        let mut found = 0;
+        let mut look = 0;
+        while look < LOOK {
+            let k = from + u64::from(look * BLOCK + thread::thread_idx_x());
+            if k <= part.last {
+                // SAFETY: segment `k` ends in the part, or is the first that does not; then segment `k - 1` is there, or there is
+                // an entry for the end of all.
+                let (begin, end) = unsafe {
+                    let end = if k < part.last { part.end_of(offsets, k) } else { u64::MAX };
+                    (part.start_of(offsets, k), end)
+                };
+                if end > stop && begin <= stop {
+                    // SAFETY: offsets ascend, so one thread finds the place where they leave the tile.
+                    unsafe { open.write(k) };
+                    found = 1;
+                }
+                if end <= stop && begin < end && end > front {
+                    let i = (end - 1 - start) as u32;
+                    let (word, bit) = (i / (EACH * W) as u32, i % (EACH * W) as u32);
+                    // SAFETY: an element of the tile has a bit; until the next barrier all accesses are these.
+                    unsafe { BlockAtomicU32::from_ptr(ends.add(word as usize)) }.fetch_or(1 << bit, Ordering::Relaxed);
+                }
+            }
+            look += 1;
+        }
+        // The barrier separates writes of the tile's elements, ends and first open segment from all reads of them.
+        if thread::sync_threads_or(found) != 0 {
+            // SAFETY: written before the barrier.
+            return unsafe { open.read() };
+        }
+        from += u64::from(LOOK * BLOCK);
+    }
+}
