@@ -7,7 +7,7 @@ use super::{
     Factor,
     side::Side,
     tile_of_block,
-    vectorised::{DEPTH, PAIR, PART, SIDE, multiply, write},
+    vectorised::{DEPTH, PAIR, PART, SIDE, multiply, pitch, tile, write},
 };
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, kernel, memory::U64x2, thread};
@@ -88,8 +88,8 @@ unsafe fn put<T: Factor>(a: &Side<'_, T>, b: &Side<'_, T>, loaded: &Loaded<T>, t
     let pair = |run: usize, [of_a, of_b]: &[[T; 4]; 2]| {
         // SAFETY: each place of the tiles has one run.
         unsafe {
-            a.put_run(of_a, a.run_place::<SIDE, DEPTH>(run), tiles, SIDE);
-            b.put_run(of_b, b.run_place::<SIDE, DEPTH>(run), tiles.add(SIDE * DEPTH), SIDE);
+            a.put_run(of_a, a.run_place::<SIDE, DEPTH>(run), tiles, pitch::<T>());
+            b.put_run(of_b, b.run_place::<SIDE, DEPTH>(run), tiles.add(tile::<T>()), pitch::<T>());
         }
     };
     pair(tid, &loaded.0[0]);

@@ -4,6 +4,10 @@
 //! Every element of a tile is fetched once and used `TILE` times, so traffic to device memory falls to `1 / TILE`: a CGMA ratio of 16 or
 //! 32. Neighbouring threads fetch neighbours, so also a walk along columns becomes coalesced. What is left is shared memory: two loads
 //! for every multiplication.
+//!
+//! A factor that is stored transposed is turned as it is written to its tile, down columns, which have few banks: a store takes 32 turns
+//! (32x32 tiles) or eight (16x16) instead of one. The thread tiles, whose rows are `k`, pay that for A as it usually lies; the padded rows
+//! from [`vectorised`](super::vectorised) on end it.
 
 use super::{Factor, side::Side, tile_of_block};
 use core::mem::MaybeUninit;

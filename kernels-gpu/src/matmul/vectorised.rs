@@ -1,7 +1,8 @@
 //! 16 bytes per instruction: from device memory, into shared memory, from there to registers, and to the product.
 //!
 //! A quarter of the instructions (f32) for the same bytes. A thread's eight columns are runs of 16 bytes that are sixteen runs apart, so
-//! that neighbouring lanes read neighbouring runs: no bank is asked twice. Where a row does not start on 16 bytes, or at the matrix's edge,
+//! that neighbouring lanes read neighbouring runs, and the tiles' rows have a run more than they need, so that a factor that is turned on the way,
+//! element by element, spreads over the banks too: no bank is asked twice. Where a row does not start on 16 bytes, or at the matrix's edge,
 //! elements are moved singly.
 
 use super::{
@@ -30,8 +31,18 @@ pub(super) const SIDE: usize = TILE as usize;
 pub(super) const PART: usize = EACH as usize;
 /// Runs of a thread's row or column are so many runs apart.
 pub(super) const LANES: usize = SIDE / PART;
-/// Elements of a pair of tiles.
-pub(super) const PAIR: usize = 2 * SIDE * DEPTH;
+/// Elements of a pair of tiles, of runs of up to four.
+pub(super) const PAIR: usize = 2 * (SIDE + 4) * DEPTH;
+
+/// Elements from one row of a tile to the next.
+pub(super) const fn pitch<T: Factor>() -> usize {
+    SIDE + T::WIDTH
+}
+
+/// Elements of a tile.
+pub(super) const fn tile<T: Factor>() -> usize {
+    pitch::<T>() * DEPTH
+}
 
 /// A tile of each factor, of elements of up to 8 bytes, on a 16-byte boundary.
 #[address_space(shared)]
@@ -43,7 +54,7 @@ static mut ELEMENTS: [MaybeUninit<U64x2>; PAIR / 2] = [MaybeUninit::uninit(); PA
 /// `a` has `m * k` elements, `b` `k * n`, `c` room for `m * n` and overlaps neither; `BLOCK` threads, one block per tile.
 #[kernel(for T in [f32, f64])]
 pub unsafe fn matmul_vectorised<T: Factor>(a: &[T], b: &[T], c: *mut T, m: u32, n: u32, k: u32, stored: u32) {
-    const { assert!(size_of::<T>() <= 8) };
+    const { assert!(size_of::<T>() <= 8 && 2 * tile::<T>() <= PAIR) };
     let (a, b) = (Side::left(a, m, k, stored), Side::right(b, n, k, stored));
     let [down, across] = tile_of_block(n, TILE);
     let first = [down * SIDE, across * SIDE];
@@ -60,8 +71,8 @@ pub unsafe fn matmul_vectorised<T: Factor>(a: &[T], b: &[T], c: *mut T, m: u32, 
             let of_b = b.run([first[1] + in_b[0], phase + in_b[1]]);
             // SAFETY: each place of the tiles has one `i`.
             unsafe {
-                a.put_run(&of_a, in_a, tiles, SIDE);
-                b.put_run(&of_b, in_b, tiles.add(SIDE * DEPTH), SIDE);
+                a.put_run(&of_a, in_a, tiles, pitch::<T>());
+                b.put_run(&of_b, in_b, tiles.add(tile::<T>()), pitch::<T>());
             }
             i += BLOCK as usize;
         }
@@ -92,8 +103,8 @@ pub(super) unsafe fn multiply<T: Factor>(tiles: *const T, tid: usize, sums: &mut
     while step < DEPTH {
         // SAFETY: inside the tiles.
         let (of_a, of_b) = unsafe {
-            let tile_b = tiles.add(SIDE * DEPTH);
-            (runs(tiles.add(step * SIDE + row), LANES), runs(tile_b.add(step * SIDE + column), LANES))
+            let (tile_b, step) = (tiles.add(tile::<T>()), step * pitch::<T>());
+            (runs(tiles.add(step + row), LANES), runs(tile_b.add(step + column), LANES))
         };
         multiply_add(sums, &of_a, &of_b);
         step += 1;

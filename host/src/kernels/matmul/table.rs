@@ -140,7 +140,7 @@ pub fn variants<T: Real>() -> Vec<Variant<T>> {
         },
         Variant {
             name: "vectorised",
-            idea: "16 bytes per load and store, in and out of shared memory, without bank conflicts",
+            idea: "16 bytes per load and store, in and out of shared memory; its rows are padded: no bank conflicts",
             block: only(&[vectorised::BLOCK]),
             kernel: square(vectorised::TILE, vectorised::matmul_vectorised::<T>),
         },
@@ -152,7 +152,7 @@ pub fn variants<T: Real>() -> Vec<Variant<T>> {
         },
         Variant {
             name: "best",
-            idea: "256x128 tiles, 16x8 per thread, a ring of asynchronous copies, an order of blocks that the L2 cache likes",
+            idea: "256x128 tiles, 16x8 per thread, a ring of asynchronous copies, tensor cores for f64, an order of blocks that the L2 cache likes",
             block: only(&[best::BLOCK]),
             kernel: Kernel::Best(T::tiles()),
         },

@@ -12,7 +12,8 @@
 //! - Blocks go through the product in bands, so that those that run together share their rows and columns in the L2 cache.
 //! - Small products need more and smaller tiles to fill the device; groups of threads then share the depth of a tile (`SLICES`).
 //!
-//! GPUs before sm_80 run the same code with copies that wait.
+//! Since sm_80, f64 is multiplied by the tensor cores, which round as the other units do: see `engine`. GPUs before that multiply f64 as
+//! they do f32, and run the same code with copies that wait.
 //!
 //! Sources: NVIDIA CUTLASS (multi-stage pipelines, odd tile first, sliced K); S. Gray's maxas wiki on SGEMM; V. Volkov (2010).
 
