@@ -94,6 +94,12 @@ fn bad_options() {
     refused_in_a_line(&["reduce", "--n", "2^60", "--device", "sim"], 2, &["memory"]);
     refused(&["reduce", "--n", "2^80", "--device", "sim"], 2, &["2^80"]);
     refused_in_a_line(&["reduce", "--variant", "fastest", "--device", "sim"], 2, &["fastest", "sequential"]);
+    for (family, variant) in
+        [("transpose", "best"), ("scan", "best"), ("conv2d", "tiled"), ("matmul", "naive"), ("picture", "pixel")]
+    {
+        let args = [family, "--n", "64", "--variant", variant, "--grid", "2", "--device", "sim"];
+        refused_in_a_line(&args, 2, &[variant, "leave --grid out"]);
+    }
     refused(&["reduce", "--no-such-option"], 2, &["--no-such-option"]);
     refused(&["reduce", "--device", "tpu"], 2, &["tpu"]);
 }

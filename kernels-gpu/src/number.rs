@@ -1,6 +1,9 @@
 //! The numbers that kernels are instantiated for, with one meaning of `+`, `max` and `min` for all of them.
 
-use crate::reduce::warp_intrinsic::Redux;
+mod redux;
+
+pub use redux::Redux;
+
 use cuda_std::{
     atomic,
     launch::{Instance, Scalar},

@@ -118,7 +118,7 @@ const TABLE: &[Variant] = &[
     },
     Variant {
         name: "best",
-        idea: "four fetches in flight per thread, a warp takes a patch of 8 x 4 samples",
+        idea: "four fetches in flight per thread, a warp takes a patch of 8 x 4 samples: pays with one channel",
         rung: Rung::Best,
     },
 ];
@@ -291,6 +291,7 @@ where
         let Some(variant) = TABLE.iter().find(|variant| variant.name == *name) else {
             return Err(Error::Usage(format!("texture has no variant '{name}'")));
         };
+        job.require_no_grid(name)?;
         let block = BLOCKS.choose(job.block, name, job.device.info().max_block)?;
         let shape = shape(request, variant.rung)?;
         let texture = match samples {

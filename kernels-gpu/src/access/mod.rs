@@ -35,7 +35,7 @@ pub const BLOCK: u32 = 256;
 pub const FIELDS: usize = 4;
 
 /// Lanes of a warp.
-pub const WARP: usize = 32;
+pub const WARP: usize = cuda_std::thread::warp_size() as usize;
 
 /// Doubles element `i`.
 ///

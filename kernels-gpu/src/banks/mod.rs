@@ -34,7 +34,7 @@ mod word;
 pub use word::{Bytes4, Bytes8, Bytes16, Word};
 
 /// Lanes of a warp, words of a group, and banks.
-pub const WARP: u32 = 32;
+pub const WARP: u32 = thread::warp_size();
 
 /// Threads per block: one warp, since every group has its own piece of shared memory, and that of a large stride is large.
 pub const BLOCK: u32 = WARP;

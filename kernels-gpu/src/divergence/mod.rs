@@ -12,7 +12,7 @@
 //! | [`by_warp`] | even warps have short chains, odd ones long: `if tid / 32 % 2 == 0` | its own | none |
 //!
 //! It is not the `if` that costs, but lanes that disagree: `by_warp` has the code of `by_lane`. The test `if i < n` diverges in one
-//! warp of a whole launch at most, so for much data it is free; and `if tid > 2` in the first warp of each block.
+//! warp of a whole launch at most: with much data it costs nothing. `if tid > 2` diverges in the first warp of each block only.
 //!
 //! Sources: the course's slides, "Warps And Thread Execution"; the review's chapter 5.
 
@@ -31,7 +31,7 @@ pub const BLOCK: u32 = 2 * ELEMENTS;
 pub const ELEMENTS: u32 = 128;
 
 /// Lanes of a warp.
-pub const WARP: u32 = 32;
+pub const WARP: u32 = thread::warp_size();
 
 /// A chain's step is `x -> factor * (x ^ x >> 16) + term`, modulo 2^32. (Without the shift the optimiser makes one step of several.)
 #[derive(Clone, Copy, Debug)]

@@ -1,16 +1,14 @@
 //! The warp's own instruction: `redux.sync` combines a register of all 32 lanes at once, where shuffles take five steps.
 //!
-//! It knows 32-bit integers only. Everything that integers can stand in for goes through it in one to three parts: see [`Redux`]. A
+//! It knows 32-bit integers only. Everything that integers can stand in for goes through it in one to three parts: see
+//! [`Redux`](crate::number::Redux). A
 //! sum of floats can't, and stays with shuffles. Otherwise this is `warp_shuffle`. (Compute capability 8.0; on older GPUs `cuda_std`
 //! makes the instruction of shuffles.)
 
 use super::{Max, Min, Op, Sum, WARP, grid_stride::grid_share};
 use crate::number::Number;
 use core::mem::MaybeUninit;
-use cuda_std::{
-    address_space, kernel, thread,
-    warp::{self, WarpReductionOp},
-};
+use cuda_std::{address_space, kernel, thread};
 
 /// Threads per block unless the caller asks otherwise; a multiple of 32, at most 1024.
 pub const BLOCK: u32 = 256;
@@ -51,159 +49,4 @@ pub unsafe fn reduce_warp_intrinsic<O: Op<T>, T: Number>(input: &[T], output: *m
         // SAFETY: one output per block.
         unsafe { output.add(thread::block_idx_x() as usize).write(value) };
     }
-}
-
-/// Numbers that the lanes of a warp combine; every lane gets the result.
-pub trait Redux: Sized {
-    /// The sum; integers wrap.
-    ///
-    /// # Safety
-    /// All 32 lanes of the warp call it together; likewise below.
-    unsafe fn warp_add(self) -> Self;
-    /// IEEE 754-2019 `maximum`.
-    ///
-    /// # Safety
-    /// As above.
-    unsafe fn warp_maximum(self) -> Self;
-    /// IEEE 754-2019 `minimum`.
-    ///
-    /// # Safety
-    /// As above.
-    unsafe fn warp_minimum(self) -> Self;
-}
-
-/// One instruction.
-///
-/// # Safety
-/// All 32 lanes of the warp call it together.
-#[inline(always)]
-unsafe fn redux<T: warp::WarpReduceValue>(value: T, op: WarpReductionOp) -> T {
-    // SAFETY: the caller's promise.
-    unsafe { warp::warp_reduce(warp::ALL, value, op) }
-}
-
-macro_rules! word {
-    ($($t:ty)*) => { $(
-        impl Redux for $t {
-            #[inline(always)]
-            unsafe fn warp_add(self) -> Self {
-                // SAFETY: the caller's promise.
-                unsafe { redux(self, WarpReductionOp::Add) }
-            }
-            #[inline(always)]
-            unsafe fn warp_maximum(self) -> Self {
-                // SAFETY: the caller's promise.
-                unsafe { redux(self, WarpReductionOp::Max) }
-            }
-            #[inline(always)]
-            unsafe fn warp_minimum(self) -> Self {
-                // SAFETY: the caller's promise.
-                unsafe { redux(self, WarpReductionOp::Min) }
-            }
-        }
-    )* };
-}
-word!(u32 i32);
-
-impl Redux for u64 {
-    /// Three parts of 22 bits: 32 of them fit in a word.
-    #[inline(always)]
-    unsafe fn warp_add(self) -> Self {
-        const PART: u32 = 22;
-        let part = |shift: u32| {
-            let bits = (self >> shift) as u32 & ((1 << PART) - 1);
-            // SAFETY: the caller's promise.
-            u64::from(unsafe { redux(bits, WarpReductionOp::Add) }) << shift
-        };
-        part(0).wrapping_add(part(PART)).wrapping_add(part(2 * PART))
-    }
-
-    /// The largest high half, then the largest low half of those that have it.
-    #[inline(always)]
-    unsafe fn warp_maximum(self) -> Self {
-        let own = (self >> 32) as u32;
-        // SAFETY: the caller's promise.
-        let high = unsafe { redux(own, WarpReductionOp::Max) };
-        // SAFETY: the same.
-        let low = unsafe { redux(if own == high { self as u32 } else { 0 }, WarpReductionOp::Max) };
-        u64::from(high) << 32 | u64::from(low)
-    }
-
-    #[inline(always)]
-    unsafe fn warp_minimum(self) -> Self {
-        // SAFETY: the caller's promise.
-        !unsafe { (!self).warp_maximum() }
-    }
-}
-
-impl Redux for i64 {
-    #[inline(always)]
-    unsafe fn warp_add(self) -> Self {
-        // SAFETY: the caller's promise.
-        unsafe { (self as u64).warp_add() as i64 }
-    }
-
-    /// With the sign bit flipped, signed order is unsigned order.
-    #[inline(always)]
-    unsafe fn warp_maximum(self) -> Self {
-        // SAFETY: the caller's promise.
-        unsafe { (self ^ Self::MIN).cast_unsigned().warp_maximum().cast_signed() ^ Self::MIN }
-    }
-
-    #[inline(always)]
-    unsafe fn warp_minimum(self) -> Self {
-        // SAFETY: the caller's promise.
-        unsafe { (self ^ Self::MIN).cast_unsigned().warp_minimum().cast_signed() ^ Self::MIN }
-    }
-}
-
-macro_rules! float {
-    ($($t:ident $bits:ident)*) => { $(
-        impl Redux for $t {
-            #[inline(always)]
-            unsafe fn warp_add(self) -> Self {
-                // SAFETY: the caller's promise.
-                unsafe { warp::reduce(self, |a, b| a + b) }
-            }
-
-            /// As integers in the floats' order, with NaN above all.
-            #[inline(always)]
-            unsafe fn warp_maximum(self) -> Self {
-                let key = if self.is_nan() { $bits::MAX } else { $t::to_key(self.to_bits()) };
-                // SAFETY: the caller's promise.
-                $t::from_bits($t::from_key(unsafe { key.warp_maximum() }))
-            }
-
-            /// The same with NaN below all.
-            #[inline(always)]
-            unsafe fn warp_minimum(self) -> Self {
-                let key = if self.is_nan() { 0 } else { $t::to_key(self.to_bits()) };
-                // SAFETY: the caller's promise.
-                $t::from_bits($t::from_key(unsafe { key.warp_minimum() }))
-            }
-        }
-
-        impl Key for $t {
-            type Bits = $bits;
-
-            #[inline(always)]
-            fn to_key(bits: $bits) -> $bits {
-                let sign = 1 << ($bits::BITS - 1);
-                if bits & sign != 0 { !bits } else { bits | sign }
-            }
-            #[inline(always)]
-            fn from_key(key: $bits) -> $bits {
-                let sign = 1 << ($bits::BITS - 1);
-                if key & sign != 0 { key & !sign } else { !key }
-            }
-        }
-    )* };
-}
-float!(f32 u32 f64 u64);
-
-/// Floats as integers in the same order: positive ones above negative ones, and those the other way round.
-trait Key {
-    type Bits;
-    fn to_key(bits: Self::Bits) -> Self::Bits;
-    fn from_key(key: Self::Bits) -> Self::Bits;
 }

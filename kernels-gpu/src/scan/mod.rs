@@ -14,7 +14,7 @@
 //! | [`blelloch_padded`] | one empty slot per 32 banks: the tree's strides no longer meet in one bank |
 //! | [`three_phase`] | registers and shuffles, four elements per thread: scan blocks, scan their sums, add |
 //! | [`reduce_then_scan`] | blocks are only summed at first: 3 n elements moved instead of 4 n |
-//! | [`look_back`] | one pass, 2 n elements moved: each block looks back at what its predecessors have published |
+//! | [`look_back`] | one pass, 2 n elements moved: each block looks back at what its predecessors have published; a cost per tile |
 //! | [`best`] | 16-byte accesses, two levels of look-back in constant time, no reset, the same bits on every run |
 //!
 //! The rungs from `quadratic` to `blelloch_padded` (but for `naive`) scan *sections* of the array, by a block or a thread each,
@@ -30,8 +30,7 @@
 //! on the order of additions: every rung but `look_back` adds in an order fixed by (length, block), so its result is the same on
 //! every run. An element that a chain of at most d additions led to is off by at most about d * eps * sum(|x|) over its prefix.
 
-use crate::number::Number;
-use crate::reduce::Op;
+use crate::reduce::collective::element_or_identity;
 
 pub mod best;
 pub mod blelloch;
@@ -47,9 +46,3 @@ pub mod three_phase;
 
 mod collective;
 mod record;
-
-/// Element `i`, or the identity behind the end.
-#[inline(always)]
-fn element_or_identity<O: Op<T>, T: Number>(input: &[T], i: usize) -> T {
-    if i < input.len() { input[i] } else { O::identity() }
-}

@@ -3,7 +3,8 @@
 //! - Each thread takes [`EACH`] samples and starts all fetches before it waits for the first; index arithmetic is shared.
 //! - A warp takes a patch of samples, not a row: the texels around it are few, however the picture is turned. Its rows still fill sectors
 //!   of the result.
-//! - Four channels are stored at once where the result allows it.
+//! - Four channels are stored at once where the result allows it. They win nothing by this rung: a fetch of four is enough in flight
+//!   (H200, 2048 x 2048 x 4 f32, turned by 30 degrees: 49.6 us, the rungs before 48.2 and 48.1).
 
 use super::{BLOCK, Byte, COLUMNS, Dimensions, Float, Format, Fraction, Line, Map, Plane, Space};
 use super::{coordinate, is_inside, slot, store};

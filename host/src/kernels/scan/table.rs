@@ -258,7 +258,7 @@ pub fn variants<O: Op<T>, T: Element>() -> Vec<Variant<T>> {
         },
         Variant {
             name: "look_back",
-            idea: "one pass, 2 n elements moved: blocks look back at what their predecessors published",
+            idea: "one pass, 2 n elements moved: blocks look back at what others published, at a cost per (small) tile",
             block: BlockRule::WholeWarps { default: look_back::BLOCK },
             scheme: Scheme::OnePass {
                 state_words: look_back::state_words,

@@ -14,8 +14,9 @@ use super::{
     super::{Sample, add_shared},
     for_each,
 };
+use crate::reduce::collective::draw_last;
 use cuda_std::{
-    atomic::{AtomicU32, AtomicU64, Ordering},
+    atomic::{AtomicU64, Ordering},
     kernel,
     memory::{U32x4, Vector},
     shared::dynamic_shared_mem,
@@ -32,7 +33,7 @@ pub const UNROLL: usize = 4;
 pub const THREADS_PER_SM: u32 = 1024;
 
 /// Lanes of a warp, and banks of shared memory.
-const LANES: u32 = 32;
+const LANES: u32 = thread::warp_size();
 
 /// Rows of counters: one per bin, or for bytes one per value: then nobody has to ask whether an element counts, and letters
 /// are sorted out at the end.
@@ -112,11 +113,8 @@ pub unsafe fn histogram_best_lanes<T: Sample>(
 
     let mut last = 0;
     if tid == 0 {
-        let blocks = thread::grid_dim_x();
-        // SAFETY: the ticket is used by this launch only. The increment releases the block's additions, and acquires those of the
-        // blocks that came before; it wraps to 0 for the next launch.
-        let drawn = unsafe { AtomicU32::from_ptr(ticket) }.fetch_inc(blocks - 1, Ordering::AcqRel);
-        last = u32::from(drawn == blocks - 1);
+        // SAFETY: one thread of the block, and the ticket is used by this launch only.
+        last = u32::from(unsafe { draw_last(ticket) });
     }
     // The barrier hands thread 0's view of the other blocks' additions to the whole block.
     if thread::sync_threads_or(last) == 0 {
