@@ -9,8 +9,8 @@
 //! what is meant, orders nothing.
 //!
 //! Reading order: [`entry`], [`tree`], [`view`] (what a thread knows), [`clock`] (how that changes), [`variables`] (what is
-//! handed over through memory), [`records`], [`shadow`] (what is remembered of accesses), [`pieces`], [`conflicts`] (the check),
-//! [`facts`] (what LLVM does to atomics), [`report`].
+//! handed over through memory), [`records`], [`tables`], [`marks`], [`shadow`] (what is remembered of accesses), [`pieces`],
+//! [`conflicts`] (the check), [`promises`] (`ld.global.nc`), [`facts`] (what LLVM does to atomics), [`report`].
 //!
 //! After FastTrack (Flanagan and Freund, PLDI 2009) for epochs, HiRace (arXiv 2401.04701) for what a GPU's shadow cell must
 //! hold, ScoRD (ISCA 2020) for scopes, Eraser (SOSP 1997) for interned sets.
@@ -29,6 +29,7 @@
 //! * Strong accesses of different sizes to one word get along.
 //! * Two lanes of one store that write the same value to the same word are no race, as PTX says that one of them wins.
 //! * Accesses by the host, by `vprintf`, by `free`, and through other proxies.
+//! * Of `ld.global.nc`, that of memory which a bulk copy writes.
 //!
 //! Under [`Atomics::Source`](crate::Atomics::Source) it also believes plain atomics to release and to acquire.
 
@@ -36,13 +37,18 @@ mod clock;
 mod conflicts;
 mod entry;
 mod facts;
+mod marks;
 mod pieces;
+mod promises;
 mod records;
 mod report;
 mod shadow;
+mod span;
+mod tables;
 mod tree;
 mod variables;
 mod view;
+mod words;
 
 use crate::level::{Host, Level};
 use crate::machine::config::Checks;
@@ -57,40 +63,12 @@ use records::{Mode, Record};
 use report::Seen;
 use shadow::Shadow;
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::BuildHasherDefault;
 use view::Reach;
+use words::{Place, Quick, each_word};
 
 /// Bytes of shared memory that no block exceeds.
 const MOST_SHARED: u64 = 1 << 24;
-
-/// What threads synchronise through.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Place {
-    /// Address of an aligned word.
-    Global(u64),
-    /// Ticket of the block, address of an aligned word.
-    Shared(u64, u64),
-}
-
-/// A hasher for addresses, which nobody chooses so that they collide: several times as fast as the standard one.
-#[derive(Default)]
-struct Quick(u64);
-
-impl Hasher for Quick {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
-    }
-    fn write_u64(&mut self, word: u64) {
-        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.0 ^= self.0 >> 29;
-    }
-    fn write_isize(&mut self, word: isize) {
-        self.write_u64(word as u64);
-    }
-}
 
 /// The checker of one launch. The machine runs a launch that it checks on one worker.
 #[derive(Debug)]
@@ -124,7 +102,7 @@ impl<'a> Race<'a> {
             shared: Vec::new(),
             tickets: HashMap::new(),
             clusters: HashMap::new(),
-            global: Shadow::default(),
+            global: Shadow::large(),
             variables: HashMap::default(),
             named: HashMap::new(),
             own: Vec::new(),
@@ -209,27 +187,6 @@ impl<'a> Race<'a> {
     }
 }
 
-/// Calls `each` with the address of every different word of an access.
-fn each_word(touch: &Touch<'_>, mut each: impl FnMut(u64, Place)) {
-    let mut last = None;
-    crate::machine::lanes::each(touch.mask, |lane| {
-        let address = touch.addresses[lane];
-        if last == Some(address) {
-            return;
-        }
-        last = Some(address);
-        let mut word = address & !3;
-        while word < address.saturating_add(u64::from(touch.bytes)) {
-            let place = match touch.space {
-                Space::Shared => Place::Shared(touch.owner, word),
-                _ => Place::Global(word),
-            };
-            each(word, place);
-            word += 4;
-        }
-    });
-}
-
 impl Observer for Race<'_> {
     /// Index into `blocks`.
     type Block = usize;
@@ -244,7 +201,7 @@ impl Observer for Race<'_> {
             Some(free) => free,
             None => {
                 self.blocks.push(None);
-                self.shared.push(Shadow::default());
+                self.shared.push(Shadow::small());
                 self.own.push(Vec::new());
                 self.blocks.len() - 1
             }
@@ -283,7 +240,8 @@ impl Observer for Race<'_> {
             return;
         }
         let strong = (touch.kind == AccessKind::Atomic || touch.order != Order::Weak).then(|| Reach::of(touch.scope));
-        let writes = touch.kind != AccessKind::Load;
+        let (writes, global) = (touch.kind != AccessKind::Load, touch.space == Space::Global);
+        let promises = global && !writes && self.facts.promises(touch.site);
         let mut releases = false;
         if let Some(reach) = strong {
             let acquires = match touch.kind {
@@ -309,9 +267,10 @@ impl Observer for Race<'_> {
             stamp: warp.stamp,
             site: touch.site,
             warp: touch.warp as u8,
-            mode: Mode { writes, strong },
+            mode: Mode { writes, strong, promises },
         };
-        let now = Now { block, clusters: &self.clusters, touch, record };
+        let promised = global && self.facts.any_promise() && (promises || writes);
+        let now = Now { block, clusters: &self.clusters, touch, record, promised };
         let (shadow, base) = match touch.space {
             Space::Shared if touch.owner == u64::from(block.home.block) => (&mut self.shared[index], 0),
             Space::Shared => match self.tickets.get(&touch.owner) {
@@ -357,7 +316,7 @@ impl Observer for Race<'_> {
         if let Some(block) = &mut self.blocks[*index] {
             let released = block.release(warp as usize, mask);
             self.named.entry(variable).or_default().release(block.home, Reach::of(scope), &released);
-            if let Some(past) = before_last(variable) {
+            if let Some(past) = variables::before_last(variable) {
                 self.named.remove(&past);
             }
         }
@@ -371,18 +330,6 @@ impl Observer for Race<'_> {
 
     fn absorb(&mut self, other: Self) {
         self.seen.absorb(other.seen);
-    }
-}
-
-/// The phase before the last one, which nobody waits for any more.
-fn before_last(variable: Variable) -> Option<Variable> {
-    match variable {
-        Variable::ClusterBarrier { cluster, phase } => {
-            phase.checked_sub(2).map(|phase| Variable::ClusterBarrier { cluster, phase })
-        }
-        Variable::Mbarrier { owner, address, phase } => {
-            phase.checked_sub(2).map(|phase| Variable::Mbarrier { owner, address, phase })
-        }
     }
 }
 

@@ -22,6 +22,8 @@ pub(super) struct Found<'a> {
     /// At most 4, at an address that is a multiple of them.
     pub bytes: u32,
     pub conflict: Conflict,
+    /// One of them promised that there is no other: whether they are ordered does not matter.
+    pub promise: bool,
 }
 
 /// Which access came second.
@@ -41,6 +43,8 @@ struct Key {
     /// Only scopes are at fault.
     scopes: bool,
     shared: bool,
+    /// A write of what was promised not to be written.
+    promise: bool,
 }
 
 /// How far apart two threads are.
@@ -135,10 +139,11 @@ impl<'a> Seen<'a> {
         if same_value && (same_instruction || self.same_values == SameValue::Ignore) {
             return;
         }
-        let missing = missing(found);
+        let missing = if found.promise { Missing::Order } else { missing(found) };
         let scopes = matches!(missing, Missing::Scopes(..));
         let shared = now.touch.space == Space::Shared;
-        let key = Key { earlier: earlier.site, later: later.site, hazard, scopes, shared };
+        let promise = found.promise;
+        let key = Key { earlier: earlier.site, later: later.site, hazard, scopes, shared, promise };
         let example = Example {
             apart,
             earlier: (earlier.block, u32::from(earlier.warp), found.who),
@@ -182,7 +187,7 @@ impl<'a> Seen<'a> {
             let emulation = |load, swap| starts_emulation(self.program, load, swap);
             let swap_then_load = pair.example.strong.0 && emulation(key.later, key.earlier);
             let load_then_swap = pair.example.strong.1 && emulation(key.earlier, key.later);
-            !swap_then_load && !load_then_swap
+            key.promise || !swap_then_load && !load_then_swap
         });
         pairs.into_iter().map(|(key, pair)| self.finding(*key, pair, &describe)).collect()
     }
@@ -195,6 +200,7 @@ impl<'a> Seen<'a> {
             Hazard::WriteAfterWrite => (["race-waw", "race-warp-waw"], ["write", "write"], "two writes"),
         };
         let code = match (key.scopes, apart) {
+            _ if key.promise => "nc-written",
             (true, _) => "race-scope",
             (_, Apart::Warp) => code[1],
             _ => code[0],
@@ -212,7 +218,12 @@ impl<'a> Seen<'a> {
             _ if apart == Apart::Warp => "by lanes of one warp that nothing but lock step orders".to_owned(),
             _ => "that nothing orders".to_owned(),
         };
-        let mut diagnostic = Diagnostic::new(code, format!("data race on {space} memory: {both} {how}, {at}"));
+        let title = match (key.promise, second) {
+            (false, _) => format!("data race on {space} memory: {both} {how}, {at}"),
+            (true, "read") => format!("`ld.global.nc` of memory that the same launch has written, {at}"),
+            (true, _) => format!("write of memory that the same launch has read by `ld.global.nc`, {at}"),
+        };
+        let mut diagnostic = Diagnostic::new(code, title);
         diagnostic.place = Some(Place::of(self.program, key.later.function, key.later.pc));
         diagnostic.label = Some(format!("the later {second}"));
         diagnostic.thread = Some(later);
@@ -227,7 +238,7 @@ impl<'a> Seen<'a> {
             let width = bytes as usize * 2 + 2;
             diagnostic.notes.push(format!("the earlier one wrote {old:#0width$x}, the later one {new:#0width$x}"));
         }
-        if strong.0 != strong.1 {
+        if strong.0 != strong.1 && !key.promise {
             let which = if strong.0 { "earlier" } else { "later" };
             diagnostic.notes.push(format!("only the {which} one is atomic or otherwise strong"));
         }
@@ -236,7 +247,7 @@ impl<'a> Seen<'a> {
     }
 
     /// The thread or threads of the earlier access, with their block where it is another one.
-    fn earlier(&self, (ticket, warp, who): (u32, u32, Who), later: [u32; 3]) -> String {
+    pub fn earlier(&self, (ticket, warp, who): (u32, u32, Who), later: [u32; 3]) -> String {
         let [x, y, _] = self.grid.map(u64::from);
         let linear = u64::from(ticket);
         let block = [linear % x.max(1), linear / x.max(1) % y.max(1), linear / (x * y).max(1)].map(|axis| axis as u32);
@@ -249,7 +260,8 @@ impl<'a> Seen<'a> {
         if block == later { threads } else { format!("{threads} of block {}", Triple(block)) }
     }
 
-    fn thread(&self, warp: u32, lane: u32) -> [u32; 3] {
+    /// `%tid` of a lane.
+    pub fn thread(&self, warp: u32, lane: u32) -> [u32; 3] {
         let linear = warp * 32 + lane;
         let [x, y, _] = self.threads.map(|axis| axis.max(1));
         [linear % x, linear / x % y, linear / x / y]
@@ -307,6 +319,11 @@ fn values(found: &Found<'_>) -> Option<(u32, u32, u32)> {
 }
 
 fn help(key: Key, example: &Example) -> String {
+    if key.promise {
+        return "`.nc` promises that nobody writes the memory during the launch, in whatever order: use an ordinary load (CUDA C++ \
+                without `__ldg` and `const … __restrict__`, Rust through a raw pointer and no `&[T]`), or write in another launch"
+            .to_owned();
+    }
     let between = match key.hazard {
         Hazard::ReadAfterWrite => "the write from the read",
         Hazard::WriteAfterRead => "the read from the write",

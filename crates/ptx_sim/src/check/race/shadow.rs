@@ -1,64 +1,87 @@
-//! Shadow memory: for every word of touched memory, who last wrote it and who accessed it since then.
+//! Shadow memory: for all touched memory, who last wrote it and who accessed it since then.
 //!
-//! Pages of 4 KiB, made when they are first touched. A cell takes 6 bytes and stands for an aligned 32-bit word; a page that is
-//! accessed in smaller pieces gets a cell per byte instead. What many cells have in common is in the page's [`Tables`].
+//! Pages of 4 KiB, made when they are first touched. A cell takes 3 bytes for the last write and 3 for the accesses since then,
+//! each kept only in pages where there were any. What many cells have in common is in the page's [`Tables`].
+//!
+//! A cell stands for bytes with one history: which lane accessed which of them follows from its [`Mark`]. In device memory
+//! cells start large, since neighbouring lanes mostly access neighbouring elements; a page gets smaller ones, for good, as soon
+//! as an access begins or ends inside a cell, or is told apart byte by byte.
 
 use super::clock::Who;
-use super::records::Tables;
+use super::marks::Mark;
+use super::tables::Tables;
+use crate::registers::LANES;
+use std::ops::Range;
 
 const PAGE_BITS: u32 = 12;
+pub(super) const PAGE_BYTES: u64 = 1 << PAGE_BITS;
 /// Pages in one part of the directory.
 const PART: usize = 1024;
 type Part = Box<[Option<Box<Page>>]>;
-/// Lane marks beyond the lanes themselves.
-const UNKNOWN: u8 = 32;
-const SEVERAL: u8 = 33;
+/// log2 of the bytes of a cell: what a page of device memory starts with, a word, and less.
+const SIZES: [u32; 4] = [5, WORD, 1, 0];
+const WORD: u32 = 2;
 
 /// The shadow of 4 KiB.
 #[derive(Debug)]
 pub(super) struct Page {
-    /// Bytes of a cell: 1 << shift, 1 or 4.
+    /// Bytes of a cell: 1 << shift, one of `SIZES`.
     shift: u32,
     pub tables: Tables,
-    /// By cell: record of the last ordinary write, and its lane.
-    pub writes: Box<[u16]>,
-    pub write_lanes: Box<[u8]>,
-    /// By cell: set of the other accesses since then, and the lane of the latest of them.
-    pub sets: Box<[u16]>,
-    pub set_lanes: Box<[u8]>,
+    /// Record of the last ordinary write.
+    pub writes: Half,
+    /// Set of the other accesses since then, and the lane of the latest of them.
+    pub sets: Half,
     /// A word in it has been synchronised through.
     pub synchronises: bool,
 }
 
-/// The shadow of a space that starts at address 0.
+/// By cell: what it refers to, and the lanes. Empty as long as all are 0.
 #[derive(Debug, Default)]
+pub(super) struct Half {
+    ids: Box<[u16]>,
+    marks: Box<[Mark]>,
+}
+
+/// The shadow of a space that starts at address 0.
+#[derive(Debug)]
 pub(super) struct Shadow {
     parts: Vec<Option<Part>>,
     /// Numbers of the pages that were made.
     made: Vec<usize>,
+    /// What pages start with.
+    shift: u32,
 }
 
 impl Shadow {
-    /// The page of an address; `fine`: something smaller than a word is accessed.
+    /// Of device memory.
+    pub fn large() -> Self {
+        Self { parts: Vec::new(), made: Vec::new(), shift: SIZES[0] }
+    }
+
+    /// Of shared memory, where there is little to save.
+    pub fn small() -> Self {
+        Self { shift: WORD, ..Self::large() }
+    }
+
+    /// The page of an address.
     #[inline]
-    pub fn page(&mut self, address: u64, fine: bool) -> &mut Page {
+    pub fn page(&mut self, address: u64) -> &mut Page {
         let number = (address >> PAGE_BITS) as usize;
         let (part, at) = (number / PART, number % PART);
         if part >= self.parts.len() {
             self.parts.resize_with(part + 1, || None);
         }
         let part = self.parts[part].get_or_insert_with(|| (0..PART).map(|_| None).collect());
-        let made = &mut self.made;
+        let (made, shift) = (&mut self.made, self.shift);
         let page = part[at].get_or_insert_with(|| {
             made.push(number);
-            Box::new(Page::new(2))
+            Box::new(Page::new(shift))
         });
-        if fine && page.shift != 0 {
-            page.refine();
-        }
-        if page.tables.full() {
+        let few = page.shift > WORD;
+        if page.tables.full(few) {
             let Page { tables, writes, sets, .. } = &mut **page;
-            tables.compact(writes, sets);
+            tables.compact(&mut writes.ids, &mut sets.ids);
         }
         page
     }
@@ -89,85 +112,175 @@ impl Shadow {
 
 impl Page {
     fn new(shift: u32) -> Self {
-        let cells = 1 << (PAGE_BITS - shift);
-        Self {
-            shift,
-            tables: Tables::default(),
-            writes: vec![0; cells].into(),
-            write_lanes: vec![0; cells].into(),
-            sets: vec![0; cells].into(),
-            set_lanes: vec![0; cells].into(),
-            synchronises: false,
-        }
-    }
-
-    /// Cells that bytes at an address of this page lie in: the first, and how many in this page.
-    #[inline]
-    pub fn cells(&self, address: u64, bytes: u64) -> (usize, usize) {
-        let offset = address & ((1 << PAGE_BITS) - 1);
-        let end = (offset + bytes).min(1 << PAGE_BITS);
-        let first = (offset >> self.shift) as usize;
-        (first, ((end + (1 << self.shift) - 1) >> self.shift) as usize - first)
+        let [writes, sets] = [Half::default(), Half::default()];
+        Self { shift, tables: Tables::default(), writes, sets, synchronises: false }
     }
 
     /// log2 of the bytes of a cell.
-    #[inline]
+    #[inline(always)]
     pub fn shift(&self) -> u32 {
         self.shift
     }
 
-    /// Who made the last write to a cell.
-    pub fn writer(&self, cell: usize) -> Who {
-        who(self.write_lanes[cell])
-    }
-
-    /// Who made an access in a cell's set.
-    pub fn member(&self, cell: usize, latest: bool) -> Who {
-        if latest { who(self.set_lanes[cell]) } else { Who::Unknown }
-    }
-
-    /// A cell per byte from now on.
-    #[cold]
-    fn refine(&mut self) {
-        let mut fine = Self::new(0);
-        for cell in 0..fine.writes.len() {
-            let word = cell >> self.shift;
-            fine.writes[cell] = self.writes[word];
-            fine.write_lanes[cell] = self.write_lanes[word];
-            fine.sets[cell] = self.sets[word];
-            fine.set_lanes[cell] = self.set_lanes[word];
+    /// The cells of `bytes` bytes at an address of this page; none of them has other bytes too, from now on.
+    #[inline(always)]
+    pub fn cells(&mut self, address: u64, bytes: u64) -> Range<usize> {
+        if (address | bytes) & ((1 << self.shift) - 1) != 0 {
+            let fits = |shift: &u32| (address | bytes) & ((1 << shift) - 1) == 0;
+            self.refine(SIZES.into_iter().find(fits).unwrap_or_default());
         }
-        (fine.tables, fine.synchronises) = (std::mem::take(&mut self.tables), self.synchronises);
-        *self = fine;
+        self.whole_cells(address, bytes)
+    }
+
+    /// The cells that bytes lie in, each as a whole.
+    #[inline(always)]
+    pub fn whole_cells(&self, address: u64, bytes: u64) -> Range<usize> {
+        let offset = address % PAGE_BYTES;
+        (offset >> self.shift) as usize..((offset + bytes) >> self.shift) as usize
+    }
+
+    /// Like [`Page::cells`]; and none of them is larger than the elements of an access of so many bytes, or a word, and whoever
+    /// accessed one accessed all of it.
+    #[cold]
+    pub fn exact_cells(&mut self, address: u64, bytes: u64, element: u64) -> Range<usize> {
+        self.cells(address, bytes);
+        self.refine(exact_shift(element));
+        let cells = self.whole_cells(address, bytes);
+        if !(self.writes.whole(cells.clone()) && self.sets.whole(cells)) {
+            self.refine(0);
+        }
+        self.whole_cells(address, bytes)
+    }
+
+    /// Makes cells of 1 << `shift` bytes from larger ones.
+    #[cold]
+    fn refine(&mut self, shift: u32) {
+        if shift < self.shift {
+            self.writes.refine(self.shift, shift);
+            self.sets.refine(self.shift, shift);
+            self.shift = shift;
+        }
     }
 
     fn clear(&mut self) {
         self.tables.clear();
-        self.writes.fill(0);
-        self.sets.fill(0);
+        self.writes.ids.fill(0);
+        self.sets.ids.fill(0);
         self.synchronises = false;
     }
-}
 
-fn who(lane: u8) -> Who {
-    match lane {
-        UNKNOWN => Who::Unknown,
-        SEVERAL => Who::Several,
-        lane => Who::Lane(lane),
+    /// Cells of 4 KiB, to be written to; made when they are needed.
+    #[inline(always)]
+    pub fn writes(&mut self, cells: Range<usize>) -> (&mut [u16], &mut [Mark]) {
+        self.writes.cells(cells, self.shift)
+    }
+
+    /// The same of the sets.
+    #[inline(always)]
+    pub fn sets(&mut self, cells: Range<usize>) -> (&mut [u16], &mut [Mark]) {
+        self.sets.cells(cells, self.shift)
+    }
+
+    /// An ordinary write makes what was accessed before irrelevant.
+    #[inline(always)]
+    pub fn forget_sets(&mut self, cells: Range<usize>) {
+        if let Some(ids) = self.sets.ids.get_mut(cells) {
+            ids.fill(0);
+        }
     }
 }
 
-/// The mark of an access in the lanes of a set.
+impl Half {
+    /// What a cell refers to.
+    #[inline(always)]
+    pub fn id(&self, cell: usize) -> u16 {
+        self.ids.get(cell).copied().unwrap_or_default()
+    }
+
+    /// What all of some cells refer to, if it is the same.
+    #[inline(always)]
+    pub fn one(&self, cells: Range<usize>) -> Option<u16> {
+        let Some(ids) = self.ids.get(cells) else { return Some(0) };
+        let &first = ids.first()?;
+        let alike = |ids: &[u16]| ids.iter().fold(0, |off, id| off | (id ^ first)) == 0;
+        // A whole warp's words: a loop whose length the compiler knows.
+        let same = match <&[u16; LANES]>::try_from(ids) {
+            Ok(row) => alike(row),
+            Err(_) => alike(ids),
+        };
+        same.then_some(first)
+    }
+
+    /// The lanes of some cells, of none when nothing is kept.
+    #[inline(always)]
+    pub fn marks(&self, cells: Range<usize>) -> &[Mark] {
+        self.marks.get(cells).unwrap_or_default()
+    }
+
+    /// Who accessed a cell.
+    pub fn who(&self, cell: usize) -> Who {
+        self.marks.get(cell).map_or(Who::Unknown, |mark| mark.who())
+    }
+
+    /// Is each cell's mark, where there is something, that of all its bytes?
+    fn whole(&self, mut cells: Range<usize>) -> bool {
+        cells.all(|cell| self.id(cell) == 0 || self.marks[cell].is_whole())
+    }
+
+    #[inline(always)]
+    fn cells(&mut self, cells: Range<usize>, shift: u32) -> (&mut [u16], &mut [Mark]) {
+        if self.ids.is_empty() {
+            let all = 1 << (PAGE_BITS - shift);
+            (self.ids, self.marks) = (vec![0; all].into(), vec![Mark::default(); all].into());
+        }
+        (&mut self.ids[cells.clone()], &mut self.marks[cells])
+    }
+
+    fn refine(&mut self, from: u32, to: u32) {
+        let more = from - to;
+        let within = |cell: usize| (cell & ((1 << more) - 1)) << to;
+        let all = self.ids.len() << more;
+        self.marks = (0..all).map(|cell| self.marks[cell >> more].part(within(cell), to)).collect();
+        self.ids = (0..all).map(|cell| self.ids[cell >> more]).collect();
+    }
+}
+
+/// log2 of the bytes of the largest cells in which the elements of an access are told apart.
 #[inline]
-pub(super) fn mark(who: Who) -> u8 {
-    match who {
-        Who::Lane(lane) => lane,
-        Who::Several => SEVERAL,
-        Who::Unknown => UNKNOWN,
-    }
+pub(super) fn exact_shift(element: u64) -> u32 {
+    element.trailing_zeros().min(WORD)
 }
 
 /// Bytes from an address to the end of its page.
 pub(super) fn to_page_end(address: u64) -> u64 {
-    (1 << PAGE_BITS) - (address & ((1 << PAGE_BITS) - 1))
+    PAGE_BYTES - address % PAGE_BYTES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_as_large_as_accesses_allow() {
+        let mut page = Page::new(SIZES[0]);
+        let (ids, marks) = page.writes(1..2);
+        (ids[0], marks[0]) = (7, Mark::side_by_side(4, 1, 5));
+        assert_eq!((page.cells(32, 64), page.shift()), (1..3, 5));
+        assert_eq!((page.cells(36, 8), page.shift()), (9..11, 2));
+        assert_eq!((page.writes.one(8..16), page.writes.one(7..9)), (Some(7), None));
+        assert_eq!(page.writes.marks(9..10), [Mark::side_by_side(6, 1, 2)]);
+        // Two lanes have each of these words.
+        assert_eq!((page.exact_cells(36, 4, 4), page.shift()), (36..40, 0));
+        assert_eq!((page.writes.who(37), page.writes.who(38)), (Who::Lane(6), Who::Lane(7)));
+        assert_eq!((page.sets.one(0..4096), page.sets.ids.len()), (Some(0), 0));
+    }
+
+    #[test]
+    fn words_are_exact_for_words() {
+        let mut page = Page::new(SIZES[0]);
+        page.writes(0..2).0.fill(7);
+        assert_eq!((page.exact_cells(0, 64, 8), page.shift()), (0..16, 2));
+        assert_eq!((page.exact_cells(0, 64, 2), page.shift()), (0..32, 1));
+        assert_eq!((page.exact_cells(0, 64, 1), page.shift()), (0..64, 0));
+    }
 }

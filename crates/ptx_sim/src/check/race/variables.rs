@@ -3,6 +3,7 @@
 use super::clock::Block;
 use super::tree::Tree;
 use super::view::{Home, Reach};
+use crate::observe::Variable as Named;
 
 /// Releases that are kept apart before they are put together, which a variable that nobody acquires from never needs.
 const LOG: usize = 8;
@@ -69,6 +70,18 @@ impl Variable {
                 all.join(released);
             }
             self.device.truncate(1);
+        }
+    }
+}
+
+/// The phase before the last one, which nobody waits for any more.
+pub(super) fn before_last(variable: Named) -> Option<Named> {
+    match variable {
+        Named::ClusterBarrier { cluster, phase } => {
+            phase.checked_sub(2).map(|phase| Named::ClusterBarrier { cluster, phase })
+        }
+        Named::Mbarrier { owner, address, phase } => {
+            phase.checked_sub(2).map(|phase| Named::Mbarrier { owner, address, phase })
         }
     }
 }

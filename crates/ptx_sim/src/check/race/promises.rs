@@ -1,0 +1,55 @@
+//! `ld.global.nc` promises that nobody writes what it reads during the launch: the data may come from a cache that no write
+//! reaches, so that neither a barrier nor a fence makes the order of the two right.
+
+use super::clock::Who;
+use super::conflicts::{Now, different};
+use super::records::{Conflict, Record};
+use super::report::{Found, Seen};
+use super::shadow::Page;
+use super::span::Span;
+
+impl Now<'_> {
+    /// A quick answer for cells of which one write and one set are known: yes, or maybe not.
+    #[inline]
+    pub fn keeps_promises(&self, page: &Page, write: Option<u16>, set: Option<u16>) -> bool {
+        let unwritten = write == Some(0) || !self.record.mode.promises;
+        unwritten && set.is_some_and(|set| set == 0 || !self.breaks_one(page, set))
+    }
+
+    /// Does the access break an earlier promise, or was the one that it makes broken before?
+    #[cold]
+    pub fn against_promises(&self, page: &mut Page, span: &Span, seen: &mut Seen<'_>) {
+        let cells = span.cells(page);
+        let written =
+            self.record.mode.promises && different(cells.clone().map(|cell| page.writes.id(cell))).any(|id| id != 0);
+        if !written && !different(cells.map(|cell| page.sets.id(cell))).any(|set| self.breaks_one(page, set)) {
+            return;
+        }
+        for cell in page.exact_cells(span.at, span.bytes, span.per_lane) {
+            let write = page.writes.id(cell);
+            let set = page.tables.set(page.sets.id(cell));
+            let latest = set.members().last().copied();
+            let found = if written && write != 0 {
+                Some((write, page.writes.who(cell)))
+            } else {
+                let member = set.members().iter().copied().find(|&id| self.breaks(&page.tables.get(id)));
+                member.map(|id| (id, if Some(id) == latest { page.sets.who(cell) } else { Who::Unknown }))
+            };
+            let Some((id, who)) = found else { continue };
+            let (earlier, bytes) = (&page.tables.get(id), 1 << page.shift());
+            let offset = span.offset_of(cell, page.shift());
+            let (lane, address) = (span.lanes(offset).start, span.piece.address + offset);
+            seen.add(&Found { now: self, earlier, who, lane, address, bytes, conflict: Conflict::Yes, promise: true });
+        }
+    }
+
+    fn breaks_one(&self, page: &Page, set: u16) -> bool {
+        page.tables.set(set).members().iter().any(|&id| self.breaks(&page.tables.get(id)))
+    }
+
+    /// One of the two is a write, the other one promised that there is none.
+    fn breaks(&self, earlier: &Record) -> bool {
+        let (now, earlier) = (self.record.mode, earlier.mode);
+        now.promises && earlier.writes || now.writes && earlier.promises
+    }
+}

@@ -1,0 +1,295 @@
+//! What the cells of one page of shadow memory refer to: accesses by a warp, and sets of them. Each page has its own tables, so
+//! that a reference takes two bytes; what no cell refers to any more is dropped when a table has grown by half.
+
+use super::records::{Mode, Record};
+use crate::observe::Site;
+
+/// Members of a set. Of more, the first ones are remembered, of different blocks where there are.
+const MOST: usize = 4;
+/// Entries of a table before it is first looked through for what is no longer used; and in a page that has few cells.
+const ROOM: usize = 512;
+const LITTLE_ROOM: usize = 128;
+/// A reference to a set that has one member: the member. At most 5 records are in use for every byte of a page, so that half as
+/// many again don't reach this bit.
+const SINGLE: u16 = 1 << 15;
+
+/// Accesses to one cell since its last ordinary write that nothing has made irrelevant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Set {
+    members: [u16; MOST],
+    len: u8,
+}
+
+/// A [`Record`]: all warps of a block that do the same share what is not their number.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    act: u16,
+    warp: u8,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Act {
+    block: u32,
+    stamp: u32,
+    site: Site,
+    mode: Mode,
+}
+
+/// The tables of one page. Entry 0 of each stands for nothing.
+#[derive(Debug)]
+pub(super) struct Tables {
+    acts: Vec<Act>,
+    records: Vec<Entry>,
+    sets: Vec<Set>,
+    /// By instruction: where its last record is.
+    hints: [u16; 16],
+    /// Recently asked: set, record, and what came out.
+    memo: [(u16, u16, Grown); 16],
+    limit: usize,
+}
+
+/// A set with one more member.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Grown {
+    /// The one before when the access adds nothing to it.
+    pub set: u16,
+    /// The new member stands for an earlier access of the same warp too, whose lane may have been another.
+    pub merged: bool,
+}
+
+impl Default for Tables {
+    fn default() -> Self {
+        let mode = Mode { writes: false, strong: None, promises: false };
+        let nothing = Act { block: 0, stamp: 0, site: Site { function: 0, pc: 0 }, mode };
+        Self {
+            acts: vec![nothing],
+            records: vec![Entry { act: 0, warp: 0 }],
+            sets: vec![Set::default()],
+            hints: [0; 16],
+            memo: Default::default(),
+            limit: 0,
+        }
+    }
+}
+
+impl Tables {
+    /// Forgets everything but the memory it has.
+    pub fn clear(&mut self) {
+        self.acts.truncate(1);
+        self.records.truncate(1);
+        self.sets.truncate(1);
+        (self.hints, self.memo, self.limit) = ([0; 16], Default::default(), 0);
+    }
+
+    /// The number of a record.
+    #[inline]
+    pub fn record(&mut self, record: Record) -> u16 {
+        let Record { block, stamp, site, warp, mode } = record;
+        let hint = &mut self.hints[site.pc as usize & 15];
+        let last = self.records[usize::from(*hint)];
+        let act = Act { block, stamp, site, mode };
+        let known = *hint != 0 && self.acts[usize::from(last.act)] == act;
+        if known && last.warp == warp {
+            return *hint;
+        }
+        if !known {
+            push(&mut self.acts, act);
+        }
+        let act = if known { last.act } else { (self.acts.len() - 1) as u16 };
+        push(&mut self.records, Entry { act, warp });
+        *hint = (self.records.len() - 1) as u16;
+        *hint
+    }
+
+    /// What a number stands for.
+    #[inline]
+    pub fn get(&self, record: u16) -> Record {
+        let Entry { act, warp } = self.records[usize::from(record)];
+        let Act { block, stamp, site, mode } = self.acts[usize::from(act)];
+        Record { block, stamp, site, warp, mode }
+    }
+
+    /// What a record's access does.
+    #[inline]
+    pub fn mode(&self, record: u16) -> Mode {
+        self.acts[usize::from(self.records[usize::from(record)].act)].mode
+    }
+
+    /// The members of a set, the latest last.
+    #[inline]
+    pub fn set(&self, set: u16) -> Set {
+        match set & SINGLE {
+            0 => self.sets[usize::from(set)],
+            _ => Set { members: [set & !SINGLE, 0, 0, 0], len: 1 },
+        }
+    }
+
+    /// The latest member of a set; 0 when it is empty.
+    #[inline]
+    pub fn latest(&self, set: u16) -> u16 {
+        self.set(set).members().last().copied().unwrap_or_default()
+    }
+
+    /// The set with `record` as the latest member. Members that `settled` says are ordered before it go when it stands for them.
+    #[inline]
+    pub fn grow(&mut self, set: u16, record: u16, settled: impl Fn(&Record) -> bool) -> Grown {
+        let slot = usize::from(set ^ record) & 15;
+        match self.memo[slot] {
+            (from, with, grown) if (from, with) == (set, record) && grown.set != 0 => grown,
+            _ => {
+                let grown = self.grow_anew(set, record, settled);
+                self.memo[slot] = (set, record, grown);
+                grown
+            }
+        }
+    }
+
+    fn grow_anew(&mut self, set: u16, record: u16, settled: impl Fn(&Record) -> bool) -> Grown {
+        let new = self.get(record);
+        let mut grown = Set::default();
+        let mut merged = false;
+        for &member in self.set(set).members() {
+            let old = self.get(member);
+            let same_warp = (old.block, old.warp) == (new.block, new.warp);
+            if new.mode.covers(old.mode) && (same_warp || settled(&old)) {
+                merged |= same_warp && !settled(&old);
+                continue;
+            }
+            grown.push(member);
+        }
+        if usize::from(grown.len) == MOST && !self.make_room(&mut grown, &new) {
+            return Grown { set, merged };
+        }
+        grown.push(record);
+        if grown.len == 1 {
+            return Grown { set: SINGLE | record, merged };
+        }
+        push(&mut self.sets, grown);
+        Grown { set: (self.sets.len() - 1) as u16, merged }
+    }
+
+    /// Does an access add to what a full set remembers? Then a member goes: one of a block that has another one.
+    fn make_room(&self, set: &mut Set, new: &Record) -> bool {
+        let blocks = set.members.map(|member| self.get(member).block);
+        let stands_for = |member: &u16| self.get(*member).mode.covers(new.mode);
+        if !set.members.iter().any(stands_for) {
+            return true;
+        }
+        let twice = (1..MOST).rev().find(|&at| blocks[..at].contains(&blocks[at]));
+        let Some(at) = twice.filter(|_| !blocks.contains(&new.block)) else { return false };
+        set.members.copy_within(at + 1.., at);
+        set.len -= 1;
+        true
+    }
+
+    /// Is it time to drop what cells, perhaps `few`, don't refer to?
+    #[inline]
+    pub fn full(&self, few: bool) -> bool {
+        let limit = self.limit.max(if few { LITTLE_ROOM } else { ROOM });
+        self.records.len() > limit || self.sets.len() > limit
+    }
+
+    /// Drops what no cell refers to, and renumbers what they refer to.
+    #[cold]
+    pub fn compact(&mut self, writes: &mut [u16], sets: &mut [u16]) {
+        let old = std::mem::take(self);
+        let mut new_acts = vec![0_u16; old.acts.len()];
+        let mut new_records = vec![0_u16; old.records.len()];
+        let mut new_sets = vec![0_u16; old.sets.len()];
+        let mut moved = |tables: &mut Self, record: u16| {
+            let new = &mut new_records[usize::from(record)];
+            if *new == 0 && record != 0 {
+                let Entry { act, warp } = old.records[usize::from(record)];
+                let new_act = &mut new_acts[usize::from(act)];
+                if *new_act == 0 {
+                    tables.acts.push(old.acts[usize::from(act)]);
+                    *new_act = (tables.acts.len() - 1) as u16;
+                }
+                tables.records.push(Entry { act: *new_act, warp });
+                *new = (tables.records.len() - 1) as u16;
+            }
+            *new
+        };
+        for write in writes.iter_mut() {
+            *write = moved(self, *write);
+        }
+        for set in sets.iter_mut().filter(|set| **set != 0) {
+            if *set & SINGLE != 0 {
+                *set = SINGLE | moved(self, *set & !SINGLE);
+                continue;
+            }
+            let new = &mut new_sets[usize::from(*set)];
+            if *new == 0 {
+                let mut copy = old.sets[usize::from(*set)];
+                for member in &mut copy.members[..usize::from(copy.len)] {
+                    *member = moved(self, *member);
+                }
+                self.sets.push(copy);
+                *new = (self.sets.len() - 1) as u16;
+            }
+            *set = *new;
+        }
+        let used = self.records.len().max(self.sets.len());
+        self.limit = used + used / 2;
+    }
+}
+
+/// Adds to a table. There are many, so they grow by less than twofold.
+fn push<T>(table: &mut Vec<T>, entry: T) {
+    if table.len() == table.capacity() {
+        table.reserve_exact(table.len() / 2 + 3);
+    }
+    table.push(entry);
+}
+
+impl Set {
+    /// Records, the latest last.
+    #[inline]
+    pub fn members(&self) -> &[u16] {
+        &self.members[..usize::from(self.len)]
+    }
+
+    fn push(&mut self, record: u16) {
+        let at = usize::from(self.len).min(MOST - 1);
+        self.members[at] = record;
+        self.len = (at + 1) as u8;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(block: u32, warp: u8, pc: u32) -> Record {
+        let mode = Mode { writes: false, strong: None, promises: false };
+        Record { block, stamp: 1, site: Site { function: 0, pc }, warp, mode }
+    }
+
+    #[test]
+    fn warps_share_what_they_do() {
+        let mut tables = Tables::default();
+        let ids: Vec<u16> = (0..8).map(|warp| tables.record(record(3, warp, 5))).collect();
+        assert_eq!((tables.acts.len(), tables.records.len()), (2, 9));
+        assert_eq!(tables.record(record(3, 7, 5)), ids[7]);
+        for (warp, id) in ids.iter().enumerate() {
+            assert_eq!(tables.get(*id), record(3, warp as u8, 5));
+        }
+    }
+
+    #[test]
+    fn what_cells_refer_to_stays() {
+        let mut tables = Tables::default();
+        let never = |_: &Record| false;
+        let [a, b, c] = [1, 2, 3].map(|block| tables.record(record(block, 0, block)));
+        let one = tables.grow(0, a, never).set;
+        let two = tables.grow(one, b, never).set;
+        assert_eq!((tables.set(one).members(), tables.set(two).members()), (&[a][..], &[a, b][..]));
+        let (mut writes, mut sets) = ([0, c], [two, one]);
+        tables.record(record(4, 0, 4));
+        tables.compact(&mut writes, &mut sets);
+        assert_eq!((tables.records.len(), tables.acts.len(), tables.sets.len()), (4, 4, 2));
+        assert_eq!((writes[0], tables.get(writes[1])), (0, record(3, 0, 3)));
+        let blocks = |set: u16| tables.set(set).members().iter().map(|id| tables.get(*id).block).collect::<Vec<_>>();
+        assert_eq!((blocks(sets[0]), blocks(sets[1])), (vec![1, 2], vec![1]));
+    }
+}
