@@ -112,9 +112,6 @@ impl<O: Observer> Worker<'_, O> {
             space => (space, mask, &named),
         };
         if space == Space::Shared && self.context.clusters {
-            if O::INIT {
-                self.defines_loaded(registers, access, mask);
-            }
             self.cluster_load(block, warp, registers, access, addresses, mask, at)?;
             return Ok(mask);
         }

@@ -43,6 +43,15 @@ pub fn space_of(generic: u64) -> Space {
     }
 }
 
+/// The space that a generic address lies in, and the address there. Constant memory is part of the device's memory and keeps
+/// its generic addresses.
+pub fn split(generic: u64) -> (Space, u64) {
+    match space_of(generic) {
+        Space::Const => (Space::Const, generic),
+        space => (space, generic.wrapping_sub(window(space))),
+    }
+}
+
 /// The address of a function: a handle, not readable memory.
 pub fn of_function(index: u32) -> u64 {
     CODE + (u64::from(index) + 1) * FUNCTION_STRIDE
@@ -75,6 +84,8 @@ mod tests {
         for space in [Space::Shared, Space::Local, Space::Const, Space::Param] {
             assert_eq!(space_of(window(space)), space);
             assert_eq!(space_of(window(space) + 0xff_ffff), space);
+            let start = if space == Space::Const { window(space) } else { 0 };
+            assert_eq!(split(window(space) + 8), (space, start + 8));
         }
         assert_eq!(space_of(GLOBAL), Space::Global);
         assert_eq!(space_of(0), Space::Global);

@@ -7,7 +7,6 @@ use super::grid::Worker;
 use super::lanes::{self, each};
 use super::warp::Warp;
 use crate::check::uninit::Lanes;
-use crate::isa::File;
 use crate::observe::{AccessKind, Observer};
 use crate::program::{Atomic, Space};
 use crate::registers::{LANES, NO_SLOT, Registers};
@@ -37,12 +36,11 @@ impl<O: Observer> Worker<'_, O> {
         let mut old = [0; LANES];
         self.in_each_space(atomic.space, &addresses, mask, |this, space, addresses, mask| {
             if space == Space::Shared && this.context.clusters {
-                if let Some(slot) = kept {
-                    let file = if atomic.wide { File::Long } else { File::Word };
-                    this.defines(registers, &[(file, slot)], mask);
-                }
-                let operands = |lane| (operand(registers, atomic.b, lane), operand(registers, atomic.c, lane));
-                changed |= this.cluster_atomic(block, warp, atomic, operands, addresses, mask, at, &mut old)?;
+                let operands = |registers: &Registers, lane: usize| {
+                    (operand(registers, atomic.b, lane), operand(registers, atomic.c, lane))
+                };
+                changed |=
+                    this.cluster_atomic(block, warp, registers, atomic, operands, addresses, mask, at, &mut old)?;
                 return Ok(());
             }
             let spread = this.check(block, warp, space, addresses, mask, shape, at, None)?;

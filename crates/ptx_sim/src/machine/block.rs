@@ -103,7 +103,7 @@ impl<O: Observer> Worker<'_, O> {
             observed: self.observer.begin(&shape),
             printed: String::new(),
             states: if O::INIT {
-                BlockStates::fresh(context.shared_bytes, context.config.checks.uninit && !context.clusters)
+                BlockStates::fresh(context.shared_bytes, context.config.checks.uninit)
             } else {
                 BlockStates::default()
             },

@@ -13,6 +13,7 @@ use super::lanes::{self, Spread, each};
 use super::peek::Peek;
 use super::transfer::{Drain, Fill, Lanes};
 use super::warp::{Split, State, Warp};
+use crate::check::uninit;
 use crate::level::Host;
 use crate::observe::{AccessKind, Observer, Site, Touch, Variable};
 use crate::program::{Access, Atomic, Scope, Space};
@@ -108,9 +109,13 @@ impl<O: Observer> Worker<'_, O> {
         let (order, scope) = (access.order, access.scope);
         let shape = Shape { kind: AccessKind::Load, order, scope, bytes };
         let level = self.context.config.level;
-        self.in_each_block(block, warp, addresses, mask, shape, at, None, |target, offsets, mask| {
-            let lanes = Lanes { access, addresses: offsets, mask, spread: Spread::of(offsets, mask) };
-            level.perform(&mut Fill { lanes, registers, source: target.shared.as_slice() });
+        self.in_each_block(block, warp, addresses, mask, shape, at, None, |this, block, warp, shared| {
+            if O::INIT {
+                this.load_shadows(block, warp, registers, access, shared, at);
+            }
+            let uninit::Lanes { addresses, mask, spread, .. } = shared;
+            let lanes = Lanes { access, addresses, mask, spread };
+            level.perform(&mut Fill { lanes, registers, source: block.shared.as_slice() });
         })
     }
 
@@ -132,19 +137,15 @@ impl<O: Observer> Worker<'_, O> {
         let (order, scope) = (access.order, access.scope);
         let shape = Shape { kind: AccessKind::Store, order, scope, bytes };
         let level = self.context.config.level;
-        self.in_each_block(
-            block,
-            warp,
-            addresses,
-            mask,
-            shape,
-            at,
-            Some((registers, access)),
-            |target, offsets, mask| {
-                let lanes = Lanes { access, addresses: offsets, mask, spread: Spread::of(offsets, mask) };
-                level.perform(&mut Drain { lanes, registers, sink: target.shared.as_mut_slice() });
-            },
-        )
+        let stored = Some((registers, access));
+        self.in_each_block(block, warp, addresses, mask, shape, at, stored, |this, block, warp, shared| {
+            if O::INIT {
+                this.store_shadows(block, warp, registers, access, shared, at);
+            }
+            let uninit::Lanes { addresses, mask, spread, .. } = shared;
+            let lanes = Lanes { access, addresses, mask, spread };
+            level.perform(&mut Drain { lanes, registers, sink: block.shared.as_mut_slice() });
+        })
     }
 
     /// `atom.shared` in a launch that may address other blocks. True when it changed memory.
@@ -154,8 +155,9 @@ impl<O: Observer> Worker<'_, O> {
         &mut self,
         block: &mut Block<O::Block>,
         warp: &mut Warp,
+        registers: &mut Registers,
         atomic: &Atomic,
-        operands: impl Fn(usize) -> (u64, u64),
+        operands: impl Fn(&Registers, usize) -> (u64, u64),
         addresses: &[u64; LANES],
         mask: u32,
         at: At,
@@ -164,30 +166,34 @@ impl<O: Observer> Worker<'_, O> {
         let (order, scope) = (atomic.order, atomic.scope);
         let shape = Shape { kind: AccessKind::Atomic, order, scope, bytes: u32::from(atomic.bytes) };
         let mut changed = false;
-        self.in_each_block(block, warp, addresses, mask, shape, at, None, |target, offsets, mask| {
-            each(mask, |lane| {
-                let (b, c) = operands(lane);
-                old[lane] = lanes::load_words(&target.shared, offsets[lane], atomic.bytes);
+        self.in_each_block(block, warp, addresses, mask, shape, at, None, |this, block, warp, shared| {
+            if O::INIT {
+                this.atomic_shadows(block, warp, registers, atomic, shared, at);
+            }
+            each(shared.mask, |lane| {
+                let (b, c) = operands(registers, lane);
+                old[lane] = lanes::load_words(&block.shared, shared.addresses[lane], atomic.bytes);
                 let new = (atomic.combine)(old[lane], b, c);
-                lanes::store_words(&mut target.shared, offsets[lane], atomic.bytes, new);
+                lanes::store_words(&mut block.shared, shared.addresses[lane], atomic.bytes, new);
                 changed |= new != old[lane];
             });
         })?;
         Ok(changed)
     }
 
-    /// Checks an access, shows it to the observers, and calls `then` for each block with the bytes there.
+    /// Checks an access, shows it to the observers, and calls `then` for each block: with the running one, which has the other's
+    /// shared memory in place of its own meanwhile, and the bytes there.
     #[expect(clippy::too_many_arguments, reason = "the parts of one access")]
     fn in_each_block(
         &mut self,
         block: &mut Block<O::Block>,
-        warp: &Warp,
+        warp: &mut Warp,
         addresses: &[u64; LANES],
         mask: u32,
         shape: Shape,
         at: At,
         stored: Option<(&Registers, &Access)>,
-        mut then: impl FnMut(&mut Block<O::Block>, &[u64; LANES], u32),
+        mut then: impl FnMut(&mut Self, &mut Block<O::Block>, &mut Warp, uninit::Lanes<'_>),
     ) -> Result<(), Stop> {
         let mut offsets = *addresses;
         let mut blocks = [block.ticket; LANES];
@@ -202,13 +208,17 @@ impl<O: Observer> Worker<'_, O> {
             let ticket = blocks[lanes::first(rest)];
             let here = lanes::select(rest, |lane| blocks[lane] == ticket);
             rest &= !here;
+            let spread = Spread::of(&offsets, here);
+            let shared = uninit::Lanes { space: Space::Shared, addresses: &offsets, mask: here, spread };
             if ticket == block.ticket {
                 self.check(block, warp, Space::Shared, &offsets, here, shape, at, stored)?;
-                then(block, &offsets, here);
+                then(self, block, warp, shared);
                 continue;
             }
-            let mut peers = self.resident.iter_mut().flatten();
-            let Some(target) = peers.find(|peer| peer.ticket == ticket) else { continue };
+            let place = self.resident.iter().position(|peer| peer.as_ref().is_some_and(|peer| peer.ticket == ticket));
+            let Some((place, mut target)) = place.and_then(|place| Some((place, self.resident[place].take()?))) else {
+                continue;
+            };
             let touch = Touch {
                 site: at.site,
                 warp: warp.index,
@@ -220,11 +230,14 @@ impl<O: Observer> Worker<'_, O> {
                 owner: ticket,
                 bytes: shape.bytes,
                 addresses: &offsets,
-                spread: Spread::of(&offsets, here),
+                spread,
                 peek: Peek { shared: &target.shared, snapshot: &self.snapshot, stored },
             };
             self.observer.touch(&mut block.observed, &touch);
-            then(target, &offsets, here);
+            exchange_shared(block, &mut target);
+            then(self, block, warp, shared);
+            exchange_shared(block, &mut target);
+            self.resident[place] = Some(target);
         }
         Ok(())
     }
@@ -367,6 +380,11 @@ impl<O: Observer> Worker<'_, O> {
         diagnostic.help = Some("move it out of the branch, or leave `.aligned` out".to_owned());
         Err(self.stop(StopKind::Fault, block, warp.index, lanes::first(mask), site, diagnostic))
     }
+}
+
+fn exchange_shared<B>(block: &mut Block<B>, target: &mut Block<B>) {
+    std::mem::swap(&mut block.shared, &mut target.shared);
+    std::mem::swap(&mut block.states, &mut target.states);
 }
 
 /// What the observers know the cluster's barrier by, so many phases back.

@@ -3,6 +3,7 @@
 use super::address;
 use super::allocations::FreeError;
 use super::block::Block;
+use super::faults::At;
 use super::grid::Worker;
 use super::history::{self, Event};
 use super::lanes::{self, load_local, load_words, store_local};
@@ -38,7 +39,7 @@ impl<O: Observer> Worker<'_, O> {
                 params.iter().map(|copy| read_frame(warp, lane, base + copy.caller, copy.size)).collect();
             let param = |index: usize| params.get(index).copied().unwrap_or_default();
             let result = match name {
-                "vprintf" => self.print(block, warp, lane, param(0), param(1), site)?,
+                "vprintf" => self.print(block, warp, lane, param(0), param(1), At { site, frame: split.frame })?,
                 "malloc" => self.malloc(block, warp, lane, param(0), site),
                 "free" => self.release(block, warp, lane, param(0), site)?,
                 "__assertfail" => return Err(self.assertion(block, warp, lane, &params, site)),
@@ -66,36 +67,44 @@ impl<O: Observer> Worker<'_, O> {
         lane: usize,
         format: u64,
         arguments: u64,
-        site: Site,
+        at: At,
     ) -> Result<u64, Stop> {
+        let (format_address, site) = (format, at.site);
         let Some(format) = self.string(block, warp, lane, format, MAX_STRING) else {
             let title = format!("vprintf's format string at {format:#x} cannot be read");
             return Err(self.fault(block, warp.index, lane, site, "printf", title));
         };
-        let mut at = arguments;
+        let mut next = arguments;
         let mut unreadable = None;
+        let (mut shown, mut strings) = (vec![(format_address, format.len() as u64)], Vec::new());
         let mut left = MAX_STRING;
         let shared: &Block<O::Block> = block;
         let text = printf::format(
             &format,
             &mut |bytes| {
-                at = at.checked_next_multiple_of(bytes).unwrap_or(at);
-                let value = self.generic_bytes(shared, warp, lane, at, bytes);
+                next = next.checked_next_multiple_of(bytes).unwrap_or(next);
+                let value = self.generic_bytes(shared, warp, lane, next, bytes);
                 if value.is_none() {
-                    unreadable.get_or_insert(at);
+                    unreadable.get_or_insert(next);
                 }
-                at = at.wrapping_add(bytes);
+                shown.push((next, bytes));
+                next = next.wrapping_add(bytes);
                 value.unwrap_or_default()
             },
             &mut |address, most| {
                 let text = self.string(shared, warp, lane, address, most.min(left));
-                left -= text.as_ref().map_or(0, |text| text.len() as u64);
+                let bytes = text.as_ref().map_or(0, |text| text.len() as u64);
+                strings.push((address, bytes));
+                left -= bytes;
                 text
             },
         );
-        if let Some(at) = unreadable {
-            let title = format!("vprintf's arguments at {at:#x} cannot be read");
+        if let Some(address) = unreadable {
+            let title = format!("vprintf's arguments at {address:#x} cannot be read");
             return Err(self.fault(block, warp.index, lane, site, "printf", title));
+        }
+        for part in shown.into_iter().chain(strings) {
+            self.shows(block, warp, lane, part, at);
         }
         let new = text.text.len() as u64;
         if self.context.printed.fetch_add(new, Relaxed) + new > MAX_PRINTED {
@@ -203,8 +212,7 @@ impl<O: Observer> Worker<'_, O> {
         address: u64,
         bytes: u64,
     ) -> Option<u64> {
-        let space = address::space_of(address);
-        let offset = address.wrapping_sub(address::window(space));
+        let (space, offset) = address::split(address);
         let inside =
             |end: u64| offset.is_multiple_of(bytes) && offset.checked_add(bytes).is_some_and(|last| last <= end);
         let size = bytes as u8;

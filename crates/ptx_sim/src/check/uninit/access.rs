@@ -11,7 +11,7 @@ use crate::machine::grid::Worker;
 use crate::machine::lanes::{Spread, each, first, select};
 use crate::machine::warp::Warp;
 use crate::observe::Observer;
-use crate::program::{Access, Atomic, Space};
+use crate::program::{Access, Space};
 use crate::registers::{LANES, NO_SLOT, Registers};
 
 /// An access whose lanes are this close together is looked at as one piece.
@@ -46,16 +46,16 @@ fn rows(shadow: &RegisterShadow, access: &Access, slot: u32) -> [Option<u32>; 2]
 }
 
 /// All bits of the bytes whose bit is set.
-fn bits_of(bytes: u64) -> u64 {
+pub(super) fn bits_of(bytes: u64) -> u64 {
     (0..8).filter(|byte| bytes >> byte & 1 != 0).fold(0, |bits, byte| bits | 0xff << (byte * 8))
 }
 
 /// The bytes that have a bit set.
-fn bytes_of(bits: u64) -> u64 {
+pub(super) fn bytes_of(bits: u64) -> u64 {
     (0..8).filter(|byte| bits >> (byte * 8) & 0xff != 0).fold(0, |bytes, byte| bytes | 1 << byte)
 }
 
-fn low(bytes: u32) -> u64 {
+pub(super) fn low(bytes: u32) -> u64 {
     if bytes >= 64 { u64::MAX } else { (1 << bytes) - 1 }
 }
 
@@ -79,9 +79,9 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// The destinations of a load that finds what is defined, or is not tracked.
+    /// The destinations of a load that finds what is defined.
     #[inline(always)]
-    pub fn defines_loaded(&self, registers: &mut Registers, access: &Access, mask: u32) {
+    fn defines_loaded(&self, registers: &mut Registers, access: &Access, mask: u32) {
         if let Some(shadow) = registers.shadow.as_deref_mut() {
             for slot in &access.registers {
                 let [first, second] = rows(shadow, access, *slot);
@@ -93,7 +93,7 @@ impl<O: Observer> Worker<'_, O> {
 
     /// A quick answer: yes, or maybe not.
     #[inline(always)]
-    fn all_defined(&mut self, block: &Block<O::Block>, warp: &Warp, lanes: Lanes<'_>, bytes: u32) -> bool {
+    pub(super) fn all_defined(&mut self, block: &Block<O::Block>, warp: &Warp, lanes: Lanes<'_>, bytes: u32) -> bool {
         let (mask, low) = (lanes.mask, lanes.spread.low);
         match lanes.space {
             Space::Const | Space::Param => true,
@@ -143,14 +143,30 @@ impl<O: Observer> Worker<'_, O> {
             Space::Const | Space::Param => Bytes::default(),
             Space::Shared => cells::read(&block.states.shared, address, bytes),
             Space::Local | Space::Frame => cells::read_lane(&warp.states, lane, address, bytes),
-            Space::Global | Space::Generic => match self.snapshot.find(address) {
-                Some(view) => match view.shadow.as_deref() {
-                    Some(shadow) => cells::read(&Device(shadow), address - view.base, bytes),
-                    None => Bytes::default(),
-                },
-                None => Bytes::default(),
-            },
+            Space::Global | Space::Generic => {
+                self.on_device(address).map_or(Bytes::default(), |(device, at)| cells::read(&device, at, bytes))
+            }
         }
+    }
+
+    /// The cells of the allocation at an address, and where it is there; `None` when it is not tracked.
+    fn on_device(&mut self, address: u64) -> Option<(Device<'_>, u64)> {
+        let view = self.snapshot.find(address)?;
+        Some((Device(view.shadow.as_deref()?), address - view.base))
+    }
+
+    /// What memory holds for every lane of an access.
+    pub(super) fn bytes_of_lanes(
+        &mut self,
+        block: &Block<O::Block>,
+        warp: &Warp,
+        lanes: Lanes<'_>,
+        bytes: u32,
+    ) -> [Bytes; LANES] {
+        std::array::from_fn(|lane| match lanes.mask >> lane & 1 {
+            0 => Bytes::default(),
+            _ => self.bytes_at(block, warp, lanes.space, lane, lanes.addresses[lane], bytes),
+        })
     }
 
     /// The lane's bytes are written; those whose bit is set in `undefined` with an undefined value.
@@ -182,10 +198,8 @@ impl<O: Observer> Worker<'_, O> {
                 }
             }
             Space::Global | Space::Generic => {
-                if let Some(view) = self.snapshot.find(address)
-                    && let Some(shadow) = view.shadow.as_deref()
-                {
-                    cells::write(&mut Device(shadow), address - view.base, bytes, undefined);
+                if let Some((mut device, at)) = self.on_device(address) {
+                    cells::write(&mut device, at, bytes, undefined);
                     if undefined != 0 {
                         remember(&mut self.origins.stored, word, origin);
                     }
@@ -208,10 +222,7 @@ impl<O: Observer> Worker<'_, O> {
         let Some(mut shadow) = registers.shadow.take() else { return };
         let one = u32::from(access.bytes);
         let bytes = one * access.registers.len() as u32;
-        let found: [Bytes; LANES] = std::array::from_fn(|lane| match lanes.mask >> lane & 1 {
-            0 => Bytes::default(),
-            _ => self.bytes_at(block, warp, lanes.space, lane, lanes.addresses[lane], bytes),
-        });
+        let found = self.bytes_of_lanes(block, warp, lanes, bytes);
         let undefined = |lane: usize| found[lane].undefined & access.used_bytes;
         let bad = select(lanes.mask, |lane| undefined(lane) != 0);
         let origin = if bad == 0 { NEVER_WRITTEN } else { self.birth(block, warp, lanes, bytes, bad, &found, at) };
@@ -241,7 +252,7 @@ impl<O: Observer> Worker<'_, O> {
 
     /// The origin of what a load found undefined.
     #[expect(clippy::too_many_arguments, reason = "who, where, what")]
-    fn birth(
+    pub(super) fn birth(
         &mut self,
         block: &Block<O::Block>,
         warp: &Warp,
@@ -346,70 +357,6 @@ impl<O: Observer> Worker<'_, O> {
             }
             self.mark(block, warp, lanes.space, lane, lanes.addresses[lane], bytes, undefined, origin);
         });
-    }
-
-    /// `atom`, `red`: what they find and what they are given must be defined, but for `exch`, which only moves. A `cas` may
-    /// find undefined bytes beside those that matter: that is how compilers make atomics of one and two bytes.
-    pub fn atomic_shadows(
-        &mut self,
-        block: &mut Block<O::Block>,
-        warp: &mut Warp,
-        registers: &mut Registers,
-        atomic: &Atomic,
-        lanes: Lanes<'_>,
-        at: At,
-    ) {
-        let Some(mut shadow) = registers.shadow.take() else { return };
-        let file = if atomic.wide { File::Long } else { File::Word };
-        let bytes = u32::from(atomic.bytes);
-        let destination = atomic.destination.filter(|slot| *slot != NO_SLOT).map(|slot| shadow.row(file, slot));
-        let operands = [atomic.b, atomic.c].map(|slot| shadow.row(file, slot));
-        let bad = operands.iter().fold(0, |bad, row| bad | shadow.undefined(*row)) & lanes.mask;
-        if bad == 0 && self.all_defined(block, warp, lanes, bytes) {
-            destination.into_iter().for_each(|row| shadow.define(row, lanes.mask));
-            registers.shadow = Some(shadow);
-            return;
-        }
-        let program = self.context.program;
-        let inst = program.functions[at.site.function as usize].code.get(at.site.pc as usize);
-        let opcode = inst.and_then(|inst| program.opcodes.get(inst.opcode as usize)).map_or("", String::as_str);
-        let (exchanges, compares) = (opcode.contains(".exch"), opcode.contains(".cas"));
-        let found: [Bytes; LANES] = std::array::from_fn(|lane| match lanes.mask >> lane & 1 {
-            0 => Bytes::default(),
-            _ => self.bytes_at(block, warp, lanes.space, lane, lanes.addresses[lane], bytes),
-        });
-        let bad_memory = select(lanes.mask, |lane| match found[lane].undefined {
-            0 => false,
-            undefined => !exchanges && (!compares || undefined == low(bytes)),
-        });
-        let born = select(lanes.mask, |lane| found[lane].undefined != 0);
-        let origin = if born == 0 { NEVER_WRITTEN } else { self.birth(block, warp, lanes, bytes, born, &found, at) };
-        if bad_memory != 0 {
-            let lane = first(bad_memory);
-            self.used(block, warp.index, lane, Use::Atomic, origin | lane as u32, at);
-        }
-        for row in operands {
-            // A comparison with a word that is undefined in part: see above.
-            let whole = |lane: usize| {
-                shadow.get(row, lane).0 & crate::check::uninit::rule::ones(file) != 0
-                    && (!compares || bytes_of(shadow.get(row, lane).0) & low(bytes) == low(bytes))
-            };
-            let wrong = select(lanes.mask, whole);
-            if wrong != 0 {
-                let lane = first(wrong);
-                let (_, from) = self.born(block, warp, &shadow, row, lane, at);
-                self.used(block, warp.index, lane, Use::Operand, from, at);
-            }
-            shadow.define(row, lanes.mask);
-        }
-        each(lanes.mask, |lane| {
-            self.mark(block, warp, lanes.space, lane, lanes.addresses[lane], bytes, 0, NEVER_WRITTEN);
-            if let Some(row) = destination {
-                let bits = if exchanges { bits_of(found[lane].undefined) } else { 0 };
-                shadow.set(row, lane, bits, origin | lane as u32);
-            }
-        });
-        registers.shadow = Some(shadow);
     }
 }
 

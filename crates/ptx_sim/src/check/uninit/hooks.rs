@@ -1,15 +1,17 @@
 //! What instructions with handlers of their own call, so that the check knows what they read and write. All of it costs
 //! nothing when the check is off ([`Observer::INIT`]).
 
+use super::access::Lanes;
 use super::cells::{self, Lane};
 use super::origin::COMPUTED;
 use super::registers::NEVER_WRITTEN;
 use super::report::Use;
 use crate::isa::File;
+use crate::machine::address;
 use crate::machine::block::Block;
 use crate::machine::faults::At;
 use crate::machine::grid::Worker;
-use crate::machine::lanes::each;
+use crate::machine::lanes::{Spread, each};
 use crate::machine::warp::Warp;
 use crate::observe::Observer;
 use crate::program::{FrameCopy, Param, Space};
@@ -100,6 +102,24 @@ impl<O: Observer> Worker<'_, O> {
             let step = (bytes - done).min(64);
             self.mark(block, warp, space, lane, address.wrapping_add(done), step as u32, 0, NEVER_WRITTEN);
             done += step;
+        }
+    }
+
+    /// One lane shows bytes at a generic address to the outside (`vprintf`): a finding where nobody has written them.
+    pub fn shows(&mut self, block: &Block<O::Block>, warp: &Warp, lane: usize, (address, bytes): (u64, u64), at: At) {
+        if !O::INIT {
+            return;
+        }
+        let (space, start) = address::split(address);
+        for done in (0..bytes).step_by(64) {
+            let (offset, step) = (start.wrapping_add(done), (bytes - done).min(64) as u32);
+            let found = self.bytes_at(block, warp, space, lane, offset, step);
+            if found.undefined != 0 {
+                let (addresses, mask) = ([offset; LANES], 1 << lane);
+                let lanes = Lanes { space, addresses: &addresses, mask, spread: Spread::of(&addresses, mask) };
+                let origin = self.birth(block, warp, lanes, step, mask, &[found; LANES], at) | lane as u32;
+                return self.used(block, warp.index, lane, Use::Print, origin, at);
+            }
         }
     }
 

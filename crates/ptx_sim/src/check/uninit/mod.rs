@@ -2,23 +2,23 @@
 //!
 //! As in MemorySanitizer and Valgrind's memcheck, reading such a value is no finding. Its undefined bits are carried along,
 //! per bit in registers and per byte in memory, until they decide something: a branch or a guard (`uninit-branch`), an address
-//! (`uninit-address`), a barrier or the mask of a `*.sync` instruction (`uninit-sync`), an atomic (`uninit-atomic`), or global
-//! memory (`uninit-store`). So padding in a copied struct, the unused part of a vector and a load whose value is then not taken
-//! are no findings. A store to global memory counts when the value was computed with, or when no byte of what a thread
+//! (`uninit-address`), a barrier or the mask of a `*.sync` instruction (`uninit-sync`), an atomic (`uninit-atomic`), what
+//! `vprintf` prints (`uninit-print`), or global memory (`uninit-store`). So padding in a copied struct, the unused part of a
+//! vector and a load whose value is then not taken are no findings. A store to global memory counts when the value was computed with, or when no byte of what a thread
 //! stores was ever written; a copy that has some defined bytes takes its undefined ones along silently.
 //!
 //! After a finding the value counts as defined, so that one mistake is told once.
 //!
-//! What it misses: shared memory of launches with clusters is not tracked, and what asynchronous copies, matrix instructions and
-//! textures bring counts as defined; undefined bits that share a byte with defined ones (bit fields) count as undefined in memory, and memory
-//! that was allocated while the check was off, or used by a launch without it, counts as written. A copy made of whole
+//! What it misses: what asynchronous copies, matrix instructions and textures bring counts as defined; undefined bits that share
+//! a byte with defined ones (bit fields) count as undefined in memory, and memory that was allocated while the check was off, or used by a launch without it, counts as written. A copy made of whole
 //! undefined chunks (the unused half of an enum, copied eight bytes at a time to global memory) is reported, although the
 //! language may allow it. Multiplication, division and floating-point arithmetic make the whole result undefined.
 //!
 //! Reading order: [`cells`] (memory), [`registers`], [`rule`] (opcodes), [`plan`], then `flow` (the instructions), `access` (loads
-//! and stores), `report`. Other instructions tell what they write through `hooks`.
+//! and stores), `atomic`, `report`. Other instructions tell what they write through `hooks`.
 
 mod access;
+mod atomic;
 mod cells;
 mod flow;
 mod hooks;

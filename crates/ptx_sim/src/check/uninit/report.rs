@@ -32,6 +32,8 @@ pub enum Use {
     Operand,
     /// What an atomic finds in memory.
     Atomic,
+    /// What the kernel prints.
+    Print,
 }
 
 impl Use {
@@ -42,6 +44,7 @@ impl Use {
             Self::Barrier | Self::Mask => "uninit-sync",
             Self::Store => "uninit-store",
             Self::Operand | Self::Atomic => "uninit-atomic",
+            Self::Print => "uninit-print",
         }
     }
 
@@ -57,6 +60,7 @@ impl Use {
             Self::Store => "this stores to global memory, where others see it,",
             Self::Operand => "this atomic's operand is",
             Self::Atomic => "this atomic changes",
+            Self::Print => "this prints",
         }
     }
 }

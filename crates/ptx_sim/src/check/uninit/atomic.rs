@@ -1,0 +1,77 @@
+//! Undefined values through atomics.
+
+use super::access::{Lanes, bits_of, bytes_of, low};
+use super::registers::NEVER_WRITTEN;
+use super::report::Use;
+use crate::isa::File;
+use crate::machine::block::Block;
+use crate::machine::faults::At;
+use crate::machine::grid::Worker;
+use crate::machine::lanes::{each, first, select};
+use crate::machine::warp::Warp;
+use crate::observe::Observer;
+use crate::program::Atomic;
+use crate::registers::{NO_SLOT, Registers};
+
+impl<O: Observer> Worker<'_, O> {
+    /// `atom`, `red`: what they find and what they are given must be defined, but for `exch`, which only moves. A `cas` may
+    /// find undefined bytes beside those that matter: that is how compilers make atomics of one and two bytes.
+    pub fn atomic_shadows(
+        &mut self,
+        block: &mut Block<O::Block>,
+        warp: &mut Warp,
+        registers: &mut Registers,
+        atomic: &Atomic,
+        lanes: Lanes<'_>,
+        at: At,
+    ) {
+        let Some(mut shadow) = registers.shadow.take() else { return };
+        let file = if atomic.wide { File::Long } else { File::Word };
+        let bytes = u32::from(atomic.bytes);
+        let destination = atomic.destination.filter(|slot| *slot != NO_SLOT).map(|slot| shadow.row(file, slot));
+        let operands = [atomic.b, atomic.c].map(|slot| shadow.row(file, slot));
+        let bad = operands.iter().fold(0, |bad, row| bad | shadow.undefined(*row)) & lanes.mask;
+        if bad == 0 && self.all_defined(block, warp, lanes, bytes) {
+            destination.into_iter().for_each(|row| shadow.define(row, lanes.mask));
+            registers.shadow = Some(shadow);
+            return;
+        }
+        let program = self.context.program;
+        let inst = program.functions[at.site.function as usize].code.get(at.site.pc as usize);
+        let opcode = inst.and_then(|inst| program.opcodes.get(inst.opcode as usize)).map_or("", String::as_str);
+        let (exchanges, compares) = (opcode.contains(".exch"), opcode.contains(".cas"));
+        let found = self.bytes_of_lanes(block, warp, lanes, bytes);
+        let bad_memory = select(lanes.mask, |lane| match found[lane].undefined {
+            0 => false,
+            undefined => !exchanges && (!compares || undefined == low(bytes)),
+        });
+        let born = select(lanes.mask, |lane| found[lane].undefined != 0);
+        let origin = if born == 0 { NEVER_WRITTEN } else { self.birth(block, warp, lanes, bytes, born, &found, at) };
+        if bad_memory != 0 {
+            let lane = first(bad_memory);
+            self.used(block, warp.index, lane, Use::Atomic, origin | lane as u32, at);
+        }
+        for row in operands {
+            // A comparison with a word that is undefined in part: see above.
+            let whole = |lane: usize| {
+                shadow.get(row, lane).0 & crate::check::uninit::rule::ones(file) != 0
+                    && (!compares || bytes_of(shadow.get(row, lane).0) & low(bytes) == low(bytes))
+            };
+            let wrong = select(lanes.mask, whole);
+            if wrong != 0 {
+                let lane = first(wrong);
+                let (_, from) = self.born(block, warp, &shadow, row, lane, at);
+                self.used(block, warp.index, lane, Use::Operand, from, at);
+            }
+            shadow.define(row, lanes.mask);
+        }
+        each(lanes.mask, |lane| {
+            self.mark(block, warp, lanes.space, lane, lanes.addresses[lane], bytes, 0, NEVER_WRITTEN);
+            if let Some(row) = destination {
+                let bits = if exchanges { bits_of(found[lane].undefined) } else { 0 };
+                shadow.set(row, lane, bits, origin | lane as u32);
+            }
+        });
+        registers.shadow = Some(shadow);
+    }
+}
