@@ -152,6 +152,14 @@ fn rule(code: &str) -> Value {
         "shuffle-source" => ("Shuffle from a lane that takes no part", "Read only from lanes that the mask names."),
         "overflow" => ("Signed arithmetic wrapped", "Use a wider type, or wrapping arithmetic where it is meant."),
         "wrong-result" => ("A result differs from the reference", "Compare with the findings of the checkers first."),
+        "nc-written" => (
+            "Memory read by a non-coherent load is written",
+            "Load it by an ordinary load, or write it in another launch.",
+        ),
+        "async-proxy" => (
+            "A bulk copy may not see what was written",
+            "Execute `fence.proxy.async` between the writes and the barrier before the copy.",
+        ),
         "race-scope" => ("Data race: scopes too narrow", "Give fences and atomics a scope that has both threads."),
         _ if code.starts_with("race-warp") => (
             "Hazard inside a warp",

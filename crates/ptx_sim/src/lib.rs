@@ -68,12 +68,13 @@
 //!
 //! [`Checks::race`] adds data races on shared and global memory, by PTX's memory model: between blocks and within warps too, with
 //! the order that barriers, `*.sync` instructions, fences, flags, locks and tickets give, and with scopes. A launch that is
-//! checked for races runs on one worker. What plain atomics mean is [`Checks::atomics`], and whether equal values race
+//! checked for races runs on one worker. It adds writes of memory that the launch reads by `ld.global.nc`, which no order makes
+//! right, and bulk copies from shared memory that was written without a `fence.proxy.async` since. What plain atomics mean is [`Checks::atomics`], and whether equal values race
 //! [`Checks::same_value_writes`]. As every dynamic checker, it speaks of this run's inputs alone; the rest of what it misses
 //! is listed in `src/check/race/mod.rs`.
 //!
 //! [`Checks::uninit`] adds values that nobody has written, in global, shared and local memory and in registers, where they
-//! decide a branch, an address, a barrier, an atomic, or what global memory holds. Reading or copying them is no finding: padding
+//! decide a branch, an address, a barrier, an atomic, or what is printed or global memory holds. Reading or copying them is no finding: padding
 //! and unused parts of vectors are not reported. It misses that bits of a byte may be written one by one, and what
 //! [`Machine::read`] takes to the host. [`Checks::overflow`], on request, reports signed integer arithmetic that wraps; PTX does
 //! not know what was signed in the source.

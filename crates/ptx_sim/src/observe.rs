@@ -161,6 +161,12 @@ pub trait Observer: Send + Sized {
     /// Block barrier `id` completes. Bit per warp: those that came, and those of them that waited for the rest.
     fn barrier(&mut self, block: &mut Self::Block, id: u32, arrived: u32, waited: u32) {}
 
+    /// A fence between the generic and the asynchronous proxy.
+    fn proxy_fence(&mut self, block: &mut Self::Block, warp: u32, mask: u32) {}
+
+    /// A thread of the block asks for a bulk copy from shared memory; the access itself comes later, as a [`Observer::range`].
+    fn issue(&mut self, block: &mut Self::Block, range: &Range) {}
+
     /// An asynchronous access, in the block of the thread that asked for it. When it signals an mbarrier, a [release] by the
     /// same thread follows.
     ///
@@ -228,6 +234,14 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn meet(&mut self, block: &mut Self::Block, warp: u32, mask: u32, live: u32) {
         self.0.meet(&mut block.0, warp, mask, live);
         self.1.meet(&mut block.1, warp, mask, live);
+    }
+    fn proxy_fence(&mut self, block: &mut Self::Block, warp: u32, mask: u32) {
+        self.0.proxy_fence(&mut block.0, warp, mask);
+        self.1.proxy_fence(&mut block.1, warp, mask);
+    }
+    fn issue(&mut self, block: &mut Self::Block, range: &Range) {
+        self.0.issue(&mut block.0, range);
+        self.1.issue(&mut block.1, range);
     }
     fn range(&mut self, block: &mut Self::Block, range: &Range) {
         self.0.range(&mut block.0, range);

@@ -5,7 +5,7 @@ use super::{Reject, unsupported};
 use crate::isa::File;
 use crate::isa::memory::{Modifiers, combine, fence, modifiers, space};
 use crate::isa::table;
-use crate::program::{Access, Address, Atomic, Op, Order, Scope, Space};
+use crate::program::{Access, Address, Async, Atomic, Op, Order, Scope, Space};
 use crate::registers::{Args, NO_SLOT, Slot};
 use crate::syntax::tree::Operand;
 
@@ -206,7 +206,10 @@ impl<'t> Decoder<'_, 't> {
             Some((order, scope)) => Ok(Op::Fence(order, scope)),
             // Orders accesses through different mappings of the same memory, of which there are none.
             None if opcode == "fence.proxy.alias" => Ok(Op::Nothing),
-            // Asynchronous copies take effect when they are waited for, and see memory as it is then.
+            // Asynchronous copies take effect when they are waited for, and see memory as it is then: the race checker listens.
+            None if opcode.starts_with("fence.proxy.async") && !opcode.ends_with(".global") => {
+                Ok(Op::Async(Box::new(Async::ProxyFence)))
+            }
             None if opcode.starts_with("fence.proxy.") => Ok(Op::Nothing),
             None if opcode == "fence.mbarrier_init.release.cluster" => Ok(Op::Fence(Order::Release, Scope::Cluster)),
             None => unsupported("this fence is not known"),

@@ -11,7 +11,7 @@ use super::in_flight::{End, Source, Transfer, Waiting, What, Who, lanes_of, whol
 use super::lanes;
 use super::mbarrier::{Mbarrier, Misuse, parity_of, pending_of};
 use super::warp::{Split, Warp};
-use crate::observe::{AccessKind, Observer, Site};
+use crate::observe::{AccessKind, Observer, Range, Site};
 use crate::program::{Address, Async, Group, Mbarrier as Kind, Order, Scope, Space};
 use crate::registers::{LANES, NO_SLOT, Registers, Slot};
 use crate::stop::{Diagnostic, Place, Stop};
@@ -58,6 +58,7 @@ impl<O: Observer> Worker<'_, O> {
                 set32(registers, *to, mask, |lane| pending_of(states[lane]));
             }
             Async::Mapa { .. } | Async::Rank { .. } => self.map_addresses(block, warp, op, mask, at)?,
+            Async::ProxyFence => self.observer.proxy_fence(&mut block.observed, warp.index, mask),
         }
         Ok(Some(Split { pc: split.pc + 1, ..split }))
     }
@@ -191,6 +192,7 @@ impl<O: Observer> Worker<'_, O> {
             }
         }
         self.check_ends(block, warp, &transfers, at);
+        self.show_sources(block, &transfers);
         self.issue(block, warp, transfers)
     }
 
@@ -211,6 +213,24 @@ impl<O: Observer> Worker<'_, O> {
                     self.check_in_flight(block, warp.index, &[start; LANES], 1 << transfer.lane, (kind, *bytes), at);
                 }
             }
+        }
+    }
+
+    /// Tells the observers of what bulk copies will read of this block's memory.
+    fn show_sources(&mut self, block: &mut Block<O::Block>, transfers: &[Transfer]) {
+        for transfer in transfers {
+            let What::Copy { source: Source::Memory(End::Shared(key), bytes), .. } = transfer.what else { continue };
+            let range = Range {
+                site: transfer.site,
+                warp: transfer.warp,
+                lane: u32::from(transfer.lane),
+                kind: AccessKind::Load,
+                space: Space::Shared,
+                owner: key.block,
+                start: key.offset,
+                bytes: u64::from(bytes),
+            };
+            self.observer.issue(&mut block.observed, &range);
         }
     }
 

@@ -100,6 +100,8 @@ pub enum Async {
         /// Generic addresses, else addresses of `shared::cluster`.
         generic: bool,
     },
+    /// `fence.proxy.async` for shared memory.
+    ProxyFence,
     /// `barrier.cluster.arrive`.
     ClusterArrive {
         /// All threads of the warp must execute it together.

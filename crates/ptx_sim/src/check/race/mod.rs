@@ -10,7 +10,8 @@
 //!
 //! Reading order: [`entry`], [`tree`], [`view`] (what a thread knows), [`clock`] (how that changes), [`variables`] (what is
 //! handed over through memory), [`records`], [`tables`], [`marks`], [`shadow`] (what is remembered of accesses), [`pieces`],
-//! [`conflicts`] (the check), [`promises`] (`ld.global.nc`), [`facts`] (what LLVM does to atomics), [`report`].
+//! [`conflicts`] (the check), [`promises`] (`ld.global.nc`), [`proxies`]
+//! (`fence.proxy.async`), [`facts`] (what LLVM does to atomics), [`report`].
 //!
 //! After FastTrack (Flanagan and Freund, PLDI 2009) for epochs, HiRace (arXiv 2401.04701) for what a GPU's shadow cell must
 //! hold, ScoRD (ISCA 2020) for scopes, Eraser (SOSP 1997) for interned sets.
@@ -28,7 +29,8 @@
 //! * `shfl`, `vote` and their like count as ordering memory among their lanes, which PTX does not promise.
 //! * Strong accesses of different sizes to one word get along.
 //! * Two lanes of one store that write the same value to the same word are no race, as PTX says that one of them wins.
-//! * Accesses by the host, by `vprintf`, by `free`, and through other proxies.
+//! * Accesses by the host, by `vprintf`, by `free`, and through other proxies, but for bulk copies that read shared memory which
+//!   was written without a fence.
 //! * Of `ld.global.nc`, that of memory which a bulk copy writes.
 //!
 //! Under [`Atomics::Source`](crate::Atomics::Source) it also believes plain atomics to release and to acquire.
@@ -40,6 +42,7 @@ mod facts;
 mod marks;
 mod pieces;
 mod promises;
+mod proxies;
 mod records;
 mod report;
 mod shadow;
@@ -53,12 +56,13 @@ mod words;
 use crate::level::{Host, Level};
 use crate::machine::config::Checks;
 use crate::machine::{GLOBAL, Layout, Memory};
-use crate::observe::{AccessKind, BlockShape, Observer, Touch, Variable};
+use crate::observe::{AccessKind, BlockShape, Observer, Range, Touch, Variable};
 use crate::program::{Order, Program, Scope, Space};
 use crate::stop::Finding;
 use clock::Block;
 use conflicts::{Check, Now};
 use facts::Facts;
+use proxies::{Proxies, Unfenced};
 use records::{Mode, Record};
 use report::Seen;
 use shadow::Shadow;
@@ -90,6 +94,9 @@ pub(crate) struct Race<'a> {
     named: HashMap<Variable, variables::Variable>,
     /// By index of a block: the variables in its shared memory.
     own: Vec<Vec<Place>>,
+    /// By index of a block; when bulk copies read shared memory.
+    proxies: Option<Vec<Proxies>>,
+    unfenced: Unfenced,
 }
 
 impl<'a> Race<'a> {
@@ -106,15 +113,21 @@ impl<'a> Race<'a> {
             variables: HashMap::default(),
             named: HashMap::new(),
             own: Vec::new(),
+            proxies: proxies::reads_shared(program).then(Vec::new),
+            unfenced: Unfenced::default(),
         }
     }
 
     /// The findings, by place.
     pub fn finish(self, program: &Program, layout: &Layout, shared_bytes: u64, memory: &Memory) -> Vec<Finding> {
-        self.seen.finish(|shared, address| match shared {
-            true => layout.describe(program, address, shared_bytes),
+        let in_shared = |address| layout.describe(program, address, shared_bytes);
+        let unfenced = self.unfenced.findings(program, &self.seen, in_shared);
+        let mut findings = self.seen.finish(|shared, address| match shared {
+            true => in_shared(address),
             false => memory.describe(address),
-        })
+        });
+        findings.extend(unfenced);
+        findings
     }
 
     /// Strong accesses: what they acquire comes before the check.
@@ -203,6 +216,7 @@ impl Observer for Race<'_> {
                 self.blocks.push(None);
                 self.shared.push(Shadow::small());
                 self.own.push(Vec::new());
+                self.proxies.iter_mut().for_each(|all| all.push(Proxies::default()));
                 self.blocks.len() - 1
             }
         };
@@ -222,6 +236,7 @@ impl Observer for Race<'_> {
             });
         }
         self.shared[index].clear();
+        self.proxies.iter_mut().for_each(|all| all[index] = Proxies::default());
         for place in self.own[index].drain(..) {
             self.variables.remove(&place);
         }
@@ -279,6 +294,13 @@ impl Observer for Race<'_> {
             },
             _ => (&mut self.global, GLOBAL),
         };
+        if let (Some(all), Space::Shared, true) = (&mut self.proxies, touch.space, writes) {
+            match self.tickets.get(&touch.owner) {
+                Some(&owner) if owner == index => all[index].write(record, touch),
+                Some(&owner) => all[owner].forget_lanes(touch),
+                None => {}
+            }
+        }
         let (seen, level, now) = (&mut self.seen, self.level, &now);
         pieces::each(touch, |piece| level.perform(&mut Check { now, shadow, base, piece, seen }));
         if let Some(reach) = strong.filter(|_| writes) {
@@ -291,6 +313,28 @@ impl Observer for Race<'_> {
     fn fence(&mut self, index: &mut usize, warp: u32, mask: u32, _: Order, scope: Scope) {
         if let Some(block) = &mut self.blocks[*index] {
             block.fence(warp as usize, mask, Reach::of(scope));
+        }
+    }
+
+    fn proxy_fence(&mut self, index: &mut usize, warp: u32, mask: u32) {
+        if let (Some(block), Some(all)) = (&mut self.blocks[*index], &mut self.proxies) {
+            all[*index].fence(block, warp as usize, mask);
+        }
+    }
+
+    fn issue(&mut self, index: &mut usize, range: &Range) {
+        if let (Some(block), Some(all)) = (&self.blocks[*index], &self.proxies)
+            && range.owner == u64::from(block.home.block)
+        {
+            self.unfenced.issue(&all[*index], block, range, &self.seen);
+        }
+    }
+
+    fn range(&mut self, _: &mut usize, range: &Range) {
+        if let (Some(all), Some(&owner)) = (&mut self.proxies, self.tickets.get(&range.owner))
+            && (range.kind, range.space) == (AccessKind::Store, Space::Shared)
+        {
+            all[owner].forget(range.start, range.bytes);
         }
     }
 
@@ -330,6 +374,7 @@ impl Observer for Race<'_> {
 
     fn absorb(&mut self, other: Self) {
         self.seen.absorb(other.seen);
+        self.unfenced.absorb(other.unfenced);
     }
 }
 

@@ -174,8 +174,10 @@ fn asynchronous(op: &Async) -> (Operands, Operands) {
         Async::Rank { destination, source, wide, .. } => {
             (vec![(width(*wide), *source)], vec![(File::Word, *destination)])
         }
-        Async::Commit(_) | Async::Wait { .. } | Async::ClusterArrive { .. } | Async::ClusterWait { .. } => {
-            (Vec::new(), Vec::new())
-        }
+        Async::Commit(_)
+        | Async::Wait { .. }
+        | Async::ProxyFence
+        | Async::ClusterArrive { .. }
+        | Async::ClusterWait { .. } => (Vec::new(), Vec::new()),
     }
 }

@@ -1,0 +1,130 @@
+//! Writes of shared memory that a bulk copy reads. Ordinary instructions go through the generic proxy, bulk copies through the
+//! asynchronous one; what was written through the first is there for the second only behind a `fence.proxy.async`, even when a
+//! barrier is between.
+//!
+//! The fence may be executed by the writer or by whoever is ordered behind it. One that a thread executed which knew of the write
+//! counts for the whole block, so that a fence that is itself not ordered before the copy is taken for enough. What a bulk copy
+//! wrote, and what it read before it is written again, needs no fence: waiting for the copy is one.
+
+use super::clock::{Block, Who};
+use super::entry::Entry;
+use super::records::Record;
+use super::report::Seen;
+use crate::observe::{Range, Site, Touch};
+use crate::program::{Async, Op, Program, Space};
+use crate::stop::{Diagnostic, Finding, Place, Thread};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What is known of the shared memory of one block.
+#[derive(Debug, Default)]
+pub(super) struct Proxies {
+    /// By word: the last write by a thread of the block, and its lane.
+    writes: BTreeMap<u64, (Record, u8)>,
+    /// What some thread knew of the block when it executed a fence.
+    fenced: Arc<Entry>,
+}
+
+/// By copy and write: the first occurrence, and how many there are.
+#[derive(Debug, Default)]
+pub(super) struct Unfenced(BTreeMap<(Site, Site), (Example, u64)>);
+
+#[derive(Debug)]
+struct Example {
+    address: u64,
+    writer: (u32, u32, Who),
+    issuer: Thread,
+}
+
+/// Does a program have bulk copies that read shared memory?
+pub(super) fn reads_shared(program: &Program) -> bool {
+    let reads = |op: &Op| match op {
+        Op::Async(op) => matches!(&**op, Async::Bulk { from: (Space::Shared | Space::Generic, _), .. }),
+        _ => false,
+    };
+    program.functions.iter().flat_map(|function| &function.code).any(|inst| reads(&inst.op))
+}
+
+fn words(start: u64, bytes: u64) -> impl Iterator<Item = u64> {
+    start / 4..start.saturating_add(bytes).div_ceil(4)
+}
+
+impl Proxies {
+    /// A write by threads of the block.
+    pub fn write(&mut self, record: Record, touch: &Touch<'_>) {
+        crate::machine::lanes::each(touch.mask, |lane| {
+            for word in words(touch.addresses[lane], u64::from(touch.bytes)) {
+                self.writes.insert(word, (record, lane as u8));
+            }
+        });
+    }
+
+    /// A write by threads of another block.
+    pub fn forget_lanes(&mut self, touch: &Touch<'_>) {
+        crate::machine::lanes::each(touch.mask, |lane| self.forget(touch.addresses[lane], u64::from(touch.bytes)));
+    }
+
+    /// A write by an asynchronous copy.
+    pub fn forget(&mut self, start: u64, bytes: u64) {
+        for word in words(start, bytes) {
+            self.writes.remove(&word);
+        }
+    }
+
+    /// `fence.proxy.async`.
+    pub fn fence(&mut self, block: &mut Block, warp: usize, lanes: u32) {
+        let known = block.release(warp, lanes);
+        if let Some(home) = known.get(block.home.block) {
+            self.fenced = Entry::join(&self.fenced, home);
+        }
+    }
+
+    /// The first word of a copy's source that was written and not fenced.
+    fn unfenced(&self, range: &Range) -> Option<(u64, &Record, u8)> {
+        let end = range.start.saturating_add(range.bytes).div_ceil(4);
+        let mut written = self.writes.range(range.start / 4..end);
+        let fenced = |record: &Record, lane: u8| self.fenced.covers_any(record.warp, 1 << lane, record.stamp);
+        let (word, (record, lane)) = written.find(|(_, (record, lane))| !fenced(record, *lane))?;
+        Some((word * 4, record, *lane))
+    }
+}
+
+impl Unfenced {
+    /// A thread of a block asks for a copy from its shared memory.
+    pub fn issue(&mut self, proxies: &Proxies, block: &Block, range: &Range, seen: &Seen<'_>) {
+        let Some((address, record, lane)) = proxies.unfenced(range) else { return };
+        let writer = (record.block, u32::from(record.warp), Who::Lane(lane));
+        let issuer = Thread { block: block.id, thread: seen.thread(range.warp, range.lane) };
+        let example = Example { address, writer, issuer };
+        self.0.entry((range.site, record.site)).or_insert((example, 0)).1 += 1;
+    }
+
+    /// Takes over what another one has seen.
+    pub fn absorb(&mut self, other: Self) {
+        for (key, (example, count)) in other.0 {
+            self.0.entry(key).or_insert((example, 0)).1 += count;
+        }
+    }
+
+    /// The findings, by place. `describe` says where an address of shared memory lies.
+    pub fn findings(self, program: &Program, seen: &Seen<'_>, describe: impl Fn(u64) -> String) -> Vec<Finding> {
+        let finding = |((copy, write), (example, count)): ((Site, Site), (Example, u64))| {
+            let at = describe(example.address);
+            let title =
+                format!("a bulk copy reads shared memory that was written without a `fence.proxy.async` since, {at}");
+            let mut diagnostic = Diagnostic::new("async-proxy", title);
+            diagnostic.place = Some(Place::of(program, copy.function, copy.pc));
+            diagnostic.label = Some("the copy".to_owned());
+            diagnostic.thread = Some(example.issuer);
+            let writer = seen.earlier(example.writer, example.issuer.block);
+            diagnostic.related.push((format!("the write, by {writer}:"), Place::of(program, write.function, write.pc)));
+            diagnostic.help = Some(
+                "a barrier orders threads, not the copy: let the threads that write execute `fence.proxy.async.shared::cta` before \
+                 the barrier behind which the copy is issued"
+                    .to_owned(),
+            );
+            Finding { diagnostic, count }
+        };
+        self.0.into_iter().map(finding).collect()
+    }
+}
