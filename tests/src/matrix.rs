@@ -194,8 +194,8 @@ impl<'b> Runs<'b> {
         let variants: Vec<_> =
             (family.variants)().iter().filter(|variant| allowed(variant)).map(|variant| variant.name).collect();
         let ops = if family.ops.is_empty() { &[""] } else { family.ops };
-        for &op in ops {
-            let dtype = inputs.first().map_or(family.dtypes[0], Tensor::dtype);
+        let dtype = inputs.first().map_or(family.dtypes[0], Tensor::dtype);
+        for &op in ops.iter().filter(|op| family.has(op, dtype)) {
             let problem = Problem { inputs, dtype, op, settings };
             let (mut seen, wrong, ran) = (0, &mut self.wrong, &mut self.ran);
             let result = (family.oracle)(problem).and_then(|oracle| {

@@ -1,11 +1,12 @@
-//! The failing examples: each is diagnosed, by the code that its table names and at the line that its source marks; and the rung that
-//! does it right is clean.
+//! The failing examples: each is diagnosed, by the code that its table names and at the line that its source marks, or by what its result
+//! is instead of what; and the rung that does it right is clean.
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 
 use host::backend::{Backend, Checkers, Checks, Choice, Module, Printed, open_printing};
+use host::element::{Array, Dtype};
 use host::kernels::failing::{self, EXAMPLES};
 use host::kernels::{self, Case, Demand, FAMILIES, Family, Job, Problem, Settings};
-use host::{Diagnostic, Error, ptx};
+use host::{Diagnostic, Error, Tensor, ptx};
 use std::path::Path;
 
 struct Simulator {
@@ -23,13 +24,12 @@ impl Simulator {
     }
 
     /// What the checkers find of one variant, a fault included, and whether its result is right.
-    fn check(&self, family: &Family, variant: &'static str, case: &Case) -> (Vec<Diagnostic>, bool) {
+    fn check(&self, family: &Family, op: &str, variant: &'static str, case: &Case) -> (Vec<Diagnostic>, bool) {
         let given = case.settings.iter().map(|(name, value)| (*name, value.as_str()));
         let settings = Settings::new(family.settings, given).expect("settings of the family");
         let dtype = family.dtypes[0];
         let demand = Demand { size: &case.size, dtype, seed: 3, settings: &settings };
         let inputs = (family.generate)(&demand).expect("operands");
-        let op = family.ops.first().copied().unwrap_or_default();
         let problem = Problem { inputs: &inputs, dtype, op, settings: &settings };
         let oracle = (family.oracle)(problem).expect("an oracle");
         let (device, module, variants) = (&*self.device, self.module, &[variant]);
@@ -51,10 +51,14 @@ impl Simulator {
     }
 }
 
+fn source(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels-gpu/src/failing").join(name).with_extension("rs");
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
 /// Lines of an example's source, from 1: the one that is marked `FINDING`, and those that the same mistake also shows at.
 fn marked(name: &str) -> (u32, Vec<u32>) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels-gpu/src/failing").join(name).with_extension("rs");
-    let source = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let source = source(name);
     let ending = |mark: &str| -> Vec<u32> {
         source.lines().zip(1..).filter(|(line, _)| line.ends_with(mark)).map(|(_, number)| number).collect()
     };
@@ -66,8 +70,9 @@ fn marked(name: &str) -> (u32, Vec<u32>) {
 fn every_example_is_diagnosed_at_its_line() {
     let simulator = Simulator::new();
     let mut wrong = Vec::new();
-    for example in EXAMPLES {
-        let (found, _) = simulator.check(&failing::FAMILY, example.name, &Case::new(&[1]));
+    let findings = || EXAMPLES.iter().filter(|example| example.wrong.is_none());
+    for example in findings() {
+        let (found, _) = simulator.check(&failing::FAMILY, "", example.name, &Case::new(&[1]));
         let (line, as_well) = marked(example.name);
         let at = |found: &Diagnostic, lines: &[u32]| {
             let file = found.file.as_deref().unwrap_or_default();
@@ -86,7 +91,27 @@ fn every_example_is_diagnosed_at_its_line() {
             ));
         }
     }
-    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), EXAMPLES.len(), wrong.join("\n"));
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), findings().count(), wrong.join("\n"));
+}
+
+/// Nothing else is found, so nothing but the oracle could tell.
+#[test]
+fn every_wrong_result_is_wrong_as_described() {
+    let simulator = Simulator::new();
+    let mut count = 0;
+    for (example, described) in EXAMPLES.iter().filter_map(|example| Some((example, example.wrong?))) {
+        let (found, right) = simulator.check(&failing::FAMILY, "", example.name, &Case::new(&[1]));
+        let said: Vec<_> = found.iter().map(|found| (found.code.as_str(), found.title.as_str())).collect();
+        assert_eq!((right, said.as_slice()), (false, &[("wrong-result", described)][..]), "{}", example.name);
+        assert_eq!(example.finding, "wrong-result");
+        let source = source(example.name);
+        let marked = source.lines().filter(|line| line.trim_start().starts_with("// WRONG: ")).count();
+        assert_eq!(marked, 1, "{}: one line must be marked", example.name);
+        count += 1;
+    }
+    assert!(
+        count >= 8 && EXAMPLES.iter().all(|example| example.wrong.is_some() == (example.finding == "wrong-result"))
+    );
 }
 
 #[test]
@@ -100,9 +125,28 @@ fn the_rung_that_does_it_right_is_clean() {
         let cases = (family.cases)();
         let elements = |case: &&Case| case.size.iter().product::<u64>();
         let case = cases.iter().filter(|case| elements(case) <= 1 << 13).max_by_key(elements).expect("a case");
-        let (found, right) = simulator.check(family, variant, case);
-        assert!(right && found.is_empty(), "{} {variant}: {found:?}", family.name);
+        // All operations, and the right result each time: a maximum is none of the first of them.
+        let ops = if family.ops.is_empty() { &[""] } else { family.ops };
+        for op in ops.iter().filter(|op| family.has(op, family.dtypes[0])) {
+            let (found, right) = simulator.check(family, op, variant, case);
+            assert!(right && found.is_empty(), "{} {variant} {op}: {found:?}", family.name);
+        }
     }
+}
+
+/// What the examples get wrong, on the same kind of input: a maximum of negative numbers alone.
+#[test]
+fn a_maximum_of_negative_numbers_is_one_of_them() {
+    let simulator = Simulator::new();
+    let reduce = kernels::family("reduce").expect("a family");
+    let inputs = [Tensor::from(Array::F32((0..1024).map(|i| -1.0 - i as f32).collect()))];
+    let settings = Settings::default();
+    let problem = Problem { inputs: &inputs, dtype: Dtype::F32, op: "max", settings: &settings };
+    let oracle = (reduce.oracle)(problem).expect("an oracle");
+    let (device, module, variants) = (&*simulator.device, simulator.module, &["grid_stride"]);
+    let job = Job { device, module, problem, oracle: &oracle, variants, block: None, grid: None, plan: None };
+    let result = (reduce.run)(&job, &mut |row| assert!(row.is_clean(), "{:?}", row.findings)).expect("a run");
+    assert_eq!(result, Tensor::from(Array::F32(vec![-1.0])));
 }
 
 /// Nothing that runs, tests or times families comes across them.

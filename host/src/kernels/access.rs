@@ -19,6 +19,7 @@ pub const FAMILY: Family = Family {
     operands: &[Operand::of_elements("matrix")],
     ops: &[],
     dtypes: DTYPES,
+    only: &[],
     settings: &[
         Setting {
             name: "stride",

@@ -18,6 +18,7 @@ pub const FAMILY: Family = Family {
     operands: &[Operand::of_elements("values")],
     ops: &[],
     dtypes: &[Dtype::U32],
+    only: &[],
     settings: &[
         Setting {
             name: "stride",

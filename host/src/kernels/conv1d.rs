@@ -23,6 +23,7 @@ pub const FAMILY: Family = Family {
     operands: &[Operand::of_elements("signal"), Operand::of_elements("mask")],
     ops: &[],
     dtypes: DTYPES,
+    only: &[],
     settings: &[
         BORDER,
         Setting {

@@ -24,6 +24,7 @@ pub const FAMILY: Family = Family {
     operands: &[Operand::of_elements("image"), Operand::of_elements("mask")],
     ops: &[],
     dtypes: DTYPES,
+    only: &[],
     settings: &[
         BORDER,
         Setting {

@@ -19,6 +19,7 @@ pub const FAMILY: Family = Family {
     operands: &[Operand::of_elements("values")],
     ops: &[],
     dtypes: &[Dtype::U32],
+    only: &[],
     settings: &[steps("short", "steps of the short chain", 16), steps("long", "steps of the long chain", 64)],
     variants,
     cases,

@@ -21,6 +21,7 @@ pub const FAMILY: Family = Family {
     operands: &[Operand::of_elements("a"), Operand::of_elements("b")],
     ops: &[],
     dtypes: &[Dtype::F32, Dtype::F64],
+    only: &[],
     settings: &[],
     variants,
     cases: awkward_lengths,

@@ -24,6 +24,7 @@ pub const FAMILY: Family = Family {
     operands: &[Operand::of_any_file("input", Dtype::U8)],
     ops: &[],
     dtypes: &[Dtype::U8, Dtype::U32, Dtype::F32, Dtype::F64],
+    only: &[],
     settings: SETTINGS,
     variants,
     cases,

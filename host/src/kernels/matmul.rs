@@ -23,6 +23,7 @@ pub const FAMILY: Family = Family {
     operands: &[Operand::of_elements("a"), Operand::of_elements("b")],
     ops: &[],
     dtypes: &[Dtype::F32, Dtype::F64],
+    only: &[],
     settings: &[
         Setting { name: "transpose-a", help: "A is stored transposed, as KxM", generated: false, kind: Kind::Flag },
         Setting { name: "transpose-b", help: "B is stored transposed, as NxK", generated: false, kind: Kind::Flag },

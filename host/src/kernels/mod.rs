@@ -75,6 +75,8 @@ pub struct Family {
     pub ops: &'static [&'static str],
     /// Element types; the first is the default.
     pub dtypes: &'static [Dtype],
+    /// Operations that only these types have; all others have every type.
+    pub only: &'static [(&'static str, &'static [Dtype])],
     /// Further options.
     pub settings: &'static [Setting],
     /// The variants, slowest first.
@@ -155,6 +157,12 @@ impl Family {
         text.split(',').map(|name| find(name.trim())).collect()
     }
 
+    /// Whether there is this operation (or `""`, where there is no choice) on this type.
+    pub fn has(&self, op: &str, dtype: Dtype) -> bool {
+        let only = self.only.iter().find(|(name, _)| *name == op);
+        self.dtypes.contains(&dtype) && only.is_none_or(|(_, dtypes)| dtypes.contains(&dtype))
+    }
+
     /// The operation asked for, or the first.
     ///
     /// # Errors
@@ -230,6 +238,19 @@ mod tests {
             names.sort_unstable();
             assert!(names.windows(2).all(|pair| pair[0] != pair[1]));
         }
+    }
+
+    #[test]
+    fn what_only_some_types_have_exists() {
+        for family in FAMILIES {
+            for (op, dtypes) in family.only {
+                assert!(family.ops.contains(op) && !dtypes.is_empty(), "{} {op}", family.name);
+                assert!(dtypes.iter().all(|dtype| family.has(op, *dtype)), "{} {op}", family.name);
+            }
+        }
+        let atomics = family("atomics").expect("a family");
+        assert!(atomics.has("inc", Dtype::U32) && !atomics.has("inc", Dtype::F32) && atomics.has("add", Dtype::F32));
+        assert!(!atomics.has("add", Dtype::U8));
     }
 
     #[test]

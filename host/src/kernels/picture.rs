@@ -21,6 +21,7 @@ pub const FAMILY: Family = Family {
     operands: &[Operand::of_elements("picture")],
     ops: &["scale", "grey", "blur"],
     dtypes: &[Dtype::U8],
+    only: &[],
     settings: &[
         Setting {
             name: "percent",

@@ -18,6 +18,7 @@ pub const FAMILY: Family = Family {
     operands: &[Operand::of_elements("values")],
     ops: &[],
     dtypes: &[Dtype::I32],
+    only: &[],
     settings: &[
         Setting {
             name: "first",

@@ -15,13 +15,13 @@ use crate::error::{Error, Result};
 use crate::tensor::Tensor;
 use crate::with_dtype;
 use cuda_std::launch::{PtrMut, Slice};
-use kernels_gpu::reduce::{Max, Min, Op, Sum};
+use kernels_gpu::reduce::{Max, Min, Sum, double_accumulator::Widen};
 use launches::{Plan, Scratch};
-use table::Variant;
+use table::{Operation, Scheme, Variant};
 
+mod arg;
 mod launches;
 pub mod oracle;
-mod place;
 pub mod table;
 
 /// The family.
@@ -31,6 +31,7 @@ pub const FAMILY: Family = Family {
     operands: &[Operand::of_elements("input")],
     ops: &["sum", "max", "min", "argmax", "argmin"],
     dtypes: Dtype::NUMBERS,
+    only: &[],
     settings: &[],
     variants,
     cases,
@@ -46,7 +47,7 @@ pub const FAMILY: Family = Family {
 ///
 /// # Errors
 /// [`Error::Usage`] for a variant or block size that there is not, and whatever the device reports.
-pub fn reduce<O: Op<T>, T: Element>(
+pub fn reduce<O: Operation<T>, T: Element + Widen>(
     device: &dyn Backend,
     module: Module,
     input: &Buffer<'_, T>,
@@ -73,13 +74,13 @@ fn cases() -> Vec<Case> {
     awkward_lengths().into_iter().map(type_of).collect()
 }
 
-fn find<O: Op<T>, T: Element>(name: &str) -> Result<Variant<T>> {
+fn find<O: Operation<T>, T: Element + Widen>(name: &str) -> Result<Variant<T>> {
     let found = table::variants::<O, T>().into_iter().find(|variant| variant.name == name);
     found.ok_or_else(|| Error::Usage(format!("reduce has no variant '{name}'")))
 }
 
 fn variants() -> Vec<VariantInfo> {
-    fn entries<O: Op<T>, T: Element>(row: usize) -> Vec<Entry> {
+    fn entries<O: Operation<T>, T: Element + Widen>(row: usize) -> Vec<Entry> {
         let variant = &table::variants::<O, T>()[row];
         // SAFETY: nothing is launched; only the names and the parameters are of interest.
         let (input, out, ticket) = unsafe { (Slice::new(0, 0), PtrMut::new(0), PtrMut::new(0)) };
@@ -90,8 +91,8 @@ fn variants() -> Vec<VariantInfo> {
         let types = |op: &&str| -> Vec<Entry> {
             let typed = |dtype: &Dtype| {
                 with_dtype!(dtype, T => match *op {
-                    "argmax" => place::entries::<Max, T>(row, &table::variants::<Max, T>()[row]),
-                    "argmin" => place::entries::<Min, T>(row, &table::variants::<Min, T>()[row]),
+                    "argmax" => arg::entries::<Max, T>(row, &table::variants::<Max, T>()[row]),
+                    "argmin" => arg::entries::<Min, T>(row, &table::variants::<Min, T>()[row]),
                     op => with_op!(FAMILY, op, O => entries::<O, T>(row)).unwrap_or_default(),
                 }, else => Vec::new())
             };
@@ -104,31 +105,36 @@ fn variants() -> Vec<VariantInfo> {
 }
 
 fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
-    fn typed<T: Element>(problem: Problem<'_>) -> Result<Oracle<'_>> {
-        let reference = oracle::reference(problem.op, problem.view::<T>(0)?);
-        let (value, wrapped) = (reference.expected::<T>(0).value, reference.wrapped);
-        let judge = Oracle::elements::<T>(vec![1], move |_, depth| reference.expected::<T>(depth));
-        Ok(judge.with_value(value).with_wrapped(wrapped))
-    }
     with_dtype!(problem.dtype, T => match problem.op {
-        "argmax" | "argmin" => place::oracle::<T>(&problem),
-        _ => typed::<T>(problem),
+        "argmax" | "argmin" => arg::oracle::<T>(&problem),
+        _ => typed_oracle::<T>(problem, false),
     }, else => Err(FAMILY.no_kernel(problem.dtype)))
+}
+
+/// `precise`: for rungs that add in about twice the type's precision.
+fn typed_oracle<T: Element>(problem: Problem<'_>, precise: bool) -> Result<Oracle<'_>> {
+    let reference = oracle::reference(problem.op, problem.view::<T>(0)?);
+    let (value, wrapped) = (reference.expected::<T>(0).value, reference.wrapped);
+    let judge = Oracle::elements::<T>(vec![1], move |_, depth| match precise {
+        true => reference.expected_precisely::<T>(depth),
+        false => reference.expected::<T>(depth),
+    });
+    Ok(judge.with_value(value).with_wrapped(wrapped))
 }
 
 fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
     with_dtype!(
         job.problem.dtype,
         T => match job.problem.op {
-            "argmax" => place::typed::<Max, T>(job, emit),
-            "argmin" => place::typed::<Min, T>(job, emit),
+            "argmax" => arg::typed::<Max, T>(job, emit),
+            "argmin" => arg::typed::<Min, T>(job, emit),
             op => with_op!(FAMILY, op, O => typed::<O, T>(job, emit)?),
         },
         else => Err(FAMILY.no_kernel(job.problem.dtype))
     )
 }
 
-fn typed<O: Op<T>, T: Element>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
+fn typed<O: Operation<T>, T: Element + Widen>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
     let input = job.problem.view::<T>(0)?;
     let n = input.len();
     // The variants run in turn, so the largest scratch memory counts.
@@ -155,7 +161,7 @@ fn typed<O: Op<T>, T: Element>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Resu
 }
 
 /// What the job's launches of a variant look like, for `n` elements, which is not 0.
-fn plan<O: Op<T>, T: Element>(job: &Job<'_>, name: &str, n: usize) -> Result<(Variant<T>, Plan)> {
+fn plan<O: Operation<T>, T: Element + Widen>(job: &Job<'_>, name: &str, n: usize) -> Result<(Variant<T>, Plan)> {
     let variant = find::<O, T>(name)?;
     let info = job.device.info();
     let block = variant.block.choose(job.block, name, info.max_block)?;
@@ -164,7 +170,7 @@ fn plan<O: Op<T>, T: Element>(job: &Job<'_>, name: &str, n: usize) -> Result<(Va
 }
 
 /// Runs one variant, compares, and times it.
-fn variant_row<O: Op<T>, T: Element>(
+fn variant_row<O: Operation<T>, T: Element + Widen>(
     job: &Job<'_>,
     name: &str,
     input: &Buffer<'_, T>,
@@ -188,5 +194,10 @@ fn variant_row<O: Op<T>, T: Element>(
     let (variant, plan) = plan::<O, T>(job, name, n)?;
     let scratch = Scratch::new::<O>(job.device, &plan)?;
     let launches = scratch.launches(&plan, &variant, input.slice(n));
+    let precise = match variant.scheme {
+        Scheme::Split { precise: true, .. } => Some(typed_oracle::<T>(job.problem, true)?),
+        _ => None,
+    };
+    let job = Job { oracle: precise.as_ref().unwrap_or(job.oracle), ..*job };
     job.measure(&trial(launches.output(), (plan.block, plan.grids[0]), plan.depth), &mut || launches.run(job.module))
 }

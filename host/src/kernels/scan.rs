@@ -28,6 +28,7 @@ pub const FAMILY: Family = Family {
     operands: &[Operand::of_elements("input")],
     ops: &["sum", "max", "min"],
     dtypes: Dtype::NUMBERS,
+    only: &[],
     settings: &[Setting {
         name: "exclusive",
         help: "Leave each element out of its own sum",

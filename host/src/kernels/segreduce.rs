@@ -26,6 +26,7 @@ pub const FAMILY: Family = Family {
     operands: &[Operand::of_elements("values"), Operand::of("offsets", Dtype::U64)],
     ops: &["sum", "max", "min"],
     dtypes: Dtype::NUMBERS,
+    only: &[],
     settings: &[
         Setting {
             name: "length",

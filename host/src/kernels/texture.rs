@@ -28,6 +28,7 @@ pub const FAMILY: Family = Family {
     operands: &[Operand::of_elements("texels")],
     ops: &[],
     dtypes: &[Dtype::F32, Dtype::U8],
+    only: &[],
     settings: &[
         Setting {
             name: "dims",

@@ -17,6 +17,7 @@ pub const FAMILY: Family = Family {
     operands: &[],
     ops: &[],
     dtypes: &[Dtype::U32],
+    only: &[],
     settings: &[
         size("block-x", "threads of a block along x", 4, 1024),
         size("block-y", "threads of a block along y", 2, 1024),

@@ -18,6 +18,7 @@ pub const FAMILY: Family = Family {
     operands: &[Operand::of_elements("matrix")],
     ops: &[],
     dtypes: Dtype::NUMBERS,
+    only: &[],
     settings: &[],
     variants,
     cases,

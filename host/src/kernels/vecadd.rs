@@ -19,6 +19,7 @@ pub const FAMILY: Family = Family {
     operands: &[Operand::of_elements("a"), Operand::of_elements("b")],
     ops: &[],
     dtypes: Dtype::NUMBERS,
+    only: &[],
     settings: &[],
     variants,
     cases: awkward_lengths,

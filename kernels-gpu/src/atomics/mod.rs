@@ -1,4 +1,4 @@
-//! Atomics: element `i` is applied to counter `i % addresses` by one of eight operations, without losing any.
+//! Atomics: element `i` is applied to counter `i % addresses` by one of eight operations on six types, without losing any.
 //!
 //! A plain `counter += 1` is a load, an addition and a store; threads that do it at once read the same old value, and all but one
 //! addition is lost (`failing::counter_without_atomics` shows what the race checker says). An atomic is one step for everybody else.
@@ -13,21 +13,27 @@
 //! Lanes over addresses is the figure to look at: 32 where a warp's lanes all want one counter, 1 where each has its own. With
 //! `--addresses 32` and more the lanes of a warp don't meet anyway, and aggregation has nothing to do.
 //!
-//! | operation | result | how |
-//! |---|---|---|
-//! | [`Add`], [`Sub`] | sum, its negative; modulo 2^32 | subtraction is addition of the negative: PTX has no other |
-//! | [`Inc`], [`Dec`] | so many steps from 0 around a ring of `LAST + 1` numbers | parts of a warp or block are joined in a CAS loop |
-//! | [`Min`], [`Max`] | smallest and largest; 2^32 - 1 and 0 for a counter without elements | |
-//! | [`Exch`] | the last value written, whichever that is; each element gets what was there before | see below |
-//! | [`Cas`] | a lock-free addition: read, add, and write if nobody else did; else again | what every other operation can be made of |
+//! | operation | result | how | types |
+//! |---|---|---|---|
+//! | [`Add`], [`Sub`] | sum, its negative; integers wrap | subtraction is addition of the negative: PTX has no other | all |
+//! | [`Inc`], [`Dec`] | so many steps from 0 around a ring of `LAST + 1` numbers | parts of a warp or block are joined in a CAS loop | u32 |
+//! | [`Min`], [`Max`] | smallest and largest; the type's highest and lowest number without elements | floats as integers in their order | all |
+//! | [`Exch`] | the last value written, whichever that is; each element gets what was there before | see below | all |
+//! | [`Cas`] | a lock-free addition: read, add, and write if nobody else did; else again | what every other operation can be made of | all |
+//!
+//! The types are CUDA's `int`, `unsigned int`, `unsigned long long int`, `float` and `double`, and i64, whose addition is that of u64. PTX counts
+//! around a ring with u32 only, and has no minimum and maximum of floats: `cuda_std` takes the integers' (see its `Atomic::fetch_min`).
 //!
 //! An exchange returns what it replaces, so the values of a counter only change hands: what its elements got back, and what it holds in
-//! the end, are together what they brought, and the `EMPTY` that it started with. Who got what depends on the run. All other results are
-//! the same on every run, since the operations are associative and commutative.
+//! the end, are together what they brought, and the `empty` that it started with. Who got what depends on the run. All other results are
+//! the same on every run, since the operations are associative and commutative; but sums of floats only as long as nothing is rounded,
+//! as with whole numbers below 2^24 (2^53). Otherwise they depend on who comes first.
 //!
-//! Sources: the review's chapter 7 (data races; `add sub inc dec min max exch cas`); A. Adinets, "CUDA Pro Tip: Optimized Filtering with
-//! Warp-Aggregated Atomics" (2014); E. Westphal, "Voting and Shuffling to Optimize Atomic Operations" (2015) for groups of any lanes.
+//! Sources: the review's chapter 7 (data races; `add sub inc dec min max exch cas`; `int`, `unsigned int`, `unsigned long long int`,
+//! `float`); A. Adinets, "CUDA Pro Tip: Optimized Filtering with Warp-Aggregated Atomics" (2014); E. Westphal, "Voting and Shuffling to
+//! Optimize Atomic Operations" (2015) for groups of any lanes.
 
+use crate::number::Number;
 use cuda_std::{
     atomic::{Atomic, Ordering, Scope},
     launch::Instance,
@@ -49,32 +55,30 @@ pub const MAX_ADDRESSES: u32 = 1024;
 /// The largest number of the ring that [`Inc`] and [`Dec`] count around.
 pub const LAST: u32 = 1000;
 
-/// A counter that nothing was written to; no element of an exchange may have this value.
-pub const EMPTY: u32 = u32::MAX;
-
 /// An operation on a counter.
-pub trait Op: Instance + 'static {
-    /// What counters start as; joined with any part it gives that part.
-    const START: u32;
+pub trait Op<T: Number>: Instance + 'static {
     /// What was there before is part of the result.
     const RETURNS: bool = false;
 
-    /// One element's operation, by its own instruction. Gives what was there.
-    fn apply<S: Scope>(counter: &Atomic<u32, S>, value: u32) -> u32;
+    /// What counters start as; joined with any part it gives that part. No element of an exchange may have this value.
+    fn start() -> T;
 
-    /// What one element does to a counter that stands at `START`.
-    fn part(value: u32) -> u32;
+    /// One element's operation, by its own instruction. Gives what was there.
+    fn apply<S: Scope>(counter: &Atomic<T, S>, value: T) -> T;
+
+    /// What one element does to a counter that stands at `start`.
+    fn part(value: T) -> T;
 
     /// What two of them do, one after the other.
-    fn join(first: u32, second: u32) -> u32;
+    fn join(first: T, second: T) -> T;
 
     /// Joins a counter with a part. Gives what was there.
-    fn apply_part<S: Scope>(counter: &Atomic<u32, S>, part: u32) -> u32;
+    fn apply_part<S: Scope>(counter: &Atomic<T, S>, part: T) -> T;
 }
 
 /// Replaces a counter by a function of itself: reads, computes, and writes if it still is what was read.
 #[inline(always)]
-fn update<S: Scope>(counter: &Atomic<u32, S>, new: impl Fn(u32) -> u32) -> u32 {
+fn update<T: Number, S: Scope>(counter: &Atomic<T, S>, new: impl Fn(T) -> T) -> T {
     let mut seen = counter.load(Ordering::Relaxed);
     loop {
         match counter.compare_exchange(seen, new(seen), Ordering::Relaxed) {
@@ -91,9 +95,10 @@ fn around(a: u32, b: u32) -> u32 {
     if sum > LAST { sum - (LAST + 1) } else { sum }
 }
 
+/// `of T: Number` for all numbers, `of u32` for one type.
 macro_rules! op {
     (
-        $(#[$doc:meta])* $name:ident $entry:literal starts $start:expr, $(returns $returns:expr,)?
+        $(#[$doc:meta])* $name:ident $entry:literal of $t:ident $(: $bound:ident)?, starts $start:expr, $(returns $returns:expr,)?
         applies |$counter:ident, $value:ident| $apply:expr,
         part $part:expr, joins |$first:ident, $second:ident| $join:expr,
         applies |$at:ident, $joined:ident| $apply_part:expr
@@ -106,24 +111,27 @@ macro_rules! op {
             const NAME: &'static str = $entry;
         }
 
-        impl Op for $name {
-            const START: u32 = $start;
+        impl$(<$t: $bound>)? Op<$t> for $name {
             $(const RETURNS: bool = $returns;)?
 
             #[inline(always)]
-            fn apply<S: Scope>($counter: &Atomic<u32, S>, $value: u32) -> u32 {
+            fn start() -> $t {
+                $start
+            }
+            #[inline(always)]
+            fn apply<S: Scope>($counter: &Atomic<$t, S>, $value: $t) -> $t {
                 $apply
             }
             #[inline(always)]
-            fn part($value: u32) -> u32 {
+            fn part($value: $t) -> $t {
                 $part
             }
             #[inline(always)]
-            fn join($first: u32, $second: u32) -> u32 {
+            fn join($first: $t, $second: $t) -> $t {
                 $join
             }
             #[inline(always)]
-            fn apply_part<S: Scope>($at: &Atomic<u32, S>, $joined: u32) -> u32 {
+            fn apply_part<S: Scope>($at: &Atomic<$t, S>, $joined: $t) -> $t {
                 $apply_part
             }
         }
@@ -131,45 +139,74 @@ macro_rules! op {
 }
 op!(
     /// Adds the value.
-    Add "add" starts 0, applies |counter, value| counter.fetch_add(value, Ordering::Relaxed),
-    part value, joins |a, b| a.wrapping_add(b), applies |counter, part| counter.fetch_add(part, Ordering::Relaxed)
+    Add "add" of T: Number, starts T::ZERO, applies |counter, value| counter.fetch_add(value, Ordering::Relaxed),
+    part value, joins |a, b| a.add(b), applies |counter, part| counter.fetch_add(part, Ordering::Relaxed)
 );
 op!(
     /// Subtracts the value.
-    Sub "sub" starts 0, applies |counter, value| counter.fetch_sub(value, Ordering::Relaxed),
-    part value.wrapping_neg(), joins |a, b| a.wrapping_add(b),
+    Sub "sub" of T: Signed, starts T::ZERO, applies |counter, value| counter.fetch_sub(value, Ordering::Relaxed),
+    part value.negative(), joins |a, b| a.add(b),
     applies |counter, part| counter.fetch_add(part, Ordering::Relaxed)
 );
 op!(
     /// Adds 1, and goes from `LAST` to 0; the value does not matter.
-    Inc "inc" starts 0, applies |counter, _value| counter.fetch_inc(LAST, Ordering::Relaxed),
+    Inc "inc" of u32, starts 0, applies |counter, _value| counter.fetch_inc(LAST, Ordering::Relaxed),
     part 1, joins |a, b| around(a, b), applies |counter, part| update(counter, |old| around(old, part))
 );
 op!(
     /// Subtracts 1, and goes from 0 to `LAST`; the value does not matter.
-    Dec "dec" starts 0, applies |counter, _value| counter.fetch_dec(LAST, Ordering::Relaxed),
+    Dec "dec" of u32, starts 0, applies |counter, _value| counter.fetch_dec(LAST, Ordering::Relaxed),
     part LAST, joins |a, b| around(a, b), applies |counter, part| update(counter, |old| around(old, part))
 );
 op!(
     /// Keeps the smaller value.
-    Min "min" starts u32::MAX, applies |counter, value| counter.fetch_min(value, Ordering::Relaxed),
-    part value, joins |a, b| if b < a { b } else { a },
-    applies |counter, part| counter.fetch_min(part, Ordering::Relaxed)
+    Min "min" of T: Number, starts T::HIGHEST, applies |counter, value| counter.fetch_min(value, Ordering::Relaxed),
+    part value, joins |a, b| a.minimum(b), applies |counter, part| counter.fetch_min(part, Ordering::Relaxed)
 );
 op!(
     /// Keeps the larger value.
-    Max "max" starts 0, applies |counter, value| counter.fetch_max(value, Ordering::Relaxed),
-    part value, joins |a, b| if b > a { b } else { a },
-    applies |counter, part| counter.fetch_max(part, Ordering::Relaxed)
+    Max "max" of T: Number, starts T::LOWEST, applies |counter, value| counter.fetch_max(value, Ordering::Relaxed),
+    part value, joins |a, b| a.maximum(b), applies |counter, part| counter.fetch_max(part, Ordering::Relaxed)
 );
 op!(
     /// Writes the value, and takes what was there.
-    Exch "exch" starts EMPTY, returns true, applies |counter, value| counter.swap(value, Ordering::Relaxed),
-    part value, joins |a, b| if b == EMPTY { a } else { b },
+    Exch "exch" of T: Number, starts T::HIGHEST, returns true,
+    applies |counter, value| counter.swap(value, Ordering::Relaxed),
+    part value, joins |a, b| if b.same(T::HIGHEST) { a } else { b },
     applies |counter, part| counter.swap(part, Ordering::Relaxed)
 );
 op!(
     /// Adds the value by compare-and-swap.
-    Cas "cas" starts 0, applies |counter, value| update(counter, |old| old.wrapping_add(value)),
-    part value, joins |a, b| a.wrapping_add(b), applies |counter, part| update(counter, |old| old.wrapping_add(part))
+    Cas "cas" of T: Number, starts T::ZERO, applies |counter, value| update(counter, |old| old.add(value)),
+    part value, joins |a, b| a.add(b), applies |counter, part| update(counter, |old| old.add(part))
 );
+
+/// Numbers with a negative, which wraps where the type has none.
+pub trait Signed: Number {
+    /// 0 minus this.
+    fn negative(self) -> Self;
+}
+
+macro_rules! integer {
+    ($($t:ty)*) => { $(
+        impl Signed for $t {
+            #[inline(always)]
+            fn negative(self) -> Self {
+                self.wrapping_neg()
+            }
+        }
+    )* };
+}
+integer!(i32 u32 i64 u64);
+
+macro_rules! float {
+    ($($t:ty)*) => { $(
+        impl Signed for $t {
+            #[inline(always)]
+            fn negative(self) -> Self {
+                -self
+            }
+        }
+    )* };
+}
+float!(f32 f64);

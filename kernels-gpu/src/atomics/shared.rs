@@ -4,15 +4,17 @@
 //! It pays when a block has many more elements than counters: the grid fills the device once and each thread takes many elements.
 
 use super::{Add, Cas, Dec, Exch, Inc, MAX_ADDRESSES, Max, Min, Op, Sub};
+use crate::number::Number;
 use core::mem::MaybeUninit;
 use cuda_std::{
     address_space,
-    atomic::{AtomicU32, BlockAtomicU32},
+    atomic::{Atomic, Block, Device},
     kernel, thread,
 };
 
+/// Wide enough for any `Number`.
 #[address_space(shared)]
-static mut COUNTERS: [MaybeUninit<u32>; MAX_ADDRESSES as usize] = [MaybeUninit::uninit(); MAX_ADDRESSES as usize];
+static mut COUNTERS: [MaybeUninit<u64>; MAX_ADDRESSES as usize] = [MaybeUninit::uninit(); MAX_ADDRESSES as usize];
 
 /// The element that found the block's counter untouched: an exchange still owes it what the grid's counter held.
 #[address_space(shared)]
@@ -22,15 +24,32 @@ static mut FIRST: [MaybeUninit<usize>; MAX_ADDRESSES as usize] = [MaybeUninit::u
 ///
 /// # Safety
 /// As [`atomics_global`](super::global::atomics_global()), with at most `MAX_ADDRESSES` counters.
-#[kernel(for O in [Add, Sub, Inc, Dec, Min, Max, Exch, Cas])]
-pub unsafe fn atomics_shared<O: Op>(input: &[u32], addresses: u32, counters: *mut u32) {
+#[kernel(for O in [Add, Sub, Min, Max, Exch, Cas], for T in [i32, u32, i64, u64, f32, f64])]
+pub unsafe fn atomics_shared<O: Op<T>, T: Number>(input: &[T], addresses: u32, counters: *mut T) {
+    // SAFETY: the caller's promise.
+    unsafe { apply_all::<O, T>(input, addresses, counters) };
+}
+
+/// The same around the ring, which PTX has for u32 only.
+///
+/// # Safety
+/// As [`atomics_shared`](atomics_shared()).
+#[kernel(for O in [Inc, Dec])]
+pub unsafe fn atomics_shared_ring<O: Op<u32>>(input: &[u32], addresses: u32, counters: *mut u32) {
+    // SAFETY: the caller's promise.
+    unsafe { apply_all::<O, u32>(input, addresses, counters) };
+}
+
+#[inline(always)]
+unsafe fn apply_all<O: Op<T>, T: Number>(input: &[T], addresses: u32, counters: *mut T) {
+    const { assert!(size_of::<T>() <= size_of::<u64>()) };
     let addresses = addresses.max(1) as usize;
-    let (own, first) = ((&raw mut COUNTERS).cast::<u32>(), (&raw mut FIRST).cast::<usize>());
+    let (own, first) = ((&raw mut COUNTERS).cast::<T>(), (&raw mut FIRST).cast::<usize>());
     let (tid, block) = (thread::thread_idx_x() as usize, thread::block_dim_x() as usize);
     let mut c = tid;
     while c < addresses {
         // SAFETY: one of the block's counters, of this thread alone until the barrier.
-        unsafe { own.add(c).write(O::START) };
+        unsafe { own.add(c).write(O::start()) };
         c += block;
     }
     thread::sync_threads(); // every counter is at its start before anyone counts
@@ -39,11 +58,11 @@ pub unsafe fn atomics_shared<O: Op>(input: &[u32], addresses: u32, counters: *mu
     while i < input.len() {
         let c = i % addresses;
         // SAFETY: one of the block's counters, which all its threads access atomically between the barriers.
-        let old = O::apply(unsafe { BlockAtomicU32::from_ptr(own.add(c)) }, input[i]);
+        let old = O::apply::<Block>(unsafe { Atomic::from_ptr(own.add(c)) }, input[i]);
         if O::RETURNS {
             // SAFETY: this element's place behind the counters; only one element of the block finds its counter at the start.
             unsafe {
-                if old == O::START {
+                if old.same(O::start()) {
                     first.add(c).write(i);
                 } else {
                     counters.add(addresses + i).write(old);
@@ -59,8 +78,8 @@ pub unsafe fn atomics_shared<O: Op>(input: &[u32], addresses: u32, counters: *mu
         // SAFETY: the block's counters are no longer written. The grid's are accessed atomically by all.
         unsafe {
             let part = own.add(c).read();
-            if part != O::START {
-                let old = O::apply_part(AtomicU32::from_ptr(counters.add(c)), part);
+            if !part.same(O::start()) {
+                let old = O::apply_part::<Device>(Atomic::from_ptr(counters.add(c)), part);
                 if O::RETURNS {
                     // The counter is no longer at its start, so some element found it there and left its number.
                     counters.add(addresses + first.add(c).read()).write(old);

@@ -5,14 +5,34 @@
 //! left, and the lanes of odd rank then drop out.
 
 use super::{Add, Cas, Dec, Exch, Inc, Max, Min, Op, Sub};
-use cuda_std::{atomic::AtomicU32, kernel, thread, warp};
+use crate::number::Number;
+use cuda_std::{
+    atomic::{Atomic, Device},
+    kernel, thread, warp,
+};
 
 /// Applies element `i` to counter `i % addresses`; what an exchange got back goes behind the counters, to `addresses + i`.
 ///
 /// # Safety
 /// As [`atomics_global`](super::global::atomics_global()), in blocks of whole warps.
-#[kernel(for O in [Add, Sub, Inc, Dec, Min, Max, Exch, Cas])]
-pub unsafe fn atomics_warp_aggregated<O: Op>(input: &[u32], addresses: u32, counters: *mut u32) {
+#[kernel(for O in [Add, Sub, Min, Max, Exch, Cas], for T in [i32, u32, i64, u64, f32, f64])]
+pub unsafe fn atomics_warp_aggregated<O: Op<T>, T: Number>(input: &[T], addresses: u32, counters: *mut T) {
+    // SAFETY: the caller's promise.
+    unsafe { apply_all::<O, T>(input, addresses, counters) };
+}
+
+/// The same around the ring, which PTX has for u32 only.
+///
+/// # Safety
+/// As [`atomics_warp_aggregated`](atomics_warp_aggregated()).
+#[kernel(for O in [Inc, Dec])]
+pub unsafe fn atomics_warp_aggregated_ring<O: Op<u32>>(input: &[u32], addresses: u32, counters: *mut u32) {
+    // SAFETY: the caller's promise.
+    unsafe { apply_all::<O, u32>(input, addresses, counters) };
+}
+
+#[inline(always)]
+unsafe fn apply_all<O: Op<T>, T: Number>(input: &[T], addresses: u32, counters: *mut T) {
     let addresses = addresses.max(1) as usize;
     let lane = warp::lane_id();
     let mut i = thread::global_index();
@@ -23,7 +43,7 @@ pub unsafe fn atomics_warp_aggregated<O: Op>(input: &[u32], addresses: u32, coun
         if i < input.len() {
             let c = i % addresses;
             // SAFETY: the lanes of `here` are those that have an element, and all of them are here.
-            unsafe { act::<O>(here, lane, input[i], c, counters, addresses + i) };
+            unsafe { act::<O, T>(here, lane, input[i], c, counters, addresses + i) };
         }
         i += thread::grid_stride();
     }
@@ -34,15 +54,15 @@ pub unsafe fn atomics_warp_aggregated<O: Op>(input: &[u32], addresses: u32, coun
 /// # Safety
 /// All lanes of `here` come here together, each with one of the counters, and `place` is its own where `O` returns something.
 #[inline(always)]
-unsafe fn act<O: Op>(here: u32, lane: u32, value: u32, c: usize, counters: *mut u32, place: usize) {
+unsafe fn act<O: Op<T>, T: Number>(here: u32, lane: u32, value: T, c: usize, counters: *mut T, place: usize) {
     // SAFETY: the caller's promise, for all of these.
     unsafe {
         let group = warp::warp_match_any(here, c as u32);
-        let part = join_group::<O>(here, group, lane, O::part(value));
+        let part = join_group::<O, T>(here, group, lane, O::part(value));
         let leads = group.trailing_zeros() == lane;
-        let mut old = O::START;
+        let mut old = O::start();
         if leads {
-            old = O::apply_part(AtomicU32::from_ptr(counters.add(c)), part);
+            old = O::apply_part::<Device>(Atomic::from_ptr(counters.add(c)), part);
         }
         if O::RETURNS {
             // The others take over from the lane of the group in front of them.
@@ -59,7 +79,7 @@ unsafe fn act<O: Op>(here: u32, lane: u32, value: u32, c: usize, counters: *mut 
 /// # Safety
 /// All lanes of `here` come here together; `group` are the lanes of `here` that belong together, this one among them.
 #[inline(always)]
-unsafe fn join_group<O: Op>(here: u32, group: u32, lane: u32, mut part: u32) -> u32 {
+unsafe fn join_group<O: Op<T>, T: Number>(here: u32, group: u32, lane: u32, mut part: T) -> T {
     let mut above = group & (u32::MAX << 1 << lane);
     let mut rank = (group & ((1 << lane) - 1)).count_ones();
     // SAFETY: the caller's promise; all lanes agree about the loop.

@@ -2,7 +2,7 @@
 //! tile keeps what was there.
 //!
 //! The review's one-dimensional kernel lacks the `else` that its two-dimensional one has: outside of the input a tile holds zeros. Right:
-//! `banks`, rung `strided`, which loads 0 behind the input's end; in `conv1d`, rung `tiled`.
+//! `conv1d`, rung `tiled`.
 
 use super::{BLOCK, cache};
 use cuda_std::{kernel, thread};

@@ -26,9 +26,14 @@ pub unsafe fn warp_reduce<O: Op<T>, T: Number>(mut value: T) -> T {
     value
 }
 
-/// One slot per warp of a block of at most 1024 threads, wide enough for any `Number`.
+/// 16 bytes.
+#[derive(Clone, Copy)]
+#[repr(C, align(16))]
+struct Slot([u64; 2]);
+
+/// One slot per warp of a block of at most 1024 threads.
 #[address_space(shared)]
-static mut WARP_RESULTS: [MaybeUninit<u64>; WARP as usize] = [MaybeUninit::uninit(); WARP as usize];
+static mut WARP_RESULTS: [MaybeUninit<Slot>; WARP as usize] = [MaybeUninit::uninit(); WARP as usize];
 
 /// Reduces the values of a block; thread 0 holds the result. A second call needs a barrier after the first.
 ///
@@ -36,16 +41,26 @@ static mut WARP_RESULTS: [MaybeUninit<u64>; WARP as usize] = [MaybeUninit::unini
 /// All threads of the block call it together, and the block is a multiple of 32 threads.
 #[inline(always)]
 pub unsafe fn block_reduce<O: Op<T>, T: Number>(value: T) -> T {
-    const { assert!(size_of::<T>() <= size_of::<u64>()) };
-    let results = (&raw mut WARP_RESULTS).cast::<u64>();
+    // SAFETY: the caller's promise; and `block_reduce_by` calls this with whole warps.
+    unsafe { block_reduce_by(value, O::identity(), |value| warp_reduce::<O, T>(value)) }
+}
+
+/// The same for whatever `reduce_warp` makes one value of a warp's 32, which lane 0 gets; `identity` changes none. Warps write what they
+/// have to a slot each, and behind a barrier the first one reduces those.
+///
+/// # Safety
+/// All threads of the block call it together, and the block is a multiple of 32 threads. (Whole warps call `reduce_warp`.)
+#[inline(always)]
+pub unsafe fn block_reduce_by<V: Copy>(value: V, identity: V, reduce_warp: impl Fn(V) -> V) -> V {
+    const { assert!(size_of::<V>() <= size_of::<Slot>() && align_of::<V>() <= align_of::<Slot>()) };
+    let results = (&raw mut WARP_RESULTS).cast::<V>();
     let tid = thread::thread_idx_x();
     let (lane, warp) = (tid % WARP, tid / WARP);
 
-    // SAFETY: whole warps, as the caller promises.
-    let value = unsafe { warp_reduce::<O, T>(value) };
+    let value = reduce_warp(value);
     if lane == 0 {
         // SAFETY: a block has at most 32 warps, and each writes its own slot.
-        unsafe { results.add(warp as usize).cast::<T>().write(value) };
+        unsafe { results.add(warp as usize).write(value) };
     }
     thread::sync_threads(); // every warp's result is in its slot
     if warp > 0 {
@@ -53,12 +68,11 @@ pub unsafe fn block_reduce<O: Op<T>, T: Number>(value: T) -> T {
     }
     let value = if lane < thread::block_dim_x() / WARP {
         // SAFETY: the slots of the block's warps were written before the barrier.
-        unsafe { results.add(lane as usize).cast::<T>().read() }
+        unsafe { results.add(lane as usize).read() }
     } else {
-        O::identity()
+        identity
     };
-    // SAFETY: all of warp 0 is here.
-    unsafe { warp_reduce::<O, T>(value) }
+    reduce_warp(value)
 }
 
 /// Reduces the values of all threads of the grid; one thread gets the result, all others `None`.

@@ -2,7 +2,7 @@
 //!
 //! Every thread walks through its elements from the front and stops at the first that it wants, or when another thread has found one
 //! further in front. The lowest index wins: an atomic minimum, which no order of threads changes. Two passes read the input twice;
-//! [`best_place`](super::best_place) carries the place along instead.
+//! [`arg`](super::arg) carries the place along instead.
 
 use crate::number::Number;
 use cuda_std::{

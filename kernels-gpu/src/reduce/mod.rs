@@ -1,6 +1,6 @@
 //! Reduction: one value from many, by sum, maximum or minimum.
 //!
-//! The rungs, slowest first. Each file holds one idea; what it costs is what the next one removes.
+//! Each file holds one idea. The first seven rungs are M. Harris' ladder: what one costs is what the next one removes.
 //!
 //! | rung | idea |
 //! |---|---|
@@ -10,12 +10,29 @@
 //! | [`first_add`] | each thread adds two elements while loading: half the blocks, no thread idle at the start |
 //! | [`unroll_last_warp`] | the last 64 values need one warp and shuffles: no barriers for six of the steps |
 //! | [`unrolled`] | the block size is a compile-time constant: the loop and its tests disappear |
-//! | [`many_per_thread`] | a fixed grid, each thread sums many elements: the tree is paid for once per thread |
+//! | [`many_per_thread`] | a fixed grid, each thread sums many elements: the tree is paid for once per block |
+//!
+//! The slides' list of other forms, side by side: each is one way to cut a reduction into pieces.
+//!
+//! | rung | idea |
+//! |---|---|
 //! | [`pairwise`] | every pass halves the vector: no shared memory, but a launch for each, and memory moves three times over |
 //! | [`divide_and_conquer`] | a contiguous part per thread, as on a CPU: lanes read far apart |
 //! | [`kogge_stone`] | a prefix sum whose last value is the total: every thread works in every step, log2(block) times too often |
-//! | [`grid_stride`] | one element per jump over the whole grid, the plain form of the rung above |
+//! | [`grid_stride`] | one element per jump over the whole grid: [`many_per_thread`] in its plainest form, `VecMax` |
 //! | [`hierarchical`] | a level of the machine for each level of the tree: registers, shuffles, shared memory, launches |
+//!
+//! Sums of floats that lose less, as [`warp_shuffle`] otherwise:
+//!
+//! | rung | idea |
+//! |---|---|
+//! | [`double_accumulator`] | f32 is added in f64 and rounded once |
+//! | [`compensated`] | what an addition rounds away is added up beside it: twice the precision in the type itself |
+//!
+//! And what hardware since Kepler has, up to the one to use:
+//!
+//! | rung | idea |
+//! |---|---|
 //! | [`warp_shuffle`] | registers instead of shared memory: one shared value per warp, one barrier |
 //! | [`warp_intrinsic`] | one `redux.sync` where shuffles take five steps, and integers for what it doesn't know |
 //! | [`atomic`] | blocks meet in one atomic: no second launch |
@@ -24,14 +41,20 @@
 //! A sequential reduction is any grid-stride rung with one thread: `--block 1 --grid 1`.
 //!
 //! `argmax` and `argmin` give the index of the first maximum or minimum; the first NaN counts as both, +0 is above -0. Every rung finds
-//! the value, and [`find`] its place in a second pass; [`best_place`] does both in one.
+//! the value, and [`find`] its place in a second pass; [`arg`] does both in one.
+//!
+//! The highest bit that is set in any number needs no operation of its own. The larger of two unsigned numbers has no lower highest
+//! bit, so the highest bit of the maximum is the maximum of the highest bits: `--op max`, then 31 minus `clz` (`leading_zeros`) of one
+//! number, instead of a `clz` for each. (For the lowest bit that is set, the minimum does not help, as 8 and 7 show. A bitwise or keeps
+//! every bit that anyone has: `clz` of it gives the highest, `ctz` the lowest; `redux.sync.or` does that for a warp.)
 //!
 //! Sources: M. Harris, "Optimizing Parallel Reduction in CUDA" (the first seven rungs); J. Luitjens, "Faster Parallel
 //! Reductions on Kepler" (shuffles); D. Merrill's CUB (`DeviceReduce`) for what to beat.
 //!
 //! Sums of floats depend on the order of additions. Every rung but `atomic` adds in an order fixed by (length, block, grid),
 //! so its result is the same on every run; with a tree of depth d over f-bit partial sums the error is at most about
-//! d * eps * sum(|x|), where d is the elements per thread plus log2 of the threads.
+//! d * eps * sum(|x|), where d is the elements per thread plus log2 of the threads. Of `double_accumulator` (for f32) and `compensated` it is
+//! at most eps * |sum| + (d * eps)^2 * sum(|x|): as small as the result can be written, unless nearly everything cancels.
 
 use crate::number::Number;
 use cuda_std::{
@@ -39,10 +62,12 @@ use cuda_std::{
     launch::Instance,
 };
 
+pub mod arg;
 pub mod atomic;
 pub mod best;
-pub mod best_place;
+pub mod compensated;
 pub mod divide_and_conquer;
+pub mod double_accumulator;
 pub mod find;
 pub mod first_add;
 pub mod grid_stride;

@@ -6,10 +6,15 @@ use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::kernels::block::MAX_GRID;
 use cuda_std::launch::{Call, Slice};
-use kernels_gpu::reduce::Op;
+use kernels_gpu::reduce::{Op, compensated, double_accumulator};
 
 /// Threads that fill a multiprocessor.
 const THREADS_PER_SM: u32 = 2048;
+
+/// Numbers that a block of [`Scheme::Split`] leaves.
+const SPLIT: usize = compensated::RESULTS;
+
+const _: () = assert!(SPLIT == double_accumulator::RESULTS);
 
 /// What is launched, without memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +23,7 @@ pub(super) struct Plan {
     pub block: u32,
     /// Blocks of each launch.
     pub grids: Vec<u32>,
-    /// Values that each launch leaves for the next: one per block, or per pair.
+    /// Values that each launch leaves for the next: one or two per block, or one per pair.
     pub results: Vec<usize>,
     /// Most additions in a chain from an element to the result.
     pub depth: u64,
@@ -95,6 +100,17 @@ impl Plan {
                 }
                 Ok(Self::per_block(block, grids, depth))
             }
+            Scheme::Split { .. } => {
+                let grid = fill(full, 1)?;
+                let mut depth = chain(n, grid, 1) + log_block;
+                let mut grids = vec![grid];
+                if grid > 1 {
+                    depth += chain(u64::from(grid) * SPLIT as u64, 1, 1) + log_block;
+                    grids.push(1);
+                }
+                let results = grids.iter().map(|&grid| SPLIT * grid as usize).collect();
+                Ok(Self { block, grids, results, depth })
+            }
             Scheme::Atomic { .. } => {
                 let grid = fill(full, 1)?;
                 Ok(Self::per_block(block, vec![grid], chain(n, grid, 1) + log_block + u64::from(grid)))
@@ -170,7 +186,7 @@ impl<'d, T: Element> Scratch<'d, T> {
             let call = variant.scheme.call(block, from, to.ptr(), self.ticket.ptr(), self.output.ptr());
             let shared = variant.cache * block * size_of::<T>() as u32;
             launches.push((call, Shape::linear(grid, block).with_shared(shared)));
-            if matches!(variant.scheme, Scheme::Tree { .. } | Scheme::Pairs { .. } | Scheme::GridStride { .. }) {
+            if !matches!(variant.scheme, Scheme::Atomic { .. } | Scheme::Single { .. }) {
                 result = to;
                 from = to.slice(plan.results[number]);
             }
@@ -256,6 +272,13 @@ mod tests {
         // Two elements per block: half as much again as the input, and a quarter; then output, identity and ticket.
         assert_eq!(bytes("interleaved", 1 << 20, 2), ((1 << 19) + (1 << 18)) * 4 + 3 * 4);
         assert_eq!(bytes("atomic", 1, 128), 2 * 4 + 3 * 4);
+    }
+
+    #[test]
+    fn two_numbers_per_block_are_reduced_to_one() {
+        let split = plan("compensated", 1 << 22, 256, None).expect("a plan");
+        assert_eq!((split.grids, split.results), (vec![132 * 8, 1], vec![2 * 132 * 8, 2]));
+        assert_eq!(plan("compensated", 3, 256, None).expect("a plan").results, [2]);
     }
 
     #[test]

@@ -51,11 +51,29 @@ impl Reference {
     /// exact one, with `u` half the type's epsilon (Higham, "Accuracy and Stability of Numerical Algorithms", section 4.2). The
     /// bound here is `d * epsilon * sum(|x|)`, which is more as long as `d * epsilon < 1`. Everything else is exact.
     pub fn expected<T: Element>(&self, depth: u64) -> Expected {
+        self.within::<T>(|epsilon, magnitude, _| (depth + 1) as f64 * epsilon * magnitude)
+    }
+
+    /// What a kernel must give that also adds up what its additions round away, or adds in a wider type.
+    ///
+    /// The result is as good as a sum in twice the precision that is rounded once: within `u * |sum| + (d * u)^2 * sum(|x|)` or so (Ogita,
+    /// Rump, Oishi, "Accurate Sum and Dot Product", 2005, section 4). The bound here has the epsilon for `u`.
+    pub fn expected_precisely<T: Element>(&self, depth: u64) -> Expected {
+        let square = |x: f64| x * x;
+        self.within::<T>(|epsilon, magnitude, sum| {
+            epsilon * sum.abs() + square((depth + 1) as f64 * epsilon) * magnitude
+        })
+    }
+
+    /// With a tolerance that depends on epsilon, sum of absolute values, and sum.
+    fn within<T: Element>(&self, tolerance: impl Fn(f64, f64, f64) -> f64) -> Expected {
         let (epsilon, max) = match T::DTYPE {
             Dtype::F32 => (f64::from(f32::EPSILON), f64::from(f32::MAX)),
             _ => (f64::EPSILON, f64::MAX),
         };
-        let Some(magnitude) = self.magnitude else { return Expected::exactly(self.value) };
+        let (Some(magnitude), Value::Float(sum)) = (self.magnitude, self.value) else {
+            return Expected::exactly(self.value);
+        };
         Expected {
             // What the type can't hold is an infinity in the type.
             value: match self.value {
@@ -65,7 +83,7 @@ impl Reference {
                 value => value,
             },
             // Above 0, so that a sum of zeros may have either sign.
-            tolerance: ((depth + 1) as f64 * epsilon * magnitude).max(f64::from_bits(1)),
+            tolerance: tolerance(epsilon, magnitude, sum).max(f64::from_bits(1)),
             may_overflow: magnitude > max,
         }
     }
@@ -156,6 +174,22 @@ mod tests {
         assert!(passes("sum", &[1e8_f32, 1.0, -1e8], 1.0, 2));
         assert!(passes("sum", &[1e8_f32, 1.0, -1e8], 0.0, 2), "within the bound: f32 can't do better in this order");
         assert!(!passes("sum", &[1.0_f32, 2.0], 3.1, 1));
+    }
+
+    #[test]
+    fn precise_sums_have_less_room() {
+        let input = [1e8_f32, 1.0, -1e8];
+        let precise =
+            |result: f32| reference("sum", &input).expected_precisely::<f32>(2).judge(result.value()).verified;
+        assert!(precise(1.0) && precise(1.0 + f32::EPSILON) && !precise(0.0) && !precise(0.9999));
+        assert!(passes("sum", &input, 0.0, 2), "a plain sum may be 0");
+        // A result that the type can't hold, or that is no number, is the same for both.
+        for input in [&[f32::MAX, f32::MAX][..], &[f32::INFINITY, 1.0], &[f32::NAN]] {
+            let reference = reference("sum", input);
+            let result = input.iter().sum::<f32>().value();
+            assert!(reference.expected_precisely::<f32>(1).judge(result).verified, "{input:?}");
+        }
+        assert!(reference("max", &[1.0_f32, 2.0]).expected_precisely::<f32>(1).judge(2.0_f32.value()).verified);
     }
 
     #[test]

@@ -1,9 +1,16 @@
-//! The variants of `reduce`: one row each, slowest first. Adding a variant is adding a row.
+//! The variants of `reduce`: one row each, the ladder first, then other forms, `best` last. Adding a variant is adding a row.
 
 use crate::element::Element;
 use crate::kernels::BlockRule;
 use cuda_std::launch::{Call, PtrMut, Slice};
-use kernels_gpu::reduce::{Op, *};
+use kernels_gpu::reduce::compensated::Compensate;
+use kernels_gpu::reduce::double_accumulator::{Accumulate, Widen};
+use kernels_gpu::reduce::*;
+
+/// An operation that every row has.
+pub trait Operation<T: Widen>: Accumulate<T> + Compensate<T> {}
+
+impl<T: Widen, O: Accumulate<T> + Compensate<T>> Operation<T> for O {}
 
 /// A row.
 pub struct Variant<T: 'static> {
@@ -45,6 +52,14 @@ pub enum Scheme<T: 'static> {
         /// Writes `output[block index]`.
         kernel: PerBlock<T>,
     },
+    /// As `GridStride` with one element per round, but a block leaves two numbers, of which the first is the result and the second what
+    /// rounding took from it.
+    Split {
+        /// Whether sums are this good in the table's type: all additions in about twice its precision.
+        precise: bool,
+        /// Writes `output[2 * block index]` and the one behind it.
+        kernel: PerBlock<T>,
+    },
     /// A grid that fills the device; every block combines into one output, which is set to the identity first.
     Atomic {
         /// Combines into `output[0]`.
@@ -72,9 +87,10 @@ impl<T> Scheme<T> {
         output: PtrMut<'a, T>,
     ) -> Call<'a> {
         match self {
-            Self::Tree { kernel, .. } | Self::Pairs { kernel } | Self::GridStride { kernel, .. } => {
-                kernel(block, input, partials)
-            }
+            Self::Tree { kernel, .. }
+            | Self::Pairs { kernel }
+            | Self::GridStride { kernel, .. }
+            | Self::Split { kernel, .. } => kernel(block, input, partials),
             Self::Atomic { kernel } => kernel(block, input, output),
             Self::Single { kernel, .. } => kernel(input, partials, ticket, output),
         }
@@ -82,7 +98,7 @@ impl<T> Scheme<T> {
 }
 
 /// The table.
-pub fn variants<O: Op<T>, T: Element>() -> Vec<Variant<T>> {
+pub fn variants<O: Operation<T>, T: Element + Widen>() -> Vec<Variant<T>> {
     vec![
         Variant {
             name: "interleaved",
@@ -203,6 +219,26 @@ pub fn variants<O: Op<T>, T: Element>() -> Vec<Variant<T>> {
             scheme: Scheme::Tree {
                 per_thread: hierarchical::PER_THREAD as u32,
                 kernel: |_, input, output| hierarchical::reduce_hierarchical::<O, T>(input, output),
+            },
+        },
+        Variant {
+            name: "double_accumulator",
+            idea: "sums of f32 in f64, rounded once: 29 bits more",
+            block: BlockRule::WholeWarps { default: double_accumulator::BLOCK },
+            cache: 0,
+            scheme: Scheme::Split {
+                precise: size_of::<T>() < size_of::<T::Wide>(),
+                kernel: |_, input, output| double_accumulator::reduce_double_accumulator::<O, T>(input, output),
+            },
+        },
+        Variant {
+            name: "compensated",
+            idea: "what each addition of floats rounds away is added up beside the sum: twice the precision",
+            block: BlockRule::WholeWarps { default: compensated::BLOCK },
+            cache: 0,
+            scheme: Scheme::Split {
+                precise: true,
+                kernel: |_, input, output| compensated::reduce_compensated::<O, T>(input, output),
             },
         },
         Variant {

@@ -3,7 +3,7 @@
 //! Every rung can: it finds the value, and a second pass looks for its first place. `best` does both in one pass.
 
 use super::launches::Scratch;
-use super::table::{Scheme, Variant};
+use super::table::{Operation, Scheme, Variant};
 use super::{FAMILY, find, oracle::first_place, plan};
 use crate::backend::{Buffer, Shape, require_memory};
 use crate::compare::Expected;
@@ -12,16 +12,16 @@ use crate::error::Result;
 use crate::kernels::{Entry, Job, Oracle, Problem, Row, Trial, Work};
 use crate::tensor::Tensor;
 use cuda_std::launch::{PtrMut, Slice};
-use kernels_gpu::reduce::best_place::{self, NOWHERE};
-use kernels_gpu::reduce::{Op, find as search};
+use kernels_gpu::reduce::arg::{NOWHERE, reduce_arg};
+use kernels_gpu::reduce::{double_accumulator::Widen, find as search};
 
 /// The entries of a row that `sum`, `max` and `min` don't have; `O` is `Max` or `Min`. The second pass is everybody's, and listed once.
-pub(super) fn entries<O: Op<T>, T: Element>(row: usize, variant: &Variant<T>) -> Vec<Entry> {
+pub(super) fn entries<O: Operation<T>, T: Element + Widen>(row: usize, variant: &Variant<T>) -> Vec<Entry> {
     // SAFETY: nothing is launched; only the names and the parameters are of interest.
     let (input, out, ticket, index) =
         unsafe { (Slice::<T>::new(0, 0), PtrMut::new(0), PtrMut::new(0), PtrMut::new(0)) };
     match variant.scheme {
-        Scheme::Single { .. } => vec![best_place::reduce_best_place::<O, T>(input, out, index, ticket, index).into()],
+        Scheme::Single { .. } => vec![reduce_arg::<O, T>(input, out, index, ticket, index).into()],
         _ if row == 0 && O::NAME == "max" => vec![search::reduce_find(input, input, index).into()],
         _ => Vec::new(),
     }
@@ -35,7 +35,7 @@ pub(super) fn oracle<'a, T: Element>(problem: &Problem<'a>) -> Result<Oracle<'a>
 }
 
 /// Runs the job's variants for the first place of the value that `O`, `Max` or `Min`, gives.
-pub(super) fn typed<O: Op<T>, T: Element>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
+pub(super) fn typed<O: Operation<T>, T: Element + Widen>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
     let input = job.problem.view::<T>(0)?;
     let (device, n) = (job.device, input.len());
     let bytes = size_of_val(input) as u64;
@@ -55,7 +55,7 @@ pub(super) fn typed<O: Op<T>, T: Element>(job: &Job<'_>, emit: &mut dyn FnMut(Ro
     let mut result = Tensor::from(u64::wrap(vec![NOWHERE]));
     for name in job.variants {
         // Of its own for each variant, so that none can pass with what another one wrote.
-        let output = Buffer::<u64>::uninit(device, 1, "place")?;
+        let output = Buffer::<u64>::uninit(device, 1, "index")?;
         let trial = |shape| Trial {
             family: FAMILY.name,
             variant: name,
@@ -80,7 +80,7 @@ pub(super) fn typed<O: Op<T>, T: Element>(job: &Job<'_>, emit: &mut dyn FnMut(Ro
                 let indices = Buffer::<u64>::uninit(device, grid as usize, "partial indices")?;
                 let ticket = Buffer::from_slice(device, &[0_u32], "ticket")?;
                 let (partial, index) = (partials.ptr(), indices.ptr());
-                let call = best_place::reduce_best_place::<O, T>(values, partial, index, ticket.ptr(), output.ptr());
+                let call = reduce_arg::<O, T>(values, partial, index, ticket.ptr(), output.ptr());
                 job.measure(&trial((block, grid)), &mut || {
                     // SAFETY: the call is the kernel's own launcher's, with a block size that its rule allows, a partial value and
                     // index per block, and a ticket that every launch leaves at 0.

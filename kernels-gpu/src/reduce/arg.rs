@@ -6,10 +6,13 @@
 //! - Pairs of value and index then go the way of `best`: shuffles, a shared slot per warp, the last block. Of equal values the lower
 //!   index wins, so that the order does not matter.
 
-use super::{Max, Min, Op, WARP, best::UNROLL, collective::draw_last};
+use super::{
+    Max, Min, Op, WARP,
+    best::UNROLL,
+    collective::{block_reduce_by, draw_last},
+};
 use crate::number::Number;
-use core::mem::MaybeUninit;
-use cuda_std::{address_space, kernel, memory::Vector, thread, warp};
+use cuda_std::{kernel, memory::Vector, thread, warp};
 
 /// Threads per block unless the caller asks otherwise; a multiple of 32, at most 1024.
 pub const BLOCK: u32 = 512;
@@ -19,7 +22,7 @@ pub const NOWHERE: u64 = u64::MAX;
 
 /// A value, and the index where it is first.
 #[derive(Clone, Copy)]
-struct Place<T> {
+struct Arg<T> {
     value: T,
     index: u64,
 }
@@ -29,7 +32,7 @@ struct Place<T> {
 /// # Safety
 /// The block is a multiple of 32; `values` and `indices` have one element per block and are used by this launch only; `ticket` is 0.
 #[kernel(for O in [Max, Min], for T in [f32, f64, i32, u32, i64, u64])]
-pub unsafe fn reduce_best_place<O: Op<T>, T: Number>(
+pub unsafe fn reduce_arg<O: Op<T>, T: Number>(
     input: &[T],
     values: *mut T,
     indices: *mut u64,
@@ -37,46 +40,52 @@ pub unsafe fn reduce_best_place<O: Op<T>, T: Number>(
     output: *mut u64,
 ) {
     let (tid, blocks) = (thread::thread_idx_x(), thread::grid_dim_x());
-    let place = match size_of::<T>() {
-        4 => thread_place::<O, T, 4>(input),
-        _ => thread_place::<O, T, 2>(input),
+    let arg = match size_of::<T>() {
+        4 => thread_reduce::<O, T, 4>(input),
+        _ => thread_reduce::<O, T, 2>(input),
     };
     // SAFETY: every thread of the block is here, and the block is whole warps.
-    let place = unsafe { block_place::<O, T>(place) };
+    let arg = unsafe { block_reduce_by(arg, nothing::<O, T>(), |arg| warp_reduce::<O, T>(arg)) };
     let mut last = 0;
     if tid == 0 {
         // SAFETY: one partial result per block, and one thread that draws its ticket.
         last = unsafe {
             let block = thread::block_idx_x() as usize;
-            values.add(block).write(place.value);
-            indices.add(block).write(place.index);
+            values.add(block).write(arg.value);
+            indices.add(block).write(arg.index);
             u32::from(draw_last(ticket))
         };
     }
     // The barrier hands thread 0's view of the other blocks' results to the whole block, and separates the two uses of the shared
-    // memory in `block_place`.
+    // memory in `block_reduce_by`.
     if thread::sync_threads_or(last) == 0 {
         return;
     }
-    let mut place = Place { value: O::identity(), index: NOWHERE };
+    let mut arg = nothing::<O, T>();
     let mut i = tid as usize;
     while i < blocks as usize {
         // SAFETY: all blocks have written their results, and no one writes them any more.
-        let other = unsafe { Place { value: values.add(i).read(), index: indices.add(i).read() } };
-        place = better::<O, T>(place, other);
+        let other = unsafe { Arg { value: values.add(i).read(), index: indices.add(i).read() } };
+        arg = better::<O, T>(arg, other);
         i += thread::block_dim_x() as usize;
     }
     // SAFETY: the whole block is here: all its threads got the same answer from the barrier.
-    let place = unsafe { block_place::<O, T>(place) };
+    let arg = unsafe { block_reduce_by(arg, nothing::<O, T>(), |arg| warp_reduce::<O, T>(arg)) };
     if tid == 0 {
         // SAFETY: only the last block comes here.
-        unsafe { output.write(place.index) };
+        unsafe { output.write(arg.index) };
     }
+}
+
+/// What changes no other.
+#[inline(always)]
+fn nothing<O: Op<T>, T: Number>() -> Arg<T> {
+    Arg { value: O::identity(), index: NOWHERE }
 }
 
 /// The one with the better value; of equal ones that with the lower index.
 #[inline(always)]
-fn better<O: Op<T>, T: Number>(a: Place<T>, b: Place<T>) -> Place<T> {
+fn better<O: Op<T>, T: Number>(a: Arg<T>, b: Arg<T>) -> Arg<T> {
     let value = O::combine(a.value, b.value);
     let (a_has_it, b_has_it) = (a.value.same(value), b.value.same(value));
     let index = match (a_has_it, b_has_it) {
@@ -84,12 +93,12 @@ fn better<O: Op<T>, T: Number>(a: Place<T>, b: Place<T>) -> Place<T> {
         (true, false) => a.index,
         _ => b.index,
     };
-    Place { value, index }
+    Arg { value, index }
 }
 
 /// The thread's best element.
 #[inline(always)]
-fn thread_place<O: Op<T>, T: Number, const W: usize>(input: &[T]) -> Place<T> {
+fn thread_reduce<O: Op<T>, T: Number, const W: usize>(input: &[T]) -> Arg<T> {
     let (me, threads) = (thread::global_index(), thread::grid_stride());
     let first = input.as_ptr();
     let (head, vectors) = Vector::<T, W>::parts(first, input.len());
@@ -109,7 +118,7 @@ fn thread_place<O: Op<T>, T: Number, const W: usize>(input: &[T]) -> Place<T> {
         }
         i += UNROLL * threads;
     }
-    let mut place = Place { value: O::identity(), index: NOWHERE };
+    let mut arg = nothing::<O, T>();
     if me < vectors {
         // From back to front, so that the first stays.
         let mut k = UNROLL;
@@ -122,7 +131,7 @@ fn thread_place<O: Op<T>, T: Number, const W: usize>(input: &[T]) -> Place<T> {
                 while w > 0 {
                     w -= 1;
                     if values[w].same(best) {
-                        place = Place { value: best, index: (head + i * W + w) as u64 };
+                        arg = Arg { value: best, index: (head + i * W + w) as u64 };
                     }
                 }
             }
@@ -131,13 +140,13 @@ fn thread_place<O: Op<T>, T: Number, const W: usize>(input: &[T]) -> Place<T> {
     // SAFETY: elements in front of the vectors, and behind them.
     unsafe {
         if me < head {
-            place = better::<O, T>(place, Place { value: first.add(me).read(), index: me as u64 });
+            arg = better::<O, T>(arg, Arg { value: first.add(me).read(), index: me as u64 });
         }
         if me < input.len() - tail {
-            place = better::<O, T>(place, Place { value: first.add(tail + me).read(), index: (tail + me) as u64 });
+            arg = better::<O, T>(arg, Arg { value: first.add(tail + me).read(), index: (tail + me) as u64 });
         }
     }
-    place
+    arg
 }
 
 /// The best value of a round.
@@ -165,62 +174,23 @@ fn tree<O: Op<T>, T: Number, const W: usize>(mut round: [Vector<T, W>; UNROLL]) 
     value
 }
 
-/// One slot per warp of a block of at most 1024 threads.
-#[address_space(shared)]
-static mut VALUES: [MaybeUninit<u64>; WARP as usize] = [MaybeUninit::uninit(); WARP as usize];
-#[address_space(shared)]
-static mut INDICES: [MaybeUninit<u64>; WARP as usize] = [MaybeUninit::uninit(); WARP as usize];
-
-/// The best of a block; thread 0 has it. A second call needs a barrier after the first.
-///
-/// # Safety
-/// All threads of the block call it together, and the block is a multiple of 32 threads.
-#[inline(always)]
-unsafe fn block_place<O: Op<T>, T: Number>(place: Place<T>) -> Place<T> {
-    let (values, indices) = ((&raw mut VALUES).cast::<u64>(), (&raw mut INDICES).cast::<u64>());
-    let tid = thread::thread_idx_x();
-    let (lane, warp) = (tid % WARP, tid / WARP);
-    // SAFETY: whole warps, as the caller promises.
-    let place = unsafe { warp_place::<O, T>(place) };
-    if lane == 0 {
-        // SAFETY: a block has at most 32 warps, and each writes its own slots.
-        unsafe {
-            values.add(warp as usize).cast::<T>().write(place.value);
-            indices.add(warp as usize).write(place.index);
-        }
-    }
-    thread::sync_threads(); // every warp's result is in its slots
-    if warp > 0 {
-        return place;
-    }
-    let mut place = Place { value: O::identity(), index: NOWHERE };
-    if lane < thread::block_dim_x() / WARP {
-        // SAFETY: the slots of the block's warps were written before the barrier.
-        place = unsafe {
-            Place { value: values.add(lane as usize).cast::<T>().read(), index: indices.add(lane as usize).read() }
-        };
-    }
-    // SAFETY: all of warp 0 is here.
-    unsafe { warp_place::<O, T>(place) }
-}
-
 /// The best of a warp; lane 0 has it.
 ///
 /// # Safety
 /// All 32 lanes of the warp call it together.
 #[inline(always)]
-unsafe fn warp_place<O: Op<T>, T: Number>(mut place: Place<T>) -> Place<T> {
+unsafe fn warp_reduce<O: Op<T>, T: Number>(mut arg: Arg<T>) -> Arg<T> {
     let mut delta = WARP / 2;
     while delta > 0 {
         // SAFETY: the caller promises that all lanes named by the mask are here.
         let other = unsafe {
-            Place {
-                value: warp::shuffle_down(warp::ALL, place.value, delta),
-                index: warp::shuffle_down(warp::ALL, place.index, delta),
+            Arg {
+                value: warp::shuffle_down(warp::ALL, arg.value, delta),
+                index: warp::shuffle_down(warp::ALL, arg.index, delta),
             }
         };
-        place = better::<O, T>(place, other);
+        arg = better::<O, T>(arg, other);
         delta /= 2;
     }
-    place
+    arg
 }

@@ -1,0 +1,23 @@
+//! A convolution of bytes whose sum is right and whose result is a byte again: of 258, 2 is left, and the brightest pixels turn dark.
+//!
+//! The review writes `out[…] = (uchar) pvalue`. Its histogram has counters of `uchar`, too: they are full at 255. Right: `picture`, rung
+//! `pixel`: what is above 255 is 255.
+
+use cuda_std::{kernel, thread};
+
+/// Sums every three neighbours, wrongly.
+///
+/// # Safety
+/// As many results as elements.
+#[kernel]
+pub unsafe fn failing_bytes_overflow(input: &[u8], output: *mut u8) {
+    let i = thread::global_index();
+    if i < input.len() {
+        let at = |i: usize| if i < input.len() { u32::from(input[i]) } else { 0 };
+        let sum = at(i.wrapping_sub(1)) + at(i) + at(i + 1);
+        // WRONG: at most 255 fits, so `sum.min(255)`.
+        let byte = sum as u8;
+        // SAFETY: a result for each element.
+        unsafe { output.add(i).write(byte) };
+    }
+}

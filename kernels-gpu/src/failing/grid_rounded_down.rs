@@ -1,0 +1,26 @@
+//! 1000 elements in blocks of 256, and a grid of 1000 / 256 = 3 blocks: nobody comes for the last 232 elements.
+//!
+//! The kernel is right; its launch is not. The slides stress `ceil(n/256.0)`: with whole numbers the division has rounded down before `ceil`
+//! sees it. Right: `vecadd`, rung `one_per_thread`, in `n.div_ceil(BLOCK)` blocks.
+
+use super::BLOCK;
+use cuda_std::{kernel, thread};
+
+/// Blocks for `n` elements, wrongly.
+pub const fn blocks(n: usize) -> u32 {
+    // WRONG: what is left over needs a block as well, so `div_ceil`.
+    n as u32 / BLOCK
+}
+
+/// Doubles all elements that there is a thread for.
+///
+/// # Safety
+/// As many results as elements.
+#[kernel]
+pub unsafe fn failing_grid_rounded_down(input: &[u32], output: *mut u32) {
+    let i = thread::global_index();
+    if i < input.len() {
+        // SAFETY: a result for each element.
+        unsafe { output.add(i).write(input[i].wrapping_mul(2)) };
+    }
+}

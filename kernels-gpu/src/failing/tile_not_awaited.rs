@@ -1,0 +1,47 @@
+//! A product of matrices in tiles without the barrier between load and use: a thread multiplies what others have not loaded yet.
+//!
+//! The review's product has a barrier in each phase, but only at its end: `value += ds_M[ty][k] * ds_N[k][tx]; __syncthreads();`. It keeps the
+//! next tiles away from those that still use these (what `tile_overwritten` lacks), and waits for no load. Right: `matmul`, rung `tiled_16`.
+
+use super::{BLOCK, pairs};
+use cuda_std::{kernel, thread};
+
+/// Rows and columns of a tile, a thread for each element.
+pub const TILE: usize = 16;
+
+/// Tiles along a side.
+pub const TILES: usize = 2;
+
+/// Rows and columns of the matrix.
+pub const WIDTH: usize = TILES * TILE;
+
+const _: () = assert!(TILE * TILE == BLOCK as usize);
+
+/// The square of a matrix, wrongly.
+///
+/// # Safety
+/// None: the missing barrier is the point.
+#[kernel]
+pub unsafe fn failing_tile_not_awaited(input: &[u32], output: *mut u32) {
+    let (t, block) = (thread::thread_idx_x() as usize, thread::block_idx_x() as usize);
+    let (y, x) = (t / TILE, t % TILE);
+    let (row, column) = (block / TILES * TILE + y, block % TILES * TILE + x);
+    let (left, right) = (pairs(), pairs().wrapping_add(TILE * TILE));
+    let mut sum = 0_u32;
+    let mut phase = 0;
+    // SAFETY: none; only the simulator runs this. Two slots for each thread, and `WIDTH * WIDTH` elements and results.
+    unsafe {
+        while phase < TILES {
+            left.add(t).write(*input.get_unchecked(row * WIDTH + phase * TILE + x));
+            right.add(t).write(*input.get_unchecked((phase * TILE + y) * WIDTH + column));
+            let mut k = 0; // here a barrier is missing
+            while k < TILE {
+                sum = sum.wrapping_add(left.add(y * TILE + k).read().wrapping_mul(right.add(k * TILE + x).read())); // FINDING
+                k += 1;
+            }
+            thread::sync_threads(); // both tiles are used before the next phase writes them
+            phase += 1;
+        }
+        output.add(row * WIDTH + column).write(sum);
+    }
+}
