@@ -340,7 +340,7 @@ pub const EXAMPLES: &[Example] = &[
         name: "bytes_overflow",
         mistake: "a sum of bytes is written as a byte: what is above 255 starts again at 0",
         finding: WRONG_RESULT,
-        wrong: Some("element 86 of the result is 2, not 255; 681 of 1024 are wrong"),
+        wrong: Some("element 86 of the result is 2, not 255; 683 of 1024 are wrong"),
         right: ("picture", "pixel"),
         grid: 4,
         len: 4 * THREADS,

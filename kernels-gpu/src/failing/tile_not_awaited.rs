@@ -33,7 +33,7 @@ pub unsafe fn failing_tile_not_awaited(input: &[u32], output: *mut u32) {
     unsafe {
         while phase < TILES {
             left.add(t).write(*input.get_unchecked(row * WIDTH + phase * TILE + x));
-            right.add(t).write(*input.get_unchecked((phase * TILE + y) * WIDTH + column));
+            right.add(t).write(*input.get_unchecked((phase * TILE + y) * WIDTH + column)); // AS WELL
             let mut k = 0; // here a barrier is missing
             while k < TILE {
                 sum = sum.wrapping_add(left.add(y * TILE + k).read().wrapping_mul(right.add(k * TILE + x).read())); // FINDING
@@ -42,6 +42,6 @@ pub unsafe fn failing_tile_not_awaited(input: &[u32], output: *mut u32) {
             thread::sync_threads(); // both tiles are used before the next phase writes them
             phase += 1;
         }
-        output.add(row * WIDTH + column).write(sum);
+        output.add(row * WIDTH + column).write(sum); // AS WELL
     }
 }
