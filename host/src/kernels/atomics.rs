@@ -309,6 +309,7 @@ fn typed<T: Element>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::element::Scalar;
 
     #[test]
     fn an_exchange_loses_nothing() {
@@ -326,7 +327,7 @@ mod tests {
     #[test]
     fn whole_floats_are_exact_and_others_nearly() {
         let sum = |values: &[f32], negative| {
-            sum(values.iter().map(|x| x.value()), negative, Dtype::F32, |sum| f32::round(sum).value())
+            sum(values.iter().map(|x| x.value()), negative, Dtype::F32, |sum| <f32 as Element>::round(sum).value())
         };
         let judge = |values: &[f32], negative, result: f32| sum(values, negative).judge(result.value()).verified;
         assert!(judge(&[3.0, -5.0, 7.0], false, 5.0) && judge(&[3.0, -5.0, 7.0], true, -5.0));

@@ -153,6 +153,7 @@ pub fn empty(dtype: Dtype, larger: bool) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::element::Scalar;
 
     fn passes<T: Element>(op: &str, input: &[T], result: T, depth: u64) -> bool {
         reference(op, input).expected::<T>(depth).judge(result.value()).verified
