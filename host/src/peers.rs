@@ -4,6 +4,7 @@ use crate::bench::Cache;
 use crate::diagnostic::note;
 use crate::element::{Array, Dtype};
 use crate::error::{Error, Result};
+use crate::kernels::Settings;
 use crate::tensor::Tensor;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -24,8 +25,8 @@ pub struct Request<'a> {
     pub dtype: Dtype,
     /// As in [`crate::kernels::Case`].
     pub size: &'a [u64],
-    /// Settings that differ from the defaults.
-    pub settings: &'a [(&'static str, String)],
+    /// The family's; those that somebody gave are passed on.
+    pub settings: &'a Settings,
     /// Of the generated input, which is the same as ours.
     pub seed: u64,
     /// Samples.
@@ -82,9 +83,6 @@ pub fn run(program: &str, request: &Request<'_>) -> Result<Vec<Peer>> {
     };
     let size: Vec<_> = request.size.iter().map(u64::to_string).collect();
     let op = if request.op.is_empty() { "-" } else { request.op };
-    let settings = request.settings.iter().flat_map(|(name, value)| {
-        [Some(format!("--{name}")), (!value.is_empty()).then(|| value.clone())].into_iter().flatten()
-    });
     let is_script = program.extension().is_some_and(|extension| extension == "py");
     let mut command = if is_script { Command::new("python3") } else { Command::new(&program) };
     let command = if is_script { command.arg(&program) } else { &mut command };
@@ -92,7 +90,8 @@ pub fn run(program: &str, request: &Request<'_>) -> Result<Vec<Peer>> {
         .args([request.family, op, request.dtype.name(), &size.join("x"), &request.seed.to_string()])
         .args([&request.repeat.to_string(), cache, &request.gpu.to_string()])
         .arg(folder.path())
-        .args(settings)
+        // Not as they were typed: programs know no 2^20.
+        .args(request.settings.text().split_whitespace())
         .stderr(Stdio::inherit())
         .output();
     let output = match output {

@@ -176,7 +176,7 @@ impl Bench<'_> {
             op: job.problem.op,
             dtype,
             size: &case.size,
-            settings: &case.settings,
+            settings: job.problem.settings,
             seed: options.seed,
             repeat: options.timing.repeat,
             cache: options.timing.cache(),
@@ -224,6 +224,7 @@ impl Missing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernels::Settings;
 
     #[test]
     fn peers_that_are_not_built_end_nothing() {
@@ -233,7 +234,7 @@ mod tests {
             op: "sum",
             dtype: Dtype::F32,
             size: &[4],
-            settings: &[],
+            settings: &Settings::default(),
             seed: 1,
             repeat: 1,
             cache: bench::Cache::Warm,
