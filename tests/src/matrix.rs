@@ -67,10 +67,14 @@ pub fn trials(choice: Choice, lengths: &'static [u64]) -> Vec<Trial> {
     FAMILIES.iter().flat_map(of).collect()
 }
 
+/// The family whose threads can all want one address: with compare-and-swap in turns, its time grows with length times threads, and
+/// millions of elements take minutes.
+const CONTENDED: &str = "atomics";
+
 /// The family's own cases, and for families of vectors these lengths too.
 fn every_variant(runs: &mut Runs<'_>, family: &'static Family, lengths: &[u64]) {
     let mut cases = (family.cases)();
-    let vectors = cases.iter().all(|case| case.size.len() == 1);
+    let vectors = cases.iter().all(|case| case.size.len() == 1) && family.name != CONTENDED;
     cases.extend(lengths.iter().filter(|_| vectors).map(|&n| Case::new(&[n])));
     for &dtype in family.dtypes {
         for case in cases.iter().filter(|case| case.is_for(dtype)) {
