@@ -145,13 +145,14 @@ impl Observer for Counting {
     #[inline(always)]
     fn ran(&mut self, (): &mut (), _: u32, from: Site, end: u32, active: u32) {
         let lanes = i64::from(active.count_ones());
-        // The end first, so that the list grows once.
+        // The end first, so that the list has room for both.
         let after = self.tally(Site { pc: end, ..from });
         after.came -= 1;
         after.came_lanes -= lanes;
-        let first = self.tally(from);
-        first.came += 1;
-        first.came_lanes += lanes;
+        if let Some(first) = self.current.get_mut(from.pc as usize) {
+            first.came += 1;
+            first.came_lanes += lanes;
+        }
     }
 
     #[inline]

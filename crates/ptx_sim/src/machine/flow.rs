@@ -27,10 +27,11 @@ pub struct Flow {
 
 /// One straight run of instructions.
 #[derive(Debug)]
-struct Block {
-    start: u32,
-    end: u32,
-    successors: Vec<usize>,
+pub struct Block {
+    pub start: u32,
+    pub end: u32,
+    /// The blocks that may come next.
+    pub successors: Vec<usize>,
     /// The function or the thread ends here, as it should.
     leaves: bool,
 }
@@ -106,7 +107,8 @@ fn only_ends(function: &Function, start: u32) -> bool {
     first.is_none_or(|inst| inst.guard.is_none() && ends(&inst.op))
 }
 
-fn blocks_of(function: &Function, never: &[bool]) -> Vec<Block> {
+/// The blocks of a function; `never` says which functions don't return.
+pub fn blocks_of(function: &Function, never: &[bool]) -> Vec<Block> {
     let code = &function.code;
     let mut leader = vec![false; code.len() + 1];
     if let Some(first) = leader.first_mut() {

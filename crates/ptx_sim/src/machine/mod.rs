@@ -20,7 +20,7 @@ mod control;
 mod execute;
 mod externs;
 pub(crate) mod faults;
-mod flow;
+pub(crate) mod flow;
 pub(crate) mod grid;
 mod history;
 mod in_flight;

@@ -23,8 +23,8 @@ impl<O: Observer> Worker<'_, O> {
         for preset in code.preset.iter().filter(|preset| new || !lasts(preset)) {
             fill(context, &mut frame, block, warp.index, preset);
         }
-        if let Some(shadow) = frame.registers.shadow.as_deref_mut() {
-            shadow.enter(code.rows, &code.preset, context.config.checks.uninit);
+        if let (Some(shadow), Some(plan)) = (&mut frame.registers.shadow, context.plans.get(function as usize)) {
+            shadow.enter(&plan.entry, context.config.checks.uninit);
         }
         self.fresh_stack(warp, frame.base, frame.top.next_multiple_of(8), frame.lanes);
         let mask = frame.lanes;

@@ -14,8 +14,8 @@
 //! undefined chunks (the unused half of an enum, copied eight bytes at a time to global memory) is reported, although the
 //! language may allow it. Multiplication, division and floating-point arithmetic make the whole result undefined.
 //!
-//! Reading order: [`cells`] (memory), [`registers`], [`rule`] (opcodes), [`plan`], then `flow` (the instructions), `access` (loads
-//! and stores), `atomic`, `report`. Other instructions tell what they write through `hooks`.
+//! Reading order: [`cells`] (memory), [`registers`], [`rule`] (opcodes), [`plan`], `settled`, then `flow` (the instructions),
+//! `access` (loads and stores), `atomic`, `report`. Other instructions tell what they write through `hooks`.
 
 mod access;
 mod atomic;
@@ -28,6 +28,7 @@ pub mod plan;
 pub mod registers;
 mod report;
 mod rule;
+mod settled;
 
 pub use access::Lanes;
 pub use cells::{define_range, undefined_in};

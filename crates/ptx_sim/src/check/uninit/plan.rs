@@ -3,6 +3,7 @@
 
 use super::registers::row;
 use super::rule::{Rule, rule};
+use super::settled::Entry;
 use crate::check::overflow::{self, Arithmetic};
 use crate::isa::File;
 use crate::program::{Address, Async, Mbarrier, TextureKind};
@@ -33,6 +34,8 @@ pub struct Step {
 pub struct Plan {
     steps: Vec<Step>,
     rows: Vec<u32>,
+    /// Of the registers at the function's entry.
+    pub entry: Entry,
 }
 
 impl Plan {
@@ -65,6 +68,7 @@ impl Plan {
                 arithmetic,
             });
         }
+        plan.entry = Entry::of(function, &plan);
         plan
     }
 

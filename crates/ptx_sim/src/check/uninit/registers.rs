@@ -3,8 +3,9 @@
 //! One mask of lanes per row answers nearly every question; bits and origins are kept only for rows that have held an
 //! undefined value that was not simply "never written".
 
+use super::settled::Entry;
 use crate::isa::File;
-use crate::program::{Preset, Rows};
+use crate::program::Rows;
 use crate::registers::{LANES, Slot};
 use std::hash::{Hash, Hasher};
 
@@ -23,6 +24,8 @@ struct Detail {
 pub struct RegisterShadow {
     undefined: Vec<u32>,
     detail: Vec<Option<Box<Detail>>>,
+    /// There are details.
+    detailed: bool,
     rows: Rows,
     /// Bit per instruction whose registers have all been seen to be defined in every lane; empty again as soon as any bit of
     /// any register becomes undefined.
@@ -47,27 +50,18 @@ pub fn row(rows: Rows, file: File, slot: Slot) -> u32 {
 }
 
 impl RegisterShadow {
-    /// A function is entered: everything but the preset rows is undefined, when `tracked`.
-    pub fn enter(&mut self, rows: Rows, preset: &[Preset], tracked: bool) {
-        let count = (rows.w32 as usize) + (rows.w64 as usize) + (rows.pred as usize);
-        self.undefined.clear();
-        self.undefined.resize(count, if tracked { u32::MAX } else { 0 });
-        self.detail.clear();
-        self.detail.resize(count, None);
-        self.rows = rows;
-        self.clean.clear();
-        for preset in preset {
-            let (file, slot) = match *preset {
-                Preset::Const32(slot, _) | Preset::Special32(slot, _) | Preset::Address32(slot, ..) => {
-                    (File::Word, slot)
-                }
-                Preset::Const64(slot, _) | Preset::Special64(slot, _) | Preset::Address64(slot, ..) => {
-                    (File::Long, slot)
-                }
-                Preset::ConstPred(slot, _) | Preset::SpecialPred(slot, _) => (File::Pred, slot),
-            };
-            self.define(row(rows, file, slot), u32::MAX);
+    /// A function is entered: what its `entry` says is undefined, when `tracked`.
+    pub fn enter(&mut self, entry: &Entry, tracked: bool) {
+        self.undefined.clone_from(&entry.undefined);
+        if !tracked {
+            self.undefined.fill(0);
         }
+        if std::mem::take(&mut self.detailed) {
+            self.detail.clear();
+        }
+        self.detail.resize(self.undefined.len(), None);
+        self.rows = entry.rows;
+        self.clean.clone_from(&entry.clean);
     }
 
     /// Number of a row.
@@ -128,6 +122,7 @@ impl RegisterShadow {
         if let Some(detail) = self.detail.get_mut(row as usize) {
             let new = || Box::new(Detail { bits: [u64::MAX; LANES], origin: [NEVER_WRITTEN; LANES] });
             let detail = detail.get_or_insert_with(new);
+            self.detailed = true;
             (detail.bits[lane], detail.origin[lane]) = (bits, origin);
         }
     }
@@ -154,7 +149,7 @@ mod tests {
     fn lanes_and_bits() {
         let mut shadow = RegisterShadow::default();
         let rows = Rows { w32: 2, w64: 1, pred: 1 };
-        shadow.enter(rows, &[Preset::Const64(0, 7)], true);
+        shadow.enter(&Entry { rows, undefined: vec![u32::MAX, u32::MAX, 0, u32::MAX], clean: Vec::new() }, true);
         assert_eq!(shadow.undefined(row(rows, File::Long, 0)), 0);
         assert_eq!(shadow.get(1, 5), (u64::MAX, NEVER_WRITTEN));
         shadow.define(1, 0xff);
