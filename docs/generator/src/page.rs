@@ -207,16 +207,19 @@ fn measured(family: &Family, rows: &Rows) -> Result<String> {
     let best = (family.variants)().last().map_or("", |variant| variant.name);
     let mut text = String::new();
     let mut seen = Vec::new();
-    for row in rows.measured.iter().filter(|row| row.variant == best) {
+    let subjects: Vec<String> = rows.measured.iter().map(Row::subject).collect();
+    let mut ours: Vec<&Row> = rows.measured.iter().filter(|row| row.variant == best).collect();
+    ours.sort_by_key(|row| (subjects.iter().position(|subject| *subject == row.subject()), row.n));
+    for row in ours {
         let key = (row.subject(), row.size());
         let same = |other: &&Row| is_peer(family, other) && (other.subject(), other.size()) == key;
         for peer in rows.measured.iter().filter(same) {
             if seen.is_empty() {
-                let unit = row.rate().map_or("", |rate| rate.0);
-                text += &table_row(&["", "size", "best", unit, "library", "", "its time over ours"].map(str::to_owned));
+                text +=
+                    &table_row(&["", "size", "best", "rate", "library", "", "its time over ours"].map(str::to_owned));
                 text += "|---|---|---|---|---|---|---|\n";
             }
-            let rate = row.rate().map_or("-".into(), |rate| rate_text(rate.1));
+            let rate = row.rate().map_or("-".into(), |rate| format!("{} {}", rate_text(rate.1), rate.0));
             let ratio = format!("{:.2}x", peer.median_us / row.median_us);
             let cells = [
                 key.0.clone(),

@@ -30,15 +30,22 @@ pub fn kernel(family: &Family, variant: &VariantInfo) -> Result<Kernel> {
     let mut found: Option<(usize, Kernel)> = None;
     for path in files(family)? {
         let text = read(&path)?;
-        for (name, text) in kernels(&text) {
+        for (name, kernel) in kernels(&text) {
+            let name = if name.starts_with('$') { instance(&text, entry) } else { name };
             let more = found.as_ref().is_none_or(|(length, _)| *length < name.len());
-            if is_made_of(entry, name) && more {
-                found = Some((name.len(), Kernel { path: path.clone(), text }));
+            if !name.is_empty() && is_made_of(entry, name) && more {
+                found = Some((name.len(), Kernel { path: path.clone(), text: kernel }));
             }
         }
     }
     let kernel = found.map(|(_, kernel)| kernel);
     kernel.with_context(|| format!("no kernel of {} makes the entry '{entry}' of {}", family.name, variant.name))
+}
+
+/// The name that a macro's call in this file gives the kernel of an entry; empty when none does.
+fn instance<'a>(text: &'a str, entry: &str) -> &'a str {
+    let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+    words.filter(|word| !word.is_empty() && is_made_of(entry, word)).max_by_key(|word| word.len()).unwrap_or_default()
 }
 
 /// An entry's name is the function's, with types and constants behind it.
@@ -133,6 +140,13 @@ mod tests {
         let found = kernels(text);
         assert_eq!(found[0], ("a_b", "#[kernel]\npub unsafe fn a_b<T>(x: u32) {\n    {\n    }\n}".to_owned()));
         assert_eq!(found[1], ("c", "#[kernel]\nfn c() {\n}".to_owned()));
+    }
+
+    #[test]
+    fn a_macro_names_its_kernels_where_it_is_called() {
+        let text = "make!(best_large f32, best f32);";
+        assert_eq!(instance(text, "best_large_f32_false"), "best_large");
+        assert_eq!(instance(text, "other_f32"), "");
     }
 
     #[test]
