@@ -132,7 +132,7 @@ fn best_loads_sixteen_bytes_at_a_time() {
         }
     }
     for dtype in ["f32", "f64", "i32", "u64"] {
-        let lines = entry(&ptx, &format!("reduce_best_place_max_{dtype}"));
+        let lines = entry(&ptx, &format!("reduce_arg_max_{dtype}"));
         assert!(count(&lines, &format!("ld.global.nc.{}", vector(dtype))) >= reduce::best::UNROLL, "{dtype}");
     }
 }

@@ -49,7 +49,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
     Ok(CLEAN)
 }
 
-/// The failing examples: what is wrong, what the checker says, and which rung does it right.
+/// The failing examples: what is wrong, what is found, and which rung does it right.
 fn examples(json: bool) -> anyhow::Result<u8> {
     let mut table = output::table(["example", "mistake", "finding", "right"]);
     for example in failing::EXAMPLES {
@@ -68,7 +68,7 @@ fn examples(json: bool) -> anyhow::Result<u8> {
         }
     }
     if !json {
-        stdout::line(&format!("{table}\n\nhost check failing --variant NAME shows what the checker says"))?;
+        stdout::line(&format!("{table}\n\nhost check failing --variant NAME shows what is wrong"))?;
     }
     Ok(CLEAN)
 }

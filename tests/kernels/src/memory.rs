@@ -47,6 +47,27 @@ pub unsafe fn memory_split(input: &[u32], out: *mut u32) {
     unsafe { *out.add(thread::global_index()) = sum };
 }
 
+/// What `parts` says of `input`, then the words between its first and last boundary, by one thread.
+#[kernel]
+pub unsafe fn memory_split_words(input: &[u8], out: *mut u32) {
+    let (head, vectors) = Vector::<u8, 16>::parts(input.as_ptr(), input.len());
+    let (front, words, _) = U32x4::split_words(input);
+    // SAFETY: `out` has two values for the parts, one for the bytes in front, and four for each vector.
+    unsafe {
+        *out = head as u32;
+        *out.add(1) = vectors as u32;
+        *out.add(2) = front.iter().map(|&byte| u32::from(byte)).sum();
+        let mut i = 0;
+        while i < words.len() {
+            let Vector([a, b, c, d]) = Vector::load(words.as_ptr().add(i));
+            for (k, word) in [a, b, c, d].into_iter().enumerate() {
+                *out.add(3 + 4 * i + k) = word;
+            }
+            i += 1;
+        }
+    }
+}
+
 /// Copies by every kind of load and store, one kind per element: seven elements per thread.
 #[kernel(for T in [u32, i32, f32, u64, i64, f64])]
 pub unsafe fn memory_hints<T: Cached + Scalar>(input: *const T, out: *mut T) {
@@ -186,6 +207,22 @@ pub fn cases() -> std::vec::Vec<crate::case::Case> {
                 .input(&words)
                 .output(&sums)
                 .calls(move |b| memory_split(slice(b[0], 70).skip(skip).first(len), out(b[1]))),
+        );
+    }
+    for (skip, len) in [(0usize, 64usize), (5, 59), (1, 15), (16, 48), (3, 7)] {
+        let shared = &small[skip..skip + len];
+        let (front, rest) = shared.split_at(((16 - skip % 16) % 16).min(len));
+        let (vectors, _) = rest.as_chunks::<16>();
+        let sum = front.iter().map(|&byte| u32::from(byte)).sum();
+        let mut expected = std::vec![front.len() as u32, vectors.len() as u32, sum];
+        let words = vectors.iter().flat_map(|vector| vector.as_chunks::<4>().0);
+        expected.extend(words.map(|word| u32::from_le_bytes(*word)));
+        let name = std::format!("memory_split_words of {len} from {skip}");
+        cases.push(
+            Case::new(&name, 1, 1)
+                .input(&small[..64])
+                .output(&expected)
+                .calls(move |b| memory_split_words(slice(b[0], 64).skip(skip).first(len), out(b[1]))),
         );
     }
     macro_rules! hints {
