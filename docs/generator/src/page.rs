@@ -47,6 +47,11 @@ impl Rows {
 
     /// Rates over sizes of the family's first operation and type, or `None` without measurements.
     pub fn plot(&self, family: &Family) -> Result<Option<String>> {
+        // A ragged size just below an even one would be a step in the line.
+        let ragged = |row: &Row| {
+            let above = |other: &Row| row.n < other.n && other.n - row.n <= row.n / 20;
+            self.measured.iter().any(|other| above(other) && other.subject() == row.subject())
+        };
         let measurement = |row: &Row| {
             Some(Measurement {
                 subject: format!("{} {}", family.name, row.subject()),
@@ -56,7 +61,7 @@ impl Rows {
                 value: row.rate()?,
             })
         };
-        let panels = plot::panels(self.measured.iter().filter_map(measurement));
+        let panels = plot::panels(self.measured.iter().filter(|row| !ragged(row)).filter_map(measurement));
         if panels.is_empty() { Ok(None) } else { Ok(Some(plot::svg(&panels)?)) }
     }
 }
