@@ -53,7 +53,7 @@ fn lines(program: &Program, counted: &[InstructionCounters]) -> Vec<Line> {
             continue;
         }
         for (pc, inst) in function.code.iter().enumerate() {
-            let opcode = program.opcodes.get(inst.opcode as usize).map_or("", String::as_str);
+            let opcode = program.opcode(inst);
             let fidelity = of(opcode, &inst.op);
             let line = found.entry((Reverse(fidelity), opcode)).or_insert_with(|| Line {
                 opcode: opcode.to_owned(),

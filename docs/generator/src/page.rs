@@ -45,7 +45,7 @@ impl Rows {
         self.measured.iter().filter(|row| Some(row.subject()) == main).collect()
     }
 
-    /// Rates over sizes of the family's first operation and type, or `None` without measurements.
+    /// Rates over sizes, a panel for each operation, type and settings; `None` without measurements.
     pub fn plot(&self, family: &Family) -> Result<Option<String>> {
         // A ragged size just below an even one would be a step in the line.
         let ragged = |row: &Row| {

@@ -64,7 +64,7 @@ fn add(
     match &inst.op {
         Op::Atomic(atomic) => {
             sums.shared_atomics += shared.requests;
-            let opcode = program.opcodes.get(inst.opcode as usize).map_or("", String::as_str);
+            let opcode = program.opcode(inst);
             let dead = atomic.destination.is_none_or(|slot| slot == NO_SLOT) || is_dead(program, function, inst.line);
             let passes = match () {
                 // Counting (ATOMS.POPC.INC): lanes at the same word are added up first.
@@ -116,7 +116,7 @@ fn add(
             }
         }
     }
-    if let Some((kind, operations)) = program.opcodes.get(inst.opcode as usize).and_then(|opcode| work::of(opcode)) {
+    if let Some((kind, operations)) = work::of(program.opcode(inst)) {
         let operations = operations * own.lanes_on;
         let sum = match kind {
             work::Kind::F16 => &mut sums.f16_flops,

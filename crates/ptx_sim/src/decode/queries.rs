@@ -1,6 +1,6 @@
 //! Questions that users of a program ask.
 
-use crate::program::{Function, Kind, Op, Program};
+use crate::program::{Function, Inst, Kind, Op, Program};
 
 impl Program {
     /// The kernels.
@@ -11,6 +11,11 @@ impl Program {
     /// The function of a name.
     pub fn function(&self, name: &str) -> Option<&Function> {
         self.functions.iter().find(|function| function.name == name)
+    }
+
+    /// An instruction's opcode as written, `add.s32`; empty for one of another program.
+    pub fn opcode(&self, inst: &Inst) -> &str {
+        self.opcodes.get(inst.opcode as usize).map_or("", String::as_str)
     }
 
     /// `file:line:column` of a place, as short as what is known; empty without one.

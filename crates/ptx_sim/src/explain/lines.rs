@@ -3,7 +3,7 @@
 use super::costs::Costs;
 use super::time::Time;
 use crate::count::InstructionCounters;
-use crate::program::{Op, Program};
+use crate::program::{Inst, Op, Program};
 use serde::Serialize;
 
 /// A line of the source language, or of PTX where the compiler left no line tables.
@@ -86,9 +86,12 @@ fn cost(program: &Program, own: &InstructionCounters, memory: bool, costs: &Cost
         + if barrier { own.executed as f64 * costs.barrier_warp_cycles } else { 0.0 }
 }
 
+fn inst<'p>(program: &'p Program, own: &InstructionCounters) -> Option<&'p Inst> {
+    program.functions.get(own.function as usize)?.code.get(own.pc as usize)
+}
+
 fn op<'p>(program: &'p Program, own: &InstructionCounters) -> Option<&'p Op> {
-    let function = program.functions.get(own.function as usize)?;
-    function.code.get(own.pc as usize).map(|inst| &inst.op)
+    inst(program, own).map(|inst| &inst.op)
 }
 
 /// One sentence about an instruction.
@@ -133,14 +136,12 @@ fn reason(program: &Program, own: &InstructionCounters) -> String {
         ),
         Some(Op::Collective { .. }) => format!("{} exchanges inside a warp, without memory", own.executed),
         _ if active < 24.0 => format!("{} instructions with {active:.1} of 32 lanes active", own.executed),
-        _ => format!("{} warp instructions of `{}`", own.executed, opcode(program, own).unwrap_or("PTX")),
+        _ => format!(
+            "{} warp instructions of `{}`",
+            own.executed,
+            inst(program, own).map_or("PTX", |inst| program.opcode(inst))
+        ),
     }
-}
-
-/// As written: `add.s32`.
-fn opcode<'p>(program: &'p Program, own: &InstructionCounters) -> Option<&'p str> {
-    let inst = program.functions.get(own.function as usize)?.code.get(own.pc as usize)?;
-    program.opcodes.get(inst.opcode as usize).map(String::as_str)
 }
 
 /// In the unit that leaves one to four digits before the point.

@@ -57,7 +57,7 @@ impl<'t> Line<'t> {
             if matches!(inst.op, Op::Barrier { .. }) {
                 return true;
             }
-            let opcode = program.opcodes.get(inst.opcode as usize).map_or("", String::as_str);
+            let opcode = program.opcode(inst);
             let done = self.now + latency(&inst.op, opcode, step, costs);
             self.ready.extend(own.sets.iter().map(|register| ((step.function, *register), done)));
         }

@@ -38,7 +38,7 @@ impl<O: Observer> Worker<'_, O> {
         }
         let program = self.context.program;
         let inst = program.functions[at.site.function as usize].code.get(at.site.pc as usize);
-        let opcode = inst.and_then(|inst| program.opcodes.get(inst.opcode as usize)).map_or("", String::as_str);
+        let opcode = inst.map_or("", |inst| program.opcode(inst));
         let (exchanges, compares) = (opcode.contains(".exch"), opcode.contains(".cas"));
         let found = self.bytes_of_lanes(block, warp, lanes, bytes);
         let bad_memory = select(lanes.mask, |lane| match found[lane].undefined {

@@ -47,7 +47,7 @@ impl Plan {
     fn of(program: &Program, function: &Function, overflow: bool) -> Self {
         let mut plan = Self::default();
         for (pc, inst) in function.code.iter().enumerate() {
-            let opcode = program.opcodes.get(inst.opcode as usize).map_or("", String::as_str);
+            let opcode = program.opcode(inst);
             let first = plan.rows.len() as u32;
             let row = |(file, slot)| row(function.rows, file, slot);
             let (reads, writes) = operands(function, pc, &inst.op);
