@@ -83,20 +83,21 @@ def main():
     count = 1
     for axis in shape:
         count *= axis
+    if count == 0:
+        skip("there is no element")
     image = generated(count, seed, dtype).reshape(shape)
     taps_count = columns if family == "conv1d" else rows * columns
     mask = generated(taps_count, seed + 1, dtype).reshape([1, 1] + taps)
+    # Channels in front, each a signal or a picture of its own.
     if family == "conv1d":
-        batch, convolve = image.reshape(1, 1, -1), torch.nn.functional.conv1d
-        restored = lambda result: result.reshape(shape)
+        batch = image.reshape(shape[0], -1).transpose(0, 1).contiguous().unsqueeze(1)
+        convolve = torch.nn.functional.conv1d
+        restored = lambda result: result.squeeze(1).transpose(0, 1).reshape(shape)
     else:
         channels = shape[2] if len(shape) == 3 else 1
-        # Channels in front, each a picture of its own.
         batch = image.reshape(shape[0], shape[1], channels).permute(2, 0, 1).contiguous().unsqueeze(1)
         convolve = torch.nn.functional.conv2d
         restored = lambda result: result.squeeze(1).permute(1, 2, 0).reshape(shape)
-    if count == 0:
-        skip("there is no element")
     padding = [n // 2 for n in taps]
     run = lambda: convolve(batch, mask, padding=padding)
     with torch.no_grad():

@@ -1,4 +1,4 @@
-//! What the convolutions share: the elements, and what lies beyond the border.
+//! What the convolutions share: the elements, masks in parts, and what lies beyond the border.
 
 use crate::number::Number;
 use cuda_std::{launch::Scalar, math::Float};
@@ -7,6 +7,22 @@ use cuda_std::{launch::Scalar, math::Float};
 pub trait Sample: Number + Float + Scalar {}
 impl Sample for f32 {}
 impl Sample for f64 {}
+
+/// Most taps that a launch takes by value when the mask may have any size: as many as `unroll!` has rounds.
+pub const TAPS: usize = 32;
+
+/// Which taps of a mask a launch takes by value, in the order of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Part {
+    /// The first one.
+    pub first: u32,
+    /// How many, at most [`TAPS`].
+    pub count: u32,
+}
+
+// SAFETY: two numbers of one size, without padding, laid out as written.
+unsafe impl Scalar for Part {}
 
 /// Beyond the border is 0.
 pub const ZERO: u32 = 0;

@@ -74,7 +74,7 @@ const CONTENDED: &str = "atomics";
 /// The family's own cases, and for families of vectors these lengths too.
 fn every_variant(runs: &mut Runs<'_>, family: &'static Family, lengths: &[u64]) {
     let mut cases = (family.cases)();
-    let vectors = cases.iter().all(|case| case.size.len() == 1) && family.name != CONTENDED;
+    let vectors = family.is_of_vectors() && family.name != CONTENDED;
     cases.extend(lengths.iter().filter(|_| vectors).map(|&n| Case::new(&[n])));
     for &dtype in family.dtypes {
         for case in cases.iter().filter(|case| case.is_for(dtype)) {

@@ -168,7 +168,7 @@ fn constant_masks_are_not_loaded() {
         for family in ["conv1d", "conv2d"] {
             let lines = entry(&ptx, &format!("{family}_constant_any_{dtype}"));
             let loads = (count(&lines, "ld.global.nc"), count(&lines, "ld.global.b"));
-            assert_eq!(loads, (kernels_gpu::conv1d::constant::TAPS, 1), "{family} {dtype}");
+            assert_eq!(loads, (kernels_gpu::filter::TAPS, 1), "{family} {dtype}");
         }
     }
 }

@@ -175,7 +175,7 @@ pub fn host(lists: &Lists, function: &ItemFn, params: &[Param]) -> Result<TokenS
 
         #(#attrs)*
         #[cfg(not(target_arch = "nvptx64"))]
-        #[allow(clippy::too_many_arguments)]
+        #[allow(clippy::too_many_arguments, clippy::manual_range_patterns)]
         #vis fn #name #generics (#(#inputs),*) -> ::cuda_std::launch::Call<'launch> #bounds {
             #(#lints)*
             #[allow(dead_code, clippy::missing_safety_doc)]

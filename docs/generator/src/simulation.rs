@@ -59,7 +59,6 @@ pub fn explain(family: &'static Family, image: &Image, measured: &[&Row]) -> Res
 
 /// The largest size measured that is not too large; else one of the same number of axes.
 fn size(family: &Family, measured: &[&Row]) -> Result<Vec<u64>> {
-    let vectors = (family.sizes)().iter().all(|case| case.size.len() == 1);
     if family.name == "matmul" {
         return Ok(vec![LARGEST_FACTOR]);
     }
@@ -68,7 +67,7 @@ fn size(family: &Family, measured: &[&Row]) -> Result<Vec<u64>> {
     match small {
         Some(row) if row.shape.is_empty() => Ok(vec![row.n]),
         Some(row) => row.shape.split('x').map(|axis| Ok(axis.parse()?)).collect(),
-        None if vectors => Ok(vec![largest]),
+        None if family.is_of_vectors() => Ok(vec![largest]),
         None => Ok(vec![largest.isqrt()]),
     }
 }

@@ -1,20 +1,23 @@
 //! Convolution of signals: `out[i] = sum of in[i + j - K/2] * mask[j]`.
 //!
-//! Signal and mask are vectors, the mask of 1 to 512 taps; the result is as long as the signal. Results are within
+//! The signal is samples or samples x channels, each channel filtered by itself, the mask a vector of 1 to 512 taps; the result has the
+//! shape of the signal. Results are within
 //! `(K + 1) * epsilon * sum(|in * mask|)` of the exact ones, and the same on every run.
 
 use super::convolution::{BORDER, DTYPES, MAX_AXIS, Reference, border, require_finite};
 use super::generic::with_float;
 use super::settings::{Kind, Setting};
-use super::{BlockRule, Case, Demand, Entry, Family, Job, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
+use super::{Case, Demand, Family, Job, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
 use crate::backend::{Buffer, Shape, require_memory};
 use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::tensor::{Tensor, text};
-use cuda_std::launch::{Call, PtrMut, Slice};
-use kernels_gpu::conv1d::{BLOCK, MAX_MASK, basic, best, cached, constant, tiled};
-use kernels_gpu::conv2d::Frame;
-use kernels_gpu::filter::{Sample, ZERO};
+use kernels_gpu::conv1d::{Frame, MAX_CHANNELS, MAX_MASK, tiled};
+use kernels_gpu::conv2d;
+use kernels_gpu::filter::Sample;
+use table::{Launch, Operands, Variant, entries, table};
+
+mod table;
 
 /// The family.
 pub const FAMILY: Family = Family {
@@ -43,140 +46,8 @@ pub const FAMILY: Family = Family {
     peer: Some("conv"),
 };
 
-/// What is given to a kernel.
-struct Operands<'a, T> {
-    input: Slice<'a, T>,
-    mask: Slice<'a, T>,
-    /// The mask, on the host.
-    taps: &'a [T],
-    border: u32,
-    output: PtrMut<'a, T>,
-    block: u32,
-}
-
-/// A row of the table.
-struct Variant<T: 'static> {
-    name: &'static str,
-    idea: &'static str,
-    block: BlockRule,
-    launch: for<'a> fn(&Operands<'a, T>) -> Launch<'a>,
-    /// Taps of masks that have a kernel of their own, and of one of those that share one.
-    kinds: &'static [u32],
-}
-
-/// What a variant does: the same grid for each of its calls, in order.
-struct Launch<'a> {
-    calls: Vec<Call<'a>>,
-    /// Outputs per block.
-    outputs: u32,
-    /// Bytes of dynamic shared memory.
-    shared: u32,
-}
-
-impl<'a> Launch<'a> {
-    fn new(call: Call<'a>, outputs: u32) -> Self {
-        Self { calls: vec![call], outputs, shared: 0 }
-    }
-
-    fn with_shared(self, shared: u32) -> Self {
-        Self { shared, ..self }
-    }
-}
-
-/// The table, slowest first.
-fn table<T: Element + Sample>() -> Vec<Variant<T>> {
-    vec![
-        Variant {
-            name: "basic",
-            idea: "a thread per output, signal and mask from device memory: as fast as the caches",
-            block: BlockRule::Any { default: BLOCK },
-            launch: |of| Launch::new(basic::conv1d_basic::<T>(of.input, of.mask, of.border, of.output), of.block),
-            kinds: &[1],
-        },
-        Variant {
-            name: "constant",
-            idea: "the mask by value: taps are operands from constant memory, up to 32 in a launch; no loop for 3, 5, 7, 9, 31",
-            block: BlockRule::Any { default: BLOCK },
-            launch: launch_constant,
-            kinds: &CONSTANT_KINDS,
-        },
-        Variant {
-            name: "tiled",
-            idea: "tile and halo loaded once into shared memory by a thread per element; halo threads then idle",
-            block: BlockRule::WholeWarps { default: BLOCK },
-            launch: |of| {
-                let call = tiled::conv1d_tiled::<T>(of.input, of.mask, of.border, of.output);
-                Launch::new(call, of.block + 1 - of.taps.len() as u32).with_shared(of.block * size_of::<T>() as u32)
-            },
-            kinds: &[1],
-        },
-        Variant {
-            name: "cached",
-            idea: "a tile without halo: no idle thread, the halo comes from L1 and L2",
-            block: BlockRule::Any { default: BLOCK },
-            launch: |of| {
-                let call = cached::conv1d_cached::<T>(of.input, of.mask, of.border, of.output);
-                Launch::new(call, of.block).with_shared(of.block * size_of::<T>() as u32)
-            },
-            kinds: &[1],
-        },
-        Variant {
-            name: "best",
-            idea: "eight neighbouring outputs per thread (of f64 four): what one loads from the tile, the others use",
-            block: BlockRule::OneOf { sizes: &[best::BLOCK], default: best::BLOCK },
-            launch: |of| {
-                let call = best::conv1d_best::<T>(of.input, of.mask, of.border, of.output);
-                let outputs = of.block * best::outputs_per_thread(size_of::<T>());
-                Launch::new(call, outputs).with_shared(best::shared_bytes(of.taps.len() as u32, size_of::<T>()))
-            },
-            kinds: &[1],
-        },
-    ]
-}
-
-/// [`constant::SIZES`], and one for the kernel of all other masks.
-const CONSTANT_KINDS: [u32; constant::SIZES.len() + 1] = [3, 5, 7, 9, 31, 4];
-
-fn launch_constant<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> {
-    fn sized<'a, T: Element + Sample, const K: usize>(
-        of: &Operands<'a, T>,
-        kernel: impl Fn(Slice<'a, T>, [T; K], u32, PtrMut<'a, T>) -> Call<'a>,
-    ) -> Launch<'a> {
-        let mask = core::array::from_fn(|j| of.taps[j]);
-        Launch::new(kernel(of.input, mask, of.border, of.output), of.block)
-    }
-    match of.taps.len() {
-        3 => sized(of, constant::conv1d_constant_sized::<T, 3>),
-        5 => sized(of, constant::conv1d_constant_sized::<T, 5>),
-        7 => sized(of, constant::conv1d_constant_sized::<T, 7>),
-        9 => sized(of, constant::conv1d_constant_sized::<T, 9>),
-        31 => sized(of, constant::conv1d_constant_sized::<T, 31>),
-        mask => {
-            let part = |(i, taps): (usize, &[T])| {
-                let first = (i * constant::TAPS) as u32;
-                let part = constant::Part { first, count: taps.len() as u32, mask: mask as u32 };
-                let taps = core::array::from_fn(|j| taps.get(j).copied().unwrap_or(T::ZERO));
-                constant::conv1d_constant_any::<T>(of.input, taps, part, of.border, of.output)
-            };
-            let calls = of.taps.chunks(constant::TAPS).enumerate().map(part).collect();
-            Launch { calls, outputs: of.block, shared: 0 }
-        }
-    }
-}
-
 fn variants() -> Vec<VariantInfo> {
-    fn entries<T: Element + Sample>(row: usize) -> Vec<Entry> {
-        let variant = &table::<T>()[row];
-        // SAFETY: nothing is launched; only the names and the parameters are of interest.
-        let (input, mask, output) = unsafe { (Slice::new(0, 0), Slice::new(0, 0), PtrMut::new(0)) };
-        let entry = |&size: &u32| {
-            let taps = vec![T::ZERO; size as usize];
-            let operands = Operands { input, mask, taps: &taps, border: ZERO, output, block: BLOCK };
-            (variant.launch)(&operands).calls.into_iter().map(Entry::from).collect::<Vec<_>>()
-        };
-        variant.kinds.iter().flat_map(entry).collect()
-    }
-    let info = |(row, variant): (usize, Variant<f32>)| VariantInfo {
+    let info = |(row, variant): (usize, table::Variant<f32>)| VariantInfo {
         name: variant.name,
         idea: variant.idea,
         block: variant.block,
@@ -185,9 +56,11 @@ fn variants() -> Vec<VariantInfo> {
     table::<f32>().into_iter().enumerate().map(info).collect()
 }
 
-/// Every border with odd and even masks, signals shorter than the mask, several blocks with a ragged end.
+/// Every border with odd and even masks, signals shorter than the mask, several blocks with a ragged end; and some with channels: two,
+/// three, five, twelve, and more than a block takes.
 fn cases() -> Vec<Case> {
-    let case = |n: u64, mask: &str, border: &str| Case::new(&[n]).with("mask", mask).with("border", border);
+    let shaped = |size: &[u64], mask: &str, border: &str| Case::new(size).with("mask", mask).with("border", border);
+    let case = |n: u64, mask: &str, border: &str| shaped(&[n], mask, border);
     vec![
         case(0, "3", "clamp"),
         case(1, "1", "zero"),
@@ -203,46 +76,85 @@ fn cases() -> Vec<Case> {
         case(700, "127", "clamp"),
         case(300, "200", "zero"),
         case(1100, "512", "mirror"),
+        shaped(&[0, 2], "3", "clamp"),
+        shaped(&[5, 1], "4", "mirror"),
+        shaped(&[1, 3], "5", "mirror"),
+        shaped(&[2, 5], "9", "clamp"),
+        shaped(&[700, 2], "5", "zero"),
+        shaped(&[2101, 2], "8", "mirror"),
+        shaped(&[345, 3], "31", "clamp"),
+        shaped(&[260, 5], "2", "mirror"),
+        shaped(&[33, 12], "7", "zero"),
+        shaped(&[150, 4], "300", "mirror"),
+        shaped(&[41, 35], "33", "clamp"),
     ]
 }
 
 fn sizes() -> Vec<Case> {
     let case = |n: u64, mask: &str| Case::new(&[n]).with("mask", mask);
-    vec![case(1 << 22, "5"), case(1 << 26, "5"), case(1 << 26, "31"), case(1 << 26, "127")]
+    let one = [case(1 << 22, "5"), case(1 << 26, "5"), case(1 << 26, "31"), case(1 << 26, "127")];
+    let several = |samples, channels, mask| Case::new(&[samples, channels]).with("mask", mask);
+    // Stereo sound; an electrocardiogram of twelve leads.
+    one.into_iter().chain([several(1 << 25, 2, "5"), several(1 << 25, 2, "31"), several(5_592_405, 12, "31")]).collect()
 }
 
 fn generate(demand: &Demand<'_>) -> Result<Vec<Tensor>> {
-    let signal = demand.axes::<1>("one number")?;
-    Ok(vec![demand.tensor(0, &signal)?, demand.tensor(1, &[demand.settings.number("mask") as usize])?])
+    let axes = "SAMPLES or SAMPLESxCHANNELS";
+    let signal = match demand.size.len() {
+        2 => demand.tensor(0, &demand.axes::<2>(axes)?)?,
+        _ => demand.tensor(0, &demand.axes::<1>(axes)?)?,
+    };
+    Ok(vec![signal, demand.tensor(1, &[demand.settings.number("mask") as usize])?])
 }
 
-/// The problem's sizes as one row of a picture, after refusing what can't be filtered.
+/// The problem's sizes, after refusing what can't be filtered.
 fn frame(problem: Problem<'_>) -> Result<Frame> {
     let (signal, mask) = (problem.inputs[0].shape(), problem.inputs[1].shape());
-    let (&[columns], &[mask_columns]) = (signal, mask) else {
-        let (signal, mask) = (text(signal), text(mask));
-        return Err(Error::Usage(format!("conv1d takes vectors, not a signal of {signal} and a mask of {mask}")));
+    let (samples, channels, taps) = match (signal, mask) {
+        (&[samples], &[taps]) => (samples, 1, taps),
+        (&[samples, channels], &[taps]) => (samples, channels, taps),
+        _ => {
+            return Err(Error::Usage(format!(
+                "conv1d takes a signal of samples or samples x channels and a vector as a mask, not a signal of {} and a mask of {}",
+                text(signal),
+                text(mask)
+            )));
+        }
     };
-    if !(1..=MAX_MASK as usize).contains(&mask_columns) {
+    if !(1..=MAX_MASK as usize).contains(&taps) {
         return Err(Error::Usage(format!(
-            "conv1d takes masks of 1 to {MAX_MASK} taps, not {mask_columns}: beyond that a Fourier transform does less work"
+            "conv1d takes masks of 1 to {MAX_MASK} taps, not {taps}: beyond that a Fourier transform does less work"
         )));
     }
-    if columns > MAX_AXIS {
+    if channels > MAX_CHANNELS as usize {
         return Err(Error::Usage(format!(
-            "conv1d takes signals of up to 2^30 elements, not {columns}: filter it in parts"
+            "conv1d takes signals of up to {MAX_CHANNELS} channels, not {channels}: filter some of them at a time; a signal of one \
+             channel is a vector, or samples x 1"
         )));
     }
-    let (columns, mask_columns) = (columns as u32, mask_columns as u32);
-    Ok(Frame { rows: 1, columns, channels: 1, mask_rows: 1, mask_columns, border: border(problem.settings) })
+    if samples.saturating_mul(channels) > MAX_AXIS {
+        return Err(Error::Usage(format!(
+            "conv1d takes signals of up to 2^30 elements, not {}: filter it in parts",
+            text(signal)
+        )));
+    }
+    let [samples, channels, taps] = [samples, channels, taps].map(|n| n as u32);
+    Ok(Frame { samples, channels, taps, border: border(problem.settings) })
+}
+
+/// The same as a row of a picture.
+fn row(frame: Frame) -> conv2d::Frame {
+    let Frame { samples, channels, taps, border } = frame;
+    conv2d::Frame { rows: 1, columns: samples, channels, mask_rows: 1, mask_columns: taps, border }
 }
 
 fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
     fn typed<T: Element>(problem: Problem<'_>) -> Result<Oracle<'_>> {
         let (signal, mask, frame) = (problem.view::<T>(0)?, problem.view::<T>(1)?, frame(problem)?);
         require_finite(mask)?;
-        let reference = Reference::new(signal, mask, frame);
-        Ok(Oracle::elements::<T>(vec![signal.len()], move |i, depth| reference.expected(i, depth, T::DTYPE)))
+        let reference = Reference::new(signal, mask, row(frame));
+        let shape = problem.inputs[0].shape().to_vec();
+        Ok(Oracle::elements::<T>(shape, move |i, depth| reference.expected(i, depth, T::DTYPE)))
     }
     with_float!(FAMILY, problem.dtype, T => typed::<T>(problem))
 }
@@ -274,41 +186,44 @@ fn typed<T: Element + Sample>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Resul
     require_memory(job.device, Some(bytes), "conv1d of a signal into another one", "use a smaller --n or input")?;
     let (device_signal, device_mask) =
         (Buffer::from_slice(job.device, signal, "signal")?, Buffer::from_slice(job.device, mask, "mask")?);
-    let mut result = Tensor::new(&[n], T::wrap(signal.to_vec()))?;
+    let shape = job.problem.inputs[0].shape();
+    let mut result = Tensor::new(shape, T::wrap(signal.to_vec()))?;
     for name in job.variants {
         let Some(variant) = table::<T>().into_iter().find(|variant| variant.name == *name) else {
             return Err(Error::Usage(format!("conv1d has no variant '{name}'")));
         };
         job.require_no_grid(name)?;
-        let block = block(job, &variant, frame.mask_columns)?;
+        let block = block(job, &variant, frame.taps)?;
         // Of its own for each variant, so that none can pass with what another one wrote.
         let output = Buffer::<T>::uninit(job.device, n, "output")?;
-        let Launch { calls, outputs, shared } = (variant.launch)(&Operands {
+        let operands = Operands {
             input: device_signal.slice(n),
             mask: device_mask.slice(mask.len()),
             taps: mask,
-            border: frame.border,
+            frame,
             output: output.ptr(),
             block,
-        });
-        let grid = frame.columns.div_ceil(outputs.max(1));
+        };
+        let none = Launch { calls: Vec::new(), grid: [0, 0], shared: 0 };
+        let Launch { calls, grid: [across, down], shared } =
+            if signal.is_empty() { none } else { (variant.launch)(&operands) };
+        let launch = Shape { grid: [across, down, 1], ..Shape::linear(across, block) }.with_shared(shared);
         let trial = Trial {
             family: FAMILY.name,
             variant: name,
-            shape: (block, grid),
+            shape: (block, across * down),
             output: &output,
-            result: vec![n],
+            result: shape.to_vec(),
             depth: mask.len() as u64,
             work: Work { bytes, flops: 2 * (mask.len() * n) as u64 },
         };
         let row;
-        (result, row) = job.measure(&trial, &mut || match grid {
-            0 => Ok(()),
-            _ => calls.iter().try_for_each(|call| {
-                // SAFETY: the call is the kernel's own launcher's, with an output as long as the signal, and the block and the
-                // shared memory that the table makes for it.
-                unsafe { job.device.launch(job.module, call, Shape::linear(grid, block).with_shared(shared)) }
-            }),
+        (result, row) = job.measure(&trial, &mut || {
+            calls.iter().try_for_each(|call| {
+                // SAFETY: the call is the kernel's own launcher's, with a signal and a mask of this frame, an output as long as the
+                // signal, and the grid, block and shared memory that the table makes for it.
+                unsafe { job.device.launch(job.module, call, launch) }
+            })
         })?;
         emit(row);
     }
@@ -324,15 +239,17 @@ mod tests {
     #[test]
     fn operands_that_do_not_fit_are_refused() {
         let settings = Settings::new(FAMILY.settings, []).expect("defaults");
-        let refusal = |mask: &[usize]| {
-            let mask = Tensor::new(mask, Array::F64(vec![1.0; mask.iter().product()])).expect("made");
-            let inputs = [Array::F64(vec![1.0; 4]).into(), mask];
+        let refusal = |signal: &[usize], mask: &[usize]| {
+            let of = |shape: &[usize]| Tensor::new(shape, Array::F64(vec![1.0; shape.iter().product()])).expect("made");
+            let inputs = [of(signal), of(mask)];
             let problem = Problem { inputs: &inputs, dtype: Dtype::F64, op: "", settings: &settings };
             oracle(problem).map(|_| ()).map_err(|error| error.to_string())
         };
-        assert!(refusal(&[512]).is_ok());
-        assert!(refusal(&[0]).expect_err("empty").contains("1 to 512"));
-        assert!(refusal(&[513]).expect_err("too long").contains("Fourier"));
-        assert!(refusal(&[2, 2]).expect_err("a matrix").contains("a mask of 2x2"));
+        assert!(refusal(&[4], &[512]).is_ok() && refusal(&[4, 12], &[3]).is_ok());
+        assert!(refusal(&[4], &[0]).expect_err("empty").contains("1 to 512"));
+        assert!(refusal(&[4], &[513]).expect_err("too long").contains("Fourier"));
+        assert!(refusal(&[4], &[2, 2]).expect_err("a matrix").contains("a mask of 2x2"));
+        assert!(refusal(&[4, 4, 4], &[2]).expect_err("a picture").contains("samples x channels"));
+        assert!(refusal(&[1, 65_536], &[2]).expect_err("turned round").contains("65535 channels"));
     }
 }

@@ -182,9 +182,14 @@ impl Family {
         if self.dtypes.contains(&dtype) { Ok(()) } else { Err(self.no_kernel(dtype)) }
     }
 
-    /// Its operands have one axis: no result of it is a matrix or a picture.
+    /// One number as a size is a length, and not a side: what is made of it are vectors. No result of it is a picture.
     pub fn is_of_vectors(&self) -> bool {
-        (self.sizes)().iter().all(|case| case.size.len() == 1)
+        let of_one = |settings: Settings, &dtype| {
+            (self.generate)(&Demand { size: &[1], dtype, seed: 0, settings: &settings }).ok()
+        };
+        let made = Settings::new(self.settings, []).ok().zip(self.dtypes.first());
+        made.and_then(|(settings, dtype)| of_one(settings, dtype))
+            .is_some_and(|inputs| inputs.first().is_some_and(|input| input.shape().len() == 1))
     }
 
     fn no_op(&self, asked: &str) -> Error {

@@ -1,27 +1,29 @@
 //! A thread per output: it walks over the mask and reads what lies under it.
 //!
 //! A multiply-add takes two loads, which makes the kernel as fast as the caches are. Neighbouring threads read neighbouring elements,
-//! and all of them the same tap of the mask.
+//! of one channel or of several, and all of them the same tap of the mask.
 
-use super::{element, place, start};
+use super::{Frame, place};
 use crate::filter::Sample;
 use cuda_std::kernel;
 
 /// Filters a signal.
 ///
 /// # Safety
-/// `output` is as long as `input` and does not overlap it; a thread per output.
+/// `input` and `output` are signals of the frame and don't overlap; `mask` is the frame's mask. A thread per element.
 #[kernel(for T in [f32, f64])]
-pub unsafe fn conv1d_basic<T: Sample>(input: &[T], mask: &[T], border: u32, output: *mut T) {
+pub unsafe fn conv1d_basic<T: Sample>(input: &[T], mask: &[T], frame: Frame, output: *mut T) {
     let i = place();
     if i as usize >= input.len() {
         return;
     }
-    let start = start(i, mask.len());
+    let mut under = frame.start_at(i);
     let mut sum = T::ZERO;
     let mut j = 0;
     while j < mask.len() {
-        sum = element(input, start + j as i32, border).mul_add(mask[j], sum);
+        // SAFETY: the caller's promise.
+        sum = unsafe { frame.element_at(input, under) }.mul_add(mask[j], sum);
+        under += frame.channels as i32;
         j += 1;
     }
     // SAFETY: one of the outputs, and no other thread has it.

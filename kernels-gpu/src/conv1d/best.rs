@@ -6,11 +6,15 @@
 //!   taps that are none are skipped, as are those behind the end: an element that is infinite or NaN has no effect beyond its reach.
 //! - Lanes read vectors that are two apart; `slot` spreads them over all banks.
 //! - Two lanes exchange half of their outputs, so that every store fills whole sectors.
+//!
+//! Signals of several channels: [`interleaved`].
 
-use super::{element, start};
+use super::Frame;
 use crate::filter::Sample;
 use crate::unroll::unroll;
 use cuda_std::{kernel, memory::Vector, shared::dynamic_shared_mem, thread, warp};
+
+pub mod interleaved;
 
 /// Threads per block.
 pub const BLOCK: u32 = 256;
@@ -33,7 +37,7 @@ const fn groups(taps: usize, outputs: usize) -> usize {
     taps.div_ceil(outputs)
 }
 
-/// Filters a signal.
+/// Filters a signal of one channel.
 ///
 /// # Safety
 /// `output` is as long as `input` and does not overlap it; the mask has a tap. Blocks of `BLOCK` threads with [`shared_bytes`],
@@ -60,6 +64,7 @@ unsafe fn filter<T: Sample, const W: usize, const V: usize>(input: &[T], mask: &
     let half = mask.len() / 2;
     let moved = half.next_multiple_of(W) - half;
     let groups = groups(moved + mask.len(), V);
+    let frame = Frame { samples: input.len() as u32, channels: 1, taps: mask.len() as u32, border };
     let taps = dynamic_shared_mem::<T>();
     // SAFETY: the launch gave room for the mask and the tile.
     let tile = unsafe { taps.add(groups * V) }.cast::<Vector<T, W>>();
@@ -74,7 +79,7 @@ unsafe fn filter<T: Sample, const W: usize, const V: usize>(input: &[T], mask: &
     // SAFETY: the tile has room for as many vectors.
     unsafe {
         let vectors = (BLOCK as usize + groups) * (V / W);
-        load_tile::<T, W>(tile, vectors, input, start(first, mask.len()) - moved as i32, border);
+        load_tile::<T, W>(tile, vectors, input, first as i32 - (half + moved) as i32, frame);
     }
     thread::sync_threads(); // mask and tile are complete before anyone reads what others loaded
 
@@ -155,17 +160,17 @@ unsafe fn load_group<T: Sample, const W: usize, const V: usize>(tile: *const Vec
     values
 }
 
-/// Loads `vectors` vectors from position `from` on.
+/// Loads `vectors` vectors from sample `from` on.
 ///
 /// # Safety
-/// The tile has room for them, rounded up to a multiple of two.
+/// `input` is a signal of the frame, of one channel. The tile has room for the vectors, rounded up to a multiple of two.
 #[inline(always)]
 unsafe fn load_tile<T: Sample, const W: usize>(
     tile: *mut Vector<T, W>,
     vectors: usize,
     input: &[T],
     from: i32,
-    border: u32,
+    frame: Frame,
 ) {
     let tid = thread::thread_idx_x() as usize;
     let inside = from >= 0 && from as usize + vectors * W <= input.len();
@@ -190,7 +195,8 @@ unsafe fn load_tile<T: Sample, const W: usize>(
     }
     let mut k = tid;
     while k < vectors {
-        let at = |w: usize| element(input, from + (k * W + w) as i32, border);
+        // SAFETY: the caller's promise.
+        let at = |w: usize| unsafe { frame.element(input, from + (k * W + w) as i32, 0) };
         // SAFETY: a slot of each vector.
         unsafe { Vector(core::array::from_fn(at)).store(tile.add(slot(k))) };
         k += BLOCK as usize;

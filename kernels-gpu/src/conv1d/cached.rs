@@ -3,16 +3,17 @@
 //!
 //! No thread idles, and the loads into the tile are aligned; but every tap has to ask which of the two it is.
 
-use super::{element, place, start};
+use super::{Frame, place};
 use crate::filter::Sample;
 use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 
 /// Filters a signal.
 ///
 /// # Safety
-/// `output` is as long as `input` and does not overlap it; dynamic shared memory for an element per thread; a thread per output.
+/// `input` and `output` are signals of the frame and don't overlap; `mask` is the frame's mask. Dynamic shared memory for an element
+/// per thread; a thread per element.
 #[kernel(for T in [f32, f64])]
-pub unsafe fn conv1d_cached<T: Sample>(input: &[T], mask: &[T], border: u32, output: *mut T) {
+pub unsafe fn conv1d_cached<T: Sample>(input: &[T], mask: &[T], frame: Frame, output: *mut T) {
     let tile = dynamic_shared_mem::<T>();
     let (tid, i) = (thread::thread_idx_x(), place());
     let inside = (i as usize) < input.len();
@@ -24,20 +25,22 @@ pub unsafe fn conv1d_cached<T: Sample>(input: &[T], mask: &[T], border: u32, out
     if !inside {
         return;
     }
-    let (first, start) = (i - tid, start(i, mask.len()));
+    let first = i - tid;
     // The tile's part of the signal.
     let width = thread::block_dim_x().min(input.len() as u32 - first);
+    let mut under = frame.start_at(i);
     let mut sum = T::ZERO;
     let mut j = 0;
     while j < mask.len() {
-        let position = start + j as i32;
-        let slot = (position - first as i32) as u32;
+        let slot = (under - first as i32) as u32;
         let x = match slot < width {
             // SAFETY: a slot that was written, because it is inside the tile and the signal.
             true => unsafe { tile.add(slot as usize).read() },
-            false => element(input, position, border),
+            // SAFETY: the caller's promise.
+            false => unsafe { frame.element_at(input, under) },
         };
         sum = x.mul_add(mask[j], sum);
+        under += frame.channels as i32;
         j += 1;
     }
     // SAFETY: one of the outputs, and no other thread has it.

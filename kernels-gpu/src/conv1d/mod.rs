@@ -1,7 +1,8 @@
 //! One-dimensional convolution: `out[i] = sum over j of in[i + j - K/2] * mask[j]`, for a mask of K taps.
 //!
-//! The mask is not turned round (what others call cross-correlation), and the result is as long as the signal. What lies beyond the
-//! border is a matter of choice: see [`crate::filter`].
+//! The mask is not turned round (what others call cross-correlation), and the result is as long as the signal. Signals are samples, or
+//! samples x channels, row-major: the channels of a sample side by side, as in stereo sound or the leads of an electrocardiogram; every
+//! channel is filtered by itself. What lies beyond the border is a matter of choice: see [`crate::filter`].
 //!
 //! | rung | idea |
 //! |---|---|
@@ -9,6 +10,7 @@
 //! | [`constant`] | the mask is passed by value: it lies in constant memory; its loads disappear, and for some sizes the loop |
 //! | [`tiled`] | a block loads its tile and the halo once into shared memory, a thread per element; halo threads then idle |
 //! | [`cached`] | a tile without its halo, a thread per output: the halo comes from the L1 and L2 caches |
+//! | [`channels`] | a thread per sample: its channels share the indices, the border's tests and the mask's loads |
 //! | [`best`] | eight neighbouring outputs per thread: what one of them loads from the tile, seven others use |
 //!
 //! Of `m` taps, a result in floats is within `m * epsilon * sum(|in * mask|)` of the exact one: every rung adds in a fixed order by
@@ -16,12 +18,13 @@
 //!
 //! Source: D. Kirk, W. Hwu, I. El Hajj, "Programming Massively Parallel Processors", chapter on convolution (`basic` to `cached`).
 
-use crate::filter::{Sample, source};
-use cuda_std::thread;
+use crate::filter::{Sample, ZERO, source};
+use cuda_std::{launch::Scalar, thread};
 
 pub mod basic;
 pub mod best;
 pub mod cached;
+pub mod channels;
 pub mod constant;
 pub mod tiled;
 
@@ -32,24 +35,108 @@ pub const BLOCK: u32 = 256;
 /// work anyway.
 pub const MAX_MASK: u32 = 512;
 
-/// The element at a position that may be beyond the border.
-#[inline(always)]
-fn element<T: Sample>(input: &[T], position: i32, border: u32) -> T {
-    match source(position, input.len() as u32, border) {
-        // SAFETY: `source` gives positions in the signal.
-        Some(at) => unsafe { *input.get_unchecked(at as usize) },
-        None => T::ZERO,
+/// Most channels: as many blocks as a grid can have along y.
+pub const MAX_CHANNELS: u32 = 65_535;
+
+/// What is filtered, and how: the same for every thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Frame {
+    /// Length of the signal.
+    pub samples: u32,
+    /// Elements of a sample.
+    pub channels: u32,
+    /// Length of the mask.
+    pub taps: u32,
+    /// [`ZERO`], [`CLAMP`](crate::filter::CLAMP) or [`MIRROR`](crate::filter::MIRROR).
+    pub border: u32,
+}
+
+// SAFETY: four numbers of one size, without padding, laid out as written.
+unsafe impl Scalar for Frame {}
+
+impl Frame {
+    /// The element of a channel at a sample that may be beyond the border.
+    ///
+    /// # Safety
+    /// `input` is a signal of this frame with at least one element, and `channel` one of its channels.
+    #[inline(always)]
+    unsafe fn element<T: Sample>(&self, input: &[T], sample: i32, channel: u32) -> T {
+        match source(sample, self.samples, self.border) {
+            // SAFETY: `source` gives samples of the signal.
+            Some(at) => unsafe { *input.get_unchecked((at * self.channels + channel) as usize) },
+            None => T::ZERO,
+        }
+    }
+
+    /// The element at a place in memory that may be before the signal or behind it, by no more than the mask reaches.
+    ///
+    /// # Safety
+    /// `input` is a signal of this frame with at least one element.
+    #[inline(always)]
+    unsafe fn element_at<T: Sample>(&self, input: &[T], place: i32) -> T {
+        match self.source_at(place) {
+            // SAFETY: `source_at` gives places in the signal.
+            Some(at) => unsafe { *input.get_unchecked(at as usize) },
+            None => T::ZERO,
+        }
+    }
+
+    /// Where the element at such a place is found; `None`: it counts as 0. In the signal, taps are `channels` places apart and nobody
+    /// has to know whose they are; beyond the border, it's the border of one channel.
+    #[inline(always)]
+    fn source_at(&self, place: i32) -> Option<u32> {
+        if (place as u32) < self.samples * self.channels {
+            return Some(place as u32);
+        }
+        if self.border == ZERO {
+            return None;
+        }
+        // As many samples later, so that division rounds down before the signal too.
+        let (channels, reach) = (self.channels.max(1), self.taps / 2);
+        let later = (place + (reach * channels) as i32) as u32;
+        let sample = source((later / channels) as i32 - reach as i32, self.samples, self.border)?;
+        Some(sample * channels + later % channels)
+    }
+
+    /// The first place under the mask of the output at a place.
+    #[inline(always)]
+    fn start_at(&self, output: u32) -> i32 {
+        output as i32 - (self.taps / 2 * self.channels) as i32
+    }
+
+    /// The first sample under the mask of an output.
+    #[inline(always)]
+    fn start(&self, output: u32) -> i32 {
+        output as i32 - (self.taps / 2) as i32
     }
 }
 
-/// The thread's output in a grid of a thread per output.
+/// The thread's place in a grid of a thread per output, or per sample.
 #[inline(always)]
 fn place() -> u32 {
     thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x()
 }
 
-/// The first position under the mask of an output.
-#[inline(always)]
-fn start(output: u32, mask: usize) -> i32 {
-    output as i32 - (mask / 2) as i32
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filter::{CLAMP, MIRROR};
+
+    #[test]
+    fn places_beyond_the_border_belong_to_their_channel() {
+        for border in [ZERO, CLAMP, MIRROR] {
+            for (samples, channels, taps) in [(1, 1, 5), (3, 2, 3), (2, 3, 9), (7, 5, 4)] {
+                let frame = Frame { samples, channels, taps, border };
+                let reach = (taps / 2) as i32;
+                for sample in -reach..samples as i32 + reach {
+                    for channel in 0..channels {
+                        let found = frame.source_at(sample * channels as i32 + channel as i32);
+                        let wanted = source(sample, samples, border).map(|at| at * channels + channel);
+                        assert_eq!(found, wanted, "{frame:?} {sample} {channel}");
+                    }
+                }
+            }
+        }
+    }
 }

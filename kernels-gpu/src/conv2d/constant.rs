@@ -8,28 +8,12 @@
 //! (CUDA C would copy the mask to a `__constant__` array. A `static` of Rust can't change, so the parameters are our constant memory.)
 
 use super::{Frame, place};
-use crate::filter::{Sample, source};
+use crate::filter::{Part, Sample, TAPS, source};
 use crate::unroll::unroll;
-use cuda_std::{kernel, launch::Scalar};
+use cuda_std::kernel;
 
 /// Rows and columns of the masks that there is a kernel for.
 pub const SIZES: [u32; 3] = [3, 5, 7];
-
-/// Most taps of a launch for any size: as many as `unroll!` has rounds.
-pub const TAPS: usize = 32;
-
-/// The taps of a launch among those of the mask, row by row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct Part {
-    /// The first one.
-    pub first: u32,
-    /// How many, at most [`TAPS`].
-    pub count: u32,
-}
-
-// SAFETY: two numbers of one size, without padding, laid out as written.
-unsafe impl Scalar for Part {}
 
 /// Filters a picture.
 ///

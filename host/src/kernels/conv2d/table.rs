@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::kernels::{BlockRule, Entry};
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::conv2d::{Frame, ROWS, TILE, basic, best, cached, channels, constant, tiled};
-use kernels_gpu::filter::{Sample, ZERO};
+use kernels_gpu::filter::{Part, Sample, TAPS, ZERO};
 
 /// What is given to a kernel.
 pub(super) struct Operands<'a, T> {
@@ -161,11 +161,11 @@ fn launch_constant<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> 
 /// As many taps in each launch as it takes.
 fn launch_constant_any<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> {
     let part = |(i, taps): (usize, &[T])| {
-        let part = constant::Part { first: (i * constant::TAPS) as u32, count: taps.len() as u32 };
+        let part = Part { first: (i * TAPS) as u32, count: taps.len() as u32 };
         let taps = core::array::from_fn(|j| taps.get(j).copied().unwrap_or(T::ZERO));
         constant::conv2d_constant_any::<T>(of.input, taps, part, of.frame, of.output)
     };
-    let calls = of.taps.chunks(constant::TAPS).enumerate().map(part).collect();
+    let calls = of.taps.chunks(TAPS).enumerate().map(part).collect();
     Ok((calls, per_element(of.frame)?))
 }
 

@@ -1,0 +1,53 @@
+//! A thread per sample: the channels of a sample lie side by side and take part in the same taps, so that one thread can filter them all
+//! with one index, one look at the border and one load of the mask per tap.
+//!
+//! How many they are is known at compile time, so that the sums are registers.
+
+use super::{Frame, place};
+use crate::filter::{Sample, source};
+use cuda_std::{kernel, thread};
+
+/// Channels per thread for a signal of so many: as many as divide them, four at most, and blocks along y for each.
+pub const fn per_thread(channels: u32) -> u32 {
+    let mut each = 4;
+    while !channels.is_multiple_of(each) {
+        each -= 1;
+    }
+    each
+}
+
+/// Filters a signal.
+///
+/// # Safety
+/// `input` and `output` are signals of the frame and don't overlap; `mask` is the frame's mask. Along x a thread per sample, along y
+/// a block per C channels, which divide the signal's.
+#[kernel(for T in [f32, f64], for C in [1, 2, 3, 4])]
+pub unsafe fn conv1d_channels<T: Sample, const C: usize>(input: &[T], mask: &[T], frame: Frame, output: *mut T) {
+    let sample = place();
+    if sample >= frame.samples {
+        return;
+    }
+    let channel = thread::block_idx_y() * C as u32;
+    let start = frame.start(sample);
+    let mut sums = [T::ZERO; C];
+    let mut j = 0;
+    while j < mask.len() {
+        if let Some(at) = source(start + j as i32, frame.samples, frame.border) {
+            let first = (at * frame.channels + channel) as usize;
+            let mut c = 0;
+            while c < C {
+                // SAFETY: one of the channels of a sample of the signal.
+                sums[c] = unsafe { *input.get_unchecked(first + c) }.mul_add(mask[j], sums[c]);
+                c += 1;
+            }
+        }
+        j += 1;
+    }
+    let first = (sample * frame.channels + channel) as usize;
+    let mut c = 0;
+    while c < C {
+        // SAFETY: inside the signal, and no other thread has this sample's channels.
+        unsafe { output.add(first + c).write(sums[c]) };
+        c += 1;
+    }
+}
