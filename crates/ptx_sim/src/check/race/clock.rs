@@ -314,6 +314,18 @@ impl Block {
         })
     }
 
+    /// Accesses of the own block with a stamp below this are settled; others may be too.
+    #[inline(always)]
+    pub fn floor(&self, warp: usize) -> u32 {
+        self.warps[warp].groups.iter().map(|group| group.view.home.all()).min().unwrap_or_default()
+    }
+
+    /// Does no lane of a warp know anything of other blocks?
+    #[inline(always)]
+    pub fn knows_only_itself(&self, warp: usize) -> bool {
+        self.warps[warp].groups.iter().all(|group| group.view.others.is_empty())
+    }
+
     /// Is an earlier access by `who` ordered before what a lane does now? In doubt, yes.
     pub fn ordered(&self, warp: usize, lane: u8, record: &Record, who: Who) -> bool {
         let own = record.block == self.home.block;

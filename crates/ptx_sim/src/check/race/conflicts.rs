@@ -1,17 +1,15 @@
 //! One access against what shadow memory remembers: is it ordered after all of it? Then it is remembered itself.
 //!
-//! The usual case costs a few comparisons for the whole warp: the cells of neighbouring lanes refer to the same records, so one
-//! question answers for all of them. Only when that fails are lanes looked at one by one.
+//! The cells of neighbouring lanes mostly refer to the same records, so one question answers for all of them. Only when that
+//! fails are lanes looked at one by one.
 
 use super::clock::{Block, Who};
-use super::marks::Mark;
 use super::pieces::Piece;
 use super::records::{Conflict, Record};
 use super::report::{Found, Seen};
-use super::shadow::{Page, Shadow, exact_shift, to_page_end};
+use super::shadow::Page;
 use super::span::Span;
 use super::view::Home;
-use crate::level::{Host, Task};
 use crate::observe::Touch;
 use std::collections::HashMap;
 
@@ -21,53 +19,17 @@ pub(super) struct Now<'a> {
     pub clusters: &'a HashMap<u32, u64>,
     pub touch: &'a Touch<'a>,
     pub record: Record,
+    /// See [`Block::floor`].
+    pub floor: u32,
     /// It is a load that promises that nobody writes the memory, or breaks such a promise if one was made.
     pub promised: bool,
 }
 
-/// The check of one piece, compiled for each level of the host.
-pub(super) struct Check<'p, 'a, 's> {
-    pub now: &'p Now<'a>,
-    pub shadow: &'p mut Shadow,
-    pub base: u64,
-    pub piece: Piece,
-    pub seen: &'p mut Seen<'s>,
-}
-
-impl Task for Check<'_, '_, '_> {
-    type Output = ();
-    #[inline(always)]
-    fn run<H: Host>(&mut self, _: H) {
-        self.now.check(self.shadow, self.base, self.piece, self.seen);
-    }
-}
-
 impl Now<'_> {
-    /// Checks a piece and remembers it. `base` is subtracted from addresses to get places in the shadow.
+    /// Checks the part of a piece that lies in a page, and remembers it.
     #[inline(always)]
-    fn check(&self, shadow: &mut Shadow, base: u64, piece: Piece, seen: &mut Seen<'_>) {
-        let per_lane = u64::from(self.touch.bytes);
-        let mut offset = 0;
-        let total = piece.bytes(per_lane);
-        if piece.same && piece.lanes > 1 && self.is_plain_write() {
-            self.among_lanes(piece, seen);
-        }
-        while offset < total {
-            let at = piece.address.wrapping_sub(base).wrapping_add(offset);
-            let here = (total - offset).min(to_page_end(at));
-            let span = Span { piece, at, bytes: here, offset, per_lane };
-            self.span(shadow.page(at), &span, seen);
-            offset += here;
-        }
-    }
-
-    fn is_plain_write(&self) -> bool {
-        self.record.mode.writes && self.record.mode.strong.is_none()
-    }
-
-    #[inline(always)]
-    fn span(&self, page: &mut Page, span: &Span, seen: &mut Seen<'_>) {
-        let id = page.tables.record(self.record);
+    pub fn span(&self, page: &mut Page, span: &Span, seen: &mut Seen<'_>) {
+        let id = page.tables.record(&self.record);
         let mut cells = page.cells(span.at, span.bytes);
         let one_write = page.writes.one(cells.clone());
         let known = match one_write {
@@ -91,13 +53,8 @@ impl Now<'_> {
             self.against_promises(page, span, seen);
             cells = page.cells(span.at, span.bytes);
         }
-        if self.is_plain_write() {
-            page.forget_sets(cells.clone());
-            let shift = page.shift();
-            let (writes, marks) = page.writes(cells);
-            writes.fill(id);
-            span.marks(shift, marks, |old, new| *old = new);
-            return;
+        if self.record.mode.is_plain_store() {
+            return self.remember_write(page, span, cells, id);
         }
         match one_set {
             Some(set) => self.join(page, span, set, id),
@@ -115,48 +72,26 @@ impl Now<'_> {
         }
     }
 
-    /// Puts the access into the set of some cells, which all have the same.
-    #[inline(always)]
     fn join(&self, page: &mut Page, span: &Span, set: u16, id: u16) {
-        let mut merged = page.tables.latest(set) == id;
-        let mut cells = page.cells(span.at, span.bytes);
-        if !merged {
-            let grown = page.tables.grow(set, id, |record| self.block.settled(self.warp(), record));
-            if grown.set == set {
-                return;
-            }
-            page.sets(cells.clone()).0.fill(grown.set);
-            merged = grown.merged;
-        }
-        if merged {
-            let marks = page.sets.marks(cells.clone());
-            if span.same_lanes(page.shift(), marks) {
-                return;
-            }
-            if page.shift() > exact_shift(span.per_lane) || !marks.iter().all(|mark| mark.is_whole()) {
-                cells = page.exact_cells(span.at, span.bytes, span.per_lane);
-            }
-        }
-        let shift = page.shift();
-        let marks = page.sets(cells).1;
-        match merged {
-            false => span.marks(shift, marks, |old, new| *old = new),
-            true => span.marks(shift, marks, |old, new| *old = if *old == new { new } else { Mark::UNKNOWN }),
-        }
+        let cells = page.cells(span.at, span.bytes);
+        let grown = self.grown(page, set, id, false);
+        self.remember(page, span, cells, set, grown);
     }
 
-    fn warp(&self) -> usize {
+    pub fn warp(&self) -> usize {
         self.touch.warp as usize
     }
 
     #[inline(always)]
-    fn settled(&self, page: &Page, record: u16) -> bool {
-        self.block.settled(self.warp(), &page.tables.get(record))
+    pub fn settled(&self, page: &Page, record: u16) -> bool {
+        let record = &page.tables.get(record);
+        let before = record.block == self.record.block && record.stamp < self.floor;
+        before || self.block.settled(self.warp(), record)
     }
 
     /// Is there nothing in a set to worry about, whichever lanes are concerned?
-    #[inline(always)]
-    fn gets_along(&self, page: &Page, set: u16) -> bool {
+    #[inline]
+    pub fn gets_along(&self, page: &Page, set: u16) -> bool {
         page.tables.set(set).members().iter().all(|&member| {
             let along =
                 |record: &Record| self.conflict(record) == Conflict::No || self.block.settled(self.warp(), record);
@@ -165,12 +100,12 @@ impl Now<'_> {
     }
 
     /// Was the last write made by the warp itself, in every cell by the lane that accesses it now?
-    fn own_write(&self, page: &Page, span: &Span, write: u16) -> bool {
+    pub fn own_write(&self, page: &Page, span: &Span, write: u16) -> bool {
         self.own(&page.tables.get(write)) && span.same_lane_each(page.shift(), page.writes.marks(span.cells(page)))
     }
 
     /// Is all that a set has to worry about the warp's own, in every cell by the lane that accesses it now?
-    fn own_accesses(&self, page: &Page, span: &Span, set: u16) -> bool {
+    pub fn own_accesses(&self, page: &Page, span: &Span, set: u16) -> bool {
         let fine = |record: &Record| {
             self.own(record) || self.conflict(record) == Conflict::No || self.block.settled(self.warp(), record)
         };
@@ -274,7 +209,7 @@ impl Now<'_> {
 
     /// Lanes of one store that write different values to one address.
     #[cold]
-    fn among_lanes(&self, piece: Piece, seen: &mut Seen<'_>) {
+    pub fn among_lanes(&self, piece: Piece, seen: &mut Seen<'_>) {
         let values = |lane: usize| self.touch.peek.stored(lane);
         let first = values(piece.first_lane);
         let mut others = piece.first_lane + 1..piece.first_lane + piece.lanes;

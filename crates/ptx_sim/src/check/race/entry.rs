@@ -29,6 +29,12 @@ impl Entry {
         Self { all: time, known: Vec::new() }
     }
 
+    /// Time up to which every thread of the block is known.
+    #[inline(always)]
+    pub fn all(&self) -> u32 {
+        self.all
+    }
+
     /// Is an access of any of the lanes known?
     #[inline]
     pub fn covers_any(&self, warp: u8, lanes: u32, stamp: u32) -> bool {

@@ -10,7 +10,7 @@
 //!
 //! Reading order: [`entry`], [`tree`], [`view`] (what a thread knows), [`clock`] (how that changes), [`variables`] (what is
 //! handed over through memory), [`records`], [`tables`], [`marks`], [`shadow`] (what is remembered of accesses), [`pieces`],
-//! [`conflicts`] (the check), [`promises`] (`ld.global.nc`), [`proxies`]
+//! [`usual`], [`conflicts`] (the check), [`promises`] (`ld.global.nc`), [`proxies`]
 //! (`fence.proxy.async`), [`facts`] (what LLVM does to atomics), [`report`].
 //!
 //! After FastTrack (Flanagan and Freund, PLDI 2009) for epochs, HiRace (arXiv 2401.04701) for what a GPU's shadow cell must
@@ -49,6 +49,7 @@ mod shadow;
 mod span;
 mod tables;
 mod tree;
+mod usual;
 mod variables;
 mod view;
 mod words;
@@ -60,7 +61,7 @@ use crate::observe::{AccessKind, BlockShape, Observer, Range, Touch, Variable};
 use crate::program::{Order, Program, Scope, Space};
 use crate::stop::Finding;
 use clock::Block;
-use conflicts::{Check, Now};
+use conflicts::Now;
 use facts::Facts;
 use proxies::{Proxies, Unfenced};
 use records::{Mode, Record};
@@ -68,6 +69,7 @@ use report::Seen;
 use shadow::Shadow;
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
+use usual::Check;
 use view::Reach;
 use words::{Place, Quick, each_word};
 
@@ -245,6 +247,9 @@ impl Observer for Race<'_> {
     #[inline]
     fn touch(&mut self, index: &mut usize, touch: &Touch<'_>) {
         let index = *index;
+        if self.leaves_all(index, touch) {
+            return;
+        }
         // The machine has checked the bounds; shadow memory relies on them for its size.
         let plausible = match touch.space {
             Space::Shared => touch.spread.high < MOST_SHARED,
@@ -285,7 +290,8 @@ impl Observer for Race<'_> {
             mode: Mode { writes, strong, promises },
         };
         let promised = global && self.facts.any_promise() && (promises || writes);
-        let now = Now { block, clusters: &self.clusters, touch, record, promised };
+        let floor = block.floor(touch.warp as usize);
+        let now = Now { block, clusters: &self.clusters, touch, record, floor, promised };
         let (shadow, base) = match touch.space {
             Space::Shared if touch.owner == u64::from(block.home.block) => (&mut self.shared[index], 0),
             Space::Shared => match self.tickets.get(&touch.owner) {
@@ -301,8 +307,7 @@ impl Observer for Race<'_> {
                 None => {}
             }
         }
-        let (seen, level, now) = (&mut self.seen, self.level, &now);
-        pieces::each(touch, |piece| level.perform(&mut Check { now, shadow, base, piece, seen }));
+        self.level.perform(&mut Check { now: &now, shadow, base, seen: &mut self.seen });
         if let Some(reach) = strong.filter(|_| writes) {
             self.release_to(index, touch, reach, releases);
         } else if writes && !self.variables.is_empty() && self.synchronises(index, touch) {

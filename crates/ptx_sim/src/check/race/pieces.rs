@@ -1,7 +1,6 @@
 //! An access of a warp as few pieces: lanes side by side in memory, or lanes at one address.
 
-use crate::machine::lanes::Spread;
-use crate::observe::Touch;
+use crate::isa::lift::pack;
 use crate::registers::LANES;
 
 /// Neighbouring lanes whose addresses are the same, or follow each other without a gap.
@@ -28,55 +27,72 @@ impl Piece {
     }
 }
 
-/// Calls `each` for every piece of an access, in the order of lanes.
-#[inline]
-pub(super) fn each(touch: &Touch<'_>, mut each: impl FnMut(Piece)) {
-    let bytes = u64::from(touch.bytes);
-    let Spread { low, step, .. } = touch.spread;
-    let (first_lane, lanes) = (touch.mask.trailing_zeros(), touch.mask.count_ones());
-    let neighbours = (touch.mask >> (first_lane & 31)).trailing_ones() == lanes;
-    let (first_lane, lanes) = (first_lane as usize, lanes as usize);
-    match step {
-        Some(0) if neighbours => each(Piece { address: low, first_lane, lanes, same: lanes > 1 }),
-        Some(step) if neighbours && step as u64 == bytes => {
-            each(Piece { address: low, first_lane, lanes, same: false });
-        }
-        _ => scattered(touch.addresses, touch.mask, bytes, each),
+/// The pieces of an access, in the order of lanes.
+#[derive(Clone)]
+pub(super) struct Pieces<'a> {
+    addresses: &'a [u64; LANES],
+    /// Lanes that are in no piece yet.
+    rest: u32,
+    /// Bit per lane that takes part together with the next one, at the same address.
+    same: u32,
+    /// The same for lanes right before the next one.
+    next: u32,
+}
+
+impl<'a> Pieces<'a> {
+    /// Of the lanes of `mask`, `bytes` bytes each.
+    #[inline(always)]
+    pub fn of(addresses: &'a [u64; LANES], mask: u32, bytes: u64, step: Option<i64>) -> Self {
+        let pairs = mask & mask >> 1;
+        let (same, next) = match step {
+            Some(0) => (u32::MAX, 0),
+            Some(step) => (0, if step as u64 == bytes { u32::MAX } else { 0 }),
+            None => neighbours(addresses, mask, bytes),
+        };
+        Self { addresses, rest: mask, same: same & pairs, next: next & pairs }
     }
 }
 
-fn scattered(addresses: &[u64; LANES], mask: u32, bytes: u64, mut each: impl FnMut(Piece)) {
+impl Iterator for Pieces<'_> {
+    type Item = Piece;
+    #[inline(always)]
+    fn next(&mut self) -> Option<Piece> {
+        if self.rest == 0 {
+            return None;
+        }
+        let first = self.rest.trailing_zeros();
+        let equal = (self.same >> first).trailing_ones();
+        let more = if equal > 0 { equal } else { (self.next >> first).trailing_ones() };
+        self.rest &= u32::MAX.checked_shl(first + more + 1).unwrap_or(0);
+        let (first_lane, lanes) = (first as usize, more as usize + 1);
+        Some(Piece { address: self.addresses[first_lane], first_lane, lanes, same: equal > 0 })
+    }
+}
+
+/// Bit per lane that has the same address as the next one, or lies right before it.
+#[inline(always)]
+fn neighbours(addresses: &[u64; LANES], mask: u32, bytes: u64) -> (u32, u32) {
     // Blocks that are 16 threads wide: two rows in a warp.
-    let (low, high) = addresses.split_at(LANES / 2);
+    const ROW: usize = LANES / 2;
+    const LINKS: u32 = u32::MAX >> (LANES - ROW + 1);
+    let (low, high) = addresses.split_at(ROW);
     if mask == u32::MAX
         && let (Some(low_same), Some(high_same)) = (regular(low, bytes), regular(high, bytes))
     {
-        each(Piece { address: low[0], first_lane: 0, lanes: LANES / 2, same: low_same });
-        each(Piece { address: high[0], first_lane: LANES / 2, lanes: LANES / 2, same: high_same });
-        return;
+        let same = if low_same { LINKS } else { 0 } | if high_same { LINKS << ROW } else { 0 };
+        return (same, (LINKS | LINKS << ROW) & !same);
     }
-    // Bit per lane that takes part together with the next one, at the same address or right before it.
-    let (mut same, mut next) = (0, 0);
+    let (mut same, mut next) = ([false; LANES], [false; LANES]);
     for lane in 0..LANES - 1 {
         let step = addresses[lane + 1].wrapping_sub(addresses[lane]);
-        same |= u32::from(step == 0) << lane;
-        next |= u32::from(step == bytes) << lane;
+        same[lane] = step == 0;
+        next[lane] = step == bytes;
     }
-    let pairs = mask & mask >> 1;
-    (same, next) = (same & pairs, next & pairs);
-    let mut rest = mask;
-    while rest != 0 {
-        let first = rest.trailing_zeros();
-        let equal = (same >> first).trailing_ones();
-        let more = if equal > 0 { equal } else { (next >> first).trailing_ones() };
-        let (first_lane, lanes) = (first as usize, more as usize + 1);
-        each(Piece { address: addresses[first_lane], first_lane, lanes, same: equal > 0 });
-        rest &= u32::MAX.checked_shl(first + more + 1).unwrap_or(0);
-    }
+    (pack(&same), pack(&next))
 }
 
 /// Are all addresses the same (true), or side by side (false)? Written so that the compiler makes vectors of it.
-#[inline]
+#[inline(always)]
 fn regular(addresses: &[u64], bytes: u64) -> Option<bool> {
     let same = addresses[1] == addresses[0];
     let (shift, kept) = (bytes.trailing_zeros() & 63, if same { 0 } else { u64::MAX });
@@ -91,23 +107,24 @@ fn regular(addresses: &[u64], bytes: u64) -> Option<bool> {
 mod tests {
     use super::*;
 
+    fn pieces(addresses: &[u64; LANES], mask: u32, bytes: u64) -> Vec<Piece> {
+        Pieces::of(addresses, mask, bytes, None).collect()
+    }
+
     #[test]
     fn half_warps_are_two_pieces() {
         let addresses = std::array::from_fn(|lane| if lane < 16 { 640 } else { 1024 + 8 * lane as u64 });
-        let mut pieces = Vec::new();
-        scattered(&addresses, u32::MAX, 8, |piece| pieces.push(piece));
         let wanted = [
             Piece { address: 640, first_lane: 0, lanes: 16, same: true },
             Piece { address: 1152, first_lane: 16, lanes: 16, same: false },
         ];
-        assert_eq!(pieces, wanted);
+        assert_eq!(pieces(&addresses, u32::MAX, 8), wanted);
     }
 
     #[test]
     fn neighbours_are_found() {
         let addresses = std::array::from_fn(|lane| if lane < 16 { 64 + lane as u64 * 4 } else { 8 });
-        let mut pieces = Vec::new();
-        scattered(&addresses, 0xffff_fff7, 4, |piece| pieces.push(piece));
+        let pieces = pieces(&addresses, 0xffff_fff7, 4);
         let wanted = [
             Piece { address: 64, first_lane: 0, lanes: 3, same: false },
             Piece { address: 80, first_lane: 4, lanes: 12, same: false },
@@ -115,5 +132,22 @@ mod tests {
         ];
         assert_eq!(pieces, wanted);
         assert_eq!((pieces[0].bytes(4), pieces[2].bytes(4), pieces[1].lane_at(9, 4)), (12, 4, 6));
+    }
+
+    /// What the step says is what the addresses say.
+    #[test]
+    fn regular_addresses_need_no_look() {
+        for step in [-4, 0, 4, 8] {
+            let addresses = std::array::from_fn(|lane| 4096_u64.wrapping_add_signed(lane as i64 * step));
+            for mask in [u32::MAX, 1, 1 << 31, 0x0ff0, 0xf0f0_0001, 0x8000_0001] {
+                let known: Vec<Piece> = Pieces::of(&addresses, mask, 4, Some(step)).collect();
+                let lanes = known.iter().fold(0, |lanes, piece| lanes + piece.lanes);
+                assert_eq!(lanes as u32, mask.count_ones());
+                // Two rows that follow each other are told apart only where the step is not known.
+                if mask != u32::MAX || ![0, 4].contains(&step) {
+                    assert_eq!(known, pieces(&addresses, mask, 4), "{step} {mask:x}");
+                }
+            }
+        }
     }
 }

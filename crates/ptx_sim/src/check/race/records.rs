@@ -34,6 +34,18 @@ pub(super) enum Conflict {
 }
 
 impl Mode {
+    /// An ordinary load that promises nothing.
+    #[inline(always)]
+    pub fn is_plain_load(self) -> bool {
+        !self.writes && self.strong.is_none() && !self.promises
+    }
+
+    /// An ordinary store.
+    #[inline(always)]
+    pub fn is_plain_store(self) -> bool {
+        self.writes && self.strong.is_none()
+    }
+
     /// Is there no conflict, whoever the two are?
     #[inline]
     pub fn gets_along(self, other: Self) -> bool {

@@ -21,6 +21,8 @@ type Part = Box<[Option<Box<Page>>]>;
 /// log2 of the bytes of a cell: what a page of device memory starts with, a word, and less.
 const SIZES: [u32; 4] = [5, WORD, 1, 0];
 const WORD: u32 = 2;
+/// Cells of the largest size that a warp's words lie in.
+const SMALL: usize = (LANES * 4) >> SIZES[0];
 
 /// The shadow of 4 KiB.
 #[derive(Debug)]
@@ -65,31 +67,44 @@ impl Shadow {
     }
 
     /// The page of an address.
-    #[inline]
+    #[inline(always)]
     pub fn page(&mut self, address: u64) -> &mut Page {
-        let number = (address >> PAGE_BITS) as usize;
+        let number = page_number(address) as usize;
         let (part, at) = (number / PART, number % PART);
         if part >= self.parts.len() {
-            self.parts.resize_with(part + 1, || None);
+            self.reach(part);
         }
-        let part = self.parts[part].get_or_insert_with(|| (0..PART).map(|_| None).collect());
         let (made, shift) = (&mut self.made, self.shift);
-        let page = part[at].get_or_insert_with(|| {
-            made.push(number);
-            Box::new(Page::new(shift))
-        });
-        let few = page.shift > WORD;
-        if page.tables.full(few) {
-            let Page { tables, writes, sets, .. } = &mut **page;
-            tables.compact(&mut writes.ids, &mut sets.ids);
+        let part = match &mut self.parts[part] {
+            Some(part) => part,
+            none => none.insert(new_part()),
+        };
+        let page = match &mut part[at] {
+            Some(page) => page,
+            none => none.insert(new_page(made, number, shift)),
+        };
+        if page.tables.full(page.shift > WORD) {
+            page.compact();
         }
         page
+    }
+
+    #[cold]
+    fn reach(&mut self, part: usize) {
+        self.parts.resize_with(part + 1, || None);
     }
 
     /// The page of an address if it was ever touched.
     pub fn existing(&mut self, address: u64) -> Option<&mut Page> {
         let number = (address >> PAGE_BITS) as usize;
         self.parts.get_mut(number / PART)?.as_mut()?[number % PART].as_deref_mut()
+    }
+
+    /// The same, to look at.
+    #[inline(always)]
+    pub fn look(&self, address: u64) -> Option<&Page> {
+        let number = page_number(address) as usize;
+        self.parts.get(number / PART)?.as_ref()?[number % PART].as_deref()
     }
 
     /// Forgets everything but the memory it has.
@@ -108,6 +123,17 @@ impl Shadow {
             false
         });
     }
+}
+
+#[cold]
+fn new_part() -> Part {
+    (0..PART).map(|_| None).collect()
+}
+
+#[cold]
+fn new_page(made: &mut Vec<usize>, number: usize, shift: u32) -> Box<Page> {
+    made.push(number);
+    Box::new(Page::new(shift))
 }
 
 impl Page {
@@ -130,6 +156,20 @@ impl Page {
             self.refine(SIZES.into_iter().find(fits).unwrap_or_default());
         }
         self.whole_cells(address, bytes)
+    }
+
+    /// The same if they are so already.
+    #[inline(always)]
+    pub fn aligned_cells(&self, address: u64, bytes: u64) -> Option<Range<usize>> {
+        let aligned = (address | bytes) & ((1 << self.shift) - 1) == 0;
+        aligned.then(|| self.whole_cells(address, bytes))
+    }
+
+    /// The one cell that bytes are, if they are one.
+    #[inline(always)]
+    pub fn one_cell(&self, address: u64, bytes: u64) -> Option<usize> {
+        let one = bytes == 1 << self.shift && address & (bytes - 1) == 0;
+        one.then_some(((address % PAGE_BYTES) >> self.shift) as usize)
     }
 
     /// The cells that bytes lie in, each as a whole.
@@ -160,6 +200,12 @@ impl Page {
             self.sets.refine(self.shift, shift);
             self.shift = shift;
         }
+    }
+
+    #[cold]
+    fn compact(&mut self) {
+        let Self { tables, writes, sets, .. } = self;
+        tables.compact(&mut writes.ids, &mut sets.ids);
     }
 
     fn clear(&mut self) {
@@ -203,10 +249,12 @@ impl Half {
         let Some(ids) = self.ids.get(cells) else { return Some(0) };
         let &first = ids.first()?;
         let alike = |ids: &[u16]| ids.iter().fold(0, |off, id| off | (id ^ first)) == 0;
-        // A whole warp's words: a loop whose length the compiler knows.
-        let same = match <&[u16; LANES]>::try_from(ids) {
-            Ok(row) => alike(row),
-            Err(_) => alike(ids),
+        // A whole warp's words, in cells of that size or of the largest: loops whose length the compiler knows.
+        let same = match ids.len() {
+            1 => true,
+            SMALL => alike(ids.first_chunk::<SMALL>()?),
+            LANES => alike(ids.first_chunk::<LANES>()?),
+            _ => alike(ids),
         };
         same.then_some(first)
     }
@@ -227,13 +275,23 @@ impl Half {
         cells.all(|cell| self.id(cell) == 0 || self.marks[cell].is_whole())
     }
 
+    /// One cell, where cells are kept.
+    #[inline(always)]
+    pub fn cell(&mut self, cell: usize) -> Option<(&mut u16, &mut Mark)> {
+        Some((self.ids.get_mut(cell)?, self.marks.get_mut(cell)?))
+    }
+
     #[inline(always)]
     fn cells(&mut self, cells: Range<usize>, shift: u32) -> (&mut [u16], &mut [Mark]) {
         if self.ids.is_empty() {
-            let all = 1 << (PAGE_BITS - shift);
-            (self.ids, self.marks) = (vec![0; all].into(), vec![Mark::default(); all].into());
+            self.make(1 << (PAGE_BITS - shift));
         }
         (&mut self.ids[cells.clone()], &mut self.marks[cells])
+    }
+
+    #[cold]
+    fn make(&mut self, all: usize) {
+        (self.ids, self.marks) = (vec![0; all].into(), vec![Mark::default(); all].into());
     }
 
     fn refine(&mut self, from: u32, to: u32) {
@@ -251,7 +309,14 @@ pub(super) fn exact_shift(element: u64) -> u32 {
     element.trailing_zeros().min(WORD)
 }
 
+/// Which page an address lies in.
+#[inline(always)]
+pub(super) fn page_number(address: u64) -> u64 {
+    address >> PAGE_BITS
+}
+
 /// Bytes from an address to the end of its page.
+#[inline(always)]
 pub(super) fn to_page_end(address: u64) -> u64 {
     PAGE_BYTES - address % PAGE_BYTES
 }

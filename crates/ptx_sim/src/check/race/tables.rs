@@ -9,6 +9,8 @@ const MOST: usize = 4;
 /// Entries of a table before it is first looked through for what is no longer used; and in a page that has few cells.
 const ROOM: usize = 512;
 const LITTLE_ROOM: usize = 128;
+/// Answers that are remembered at first.
+const MEMO: usize = 16;
 /// A reference to a set that has one member: the member. At most 5 records are in use for every byte of a page, so that half as
 /// many again don't reach this bit.
 const SINGLE: u16 = 1 << 15;
@@ -18,6 +20,8 @@ const SINGLE: u16 = 1 << 15;
 pub(super) struct Set {
     members: [u16; MOST],
     len: u8,
+    /// When it is full of ordinary loads by blocks that are all different: one more than the last of these blocks, else 0.
+    readers: u32,
 }
 
 /// A [`Record`]: all warps of a block that do the same share what is not their number.
@@ -35,6 +39,14 @@ struct Act {
     mode: Mode,
 }
 
+impl Act {
+    #[inline(always)]
+    fn of(record: &Record) -> Self {
+        let Record { block, stamp, site, mode, .. } = *record;
+        Self { block, stamp, site, mode }
+    }
+}
+
 /// The tables of one page. Entry 0 of each stands for nothing.
 #[derive(Debug)]
 pub(super) struct Tables {
@@ -43,8 +55,8 @@ pub(super) struct Tables {
     sets: Vec<Set>,
     /// By instruction: where its last record is.
     hints: [u16; 16],
-    /// Recently asked: set, record, and what came out.
-    memo: [(u16, u16, Grown); 16],
+    /// Recently asked: set, record, and what came out. A power of two; more where there are many sets.
+    memo: Vec<(u16, u16, Grown)>,
     limit: usize,
 }
 
@@ -55,6 +67,8 @@ pub(super) struct Grown {
     pub set: u16,
     /// The new member stands for an earlier access of the same warp too, whose lane may have been another.
     pub merged: bool,
+    /// None of the members is in conflict with the new one, as far as the warp knows.
+    pub along: bool,
 }
 
 impl Default for Tables {
@@ -66,7 +80,7 @@ impl Default for Tables {
             records: vec![Entry { act: 0, warp: 0 }],
             sets: vec![Set::default()],
             hints: [0; 16],
-            memo: Default::default(),
+            memo: vec![Default::default(); MEMO],
             limit: 0,
         }
     }
@@ -78,25 +92,34 @@ impl Tables {
         self.acts.truncate(1);
         self.records.truncate(1);
         self.sets.truncate(1);
-        (self.hints, self.memo, self.limit) = ([0; 16], Default::default(), 0);
+        self.memo.fill(Default::default());
+        (self.hints, self.limit) = ([0; 16], 0);
     }
 
     /// The number of a record.
-    #[inline]
-    pub fn record(&mut self, record: Record) -> u16 {
-        let Record { block, stamp, site, warp, mode } = record;
-        let hint = &mut self.hints[site.pc as usize & 15];
-        let last = self.records[usize::from(*hint)];
-        let act = Act { block, stamp, site, mode };
-        let known = *hint != 0 && self.acts[usize::from(last.act)] == act;
-        if known && last.warp == warp {
-            return *hint;
+    #[inline(always)]
+    pub fn record(&mut self, record: &Record) -> u16 {
+        self.recent(record).unwrap_or_else(|| self.add(record))
+    }
+
+    /// The number of a record if it is the last one of its instruction.
+    #[inline(always)]
+    pub fn recent(&self, record: &Record) -> Option<u16> {
+        let hint = self.hints[record.site.pc as usize & 15];
+        let last = self.records[usize::from(hint)];
+        let known = hint != 0 && last.warp == record.warp && self.acts[usize::from(last.act)] == Act::of(record);
+        known.then_some(hint)
+    }
+
+    #[inline(never)]
+    fn add(&mut self, record: &Record) -> u16 {
+        let hint = &mut self.hints[record.site.pc as usize & 15];
+        let mut act = self.records[usize::from(*hint)].act;
+        if *hint == 0 || self.acts[usize::from(act)] != Act::of(record) {
+            push(&mut self.acts, Act::of(record));
+            act = (self.acts.len() - 1) as u16;
         }
-        if !known {
-            push(&mut self.acts, act);
-        }
-        let act = if known { last.act } else { (self.acts.len() - 1) as u16 };
-        push(&mut self.records, Entry { act, warp });
+        push(&mut self.records, Entry { act, warp: record.warp });
         *hint = (self.records.len() - 1) as u16;
         *hint
     }
@@ -120,7 +143,7 @@ impl Tables {
     pub fn set(&self, set: u16) -> Set {
         match set & SINGLE {
             0 => self.sets[usize::from(set)],
-            _ => Set { members: [set & !SINGLE, 0, 0, 0], len: 1 },
+            _ => Set { members: [set & !SINGLE, 0, 0, 0], len: 1, readers: 0 },
         }
     }
 
@@ -130,18 +153,41 @@ impl Tables {
         self.set(set).members().last().copied().unwrap_or_default()
     }
 
+    /// The set with `record` as the latest member, if that was asked recently.
+    #[inline(always)]
+    pub fn known(&self, set: u16, record: u16) -> Option<Grown> {
+        let (from, with, grown) = *self.memo.get(self.slot(set, record))?;
+        ((from, with) == (set, record) && grown.set != 0).then_some(grown)
+    }
+
     /// The set with `record` as the latest member. Members that `settled` says are ordered before it go when it stands for them.
-    #[inline]
-    pub fn grow(&mut self, set: u16, record: u16, settled: impl Fn(&Record) -> bool) -> Grown {
-        let slot = usize::from(set ^ record) & 15;
-        match self.memo[slot] {
-            (from, with, grown) if (from, with) == (set, record) && grown.set != 0 => grown,
-            _ => {
-                let grown = self.grow_anew(set, record, settled);
-                self.memo[slot] = (set, record, grown);
-                grown
-            }
+    /// `along`: no member is in conflict with it.
+    #[inline(never)]
+    pub fn grow(&mut self, set: u16, record: u16, along: bool, settled: impl Fn(&Record) -> bool) -> Grown {
+        let mut grown = match self.known(set, record) {
+            Some(grown) => grown,
+            None if self.latest(set) == record => Grown { set, merged: true, along },
+            None => self.grow_anew(set, record, settled),
+        };
+        grown.along |= along;
+        if self.sets.len() > 2 * self.memo.len() {
+            self.memo = vec![Default::default(); 4 * self.memo.len()];
         }
+        let slot = self.slot(set, record);
+        self.memo[slot] = (set, record, grown);
+        grown
+    }
+
+    #[inline(always)]
+    fn slot(&self, set: u16, record: u16) -> usize {
+        usize::from(set ^ record) & (self.memo.len() - 1)
+    }
+
+    /// Is a set full of ordinary loads by blocks that are all different, and all before this one?
+    #[inline(always)]
+    pub fn earlier_blocks_read(&self, set: u16, block: u32) -> bool {
+        let readers = self.sets.get(usize::from(set)).map_or(0, |set| set.readers);
+        readers != 0 && readers <= block
     }
 
     fn grow_anew(&mut self, set: u16, record: u16, settled: impl Fn(&Record) -> bool) -> Grown {
@@ -158,14 +204,25 @@ impl Tables {
             grown.push(member);
         }
         if usize::from(grown.len) == MOST && !self.make_room(&mut grown, &new) {
-            return Grown { set, merged };
+            return Grown { set, merged, along: false };
         }
         grown.push(record);
         if grown.len == 1 {
-            return Grown { set: SINGLE | record, merged };
+            return Grown { set: SINGLE | record, merged, along: false };
         }
+        grown.readers = self.readers(&grown);
         push(&mut self.sets, grown);
-        Grown { set: (self.sets.len() - 1) as u16, merged }
+        Grown { set: (self.sets.len() - 1) as u16, merged, along: false }
+    }
+
+    /// See [`Set::readers`].
+    fn readers(&self, set: &Set) -> u32 {
+        let members = set.members.map(|member| self.get(member));
+        let different = (1..MOST).all(|at| members[..at].iter().all(|other| other.block != members[at].block));
+        let full =
+            usize::from(set.len) == MOST && different && members.iter().all(|member| member.mode.is_plain_load());
+        let last = members.map(|member| member.block).into_iter().max().unwrap_or_default();
+        if full { last.saturating_add(1) } else { 0 }
     }
 
     /// Does an access add to what a full set remembers? Then a member goes: one of a block that has another one.
@@ -268,9 +325,9 @@ mod tests {
     #[test]
     fn warps_share_what_they_do() {
         let mut tables = Tables::default();
-        let ids: Vec<u16> = (0..8).map(|warp| tables.record(record(3, warp, 5))).collect();
+        let ids: Vec<u16> = (0..8).map(|warp| tables.record(&record(3, warp, 5))).collect();
         assert_eq!((tables.acts.len(), tables.records.len()), (2, 9));
-        assert_eq!(tables.record(record(3, 7, 5)), ids[7]);
+        assert_eq!(tables.record(&record(3, 7, 5)), ids[7]);
         for (warp, id) in ids.iter().enumerate() {
             assert_eq!(tables.get(*id), record(3, warp as u8, 5));
         }
@@ -280,12 +337,12 @@ mod tests {
     fn what_cells_refer_to_stays() {
         let mut tables = Tables::default();
         let never = |_: &Record| false;
-        let [a, b, c] = [1, 2, 3].map(|block| tables.record(record(block, 0, block)));
-        let one = tables.grow(0, a, never).set;
-        let two = tables.grow(one, b, never).set;
+        let [a, b, c] = [1, 2, 3].map(|block| tables.record(&record(block, 0, block)));
+        let one = tables.grow(0, a, false, never).set;
+        let two = tables.grow(one, b, false, never).set;
         assert_eq!((tables.set(one).members(), tables.set(two).members()), (&[a][..], &[a, b][..]));
         let (mut writes, mut sets) = ([0, c], [two, one]);
-        tables.record(record(4, 0, 4));
+        tables.record(&record(4, 0, 4));
         tables.compact(&mut writes, &mut sets);
         assert_eq!((tables.records.len(), tables.acts.len(), tables.sets.len()), (4, 4, 2));
         assert_eq!((writes[0], tables.get(writes[1])), (0, record(3, 0, 3)));

@@ -42,6 +42,12 @@ impl Tree {
         }
     }
 
+    /// Is nothing known of any block?
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.root.is_none()
+    }
+
     /// Learns of a block.
     pub fn learn(&mut self, block: u32, entry: &Arc<Entry>) {
         while u64::from(block) >> (BITS * (self.height + 1)) != 0 {

@@ -1,0 +1,252 @@
+//! The usual cases of an access: all cells of a piece are in one state, in which nothing is to worry about.
+//!
+//! What it would come to is asked once for all cells, and where the page's tables remember the answer, not even that. There are
+//! a load that leaves everything as it is, a piece that is one cell, and any other piece. What is not that simple goes to
+//! [`Now::span`], which comes to the same in the simple cases.
+
+use super::Race;
+use super::conflicts::Now;
+use super::marks::Mark;
+use super::pieces::{Piece, Pieces};
+use super::records::{Mode, Record};
+use super::report::Seen;
+use super::shadow::{Page, Shadow, exact_shift, page_number, to_page_end};
+use super::span::Span;
+use super::tables::Grown;
+use crate::level::{Host, Task};
+use crate::machine::GLOBAL;
+use crate::observe::{AccessKind, Touch};
+use crate::program::{Order, Space};
+use std::ops::Range;
+
+impl Race<'_> {
+    /// Is this an ordinary load of which nothing has to be remembered? True only where that is quick to tell.
+    #[inline(always)]
+    pub(super) fn leaves_all(&self, index: usize, touch: &Touch<'_>) -> bool {
+        let (low, high, per_lane) = (touch.spread.low, touch.spread.high, u64::from(touch.bytes));
+        let in_row = match touch.spread.step {
+            Some(0) => true,
+            Some(step) => step as u64 == per_lane && touch.mask == u32::MAX,
+            None => false,
+        };
+        let plain = touch.kind == AccessKind::Load && touch.order == Order::Weak && !self.facts.any_promise();
+        if !plain || !in_row {
+            return false;
+        }
+        let Some(block) = &self.blocks[index] else { return false };
+        let (shadow, at) = match touch.space {
+            Space::Global if low >= GLOBAL => (&self.global, low - GLOBAL),
+            Space::Shared if touch.owner == u64::from(block.home.block) => (&self.shared[index], low),
+            _ => return false,
+        };
+        let bytes = high - low + per_lane;
+        if bytes > to_page_end(at) {
+            return false;
+        }
+        let Some(page) = shadow.look(at) else { return false };
+        let Some(cells) = page.aligned_cells(at, bytes) else { return false };
+        let Some(set) = page.sets.one(cells.clone()).filter(|set| *set != 0) else { return false };
+        let Some(write) = page.writes.one(cells) else { return false };
+        let warp = touch.warp as usize;
+        if write != 0 {
+            let write = page.tables.get(write);
+            if write.block != block.home.block || write.stamp >= block.floor(warp) {
+                return false;
+            }
+        }
+        let Some(stamp) = block.warps.get(warp).map(|warp| warp.stamp) else { return false };
+        let mode = Mode { writes: false, strong: None, promises: false };
+        let record = Record { block: block.home.block, stamp, site: touch.site, warp: touch.warp as u8, mode };
+        match page.tables.recent(&record) {
+            Some(id) => {
+                page.tables.known(set, id).is_some_and(|grown| grown.along && !grown.merged && grown.set == set)
+            }
+            None => page.tables.earlier_blocks_read(set, record.block) && block.knows_only_itself(warp),
+        }
+    }
+}
+
+/// The check of one access, compiled for each level of the host.
+pub(super) struct Check<'p, 'a, 's> {
+    pub now: &'p Now<'a>,
+    pub shadow: &'p mut Shadow,
+    /// Subtracted from addresses to get places in the shadow.
+    pub base: u64,
+    pub seen: &'p mut Seen<'s>,
+}
+
+impl Task for Check<'_, '_, '_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<H: Host>(&mut self, host: H) {
+        let Self { now, shadow, base, seen } = self;
+        let touch = now.touch;
+        let per_lane = u64::from(touch.bytes);
+        let (mut number, mut page) = (u64::MAX, None);
+        for piece in Pieces::of(touch.addresses, touch.mask, per_lane, touch.spread.step) {
+            if piece.same && piece.lanes > 1 && now.record.mode.is_plain_store() {
+                now.among_lanes(piece, seen);
+            }
+            let (mut offset, total) = (0, piece.bytes(per_lane));
+            while offset < total {
+                let at = piece.address.wrapping_sub(*base).wrapping_add(offset);
+                let bytes = (total - offset).min(to_page_end(at));
+                if page_number(at) != number {
+                    (number, page) = (page_number(at), Some(shadow.page(at)));
+                }
+                if let Some(page) = page.as_deref_mut()
+                    && !now.one_cell(page, &piece, at, bytes)
+                {
+                    let span = &Span { piece, at, bytes, offset, per_lane };
+                    if !now.at_once(page, span) {
+                        host.perform(&mut Unusual { now, page, span, seen });
+                    }
+                }
+                offset += bytes;
+            }
+        }
+    }
+}
+
+/// What has to be looked at more closely.
+struct Unusual<'p, 'a, 's> {
+    now: &'p Now<'a>,
+    page: &'p mut Page,
+    span: &'p Span,
+    seen: &'p mut Seen<'s>,
+}
+
+impl Task for Unusual<'_, '_, '_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<H: Host>(&mut self, _: H) {
+        self.now.span(self.page, self.span, self.seen);
+    }
+}
+
+impl Now<'_> {
+    /// Checks and remembers an access to one cell, of which was asked before what it comes to; false when it is another, and
+    /// nothing was done.
+    #[inline(always)]
+    fn one_cell(&self, page: &mut Page, piece: &Piece, at: u64, bytes: u64) -> bool {
+        let Some(cell) = page.one_cell(at, bytes) else { return false };
+        // Where several lanes have parts of a cell, its mark says more.
+        if self.promised || self.record.mode.is_plain_store() || piece.lanes > 1 && !piece.same {
+            return false;
+        }
+        let write = page.writes.id(cell);
+        if !(write == 0 || self.settled(page, write)) {
+            return false;
+        }
+        let set = page.sets.id(cell);
+        let Some(grown) = page.tables.recent(&self.record).and_then(|id| page.tables.known(set, id)) else {
+            return false;
+        };
+        let shift = page.shift();
+        let Some((id, mark)) = page.sets.cell(cell).filter(|_| grown.along) else { return false };
+        if *id == grown.set && !grown.merged {
+            return true;
+        }
+        let new = if piece.same { Mark::SEVERAL } else { Mark::lane(piece.first_lane as u8) };
+        if !grown.merged {
+            *mark = new;
+        } else if *mark != new {
+            if !mark.is_whole() || shift > exact_shift(bytes) {
+                return false;
+            }
+            *mark = Mark::UNKNOWN;
+        }
+        *id = grown.set;
+        true
+    }
+
+    /// Checks and remembers an access in the usual case; false when it is another, and nothing was done.
+    #[inline(always)]
+    fn at_once(&self, page: &mut Page, span: &Span) -> bool {
+        let Some(cells) = page.aligned_cells(span.at, span.bytes) else { return false };
+        let (Some(write), Some(set)) = (page.writes.one(cells.clone()), page.sets.one(cells.clone())) else {
+            return false;
+        };
+        if self.promised || !(write == 0 || self.settled(page, write) || self.own_write(page, span, write)) {
+            return false;
+        }
+        if self.record.mode.is_plain_store() {
+            let fine = set == 0 || self.gets_along(page, set) || self.own_accesses(page, span, set);
+            if fine {
+                let id = page.tables.record(&self.record);
+                self.remember_write(page, span, cells, id);
+            }
+            return fine;
+        }
+        let id = match page.tables.recent(&self.record) {
+            Some(id) => id,
+            None if self.adds_nothing(page, set) => return true,
+            None => page.tables.record(&self.record),
+        };
+        let grown = match page.tables.known(set, id) {
+            Some(grown) if grown.along => grown,
+            _ => {
+                let along = set == 0 || self.gets_along(page, set);
+                if !along && !self.own_accesses(page, span, set) {
+                    return false;
+                }
+                self.grown(page, set, id, along)
+            }
+        };
+        self.remember(page, span, cells, set, grown);
+        true
+    }
+
+    /// Is it an ordinary load by one more block than a set remembers?
+    #[inline(always)]
+    fn adds_nothing(&self, page: &Page, set: u16) -> bool {
+        self.record.mode.is_plain_load()
+            && page.tables.earlier_blocks_read(set, self.record.block)
+            && self.block.knows_only_itself(self.warp())
+    }
+
+    /// The set of some cells with this access in it.
+    pub fn grown(&self, page: &mut Page, set: u16, id: u16, along: bool) -> Grown {
+        page.tables.grow(set, id, along, |record| self.block.settled(self.warp(), record))
+    }
+
+    /// An ordinary write makes what was accessed before irrelevant.
+    #[inline(always)]
+    pub fn remember_write(&self, page: &mut Page, span: &Span, cells: Range<usize>, id: u16) {
+        page.forget_sets(cells.clone());
+        let shift = page.shift();
+        let (writes, marks) = page.writes(cells);
+        writes.fill(id);
+        span.marks(shift, marks, |old, new| *old = new);
+    }
+
+    /// Puts the access into the set of some cells, which all have the same.
+    #[inline(always)]
+    pub fn remember(&self, page: &mut Page, span: &Span, cells: Range<usize>, set: u16, grown: Grown) {
+        if grown.set != set {
+            page.sets(cells.clone()).0.fill(grown.set);
+        } else if !grown.merged {
+            return;
+        }
+        if grown.merged {
+            return self.merge_marks(page, span, cells);
+        }
+        let shift = page.shift();
+        span.marks(shift, page.sets(cells).1, |old, new| *old = new);
+    }
+
+    /// The access stands for an earlier one too, whose lanes may have been others.
+    #[inline(never)]
+    fn merge_marks(&self, page: &mut Page, span: &Span, mut cells: Range<usize>) {
+        let marks = page.sets.marks(cells.clone());
+        if span.same_lanes(page.shift(), marks) {
+            return;
+        }
+        if page.shift() > exact_shift(span.per_lane) || !marks.iter().all(|mark| mark.is_whole()) {
+            cells = page.exact_cells(span.at, span.bytes, span.per_lane);
+        }
+        let shift = page.shift();
+        let marks = page.sets(cells).1;
+        span.marks(shift, marks, |old, new| *old = if *old == new { new } else { Mark::UNKNOWN });
+    }
+}
