@@ -49,7 +49,7 @@ pub struct Touch<'a> {
     /// Addresses in `space`, by lane; those of lanes outside `mask` mean nothing.
     pub addresses: &'a [u64; LANES],
     /// How they lie.
-    pub spread: Spread,
+    pub spread: &'a Spread,
     /// What is in memory and what a store will put there, for observers that want to know.
     pub peek: Peek<'a>,
 }

@@ -254,14 +254,14 @@ impl InstructionCounters {
 }
 
 fn wanted_by(touch: &Touch<'_>) -> Wanted {
-    Wanted::addresses(touch.addresses, touch.mask, touch.spread)
+    Wanted::addresses(touch.addresses, touch.mask, *touch.spread)
 }
 
 /// Wavefronts of one access to shared memory.
 pub(crate) fn wavefronts_of(touch: &Touch<'_>) -> u32 {
     match touch.kind {
         AccessKind::Atomic => banks::atomic_wavefronts(&wanted_by(touch), touch.bytes),
-        kind => banks::wavefronts(touch.addresses, touch.mask, touch.bytes, touch.spread, kind).0,
+        kind => banks::wavefronts(touch.addresses, touch.mask, touch.bytes, *touch.spread, kind).0,
     }
 }
 
@@ -269,6 +269,6 @@ pub(crate) fn wavefronts_of(touch: &Touch<'_>) -> u32 {
 pub(crate) fn sectors_of(touch: &Touch<'_>) -> u32 {
     match touch.kind {
         AccessKind::Atomic => sectors::atomic_sectors(&wanted_by(touch), touch.bytes),
-        _ => sectors::sectors(touch.addresses, touch.mask, touch.bytes, touch.spread),
+        _ => sectors::sectors(touch.addresses, touch.mask, touch.bytes, *touch.spread),
     }
 }

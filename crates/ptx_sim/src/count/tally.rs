@@ -96,7 +96,7 @@ impl Counting {
 
     #[inline(never)]
     fn atomic(&mut self, touch: &Touch<'_>) {
-        let wanted = Wanted::addresses(touch.addresses, touch.mask, touch.spread);
+        let wanted = Wanted::addresses(touch.addresses, touch.mask, *touch.spread);
         let (mut classes, mut most) = ([0; CLASSES], 0);
         for (_, lanes) in wanted.each() {
             classes[(lanes.max(1).next_power_of_two().trailing_zeros() as usize).min(CLASSES - 1)] += 1;
@@ -112,7 +112,7 @@ impl Counting {
         // As if lanes that want the same word shared a pass.
         let ideal = match shared {
             true if touch.bytes == 4 => banks::different_words(&wanted),
-            true => banks::wavefronts(touch.addresses, touch.mask, touch.bytes, touch.spread, AccessKind::Store).0,
+            true => banks::wavefronts(touch.addresses, touch.mask, touch.bytes, *touch.spread, AccessKind::Store).0,
             false => bytes.div_ceil(32) as u32,
         };
         let ideal = u64::from(ideal);
@@ -173,17 +173,17 @@ impl Observer for Counting {
         match (touch.space, touch.kind) {
             (Space::Shared | Space::Global, AccessKind::Atomic) => self.atomic(touch),
             (Space::Shared, kind) => {
-                let (units, ideal) = banks::wavefronts(touch.addresses, touch.mask, touch.bytes, touch.spread, kind);
+                let (units, ideal) = banks::wavefronts(touch.addresses, touch.mask, touch.bytes, *touch.spread, kind);
                 let (units, ideal) = (u64::from(units), u64::from(ideal));
                 self.tally(touch.site).shared.add(Memory { requests: 1, bytes, units, ideal });
             }
             (Space::Global, _) => {
-                let units = u64::from(sectors::sectors(touch.addresses, touch.mask, touch.bytes, touch.spread));
+                let units = u64::from(sectors::sectors(touch.addresses, touch.mask, touch.bytes, *touch.spread));
                 let ideal = bytes.div_ceil(32);
                 self.tally(touch.site).global.add(Memory { requests: 1, bytes, units, ideal });
             }
             (Space::Local, _) => {
-                let units = u64::from(sectors::local_sectors(touch.addresses, touch.mask, touch.bytes, touch.spread));
+                let units = u64::from(sectors::local_sectors(touch.addresses, touch.mask, touch.bytes, *touch.spread));
                 let (requests, ideal) = (u64::from(touch.bytes / 4).max(1), bytes.div_ceil(32));
                 self.tally(touch.site).local.add(Memory { requests, bytes, units, ideal });
             }

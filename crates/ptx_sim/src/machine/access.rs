@@ -120,7 +120,7 @@ impl<O: Observer> Worker<'_, O> {
             let lanes = uninit::Lanes { space, addresses, mask, spread };
             self.load_shadows(block, warp, registers, access, lanes, at);
         }
-        let lanes = Lanes { access, addresses, mask, spread };
+        let lanes = Lanes { access, addresses, mask, spread: &spread };
         match space {
             Space::Shared => host.perform(&mut Fill { lanes, registers, source: block.shared.as_slice() }),
             Space::Local | Space::Frame => host.perform(&mut Fill { lanes, registers, source: warp.local.as_slice() }),
@@ -168,7 +168,7 @@ impl<O: Observer> Worker<'_, O> {
             let lanes = uninit::Lanes { space, addresses, mask, spread };
             self.store_shadows(block, warp, registers, access, lanes, at);
         }
-        let lanes = Lanes { access, addresses, mask, spread };
+        let lanes = Lanes { access, addresses, mask, spread: &spread };
         // What a thread writes to its own stack is no sign that it gets anywhere.
         warp.wrote |= !matches!(space, Space::Local | Space::Frame);
         match space {
@@ -283,7 +283,7 @@ impl<O: Observer> Worker<'_, O> {
             owner: block.ticket,
             bytes: shape.bytes,
             addresses,
-            spread,
+            spread: &spread,
             peek: Peek { shared: &block.shared, snapshot: &self.snapshot, stored },
         };
         self.observer.touch(&mut block.observed, &touch);

@@ -113,7 +113,7 @@ impl<O: Observer> Worker<'_, O> {
             if O::INIT {
                 this.load_shadows(block, warp, registers, access, shared, at);
             }
-            let uninit::Lanes { addresses, mask, spread, .. } = shared;
+            let uninit::Lanes { addresses, mask, ref spread, .. } = shared;
             let lanes = Lanes { access, addresses, mask, spread };
             level.perform(&mut Fill { lanes, registers, source: block.shared.as_slice() });
         })
@@ -142,7 +142,7 @@ impl<O: Observer> Worker<'_, O> {
             if O::INIT {
                 this.store_shadows(block, warp, registers, access, shared, at);
             }
-            let uninit::Lanes { addresses, mask, spread, .. } = shared;
+            let uninit::Lanes { addresses, mask, ref spread, .. } = shared;
             let lanes = Lanes { access, addresses, mask, spread };
             level.perform(&mut Drain { lanes, registers, sink: block.shared.as_mut_slice() });
         })
@@ -230,7 +230,7 @@ impl<O: Observer> Worker<'_, O> {
                 owner: ticket,
                 bytes: shape.bytes,
                 addresses: &offsets,
-                spread,
+                spread: &spread,
                 peek: Peek { shared: &target.shared, snapshot: &self.snapshot, stored },
             };
             self.observer.touch(&mut block.observed, &touch);

@@ -13,7 +13,7 @@ use super::livelock::{Stillness, Watch};
 use super::module::{Layout, Module};
 use super::schedule::Schedule;
 use super::validate::Placed;
-use super::warp::{Frame, NO_JOIN, Warp};
+use super::warp::{Frame, Held, NO_JOIN, Warp};
 use crate::check::uninit::Origins;
 use crate::check::uninit::plan::Plan;
 use crate::count::{Counters, InstructionCounters};
@@ -106,7 +106,7 @@ pub struct Worker<'a, O: Observer> {
     /// What the machine itself found, once per instruction.
     pub findings: HashMap<(Site, &'static str), Finding>,
     /// Register files of ended frames, by function.
-    pool: Vec<Vec<Registers>>,
+    pool: Vec<Vec<Held>>,
     /// Warps of blocks that ended, for their memory.
     #[expect(clippy::vec_box, reason = "blocks keep them in boxes")]
     spare: Vec<Box<Warp>>,
@@ -290,7 +290,7 @@ impl<'a, O: Observer> Worker<'a, O> {
             snapshot: context.memory.snapshot(),
             clock: 0,
             findings: HashMap::new(),
-            pool: vec![Vec::new(); context.program.functions.len()],
+            pool: context.program.functions.iter().map(|_| Vec::new()).collect(),
             spare: Vec::new(),
             nobody: None,
             reported: 0,
@@ -443,7 +443,7 @@ impl<'a, O: Observer> Worker<'a, O> {
     }
 
     /// Registers for a function, with undefined contents; and whether they are new, so that not even constants are in them.
-    pub fn registers(&mut self, function: u32) -> (Registers, bool) {
+    pub fn registers(&mut self, function: u32) -> (Held, bool) {
         if let Some(registers) = self.pool[function as usize].pop() {
             return (registers, false);
         }
@@ -455,7 +455,7 @@ impl<'a, O: Observer> Worker<'a, O> {
             pred: vec![0; rows.pred as usize],
             shadow: O::INIT.then(Box::default),
         };
-        (registers, true)
+        (registers.into(), true)
     }
 
     /// Registers that are kept for frames of a function.
@@ -469,12 +469,12 @@ impl<'a, O: Observer> Worker<'a, O> {
     }
 
     /// Keeps the registers of a frame that ended.
-    pub fn recycle(pool: &mut [Vec<Registers>], frame: &mut Frame) {
+    pub fn recycle(pool: &mut [Vec<Held>], frame: &mut Frame) {
         pool[frame.function as usize].push(std::mem::take(&mut frame.registers));
     }
 
     /// The pool, for [`Worker::recycle`] while the worker's other parts are in use.
-    pub fn pool(&mut self) -> &mut [Vec<Registers>] {
+    pub fn pool(&mut self) -> &mut [Vec<Held>] {
         &mut self.pool
     }
 }

@@ -402,7 +402,7 @@ impl<O: Observer> Worker<'_, O> {
             owner: first.owner,
             bytes,
             addresses: &addresses,
-            spread: Spread::of(&addresses, mask),
+            spread: &Spread::of(&addresses, mask),
             peek: Peek { shared: &owner.shared, snapshot: &self.snapshot, stored: None },
         };
         self.observer.touch(&mut owner.observed, &touch);

@@ -34,7 +34,7 @@ impl Peek<'_> {
         let mask = 1 << (lane % LANES);
         let addresses = &[0; LANES];
         let mut words = Words([0; 8]);
-        drain(registers, &Lanes { access, addresses, mask, spread: Spread::of(addresses, mask) }, &mut words);
+        drain(registers, &Lanes { access, addresses, mask, spread: &Spread::of(addresses, mask) }, &mut words);
         Some(words.0)
     }
 }

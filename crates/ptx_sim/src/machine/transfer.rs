@@ -18,7 +18,7 @@ pub struct Lanes<'a> {
     pub access: &'a Access,
     pub addresses: &'a [u64; LANES],
     pub mask: u32,
-    pub spread: Spread,
+    pub spread: &'a Spread,
 }
 
 /// Memory to read from. Addresses are aligned and in range.
@@ -128,7 +128,7 @@ fn fill(registers: &mut Registers, lanes: &Lanes<'_>, source: &impl Source) {
 
 #[inline(always)]
 fn words(row: &mut [u32; LANES], lanes: &Lanes<'_>, source: &impl Source, extra: u64) {
-    let Lanes { addresses, mask, ref spread, .. } = *lanes;
+    let Lanes { addresses, mask, spread, .. } = *lanes;
     if spread.low == spread.high {
         blend(row, mask, &source.same_word(spread.low + extra));
     } else if spread.stride != Some(4) || !source.words(spread.low + extra, row) {
@@ -147,7 +147,7 @@ fn longs(row: &mut [u64; LANES], lanes: &Lanes<'_>, source: &impl Source, extra:
 
 #[inline(always)]
 pub fn drain(registers: &Registers, lanes: &Lanes<'_>, sink: &mut impl Sink) {
-    let Lanes { access, addresses, mask, ref spread } = *lanes;
+    let Lanes { access, addresses, mask, spread } = *lanes;
     let bytes = access.bytes;
     for (index, &slot) in access.registers.iter().enumerate() {
         let (extra, slot) = (index as u64 * u64::from(bytes), slot as usize);
@@ -492,7 +492,7 @@ mod tests {
         let (words, storage) = (words(&memory), Storage::zeroed(BYTES as u64).expect("memory"));
         storage.write(0, &memory);
         on_each(|level, access, addresses, mask| {
-            let lanes = Lanes { access, addresses, mask, spread: Spread::of(addresses, mask) };
+            let lanes = Lanes { access, addresses, mask, spread: &Spread::of(addresses, mask) };
             let (mut one, mut other) = (registers(|_| KEPT), registers(|_| KEPT));
             level.perform(&mut Fill { lanes, registers: &mut one, source: words.as_slice() });
             level.perform(&mut Fill { lanes, registers: &mut other, source: Allocated { storage: &storage, base: 0 } });
@@ -522,7 +522,7 @@ mod tests {
         let before = memory();
         let registers = registers(|at| (at as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         on_each(|level, access, addresses, mask| {
-            let lanes = Lanes { access, addresses, mask, spread: Spread::of(addresses, mask) };
+            let lanes = Lanes { access, addresses, mask, spread: &Spread::of(addresses, mask) };
             let mut stored = words(&before);
             level.perform(&mut Drain { lanes, registers: &registers, sink: stored.as_mut_slice() });
             let storage = Storage::zeroed(BYTES as u64).expect("memory");
@@ -552,7 +552,7 @@ mod tests {
     #[test]
     fn local_memory_is_by_lane() {
         on_each(|level, access, addresses, mask| {
-            let lanes = Lanes { access, addresses, mask, spread: Spread::of(addresses, mask) };
+            let lanes = Lanes { access, addresses, mask, spread: &Spread::of(addresses, mask) };
             let stored = registers(|at| (at as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
             let mut rows = vec![[0; LANES]; BYTES / 4];
             level.perform(&mut Drain { lanes, registers: &stored, sink: rows.as_mut_slice() });
