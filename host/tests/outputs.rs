@@ -189,6 +189,21 @@ fn results_are_counted_not_operands() {
     assert!(table.contains("256 elements") && !table.contains("1000 elements"), "{table}");
 }
 
+/// What `--shape` takes, also where no operand has it.
+#[test]
+fn a_row_has_the_size_that_was_asked_for() {
+    for (family, shape, numbers) in [
+        ("matmul", "3x5x2", &[3, 5, 2][..]),
+        ("transpose", "3x5", &[3, 5]),
+        ("conv1d", "7x2", &[7, 2]),
+        ("conv2d", "4x3x2", &[4, 3, 2]),
+    ] {
+        let row = object(&[family, "--shape", shape, "--device", "sim", "--variant", "best", "--json"], 0);
+        let have: Vec<u64> = row["shape"].as_array().expect("a shape").iter().filter_map(|n| n.as_u64()).collect();
+        assert_eq!(have, numbers, "{family}");
+    }
+}
+
 /// Loads and stores, without atomics: here as in `host explain`.
 #[test]
 fn sectors_per_request_mean_the_same_everywhere() {

@@ -67,15 +67,12 @@ pub fn trials(choice: Choice, lengths: &'static [u64]) -> Vec<Trial> {
     FAMILIES.iter().flat_map(of).collect()
 }
 
-/// The family whose threads can all want one address: with compare-and-swap in turns, its time grows with length times threads, and
-/// millions of elements take minutes.
-const CONTENDED: &str = "atomics";
-
-/// The family's own cases, and for families of vectors these lengths too.
+/// The family's own cases, and for families of vectors these lengths too, unless they take too long.
 fn every_variant(runs: &mut Runs<'_>, family: &'static Family, lengths: &[u64]) {
     let mut cases = (family.cases)();
-    let vectors = family.is_of_vectors() && family.name != CONTENDED;
-    cases.extend(lengths.iter().filter(|_| vectors).map(|&n| Case::new(&[n])));
+    if family.is_of_vectors() {
+        cases.extend(lengths.iter().filter(|&&n| n <= family.limits.tested).map(|&n| Case::new(&[n])));
+    }
     for &dtype in family.dtypes {
         for case in cases.iter().filter(|case| case.is_for(dtype)) {
             runs.case(&*runs.bench.device, family, dtype, case, None);

@@ -1,9 +1,10 @@
-//! `cargo xtask docs`: writes `docs/ladders`, a page and a plot per family, out of what can't go stale: the list of families, the
-//! kernels' own sources, the simulator's counters, and the measurements in `docs/results`.
+//! `cargo xtask docs`: writes `docs/ladders`, a page and a plot per family, and the tables of `README.md`, out of what can't go stale: the
+//! list of families, the kernels' own sources, the simulator's counters, and the measurements in `docs/results`.
 //!
 //! Runs in the root of the workspace. With `--check` it writes nothing, and fails when a page would change.
 
 mod page;
+mod readme;
 mod results;
 mod simulation;
 mod source;
@@ -20,12 +21,16 @@ fn main() -> Result<()> {
         [flag] if flag == "--check" => true,
         other => bail!("usage: ladders [--check], not {}", other.join(" ")),
     };
-    let files = pages()?;
-    let folder = Path::new("docs/ladders");
-    if check { compare(folder, &files) } else { write(folder, &files) }
+    let readme = readme::updated()?;
+    let files: Vec<_> = pages()?.into_iter().map(|(name, text)| (Path::new(FOLDER).join(name), text)).collect();
+    let files = files.into_iter().chain([(readme::PATH.into(), readme)]).collect();
+    if check { compare(&files) } else { write(&files) }
 }
 
-/// Every file of the folder, by name. Families are simulated side by side, each by a simulator of its own.
+/// Where the pages are, and nothing else is.
+const FOLDER: &str = "docs/ladders";
+
+/// Every page and plot, by name. Families are simulated side by side, each by a simulator of its own.
 fn pages() -> Result<BTreeMap<PathBuf, String>> {
     let (measured, published) = (results::measured()?, results::published()?);
     let image = host::ptx::find("kernels-gpu", None, None)?;
@@ -42,34 +47,33 @@ fn pages() -> Result<BTreeMap<PathBuf, String>> {
     Ok(families.into_iter().flatten().chain([index]).collect())
 }
 
-fn write(folder: &Path, files: &BTreeMap<PathBuf, String>) -> Result<()> {
-    std::fs::create_dir_all(folder)?;
-    for name in present(folder)?.into_iter().filter(|name| !files.contains_key(name)) {
-        std::fs::remove_file(folder.join(name))?;
+fn write(files: &BTreeMap<PathBuf, String>) -> Result<()> {
+    std::fs::create_dir_all(FOLDER)?;
+    for path in present()?.into_iter().filter(|path| !files.contains_key(path)) {
+        std::fs::remove_file(path)?;
     }
-    for (name, text) in files {
-        std::fs::write(folder.join(name), text)?;
+    for (path, text) in files {
+        std::fs::write(path, text)?;
     }
-    println!("wrote {} files to {}", files.len(), folder.display());
+    println!("wrote {} files to {FOLDER}, and the tables of {}", files.len() - 1, readme::PATH);
     Ok(())
 }
 
-fn compare(folder: &Path, files: &BTreeMap<PathBuf, String>) -> Result<()> {
-    let differs =
-        |name: &PathBuf, text: &String| std::fs::read_to_string(folder.join(name)).ok().as_ref() != Some(text);
-    let mut stale: Vec<_> = files.iter().filter(|(name, text)| differs(name, text)).map(|(name, _)| name).collect();
-    let present = present(folder)?;
-    stale.extend(present.iter().filter(|name| !files.contains_key(*name)));
+fn compare(files: &BTreeMap<PathBuf, String>) -> Result<()> {
+    let differs = |path: &PathBuf, text: &String| std::fs::read_to_string(path).ok().as_ref() != Some(text);
+    let mut stale: Vec<_> = files.iter().filter(|(path, text)| differs(path, text)).map(|(path, _)| path).collect();
+    let present = present()?;
+    stale.extend(present.iter().filter(|path| !files.contains_key(*path)));
     if stale.is_empty() {
-        println!("{} files in {} are up to date", files.len(), folder.display());
+        println!("{} files in {FOLDER} and the tables of {} are up to date", files.len() - 1, readme::PATH);
         return Ok(());
     }
-    let names: Vec<_> = stale.iter().map(|name| name.display().to_string()).collect();
-    bail!("{} is stale ({}): run `cargo xtask docs` and commit what it writes", folder.display(), names.join(" "))
+    let names: Vec<_> = stale.iter().map(|path| path.display().to_string()).collect();
+    bail!("stale: {}: run `cargo xtask docs` and commit what it writes", names.join(" "))
 }
 
-/// Names of the files in the folder; none when there is no folder.
-fn present(folder: &Path) -> Result<Vec<PathBuf>> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Ok(Vec::new()) };
-    entries.map(|entry| Ok(entry?.file_name().into())).collect()
+/// The files in the folder; none when there is no folder.
+fn present() -> Result<Vec<PathBuf>> {
+    let Ok(entries) = std::fs::read_dir(FOLDER) else { return Ok(Vec::new()) };
+    entries.map(|entry| Ok(entry?.path())).collect()
 }

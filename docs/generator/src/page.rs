@@ -41,8 +41,9 @@ pub struct Rows {
 impl Rows {
     /// Those of one operation, type and settings, which the page is about: with the default settings where they were measured.
     pub fn main(&self) -> Vec<&Row> {
-        let main = self.measured.iter().find(|row| row.settings.is_empty()).or(self.measured.first()).map(Row::subject);
-        self.measured.iter().filter(|row| Some(row.subject()) == main).collect()
+        let of = |row: &Row| (row.subject(), row.axes());
+        let main = self.measured.iter().find(|row| row.settings.is_empty()).or(self.measured.first()).map(of);
+        self.measured.iter().filter(|row| Some(of(row)) == main).collect()
     }
 
     /// Rates over sizes, a panel for each operation, type and settings; `None` without measurements.
@@ -51,6 +52,11 @@ impl Rows {
         let ragged = |row: &Row| {
             let above = |other: &Row| row.n < other.n && other.n - row.n <= row.n / 20;
             self.measured.iter().any(|other| above(other) && other.subject() == row.subject())
+        };
+        // Nor does a size of several channels belong between those of one.
+        let other = |row: &Row| {
+            let first = self.measured.iter().find(|first| first.subject() == row.subject());
+            first.is_some_and(|first| first.axes() != row.axes())
         };
         let measurement = |row: &Row| {
             Some(Measurement {
@@ -61,12 +67,13 @@ impl Rows {
                 value: row.rate()?,
             })
         };
-        let panels = plot::panels(self.measured.iter().filter(|row| !ragged(row)).filter_map(measurement));
+        let panels =
+            plot::panels(self.measured.iter().filter(|row| !ragged(row) && !other(row)).filter_map(measurement));
         if panels.is_empty() { Ok(None) } else { Ok(Some(plot::svg(&panels)?)) }
     }
 }
 
-fn is_peer(family: &Family, row: &Row) -> bool {
+pub fn is_peer(family: &Family, row: &Row) -> bool {
     (family.variants)().iter().all(|variant| variant.name != row.variant)
 }
 
@@ -259,11 +266,11 @@ fn cost(variant: &Variant) -> String {
     text
 }
 
-fn table_row(cells: &[String]) -> String {
+pub fn table_row(cells: &[String]) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
-fn us(time: f64) -> String {
+pub fn us(time: f64) -> String {
     match time {
         _ if time >= 1e4 => format!("{:.1} ms", time / 1e3),
         _ if time >= 1e3 => format!("{:.2} ms", time / 1e3),

@@ -17,7 +17,7 @@ pub struct Row {
     pub dtype: String,
     /// Elements of the first operand.
     pub n: u64,
-    /// Its shape; empty for a vector.
+    /// Its shape, of `matmul` MxNxK; empty for a vector.
     #[serde(default)]
     pub shape: String,
     /// Those that differ from the defaults.
@@ -37,6 +37,12 @@ pub struct Row {
     /// Whose measurement, on what: a publication's.
     #[serde(default)]
     pub machine: String,
+    /// What it is measured for, and from which state of the cache: those of [`compared`].
+    #[serde(default)]
+    pub comparison: String,
+    /// `cold` or `warm`.
+    #[serde(default)]
+    pub cache: String,
 }
 
 impl Row {
@@ -49,6 +55,11 @@ impl Row {
     /// As [`size`] has it.
     pub fn size(&self) -> String {
         size(self.n, &self.shape)
+    }
+
+    /// What sizes are comparable: vectors with vectors, signals and pictures of one channel with such.
+    pub fn axes(&self) -> usize {
+        self.shape.split('x').count()
     }
 
     /// The rate that counts.
@@ -68,8 +79,20 @@ pub fn size(n: u64, shape: &str) -> String {
 
 /// The newest measurements of the whole ladders on an H200; none before there are any.
 pub fn measured() -> Result<Vec<Row>> {
-    let Some(path) = newest()? else { return Ok(Vec::new()) };
-    let rows = read(&path)?;
+    newest()?.map_or(Ok(Vec::new()), |path| verified(&path))
+}
+
+/// The newest comparison of the reductions, rung by rung and with the vendor's library, on an H200; none before there are any.
+pub fn compared() -> Result<Vec<Row>> {
+    // `DATE.csv`, and nothing behind the date.
+    let paths =
+        csv_files()?.into_iter().filter(|path| path.file_stem().is_some_and(|stem| stem.len() == "2000-01-01".len()));
+    paths.max().map_or(Ok(Vec::new()), |path| verified(&path))
+}
+
+/// Refuses rows of wrong results.
+fn verified(path: &Path) -> Result<Vec<Row>> {
+    let rows = read(path)?;
     match rows.iter().find(|row| row.verified == Some(false)) {
         Some(row) => {
             bail!("{}: {} {} gave a wrong result: its time means nothing", path.display(), row.family, row.variant)
@@ -80,10 +103,14 @@ pub fn measured() -> Result<Vec<Row>> {
 
 /// The file that [`measured`] reads: names start with a date.
 pub fn newest() -> Result<Option<PathBuf>> {
+    Ok(csv_files()?.into_iter().filter(|path| path.to_string_lossy().ends_with("-ladders.csv")).max())
+}
+
+fn csv_files() -> Result<Vec<PathBuf>> {
     let folder = Path::new("docs/results/h200");
     let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
     let paths: Vec<PathBuf> = entries.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
-    Ok(paths.into_iter().filter(|path| path.to_string_lossy().ends_with("-ladders.csv")).max())
+    Ok(paths.into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "csv")).collect())
 }
 
 /// What the documents that the ladders come from measured, each on its own machine.

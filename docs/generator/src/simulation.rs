@@ -10,19 +10,6 @@ use host::ptx::Image;
 /// Explains for this device.
 const PROFILE: &str = "H200";
 
-/// Elements of the first operand at most.
-const LARGEST: u64 = 1 << 18;
-
-/// The same where the grid is made for the device: several for each of an H200's 270336 threads, or nobody would see which
-/// elements a thread takes.
-const LARGEST_OF_GRIDS: u64 = 1 << 20;
-
-/// Families with such grids.
-const OF_GRIDS: [&str; 5] = ["dot", "histogram", "reduce", "segreduce", "vecadd"];
-
-/// Rows and columns of both factors of a matrix product, whose work grows with the third power.
-const LARGEST_FACTOR: u64 = 256;
-
 /// Runs and explains every variant of the family, as it was measured: the same operation, type and settings, at the largest size
 /// that the simulator runs in seconds.
 pub fn explain(family: &'static Family, image: &Image, measured: &[&Row]) -> Result<Page> {
@@ -57,12 +44,9 @@ pub fn explain(family: &'static Family, image: &Image, measured: &[&Row]) -> Res
     Ok(Page::of_rows(family, device, rows))
 }
 
-/// The largest size measured that is not too large; else one of the same number of axes.
+/// The largest size measured that is not too large to simulate; else one that is as large as may be.
 fn size(family: &Family, measured: &[&Row]) -> Result<Vec<u64>> {
-    if family.name == "matmul" {
-        return Ok(vec![LARGEST_FACTOR]);
-    }
-    let largest = if OF_GRIDS.contains(&family.name) { LARGEST_OF_GRIDS } else { LARGEST };
+    let largest = family.limits.explained;
     let small = measured.iter().filter(|row| row.n <= largest).max_by_key(|row| row.n);
     match small {
         Some(row) if row.shape.is_empty() => Ok(vec![row.n]),

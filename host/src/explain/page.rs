@@ -97,8 +97,8 @@ impl Page {
         let title = rows.first().map_or_else(String::new, |row| {
             let words = [row.op.as_ref().map(ToString::to_string), row.settings.clone()];
             let words: String = words.into_iter().flatten().map(|word| format!(" {word}")).collect();
-            let size = if shape.is_empty() { n.to_string() } else { shape.clone() };
-            format!("{}{words}: {size} elements of {}", row.family, row.dtype)
+            let size = if shape.is_empty() { format!("{n} elements") } else { shape.clone() };
+            format!("{}{words}: {size} of {}", row.family, row.dtype)
         });
         // The rung behind the last of those shown.
         let last = infos.iter().rposition(|info| rows.iter().any(|row| row.variant == info.name));

@@ -6,7 +6,9 @@
 use super::problem::{bench_lengths, epsilon};
 use super::reduce::oracle::{beats, empty};
 use super::settings::{Kind, Setting};
-use super::{BlockRule, Case, Demand, Entry, Family, Job, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
+use super::{
+    BlockRule, Case, Demand, Entry, Family, Job, Limits, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work,
+};
 use crate::backend::{Buffer, Shape, require_memory};
 use crate::compare::{Expected, Verdict};
 use crate::element::{Array, Dtype, Element, Value};
@@ -37,6 +39,9 @@ pub const FAMILY: Family = Family {
     oracle,
     run,
     specials: false,
+    // Threads can all want one address: with compare-and-swap in turns, time grows with length times threads, and millions of elements
+    // take minutes.
+    limits: Limits { tested: 1 << 13, ..Limits::DEFAULT },
     peer: None,
 };
 

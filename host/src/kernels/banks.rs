@@ -2,7 +2,7 @@
 
 use super::block;
 use super::settings::{Kind, Setting};
-use super::{BlockRule, Case, Entry, Family, Job, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
+use super::{BlockRule, Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
 use crate::backend::{Buffer, Shape, require_memory};
 use crate::compare::Expected;
 use crate::element::{Array, Dtype, Value};
@@ -35,6 +35,7 @@ pub const FAMILY: Family = Family {
     oracle,
     run,
     specials: false,
+    limits: Limits::DEFAULT,
     peer: None,
 };
 

@@ -6,7 +6,7 @@
 use super::convolution::{BORDER, DTYPES, MAX_AXIS, Reference, border, require_finite};
 use super::generic::with_float;
 use super::settings::{Kind, Setting};
-use super::{Case, Demand, Family, Job, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
+use super::{Case, Demand, Family, Job, Limits, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
 use crate::backend::{Buffer, require_memory};
 use crate::element::Element;
 use crate::error::{Error, Result};
@@ -47,6 +47,7 @@ pub const FAMILY: Family = Family {
     oracle,
     run,
     specials: false,
+    limits: Limits::DEFAULT,
     peer: Some("conv"),
 };
 

@@ -5,7 +5,7 @@
 use super::generic::with_float;
 use super::problem::{awkward_lengths, bench_lengths};
 use super::reduce::oracle::Reference;
-use super::{BlockRule, Entry, Family, Job, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
+use super::{BlockRule, Entry, Family, Job, Limits, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
 use crate::backend::{Buffer, Shape, require_memory};
 use crate::compare::Expected;
 use crate::element::{Dtype, Element};
@@ -30,6 +30,7 @@ pub const FAMILY: Family = Family {
     oracle,
     run,
     specials: true,
+    limits: Limits::GRID_OF_DEVICE,
     peer: Some("dot"),
 };
 

@@ -5,7 +5,7 @@
 //! row says which element is wrong, and what it should be.
 
 use super::job::WRONG_RESULT;
-use super::{BlockRule, Case, Entry, Family, Job, Oracle, Row, Trial, VariantInfo, Work};
+use super::{BlockRule, Case, Entry, Family, Job, Limits, Oracle, Row, Trial, VariantInfo, Work};
 use crate::backend::{Buffer, Shape};
 use crate::compare::{Expected, Verdict};
 use crate::diagnostic::Diagnostic;
@@ -32,6 +32,7 @@ pub const FAMILY: Family = Family {
     oracle: |_| Ok(not_judged()),
     run,
     specials: false,
+    limits: Limits::DEFAULT,
     peer: None,
 };
 

@@ -4,7 +4,7 @@
 //! equal parts of a half-open range: [`kernels_gpu::histogram::sample`] has the rules, to the last bit. What belongs to no bin is not
 //! counted; an empty input gives zeros.
 
-use super::{BlockRule, Case, Entry, Family, Job, Operand, Row, Trial, VariantInfo, Work};
+use super::{BlockRule, Case, Entry, Family, Job, Limits, Operand, Row, Trial, VariantInfo, Work};
 use crate::backend::{Buffer, require_memory};
 use crate::element::{Dtype, Scalar};
 use crate::error::{Error, Result};
@@ -33,6 +33,7 @@ pub const FAMILY: Family = Family {
     oracle: oracle::oracle,
     run,
     specials: true,
+    limits: Limits::GRID_OF_DEVICE,
     peer: Some("histogram"),
 };
 

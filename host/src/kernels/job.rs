@@ -105,7 +105,7 @@ pub struct Row {
     /// Elements of the result.
     #[serde(skip)]
     pub results: u64,
-    /// Its shape; null for a vector.
+    /// Its shape, of `matmul` MxNxK: what `--shape` takes; null for a vector.
     pub shape: Option<Vec<usize>>,
     /// Settings that somebody gave, as they would be typed; null where there are none.
     pub settings: Option<String>,
@@ -167,6 +167,7 @@ impl Row {
     pub(crate) fn new(family: &'static str, variant: &str, job: &Job<'_>, verdict: Verdict) -> Self {
         let Problem { inputs, dtype, op, settings } = job.problem;
         let (info, settings) = (job.device.info(), settings.text());
+        let shape = || inputs.first().map(|input| input.shape().to_vec()).filter(|shape| shape.len() != 1);
         Self {
             family,
             variant: variant.to_owned(),
@@ -174,7 +175,7 @@ impl Row {
             dtype: dtype.name(),
             n: inputs.first().map_or(0, |input| input.len() as u64),
             results: 0,
-            shape: inputs.first().map(|input| input.shape().to_vec()).filter(|shape| shape.len() != 1),
+            shape: job.oracle.size.clone().or_else(shape),
             settings: (!settings.is_empty()).then_some(settings),
             device: info.device.clone(),
             device_name: info.name.clone(),

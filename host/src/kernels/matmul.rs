@@ -5,7 +5,7 @@
 
 use super::block;
 use super::settings::{Kind, Setting};
-use super::{Case, Entry, Family, Job, Operand, Problem, Row, Trial, VariantInfo, Work};
+use super::{Case, Entry, Family, Job, Limits, Operand, Problem, Row, Trial, VariantInfo, Work};
 use crate::backend::{Buffer, Shape, require_memory};
 use crate::element::Dtype;
 use crate::error::{Error, Result};
@@ -53,6 +53,8 @@ pub const FAMILY: Family = Family {
         other => Err(FAMILY.no_kernel(other)),
     },
     specials: false,
+    // The work grows with the third power of the sides.
+    limits: Limits { explained: 1 << 16, ..Limits::DEFAULT },
     peer: Some("matmul"),
 };
 

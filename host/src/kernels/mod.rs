@@ -93,8 +93,28 @@ pub struct Family {
     pub run: fn(&Job<'_>, &mut dyn FnMut(Row)) -> Result<Tensor>,
     /// NaN, infinities and both zeros have a documented result, which tests compare.
     pub specials: bool,
+    /// How large its problems may be, beside its own cases and sizes.
+    pub limits: Limits,
     /// The program of `bench/peers` that measures the vendor's library on the same problem.
     pub peer: Option<&'static str>,
+}
+
+/// How large the problems of a family may be where time is short, in elements of the first operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Of what the simulator explains for the pages in `docs/ladders`, in seconds.
+    pub explained: u64,
+    /// Of what tests run on a GPU.
+    pub tested: u64,
+}
+
+impl Limits {
+    /// Work that grows about as the operands do.
+    pub const DEFAULT: Self = Self { explained: 1 << 18, tested: u64::MAX };
+
+    /// Grids that are made for the device: several elements for each of an H200's 270336 threads, or nobody would see which elements
+    /// a thread takes.
+    pub const GRID_OF_DEVICE: Self = Self { explained: 1 << 20, ..Self::DEFAULT };
 }
 
 /// What is known about a variant without running it.
@@ -243,6 +263,17 @@ mod tests {
             names.sort_unstable();
             assert!(names.windows(2).all(|pair| pair[0] != pair[1]));
         }
+    }
+
+    #[test]
+    fn one_number_is_a_length_or_a_side() {
+        let of_vectors = |name| family(name).expect("a family").is_of_vectors();
+        let vectors =
+            ["vecadd", "dot", "reduce", "segreduce", "scan", "histogram", "conv1d", "atomics", "banks", "print"];
+        assert!(vectors.into_iter().all(of_vectors));
+        assert!(
+            !["transpose", "matmul", "conv2d", "texture", "picture", "access", "threads"].into_iter().any(of_vectors)
+        );
     }
 
     #[test]

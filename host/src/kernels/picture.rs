@@ -5,7 +5,7 @@
 
 use super::problem::{Case, Operand};
 use super::settings::{Kind, Setting};
-use super::{BlockRule, Demand, Entry, Family, Job, Oracle, Problem, Row, Trial, VariantInfo, Work};
+use super::{BlockRule, Demand, Entry, Family, Job, Limits, Oracle, Problem, Row, Trial, VariantInfo, Work};
 use crate::backend::{Buffer, DeviceInfo, Shape, require_memory};
 use crate::compare::Expected;
 use crate::element::{Array, Dtype, Value};
@@ -43,6 +43,7 @@ pub const FAMILY: Family = Family {
     oracle,
     run,
     specials: false,
+    limits: Limits::DEFAULT,
     peer: None,
 };
 

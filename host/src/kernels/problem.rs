@@ -130,6 +130,8 @@ pub struct Oracle<'a> {
     pub value: Option<Value>,
     /// An integer left its type's range and wrapped, as documented.
     pub wrapped: bool,
+    /// The problem's size as `--shape` would give it, where that is not the shape of the first operand.
+    pub size: Option<Vec<usize>>,
     judge: Box<Judge<'a>>,
     /// Where results are compared element by element.
     find: Option<Box<Find<'a>>>,
@@ -146,6 +148,14 @@ pub struct Wrong {
     pub expected: Value,
 }
 
+impl Wrong {
+    /// The first of these elements, each with its index, that is not what is expected.
+    pub(super) fn first(elements: impl IntoIterator<Item = (usize, Value, Expected)>) -> Option<Self> {
+        let mut wrong = elements.into_iter().filter(|(_, got, expected)| !expected.judge(*got).verified);
+        wrong.next().map(|(index, got, Expected { value: expected, .. })| Self { index: index as u64, got, expected })
+    }
+}
+
 /// See [`Oracle::judge`].
 type Judge<'a> = dyn Fn(&Tensor, u64) -> Verdict + 'a;
 
@@ -155,7 +165,7 @@ type Find<'a> = dyn Fn(&Tensor, u64) -> Option<Wrong> + 'a;
 impl<'a> Oracle<'a> {
     /// `judge` compares a result that some chain of at most so many additions led to.
     pub fn new(judge: impl Fn(&Tensor, u64) -> Verdict + 'a) -> Self {
-        Self { value: None, wrapped: false, judge: Box::new(judge), find: None }
+        Self { value: None, wrapped: false, size: None, judge: Box::new(judge), find: None }
     }
 
     /// Every element must be what `expected(index, depth)` says, and the shape must be `shape`.
@@ -173,14 +183,19 @@ impl<'a> Oracle<'a> {
         };
         let find = move |result: &Tensor, depth| {
             let elements = T::view(result.data()).filter(|_| *result.shape() == **same_shape)?;
-            let mut wrong = elements.iter().enumerate().filter_map(|(i, x)| {
-                let wanted = same_expected(i, depth);
-                let wrong = Wrong { index: i as u64, got: x.value(), expected: wanted.value };
-                (!wanted.judge(wrong.got).verified).then_some(wrong)
-            });
-            wrong.next()
+            Wrong::first(elements.iter().enumerate().map(|(i, x)| (i, x.value(), same_expected(i, depth))))
         };
-        Self { find: Some(Box::new(find)), ..Self::new(judge) }
+        Self::new(judge).with_search(find)
+    }
+
+    /// With a search for the first wrong element: see [`Oracle::first_wrong`].
+    pub fn with_search(self, find: impl Fn(&Tensor, u64) -> Option<Wrong> + 'a) -> Self {
+        Self { find: Some(Box::new(find)), ..self }
+    }
+
+    /// With the problem's size.
+    pub fn with_size(self, size: &[usize]) -> Self {
+        Self { size: Some(size.to_vec()), ..self }
     }
 
     /// With the result, which is a single value.

@@ -8,7 +8,7 @@
 
 use super::generic::with_op;
 use super::problem::{awkward_lengths, bench_lengths};
-use super::{Case, Entry, Family, Job, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
+use super::{Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
 use crate::backend::{Backend, Buffer, Module, require_memory};
 use crate::element::{Dtype, Element};
 use crate::error::{Error, Result};
@@ -40,6 +40,7 @@ pub const FAMILY: Family = Family {
     oracle,
     run,
     specials: true,
+    limits: Limits::GRID_OF_DEVICE,
     peer: Some("reduce"),
 };
 

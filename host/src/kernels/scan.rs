@@ -7,7 +7,7 @@
 use super::generic::with_op;
 use super::problem::bench_lengths;
 use super::settings::Kind;
-use super::{Case, Entry, Family, Job, Operand, Oracle, Problem, Row, Setting, Trial, VariantInfo, Work};
+use super::{Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Row, Setting, Trial, VariantInfo, Work};
 use crate::backend::{Buffer, require_memory};
 use crate::element::{Dtype, Element};
 use crate::error::{Error, Result};
@@ -42,6 +42,7 @@ pub const FAMILY: Family = Family {
     oracle,
     run,
     specials: true,
+    limits: Limits::DEFAULT,
     peer: Some("scan"),
 };
 

@@ -7,7 +7,9 @@ use super::block::MAX_GRID;
 use super::generic::with_op;
 use super::reduce::oracle::{Reference, reference};
 use super::settings::Kind;
-use super::{BlockRule, Case, Entry, Family, Job, Operand, Oracle, Problem, Row, Setting, Trial, VariantInfo, Work};
+use super::{
+    BlockRule, Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Row, Setting, Trial, VariantInfo, Work,
+};
 use crate::backend::{Buffer, Shape, require_memory};
 use crate::element::{Dtype, Element, Scalar};
 use crate::error::{Error, Result};
@@ -54,6 +56,7 @@ pub const FAMILY: Family = Family {
     oracle,
     run,
     specials: false,
+    limits: Limits::GRID_OF_DEVICE,
     peer: Some("segreduce"),
 };
 

@@ -8,7 +8,7 @@
 //! u8 are read as numbers from 0 to 1 with `--read normalised`; otherwise the result is u8 again, rounded.
 
 use super::settings::Kind;
-use super::{BlockRule, Case, Demand, Entry, Family, Job, Operand, Row, Setting, Trial, VariantInfo, Work};
+use super::{BlockRule, Case, Demand, Entry, Family, Job, Limits, Operand, Row, Setting, Trial, VariantInfo, Work};
 use crate::backend::texture::{AddressMode, Channel, Filter, Layout};
 use crate::backend::{Buffer, Sampling, Shape, Texture, require_memory};
 use crate::element::{Array, Dtype, Scalar};
@@ -81,6 +81,7 @@ pub const FAMILY: Family = Family {
     oracle: oracle::oracle,
     run,
     specials: false,
+    limits: Limits::DEFAULT,
     peer: None,
 };
 

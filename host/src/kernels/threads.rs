@@ -1,7 +1,7 @@
 //! Threads: the course's formulas for local and global ids, against the registers of every thread of a launch.
 
 use super::settings::{Kind, Setting};
-use super::{BlockRule, Case, Entry, Family, Job, Oracle, Problem, Row, Trial, VariantInfo, Work};
+use super::{BlockRule, Case, Entry, Family, Job, Limits, Oracle, Problem, Row, Trial, VariantInfo, Work};
 use crate::backend::{Buffer, Shape, require_memory};
 use crate::compare::Verdict;
 use crate::element::{Array, Dtype, Scalar};
@@ -33,6 +33,7 @@ pub const FAMILY: Family = Family {
     oracle,
     run,
     specials: false,
+    limits: Limits::DEFAULT,
     peer: None,
 };
 

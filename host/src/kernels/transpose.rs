@@ -1,7 +1,7 @@
 //! Transposition: `out[c][r] = in[r][c]`, for any number of rows and columns.
 
 use super::block;
-use super::{BlockRule, Case, Entry, Family, Job, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
+use super::{BlockRule, Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
 use crate::backend::{Buffer, Shape, require_memory};
 use crate::compare::Expected;
 use crate::element::{Dtype, Element, Scalar};
@@ -27,6 +27,7 @@ pub const FAMILY: Family = Family {
     oracle,
     run,
     specials: false,
+    limits: Limits::DEFAULT,
     peer: Some("transpose"),
 };
 

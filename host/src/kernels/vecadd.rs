@@ -2,7 +2,7 @@
 
 use super::block::{self, MAX_GRID};
 use super::problem::{awkward_lengths, bench_lengths};
-use super::{BlockRule, Entry, Family, Job, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
+use super::{BlockRule, Entry, Family, Job, Limits, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
 use crate::backend::{Buffer, Shape, require_memory};
 use crate::compare::Expected;
 use crate::element::{Dtype, Element, Value};
@@ -28,6 +28,7 @@ pub const FAMILY: Family = Family {
     oracle,
     run,
     specials: true,
+    limits: Limits::GRID_OF_DEVICE,
     peer: None,
 };
 

@@ -4,27 +4,32 @@ use super::question::Question;
 use crate::compare::{Expected, Verdict};
 use crate::element::{Array, Scalar, Value};
 use crate::error::Result;
-use crate::kernels::{Oracle, Problem};
+use crate::kernels::{Oracle, Problem, Wrong};
 use crate::tensor::Tensor;
+use std::rc::Rc;
 
 /// Counts. A library may count in 32 bits: the numbers must be the same.
 pub(super) fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
     let question = Question::of(&problem)?;
-    let counts = count(problem.inputs[0].data(), &question);
-    Ok(Oracle::new(move |result: &Tensor, _| {
-        let wrong = Verdict { verified: false, error: f64::NAN };
-        match result.data() {
-            _ if result.shape() != [counts.len()] => wrong,
-            Array::U64(have) => judge(have, &counts),
-            Array::U32(have) => judge(have, &counts),
-            _ => wrong,
-        }
-    }))
+    let counts = Rc::new(count(problem.inputs[0].data(), &question));
+    let same_counts = counts.clone();
+    let judge = move |result: &Tensor, _| match bins(result, &counts) {
+        Some(bins) => Verdict::of_all(bins.map(|(_, have, expected)| expected.judge(have))),
+        None => Verdict { verified: false, error: f64::NAN },
+    };
+    Ok(Oracle::new(judge).with_search(move |result, _| bins(result, &same_counts).and_then(Wrong::first)))
 }
 
-fn judge<T: Scalar>(have: &[T], counts: &[u64]) -> Verdict {
+/// Each bin's number, the count that it has, and what is expected; `None` for a result that is no such counts.
+fn bins<'a>(result: &'a Tensor, counts: &'a [u64]) -> Option<impl Iterator<Item = (usize, Value, Expected)> + 'a> {
+    let have: Box<dyn Iterator<Item = Value> + 'a> = match result.data() {
+        Array::U64(have) => Box::new(have.iter().map(|x| x.value())),
+        Array::U32(have) => Box::new(have.iter().map(|x| x.value())),
+        _ => return None,
+    };
     let expected = counts.iter().map(|&count| Expected::exactly(Value::Int(count.into())));
-    Verdict::of_all(expected.zip(have).map(|(expected, x)| expected.judge(x.value())))
+    let bins = have.zip(expected).enumerate().map(|(bin, (have, expected))| (bin, have, expected));
+    (result.shape() == [counts.len()]).then_some(bins)
 }
 
 fn count(data: &Array, question: &Question) -> Vec<u64> {
@@ -112,5 +117,8 @@ mod tests {
         assert!(!oracle.judge(&Array::U64(vec![2, 1]).into(), 0).verified);
         assert!(!oracle.judge(&Array::U64(vec![1, 2, 0]).into(), 0).verified);
         assert!(!oracle.judge(&Array::I64(vec![1, 2]).into(), 0).verified);
+        let wrong = oracle.first_wrong(&Array::U32(vec![1, 3]).into(), 0).expect("a wrong one");
+        assert!(matches!((wrong.index, wrong.got, wrong.expected), (1, Value::Int(3), Value::Int(2))), "{wrong:?}");
+        assert!(oracle.first_wrong(&Array::U64(vec![1, 2]).into(), 0).is_none());
     }
 }

@@ -16,9 +16,12 @@ use crate::compare::{Expected, Verdict};
 use crate::element::{Scalar, Value};
 use crate::error::Result;
 use crate::kernels::problem::epsilon;
-use crate::kernels::{Oracle, Problem};
+use crate::kernels::{Oracle, Problem, Wrong};
+use crate::tensor::Tensor;
 use kernels_gpu::matmul::Factor;
 use rayon::prelude::*;
+use std::ops::Range;
+use std::rc::Rc;
 
 /// Multiplications up to which every element is compared.
 const ALL: u128 = 1 << 33;
@@ -43,8 +46,8 @@ pub fn oracle<T: Factor + Scalar>(problem: Problem<'_>, sizes: Sizes) -> Result<
 
 fn prepared<T: Factor + Scalar>(problem: Problem<'_>, sizes: Sizes, all: bool) -> Result<Oracle<'_>> {
     let Sizes { m, n, k, transposed } = sizes;
-    let rows = lines(problem.view::<T>(0)?, m, k, !transposed[0]);
-    let columns = lines(problem.view::<T>(1)?, n, k, transposed[1]);
+    let (a, b) = (problem.view::<T>(0)?, problem.view::<T>(1)?);
+    let (rows, columns) = (lines(a, m, k, !transposed[0]), lines(b, n, k, transposed[1]));
     let precise = size_of::<T>() == 8;
     let references = if all {
         let dots = |i: usize| (0..n).map(move |j| (i, j));
@@ -53,23 +56,87 @@ fn prepared<T: Factor + Scalar>(problem: Problem<'_>, sizes: Sizes, all: bool) -
         Terms::new(&rows, &columns, k, samples(m, n).into_par_iter(), precise)
     };
     let groups = (!all).then(|| Groups::new(&rows, &columns, sizes));
-    let (own, limit) = (epsilon(T::DTYPE), largest::<T>());
-    Ok(Oracle::new(move |result, depth| {
-        let (true, Some(elements)) = (result.shape() == [m, n], T::view(result.data())) else {
+    let product = Rc::new(Product { a, b, sizes, precise, references, groups });
+    let same_product = product.clone();
+    let oracle = Oracle::new(move |result, depth| product.judge(result, depth));
+    Ok(oracle.with_search(move |result, depth| same_product.first_wrong(result, depth)).with_size(&[m, n, k]))
+}
+
+/// What is known of the product.
+struct Product<'a, T> {
+    a: &'a [T],
+    b: &'a [T],
+    sizes: Sizes,
+    /// Dots are computed in twice the precision of f64.
+    precise: bool,
+    references: Terms,
+    /// Of a product of which not every element is compared.
+    groups: Option<Groups>,
+}
+
+impl<T: Factor + Scalar> Product<'_, T> {
+    fn judge(&self, result: &Tensor, depth: u64) -> Verdict {
+        let Some(elements) = self.elements(result) else {
             return Verdict { verified: false, error: f64::NAN };
         };
-        let elements_close = Verdict::of_all(references.0.iter().map(|term| {
-            let reference_error = if precise { 2.0 * U } else { (k as f64 + 1.0) * U };
-            term.expect(depth as f64 * own + reference_error, limit).judge(elements[term.row * n + term.column].value())
-        }));
-        match &groups {
+        let compared = self.compared(elements, &self.references.0, depth);
+        let elements_close = Verdict::of_all(compared.map(|(_, have, expected)| expected.judge(have)));
+        match &self.groups {
             Some(groups) if elements_close.verified => {
-                let Verdict { verified, error } = groups.judge(elements, n, depth as f64 * own, limit);
+                let verdicts = groups.compared(elements, self.sizes.n, self.relative(depth), largest::<T>());
+                let Verdict { verified, error } = Verdict::of_all(verdicts.map(|(_, verdict)| verdict));
                 if verified { elements_close } else { Verdict { verified, error } }
             }
             _ => elements_close,
         }
-    }))
+    }
+
+    /// The first of the elements that are compared, or of a group whose sum is wrong.
+    fn first_wrong(&self, result: &Tensor, depth: u64) -> Option<Wrong> {
+        let elements = self.elements(result)?;
+        let of_group = || {
+            let n = self.sizes.n;
+            let mut sums = self.groups.as_ref()?.compared(elements, n, self.relative(depth), largest::<T>());
+            let (group, _) = sums.find(|(_, verdict)| !verdict.verified)?;
+            let terms = self.terms(group.row, group.column..n.min(group.column + GROUP));
+            Wrong::first(self.compared(elements, &terms, depth))
+        };
+        let compared = Wrong::first(self.compared(elements, &self.references.0, depth));
+        compared.into_iter().chain(of_group()).min_by_key(|wrong| wrong.index)
+    }
+
+    /// The elements of a result of the right type and shape.
+    fn elements<'r>(&self, result: &'r Tensor) -> Option<&'r [T]> {
+        T::view(result.data()).filter(|_| result.shape() == [self.sizes.m, self.sizes.n])
+    }
+
+    /// Indices of some of the elements, what these are, and what is expected.
+    fn compared(&self, elements: &[T], terms: &[Term], depth: u64) -> impl Iterator<Item = (usize, Value, Expected)> {
+        let Sizes { n, k, .. } = self.sizes;
+        let reference_error = if self.precise { 2.0 * U } else { (k as f64 + 1.0) * U };
+        let relative = self.relative(depth) + reference_error;
+        terms.iter().map(move |term| {
+            let index = term.row * n + term.column;
+            (index, elements[index].value(), term.expect(relative, largest::<T>()))
+        })
+    }
+
+    /// What an element may be off by, of its sum of magnitudes.
+    fn relative(&self, depth: u64) -> f64 {
+        depth as f64 * epsilon(T::DTYPE)
+    }
+
+    /// Some neighbours of a row.
+    fn terms(&self, row: usize, columns: Range<usize>) -> Vec<Term> {
+        let Sizes { m, n, k, transposed } = self.sizes;
+        let a: Vec<f64> = (0..k).map(|at| in_line(self.a, m, k, !transposed[0], row * k + at)).collect();
+        let term = |column: usize| {
+            let b: Vec<f64> = (0..k).map(|at| in_line(self.b, n, k, transposed[1], column * k + at)).collect();
+            let (value, magnitude) = if self.precise { dot_precise(&a, &b) } else { dot(&a, &b) };
+            Term { row, column, value, magnitude }
+        };
+        columns.map(term).collect()
+    }
 }
 
 /// Sums beyond it may overflow on their way.
@@ -79,15 +146,18 @@ fn largest<T: Scalar>() -> f64 {
 
 /// A factor in f64, with the `k` elements of a row of A, or a column of B, next to each other.
 fn lines<T: Scalar>(elements: &[T], x: usize, k: usize, contiguous: bool) -> Vec<f64> {
-    let wide = |i: usize| match elements[i].value() {
-        Value::Float(x) => x,
-        Value::Int(x) => x as f64,
-    };
-    let place = |i: usize| if contiguous { i } else { i % k * x + i / k };
-    (0..x * k).into_par_iter().map(|i| wide(place(i))).collect()
+    (0..x * k).into_par_iter().map(|i| in_line(elements, x, k, contiguous, i)).collect()
 }
 
-/// One element of every patch of `m` by `n` elements, and the last.
+/// An element of [`lines`].
+fn in_line<T: Scalar>(elements: &[T], x: usize, k: usize, contiguous: bool, i: usize) -> f64 {
+    match elements[if contiguous { i } else { i % k * x + i / k }].value() {
+        Value::Float(x) => x,
+        Value::Int(x) => x as f64,
+    }
+}
+
+/// One element of every patch of `m` by `n` elements, and the last, in the order of memory.
 fn samples(m: usize, n: usize) -> Vec<(usize, usize)> {
     let patches = (0..m.div_ceil(PATCH)).flat_map(|down| (0..n.div_ceil(PATCH)).map(move |across| (down, across)));
     let place = |(down, across): (usize, usize)| {
@@ -95,7 +165,9 @@ fn samples(m: usize, n: usize) -> Vec<(usize, usize)> {
         let (row, column) = (random as usize % PATCH, (random >> 32) as usize % PATCH);
         ((down * PATCH + row).min(m - 1), (across * PATCH + column).min(n - 1))
     };
-    patches.map(place).chain([(m - 1, n - 1)]).collect()
+    let mut places: Vec<_> = patches.map(place).chain([(m - 1, n - 1)]).collect();
+    places.sort_unstable();
+    places
 }
 
 /// SplitMix64's output function.
@@ -172,18 +244,24 @@ impl Groups {
         Self { terms: (0..m * groups).into_par_iter().map(term).collect(), k }
     }
 
-    /// `relative`: what an element may be off by, of its sum of magnitudes.
-    fn judge<T: Scalar>(&self, elements: &[T], n: usize, relative: f64, largest: f64) -> Verdict {
+    /// Each group, and what is to be said of its sum. `relative`: what an element may be off by, of its sum of magnitudes.
+    fn compared<T: Scalar>(
+        &self,
+        elements: &[T],
+        n: usize,
+        relative: f64,
+        largest: f64,
+    ) -> impl Iterator<Item = (&Term, Verdict)> {
         // Sums of columns, of products and of results are rounded too.
         let relative = relative + (self.k + 2 * GROUP) as f64 * 2.0 * U;
-        Verdict::of_all(self.terms.iter().map(|term| {
+        self.terms.iter().map(move |term| {
             let end = n.min(term.column + GROUP);
             let sum = elements[term.row * n + term.column..term.row * n + end].iter().map(|x| match x.value() {
                 Value::Float(x) => x,
                 Value::Int(x) => x as f64,
             });
-            term.expect(relative, largest).judge(Value::Float(sum.sum()))
-        }))
+            (term, term.expect(relative, largest).judge(Value::Float(sum.sum())))
+        })
     }
 }
 
@@ -241,7 +319,6 @@ mod tests {
     use super::*;
     use crate::element::Array;
     use crate::kernels::Settings;
-    use crate::tensor::Tensor;
 
     fn problem<'a>(inputs: &'a [Tensor; 2], settings: &'a Settings) -> Problem<'a> {
         Problem { inputs, dtype: inputs[0].dtype(), op: "", settings }
@@ -272,16 +349,19 @@ mod tests {
         let sizes = Sizes { m, n, k, transposed: [false; 2] };
         let judge = |oracle: &Oracle<'_>, elements: &[f32]| {
             let result = Tensor::new(&[m, n], Array::F32(elements.to_vec())).expect("a matrix");
-            oracle.judge(&result, k as u64).verified
+            let verified = oracle.judge(&result, k as u64).verified;
+            let first = oracle.first_wrong(&result, k as u64).map(|wrong| wrong.index as usize);
+            assert_eq!(first.is_none(), verified, "a wrong element is named");
+            (verified, first)
         };
         for all in [true, false] {
             let oracle = prepared::<f32>(problem(&inputs, &settings), sizes, all).expect("an oracle");
-            assert!(judge(&oracle, &right), "all {all}");
+            assert!(judge(&oracle, &right).0, "all {all}");
             for at in [0, 1, n, 33 * n + 31, 33 * n + 32, m * n - 1] {
                 for wrong in [right[at] + 0.1, f32::NAN, f32::INFINITY] {
                     let mut elements = right.clone();
                     elements[at] = wrong;
-                    assert!(!judge(&oracle, &elements), "all {all}, element {at} is {wrong}");
+                    assert_eq!(judge(&oracle, &elements).1, Some(at), "all {all}, element {at} is {wrong}");
                 }
             }
             let other = Tensor::new(&[n, m], Array::F32(right.clone())).expect("a matrix");

@@ -1,19 +1,21 @@
 //! What a scan must give: the serial algorithm in a wider type, and its error bound.
 
-use crate::compare::Verdict;
+use crate::compare::{Expected, Verdict};
 use crate::element::{Element, Value};
 use crate::error::Result;
-use crate::kernels::Oracle;
 use crate::kernels::problem::{PIECE, of_pieces};
 use crate::kernels::reduce::oracle::{Reference, beats, empty};
+use crate::kernels::{Oracle, Wrong};
+use crate::tensor::Tensor;
+use std::rc::Rc;
 
 /// Judges scans of this input.
 ///
 /// Sums of integers are exact before they wrap, and so are maxima and minima. A sum of floats is known within half an ulp of `f64`
 /// or so (Neumaier, 1974); see [`Reference::expected`] for how far from it a result may be.
 pub fn oracle<'a, T: Element>(op: &'a str, exclusive: bool, input: &'a [T]) -> Result<Oracle<'a>> {
-    // The prefix before each piece, so that the pieces can be judged side by side.
-    let (mut starts, mut all, mut wrapped) = (Vec::new(), Prefix::new::<T>(op), false);
+    let mut starts = Vec::new();
+    let (mut all, mut wrapped) = (Prefix::new::<T>(op), false);
     for piece in input.chunks(PIECE) {
         starts.push(all);
         for x in piece {
@@ -21,24 +23,49 @@ pub fn oracle<'a, T: Element>(op: &'a str, exclusive: bool, input: &'a [T]) -> R
             wrapped |= all.wrapped::<T>();
         }
     }
-    let judge = move |result: &crate::Tensor, depth: u64| {
-        let (&[len], Some(elements)) = (result.shape(), T::view(result.data())) else {
+    let scan = Rc::new(Scan { op, exclusive, input, starts });
+    let same_scan = scan.clone();
+    let judge = move |result: &Tensor, depth| {
+        let (Some(elements), scan) = (scan.elements(result), &*scan) else {
             return Verdict { verified: false, error: f64::NAN };
         };
-        if len != input.len() {
-            return Verdict { verified: false, error: f64::NAN };
-        }
         of_pieces(elements, |first, piece| {
-            let mut prefix = starts[first / PIECE];
-            Verdict::of_all(input[first..].iter().zip(piece).map(|(x, element)| {
-                let before = prefix;
-                prefix.append(op, x.value());
-                let prefix = if exclusive { before } else { prefix };
-                prefix.reference::<T>().expected::<T>(depth).judge(element.value())
-            }))
+            let expected = scan.expected(first, depth).zip(piece);
+            Verdict::of_all(expected.map(|(expected, x)| expected.judge(x.value())))
         })
     };
-    Ok(Oracle::new(judge).with_wrapped(wrapped))
+    let find = move |result: &Tensor, depth| {
+        let expected = same_scan.expected(0, depth).zip(same_scan.elements(result)?).enumerate();
+        Wrong::first(expected.map(|(i, (expected, x))| (i, x.value(), expected)))
+    };
+    Ok(Oracle::new(judge).with_search(find).with_wrapped(wrapped))
+}
+
+/// What is scanned.
+struct Scan<'a, T> {
+    op: &'a str,
+    exclusive: bool,
+    input: &'a [T],
+    /// The prefix before each piece, so that the pieces can be judged side by side.
+    starts: Vec<Prefix>,
+}
+
+impl<T: Element> Scan<'_, T> {
+    /// The elements of a result of the right type and length.
+    fn elements<'r>(&self, result: &'r Tensor) -> Option<&'r [T]> {
+        T::view(result.data()).filter(|_| result.shape() == [self.input.len()])
+    }
+
+    /// What the elements must be from the first one of a piece on.
+    fn expected(&self, first: usize, depth: u64) -> impl Iterator<Item = Expected> {
+        let start = self.starts.get(first / PIECE).copied().unwrap_or_else(|| Prefix::new::<T>(self.op));
+        self.input[first..].iter().scan(start, move |prefix, x| {
+            let before = *prefix;
+            prefix.append(self.op, x.value());
+            let prefix = if self.exclusive { before } else { *prefix };
+            Some(prefix.reference::<T>().expected::<T>(depth))
+        })
+    }
 }
 
 /// The reduction of the first elements.
@@ -106,6 +133,7 @@ impl Prefix {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::element::Array;
 
     fn passes<T: Element>(op: &str, exclusive: bool, input: &[T], result: &[T]) -> bool {
         let oracle = oracle::<T>(op, exclusive, input).expect("an oracle");
@@ -119,6 +147,23 @@ mod tests {
         assert!(passes("max", true, &[4_i64, 9, 2], &[i64::MIN, 4, 9]));
         assert!(passes("min", true, &[4_f32, 9.0, 2.0], &[f32::INFINITY, 4.0, 4.0]));
         assert!(!passes("sum", false, &[1, 2, 3], &[1, 3]) && passes::<f32>("max", false, &[], &[]));
+    }
+
+    #[test]
+    fn the_first_wrong_element_is_named() {
+        let input: Vec<i64> = (0..PIECE as i64 + 5).collect();
+        let right: Vec<i64> = input.iter().map(|i| i * (i + 1) / 2).collect();
+        let oracle = oracle::<i64>("sum", false, &input).expect("an oracle");
+        assert!(oracle.first_wrong(&Array::I64(right.clone()).into(), 4).is_none());
+        for place in [0, 1, PIECE - 1, PIECE, PIECE + 4] {
+            let mut wrong = right.clone();
+            (wrong[place], wrong[PIECE + 4]) = (-1, -2);
+            let found = oracle.first_wrong(&Array::I64(wrong.clone()).into(), 4).expect("a wrong one");
+            assert_eq!(found.index, place as u64);
+            assert_eq!(found.got.to_string(), wrong[place].to_string());
+            assert_eq!(found.expected.to_string(), right[place].to_string());
+        }
+        assert!(oracle.first_wrong(&Array::I64(vec![0]).into(), 4).is_none(), "another length");
     }
 
     #[test]

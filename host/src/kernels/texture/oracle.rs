@@ -14,12 +14,14 @@
 //! - half a step where the result is rounded to u8.
 
 use super::request::{Read, Request};
-use crate::compare::Verdict;
+use crate::compare::{Expected, Verdict};
 use crate::element::{Dtype, Scalar, Value};
 use crate::error::Result;
 use crate::kernels::problem::epsilon;
-use crate::kernels::{Oracle, Problem};
+use crate::kernels::{Oracle, Problem, Wrong};
+use crate::tensor::Tensor;
 use kernels_gpu::texture::address;
+use std::rc::Rc;
 
 /// Depth of a result's additions, as the judge takes it.
 pub(super) fn depth(request: &Request, by_hand: bool) -> u64 {
@@ -36,17 +38,17 @@ pub(super) fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
 }
 
 fn judge<T: Scalar>(request: Request, elements: &[T]) -> Oracle<'_> {
-    let samples = Samples::new(request, elements);
-    Oracle::new(move |result, depth| {
-        let wrong = Verdict { verified: false, error: f64::NAN };
-        if result.shape() != samples.request.shape() {
-            return wrong;
-        }
-        match samples.request.read {
-            Read::Byte => u8::view(result.data()).map_or(wrong, |values| samples.compare(values, depth)),
-            _ => f32::view(result.data()).map_or(wrong, |values| samples.compare(values, depth)),
-        }
-    })
+    let samples = Rc::new(Samples::new(request, elements));
+    let same_samples = samples.clone();
+    let judge = move |result: &Tensor, depth| match samples.judged(result, depth) {
+        Some(judged) => Verdict::of_all(judged.map(|(_, verdict, _)| verdict)),
+        None => Verdict { verified: false, error: f64::NAN },
+    };
+    let find = move |result: &Tensor, depth| {
+        let mut wrong = same_samples.judged(result, depth)?.filter(|(_, verdict, _)| !verdict.verified);
+        wrong.next().map(|(index, _, (got, expected))| Wrong { index, got, expected })
+    };
+    Oracle::new(judge).with_search(find)
 }
 
 /// What the samples should be.
@@ -77,15 +79,27 @@ impl<'a, T: Scalar> Samples<'a, T> {
         }
     }
 
-    fn compare<R: Scalar>(&self, values: &[R], depth: u64) -> Verdict {
-        Verdict::of_all(values.iter().enumerate().map(|(index, value)| {
+    /// Each element's index, what is to be said of it, what it is and what it must be, or be close to; `None` for a result of another
+    /// shape or type.
+    fn judged<'r>(
+        &'r self,
+        result: &'r Tensor,
+        depth: u64,
+    ) -> Option<impl Iterator<Item = (u64, Verdict, (Value, Value))> + 'r> {
+        let values: Box<dyn Iterator<Item = Value> + 'r> = match self.request.read {
+            Read::Byte => Box::new(u8::view(result.data())?.iter().map(|x| x.value())),
+            _ => Box::new(f32::view(result.data())?.iter().map(|x| x.value())),
+        };
+        let judged = values.enumerate().map(move |(index, value)| {
             let (sample, channel) = (index / self.request.channels, index % self.request.channels);
             let coordinate = self.coordinate(sample);
-            match self.request.linear {
-                true => self.linear(coordinate, channel, depth, value.value()),
-                false => self.point(coordinate, channel, value.value()),
-            }
-        }))
+            let (verdict, expected) = match self.request.linear {
+                true => self.linear(coordinate, channel, depth, value),
+                false => self.point(coordinate, channel, value),
+            };
+            (index as u64, verdict, (value, expected))
+        });
+        (result.shape() == self.request.shape()).then_some(judged)
     }
 
     /// The numbers that the kernels get by the same fused operations.
@@ -138,7 +152,8 @@ impl<'a, T: Scalar> Samples<'a, T> {
         })
     }
 
-    fn point(&self, coordinate: [f64; 3], channel: usize, result: Value) -> Verdict {
+    /// The verdict, and the texel that is right, or one of them.
+    fn point(&self, coordinate: [f64; 3], channel: usize, result: Value) -> (Verdict, Value) {
         let taps = self.taps(|axis| {
             let (place, doubt) = self.place(axis, coordinate[axis]);
             [place - doubt, place + doubt].map(|place| (self.inside(axis, place.floor() as i64), 1.0))
@@ -149,14 +164,14 @@ impl<'a, T: Scalar> Samples<'a, T> {
                 Read::Fraction => Value::Float(f64::from(value as f32)),
                 Read::Byte => Value::Int((value * 255.0).round() as i128),
             };
-            crate::compare::Expected::exactly(expected).judge(result)
+            (Expected::exactly(expected).judge(result), expected)
         };
-        let verdicts = self.combinations(taps, channel).map(of);
-        let best = verdicts.iter().find(|verdict| verdict.verified).or(verdicts.first());
-        best.copied().unwrap_or(Verdict { verified: false, error: f64::NAN })
+        let [first, others @ ..] = self.combinations(taps, channel).map(of);
+        others.into_iter().find(|(verdict, _)| verdict.verified && !first.0.verified).unwrap_or(first)
     }
 
-    fn linear(&self, coordinate: [f64; 3], channel: usize, depth: u64, result: Value) -> Verdict {
+    /// The verdict, and the filtered value.
+    fn linear(&self, coordinate: [f64; 3], channel: usize, depth: u64, result: Value) -> (Verdict, Value) {
         let mut doubt = 0.0;
         for (axis, coordinate) in coordinate.into_iter().enumerate().take(self.request.dimensions) {
             doubt += self.place(axis, coordinate).1 + epsilon(Dtype::F32);
@@ -173,11 +188,14 @@ impl<'a, T: Scalar> Samples<'a, T> {
         let step = epsilon(Dtype::F32);
         let bytes = if self.request.read == Read::Float { 0.0 } else { f64::powi(2.0, -16) };
         let tolerance = depth as f64 * step * (high - low) + 16.0 * step * high.max(-low) + bytes + doubt * self.spread;
-        let (error, bound) = match result {
-            Value::Float(x) => ((x - value).abs(), tolerance),
-            Value::Int(x) => ((x as f64 - 255.0 * value).abs(), 255.0 * tolerance + 0.5),
+        let (error, bound, expected) = match result {
+            Value::Float(x) => ((x - value).abs(), tolerance, Value::Float(value)),
+            Value::Int(x) => {
+                let steps = 255.0 * value;
+                ((x as f64 - steps).abs(), 255.0 * tolerance + 0.5, Value::Int(steps.round() as i128))
+            }
         };
-        Verdict { verified: error <= bound, error }
+        (Verdict { verified: error <= bound, error }, expected)
     }
 }
 
@@ -200,6 +218,21 @@ mod tests {
         let inputs = [Tensor::from(Array::F32(vec![0.0, 10.0, 20.0, 30.0]))];
         let problem = Problem { inputs: &inputs, dtype: Dtype::F32, op: "", settings: &settings };
         oracle(problem).expect("an oracle").judge(&Array::F32(results).into(), depth).verified
+    }
+
+    #[test]
+    fn the_first_wrong_sample_is_named() {
+        let settings = Settings::new(FAMILY.settings, [("filter", "point")]).expect("settings");
+        let inputs = [Tensor::from(Array::F32(vec![0.0, 10.0, 20.0, 30.0]))];
+        let problem = Problem { inputs: &inputs, dtype: Dtype::F32, op: "", settings: &settings };
+        let oracle = oracle(problem).expect("an oracle");
+        let first = |results: Vec<f32>| {
+            let wrong = oracle.first_wrong(&Array::F32(results).into(), 1)?;
+            Some((wrong.index, wrong.got.to_string(), wrong.expected.to_string()))
+        };
+        assert_eq!(first(vec![0.0, 10.0, 20.0, 30.0]), None);
+        assert_eq!(first(vec![0.0, 10.0, 21.0, 3.0]), Some((2, "21".to_owned(), "20".to_owned())));
+        assert_eq!(first(vec![0.0; 3]), None, "another shape");
     }
 
     #[test]
