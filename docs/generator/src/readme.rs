@@ -1,0 +1,221 @@
+//! The tables of results in `README.md`, each between a comment that names it and one that ends it. What stands around them is written by
+//! hand.
+
+use crate::page::{is_peer, table_row, us};
+use crate::results::{self, Row};
+use anyhow::{Context, Result};
+use host::kernels::FAMILIES;
+
+/// From the root of the workspace.
+pub const PATH: &str = "README.md";
+
+/// Ends a table.
+const END: &str = "<!-- /table -->";
+
+/// The file with every table as the stored measurements have it.
+pub fn updated() -> Result<String> {
+    let text = std::fs::read_to_string(PATH).with_context(|| format!("cannot read {PATH}"))?;
+    let (compared, measured) = (results::compared()?, results::measured()?);
+    let text = replace(&text, "library", &library(&compared))?;
+    let text = replace(&text, "ladder", &ladder(&compared))?;
+    let source = results::newest()?
+        .map_or(String::new(), |path| format!("\nThese rows and their machine: `{}`.\n", path.display()));
+    replace(&text, "families", &(families(&measured) + &source))
+}
+
+/// The text with another table of this name.
+fn replace(text: &str, name: &str, table: &str) -> Result<String> {
+    let start = format!("<!-- table {name} -->\n");
+    let (before, rest) =
+        text.split_once(&start).with_context(|| format!("{PATH} has no line '{}'", start.trim_end()))?;
+    let (_, after) =
+        rest.split_once(END).with_context(|| format!("{PATH} has no '{END}' behind '{}'", start.trim_end()))?;
+    Ok(format!("{before}{start}{table}{END}{after}"))
+}
+
+/// A table of these columns.
+fn table(header: &[String], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let line = table_row(&vec!["---".to_owned(); header.len()]);
+    [table_row(header), line].into_iter().chain(rows.into_iter().map(|row| table_row(&row))).collect()
+}
+
+/// Reductions that `library` has, each in columns of its own.
+const REDUCTIONS: [&str; 3] = ["sum f32", "max f32", "sum f64"];
+
+/// `best` of the reductions beside the vendor's library, from a cold cache.
+fn library(rows: &[Row]) -> String {
+    let against: Vec<_> =
+        rows.iter().filter(|row| row.comparison.starts_with("against") && row.cache == "cold").collect();
+    let mut header = vec!["elements".to_owned()];
+    for subject in REDUCTIONS {
+        let peer = against.iter().find(|row| row.subject() == subject && row.variant != "best");
+        let peer = peer.map_or("-", |row| name(&row.variant));
+        header.extend([format!("{subject}: `best`"), peer.to_owned(), String::new()]);
+    }
+    let mut sizes: Vec<u64> = against.iter().map(|row| row.n).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let cells = |n: u64| {
+        let mut cells = vec![results::size(n, "")];
+        for subject in REDUCTIONS {
+            let time = |best: bool| {
+                let same = |row: &&&Row| row.n == n && row.subject() == subject && (row.variant == "best") == best;
+                against.iter().find(same).map(|row| row.median_us)
+            };
+            let (ours, theirs) = (time(true), time(false));
+            let of = |time: Option<f64>| time.map_or("-".to_owned(), us);
+            let over = ours.zip(theirs).map_or("-".to_owned(), |(ours, theirs)| ratio(theirs / ours));
+            cells.extend([of(ours), of(theirs), over]);
+        }
+        cells
+    };
+    table(&header, sizes.into_iter().map(cells))
+}
+
+/// The rungs of a reduction at the sizes that they were measured at.
+fn ladder(rows: &[Row]) -> String {
+    let rungs: Vec<_> = rows.iter().filter(|row| row.comparison == "ladder" && row.family == "reduce").collect();
+    let mut sizes: Vec<u64> = rungs.iter().map(|row| row.n).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let subject = rungs.first().map_or(String::new(), |row| row.subject());
+    let header = [format!("rung, {subject}")]
+        .into_iter()
+        .chain(sizes.iter().flat_map(|&n| [results::size(n, ""), String::new()]));
+    let rates = |rung: &str| {
+        let of = |n: u64| {
+            let row = rungs.iter().find(|row| row.n == n && row.variant == rung);
+            let rate =
+                row.and_then(|row| row.rate()).map_or("-".to_owned(), |(unit, rate)| format!("{rate:.0} {unit}"));
+            [row.map_or("-".to_owned(), |row| us(row.median_us)), rate]
+        };
+        [rung.to_owned()].into_iter().chain(sizes.iter().flat_map(|&n| of(n))).collect()
+    };
+    let first = sizes.first().copied();
+    table(&header.collect::<Vec<_>>(), rungs.iter().filter(|row| Some(row.n) == first).map(|row| rates(&row.variant)))
+}
+
+/// Every family's `best` beside the vendor's library: with the default settings at every size, with others at the largest.
+fn families(rows: &[Row]) -> String {
+    let header = ["family", "library", "its time over ours", "at"].map(str::to_owned);
+    let mut lines = Vec::new();
+    for family in FAMILIES {
+        let best = (family.variants)().last().map_or("", |variant| variant.name);
+        let ours: Vec<_> = rows.iter().filter(|row| row.family == family.name && row.variant == best).collect();
+        let peers: Vec<_> = rows.iter().filter(|row| row.family == family.name && is_peer(family, row)).collect();
+        let mut subjects: Vec<_> = peers.iter().map(|row| (&row.op, &row.dtype, &row.variant)).collect();
+        subjects.dedup();
+        let mut seen = Vec::new();
+        for subject in subjects {
+            if seen.contains(&subject) {
+                continue;
+            }
+            seen.push(subject);
+            let (op, dtype, library) = subject;
+            let of_it: Vec<_> =
+                peers.iter().copied().filter(|row| (&row.op, &row.dtype, &row.variant) == subject).collect();
+            let largest = |row: &&&Row| {
+                let same = |other: &&&Row| other.settings == row.settings && other.axes() == row.axes();
+                of_it.iter().filter(same).all(|other| other.n <= row.n)
+            };
+            let shown = of_it.iter().filter(|row| row.settings.is_empty() || largest(row));
+            let time = |peer: &Row| {
+                let same = |row: &&&Row| row.subject() == peer.subject() && row.size() == peer.size();
+                ours.iter().find(same).map(|row| peer.median_us / row.median_us)
+            };
+            let (ratios, places) = runs(shown.filter_map(|row| Some((*row, time(row)?))));
+            let words = [format!("`{}`", family.name), op.clone(), dtype.clone()];
+            let words: Vec<_> = words.into_iter().filter(|word| !word.is_empty()).collect();
+            lines.push(vec![words.join(" "), name(library).to_owned(), ratios, places]);
+        }
+    }
+    table(&header, lines)
+}
+
+/// Ratios, and where they were measured, in runs: sizes with the default settings; and of each size the settings.
+fn runs<'r>(ratios: impl Iterator<Item = (&'r Row, f64)>) -> (String, String) {
+    let mut runs: Vec<(Option<String>, Vec<String>, Vec<String>)> = Vec::new();
+    for (row, over) in ratios {
+        let size = (!row.settings.is_empty()).then(|| row.size());
+        let place = if size.is_some() { row.settings.replace("--", "") } else { row.size() };
+        match runs.iter_mut().find(|(have, ..)| *have == size) {
+            Some((_, ratios, places)) => {
+                ratios.push(ratio(over));
+                places.push(place);
+            }
+            None => runs.push((size, vec![ratio(over)], vec![place])),
+        }
+    }
+    let ratios: Vec<_> = runs.iter().map(|(_, ratios, _)| ratios.join(", ")).collect();
+    let places = runs.iter().map(|(size, _, places)| match size {
+        Some(size) => format!("{size} with {}", without_repeats(places)),
+        None => places.join(", "),
+    });
+    (ratios.join("; "), places.collect::<Vec<_>>().join("; "))
+}
+
+/// `mask 3, mask 5` as `mask 3, 5`.
+fn without_repeats(settings: &[String]) -> String {
+    let single = |setting: &str| {
+        setting.split_once(' ').filter(|(_, value)| !value.contains(' ')).map(|(name, _)| name.to_owned())
+    };
+    let mut before = None;
+    let shortened = settings.iter().map(|setting| {
+        let name = single(setting);
+        let repeated = name.is_some() && name == before;
+        before = name;
+        if repeated { setting.split_once(' ').map_or(setting.as_str(), |(_, value)| value) } else { setting }
+    });
+    shortened.collect::<Vec<_>>().join(", ")
+}
+
+/// Three digits or so.
+fn ratio(ratio: f64) -> String {
+    if ratio >= 9.995 { format!("{ratio:.1}x") } else { format!("{ratio:.2}x") }
+}
+
+/// A library without its version.
+fn name(library: &str) -> &str {
+    library.split(' ').next().unwrap_or(library)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_replaced_and_nothing_else() {
+        let text = "a\n<!-- table x -->\n| old |\n<!-- /table -->\nb\n<!-- table y -->\n<!-- /table -->\n";
+        let new = replace(text, "x", "| new |\n").expect("a table");
+        assert_eq!(new, text.replace("old", "new"));
+        assert_eq!(replace(&new, "x", "| new |\n").expect("a table"), new);
+        assert!(replace(text, "z", "").expect_err("no such table").to_string().contains("<!-- table z -->"));
+        assert!(replace("<!-- table x -->\n", "x", "").is_err(), "no end");
+    }
+
+    #[test]
+    fn settings_stand_behind_their_size() {
+        let row = |n: u64, settings: &str| Row {
+            family: "histogram".to_owned(),
+            variant: "CUB 3.0.1".to_owned(),
+            op: String::new(),
+            dtype: "u32".to_owned(),
+            n,
+            shape: String::new(),
+            settings: settings.to_owned(),
+            median_us: 1.0,
+            gbps: None,
+            tflops: None,
+            verified: None,
+            machine: String::new(),
+            comparison: String::new(),
+            cache: String::new(),
+        };
+        let large = |settings: &str| row(1 << 28, settings);
+        let rows =
+            [row(1 << 22, ""), large(""), large("--bins 1024"), large("--bins 2048"), large("--bins 9 --skew 5")];
+        let (ratios, places) = runs(rows.iter().zip([0.5, 1.0, 14.46, 3.0, 2.0]));
+        assert_eq!(ratios, "0.50x, 1.00x; 14.5x, 3.00x, 2.00x");
+        assert_eq!(places, "2^22, 2^28; 2^28 with bins 1024, 2048, bins 9 skew 5");
+    }
+}
