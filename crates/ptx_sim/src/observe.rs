@@ -149,6 +149,9 @@ pub trait Observer: Send + Sized {
     /// A memory access.
     fn touch(&mut self, block: &mut Self::Block, touch: &Touch<'_>) {}
 
+    /// The load that the last [`Observer::touch`] showed goes past L1 to these places in shared memory (`cp.async.cg`).
+    fn bypass(&mut self, site: Site, mask: u32, bytes: u32, from: &[u64; LANES], to: &[u64; LANES]) {}
+
     /// A fence.
     fn fence(&mut self, block: &mut Self::Block, warp: u32, mask: u32, order: Order, scope: Scope) {}
 
@@ -235,6 +238,11 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.0.meet(&mut block.0, warp, mask, live);
         self.1.meet(&mut block.1, warp, mask, live);
     }
+    fn bypass(&mut self, site: Site, mask: u32, bytes: u32, from: &[u64; LANES], to: &[u64; LANES]) {
+        self.0.bypass(site, mask, bytes, from, to);
+        self.1.bypass(site, mask, bytes, from, to);
+    }
+
     fn proxy_fence(&mut self, block: &mut Self::Block, warp: u32, mask: u32) {
         self.0.proxy_fence(&mut block.0, warp, mask);
         self.1.proxy_fence(&mut block.1, warp, mask);

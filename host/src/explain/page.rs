@@ -60,7 +60,7 @@ pub struct Ratios {
     pub wavefronts_over_ideal: f64,
     /// Sectors per load or store of global memory.
     pub sectors_per_request: f64,
-    /// Bytes used per byte moved, 0 to 1; above 1 where lanes read the same bytes.
+    /// Bytes used per byte moved, 0 to 1.
     pub sector_use: f64,
     /// Floating-point operations per byte that the threads ask global memory for.
     pub flops_per_byte: f64,
@@ -158,7 +158,7 @@ impl Ratios {
             divergent: ratio(counters.divergent_branches, counters.branches),
             wavefronts_over_ideal: ratio(counters.shared_wavefronts, counters.shared_ideal_wavefronts),
             sectors_per_request: counters.sectors_per_request(),
-            sector_use: ratio(counters.global_bytes, 32 * counters.global_sectors),
+            sector_use: ratio(counters.global_used_bytes, 32 * counters.global_sectors),
             flops_per_byte: ratio(flops, counters.global_bytes),
             flops_per_dram_byte: ratio(flops, bytes),
             gflops: per_us(flops),
@@ -329,7 +329,7 @@ pub const MEASURES: &[Measure] = &[
     },
     Measure {
         name: "sector use",
-        meaning: "bytes asked for, of those that moved; above 100 % where lanes share",
+        meaning: "bytes asked for, of those that moved; what several lanes of a warp ask for counts once",
         fewer: Some(false),
         of: |v| v.ratios.sector_use,
         unit: Unit::Percent,

@@ -8,12 +8,13 @@
 //! | `branches` + `unconditional_branches` | `smsp__sass_branch_targets` | the same |
 //! | `shared_loads`, `shared_stores`, `shared_atomics` | `smsp__inst_executed_op_shared_{ld,st,atom}` | equal, unless ptxas merges or removes accesses |
 //! | `shared_wavefronts` | `l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{ld,st}` | equal |
+//! | `shared_copies` | `smsp__inst_executed_op_ldgsts` | equal |
 //! | `shared_ideal_wavefronts`, `bank_conflicts` | `l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{ld,st}` | equal; the hardware's counter adds arbitration conflicts with other traffic |
 //! | `global_loads`, `global_stores` | `l1tex__t_requests_pipe_lsu_mem_global_op_{ld,st}` | equal |
 //! | `global_load_sectors`, `global_store_sectors` | `l1tex__t_sectors_pipe_lsu_mem_global_op_{ld,st}` | equal |
 //! | [`Counters::sectors_per_request`] | `l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_{ld,st}` | equal |
-//! | [`Counters::bytes_per_sector`] | `smsp__sass_average_data_bytes_per_sector_mem_global` | equal |
-//! | `global_atomics`, `global_reductions`, `global_atomic_sectors` | `l1tex__t_{requests,sectors}_pipe_lsu_mem_global_op_{atom,red}` | equal; an `atom` whose result nobody reads is a `red`, as for ptxas |
+//! | [`Counters::bytes_per_sector`] | `smsp__sass_average_data_bytes_per_sector_mem_global` | equal, but that leaves out copies to shared memory |
+//! | `global_atomics`, `global_reductions`, `global_atomic_sectors` | `l1tex__t_{requests,sectors}_pipe_lsu_mem_global_op_{atom,red}` | equal; an `atom` whose result nobody reads is a `red` unless it exchanges or acquires, or the kernel has a fence, as for ptxas |
 //! | `atomic_addresses`, `lanes_per_address` | none; `lts__t_sectors_op_{atom,red}` grows with them | exact by definition |
 //! | `shared_atomic_wavefronts` | `l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom` | equal for 32-bit integers; `f32`, `f64` and 64-bit atomics are loops of compare-and-swap in SASS |
 //! | `local_loads`, `local_stores`, `local_sectors` | `l1tex__t_{requests,sectors}_pipe_lsu_mem_local_op_{ld,st}` | equal for arrays; ptxas's register spills are not in the PTX |
@@ -97,6 +98,10 @@ counters! {
     bank_conflicts,
     /// Bytes that lanes loaded from and stored to shared memory.
     shared_bytes,
+    /// Copies from global to shared memory (`cp.async`), which are global loads, and no shared stores.
+    shared_copies,
+    /// Passes over the banks that they took.
+    shared_copy_wavefronts,
     /// Global-memory instructions: loads, stores and atomics.
     global_requests,
     /// Loads among them.
@@ -109,7 +114,7 @@ counters! {
     global_load_sectors,
     /// Of stores.
     global_store_sectors,
-    /// Sectors that the same bytes would fill: `global_bytes / 32`, rounded up per instruction.
+    /// Sectors that the different bytes of each instruction would fill.
     global_ideal_sectors,
     /// Bytes that lanes loaded from and stored to global memory.
     global_bytes,
@@ -117,6 +122,8 @@ counters! {
     global_load_bytes,
     /// Of stores.
     global_store_bytes,
+    /// The same without those that another lane of the same instruction asks for too.
+    global_used_bytes,
     /// Atomic instructions on shared and global memory.
     atomics,
     /// On shared memory.
@@ -179,9 +186,9 @@ impl Counters {
         ratio(self.global_sectors, self.global_loads + self.global_stores)
     }
 
-    /// Bytes that lanes asked for per sector of 32 bytes that was touched; above 32 where lanes read the same bytes.
+    /// Bytes that lanes asked for per sector of 32 bytes that was touched; what several lanes ask for counts once.
     pub fn bytes_per_sector(&self) -> f64 {
-        ratio(self.global_bytes, self.global_sectors)
+        ratio(self.global_used_bytes, self.global_sectors)
     }
 
     /// Wavefronts of shared loads and stores over those that they need: 1 without conflicts.

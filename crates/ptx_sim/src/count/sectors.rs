@@ -58,6 +58,47 @@ fn one_by_one(addresses: &[u64; LANES], mask: u32, size: u64) -> u32 {
     seen.len() as u32
 }
 
+/// Different bytes that the lanes of one instruction touch.
+#[inline(always)]
+pub fn different_bytes(addresses: &[u64; LANES], mask: u32, bytes: u32, spread: Spread) -> u64 {
+    let (size, lanes) = (u64::from(bytes), u64::from(mask.count_ones()));
+    match spread.step.map(i64::unsigned_abs) {
+        Some(0) => size,
+        Some(step) if step >= size => lanes * size,
+        _ => different_bytes_of_any(addresses, mask, size),
+    }
+}
+
+#[inline(never)]
+fn different_bytes_of_any(addresses: &[u64; LANES], mask: u32, size: u64) -> u64 {
+    let (mut starts, mut count) = ([0; LANES], 0);
+    crate::machine::lanes::each(mask, |lane| {
+        starts[count] = addresses[lane];
+        count += 1;
+    });
+    let starts = &mut starts[..count];
+    if !starts.is_sorted() {
+        starts.sort_unstable();
+    }
+    let (mut different, mut end) = (0, 0);
+    for start in starts.iter() {
+        different += (start + size).saturating_sub(end.max(*start));
+        end = start + size;
+    }
+    different
+}
+
+/// Sectors of a copy past L1 (`cp.async.cg`): a line of 128 bytes is asked once for what goes to one sector of shared memory, however
+/// many of its own sectors that takes, and again for every other.
+pub fn bypassing_sectors(from: &[u64; LANES], to: &[u64; LANES], mask: u32) -> u32 {
+    const LINE_BITS: u32 = 7;
+    let mut pairs = Vec::with_capacity(LANES);
+    crate::machine::lanes::each(mask, |lane| pairs.push((to[lane] >> SECTOR_BITS, from[lane] >> LINE_BITS)));
+    pairs.sort_unstable();
+    pairs.dedup();
+    pairs.len() as u32
+}
+
 /// Sectors of an atomic instruction: lanes that want the same address take turns, and every turn touches its sectors again.
 pub fn atomic_sectors(wanted: &Wanted, bytes: u32) -> u32 {
     let size = u64::from(bytes.max(1));
@@ -107,6 +148,23 @@ mod tests {
         assert_eq!(of(4, |_| 100), 1);
         assert_eq!(of(4, |lane| (31 - lane) * 4), 4);
         assert_eq!(of(1, |lane| (lane % 2) * 64), 2);
+    }
+
+    #[test]
+    fn bytes_that_lanes_share_count_once() {
+        let of = |bytes, mask, address: fn(u64) -> u64| {
+            let addresses = std::array::from_fn(|lane| address(lane as u64));
+            different_bytes(&addresses, mask, bytes, Spread::of(&addresses, mask))
+        };
+        assert_eq!(of(4, u32::MAX, |lane| lane * 4), 128);
+        assert_eq!(of(4, 0xff, |lane| lane * 4), 32);
+        assert_eq!(of(4, u32::MAX, |_| 64), 4);
+        assert_eq!(of(4, u32::MAX, |lane| lane / 16 * 512), 8);
+        assert_eq!(of(4, u32::MAX, |lane| lane ^ 5), 35);
+        assert_eq!(of(16, u32::MAX, |lane| lane * 4), 140);
+        assert_eq!(of(16, u32::MAX, |lane| 124 - lane * 4), 140);
+        assert_eq!(of(8, u32::MAX, |lane| lane % 4 * 8), 32);
+        assert_eq!(of(1, 1, |lane| lane), 1);
     }
 
     #[test]

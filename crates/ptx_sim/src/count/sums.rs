@@ -3,7 +3,7 @@
 use super::tally::{Counting, Tally};
 use super::{Counters, InstructionCounters, work};
 use crate::machine::Seen;
-use crate::program::{Function, Op, Preset, Program};
+use crate::program::{Async, Function, MatrixKind, Op, Preset, Program};
 use crate::registers::{NO_SLOT, Slot};
 
 impl Counting {
@@ -77,7 +77,7 @@ fn add(
             own.wavefronts = passes;
             sums.global_atomics += global.requests;
             sums.global_atomic_sectors += global.units;
-            if dead {
+            if dead && becomes_red(function, opcode) {
                 sums.global_reductions += global.requests;
                 sums.global_reduction_sectors += global.units;
             }
@@ -91,14 +91,24 @@ fn add(
                 *sum += more;
             }
         }
+        Op::Async(copy) if matches!(**copy, Async::Copy { .. }) => {
+            sums.shared_copies += shared.requests;
+            sums.shared_copy_wavefronts += shared.units;
+            sums.global_loads += global.requests;
+            sums.global_load_sectors += global.units;
+            sums.global_load_bytes += global.bytes;
+            sums.global_used_bytes += global.used;
+            sums.global_ideal_sectors += global.ideal;
+        }
         op => {
             sums.shared_wavefronts += shared.units;
             sums.shared_ideal_wavefronts += shared.ideal;
             sums.shared_bytes += shared.bytes;
+            sums.global_used_bytes += global.used;
             sums.global_ideal_sectors += global.ideal;
             sums.local_bytes += local.bytes;
             own.bank_conflicts = shared.units - shared.ideal;
-            if matches!(op, Op::Store(_)) {
+            if stores(op) {
                 sums.shared_stores += shared.requests;
                 sums.global_stores += global.requests;
                 sums.global_store_sectors += global.units;
@@ -139,6 +149,23 @@ fn add(
     (own.sectors, own.ideal_sectors, own.bytes) = (global.units, global.ideal, global.bytes);
     own.local_sectors = local.units;
     own
+}
+
+/// ptxas makes `red` of an `atom` whose result nobody reads; but not of exchanges, and not where the order of memory accesses says more:
+/// an atomic that acquires, or any fence in the same kernel.
+fn becomes_red(function: &Function, opcode: &str) -> bool {
+    let kept = [".exch.", ".cas.", ".acquire.", ".acq_rel."].iter().any(|word| opcode.contains(word));
+    let fenced = || function.code.iter().any(|inst| matches!(inst.op, Op::Fence(..)));
+    opcode.starts_with("red") || !kept && !fenced()
+}
+
+/// Of the instructions that access memory and are no atomics: to it, not from it.
+fn stores(op: &Op) -> bool {
+    match op {
+        Op::Store(_) => true,
+        Op::Matrix(matrix) => matches!(matrix.kind, MatrixKind::Store { .. } | MatrixKind::StoreFragment(_)),
+        _ => false,
+    }
 }
 
 /// The operand is the constant 1.

@@ -5,8 +5,10 @@
 
 use super::contention::Wanted;
 use super::{banks, sectors};
+use crate::machine::lanes::Spread;
 use crate::observe::{AccessKind, BlockShape, Observer, Site, Touch};
 use crate::program::Space;
+use crate::registers::LANES;
 
 /// Lanes per address of atomics, in classes: 1, 2, up to 4, 8, 16, 32.
 pub const CLASSES: usize = 6;
@@ -34,6 +36,8 @@ pub struct Memory {
     pub requests: u64,
     /// Of all lanes.
     pub bytes: u64,
+    /// Different ones of an instruction: of global loads and stores.
+    pub used: u64,
     /// Wavefronts of shared memory, sectors of the others.
     pub units: u64,
     /// As few as the access could take.
@@ -123,7 +127,7 @@ impl Counting {
             *sum += more;
         }
         let memory = if shared { &mut tally.shared } else { &mut tally.global };
-        memory.add(Memory { requests: 1, bytes, units, ideal });
+        memory.add(Memory { requests: 1, bytes, used: 0, units, ideal });
     }
 }
 
@@ -132,6 +136,7 @@ impl Memory {
     fn add(&mut self, other: Self) {
         self.requests += other.requests;
         self.bytes += other.bytes;
+        self.used += other.used;
         self.units += other.units;
         self.ideal += other.ideal;
     }
@@ -175,20 +180,29 @@ impl Observer for Counting {
             (Space::Shared, kind) => {
                 let (units, ideal) = banks::wavefronts(touch.addresses, touch.mask, touch.bytes, *touch.spread, kind);
                 let (units, ideal) = (u64::from(units), u64::from(ideal));
-                self.tally(touch.site).shared.add(Memory { requests: 1, bytes, units, ideal });
+                self.tally(touch.site).shared.add(Memory { requests: 1, bytes, used: 0, units, ideal });
             }
             (Space::Global, _) => {
                 let units = u64::from(sectors::sectors(touch.addresses, touch.mask, touch.bytes, *touch.spread));
-                let ideal = bytes.div_ceil(32);
-                self.tally(touch.site).global.add(Memory { requests: 1, bytes, units, ideal });
+                let used = sectors::different_bytes(touch.addresses, touch.mask, touch.bytes, *touch.spread);
+                let ideal = used.div_ceil(32);
+                self.tally(touch.site).global.add(Memory { requests: 1, bytes, used, units, ideal });
             }
             (Space::Local, _) => {
                 let units = u64::from(sectors::local_sectors(touch.addresses, touch.mask, touch.bytes, *touch.spread));
                 let (requests, ideal) = (u64::from(touch.bytes / 4).max(1), bytes.div_ceil(32));
-                self.tally(touch.site).local.add(Memory { requests, bytes, units, ideal });
+                self.tally(touch.site).local.add(Memory { requests, bytes, used: 0, units, ideal });
             }
             _ => {}
         }
+    }
+
+    #[inline(never)]
+    fn bypass(&mut self, site: Site, mask: u32, bytes: u32, from: &[u64; LANES], to: &[u64; LANES]) {
+        let shown = sectors::sectors(from, mask, bytes, Spread::of(from, mask));
+        let units = &mut self.tally(site).global.units;
+        *units += u64::from(sectors::bypassing_sectors(from, to, mask));
+        *units -= u64::from(shown);
     }
 
     fn barrier(&mut self, (): &mut (), _: u32, arrived: u32, _: u32) {

@@ -34,7 +34,7 @@ impl<'t> Decoder<'_, 't> {
                 let increments = !rest.contains(&"noinc");
                 Async::ArriveAfterCopies { mbarrier: (shared_or_generic(rest), self.address(address)?.0), increments }
             }
-            ["cp", "async", "ca" | "cg", rest @ ..] => self.copy(rest, operands)?,
+            ["cp", "async", cache @ ("ca" | "cg"), rest @ ..] => self.copy(*cache == "ca", rest, operands)?,
             ["mbarrier", "pending_count", ..] => match operands {
                 [d, state] => {
                     let state = self.source(state, File::Long)?.0;
@@ -60,7 +60,7 @@ impl<'t> Decoder<'_, 't> {
     }
 
     /// `[dst], [src], size{, src-size | ignore-src}{, cache-policy}`.
-    fn copy(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Async, Reject> {
+    fn copy(&mut self, cached: bool, words: &[&str], operands: &[Operand<'t>]) -> Result<Async, Reject> {
         let ["shared" | "shared::cta", "global", hints @ ..] = words else { return unsupported(UNKNOWN) };
         let operands = without_policy(hints, operands);
         let ([to, from, Operand::Integer(bytes)], rest) = operands.split_at(operands.len().min(3)) else {
@@ -79,7 +79,7 @@ impl<'t> Decoder<'_, 't> {
             }
         }
         let (to, from) = (self.address(to)?.0, self.address(from)?.0);
-        Ok(Async::Copy { to, from, bytes, source_bytes, ignore })
+        Ok(Async::Copy { to, from, bytes, cached, source_bytes, ignore })
     }
 
     /// `[dst], [src], size, [mbar]{, mask}{, policy}` or `[dst], [src], size{, policy}`.

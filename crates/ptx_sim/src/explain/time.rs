@@ -67,7 +67,10 @@ pub fn estimate(subject: &Subject<'_>, costs: &Costs) -> Time {
 
     let skipped = skipped(subject.program, subject.instructions);
     let instructions = counters.warp_instructions + skipped.instructions;
-    let passes = counters.shared_wavefronts + counters.shared_atomic_wavefronts + skipped.shared;
+    let passes = counters.shared_wavefronts
+        + counters.shared_copy_wavefronts
+        + counters.shared_atomic_wavefronts
+        + skipped.shared;
     let sectors = counters.global_sectors + counters.global_atomic_sectors;
     let bytes = (traced.read_bytes + traced.written_bytes) as f64;
     let bandwidth = profile.memory_gbps * costs.stream;

@@ -72,7 +72,7 @@ impl<O: Observer> Worker<'_, O> {
         mask: u32,
         at: At,
     ) -> Result<(), Stop> {
-        let Async::Copy { to, from, bytes, source_bytes, ignore } = op else { return Ok(()) };
+        let Async::Copy { to, from, bytes, cached, source_bytes, ignore } = op else { return Ok(()) };
         let registers = registers(warp, at);
         let (targets, sources) = (addresses(registers, to), addresses(registers, from));
         let mut kept = [*bytes; LANES];
@@ -102,6 +102,9 @@ impl<O: Observer> Worker<'_, O> {
         let full = lanes::select(mask, |lane| kept[lane] == *bytes);
         if full != 0 {
             self.check(block, warp, Space::Global, &sources, full, reads(*bytes), at, None)?;
+            if !*cached {
+                self.observer.bypass(at.site, full, *bytes, &sources, &targets);
+            }
         }
         for lane in lanes_of(mask & !full).filter(|&lane| kept[lane] != 0) {
             // The first and the last bytes of an odd number overlap.

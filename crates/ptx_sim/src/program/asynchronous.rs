@@ -14,6 +14,8 @@ pub enum Async {
         from: Address,
         /// 4, 8 or 16.
         bytes: u32,
+        /// Through L1 (`.ca`); `.cg` goes past it.
+        cached: bool,
         /// Row of `w32`: bytes that are read; the rest is zero.
         source_bytes: Option<Slot>,
         /// Row of `pred`, and whether it is written with `!`: lanes where it holds read nothing and write zeros.
