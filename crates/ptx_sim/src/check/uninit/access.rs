@@ -32,6 +32,19 @@ impl Lanes<'_> {
         let span = self.spread.high.wrapping_sub(self.spread.low).checked_add(u64::from(bytes))?;
         (span <= CLOSE).then_some(span)
     }
+
+    /// The lanes for which `holds`, which depends on the address alone: neighbours at one address share an answer.
+    #[inline(always)]
+    fn by_address(&self, mut holds: impl FnMut(u64) -> bool) -> u32 {
+        let (mut last, mut answer) = (None, false);
+        select(self.mask, |lane| {
+            let address = self.addresses[lane];
+            if last != Some(address) {
+                (last, answer) = (Some(address), holds(address));
+            }
+            answer
+        })
+    }
 }
 
 /// Rows of element `i` of an access; a 16-byte element has two.
@@ -100,9 +113,8 @@ impl<O: Observer> Worker<'_, O> {
             Space::Shared => match lanes.close(bytes) {
                 Some(span) => cells::all_defined(&block.states.shared, low, span),
                 None => {
-                    let defined =
-                        |lane: usize| cells::all_defined(&block.states.shared, lanes.addresses[lane], u64::from(bytes));
-                    select(mask, defined) == mask
+                    let defined = |address: u64| cells::all_defined(&block.states.shared, address, u64::from(bytes));
+                    lanes.by_address(defined) == mask
                 }
             },
             Space::Local | Space::Frame => {
@@ -120,9 +132,8 @@ impl<O: Observer> Worker<'_, O> {
                 match lanes.close(bytes) {
                     Some(span) => cells::all_defined_on_device(shadow, low - base, span),
                     None => {
-                        let defined =
-                            |lane: usize| cells::all_defined_on_device(shadow, lanes.addresses[lane] - base, whole);
-                        select(mask, defined) == mask
+                        let defined = |address: u64| cells::all_defined_on_device(shadow, address - base, whole);
+                        lanes.by_address(defined) == mask
                     }
                 }
             }
