@@ -49,6 +49,16 @@ impl<O: Observer> Worker<'_, O> {
                 this.atomic_shadows(block, warp, registers, atomic, lanes, at);
             }
             match space {
+                Space::Shared if atomic.bytes == 4 && !atomic.wide => {
+                    let [b, c] = [atomic.b, atomic.c].map(|slot| &registers.w32[slot as usize]);
+                    each(mask, |lane| {
+                        let word = &mut block.shared[(addresses[lane] >> 2) as usize];
+                        old[lane] = u64::from(*word);
+                        let new = (atomic.combine)(old[lane], u64::from(b[lane]), u64::from(c[lane]));
+                        *word = new as u32;
+                        changed |= new != old[lane];
+                    });
+                }
                 Space::Shared => each(mask, |lane| {
                     let (b, c) = (operand(registers, atomic.b, lane), operand(registers, atomic.c, lane));
                     old[lane] = lanes::load_words(&block.shared, addresses[lane], atomic.bytes);
