@@ -82,7 +82,7 @@ impl Task for Check<'_, '_, '_> {
         let Self { now, shadow, base, seen } = self;
         let touch = now.touch;
         let per_lane = u64::from(touch.bytes);
-        let (mut number, mut page) = (u64::MAX, None);
+        let (mut number, mut page, mut id) = (u64::MAX, None, None);
         for piece in Pieces::of(touch.addresses, touch.mask, per_lane, touch.spread.step) {
             if piece.same && piece.lanes > 1 && now.record.mode.is_plain_store() {
                 now.among_lanes(piece, seen);
@@ -92,10 +92,10 @@ impl Task for Check<'_, '_, '_> {
                 let at = piece.address.wrapping_sub(*base).wrapping_add(offset);
                 let bytes = (total - offset).min(to_page_end(at));
                 if page_number(at) != number {
-                    (number, page) = (page_number(at), Some(shadow.page(at)));
+                    (number, page, id) = (page_number(at), Some(shadow.page(at)), None);
                 }
                 if let Some(page) = page.as_deref_mut()
-                    && !now.one_cell(page, &piece, at, bytes)
+                    && !now.one_cell(page, &mut id, &piece, at, bytes)
                 {
                     let span = &Span { piece, at, bytes, offset, per_lane };
                     if !now.at_once(page, span) {
@@ -126,9 +126,9 @@ impl Task for Unusual<'_, '_, '_> {
 
 impl Now<'_> {
     /// Checks and remembers an access to one cell, of which was asked before what it comes to; false when it is another, and
-    /// nothing was done.
+    /// nothing was done. `id`: the number of the access in the page, once it has one.
     #[inline(always)]
-    fn one_cell(&self, page: &mut Page, piece: &Piece, at: u64, bytes: u64) -> bool {
+    fn one_cell(&self, page: &mut Page, id: &mut Option<u16>, piece: &Piece, at: u64, bytes: u64) -> bool {
         let Some(cell) = page.one_cell(at, bytes) else { return false };
         // Where several lanes have parts of a cell, its mark says more.
         if self.promised || self.record.mode.is_plain_store() || piece.lanes > 1 && !piece.same {
@@ -139,12 +139,11 @@ impl Now<'_> {
             return false;
         }
         let set = page.sets.id(cell);
-        let Some(grown) = page.tables.recent(&self.record).and_then(|id| page.tables.known(set, id)) else {
-            return false;
-        };
+        *id = id.or_else(|| page.tables.recent(&self.record));
+        let Some(grown) = id.and_then(|id| page.tables.known(set, id)) else { return false };
         let shift = page.shift();
-        let Some((id, mark)) = page.sets.cell(cell).filter(|_| grown.along) else { return false };
-        if *id == grown.set && !grown.merged {
+        let Some((place, mark)) = page.sets.cell(cell).filter(|_| grown.along) else { return false };
+        if *place == grown.set && !grown.merged {
             return true;
         }
         let new = if piece.same { Mark::SEVERAL } else { Mark::lane(piece.first_lane as u8) };
@@ -156,7 +155,7 @@ impl Now<'_> {
             }
             *mark = Mark::UNKNOWN;
         }
-        *id = grown.set;
+        *place = grown.set;
         true
     }
 
