@@ -102,9 +102,9 @@ pub struct Family {
 /// How large the problems of a family may be where time is short, in elements of the first operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Of what the simulator explains for the pages in `docs/ladders`, in seconds.
+    /// The largest that the simulator explains within seconds, for the pages in `docs/ladders`.
     pub explained: u64,
-    /// Of what tests run on a GPU.
+    /// The largest that tests run on a GPU.
     pub tested: u64,
 }
 

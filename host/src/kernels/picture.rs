@@ -146,8 +146,9 @@ fn launch_best<'a>(of: &Operands<'a>) -> Launch<'a> {
     let Picture { rows, columns, channels, amount } = of.picture;
     if of.op == "blur" {
         let across = columns.div_ceil(best::blur::width(channels, amount));
-        let shape = shape(across, rows.div_ceil(best::blur::STRIP), [best::blur::BLOCK, 1], 0)?;
-        return Ok((best::blur::picture_best_blur(of.input, of.picture, of.output), shape));
+        let strip = best::blur::strip(of.picture, across, of.multiprocessors * (2048 / best::blur::BLOCK));
+        let shape = shape(across, rows.div_ceil(strip), [best::blur::BLOCK, 1], 0)?;
+        return Ok((best::blur::picture_best_blur(of.input, of.picture, strip, of.output), shape));
     }
     let call = match of.op {
         "grey" => best::picture_best_grey(of.input, of.picture, of.output),

@@ -4,7 +4,7 @@
 //! - Neighbouring threads load and store neighbouring elements of device memory, whatever their channels: the outputs go through the
 //!   tile too, where a thread's own are a sample apart.
 //! - From one thread of a channel to the next it is V samples, which would meet in few banks. A gap behind every V samples brings
-//!   the lanes of a warp to neighbouring banks: see `pitch`.
+//!   the lanes of a warp to neighbouring banks: see `pitch`. Loads and stores that cross a gap pay with a conflict.
 //! - Of many channels, a block has some, 64 bytes of a sample at most: the halo of a long mask needs as much memory for each.
 
 use super::super::Frame;

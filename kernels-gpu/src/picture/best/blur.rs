@@ -22,8 +22,15 @@ const EACH: u32 = 4;
 /// Bytes of a row that a block has in view.
 const VIEW: u32 = BLOCK * EACH;
 
-/// Rows of a strip.
-pub const STRIP: u32 = 64;
+/// Most rows of a strip: beyond, what a strip reads of the rows above and below it is little.
+const LONGEST: u32 = 64;
+
+/// Rows of a strip, where so many strips lie side by side, on a device that `blocks` blocks fill: few enough to fill it, and no fewer
+/// than a strip reads above and below.
+pub fn strip(picture: Picture, across: u32, blocks: u32) -> u32 {
+    let down = (blocks / across.max(1)).max(1);
+    picture.rows.div_ceil(down).clamp((2 * picture.amount).clamp(8, LONGEST), LONGEST)
+}
 
 const _: () = assert!(256 * (2 * MAX_RADIUS as u64 + 1).pow(4) < 1 << 32);
 
@@ -49,16 +56,16 @@ pub const fn width(channels: u32, radius: u32) -> u32 {
 ///
 /// # Safety
 /// `input` is the picture, which has a pixel, and `output` as long, and they don't overlap. Blocks of `BLOCK` threads: along x one per
-/// [`width`] columns, along y one per `STRIP` rows.
+/// [`width`] columns, along y one per `strip` rows, which are not 0.
 #[kernel]
-pub unsafe fn picture_best_blur(input: &[u8], picture: Picture, output: *mut u8) {
+pub unsafe fn picture_best_blur(input: &[u8], picture: Picture, strip: u32, output: *mut u8) {
     let tid = thread::thread_idx_x();
     let channels = picture.channels.max(1);
     let (radius, halo) = (picture.amount, halo(channels, picture.amount));
     let width = width(channels, radius);
     let first_column = thread::block_idx_x() * width;
-    let first_row = thread::block_idx_y() * STRIP;
-    let end = picture.rows.min(first_row + STRIP);
+    let first_row = thread::block_idx_y() * strip;
+    let end = picture.rows.min(first_row + strip);
     let view = View::new(input, picture, (first_column * channels + tid * EACH).wrapping_sub(halo));
     let sums = (&raw mut SUMS).cast::<u16>();
     let results = (&raw mut RESULTS).cast::<u8>();
