@@ -112,6 +112,10 @@
 //!
 //! [`stop`] for what a report consists of, [`count`] for the counters, [`program`] for what the parser makes of PTX.
 
+// Tests inside the crate share code with those outside.
+#[cfg(test)]
+extern crate self as ptx_sim;
+
 mod check;
 pub mod count;
 mod decode;

@@ -46,12 +46,30 @@ pub struct Touch<'a> {
     pub owner: u64,
     /// Bytes per lane, all elements of a vector together.
     pub bytes: u32,
+    /// Each lane has a row of an 8x8 matrix (`ldmatrix`, `stmatrix`): eight lanes are served together, and no others.
+    pub matrix_rows: bool,
     /// Addresses in `space`, by lane; those of lanes outside `mask` mean nothing.
     pub addresses: &'a [u64; LANES],
     /// How they lie.
     pub spread: &'a Spread,
     /// What is in memory and what a store will put there, for observers that want to know.
     pub peek: Peek<'a>,
+}
+
+/// A load that goes past L1 to shared memory (`cp.async.cg`).
+pub struct Bypass<'a> {
+    /// The instruction.
+    pub site: Site,
+    /// Warp of the block.
+    pub warp: u32,
+    /// Lanes that copy.
+    pub mask: u32,
+    /// Bytes per lane.
+    pub bytes: u32,
+    /// Addresses in global memory, by lane.
+    pub from: &'a [u64; LANES],
+    /// Addresses in shared memory, by lane.
+    pub to: &'a [u64; LANES],
 }
 
 /// What threads synchronise through besides memory accesses, fences, `*.sync` and block barriers: see [`Observer::release`].
@@ -149,8 +167,8 @@ pub trait Observer: Send + Sized {
     /// A memory access.
     fn touch(&mut self, block: &mut Self::Block, touch: &Touch<'_>) {}
 
-    /// The load that the last [`Observer::touch`] showed goes past L1 to these places in shared memory (`cp.async.cg`).
-    fn bypass(&mut self, site: Site, mask: u32, bytes: u32, from: &[u64; LANES], to: &[u64; LANES]) {}
+    /// The load that the last [`Observer::touch`] showed goes past L1.
+    fn bypass(&mut self, block: &mut Self::Block, past: &Bypass<'_>) {}
 
     /// A fence.
     fn fence(&mut self, block: &mut Self::Block, warp: u32, mask: u32, order: Order, scope: Scope) {}
@@ -238,9 +256,9 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.0.meet(&mut block.0, warp, mask, live);
         self.1.meet(&mut block.1, warp, mask, live);
     }
-    fn bypass(&mut self, site: Site, mask: u32, bytes: u32, from: &[u64; LANES], to: &[u64; LANES]) {
-        self.0.bypass(site, mask, bytes, from, to);
-        self.1.bypass(site, mask, bytes, from, to);
+    fn bypass(&mut self, block: &mut Self::Block, past: &Bypass<'_>) {
+        self.0.bypass(&mut block.0, past);
+        self.1.bypass(&mut block.1, past);
     }
 
     fn proxy_fence(&mut self, block: &mut Self::Block, warp: u32, mask: u32) {

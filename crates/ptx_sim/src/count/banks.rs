@@ -3,19 +3,26 @@
 //! - Up to 4 bytes per lane the whole warp is served together, 8 bytes by half warps, 16 bytes by quarter warps.
 //! - Lanes that touch the same word never conflict, in loads and in stores.
 //! - Loads of 8 and 16 bytes serve twice as many lanes together when neighbours want the same: when lane `n` and lane
-//!   `n ^ 1` agree on the address for every `n`, or lane `n` and lane `n ^ 2` do. Inactive lanes agree with anybody. Stores don't.
+//!   `n ^ 1` agree on the address for every `n`, or lane `n` and lane `n ^ 2` do. Inactive lanes agree with anybody. Stores don't,
+//!   nor `ldmatrix`: each 8x8 matrix takes the passes of its own eight rows.
 //! - An atomic serves one lane per bank and pass, also when lanes want the same word.
 //!
 //! All of this was read off an H200 with Nsight Compute: `tests/golden/micro.csv`.
 
 use super::contention::Wanted;
 use crate::machine::lanes::Spread;
-use crate::observe::AccessKind;
+use crate::observe::{AccessKind, Touch};
 use crate::registers::LANES;
 
-/// Passes over the banks that one load or store takes, and how many it would take without conflicts.
+/// May neighbours that want the same be served together?
 #[inline(always)]
-pub fn wavefronts(addresses: &[u64; LANES], mask: u32, bytes: u32, spread: Spread, kind: AccessKind) -> (u32, u32) {
+pub fn pairs(touch: &Touch<'_>) -> bool {
+    touch.kind == AccessKind::Load && !touch.matrix_rows
+}
+
+/// Passes over the banks that one load or store takes, and how many it would take without conflicts; see [`pairs`].
+#[inline(always)]
+pub fn wavefronts(addresses: &[u64; LANES], mask: u32, bytes: u32, spread: Spread, pairs: bool) -> (u32, u32) {
     if let (4, Some(stride)) = (bytes, spread.stride) {
         // With a stride of w words, 32 / gcd(w, 32) banks are hit, each by the same number of different words.
         let words = stride.unsigned_abs() / 4;
@@ -26,15 +33,15 @@ pub fn wavefronts(addresses: &[u64; LANES], mask: u32, bytes: u32, spread: Sprea
     if bytes <= 4 && spread.low >> 7 == spread.high >> 7 {
         return (1, 1);
     }
-    grouped(addresses, mask, bytes, kind)
+    grouped(addresses, mask, bytes, pairs)
 }
 
-fn grouped(addresses: &[u64; LANES], mask: u32, bytes: u32, kind: AccessKind) -> (u32, u32) {
+fn grouped(addresses: &[u64; LANES], mask: u32, bytes: u32, pairs: bool) -> (u32, u32) {
     let group = match bytes {
         0..=4 => 32,
-        8 if kind == AccessKind::Load && neighbours_agree(addresses, mask) => 32,
+        8 if pairs && neighbours_agree(addresses, mask) => 32,
         8 => 16,
-        16 if kind == AccessKind::Load && neighbours_agree(addresses, mask) => 16,
+        16 if pairs && neighbours_agree(addresses, mask) => 16,
         _ => 8,
     };
     let words = (bytes / 4).max(1);
@@ -126,11 +133,8 @@ mod tests {
     fn of(bytes: u32, address: impl Fn(u64) -> u64) -> (u32, u32) {
         let addresses = std::array::from_fn(|lane| address(lane as u64));
         let spread = Spread::of(&addresses, u32::MAX);
-        let result = wavefronts(&addresses, u32::MAX, bytes, spread, AccessKind::Load);
-        assert_eq!(
-            result,
-            wavefronts(&addresses, u32::MAX, bytes, Spread { stride: None, ..spread }, AccessKind::Load)
-        );
+        let result = wavefronts(&addresses, u32::MAX, bytes, spread, true);
+        assert_eq!(result, wavefronts(&addresses, u32::MAX, bytes, Spread { stride: None, ..spread }, true));
         result
     }
 
@@ -157,15 +161,15 @@ mod tests {
         assert_eq!(of(16, |lane| lane * 128), (32, 4));
         let addresses = std::array::from_fn(|lane| lane as u64 * 16);
         let spread = Spread::of(&addresses, 0xff);
-        assert_eq!(wavefronts(&addresses, 0xff, 16, spread, AccessKind::Load), (1, 1));
+        assert_eq!(wavefronts(&addresses, 0xff, 16, spread, true), (1, 1));
     }
 
     #[test]
     fn stores_have_no_pairs_and_atomics_no_shared_words() {
         let addresses = [64; LANES];
         let spread = Spread::of(&addresses, u32::MAX);
-        assert_eq!(wavefronts(&addresses, u32::MAX, 16, spread, AccessKind::Store), (4, 4));
-        assert_eq!(wavefronts(&addresses, u32::MAX, 4, spread, AccessKind::Store), (1, 1));
+        assert_eq!(wavefronts(&addresses, u32::MAX, 16, spread, false), (4, 4));
+        assert_eq!(wavefronts(&addresses, u32::MAX, 4, spread, false), (1, 1));
         let wanted = Wanted::addresses(&addresses, u32::MAX, spread);
         assert_eq!((atomic_wavefronts(&wanted, 4), different_words(&wanted)), (32, 1));
         let unit = std::array::from_fn(|lane| lane as u64 * 4);

@@ -6,9 +6,10 @@
 //! | [`Counters::active_threads`] | `smsp__thread_inst_executed_per_inst_executed.ratio` | a few per cent, unless ptxas turns branches into predicates |
 //! | `divergent_branches` | `smsp__sass_branch_targets_threads_divergent` | equal where ptxas keeps the branch |
 //! | `branches` + `unconditional_branches` | `smsp__sass_branch_targets` | the same |
-//! | `shared_loads`, `shared_stores`, `shared_atomics` | `smsp__inst_executed_op_shared_{ld,st,atom}` | equal, unless ptxas merges or removes accesses |
-//! | `shared_wavefronts` | `l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{ld,st}` | equal |
+//! | `shared_loads`, `shared_stores`, `shared_atomics` | `smsp__inst_executed_op_shared_{ld,st,atom}` | equal, unless ptxas merges or removes accesses; but here `ldmatrix` and `stmatrix` are loads and stores, there they count apart |
+//! | `shared_wavefronts` | `l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{ld,st}` | equal, `ldmatrix` and `stmatrix` included |
 //! | `shared_copies` | `smsp__inst_executed_op_ldgsts` | equal |
+//! | `shared_copy_wavefronts` | none: the profiler's wavefronts of loads and stores leave copies out | the passes that stores of the same bytes would take |
 //! | `shared_ideal_wavefronts`, `bank_conflicts` | `l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{ld,st}` | equal; the hardware's counter adds arbitration conflicts with other traffic |
 //! | `global_loads`, `global_stores` | `l1tex__t_requests_pipe_lsu_mem_global_op_{ld,st}` | equal |
 //! | `global_load_sectors`, `global_store_sectors` | `l1tex__t_sectors_pipe_lsu_mem_global_op_{ld,st}` | equal |
@@ -32,7 +33,8 @@ mod work;
 
 pub(crate) use tally::Counting;
 
-use crate::observe::{AccessKind, Touch};
+use crate::machine::lanes::Spread;
+use crate::observe::{AccessKind, Bypass, Touch};
 use crate::program::Program;
 use crate::stop::Place;
 use contention::Wanted;
@@ -130,7 +132,7 @@ counters! {
     shared_atomics,
     /// Passes over the banks that they took.
     shared_atomic_wavefronts,
-    /// On global memory, `red` included.
+    /// On global memory, `red` included; each element of a vector is one.
     global_atomics,
     /// Those whose result nobody reads: `red`, and `atom` with a result that is not used.
     global_reductions,
@@ -241,6 +243,8 @@ pub struct InstructionCounters {
     pub ideal_sectors: u64,
     /// Bytes that lanes loaded, stored or updated in global memory.
     pub bytes: u64,
+    /// The same, of loads and stores, without those that another lane of the same execution asks for too.
+    pub used_bytes: u64,
     /// Sectors touched in local memory.
     pub local_sectors: u64,
     /// For an atomic: lanes that took part.
@@ -268,7 +272,7 @@ fn wanted_by(touch: &Touch<'_>) -> Wanted {
 pub(crate) fn wavefronts_of(touch: &Touch<'_>) -> u32 {
     match touch.kind {
         AccessKind::Atomic => banks::atomic_wavefronts(&wanted_by(touch), touch.bytes),
-        kind => banks::wavefronts(touch.addresses, touch.mask, touch.bytes, *touch.spread, kind).0,
+        _ => banks::wavefronts(touch.addresses, touch.mask, touch.bytes, *touch.spread, banks::pairs(touch)).0,
     }
 }
 
@@ -278,4 +282,10 @@ pub(crate) fn sectors_of(touch: &Touch<'_>) -> u32 {
         AccessKind::Atomic => sectors::atomic_sectors(&wanted_by(touch), touch.bytes),
         _ => sectors::sectors(touch.addresses, touch.mask, touch.bytes, *touch.spread),
     }
+}
+
+/// Sectors of a copy past L1: as the load that was shown, and what it takes.
+pub(crate) fn bypassing_sectors_of(past: &Bypass<'_>) -> (u32, u32) {
+    let Bypass { mask, bytes, from, to, .. } = *past;
+    (sectors::sectors(from, mask, bytes, Spread::of(from, mask)), sectors::bypassing_sectors(from, to, mask))
 }

@@ -3,8 +3,9 @@
 use super::tally::{Counting, Tally};
 use super::{Counters, InstructionCounters, work};
 use crate::machine::Seen;
-use crate::program::{Async, Function, MatrixKind, Op, Preset, Program};
+use crate::program::{Async, Callee, Function, Kind, MatrixKind, Op, Preset, Program};
 use crate::registers::{NO_SLOT, Slot};
+use std::cell::LazyCell;
 
 impl Counting {
     /// Totals, and counters of the instructions that were executed, in program order.
@@ -12,6 +13,13 @@ impl Counting {
         let mut counters = Counters { barriers: self.barriers, ..Counters::default() };
         let mut instructions = Vec::new();
         let lists = self.lists();
+        let fenced = LazyCell::new(|| {
+            // A launch runs one entry.
+            let ran =
+                |function: usize| lists.get(function).is_some_and(|list| list.iter().any(|tally| tally.came != 0));
+            let entry = |(at, function): &(usize, &Function)| function.kind == Kind::Entry && ran(*at);
+            program.functions.iter().enumerate().find(entry).is_some_and(|(entry, _)| has_fence(program, entry))
+        });
         for (function, (code, tallies)) in program.functions.iter().zip(&lists).enumerate() {
             let (mut executed, mut lanes) = (0, 0);
             for (pc, tally) in tallies.iter().enumerate().take(code.code.len()) {
@@ -27,7 +35,7 @@ impl Counting {
                     lanes: lanes as u64,
                     ..InstructionCounters::default()
                 };
-                instructions.push(add(program, code, tally, place, &mut counters));
+                instructions.push(add(program, code, tally, place, &|| *fenced, &mut counters));
             }
         }
         counters.shared_requests = counters.shared_loads + counters.shared_stores + counters.shared_atomics;
@@ -48,6 +56,7 @@ fn add(
     function: &Function,
     tally: &Tally,
     mut own: InstructionCounters,
+    fenced: &dyn Fn() -> bool,
     sums: &mut Counters,
 ) -> InstructionCounters {
     let Tally { off, branches, divergent, shared, global, local, atomics, .. } = *tally;
@@ -62,13 +71,21 @@ fn add(
     }
     sums.divergent_branches += divergent;
     match &inst.op {
-        Op::Atomic(atomic) => {
+        Op::Atomic(_) | Op::AtomicVector(_) => {
+            let parts = match &inst.op {
+                Op::AtomicVector(parts) => parts,
+                Op::Atomic(atomic) => std::slice::from_ref(atomic),
+                _ => &[],
+            };
             sums.shared_atomics += shared.requests;
             let opcode = program.opcode(inst);
-            let dead = atomic.destination.is_none_or(|slot| slot == NO_SLOT) || is_dead(program, function, inst.line);
+            let kept = parts.iter().filter(|part| part.destination.is_some_and(|slot| slot != NO_SLOT)).count();
+            let dead = are_dead(program, function, inst.line, kept);
             let passes = match () {
                 // Counting (ATOMS.POPC.INC): lanes at the same word are added up first.
-                () if dead && opcode.contains(".add.u32") && adds_one(function, atomic.b) => shared.ideal,
+                () if dead && opcode.contains(".add.u32") && parts.iter().all(|part| adds_one(function, part.b)) => {
+                    shared.ideal
+                }
                 // A load and a store.
                 () if opcode.contains(".cas.") => 2 * shared.units,
                 () => shared.units,
@@ -77,11 +94,12 @@ fn add(
             own.wavefronts = passes;
             sums.global_atomics += global.requests;
             sums.global_atomic_sectors += global.units;
-            if dead && becomes_red(function, opcode) {
+            if dead && becomes_red(opcode, fenced) {
                 sums.global_reductions += global.requests;
                 sums.global_reduction_sectors += global.units;
             }
-            own.atomic_lanes = (shared.bytes + global.bytes) / u64::from(atomic.bytes.max(1));
+            own.atomic_lanes =
+                (shared.bytes + global.bytes) / parts.first().map_or(1, |part| u64::from(part.bytes.max(1)));
             own.atomic_addresses = atomics.addresses;
             own.most_lanes_per_address = u64::from(atomics.most);
             sums.atomic_lanes += own.atomic_lanes;
@@ -146,17 +164,35 @@ fn add(
         own.wavefronts = shared.units;
     }
     own.ideal_wavefronts = shared.ideal;
-    (own.sectors, own.ideal_sectors, own.bytes) = (global.units, global.ideal, global.bytes);
+    (own.sectors, own.ideal_sectors) = (global.units, global.ideal);
+    (own.bytes, own.used_bytes) = (global.bytes, global.used);
     own.local_sectors = local.units;
     own
 }
 
 /// ptxas makes `red` of an `atom` whose result nobody reads; but not of exchanges, and not where the order of memory accesses says more:
 /// an atomic that acquires, or any fence in the same kernel.
-fn becomes_red(function: &Function, opcode: &str) -> bool {
+fn becomes_red(opcode: &str, fenced: &dyn Fn() -> bool) -> bool {
     let kept = [".exch.", ".cas.", ".acquire.", ".acq_rel."].iter().any(|word| opcode.contains(word));
-    let fenced = || function.code.iter().any(|inst| matches!(inst.op, Op::Fence(..)));
     opcode.starts_with("red") || !kept && !fenced()
+}
+
+/// A fence in the entry, or in a function that it calls by name: ptxas puts those into the kernel.
+fn has_fence(program: &Program, entry: usize) -> bool {
+    let (mut reached, mut next) = (vec![entry], 0);
+    while let Some(&at) = reached.get(next) {
+        next += 1;
+        for inst in program.functions.get(at).map_or(&[][..], |function| &function.code) {
+            match &inst.op {
+                Op::Fence(..) => return true,
+                Op::Call { callee: Callee::Direct(callee), .. } if !reached.contains(&(*callee as usize)) => {
+                    reached.push(*callee as usize);
+                }
+                _ => {}
+            }
+        }
+    }
+    false
 }
 
 /// Of the instructions that access memory and are no atomics: to it, not from it.
@@ -173,12 +209,15 @@ fn adds_one(function: &Function, slot: Slot) -> bool {
     function.preset.iter().any(|preset| matches!(preset, Preset::Const32(row, 1) if *row == slot))
 }
 
-/// The first register on the line, an `atom`'s destination, is named nowhere else in the function.
-fn is_dead(program: &Program, function: &Function, line: u32) -> bool {
+/// The first registers on the line, an `atom`'s `count` destinations, are named nowhere else in the function.
+fn are_dead(program: &Program, function: &Function, line: u32, count: usize) -> bool {
     let text = |line: u32| program.source.get(line.saturating_sub(1) as usize).map_or("", String::as_str);
-    let Some(name) = registers(text(line)).next() else { return false };
     let last = function.code.iter().map(|inst| inst.line).max().unwrap_or(line);
-    (function.line..=last).flat_map(|line| registers(text(line))).filter(|other| *other == name).count() == 1
+    let once = |name: &str| {
+        (function.line..=last).flat_map(|line| registers(text(line))).filter(|other| *other == name).count() == 1
+    };
+    let destinations: Vec<&str> = registers(text(line)).take(count).collect();
+    destinations.len() == count && destinations.into_iter().all(once)
 }
 
 /// The registers that a line of PTX names. A guard comes before the destination, so predicates are left out.

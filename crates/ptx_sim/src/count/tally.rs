@@ -5,10 +5,8 @@
 
 use super::contention::Wanted;
 use super::{banks, sectors};
-use crate::machine::lanes::Spread;
-use crate::observe::{AccessKind, BlockShape, Observer, Site, Touch};
+use crate::observe::{AccessKind, BlockShape, Bypass, Observer, Site, Touch};
 use crate::program::Space;
-use crate::registers::LANES;
 
 /// Lanes per address of atomics, in classes: 1, 2, up to 4, 8, 16, 32.
 pub const CLASSES: usize = 6;
@@ -116,7 +114,7 @@ impl Counting {
         // As if lanes that want the same word shared a pass.
         let ideal = match shared {
             true if touch.bytes == 4 => banks::different_words(&wanted),
-            true => banks::wavefronts(touch.addresses, touch.mask, touch.bytes, *touch.spread, AccessKind::Store).0,
+            true => banks::wavefronts(touch.addresses, touch.mask, touch.bytes, *touch.spread, false).0,
             false => bytes.div_ceil(32) as u32,
         };
         let ideal = u64::from(ideal);
@@ -177,8 +175,9 @@ impl Observer for Counting {
         let bytes = u64::from(touch.bytes) * u64::from(touch.mask.count_ones());
         match (touch.space, touch.kind) {
             (Space::Shared | Space::Global, AccessKind::Atomic) => self.atomic(touch),
-            (Space::Shared, kind) => {
-                let (units, ideal) = banks::wavefronts(touch.addresses, touch.mask, touch.bytes, *touch.spread, kind);
+            (Space::Shared, _) => {
+                let pairs = banks::pairs(touch);
+                let (units, ideal) = banks::wavefronts(touch.addresses, touch.mask, touch.bytes, *touch.spread, pairs);
                 let (units, ideal) = (u64::from(units), u64::from(ideal));
                 self.tally(touch.site).shared.add(Memory { requests: 1, bytes, used: 0, units, ideal });
             }
@@ -198,11 +197,10 @@ impl Observer for Counting {
     }
 
     #[inline(never)]
-    fn bypass(&mut self, site: Site, mask: u32, bytes: u32, from: &[u64; LANES], to: &[u64; LANES]) {
-        let shown = sectors::sectors(from, mask, bytes, Spread::of(from, mask));
-        let units = &mut self.tally(site).global.units;
-        *units += u64::from(sectors::bypassing_sectors(from, to, mask));
-        *units -= u64::from(shown);
+    fn bypass(&mut self, (): &mut (), past: &Bypass<'_>) {
+        let (shown, taken) = super::bypassing_sectors_of(past);
+        let units = &mut self.tally(past.site).global.units;
+        *units = *units + u64::from(taken) - u64::from(shown);
     }
 
     fn barrier(&mut self, (): &mut (), _: u32, arrived: u32, _: u32) {

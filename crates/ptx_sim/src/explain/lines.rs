@@ -98,8 +98,9 @@ fn op<'p>(program: &'p Program, own: &InstructionCounters) -> Option<&'p Op> {
 fn reason(program: &Program, own: &InstructionCounters) -> String {
     let per = |count: u64| count as f64 / own.requests.max(1) as f64;
     let active = own.lanes as f64 / own.executed.max(1) as f64;
+    let scattered = own.sectors > own.ideal_sectors + own.ideal_sectors / 4;
     match op(program, own) {
-        Some(Op::Atomic(_)) => format!(
+        Some(Op::Atomic(_) | Op::AtomicVector(_)) => format!(
             "{:.0} lanes of a warp update {:.1} addresses: lanes at the same address take turns, up to {} of them",
             own.atomic_lanes as f64 / own.requests.max(1) as f64,
             per(own.atomic_addresses),
@@ -123,11 +124,17 @@ fn reason(program: &Program, own: &InstructionCounters) -> String {
         Some(Op::Load(_) | Op::Store(_)) if own.wavefronts > 0 => {
             format!("{} wavefronts of shared memory, without bank conflicts", own.wavefronts)
         }
-        Some(Op::Load(_) | Op::Store(_)) if own.sectors > own.ideal_sectors + own.ideal_sectors / 4 => format!(
+        // Lanes that share few sectors between them are well served, however little of these they use.
+        Some(Op::Load(_) | Op::Store(_)) if scattered && own.sectors * 32 > own.bytes => format!(
             "the {active:.0} active lanes touch {:.1} sectors where {:.1} would hold their bytes: {:.0} % of what is moved is used",
             per(own.sectors),
             per(own.ideal_sectors),
-            100.0 * own.ideal_sectors as f64 / own.sectors.max(1) as f64
+            100.0 * own.used_bytes as f64 / (32 * own.sectors).max(1) as f64
+        ),
+        Some(Op::Load(_) | Op::Store(_)) if scattered => format!(
+            "{} of global memory, shared by lanes that want the same: {:.1} sectors per request",
+            bytes(own.sectors * 32),
+            per(own.sectors)
         ),
         Some(Op::Load(_) | Op::Store(_)) if own.sectors > 0 => format!(
             "{} of global memory, coalesced: {:.1} sectors per request",
@@ -150,5 +157,41 @@ fn bytes(count: u64) -> String {
         0..10_000 => format!("{count} bytes"),
         10_000..1_000_000 => format!("{:.1} KB", count as f64 / 1e3),
         _ => format!("{:.1} MB", count as f64 / 1e6),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is said of a load by all lanes: sectors, bytes that lanes ask for, and the different ones of them.
+    fn of_load(sectors: u64, asked: u64, used: u64) -> String {
+        let text = ".version 7.8\n.target sm_75\n.address_size 64\n.visible .entry k()\n{\n.reg .b32 %r<2>;\n.reg .b64 %rd<2>;\nld.global.b32 %r1, [%rd1];\nret;\n}\n";
+        let program = Program::parse(text).expect("PTX");
+        let pc =
+            program.functions[0].code.iter().position(|inst| matches!(inst.op, Op::Load(_))).expect("a load") as u32;
+        let own = InstructionCounters {
+            pc,
+            executed: 1,
+            lanes: 32,
+            requests: 1,
+            sectors,
+            ideal_sectors: used.div_ceil(32),
+            bytes: asked,
+            used_bytes: used,
+            ..InstructionCounters::default()
+        };
+        reason(&program, &own)
+    }
+
+    #[test]
+    fn what_is_used_of_what_is_moved() {
+        assert!(of_load(32, 128, 128).ends_with("12 % of what is moved is used"), "{}", of_load(32, 128, 128));
+        // Pairs of lanes want the same word, and every word lies alone.
+        assert!(of_load(16, 128, 64).ends_with("12 % of what is moved is used"), "{}", of_load(16, 128, 64));
+        assert_eq!(of_load(4, 128, 128), "128 bytes of global memory, coalesced: 4.0 sectors per request");
+        // Half of the lanes want one word, half another.
+        let shared = "64 bytes of global memory, shared by lanes that want the same: 2.0 sectors per request";
+        assert_eq!(of_load(2, 128, 8), shared);
     }
 }

@@ -75,7 +75,7 @@ impl<'t> Line<'t> {
 fn latency(op: &Op, opcode: &str, step: &Step, costs: &Costs) -> f64 {
     let passes = f64::from(step.units.saturating_sub(1));
     match (op, step.space) {
-        (Op::Atomic(_), Some(Space::Global)) => costs.global_atomic_cycles,
+        (Op::Atomic(_) | Op::AtomicVector(_), Some(Space::Global)) => costs.global_atomic_cycles,
         (_, Some(Space::Global)) => costs.global_cycles,
         (_, Some(Space::Shared)) => costs.shared_cycles + passes * costs.wavefront_cycles,
         (_, Some(_)) => costs.shared_cycles,

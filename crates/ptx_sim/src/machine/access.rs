@@ -52,6 +52,8 @@ pub struct Shape {
     pub scope: Scope,
     /// Per lane.
     pub bytes: u32,
+    /// See [`Touch::matrix_rows`].
+    pub matrix_rows: bool,
 }
 
 /// A load or a store by the lanes of `mask`, or by those of them that access the same space as the first: gives the lanes.
@@ -282,6 +284,7 @@ impl<O: Observer> Worker<'_, O> {
             scope: shape.scope,
             owner: block.ticket,
             bytes: shape.bytes,
+            matrix_rows: shape.matrix_rows,
             addresses,
             spread: &spread,
             peek: Peek { shared: &block.shared, snapshot: &self.snapshot, stored },
@@ -319,7 +322,7 @@ impl<O: Observer> Worker<'_, O> {
 
 fn shape(kind: AccessKind, access: &Access) -> Shape {
     let bytes = u32::from(access.bytes) * access.registers.len() as u32;
-    Shape { kind, order: access.order, scope: access.scope, bytes }
+    Shape { kind, order: access.order, scope: access.scope, bytes, matrix_rows: false }
 }
 
 #[inline(always)]

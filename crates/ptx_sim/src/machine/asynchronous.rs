@@ -11,7 +11,7 @@ use super::in_flight::{End, Source, Transfer, Waiting, What, Who, lanes_of, whol
 use super::lanes;
 use super::mbarrier::{Mbarrier, Misuse, parity_of, pending_of};
 use super::warp::{Split, Warp};
-use crate::observe::{AccessKind, Observer, Range, Site};
+use crate::observe::{AccessKind, Bypass, Observer, Range, Site};
 use crate::program::{Address, Async, Group, Mbarrier as Kind, Order, Scope, Space};
 use crate::registers::{LANES, NO_SLOT, Registers, Slot};
 use crate::stop::{Diagnostic, Place, Stop};
@@ -98,12 +98,20 @@ impl<O: Observer> Worker<'_, O> {
             let what = What::Copy { to: End::Shared(key), bytes: *bytes, source, reduce: None, signal: None };
             transfers.push(transfer(who, Group::Copy, what, number[lane], issue));
         }
-        let reads = |bytes: u32| Shape { kind: AccessKind::Load, order: Order::Weak, scope: Scope::Cta, bytes };
+        let reads = |bytes: u32| Shape {
+            kind: AccessKind::Load,
+            order: Order::Weak,
+            scope: Scope::Cta,
+            bytes,
+            matrix_rows: false,
+        };
         let full = lanes::select(mask, |lane| kept[lane] == *bytes);
         if full != 0 {
             self.check(block, warp, Space::Global, &sources, full, reads(*bytes), at, None)?;
             if !*cached {
-                self.observer.bypass(at.site, full, *bytes, &sources, &targets);
+                let (warp, bytes) = (warp.index, *bytes);
+                let past = Bypass { site: at.site, warp, mask: full, bytes, from: &sources, to: &targets };
+                self.observer.bypass(&mut block.observed, &past);
             }
         }
         for lane in lanes_of(mask & !full).filter(|&lane| kept[lane] != 0) {
@@ -310,7 +318,7 @@ impl<O: Observer> Worker<'_, O> {
             _ => (AccessKind::Atomic, Order::Relaxed),
         };
         if own != 0 {
-            let shape = Shape { kind: access.0, order: access.1, scope: Scope::Cta, bytes: 8 };
+            let shape = Shape { kind: access.0, order: access.1, scope: Scope::Cta, bytes: 8, matrix_rows: false };
             let offsets = keys.map(|key| key.offset);
             self.check(block, warp, Space::Shared, &offsets, own, shape, at, None)?;
         }

@@ -25,7 +25,8 @@ impl<O: Observer> Worker<'_, O> {
     ) -> Result<(), Stop> {
         let addresses = addresses(registers, &atomic.address);
         let (order, scope) = (atomic.order, atomic.scope);
-        let shape = Shape { kind: AccessKind::Atomic, order, scope, bytes: u32::from(atomic.bytes) };
+        let shape =
+            Shape { kind: AccessKind::Atomic, order, scope, bytes: u32::from(atomic.bytes), matrix_rows: false };
         let kept = atomic.destination.filter(|&slot| slot != NO_SLOT);
         let operand = |registers: &Registers, slot: u32, lane: usize| match atomic.wide {
             true => registers.w64[slot as usize][lane],

@@ -107,7 +107,7 @@ impl<O: Observer> Worker<'_, O> {
     ) -> Result<(), Stop> {
         let bytes = u32::from(access.bytes) * access.registers.len() as u32;
         let (order, scope) = (access.order, access.scope);
-        let shape = Shape { kind: AccessKind::Load, order, scope, bytes };
+        let shape = Shape { kind: AccessKind::Load, order, scope, bytes, matrix_rows: false };
         let level = self.context.config.level;
         self.in_each_block(block, warp, addresses, mask, shape, at, None, |this, block, warp, shared| {
             if O::INIT {
@@ -135,7 +135,7 @@ impl<O: Observer> Worker<'_, O> {
         warp.wrote = true;
         let bytes = u32::from(access.bytes) * access.registers.len() as u32;
         let (order, scope) = (access.order, access.scope);
-        let shape = Shape { kind: AccessKind::Store, order, scope, bytes };
+        let shape = Shape { kind: AccessKind::Store, order, scope, bytes, matrix_rows: false };
         let level = self.context.config.level;
         let stored = Some((registers, access));
         self.in_each_block(block, warp, addresses, mask, shape, at, stored, |this, block, warp, shared| {
@@ -164,7 +164,8 @@ impl<O: Observer> Worker<'_, O> {
         old: &mut [u64; LANES],
     ) -> Result<bool, Stop> {
         let (order, scope) = (atomic.order, atomic.scope);
-        let shape = Shape { kind: AccessKind::Atomic, order, scope, bytes: u32::from(atomic.bytes) };
+        let shape =
+            Shape { kind: AccessKind::Atomic, order, scope, bytes: u32::from(atomic.bytes), matrix_rows: false };
         let mut changed = false;
         self.in_each_block(block, warp, addresses, mask, shape, at, None, |this, block, warp, shared| {
             if O::INIT {
@@ -229,6 +230,7 @@ impl<O: Observer> Worker<'_, O> {
                 scope: shape.scope,
                 owner: ticket,
                 bytes: shape.bytes,
+                matrix_rows: shape.matrix_rows,
                 addresses: &offsets,
                 spread: &spread,
                 peek: Peek { shared: &target.shared, snapshot: &self.snapshot, stored },

@@ -401,6 +401,7 @@ impl<O: Observer> Worker<'_, O> {
             scope: Scope::Cta,
             owner: first.owner,
             bytes,
+            matrix_rows: false,
             addresses: &addresses,
             spread: &Spread::of(&addresses, mask),
             peek: Peek { shared: &owner.shared, snapshot: &self.snapshot, stored: None },

@@ -120,7 +120,7 @@ impl<O: Observer> Worker<'_, O> {
         let mut rows = [[0u32; 4]; LANES];
         self.in_each_space(matrix.space, &addresses, mask, |this, space, addresses, mask| {
             this.only_shared(block, warp, space, mask, at)?;
-            let shape = Shape { kind: AccessKind::Load, order: Order::Weak, scope: Scope::Sys, bytes: 16 };
+            let shape = weak(AccessKind::Load, 16, true);
             this.check(block, warp, space, addresses, mask, shape, at, None)?;
             lanes::each(mask, |lane| {
                 rows[lane] = std::array::from_fn(|word| {
@@ -162,7 +162,7 @@ impl<O: Observer> Worker<'_, O> {
         let access = stored(matrix, 4, vec![0, 1, 2, 3]);
         self.in_each_space(matrix.space, &addresses, mask, |this, space, addresses, mask| {
             this.only_shared(block, warp, space, mask, at)?;
-            let shape = Shape { kind: AccessKind::Store, order: Order::Weak, scope: Scope::Sys, bytes: 16 };
+            let shape = weak(AccessKind::Store, 16, true);
             this.check(block, warp, space, addresses, mask, shape, at, Some((&scratch, &access)))?;
             this.lanes_write(block, warp, space, addresses, mask, 16);
             lanes::each(mask, |lane| {
@@ -217,8 +217,7 @@ impl<O: Observer> Worker<'_, O> {
                 let places = parts.addresses(fragment, r, j);
                 self.in_each_space(matrix.space, &places, u32::MAX, |this, space, places, mask| {
                     this.not_local(block, warp, space, mask, at)?;
-                    let shape =
-                        Shape { kind: AccessKind::Load, order: Order::Weak, scope: Scope::Sys, bytes: parts.bytes };
+                    let shape = weak(AccessKind::Load, parts.bytes, false);
                     this.check(block, warp, space, places, mask, shape, at, None)?;
                     let mut found = [0; LANES];
                     this.read_lanes(block, space, places, mask, parts.bytes as u8, &mut found);
@@ -260,8 +259,7 @@ impl<O: Observer> Worker<'_, O> {
                 let places = parts.addresses(fragment, r, j);
                 self.in_each_space(matrix.space, &places, u32::MAX, |this, space, places, mask| {
                     this.not_local(block, warp, space, mask, at)?;
-                    let shape =
-                        Shape { kind: AccessKind::Store, order: Order::Weak, scope: Scope::Sys, bytes: parts.bytes };
+                    let shape = weak(AccessKind::Store, parts.bytes, false);
                     this.check(block, warp, space, places, mask, shape, at, Some((&scratch, &access)))?;
                     this.lanes_write(block, warp, space, places, mask, parts.bytes);
                     this.write_lanes(block, space, places, mask, parts.bytes as u8, &values);
@@ -388,4 +386,8 @@ fn transpose(held: &[u32; LANES]) -> [u32; LANES] {
         let (row, column) = (lane / 4, lane % 4 * 2);
         element(column, row) | element(column + 1, row) << 16
     })
+}
+
+fn weak(kind: AccessKind, bytes: u32, matrix_rows: bool) -> Shape {
+    Shape { kind, order: Order::Weak, scope: Scope::Sys, bytes, matrix_rows }
 }

@@ -3,8 +3,8 @@
 
 mod footprint;
 
-use crate::count::{sectors_of, wavefronts_of};
-use crate::observe::{AccessKind, BlockShape, Observer, Site, Touch};
+use crate::count::{bypassing_sectors_of, sectors_of, wavefronts_of};
+use crate::observe::{AccessKind, BlockShape, Bypass, Observer, Site, Touch};
 use crate::program::Space;
 use crate::registers::LANES;
 use footprint::Footprint;
@@ -66,6 +66,13 @@ pub struct Step {
     pub space: Option<Space>,
 }
 
+impl Step {
+    fn add(&mut self, space: Space, units: u32) {
+        self.units = units + if self.space == Some(space) { self.units } else { 0 };
+        self.space = Some(space);
+    }
+}
+
 /// How one instruction used the banks of shared memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Banks {
@@ -118,6 +125,15 @@ pub(crate) struct Tracing {
 pub(crate) struct Recording {
     warps: Vec<WarpTrace>,
     accesses: Vec<Vec<(u32, Space, u32)>>,
+}
+
+impl Recording {
+    /// The last recorded step of a warp, if that is the instruction: those that end a run of instructions access memory after the run
+    /// was shown. Other lanes may be about to execute the same.
+    fn last(&mut self, warp: u32, site: Site, mask: u32) -> Option<&mut Step> {
+        let step = self.warps.get_mut(warp as usize)?.steps.last_mut()?;
+        ((step.function, step.pc) == (site.function, site.pc) && step.lanes & mask != 0).then_some(step)
+    }
 }
 
 impl Tracing {
@@ -221,16 +237,16 @@ impl Observer for Tracing {
         else {
             return;
         };
-        let mut pending = accesses.iter().peekable();
+        // What a copy writes when it is waited for comes long after its instruction.
+        let mut pending = accesses.iter().filter(|(at, ..)| (from.pc..end).contains(at)).peekable();
         for pc in from.pc..end {
             trace.total += 1;
-            let (mut units, mut space) = (0, None);
-            while let Some((_, accessed, more)) = pending.next_if(|(at, ..)| *at == pc) {
-                units += more;
-                space = Some(*accessed);
+            let mut step = Step { function: from.function, pc, lanes: active, units: 0, space: None };
+            while let Some((_, space, units)) = pending.next_if(|(at, ..)| *at == pc) {
+                step.add(*space, *units);
             }
             if trace.steps.len() < self.what.steps as usize {
-                trace.steps.push(Step { function: from.function, pc, lanes: active, units, space });
+                trace.steps.push(step);
             }
         }
         accesses.clear();
@@ -243,8 +259,23 @@ impl Observer for Tracing {
             Space::Local => 4,
             _ => return,
         };
-        if let Some(accesses) = block.as_mut().and_then(|recording| recording.accesses.get_mut(touch.warp as usize)) {
+        let Some(recording) = block else { return };
+        if let Some(step) = recording.last(touch.warp, touch.site, touch.mask) {
+            step.add(touch.space, units);
+        } else if let Some(accesses) = recording.accesses.get_mut(touch.warp as usize) {
             accesses.push((touch.site.pc, touch.space, units));
+        }
+    }
+
+    fn bypass(&mut self, block: &mut Self::Block, past: &Bypass<'_>) {
+        let (shown, taken) = bypassing_sectors_of(past);
+        if let Some(requests) = self.sectors.get_mut(&past.site) {
+            requests[shown.min(64) as usize] -= 1;
+            requests[taken.min(64) as usize] += 1;
+        }
+        let recording = block.as_mut();
+        if let Some(step) = recording.and_then(|recording| recording.last(past.warp, past.site, past.mask)) {
+            step.units = taken;
         }
     }
 

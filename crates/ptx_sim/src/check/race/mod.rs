@@ -310,7 +310,7 @@ impl Observer for Race<'_> {
         self.level.perform(&mut Check { now: &now, shadow, base, seen: &mut self.seen });
         if let Some(reach) = strong.filter(|_| writes) {
             self.release_to(index, touch, reach, releases);
-        } else if writes && !self.variables.is_empty() && self.synchronises(index, touch) {
+        } else if writes && !self.variables.is_empty() && self.synchronises(touch) {
             self.overwrite(touch);
         }
     }
@@ -380,20 +380,5 @@ impl Observer for Race<'_> {
     fn absorb(&mut self, other: Self) {
         self.seen.absorb(other.seen);
         self.unfenced.absorb(other.unfenced);
-    }
-}
-
-impl Race<'_> {
-    /// May a word of the access have been synchronised through?
-    #[inline]
-    fn synchronises(&mut self, index: usize, touch: &Touch<'_>) -> bool {
-        let (shadow, base) = match touch.space {
-            Space::Shared => (&mut self.shared[index], 0),
-            _ => (&mut self.global, GLOBAL),
-        };
-        let pages = [touch.spread.low, touch.spread.high];
-        // What lies further apart than two pages is looked up without asking.
-        touch.spread.high - touch.spread.low >= 4096
-            || pages.iter().any(|at| shadow.existing(at.wrapping_sub(base)).is_some_and(|page| page.synchronises))
     }
 }

@@ -11,6 +11,8 @@ const ROOM: usize = 512;
 const LITTLE_ROOM: usize = 128;
 /// Answers that are remembered at first.
 const MEMO: usize = 16;
+/// And at most: as many bytes as the page has, which leaves the rest of the two per byte to what cells refer to.
+const MOST_MEMO: usize = 512;
 /// A reference to a set that has one member: the member. At most 5 records are in use for every byte of a page, so that half as
 /// many again don't reach this bit.
 const SINGLE: u16 = 1 << 15;
@@ -170,8 +172,8 @@ impl Tables {
             None => self.grow_anew(set, record, settled),
         };
         grown.along |= along;
-        if self.sets.len() > 2 * self.memo.len() {
-            self.memo = vec![Default::default(); 4 * self.memo.len()];
+        if self.sets.len() > 2 * self.memo.len() && self.memo.len() < MOST_MEMO {
+            self.memo = vec![Default::default(); (4 * self.memo.len()).min(MOST_MEMO)];
         }
         let slot = self.slot(set, record);
         self.memo[slot] = (set, record, grown);
@@ -348,5 +350,24 @@ mod tests {
         assert_eq!((writes[0], tables.get(writes[1])), (0, record(3, 0, 3)));
         let blocks = |set: u16| tables.set(set).members().iter().map(|id| tables.get(*id).block).collect::<Vec<_>>();
         assert_eq!((blocks(sets[0]), blocks(sets[1])), (vec![1, 2], vec![1]));
+    }
+
+    #[test]
+    fn answers_take_little_however_many_sets_there_are() {
+        let mut tables = Tables::default();
+        let never = |_: &Record| false;
+        let ids: Vec<u16> = (0..200).map(|block| tables.record(&record(block, 0, block))).collect();
+        let mut grown = Vec::new();
+        for &a in &ids[..100] {
+            let one = tables.grow(0, a, false, never).set;
+            for &b in &ids[100..] {
+                let two = tables.grow(one, b, false, never);
+                assert!(tables.known(one, b) == Some(two), "not remembered");
+                grown.push((two.set, [a, b]));
+            }
+        }
+        assert!(tables.sets.len() > 4096, "{} sets", tables.sets.len());
+        assert!(tables.memo.len() * size_of::<(u16, u16, Grown)>() <= 4096, "{} answers", tables.memo.len());
+        assert!(grown.iter().all(|(set, members)| tables.set(*set).members() == members));
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! What it would come to is asked once for all cells, and where the page's tables remember the answer, not even that. There are
 //! a load that leaves everything as it is, a piece that is one cell, and any other piece. What is not that simple goes to
-//! [`Now::span`], which comes to the same in the simple cases.
+//! [`Now::span`], which comes to the same in the simple cases: a test runs programs both ways.
 
 use super::Race;
 use super::conflicts::Now;
@@ -30,7 +30,7 @@ impl Race<'_> {
             None => false,
         };
         let plain = touch.kind == AccessKind::Load && touch.order == Order::Weak && !self.facts.any_promise();
-        if !plain || !in_row {
+        if !plain || !in_row || long_way() {
             return false;
         }
         let Some(block) = &self.blocks[index] else { return false };
@@ -48,13 +48,13 @@ impl Race<'_> {
         let Some(set) = page.sets.one(cells.clone()).filter(|set| *set != 0) else { return false };
         let Some(write) = page.writes.one(cells) else { return false };
         let warp = touch.warp as usize;
+        let Some(stamp) = block.warps.get(warp).map(|warp| warp.stamp) else { return false };
         if write != 0 {
             let write = page.tables.get(write);
             if write.block != block.home.block || write.stamp >= block.floor(warp) {
                 return false;
             }
         }
-        let Some(stamp) = block.warps.get(warp).map(|warp| warp.stamp) else { return false };
         let mode = Mode { writes: false, strong: None, promises: false };
         let record = Record { block: block.home.block, stamp, site: touch.site, warp: touch.warp as u8, mode };
         match page.tables.recent(&record) {
@@ -64,6 +64,18 @@ impl Race<'_> {
             None => page.tables.earlier_blocks_read(set, record.block) && block.knows_only_itself(warp),
         }
     }
+}
+
+/// Tests ask that nothing is taken for a usual case, to see that the same comes out.
+#[cfg(test)]
+static LONG_WAY: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
+
+#[inline(always)]
+fn long_way() -> bool {
+    #[cfg(test)]
+    return LONG_WAY.load(std::sync::atomic::Ordering::Relaxed);
+    #[cfg(not(test))]
+    false
 }
 
 /// The check of one access, compiled for each level of the host.
@@ -95,10 +107,10 @@ impl Task for Check<'_, '_, '_> {
                     (number, page, id) = (page_number(at), Some(shadow.page(at)), None);
                 }
                 if let Some(page) = page.as_deref_mut()
-                    && !now.one_cell(page, &mut id, &piece, at, bytes)
+                    && (long_way() || !now.one_cell(page, &mut id, &piece, at, bytes))
                 {
                     let span = &Span { piece, at, bytes, offset, per_lane };
-                    if !now.at_once(page, span) {
+                    if long_way() || !now.at_once(page, span) {
                         host.perform(&mut Unusual { now, page, span, seen });
                     }
                 }
@@ -247,5 +259,42 @@ impl Now<'_> {
         let shift = page.shift();
         let marks = page.sets(cells).1;
         span.marks(shift, marks, |old, new| *old = if *old == new { new } else { Mark::UNKNOWN });
+    }
+}
+
+#[cfg(test)]
+#[path = "../../../tests/corpus/program.rs"]
+mod program;
+
+#[cfg(test)]
+mod tests {
+    use super::LONG_WAY;
+    use super::program::{Test, programs};
+    use std::sync::atomic::Ordering::Relaxed;
+
+    /// All that a program's run says.
+    fn said(test: &Test) -> Vec<String> {
+        let (_, _, result) = test.run().expect("runs");
+        match result {
+            Ok(report) => report.findings.iter().map(ToString::to_string).collect(),
+            Err(stop) => stop.findings().iter().map(ToString::to_string).chain([stop.to_string()]).collect(),
+        }
+    }
+
+    #[test]
+    fn the_long_way_comes_to_the_same() {
+        let mut findings = 0;
+        for folder in ["pass", "fail"] {
+            for path in programs(folder) {
+                let test = Test::read(&path);
+                let usual = said(&test);
+                LONG_WAY.store(true, Relaxed);
+                let long = said(&test);
+                LONG_WAY.store(false, Relaxed);
+                assert_eq!(usual, long, "{}", path.display());
+                findings += usual.len();
+            }
+        }
+        assert!(findings >= 100, "{findings} findings");
     }
 }

@@ -1,5 +1,7 @@
 //! Words of memory that threads synchronise through.
 
+use super::Race;
+use crate::machine::GLOBAL;
 use crate::observe::Touch;
 use crate::program::Space;
 use std::hash::Hasher;
@@ -52,4 +54,23 @@ pub(super) fn each_word(touch: &Touch<'_>, mut each: impl FnMut(u64, Place)) {
             word += 4;
         }
     });
+}
+
+impl Race<'_> {
+    /// May a word of the access have been synchronised through?
+    #[inline]
+    pub(super) fn synchronises(&mut self, touch: &Touch<'_>) -> bool {
+        let (shadow, base) = match touch.space {
+            // A block of a cluster stores to another one's too.
+            Space::Shared => match self.tickets.get(&touch.owner) {
+                Some(&owner) => (&mut self.shared[owner], 0),
+                None => return false,
+            },
+            _ => (&mut self.global, GLOBAL),
+        };
+        let pages = [touch.spread.low, touch.spread.high];
+        // What lies further apart than two pages is looked up without asking.
+        touch.spread.high - touch.spread.low >= 4096
+            || pages.iter().any(|at| shadow.existing(at.wrapping_sub(base)).is_some_and(|page| page.synchronises))
+    }
 }
