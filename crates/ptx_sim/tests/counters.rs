@@ -89,11 +89,11 @@ fn copies_past_l1_are_traced_as_they_are_counted() {
 fn what_ends_a_run_of_instructions_is_traced_with_its_accesses() {
     let report = run(
         "",
-        "mov.u32 %r2, smem; shl.b32 %r3, %r1, 4; add.u32 %r3, %r3, %r2;
-        ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r4, %r5, %r6, %r7}, [%r3];
-        ld.global.b32 %r2, [%rd3];",
+        "mov.u32 %r2, smem; mad.lo.u32 %r3, %r1, 16, %r2; mul.wide.u32 %rd4, %r1, 16; add.s64 %rd5, %rd1, %rd4;
+        cp.async.ca.shared.global [%r3], [%rd5], 16; cp.async.wait_all;
+        ld.shared.b32 %r4, [%r3]; ld.global.b32 %r2, [%rd3];",
     );
     let steps = report.traced.as_ref().expect("a trace").warps[0].steps.iter();
     let units: Vec<_> = steps.filter_map(|step| Some((step.space?, step.units))).collect();
-    assert_eq!(units, [(Space::Shared, 4), (Space::Global, 8)]);
+    assert_eq!(units, [(Space::Global, 16), (Space::Shared, 4), (Space::Global, 8)]);
 }
