@@ -22,8 +22,8 @@ pub struct Plan<'d> {
     pub cache: Cache,
     /// Copy bandwidth of the device as measured, in GB/s, read and written bytes together.
     pub copy_gbps: f64,
-    /// What bandwidths are compared with, in GB/s: the device's nominal peak, or `copy_gbps` where the driver does not tell it.
-    /// Reading alone is faster than copying, so the copy is no limit for it.
+    /// What bandwidths are compared with, in GB/s: the device's nominal peak, or `copy_gbps` where the driver does not
+    /// tell it. Reading alone is faster than copying, so the copy is no limit for it.
     pub limit_gbps: f64,
     /// Written before each cold sample.
     flush: Option<Memory<'d>>,
@@ -53,8 +53,8 @@ const WARM_UP: u32 = 3;
 const FITS: u64 = 4;
 
 impl<'d> Plan<'d> {
-    /// Measures the device's copy bandwidth, and sets memory aside for flushing the cache. `None` on the simulator, where
-    /// time means nothing.
+    /// Measures the device's copy bandwidth, and sets memory aside for flushing the cache. `None` on the simulator,
+    /// where time means nothing.
     pub fn new(device: &'d dyn Backend, repeat: u32, cache: Cache) -> Result<Option<Self>> {
         if !device.info().is_gpu() {
             return Ok(None);
@@ -106,8 +106,8 @@ impl Timing {
     }
 }
 
-/// Bytes read plus bytes written per second, in GB/s, of the driver's own copy from device memory to device memory: the median of
-/// seven copies of 1 GiB, or of a quarter of the free memory where that is less.
+/// Bytes read plus bytes written per second, in GB/s, of the driver's own copy from device memory to device memory: the
+/// median of seven copies of 1 GiB, or of a quarter of the free memory where that is less.
 pub fn copy_bandwidth(device: &dyn Backend) -> Result<f64> {
     let bytes = (device.free_memory()? / 4).clamp(1, 1 << 30);
     let (from, to) = (Memory::new(device, bytes, "copy source")?, Memory::new(device, bytes, "copy target")?);

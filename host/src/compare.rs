@@ -1,5 +1,5 @@
-//! What counts as equal. Only what is proven close passes: every test is written as the condition to pass, so that a NaN, which
-//! compares false with everything, never passes by accident.
+//! What counts as equal. Only what is proven close passes: every test is written as the condition to pass, so that a
+//! NaN, which compares false with everything, never passes by accident.
 
 use crate::element::Value;
 
@@ -10,8 +10,8 @@ pub struct Expected {
     pub value: Value,
     /// Largest absolute error that passes; 0 is exact.
     pub tolerance: f64,
-    /// Partial sums may leave the type's range although the result does not: an infinity or NaN passes too, because another
-    /// order of the additions gives it.
+    /// Partial sums may leave the type's range although the result does not: an infinity or NaN passes too, because
+    /// another order of the additions gives it.
     pub may_overflow: bool,
 }
 

@@ -7,8 +7,8 @@ use std::io::{IsTerminal, Write};
 
 /// What happened, where, and to which thread. `Display` gives the full report, which may have several lines.
 ///
-/// This is the one shape of diagnostics in everything that `--json` prints: `findings` and `fault` of a family's row and of
-/// `run` and `check`, and `finding` under `--seeds`. Fields are only ever added.
+/// This is the one shape of diagnostics in everything that `--json` prints: `findings` and `fault` of a family's row
+/// and of `run` and `check`, and `finding` under `--seeds`. Fields are only ever added.
 #[derive(Clone, Debug, Serialize)]
 pub struct Diagnostic {
     /// `fault`, `stuck` or `finding`.
@@ -103,7 +103,8 @@ impl Diagnostic {
         }
     }
 
-    /// The report as standard error should have it: with colours on a terminal, unless `NO_COLOR` is set (<https://no-color.org>).
+    /// The report as standard error should have it: with colours on a terminal, unless `NO_COLOR` is set
+    /// (<https://no-color.org>).
     pub fn for_stderr(&self) -> &str {
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         if plain || !std::io::stderr().is_terminal() { &self.text } else { &self.colour }
@@ -126,8 +127,8 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// Says something to people: a line on standard error. Unlike `eprintln!` it does not panic where nobody listens (`2>&1 | true`), because
-/// results and exit codes still count.
+/// Says something to people: a line on standard error. Unlike `eprintln!` it does not panic where nobody listens
+/// (`2>&1 | true`), because results and exit codes still count.
 pub fn note(text: impl fmt::Display) {
     let line = format!("{text}\n");
     let _ = std::io::stderr().write_all(line.as_bytes());

@@ -1,4 +1,5 @@
-//! Element types: their names on the command line and in files, and arrays of them whose type is known only at run time.
+//! Element types: their names on the command line and in files, and arrays of them whose type is known only at run
+//! time.
 
 use crate::error::{Error, Result};
 use bytemuck::Pod;

@@ -50,8 +50,8 @@ pub enum Error {
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// Of the process: 2 usage or bad input, 3 no such device, driver or PTX, 4 the kernel faulted. (0 is done and verified,
-    /// 1 a wrong result or a finding, and neither is an error here.)
+    /// Of the process: 2 usage or bad input, 3 no such device, driver or PTX, 4 the kernel faulted. (0 is done and
+    /// verified, 1 a wrong result or a finding, and neither is an error here.)
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Usage(_) | Self::Input { .. } | Self::BadPtx(_) | Self::Write { .. } => 2,

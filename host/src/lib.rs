@@ -1,9 +1,10 @@
 //! Runs the kernels of `kernels-gpu` on a GPU or on the simulator, verifies what they compute, and times them.
 //!
-//! In reading order: what an array is ([`element`], [`tensor`]), where data comes from ([`input`]), which PTX is taken ([`ptx`]), what a
-//! device can do ([`backend`]), the families with their variants and references ([`kernels`]), what counts as equal
-//! ([`compare`]), how time is measured ([`mod@bench`]), whom
-//! we are measured against ([`peers`]), how numbers are drawn ([`plot`]), and what can go wrong ([`diagnostic`], [`sarif`], [`error`]). [`cli`] is the command line over it.
+//! In reading order: what an array is ([`element`], [`tensor`]), where data comes from ([`input`]), which PTX is taken
+//! ([`ptx`]), what a device can do ([`backend`]), the families with their variants and references ([`kernels`]), what
+//! counts as equal ([`compare`]), how time is measured ([`mod@bench`]), whom
+//! we are measured against ([`peers`]), how numbers are drawn ([`plot`]), and what can go wrong ([`diagnostic`],
+//! [`sarif`], [`error`]). [`cli`] is the command line over it.
 
 pub mod element;
 pub mod input;

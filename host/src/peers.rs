@@ -10,8 +10,8 @@ use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Longest chain of additions that a library is granted whose order is not known: more than any tree on a full GPU needs for
-/// 2^32 elements.
+/// Longest chain of additions that a library is granted whose order is not known: more than any tree on a full GPU
+/// needs for 2^32 elements.
 pub const DEPTH: u64 = 1 << 14;
 
 /// What to measure: the same as our own variants in the same run.
@@ -67,9 +67,9 @@ pub struct Peer {
     pub result: Tensor,
 }
 
-/// Runs a program of `bench/peers`: `PROGRAM FAMILY OP DTYPE SIZE SEED REPEAT CACHE GPU FOLDER [--SETTING VALUE]…`, with `-` for no
-/// operation and sizes like `1080x1920`. A program that can't measure here, as a Python program without Python or without its library,
-/// says so on standard error and gives no line.
+/// Runs a program of `bench/peers`: `PROGRAM FAMILY OP DTYPE SIZE SEED REPEAT CACHE GPU FOLDER [--SETTING VALUE]…`,
+/// with `-` for no operation and sizes like `1080x1920`. A program that can't measure here, as a Python program without
+/// Python or without its library, says so on standard error and gives no line.
 ///
 /// # Errors
 /// [`Error::Unsupported`] for a program that is not built, [`Error::Device`] for one that fails.
@@ -125,8 +125,8 @@ fn result(folder: &Path, line: &Line) -> Result<Tensor> {
     Tensor::new(&line.shape, data)
 }
 
-/// Where it may lie: `RUSTWARP_PEERS_DIR` alone when set, else `peers` beside the program or one level up (a folder made by
-/// `cargo xtask dist`), else `target/peers` above the current folder. A compiled program, or a Python program.
+/// Where it may lie: `RUSTWARP_PEERS_DIR` alone when set, else `peers` beside the program or one level up (a folder
+/// made by `cargo xtask dist`), else `target/peers` above the current folder. A compiled program, or a Python program.
 fn find(program: &str) -> Result<PathBuf> {
     let mut folders = Vec::new();
     if let Some(folder) = std::env::var_os("RUSTWARP_PEERS_DIR").filter(|folder| !folder.is_empty()) {

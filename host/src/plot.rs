@@ -1,5 +1,5 @@
-//! Plots of measurements, as SVG: lines over sizes, bars where there is one size. Drawn by plotters; labels stand at the lines' ends,
-//! because a legend of a dozen colours can't be read.
+//! Plots of measurements, as SVG: lines over sizes, bars where there is one size. Drawn by plotters; labels stand at
+//! the lines' ends, because a legend of a dozen colours can't be read.
 
 use crate::error::{Error, Result};
 use crate::kernels::{self, Row};
@@ -108,8 +108,8 @@ fn measurements(row: &Row) -> Vec<Measurement> {
     }
 }
 
-/// A panel per subject and unit, in the order in which they first appear: lines where there are several sizes, else bars. What is 0 for
-/// all variants has no panel.
+/// A panel per subject and unit, in the order in which they first appear: lines where there are several sizes, else
+/// bars. What is 0 for all variants has no panel.
 pub fn panels(measurements: impl IntoIterator<Item = Measurement>) -> Vec<Panel> {
     let mut subjects: Vec<Vec<Measurement>> = Vec::new();
     for one in measurements {

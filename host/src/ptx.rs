@@ -94,8 +94,8 @@ impl Image {
 }
 
 impl Image {
-    /// Without the entries of other families: a driver compiles all that it is given, which takes seconds for all of them. Their
-    /// lines stay, empty, so that line numbers mean the same file. A cubin stays as it is.
+    /// Without the entries of other families: a driver compiles all that it is given, which takes seconds for all of
+    /// them. Their lines stay, empty, so that line numbers mean the same file. A cubin stays as it is.
     pub fn of_family(mut self, family: &Family) -> Self {
         let entries: BTreeSet<String> =
             (family.variants)().into_iter().flat_map(|variant| variant.entries).map(|entry| entry.name).collect();
@@ -106,8 +106,8 @@ impl Image {
     }
 }
 
-/// The text with every line of the other entries empty. Compilers write an entry from its `.entry` line to a brace at the start
-/// of a line.
+/// The text with every line of the other entries empty. Compilers write an entry from its `.entry` line to a brace at
+/// the start of a line.
 fn only(text: &str, keep: impl Fn(&str) -> bool) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut dropping = false;
@@ -121,8 +121,8 @@ fn only(text: &str, keep: impl Fn(&str) -> bool) -> String {
     kept
 }
 
-/// The PTX of a package for a device of compute capability `sm` (`None`: the highest there is, for the simulator), or for
-/// exactly `arch`.
+/// The PTX of a package for a device of compute capability `sm` (`None`: the highest there is, for the simulator), or
+/// for exactly `arch`.
 ///
 /// # Errors
 /// [`Error::NoPtx`] with the folders that were looked at and the command that builds it.
@@ -171,8 +171,8 @@ fn present(folder: &Path) -> Vec<Arch> {
     names.filter_map(|name| Arch::parse(name.strip_suffix(".ptx")?)).collect()
 }
 
-/// Where PTX may lie, in the order of looking: `RUSTWARP_PTX_DIR` alone when set, else `ptx` beside the program or one level
-/// up (a folder made by `cargo xtask dist`), else `target/ptx` above the program or the current folder.
+/// Where PTX may lie, in the order of looking: `RUSTWARP_PTX_DIR` alone when set, else `ptx` beside the program or one
+/// level up (a folder made by `cargo xtask dist`), else `target/ptx` above the program or the current folder.
 fn folders(package: &str) -> Vec<PathBuf> {
     if let Some(folder) = std::env::var_os("RUSTWARP_PTX_DIR").filter(|folder| !folder.is_empty()) {
         return vec![PathBuf::from(folder).join(package)];

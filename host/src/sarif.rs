@@ -60,7 +60,8 @@ fn result(found: &Diagnostic, codes: &[&str]) -> Value {
     result
 }
 
-/// What ends a run is an error, and so are findings that are wrong on every GPU; lock step and wrapping are matters of taste.
+/// What ends a run is an error, and so are findings that are wrong on every GPU; lock step and wrapping are matters of
+/// taste.
 fn level(found: &Diagnostic) -> &'static str {
     let lenient = found.code.starts_with("race-warp-") || found.code == "overflow";
     if found.kind == "finding" && lenient { "warning" } else { "error" }
@@ -101,7 +102,8 @@ fn uri(path: &str) -> String {
     path.bytes().map(encode).collect()
 }
 
-/// The same as long as the code, the functions and the text of the lines are: edits elsewhere move lines, and change nothing.
+/// The same as long as the code, the functions and the text of the lines are: edits elsewhere move lines, and change
+/// nothing.
 fn fingerprint(found: &Diagnostic) -> String {
     let mut text = found.code.clone();
     for place in &found.places {

@@ -169,7 +169,8 @@ fn the_letters_of_a_text_file() {
     refused_in_a_line(&["histogram", "--range", "0:1", "--device", "sim"], 2, &["--dtype f32"]);
 }
 
-/// Every texel of a picture in colour becomes two by two, by hand and by the texture unit; the window is its right half.
+/// Every texel of a picture in colour becomes two by two, by hand and by the texture unit; the window is its right
+/// half.
 #[test]
 fn a_picture_through_a_texture() {
     use host::element::{Array, Dtype};

@@ -31,7 +31,8 @@ pub const CLAMP: u32 = 1;
 /// The border's element is the mirror, and appears once: `d c b|a b c d|c b a` (SciPy's `mirror`, NumPy's `reflect`).
 pub const MIRROR: u32 = 2;
 
-/// Where the element at `position` is found in an axis of `len` elements, which are at least one; `None`: it counts as 0.
+/// Where the element at `position` is found in an axis of `len` elements, which are at least one; `None`: it counts
+/// as 0.
 #[inline(always)]
 pub fn source(position: i32, len: u32, border: u32) -> Option<u32> {
     let last = len as i32 - 1;
@@ -50,8 +51,8 @@ pub fn source(position: i32, len: u32, border: u32) -> Option<u32> {
     }
 }
 
-/// [`source`] for positions that are beyond the border by less than the axis is long: one reflection, and no division. Positions
-/// further out give some element.
+/// [`source`] for positions that are beyond the border by less than the axis is long: one reflection, and no division.
+/// Positions further out give some element.
 #[inline(always)]
 pub fn near_source(position: i32, len: u32, border: u32) -> Option<u32> {
     let last = len as i32 - 1;

@@ -1,8 +1,9 @@
-//! Loops over a thread's registers. An array that is indexed at run time would lie in local memory, and LLVM keeps loops whose unrolled
-//! form is long.
+//! Loops over a thread's registers. An array that is indexed at run time would lie in local memory, and LLVM keeps
+//! loops whose unrolled form is long.
 
-/// `unroll!(i < N => { … })`: the block once for every number below a constant, 32 at most, each time with the number as one that LLVM
-/// knows. The compiler sees 32 of them, so the inner loop of a nest belongs into a function of its own.
+/// `unroll!(i < N => { … })`: the block once for every number below a constant, 32 at most, each time with the number
+/// as one that LLVM knows. The compiler sees 32 of them, so the inner loop of a nest belongs into a function of its
+/// own.
 macro_rules! unroll {
     ($i:ident < $n:expr => $body:block) => {
         $crate::unroll::unroll! {

@@ -1,4 +1,5 @@
-//! Runs the cases of `test-kernels`: on the simulator, where printing and findings can be looked at, and on any backend.
+//! Runs the cases of `test-kernels`: on the simulator, where printing and findings can be looked at, and on any
+//! backend.
 
 use cuda_std::launch::Call;
 use host::backend::texture::{Channel, Filter, Layout, Sampling, Texture};

@@ -87,7 +87,8 @@ fn one_type(runs: &mut Runs<'_>, family: &'static Family, _: &[u64]) {
     }
 }
 
-/// Floats that are hard to order and to add: NaN in each place of a warp and behind it, both zeros, infinities, subnormals.
+/// Floats that are hard to order and to add: NaN in each place of a warp and behind it, both zeros, infinities,
+/// subnormals.
 fn special_floats(runs: &mut Runs<'_>, family: &'static Family, _: &[u64]) {
     let specials = [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, 1e-310, f64::MAX, f64::MIN];
     let mut inputs: Vec<Vec<f64>> =
@@ -128,7 +129,8 @@ fn every_block(runs: &mut Runs<'_>, family: &'static Family, _: &[u64]) {
     }
 }
 
-/// Arrays that start 1, 2 and 3 elements behind a boundary. Kernels that load several elements at once have to find one.
+/// Arrays that start 1, 2 and 3 elements behind a boundary. Kernels that load several elements at once have to find
+/// one.
 fn every_start(runs: &mut Runs<'_>, family: &'static Family, _: &[u64]) {
     for &dtype in family.dtypes {
         for start in 1..=3 {

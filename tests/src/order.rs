@@ -5,8 +5,8 @@ use host::backend::{Backend, Checks, Choice, Simulation, open};
 use host::element::{Array, Dtype};
 use host::kernels::{Demand, Job, Problem, Settings, family};
 
-/// The last rung of `scan`, on floats whose sums are rounded and over several groups of tiles, gives the same bits whichever blocks and
-/// warps run first.
+/// The last rung of `scan`, on floats whose sums are rounded and over several groups of tiles, gives the same bits
+/// whichever blocks and warps run first.
 ///
 /// # Panics
 /// When it does not.

@@ -1,5 +1,6 @@
 //! The counters and the model of time against an H200: whole kernels against the profiler's readings
-//! (`crates/ptx_sim/tests/golden/ladder.csv`), and the predicted order of the reduction's rungs against their measured times.
+//! (`crates/ptx_sim/tests/golden/ladder.csv`), and the predicted order of the reduction's rungs against their measured
+//! times.
 
 use host::backend::{Backend, Counters, Module, Printed, explaining};
 use host::element::Dtype;
@@ -120,8 +121,8 @@ fn counted(counters: &Counters) -> [(&'static str, u64); 11] {
     ]
 }
 
-/// Two rungs whose measured times differ by less than this and the spreads of both count as a tie: other builds and other runs of
-/// the same machine differ by as much.
+/// Two rungs whose measured times differ by less than this and the spreads of both count as a tie: other builds and
+/// other runs of the same machine differ by as much.
 const NOISE: f64 = 0.02;
 
 #[test]

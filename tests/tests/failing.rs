@@ -1,5 +1,5 @@
-//! The failing examples: each is diagnosed, by the code that its table names and at the line that its source marks, or by what its result
-//! is instead of what; and the rung that does it right is clean.
+//! The failing examples: each is diagnosed, by the code that its table names and at the line that its source marks, or
+//! by what its result is instead of what; and the rung that does it right is clean.
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 
 use host::backend::{Backend, Checkers, Checks, Choice, Module, Printed, open_printing};
@@ -56,7 +56,8 @@ fn source(name: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Lines of an example's source, from 1: the one that is marked `FINDING`, and those that the same mistake also shows at.
+/// Lines of an example's source, from 1: the one that is marked `FINDING`, and those that the same mistake also shows
+/// at.
 fn marked(name: &str) -> (u32, Vec<u32>) {
     let source = source(name);
     let ending = |mark: &str| -> Vec<u32> {

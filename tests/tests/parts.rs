@@ -1,4 +1,5 @@
-//! Operands that start anywhere, each for itself, and segments as nobody generates them, on the simulator with every checker on.
+//! Operands that start anywhere, each for itself, and segments as nobody generates them, on the simulator with every
+//! checker on.
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 
 use cuda_std::launch::Slice;
@@ -48,8 +49,8 @@ fn vectors_off_different_boundaries() {
     assert!(device.observed().expect("a simulator").findings.is_empty());
 }
 
-/// Runs all variants of `segreduce` (`best` alone on a grid that is not its own), and fails for one that is wrong or that a checker has
-/// something to say about.
+/// Runs all variants of `segreduce` (`best` alone on a grid that is not its own), and fails for one that is wrong or
+/// that a checker has something to say about.
 fn segments(bench: &Bench, values: Array, offsets: &[u64], op: &str, grid: Option<u32>) -> Result<()> {
     let family = family("segreduce").expect("a family");
     let settings = Settings::new(family.settings, []).expect("defaults");
@@ -92,14 +93,15 @@ fn numbers(dtype: Dtype, count: usize) -> Array {
 #[test]
 fn segments_of_every_kind_in_one_vector() {
     let bench = bench(Choice::Sim, "kernels-gpu");
-    // Elements in front of all segments and behind them; empty ones at both ends and between; one over several tiles; many short
-    // ones; segments that end with a tile, and one before and behind it.
+    // Elements in front of all segments and behind them; empty ones at both ends and between; one over several tiles;
+    // many short ones; segments that end with a tile, and one before and behind it.
     let mut offsets = vec![5, 5, 5, 6, 7, 9, 9, 9000];
     offsets.extend((0..600).map(|i| 9000 + i / 3));
     offsets.extend([12287, 12288, 12289, 16384, 16384, 17000, 20480, 20480]);
     segments(&bench, numbers(Dtype::F32, 20500), &offsets, "max", None).expect("a run");
     for dtype in [Dtype::F32, Dtype::F64] {
-        // One block for everything; blocks that begin and end inside the long segment; more blocks than there is work for.
+        // One block for everything; blocks that begin and end inside the long segment; more blocks than there is work
+        // for.
         for grid in [Some(1), Some(2), Some(5), Some(300)] {
             segments(&bench, numbers(dtype, 20500), &offsets, "sum", grid).expect("a run");
         }

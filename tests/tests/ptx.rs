@@ -17,8 +17,8 @@ fn count(lines: &[&str], what: &str) -> usize {
     lines.iter().filter(|line| line.trim_start().starts_with(what)).count()
 }
 
-/// The text of every entry but those of `print`, which format and therefore need memory of their own, and functions that can panic. No
-/// other entry calls a function, so what those do is their business alone.
+/// The text of every entry but those of `print`, which format and therefore need memory of their own, and functions
+/// that can panic. No other entry calls a function, so what those do is their business alone.
 fn entries_that_do_not_print(ptx: &str) -> String {
     let (mut text, mut names, mut inside) = (String::new(), 0, false);
     for line in ptx.lines().filter(|line| !line.trim_start().starts_with(".loc")) {

@@ -1,4 +1,5 @@
-//! The families that exist for the simulator's counters: each shows the effect that its text names, in numbers that a formula gives.
+//! The families that exist for the simulator's counters: each shows the effect that its text names, in numbers that a
+//! formula gives.
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 
 use host::backend::{Backend, Checkers, Checks, Choice, Counters, Module, Printed, open_printing};
@@ -95,7 +96,8 @@ fn an_offset_costs_one_sector() {
     }
 }
 
-/// A walk along rows scatters, one down columns coalesces; structures cost their width, unless a lane takes one at once.
+/// A walk along rows scatters, one down columns coalesces; structures cost their width, unless a lane takes one at
+/// once.
 #[test]
 fn walks_and_layouts_cost_what_their_lanes_are_apart() {
     let simulator = Simulator::new();
@@ -136,8 +138,8 @@ fn strides_conflict_by_their_common_divisor() {
     }
 }
 
-/// An unused word per row of the banks frees every power of two up to a row; what is two rows apart conflicts again, and so do 33
-/// words of 4 bytes.
+/// An unused word per row of the banks frees every power of two up to a row; what is two rows apart conflicts again,
+/// and so do 33 words of 4 bytes.
 #[test]
 fn padding_cures_powers_of_two() {
     let simulator = Simulator::new();
@@ -207,7 +209,8 @@ fn threads_write_neighbours() {
     }
 }
 
-/// Lanes of a warp meet at an address unless they have combined before; a block's own counters keep them off device memory.
+/// Lanes of a warp meet at an address unless they have combined before; a block's own counters keep them off device
+/// memory.
 #[test]
 fn contention_is_lanes_over_addresses() {
     let simulator = Simulator::new();

@@ -10,7 +10,8 @@ use anyhow::{Context, Result};
 
 use crate::{build_ptx, command, setup, workspace};
 
-/// The note's kernels, which `host` loads in place of ours. Every other source in `bench/peers` is a program that measures a library.
+/// The note's kernels, which `host` loads in place of ours. Every other source in `bench/peers` is a program that
+/// measures a library.
 const LADDER: &str = "ladder.cubin";
 
 /// The first rungs, for `host`.
@@ -50,7 +51,8 @@ fn host() -> Command {
     cargo
 }
 
-/// Compiles what is older than its source, copies what is not compiled, and gives the folder with the products; `None` on a machine without nvcc.
+/// Compiles what is older than its source, copies what is not compiled, and gives the folder with the products; `None`
+/// on a machine without nvcc.
 fn build_peers() -> Result<Option<PathBuf>> {
     if !Command::new("nvcc").arg("--version").output().is_ok_and(|output| output.status.success()) {
         eprintln!("nvcc is not on the PATH: NVIDIA's libraries are not measured");

@@ -1,8 +1,9 @@
 //! The same kernels on ptx_sim, ptoxide and Oclgrind, one thread each: `cargo run --release [-- NAME…]` in this folder.
 //!
-//! ptoxide runs the very PTX of `crates/ptx_sim/benches/speed/ptx`; Oclgrind runs the same algorithm in OpenCL C and is timed as
-//! a process, less one that does nothing. Times are those of the processor, not those that pass, so that other programs
-//! disturb less (Linux). A speed is warp instructions of the PTX per second, for all three: how fast the same work is done.
+//! ptoxide runs the very PTX of `crates/ptx_sim/benches/speed/ptx`; Oclgrind runs the same algorithm in OpenCL C and is
+//! timed as a process, less one that does nothing. Times are those of the processor, not those that pass, so that other
+//! programs disturb less (Linux). A speed is warp instructions of the PTX per second, for all three: how fast the same
+//! work is done.
 
 use ptoxide::{Argument, Context, LaunchParams};
 use ptx_sim::{Checks, Config, Launch, Machine, Program};

@@ -8,8 +8,8 @@ macro_rules! architectures {
     ($($variant:ident $number:literal $suffix:literal $ptx:literal),* $(,)?) => {
         /// A GPU architecture, under the names that the upstream builder gives them.
         ///
-        /// A plain number (`sm_90`) runs on every later GPU too. The suffix `a` allows instructions of exactly this GPU, `f` those of
-        /// its family; such PTX runs nowhere else.
+        /// A plain number (`sm_90`) runs on every later GPU too. The suffix `a` allows instructions of exactly this
+        /// GPU, `f` those of its family; such PTX runs nowhere else.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Arch {
             $(

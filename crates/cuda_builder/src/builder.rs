@@ -116,7 +116,8 @@ impl CudaBuilder {
         self
     }
 
-    /// Puts the PTX here too: a file ending in `.ptx` for one architecture, or a folder that gets `<arch>.ptx` for each.
+    /// Puts the PTX here too: a file ending in `.ptx` for one architecture, or a folder that gets `<arch>.ptx` for
+    /// each.
     pub fn copy_to(mut self, path: impl AsRef<Path>) -> Self {
         self.copy_to = Some(path.as_ref().to_owned());
         self
@@ -199,7 +200,8 @@ impl CudaBuilder {
         self
     }
 
-    /// The PTX ISA version to write, as `major * 10 + minor`; an architecture that needs a later one gets it. Default: 7.8.
+    /// The PTX ISA version to write, as `major * 10 + minor`; an architecture that needs a later one gets it. Default:
+    /// 7.8.
     pub fn ptx_version(mut self, version: u32) -> Self {
         self.options.ptx = version;
         self

@@ -1,8 +1,8 @@
 //! Compiles a crate of Rust kernels to PTX with a stock rustc and stock LLVM tools.
 //!
-//! [`CudaBuilder`] is the way in, from a program or from a `build.rs`. A build has four steps, one module each: [`toolchain`] finds
-//! the compilers ([`setup`] fetches them), `rustc` turns the crate into bitcode, `link` joins it, prepares it for a GPU and has
-//! LLVM turn it into PTX, and [`check`] looks at the result.
+//! [`CudaBuilder`] is the way in, from a program or from a `build.rs`. A build has four steps, one module each:
+//! [`toolchain`] finds the compilers ([`setup`] fetches them), `rustc` turns the crate into bitcode, `link` joins it,
+//! prepares it for a GPU and has LLVM turn it into PTX, and [`check`] looks at the result.
 
 mod arch;
 mod build_script;

@@ -14,8 +14,8 @@ use cuda_builder::{
     toolchain::{LLVM_TOOLS, Origin, Search, candidates, discover},
 };
 
-/// One test at a time: while one thread starts a program, another's freshly written script counts as open for writing, and the
-/// system refuses to run it.
+/// One test at a time: while one thread starts a program, another's freshly written script counts as open for writing,
+/// and the system refuses to run it.
 static TURN: Mutex<()> = Mutex::new(());
 
 /// A machine with nothing on it.

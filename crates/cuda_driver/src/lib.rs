@@ -1,9 +1,10 @@
-//! The CUDA driver API without a CUDA SDK and without a driver: a program that links this crate builds and starts on any
-//! machine, and finds out at run time what there is.
+//! The CUDA driver API without a CUDA SDK and without a driver: a program that links this crate builds and starts on
+//! any machine, and finds out at run time what there is.
 //!
-//! `cust` leaves the driver's `cu…` symbols to the linker. [`symbols`] defines each of them; the first call looks the symbol
-//! up in `libcuda.so.1` and every call goes straight there. Without a driver, or in an old driver that lacks the symbol, the
-//! call returns an ordinary CUDA error. [`load`] is for asking first: it says what was looked for, and where.
+//! `cust` leaves the driver's `cu…` symbols to the linker. [`symbols`] defines each of them; the first call looks the
+//! symbol up in `libcuda.so.1` and every call goes straight there. Without a driver, or in an old driver that lacks the
+//! symbol, the call returns an ordinary CUDA error. [`load`] is for asking first: it says what was looked for, and
+//! where.
 
 #[cfg(not(all(target_pointer_width = "64", unix)))]
 compile_error!("cuda_driver forwards calls through 64-bit integer registers: 64-bit Unix only");
@@ -46,8 +47,8 @@ pub enum DriverError {
 
 /// Opens the driver, initialises it, and says which it is.
 ///
-/// Looks for the library that `RUSTWARP_LIBCUDA` names, when set, and nothing else; else for `libcuda.so.1`, then for the place
-/// where WSL keeps it.
+/// Looks for the library that `RUSTWARP_LIBCUDA` names, when set, and nothing else; else for `libcuda.so.1`, then for
+/// the place where WSL keeps it.
 ///
 /// # Errors
 /// [`DriverError`] with everything that was tried; nothing about the process changes then.
@@ -67,8 +68,8 @@ pub fn load() -> Result<DriverInfo, DriverError> {
     Ok(DriverInfo { library: library.name.clone(), cuda: (version / 1000, version % 1000 / 10) })
 }
 
-/// The code that the last failing call on this thread returned, before codes that older headers don't know were folded into
-/// `CUDA_ERROR_UNKNOWN`.
+/// The code that the last failing call on this thread returned, before codes that older headers don't know were folded
+/// into `CUDA_ERROR_UNKNOWN`.
 pub fn last_error() -> u32 {
     library::LAST_ERROR.get()
 }

@@ -34,7 +34,8 @@ fn search() -> Result<Library, Vec<String>> {
     let names = match std::env::var("RUSTWARP_LIBCUDA") {
         Ok(name) if !name.is_empty() => vec![name],
         _ => {
-            // Under WSL the driver's folder may be missing from the loader's configuration; elsewhere it does not exist.
+            // Under WSL the driver's folder may be missing from the loader's configuration; elsewhere it does not
+            // exist.
             let wsl =
                 Some("/usr/lib/wsl/lib/libcuda.so.1".to_owned()).filter(|path| std::path::Path::new(path).exists());
             ["libcuda.so.1".to_owned()].into_iter().chain(wsl).collect()
@@ -97,8 +98,8 @@ impl Slot {
     }
 }
 
-/// A `CUresult` that `cust_raw`'s enum has: the callers see the value as that enum, and a value that it lacks (from a driver
-/// newer than its header) would be undefined behaviour. [`LAST_ERROR`] keeps the code as it was.
+/// A `CUresult` that `cust_raw`'s enum has: the callers see the value as that enum, and a value that it lacks (from a
+/// driver newer than its header) would be undefined behaviour. [`LAST_ERROR`] keeps the code as it was.
 pub(crate) fn known(code: u32) -> u32 {
     if code == 0 {
         return 0;

@@ -1,8 +1,9 @@
 //! Every driver symbol that `cust` 0.3.2 refers to with any of its features, and `cuFuncSetAttribute`,
 //! `cuGetErrorName` and `cuMemcpy3D`.
 //!
-//! The list was read from `cust`'s source; names and arguments are those of `cust_raw` 0.11.3, where every pointer and handle is
-//! `*mut c_void` here, and every enumeration the `u32` that it is in C. No function takes a float or a struct by value.
+//! The list was read from `cust`'s source; names and arguments are those of `cust_raw` 0.11.3, where every pointer and
+//! handle is `*mut c_void` here, and every enumeration the `u32` that it is in C. No function takes a float or a struct
+//! by value.
 
 #![allow(non_snake_case, reason = "the names are the driver's own")]
 
@@ -166,7 +167,8 @@ forward! {
 /// What there is to say about an error when no driver is there to say it.
 const NO_DRIVER: &CStr = c"no NVIDIA driver is installed (libcuda.so.1 was not found)";
 
-/// Asks the driver for a text, and gives [`NO_DRIVER`] where there is none: `cust`'s `Display` panics when this call fails.
+/// Asks the driver for a text, and gives [`NO_DRIVER`] where there is none: `cust`'s `Display` panics when this call
+/// fails.
 unsafe fn text(slot: &Slot, error: u32, text: *mut *const c_char) -> u32 {
     if let Ok(address) = slot.get() {
         // SAFETY: both driver functions that come here take a CUresult and a place for a string.

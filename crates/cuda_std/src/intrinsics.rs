@@ -1,7 +1,7 @@
 //! LLVM's NVPTX intrinsics.
 //!
-//! Every operation in which threads meet (barriers, `.sync`) is an intrinsic and not inline assembly: LLVM knows that the intrinsics are
-//! convergent, so it neither duplicates them into branches nor moves them out.
+//! Every operation in which threads meet (barriers, `.sync`) is an intrinsic and not inline assembly: LLVM knows that
+//! the intrinsics are convergent, so it neither duplicates them into branches nor moves them out.
 
 unsafe extern "C" {
     #[link_name = "llvm.nvvm.read.ptx.sreg.laneid"]
@@ -102,7 +102,8 @@ special_registers! {
 #[derive(Clone, Copy)]
 pub struct Channels<T>(pub T, pub T, pub T, pub T);
 
-/// One intrinsic per dimension: `unified` takes the handle alone, which holds where the texels are and how they are read.
+/// One intrinsic per dimension: `unified` takes the handle alone, which holds where the texels are and how they are
+/// read.
 macro_rules! textures {
     ($($place:ident $result:ident: $one:ident $two:ident $three:ident = $types:literal),* $(,)?) => {
         // These return a structure of four. "unadjusted" passes it as LLVM has it.

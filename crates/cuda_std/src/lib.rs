@@ -1,8 +1,8 @@
 //! What a kernel may call: thread, warp and block operations, memory, textures, atomics, maths, printing.
 //!
-//! The crate builds for the GPU (`nvptx64-nvidia-cuda`, by `cuda_builder`) and for the host on stable Rust. On the host every device
-//! function exists with the same signature, so that kernels are type-checked, linted and documented there; calling one panics. What
-//! the host does use is [`launch`]: the types that a kernel's launcher takes.
+//! The crate builds for the GPU (`nvptx64-nvidia-cuda`, by `cuda_builder`) and for the host on stable Rust. On the host
+//! every device function exists with the same signature, so that kernels are type-checked, linted and documented there;
+//! calling one panics. What the host does use is [`launch`]: the types that a kernel's launcher takes.
 //!
 //! Names and meanings are those of the `cuda_std` of the Rust-GPU project where the function exists there.
 #![no_std]

@@ -23,7 +23,8 @@ struct Report {
 #[cold]
 fn panic(info: &PanicInfo<'_>) -> ! {
     let mut message = Text::<256>::new(false);
-    // What does not fit in the message is dropped: the report is one piece, or other threads' reports would come in between.
+    // What does not fit in the message is dropped: the report is one piece, or other threads' reports would come in
+    // between.
     let _ = fmt::write(&mut message, format_args!("{}", info.message()));
     let (block, thread) = (block_idx(), thread_idx());
     let place = info.location();

@@ -1,8 +1,9 @@
 //! Shared memory: one copy per block, on the chip.
 //!
-//! Static: `#[address_space(shared)] static mut TILE: [MaybeUninit<f32>; 256] = [const { MaybeUninit::uninit() }; 256];`, then
-//! `(&raw mut TILE).cast::<f32>()`. Dynamic, its size chosen at launch: [`dynamic_shared_mem`]. Both are handed out as raw pointers:
-//! all threads of the block write there, so nobody may hold a `&mut` to the whole.
+//! Static:
+//! `#[address_space(shared)] static mut TILE: [MaybeUninit<f32>; 256] = [const { MaybeUninit::uninit() }; 256];`, then
+//! `(&raw mut TILE).cast::<f32>()`. Dynamic, its size chosen at launch: [`dynamic_shared_mem`]. Both are handed out as
+//! raw pointers: all threads of the block write there, so nobody may hold a `&mut` to the whole.
 
 use core::mem::MaybeUninit;
 

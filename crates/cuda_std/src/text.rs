@@ -43,8 +43,8 @@ impl<const N: usize> fmt::Write for Text<N> {
             if self.len + 1 >= N && self.spills {
                 self.flush();
             }
-            // No panic here: the panic handler comes through this, and a recursion would leave the stack's size unknown. C would take
-            // a zero for the end.
+            // No panic here: the panic handler comes through this, and a recursion would leave the stack's size
+            // unknown. C would take a zero for the end.
             if self.len + 1 < N && byte != 0 {
                 if let Some(place) = self.bytes.get_mut(self.len) {
                     place.write(byte);

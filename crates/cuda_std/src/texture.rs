@@ -1,23 +1,24 @@
 //! Fetches from textures: what a multiprocessor's texture units do in one instruction.
 //!
-//! The host makes a texture and passes its handle to the kernel as a `u64`. The handle stands for where the texels are and how they are
-//! read: number of dimensions, type and number of channels, filter, what a coordinate outside means, whether coordinates go from 0 to
-//! 1, and whether integers of 8 and 16 bits are read as numbers from 0 to 1 (or from -1 to 1). A fetch gives four channels; count only
-//! on those that the texture has.
+//! The host makes a texture and passes its handle to the kernel as a `u64`. The handle stands for where the texels are
+//! and how they are read: number of dimensions, type and number of channels, filter, what a coordinate outside means,
+//! whether coordinates go from 0 to 1, and whether integers of 8 and 16 bits are read as numbers from 0 to 1 (or from
+//! -1 to 1). A fetch gives four channels; count only on those that the texture has.
 //!
-//! [`tex1d`], [`tex2d`] and [`tex3d`] take floats, where texel i lies between i and i + 1, its centre at i + 0.5. [`tex1d_fetch`],
-//! [`tex2d_fetch`] and [`tex3d_fetch`] take whole numbers: no filter, no address mode, and zeros outside. (CUDA C++ Programming Guide,
-//! "Texture Functions" and "Texture Fetching".)
+//! [`tex1d`], [`tex2d`] and [`tex3d`] take floats, where texel i lies between i and i + 1, its centre at i + 0.5.
+//! [`tex1d_fetch`], [`tex2d_fetch`] and [`tex3d_fetch`] take whole numbers: no filter, no address mode, and zeros
+//! outside. (CUDA C++ Programming Guide, "Texture Functions" and "Texture Fetching".)
 //!
-//! A linear filter weighs texels with 8 bits behind the point: where more is needed, fetch texels and weigh them in the kernel.
+//! A linear filter weighs texels with 8 bits behind the point: where more is needed, fetch texels and weigh them in the
+//! kernel.
 
 use cuda_std_macros::gpu_only;
 
 #[cfg(target_arch = "nvptx64")]
 use crate::intrinsics::{self as nvvm, Channels};
 
-/// What the channels are taken as: `f32` for textures of floats and for integers that are read as numbers from 0 to 1 or -1 to 1; `i32`
-/// and `u32` for other integers, extended to 32 bits.
+/// What the channels are taken as: `f32` for textures of floats and for integers that are read as numbers from 0 to 1
+/// or -1 to 1; `i32` and `u32` for other integers, extended to 32 bits.
 pub trait Channel: Copy {
     #[doc(hidden)]
     unsafe fn sample_1d(texture: u64, at: [f32; 1]) -> [Self; 4];
@@ -36,8 +37,8 @@ pub trait Channel: Copy {
 /// A fetch from a texture of one dimension, in a CUDA array.
 ///
 /// # Safety
-/// `texture` must be the handle of such a texture that lives, its channels must be what `T` stands for, and nobody may write its texels
-/// during the launch.
+/// `texture` must be the handle of such a texture that lives, its channels must be what `T` stands for, and nobody may
+/// write its texels during the launch.
 #[inline(always)]
 pub unsafe fn tex1d<T: Channel>(texture: u64, x: f32) -> [T; 4] {
     // SAFETY: the caller's promise.

@@ -1,7 +1,7 @@
 //! The calling thread: where it is in its block and grid, and how it waits for its block.
 //!
-//! Indices and dimensions are `u32`, as the hardware has them. A launch may have more than 2^32 threads: for a global index that can
-//! not wrap use [`global_index`].
+//! Indices and dimensions are `u32`, as the hardware has them. A launch may have more than 2^32 threads: for a global
+//! index that can not wrap use [`global_index`].
 
 use cuda_std_macros::gpu_only;
 
@@ -92,7 +92,8 @@ pub fn grid_dim() -> UVec3 {
     UVec3 { x: grid_dim_x(), y: grid_dim_y(), z: grid_dim_z() }
 }
 
-/// The thread's rank in the whole launch, whatever its shape: blocks in x, y, z order, in each the threads in x, y, z order.
+/// The thread's rank in the whole launch, whatever its shape: blocks in x, y, z order, in each the threads in x, y, z
+/// order.
 ///
 /// Wraps when a launch has more than 2^32 threads.
 #[must_use]
@@ -161,10 +162,11 @@ pub const fn warp_size() -> u32 {
     32
 }
 
-/// Waits until every thread of the block is here. What they wrote to shared and global memory before is then visible to all of them.
+/// Waits until every thread of the block is here. What they wrote to shared and global memory before is then visible to
+/// all of them.
 ///
-/// Every thread of the block that has not returned must come to the same barrier: in a branch that only some threads take, the
-/// launch hangs or worse. The simulator reports that.
+/// Every thread of the block that has not returned must come to the same barrier: in a branch that only some threads
+/// take, the launch hangs or worse. The simulator reports that.
 #[gpu_only]
 pub fn sync_threads() {
     // SAFETY: barrier 0 exists in every block; that all threads come here is this function's contract.
@@ -198,7 +200,8 @@ pub fn nanosleep(nanoseconds: u32) {
     nvvm::nanosleep(nanoseconds);
 }
 
-/// Orders this thread's memory accesses for the threads of its block: what it did before is seen before what it does after.
+/// Orders this thread's memory accesses for the threads of its block: what it did before is seen before what it does
+/// after.
 #[inline(always)]
 pub fn block_fence() {
     fence::<Block>(Ordering::AcqRel);

@@ -29,7 +29,8 @@ fn entry(lists: &Lists, choices: &[Choice], function: &ItemFn, params: &[Param])
     let sig = &function.sig;
     let name = &sig.ident;
     let mut symbol = name.to_string();
-    // The generic parameters become aliases and constants of the same name: the parameters' types then need no rewriting.
+    // The generic parameters become aliases and constants of the same name: the parameters' types then need no
+    // rewriting.
     let mut bindings = Vec::new();
     for (list, choice) in lists.iter().zip(choices) {
         let part = choice.name()?;
@@ -48,8 +49,9 @@ fn entry(lists: &Lists, choices: &[Choice], function: &ItemFn, params: &[Param])
         match kind {
             Kind::Slice(ty) => {
                 let len = format_ident!("{name}_len");
-                // A reference, not a pointer: the entry's parameter then carries `noalias readonly`, without which LLVM does not
-                // use the read-only data cache. To an array of length zero, since the real length is known at run time only.
+                // A reference, not a pointer: the entry's parameter then carries `noalias readonly`, without which LLVM
+                // does not use the read-only data cache. To an array of length zero, since the real length is known at
+                // run time only.
                 inputs.push(quote!(#name: &'static [#ty; 0], #len: usize));
                 passed.push(quote!(::core::slice::from_raw_parts((&raw const *#name).cast::<#ty>(), #len)));
             }
@@ -75,7 +77,8 @@ fn entry(lists: &Lists, choices: &[Choice], function: &ItemFn, params: &[Param])
             #(#checks)*
             #[unsafe(export_name = #symbol)]
             pub unsafe extern "ptx-kernel" fn __entry(#(#inputs),*) {
-                // SAFETY: the launch promises what the kernel's documentation asks, and that each slice is as long as it says.
+                // SAFETY: the launch promises what the kernel's documentation asks, and that each slice is as long as
+                // it says.
                 unsafe { #name::<#(#arguments),*>(#(#passed),*) }
             }
         };
@@ -103,7 +106,8 @@ fn binding(list: &List, choice: &Choice, part: &str, generics: &Generics) -> Tok
     }
 }
 
-/// A function of the same name that takes the arguments and returns the call, with the kernel inside it so that it is type-checked.
+/// A function of the same name that takes the arguments and returns the call, with the kernel inside it so that it is
+/// type-checked.
 pub fn host(lists: &Lists, function: &ItemFn, params: &[Param]) -> Result<TokenStream> {
     let ItemFn { attrs, vis, sig, .. } = function;
     let (name, generics) = (&sig.ident, launcher_generics(lists, &sig.generics));
@@ -145,7 +149,8 @@ pub fn host(lists: &Lists, function: &ItemFn, params: &[Param]) -> Result<TokenS
         }
     }
     let symbol = name.to_string();
-    // The body's own attributes and documentation: lints hold for the kernel, the documentation belongs to the launcher.
+    // The body's own attributes and documentation: lints hold for the kernel, the documentation belongs to the
+    // launcher.
     let lints = attrs.iter().filter(|a| !is_doc(a));
     let mut body = function.clone();
     body.attrs.clear();

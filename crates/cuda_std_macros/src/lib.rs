@@ -1,4 +1,5 @@
-//! The attributes of `cuda_std`: [`macro@kernel`], [`macro@address_space`], [`macro@gpu_only`]. `cuda_std` re-exports them; use them from there.
+//! The attributes of `cuda_std`: [`macro@kernel`], [`macro@address_space`], [`macro@gpu_only`]. `cuda_std` re-exports
+//! them; use them from there.
 
 mod address_space;
 mod expand;
@@ -33,7 +34,8 @@ use syn::parse_macro_input;
 ///
 /// `&mut [T]` is refused: every thread would hold it at once, which is what a mutable reference forbids.
 ///
-/// A generic kernel says for what it is compiled; each combination becomes one entry, named after the lists in their order:
+/// A generic kernel says for what it is compiled; each combination becomes one entry, named after the lists in their
+/// order:
 ///
 /// ```
 /// # use cuda_std::kernel;
@@ -57,10 +59,12 @@ use syn::parse_macro_input;
 /// assert_eq!(reduce::<Sum, f32, 128>(input, output).entry, "reduce_sum_f32_128");
 /// ```
 ///
-/// Types of a list implement `cuda_std::launch::Instance`, whose `NAME` is the last part of the type's path in lower case.
+/// Types of a list implement `cuda_std::launch::Instance`, whose `NAME` is the last part of the type's path in lower
+/// case.
 ///
-/// **On the device** the function stays callable from other kernels. **On the host** it is replaced by a safe function that takes
-/// `Slice`, `Ptr`, `PtrMut` and values, and returns a `cuda_std::launch::Call`; its body is still type-checked there.
+/// **On the device** the function stays callable from other kernels. **On the host** it is replaced by a safe function
+/// that takes `Slice`, `Ptr`, `PtrMut` and values, and returns a `cuda_std::launch::Call`; its body is still
+/// type-checked there.
 #[proc_macro_attribute]
 pub fn kernel(attr: TokenStream, item: TokenStream) -> TokenStream {
     let instances = parse_macro_input!(attr as instances::Lists);
@@ -68,7 +72,8 @@ pub fn kernel(attr: TokenStream, item: TokenStream) -> TokenStream {
     kernel::expand(instances, function).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// Places a static in an address space: `shared` (one per block), `constant` (read-only, cached), or `global` (where statics are anyway).
+/// Places a static in an address space: `shared` (one per block), `constant` (read-only, cached), or `global` (where
+/// statics are anyway).
 ///
 /// ```
 /// # use core::mem::MaybeUninit;
@@ -77,8 +82,8 @@ pub fn kernel(attr: TokenStream, item: TokenStream) -> TokenStream {
 /// static mut TILE: [MaybeUninit<f32>; 256] = [const { MaybeUninit::uninit() }; 256];
 /// ```
 ///
-/// A block's shared memory starts uninitialised, so a shared static is `MaybeUninit` or an array of it. Take its address with
-/// `&raw mut`: a reference to the whole would claim what the other threads are writing.
+/// A block's shared memory starts uninitialised, so a shared static is `MaybeUninit` or an array of it. Take its
+/// address with `&raw mut`: a reference to the whole would claim what the other threads are writing.
 ///
 /// On the host the static is an ordinary one.
 #[proc_macro_attribute]
@@ -88,7 +93,8 @@ pub fn address_space(attr: TokenStream, item: TokenStream) -> TokenStream {
     address_space::expand(&space, &item).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// Marks a function whose body exists only on the device. On the host it keeps its signature and documentation, and panics when called.
+/// Marks a function whose body exists only on the device. On the host it keeps its signature and documentation, and
+/// panics when called.
 ///
 /// On the device it is inlined always, unless it has an `#[inline]` attribute of its own.
 #[proc_macro_attribute]

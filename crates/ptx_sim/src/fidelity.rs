@@ -1,5 +1,5 @@
-//! How true a run was: which instructions gave the bits that a GPU gives, which only keep within PTX's bounds, which were not
-//! executed at all.
+//! How true a run was: which instructions gave the bits that a GPU gives, which only keep within PTX's bounds, which
+//! were not executed at all.
 
 use crate::count::InstructionCounters;
 use crate::machine::Report;
@@ -34,8 +34,8 @@ pub struct Line {
 }
 
 impl Report {
-    /// What this run says of every opcode in the program's functions that it executed, and of those there that it did not reach:
-    /// first the unsupported, then the unspecified and approximate, then the exact ones, each by name.
+    /// What this run says of every opcode in the program's functions that it executed, and of those there that it did
+    /// not reach: first the unsupported, then the unspecified and approximate, then the exact ones, each by name.
     pub fn fidelity(&self, program: &Program) -> Vec<Line> {
         lines(program, &self.instructions)
     }

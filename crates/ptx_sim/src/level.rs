@@ -1,9 +1,9 @@
 //! Which vector instructions of the host the loops over lanes may use, chosen when a machine runs.
 //!
-//! The loops are plain Rust. What differs is what the compiler may make of them: the body of every hot instruction, and of the
-//! loop over instructions, is compiled once per level, as a function with `#[target_feature]` around the same inlined code. So
-//! all levels compute the same bits, and only one place knows which of them runs: a value of type [`V3`] exists only on
-//! a processor that has what it stands for, and is needed to call what was compiled for it.
+//! The loops are plain Rust. What differs is what the compiler may make of them: the body of every hot instruction, and
+//! of the loop over instructions, is compiled once per level, as a function with `#[target_feature]` around the same
+//! inlined code. So all levels compute the same bits, and only one place knows which of them runs: a value of type
+//! [`V3`] exists only on a processor that has what it stands for, and is needed to call what was compiled for it.
 
 use crate::registers::{Args, Pure, Registers};
 use std::fmt;
@@ -102,7 +102,8 @@ pub(crate) trait Task {
     type Output;
     /// The body. Implementations are `#[inline(always)]`, and so is all that has loops over lanes in it.
     ///
-    /// By reference: a value that is copied right after it was put together waits until the parts have reached the cache.
+    /// By reference: a value that is copied right after it was put together waits until the parts have reached the
+    /// cache.
     fn run<H: Host>(&mut self, host: H) -> Self::Output;
 }
 

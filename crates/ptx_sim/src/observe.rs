@@ -1,5 +1,5 @@
-//! What the machine tells its observers. A checker or a counter implements [`Observer`] and listens to the events it needs;
-//! the machine is compiled once per set of observers, so one that is off costs nothing.
+//! What the machine tells its observers. A checker or a counter implements [`Observer`] and listens to the events it
+//! needs; the machine is compiled once per set of observers, so one that is off costs nothing.
 
 use crate::machine::Peek;
 use crate::machine::lanes::Spread;
@@ -72,7 +72,8 @@ pub struct Bypass<'a> {
     pub to: &'a [u64; LANES],
 }
 
-/// What threads synchronise through besides memory accesses, fences, `*.sync` and block barriers: see [`Observer::release`].
+/// What threads synchronise through besides memory accesses, fences, `*.sync` and block barriers: see
+/// [`Observer::release`].
 #[allow(dead_code, reason = "made where clusters and mbarriers are")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Variable {
@@ -94,8 +95,9 @@ pub enum Variable {
     },
 }
 
-/// Bytes that a bulk copy reads or writes, or that a store signalling an mbarrier writes, when it is carried out. Copies by
-/// `cp.async` are shown as [`Touch`]es of the threads that issued them: a load when issued, a store when waited for.
+/// Bytes that a bulk copy reads or writes, or that a store signalling an mbarrier writes, when it is carried out.
+/// Copies by `cp.async` are shown as [`Touch`]es of the threads that issued them: a load when issued, a store when
+/// waited for.
 #[allow(dead_code, reason = "for checkers")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
@@ -141,11 +143,12 @@ pub struct BlockShape {
 pub trait Observer: Send + Sized {
     /// What it keeps per resident block.
     type Block: Send;
-    /// Undefined values are tracked. Whoever adds an instruction that does more than compute on registers through `Op::Pure`
-    /// tells what it reads and writes by the functions of `check/uninit/hooks.rs`: `defines` or `computes_together` for
-    /// destination registers, `needs_defined` for registers that hold an address, a size or a mask, `writes_memory` (or
-    /// `BlockStates::writes_shared`) for memory that is not accessed through `load`, `store` and `atomic`; or it has its arm in
-    /// `check/uninit/plan.rs`, which says which registers an instruction reads and writes.
+    /// Undefined values are tracked. Whoever adds an instruction that does more than compute on registers through
+    /// `Op::Pure` tells what it reads and writes by the functions of `check/uninit/hooks.rs`: `defines` or
+    /// `computes_together` for destination registers, `needs_defined` for registers that hold an address, a size or a
+    /// mask, `writes_memory` (or `BlockStates::writes_shared`) for memory that is not accessed through `load`, `store`
+    /// and `atomic`; or it has its arm in `check/uninit/plan.rs`, which says which registers an instruction reads and
+    /// writes.
     const INIT: bool = false;
 
     /// A block starts.
@@ -154,8 +157,8 @@ pub trait Observer: Send + Sized {
     /// A block has ended.
     fn end(&mut self, block: Self::Block) {}
 
-    /// A warp has executed the instructions from `from` up to, but not including, `end`, one after the other, with `active`
-    /// lanes.
+    /// A warp has executed the instructions from `from` up to, but not including, `end`, one after the other, with
+    /// `active` lanes.
     fn ran(&mut self, block: &mut Self::Block, warp: u32, from: Site, end: u32, active: u32) {}
 
     /// The guard of an instruction is false for the active lanes of `off`, of which there is at least one.
@@ -185,18 +188,19 @@ pub trait Observer: Send + Sized {
     /// A fence between the generic and the asynchronous proxy.
     fn proxy_fence(&mut self, block: &mut Self::Block, warp: u32, mask: u32) {}
 
-    /// A thread of the block asks for a bulk copy from shared memory; the access itself comes later, as a [`Observer::range`].
+    /// A thread of the block asks for a bulk copy from shared memory; the access itself comes later, as a
+    /// [`Observer::range`].
     fn issue(&mut self, block: &mut Self::Block, range: &Range) {}
 
-    /// An asynchronous access, in the block of the thread that asked for it. When it signals an mbarrier, a [release] by the
-    /// same thread follows.
+    /// An asynchronous access, in the block of the thread that asked for it. When it signals an mbarrier, a [release]
+    /// by the same thread follows.
     ///
     /// [release]: Observer::release
     fn range(&mut self, block: &mut Self::Block, range: &Range) {}
 
-    /// The lanes make what they did so far visible to those who [`Observer::acquire`] the same variable later: an arrival at
-    /// a cluster barrier or an mbarrier. `scope` is the one that the instruction names, or has by default. Arrivals with
-    /// `.relaxed` don't call it.
+    /// The lanes make what they did so far visible to those who [`Observer::acquire`] the same variable later: an
+    /// arrival at a cluster barrier or an mbarrier. `scope` is the one that the instruction names, or has by default.
+    /// Arrivals with `.relaxed` don't call it.
     fn release(&mut self, block: &mut Self::Block, warp: u32, mask: u32, variable: Variable, scope: Scope) {}
 
     /// The lanes see what was released to the variable: a wait that succeeded.

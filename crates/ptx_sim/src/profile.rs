@@ -1,6 +1,7 @@
 //! What a device has: limits of a multiprocessor, how it hands out registers and shared memory, how fast it is.
 //!
-//! Profiles are data: TOML files under `profiles/`, each with its sources, and files of a user's own with the same keys.
+//! Profiles are data: TOML files under `profiles/`, each with its sources, and files of a user's own with the same
+//! keys.
 
 use crate::stop::Stop;
 use serde::Deserialize;

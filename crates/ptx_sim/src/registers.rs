@@ -16,8 +16,8 @@ pub const NO_SLOT: Slot = u32::MAX;
 
 /// The register files of one frame of one warp.
 ///
-/// 8- and 16-bit registers live in `w32`, zero-extended. `f32` and `f64` are their bit patterns. A 128-bit register is two
-/// neighbouring rows of `w64`, low half first.
+/// 8- and 16-bit registers live in `w32`, zero-extended. `f32` and `f64` are their bit patterns. A 128-bit register is
+/// two neighbouring rows of `w64`, low half first.
 #[derive(Clone, Debug, Default, Hash)]
 pub struct Registers {
     /// `.b8 .b16 .b32`, `.f16 .bf16 .f32`, packed pairs.

@@ -118,8 +118,8 @@ impl Diagnostic {
         }
     }
 
-    /// The line that the user has to look at: the innermost one outside library code, of the place itself or else of the
-    /// nearest caller that has one. When everything is library code, the instruction's own line.
+    /// The line that the user has to look at: the innermost one outside library code, of the place itself or else of
+    /// the nearest caller that has one. When everything is library code, the instruction's own line.
     pub fn user_source(&self) -> Option<&Source> {
         let place = self.headline()?;
         place.user_line().or_else(|| place.source.first())
@@ -238,8 +238,8 @@ impl Place {
         }
     }
 
-    /// The first position outside library code, or else the instruction's own; a report that knows the callers has a better
-    /// one: [`Diagnostic::user_source`].
+    /// The first position outside library code, or else the instruction's own; a report that knows the callers has a
+    /// better one: [`Diagnostic::user_source`].
     pub fn user_source(&self) -> Option<&Source> {
         self.user_line().or_else(|| self.source.first())
     }
@@ -257,7 +257,8 @@ fn is_library(file: &str) -> bool {
         .any(|part| file.contains(part))
 }
 
-/// Compilers give line 0 to code that belongs to no line; the nearest earlier instruction with a line is what a reader wants.
+/// Compilers give line 0 to code that belongs to no line; the nearest earlier instruction with a line is what a reader
+/// wants.
 fn source_chain(program: &Program, function: &crate::program::Function, at: usize) -> Vec<Source> {
     let known = |index: &u32| program.locations.get(*index as usize).is_some_and(|location| location.line != 0);
     let before = function.code[..=at].iter().rev().filter_map(|inst| inst.location);

@@ -11,7 +11,8 @@ pub struct Texture {
     pub format: Format,
     /// How a value between elements is made.
     pub filter: Filter,
-    /// What a coordinate outside means, by axis. `Wrap` and `Mirror` are for normalised coordinates; others are clamped instead.
+    /// What a coordinate outside means, by axis. `Wrap` and `Mirror` are for normalised coordinates; others are clamped
+    /// instead.
     pub address: [AddressMode; 3],
     /// Coordinates from 0 to 1 instead of 0 to the number of elements.
     pub normalized_coordinates: bool,

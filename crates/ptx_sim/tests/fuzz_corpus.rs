@@ -1,5 +1,5 @@
-//! What the fuzz targets of `fuzz/` check, without a fuzzer: the committed corpus, every text that once went wrong, and some
-//! mutants of the other tests' programs, the same ones every time.
+//! What the fuzz targets of `fuzz/` check, without a fuzzer: the committed corpus, every text that once went wrong, and
+//! some mutants of the other tests' programs, the same ones every time.
 
 #[path = "../fuzz/src/lib.rs"]
 mod fuzz;

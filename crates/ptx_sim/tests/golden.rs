@@ -1,5 +1,5 @@
-//! Compares the counters with what Nsight Compute read on an H200 for the micro-kernels of `tests/golden/`: one access each, at
-//! offsets that no compiler knows. What has to be equal is equal.
+//! Compares the counters with what Nsight Compute read on an H200 for the micro-kernels of `tests/golden/`: one access
+//! each, at offsets that no compiler knows. What has to be equal is equal.
 
 use ptx_sim::{Config, Counters, Launch, Machine, Program};
 use std::collections::{BTreeMap, HashMap};
@@ -66,8 +66,8 @@ fn another_in_sass(entry: &str, column: &str) -> Option<&'static str> {
     let looping = ["atom_add_u64", "dead_add_u64", "atom_add_f32", "dead_add_f32"];
     let looping = entry.strip_prefix("shared_").is_some_and(|name| looping.contains(&name));
     match column {
-        // On sm_90 shared memory has no 64-bit and no floating-point addition: ptxas writes a loop of `LDS` and `ATOMS.CAST.SPIN`, and
-        // how often that runs is a matter of timing.
+        // On sm_90 shared memory has no 64-bit and no floating-point addition: ptxas writes a loop of `LDS` and
+        // `ATOMS.CAST.SPIN`, and how often that runs is a matter of timing.
         "shared_ld" | "shared_atom" | "wavefronts_ld" | "wavefronts_atom" | "conflicts" if looping => Some("a loop"),
         // The guard `offset == -1` becomes a predicated `EXIT`, which is no branch.
         "branches" | "divergent" if !entry.starts_with("branch_") && !entry.starts_with("local_") => Some("a guard"),

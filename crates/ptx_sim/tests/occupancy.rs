@@ -1,4 +1,5 @@
-//! The occupancy calculator against the exercises of the course notes, NVIDIA's own tables, and launches that don't fit.
+//! The occupancy calculator against the exercises of the course notes, NVIDIA's own tables, and launches that don't
+//! fit.
 
 use ptx_sim::occupancy::{Demand, Limit, Occupancy, occupancy};
 use ptx_sim::{Config, Launch, Machine, Profile, Program, StopKind};
@@ -33,8 +34,8 @@ fn blocks_of_16_by_16_fill_1024_threads() {
     assert_eq!(found.map(|found| found.limits), [vec![Limit::Blocks], vec![Limit::Threads], vec![Limit::Threads]]);
 }
 
-/// Chapter 5: 16,384 registers for 1,536 threads are 10 each; with 11, one block of 512 threads has to go. (The notes call
-/// what is left 512 threads, "a one-third reduction": a third less than 1,536 is 1,024.)
+/// Chapter 5: 16,384 registers for 1,536 threads are 10 each; with 11, one block of 512 threads has to go. (The notes
+/// call what is left 512 threads, "a one-third reduction": a third less than 1,536 is 1,024.)
 #[test]
 fn an_eleventh_register_costs_a_block() {
     let profile = profile("course");
@@ -43,8 +44,8 @@ fn an_eleventh_register_costs_a_block() {
     assert_eq!((eleven.blocks, eleven.threads, eleven.limits), (2, 1024, vec![Limit::Registers]));
 }
 
-/// The same exercise on the device that it was first written for: 8,192 registers, 768 threads, blocks of 256; and on one of
-/// compute capability 8.6, whose 65,536 registers are handed out in units of 256 to a warp.
+/// The same exercise on the device that it was first written for: 8,192 registers, 768 threads, blocks of 256; and on
+/// one of compute capability 8.6, whose 65,536 registers are handed out in units of 256 to a warp.
 #[test]
 fn registers_are_handed_out_in_units() {
     let [ten, eleven] = [10, 11].map(|registers| on(&profile("GeForce 8800 GTX"), 256, registers, 0));

@@ -1,5 +1,5 @@
-//! Runs the PTX that nvcc and clang make of the CUDA C++ programs in `tests/programs`, for several architectures, with all
-//! checkers, and compares every result with a few lines of Rust. `generate.sh` there compiles the programs again.
+//! Runs the PTX that nvcc and clang make of the CUDA C++ programs in `tests/programs`, for several architectures, with
+//! all checkers, and compares every result with a few lines of Rust. `generate.sh` there compiles the programs again.
 
 use ptx_sim::{Checks, Config, Counters, Launch, Machine, Program, Report};
 use std::path::Path;
@@ -528,7 +528,8 @@ fn half_math() {
         let found = run.read::<f32>(sums, n);
         let expected: Vec<f32> = results.chunks(2).map(|pair| pair[0] + pair[1]).collect();
         assert_eq!(found, expected, "{}", run.name);
-        // All results are exact in `f16`, and `bf16` is the upper half of `f32` where the lower half is zero or is rounded.
+        // All results are exact in `f16`, and `bf16` is the upper half of `f32` where the lower half is zero or is
+        // rounded.
         let brains = run.read::<u16>(brains, 2 * n);
         for (bits, value) in brains.iter().zip(&results) {
             let found = f32::from_bits(u32::from(*bits) << 16);

@@ -1,4 +1,5 @@
-//! The race checker where one launch of a small program is not enough: several launches, many blocks, the same report twice.
+//! The race checker where one launch of a small program is not enough: several launches, many blocks, the same report
+//! twice.
 
 use ptx_sim::{Checks, Config, Launch, Machine, Program};
 

@@ -1,4 +1,5 @@
-//! How much memory the checkers take: at most two bytes for every byte that a kernel touches, whatever the size of its elements.
+//! How much memory the checkers take: at most two bytes for every byte that a kernel touches, whatever the size of its
+//! elements.
 //!
 //! A test binary of its own, because it counts what the whole process has allocated.
 

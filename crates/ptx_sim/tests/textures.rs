@@ -1,5 +1,5 @@
-//! Textures and surfaces give the bits of an H200. `golden/h200/textures.txt` names the configurations: what is read, of which
-//! elements and channels, in which memory, with which filter, address mode, kind of coordinates and of values;
+//! Textures and surfaces give the bits of an H200. `golden/h200/textures.txt` names the configurations: what is read,
+//! of which elements and channels, in which memory, with which filter, address mode, kind of coordinates and of values;
 //! `textures.bin` holds the first channels of the results for the coordinates that `coordinates` makes.
 //!
 //! [`known`] lists what differs.

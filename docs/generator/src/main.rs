@@ -1,5 +1,6 @@
-//! `cargo xtask docs`: writes `docs/ladders`, a page and a plot per family, and the tables of `README.md`, out of what can't go stale: the
-//! list of families, the kernels' own sources, the simulator's counters, and the measurements in `docs/results`.
+//! `cargo xtask docs`: writes `docs/ladders`, a page and a plot per family, and the tables of `README.md`, out of what
+//! can't go stale: the list of families, the kernels' own sources, the simulator's counters, and the measurements in
+//! `docs/results`.
 //!
 //! Runs in the root of the workspace. With `--check` it writes nothing, and fails when a page would change.
 

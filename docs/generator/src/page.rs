@@ -39,7 +39,8 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Those of one operation, type and settings, which the page is about: with the default settings where they were measured.
+    /// Those of one operation, type and settings, which the page is about: with the default settings where they were
+    /// measured.
     pub fn main(&self) -> Vec<&Row> {
         let of = |row: &Row| (row.subject(), row.axes());
         let main = self.measured.iter().find(|row| row.settings.is_empty()).or(self.measured.first()).map(of);
@@ -131,7 +132,8 @@ fn sentence(idea: &str) -> String {
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// One row per rung: what the simulator counts and estimates, and the times measured at the size simulated and at the largest.
+/// One row per rung: what the simulator counts and estimates, and the times measured at the size simulated and at the
+/// largest.
 fn ladder(family: &Family, explained: &Page, rows: &Rows) -> String {
     let measures: Vec<&Measure> =
         COLUMNS.iter().filter_map(|name| MEASURES.iter().find(|measure| measure.name == *name)).collect();

@@ -1,5 +1,5 @@
-//! The tables of results in `README.md`, each between a comment that names it and one that ends it. What stands around them is written by
-//! hand.
+//! The tables of results in `README.md`, each between a comment that names it and one that ends it. What stands around
+//! them is written by hand.
 
 use crate::page::{is_peer, table_row, us};
 use crate::results::{self, Row};
@@ -95,7 +95,8 @@ fn ladder(rows: &[Row]) -> String {
     table(&header.collect::<Vec<_>>(), rungs.iter().filter(|row| Some(row.n) == first).map(|row| rates(&row.variant)))
 }
 
-/// Every family's `best` beside the vendor's library: with the default settings at every size, with others at the largest.
+/// Every family's `best` beside the vendor's library: with the default settings at every size, with others at the
+/// largest.
 fn families(rows: &[Row]) -> String {
     let header = ["family", "library", "its time over ours", "at"].map(str::to_owned);
     let mut lines = Vec::new();

@@ -82,7 +82,8 @@ pub fn measured() -> Result<Vec<Row>> {
     newest()?.map_or(Ok(Vec::new()), |path| verified(&path))
 }
 
-/// The newest comparison of the reductions, rung by rung and with the vendor's library, on an H200; none before there are any.
+/// The newest comparison of the reductions, rung by rung and with the vendor's library, on an H200; none before there
+/// are any.
 pub fn compared() -> Result<Vec<Row>> {
     // `DATE.csv`, and nothing behind the date.
     let paths =

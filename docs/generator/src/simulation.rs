@@ -10,11 +10,12 @@ use host::ptx::Image;
 /// Explains for this device.
 const PROFILE: &str = "H200";
 
-/// Runs and explains every variant of the family, as it was measured: the same operation, type and settings, at the largest size
-/// that the simulator runs in seconds.
+/// Runs and explains every variant of the family, as it was measured: the same operation, type and settings, at the
+/// largest size that the simulator runs in seconds.
 pub fn explain(family: &'static Family, image: &Image, measured: &[&Row]) -> Result<Page> {
     let (backend, device) = backend::explaining(PROFILE, Printed::Stderr)?;
-    // With several workers, the order of blocks that wait for each other would differ from run to run, and with it the pages.
+    // With several workers, the order of blocks that wait for each other would differ from run to run, and with it the
+    // pages.
     backend.simulate(&Simulation { workers: Some(1), ..Simulation::default() })?;
     let main = measured.first();
     let settings = Settings::new(family.settings, main.map_or(Vec::new(), |row| pairs(&row.settings)))?;

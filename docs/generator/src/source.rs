@@ -23,8 +23,8 @@ pub struct Kernel {
     pub text: String,
 }
 
-/// The kernel that the variant launches first: the function whose name its first entry begins with. Where several do, the longest
-/// name is meant: `dot_best_f32` is `dot_best`'s, not `dot`'s.
+/// The kernel that the variant launches first: the function whose name its first entry begins with. Where several do,
+/// the longest name is meant: `dot_best_f32` is `dot_best`'s, not `dot`'s.
 pub fn kernel(family: &Family, variant: &VariantInfo) -> Result<Kernel> {
     let entry = variant.entries.first().map_or("", |entry| entry.name.as_str());
     let mut found: Option<(usize, Kernel)> = None;
@@ -105,7 +105,8 @@ fn read(path: &Path) -> Result<String> {
         .with_context(|| format!("cannot read {}: run this in the workspace's root", path.display()))
 }
 
-/// rustdoc's links to items, as plain code: ``[`x`]`` and ``[`x`](path)`` become `` `x` ``, without `mod@` and the like.
+/// rustdoc's links to items, as plain code: ``[`x`]`` and ``[`x`](path)`` become `` `x` ``, without `mod@` and the
+/// like.
 fn without_links(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text;

@@ -20,8 +20,8 @@ use std::ffi::{CString, c_void};
 /// Dynamic shared memory that a kernel gets without asking; above it the function needs an attribute.
 const PLAIN_SHARED: u32 = 48 * 1024;
 
-/// Stack of a thread in modules with calls through pointers, in bytes. The driver can't know how deep they go and would give
-/// 1 KiB; printing a float with Rust's formatting takes about 2.
+/// Stack of a thread in modules with calls through pointers, in bytes. The driver can't know how deep they go and would
+/// give 1 KiB; printing a float with Rust's formatting takes about 2.
 const DEEP_STACK: usize = 8 * 1024;
 
 /// `CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN`, which `cust` lacks.
@@ -113,8 +113,8 @@ impl Gpu {
 
     /// A CUDA array with these texels.
     ///
-    /// Through the driver's own functions: `cust`'s `ArrayObject` takes f32 for half floats and copies up to two dimensions only, and its
-    /// texture objects are private.
+    /// Through the driver's own functions: `cust`'s `ArrayObject` takes f32 for half floats and copies up to two
+    /// dimensions only, and its texture objects are private.
     fn array(&self, sampling: &Sampling, texels: &[u8], name: &str) -> Result<sys::CUarray> {
         let Layout::Array([width, height, depth]) = sampling.layout else {
             return Err(Error::Usage(format!("the texture '{name}' has no array")));
@@ -175,7 +175,8 @@ impl Gpu {
             Height: height.max(1),
             Depth: depth.max(1),
         };
-        // SAFETY: `Texture::new` has checked that there are as many bytes as the array has; the array was made for them.
+        // SAFETY: `Texture::new` has checked that there are as many bytes as the array has; the array was made for
+        // them.
         let copied = check_raw(unsafe { sys::cuMemcpy3D_v2(&copy) }, || format!("filling the texture '{name}'"));
         if copied.is_err() {
             // SAFETY: made above, and nobody else knows it.
@@ -189,7 +190,8 @@ impl Gpu {
         match texels {
             Texels::Linear(address) => self.free(address),
             Texels::Array(array) => {
-                // SAFETY: `array` made it, and who frees it forgets it. An error here was reported by an earlier launch.
+                // SAFETY: `array` made it, and who frees it forgets it. An error here was reported by an earlier
+                // launch.
                 unsafe { sys::cuArrayDestroy(array) };
             }
         }
@@ -248,13 +250,14 @@ impl Backend for Gpu {
     }
 
     fn free(&self, address: u64) {
-        // SAFETY: `alloc` gave this address, and who frees it forgets it. An error here is one that an earlier launch left
-        // behind, and it has been reported there.
+        // SAFETY: `alloc` gave this address, and who frees it forgets it. An error here is one that an earlier launch
+        // left behind, and it has been reported there.
         let _ = unsafe { cust::memory::cuda_free(DevicePointer::<u8>::from_raw(address)) };
     }
 
     fn write(&self, address: u64, bytes: &[u8]) -> Result<()> {
-        // SAFETY: source and length are those of a live slice; an address outside device memory is an error of the driver.
+        // SAFETY: source and length are those of a live slice; an address outside device memory is an error of the
+        // driver.
         let result = unsafe { sys::cuMemcpyHtoD_v2(address, bytes.as_ptr().cast(), bytes.len()) };
         check_raw(result, || format!("copying {} to the GPU", human(bytes.len() as u64)))
     }
@@ -328,8 +331,8 @@ impl Backend for Gpu {
         let function = self.function(module, &call.entry, shape.shared)?;
         let mut params: Vec<*mut c_void> = call.params.iter().map(|bytes| bytes.as_ptr().cast_mut().cast()).collect();
         let ([gx, gy, gz], [bx, by, bz]) = (shape.grid, shape.block);
-        // SAFETY: the function is loaded, and the caller vouches that `params` points to as many values as the entry has
-        // parameters and that its contract holds for them. The driver copies the values before it returns.
+        // SAFETY: the function is loaded, and the caller vouches that `params` points to as many values as the entry
+        // has parameters and that its contract holds for them. The driver copies the values before it returns.
         let result = unsafe {
             sys::cuLaunchKernel(
                 function,
@@ -530,7 +533,8 @@ fn jit_log(image: &[u8]) -> String {
         [sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER, sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
     let mut values = [log.as_mut_ptr().cast::<c_void>(), log.len() as *mut c_void];
     let mut module = std::ptr::null_mut();
-    // SAFETY: the image is zero-terminated, and each option has its value: a buffer that outlives the call, and its size.
+    // SAFETY: the image is zero-terminated, and each option has its value: a buffer that outlives the call, and its
+    // size.
     unsafe {
         let result =
             sys::cuModuleLoadDataEx(&mut module, text.as_ptr().cast(), 2, options.as_mut_ptr(), values.as_mut_ptr());

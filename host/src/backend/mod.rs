@@ -52,11 +52,12 @@ impl DeviceInfo {
         self.sm.is_some()
     }
 
-    /// Peak of fused multiply-adds that round as this type does, two operations each, in 10^12 per second: multiply-adds per
-    /// multiprocessor and clock from the table "Throughput of Native Arithmetic Instructions" of the CUDA C++ Programming Guide.
-    /// Tensor cores count for f64, which they compute in full: twice the table's rate on sm_80 and sm_90 (NVIDIA's data sheets:
-    /// A100 9.7 and 19.5, H100 and H200 34 and 67 TFLOP/s), and no more than the table's elsewhere. For f32 they do not count,
-    /// because they round what they multiply to TF32. `None` for other types and for GPUs that the table does not have.
+    /// Peak of fused multiply-adds that round as this type does, two operations each, in 10^12 per second:
+    /// multiply-adds per multiprocessor and clock from the table "Throughput of Native Arithmetic Instructions" of the
+    /// CUDA C++ Programming Guide. Tensor cores count for f64, which they compute in full: twice the table's rate on
+    /// sm_80 and sm_90 (NVIDIA's data sheets: A100 9.7 and 19.5, H100 and H200 34 and 67 TFLOP/s), and no more than the
+    /// table's elsewhere. For f32 they do not count, because they round what they multiply to TF32. `None` for other
+    /// types and for GPUs that the table does not have.
     pub fn peak_tflops(&self, dtype: Dtype) -> Option<f64> {
         let each = match (dtype, self.sm?) {
             (Dtype::F32, 70 | 72 | 75 | 80) => 64,
@@ -151,9 +152,9 @@ pub struct Observed {
 
 /// A device: memory, modules, launches, and a clock.
 ///
-/// [`launch`](Self::launch) alone is unsafe: only the kernel's author knows what the kernel may be given. The other methods take
-/// addresses that `alloc` gave, and the simulator and the driver refuse any other. Device memory comes back as elements for
-/// which every bit pattern is valid.
+/// [`launch`](Self::launch) alone is unsafe: only the kernel's author knows what the kernel may be given. The other
+/// methods take addresses that `alloc` gave, and the simulator and the driver refuse any other. Device memory comes
+/// back as elements for which every bit pattern is valid.
 pub trait Backend {
     /// What is known about it.
     fn info(&self) -> &DeviceInfo;
@@ -167,8 +168,8 @@ pub trait Backend {
     /// [`Error::BadPtx`] for text that is no PTX, [`Error::NoPtx`] for PTX that this device or driver can't run.
     fn load(&self, image: &[u8], name: &str) -> Result<Module>;
 
-    /// Uninitialised memory whose address is a multiple of `align`, a power of two up to 256; `name` appears in the simulator's
-    /// reports. Zero bytes are fine.
+    /// Uninitialised memory whose address is a multiple of `align`, a power of two up to 256; `name` appears in the
+    /// simulator's reports. Zero bytes are fine.
     fn alloc(&self, bytes: u64, align: u64, name: &str) -> Result<u64>;
 
     /// Gives memory back.
@@ -186,8 +187,8 @@ pub trait Backend {
     /// Copies on the device, in stream order.
     fn copy(&self, to: u64, from: u64, bytes: u64) -> Result<()>;
 
-    /// A texture with these texels, whose bytes are as many as `sampling` says; `name` appears in messages. The handle is what kernels
-    /// take. [`Texture`] is the safe way to it.
+    /// A texture with these texels, whose bytes are as many as `sampling` says; `name` appears in messages. The handle
+    /// is what kernels take. [`Texture`] is the safe way to it.
     ///
     /// # Errors
     /// [`Error::Usage`] for more texels along an axis than the device allows, and for more than it has room for.
@@ -199,10 +200,10 @@ pub trait Backend {
     /// Starts a kernel, in stream order. A fault may show here or at the next wait.
     ///
     /// # Safety
-    /// The kernel's own contract holds for these arguments and this shape: the parameters are those of the entry, and the
-    /// memory behind them lives until the kernel has ended. A kernel that breaks its contract mostly gives wrong numbers or an
-    /// [`Error::Fault`], but where GPUs reach the host's memory (HMM, ATS) it can write there too. The simulator catches what
-    /// leaves its memory.
+    /// The kernel's own contract holds for these arguments and this shape: the parameters are those of the entry, and
+    /// the memory behind them lives until the kernel has ended. A kernel that breaks its contract mostly gives wrong
+    /// numbers or an [`Error::Fault`], but where GPUs reach the host's memory (HMM, ATS) it can write there too. The
+    /// simulator catches what leaves its memory.
     unsafe fn launch(&self, module: Module, call: &Call<'_>, shape: Shape) -> Result<()>;
 
     /// Waits for everything launched.

@@ -1,5 +1,5 @@
-//! How many blocks of a kernel are resident on a multiprocessor: the simulator's calculator, with ptxas's count of registers
-//! where there is a ptxas. Beside `sim`, the only file that names `ptx_sim`.
+//! How many blocks of a kernel are resident on a multiprocessor: the simulator's calculator, with ptxas's count of
+//! registers where there is a ptxas. Beside `sim`, the only file that names `ptx_sim`.
 
 use crate::error::{Error, Result};
 use crate::ptx::Image;

@@ -70,7 +70,8 @@ impl Sim {
 }
 
 impl Sim {
-    /// A machine that is like the device of this name (or TOML file) as far as grids and times go, and explains its launches.
+    /// A machine that is like the device of this name (or TOML file) as far as grids and times go, and explains its
+    /// launches.
     pub fn explaining(profile: &str, printed: Printed) -> Result<Self> {
         let profile = ptx_sim::profile::Profile::find(profile).map_err(|stop| explain(&stop, "choosing a device"))?;
         let mut sim = Self::new(Checks::Bounds, printed);

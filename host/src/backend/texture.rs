@@ -139,7 +139,8 @@ impl<'d> Texture<'d> {
     /// A texture with these texels, row-major with x fastest and channels side by side; `name` appears in messages.
     ///
     /// # Errors
-    /// [`Error::Usage`] for what is no texture, for as many bytes as it has not, and for one that the device has no room for.
+    /// [`Error::Usage`] for what is no texture, for as many bytes as it has not, and for one that the device has no
+    /// room for.
     pub fn new(device: &'d dyn Backend, sampling: &Sampling, texels: &[u8], name: &str) -> Result<Self> {
         let bytes = sampling.bytes()?;
         if texels.len() as u64 != bytes {

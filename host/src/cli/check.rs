@@ -14,8 +14,8 @@ use clap::{Args, Command, FromArgMatches};
 pub(super) struct Options {
     #[command(flatten)]
     how: How,
-    /// A family or a PTX file, then the options of `host FAMILY` or `host run`: `host check FAMILY --help` shows them. The
-    /// options above may come after it, too. `failing` stands for the examples of `host list --failing`
+    /// A family or a PTX file, then the options of `host FAMILY` or `host run`: `host check FAMILY --help` shows them.
+    /// The options above may come after it, too. `failing` stands for the examples of `host list --failing`
     // One list, so that whatever follows the target is the target's, `--help` included.
     #[arg(required = true, value_name = "TARGET", trailing_var_arg = true, allow_hyphen_values = true)]
     target: Vec<String>,
@@ -25,12 +25,12 @@ pub(super) struct Options {
 #[derive(Clone, Debug, Default, clap::Args)]
 #[group(skip)]
 struct How {
-    /// What to look for, beside what every run on the simulator checks: race, uninit, leaks, overflow (signed arithmetic that
-    /// wraps), or all [default: race,uninit,leaks]
+    /// What to look for, beside what every run on the simulator checks: race, uninit, leaks, overflow (signed
+    /// arithmetic that wraps), or all [default: race,uninit,leaks]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "LIST")]
     checks: Vec<Check>,
-    /// What atomics without a memory order are for the race checker: source (acquire and release), ptx (relaxed), or auto:
-    /// source for PTX by LLVM, which drops the order that the source has [default: auto]
+    /// What atomics without a memory order are for the race checker: source (acquire and release), ptx (relaxed), or
+    /// auto: source for PTX by LLVM, which drops the order that the source has [default: auto]
     #[arg(long, value_parser = str::parse::<Atomics>)]
     atomics: Option<Atomics>,
     /// Whether threads that write one value to the same place race: report or ignore [default: report]

@@ -35,7 +35,8 @@ pub(super) fn open(choice: Choice, checks: Checks, printed: Printed) -> Result<B
 #[derive(Clone, Debug, clap::Args)]
 #[group(skip)]
 pub(super) struct PtxOptions {
-    /// Use this PTX file (or cubin, on a GPU) instead of the built one; its entries must have the same names and parameters
+    /// Use this PTX file (or cubin, on a GPU) instead of the built one; its entries must have the same names and
+    /// parameters
     #[arg(long, value_name = "FILE", conflicts_with = "arch")]
     pub ptx: Option<PathBuf>,
     /// Use the PTX built for this architecture instead of the best for the device, e.g. sm_75

@@ -34,7 +34,8 @@ struct Own {
     /// Write the page with its plots to one HTML file that needs nothing else
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// The device to estimate times for: H200, A100, RTX 3050 laptop, or a TOML file like those of crates/ptx_sim/profiles
+    /// The device to estimate times for: H200, A100, RTX 3050 laptop, or a TOML file like those of
+    /// crates/ptx_sim/profiles
     #[arg(long, value_name = "NAME|FILE", default_value = PROFILE)]
     profile: String,
 }
@@ -63,7 +64,8 @@ struct PtxOptions {
     json: Option<Option<PathBuf>>,
 }
 
-/// What other commands do with a family: one page explains several variants, nothing is timed, and `--html` has the plots.
+/// What other commands do with a family: one page explains several variants, nothing is timed, and `--html` has the
+/// plots.
 const NOT_HERE: [&str; 4] = ["output", "plot", "repeat", "warm"];
 
 /// Explains; exit code 1 when a result is wrong.

@@ -32,8 +32,8 @@ pub(super) struct Options {
     /// A file for each operand, in order: .npy, .txt, or raw little-endian elements
     #[arg(long, value_name = "FILE", conflicts_with_all = ["n", "shape", "seed"])]
     pub input: Vec<PathBuf>,
-    /// Generate this many elements (matrices and pictures: rows and columns): 1000000, 4M, 2^22; default 2^22 on a GPU, 2^16 on
-    /// the simulator (1024 and 64)
+    /// Generate this many elements (matrices and pictures: rows and columns): 1000000, 4M, 2^22; default 2^22 on a GPU,
+    /// 2^16 on the simulator (1024 and 64)
     #[arg(long, value_parser = size::parse)]
     pub n: Option<u64>,
     /// Generate operands of this shape, for families of more than one axis: 1080x1920
@@ -54,7 +54,8 @@ pub(super) struct Options {
     pub ptx: device::PtxOptions,
     #[command(flatten)]
     pub timing: Timing,
-    /// Write the result of the one variant that --variant names, if it is verified: .npy, or .png and .jpg for a picture
+    /// Write the result of the one variant that --variant names, if it is verified: .npy, or .png and .jpg for a
+    /// picture
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     #[command(flatten)]
@@ -337,8 +338,8 @@ fn read_inputs(family: &Family, options: &Options) -> Result<Option<Vec<Tensor>>
     }
 }
 
-/// The bytes of a picture become numbers: of the type asked for; or where the family has no kernel for bytes, of the other operands' type
-/// or the family's first. Any other file is taken at its word.
+/// The bytes of a picture become numbers: of the type asked for; or where the family has no kernel for bytes, of the
+/// other operands' type or the family's first. Any other file is taken at its word.
 fn numbers(family: &Family, options: &Options, tensors: Vec<Tensor>) -> Result<Vec<Tensor>> {
     let is_element = |(_, operand): &(&Tensor, &Operand)| operand.dtype.is_none();
     let others = tensors.iter().zip(family.operands).filter(is_element).map(|(tensor, _)| tensor.dtype());

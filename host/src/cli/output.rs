@@ -101,8 +101,8 @@ impl<'o> Report<'o> {
         self.values = Some(text);
     }
 
-    /// Prints what is left and writes the files, of a command that ended with an error too: what was measured before it counts. Gives
-    /// whether every row is clean, and what the command gave.
+    /// Prints what is left and writes the files, of a command that ended with an error too: what was measured before it
+    /// counts. Gives whether every row is clean, and what the command gave.
     pub fn finish<T>(mut self, outcome: Result<T>) -> Result<(bool, T)> {
         self.flush();
         let clean = self.rows().all(Row::is_clean);

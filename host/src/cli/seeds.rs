@@ -6,8 +6,9 @@ use crate::diagnostic::{Diagnostic, note};
 use crate::error::{Error, Result};
 use std::collections::BTreeSet;
 
-/// Does the work with the seeds 0 to N - 1, and gives each distinct finding or fault with the first seed that shows it, to `emit` at once.
-/// `work` gives what it found itself, beside what the device did. People read along on standard error, unless a program listens.
+/// Does the work with the seeds 0 to N - 1, and gives each distinct finding or fault with the first seed that shows it,
+/// to `emit` at once. `work` gives what it found itself, beside what the device did. People read along on standard
+/// error, unless a program listens.
 pub(super) fn explore(
     device: &dyn Backend,
     options: &simulation::Options,

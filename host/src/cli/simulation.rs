@@ -15,7 +15,8 @@ pub(super) struct Options {
     /// Simulate this device: a profile's name (h200, a100, rtx-3050-laptop, …), or a TOML file with one
     #[arg(long, value_name = "NAME|FILE")]
     pub profile: Option<String>,
-    /// Threads of this machine to simulate with; a check for races and --seeds always use one [default: as many as there are]
+    /// Threads of this machine to simulate with; a check for races and --seeds always use one
+    /// [default: as many as there are]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub workers: Option<u32>,
     /// Write what was found as SARIF 2.1.0, which CI systems show on a pull request; also when nothing was found

@@ -8,7 +8,8 @@ use std::sync::OnceLock;
 /// Standard output as the process found it, once [`reserve`] has put something else in its place.
 static RESERVED: OnceLock<File> = OnceLock::new();
 
-/// Prints a line. Nobody need read it (`host list | head`): whether the command went well is then still for the exit code to say.
+/// Prints a line. Nobody need read it (`host list | head`): whether the command went well is then still for the exit
+/// code to say.
 pub(super) fn line(text: &str) -> Result<()> {
     let text = format!("{text}\n");
     let written = match RESERVED.get() {
@@ -24,8 +25,9 @@ pub(super) fn line(text: &str) -> Result<()> {
     }
 }
 
-/// From now on only [`line()`] writes to standard output, and what others write there goes to standard error, until the process ends. For a
-/// GPU's driver: it prints what kernels print by itself, whenever it waits, and knows no other place.
+/// From now on only [`line()`] writes to standard output, and what others write there goes to standard error, until the
+/// process ends. For a GPU's driver: it prints what kernels print by itself, whenever it waits, and knows no other
+/// place.
 #[cfg(unix)]
 pub(super) fn reserve() -> Result<()> {
     use std::os::fd::AsFd;

@@ -14,12 +14,12 @@ pub mod size;
 
 pub use replace::{require_writable, write_text};
 
-/// Reads a file: `.npy` by its header, `.png` and `.jpg` as a picture of u8, `.txt` as numbers between spaces or lines, any other
-/// as raw little-endian elements of `dtype`. The u8 of a `.txt` are its bytes.
+/// Reads a file: `.npy` by its header, `.png` and `.jpg` as a picture of u8, `.txt` as numbers between spaces or lines,
+/// any other as raw little-endian elements of `dtype`. The u8 of a `.txt` are its bytes.
 ///
 /// # Errors
-/// [`Error::Input`] for a file that can't be read or used; [`Error::Usage`] when `dtype` is missing or contradicts the file, or
-/// when the file is larger than this machine's memory.
+/// [`Error::Input`] for a file that can't be read or used; [`Error::Usage`] when `dtype` is missing or contradicts the
+/// file, or when the file is larger than this machine's memory.
 pub fn read(path: &Path, dtype: Option<Dtype>) -> Result<Tensor> {
     if has_extension(path, "npy") {
         let array = npy::read(path)?;

@@ -13,8 +13,8 @@ pub fn is_picture(path: &Path) -> bool {
     ["png", "jpg", "jpeg"].iter().any(|known| has_extension(path, known))
 }
 
-/// Reads a picture: height x width for shades of grey, height x width x 3 (red, green, blue) for colours. Transparency is dropped,
-/// 16 bits per channel become 8.
+/// Reads a picture: height x width for shades of grey, height x width x 3 (red, green, blue) for colours. Transparency
+/// is dropped, 16 bits per channel become 8.
 ///
 /// # Errors
 /// [`Error::Input`] for what is no picture, [`Error::Usage`] for one that is larger than this machine's memory.
@@ -37,8 +37,8 @@ pub fn read(path: &Path) -> Result<Tensor> {
     }
 }
 
-/// Writes height x width (grey) or height x width x 3 (red, green, blue). Floats are rounded and clamped to 0…255. An existing file
-/// is replaced once all bytes are written, never half.
+/// Writes height x width (grey) or height x width x 3 (red, green, blue). Floats are rounded and clamped to 0…255. An
+/// existing file is replaced once all bytes are written, never half.
 ///
 /// # Errors
 /// [`Error::Usage`] for other shapes and types; [`Error::Write`], and no file is left behind then.

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 /// What is written: an array, a picture.
 pub(super) type Writer<'w> = &'w mut BufWriter<File>;
 
-/// Writes a file under another name, and gives it its own once all bytes are there: an existing file is replaced, never half.
+/// Writes a file under another name, and gives it its own once all bytes are there: an existing file is replaced, never
+/// half.
 ///
 /// # Errors
 /// [`Error::Write`], and no file is left behind then.
@@ -59,7 +60,8 @@ fn is_special(path: &Path) -> bool {
     path.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir())
 }
 
-/// The file's own name, which is not that of a link to it (`/dev/stdout`), and where it is written before it takes that name.
+/// The file's own name, which is not that of a link to it (`/dev/stdout`), and where it is written before it takes that
+/// name.
 fn names(path: &Path) -> (PathBuf, PathBuf) {
     let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let mut part = whole.as_os_str().to_owned();

@@ -2,8 +2,8 @@
 
 use crate::error::{Error, Result};
 
-/// A number of elements. `k`, `M`, `G` are powers of 1024, as in the sizes of memory; `^` is a power; `*` a product; `_` is
-/// ignored between digits.
+/// A number of elements. `k`, `M`, `G` are powers of 1024, as in the sizes of memory; `^` is a power; `*` a product;
+/// `_` is ignored between digits.
 ///
 /// # Errors
 /// [`Error::Usage`] for text that is no size, or one beyond 64 bits.

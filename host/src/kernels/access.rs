@@ -237,7 +237,8 @@ fn typed<T: Element>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor>
         let row;
         (result, row) = job.measure(&trial, &mut || match grid {
             0 => Ok(()),
-            // SAFETY: the call is the kernel's own launcher's, with matrices of this size, and as many threads as it needs.
+            // SAFETY: the call is the kernel's own launcher's, with matrices of this size, and as many threads as it
+            // needs.
             _ => unsafe { job.device.launch(job.module, &call, Shape::linear(grid, block)) },
         })?;
         emit(row);

@@ -1,7 +1,8 @@
 //! Atomics: eight operations on counters that threads share.
 //!
-//! Floats are generated as whole numbers from -8 to 7, whose sums are exact in any order as far as they go; other sums of floats are
-//! right within `n * epsilon * sum(|x|)`, with the `n` elements of a counter, since any order of them can happen.
+//! Floats are generated as whole numbers from -8 to 7, whose sums are exact in any order as far as they go; other sums
+//! of floats are right within `n * epsilon * sum(|x|)`, with the `n` elements of a counter, since any order of them can
+//! happen.
 
 use super::problem::{bench_lengths, epsilon};
 use super::reduce::oracle::{beats, empty};
@@ -39,8 +40,8 @@ pub const FAMILY: Family = Family {
     oracle,
     run,
     specials: false,
-    // Threads can all want one address: with compare-and-swap in turns, time grows with length times threads, and millions of elements
-    // take minutes.
+    // Threads can all want one address: with compare-and-swap in turns, time grows with length times threads, and
+    // millions of elements take minutes.
     limits: Limits { tested: 1 << 13, ..Limits::DEFAULT },
     peer: None,
 };
@@ -87,7 +88,8 @@ fn ring_kernels<O: Op<u32>>() -> [Kernel<u32>; 3] {
     ]
 }
 
-/// Runs code that is generic over operation and type: on the kernels, what counters start as, and whether elements get something back.
+/// Runs code that is generic over operation and type: on the kernels, what counters start as, and whether elements get
+/// something back.
 macro_rules! with_kernels {
     ($op:expr, $dtype:expr, |$kernels:ident, $start:ident: $t:ident, $returns:ident| $body:expr) => {
         match ($op, $dtype) {
@@ -158,7 +160,8 @@ fn sizes() -> Vec<Case> {
     bench_lengths().into_iter().filter(|case| case.size[0] < 1 << 24).chain(contended).collect()
 }
 
-/// One vector; floats are small whole numbers, and none is the highest one: it stands for an untouched counter, which `exch` can't take.
+/// One vector; floats are small whole numbers, and none is the highest one: it stands for an untouched counter, which
+/// `exch` can't take.
 fn generate(demand: &Demand<'_>) -> Result<Vec<Tensor>> {
     let made = demand.vectors(1)?;
     let usable = |tensor: Tensor| match tensor.into_data() {
@@ -235,8 +238,8 @@ fn sum(values: impl Iterator<Item = Value>, negative: bool, dtype: Dtype, round:
     Expected { value, tolerance: tolerance.max(f64::from_bits(1)), may_overflow: false }
 }
 
-/// Values only change hands: what the elements of a counter got back and what it holds in the end, is what they brought and what it
-/// held in the beginning.
+/// Values only change hands: what the elements of a counter got back and what it holds in the end, is what they brought
+/// and what it held in the beginning.
 fn exchanged<T: Element>(input: &[T], addresses: usize, empty: T, result: &Tensor) -> Verdict {
     let all = T::view(result.data()).filter(|all| all.len() == addresses + input.len());
     let Some((last, handed)) = all.map(|all| all.split_at(addresses)) else {
@@ -301,8 +304,8 @@ fn typed<T: Element>(
             job.device.copy(output.address(), starts.address(), starts.bytes())?;
             match (grid, n) {
                 (0, _) | (_, 0) => Ok(()),
-                // SAFETY: the call is the kernel's own launcher's; the counters are at their start, with a place behind them for
-                // what each element gets back, and the block is one that the variant allows.
+                // SAFETY: the call is the kernel's own launcher's; the counters are at their start, with a place behind
+                // them for what each element gets back, and the block is one that the variant allows.
                 _ => unsafe { job.device.launch(job.module, &call, Shape::linear(grid, block)) },
             }
         })?;

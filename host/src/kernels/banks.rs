@@ -168,7 +168,8 @@ fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
         let row;
         (result, row) = job.measure(&trial, &mut || match grid {
             0 => Ok(()),
-            // SAFETY: the call is the kernel's own launcher's, with as many sums as values, a block per group, and an allowed stride.
+            // SAFETY: the call is the kernel's own launcher's, with as many sums as values, a block per group, and an
+            // allowed stride.
             _ => unsafe { job.device.launch(job.module, &call, Shape::linear(grid, block)) },
         })?;
         emit(row);

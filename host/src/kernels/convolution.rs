@@ -49,8 +49,8 @@ pub(super) struct Reference {
 }
 
 impl Reference {
-    /// Filters by the definition, in f64: products of f32 are exact in it, and for f64 the rounding errors are summed too (Ogita,
-    /// Rump, Oishi, "Accurate Sum and Dot Product", 2005). Pieces of rows, on all processors.
+    /// Filters by the definition, in f64: products of f32 are exact in it, and for f64 the rounding errors are summed
+    /// too (Ogita, Rump, Oishi, "Accurate Sum and Dot Product", 2005). Pieces of rows, on all processors.
     pub fn new<T: Element>(image: &[T], mask: &[T], frame: Frame) -> Self {
         let (mut values, mut magnitudes) = (vec![0.0; image.len()], vec![0.0; image.len()]);
         let channels = (frame.channels as usize).max(1);
@@ -75,9 +75,9 @@ impl Reference {
 
     /// What a kernel must give that adds at most `depth` products in a chain.
     ///
-    /// Of `d` fused multiply-adds, the sum is within `d * u / (1 - d * u) * sum(|x * tap|)` of the exact one, with `u` half the type's
-    /// epsilon (Higham, "Accuracy and Stability of Numerical Algorithms", sections 3.1 and 4.2); the bound here is
-    /// `(d + 1) * epsilon * sum(|x * tap|)`, and one step of the smallest numbers per addition.
+    /// Of `d` fused multiply-adds, the sum is within `d * u / (1 - d * u) * sum(|x * tap|)` of the exact one, with `u`
+    /// half the type's epsilon (Higham, "Accuracy and Stability of Numerical Algorithms", sections 3.1 and 4.2); the
+    /// bound here is `(d + 1) * epsilon * sum(|x * tap|)`, and one step of the smallest numbers per addition.
     pub fn expected(&self, i: usize, depth: u64, dtype: Dtype) -> Expected {
         let (smallest, largest) = match dtype {
             Dtype::F32 => (f64::from(f32::from_bits(1)), f64::from(f32::MAX)),
@@ -143,7 +143,8 @@ impl Piece<'_> {
     }
 }
 
-/// Where position `i - before` of an axis of `len` elements is found, by the border's definition; `None` where it counts as 0.
+/// Where position `i - before` of an axis of `len` elements is found, by the border's definition; `None` where it
+/// counts as 0.
 fn continued(i: usize, before: usize, len: usize, border: u32) -> Option<usize> {
     let inside = i.checked_sub(before).filter(|&at| at < len);
     match border {

@@ -143,8 +143,8 @@ fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
     with_float!(FAMILY, problem.dtype, T => typed::<T>(problem))
 }
 
-/// What a kernel must give that adds at most so many products in a chain: the sum of exact products, within the bound for sums and
-/// what is lost where a product is smaller than any number of the type.
+/// What a kernel must give that adds at most so many products in a chain: the sum of exact products, within the bound
+/// for sums and what is lost where a product is smaller than any number of the type.
 fn reference<T: Element>(a: &[T], b: &[T]) -> impl Fn(u64) -> Expected + use<T> {
     let wide = |x: &T| match x.value() {
         crate::element::Value::Float(x) => x,
@@ -191,8 +191,8 @@ fn typed<T: Element + Real>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<
         let call = variant.scheme.call(slices, partials.ptr(), ticket.ptr(), output.ptr());
         let cache = if matches!(variant.scheme, Scheme::Host(_)) { block * size_of::<T>() as u32 } else { 0 };
         let launch = || {
-            // SAFETY: the call is the kernel's own launcher's, with vectors of `n` elements, a partial sum per block, and a block
-            // size that its rule allows.
+            // SAFETY: the call is the kernel's own launcher's, with vectors of `n` elements, a partial sum per block,
+            // and a block size that its rule allows.
             unsafe { device.launch(job.module, &call, Shape::linear(grid, block).with_shared(cache)) }
         };
         let clear = || device.copy(output.address(), zero.address(), size_of::<T>() as u64);
@@ -263,7 +263,8 @@ mod tests {
 
     #[test]
     fn products_are_exact() {
-        // The square of 1 + 2^-30 is 1 + 2^-29 + 2^-60: the last term is all that is left, and f64 would have rounded it off.
+        // The square of 1 + 2^-30 is 1 + 2^-29 + 2^-60: the last term is all that is left, and f64 would have rounded
+        // it off.
         let x = 1.0 + f64::powi(2.0, -30);
         let (a, b) = ([x, 1.0, f64::powi(2.0, -29)], [x, -1.0, -1.0]);
         let left = f64::powi(2.0, -60);

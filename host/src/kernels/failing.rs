@@ -1,8 +1,8 @@
-//! Failing examples: kernels with one mistake each, which `host check failing` diagnoses. Not among [`super::FAMILIES`]: nothing runs,
-//! tests or times them unless it asks for them by name.
+//! Failing examples: kernels with one mistake each, which `host check failing` diagnoses. Not among
+//! [`super::FAMILIES`]: nothing runs, tests or times them unless it asks for them by name.
 //!
-//! A checker reports what breaks a rule of the machine. What is only the wrong answer is judged by an oracle, as everywhere else, and the
-//! row says which element is wrong, and what it should be.
+//! A checker reports what breaks a rule of the machine. What is only the wrong answer is judged by an oracle, as
+//! everywhere else, and the row says which element is wrong, and what it should be.
 
 use super::job::WRONG_RESULT;
 use super::{BlockRule, Case, Entry, Family, Job, Limits, Oracle, Row, Trial, VariantInfo, Work};
@@ -15,8 +15,8 @@ use crate::tensor::Tensor;
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::failing::*;
 
-/// The examples, as a family without operands. Each judges its own result, where that is what is wrong: what a kernel leaves behind that
-/// breaks the machine's rules says nothing.
+/// The examples, as a family without operands. Each judges its own result, where that is what is wrong: what a kernel
+/// leaves behind that breaks the machine's rules says nothing.
 pub const FAMILY: Family = Family {
     name: "failing",
     idea: "kernels with one mistake each, and what the checkers and the oracles say of them",
@@ -502,8 +502,8 @@ fn measure<I: Scalar, O: Scalar>(
         work: Work::default(),
     };
     let shape = Shape::linear(example.grid, BLOCK);
-    // SAFETY: the parameters are those of the entry. That some kernels break their promises is the point, and why only the simulator,
-    // which stops whatever leaves its memory, comes here.
+    // SAFETY: the parameters are those of the entry. That some kernels break their promises is the point, and why only
+    // the simulator, which stops whatever leaves its memory, comes here.
     let mut launch = || unsafe { job.device.launch(job.module, &call, shape) };
     Job { oracle, ..*job }.measure(&trial, &mut launch)
 }

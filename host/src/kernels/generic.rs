@@ -1,7 +1,8 @@
-//! From what is known at run time to types: code that is generic over an operation or an element type. Beside `with_dtype!`, which
-//! has every number.
+//! From what is known at run time to types: code that is generic over an operation or an element type. Beside
+//! `with_dtype!`, which has every number.
 
-/// Runs code that is generic over the operation of a reduction, and wraps its value in `Ok`: `with_op!(FAMILY, op, O => expression)`.
+/// Runs code that is generic over the operation of a reduction, and wraps its value in `Ok`:
+/// `with_op!(FAMILY, op, O => expression)`.
 macro_rules! with_op {
     ($family:expr, $op:expr, $o:ident => $body:expr) => {
         match $op {
@@ -23,7 +24,8 @@ macro_rules! with_op {
 }
 pub(super) use with_op;
 
-/// Runs code that is generic over the two floats that GPUs compute with, and gives a `Result`: `with_float!(FAMILY, dtype, T => expression)`.
+/// Runs code that is generic over the two floats that GPUs compute with, and gives a `Result`:
+/// `with_float!(FAMILY, dtype, T => expression)`.
 macro_rules! with_float {
     ($family:expr, $dtype:expr, $t:ident => $body:expr) => {
         match $dtype {

@@ -63,7 +63,8 @@ impl Job<'_> {
         }
     }
 
-    /// Runs a variant once and judges it; then times it, on a GPU. `launch` starts all its kernels, and can be called again.
+    /// Runs a variant once and judges it; then times it, on a GPU. `launch` starts all its kernels, and can be called
+    /// again.
     pub(crate) fn measure<T: Scalar>(
         &self,
         trial: &Trial<'_, T>,
@@ -125,7 +126,8 @@ pub struct Row {
     pub error: Value,
     /// The difference is within the bound that the family documents.
     pub verified: bool,
-    /// The first element that is wrong; null where none is, or the result is a single value, or elements are not compared one by one.
+    /// The first element that is wrong; null where none is, or the result is a single value, or elements are not
+    /// compared one by one.
     pub wrong: Option<Wrong>,
     /// An integer sum left the type's range, and wrapped as documented.
     pub wrapped: bool,
@@ -135,13 +137,13 @@ pub struct Row {
     pub gbps: Option<f64>,
     /// Operations that must be done per `time_ms`, in 10^12 per second; null where memory is all that counts.
     pub tflops: Option<f64>,
-    /// The time that the limits below allow at best, as a fraction of `time_ms`; above 1 only for data that comes from a warm
-    /// cache.
+    /// The time that the limits below allow at best, as a fraction of `time_ms`; above 1 only for data that comes from
+    /// a warm cache.
     pub fraction_of_limit: Option<f64>,
     /// The device's nominal peak bandwidth, or its measured copy bandwidth where the driver does not tell the peak.
     pub limit_gbps: Option<f64>,
-    /// The device's nominal peak of fused multiply-adds of this type, of f64 with tensor cores, where it is known and counts: see
-    /// [`DeviceInfo::peak_tflops`](crate::backend::DeviceInfo::peak_tflops).
+    /// The device's nominal peak of fused multiply-adds of this type, of f64 with tensor cores, where it is known and
+    /// counts: see [`DeviceInfo::peak_tflops`](crate::backend::DeviceInfo::peak_tflops).
     pub limit_tflops: Option<f64>,
     /// What the times are compared with.
     #[serde(skip)]

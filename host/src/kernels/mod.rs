@@ -1,5 +1,5 @@
-//! The families: for each its inputs, reference, launches and variants. [`FAMILIES`] is the one list that the command line, the
-//! tests and the benchmarks loop over.
+//! The families: for each its inputs, reference, launches and variants. [`FAMILIES`] is the one list that the command
+//! line, the tests and the benchmarks loop over.
 
 use crate::element::Dtype;
 use crate::error::{Error, Result};
@@ -89,7 +89,8 @@ pub struct Family {
     pub generate: fn(&Demand<'_>) -> Result<Vec<Tensor>>,
     /// Computes the right result, after refusing operands that don't fit together.
     pub oracle: for<'a> fn(Problem<'a>) -> Result<Oracle<'a>>,
-    /// Runs the job's variants in turn and hands each row out as soon as it is known; the result of the last one comes back.
+    /// Runs the job's variants in turn and hands each row out as soon as it is known; the result of the last one comes
+    /// back.
     pub run: fn(&Job<'_>, &mut dyn FnMut(Row)) -> Result<Tensor>,
     /// NaN, infinities and both zeros have a documented result, which tests compare.
     pub specials: bool,
@@ -112,8 +113,8 @@ impl Limits {
     /// Work that grows about as the operands do.
     pub const DEFAULT: Self = Self { explained: 1 << 18, tested: u64::MAX };
 
-    /// Grids that are made for the device: several elements for each of an H200's 270336 threads, or nobody would see which elements
-    /// a thread takes.
+    /// Grids that are made for the device: several elements for each of an H200's 270336 threads, or nobody would see
+    /// which elements a thread takes.
     pub const GRID_OF_DEVICE: Self = Self { explained: 1 << 20, ..Self::DEFAULT };
 }
 

@@ -1,7 +1,8 @@
 //! Pictures of bytes: `scale` (times a factor), `grey` (luminance), `blur` (average of a square).
 //!
-//! A picture is height x width (shades of grey), height x width x 1, or height x width x 3 (red, green, blue), of u8. `grey` gives
-//! height x width, the others the shape of their input. Everything is computed in whole numbers: results are exact.
+//! A picture is height x width (shades of grey), height x width x 1, or height x width x 3 (red, green, blue), of u8.
+//! `grey` gives height x width, the others the shape of their input. Everything is computed in whole numbers: results
+//! are exact.
 
 use super::problem::{Case, Operand};
 use super::settings::{Kind, Setting};
@@ -174,7 +175,8 @@ fn variants() -> Vec<VariantInfo> {
     TABLE.into_iter().map(info).collect()
 }
 
-/// The course's picture, thin ones, several blocks, rows that are words and rows that are not, windows larger than the picture.
+/// The course's picture, thin ones, several blocks, rows that are words and rows that are not, windows larger than the
+/// picture.
 fn cases() -> Vec<Case> {
     let case =
         |size: &[u64], radius: &str, percent: &str| Case::new(size).with("radius", radius).with("percent", percent);
@@ -245,7 +247,8 @@ fn result_shape(problem: Problem<'_>) -> Vec<usize> {
     if problem.op == "grey" { shape[..2].to_vec() } else { shape.to_vec() }
 }
 
-/// The right results, by the definition; the sums of squares by a table of sums of rectangles that start at the first pixel.
+/// The right results, by the definition; the sums of squares by a table of sums of rectangles that start at the first
+/// pixel.
 fn reference(op: &str, input: &[u8], picture: Picture) -> Vec<u8> {
     let Picture { rows, columns, channels, amount } = picture;
     let [rows, columns, channels, amount] = [rows, columns, channels, amount].map(|n| n as usize);
@@ -331,7 +334,8 @@ fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
         let row;
         (result, row) = job.measure(&trial, &mut || match &launch {
             None => Ok(()),
-            // SAFETY: the call is the kernel's own launcher's, with room for its results, and the shape that the table makes.
+            // SAFETY: the call is the kernel's own launcher's, with room for its results, and the shape that the table
+            // makes.
             Some((call, shape)) => unsafe { job.device.launch(job.module, call, *shape) },
         })?;
         emit(row);

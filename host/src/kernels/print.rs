@@ -1,4 +1,5 @@
-//! Print: every thread doubles its element, and chosen ones print it. The result in memory is verified; what is printed is shown.
+//! Print: every thread doubles its element, and chosen ones print it. The result in memory is verified; what is printed
+//! is shown.
 
 use super::block;
 use super::settings::{Kind, Setting};

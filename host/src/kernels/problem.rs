@@ -1,4 +1,5 @@
-//! What is to be computed: operands, operation, settings; what the right result is; and how much work it takes at least.
+//! What is to be computed: operands, operation, settings; what the right result is; and how much work it takes at
+//! least.
 
 use super::settings::Settings;
 use crate::compare::{Expected, Verdict};
@@ -208,8 +209,8 @@ impl<'a> Oracle<'a> {
         Self { wrapped, ..self }
     }
 
-    /// The first element of a result that does not pass; `None` also where elements are not compared one by one, and for a result of
-    /// another shape.
+    /// The first element of a result that does not pass; `None` also where elements are not compared one by one, and
+    /// for a result of another shape.
     pub fn first_wrong(&self, result: &Tensor, depth: u64) -> Option<Wrong> {
         self.find.as_ref().and_then(|find| find(result, depth))
     }
@@ -223,8 +224,8 @@ impl<'a> Oracle<'a> {
 /// Elements that one processor judges at a time.
 pub(super) const PIECE: usize = 1 << 16;
 
-/// All pieces of a result must pass; `judge` gets the index of a piece's first element, and its elements. On all processors, and
-/// the same verdict on every run.
+/// All pieces of a result must pass; `judge` gets the index of a piece's first element, and its elements. On all
+/// processors, and the same verdict on every run.
 pub(super) fn of_pieces<T: Sync>(elements: &[T], judge: impl Fn(usize, &[T]) -> Verdict + Sync) -> Verdict {
     let pieces = elements.par_chunks(PIECE).enumerate();
     let verdicts: Vec<_> = pieces.map(|(k, piece)| judge(k * PIECE, piece)).collect();
@@ -232,8 +233,8 @@ pub(super) fn of_pieces<T: Sync>(elements: &[T], judge: impl Fn(usize, &[T]) -> 
 }
 
 /// Relative rounding error of one operation: half the distance between 1 and the next number, doubled so that
-/// `depth * epsilon` covers Higham's `depth * u / (1 - depth * u)` (Accuracy and Stability of Numerical Algorithms, 4.2) as long
-/// as it is below 1. 0 for integers.
+/// `depth * epsilon` covers Higham's `depth * u / (1 - depth * u)` (Accuracy and Stability of Numerical Algorithms,
+/// 4.2) as long as it is below 1. 0 for integers.
 pub fn epsilon(dtype: Dtype) -> f64 {
     match dtype {
         Dtype::F32 => f64::from(f32::EPSILON),

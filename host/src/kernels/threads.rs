@@ -177,8 +177,9 @@ impl Thread {
         }
     }
 
-    /// Its registers are those of a thread of the launch, the course's formulas make its ids of them, and it wrote where its global id
-    /// says. The formulas give each thread another number below `threads`, so if every place is right, every thread wrote once.
+    /// Its registers are those of a thread of the launch, the course's formulas make its ids of them, and it wrote
+    /// where its global id says. The formulas give each thread another number below `threads`, so if every place is
+    /// right, every thread wrote once.
     fn is_right(&self, place: usize, threads: usize) -> bool {
         let [[tx, ty, tz], [bx, by, bz]] = [self.thread, self.block];
         let [[dx, dy, dz], [gx, gy, gz]] = [self.block_dim, self.grid_dim];
@@ -232,8 +233,8 @@ fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
             work: Work::bytes(4 * len as u64),
         };
         let row;
-        // SAFETY: the call is the kernel's own launcher's, with a table for all threads of the launch, which extends along as many
-        // axes as the kernel knows.
+        // SAFETY: the call is the kernel's own launcher's, with a table for all threads of the launch, which extends
+        // along as many axes as the kernel knows.
         (result, row) = job.measure(&trial, &mut || unsafe { job.device.launch(job.module, &call, shape) })?;
         emit(row);
     }

@@ -145,8 +145,8 @@ fn typed<T: Element>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor>
         let row;
         (sums, row) = job.measure(&trial, &mut || match grid {
             0 => Ok(()),
-            // SAFETY: the call is the kernel's own launcher's; its buffers live on and have the `n` elements that it takes; block
-            // and grid are those that its contract asks for.
+            // SAFETY: the call is the kernel's own launcher's; its buffers live on and have the `n` elements that it
+            // takes; block and grid are those that its contract asks for.
             _ => unsafe { job.device.launch(job.module, &call, Shape::linear(grid, block)) },
         })?;
         emit(row);
@@ -178,8 +178,8 @@ fn shape<T: Element>(job: &Job<'_>, variant: &Variant<T>, n: usize) -> Result<(u
     Ok((block, if n == 0 { 0 } else { grid }))
 }
 
-/// The sum as the type gives it: computed in a wider type, then rounded (floats) or wrapped (integers). Rounding the f64 sum of
-/// two f32 to f32 gives the correctly rounded sum, since 53 >= 2 * 24 + 2 (Figueroa, 1995).
+/// The sum as the type gives it: computed in a wider type, then rounded (floats) or wrapped (integers). Rounding the
+/// f64 sum of two f32 to f32 gives the correctly rounded sum, since 53 >= 2 * 24 + 2 (Figueroa, 1995).
 fn reference<T: Element>(a: T, b: T) -> Value {
     T::round(wide(a, b)).value()
 }

@@ -54,7 +54,8 @@ pub fn object(args: &[&str], code: i32) -> Value {
     lines[0].clone()
 }
 
-/// The command must end with this code and say on standard error what contains the words, and nothing on standard output.
+/// The command must end with this code and say on standard error what contains the words, and nothing on standard
+/// output.
 pub fn refused(args: &[&str], code: i32, words: &[&str]) {
     let output = host(args);
     let error = text(&output.stderr);

@@ -1,5 +1,5 @@
-//! Structure of arrays: the first quarter of the elements is taken for the first field of all points, and so on. Whatever field is
-//! touched, neighbouring lanes touch neighbours, and who needs one field moves no other.
+//! Structure of arrays: the first quarter of the elements is taken for the first field of all points, and so on.
+//! Whatever field is touched, neighbouring lanes touch neighbours, and who needs one field moves no other.
 
 use super::{FIELDS, double};
 use crate::number::Number;

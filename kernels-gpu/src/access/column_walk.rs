@@ -1,5 +1,5 @@
-//! A thread per column, which it walks from top to bottom. Each thread still strides over memory, and that does not matter: in every
-//! step the lanes of a warp are neighbours in one row.
+//! A thread per column, which it walks from top to bottom. Each thread still strides over memory, and that does not
+//! matter: in every step the lanes of a warp are neighbours in one row.
 
 use super::double;
 use crate::number::Number;

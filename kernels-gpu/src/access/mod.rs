@@ -1,8 +1,9 @@
-//! Access: every element of a row-major matrix is doubled, `output[i] = input[i] + input[i]`. What differs is only which thread
-//! touches which element, and when.
+//! Access: every element of a row-major matrix is doubled, `output[i] = input[i] + input[i]`. What differs is only
+//! which thread touches which element, and when.
 //!
-//! Device memory moves in sectors of 32 bytes. When a warp executes a load, the hardware collects the sectors that its 32 lanes
-//! want and fetches each once: lanes that want neighbours are coalesced. The figure to look at is sectors per request.
+//! Device memory moves in sectors of 32 bytes. When a warp executes a load, the hardware collects the sectors that its
+//! 32 lanes want and fetches each once: lanes that want neighbours are coalesced. The figure to look at is sectors per
+//! request.
 //!
 //! | rung | idea | sectors per request, of `f32` (b bytes) |
 //! |---|---|---|
@@ -14,11 +15,12 @@
 //! | [`column_walk`] | a thread per column: in every step a warp reads a piece of a row | 4 (b) |
 //! | [`structures_vector`] | a whole structure per lane in one 16-byte load | 16, all of it used, and a quarter of the requests |
 //!
-//! The rungs with a row or a structure per lane do use all of each sector in the end, over several requests: what they lose
-//! depends on whether the first-level cache still has it by then. Who reads only one field of each structure loses it for certain.
+//! The rungs with a row or a structure per lane do use all of each sector in the end, over several requests: what they
+//! lose depends on whether the first-level cache still has it by then. Who reads only one field of each structure loses
+//! it for certain.
 //!
-//! Sources: the course's slides, "Global Memory Bandwidth"; M. Harris, "How to Access Global Memory Efficiently in CUDA C/C++
-//! Kernels" (2013), for strides and offsets.
+//! Sources: the course's slides, "Global Memory Bandwidth"; M. Harris, "How to Access Global Memory Efficiently in CUDA
+//! C/C++ Kernels" (2013), for strides and offsets.
 
 pub mod arrays;
 pub mod column_walk;

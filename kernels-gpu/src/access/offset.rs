@@ -1,5 +1,5 @@
-//! Neighbouring lanes touch neighbouring elements, but a warp's first one does not lie at the start of a sector: one sector more per
-//! request, of which the next warp uses the rest.
+//! Neighbouring lanes touch neighbouring elements, but a warp's first one does not lie at the start of a sector: one
+//! sector more per request, of which the next warp uses the rest.
 //!
 //! On the first GPUs this cost as much as a stride; since there are caches it is nearly free.
 

@@ -1,5 +1,5 @@
-//! A thread per row, which it walks from left to right. In every step the lanes of a warp are a whole row apart: 32 sectors for 32
-//! elements.
+//! A thread per row, which it walks from left to right. In every step the lanes of a warp are a whole row apart: 32
+//! sectors for 32 elements.
 
 use super::double;
 use crate::number::Number;

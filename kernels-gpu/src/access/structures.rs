@@ -1,5 +1,5 @@
-//! Array of structures: the elements are taken for points of four fields, one after the other, and a lane has a point. Field by
-//! field, a warp touches every fourth element: four requests, each for all the sectors.
+//! Array of structures: the elements are taken for points of four fields, one after the other, and a lane has a point.
+//! Field by field, a warp touches every fourth element: four requests, each for all the sectors.
 
 use super::{FIELDS, double};
 use crate::number::Number;

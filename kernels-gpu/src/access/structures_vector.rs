@@ -1,5 +1,5 @@
-//! Array of structures again, but a lane takes 16 bytes at once: four `f32`, a whole point. A request touches 16 sectors and uses
-//! every byte of them, and there is one where the rung with single fields has four.
+//! Array of structures again, but a lane takes 16 bytes at once: four `f32`, a whole point. A request touches 16
+//! sectors and uses every byte of them, and there is one where the rung with single fields has four.
 //!
 //! So structures of 16 bytes on 16-byte boundaries need no change of layout where all fields are used.
 

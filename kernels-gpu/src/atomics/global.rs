@@ -1,5 +1,5 @@
-//! An atomic on device memory for every element. Lanes of a warp that want the same counter wait for each other in the second-level
-//! cache, where the atomics are done, and so do all other warps of the device.
+//! An atomic on device memory for every element. Lanes of a warp that want the same counter wait for each other in the
+//! second-level cache, where the atomics are done, and so do all other warps of the device.
 
 use super::{Add, Cas, Dec, Exch, Inc, Max, Min, Op, Sub};
 use crate::number::Number;
@@ -8,10 +8,12 @@ use cuda_std::{
     kernel, thread,
 };
 
-/// Applies element `i` to counter `i % addresses`; what an exchange got back goes behind the counters, to `addresses + i`.
+/// Applies element `i` to counter `i % addresses`; what an exchange got back goes behind the counters, to
+/// `addresses + i`.
 ///
 /// # Safety
-/// `counters` has `addresses` elements that are `O::start()`, and behind them, where `O` returns something, as many as `input`.
+/// `counters` has `addresses` elements that are `O::start()`, and behind them, where `O` returns something, as many as
+/// `input`.
 #[kernel(for O in [Add, Sub, Min, Max, Exch, Cas], for T in [i32, u32, i64, u64, f32, f64])]
 pub unsafe fn atomics_global<O: Op<T>, T: Number>(input: &[T], addresses: u32, counters: *mut T) {
     // SAFETY: the caller's promise.

@@ -1,8 +1,9 @@
-//! Atomics: element `i` is applied to counter `i % addresses` by one of eight operations on six types, without losing any.
+//! Atomics: element `i` is applied to counter `i % addresses` by one of eight operations on six types, without losing
+//! any.
 //!
-//! A plain `counter += 1` is a load, an addition and a store; threads that do it at once read the same old value, and all but one
-//! addition is lost (`failing::counter_without_atomics` shows what the race checker says). An atomic is one step for everybody else.
-//! What it costs is contention: operations on one address run one after the other.
+//! A plain `counter += 1` is a load, an addition and a store; threads that do it at once read the same old value, and
+//! all but one addition is lost (`failing::counter_without_atomics` shows what the race checker says). An atomic is one
+//! step for everybody else. What it costs is contention: operations on one address run one after the other.
 //!
 //! | rung | idea | atomic instructions on device memory, n elements |
 //! |---|---|---|
@@ -10,8 +11,8 @@
 //! | [`shared`] | each block counts in shared memory of its own (privatisation) and adds that once | addresses per block at most |
 //! | [`warp_aggregated`] | lanes with the same counter combine first, and one acts for all | n / 32, and no lane meets another of its warp |
 //!
-//! Lanes over addresses is the figure to look at: 32 where a warp's lanes all want one counter, 1 where each has its own. With
-//! `--addresses 32` and more the lanes of a warp don't meet anyway, and aggregation has nothing to do.
+//! Lanes over addresses is the figure to look at: 32 where a warp's lanes all want one counter, 1 where each has its
+//! own. With `--addresses 32` and more the lanes of a warp don't meet anyway, and aggregation has nothing to do.
 //!
 //! | operation | result | how | types |
 //! |---|---|---|---|
@@ -21,17 +22,19 @@
 //! | [`Exch`] | the last value written, whichever that is; each element gets what was there before | see below | all |
 //! | [`Cas`] | a lock-free addition: read, add, and write if nobody else did; else again | what every other operation can be made of | all |
 //!
-//! The types are CUDA's `int`, `unsigned int`, `unsigned long long int`, `float` and `double`, and i64, whose addition is that of u64. PTX counts
-//! around a ring with u32 only, and has no minimum and maximum of floats: `cuda_std` takes the integers' (see its `Atomic::fetch_min`).
+//! The types are CUDA's `int`, `unsigned int`, `unsigned long long int`, `float` and `double`, and i64, whose addition
+//! is that of u64. PTX counts around a ring with u32 only, and has no minimum and maximum of floats: `cuda_std` takes
+//! the integers' (see its `Atomic::fetch_min`).
 //!
-//! An exchange returns what it replaces, so the values of a counter only change hands: what its elements got back, and what it holds in
-//! the end, are together what they brought, and the `empty` that it started with. Who got what depends on the run. All other results are
-//! the same on every run, since the operations are associative and commutative; but sums of floats only as long as nothing is rounded,
-//! as with whole numbers below 2^24 (2^53). Otherwise they depend on who comes first.
+//! An exchange returns what it replaces, so the values of a counter only change hands: what its elements got back, and
+//! what it holds in the end, are together what they brought, and the `empty` that it started with. Who got what depends
+//! on the run. All other results are the same on every run, since the operations are associative and commutative; but
+//! sums of floats only as long as nothing is rounded, as with whole numbers below 2^24 (2^53). Otherwise they depend on
+//! who comes first.
 //!
-//! Sources: the review's chapter 7 (data races; `add sub inc dec min max exch cas`; `int`, `unsigned int`, `unsigned long long int`,
-//! `float`); A. Adinets, "CUDA Pro Tip: Optimized Filtering with Warp-Aggregated Atomics" (2014); E. Westphal, "Voting and Shuffling to
-//! Optimize Atomic Operations" (2015) for groups of any lanes.
+//! Sources: the review's chapter 7 (data races; `add sub inc dec min max exch cas`; `int`, `unsigned int`,
+//! `unsigned long long int`, `float`); A. Adinets, "CUDA Pro Tip: Optimized Filtering with Warp-Aggregated Atomics"
+//! (2014); E. Westphal, "Voting and Shuffling to Optimize Atomic Operations" (2015) for groups of any lanes.
 
 use crate::number::Number;
 use cuda_std::{

@@ -1,7 +1,8 @@
-//! Privatisation: every block has counters of its own in shared memory, where an atomic is near and only the block's threads meet.
-//! In the end each of them is joined with the grid's counter by one atomic.
+//! Privatisation: every block has counters of its own in shared memory, where an atomic is near and only the block's
+//! threads meet. In the end each of them is joined with the grid's counter by one atomic.
 //!
-//! It pays when a block has many more elements than counters: the grid fills the device once and each thread takes many elements.
+//! It pays when a block has many more elements than counters: the grid fills the device once and each thread takes many
+//! elements.
 
 use super::{Add, Cas, Dec, Exch, Inc, MAX_ADDRESSES, Max, Min, Op, Sub};
 use crate::number::Number;
@@ -20,7 +21,8 @@ static mut COUNTERS: [MaybeUninit<u64>; MAX_ADDRESSES as usize] = [MaybeUninit::
 #[address_space(shared)]
 static mut FIRST: [MaybeUninit<usize>; MAX_ADDRESSES as usize] = [MaybeUninit::uninit(); MAX_ADDRESSES as usize];
 
-/// Applies element `i` to counter `i % addresses`; what an exchange got back goes behind the counters, to `addresses + i`.
+/// Applies element `i` to counter `i % addresses`; what an exchange got back goes behind the counters, to
+/// `addresses + i`.
 ///
 /// # Safety
 /// As [`atomics_global`](super::global::atomics_global()), with at most `MAX_ADDRESSES` counters.
@@ -60,7 +62,8 @@ unsafe fn apply_all<O: Op<T>, T: Number>(input: &[T], addresses: u32, counters: 
         // SAFETY: one of the block's counters, which all its threads access atomically between the barriers.
         let old = O::apply::<Block>(unsafe { Atomic::from_ptr(own.add(c)) }, input[i]);
         if O::RETURNS {
-            // SAFETY: this element's place behind the counters; only one element of the block finds its counter at the start.
+            // SAFETY: this element's place behind the counters; only one element of the block finds its counter at the
+            // start.
             unsafe {
                 if old.same(O::start()) {
                     first.add(c).write(i);

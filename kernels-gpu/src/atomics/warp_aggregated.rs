@@ -1,8 +1,8 @@
-//! Lanes that want the same counter find each other (`match.any`), join what they bring by shuffles, and the lowest of them does one
-//! atomic for the group. Within a warp nobody meets anybody at an address any more.
+//! Lanes that want the same counter find each other (`match.any`), join what they bring by shuffles, and the lowest of
+//! them does one atomic for the group. Within a warp nobody meets anybody at an address any more.
 //!
-//! The lanes of a group can be any of the 32, so the tree runs over their ranks: in every round each lane takes in the next one that is
-//! left, and the lanes of odd rank then drop out.
+//! The lanes of a group can be any of the 32, so the tree runs over their ranks: in every round each lane takes in the
+//! next one that is left, and the lanes of odd rank then drop out.
 
 use super::{Add, Cas, Dec, Exch, Inc, Max, Min, Op, Sub};
 use crate::number::Number;
@@ -11,7 +11,8 @@ use cuda_std::{
     kernel, thread, warp,
 };
 
-/// Applies element `i` to counter `i % addresses`; what an exchange got back goes behind the counters, to `addresses + i`.
+/// Applies element `i` to counter `i % addresses`; what an exchange got back goes behind the counters, to
+/// `addresses + i`.
 ///
 /// # Safety
 /// As [`atomics_global`](super::global::atomics_global()), in blocks of whole warps.
@@ -52,7 +53,8 @@ unsafe fn apply_all<O: Op<T>, T: Number>(input: &[T], addresses: u32, counters: 
 /// One round: the operations of the lanes of `here`.
 ///
 /// # Safety
-/// All lanes of `here` come here together, each with one of the counters, and `place` is its own where `O` returns something.
+/// All lanes of `here` come here together, each with one of the counters, and `place` is its own where `O` returns
+/// something.
 #[inline(always)]
 unsafe fn act<O: Op<T>, T: Number>(here: u32, lane: u32, value: T, c: usize, counters: *mut T, place: usize) {
     // SAFETY: the caller's promise, for all of these.

@@ -6,7 +6,8 @@ use cuda_std::kernel;
 /// Sums groups of 32 words.
 ///
 /// # Safety
-/// One block of `BLOCK` threads per group; `stride` is 1 to `MAX_STRIDE`; `output` is as long as `input` and does not overlap it.
+/// One block of `BLOCK` threads per group; `stride` is 1 to `MAX_STRIDE`; `output` is as long as `input` and does not
+/// overlap it.
 #[kernel(for W in [Bytes4, Bytes8, Bytes16])]
 pub unsafe fn banks_broadcast<W: Word>(input: &[u32], stride: u32, output: *mut u32) {
     // SAFETY: different words have different slots; every lane runs through all words.

@@ -1,7 +1,7 @@
 //! A thread per output: it walks over the mask and reads what lies under it.
 //!
-//! A multiply-add takes two loads, which makes the kernel as fast as the caches are. Neighbouring threads read neighbouring elements,
-//! of one channel or of several, and all of them the same tap of the mask.
+//! A multiply-add takes two loads, which makes the kernel as fast as the caches are. Neighbouring threads read
+//! neighbouring elements, of one channel or of several, and all of them the same tap of the mask.
 
 use super::{Frame, place};
 use crate::filter::Sample;

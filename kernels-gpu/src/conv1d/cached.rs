@@ -1,5 +1,5 @@
-//! A thread per output: the tile in shared memory has no halo, and what a thread needs beyond it, it takes from device memory. That is
-//! some other block's tile, so it comes from the L2 cache, or from L1.
+//! A thread per output: the tile in shared memory has no halo, and what a thread needs beyond it, it takes from device
+//! memory. That is some other block's tile, so it comes from the L2 cache, or from L1.
 //!
 //! No thread idles, and the loads into the tile are aligned; but every tap has to ask which of the two it is.
 
@@ -10,8 +10,8 @@ use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 /// Filters a signal.
 ///
 /// # Safety
-/// `input` and `output` are signals of the frame and don't overlap; `mask` is the frame's mask. Dynamic shared memory for an element
-/// per thread; a thread per element.
+/// `input` and `output` are signals of the frame and don't overlap; `mask` is the frame's mask. Dynamic shared memory
+/// for an element per thread; a thread per element.
 #[kernel(for T in [f32, f64])]
 pub unsafe fn conv1d_cached<T: Sample>(input: &[T], mask: &[T], frame: Frame, output: *mut T) {
     let tile = dynamic_shared_mem::<T>();

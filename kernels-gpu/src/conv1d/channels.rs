@@ -1,5 +1,5 @@
-//! A thread per sample: the channels of a sample lie side by side and take part in the same taps, so that one thread can filter them all
-//! with one index, one look at the border and one load of the mask per tap.
+//! A thread per sample: the channels of a sample lie side by side and take part in the same taps, so that one thread
+//! can filter them all with one index, one look at the border and one load of the mask per tap.
 //!
 //! How many they are is known at compile time, so that the sums are registers.
 
@@ -19,8 +19,8 @@ pub const fn per_thread(channels: u32) -> u32 {
 /// Filters a signal.
 ///
 /// # Safety
-/// `input` and `output` are signals of the frame and don't overlap; `mask` is the frame's mask. Along x a thread per sample, along y
-/// a block per C channels, which divide the signal's.
+/// `input` and `output` are signals of the frame and don't overlap; `mask` is the frame's mask. Along x a thread per
+/// sample, along y a block per C channels, which divide the signal's.
 #[kernel(for T in [f32, f64], for C in [1, 2, 3, 4])]
 pub unsafe fn conv1d_channels<T: Sample, const C: usize>(input: &[T], mask: &[T], frame: Frame, output: *mut T) {
     let sample = place();

@@ -1,11 +1,13 @@
-//! The mask is passed by value. Parameters lie in constant memory, and a tap at a place known at compile time is an operand of the
-//! multiply-add: no load, no index.
+//! The mask is passed by value. Parameters lie in constant memory, and a tap at a place known at compile time is an
+//! operand of the multiply-add: no load, no index.
 //!
-//! - [`sized`](fn@conv1d_constant_sized): a kernel per size of mask, which is also what lets the loop over it be unrolled.
-//! - [`any`](fn@conv1d_constant_any): masks of any size, [`TAPS`] taps in each launch, which adds to what the launches before left in the
-//!   output. (An index known only at run time would send the parameters to local memory.)
+//! - [`sized`](fn@conv1d_constant_sized): a kernel per size of mask, which is also what lets the loop over it be
+//!   unrolled.
+//! - [`any`](fn@conv1d_constant_any): masks of any size, [`TAPS`] taps in each launch, which adds to what the launches
+//!   before left in the output. (An index known only at run time would send the parameters to local memory.)
 //!
-//! (CUDA C would copy the mask to a `__constant__` array. A `static` of Rust can't change, so the parameters are our constant memory.)
+//! (CUDA C would copy the mask to a `__constant__` array. A `static` of Rust can't change, so the parameters are our
+//! constant memory.)
 
 use super::{Frame, place};
 use crate::filter::{Part, Sample, TAPS};
@@ -43,8 +45,8 @@ pub unsafe fn conv1d_constant_sized<T: Sample, const K: usize>(
 /// Filters a signal by a part of a mask, and adds that to the output unless it is the first part.
 ///
 /// # Safety
-/// `input` and `output` are signals of the frame and don't overlap; `taps` are this part of its mask, and the output has the sums of
-/// the parts before. A thread per element.
+/// `input` and `output` are signals of the frame and don't overlap; `taps` are this part of its mask, and the output
+/// has the sums of the parts before. A thread per element.
 #[kernel(for T in [f32, f64])]
 pub unsafe fn conv1d_constant_any<T: Sample>(input: &[T], taps: [T; TAPS], part: Part, frame: Frame, output: *mut T) {
     let i = place();
@@ -52,7 +54,8 @@ pub unsafe fn conv1d_constant_any<T: Sample>(input: &[T], taps: [T; TAPS], part:
         return;
     }
     let start = frame.start_at(i) + (part.first * frame.channels) as i32;
-    // SAFETY: one of the outputs, which no other thread has, and the parts before have written it; the caller's promise.
+    // SAFETY: one of the outputs, which no other thread has, and the parts before have written it; the caller's
+    // promise.
     unsafe {
         let before = if part.first == 0 { T::ZERO } else { output.add(i as usize).read() };
         output.add(i as usize).write(add_part(input, &taps, part.count, frame, start, before));

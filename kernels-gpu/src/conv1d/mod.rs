@@ -1,8 +1,9 @@
 //! One-dimensional convolution: `out[i] = sum over j of in[i + j - K/2] * mask[j]`, for a mask of K taps.
 //!
-//! The mask is not turned round (what others call cross-correlation), and the result is as long as the signal. Signals are samples, or
-//! samples x channels, row-major: the channels of a sample side by side, as in stereo sound or the leads of an electrocardiogram; every
-//! channel is filtered by itself. What lies beyond the border is a matter of choice: see [`crate::filter`].
+//! The mask is not turned round (what others call cross-correlation), and the result is as long as the signal. Signals
+//! are samples, or samples x channels, row-major: the channels of a sample side by side, as in stereo sound or the
+//! leads of an electrocardiogram; every channel is filtered by itself. What lies beyond the border is a matter of
+//! choice: see [`crate::filter`].
 //!
 //! | rung | idea |
 //! |---|---|
@@ -13,10 +14,11 @@
 //! | [`channels`] | a thread per sample: its channels share the indices, the border's tests and the mask's loads |
 //! | [`best`] | eight neighbouring outputs per thread: what one of them loads from the tile, seven others use |
 //!
-//! Of `m` taps, a result in floats is within `m * epsilon * sum(|in * mask|)` of the exact one: every rung adds in a fixed order by
-//! fused multiply-adds, so that its result is the same on every run.
+//! Of `m` taps, a result in floats is within `m * epsilon * sum(|in * mask|)` of the exact one: every rung adds in a
+//! fixed order by fused multiply-adds, so that its result is the same on every run.
 //!
-//! Source: D. Kirk, W. Hwu, I. El Hajj, "Programming Massively Parallel Processors", chapter on convolution (`basic` to `cached`).
+//! Source: D. Kirk, W. Hwu, I. El Hajj, "Programming Massively Parallel Processors", chapter on convolution (`basic` to
+//! `cached`).
 
 use crate::filter::{Sample, ZERO, source};
 use cuda_std::{launch::Scalar, thread};
@@ -31,8 +33,8 @@ pub mod tiled;
 /// Threads per block unless the caller asks otherwise.
 pub const BLOCK: u32 = 256;
 
-/// Most taps of a mask: so that a halo and as many outputs fit into a block of [`tiled`]. Beyond it a Fourier transform does less
-/// work anyway.
+/// Most taps of a mask: so that a halo and as many outputs fit into a block of [`tiled`]. Beyond it a Fourier transform
+/// does less work anyway.
 pub const MAX_MASK: u32 = 512;
 
 /// Most channels: as many blocks as a grid can have along y.
@@ -82,8 +84,8 @@ impl Frame {
         }
     }
 
-    /// Where the element at such a place is found; `None`: it counts as 0. In the signal, taps are `channels` places apart and nobody
-    /// has to know whose they are; beyond the border, it's the border of one channel.
+    /// Where the element at such a place is found; `None`: it counts as 0. In the signal, taps are `channels` places
+    /// apart and nobody has to know whose they are; beyond the border, it's the border of one channel.
     #[inline(always)]
     fn source_at(&self, place: i32) -> Option<u32> {
         if (place as u32) < self.samples * self.channels {

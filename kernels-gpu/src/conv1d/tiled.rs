@@ -1,9 +1,9 @@
-//! A thread per element of the input tile: the block loads its outputs' neighbourhood into shared memory, each element once, and then
-//! the threads that are not part of the halo compute.
+//! A thread per element of the input tile: the block loads its outputs' neighbourhood into shared memory, each element
+//! once, and then the threads that are not part of the halo compute.
 //!
-//! A tap costs a load of shared memory instead of one through the caches: a tile of T outputs and a mask of K taps load T + K - 1 elements
-//! instead of T * K. But the halo's threads have nothing more to do. A tile is of one channel, so of several, a load takes the sectors
-//! of all.
+//! A tap costs a load of shared memory instead of one through the caches: a tile of T outputs and a mask of K taps load
+//! T + K - 1 elements instead of T * K. But the halo's threads have nothing more to do. A tile is of one channel, so of
+//! several, a load takes the sectors of all.
 
 use super::Frame;
 use crate::filter::Sample;
@@ -19,9 +19,9 @@ const _: () = assert!(super::MAX_MASK <= 1024 / 2);
 /// Filters a signal.
 ///
 /// # Safety
-/// `input` and `output` are signals of the frame, which has an element, and don't overlap; `mask` is the frame's mask. The block has at
-/// least as many threads as the mask taps, and dynamic shared memory for an element per thread; along x a block per
-/// `block - taps + 1` samples, along y one per channel.
+/// `input` and `output` are signals of the frame, which has an element, and don't overlap; `mask` is the frame's mask.
+/// The block has at least as many threads as the mask taps, and dynamic shared memory for an element per thread; along
+/// x a block per `block - taps + 1` samples, along y one per channel.
 #[kernel(for T in [f32, f64])]
 pub unsafe fn conv1d_tiled<T: Sample>(input: &[T], mask: &[T], frame: Frame, output: *mut T) {
     let tile = dynamic_shared_mem::<T>();

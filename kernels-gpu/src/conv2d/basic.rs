@@ -1,7 +1,7 @@
 //! A thread per element of the result: it walks over the mask and reads what lies under it.
 //!
-//! A multiply-add takes two loads, which makes the kernel as fast as the caches are. Neighbouring threads read neighbouring elements,
-//! and all of them the same tap of the mask.
+//! A multiply-add takes two loads, which makes the kernel as fast as the caches are. Neighbouring threads read
+//! neighbouring elements, and all of them the same tap of the mask.
 
 use super::{Frame, place};
 use crate::filter::Sample;
@@ -10,8 +10,8 @@ use cuda_std::kernel;
 /// Filters a picture.
 ///
 /// # Safety
-/// `input` and `output` are pictures of the frame, which has an element, and don't overlap; `mask` is the frame's mask. Blocks along
-/// x and y have a thread per row and per column times channels.
+/// `input` and `output` are pictures of the frame, which has an element, and don't overlap; `mask` is the frame's mask.
+/// Blocks along x and y have a thread per row and per column times channels.
 #[kernel(for T in [f32, f64])]
 pub unsafe fn conv2d_basic<T: Sample>(input: &[T], mask: &[T], frame: Frame, output: *mut T) {
     let (row, element) = place();

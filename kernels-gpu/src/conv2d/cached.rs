@@ -1,5 +1,5 @@
-//! A thread per output: the tile in shared memory has no halo, and what a thread needs beyond it, it takes from device memory. That is
-//! some other block's tile, so it comes from the L2 cache, or from L1.
+//! A thread per output: the tile in shared memory has no halo, and what a thread needs beyond it, it takes from device
+//! memory. That is some other block's tile, so it comes from the L2 cache, or from L1.
 //!
 //! No thread idles, and the loads into the tile are aligned; but every tap has to ask which of the two it is.
 
@@ -15,8 +15,8 @@ static mut ELEMENTS: [MaybeUninit<u64>; (TILE * ROWS) as usize] = [MaybeUninit::
 /// Filters a picture.
 ///
 /// # Safety
-/// `input` and `output` are pictures of the frame, which has an element, and don't overlap; `mask` is the frame's mask. Blocks of
-/// `TILE` x `ROWS` threads, one per output: along x columns, along y rows, along z channels.
+/// `input` and `output` are pictures of the frame, which has an element, and don't overlap; `mask` is the frame's mask.
+/// Blocks of `TILE` x `ROWS` threads, one per output: along x columns, along y rows, along z channels.
 #[kernel(for T in [f32, f64])]
 pub unsafe fn conv2d_cached<T: Sample>(input: &[T], mask: &[T], frame: Frame, output: *mut T) {
     let elements = (&raw mut ELEMENTS).cast::<T>();

@@ -1,11 +1,13 @@
-//! The mask is passed by value. Parameters lie in constant memory, and a tap at a place known at compile time is an operand of the
-//! multiply-add: no load, no index.
+//! The mask is passed by value. Parameters lie in constant memory, and a tap at a place known at compile time is an
+//! operand of the multiply-add: no load, no index.
 //!
-//! - [`sized`](fn@conv2d_constant_sized): a kernel per size of (square) mask, which is also what lets the loops over it be unrolled.
-//! - [`any`](fn@conv2d_constant_any): masks of any size, [`TAPS`] taps in each launch, which adds to what the launches before left in the
-//!   output. (An index known only at run time would send the parameters to local memory.)
+//! - [`sized`](fn@conv2d_constant_sized): a kernel per size of (square) mask, which is also what lets the loops over it
+//!   be unrolled.
+//! - [`any`](fn@conv2d_constant_any): masks of any size, [`TAPS`] taps in each launch, which adds to what the launches
+//!   before left in the output. (An index known only at run time would send the parameters to local memory.)
 //!
-//! (CUDA C would copy the mask to a `__constant__` array. A `static` of Rust can't change, so the parameters are our constant memory.)
+//! (CUDA C would copy the mask to a `__constant__` array. A `static` of Rust can't change, so the parameters are our
+//! constant memory.)
 
 use super::{Frame, place};
 use crate::filter::{Part, Sample, TAPS, source};
@@ -18,8 +20,8 @@ pub const SIZES: [u32; 3] = [3, 5, 7];
 /// Filters a picture.
 ///
 /// # Safety
-/// `input` and `output` are pictures of the frame, which has an element, and don't overlap; its mask is K x K. Blocks along x and y
-/// have a thread per row and per column times channels.
+/// `input` and `output` are pictures of the frame, which has an element, and don't overlap; its mask is K x K. Blocks
+/// along x and y have a thread per row and per column times channels.
 #[kernel(for T in [f32, f64], for K in [3, 5, 7])]
 pub unsafe fn conv2d_constant_sized<T: Sample, const K: usize>(
     input: &[T],
@@ -71,8 +73,9 @@ unsafe fn row_sum<T: Sample, const K: usize>(
 /// Filters a picture by a part of a mask, and adds that to the output unless it is the first part.
 ///
 /// # Safety
-/// `input` and `output` are pictures of the frame, which has an element, and don't overlap; `taps` are this part of its mask, and the
-/// output has the sums of the parts before. Blocks along x and y have a thread per row and per column times channels.
+/// `input` and `output` are pictures of the frame, which has an element, and don't overlap; `taps` are this part of its
+/// mask, and the output has the sums of the parts before. Blocks along x and y have a thread per row and per column
+/// times channels.
 #[kernel(for T in [f32, f64])]
 pub unsafe fn conv2d_constant_any<T: Sample>(input: &[T], taps: [T; TAPS], part: Part, frame: Frame, output: *mut T) {
     let (row, element) = place();

@@ -1,8 +1,9 @@
-//! Two-dimensional convolution: `out[y][x] = sum over i, j of in[y + i - R/2][x + j - C/2] * mask[i][j]`, for a mask of R x C.
+//! Two-dimensional convolution: `out[y][x] = sum over i, j of in[y + i - R/2][x + j - C/2] * mask[i][j]`, for a mask of
+//! R x C.
 //!
-//! The mask is not turned round (what others call cross-correlation), and the result is as large as the picture. Pictures are
-//! height x width x channels, row-major, channels of a pixel side by side; every channel is filtered by itself. What lies
-//! beyond the border is a matter of choice: see [`crate::filter`].
+//! The mask is not turned round (what others call cross-correlation), and the result is as large as the picture.
+//! Pictures are height x width x channels, row-major, channels of a pixel side by side; every channel is filtered by
+//! itself. What lies beyond the border is a matter of choice: see [`crate::filter`].
 //!
 //! | rung | idea |
 //! |---|---|
@@ -13,11 +14,11 @@
 //! | [`channels`] | a thread per pixel: its channels share the indices, the border's tests and the mask's loads |
 //! | [`best`] | 16 bytes of a row per thread, marching down: each element is loaded once and used for a whole column of the mask |
 //!
-//! Of `m` taps, a result in floats is within `m * epsilon * sum(|in * mask|)` of the exact one: every rung adds in a fixed order by
-//! fused multiply-adds, so that its result is the same on every run.
+//! Of `m` taps, a result in floats is within `m * epsilon * sum(|in * mask|)` of the exact one: every rung adds in a
+//! fixed order by fused multiply-adds, so that its result is the same on every run.
 //!
-//! Sources: D. Kirk, W. Hwu, I. El Hajj, "Programming Massively Parallel Processors", chapter on convolution (`basic` to
-//! `cached`); F. Iandola and others, "Communication-Minimizing 2D Convolution in GPU Registers" (ICIP 2013).
+//! Sources: D. Kirk, W. Hwu, I. El Hajj, "Programming Massively Parallel Processors", chapter on convolution (`basic`
+//! to `cached`); F. Iandola and others, "Communication-Minimizing 2D Convolution in GPU Registers" (ICIP 2013).
 
 use crate::filter::{Sample, source};
 use cuda_std::{launch::Scalar, thread};

@@ -1,9 +1,9 @@
-//! A thread per element of the input tile: the block loads its outputs' neighbourhood into shared memory, each element once, and then
-//! the threads that are not part of the halo compute.
+//! A thread per element of the input tile: the block loads its outputs' neighbourhood into shared memory, each element
+//! once, and then the threads that are not part of the halo compute.
 //!
-//! A tap costs a load of shared memory instead of one through the caches: a tile of T x T outputs and a mask of K x K load
-//! (T + K - 1)^2 elements instead of T^2 K^2. But the halo's threads have nothing more to do: with 32 x 32 threads and K = 17, that is
-//! three of four.
+//! A tap costs a load of shared memory instead of one through the caches: a tile of T x T outputs and a mask of K x K
+//! load (T + K - 1)^2 elements instead of T^2 K^2. But the halo's threads have nothing more to do: with 32 x 32 threads
+//! and K = 17, that is three of four.
 
 use super::{Frame, MAX_MASK, TILE};
 use crate::filter::Sample;
@@ -22,8 +22,9 @@ static mut ELEMENTS: [MaybeUninit<u64>; (SIDE * SIDE) as usize] = [MaybeUninit::
 /// Filters a picture.
 ///
 /// # Safety
-/// `input` and `output` are pictures of the frame, which has an element, and don't overlap; `mask` is the frame's mask. Blocks of
-/// `SIDE` x `SIDE` threads: along x and y one per tile of `SIDE - C + 1` columns and `SIDE - R + 1` rows, along z one per channel.
+/// `input` and `output` are pictures of the frame, which has an element, and don't overlap; `mask` is the frame's mask.
+/// Blocks of `SIDE` x `SIDE` threads: along x and y one per tile of `SIDE - C + 1` columns and `SIDE - R + 1` rows,
+/// along z one per channel.
 #[kernel(for T in [f32, f64])]
 pub unsafe fn conv2d_tiled<T: Sample>(input: &[T], mask: &[T], frame: Frame, output: *mut T) {
     let elements = (&raw mut ELEMENTS).cast::<T>();

@@ -1,5 +1,6 @@
-//! The data decides: of the two threads of an element, the one in the block's first half has the long chain if the value is odd, and the
-//! other one if it is even. Whether a warp diverges depends on 32 values: with random ones nearly always, with sorted ones hardly ever.
+//! The data decides: of the two threads of an element, the one in the block's first half has the long chain if the
+//! value is odd, and the other one if it is even. Whether a warp diverges depends on 32 values: with random ones nearly
+//! always, with sorted ones hardly ever.
 
 use super::{ELEMENTS, Task, add_results, either, value};
 use cuda_std::{kernel, thread};

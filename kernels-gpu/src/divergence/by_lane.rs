@@ -1,5 +1,5 @@
-//! Neighbouring threads have the two chains of one element. Every warp has both kinds of lanes, and runs both sides of the `if`, each
-//! with half of its lanes asleep.
+//! Neighbouring threads have the two chains of one element. Every warp has both kinds of lanes, and runs both sides of
+//! the `if`, each with half of its lanes asleep.
 
 use super::{Task, add_results, either, value};
 use cuda_std::{kernel, thread};

@@ -1,5 +1,6 @@
-//! The same two sides of the same `if`, but 32 neighbouring threads agree: even warps have the short chains of 32 elements, odd warps the
-//! long ones. No lane waits for another, and a warp that is done leaves the multiprocessor to the others.
+//! The same two sides of the same `if`, but 32 neighbouring threads agree: even warps have the short chains of 32
+//! elements, odd warps the long ones. No lane waits for another, and a warp that is done leaves the multiprocessor to
+//! the others.
 
 use super::{Task, WARP, add_results, either, value};
 use cuda_std::{kernel, thread};

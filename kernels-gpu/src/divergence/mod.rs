@@ -1,8 +1,9 @@
-//! Divergence: every element goes through two chains of steps, a short one and a long one, and the results are added. Each chain is a
-//! thread's work, so there are two tasks per element. What differs is which lane gets which task.
+//! Divergence: every element goes through two chains of steps, a short one and a long one, and the results are added.
+//! Each chain is a thread's work, so there are two tasks per element. What differs is which lane gets which task.
 //!
-//! A warp has one instruction for its 32 lanes. Where lanes of one warp take different sides of a branch, the sides run one after the
-//! other while the other lanes wait: the warp pays for both. Where whole warps take different sides, nobody waits.
+//! A warp has one instruction for its 32 lanes. Where lanes of one warp take different sides of a branch, the sides run
+//! one after the other while the other lanes wait: the warp pays for both. Where whole warps take different sides,
+//! nobody waits.
 //!
 //! | rung | idea | a warp pays, for chains of s and l steps | divergent branches |
 //! |---|---|---|---|
@@ -11,8 +12,9 @@
 //! | [`unequal_loops`] | `by_lane` with one loop for both: only its length differs | max(s, l): short lanes wait for long ones | one per warp |
 //! | [`by_warp`] | even warps have short chains, odd ones long: `if tid / 32 % 2 == 0` | its own | none |
 //!
-//! It is not the `if` that costs, but lanes that disagree: `by_warp` has the code of `by_lane`. The test `if i < n` diverges in one
-//! warp of a whole launch at most: with much data it costs nothing. `if tid > 2` diverges in the first warp of each block only.
+//! It is not the `if` that costs, but lanes that disagree: `by_warp` has the code of `by_lane`. The test `if i < n`
+//! diverges in one warp of a whole launch at most: with much data it costs nothing. `if tid > 2` diverges in the first
+//! warp of each block only.
 //!
 //! Sources: the course's slides, "Warps And Thread Execution"; the review's chapter 5.
 
@@ -33,7 +35,8 @@ pub const ELEMENTS: u32 = 128;
 /// Lanes of a warp.
 pub const WARP: u32 = thread::warp_size();
 
-/// A chain's step is `x -> factor * (x ^ x >> 16) + term`, modulo 2^32. (Without the shift the optimiser makes one step of several.)
+/// A chain's step is `x -> factor * (x ^ x >> 16) + term`, modulo 2^32. (Without the shift the optimiser makes one step
+/// of several.)
 #[derive(Clone, Copy, Debug)]
 pub struct Chain {
     /// Odd, so that no step loses information.

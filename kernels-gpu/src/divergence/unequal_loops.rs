@@ -1,5 +1,6 @@
-//! The two sides have the same shape, so they become one loop: factor and term are chosen beforehand, and only the number of steps
-//! differs from lane to lane. The loop's own branch diverges when the short lanes leave; they wait for the long ones.
+//! The two sides have the same shape, so they become one loop: factor and term are chosen beforehand, and only the
+//! number of steps differs from lane to lane. The loop's own branch diverges when the short lanes leave; they wait for
+//! the long ones.
 //!
 //! So a warp pays for its longest lane instead of for every side: nothing is left to gain but lanes of equal length.
 

@@ -1,6 +1,8 @@
-//! Atomic finish: a block reduces by shuffles, with one shared value per warp, and adds its sum to one value in global memory.
+//! Atomic finish: a block reduces by shuffles, with one shared value per warp, and adds its sum to one value in global
+//! memory.
 //!
-//! The caller sets the value to 0 first. Which block comes when is not defined, so the last bits differ from run to run.
+//! The caller sets the value to 0 first. Which block comes when is not defined, so the last bits differ from run to
+//! run.
 
 use super::{Real, grid_share};
 use crate::reduce::{Sum, collective::block_reduce};

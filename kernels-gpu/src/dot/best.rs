@@ -1,9 +1,9 @@
 //! The rung to use: one launch, memory at full speed, the same bits on every run.
 //!
-//! - Each thread has `UNROLL` 16-byte loads of each vector in flight, and a running sum for each place in a vector, so that no
-//!   addition waits for another of its round.
-//! - Elements in front of the first 16-byte boundary of `a`, and behind the last, are multiplied singly, so any start will do. Where
-//!   `b` lies differently no boundary suits both: then single elements are loaded, as many at once.
+//! - Each thread has `UNROLL` 16-byte loads of each vector in flight, and a running sum for each place in a vector, so
+//!   that no addition waits for another of its round.
+//! - Elements in front of the first 16-byte boundary of `a`, and behind the last, are multiplied singly, so any start
+//!   will do. Where `b` lies differently no boundary suits both: then single elements are loaded, as many at once.
 //! - The last block to finish adds the sums of all in the order of the blocks.
 
 use super::Real;
@@ -48,7 +48,8 @@ fn thread_share<T: Real, const W: usize>(a: &[T], b: &[T]) -> T {
         return sum;
     }
     let (head, vectors) = Vector::<T, W>::parts(a, n);
-    // SAFETY: behind `head` elements both are on a 16-byte boundary (or there is no vector), and `head + vectors * W <= n`.
+    // SAFETY: behind `head` elements both are on a 16-byte boundary (or there is no vector), and
+    // `head + vectors * W <= n`.
     let sums = unsafe {
         let (a, b) = (a.add(head).cast::<Vector<T, W>>(), b.add(head).cast::<Vector<T, W>>());
         rounds::<T, W>(vectors, me, |i| (Vector::load(a.add(i)).0, Vector::load(b.add(i)).0))
@@ -72,8 +73,8 @@ fn thread_share<T: Real, const W: usize>(a: &[T], b: &[T]) -> T {
     sum
 }
 
-/// Sums of products for each place of a vector, over vectors `me`, `me + threads`, `me + 2 * threads`, … of `count`, in rounds of
-/// [`UNROLL`] loads that don't wait for each other. Only the last round has to ask where the vectors end.
+/// Sums of products for each place of a vector, over vectors `me`, `me + threads`, `me + 2 * threads`, … of `count`, in
+/// rounds of [`UNROLL`] loads that don't wait for each other. Only the last round has to ask where the vectors end.
 ///
 /// # Safety
 /// `load` may be called for any vector below `count`.
@@ -88,8 +89,8 @@ unsafe fn rounds<T: Real, const W: usize>(count: usize, me: usize, load: impl Fn
         i += UNROLL * threads;
     }
     if i < count {
-        // Behind the end, load the last vector and forget it: a load that nothing depends on can start at once, a branch around
-        // it would make it wait.
+        // Behind the end, load the last vector and forget it: a load that nothing depends on can start at once, a
+        // branch around it would make it wait.
         let last = count - 1;
         let mut round: [_; UNROLL] = core::array::from_fn(|k| load(last.min(i + k * threads)));
         let mut k = 1;
@@ -104,8 +105,8 @@ unsafe fn rounds<T: Real, const W: usize>(count: usize, me: usize, load: impl Fn
     sums
 }
 
-/// Adds the products of a round, two chains side by side: as one chain its first product would be the most urgent, and ptxas would
-/// start it before the last loads.
+/// Adds the products of a round, two chains side by side: as one chain its first product would be the most urgent, and
+/// ptxas would start it before the last loads.
 #[inline(always)]
 fn add<T: Real, const W: usize>(mut sums: [T; W], round: [([T; W], [T; W]); UNROLL]) -> [T; W] {
     const { assert!(UNROLL.is_multiple_of(2)) };

@@ -1,8 +1,9 @@
-//! Each thread sums its products and leaves the sum in its block's shared cache; a tree makes one sum of the cache, and the host
-//! adds the sums of all blocks.
+//! Each thread sums its products and leaves the sum in its block's shared cache; a tree makes one sum of the cache, and
+//! the host adds the sums of all blocks.
 //!
-//! It is the dot product of many a CUDA course. "If n is small this is the fastest way to go", says one of them of adding on the
-//! host; but the host has to wait for the grid, and the copy there and back costs more than a second launch.
+//! It is the dot product of many a CUDA course. "If n is small this is the fastest way to go", says one of them of
+//! adding on the host; but the host has to wait for the grid, and the copy there and back costs more than a second
+//! launch.
 
 use super::{Real, grid_share};
 use crate::reduce::{Sum, sequential::tree};

@@ -1,7 +1,7 @@
 //! Dot product: the sum of `a[i] * b[i]`.
 //!
-//! A reduction whose elements are made on the way: multiplying costs nothing beside loading two vectors. What the rungs differ in
-//! is how the blocks' sums become one.
+//! A reduction whose elements are made on the way: multiplying costs nothing beside loading two vectors. What the rungs
+//! differ in is how the blocks' sums become one.
 //!
 //! | rung | idea |
 //! |---|---|
@@ -10,12 +10,12 @@
 //! | [`single_launch`] | the last block to finish adds the blocks' sums in order: one launch, the same bits on every run |
 //! | [`best`] | the same with 16-byte loads in flight |
 //!
-//! Products are not rounded: each is fused with its addition (`fma`). So with `d` additions in the longest chain the error is at
-//! most about d * eps * `sum(|a[i] * b[i]|)`, and n times half the smallest subnormal where products are that small. Every rung but
-//! `atomic` adds in an order fixed by (length, block, grid).
+//! Products are not rounded: each is fused with its addition (`fma`). So with `d` additions in the longest chain the
+//! error is at most about d * eps * `sum(|a[i] * b[i]|)`, and n times half the smallest subnormal where products are
+//! that small. Every rung but `atomic` adds in an order fixed by (length, block, grid).
 //!
-//! Sources: J. Sanders and E. Kandrot, "CUDA by Example" (2010), section 5.3, for the first rung; NVIDIA's `threadFenceReduction`
-//! sample for the last block.
+//! Sources: J. Sanders and E. Kandrot, "CUDA by Example" (2010), section 5.3, for the first rung; NVIDIA's
+//! `threadFenceReduction` sample for the last block.
 
 use crate::number::Number;
 use cuda_std::{math::Float, thread};

@@ -1,5 +1,5 @@
-//! The last block finishes: every block writes its sum and draws a ticket, and the one that draws the last ticket adds all sums in
-//! the order of the blocks.
+//! The last block finishes: every block writes its sum and draws a ticket, and the one that draws the last ticket adds
+//! all sums in the order of the blocks.
 //!
 //! One launch like `atomic`, but the order of additions does not depend on who comes when: the same bits on every run.
 

@@ -1,8 +1,8 @@
-//! A scan whose loop ends when the stride has passed the thread's own index: thread 0 never enters it, thread 1 makes one round, thread
-//! 255 eight. Its barriers are reached by fewer and fewer threads.
+//! A scan whose loop ends when the stride has passed the thread's own index: thread 0 never enters it, thread 1 makes
+//! one round, thread 255 eight. Its barriers are reached by fewer and fewer threads.
 //!
-//! The review writes it so: `for (s = 1; s <= threadIdx.x; s *= 2)`. Right: `scan`, rung `kogge_stone`: a loop with barriers runs equally
-//! often for all, and an `if` inside it says who works.
+//! The review writes it so: `for (s = 1; s <= threadIdx.x; s *= 2)`. Right: `scan`, rung `kogge_stone`: a loop with
+//! barriers runs equally often for all, and an `if` inside it says who works.
 
 use super::cache;
 use cuda_std::{kernel, thread};

@@ -1,5 +1,5 @@
-//! All threads of the grid increment one counter by a load, an addition and a store. Those that load the same value store the same sum,
-//! and all but one increment is lost.
+//! All threads of the grid increment one counter by a load, an addition and a store. Those that load the same value
+//! store the same sum, and all but one increment is lost.
 //!
 //! Right: `atomics`, rung `global`; and fast: rung `shared`, with a private counter for each block.
 

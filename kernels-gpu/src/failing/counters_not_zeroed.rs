@@ -1,8 +1,8 @@
-//! A histogram of letters in groups of four with counters of each block's own, which nobody has set to 0: shared memory starts with what
-//! the last block left there.
+//! A histogram of letters in groups of four with counters of each block's own, which nobody has set to 0: shared memory
+//! starts with what the last block left there.
 //!
-//! On a freshly started device that often is 0, so it works until it does not. Right: `histogram`, rung `shared`: the counters are set, and
-//! a barrier comes before the first increment.
+//! On a freshly started device that often is 0, so it works until it does not. Right: `histogram`, rung `shared`: the
+//! counters are set, and a barrier comes before the first increment.
 
 use super::cache;
 use cuda_std::{

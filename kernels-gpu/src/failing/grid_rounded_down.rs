@@ -1,7 +1,7 @@
 //! 1000 elements in blocks of 256, and a grid of 1000 / 256 = 3 blocks: nobody comes for the last 232 elements.
 //!
-//! The kernel is right; its launch is not. The slides stress `ceil(n/256.0)`: with whole numbers the division has rounded down before `ceil`
-//! sees it. Right: `vecadd`, rung `one_per_thread`, in `n.div_ceil(BLOCK)` blocks.
+//! The kernel is right; its launch is not. The slides stress `ceil(n/256.0)`: with whole numbers the division has
+//! rounded down before `ceil` sees it. Right: `vecadd`, rung `one_per_thread`, in `n.div_ceil(BLOCK)` blocks.
 
 use super::BLOCK;
 use cuda_std::{kernel, thread};

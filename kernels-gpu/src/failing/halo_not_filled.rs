@@ -1,8 +1,8 @@
-//! A convolution with a tile in shared memory: every thread loads one element, if there is one. At the borders there is none, and the
-//! tile keeps what was there.
+//! A convolution with a tile in shared memory: every thread loads one element, if there is one. At the borders there is
+//! none, and the tile keeps what was there.
 //!
-//! The review's one-dimensional kernel lacks the `else` that its two-dimensional one has: outside of the input a tile holds zeros. Right:
-//! `conv1d`, rung `tiled`.
+//! The review's one-dimensional kernel lacks the `else` that its two-dimensional one has: outside of the input a tile
+//! holds zeros. Right: `conv1d`, rung `tiled`.
 
 use super::{BLOCK, cache};
 use cuda_std::{kernel, thread};

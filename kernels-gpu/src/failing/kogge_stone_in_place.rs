@@ -1,5 +1,5 @@
-//! An inclusive scan in place: in every step each thread adds the value `distance` to its left. Some have already replaced theirs when
-//! others read it, and count it twice.
+//! An inclusive scan in place: in every step each thread adds the value `distance` to its left. Some have already
+//! replaced theirs when others read it, and count it twice.
 //!
 //! The barrier at the top of the loop keeps the steps apart, not the reads and writes of one step. Right: `scan`, rung
 //! `kogge_stone`, which writes into a second buffer.

@@ -1,7 +1,8 @@
 //! A tree sum over two elements per thread that ends one step early: half of the elements are never added.
 //!
-//! The review's loop is `for (stride = 1; stride < blockDim.x; stride *= 2)` with `if (t % stride == 0)`. With `2 * blockDim.x` elements
-//! the last stride is `blockDim.x` itself, so the test must be `<=`. Right: `reduce`, rung `interleaved`: as many elements as threads.
+//! The review's loop is `for (stride = 1; stride < blockDim.x; stride *= 2)` with `if (t % stride == 0)`. With
+//! `2 * blockDim.x` elements the last stride is `blockDim.x` itself, so the test must be `<=`. Right: `reduce`, rung
+//! `interleaved`: as many elements as threads.
 
 use super::{BLOCK, pairs};
 use cuda_std::{kernel, thread};
@@ -15,7 +16,8 @@ pub unsafe fn failing_last_step_missing(input: &[u32], output: *mut u32) {
     const THREADS: usize = BLOCK as usize;
     let (t, block) = (thread::thread_idx_x() as usize, thread::block_idx_x() as usize);
     let values = pairs();
-    // SAFETY: two slots and two elements for each thread, a result per block; in a step the slots that are read are not written.
+    // SAFETY: two slots and two elements for each thread, a result per block; in a step the slots that are read are not
+    // written.
     unsafe {
         values.add(t).write(*input.get_unchecked(2 * THREADS * block + t));
         values.add(THREADS + t).write(*input.get_unchecked(2 * THREADS * block + THREADS + t));

@@ -1,8 +1,9 @@
 //! The last 64 values are left to one warp, whose lanes "run in lock-step anyway", so the steps have no barrier.
 //!
-//! That was a common trick (and in the third edition of the reduction slides); since Volta each lane has its own program counter, and
-//! nothing keeps the lanes of a warp together but what says so. The fence stands where the trick had `volatile`: it keeps the compiler from
-//! leaving out stores, and makes no lane wait. Right: `reduce`, rung `unroll_last_warp`: shuffles, which name the lanes that take part.
+//! That was a common trick (and in the third edition of the reduction slides); since Volta each lane has its own
+//! program counter, and nothing keeps the lanes of a warp together but what says so. The fence stands where the trick
+//! had `volatile`: it keeps the compiler from leaving out stores, and makes no lane wait. Right: `reduce`, rung
+//! `unroll_last_warp`: shuffles, which name the lanes that take part.
 
 use super::{BLOCK, cache};
 use cuda_std::{kernel, thread};

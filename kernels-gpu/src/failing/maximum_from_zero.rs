@@ -1,7 +1,8 @@
 //! The maximum of the input, started from 0. Of numbers that are all negative it gives 0, which none of them is.
 //!
-//! `VecMax` starts from `RAND_MIN`, a name that C does not have; what is meant is the least number that `rand` gives, 0. No checker can
-//! see it: every access is right. Right: `reduce`, rung `grid_stride`, which starts from the identity of the maximum: negative infinity.
+//! `VecMax` starts from `RAND_MIN`, a name that C does not have; what is meant is the least number that `rand`
+//! gives, 0. No checker can see it: every access is right. Right: `reduce`, rung `grid_stride`, which starts from the
+//! identity of the maximum: negative infinity.
 
 use super::{BLOCK, cache};
 use cuda_std::{kernel, thread};
@@ -21,7 +22,8 @@ pub unsafe fn failing_maximum_from_zero(input: &[f32], output: *mut f32) {
         best = if input[i] > best { input[i] } else { best };
         i += thread::grid_stride();
     }
-    // SAFETY: a slot for each thread, a result per block; in a step of the tree the slots that are read are not written.
+    // SAFETY: a slot for each thread, a result per block; in a step of the tree the slots that are read are not
+    // written.
     unsafe {
         cache.add(t).write(best);
         thread::sync_threads(); // the cache is full before the tree starts

@@ -1,8 +1,9 @@
-//! Failing examples: kernels that are wrong in the ways that kernels usually are. Each file holds one mistake and names the rung that
-//! does the same right.
+//! Failing examples: kernels that are wrong in the ways that kernels usually are. Each file holds one mistake and names
+//! the rung that does the same right.
 //!
-//! `host list --failing` shows them, and `host check failing --variant NAME` what is wrong; they belong to no family that is run,
-//! tested or timed, and the host refuses to launch them on a GPU, where some of them hang and others only seem to work.
+//! `host list --failing` shows them, and `host check failing --variant NAME` what is wrong; they belong to no family
+//! that is run, tested or timed, and the host refuses to launch them on a GPU, where some of them hang and others only
+//! seem to work.
 //!
 //! There are two kinds. Some break a rule of the machine, and a checker reports the line (marked `FINDING`):
 //!
@@ -25,8 +26,8 @@
 //! | [`halo_not_filled`] | a tile's halo is loaded where there is input, and left alone elsewhere | uninitialised value |
 //! | [`counters_not_zeroed`] | a block's private counters are incremented before anyone set them to 0 | uninitialised value |
 //!
-//! Others are correct programs that compute something else. There is nothing to check but the result, and only an oracle that knows
-//! the right one can tell (`wrong-result`; the line to change is marked `WRONG`):
+//! Others are correct programs that compute something else. There is nothing to check but the result, and only an
+//! oracle that knows the right one can tell (`wrong-result`; the line to change is marked `WRONG`):
 //!
 //! | example | mistake | result |
 //! |---|---|---|
@@ -39,9 +40,10 @@
 //! | [`grid_rounded_down`] | `n / 256` blocks | the last elements stay as they were |
 //! | [`start_by_grid`] | a block starts at `blockIdx * gridDim` | elements counted twice, and never |
 //!
-//! The mistakes are those that courses make or warn of. Slides: the "optimization attempt", `if (threadIdx.x % 2 == 0)` with a barrier in
-//! each branch, the pairwise loop from `blockDim.x` to 2, `Width/TILE_WIDTH`, `ceil(n/256.0)`, `blockIdx.x * NumBlocks`. A review: its
-//! scan, histogram, convolutions, tree and matrix product. `VecMax`: `RAND_MIN`.
+//! The mistakes are those that courses make or warn of. Slides: the "optimization attempt", `if (threadIdx.x % 2 == 0)`
+//! with a barrier in each branch, the pairwise loop from `blockDim.x` to 2, `Width/TILE_WIDTH`, `ceil(n/256.0)`,
+//! `blockIdx.x * NumBlocks`. A review: its scan, histogram, convolutions, tree and matrix product. `VecMax`:
+//! `RAND_MIN`.
 
 use core::mem::MaybeUninit;
 use cuda_std::address_space;

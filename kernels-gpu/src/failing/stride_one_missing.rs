@@ -1,7 +1,9 @@
-//! A tree sum over two elements per thread whose shortest stride is 2: two sums are left, and only one of them is written.
+//! A tree sum over two elements per thread whose shortest stride is 2: two sums are left, and only one of them is
+//! written.
 //!
-//! The slides' pairwise loop is `for (stride = blockDim.x; stride > 1; stride /= 2)`; it must go on while `stride > 0`. Right: `reduce`, rung
-//! `first_add`, down to a stride of 1. (With one element per thread its first step is wrong as well: `stride_too_far`.)
+//! The slides' pairwise loop is `for (stride = blockDim.x; stride > 1; stride /= 2)`; it must go on while `stride > 0`.
+//! Right: `reduce`, rung `first_add`, down to a stride of 1. (With one element per thread its first step is wrong as
+//! well: `stride_too_far`.)
 
 use super::{BLOCK, pairs};
 use cuda_std::{kernel, thread};
@@ -15,7 +17,8 @@ pub unsafe fn failing_stride_one_missing(input: &[u32], output: *mut u32) {
     const THREADS: usize = BLOCK as usize;
     let (t, block) = (thread::thread_idx_x() as usize, thread::block_idx_x() as usize);
     let values = pairs();
-    // SAFETY: two slots and two elements for each thread, a result per block; in a step the slots that are read are not written.
+    // SAFETY: two slots and two elements for each thread, a result per block; in a step the slots that are read are not
+    // written.
     unsafe {
         values.add(t).write(*input.get_unchecked(2 * THREADS * block + t));
         values.add(THREADS + t).write(*input.get_unchecked(2 * THREADS * block + THREADS + t));

@@ -1,8 +1,8 @@
-//! Aggregation: a thread keeps the bin of its last element and how often it came in a row, in registers. Only when another bin comes
-//! does it add, once for the whole run.
+//! Aggregation: a thread keeps the bin of its last element and how often it came in a row, in registers. Only when
+//! another bin comes does it add, once for the whole run.
 //!
-//! When most elements are equal, threads that add one at a time all wait for the same counter. Where neighbours differ, the comparison is
-//! what this rung costs and nothing is gained.
+//! When most elements are equal, threads that add one at a time all wait for the same counter. Where neighbours differ,
+//! the comparison is what this rung costs and nothing is gained.
 
 use super::{Sample, add_global, add_shared, clear, merge};
 use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
@@ -10,8 +10,9 @@ use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 /// Adds to `counts` how many elements belong to each bin; the first `len` are counted in shared memory.
 ///
 /// # Safety
-/// `counts` has `bins` elements, which nobody else changes, and `len` is no more; the block has `4 * len` bytes of dynamic shared
-/// memory, and its threads get at most 2^32 - 1 elements; for floats `range` is what [`Sample::rule`] asks for.
+/// `counts` has `bins` elements, which nobody else changes, and `len` is no more; the block has `4 * len` bytes of
+/// dynamic shared memory, and its threads get at most 2^32 - 1 elements; for floats `range` is what [`Sample::rule`]
+/// asks for.
 #[kernel(for T in [u8, super::Letter, u32, f32, f64])]
 pub unsafe fn histogram_aggregated<T: Sample>(input: &[T], bins: u32, range: [f64; 3], len: u32, counts: *mut u64) {
     let rule = T::rule(bins, range);

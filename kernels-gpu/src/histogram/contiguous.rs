@@ -1,7 +1,7 @@
 //! Each thread counts a share of neighbouring elements, every one by an atomic addition to the result.
 //!
-//! The partition that a CPU would choose, and the wrong one here: at each step the lanes of a warp are a whole share apart, so 32
-//! loads touch 32 sectors and use one element of each.
+//! The partition that a CPU would choose, and the wrong one here: at each step the lanes of a warp are a whole share
+//! apart, so 32 loads touch 32 sectors and use one element of each.
 
 use super::{Sample, add_global};
 use cuda_std::{kernel, thread};

@@ -1,7 +1,8 @@
-//! Neighbouring threads take neighbouring elements, and all of them move on by the size of the grid: a warp's load is one piece of
-//! memory.
+//! Neighbouring threads take neighbouring elements, and all of them move on by the size of the grid: a warp's load is
+//! one piece of memory.
 //!
-//! What is left is the price of the atomics: each is a trip to the L2 cache, and those to the same counter wait for each other.
+//! What is left is the price of the atomics: each is a trip to the L2 cache, and those to the same counter wait for
+//! each other.
 
 use super::{Sample, add_global};
 use cuda_std::{kernel, thread};

@@ -1,7 +1,7 @@
 //! Histograms: how many elements fall into each bin.
 //!
-//! Many threads add to few counters, so everything here is about who adds where. An element that belongs to no bin is not counted;
-//! see [`sample`] for which bin an element belongs to.
+//! Many threads add to few counters, so everything here is about who adds where. An element that belongs to no bin is
+//! not counted; see [`sample`] for which bin an element belongs to.
 //!
 //! | rung | idea |
 //! |---|---|
@@ -12,15 +12,16 @@
 //! | [`aggregated`] | equal elements that follow each other are counted in a register: one atomic per run |
 //! | [`best`] | a copy of the counters per lane (few bins), or all bins in the shared memories of several blocks; 16-byte loads |
 //!
-//! The result has 64-bit counts, which no input overflows. Blocks count in 32 bits: no block may get more than 2^32 - 1 elements.
-//! Integer additions are exact in any order, so every rung gives the same result on every run.
+//! The result has 64-bit counts, which no input overflows. Blocks count in 32 bits: no block may get more than 2^32 - 1
+//! elements. Integer additions are exact in any order, so every rung gives the same result on every run.
 //!
 //! Counting without atomics is a data race: two threads read the same count, both add one, and one of them is lost.
 //!
-//! Sources: "CUDA parallel programming review", chapter VII (contiguous and interleaved partition, atomics, privatisation, partial
-//! privatisation by a range test; its test `pos <= 26` takes the character behind 'z' for a letter); W. Hwu, D. Kirk, I. El Hajj,
-//! "Programming Massively Parallel Processors", 4th edition, chapter 9 (aggregation); V. Podlozhnyuk, "Histogram calculation in
-//! CUDA" (NVIDIA, 2007); CUB's `DeviceHistogram` for what to beat.
+//! Sources: "CUDA parallel programming review", chapter VII (contiguous and interleaved partition, atomics,
+//! privatisation, partial privatisation by a range test; its test `pos <= 26` takes the character behind 'z' for a
+//! letter); W. Hwu, D. Kirk, I. El Hajj, "Programming Massively Parallel Processors", 4th edition, chapter 9
+//! (aggregation); V. Podlozhnyuk, "Histogram calculation in CUDA" (NVIDIA, 2007); CUB's `DeviceHistogram` for what to
+//! beat.
 
 use cuda_std::{
     atomic::{AtomicU64, BlockAtomicU32, Ordering},
@@ -40,7 +41,8 @@ pub use sample::{Letter, Sample};
 /// Threads per block unless the caller asks otherwise; any number works.
 pub const BLOCK: u32 = 256;
 
-/// Bins that the rungs below `best` count in shared memory at most: the 48 KB that every launch may use, four bytes each.
+/// Bins that the rungs below `best` count in shared memory at most: the 48 KB that every launch may use, four bytes
+/// each.
 pub const SHARED_BINS: u32 = 48 * 1024 / 4;
 
 /// Adds to a bin of the result.
@@ -68,7 +70,8 @@ unsafe fn add_shared(counters: *mut u32, at: u32, count: u32) {
 /// The block's counters become 0. Needs a barrier before anyone counts.
 ///
 /// # Safety
-/// All threads of the block call it together; `counters` has `len` elements of shared memory that nobody else accesses meanwhile.
+/// All threads of the block call it together; `counters` has `len` elements of shared memory that nobody else accesses
+/// meanwhile.
 #[inline(always)]
 unsafe fn clear(counters: *mut u32, len: u32) {
     let mut i = thread::thread_idx_x();
@@ -79,11 +82,12 @@ unsafe fn clear(counters: *mut u32, len: u32) {
     }
 }
 
-/// Adds the block's counters to the result, whose first bin among them is `first`. Needs a barrier after the last count.
+/// Adds the block's counters to the result, whose first bin among them is `first`. Needs a barrier after the last
+/// count.
 ///
 /// # Safety
-/// All threads of the block call it together; `counters` has `len` elements that nobody changes any more; `counts` has at least
-/// `first + len` elements, which other blocks change by atomics only.
+/// All threads of the block call it together; `counters` has `len` elements that nobody changes any more; `counts` has
+/// at least `first + len` elements, which other blocks change by atomics only.
 #[inline(always)]
 unsafe fn merge(counters: *const u32, len: u32, counts: *mut u64, first: u32) {
     let mut i = thread::thread_idx_x();

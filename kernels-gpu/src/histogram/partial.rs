@@ -1,7 +1,8 @@
-//! Partial privatisation: when not all bins fit in shared memory, the first ones are counted there and the others in global memory.
+//! Partial privatisation: when not all bins fit in shared memory, the first ones are counted there and the others in
+//! global memory.
 //!
-//! A range test sends each element one way or the other, so the input is read once, whatever the number of bins. It pays when the
-//! bins that matter come first.
+//! A range test sends each element one way or the other, so the input is read once, whatever the number of bins. It
+//! pays when the bins that matter come first.
 
 use super::{Sample, add_global, add_shared, clear, merge};
 use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
@@ -9,8 +10,9 @@ use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 /// Adds to `counts` how many elements belong to each bin; the first `len` are counted in shared memory.
 ///
 /// # Safety
-/// `counts` has `bins` elements, which nobody else changes, and `len` is no more; the block has `4 * len` bytes of dynamic shared
-/// memory, and its threads get at most 2^32 - 1 elements; for floats `range` is what [`Sample::rule`] asks for.
+/// `counts` has `bins` elements, which nobody else changes, and `len` is no more; the block has `4 * len` bytes of
+/// dynamic shared memory, and its threads get at most 2^32 - 1 elements; for floats `range` is what [`Sample::rule`]
+/// asks for.
 #[kernel(for T in [u8, super::Letter, u32, f32, f64])]
 pub unsafe fn histogram_partial<T: Sample>(input: &[T], bins: u32, range: [f64; 3], len: u32, counts: *mut u64) {
     let rule = T::rule(bins, range);

@@ -2,12 +2,13 @@
 //!
 //! - `u8`, `u32`: the bin is the value. Values from the number of bins upwards are not counted.
 //! - [`Letter`]: a byte of text. Bins are a-d, e-h, i-l, m-p, q-t, u-x, y-z, in either case; no other byte is counted.
-//! - `f32`, `f64`: `bins` equal parts of the half-open range `low..high`. With `scale = bins / (high - low)`, an element `x` with
-//!   `low <= x < high` belongs to bin `min(floor((x - low) * scale), bins - 1)`; every operation is rounded to nearest in the
-//!   element's own type, so the same bits come out everywhere. So bin `k` is `low + k * width` up to but without
-//!   `low + (k + 1) * width`, up to rounding: an element that is within a few roundings of an edge may be counted on its other
-//!   side. `high` itself is not counted (NumPy counts it in the last bin), and neither are NaN and what lies outside. The minimum
-//!   is there for elements just below `high` whose product rounds up to `bins`.
+//! - `f32`, `f64`: `bins` equal parts of the half-open range `low..high`. With `scale = bins / (high - low)`, an
+//!   element `x` with `low <= x < high` belongs to bin `min(floor((x - low) * scale), bins - 1)`; every operation is
+//!   rounded to nearest in the element's own type, so the same bits come out everywhere. So bin `k` is
+//!   `low + k * width` up to but without `low + (k + 1) * width`, up to rounding: an element that is within a few
+//!   roundings of an edge may be counted on its other side. `high` itself is not counted (NumPy counts it in the last
+//!   bin), and neither are NaN and what lies outside. The minimum is there for elements just below `high` whose product
+//!   rounds up to `bins`.
 
 use cuda_std::launch::{Instance, Scalar};
 
@@ -19,7 +20,8 @@ pub trait Sample: Scalar + Instance {
     /// What else decides, in registers.
     type Rule: Copy;
 
-    /// For bins that are the equal parts of a range: its low end, its high end, and bins per unit, each exact in the element's type.
+    /// For bins that are the equal parts of a range: its low end, its high end, and bins per unit, each exact in the
+    /// element's type.
     fn rule(bins: u32, range: [f64; 3]) -> Self::Rule;
 
     /// What is as cheap to find as possible, and decides about the bin.
@@ -58,8 +60,8 @@ impl Instance for Letter {
     const NAME: &'static str = "letter";
 }
 
-/// The bytes of four words, in the order in which they lie in memory. Written out: LLVM keeps a loop over much code, and its index
-/// would send the words to local memory.
+/// The bytes of four words, in the order in which they lie in memory. Written out: LLVM keeps a loop over much code,
+/// and its index would send the words to local memory.
 #[inline(always)]
 fn bytes([a, b, c, d]: [u32; 4], mut each: impl FnMut(u8)) {
     let mut word = |word: u32| {

@@ -1,7 +1,9 @@
-//! Privatisation: each block counts in its own shared memory, where atomics are cheap and only the block's threads meet. At the end
-//! it adds each of its counts to the result: one global atomic per block and bin instead of one per element.
+//! Privatisation: each block counts in its own shared memory, where atomics are cheap and only the block's threads
+//! meet. At the end it adds each of its counts to the result: one global atomic per block and bin instead of one per
+//! element.
 //!
-//! More bins than fit are counted in several launches, each for as many bins as fit, and each reads the whole input again.
+//! More bins than fit are counted in several launches, each for as many bins as fit, and each reads the whole input
+//! again.
 
 use super::{Sample, add_shared, clear, merge};
 use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
@@ -9,8 +11,9 @@ use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 /// Adds to `counts` how many elements belong to each of the bins `first..first + len`.
 ///
 /// # Safety
-/// `counts` has `bins` elements, which nobody else changes, and `first + len` is no more; the block has `4 * len` bytes of dynamic
-/// shared memory, and its threads get at most 2^32 - 1 elements; for floats `range` is what [`Sample::rule`] asks for.
+/// `counts` has `bins` elements, which nobody else changes, and `first + len` is no more; the block has `4 * len` bytes
+/// of dynamic shared memory, and its threads get at most 2^32 - 1 elements; for floats `range` is what [`Sample::rule`]
+/// asks for.
 #[kernel(for T in [u8, super::Letter, u32, f32, f64])]
 pub unsafe fn histogram_shared<T: Sample>(
     input: &[T],

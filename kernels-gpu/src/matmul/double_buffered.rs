@@ -1,7 +1,8 @@
-//! Two pairs of tiles: while one is multiplied, the next is on its way from device memory into registers, and then goes to the other.
+//! Two pairs of tiles: while one is multiplied, the next is on its way from device memory into registers, and then goes
+//! to the other.
 //!
-//! The loads' latency is hidden behind the multiplications instead of following them, and one barrier per phase is enough: nobody writes
-//! the tiles that are being read.
+//! The loads' latency is hidden behind the multiplications instead of following them, and one barrier per phase is
+//! enough: nobody writes the tiles that are being read.
 
 use super::{
     Factor,
@@ -31,7 +32,8 @@ struct Loaded<T>([[[T; 4]; 2]; 2]);
 /// Multiplies two matrices.
 ///
 /// # Safety
-/// `a` has `m * k` elements, `b` `k * n`, `c` room for `m * n` and overlaps neither; `BLOCK` threads, one block per tile.
+/// `a` has `m * k` elements, `b` `k * n`, `c` room for `m * n` and overlaps neither; `BLOCK` threads, one block per
+/// tile.
 #[kernel(for T in [f32, f64])]
 pub unsafe fn matmul_double_buffered<T: Factor>(a: &[T], b: &[T], c: *mut T, m: u32, n: u32, k: u32, stored: u32) {
     const { assert!(size_of::<T>() <= 8 && SIDE * DEPTH / T::WIDTH <= 2 * THREADS) };
@@ -55,7 +57,8 @@ pub unsafe fn matmul_double_buffered<T: Factor>(a: &[T], b: &[T], c: *mut T, m: 
             multiply(tiles.add(reading), tid, &mut sums);
             put(&a, &b, &next, tiles.add(writing), tid);
         }
-        // The next tiles are complete before anyone reads them, and everyone has read these before they are overwritten.
+        // The next tiles are complete before anyone reads them, and everyone has read these before they are
+        // overwritten.
         thread::sync_threads();
         (reading, writing) = (writing, reading);
         phase += DEPTH;

@@ -1,8 +1,9 @@
-//! Matrix product: `C = A * B`, `c[i][j] = sum over k of a[i][k] * b[k][j]`; all matrices row-major, A and B also transposed.
+//! Matrix product: `C = A * B`, `c[i][j] = sum over k of a[i][k] * b[k][j]`; all matrices row-major, A and B also
+//! transposed.
 //!
-//! Each element of A is needed for every column of C, each of B for every row: `2 m n k` operations on `m k + k n + m n` elements. The
-//! ladder brings down how often an element is fetched, first from device memory (the course's CGMA ratio: compute operations per global
-//! memory access), then from shared memory.
+//! Each element of A is needed for every column of C, each of B for every row: `2 m n k` operations on
+//! `m k + k n + m n` elements. The ladder brings down how often an element is fetched, first from device memory (the
+//! course's CGMA ratio: compute operations per global memory access), then from shared memory.
 //!
 //! | rung | idea |
 //! |---|---|
@@ -14,12 +15,13 @@
 //! | [`double_buffered`] | the next tile is loaded while this one is multiplied: one barrier per tile |
 //! | [`best`] | 256x128 tiles, 16x8 per thread, copies in flight beside the threads, tensor cores for f64, blocks in an order that the L2 cache likes |
 //!
-//! Sources: D. Kirk and W. Hwu, "Programming Massively Parallel Processors", chapters 4 and 5 (naive, tiled, CGMA); V. Volkov, "Better
-//! Performance at Lower Occupancy" (2010: thread tiles); S. Boehm, "How to Optimize a CUDA Matmul Kernel" (2022); S. Gray's maxas wiki
-//! on SGEMM (register order); NVIDIA CUTLASS (pipelines).
+//! Sources: D. Kirk and W. Hwu, "Programming Massively Parallel Processors", chapters 4 and 5 (naive, tiled, CGMA); V.
+//! Volkov, "Better Performance at Lower Occupancy" (2010: thread tiles); S. Boehm, "How to Optimize a CUDA Matmul
+//! Kernel" (2022); S. Gray's maxas wiki on SGEMM (register order); NVIDIA CUTLASS (pipelines).
 //!
-//! Every rung adds the products of an element in an order that depends on the shape only: the same bits on every run. Each product is
-//! added by a fused multiply-add, in a chain of `k`; the error is at most about `k * eps * sum of |a| |b|`.
+//! Every rung adds the products of an element in an order that depends on the shape only: the same bits on every run.
+//! Each product is added by a fused multiply-add, in a chain of `k`; the error is at most about
+//! `k * eps * sum of |a| |b|`.
 
 pub mod best;
 pub mod double_buffered;
@@ -43,8 +45,8 @@ pub const A_TRANSPOSED: u32 = 1;
 /// In `stored`: B lies in memory transposed, as `n` by `k`.
 pub const B_TRANSPOSED: u32 = 2;
 
-/// Row and column of the block's tile of the product, counted in tiles; tiles follow each other along rows. The grid is one-dimensional,
-/// since only its first axis has no short limit.
+/// Row and column of the block's tile of the product, counted in tiles; tiles follow each other along rows. The grid is
+/// one-dimensional, since only its first axis has no short limit.
 #[inline(always)]
 fn tile_of_block(columns: u32, tile: u32) -> [usize; 2] {
     // No column means no block; the compiler can't know, and would keep a panic for a division by 0.

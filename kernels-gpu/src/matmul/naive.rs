@@ -1,8 +1,9 @@
 //! One thread per element of the product, which goes along a row of A and down a column of B.
 //!
-//! Two accesses to device memory for two operations: a CGMA ratio of 1, so without caches 4 bytes of bandwidth buy one operation. A warp
-//! reads 16 neighbours of a row of B at a time (coalesced) and two elements of A (broadcast). With B transposed, neighbouring threads
-//! read elements a row apart; with A transposed, two elements of A are still all that a warp wants.
+//! Two accesses to device memory for two operations: a CGMA ratio of 1, so without caches 4 bytes of bandwidth buy one
+//! operation. A warp reads 16 neighbours of a row of B at a time (coalesced) and two elements of A (broadcast). With B
+//! transposed, neighbouring threads read elements a row apart; with A transposed, two elements of A are still all that
+//! a warp wants.
 
 use super::{Factor, side::Side, tile_of_block};
 use cuda_std::{kernel, thread};
@@ -16,7 +17,8 @@ pub const BLOCK: u32 = TILE * TILE;
 /// Multiplies two matrices.
 ///
 /// # Safety
-/// `a` has `m * k` elements, `b` `k * n`, `c` room for `m * n` and overlaps neither; `BLOCK` threads, one block per tile.
+/// `a` has `m * k` elements, `b` `k * n`, `c` room for `m * n` and overlaps neither; `BLOCK` threads, one block per
+/// tile.
 #[kernel(for T in [f32, f64])]
 pub unsafe fn matmul_naive<T: Factor>(a: &[T], b: &[T], c: *mut T, m: u32, n: u32, k: u32, stored: u32) {
     let (a, b) = (Side::left(a, m, k, stored), Side::right(b, n, k, stored));

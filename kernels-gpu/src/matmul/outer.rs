@@ -1,5 +1,5 @@
-//! A thread's part of a tile: a grid of sums in its registers, to which each step adds the outer product of a column of A and a row of B.
-//! `TM + TN` elements are loaded for `TM * TN` multiplications.
+//! A thread's part of a tile: a grid of sums in its registers, to which each step adds the outer product of a column of
+//! A and a row of B. `TM + TN` elements are loaded for `TM * TN` multiplications.
 
 use super::factor::Factor;
 use crate::unroll::unroll;
@@ -18,8 +18,8 @@ pub unsafe fn runs<T: Factor, const N: usize>(from: *const T, lanes: usize) -> [
     values
 }
 
-/// Which of the tile's rows or columns a thread's element `i` is, when it has runs of `width` that are `lanes` runs apart and the first
-/// starts at `first`.
+/// Which of the tile's rows or columns a thread's element `i` is, when it has runs of `width` that are `lanes` runs
+/// apart and the first starts at `first`.
 #[inline(always)]
 pub fn place(first: usize, lanes: usize, width: usize, i: usize) -> usize {
     first + i / width * lanes * width + i % width
@@ -39,8 +39,8 @@ pub unsafe fn neighbours<T: Factor, const N: usize>(from: *const T) -> [T; N] {
     values
 }
 
-/// Adds the products of one step, in serpentines: each multiplication shares a factor with the one before, which the GPU then need not
-/// fetch from its registers again.
+/// Adds the products of one step, in serpentines: each multiplication shares a factor with the one before, which the
+/// GPU then need not fetch from its registers again.
 #[inline(always)]
 pub fn multiply_add<T: Factor, const TM: usize, const TN: usize>(sums: &mut [[T; TN]; TM], a: &[T; TM], b: &[T; TN]) {
     unroll!(i < TM => {

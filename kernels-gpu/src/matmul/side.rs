@@ -1,6 +1,8 @@
-//! One factor, seen from the product: `x` counts rows of the product for A and columns for B, `k` the products that are added up.
+//! One factor, seen from the product: `x` counts rows of the product for A and columns for B, `k` the products that are
+//! added up.
 //!
-//! So A and B are loaded by the same code, however they are stored: what differs is which neighbours are neighbours in memory.
+//! So A and B are loaded by the same code, however they are stored: what differs is which neighbours are neighbours in
+//! memory.
 
 use super::{A_TRANSPOSED, B_TRANSPOSED, factor::Factor};
 
@@ -81,8 +83,8 @@ impl<'a, T: Factor> Side<'a, T> {
         if x < self.x && k < self.k { unsafe { self.get(x, k) } } else { T::ZERO }
     }
 
-    /// Copies the tile of `X` by `K` elements that starts at `(x, k)`, with zeros outside, to `tile[k * pitch + x]`: one element per thread
-    /// and round. Neighbouring threads read neighbours in memory.
+    /// Copies the tile of `X` by `K` elements that starts at `(x, k)`, with zeros outside, to `tile[k * pitch + x]`:
+    /// one element per thread and round. Neighbouring threads read neighbours in memory.
     ///
     /// # Safety
     /// `threads` threads call it, numbered by `tid`; the tile has room, and nobody else uses it.

@@ -1,8 +1,8 @@
-//! Each thread computes eight elements of a column: an element of B that it has loaded from shared memory serves eight sums, which lie
-//! in registers.
+//! Each thread computes eight elements of a column: an element of B that it has loaded from shared memory serves eight
+//! sums, which lie in registers.
 //!
-//! Nine loads from shared memory for eight multiplications, where the tiled rung needs sixteen; and with 64x64 tiles each element from
-//! device memory is used 64 times: a CGMA ratio of 64.
+//! Nine loads from shared memory for eight multiplications, where the tiled rung needs sixteen; and with 64x64 tiles
+//! each element from device memory is used 64 times: a CGMA ratio of 64.
 
 use super::{Factor, outer::neighbours, side::Side, tile_of_block};
 use crate::unroll::unroll;
@@ -31,7 +31,8 @@ static mut ELEMENTS: [MaybeUninit<u64>; SLOTS] = [MaybeUninit::uninit(); SLOTS];
 /// Multiplies two matrices.
 ///
 /// # Safety
-/// `a` has `m * k` elements, `b` `k * n`, `c` room for `m * n` and overlaps neither; `BLOCK` threads, one block per tile.
+/// `a` has `m * k` elements, `b` `k * n`, `c` room for `m * n` and overlaps neither; `BLOCK` threads, one block per
+/// tile.
 #[kernel(for T in [f32, f64])]
 pub unsafe fn matmul_thread_tile_1d<T: Factor>(a: &[T], b: &[T], c: *mut T, m: u32, n: u32, k: u32, stored: u32) {
     const { assert!(size_of::<T>() <= 8) };

@@ -1,7 +1,9 @@
-//! Each thread computes 8x8 elements: it loads eight of a column of A and eight of a row of B and multiplies each with each.
+//! Each thread computes 8x8 elements: it loads eight of a column of A and eight of a row of B and multiplies each with
+//! each.
 //!
-//! 16 loads from shared memory for 64 multiplications, and tiles of 128x128: each element from device memory is used 128 times. Half a
-//! warp reads elements of B that are 8 columns apart, and so only every eighth bank: the next rung's business.
+//! 16 loads from shared memory for 64 multiplications, and tiles of 128x128: each element from device memory is used
+//! 128 times. Half a warp reads elements of B that are 8 columns apart, and so only every eighth bank: the next rung's
+//! business.
 
 use super::{
     Factor,
@@ -36,7 +38,8 @@ static mut ELEMENTS: [MaybeUninit<u64>; SLOTS] = [MaybeUninit::uninit(); SLOTS];
 /// Multiplies two matrices.
 ///
 /// # Safety
-/// `a` has `m * k` elements, `b` `k * n`, `c` room for `m * n` and overlaps neither; `BLOCK` threads, one block per tile.
+/// `a` has `m * k` elements, `b` `k * n`, `c` room for `m * n` and overlaps neither; `BLOCK` threads, one block per
+/// tile.
 #[kernel(for T in [f32, f64])]
 pub unsafe fn matmul_thread_tile_2d<T: Factor>(a: &[T], b: &[T], c: *mut T, m: u32, n: u32, k: u32, stored: u32) {
     const { assert!(size_of::<T>() <= 8) };

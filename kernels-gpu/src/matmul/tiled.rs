@@ -1,13 +1,15 @@
-//! The course's tiling: the threads of a block fetch a square tile of A and one of B together, multiply them from shared memory, and go on
-//! to the next phase. There are `k / TILE` of them.
+//! The course's tiling: the threads of a block fetch a square tile of A and one of B together, multiply them from
+//! shared memory, and go on to the next phase. There are `k / TILE` of them.
 //!
-//! Every element of a tile is fetched once and used `TILE` times, so traffic to device memory falls to `1 / TILE`: a CGMA ratio of 16 or
-//! 32. Neighbouring threads fetch neighbours, so also a walk along columns becomes coalesced. What is left is shared memory: two loads
+//! Every element of a tile is fetched once and used `TILE` times, so traffic to device memory falls to `1 / TILE`: a
+//! CGMA ratio of 16 or
+//! 32. Neighbouring threads fetch neighbours, so also a walk along columns becomes coalesced. What is left is shared
+//!     memory: two loads
 //! for every multiplication.
 //!
-//! A factor that is stored transposed is turned as it is written to its tile, down columns, which have few banks: a store takes 32 turns
-//! (32x32 tiles) or eight (16x16) instead of one. The thread tiles, whose rows are `k`, pay that for A as it usually lies; the padded rows
-//! from [`vectorised`](super::vectorised) on end it.
+//! A factor that is stored transposed is turned as it is written to its tile, down columns, which have few banks: a
+//! store takes 32 turns (32x32 tiles) or eight (16x16) instead of one. The thread tiles, whose rows are `k`, pay that
+//! for A as it usually lies; the padded rows from [`vectorised`](super::vectorised) on end it.
 
 use super::{Factor, side::Side, tile_of_block};
 use core::mem::MaybeUninit;
@@ -25,7 +27,8 @@ static mut ELEMENTS: [MaybeUninit<u64>; SLOTS] = [MaybeUninit::uninit(); SLOTS];
 /// Multiplies two matrices.
 ///
 /// # Safety
-/// `a` has `m * k` elements, `b` `k * n`, `c` room for `m * n` and overlaps neither; `TILE * TILE` threads, one block per tile.
+/// `a` has `m * k` elements, `b` `k * n`, `c` room for `m * n` and overlaps neither; `TILE * TILE` threads, one block
+/// per tile.
 #[kernel(for T in [f32, f64], for TILE in [16, 32])]
 pub unsafe fn matmul_tiled<T: Factor, const TILE: usize>(
     a: &[T],

@@ -1,9 +1,9 @@
 //! 16 bytes per instruction: from device memory, into shared memory, from there to registers, and to the product.
 //!
-//! A quarter of the instructions (f32) for the same bytes. A thread's eight columns are runs of 16 bytes that are sixteen runs apart, so
-//! that neighbouring lanes read neighbouring runs, and the tiles' rows have a run more than they need, so that a factor that is turned on the way,
-//! element by element, spreads over the banks too: no bank is asked twice. Where a row does not start on 16 bytes, or at the matrix's edge,
-//! elements are moved singly.
+//! A quarter of the instructions (f32) for the same bytes. A thread's eight columns are runs of 16 bytes that are
+//! sixteen runs apart, so that neighbouring lanes read neighbouring runs, and the tiles' rows have a run more than they
+//! need, so that a factor that is turned on the way, element by element, spreads over the banks too: no bank is asked
+//! twice. Where a row does not start on 16 bytes, or at the matrix's edge, elements are moved singly.
 
 use super::{
     Factor,
@@ -51,7 +51,8 @@ static mut ELEMENTS: [MaybeUninit<U64x2>; PAIR / 2] = [MaybeUninit::uninit(); PA
 /// Multiplies two matrices.
 ///
 /// # Safety
-/// `a` has `m * k` elements, `b` `k * n`, `c` room for `m * n` and overlaps neither; `BLOCK` threads, one block per tile.
+/// `a` has `m * k` elements, `b` `k * n`, `c` room for `m * n` and overlaps neither; `BLOCK` threads, one block per
+/// tile.
 #[kernel(for T in [f32, f64])]
 pub unsafe fn matmul_vectorised<T: Factor>(a: &[T], b: &[T], c: *mut T, m: u32, n: u32, k: u32, stored: u32) {
     const { assert!(size_of::<T>() <= 8 && 2 * tile::<T>() <= PAIR) };
@@ -137,7 +138,8 @@ pub(super) unsafe fn write<T: Factor>(
 /// Writes the thread's elements of a row.
 ///
 /// # Safety
-/// The row has `end` elements, and where it is `wide` it starts on a 16-byte boundary; nobody else writes these elements.
+/// The row has `end` elements, and where it is `wide` it starts on a 16-byte boundary; nobody else writes these
+/// elements.
 #[inline(always)]
 unsafe fn write_row<T: Factor>(row: *mut T, first: usize, end: usize, wide: bool, sums: &[T; PART]) {
     if wide {

@@ -1,11 +1,13 @@
 //! Pictures of bytes: brighter or darker, grey, blurred.
 //!
-//! Pictures are height x width x channels, row-major, the channels of a pixel side by side: one for shades of grey, or red, green and
-//! blue. All arithmetic is in whole numbers, so that results are exact; halves are rounded up.
+//! Pictures are height x width x channels, row-major, the channels of a pixel side by side: one for shades of grey, or
+//! red, green and blue. All arithmetic is in whole numbers, so that results are exact; halves are rounded up.
 //!
 //! - [`Scale`]: every byte times a factor, in hundredths, at most 255;
-//! - [`Grey`]: the luminance `(299 r + 587 g + 114 b) / 1000` (ITU-R BT.601), one channel; shades of grey stay as they are;
-//! - [`Blur`]: the average of the square of side `2 * radius + 1` around a pixel, or of what of it is inside the picture.
+//! - [`Grey`]: the luminance `(299 r + 587 g + 114 b) / 1000` (ITU-R BT.601), one channel; shades of grey stay as they
+//!   are;
+//! - [`Blur`]: the average of the square of side `2 * radius + 1` around a pixel, or of what of it is inside the
+//!   picture.
 //!
 //! | rung | idea |
 //! |---|---|
@@ -13,8 +15,8 @@
 //! | [`tiled`] | the block's pixels and the blur's halo come through shared memory: each byte is loaded once per block |
 //! | [`best`] | 16 bytes per thread; the blur adds what enters its window and subtracts what leaves, down the columns and along the rows |
 //!
-//! Sources: the course's chapter 4 (`pictureKernel`, 76 x 62 pixels in blocks of 16 x 16); D. Kirk, W. Hwu, I. El Hajj, "Programming
-//! Massively Parallel Processors", chapter on multidimensional grids (greyscale and blur).
+//! Sources: the course's chapter 4 (`pictureKernel`, 76 x 62 pixels in blocks of 16 x 16); D. Kirk, W. Hwu, I. El Hajj,
+//! "Programming Massively Parallel Processors", chapter on multidimensional grids (greyscale and blur).
 
 use cuda_std::launch::{Instance, Scalar};
 

@@ -1,5 +1,5 @@
-//! A thread per pixel: a grid of two axes covers the picture, block by block. A picture of 76 x 62 pixels takes 5 x 4 blocks of 16 x 16;
-//! their last four columns and two rows of threads have no pixel, and leave.
+//! A thread per pixel: a grid of two axes covers the picture, block by block. A picture of 76 x 62 pixels takes 5 x 4
+//! blocks of 16 x 16; their last four columns and two rows of threads have no pixel, and leave.
 //!
 //! Every byte that a blur needs is a load of its own: (2 r + 1)^2 for each result.
 
@@ -9,8 +9,8 @@ use cuda_std::{kernel, thread};
 /// Makes a picture of another.
 ///
 /// # Safety
-/// `input` is the picture and `output` has room for the result and does not overlap it. Blocks along x and y have a thread per
-/// column and row.
+/// `input` is the picture and `output` has room for the result and does not overlap it. Blocks along x and y have a
+/// thread per column and row.
 #[kernel(for O in [Scale, Grey, Blur])]
 pub unsafe fn picture_pixel<O: Op>(input: &[u8], picture: Picture, output: *mut u8) {
     let row = thread::block_idx_y() * thread::block_dim_y() + thread::thread_idx_y();

@@ -1,8 +1,8 @@
-//! The block loads its pixels, and as many around them as the blur reaches, into shared memory; then each thread works on its pixel
-//! there.
+//! The block loads its pixels, and as many around them as the blur reaches, into shared memory; then each thread works
+//! on its pixel there.
 //!
-//! A blur loads (16 + 2 r)^2 pixels per block instead of 16^2 (2 r + 1)^2. The other operations share nothing, and pay for the detour
-//! and its barrier.
+//! A blur loads (16 + 2 r)^2 pixels per block instead of 16^2 (2 r + 1)^2. The other operations share nothing, and pay
+//! for the detour and its barrier.
 
 use super::{Around, Blur, Grey, Op, Picture, SIDE, Scale, inside};
 use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
@@ -15,8 +15,8 @@ pub const fn shared_bytes(channels: u32, reach: u32) -> u32 {
 /// Makes a picture of another.
 ///
 /// # Safety
-/// `input` is the picture and `output` has room for the result and does not overlap it. Blocks of `SIDE` x `SIDE` threads with
-/// [`shared_bytes`], along x and y a thread per column and row.
+/// `input` is the picture and `output` has room for the result and does not overlap it. Blocks of `SIDE` x `SIDE`
+/// threads with [`shared_bytes`], along x and y a thread per column and row.
 #[kernel(for O in [Scale, Grey, Blur])]
 pub unsafe fn picture_tiled<O: Op>(input: &[u8], picture: Picture, output: *mut u8) {
     let tile = dynamic_shared_mem::<u8>();

@@ -1,8 +1,9 @@
 //! Printing: every thread doubles its element, and a few of them say so.
 //!
-//! A kernel has no terminal. What it prints goes to a buffer on the device, which the driver writes to the host's standard output when
-//! the host next waits; the slides' `cuPrintf` made that buffer by hand. Threads print in any order, and when the buffer is full (1 MiB
-//! unless the host asks for more) the oldest text is lost: with thousands of threads, choose who prints.
+//! A kernel has no terminal. What it prints goes to a buffer on the device, which the driver writes to the host's
+//! standard output when the host next waits; the slides' `cuPrintf` made that buffer by hand. Threads print in any
+//! order, and when the buffer is full (1 MiB unless the host asks for more) the oldest text is lost: with thousands of
+//! threads, choose who prints.
 //!
 //! | rung | idea |
 //! |---|---|
@@ -10,9 +11,10 @@
 //! | [`printf`] | C's `printf`: the thread stores only format and arguments, the host formats |
 //! | [`one_per_warp`] | a warp adds up its elements, and one lane prints for all: a 32nd of the lines |
 //!
-//! The price is in the code: arguments go through memory of the thread's own, and formatting in Rust brings functions along that are called
-//! through pointers, so that the compiler no longer knows a kernel's registers and stack (`cuda_std::io` has numbers). Print to find a
-//! mistake or to show a result; the result that counts is the one in memory, and that is what is checked here.
+//! The price is in the code: arguments go through memory of the thread's own, and formatting in Rust brings functions
+//! along that are called through pointers, so that the compiler no longer knows a kernel's registers and stack
+//! (`cuda_std::io` has numbers). Print to find a mistake or to show a result; the result that counts is the one in
+//! memory, and that is what is checked here.
 //!
 //! Source: the slides "CUDA: more on threads, shared memory, synchronization".
 

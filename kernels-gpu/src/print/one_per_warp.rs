@@ -1,5 +1,5 @@
-//! A line for 32 threads: the warp adds up its elements by shuffles, and its first lane prints the sum. What many threads have to say is
-//! said by one that has heard them all.
+//! A line for 32 threads: the warp adds up its elements by shuffles, and its first lane prints the sum. What many
+//! threads have to say is said by one that has heard them all.
 
 use super::{double, prints};
 use cuda_std::{kernel, println, thread, warp};

@@ -1,5 +1,5 @@
-//! The driver's own `printf`: the thread lays its arguments down as a C structure, and the text is made on the host. No formatting code on
-//! the device, so registers and stack stay known; and no type is checked against the format.
+//! The driver's own `printf`: the thread lays its arguments down as a C structure, and the text is made on the host. No
+//! formatting code on the device, so registers and stack stay known; and no type is checked against the format.
 
 use super::{double, prints};
 use cuda_std::{io::vprintf, kernel, thread};

@@ -1,4 +1,5 @@
-//! `println!` as on the host: text and numbers become one piece of text in the thread's own memory, which is handed to the driver whole.
+//! `println!` as on the host: text and numbers become one piece of text in the thread's own memory, which is handed to
+//! the driver whole.
 
 use super::{double, prints};
 use cuda_std::{kernel, println, thread};

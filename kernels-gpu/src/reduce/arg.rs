@@ -1,10 +1,10 @@
 //! `argmax` and `argmin` in one pass and one launch, at the speed of `best`.
 //!
-//! - Carrying an index along with every element would triple the work. A thread keeps the best value so far, and in which of its
-//!   rounds of [`UNROLL`] vectors it was first there; a round is reduced as in `best`, without any index.
+//! - Carrying an index along with every element would triple the work. A thread keeps the best value so far, and in
+//!   which of its rounds of [`UNROLL`] vectors it was first there; a round is reduced as in `best`, without any index.
 //! - At the end each thread loads its best round once more and looks for the first place of the value.
-//! - Pairs of value and index then go the way of `best`: shuffles, a shared slot per warp, the last block. Of equal values the lower
-//!   index wins, so that the order does not matter.
+//! - Pairs of value and index then go the way of `best`: shuffles, a shared slot per warp, the last block. Of equal
+//!   values the lower index wins, so that the order does not matter.
 
 use super::{
     Max, Min, Op, WARP,
@@ -30,7 +30,8 @@ struct Arg<T> {
 /// Writes the index of the first maximum (minimum) to `output[0]`; the first NaN counts as both.
 ///
 /// # Safety
-/// The block is a multiple of 32; `values` and `indices` have one element per block and are used by this launch only; `ticket` is 0.
+/// The block is a multiple of 32; `values` and `indices` have one element per block and are used by this launch only;
+/// `ticket` is 0.
 #[kernel(for O in [Max, Min], for T in [f32, f64, i32, u32, i64, u64])]
 pub unsafe fn reduce_arg<O: Op<T>, T: Number>(
     input: &[T],
@@ -56,8 +57,8 @@ pub unsafe fn reduce_arg<O: Op<T>, T: Number>(
             u32::from(draw_last(ticket))
         };
     }
-    // The barrier hands thread 0's view of the other blocks' results to the whole block, and separates the two uses of the shared
-    // memory in `block_reduce_by`.
+    // The barrier hands thread 0's view of the other blocks' results to the whole block, and separates the two uses of
+    // the shared memory in `block_reduce_by`.
     if thread::sync_threads_or(last) == 0 {
         return;
     }

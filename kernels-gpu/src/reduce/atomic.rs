@@ -1,8 +1,8 @@
 //! Atomic finish: each block combines its result into one value in global memory, so there is nothing left for a second
 //! launch to do.
 //!
-//! The caller sets the value to the identity first. Which block comes when is not defined, so a float sum differs in its last
-//! bits from run to run; integers, maximum and minimum don't.
+//! The caller sets the value to the identity first. Which block comes when is not defined, so a float sum differs in
+//! its last bits from run to run; integers, maximum and minimum don't.
 
 use super::{Max, Min, Op, Sum, collective::block_reduce, grid_stride::grid_share};
 use crate::number::Number;

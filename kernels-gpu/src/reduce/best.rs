@@ -1,7 +1,7 @@
 //! The rung to use: one launch, memory at full speed, the same bits on every run.
 //!
-//! - Each thread has `UNROLL` independent 16-byte loads in flight, enough to cover the latency of memory; the elements in
-//!   front of the first 16-byte boundary and behind the last one are added singly, so any slice will do.
+//! - Each thread has `UNROLL` independent 16-byte loads in flight, enough to cover the latency of memory; the elements
+//!   in front of the first 16-byte boundary and behind the last one are added singly, so any slice will do.
 //! - The last block to finish reduces the partial results of all, in the order of the blocks: no second launch, and no
 //!   dependence on who was last. CUB still launches two kernels.
 
@@ -12,8 +12,8 @@ use cuda_std::{kernel, memory::Vector, thread};
 /// Threads per block unless the caller asks otherwise; a multiple of 32, at most 1024.
 pub const BLOCK: u32 = 512;
 
-/// Blocks per multiprocessor. Two of 512 threads keep enough loads in flight; more only add to the work of the last block.
-/// (H200, 2^22 f32 from cold memory: 12.0 us with 2, 13.9 us with 4.)
+/// Blocks per multiprocessor. Two of 512 threads keep enough loads in flight; more only add to the work of the last
+/// block. (H200, 2^22 f32 from cold memory: 12.0 us with 2, 13.9 us with 4.)
 pub const BLOCKS_PER_SM: u32 = 2;
 
 /// 16-byte loads in flight per thread.
@@ -42,11 +42,12 @@ fn thread_reduce<O: Op<T>, T: Number>(input: &[T]) -> T {
     }
 }
 
-/// The same for elements of which `W` make 16 bytes: the elements between 16-byte boundaries as vectors, the others singly.
+/// The same for elements of which `W` make 16 bytes: the elements between 16-byte boundaries as vectors, the others
+/// singly.
 #[inline(always)]
 fn slice_reduce<O: Op<T>, T: Number, const W: usize>(input: &[T]) -> T {
-    // Not `Vector::split`, which would let the loads go through the read-only cache: those ptxas moves behind the additions of a round's
-    // first vectors, and only four of them are in flight.
+    // Not `Vector::split`, which would let the loads go through the read-only cache: those ptxas moves behind the
+    // additions of a round's first vectors, and only four of them are in flight.
     // SAFETY: a vector is an array of `T`, and any bits of `T`s are a vector.
     let (head, vectors, tail) = unsafe { input.align_to::<Vector<T, W>>() };
     let me = thread::block_idx_x() as usize * thread::block_dim_x() as usize + thread::thread_idx_x() as usize;
@@ -67,8 +68,8 @@ fn slice_reduce<O: Op<T>, T: Number, const W: usize>(input: &[T]) -> T {
     value
 }
 
-/// `W` running results over vectors `me`, `me + threads`, `me + 2 * threads`, …, in rounds of [`UNROLL`] loads that don't wait for
-/// each other. Only the last round has to ask where the input ends.
+/// `W` running results over vectors `me`, `me + threads`, `me + 2 * threads`, …, in rounds of [`UNROLL`] loads that
+/// don't wait for each other. Only the last round has to ask where the input ends.
 #[inline(always)]
 fn vectors_reduce<O: Op<T>, T: Number, const W: usize>(vectors: &[Vector<T, W>], me: usize) -> [T; W] {
     let threads = thread::grid_dim_x() as usize * thread::block_dim_x() as usize;
@@ -81,8 +82,8 @@ fn vectors_reduce<O: Op<T>, T: Number, const W: usize>(vectors: &[Vector<T, W>],
         i += UNROLL * threads;
     }
     if i < vectors.len() {
-        // Behind the end, load the last vector and forget it: a load that nothing depends on can start at once, a branch around
-        // it would make it wait.
+        // Behind the end, load the last vector and forget it: a load that nothing depends on can start at once, a
+        // branch around it would make it wait.
         let last = vectors.len() - 1;
         // SAFETY: `last` is an index.
         let mut round: [Vector<T, W>; UNROLL] =
@@ -99,8 +100,8 @@ fn vectors_reduce<O: Op<T>, T: Number, const W: usize>(vectors: &[Vector<T, W>],
     results
 }
 
-/// Combines the vectors of a round pairwise. One after the other would be as many additions, but then the first one is the most
-/// urgent, and ptxas starts it before the last loads: 2 % of the time at 2^28.
+/// Combines the vectors of a round pairwise. One after the other would be as many additions, but then the first one is
+/// the most urgent, and ptxas starts it before the last loads: 2 % of the time at 2^28.
 #[inline(always)]
 fn tree<O: Op<T>, T: Number, const W: usize>(mut round: [Vector<T, W>; UNROLL]) -> [T; W] {
     const { assert!(UNROLL.is_power_of_two()) };

@@ -1,5 +1,5 @@
-//! What rungs share: a warp's tree by shuffles, a block's by one shared value per warp, a grid's by its last block, and the first
-//! rungs' load.
+//! What rungs share: a warp's tree by shuffles, a block's by one shared value per warp, a grid's by its last block, and
+//! the first rungs' load.
 
 use super::{Op, WARP};
 use crate::number::Number;
@@ -45,11 +45,12 @@ pub unsafe fn block_reduce<O: Op<T>, T: Number>(value: T) -> T {
     unsafe { block_reduce_by(value, O::identity(), |value| warp_reduce::<O, T>(value)) }
 }
 
-/// The same for whatever `reduce_warp` makes one value of a warp's 32, which lane 0 gets; `identity` changes none. Warps write what they
-/// have to a slot each, and behind a barrier the first one reduces those.
+/// The same for whatever `reduce_warp` makes one value of a warp's 32, which lane 0 gets; `identity` changes none.
+/// Warps write what they have to a slot each, and behind a barrier the first one reduces those.
 ///
 /// # Safety
-/// All threads of the block call it together, and the block is a multiple of 32 threads. (Whole warps call `reduce_warp`.)
+/// All threads of the block call it together, and the block is a multiple of 32 threads. (Whole warps call
+/// `reduce_warp`.)
 #[inline(always)]
 pub unsafe fn block_reduce_by<V: Copy>(value: V, identity: V, reduce_warp: impl Fn(V) -> V) -> V {
     const { assert!(size_of::<V>() <= size_of::<Slot>() && align_of::<V>() <= align_of::<Slot>()) };
@@ -77,13 +78,13 @@ pub unsafe fn block_reduce_by<V: Copy>(value: V, identity: V, reduce_warp: impl 
 
 /// Reduces the values of all threads of the grid; one thread gets the result, all others `None`.
 ///
-/// Every block writes one partial result and takes a ticket. The block that draws the last one knows that all others are done, and
-/// reduces the partial results in the order of the blocks, so that it does not matter who was last. (NVIDIA's
-/// `threadFenceReduction` sample.) The ticket wraps around to 0 by itself: it is ready for the next launch.
+/// Every block writes one partial result and takes a ticket. The block that draws the last one knows that all others
+/// are done, and reduces the partial results in the order of the blocks, so that it does not matter who was last.
+/// (NVIDIA's `threadFenceReduction` sample.) The ticket wraps around to 0 by itself: it is ready for the next launch.
 ///
 /// # Safety
-/// All threads of the grid call it once, and blocks are a multiple of 32 threads; `partials` has one element per block and is used
-/// by this launch only; `ticket` is 0.
+/// All threads of the grid call it once, and blocks are a multiple of 32 threads; `partials` has one element per block
+/// and is used by this launch only; `ticket` is 0.
 #[inline(always)]
 pub unsafe fn grid_reduce<O: Op<T>, T: Number>(value: T, partials: *mut T, ticket: *mut u32) -> Option<T> {
     let (tid, blocks) = (thread::thread_idx_x(), thread::grid_dim_x());
@@ -96,8 +97,8 @@ pub unsafe fn grid_reduce<O: Op<T>, T: Number>(value: T, partials: *mut T, ticke
         // SAFETY: the caller's promise.
         last = unsafe { draw_last(ticket) }.into();
     }
-    // The barrier hands thread 0's view of the other blocks' results to the whole block, and separates the two uses of the
-    // shared memory in `block_reduce`.
+    // The barrier hands thread 0's view of the other blocks' results to the whole block, and separates the two uses of
+    // the shared memory in `block_reduce`.
     if thread::sync_threads_or(last) == 0 {
         return None;
     }
@@ -116,8 +117,8 @@ pub unsafe fn grid_reduce<O: Op<T>, T: Number>(value: T, partials: *mut T, ticke
 
 /// Draws the calling block's ticket; tells whether it is the grid's last.
 ///
-/// It releases what the thread wrote, and what other threads of its block wrote before a barrier that it passed; the last block
-/// acquires what all others released.
+/// It releases what the thread wrote, and what other threads of its block wrote before a barrier that it passed; the
+/// last block acquires what all others released.
 ///
 /// # Safety
 /// One thread of each block calls it; `ticket` was 0 before the launch, which alone uses it.

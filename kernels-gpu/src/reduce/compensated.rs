@@ -1,12 +1,14 @@
 //! Compensated summation: what every addition rounds away is computed, exactly, and summed beside the sum.
 //!
-//! Of `s = a + b` the error is a number of the same type: `(a - (s - x)) + (b - x)` with `x = s - a` (Knuth). Threads, lanes and warps carry
-//! pairs of a sum and its errors, and the block adds the two at last: as good as a sum in twice the precision that is rounded once, in
-//! f32 and f64 alike. It costs seven additions where one would do, and two shuffles; a grid that waits for memory does not notice.
+//! Of `s = a + b` the error is a number of the same type: `(a - (s - x)) + (b - x)` with `x = s - a` (Knuth). Threads,
+//! lanes and warps carry pairs of a sum and its errors, and the block adds the two at last: as good as a sum in twice
+//! the precision that is rounded once, in f32 and f64 alike. It costs seven additions where one would do, and two
+//! shuffles; a grid that waits for memory does not notice.
 //!
-//! Kahan's algorithm (1965) puts the error back into the next addition instead, and loses it when the sum is small beside the next
-//! element; Neumaier's (1974) and this one, which needs no comparison, don't. The next launch takes numbers of the input's type, so a
-//! block leaves two: its result, and what rounding took from it. Everything but sums of floats is exact, and carries no second number.
+//! Kahan's algorithm (1965) puts the error back into the next addition instead, and loses it when the sum is small
+//! beside the next element; Neumaier's (1974) and this one, which needs no comparison, don't. The next launch takes
+//! numbers of the input's type, so a block leaves two: its result, and what rounding took from it. Everything but sums
+//! of floats is exact, and carries no second number.
 //!
 //! Source: T. Ogita, S. M. Rump, S. Oishi, "Accurate Sum and Dot Product" (2005), `Sum2`, here as a tree.
 

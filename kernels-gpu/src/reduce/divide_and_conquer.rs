@@ -1,8 +1,9 @@
-//! Divide and conquer: the input is cut into one contiguous part per thread, each thread reduces its part by itself, and the parts'
-//! results are combined by halves.
+//! Divide and conquer: the input is cut into one contiguous part per thread, each thread reduces its part by itself,
+//! and the parts' results are combined by halves.
 //!
-//! It is how threads of a CPU share a vector, where each streams through memory of its own. Here 32 lanes read at once, a part's
-//! length apart: every load is 32 sectors of which one eighth is wanted. `grid_stride` differs only in which elements a thread takes.
+//! It is how threads of a CPU share a vector, where each streams through memory of its own. Here 32 lanes read at once,
+//! a part's length apart: every load is 32 sectors of which one eighth is wanted. `grid_stride` differs only in which
+//! elements a thread takes.
 
 use super::{Max, Min, Op, Sum, sequential::tree};
 use crate::number::Number;

@@ -1,15 +1,17 @@
 //! A wider accumulator: sums of f32 are kept in f64 from the first element to the block's result, and rounded once.
 //!
-//! A float of 24 bits that has grown to 2^24 no longer notices a 1. In f64 the error of the additions is 2^29 times smaller, and what is left
-//! is the rounding of the result itself. It costs a conversion and an f64 addition per element: nothing beside the loads on GPUs with
-//! f64 units for every second lane (compute capability 8.0, 9.0, 10.0), and on those with one in 64 more than the loads.
+//! A float of 24 bits that has grown to 2^24 no longer notices a 1. In f64 the error of the additions is 2^29 times
+//! smaller, and what is left is the rounding of the result itself. It costs a conversion and an f64 addition per
+//! element: nothing beside the loads on GPUs with f64 units for every second lane (compute capability 8.0, 9.0, 10.0),
+//! and on those with one in 64 more than the loads.
 //!
-//! The next launch takes numbers of the input's type, so a block leaves two: its result, and what rounding took from it. Everything but
-//! sums of f32 has no wider type or needs none: integers wrap, and a maximum is one of the elements.
+//! The next launch takes numbers of the input's type, so a block leaves two: its result, and what rounding took from
+//! it. Everything but sums of f32 has no wider type or needs none: integers wrap, and a maximum is one of the elements.
 //!
-//! Sorting the elements from the smallest magnitude to the largest, which is often advised, helps one thread that adds them all: small numbers
-//! grow before they meet large ones. It costs a sort, which moves memory at least ten times as often as the sum, and where both signs
-//! occur, it does not help (Higham, "Accuracy and Stability of Numerical Algorithms", 4.2 and 4.3).
+//! Sorting the elements from the smallest magnitude to the largest, which is often advised, helps one thread that adds
+//! them all: small numbers grow before they meet large ones. It costs a sort, which moves memory at least ten times as
+//! often as the sum, and where both signs occur, it does not help (Higham, "Accuracy and Stability of Numerical
+//! Algorithms", 4.2 and 4.3).
 
 use super::{Max, Min, Op, Sum, collective::block_reduce};
 use crate::number::Number;

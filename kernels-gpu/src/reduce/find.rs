@@ -1,8 +1,8 @@
 //! Where a value is: the second pass of `argmax` and `argmin`, after any rung has found what to look for.
 //!
-//! Every thread walks through its elements from the front and stops at the first that it wants, or when another thread has found one
-//! further in front. The lowest index wins: an atomic minimum, which no order of threads changes. Two passes read the input twice;
-//! [`arg`](super::arg) carries the place along instead.
+//! Every thread walks through its elements from the front and stops at the first that it wants, or when another thread
+//! has found one further in front. The lowest index wins: an atomic minimum, which no order of threads changes. Two
+//! passes read the input twice; [`arg`](super::arg) carries the place along instead.
 
 use crate::number::Number;
 use cuda_std::{
@@ -13,7 +13,8 @@ use cuda_std::{
 /// Threads per block.
 pub const BLOCK: u32 = 256;
 
-/// Lowers `place[0]` to the index of the first element that is the same as `wanted[0]`: NaN is the same as NaN, and -0 is not +0.
+/// Lowers `place[0]` to the index of the first element that is the same as `wanted[0]`: NaN is the same as NaN, and -0
+/// is not +0.
 ///
 /// # Safety
 /// `wanted` has an element; `place[0]` was set before the launch and only this launch uses it.

@@ -1,7 +1,7 @@
 //! First add during load: a block covers two blocks' worth of elements, and each thread adds its two while loading.
 //!
-//! In `sequential` half of the threads load one element and then idle. Here every thread does one addition before the tree
-//! starts, and half as many blocks pay for a tree.
+//! In `sequential` half of the threads load one element and then idle. Here every thread does one addition before the
+//! tree starts, and half as many blocks pay for a tree.
 
 use super::{Max, Min, Op, Sum, collective::element_or_identity, sequential::tree};
 use crate::number::Number;

@@ -1,8 +1,9 @@
-//! Grid stride with a shared cache: each thread keeps the best of its elements in a register and jumps by the size of the
-//! grid; then the block's cache is reduced by a tree.
+//! Grid stride with a shared cache: each thread keeps the best of its elements in a register and jumps by the size of
+//! the grid; then the block's cache is reduced by a tree.
 //!
-//! It is the `VecMax` of many a CUDA course, in its plainest form: any length, coalesced, one value per block. The course's
-//! version starts from `RAND_MIN`, which is wrong for inputs that are all smaller; the identity of the operation is right.
+//! It is the `VecMax` of many a CUDA course, in its plainest form: any length, coalesced, one value per block. The
+//! course's version starts from `RAND_MIN`, which is wrong for inputs that are all smaller; the identity of the
+//! operation is right.
 
 use super::{Max, Min, Op, Sum, sequential::tree};
 use crate::number::Number;

@@ -1,9 +1,9 @@
 //! Interleaved addressing: in step `s` = 1, 2, 4, … every thread whose index is a multiple of `2 * s` takes over its
 //! neighbour's value, `s` to the right.
 //!
-//! The working threads are spread over all warps, so in every step every warp runs with few lanes active (divergence). And `%`
-//! by a variable is a long instruction sequence, unless the compiler sees that `2 * s` is a power of two: LLVM does and writes
-//! a mask, nvcc does not. It is the first kernel of the ladder and the baseline of every table.
+//! The working threads are spread over all warps, so in every step every warp runs with few lanes active (divergence).
+//! And `%` by a variable is a long instruction sequence, unless the compiler sees that `2 * s` is a power of two: LLVM
+//! does and writes a mask, nvcc does not. It is the first kernel of the ladder and the baseline of every table.
 
 use super::{Max, Min, Op, Sum, collective::element_or_identity};
 use crate::number::Number;

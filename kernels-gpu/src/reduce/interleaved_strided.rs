@@ -1,8 +1,8 @@
 //! Interleaved addressing, improved: the same tree as `interleaved`, but thread `t` works on slot `2 * s * t`, so the
 //! working threads are packed into the first warps and whole warps retire.
 //!
-//! That removes the divergence and the `%`. What remains: in step `s` the lanes of a warp are `2 * s` words apart, so they
-//! meet in 2, 4, … 32 of the 32 banks' words (bank conflicts), and each access takes that many turns.
+//! That removes the divergence and the `%`. What remains: in step `s` the lanes of a warp are `2 * s` words apart, so
+//! they meet in 2, 4, … 32 of the 32 banks' words (bank conflicts), and each access takes that many turns.
 
 use super::{Max, Min, Op, Sum, collective::element_or_identity};
 use crate::number::Number;

@@ -1,10 +1,10 @@
-//! Kogge and Stone's prefix sum as a reduction: after log2(block) steps each slot has the total of everything up to it, and the last
-//! one the total of all.
+//! Kogge and Stone's prefix sum as a reduction: after log2(block) steps each slot has the total of everything up to it,
+//! and the last one the total of all.
 //!
-//! In step `s` = 1, 2, 4, … every thread but the first `s` adds the slot `s` to its left. No thread idles and no warp diverges until
-//! it is done, but that is no virtue: a tree needs `block - 1` additions, this takes almost `block * log2(block)`, and the totals in
-//! the other slots are thrown away. Slots are read from one half of the cache and written to the other: in place, a thread would
-//! overwrite what its neighbour has yet to read.
+//! In step `s` = 1, 2, 4, … every thread but the first `s` adds the slot `s` to its left. No thread idles and no warp
+//! diverges until it is done, but that is no virtue: a tree needs `block - 1` additions, this takes almost
+//! `block * log2(block)`, and the totals in the other slots are thrown away. Slots are read from one half of the cache
+//! and written to the other: in place, a thread would overwrite what its neighbour has yet to read.
 
 use super::{Max, Min, Op, Sum, collective::element_or_identity};
 use crate::number::Number;

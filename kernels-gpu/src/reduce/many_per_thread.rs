@@ -1,7 +1,8 @@
 //! Many elements per thread: a grid of fixed size, and each thread combines pairs of elements until the input ends.
 //!
-//! The tree costs log2(block) steps per block however many elements fed it, so the more elements per thread, the cheaper the
-//! tree (Brent's theorem: n / log n threads with log n elements each). The loop runs at the speed of memory.
+//! The tree costs log2(block) steps per block however many elements fed it, so the more elements per thread, the
+//! cheaper the tree (Brent's theorem: n / log n threads with log n elements each). The loop runs at the speed of
+//! memory.
 
 use super::{Max, Min, Op, Sum, WARP, collective::element_or_identity, sequential::tree, unroll_last_warp::last_warp};
 use crate::number::Number;

@@ -40,21 +40,23 @@
 //!
 //! A sequential reduction is any grid-stride rung with one thread: `--block 1 --grid 1`.
 //!
-//! `argmax` and `argmin` give the index of the first maximum or minimum; the first NaN counts as both, +0 is above -0. Every rung finds
-//! the value, and [`find`] its place in a second pass; [`arg`] does both in one.
+//! `argmax` and `argmin` give the index of the first maximum or minimum; the first NaN counts as both, +0 is above -0.
+//! Every rung finds the value, and [`find`] its place in a second pass; [`arg`] does both in one.
 //!
-//! The highest bit that is set in any number needs no operation of its own. The larger of two unsigned numbers has no lower highest
-//! bit, so the highest bit of the maximum is the maximum of the highest bits: `--op max`, then 31 minus `clz` (`leading_zeros`) of one
-//! number, instead of a `clz` for each. (For the lowest bit that is set, the minimum does not help, as 8 and 7 show. A bitwise or keeps
-//! every bit that anyone has: `clz` of it gives the highest, `ctz` the lowest; `redux.sync.or` does that for a warp.)
+//! The highest bit that is set in any number needs no operation of its own. The larger of two unsigned numbers has no
+//! lower highest bit, so the highest bit of the maximum is the maximum of the highest bits: `--op max`, then 31 minus
+//! `clz` (`leading_zeros`) of one number, instead of a `clz` for each. (For the lowest bit that is set, the minimum
+//! does not help, as 8 and 7 show. A bitwise or keeps every bit that anyone has: `clz` of it gives the highest, `ctz`
+//! the lowest; `redux.sync.or` does that for a warp.)
 //!
 //! Sources: M. Harris, "Optimizing Parallel Reduction in CUDA" (the first seven rungs); J. Luitjens, "Faster Parallel
 //! Reductions on Kepler" (shuffles); D. Merrill's CUB (`DeviceReduce`) for what to beat.
 //!
-//! Sums of floats depend on the order of additions. Every rung but `atomic` adds in an order fixed by (length, block, grid),
-//! so its result is the same on every run; with a tree of depth d over f-bit partial sums the error is at most about
-//! d * eps * sum(|x|), where d is the elements per thread plus log2 of the threads. Of `double_accumulator` (for f32) and `compensated` it is
-//! at most eps * |sum| + (d * eps)^2 * sum(|x|): as small as the result can be written, unless nearly everything cancels.
+//! Sums of floats depend on the order of additions. Every rung but `atomic` adds in an order fixed by (length, block,
+//! grid), so its result is the same on every run; with a tree of depth d over f-bit partial sums the error is at most
+//! about d * eps * sum(|x|), where d is the elements per thread plus log2 of the threads. Of `double_accumulator` (for
+//! f32) and `compensated` it is at most eps * |sum| + (d * eps)^2 * sum(|x|): as small as the result can be written,
+//! unless nearly everything cancels.
 
 use crate::number::Number;
 use cuda_std::{

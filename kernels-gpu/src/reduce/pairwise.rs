@@ -1,8 +1,8 @@
 //! Pairwise: every pass halves the vector, and thread `t` combines element `t` with the one half the vector away.
 //!
-//! No shared memory, no barriers: a pass is a launch, and memory carries everything from one to the next. Passes move three times
-//! the input, and a long vector takes log2(n) launches of which most have little to do. Sums are the most accurate of the ladder:
-//! an element is part of log2(n) additions.
+//! No shared memory, no barriers: a pass is a launch, and memory carries everything from one to the next. Passes move
+//! three times the input, and a long vector takes log2(n) launches of which most have little to do. Sums are the most
+//! accurate of the ladder: an element is part of log2(n) additions.
 
 use super::{Max, Min, Op, Sum};
 use crate::number::Number;

@@ -1,7 +1,7 @@
 //! Sequential addressing: the stride starts at half the block and halves, and thread `t` adds slot `t + s` to slot `t`.
 //!
-//! Neighbouring lanes touch neighbouring words, so there are no bank conflicts, and the working threads are the first `s`,
-//! so there is no divergence until one warp is left. Half of the threads never do more than load.
+//! Neighbouring lanes touch neighbouring words, so there are no bank conflicts, and the working threads are the first
+//! `s`, so there is no divergence until one warp is left. Half of the threads never do more than load.
 
 use super::{Max, Min, Op, Sum, collective::element_or_identity};
 use crate::number::Number;
@@ -36,8 +36,8 @@ pub unsafe fn reduce_sequential<O: Op<T>, T: Number>(input: &[T], output: *mut T
 /// Halves `2 * from` values in shared memory until `until` of them are left in the first slots; `until` = 0 leaves one.
 ///
 /// # Safety
-/// All threads of the block call it together; `from` is 0 or a power of two with `2 * from` slots that were written before
-/// a barrier.
+/// All threads of the block call it together; `from` is 0 or a power of two with `2 * from` slots that were written
+/// before a barrier.
 #[inline(always)]
 pub(crate) unsafe fn tree<O: Op<T>, T: Number>(values: *mut T, from: u32, until: u32) {
     let tid = thread::thread_idx_x();

@@ -1,9 +1,10 @@
-//! The warp's own instruction: `redux.sync` combines a register of all 32 lanes at once, where shuffles take five steps.
+//! The warp's own instruction: `redux.sync` combines a register of all 32 lanes at once, where shuffles take five
+//! steps.
 //!
 //! It knows 32-bit integers only. Everything that integers can stand in for goes through it in one to three parts: see
 //! [`Redux`](crate::number::Redux). A
-//! sum of floats can't, and stays with shuffles. Otherwise this is `warp_shuffle`. (Compute capability 8.0; on older GPUs `cuda_std`
-//! makes the instruction of shuffles.)
+//! sum of floats can't, and stays with shuffles. Otherwise this is `warp_shuffle`. (Compute capability 8.0; on older
+//! GPUs `cuda_std` makes the instruction of shuffles.)
 
 use super::{Max, Min, Op, Sum, collective::block_reduce_by, grid_stride::grid_share};
 use crate::number::Number;

@@ -1,9 +1,10 @@
 //! Blelloch's work-efficient scan: a balanced tree, swept up and down in place.
 //!
-//! The up-sweep is a reduction. Then the root becomes the identity, and on the way down each node hands its value to the left child,
-//! and its value combined with what the left child held to the right one: the exclusive scan, after n - 1 additions up and n - 1
-//! down. (Swap and add where Brent and Kung only add: the price of getting the exclusive scan.) Each thread has two neighbouring
-//! elements; their slots, and the strides of the sweeps, meet in the same banks: 2, 4, 8, … threads wait for each other.
+//! The up-sweep is a reduction. Then the root becomes the identity, and on the way down each node hands its value to
+//! the left child, and its value combined with what the left child held to the right one: the exclusive scan, after n -
+//! 1 additions up and n - 1 down. (Swap and add where Brent and Kung only add: the price of getting the exclusive
+//! scan.) Each thread has two neighbouring elements; their slots, and the strides of the sweeps, meet in the same
+//! banks: 2, 4, 8, … threads wait for each other.
 
 use super::element_or_identity;
 use crate::number::Number;
@@ -21,8 +22,8 @@ pub const fn section(block: u32) -> u32 {
 /// Scans each block's section of the input and writes its total to `sums[block index]`. `exclusive` is 0 or 1.
 ///
 /// # Safety
-/// One block per section, a power of two; dynamic shared memory holds two `T` per thread; `output` has as many elements as `input`
-/// and does not overlap it; `sums` has one per block.
+/// One block per section, a power of two; dynamic shared memory holds two `T` per thread; `output` has as many elements
+/// as `input` and does not overlap it; `sums` has one per block.
 #[kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64])]
 pub unsafe fn scan_blelloch<O: Op<T>, T: Number>(input: &[T], exclusive: u32, output: *mut T, sums: *mut T) {
     let tid = thread::thread_idx_x();
@@ -30,12 +31,13 @@ pub unsafe fn scan_blelloch<O: Op<T>, T: Number>(input: &[T], exclusive: u32, ou
     unsafe { scan_pairs::<O, T>(input, exclusive, output, sums, [2 * tid, 2 * tid + 1], |place| place) };
 }
 
-/// Scans the block's section, of which this thread loads and stores the elements `places`. Place `i` of the tree is in slot
-/// `slot(i)`.
+/// Scans the block's section, of which this thread loads and stores the elements `places`. Place `i` of the tree is in
+/// slot `slot(i)`.
 ///
 /// # Safety
-/// All threads of a power-of-two block call it together, and their `places` are the places of the section, once each; dynamic shared
-/// memory has `slot(last place) + 1` slots, and `slot` gives each place its own; otherwise as [`scan_blelloch()`].
+/// All threads of a power-of-two block call it together, and their `places` are the places of the section, once each;
+/// dynamic shared memory has `slot(last place) + 1` slots, and `slot` gives each place its own; otherwise as
+/// [`scan_blelloch()`].
 #[inline(always)]
 pub(super) unsafe fn scan_pairs<O: Op<T>, T: Number>(
     input: &[T],
@@ -62,7 +64,8 @@ pub(super) unsafe fn scan_pairs<O: Op<T>, T: Number>(
     while k < 2 {
         let i = first + places[k] as usize;
         if i < input.len() {
-            // SAFETY: written before the last barrier; `output` is as long as `input`, and each element is one thread's.
+            // SAFETY: written before the last barrier; `output` is as long as `input`, and each element is one
+            // thread's.
             unsafe {
                 let before = at(places[k]).read();
                 output.add(i).write(if exclusive != 0 { before } else { O::combine(before, own[k]) });
@@ -79,7 +82,8 @@ pub(super) unsafe fn scan_pairs<O: Op<T>, T: Number>(
 /// Sweeps the tree over two places per thread up and down, and ends with a barrier. Thread 0 gets the total.
 ///
 /// # Safety
-/// All threads of a power-of-two block call it together; `at` gives each place its own slot; slots may have been written just before.
+/// All threads of a power-of-two block call it together; `at` gives each place its own slot; slots may have been
+/// written just before.
 #[inline(always)]
 unsafe fn sweep<O: Op<T>, T: Number>(at: &impl Fn(u32) -> *mut T) -> T {
     let (tid, block) = (thread::thread_idx_x(), thread::block_dim_x());

@@ -1,8 +1,8 @@
 //! Blelloch's scan with one empty slot behind each row of banks, and with loads that run along the rows.
 //!
-//! Slots that are a power of two apart, up to a whole row and beyond, then lie in different banks, and every sweep is free of
-//! conflicts but for the highest levels. Each thread loads two elements half a section apart instead of two neighbours: a
-//! warp's accesses touch neighbouring elements in device memory and neighbouring banks in shared memory.
+//! Slots that are a power of two apart, up to a whole row and beyond, then lie in different banks, and every sweep is
+//! free of conflicts but for the highest levels. Each thread loads two elements half a section apart instead of two
+//! neighbours: a warp's accesses touch neighbouring elements in device memory and neighbouring banks in shared memory.
 
 use super::blelloch::scan_pairs;
 pub use super::blelloch::{BLOCK, section};
@@ -24,8 +24,8 @@ const fn slot(place: u32, bytes: usize) -> u32 {
 /// Scans each block's section of the input and writes its total to `sums[block index]`. `exclusive` is 0 or 1.
 ///
 /// # Safety
-/// One block per section, a power of two; dynamic shared memory holds [`slots()`] elements; `output` has as many elements as `input`
-/// and does not overlap it; `sums` has one per block.
+/// One block per section, a power of two; dynamic shared memory holds [`slots()`] elements; `output` has as many
+/// elements as `input` and does not overlap it; `sums` has one per block.
 #[kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64])]
 pub unsafe fn scan_blelloch_padded<O: Op<T>, T: Number>(input: &[T], exclusive: u32, output: *mut T, sums: *mut T) {
     let (tid, block) = (thread::thread_idx_x(), thread::block_dim_x());

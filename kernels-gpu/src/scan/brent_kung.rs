@@ -1,8 +1,9 @@
 //! Brent and Kung's adder as a scan: a reduction tree up, and its mirror image down, in one array.
 //!
-//! After the way up, the slots 1, 3, 7, … (counted from 0) of each tree hold its sums; the way down hands them to the slots between.
-//! That is 2 n - 2 - log n additions for n elements, which no longer grows faster than the input; two elements per thread. Threads
-//! are packed, so that warps diverge only where less than a warp is left, but their strides of 2, 4, 8, … meet in the same banks.
+//! After the way up, the slots 1, 3, 7, … (counted from 0) of each tree hold its sums; the way down hands them to the
+//! slots between. That is 2 n - 2 - log n additions for n elements, which no longer grows faster than the input; two
+//! elements per thread. Threads are packed, so that warps diverge only where less than a warp is left, but their
+//! strides of 2, 4, 8, … meet in the same banks.
 
 use super::element_or_identity;
 use crate::number::Number;
@@ -20,8 +21,8 @@ pub const fn section(block: u32) -> u32 {
 /// Scans each block's section of the input and writes its total to `sums[block index]`. `exclusive` is 0 or 1.
 ///
 /// # Safety
-/// One block per section, a power of two; dynamic shared memory holds two `T` per thread; `output` has as many elements as `input`
-/// and does not overlap it; `sums` has one per block.
+/// One block per section, a power of two; dynamic shared memory holds two `T` per thread; `output` has as many elements
+/// as `input` and does not overlap it; `sums` has one per block.
 #[kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64])]
 pub unsafe fn scan_brent_kung<O: Op<T>, T: Number>(input: &[T], exclusive: u32, output: *mut T, sums: *mut T) {
     let values = dynamic_shared_mem::<T>();
@@ -42,7 +43,8 @@ pub unsafe fn scan_brent_kung<O: Op<T>, T: Number>(input: &[T], exclusive: u32, 
         thread::sync_threads(); // the section, or the step before, is there before this step reads it
         let at = (tid + 1) * s * 2 - 1;
         if at < section {
-            // SAFETY: both slots lie in the section. Slots `at` belong to one thread each, and slots `at - s` are only read.
+            // SAFETY: both slots lie in the section. Slots `at` belong to one thread each, and slots `at - s` are only
+            // read.
             unsafe { add_to::<O, T>(values, at - s, at) };
         }
         s *= 2;
@@ -54,7 +56,8 @@ pub unsafe fn scan_brent_kung<O: Op<T>, T: Number>(input: &[T], exclusive: u32, 
         thread::sync_threads(); // the step before is there before this step reads it
         let at = (tid + 1) * s * 2 - 1;
         if at + s < section {
-            // SAFETY: both slots lie in the section. Slots `at + s` belong to one thread each, and slots `at` are only read.
+            // SAFETY: both slots lie in the section. Slots `at + s` belong to one thread each, and slots `at` are only
+            // read.
             unsafe { add_to::<O, T>(values, at, at + s) };
         }
         s /= 2;

@@ -1,5 +1,5 @@
-//! What the rungs without a tree in shared memory have in common: a warp's scan by shuffles, a block's by one shared value per warp,
-//! and several neighbouring elements per thread.
+//! What the rungs without a tree in shared memory have in common: a warp's scan by shuffles, a block's by one shared
+//! value per warp, and several neighbouring elements per thread.
 
 use super::element_or_identity;
 use crate::number::Number;
@@ -100,7 +100,8 @@ pub fn load_items<O: Op<T>, T: Number, const N: usize>(input: &[T], first: usize
     (items, total)
 }
 
-/// Writes the scan of the items, which `before` precedes, to elements `first..first + N`, as far as there are `len` of them.
+/// Writes the scan of the items, which `before` precedes, to elements `first..first + N`, as far as there are `len` of
+/// them.
 ///
 /// # Safety
 /// `output` has `len` elements; no other thread accesses these.

@@ -1,7 +1,8 @@
 //! Kogge and Stone's adder as a scan: the steps of the naive one, inside a block and in shared memory.
 //!
-//! Thread `i` reads what thread `i - s` writes in the same step. In one buffer each step would need two barriers, between reading and
-//! writing and between writing and reading; without the first one it is a race. Two buffers that swap roles need one barrier.
+//! Thread `i` reads what thread `i - s` writes in the same step. In one buffer each step would need two barriers,
+//! between reading and writing and between writing and reading; without the first one it is a race. Two buffers that
+//! swap roles need one barrier.
 
 use super::element_or_identity;
 use crate::number::Number;
@@ -19,8 +20,8 @@ pub const fn section(block: u32) -> u32 {
 /// Scans each block's section of the input and writes its total to `sums[block index]`. `exclusive` is 0 or 1.
 ///
 /// # Safety
-/// One block per section; dynamic shared memory holds two `T` per thread; `output` has as many elements as `input` and does not
-/// overlap it; `sums` has one per block.
+/// One block per section; dynamic shared memory holds two `T` per thread; `output` has as many elements as `input` and
+/// does not overlap it; `sums` has one per block.
 #[kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64])]
 pub unsafe fn scan_kogge_stone<O: Op<T>, T: Number>(input: &[T], exclusive: u32, output: *mut T, sums: *mut T) {
     let values = dynamic_shared_mem::<T>();
@@ -35,8 +36,8 @@ pub unsafe fn scan_kogge_stone<O: Op<T>, T: Number>(input: &[T], exclusive: u32,
 
     let mut s = 1;
     while s < block {
-        // SAFETY: slots of the buffer that this step only reads, which was written before the last barrier; and the own one of the
-        // buffer that nobody reads until the next.
+        // SAFETY: slots of the buffer that this step only reads, which was written before the last barrier; and the own
+        // one of the buffer that nobody reads until the next.
         unsafe {
             let mut value = values.add((from + tid) as usize).read();
             if tid >= s {
@@ -49,7 +50,8 @@ pub unsafe fn scan_kogge_stone<O: Op<T>, T: Number>(input: &[T], exclusive: u32,
         s *= 2;
     }
 
-    // SAFETY: slots that were written before the last barrier; `output` is as long as `input`, `sums` has one element per block.
+    // SAFETY: slots that were written before the last barrier; `output` is as long as `input`, `sums` has one element
+    // per block.
     unsafe {
         if i < input.len() {
             let value = match (exclusive, tid) {

@@ -1,16 +1,19 @@
 //! One pass with decoupled look-back: every element is read once and written once.
 //!
-//! Each block publishes the total of its tile as soon as it has it, then looks back: it adds up the totals of the tiles before it
-//! until it meets one that already knows everything before *it*, and publishes its own such prefix. Nobody waits for a whole chain
-//! of blocks one after the other, only for totals, which all blocks compute at the same time. (Merrill and Garland, 2016.)
+//! Each block publishes the total of its tile as soon as it has it, then looks back: it adds up the totals of the tiles
+//! before it until it meets one that already knows everything before *it*, and publishes its own such prefix. Nobody
+//! waits for a whole chain of blocks one after the other, only for totals, which all blocks compute at the same time.
+//! (Merrill and Garland, 2016.)
 //!
-//! A block may wait only for blocks that are sure to run: tiles are given out by a ticket, in the order in which blocks start. A warp
-//! looks at 32 predecessors at once. How many totals a block adds before it meets a prefix depends on timing, and with it the rounding
-//! of sums of floats: they may differ in the last bits from run to run. All else is exact.
+//! A block may wait only for blocks that are sure to run: tiles are given out by a ticket, in the order in which blocks
+//! start. A warp looks at 32 predecessors at once. How many totals a block adds before it meets a prefix depends on
+//! timing, and with it the rounding of sums of floats: they may differ in the last bits from run to run. All else is
+//! exact.
 //!
-//! Every tile costs a ticket, a look back and two records, and tiles are as small here as those of the rungs before: 2^26 elements are 65536
-//! of them. So on a large input it moves the least and still loses (H200, f32: 455 us; `reduce_then_scan` 253 us). What it
-//! takes to win is in [`best`](super::best): larger tiles, and look-back in two steps.
+//! Every tile costs a ticket, a look back and two records, and tiles are as small here as those of the rungs before:
+//! 2^26 elements are 65536 of them. So on a large input it moves the least and still loses (H200, f32: 455 us;
+//! `reduce_then_scan` 253 us). What it takes to win is in [`best`](super::best): larger tiles, and look-back in two
+//! steps.
 
 use super::collective::{block_scan, load_items, store_items};
 use super::record::Records;
@@ -24,7 +27,8 @@ use cuda_std::{
     kernel, thread, warp,
 };
 
-/// Words of 8 bytes that the launch needs for this many tiles of elements of this size: the ticket, and a record per tile.
+/// Words of 8 bytes that the launch needs for this many tiles of elements of this size: the ticket, and a record per
+/// tile.
 pub const fn state_words(tiles: u64, bytes: usize) -> u64 {
     1 + tiles * (bytes as u64 / 4)
 }
@@ -43,8 +47,8 @@ static mut BEFORE: MaybeUninit<u64> = MaybeUninit::uninit();
 /// Scans the input. `exclusive` is 0 or 1.
 ///
 /// # Safety
-/// One block per tile, a multiple of 32 threads; `state` has [`state_words()`], all 0; `output` has as many elements as `input` and does
-/// not overlap it.
+/// One block per tile, a multiple of 32 threads; `state` has [`state_words()`], all 0; `output` has as many elements as
+/// `input` and does not overlap it.
 #[kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64])]
 pub unsafe fn scan_look_back<O: Op<T>, T: Number>(input: &[T], exclusive: u32, state: *mut u64, output: *mut T) {
     let (ticket, before_tile) = ((&raw mut TICKET).cast::<u64>(), (&raw mut BEFORE).cast::<T>());
@@ -82,8 +86,8 @@ pub unsafe fn scan_look_back<O: Op<T>, T: Number>(input: &[T], exclusive: u32, s
 /// Publishes the tile's total, finds out what lies before the tile, and publishes both together.
 ///
 /// # Safety
-/// All 32 lanes of a warp call it together, and one warp for each tile; there is a record for each tile, and every tile before this
-/// one belongs to a block that runs.
+/// All 32 lanes of a warp call it together, and one warp for each tile; there is a record for each tile, and every tile
+/// before this one belongs to a block that runs.
 #[inline(always)]
 unsafe fn look_back<O: Op<T>, T: Number>(records: &Records<T>, tile: usize, total: T) -> T {
     let lane = warp::lane_id();
@@ -108,7 +112,8 @@ unsafe fn look_back<O: Op<T>, T: Number>(records: &Records<T>, tile: usize, tota
     before
 }
 
-/// The sum over the tiles `left - 1`, `left - 2`, … up to the first that knows its prefix, at most 32, and whether there was one.
+/// The sum over the tiles `left - 1`, `left - 2`, … up to the first that knows its prefix, at most 32, and whether
+/// there was one.
 ///
 /// # Safety
 /// As [`look_back`]; `left` is not 0.

@@ -1,5 +1,5 @@
-//! Scan, or prefix sum: each element becomes the sum, maximum or minimum of all elements up to it (inclusive) or before it
-//! (exclusive, the first one being the identity).
+//! Scan, or prefix sum: each element becomes the sum, maximum or minimum of all elements up to it (inclusive) or before
+//! it (exclusive, the first one being the identity).
 //!
 //! The rungs. Each file holds one idea; what it costs is what the next one removes.
 //!
@@ -17,18 +17,20 @@
 //! | [`look_back`] | one pass, 2 n elements moved: each block looks back at what its predecessors have published; a cost per tile |
 //! | [`best`] | 16-byte accesses, two levels of look-back in constant time, no reset, the same bits on every run |
 //!
-//! The rungs from `quadratic` to `blelloch_padded` (but for `naive`) scan *sections* of the array, by a block or a thread each,
-//! and write the section's total to `sums`. For arrays of several sections the host scans the sums likewise, exclusively, and
-//! adds to each section what lies before it ([`three_phase::scan_three_phase_add`]): rungs differ in how they scan a section.
+//! The rungs from `quadratic` to `blelloch_padded` (but for `naive`) scan *sections* of the array, by a block or a
+//! thread each, and write the section's total to `sums`. For arrays of several sections the host scans the sums
+//! likewise, exclusively, and adds to each section what lies before it ([`three_phase::scan_three_phase_add`]): rungs
+//! differ in how they scan a section.
 //!
-//! Sources: W. D. Hillis and G. L. Steele, "Data Parallel Algorithms" (1986); P. M. Kogge and H. S. Stone (1973); R. P. Brent and
-//! H. T. Kung (1982); G. E. Blelloch, "Prefix Sums and Their Applications" (1990); M. Harris, S. Sengupta and J. D. Owens, "Parallel
-//! Prefix Sum (Scan) with CUDA" (GPU Gems 3, 2007); D. Merrill and M. Garland, "Single-pass Parallel Prefix Scan with Decoupled
-//! Look-back" (2016).
+//! Sources: W. D. Hillis and G. L. Steele, "Data Parallel Algorithms" (1986); P. M. Kogge and H. S. Stone (1973); R. P.
+//! Brent and H. T. Kung (1982); G. E. Blelloch, "Prefix Sums and Their Applications" (1990); M. Harris, S. Sengupta and
+//! J. D. Owens, "Parallel Prefix Sum (Scan) with CUDA" (GPU Gems 3, 2007); D. Merrill and M. Garland, "Single-pass
+//! Parallel Prefix Scan with Decoupled Look-back" (2016).
 //!
-//! Integer sums wrap; maximum and minimum are IEEE 754-2019's, so from the first NaN on every element is NaN. Sums of floats depend
-//! on the order of additions: every rung but `look_back` adds in an order fixed by (length, block), so its result is the same on
-//! every run. An element that a chain of at most d additions led to is off by at most about d * eps * sum(|x|) over its prefix.
+//! Integer sums wrap; maximum and minimum are IEEE 754-2019's, so from the first NaN on every element is NaN. Sums of
+//! floats depend on the order of additions: every rung but `look_back` adds in an order fixed by (length, block), so
+//! its result is the same on every run. An element that a chain of at most d additions led to is off by at most about
+//! d * eps * sum(|x|) over its prefix.
 
 use crate::reduce::collective::element_or_identity;
 

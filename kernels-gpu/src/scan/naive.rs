@@ -1,7 +1,8 @@
-//! Hillis and Steele's scan of the whole array: in step `s` = 1, 2, 4, … each element is combined with the one `s` places before.
+//! Hillis and Steele's scan of the whole array: in step `s` = 1, 2, 4, … each element is combined with the one `s`
+//! places before.
 //!
-//! Log n steps instead of n, and any length without sums of blocks. But every step is a launch that moves the array through memory
-//! from one buffer into another, and the additions are n log n - (n - 1) instead of n - 1.
+//! Log n steps instead of n, and any length without sums of blocks. But every step is a launch that moves the array
+//! through memory from one buffer into another, and the additions are n log n - (n - 1) instead of n - 1.
 
 use crate::number::Number;
 use crate::reduce::{Max, Min, Op, Sum};
@@ -10,8 +11,9 @@ use cuda_std::{kernel, thread};
 /// Threads per block unless the caller asks otherwise; any number works.
 pub const BLOCK: u32 = 256;
 
-/// One step: `output[i]` becomes element `i - step` combined with element `i`, or element `i` alone where there is none before.
-/// Element `i` is `input[i - shift]`, or the identity: a `shift` of 1 in the first step makes the whole scan exclusive.
+/// One step: `output[i]` becomes element `i - step` combined with element `i`, or element `i` alone where there is none
+/// before. Element `i` is `input[i - shift]`, or the identity: a `shift` of 1 in the first step makes the whole scan
+/// exclusive.
 ///
 /// # Safety
 /// At least one thread per element; `output` has as many elements as `input` and does not overlap it.

@@ -1,7 +1,7 @@
 //! Every thread for itself: thread `i` adds up the elements of its block's section from the first to its own.
 //!
-//! The plain way to make a serial loop parallel: nobody waits for a neighbour's result. But the same sums are computed again and
-//! again, n^2 / 2 additions for a section of n, and the loops of a warp have unequal lengths.
+//! The plain way to make a serial loop parallel: nobody waits for a neighbour's result. But the same sums are computed
+//! again and again, n^2 / 2 additions for a section of n, and the loops of a warp have unequal lengths.
 
 use super::element_or_identity;
 use crate::number::Number;
@@ -19,8 +19,8 @@ pub const fn section(block: u32) -> u32 {
 /// Scans each block's section of the input and writes its total to `sums[block index]`. `exclusive` is 0 or 1.
 ///
 /// # Safety
-/// One block per section; dynamic shared memory holds one `T` per thread; `output` has as many elements as `input` and does not
-/// overlap it; `sums` has one per block.
+/// One block per section; dynamic shared memory holds one `T` per thread; `output` has as many elements as `input` and
+/// does not overlap it; `sums` has one per block.
 #[kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64])]
 pub unsafe fn scan_quadratic<O: Op<T>, T: Number>(input: &[T], exclusive: u32, output: *mut T, sums: *mut T) {
     let values = dynamic_shared_mem::<T>();

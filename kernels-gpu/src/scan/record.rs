@@ -1,4 +1,5 @@
-//! What blocks publish for those behind them: a value with a tag that says what it is, which arrive together or not at all.
+//! What blocks publish for those behind them: a value with a tag that says what it is, which arrive together or not at
+//! all.
 
 use crate::number::Number;
 use core::marker::PhantomData;
@@ -7,9 +8,10 @@ use cuda_std::atomic::{AtomicU64, Ordering};
 
 /// Records of one value of 4 or 8 bytes and a tag.
 ///
-/// A record is one 64-bit word per 4 bytes of the value, with the tag in the upper half of each. A word is read and written as a
-/// whole, so relaxed accesses are enough: a reader that sees the tag has the value in the same register, and no fence has to order
-/// the two. Of a value of 8 bytes a reader may find a half that is newer than the other one; the tags then differ.
+/// A record is one 64-bit word per 4 bytes of the value, with the tag in the upper half of each. A word is read and
+/// written as a whole, so relaxed accesses are enough: a reader that sees the tag has the value in the same register,
+/// and no fence has to order the two. Of a value of 8 bytes a reader may find a half that is newer than the other one;
+/// the tags then differ.
 pub struct Records<T> {
     words: *mut u64,
     marker: PhantomData<T>,

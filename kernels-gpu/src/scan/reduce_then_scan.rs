@@ -1,8 +1,8 @@
 //! Sum the blocks first, scan later: the first pass only reads.
 //!
-//! Scan-then-add moves 4 n elements: the sections that it has scanned have to be read and written once more. Here the first kernel
-//! leaves nothing but a total per section; once these are scanned, the second kernel scans each section and knows from the start
-//! what lies before it. n elements are read, then n read and n written: 3 n.
+//! Scan-then-add moves 4 n elements: the sections that it has scanned have to be read and written once more. Here the
+//! first kernel leaves nothing but a total per section; once these are scanned, the second kernel scans each section
+//! and knows from the start what lies before it. n elements are read, then n read and n written: 3 n.
 
 use super::collective::{block_scan, load_items, store_items};
 pub use super::three_phase::{BLOCK, ITEMS, section};
@@ -25,8 +25,8 @@ pub unsafe fn scan_reduce_then_scan_totals<O: Op<T>, T: Number>(input: &[T], sum
     }
 }
 
-/// Scans each block's section of the input, which `offsets[block index]` precedes; nothing does where there is no such element.
-/// `exclusive` is 0 or 1.
+/// Scans each block's section of the input, which `offsets[block index]` precedes; nothing does where there is no such
+/// element. `exclusive` is 0 or 1.
 ///
 /// # Safety
 /// One block per section, a multiple of 32 threads; `output` has as many elements as `input` and does not overlap it.

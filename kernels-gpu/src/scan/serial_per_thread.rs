@@ -1,7 +1,7 @@
 //! The serial algorithm, `y[i] = y[i - 1] + x[i]`, by every thread on a run of its own.
 //!
-//! No addition too many, no barrier, no shared memory. But neighbouring threads are a whole run apart: each access of a warp
-//! touches 32 sectors to use a fraction of each, and only the caches save what the next steps need of them.
+//! No addition too many, no barrier, no shared memory. But neighbouring threads are a whole run apart: each access of a
+//! warp touches 32 sectors to use a fraction of each, and only the caches save what the next steps need of them.
 
 use crate::number::Number;
 use crate::reduce::{Max, Min, Op, Sum};
@@ -13,10 +13,12 @@ pub const BLOCK: u32 = 256;
 /// Elements of a thread's run; a power of two.
 pub const RUN: u32 = 32;
 
-/// Scans each thread's run of the input and writes its total to `sums[global index of the thread]`. `exclusive` is 0 or 1.
+/// Scans each thread's run of the input and writes its total to `sums[global index of the thread]`. `exclusive` is 0
+/// or 1.
 ///
 /// # Safety
-/// At least one thread per run; `output` has as many elements as `input` and does not overlap it; `sums` has one per run.
+/// At least one thread per run; `output` has as many elements as `input` and does not overlap it; `sums` has one per
+/// run.
 #[kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64])]
 pub unsafe fn scan_serial_per_thread<O: Op<T>, T: Number>(input: &[T], exclusive: u32, output: *mut T, sums: *mut T) {
     let run = thread::global_index();

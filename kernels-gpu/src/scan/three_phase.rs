@@ -1,8 +1,8 @@
 //! Three phases on each level: thread, warp and block; and over the blocks: scan each one, scan their sums, add.
 //!
-//! A thread scans four neighbouring elements in registers, a warp the threads' totals by shuffles, a block the warps' totals: one
-//! barrier instead of one or two per step of a tree. What it costs is memory: the scan reads and writes the array, and the addition
-//! reads and writes it again, 4 n elements in all.
+//! A thread scans four neighbouring elements in registers, a warp the threads' totals by shuffles, a block the warps'
+//! totals: one barrier instead of one or two per step of a tree. What it costs is memory: the scan reads and writes the
+//! array, and the addition reads and writes it again, 4 n elements in all.
 
 use super::collective::{block_scan, load_items, store_items};
 use crate::number::Number;
@@ -23,8 +23,8 @@ pub const fn section(block: u32) -> u32 {
 /// Scans each block's section of the input and writes its total to `sums[block index]`. `exclusive` is 0 or 1.
 ///
 /// # Safety
-/// One block per section, a multiple of 32 threads; `output` has as many elements as `input` and does not overlap it; `sums` has one
-/// per block.
+/// One block per section, a multiple of 32 threads; `output` has as many elements as `input` and does not overlap it;
+/// `sums` has one per block.
 #[kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64])]
 pub unsafe fn scan_three_phase<O: Op<T>, T: Number>(input: &[T], exclusive: u32, output: *mut T, sums: *mut T) {
     let tid = thread::thread_idx_x();

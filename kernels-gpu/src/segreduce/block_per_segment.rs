@@ -1,6 +1,8 @@
-//! A block for each segment: its threads take every 256th element, and reduce what they have by shuffles and a shared value per warp.
+//! A block for each segment: its threads take every 256th element, and reduce what they have by shuffles and a shared
+//! value per warp.
 //!
-//! Good for long segments. One of 16 elements keeps 16 of 256 threads busy, and its block passes a barrier for 15 additions.
+//! Good for long segments. One of 16 elements keeps 16 of 256 threads busy, and its block passes a barrier for 15
+//! additions.
 
 use super::bounds;
 use crate::{
@@ -15,8 +17,8 @@ pub const BLOCK: u32 = 256;
 /// Reduces segment `k` to `results[k]`.
 ///
 /// # Safety
-/// The block is a multiple of 32; `offsets` has at least one entry, ascends, and ends within `values`; `results` has one element per
-/// segment.
+/// The block is a multiple of 32; `offsets` has at least one entry, ascends, and ends within `values`; `results` has
+/// one element per segment.
 #[kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64])]
 pub unsafe fn segreduce_block_per_segment<O: Op<T>, T: Number>(values: &[T], offsets: &[u64], results: *mut T) {
     let mut k = thread::block_idx_x() as usize;

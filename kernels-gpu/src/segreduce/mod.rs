@@ -1,7 +1,8 @@
 //! Segmented reduction: one value from each segment of a vector, by sum, maximum or minimum.
 //!
-//! Segment `k` has the elements `offsets[k]..offsets[k + 1]`; `offsets` ascends and has one entry more than there are segments. An
-//! empty segment gives the identity. What is hard is balance: there may be one segment or millions, and long ones beside short ones.
+//! Segment `k` has the elements `offsets[k]..offsets[k + 1]`; `offsets` ascends and has one entry more than there are
+//! segments. An empty segment gives the identity. What is hard is balance: there may be one segment or millions, and
+//! long ones beside short ones.
 //!
 //! | rung | idea |
 //! |---|---|
@@ -12,8 +13,9 @@
 //!
 //! Every rung combines in an order fixed by the offsets, the block and the grid: the same bits on every run.
 //!
-//! Sources: S. Sengupta, M. Harris, Y. Zhang, J. Owens, "Scan Primitives for GPU Computing" (2007) for segmented scans; D. Merrill and
-//! M. Garland, "Merge-based Parallel Sparse Matrix-Vector Multiplication" (2016) for splitting elements and segment ends together.
+//! Sources: S. Sengupta, M. Harris, Y. Zhang, J. Owens, "Scan Primitives for GPU Computing" (2007) for segmented scans;
+//! D. Merrill and M. Garland, "Merge-based Parallel Sparse Matrix-Vector Multiplication" (2016) for splitting elements
+//! and segment ends together.
 
 pub mod best;
 pub mod block_per_segment;

@@ -18,9 +18,9 @@ static mut TAILS: [MaybeUninit<u64>; WARPS as usize] = [MaybeUninit::uninit(); W
 #[address_space(shared)]
 static mut ENDED: [MaybeUninit<u32>; WARPS as usize] = [MaybeUninit::uninit(); WARPS as usize];
 
-/// For each thread, what threads before it have of the segment that is open where it begins. `ended`: a segment ends in the thread;
-/// `tail`: what it has of the segment that is open at its end. `carry` is what is open in front of the block, and then behind it: the
-/// same in all threads.
+/// For each thread, what threads before it have of the segment that is open where it begins. `ended`: a segment ends in
+/// the thread; `tail`: what it has of the segment that is open at its end. `carry` is what is open in front of the
+/// block, and then behind it: the same in all threads.
 ///
 /// # Safety
 /// All of `BLOCK` threads call it, behind a barrier since the last call.
@@ -30,8 +30,8 @@ pub unsafe fn block_scan<O: Op<T>, T: Number>(ended: bool, tail: T, carry: &mut 
     let tid = thread::thread_idx_x();
     let (lane, warp) = (tid % WARP, tid / WARP);
 
-    // Within the warp: each lane adds up tails down to the nearest lane that a segment ends in (Kogge and Stone's scan, stopped there).
-    // SAFETY: the whole warp is here.
+    // Within the warp: each lane adds up tails down to the nearest lane that a segment ends in (Kogge and Stone's scan,
+    // stopped there). SAFETY: the whole warp is here.
     let enders = unsafe { warp::ballot(warp::ALL, ended) };
     let up_to_here = enders & (u32::MAX >> (WARP - 1 - lane));
     let nearest = if up_to_here != 0 { WARP - 1 - up_to_here.leading_zeros() } else { 0 };
@@ -79,7 +79,8 @@ pub unsafe fn block_scan<O: Op<T>, T: Number>(ended: bool, tail: T, carry: &mut 
 /// Combines the values of all threads; all get the result.
 ///
 /// # Safety
-/// All of `BLOCK` threads call it, behind a barrier since the last call of this or of [`block_scan`], and with one before the next.
+/// All of `BLOCK` threads call it, behind a barrier since the last call of this or of [`block_scan`], and with one
+/// before the next.
 #[inline(always)]
 pub unsafe fn block_total<O: Op<T>, T: Number>(value: T) -> T {
     let tails = (&raw mut TAILS).cast::<u64>();

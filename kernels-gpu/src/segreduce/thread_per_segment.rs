@@ -1,7 +1,7 @@
 //! A thread for each segment: it walks from the first element to the last.
 //!
-//! No lane waits for another to combine anything. But lanes read a segment's length apart, so a load touches up to 32 sectors, and a
-//! warp takes as long as the longest of its 32 segments.
+//! No lane waits for another to combine anything. But lanes read a segment's length apart, so a load touches up to 32
+//! sectors, and a warp takes as long as the longest of its 32 segments.
 
 use super::bounds;
 use crate::{

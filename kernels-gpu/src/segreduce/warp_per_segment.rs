@@ -1,7 +1,7 @@
 //! A warp for each segment: lanes take neighbouring elements, 32 at once, and combine what they have by shuffles.
 //!
-//! No shared memory and no barriers. A load is coalesced, but one of a segment of 16 elements uses half of its lanes, and the
-//! shuffles cost the same for any length. A warp with a long segment works on alone.
+//! No shared memory and no barriers. A load is coalesced, but one of a segment of 16 elements uses half of its lanes,
+//! and the shuffles cost the same for any length. A warp with a long segment works on alone.
 
 use super::bounds;
 use crate::{
@@ -16,8 +16,8 @@ pub const BLOCK: u32 = 256;
 /// Reduces segment `k` to `results[k]`.
 ///
 /// # Safety
-/// The block is a multiple of 32; `offsets` has at least one entry, ascends, and ends within `values`; `results` has one element per
-/// segment.
+/// The block is a multiple of 32; `offsets` has at least one entry, ascends, and ends within `values`; `results` has
+/// one element per segment.
 #[kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64])]
 pub unsafe fn segreduce_warp_per_segment<O: Op<T>, T: Number>(values: &[T], offsets: &[u64], results: *mut T) {
     let lane = (thread::thread_idx_x() % WARP) as usize;

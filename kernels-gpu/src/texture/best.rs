@@ -1,10 +1,11 @@
 //! The rung to use: several fetches in flight, in the shape that the texture's cache likes.
 //!
-//! - Each thread takes [`EACH`] samples and starts all fetches before it waits for the first; index arithmetic is shared.
-//! - A warp takes a patch of samples, not a row: the texels around it are few, however the picture is turned. Its rows still fill sectors
-//!   of the result.
-//! - Four channels are stored at once where the result allows it. They win nothing by this rung: a fetch of four is enough in flight
-//!   (H200, 2048 x 2048 x 4 f32, turned by 30 degrees: 49.6 us, the rungs before 48.2 and 48.1).
+//! - Each thread takes [`EACH`] samples and starts all fetches before it waits for the first; index arithmetic is
+//!   shared.
+//! - A warp takes a patch of samples, not a row: the texels around it are few, however the picture is turned. Its rows
+//!   still fill sectors of the result.
+//! - Four channels are stored at once where the result allows it. They win nothing by this rung: a fetch of four is
+//!   enough in flight (H200, 2048 x 2048 x 4 f32, turned by 30 degrees: 49.6 us, the rungs before 48.2 and 48.1).
 
 use super::{BLOCK, Byte, COLUMNS, Dimensions, Float, Format, Fraction, Line, Map, Plane, Space};
 use super::{coordinate, is_inside, slot, store};
@@ -31,8 +32,8 @@ const _: () = assert!((BLOCK / COLUMNS).is_multiple_of(32 / PATCH));
 /// Samples an array.
 ///
 /// # Safety
-/// `texture` has as many dimensions as the kernel and gives floats; `output` has room for `size` samples of `channels` (1 to 4) elements;
-/// `BLOCK` threads, a block for each [`tile`].
+/// `texture` has as many dimensions as the kernel and gives floats; `output` has room for `size` samples of `channels`
+/// (1 to 4) elements; `BLOCK` threads, a block for each [`tile`].
 #[kernel(for D in [Line, Plane, Space], for F in [Float, Fraction, Byte])]
 pub unsafe fn texture_best<D: Dimensions, F: Format>(
     texture: u64,

@@ -1,8 +1,8 @@
 //! Everything by hand: address mode, conversion and filter are instructions, and texels are loads from global memory.
 //!
-//! A linear sample of two dimensions is four loads and three weighed means, of three dimensions eight and seven. The weights have all
-//! 24 bits of f32, and any type or filter could be had. Rows of samples that run along rows of texels are coalesced; where a picture is
-//! turned by 90 degrees, each lane of a warp reads a sector of its own.
+//! A linear sample of two dimensions is four loads and three weighed means, of three dimensions eight and seven. The
+//! weights have all 24 bits of f32, and any type or filter could be had. Rows of samples that run along rows of texels
+//! are coalesced; where a picture is turned by 90 degrees, each lane of a warp reads a sector of its own.
 
 use super::by_hand::{Source, sample};
 use super::{Byte, Dimensions, Float, Format, Fraction, Line, Map, Plane, Space};
@@ -32,9 +32,9 @@ impl<F: Format> Source for Memory<'_, F> {
 /// Samples an array.
 ///
 /// # Safety
-/// `texels` has `extent` texels (x, y, z; 1 where there is no such axis) of `channels` (1 to 4) elements, at least one; `how` is a filter,
-/// an address mode, and whether coordinates go from 0 to 1; `output` has room for `size` samples and overlaps nothing; a thread for each
-/// sample, in blocks as [`super::COLUMNS`] says.
+/// `texels` has `extent` texels (x, y, z; 1 where there is no such axis) of `channels` (1 to 4) elements, at least one;
+/// `how` is a filter, an address mode, and whether coordinates go from 0 to 1; `output` has room for `size` samples and
+/// overlaps nothing; a thread for each sample, in blocks as [`super::COLUMNS`] says.
 #[kernel(for D in [Line, Plane, Space], for F in [Float, Fraction, Byte])]
 pub unsafe fn texture_global<D: Dimensions, F: Format>(
     texels: &[<F as Format>::Element],

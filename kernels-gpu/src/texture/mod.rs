@@ -1,8 +1,10 @@
-//! Texture: an array of one, two or three dimensions is sampled between its elements, as when a picture is scaled and turned.
+//! Texture: an array of one, two or three dimensions is sampled between its elements, as when a picture is scaled and
+//! turned.
 //!
-//! A sample at coordinate x (texel i reaches from i to i + 1) is the texel that x lies in, or a mean of the nearest two, four or eight;
-//! outside, the array is repeated, mirrored, continued by its edge, or 0. By hand that takes dozens of instructions. A texture unit takes
-//! one: it finds the texels, converts them, weighs them, and its cache keeps neighbours of all dimensions together.
+//! A sample at coordinate x (texel i reaches from i to i + 1) is the texel that x lies in, or a mean of the nearest
+//! two, four or eight; outside, the array is repeated, mirrored, continued by its edge, or 0. By hand that takes dozens
+//! of instructions. A texture unit takes one: it finds the texels, converts them, weighs them, and its cache keeps
+//! neighbours of all dimensions together.
 //!
 //! | rung | idea |
 //! |---|---|
@@ -11,8 +13,8 @@
 //! | [`mod@unit`] | one fetch per sample: the texture unit does it all, with weights of 8 bits |
 //! | [`best`] | four fetches in flight per thread, a warp takes a patch of 8 x 4 samples, one store for four channels |
 //!
-//! Samples lie on a grid that an affine map places in the array. Results are row-major, as are the texels; x varies fastest, and the
-//! channels of a texel lie side by side.
+//! Samples lie on a grid that an affine map places in the array. Results are row-major, as are the texels; x varies
+//! fastest, and the channels of a texel lie side by side.
 //!
 //! Sources: CUDA C++ Programming Guide, "Texture Memory" and "Texture Fetching"; the toolkit's sample `simpleTexture`.
 
@@ -55,8 +57,8 @@ pub mod address {
     pub const BORDER: u32 = 3;
 }
 
-/// Where the samples lie. Sample (i, j, k) is at x = i `[0]` + (j `[1]` + `[2]`), y = i `[3]` + (j `[4]` + `[5]`), z = k `[6]` + `[7]`,
-/// each product and sum by a fused multiply-add in f32, which gives the same bits everywhere.
+/// Where the samples lie. Sample (i, j, k) is at x = i `[0]` + (j `[1]` + `[2]`), y = i `[3]` + (j `[4]` + `[5]`), z =
+/// k `[6]` + `[7]`, each product and sum by a fused multiply-add in f32, which gives the same bits everywhere.
 pub type Map = [f32; 8];
 
 /// The number of dimensions.

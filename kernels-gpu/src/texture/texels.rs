@@ -1,9 +1,9 @@
 //! Texels through the texture's cache, by whole coordinates; address mode and filter by hand.
 //!
-//! The cache keeps texels together that are neighbours in any direction, so a picture may be turned. Conversion is free: u8 arrive as
-//! numbers from 0 to 1 or as integers, and all channels of a texel in one fetch. The weights keep all bits of f32, which is why this is
-//! the way to an exact filter. In one dimension the texels lie in linear memory, since CUDA arrays of one can't be read so
-//! (`tex1Dfetch`).
+//! The cache keeps texels together that are neighbours in any direction, so a picture may be turned. Conversion is
+//! free: u8 arrive as numbers from 0 to 1 or as integers, and all channels of a texel in one fetch. The weights keep
+//! all bits of f32, which is why this is the way to an exact filter. In one dimension the texels lie in linear memory,
+//! since CUDA arrays of one can't be read so (`tex1Dfetch`).
 
 use super::by_hand::{Source, sample};
 use super::{Byte, Dimensions, Float, Format, Fraction, Line, Map, Plane, Space};
@@ -28,9 +28,10 @@ impl<D: Dimensions, F: Format> Source for Texels<D, F> {
 /// Samples an array.
 ///
 /// # Safety
-/// `texture` is a texture of `extent` texels (x, y, z; 1 where there is no such axis) as [`Format::texel`] and [`Dimensions::texel`] want
-/// it; `how` is a filter, an address mode, and whether coordinates go from 0 to 1; `output` has room for `size` samples of `channels`
-/// (1 to 4) elements; a thread for each sample, in blocks as [`super::COLUMNS`] says.
+/// `texture` is a texture of `extent` texels (x, y, z; 1 where there is no such axis) as [`Format::texel`] and
+/// [`Dimensions::texel`] want it; `how` is a filter, an address mode, and whether coordinates go from 0 to 1; `output`
+/// has room for `size` samples of `channels` (1 to 4) elements; a thread for each sample, in blocks as
+/// [`super::COLUMNS`] says.
 #[kernel(for D in [Line, Plane, Space], for F in [Float, Fraction, Byte])]
 pub unsafe fn texture_texels<D: Dimensions, F: Format>(
     texture: u64,

@@ -1,8 +1,8 @@
 //! One fetch per sample: the texture unit applies the address mode, finds the texels, converts and weighs them.
 //!
-//! Its weights are fixed-point numbers with 8 bits behind the point, so that a linear sample may be off by 1/512 of the difference between
-//! two neighbouring texels per axis, and a little more for their products: enough for pictures. What a kernel saves is every instruction
-//! of the rungs before, and registers with them.
+//! Its weights are fixed-point numbers with 8 bits behind the point, so that a linear sample may be off by 1/512 of the
+//! difference between two neighbouring texels per axis, and a little more for their products: enough for pictures. What
+//! a kernel saves is every instruction of the rungs before, and registers with them.
 
 use super::{Byte, Dimensions, Float, Format, Fraction, Line, Map, Plane, Space};
 use super::{coordinate, is_inside, place, slot, store};
@@ -11,8 +11,8 @@ use cuda_std::kernel;
 /// Samples an array.
 ///
 /// # Safety
-/// `texture` has as many dimensions as the kernel and gives floats; `output` has room for `size` samples of `channels` (1 to 4) elements;
-/// a thread for each sample, in blocks as [`super::COLUMNS`] says.
+/// `texture` has as many dimensions as the kernel and gives floats; `output` has room for `size` samples of `channels`
+/// (1 to 4) elements; a thread for each sample, in blocks as [`super::COLUMNS`] says.
 #[kernel(for D in [Line, Plane, Space], for F in [Float, Fraction, Byte])]
 pub unsafe fn texture_unit<D: Dimensions, F: Format>(
     texture: u64,

@@ -1,6 +1,7 @@
 //! A line of blocks of threads: how many threads are in the blocks before mine, and my place in my own.
 //!
-//! With y or z in use, threads that differ only there get the same id: they would do one element's work twice and leave another's.
+//! With y or z in use, threads that differ only there get the same id: they would do one element's work twice and leave
+//! another's.
 
 use super::write_down;
 use cuda_std::{

@@ -1,5 +1,5 @@
-//! Planes of blocks, each of planes of threads. An unused dimension has size 1 and index 0 and drops out, so this is right for
-//! every launch.
+//! Planes of blocks, each of planes of threads. An unused dimension has size 1 and index 0 and drops out, so this is
+//! right for every launch.
 
 use super::write_down;
 use cuda_std::{

@@ -1,10 +1,11 @@
 //! The rung to use: 16 bytes per lane on both sides of a larger tile.
 //!
-//! - A tile has `SIDE` x `SIDE` elements (64 x 64 of 4 bytes, 32 x 32 of 8). Each thread has all its 16-byte loads in flight before
-//!   it waits for the first.
-//! - A vector's elements go to `W` slots of one row of the tile; the thread that writes a vector of the result gathers it from `W`
-//!   rows. See `slot` for how neither has bank conflicts.
-//! - Where a row of the matrix does not start on 16 bytes, or at the matrix's edge, elements are moved singly: the tile is the same.
+//! - A tile has `SIDE` x `SIDE` elements (64 x 64 of 4 bytes, 32 x 32 of 8). Each thread has all its 16-byte loads in
+//!   flight before it waits for the first.
+//! - A vector's elements go to `W` slots of one row of the tile; the thread that writes a vector of the result gathers
+//!   it from `W` rows. See `slot` for how neither has bank conflicts.
+//! - Where a row of the matrix does not start on 16 bytes, or at the matrix's edge, elements are moved singly: the tile
+//!   is the same.
 
 use super::{BLOCK, tile_origin};
 use crate::number::Number;
@@ -16,8 +17,9 @@ pub const fn side(bytes: usize) -> u32 {
     256 / bytes as u32
 }
 
-/// Where an element lies in the tile. Vectors are `W` elements apart, so half a row of them fills the banks once, and the other half
-/// would meet them there again: it is moved by half a vector. The same goes for columns, whose neighbours are an odd pitch apart.
+/// Where an element lies in the tile. Vectors are `W` elements apart, so half a row of them fills the banks once, and
+/// the other half would meet them there again: it is moved by half a vector. The same goes for columns, whose
+/// neighbours are an odd pitch apart.
 #[inline(always)]
 const fn slot<const W: usize, const SIDE: u32>(row: u32, column: u32) -> usize {
     let (half, shift) = (SIDE / 2, W as u32 / 2);

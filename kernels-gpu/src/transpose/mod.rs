@@ -11,8 +11,8 @@
 //! | [`vectorised`] | the padded tile, 16 bytes per lane from and to device memory: a quarter of the requests (f32) |
 //! | [`best`] | a larger tile: four such loads in flight per thread, and no bank conflicts for elements of 8 bytes either |
 //!
-//! Sources: G. Ruetsch and P. Micikevicius, "Optimizing Matrix Transpose in CUDA" (NVIDIA, 2009); M. Harris, "An Efficient Matrix
-//! Transpose in CUDA C/C++" (2013).
+//! Sources: G. Ruetsch and P. Micikevicius, "Optimizing Matrix Transpose in CUDA" (NVIDIA, 2009); M. Harris, "An
+//! Efficient Matrix Transpose in CUDA C/C++" (2013).
 
 use cuda_std::thread;
 
@@ -26,7 +26,8 @@ pub mod vectorised;
 /// Rows and columns of a tile.
 pub const TILE: u32 = 32;
 
-/// Rows of threads in a block of `TILE` columns: each thread moves `TILE / ROWS` elements, so that index arithmetic is shared.
+/// Rows of threads in a block of `TILE` columns: each thread moves `TILE / ROWS` elements, so that index arithmetic is
+/// shared.
 pub const ROWS: u32 = 8;
 
 /// Threads per block of every rung: the tiles are made for it.
@@ -34,7 +35,8 @@ pub const BLOCK: u32 = TILE * ROWS;
 
 const _: () = assert!(TILE.is_multiple_of(ROWS));
 
-/// The block's tile: its first row and column. The grid is one-dimensional, since only its first axis has no short limit.
+/// The block's tile: its first row and column. The grid is one-dimensional, since only its first axis has no short
+/// limit.
 #[inline(always)]
 fn tile_origin(columns: u32, tile: u32) -> (u32, u32) {
     // No column means no block; the compiler can't know, and would keep a panic for a division by 0.

@@ -1,6 +1,7 @@
 //! A warp reads 32 neighbours of a row and writes them down a column.
 //!
-//! The load is four sectors (f32), the store 32: every element goes to a sector of its own, of which one eighth is written.
+//! The load is four sectors (f32), the store 32: every element goes to a sector of its own, of which one eighth is
+//! written.
 
 use super::{ROWS, TILE, place_in_tile, tile_origin};
 use crate::number::Number;

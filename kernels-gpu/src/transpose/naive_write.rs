@@ -1,7 +1,7 @@
 //! A warp reads down a column and writes 32 neighbours of a row.
 //!
-//! Now the loads are scattered. They hurt less than scattered stores: a sector that was read for one element stays in the cache for
-//! the seven others, which the neighbouring warps of the block want.
+//! Now the loads are scattered. They hurt less than scattered stores: a sector that was read for one element stays in
+//! the cache for the seven others, which the neighbouring warps of the block want.
 
 use super::{ROWS, TILE, place_in_tile, tile_origin};
 use crate::number::Number;

@@ -1,8 +1,8 @@
-//! Turn the corner in shared memory: a warp writes a row of the tile and reads a column of it, so that loads and stores of device
-//! memory both run along rows.
+//! Turn the corner in shared memory: a warp writes a row of the tile and reads a column of it, so that loads and stores
+//! of device memory both run along rows.
 //!
-//! The tile has 32 columns and shared memory 32 banks: a column of 4-byte elements lies in one bank, and reading it takes 32
-//! wavefronts where one would do.
+//! The tile has 32 columns and shared memory 32 banks: a column of 4-byte elements lies in one bank, and reading it
+//! takes 32 wavefronts where one would do.
 
 use super::{ROWS, TILE, place_in_tile, tile_origin};
 use crate::number::Number;
@@ -77,7 +77,8 @@ pub(super) unsafe fn store_tile<T: Number, const PITCH: u32>(tile: *const T, row
     while k < TILE {
         let (row, column) = (first_row + x, first_column + k);
         if row < rows && column < columns {
-            // SAFETY: this element of the tile was written, because it is inside the matrix; no other thread writes it out.
+            // SAFETY: this element of the tile was written, because it is inside the matrix; no other thread writes it
+            // out.
             unsafe {
                 let value = tile.add((x * PITCH + k) as usize).read();
                 output.add(column as usize * rows as usize + row as usize).write(value);

@@ -1,9 +1,10 @@
-//! The padded tile, moved in 16-byte vectors: a lane loads four neighbours of a row (two of 8 bytes) in one instruction, and stores as
-//! many of a row of the result. A quarter (half) of the requests for the same bytes.
+//! The padded tile, moved in 16-byte vectors: a lane loads four neighbours of a row (two of 8 bytes) in one
+//! instruction, and stores as many of a row of the result. A quarter (half) of the requests for the same bytes.
 //!
-//! Shared memory is still asked for single elements, since a vector's elements go to as many rows of the result. With 33 elements from row to
-//! row, the 32 slots that a warp touches at once are `r + 4 q` for four rows and eight vectors: a bank each. Elements of 8 bytes go in two
-//! halves of a warp, of 16 vectors of one row: those that are eight apart meet in one bank.
+//! Shared memory is still asked for single elements, since a vector's elements go to as many rows of the result. With
+//! 33 elements from row to row, the 32 slots that a warp touches at once are `r + 4 q` for four rows and eight vectors:
+//! a bank each. Elements of 8 bytes go in two halves of a warp, of 16 vectors of one row: those that are eight apart
+//! meet in one bank.
 //!
 //! Where rows don't start on 16-byte boundaries, elements are moved singly.
 
@@ -51,7 +52,8 @@ unsafe fn turn<T: Number, const W: usize>(input: &[T], rows: u32, columns: u32, 
             let (r, c) = place::<W>(i);
             let (row, column) = (first_row + r, first_column + c);
             if row < rows && column < columns {
-                // SAFETY: a row has whole vectors, so all of this one is inside the matrix, and on a boundary; each element has one slot.
+                // SAFETY: a row has whole vectors, so all of this one is inside the matrix, and on a boundary; each
+                // element has one slot.
                 unsafe {
                     let at = row as usize * columns as usize + column as usize;
                     let Vector(values) = Vector::<T, W>::load(input.as_ptr().add(at).cast());
@@ -65,7 +67,8 @@ unsafe fn turn<T: Number, const W: usize>(input: &[T], rows: u32, columns: u32, 
             i += BLOCK;
         }
     } else {
-        // SAFETY: the tile has room for `TILE` rows of `PITCH` elements of up to 8 bytes; the rest is the caller's promise.
+        // SAFETY: the tile has room for `TILE` rows of `PITCH` elements of up to 8 bytes; the rest is the caller's
+        // promise.
         unsafe { load_tile::<T, PITCH>(input, rows, columns, tile) };
     }
     thread::sync_threads(); // the tile is complete before anyone reads what others wrote
@@ -77,7 +80,8 @@ unsafe fn turn<T: Number, const W: usize>(input: &[T], rows: u32, columns: u32, 
             let (c, r) = place::<W>(i);
             let (row, column) = (first_row + r, first_column + c);
             if row < rows && column < columns {
-                // SAFETY: as above: `W` rows of the tile that are inside the matrix, and a vector of the result, of this thread alone.
+                // SAFETY: as above: `W` rows of the tile that are inside the matrix, and a vector of the result, of
+                // this thread alone.
                 unsafe {
                     let values = core::array::from_fn(|j| tile.add(((r + j as u32) * PITCH + c) as usize).read());
                     let at = column as usize * rows as usize + row as usize;

@@ -1,8 +1,10 @@
-//! The rung to use: 16 bytes per lane in each instruction, and all of a thread's loads in flight before its first addition.
+//! The rung to use: 16 bytes per lane in each instruction, and all of a thread's loads in flight before its first
+//! addition.
 //!
 //! - A block adds tiles of `EACH` vectors per thread. Loads and stores of a warp are 512 neighbouring bytes.
-//! - Elements in front of the first 16-byte boundary of `out`, and behind the last, are added singly, so any start will do. Where
-//!   `a` or `b` lies differently from `out`, no boundary suits all three: then everything is added singly, coalesced all the same.
+//! - Elements in front of the first 16-byte boundary of `out`, and behind the last, are added singly, so any start will
+//!   do. Where `a` or `b` lies differently from `out`, no boundary suits all three: then everything is added singly,
+//!   coalesced all the same.
 //! - Full tiles load without asking where the vectors end; a load behind a branch would wait for it.
 
 use crate::number::Number;
@@ -41,7 +43,8 @@ unsafe fn add<T: Number, const W: usize>(a: &[T], b: &[T], out: *mut T) {
         true => Vector::<T, W>::parts(out, n),
         false => (n, 0),
     };
-    // SAFETY: `head + vectors * W <= n`, and behind `head` elements all three are on a 16-byte boundary (or there is no vector).
+    // SAFETY: `head + vectors * W <= n`, and behind `head` elements all three are on a 16-byte boundary (or there is no
+    // vector).
     unsafe {
         let at = |base: *const T| base.add(head).cast::<Vector<T, W>>();
         add_vectors(at(a.as_ptr()), at(b.as_ptr()), out.add(head).cast(), vectors);

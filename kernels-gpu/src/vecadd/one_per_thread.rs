@@ -1,7 +1,7 @@
 //! A thread for every element: block index times block size plus thread index is the element's index.
 //!
-//! The last block has more threads than elements are left, so every thread asks `i < n` before it touches memory. The grid grows
-//! with the data, and a thread's setup is paid for by a single addition.
+//! The last block has more threads than elements are left, so every thread asks `i < n` before it touches memory. The
+//! grid grows with the data, and a thread's setup is paid for by a single addition.
 
 use crate::number::Number;
 use cuda_std::{kernel, thread};
@@ -12,7 +12,8 @@ pub const BLOCK: u32 = 256;
 /// Adds two vectors of equal length; integers wrap.
 ///
 /// # Safety
-/// `b` is as long as `a`; `out` has room for as many elements and overlaps neither; the grid has a thread for each element.
+/// `b` is as long as `a`; `out` has room for as many elements and overlaps neither; the grid has a thread for each
+/// element.
 #[kernel(for T in [f32, f64, i32, u32, i64, u64])]
 pub unsafe fn vecadd_one_per_thread<T: Number>(a: &[T], b: &[T], out: *mut T) {
     let i = thread::global_index();

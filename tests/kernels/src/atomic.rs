@@ -18,7 +18,8 @@ macro_rules! small {
 }
 small!(u32 i32 u64 i64 f32 f64);
 
-/// What all threads do to the cells: add, subtract, minimum, maximum, add by compare-and-swap; and each swaps itself into the last.
+/// What all threads do to the cells: add, subtract, minimum, maximum, add by compare-and-swap; and each swaps itself
+/// into the last.
 #[inline(always)]
 unsafe fn arithmetic<T: Small + core::ops::Add<Output = T>, S: Scope>(cells: *mut T, swapped: *mut T, i: i32) {
     use Ordering::*;

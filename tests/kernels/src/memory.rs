@@ -103,14 +103,15 @@ pub unsafe fn memory_vector_hints(input: *const f32, out: *mut f32, input2: *con
     }
 }
 
-/// Copies a warp's values of one size through shared memory by asynchronous copies, two groups, every third value left out as 0.
+/// Copies a warp's values of one size through shared memory by asynchronous copies, two groups, every third value left
+/// out as 0.
 #[kernel(for WORDS in [1, 2, 4])]
 pub unsafe fn memory_copy_async<const WORDS: usize>(input: *const u32, out: *mut u32) {
     let (tile, i) = (shared::dynamic_shared_mem::<[u32; WORDS]>(), thread::thread_idx_x() as usize);
     let (input, out) = (input.cast::<[u32; WORDS]>(), out.cast::<[u32; WORDS]>());
     let there = i % 3 != 2;
-    // SAFETY: 32 threads, two values of the shared memory and of both buffers for each, all on boundaries of their size; each value is
-    // copied by one thread, and read by another one after the wait and the barrier.
+    // SAFETY: 32 threads, two values of the shared memory and of both buffers for each, all on boundaries of their
+    // size; each value is copied by one thread, and read by another one after the wait and the barrier.
     unsafe {
         let to = SharedAddress::of(tile).add((i * 4 * WORDS) as u32);
         copy_async(to, input.add(i));

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-/// Findings per entry, in order of appearance. Code of device functions that an entry calls is counted on its own, not with the entry.
+/// Findings per entry, in order of appearance. Code of device functions that an entry calls is counted on its own, not
+/// with the entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PtxReport {
     /// `.version`, as written: `7.8`.
@@ -86,7 +87,8 @@ impl Function {
         }
     }
 
-    /// How many instructions have an opcode that starts with `prefix`: whole parts, so `ld` counts `ld.global` and not `ldu`.
+    /// How many instructions have an opcode that starts with `prefix`: whole parts, so `ld` counts `ld.global` and not
+    /// `ldu`.
     pub fn total(&self, prefix: &str) -> u32 {
         let is_match =
             |opcode: &str| opcode.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));

@@ -1,6 +1,7 @@
 //! The little of LLVM's textual syntax that must not be got wrong: strings, names, brackets.
 
-/// End of the string that starts with a quote at `start`: the index after its closing quote. LLVM writes an inner quote as `\22`.
+/// End of the string that starts with a quote at `start`: the index after its closing quote. LLVM writes an inner quote
+/// as `\22`.
 pub(in crate::link) fn string_end(text: &str, start: usize) -> usize {
     text[start + 1..].find('"').map_or(text.len(), |length| start + 1 + length + 1)
 }

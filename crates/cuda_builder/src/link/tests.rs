@@ -1,5 +1,5 @@
-//! The whole link on modules written by hand: what LLVM makes of them is the proof that the pass is right. Needs the device
-//! toolchain; `cargo xtask test` sets it up.
+//! The whole link on modules written by hand: what LLVM makes of them is the proof that the pass is right. Needs the
+//! device toolchain; `cargo xtask test` sets it up.
 
 use super::*;
 use crate::{

@@ -48,8 +48,8 @@ pub(crate) struct Request<'a> {
 /// Several compilations of one crate run side by side and say the same things, so one of them is shown.
 #[derive(Clone, Copy)]
 pub(crate) enum Watch<'a> {
-    /// cargo's progress and rustc's messages appear as they come. The lock opens when cargo has begun to compile: until then it
-    /// holds locks of its own, and would tell the user that another cargo waits for them.
+    /// cargo's progress and rustc's messages appear as they come. The lock opens when cargo has begun to compile: until
+    /// then it holds locks of its own, and would tell the user that another cargo waits for them.
     Live(&'a OnceLock<()>),
     /// Waits for the lock; its messages become part of the error if it fails.
     Quiet(&'a OnceLock<()>),
@@ -133,7 +133,8 @@ fn flags(request: &Request<'_>, linker: &Path) -> Vec<String> {
         format!("-Clinker={}", linker.display()),
         format!("-Ctarget-cpu={}", request.arch),
         "-Cno-prepopulate-passes".to_owned(),
-        // rustc's own optimiser (MIR) knows no convergence: this pass copies barriers into the arms of a divergent branch.
+        // rustc's own optimiser (MIR) knows no convergence: this pass copies barriers into the arms of a divergent
+        // branch.
         "-Zmir-enable-passes=-JumpThreading".to_owned(),
         "-Clinker-plugin-lto".to_owned(),
         "-Ccodegen-units=1".to_owned(),

@@ -1,6 +1,7 @@
 //! Fetches what is missing into the user's cache: device toolchain by apt, `ptxas` and `nvdisasm` by pip.
 //!
-//! Everything is unpacked aside and renamed into place with a stamp, so an interrupted run leaves nothing that looks finished.
+//! Everything is unpacked aside and renamed into place with a stamp, so an interrupted run leaves nothing that looks
+//! finished.
 
 mod apt;
 mod packages;

@@ -19,8 +19,8 @@ pub(super) fn lock(cache: &Cache, report: Report<'_>) -> Result<Lock, Error> {
     lock::lock(&cache.root().join("lock"), || report("waiting for another set-up to finish"))
 }
 
-/// Fills a folder aside, stamps it, and puts it in the place of `place`. `fill` gives what the stamp says about the contents.
-/// The caller holds the lock.
+/// Fills a folder aside, stamps it, and puts it in the place of `place`. `fill` gives what the stamp says about the
+/// contents. The caller holds the lock.
 pub(super) fn install(place: &Path, fill: impl FnOnce(&Path) -> Result<String, Error>) -> Result<(), Error> {
     let partial = aside(place, "partial");
     let old = aside(place, "old");

@@ -1,4 +1,5 @@
-//! The device toolchain: a rustc that knows NVPTX, the source of its `core`, and LLVM's tools of the same major version.
+//! The device toolchain: a rustc that knows NVPTX, the source of its `core`, and LLVM's tools of the same major
+//! version.
 
 use std::{
     fmt,

@@ -6,9 +6,9 @@ use cuda_std_macros::gpu_only;
 use super::relaxed;
 use super::{Ordering, Scope, Sealed, Value};
 
-// Read as a signed integer, floats with a clear sign bit are in order and above all others; read as an unsigned one, floats with a set
-// sign bit are in reverse order and above all others. So one integer minimum or maximum, chosen by the sign of the new value alone,
-// does it. A NaN is replaced by the one that wins in that order.
+// Read as a signed integer, floats with a clear sign bit are in order and above all others; read as an unsigned one,
+// floats with a set sign bit are in reverse order and above all others. So one integer minimum or maximum, chosen by
+// the sign of the new value alone, does it. A NaN is replaced by the one that wins in that order.
 macro_rules! float {
     ($($t:ident: $unsigned:ident $signed:ident),* $(,)?) => { $(
         impl Value for $t {}

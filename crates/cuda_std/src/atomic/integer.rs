@@ -90,7 +90,8 @@ integer!(u32: u32, i32: u32, u64: u64, i64: u64);
 impl<S: Scope> Atomic<u32, S> {
     /// Adds 1, or goes back to 0 from `last` (and from anything above). Returns what was there.
     ///
-    /// A ticket that resets itself: with `last = blocks - 1` the block that gets `last` is the last one, and the next launch finds 0.
+    /// A ticket that resets itself: with `last = blocks - 1` the block that gets `last` is the last one, and the next
+    /// launch finds 0.
     #[gpu_only]
     pub fn fetch_inc(&self, last: u32, order: Ordering) -> u32 {
         // SAFETY: the reference is to a live value.

@@ -1,9 +1,10 @@
 //! The relaxed instructions, by type and scope.
 //!
-//! Where LLVM has an operation, that is better than assembly: LLVM finds out that a pointer is to shared memory and emits
-//! `atom.shared`, and may move other code across. It emits `atom` without qualifiers, which means `.relaxed.gpu`. So this is used for the
-//! device's scope, and in shared memory for every scope, since no thread outside the block can look there. The other scopes are
-//! assembly. The question "is it shared memory?" is answered at compile time in nearly all kernels.
+//! Where LLVM has an operation, that is better than assembly: LLVM finds out that a pointer is to shared memory and
+//! emits `atom.shared`, and may move other code across. It emits `atom` without qualifiers, which means `.relaxed.gpu`.
+//! So this is used for the device's scope, and in shared memory for every scope, since no thread outside the block can
+//! look there. The other scopes are assembly. The question "is it shared memory?" is answered at compile time in nearly
+//! all kernels.
 
 use core::arch::asm;
 use core::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering};

@@ -39,7 +39,8 @@ impl<'a> Call<'a> {
 
     /// Appends what the kernel takes as `&[T]`: two PTX parameters, address and length.
     ///
-    /// No memory at all (address 0) is passed as an aligned address that is not null, since that is what a Rust slice has.
+    /// No memory at all (address 0) is passed as an aligned address that is not null, since that is what a Rust slice
+    /// has.
     pub fn slice<T>(&mut self, slice: Slice<'a, T>) {
         let address = if slice.address == 0 { align_of::<T>() as u64 } else { slice.address };
         self.params.push(address.to_le_bytes().to_vec());

@@ -1,4 +1,5 @@
-//! The hardware's approximations, for `f32`. Each is one or two instructions; the errors are those of the PTX ISA manual.
+//! The hardware's approximations, for `f32`. Each is one or two instructions; the errors are those of the PTX ISA
+//! manual.
 
 use cuda_std_macros::gpu_only;
 

@@ -1,8 +1,9 @@
 //! Copies from global to shared memory that run beside the thread (`cp.async`, since sm_80).
 //!
-//! A thread starts copies, closes a group of them by [`copy_async_commit`], goes on computing, and later waits until no more than so
-//! many of its groups are under way by [`copy_async_wait`]. A copy needs no register for what it moves, so more of them can be in flight
-//! than loads could be. Other threads see what was copied after the copying thread has waited and both have met at a barrier.
+//! A thread starts copies, closes a group of them by [`copy_async_commit`], goes on computing, and later waits until no
+//! more than so many of its groups are under way by [`copy_async_wait`]. A copy needs no register for what it moves, so
+//! more of them can be in flight than loads could be. Other threads see what was copied after the copying thread has
+//! waited and both have met at a barrier.
 //!
 //! GPUs before sm_80 copy at once, through a register; the calls mean the same there.
 
@@ -42,8 +43,8 @@ impl SharedAddress {
 /// Starts the copy of one `T` of 4, 8 or 16 bytes.
 ///
 /// # Safety
-/// `to` and `from` must be aligned to the size of `T`; `from` points to an initialised `T` in global memory that nobody writes meanwhile,
-/// `to` to room for one in shared memory that nobody else accesses until the copy was waited for.
+/// `to` and `from` must be aligned to the size of `T`; `from` points to an initialised `T` in global memory that nobody
+/// writes meanwhile, `to` to room for one in shared memory that nobody else accesses until the copy was waited for.
 #[gpu_only]
 pub unsafe fn copy_async<T>(to: SharedAddress, from: *const T) {
     const { assert!(matches!(size_of::<T>(), 4 | 8 | 16), "cp.async moves 4, 8 or 16 bytes") };

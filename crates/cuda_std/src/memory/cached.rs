@@ -39,8 +39,8 @@ pub trait Cached: Copy {
 /// Reads global memory in one instruction, with a hint to the caches.
 ///
 /// # Safety
-/// `at` must be aligned and point to an initialised value in global memory; for [`Load::ReadOnly`] nobody may write there during the
-/// launch.
+/// `at` must be aligned and point to an initialised value in global memory; for [`Load::ReadOnly`] nobody may write
+/// there during the launch.
 #[inline(always)]
 pub unsafe fn load_as<T: Cached>(how: Load, at: *const T) -> T {
     // SAFETY: the caller's promise.

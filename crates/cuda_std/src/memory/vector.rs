@@ -4,10 +4,11 @@ use crate::launch::Scalar;
 
 /// `N` values that fill 16 bytes and are aligned to 16: four `f32`, two `f64`, sixteen `u8`.
 ///
-/// [`Vector::load`] and [`Vector::store`] are one instruction. (A plain copy is that too most of the time, but LLVM may take it apart.)
+/// [`Vector::load`] and [`Vector::store`] are one instruction. (A plain copy is that too most of the time, but LLVM may
+/// take it apart.)
 ///
-/// A kernel that is generic over its elements can name vectors of every `N`, in an arm per size of element: that `N` values have 16
-/// bytes is looked at where a vector is used, which is for nothing in code that is left.
+/// A kernel that is generic over its elements can name vectors of every `N`, in an arm per size of element: that `N`
+/// values have 16 bytes is looked at where a vector is used, which is for nothing in code that is left.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C, align(16))]
 pub struct Vector<T, const N: usize>(pub [T; N]);
@@ -93,7 +94,8 @@ impl<T: Scalar, const N: usize> Vector<T, N> {
 }
 
 impl U32x4 {
-    /// Any values as vectors of words, with what lies before the first 16-byte boundary and what is left behind the last.
+    /// Any values as vectors of words, with what lies before the first 16-byte boundary and what is left behind the
+    /// last.
     #[inline(always)]
     pub fn split_words<T: Scalar>(values: &[T]) -> (&[T], &[Self], &[T]) {
         const { assert!(16 % size_of::<T>() == 0, "vectors would cut through values") };
@@ -114,13 +116,13 @@ fn to_boundary<T>(first: *const T) -> usize {
 /// A `V` has 16 bytes and that alignment, 16 is a multiple of the size of a `T`, and any `T`s that fill a `V` are one.
 #[inline(always)]
 unsafe fn split<T, V>(values: &[T]) -> (&[T], &[V], &[T]) {
-    // Not `align_to`: when there is no vector it gives a made-up pointer, and then LLVM no longer sees that the vectors are those of
-    // a kernel's parameter, which it may read through the read-only cache.
+    // Not `align_to`: when there is no vector it gives a made-up pointer, and then LLVM no longer sees that the vectors
+    // are those of a kernel's parameter, which it may read through the read-only cache.
     let (first, boundary, each) = (values.as_ptr(), to_boundary(values.as_ptr()), 16 / size_of::<T>());
     let head = boundary.min(values.len());
     let vectors = (values.len() - head) / each;
-    // SAFETY: the three parts lie one behind the other in `values`; the caller's promise; and the boundary is aligned, also where it is
-    // beyond the end and there are no vectors.
+    // SAFETY: the three parts lie one behind the other in `values`; the caller's promise; and the boundary is aligned,
+    // also where it is beyond the end and there are no vectors.
     unsafe {
         (
             core::slice::from_raw_parts(first, head),

@@ -3,15 +3,16 @@
 #[cfg(all(target_arch = "nvptx64", not(target_feature = "sm_80")))]
 use super::{ALL, shuffle_idx};
 
-/// Adds the product of a 16x4 and a 4x8 matrix of f64 to a 16x8 one: the warp's tensor core does it in one instruction (since sm_90; as
-/// two on sm_80; before that by shuffles).
+/// Adds the product of a 16x4 and a 4x8 matrix of f64 to a 16x8 one: the warp's tensor core does it in one instruction
+/// (since sm_90; as two on sm_80; before that by shuffles).
 ///
 /// With `g = lane / 4` and `t = lane % 4` the lane holds
 /// - of the left factor rows `g` and `g + 8` of column `t`;
 /// - of the right factor column `g` of row `t`;
 /// - of the sums row `g`, columns `2 t` and `2 t + 1`, then the same of row `g + 8`.
 ///
-/// The four products of an element are added to it by fused multiply-adds, in an order that the GPU chooses, the same on every run.
+/// The four products of an element are added to it by fused multiply-adds, in an order that the GPU chooses, the same
+/// on every run.
 ///
 /// # Safety
 /// All 32 lanes come here together.

@@ -6,8 +6,8 @@ use crate::intrinsics as nvvm;
 
 /// Combines the values of all 32 lanes; every lane gets the result.
 ///
-/// `combine` must be commutative, or the lanes get different results. It is applied in the same order at every launch: lanes 16
-/// apart first, then 8, 4, 2, 1.
+/// `combine` must be commutative, or the lanes get different results. It is applied in the same order at every launch:
+/// lanes 16 apart first, then 8, 4, 2, 1.
 ///
 /// # Safety
 /// All 32 lanes must come here together.
@@ -50,7 +50,8 @@ pub trait WarpReduceValue: WarpShuffleValue {
 
 /// Reduces `value` over the lanes of `mask`; every lane of it gets the result.
 ///
-/// One instruction (`redux.sync`) from compute capability 8.0 on; before, five shuffles for a whole warp and up to 32 for a part.
+/// One instruction (`redux.sync`) from compute capability 8.0 on; before, five shuffles for a whole warp and up to 32
+/// for a part.
 ///
 /// # Safety
 /// Every lane of `mask`, this one among them, must come here with the same mask and must not have exited.

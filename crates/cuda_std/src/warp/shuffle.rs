@@ -49,8 +49,8 @@ unsafe fn word(from: From, mask: u32, value: u32, operand: u32, clamp: u32) -> u
 unsafe fn shuffle<T: WarpShuffleValue>(from: From, mask: u32, value: T, operand: u32, clamp: u32) -> T {
     use core::mem::transmute_copy;
     const { assert!(matches!(size_of::<T>(), 1 | 2 | 4 | 8 | 12 | 16), "`WarpShuffleValue` promises these sizes") };
-    // SAFETY: `WarpShuffleValue` promises a type without padding that any bits are valid for, so it may be taken apart into words and
-    // put together again; the lanes of the mask are the caller's promise.
+    // SAFETY: `WarpShuffleValue` promises a type without padding that any bits are valid for, so it may be taken apart
+    // into words and put together again; the lanes of the mask are the caller's promise.
     unsafe {
         match size_of::<T>() {
             1 => transmute_copy(&(word(from, mask, u32::from(transmute_copy::<T, u8>(&value)), operand, clamp) as u8)),
@@ -73,7 +73,8 @@ unsafe fn shuffle<T: WarpShuffleValue>(from: From, mask: u32, value: T, operand:
 /// The value of lane `lane + delta`, or the own value where that lane is beyond the warp.
 ///
 /// # Safety
-/// Every lane of `mask`, this one among them, must come here with the same mask. The value is unspecified when the lane read from is not in it.
+/// Every lane of `mask`, this one among them, must come here with the same mask. The value is unspecified when the lane
+/// read from is not in it.
 #[must_use]
 #[gpu_only]
 pub unsafe fn shuffle_down<T: WarpShuffleValue>(mask: u32, value: T, delta: u32) -> T {
@@ -114,7 +115,8 @@ pub unsafe fn shuffle_idx<T: WarpShuffleValue>(mask: u32, value: T, lane: u32) -
     unsafe { shuffle(From::Idx, mask, value, lane, 31) }
 }
 
-/// [`shuffle_down`] within parts of `width` lanes, under the Rust-GPU project's name. Returns also whether that lane is in this one's part.
+/// [`shuffle_down`] within parts of `width` lanes, under the Rust-GPU project's name. Returns also whether that lane is
+/// in this one's part.
 ///
 /// # Safety
 /// As for [`shuffle_down`].
@@ -130,7 +132,8 @@ pub unsafe fn warp_shuffle_down<T: WarpShuffleValue>(mask: u32, value: T, delta:
     (value, part.lane + (delta & 31) <= part.last)
 }
 
-/// [`shuffle_up`] within parts of `width` lanes, under the Rust-GPU project's name. Returns also whether that lane is in this one's part.
+/// [`shuffle_up`] within parts of `width` lanes, under the Rust-GPU project's name. Returns also whether that lane is
+/// in this one's part.
 ///
 /// # Safety
 /// As for [`shuffle_down`].
@@ -146,8 +149,8 @@ pub unsafe fn warp_shuffle_up<T: WarpShuffleValue>(mask: u32, value: T, delta: u
     (value, part.lane >= part.first + (delta & 31))
 }
 
-/// [`shuffle_xor`] within parts of `width` lanes, under the Rust-GPU project's name. Returns also whether that lane is in this one's part,
-/// or in one before it.
+/// [`shuffle_xor`] within parts of `width` lanes, under the Rust-GPU project's name. Returns also whether that lane is
+/// in this one's part, or in one before it.
 ///
 /// # Safety
 /// As for [`shuffle_down`].
@@ -163,7 +166,8 @@ pub unsafe fn warp_shuffle_xor<T: WarpShuffleValue>(mask: u32, value: T, lane_ma
     (value, part.lane ^ (lane_mask & 31) <= part.last)
 }
 
-/// [`shuffle_idx`] within parts of `width` lanes, under the Rust-GPU project's name: lane `lane % width` of this one's part.
+/// [`shuffle_idx`] within parts of `width` lanes, under the Rust-GPU project's name: lane `lane % width` of this one's
+/// part.
 ///
 /// # Safety
 /// As for [`shuffle_down`].

@@ -99,8 +99,8 @@ impl Kernel {
     }
 }
 
-/// Seconds that this thread has run on a processor, which other programs disturb less than the time that passed; where the
-/// system tells (Linux). One worker runs on the thread that launches.
+/// Seconds that this thread has run on a processor, which other programs disturb less than the time that passed; where
+/// the system tells (Linux). One worker runs on the thread that launches.
 fn processor_time() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     let nanoseconds: u64 = text.split_whitespace().next()?.parse().ok()?;

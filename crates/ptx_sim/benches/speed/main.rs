@@ -1,9 +1,9 @@
 //! How fast kernels run and PTX is parsed: `cargo bench -p ptx_sim [-- NAME…]`, where a name is part of
 //! `KERNEL/CHECKS/WORKERS`, or `parser`, `start`, `memory`.
 //!
-//! Prints one line of CSV per kernel, level of checks and number of workers: the best of several runs, because whatever else
-//! the machine does only ever makes a run slower. Every result is compared with what the same program computes in Rust, so
-//! that a speed is never that of a wrong answer.
+//! Prints one line of CSV per kernel, level of checks and number of workers: the best of several runs, because whatever
+//! else the machine does only ever makes a run slower. Every result is compared with what the same program computes in
+//! Rust, so that a speed is never that of a wrong answer.
 
 mod kernels;
 mod parser;

@@ -3,7 +3,8 @@
 use ptx_sim::{Checks, Config, Launch, Machine, Program};
 use std::time::Instant;
 
-/// Microseconds until a one-block kernel has run, from its text on; and the bytes that all checkers keep per byte touched.
+/// Microseconds until a one-block kernel has run, from its text on; and the bytes that all checkers keep per byte
+/// touched.
 pub fn run(selected: &dyn Fn(&str) -> bool) {
     if selected("start") {
         first_launch();

@@ -1,7 +1,7 @@
 //! Programs that are almost right: those of the tests, with tokens and lines exchanged.
 //!
-//! Bytes at random seldom pass the parser. Here names are exchanged for names of the same program, opcodes for opcodes, and
-//! numbers for numbers at some boundary, so that most mutants decode, and many of them run.
+//! Bytes at random seldom pass the parser. Here names are exchanged for names of the same program, opcodes for opcodes,
+//! and numbers for numbers at some boundary, so that most mutants decode, and many of them run.
 
 use std::path::Path;
 

@@ -1,8 +1,9 @@
 //! Integer overflow, on request.
 //!
-//! PTX wraps, and compilers use that: indices that count down, hashes, and negative offsets as large unsigned numbers all
-//! overflow on purpose. LLVM moreover writes `.s32` for signed and unsigned additions alike (their bits are the same), so a
-//! type in PTX is a hint, not what the source says. Only signed types are looked at, and a finding is a place to look at.
+//! PTX wraps, and compilers use that: indices that count down, hashes, and negative offsets as large unsigned numbers
+//! all overflow on purpose. LLVM moreover writes `.s32` for signed and unsigned additions alike (their bits are the
+//! same), so a type in PTX is a hint, not what the source says. Only signed types are looked at, and a finding is a
+//! place to look at.
 
 use crate::isa::File;
 

@@ -3,8 +3,8 @@
 //! - Up to 4 bytes per lane the whole warp is served together, 8 bytes by half warps, 16 bytes by quarter warps.
 //! - Lanes that touch the same word never conflict, in loads and in stores.
 //! - Loads of 8 and 16 bytes serve twice as many lanes together when neighbours want the same: when lane `n` and lane
-//!   `n ^ 1` agree on the address for every `n`, or lane `n` and lane `n ^ 2` do. Inactive lanes agree with anybody. Stores don't,
-//!   nor `ldmatrix`: each 8x8 matrix takes the passes of its own eight rows.
+//!   `n ^ 1` agree on the address for every `n`, or lane `n` and lane `n ^ 2` do. Inactive lanes agree with anybody.
+//!   Stores don't, nor `ldmatrix`: each 8x8 matrix takes the passes of its own eight rows.
 //! - An atomic serves one lane per bank and pass, also when lanes want the same word.
 //!
 //! All of this was read off an H200 with Nsight Compute: `tests/golden/micro.csv`.

@@ -6,8 +6,8 @@ use crate::registers::LANES;
 /// Slots of the table by which equal keys are found: at most half of them are taken.
 const SLOTS: usize = 2 * LANES;
 
-/// The different addresses of the lanes of one atomic instruction, in the order in which they came, with the number of lanes
-/// that want each; or other keys with a number.
+/// The different addresses of the lanes of one atomic instruction, in the order in which they came, with the number of
+/// lanes that want each; or other keys with a number.
 #[derive(Clone, Debug)]
 pub struct Wanted {
     keys: [u64; LANES],

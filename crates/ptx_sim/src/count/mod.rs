@@ -146,13 +146,15 @@ counters! {
     atomic_addresses,
     /// Times that a warp came to a block barrier.
     barriers,
-    /// Requests to local memory: arrays and spills on a thread's stack. A request moves 4 bytes per lane, so 8 bytes take two.
+    /// Requests to local memory: arrays and spills on a thread's stack. A request moves 4 bytes per lane, so 8 bytes
+    /// take two.
     local_requests,
     /// Loads among them.
     local_loads,
     /// Stores among them.
     local_stores,
-    /// Sectors of both; the lanes' words lie interleaved in memory, so lanes that agree on the address use whole sectors.
+    /// Sectors of both; the lanes' words lie interleaved in memory, so lanes that agree on the address use whole
+    /// sectors.
     local_sectors,
     /// Of loads.
     local_load_sectors,
@@ -203,8 +205,8 @@ impl Counters {
         self.f16_flops + self.f32_flops + self.f64_flops + self.tensor_flops
     }
 
-    /// Floating-point operations per byte that the lanes asked global memory for: the compute to global memory access (CGMA)
-    /// ratio of course notes, times the bytes of an element.
+    /// Floating-point operations per byte that the lanes asked global memory for: the compute to global memory access
+    /// (CGMA) ratio of course notes, times the bytes of an element.
     pub fn flops_per_byte(&self) -> f64 {
         ratio(self.flops(), self.global_bytes)
     }

@@ -88,8 +88,8 @@ fn different_bytes_of_any(addresses: &[u64; LANES], mask: u32, size: u64) -> u64
     different
 }
 
-/// Sectors of a copy past L1 (`cp.async.cg`): a line of 128 bytes is asked once for what goes to one sector of shared memory, however
-/// many of its own sectors that takes, and again for every other.
+/// Sectors of a copy past L1 (`cp.async.cg`): a line of 128 bytes is asked once for what goes to one sector of shared
+/// memory, however many of its own sectors that takes, and again for every other.
 pub fn bypassing_sectors(from: &[u64; LANES], to: &[u64; LANES], mask: u32) -> u32 {
     const LINE_BITS: u32 = 7;
     let mut pairs = Vec::with_capacity(LANES);
@@ -99,15 +99,16 @@ pub fn bypassing_sectors(from: &[u64; LANES], to: &[u64; LANES], mask: u32) -> u
     pairs.len() as u32
 }
 
-/// Sectors of an atomic instruction: lanes that want the same address take turns, and every turn touches its sectors again.
+/// Sectors of an atomic instruction: lanes that want the same address take turns, and every turn touches its sectors
+/// again.
 pub fn atomic_sectors(wanted: &Wanted, bytes: u32) -> u32 {
     let size = u64::from(bytes.max(1));
     let sector = |address: u64| (address + size - 1) >> SECTOR_BITS;
     wanted.most_by(sector).each().map(|(_, turns)| turns).sum()
 }
 
-/// Sectors of an access to local memory: word `w` of the 32 lanes lies in 128 neighbouring bytes, so eight neighbouring lanes
-/// share a sector for every word that they agree on.
+/// Sectors of an access to local memory: word `w` of the 32 lanes lies in 128 neighbouring bytes, so eight neighbouring
+/// lanes share a sector for every word that they agree on.
 pub fn local_sectors(addresses: &[u64; LANES], mask: u32, bytes: u32, spread: Spread) -> u32 {
     let words = u64::from(bytes.div_ceil(4).max(1));
     if spread.low == spread.high {

@@ -170,8 +170,8 @@ fn add(
     own
 }
 
-/// ptxas makes `red` of an `atom` whose result nobody reads; but not of exchanges, and not where the order of memory accesses says more:
-/// an atomic that acquires, or any fence in the same kernel.
+/// ptxas makes `red` of an `atom` whose result nobody reads; but not of exchanges, and not where the order of memory
+/// accesses says more: an atomic that acquires, or any fence in the same kernel.
 fn becomes_red(opcode: &str, fenced: &dyn Fn() -> bool) -> bool {
     let kept = [".exch.", ".cas.", ".acquire.", ".acq_rel."].iter().any(|word| opcode.contains(word));
     opcode.starts_with("red") || !kept && !fenced()

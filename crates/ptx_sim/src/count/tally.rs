@@ -1,7 +1,8 @@
 //! The observer that counts. Everything is kept by instruction; totals are sums over instructions, made at the end.
 //!
-//! Executions are not counted one by one: a run of instructions adds one at its start and takes one away behind its end, and
-//! the sums over these differences are the counts. So straight code costs nothing to count, however long it is.
+//! Executions are not counted one by one: a run of instructions adds one at its start and takes one away behind its
+//! end, and the sums over these differences are the counts. So straight code costs nothing to count, however long it
+//! is.
 
 use super::contention::Wanted;
 use super::{banks, sectors};
@@ -53,8 +54,8 @@ pub struct Atomics {
 /// Counts one worker's events.
 #[derive(Debug, Default)]
 pub(crate) struct Counting {
-    /// By function and instruction; a function's list is made when it first counts something. The list of the function that
-    /// counted last is in `current`.
+    /// By function and instruction; a function's list is made when it first counts something. The list of the function
+    /// that counted last is in `current`.
     tallies: Vec<Vec<Tally>>,
     current: Vec<Tally>,
     function: u32,

@@ -206,7 +206,8 @@ impl<'t> Decoder<'_, 't> {
             Some((order, scope)) => Ok(Op::Fence(order, scope)),
             // Orders accesses through different mappings of the same memory, of which there are none.
             None if opcode == "fence.proxy.alias" => Ok(Op::Nothing),
-            // Asynchronous copies take effect when they are waited for, and see memory as it is then: the race checker listens.
+            // Asynchronous copies take effect when they are waited for, and see memory as it is then: the race checker
+            // listens.
             None if opcode.starts_with("fence.proxy.async") && !opcode.ends_with(".global") => {
                 Ok(Op::Async(Box::new(Async::ProxyFence)))
             }

@@ -31,8 +31,8 @@ impl Program {
         }
     }
 
-    /// The chain of places from the innermost to the function that was compiled: where the code is, where that was inlined
-    /// into, and so on.
+    /// The chain of places from the innermost to the function that was compiled: where the code is, where that was
+    /// inlined into, and so on.
     pub fn chain(&self, location: Option<u32>) -> Vec<u32> {
         let mut chain = Vec::new();
         let mut next = location;

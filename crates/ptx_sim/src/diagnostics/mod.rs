@@ -25,8 +25,8 @@ pub enum Style {
 impl Stop {
     /// The report, as rustc prints an error. `Display` gives the plain one.
     ///
-    /// Source files are read where the line tables say they are; the lines of files that are not there are left out. Paths
-    /// below the current directory are shown relative to it.
+    /// Source files are read where the line tables say they are; the lines of files that are not there are left out.
+    /// Paths below the current directory are shown relative to it.
     pub fn render(&self, style: Style) -> String {
         let level = match self.kind() {
             StopKind::Fault | StopKind::Usage => ERROR,
@@ -110,7 +110,8 @@ fn render(diagnostic: &Diagnostic, level: Level<'_>, count: u64, style: Style) -
 
 /// The other places: those that share the headline's snippet, and those that get a snippet of their own.
 ///
-/// Where the headline is a caller's line, the way from there to the instruction comes last: all of that is library code.
+/// Where the headline is a caller's line, the way from there to the instruction comes last: all of that is library
+/// code.
 fn arrange<'a>(diagnostic: &'a Diagnostic, headline: &Place) -> (Vec<Shown<'a>>, Vec<Shown<'a>>) {
     let is_headline = |place: &Place| std::ptr::eq(place, headline);
     let at = diagnostic.related.iter().position(|(_, place)| is_headline(place));

@@ -86,7 +86,8 @@ fn source_text(file: &str) -> Option<String> {
 
 /// The bytes of the expression that starts at a column (1-based, in bytes); of the whole line for column 0.
 ///
-/// A path with its fields, calls, and indices on this line, and the operators before it: what compilers give the column of.
+/// A path with its fields, calls, and indices on this line, and the operators before it: what compilers give the column
+/// of.
 pub(super) fn underline(row: &str, column: usize) -> Range<usize> {
     let Some(start) = column.checked_sub(1).filter(|start| *start < row.len() && row.is_char_boundary(*start)) else {
         let start = row.len() - row.trim_start().len();

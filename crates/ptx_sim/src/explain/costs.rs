@@ -1,12 +1,13 @@
-//! What things cost, in cycles and nanoseconds. Measured on an H200 by small kernels that do one thing, except where noted; other
-//! devices are given the same numbers, and their own clock, multiprocessors and bandwidth.
+//! What things cost, in cycles and nanoseconds. Measured on an H200 by small kernels that do one thing, except where
+//! noted; other devices are given the same numbers, and their own clock, multiprocessors and bandwidth.
 
 /// The model's constants.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Costs {
     /// A launch that waits for nothing: 5.0 us for an empty kernel, as events see it.
     pub first_launch_ns: f64,
-    /// A launch behind another one: 16 empty kernels take 54 us from a slow caller; the ladder's tree rungs, 2.4 us each.
+    /// A launch behind another one: 16 empty kernels take 54 us from a slow caller; the ladder's tree rungs, 2.4 us
+    /// each.
     pub next_launch_ns: f64,
     /// Starting a block, on the whole device: 2^20 empty blocks of 32 to 512 threads take 635 us.
     pub block_start_ns: f64,
@@ -26,7 +27,8 @@ pub struct Costs {
     pub shared_cycles: f64,
     /// One wavefront of shared memory: 43 cycles for 32 warps that do nothing else.
     pub wavefront_cycles: f64,
-    /// A load from global memory while memory is busy: from the ladder's `grid_stride`, which has one load per thread in flight.
+    /// A load from global memory while memory is busy: from the ladder's `grid_stride`, which has one load per thread
+    /// in flight.
     pub global_cycles: f64,
     /// An atomic on global memory with its answer: 464 cycles in a dependent loop.
     pub global_atomic_cycles: f64,

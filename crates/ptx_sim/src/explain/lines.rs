@@ -37,8 +37,8 @@ pub struct Line {
     top: f64,
 }
 
-/// The lines, the most expensive first. Cost is busy time: issue slots, wavefronts, barriers and, where memory or its latency is
-/// what the launch waits for, the global accesses.
+/// The lines, the most expensive first. Cost is busy time: issue slots, wavefronts, barriers and, where memory or its
+/// latency is what the launch waits for, the global accesses.
 pub fn lines(program: &Program, counted: &[InstructionCounters], time: &Time, costs: &Costs) -> Vec<Line> {
     let slowest = time.limits.first().map_or("", |limit| limit.name);
     let memory = matches!(slowest, "memory" | "latency" | "cache");

@@ -1,8 +1,9 @@
-//! Why a launch takes the time it takes: where its cost is in the source, what limits it on a device, and an estimate of the time.
+//! Why a launch takes the time it takes: where its cost is in the source, what limits it on a device, and an estimate
+//! of the time.
 //!
-//! Run with [`Config::trace`](crate::Config), then call [`analyse`]. The estimate is for comparing variants of a kernel, not for
-//! predicting microseconds: see [`Time`] for the model and `costs` for its constants. On an H200 it puts the rungs of this
-//! project's reduction ladder in their measured order, which a test checks.
+//! Run with [`Config::trace`](crate::Config), then call [`analyse`]. The estimate is for comparing variants of a
+//! kernel, not for predicting microseconds: see [`Time`] for the model and `costs` for its constants. On an H200 it
+//! puts the rungs of this project's reduction ladder in their measured order, which a test checks.
 
 mod costs;
 mod lines;
@@ -40,7 +41,8 @@ pub struct Analysis {
     pub read_bytes: u64,
     /// Different bytes of global memory written, in whole sectors.
     pub written_bytes: u64,
-    /// Blocks that are resident on a multiprocessor, warps of these, and the part of the multiprocessor's warps that this is.
+    /// Blocks that are resident on a multiprocessor, warps of these, and the part of the multiprocessor's warps that
+    /// this is.
     pub occupancy: (u32, u32, f64),
     /// What limits it.
     pub occupancy_limits: Vec<String>,
@@ -48,7 +50,8 @@ pub struct Analysis {
     pub time: Time,
     /// Source lines, the most expensive first.
     pub lines: Vec<Line>,
-    /// For each warp of the traced block: runs of instructions with the same number of active lanes, as (instructions, lanes).
+    /// For each warp of the traced block: runs of instructions with the same number of active lanes, as (instructions,
+    /// lanes).
     pub activity: Vec<Vec<(u32, u32)>>,
     /// The shared-memory instruction with the most wavefronts: lane by bank.
     pub banks: Option<Banks>,

@@ -1,5 +1,5 @@
-//! Which registers an instruction waits for and which it sets, told from its line of PTX. Good enough for an estimate of time:
-//! statements that share a line share their registers.
+//! Which registers an instruction waits for and which it sets, told from its line of PTX. Good enough for an estimate
+//! of time: statements that share a line share their registers.
 
 use crate::program::{Function, Program};
 use std::collections::HashMap;

@@ -1,9 +1,11 @@
-//! How long a launch takes, by a simple model: every resource of the device is asked how long it would be busy if it were the only
-//! limit, and the slowest decides. Two limits share a resource and add up in part: memory's bandwidth and memory's latency (the
-//! loads that wait are those that use it), so these two are joined by the third root of the sum of their cubes.
+//! How long a launch takes, by a simple model: every resource of the device is asked how long it would be busy if it
+//! were the only limit, and the slowest decides. Two limits share a resource and add up in part: memory's bandwidth and
+//! memory's latency (the loads that wait are those that use it), so these two are joined by the third root of the sum
+//! of their cubes.
 //!
-//! What PTX leaves open is decided as ptxas does: a short branch forward around code without a loop, a barrier or a call becomes
-//! predicates, so that warps which skip the code still issue its instructions, and those on shared memory still take a wavefront.
+//! What PTX leaves open is decided as ptxas does: a short branch forward around code without a loop, a barrier or a
+//! call becomes predicates, so that warps which skip the code still issue its instructions, and those on shared memory
+//! still take a wavefront.
 
 use super::costs::Costs;
 use super::timeline::block_cycles;
@@ -29,7 +31,8 @@ pub struct Time {
 /// One resource.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Limit {
-    /// Stable, for scripts: `memory`, `latency`, `issue`, `shared`, `cache`, `barriers`, `arithmetic`, `blocks`, `atomics`.
+    /// Stable, for scripts: `memory`, `latency`, `issue`, `shared`, `cache`, `barriers`, `arithmetic`, `blocks`,
+    /// `atomics`.
     pub name: &'static str,
     /// Microseconds.
     pub us: f64,
@@ -170,7 +173,8 @@ fn predicated(function: &Function, pc: u32) -> Option<Range<u32>> {
     straight(function, pc + 1, *target).or_else(|| straight(function, *target, next))
 }
 
-/// Code without a loop, a barrier or a call from `start` to `end`, where it arrives by falling through or by one branch.
+/// Code without a loop, a barrier or a call from `start` to `end`, where it arrives by falling through or by one
+/// branch.
 fn straight(function: &Function, start: u32, end: u32) -> Option<Range<u32>> {
     for pc in start..start.saturating_add(SHORT) {
         let there = pc == end;

@@ -1,5 +1,6 @@
-//! How long one block takes when nobody is in its way: its warps' recorded instructions, each in order, every one when its
-//! operands are there. Loads that don't wait for each other overlap, and warps wait for each other at block barriers.
+//! How long one block takes when nobody is in its way: its warps' recorded instructions, each in order, every one when
+//! its operands are there. Loads that don't wait for each other overlap, and warps wait for each other at block
+//! barriers.
 
 use super::costs::Costs;
 use super::operands::operands;

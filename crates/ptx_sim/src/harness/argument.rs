@@ -30,15 +30,16 @@ impl From<[u32; 3]> for Dim {
     }
 }
 
-/// An element of a buffer: `u8` to `u64`, `i8` to `i64`, `f32`, `f64`. Every bit pattern is a value, and there is no padding;
-/// no other type can implement it.
+/// An element of a buffer: `u8` to `u64`, `i8` to `i64`, `f32`, `f64`. Every bit pattern is a value, and there is no
+/// padding; no other type can implement it.
 pub trait Number: Sealed + Copy + 'static {}
 
 /// A parameter by value: a [`Number`], or an array of them.
 pub trait Argument: Sealed {}
 
 mod sealed {
-    /// What the machine sees of a value. Public so that it can be a bound, out of reach so that nobody else implements it.
+    /// What the machine sees of a value. Public so that it can be a bound, out of reach so that nobody else implements
+    /// it.
     pub trait Sealed: Sized {
         /// The Rust type.
         const NAME: &'static str;

@@ -6,8 +6,8 @@ use std::fmt;
 /// Findings that are printed; all of them are in [`Failure::findings`].
 const SHOWN: usize = 10;
 
-/// Why a kernel's test failed. `Debug` prints the same report as `Display`, because that is what `unwrap` and a test that
-/// returns an error show.
+/// Why a kernel's test failed. `Debug` prints the same report as `Display`, because that is what `unwrap` and a test
+/// that returns an error show.
 #[derive(Clone)]
 pub struct Failure(Box<Report>);
 

@@ -17,8 +17,8 @@
 //! Arguments are given in the order of the kernel's parameters and checked against their sizes. Each schedule of
 //! [`Test::seeds`] runs on a machine of its own, with memory as it was given.
 //!
-//! For several launches on the same memory, global variables and textures there is [`Machine`](crate::Machine), which this
-//! module only calls.
+//! For several launches on the same memory, global variables and textures there is [`Machine`](crate::Machine), which
+//! this module only calls.
 
 mod argument;
 mod failure;
@@ -153,8 +153,8 @@ impl<'a> Test<'a> {
         self
     }
 
-    /// A value: a number, or an array of numbers for a parameter that holds several. Write the type (`4_u32`): a bare `4` is
-    /// an `i32`, as everywhere in Rust.
+    /// A value: a number, or an array of numbers for a parameter that holds several. Write the type (`4_u32`): a bare
+    /// `4` is an `i32`, as everywhere in Rust.
     pub fn arg(self, value: impl Argument) -> Self {
         let bytes = value.to_bytes();
         self.give(Given::Value { bytes, what: value.describe() })
@@ -177,9 +177,9 @@ impl<'a> Test<'a> {
         self.memory::<T>(elements.len(), init, Some(Box::new(elements)), Written::May)
     }
 
-    /// The address of memory for `count` elements, which nobody has written; `elements` becomes what the kernel leaves there,
-    /// when the test succeeds. It fails (`output-not-written`) when the kernel leaves elements out and [`Checks::uninit`] is
-    /// on: use [`Test::buffer_mut`] where that is right.
+    /// The address of memory for `count` elements, which nobody has written; `elements` becomes what the kernel leaves
+    /// there, when the test succeeds. It fails (`output-not-written`) when the kernel leaves elements out and
+    /// [`Checks::uninit`] is on: use [`Test::buffer_mut`] where that is right.
     pub fn output<T: Number>(self, elements: &'a mut Vec<T>, count: usize) -> Self {
         self.memory::<T>(count, None, Some(Box::new(Grown(elements))), Written::Must)
     }
@@ -223,15 +223,15 @@ impl<'a> Test<'a> {
         self
     }
 
-    /// Runs under `count` more schedules than the usual one: blocks, warps and parted lanes in other orders. The first failure
-    /// ends the test; the error names the seed.
+    /// Runs under `count` more schedules than the usual one: blocks, warps and parted lanes in other orders. The first
+    /// failure ends the test; the error names the seed.
     pub fn seeds(mut self, count: u64) -> Self {
         self.seeds = count;
         self
     }
 
-    /// Fails (`not-reproducible`) when a buffer that is copied back holds other bytes under one of the other schedules of
-    /// [`Test::seeds`].
+    /// Fails (`not-reproducible`) when a buffer that is copied back holds other bytes under one of the other schedules
+    /// of [`Test::seeds`].
     pub fn reproducible(mut self) -> Self {
         self.reproducible = true;
         self

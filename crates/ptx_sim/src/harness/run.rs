@@ -1,4 +1,5 @@
-//! From a described test to launches: arguments checked and placed, one machine per schedule, results compared and copied back.
+//! From a described test to launches: arguments checked and placed, one machine per schedule, results compared and
+//! copied back.
 
 use super::argument::{Given, Written, plural};
 use super::{Dim, Failure, Test};
@@ -14,8 +15,8 @@ struct Ran {
 }
 
 impl Test<'_> {
-    /// Runs the kernel, under every schedule that [`Test::seeds`] asks for. The report is that of the usual schedule, and so
-    /// is what is copied back.
+    /// Runs the kernel, under every schedule that [`Test::seeds`] asks for. The report is that of the usual schedule,
+    /// and so is what is copied back.
     ///
     /// # Errors
     /// The launch is not possible, the kernel stopped, or a checker found something. Then no buffer is changed.

@@ -1,6 +1,6 @@
-//! The approximate instructions keep the bounds that the PTX ISA gives ("Floating Point Instructions", "Half Precision Floating
-//! Point Instructions"), here and on an H200: `tests/golden/h200/approximate.bin` has its results for the opcodes of
-//! `approximate.txt`, in the format of each.
+//! The approximate instructions keep the bounds that the PTX ISA gives ("Floating Point Instructions", "Half Precision
+//! Floating Point Instructions"), here and on an H200: `tests/golden/h200/approximate.bin` has its results for the
+//! opcodes of `approximate.txt`, in the format of each.
 
 use super::golden::{self, splitmix};
 use super::half::{bfloat_to_f32, half_to_f32};

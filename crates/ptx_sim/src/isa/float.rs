@@ -70,8 +70,8 @@ pub fn flush_tiny(x: f32, tiny: bool) -> f32 {
     if tiny { f32::from_bits(x.to_bits() & 1 << 31) } else { flush(x) }
 }
 
-/// Rows of an `f32` instruction without modifiers and with `.ftz`; `$tiny` says that a result that is not subnormal was so
-/// before rounding.
+/// Rows of an `f32` instruction without modifiers and with `.ftz`; `$tiny` says that a result that is not subnormal was
+/// so before rounding.
 macro_rules! with_ftz {
     ($t:ident, $lift:ident, [$($name:literal),*], ($($x:ident),*), $value:expr, $tiny:expr) => {
         $t.row(concat!($($name,)* ".f32"), $lift!(($(with_ftz!(@f32 $x)),*) -> u32, |$($x),*| canonical($value)));
@@ -127,8 +127,8 @@ fn tiny_fused(a: f32, b: f32, c: f32) -> bool {
     let sum = product + c;
     let other = sum - product;
     let error = (product - (sum - other)) + (c - other);
-    // A fused result is looked at after it was rounded to 24 bits, with any exponent: the tie just below the smallest normal
-    // number is that number.
+    // A fused result is looked at after it was rounded to 24 bits, with any exponent: the tie just below the smallest
+    // normal number is that number.
     let limit = f64::from(f32::MIN_POSITIVE) - 2.0f64.powi(-151);
     sum.abs() < limit || sum.abs() == limit && error * sum < 0.0
 }

@@ -1,5 +1,6 @@
-//! Every instruction of the table gives the bits of an H200: `tests/golden/h200/opcodes.txt` has a hash of its results for each
-//! opcode that ptxas takes for `sm_90a` (the others are spellings for other architectures, and 128 bits). The approximate ones are in `bounds.rs`.
+//! Every instruction of the table gives the bits of an H200: `tests/golden/h200/opcodes.txt` has a hash of its results
+//! for each opcode that ptxas takes for `sm_90a` (the others are spellings for other architectures, and 128 bits). The
+//! approximate ones are in `bounds.rs`.
 
 use super::lift::File;
 use super::table;
@@ -131,8 +132,8 @@ pub fn sources(opcode: &str, inputs: &Inputs) -> Vec<Vec<u64>> {
     .collect()
 }
 
-/// Inputs whose results are in no hash: `fns` with an offset of -2^31 has no rule that one could see. For the mask 7fc00000 a GPU
-/// gives 0 from any base, and by PTX's text nothing is found, which is ffffffff.
+/// Inputs whose results are in no hash: `fns` with an offset of -2^31 has no rule that one could see. For the mask
+/// 7fc00000 a GPU gives 0 from any base, and by PTX's text nothing is found, which is ffffffff.
 fn left_out(opcode: &str, sources: &[Vec<u64>], t: usize) -> bool {
     opcode == "fns.b32" && sources[2][t] == 1 << 31
 }

@@ -1,8 +1,8 @@
-//! From the meaning for one lane to the meaning for a warp: the only place with a loop over lanes, compiled for every level
-//! of the host's vector instructions.
+//! From the meaning for one lane to the meaning for a warp: the only place with a loop over lanes, compiled for every
+//! level of the host's vector instructions.
 //!
-//! Sources are copied to locals first, so that the loop over a function of plain numbers vectorises, and a destination may
-//! be a source too.
+//! Sources are copied to locals first, so that the loop over a function of plain numbers vectorises, and a destination
+//! may be a source too.
 
 use crate::registers::{Args, LANES, NO_SLOT, Pure, Registers, Slot};
 
@@ -296,8 +296,8 @@ call! {
     call_four, (A a 0, B b 1, C c 2, E e 3);
 }
 
-/// Like `lift!`, for a meaning that would not vectorise: the loop calls it lane by lane, so that a rare instruction costs
-/// little code.
+/// Like `lift!`, for a meaning that would not vectorise: the loop calls it lane by lane, so that a rare instruction
+/// costs little code.
 macro_rules! lift_call {
     (($a:ty) -> $d:ty, $f:expr) => {
         $crate::isa::lift::lift_call!(@ call_one, $d, [$a], $f)

@@ -209,8 +209,8 @@ fn permute(a: u32, b: u32, selectors: [u32; 4]) -> u32 {
     u32::from_le_bytes(selectors.map(byte))
 }
 
-/// The position of the `offset`-th set bit from `base`, upward or downward; all ones when there is none. `offset` 0 asks for
-/// `base` itself.
+/// The position of the `offset`-th set bit from `base`, upward or downward; all ones when there is none. `offset` 0
+/// asks for `base` itself.
 fn find_nth_set(mask: u32, base: u32, offset: i32) -> u32 {
     let set = |position: i64| mask >> position & 1 != 0;
     let mut position = i64::from(base);

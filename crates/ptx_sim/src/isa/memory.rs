@@ -1,4 +1,5 @@
-//! What the modifiers of `ld`, `st`, `atom`, `red` and fences say. PTX ISA, "Data Movement", "Parallel Synchronization".
+//! What the modifiers of `ld`, `st`, `atom`, `red` and fences say. PTX ISA, "Data Movement", "Parallel
+//! Synchronization".
 
 use crate::program::{Order, Scope, Space};
 

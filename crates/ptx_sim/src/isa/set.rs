@@ -1,8 +1,8 @@
-//! `set`, and `setp` of pairs of 16-bit numbers. PTX ISA, "Comparison and Selection Instructions", "Half Precision Comparison
-//! Instructions".
+//! `set`, and `setp` of pairs of 16-bit numbers. PTX ISA, "Comparison and Selection Instructions", "Half Precision
+//! Comparison Instructions".
 //!
-//! A comparison is the set of orders for which it holds. That set, the predicate's operator and the value that stands for true are
-//! the row's immediate, so that one function serves all of them.
+//! A comparison is the set of orders for which it holds. That set, the predicate's operator and the value that stands
+//! for true are the row's immediate, so that one function serves all of them.
 
 use super::float::flush;
 use super::half::{bfloat_to_f32, half_to_f32};

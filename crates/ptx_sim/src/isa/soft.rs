@@ -1,7 +1,7 @@
 //! Binary floating point with integers: exact operations, rounded once in any direction to any format.
 //!
-//! Used where the processor's own arithmetic does not round as PTX asks: directed rounding, and 16-bit formats. Method: IEEE
-//! 754-2019, section 4.3, on 128-bit significands with a sticky bit.
+//! Used where the processor's own arithmetic does not round as PTX asks: directed rounding, and 16-bit formats. Method:
+//! IEEE 754-2019, section 4.3, on 128-bit significands with a sticky bit.
 
 /// A binary interchange format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

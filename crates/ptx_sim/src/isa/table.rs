@@ -64,8 +64,8 @@ pub fn find(opcode: &str) -> Option<&'static Row> {
 /// An instruction of the table, as conformance tests and lists of what is supported need it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signature {
-    /// With its modifiers. `pack.…` and `unpack.…` are `mov` with a vector operand; `.r64.r32` behind a conversion are the
-    /// widths of its registers where they exceed those of its types.
+    /// With its modifiers. `pack.…` and `unpack.…` are `mov` with a vector operand; `.r64.r32` behind a conversion are
+    /// the widths of its registers where they exceed those of its types.
     pub opcode: &'static str,
     /// Destinations, without the carry flag.
     pub destinations: &'static [File],

@@ -32,8 +32,8 @@ fn run_with(row: &Row, sources: &[u64], mask: u32) -> Vec<[u64; LANES]> {
     results[0].clone()
 }
 
-/// The values that an instruction gives for many values of each source, as many for each as there are of the first: a warp at a
-/// time, on the best level of this host.
+/// The values that an instruction gives for many values of each source, as many for each as there are of the first: a
+/// warp at a time, on the best level of this host.
 pub fn run_many(opcode: &str, sources: &[Vec<u64>]) -> Vec<Vec<u64>> {
     let row = table::find(opcode).unwrap_or_else(|| panic!("no row for `{opcode}`"));
     let count = sources[0].len();

@@ -1,9 +1,9 @@
 //! What a texture gives at a coordinate. CUDA C++ Programming Guide, appendix "Texture Fetching".
 //!
-//! Compared with an H200 (`tests/textures.rs`). Other bits than there have: filtered 8-bit integers with a sign, at times by one
-//! 32767th; filtered elements of three dimensions, because the weights of eight elements are rounded in a way that is not known;
-//! normalised coordinates within 2^-24 of the edge between two elements; and arrays of one dimension read by integer
-//! coordinates, which CUDA does not allow and for which a GPU gives zeros, not elements.
+//! Compared with an H200 (`tests/textures.rs`). Other bits than there have: filtered 8-bit integers with a sign, at
+//! times by one 32767th; filtered elements of three dimensions, because the weights of eight elements are rounded in a
+//! way that is not known; normalised coordinates within 2^-24 of the edge between two elements; and arrays of one
+//! dimension read by integer coordinates, which CUDA does not allow and for which a GPU gives zeros, not elements.
 
 use super::half::half_to_f32;
 use super::soft::{F16, F64, Rounding};
@@ -56,8 +56,9 @@ pub fn taps(texture: &Texture, axis: usize, coordinate: f32, size: u64, filter: 
     }
 }
 
-/// The weights of the eight elements that three axes with two taps each read: x varies fastest. The product of two weights is
-/// rounded to 8 bits too, and what it lacks goes to its neighbours, so that all add up to 256; found on an H200.
+/// The weights of the eight elements that three axes with two taps each read: x varies fastest. The product of two
+/// weights is rounded to 8 bits too, and what it lacks goes to its neighbours, so that all add up to 256; found on an
+/// H200.
 pub fn weights([x, y, z]: [u32; 3]) -> [u32; 8] {
     // A quantity split in two parts.
     let part = |whole: u32, weight: u32| (whole * weight + 128) >> 8;
@@ -91,8 +92,8 @@ pub fn exact(channel: Channel, bits: u32) -> f64 {
     }
 }
 
-/// A filtered value has the precision of its format: 16 bits but for `f32`. Ties go up, those of `f16` away from zero; found on
-/// an H200.
+/// A filtered value has the precision of its format: 16 bits but for `f32`. Ties go up, those of `f16` away from zero;
+/// found on an H200.
 pub fn filtered(channel: Channel, sum: f64) -> f32 {
     // A tie stays one although the sum is not exact.
     let nearest = |sum: f64| (sum + 0.5 + 1e-6).floor();

@@ -6,7 +6,8 @@ use crate::program::{Collective, Shuffle};
 use crate::registers::{Args, LANES, NO_SLOT, Pure, Registers, Run, Slot};
 
 /// Where lane `lane` of a shuffle reads: the source lane, and whether it is in range (else the lane reads itself).
-/// `b` and `c` are the operands as PTX packs them: `c` holds the clamp in bits 0 to 4 and the segment mask in bits 8 to 12.
+/// `b` and `c` are the operands as PTX packs them: `c` holds the clamp in bits 0 to 4 and the segment mask in bits 8
+/// to 12.
 #[inline(always)]
 pub fn shuffle_source(kind: Shuffle, lane: u32, b: u32, c: u32) -> (u32, bool) {
     let (b, clamp, segment) = (b & 31, c & 31, c >> 8 & 31);
@@ -107,8 +108,8 @@ fn elect(registers: &mut Registers, mask: u32, args: &Args) {
     write_predicate(registers, args.d[1], mask, mask & mask.wrapping_neg());
 }
 
-/// A collective instruction: its kind, its meaning, how many of its destinations the text may leave out. The last operand
-/// in the text is the mask.
+/// A collective instruction: its kind, its meaning, how many of its destinations the text may leave out. The last
+/// operand in the text is the mask.
 pub(crate) struct WarpRow {
     pub kind: Collective,
     pub meaning: Meaning,

@@ -56,9 +56,11 @@ pub struct Shape {
     pub matrix_rows: bool,
 }
 
-/// A load or a store by the lanes of `mask`, or by those of them that access the same space as the first: gives the lanes.
+/// A load or a store by the lanes of `mask`, or by those of them that access the same space as the first: gives the
+/// lanes.
 ///
-/// Compiled for each level of the host apart from the loop over instructions, whose values would have to be put away for it.
+/// Compiled for each level of the host apart from the loop over instructions, whose values would have to be put away
+/// for it.
 pub struct Carried<'w, 'c, O: Observer, R> {
     pub worker: &'w mut Worker<'c, O>,
     pub block: &'w mut Block<O::Block>,

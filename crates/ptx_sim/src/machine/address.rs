@@ -1,7 +1,7 @@
 //! Where each state space lies in the 64-bit generic address space.
 //!
-//! A generic address carries its space in the bits above 2^40, so `cvta` is an addition and an address used in the wrong
-//! space is caught. Global addresses are generic addresses, as on hardware.
+//! A generic address carries its space in the bits above 2^40, so `cvta` is an addition and an address used in the
+//! wrong space is caught. Global addresses are generic addresses, as on hardware.
 
 use crate::program::Space;
 
@@ -43,8 +43,8 @@ pub fn space_of(generic: u64) -> Space {
     }
 }
 
-/// The space that a generic address lies in, and the address there. Constant memory is part of the device's memory and keeps
-/// its generic addresses.
+/// The space that a generic address lies in, and the address there. Constant memory is part of the device's memory and
+/// keeps its generic addresses.
 pub fn split(generic: u64) -> (Space, u64) {
     match space_of(generic) {
         Space::Const => (Space::Const, generic),

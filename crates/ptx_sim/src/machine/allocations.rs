@@ -1,7 +1,7 @@
 //! Device memory: which addresses are allocated, to whom, and which no longer are.
 //!
-//! Addresses are never used twice, so an access after `free` is always recognised; a red zone follows every allocation, so
-//! an access past the end never hits a neighbour.
+//! Addresses are never used twice, so an access after `free` is always recognised; a red zone follows every allocation,
+//! so an access past the end never hits a neighbour.
 
 use super::address::{GLOBAL, NULL_PAGE};
 use super::history::{Event, Owner};
@@ -129,8 +129,8 @@ impl Memory {
         Some(())
     }
 
-    /// Gives memory back: for a thread, or else for the host. What a running worker still has of it stays valid until the
-    /// launch ends.
+    /// Gives memory back: for a thread, or else for the host. What a running worker still has of it stays valid until
+    /// the launch ends.
     pub fn free(&self, base: u64, by: Option<Event>) -> Result<(), FreeError> {
         let mut table = self.write();
         let at = table.list.binary_search_by_key(&base, |allocation| allocation.base);
@@ -175,7 +175,8 @@ impl Memory {
         }
     }
 
-    /// Looks at the cells of the allocation that an address lies in, and the offset there, if what is written is remembered.
+    /// Looks at the cells of the allocation that an address lies in, and the offset there, if what is written is
+    /// remembered.
     pub fn with_shadow<R>(&self, address: u64, look: impl FnOnce(&Storage, u64) -> R) -> Option<R> {
         let table = self.read();
         let allocation = table.at_or_before(address)?;
@@ -335,7 +336,8 @@ impl Snapshot {
         stale
     }
 
-    /// Takes the new allocations over, all being well: a kernel that allocates in a loop must not copy the list each time.
+    /// Takes the new allocations over, all being well: a kernel that allocates in a loop must not copy the list each
+    /// time.
     #[cold]
     fn update(&mut self, memory: &Memory) {
         let table = memory.read();

@@ -1,5 +1,5 @@
-//! Asynchronous instructions, mbarriers, and addresses in clusters: what they do when they are executed. The copies themselves
-//! come later: `in_flight`.
+//! Asynchronous instructions, mbarriers, and addresses in clusters: what they do when they are executed. The copies
+//! themselves come later: `in_flight`.
 
 use super::access::{Shape, addresses};
 use super::address;
@@ -368,8 +368,8 @@ impl<O: Observer> Worker<'_, O> {
         Ok(())
     }
 
-    /// `test_wait` and `try_wait`: what signals an mbarrier in an incomplete phase completes first, so that a test fails only
-    /// when the phase waits for a thread.
+    /// `test_wait` and `try_wait`: what signals an mbarrier in an incomplete phase completes first, so that a test
+    /// fails only when the phase waits for a thread.
     #[expect(clippy::too_many_arguments, reason = "the parts of one instruction")]
     fn test_mbarriers(
         &mut self,

@@ -1,4 +1,5 @@
-//! `atom` and `red`: one lane after the other, each on the host's own atomics, so that blocks on other workers see whole values.
+//! `atom` and `red`: one lane after the other, each on the host's own atomics, so that blocks on other workers see
+//! whole values.
 
 use super::access::{Shape, addresses};
 use super::block::Block;

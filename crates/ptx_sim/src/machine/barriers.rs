@@ -1,7 +1,8 @@
 //! Block barriers: `bar` and `barrier`, their counting by warps, and what happens when part of a warp comes.
 //!
-//! A barrier counts warps. A warp is counted once all its live lanes have come to the same barrier; for an aligned barrier
-//! they must come together, at the same instruction, and lanes that never come are barrier divergence, the program's fault.
+//! A barrier counts warps. A warp is counted once all its live lanes have come to the same barrier; for an aligned
+//! barrier they must come together, at the same instruction, and lanes that never come are barrier divergence, the
+//! program's fault.
 
 use super::block::{BARRIERS, Block};
 use super::grid::Worker;
@@ -83,8 +84,8 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// Called when no split of a warp can run: counts the warp at a barrier, completes `*.sync` instructions, lets lanes go
-    /// that wait for lanes that don't come. False when the warp has to wait for others.
+    /// Called when no split of a warp can run: counts the warp at a barrier, completes `*.sync` instructions, lets
+    /// lanes go that wait for lanes that don't come. False when the warp has to wait for others.
     pub fn unblock(&mut self, block: &mut Block<O::Block>, warp: &mut Warp) -> Result<bool, Stop> {
         if warp.waits_at.is_some() {
             return Ok(false);

@@ -1,5 +1,5 @@
-//! Host memory that a launch takes for registers, stacks and shared memory: counted before it is taken, so that a program that
-//! asks for too much of it is stopped and the host's memory is not exhausted.
+//! Host memory that a launch takes for registers, stacks and shared memory: counted before it is taken, so that a
+//! program that asks for too much of it is stopped and the host's memory is not exhausted.
 
 use super::grid::{Context, Worker};
 use super::warp::Warp;

@@ -16,8 +16,8 @@ const MAX_DEPTH: u32 = 4096;
 const FRAME_ALIGN: u64 = 16;
 
 impl<O: Observer> Worker<'_, O> {
-    /// Lanes of `split` call: functions that the machine implements run at once, others get a frame each, and the lanes meet
-    /// again behind the call.
+    /// Lanes of `split` call: functions that the machine implements run at once, others get a frame each, and the lanes
+    /// meet again behind the call.
     pub fn call(
         &mut self,
         block: &mut Block<O::Block>,

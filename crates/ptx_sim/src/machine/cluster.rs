@@ -1,8 +1,8 @@
 //! Blocks of a cluster: each other's shared memory, and the cluster's barrier.
 //!
-//! An address of `shared::cluster` is a byte of the executing block's own shared memory, or, as `mapa` makes it, has the rank
-//! of a block plus one above the 24 bits of the byte. All blocks of a cluster are resident on one worker, so that the worker
-//! finds them among its own.
+//! An address of `shared::cluster` is a byte of the executing block's own shared memory, or, as `mapa` makes it, has
+//! the rank of a block plus one above the 24 bits of the byte. All blocks of a cluster are resident on one worker, so
+//! that the worker finds them among its own.
 
 use super::access::Shape;
 use super::block::Block;
@@ -182,8 +182,8 @@ impl<O: Observer> Worker<'_, O> {
         Ok(changed)
     }
 
-    /// Checks an access, shows it to the observers, and calls `then` for each block: with the running one, which has the other's
-    /// shared memory in place of its own meanwhile, and the bytes there.
+    /// Checks an access, shows it to the observers, and calls `then` for each block: with the running one, which has
+    /// the other's shared memory in place of its own meanwhile, and the bytes there.
     #[expect(clippy::too_many_arguments, reason = "the parts of one access")]
     fn in_each_block(
         &mut self,
@@ -293,8 +293,8 @@ impl<O: Observer> Worker<'_, O> {
         Ok(Some(Split { pc: split.pc + 1, ..split }))
     }
 
-    /// Completes the cluster's barrier when every thread that has not ended has arrived. `running` has been taken out of
-    /// its block, as the block has been taken out of the list.
+    /// Completes the cluster's barrier when every thread that has not ended has arrived. `running` has been taken out
+    /// of its block, as the block has been taken out of the list.
     pub fn settle_cluster(&mut self, block: &mut Block<O::Block>, mut running: Option<&mut Warp>) {
         let cluster = block.cluster;
         let any = |warp: &Warp| warp.cluster.arrived != 0;

@@ -141,7 +141,8 @@ impl<O: Observer> Worker<'_, O> {
         Ok(())
     }
 
-    /// Lanes that a `*.sync` names are about to be let go from behind the branch that holds it: on hardware this may hang.
+    /// Lanes that a `*.sync` names are about to be let go from behind the branch that holds it: on hardware this may
+    /// hang.
     pub fn note_missing(&mut self, block: &Block<O::Block>, warp: &Warp) {
         if warp.broken {
             return;
@@ -231,7 +232,8 @@ fn copy_lanes(from: &Registers, source: u32, to: &mut Registers, destination: u3
     }
 }
 
-/// The lane that a shuffle reads; `None` when out of the segment, where a lane keeps its own value. PTX ISA, `shfl.sync`.
+/// The lane that a shuffle reads; `None` when out of the segment, where a lane keeps its own value. PTX ISA,
+/// `shfl.sync`.
 fn shuffle_source(mode: Shuffle, lane: u32, amount: u32, bounds: u32) -> Option<u32> {
     let (amount, clamp, segment) = (amount & 31, bounds & 31, bounds >> 8 & 31);
     let last = (lane & segment) | (clamp & !segment);

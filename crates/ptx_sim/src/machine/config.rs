@@ -21,14 +21,17 @@ pub struct Config {
     pub workers: usize,
     /// The device's limits.
     pub profile: Profile,
-    /// `Some`: another order of events for each seed, the same one every time: which blocks run together, which warps and which
-    /// lanes that parted run first, for how long, and where lanes that wait for each other stop waiting. The launch runs on one worker.
+    /// `Some`: another order of events for each seed, the same one every time: which blocks run together, which warps
+    /// and which lanes that parted run first, for how long, and where lanes that wait for each other stop waiting. The
+    /// launch runs on one worker.
     pub seed: Option<u64>,
     /// Warp instructions after which a launch is stopped; `None` for no limit.
     pub fuel: Option<u64>,
-    /// Host memory that a launch may take for registers, stacks and shared memory of the blocks that are resident, in bytes.
+    /// Host memory that a launch may take for registers, stacks and shared memory of the blocks that are resident, in
+    /// bytes.
     pub host_bytes: u64,
-    /// Records what [`explain`](crate::explain) needs, at about half the speed. The checks that cost time are off in such a run.
+    /// Records what [`explain`](crate::explain) needs, at about half the speed. The checks that cost time are off in
+    /// such a run.
     pub trace: Option<Trace>,
     /// Counts finished blocks while a launch runs.
     pub progress: Option<Arc<AtomicU64>>,
@@ -39,12 +42,13 @@ pub struct Config {
 pub struct Checks {
     /// Data races on shared and global memory. The launch runs on one worker.
     pub race: bool,
-    /// What plain atomics are taken for; `None`: [`Atomics::Source`] for PTX that says that LLVM wrote it, else [`Atomics::Ptx`].
+    /// What plain atomics are taken for; `None`: [`Atomics::Source`] for PTX that says that LLVM wrote it, else
+    /// [`Atomics::Ptx`].
     pub atomics: Option<Atomics>,
     /// Whether unordered stores of one value are races.
     pub same_value_writes: SameValue,
-    /// Values that nobody has written, where they decide something: see the crate's documentation. To be set before memory
-    /// is allocated: what is allocated or used without the check counts as written.
+    /// Values that nobody has written, where they decide something: see the crate's documentation. To be set before
+    /// memory is allocated: what is allocated or used without the check counts as written.
     pub uninit: bool,
     /// Memory that threads allocate and nobody frees before the launch ends.
     pub leaks: bool,
@@ -105,9 +109,11 @@ pub struct Launch<'a> {
     pub params: &'a [Vec<u8>],
     /// Blocks of a cluster in x, y, z; `None` for what the kernel itself requires, or else no clusters.
     pub cluster: Option<[u32; 3]>,
-    /// Registers of a thread, as ptxas counts them for the kernel; `None`: they don't limit how many blocks are resident.
+    /// Registers of a thread, as ptxas counts them for the kernel; `None`: they don't limit how many blocks are
+    /// resident.
     pub registers: Option<u32>,
-    /// All blocks are resident at once, so that they may wait for each other: refused when the device has no room for them.
+    /// All blocks are resident at once, so that they may wait for each other: refused when the device has no room for
+    /// them.
     pub cooperative: bool,
 }
 

@@ -62,7 +62,8 @@ impl<O: Observer> Worker<'_, O> {
             }
             _ => {}
         }
-        // What is left may make its lanes wait: those whose guard is false go ahead to the next instruction and wait there.
+        // What is left may make its lanes wait: those whose guard is false go ahead to the next instruction and wait
+        // there.
         if rest != 0 {
             let join = warp.open_join(split.frame, split.pc + 1, split.join, split.mask);
             warp.arrive(join, rest);

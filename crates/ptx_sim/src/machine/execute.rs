@@ -77,7 +77,8 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// The running split, last in the list, has used up the slice: if it may be waiting, lets other lanes of the warp run.
+    /// The running split, last in the list, has used up the slice: if it may be waiting, lets other lanes of the warp
+    /// run.
     fn rotate(&mut self, warp: &mut Warp) -> WarpTurn {
         warp.stale += 1;
         // A thread that waits for another one looks at memory again and again and changes nothing.

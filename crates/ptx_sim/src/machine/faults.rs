@@ -1,4 +1,5 @@
-//! What went wrong, put into words: every fault names the access, the thread, the nearest allocation and the source line.
+//! What went wrong, put into words: every fault names the access, the thread, the nearest allocation and the source
+//! line.
 
 use super::address;
 use super::block::Block;

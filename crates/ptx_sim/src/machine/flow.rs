@@ -1,9 +1,9 @@
 //! Where the lanes of a divergent branch meet again: immediate post-dominators of the control-flow graph.
 //!
-//! Two things differ from the textbook. Blocks from which every path ends in a trap are left out first: otherwise the panic
-//! of a bounds check inside an `if` would move the meeting point of the `if` to the end of the kernel. And a meeting point
-//! that does nothing but end the kernel is none: lanes that have nothing left to do exit instead of waiting there, as they
-//! would with `if i >= n { return; } sync_threads();`.
+//! Two things differ from the textbook. Blocks from which every path ends in a trap are left out first: otherwise the
+//! panic of a bounds check inside an `if` would move the meeting point of the `if` to the end of the kernel. And a
+//! meeting point that does nothing but end the kernel is none: lanes that have nothing left to do exit instead of
+//! waiting there, as they would with `if i >= n { return; } sync_threads();`.
 //!
 //! Post-dominators after Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm" (2001), on the reversed graph.
 
@@ -20,8 +20,9 @@ const MOST_LINKS: usize = 64;
 pub struct Flow {
     /// By instruction: where the lanes meet again that part at this branch; [`NOWHERE`] when only at the end.
     pub meeting: Vec<u32>,
-    /// By instruction: how many instructions from here on only compute, without a guard, before the next one where lanes may
-    /// arrive from elsewhere. Between them nobody meets, so the loop over instructions asks no questions there.
+    /// By instruction: how many instructions from here on only compute, without a guard, before the next one where
+    /// lanes may arrive from elsewhere. Between them nobody meets, so the loop over instructions asks no questions
+    /// there.
     pub plain: Vec<u32>,
 }
 
@@ -41,8 +42,8 @@ pub fn analyse(program: &Program) -> Vec<Flow> {
     let count = program.functions.len();
     let mut never: Vec<bool> =
         program.functions.iter().map(|f| f.kind == Kind::Extern && f.name == "__assertfail").collect();
-    // A function that always calls one that never returns never returns either. Each round finds one more link of such chains;
-    // those of real programs are short.
+    // A function that always calls one that never returns never returns either. Each round finds one more link of such
+    // chains; those of real programs are short.
     for _ in 0..count.min(MOST_LINKS) {
         let mut changed = false;
         for (index, function) in program.functions.iter().enumerate() {
@@ -85,7 +86,8 @@ fn flow_of(function: &Function, never: &[bool]) -> Flow {
     Flow { meeting, plain }
 }
 
-/// Lanes arrive at the first instruction of a block, and behind an instruction that moves or stops lanes, which is not plain.
+/// Lanes arrive at the first instruction of a block, and behind an instruction that moves or stops lanes, which is not
+/// plain.
 fn plain_runs(function: &Function, blocks: &[Block]) -> Vec<u32> {
     let mut plain = vec![0; function.code.len()];
     for block in blocks {
@@ -148,8 +150,8 @@ pub fn blocks_of(function: &Function, never: &[bool]) -> Vec<Block> {
                 successors.extend(targets.iter().filter_map(|t| block_at(*t as usize)))
             }
             Op::Return => leaves = true,
-            // LLVM writes `trap; exit;` for unreachable code: that block ends at the trap. A lone `exit` ends the thread as
-            // intended, but never returns to a caller.
+            // LLVM writes `trap; exit;` for unreachable code: that block ends at the trap. A lone `exit` ends the
+            // thread as intended, but never returns to a caller.
             Op::Exit => leaves = function.kind == Kind::Entry,
             Op::Trap => {}
             op if calls_for_good(op, never) => {}

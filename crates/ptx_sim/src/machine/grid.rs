@@ -1,8 +1,8 @@
 //! One launch: blocks start strictly in order, over worker threads that each keep several of them going.
 //!
-//! A block waits only for itself at barriers, but may spin on memory that other blocks write: single-pass scans wait for
-//! earlier blocks, grid barriers for all. So a worker that sees a block spin starts the next one, and goes round those it
-//! has. Blocks that started keep making progress, whatever the number of workers.
+//! A block waits only for itself at barriers, but may spin on memory that other blocks write: single-pass scans wait
+//! for earlier blocks, grid barriers for all. So a worker that sees a block spin starts the next one, and goes round
+//! those it has. Blocks that started keep making progress, whatever the number of workers.
 
 use super::block::{Block, BlockTurn};
 use super::budget::{Budget, register_bytes};
@@ -74,8 +74,8 @@ pub struct Context<'a> {
     outcome: Mutex<Outcome>,
 }
 
-/// Something that all workers write, on cache lines of its own (two, as processors fetch them in pairs): what lies beside it
-/// is read with every instruction.
+/// Something that all workers write, on cache lines of its own (two, as processors fetch them in pairs): what lies
+/// beside it is read with every instruction.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct Apart<T>(T);
@@ -368,7 +368,8 @@ impl<'a, O: Observer> Worker<'a, O> {
         self.observer
     }
 
-    /// Begins the next block, with clusters all blocks of the next cluster; false when none is left or the host has no room.
+    /// Begins the next block, with clusters all blocks of the next cluster; false when none is left or the host has no
+    /// room.
     fn start(&mut self) -> bool {
         let Some(first) = self.context.ticket() else { return false };
         for ticket in first..first + self.context.cluster_blocks {
@@ -442,7 +443,8 @@ impl<'a, O: Observer> Worker<'a, O> {
         warp
     }
 
-    /// Registers for a function, with undefined contents; and whether they are new, so that not even constants are in them.
+    /// Registers for a function, with undefined contents; and whether they are new, so that not even constants are in
+    /// them.
     pub fn registers(&mut self, function: u32) -> (Held, bool) {
         if let Some(registers) = self.pool[function as usize].pop() {
             return (registers, false);

@@ -1,9 +1,10 @@
 //! Asynchronous copies between their issue and their completion.
 //!
-//! A copy takes effect at the latest moment that PTX allows: when a thread waits for its group, or tests the mbarrier that it
-//! signals. Until then its destination holds the old data and its source can still be overwritten, so that a program that
-//! waits too late, or not at all, gets wrong results in every run and not by chance; and because the words of shared memory
-//! that a copy will write or read are marked, it is also told (`async-not-waited`, `async-source-overwritten`).
+//! A copy takes effect at the latest moment that PTX allows: when a thread waits for its group, or tests the mbarrier
+//! that it signals. Until then its destination holds the old data and its source can still be overwritten, so that a
+//! program that waits too late, or not at all, gets wrong results in every run and not by chance; and because the words
+//! of shared memory that a copy will write or read are marked, it is also told (`async-not-waited`,
+//! `async-source-overwritten`).
 
 use super::block::Block;
 use super::cluster::{Key, pick};
@@ -376,7 +377,8 @@ impl<O: Observer> Worker<'_, O> {
         Ok(())
     }
 
-    /// Tells the observers of the writes of one instruction's lanes to shared memory by `cp.async`: they are the threads' own.
+    /// Tells the observers of the writes of one instruction's lanes to shared memory by `cp.async`: they are the
+    /// threads' own.
     fn show(&mut self, block: &mut Block<O::Block>, together: &[Transfer]) {
         let Some(first) = together.first().filter(|first| first.group == Group::Copy) else { return };
         let What::Copy { bytes, .. } = first.what else { return };

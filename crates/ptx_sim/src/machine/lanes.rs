@@ -55,13 +55,14 @@ impl Spread {
     #[inline(always)]
     pub fn of(addresses: &[u64; LANES], mask: u32) -> Self {
         let (start, stride) = (addresses[0], addresses[1].wrapping_sub(addresses[0]));
-        // The first four lanes one by one, then four at a time from the four before, by additions alone: 64-bit vectors have no
-        // quick multiplication, and a load that overlaps two stores that were just made waits for them.
+        // The first four lanes one by one, then four at a time from the four before, by additions alone: 64-bit vectors
+        // have no quick multiplication, and a load that overlaps two stores that were just made waits for them.
         let mut odd = addresses[2].wrapping_sub(addresses[1]) ^ stride;
         odd |= addresses[3].wrapping_sub(addresses[2]) ^ stride;
         let (fours, _) = addresses.as_chunks::<4>();
         let (mut expected, mut off) = (fours[0], [0; 4]);
-        // Written out: a loop over the fours is turned inside out by the compiler, and takes four times the instructions.
+        // Written out: a loop over the fours is turned inside out by the compiler, and takes four times the
+        // instructions.
         macro_rules! compare {
             ($($at:literal)*) => {$(
                 for lane in 0..4 {

@@ -18,7 +18,8 @@ pub struct Leak {
 }
 
 impl Machine {
-    /// What was allocated by the host and by kernels and not freed until now, by address. Variables of programs are none of it.
+    /// What was allocated by the host and by kernels and not freed until now, by address. Variables of programs are
+    /// none of it.
     pub fn leaks(&self) -> Vec<Leak> {
         let mut leaks = Vec::new();
         self.memory.each_live(|allocation| {
@@ -34,8 +35,8 @@ impl Machine {
         leaks
     }
 
-    /// The first byte without a defined value, and how many there are, among `bytes` bytes of one allocation; `None` when there
-    /// are none, or [`Checks::uninit`](super::Checks::uninit) is off.
+    /// The first byte without a defined value, and how many there are, among `bytes` bytes of one allocation; `None`
+    /// when there are none, or [`Checks::uninit`](super::Checks::uninit) is off.
     pub(crate) fn unwritten(&self, address: u64, bytes: u64) -> Option<(u64, u64)> {
         self.memory.with_shadow(address, |shadow, offset| undefined_in(shadow, offset, bytes)).flatten()
     }

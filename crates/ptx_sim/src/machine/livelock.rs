@@ -1,11 +1,13 @@
 //! Threads that poll for something that no thread will do: proved by a state that comes back.
 //!
-//! A worker that goes round its blocks and finds every register, stack, barrier and waiting lane as it was an earlier time,
-//! while no memory that others see has changed, will go round for ever unless somebody else changes memory. When all workers
-//! are in that state, nobody will. An *epoch* counts changes: whatever writes memory, reads a clock, prints, allocates, starts
-//! or ends a block begins a new one, and the workers' states count only when they came back within the same epoch.
+//! A worker that goes round its blocks and finds every register, stack, barrier and waiting lane as it was an earlier
+//! time, while no memory that others see has changed, will go round for ever unless somebody else changes memory. When
+//! all workers are in that state, nobody will. An *epoch* counts changes: whatever writes memory, reads a clock,
+//! prints, allocates, starts or ends a block begins a new one, and the workers' states count only when they came back
+//! within the same epoch.
 //!
-//! A loop that stores on every turn, even the same value, or reads a clock is not recognised; [`crate::Config::fuel`] ends it.
+//! A loop that stores on every turn, even the same value, or reads a clock is not recognised; [`crate::Config::fuel`]
+//! ends it.
 
 use super::block::Block;
 use super::grid::Worker;
@@ -46,7 +48,8 @@ impl Stillness {
         self.active.store(workers, SeqCst);
     }
 
-    /// Something changed that others may see. Called after the change: whoever sees the old epoch later has seen the change too.
+    /// Something changed that others may see. Called after the change: whoever sees the old epoch later has seen the
+    /// change too.
     pub fn changed(&self) {
         self.epoch.fetch_add(1, SeqCst);
     }

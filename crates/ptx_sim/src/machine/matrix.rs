@@ -1,6 +1,7 @@
 //! `mma`, `ldmatrix`, `stmatrix`, `movmatrix`, `wmma`: the whole warp executes them together.
 //!
-//! Lanes that come alone wait for the others of their warp as at a `*.sync` instruction; all must come to the same instruction.
+//! Lanes that come alone wait for the others of their warp as at a `*.sync` instruction; all must come to the same
+//! instruction.
 
 use super::access::{Shape, addresses};
 use super::block::Block;
@@ -62,7 +63,8 @@ impl<O: Observer> Worker<'_, O> {
         Ok(())
     }
 
-    /// All lanes that have not exited wait at a matrix instruction: at the same one they are one split again, and execute it.
+    /// All lanes that have not exited wait at a matrix instruction: at the same one they are one split again, and
+    /// execute it.
     pub fn matrix_meets(
         &mut self,
         block: &mut Block<O::Block>,

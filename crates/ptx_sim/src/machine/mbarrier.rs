@@ -1,7 +1,9 @@
-//! One mbarrier: arrivals and bytes that a phase waits for. PTX ISA, "Parallel Synchronization and Communication", `mbarrier`.
+//! One mbarrier: arrivals and bytes that a phase waits for. PTX ISA, "Parallel Synchronization and Communication",
+//! `mbarrier`.
 //!
-//! A phase is complete when its pending arrivals and its pending bytes are both zero; the next one begins at once. The 64 bits
-//! in memory are opaque to programs. Here they hold the whole state, so that an ordinary store to them shows at the next use.
+//! A phase is complete when its pending arrivals and its pending bytes are both zero; the next one begins at once. The
+//! 64 bits in memory are opaque to programs. Here they hold the whole state, so that an ordinary store to them shows at
+//! the next use.
 
 use crate::observe::Site;
 use std::fmt;

@@ -1,8 +1,9 @@
 //! The machine: memory, warps in lockstep, blocks, the grid.
 //!
-//! Reading order: [`config`] (what goes in and out), `grid` (blocks over worker threads), `block`, `warp` (which lanes are
-//! where), `execute` (the loop over instructions) and `control`, then the instructions that are more than bits in registers: `access`, `transfer`,
-//! `atomics`, `asynchronous` with `in_flight` and `mbarrier`, `cluster`, `barriers`, `collectives`, `calls`, `externs`.
+//! Reading order: [`config`] (what goes in and out), `grid` (blocks over worker threads), `block`, `warp` (which lanes
+//! are where), `execute` (the loop over instructions) and `control`, then the instructions that are more than bits in
+//! registers: `access`, `transfer`, `atomics`, `asynchronous` with `in_flight` and `mbarrier`, `cluster`, `barriers`,
+//! `collectives`, `calls`, `externs`.
 
 mod access;
 pub(crate) mod address;
@@ -159,8 +160,8 @@ impl Machine {
         }
     }
 
-    /// Creates a texture or surface object over device memory; kernels take the handle as a 64-bit parameter. It lasts as long as
-    /// the machine.
+    /// Creates a texture or surface object over device memory; kernels take the handle as a 64-bit parameter. It lasts
+    /// as long as the machine.
     ///
     /// # Errors
     /// `bad-texture` when the description has no elements or more than its memory holds.

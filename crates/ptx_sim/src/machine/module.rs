@@ -234,8 +234,8 @@ fn taken(program: &Program) -> impl Iterator<Item = u32> {
     })
 }
 
-/// A hash of what a program is, so that launching it again finds its global variables. Its text may be long, and launches many: the
-/// decoder has worked out its digest.
+/// A hash of what a program is, so that launching it again finds its global variables. Its text may be long, and
+/// launches many: the decoder has worked out its digest.
 pub fn fingerprint(program: &Program) -> u64 {
     let mut hash = Hash::default();
     match program.digest {

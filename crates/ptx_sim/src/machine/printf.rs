@@ -1,4 +1,5 @@
-//! C's `printf` formats, for `vprintf` with CUDA's arguments: 4-byte integers, 8-byte everything else, each aligned to its size.
+//! C's `printf` formats, for `vprintf` with CUDA's arguments: 4-byte integers, 8-byte everything else, each aligned to
+//! its size.
 
 /// A formatted call.
 #[derive(Debug, PartialEq, Eq)]

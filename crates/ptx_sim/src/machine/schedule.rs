@@ -1,5 +1,5 @@
-//! Who runs next, and for how long. Without a seed: fixed rules. With one: a sequence of choices that the seed alone decides,
-//! within what a GPU with independent thread scheduling may do.
+//! Who runs next, and for how long. Without a seed: fixed rules. With one: a sequence of choices that the seed alone
+//! decides, within what a GPU with independent thread scheduling may do.
 
 use super::warp::{Split, State, Warp};
 

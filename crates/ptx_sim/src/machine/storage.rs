@@ -1,10 +1,10 @@
 //! The bytes of one allocation of device memory, shared by all workers.
 //!
-//! Threads of a simulated kernel may race. So that this is never a race of the simulator's own threads, every access is a
-//! relaxed atomic one, which costs nothing on the processors we run on.
+//! Threads of a simulated kernel may race. So that this is never a race of the simulator's own threads, every access is
+//! a relaxed atomic one, which costs nothing on the processors we run on.
 //!
-//! Threads that race on the same bytes with accesses of different sizes do so here too. Rust promises nothing for that; the
-//! processors do: each access is whole, and reads what some stores have left.
+//! Threads that race on the same bytes with accesses of different sizes do so here too. Rust promises nothing for that;
+//! the processors do: each access is whole, and reads what some stores have left.
 
 use std::alloc::{Layout, alloc_zeroed};
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -34,8 +34,8 @@ impl Storage {
         if start.is_null() {
             return None;
         }
-        // SAFETY: `start` comes from the global allocator with the layout of exactly this slice, nobody else has it, and
-        // all-zero bytes are valid `AtomicU64`s.
+        // SAFETY: `start` comes from the global allocator with the layout of exactly this slice, nobody else has it,
+        // and all-zero bytes are valid `AtomicU64`s.
         let words = unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(start, words)) };
         Some(Self { words })
     }
@@ -70,8 +70,8 @@ impl Storage {
         const { assert!(size_of::<T>() <= 8 && align_of::<T>() <= 8 && 8 % size_of::<T>() == 0) };
         let len = self.words.len() * (8 / size_of::<T>());
         debug_assert_eq!(len * size_of::<T>(), size_of_val(&*self.words));
-        // SAFETY: `T` is an atomic integer: any bytes are valid, and shared writes are allowed. The memory is aligned for u64,
-        // `len` elements of `T` fill it exactly, and it lives as long as `self` is borrowed.
+        // SAFETY: `T` is an atomic integer: any bytes are valid, and shared writes are allowed. The memory is aligned
+        // for u64, `len` elements of `T` fill it exactly, and it lives as long as `self` is borrowed.
         unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast::<T>(), len) }
     }
 

@@ -1,7 +1,7 @@
 //! Fetches from textures, loads from and stores to surfaces.
 //!
-//! Their elements are read where they lie in device memory. The checkers don't see these accesses: a texture is read through a
-//! cache of its own that promises nothing about stores of the same launch.
+//! Their elements are read where they lie in device memory. The checkers don't see these accesses: a texture is read
+//! through a cache of its own that promises nothing about stores of the same launch.
 
 use super::block::Block;
 use super::faults::At;

@@ -91,7 +91,8 @@ impl<S: Sink> Task for Drain<'_, S> {
 fn fill(registers: &mut Registers, lanes: &Lanes<'_>, source: &impl Source) {
     let Lanes { access, addresses, mask, .. } = *lanes;
     let bytes = access.bytes;
-    // One word without a change is the usual case. Apart from the loop, before which the compiler prepares for all others.
+    // One word without a change is the usual case. Apart from the loop, before which the compiler prepares for all
+    // others.
     if let (4, false, &[slot]) = (bytes, access.wide, access.registers.as_slice())
         && slot != NO_SLOT
     {

@@ -1,8 +1,9 @@
 //! One warp: which lanes are where, and where they meet again.
 //!
-//! Lanes that run together are a [`Split`]. When a split parts at a branch, a [`Join`] is made at the branch's meeting point
-//! that waits for all of them; lanes that exit are no longer waited for. A call is a join too: at the instruction after it.
-//! Splits run one at a time, the newest first. Two splits that happen to reach the same instruction of the same frame merge.
+//! Lanes that run together are a [`Split`]. When a split parts at a branch, a [`Join`] is made at the branch's meeting
+//! point that waits for all of them; lanes that exit are no longer waited for. A call is a join too: at the instruction
+//! after it. Splits run one at a time, the newest first. Two splits that happen to reach the same instruction of the
+//! same frame merge.
 
 use super::cluster::AtClusterBarrier;
 use crate::program::Collective;

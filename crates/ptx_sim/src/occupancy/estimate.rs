@@ -1,8 +1,8 @@
 //! Registers of a thread without ptxas: the most bits that are live at once, in registers of 32 bits.
 //!
-//! An estimate from PTX text, where the first operand of an instruction is what it writes. ptxas reorders instructions, keeps
-//! values that can be computed again out of registers, spills, rounds up, and reserves a few: its count may be a third more or
-//! less.
+//! An estimate from PTX text, where the first operand of an instruction is what it writes. ptxas reorders instructions,
+//! keeps values that can be computed again out of registers, spills, rounds up, and reserves a few: its count may be a
+//! third more or less.
 
 use crate::program::{Function, Inst, Op, Program};
 use std::collections::HashMap;

@@ -1,8 +1,8 @@
 //! How many blocks of a kernel fit on a multiprocessor, and what limits them: the CUDA occupancy calculation.
 //!
-//! Blocks are limited by the block slots, the warp slots, the registers (handed out to warps, or on the oldest devices to
-//! blocks, in units) and the shared memory of a multiprocessor. The fewest win. Method: CUDA Occupancy Calculator; CUDA C
-//! Programming Guide 3.2, section 4.2, for devices that allocate registers by block.
+//! Blocks are limited by the block slots, the warp slots, the registers (handed out to warps, or on the oldest devices
+//! to blocks, in units) and the shared memory of a multiprocessor. The fewest win. Method: CUDA Occupancy Calculator;
+//! CUDA C Programming Guide 3.2, section 4.2, for devices that allocate registers by block.
 
 mod estimate;
 
@@ -54,8 +54,8 @@ pub struct Occupancy {
 }
 
 impl Demand {
-    /// Of an entry's blocks with `threads` threads and `dynamic_shared` bytes of dynamic shared memory. Without a count of
-    /// registers, which ptxas has, see [`estimate_registers`].
+    /// Of an entry's blocks with `threads` threads and `dynamic_shared` bytes of dynamic shared memory. Without a count
+    /// of registers, which ptxas has, see [`estimate_registers`].
     ///
     /// # Errors
     /// A usage stop when there is no such entry.
@@ -65,8 +65,8 @@ impl Demand {
     }
 }
 
-/// About how many registers a thread of an entry needs: the most that are live at once in the PTX. ptxas's count may differ by a
-/// third. `None` when there is no such entry, or its code is too long.
+/// About how many registers a thread of an entry needs: the most that are live at once in the PTX. ptxas's count may
+/// differ by a third. `None` when there is no such entry, or its code is too long.
 pub fn estimate_registers(program: &Program, entry: &str) -> Option<u32> {
     estimate::registers(program, program.entries().find(|function| function.name == entry)?)
 }

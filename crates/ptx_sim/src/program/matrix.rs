@@ -132,9 +132,9 @@ pub struct Fragment {
 }
 
 impl Fragment {
-    /// Row and column of element `j` of register `register` of a lane. The PTX ISA leaves this layout open. Here consecutive
-    /// elements of a register, then consecutive lanes, hold what is consecutive in memory (sums: in a row), and a fragment with
-    /// room to spare holds the matrix again.
+    /// Row and column of element `j` of register `register` of a lane. The PTX ISA leaves this layout open. Here
+    /// consecutive elements of a register, then consecutive lanes, hold what is consecutive in memory (sums: in a row),
+    /// and a fragment with room to spare holds the matrix again.
     pub fn place(&self, register: usize, lane: usize, j: usize) -> (usize, usize) {
         let per_register = (32 / self.bits).max(1);
         let index = ((register * 32 + lane) * per_register + j) % (self.rows * self.columns).max(1);

@@ -38,7 +38,8 @@ pub struct Program {
     pub opcodes: Vec<String>,
     /// The PTX text, by line, for reports.
     pub source: Vec<String>,
-    /// Stands for the text where a launch asks whether it has seen the program before; 0 where nobody has worked it out.
+    /// Stands for the text where a launch asks whether it has seen the program before; 0 where nobody has worked it
+    /// out.
     pub digest: u64,
 }
 
@@ -72,7 +73,7 @@ pub enum Space {
     Const,
     /// The kernel's parameters: read only, the same for every thread.
     Param,
-    /// The thread's parameters of a device function, incoming or being passed: part of the thread's frame, not counted as
-    /// local traffic.
+    /// The thread's parameters of a device function, incoming or being passed: part of the thread's frame, not counted
+    /// as local traffic.
     Frame,
 }

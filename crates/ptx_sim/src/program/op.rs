@@ -109,8 +109,8 @@ pub enum Op {
         /// Sync, arrive or reduce.
         kind: BarrierKind,
     },
-    /// A `*.sync` instruction of the warp. `mask` is a row of `w32`. The meaning runs once all named lanes have come, with
-    /// the lanes that came.
+    /// A `*.sync` instruction of the warp. `mask` is a row of `w32`. The meaning runs once all named lanes have come,
+    /// with the lanes that came.
     Collective {
         /// Which.
         kind: Collective,

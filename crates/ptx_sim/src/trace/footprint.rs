@@ -1,4 +1,5 @@
-//! Which sectors of global memory a launch touches at all: a bit each, in pages that are made when they are first touched.
+//! Which sectors of global memory a launch touches at all: a bit each, in pages that are made when they are first
+//! touched.
 
 use crate::observe::Touch;
 use std::collections::HashMap;

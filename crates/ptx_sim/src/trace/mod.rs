@@ -1,5 +1,6 @@
-//! What counters can't show: who was active when, which lane used which bank, how many sectors each request took, and which
-//! memory was touched at all. Recorded when [`Config::trace`](crate::Config) asks for it, and otherwise without cost.
+//! What counters can't show: who was active when, which lane used which bank, how many sectors each request took, and
+//! which memory was touched at all. Recorded when [`Config::trace`](crate::Config) asks for it, and otherwise without
+//! cost.
 
 mod footprint;
 
@@ -128,8 +129,8 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    /// The last recorded step of a warp, if that is the instruction: those that end a run of instructions access memory after the run
-    /// was shown. Other lanes may be about to execute the same.
+    /// The last recorded step of a warp, if that is the instruction: those that end a run of instructions access memory
+    /// after the run was shown. Other lanes may be about to execute the same.
     fn last(&mut self, warp: u32, site: Site, mask: u32) -> Option<&mut Step> {
         let step = self.warps.get_mut(warp as usize)?.steps.last_mut()?;
         ((step.function, step.pc) == (site.function, site.pc) && step.lanes & mask != 0).then_some(step)

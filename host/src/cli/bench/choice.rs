@@ -1,4 +1,5 @@
-//! What `host bench` measures: of each family, those of the operations, types, variants and sizes asked for that it has.
+//! What `host bench` measures: of each family, those of the operations, types, variants and sizes asked for that it
+//! has.
 
 use super::super::family;
 use super::Options;
@@ -18,8 +19,8 @@ pub(super) struct Chosen {
 }
 
 impl Options {
-    /// The families, each with what it has of what was asked for. Of several, those that have nothing of it are left out, and standard
-    /// error says why; a name that none of them has is refused.
+    /// The families, each with what it has of what was asked for. Of several, those that have nothing of it are left
+    /// out, and standard error says why; a name that none of them has is refused.
     pub(super) fn chosen(&self) -> Result<Vec<Chosen>> {
         let families: Vec<&Family> = match self.families.as_slice() {
             [] => FAMILIES.iter().collect(),

@@ -161,7 +161,8 @@ impl<'d> Place<'d> {
             size_of::<S>() == size_of::<T>() && (n * size_of::<T>()) as u64 <= input.bytes(),
             "elements of the input"
         );
-        // SAFETY: the memory lives as long as the buffer, which the launches borrow, and has as many elements of this size.
+        // SAFETY: the memory lives as long as the buffer, which the launches borrow, and has as many elements of this
+        // size.
         let input = unsafe { Slice::<S>::new(input.address(), n) };
         let (bins, range, window, counts) = (question.bins, question.range, plan.window, self.counts.ptr());
         let calls = match scheme {
@@ -199,9 +200,9 @@ impl Launches<'_> {
             device.fill(counts.address(), 0, counts.bytes())?;
         }
         self.calls.iter().try_for_each(|call| {
-            // SAFETY: the call is the kernel's own launcher's, with a block size that its rule allows; the plan gives the shared memory
-            // for its window, a grid of whole groups, and no block more elements than 32 bits can count; totals and ticket are 0
-            // before the first launch, and the kernel leaves them so.
+            // SAFETY: the call is the kernel's own launcher's, with a block size that its rule allows; the plan gives
+            // the shared memory for its window, a grid of whole groups, and no block more elements than 32 bits can
+            // count; totals and ticket are 0 before the first launch, and the kernel leaves them so.
             unsafe { device.launch(module, call, self.shape) }
         })
     }

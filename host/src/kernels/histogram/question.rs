@@ -119,7 +119,8 @@ macro_rules! narrow {
 }
 narrow!(f32 f64);
 
-/// Elements to count: bytes and floats as every family has them, u32 uniform in all bins; `skew` percent are like the first one.
+/// Elements to count: bytes and floats as every family has them, u32 uniform in all bins; `skew` percent are like the
+/// first one.
 pub(super) fn generate_input(demand: &Demand<'_>) -> Result<Vec<Tensor>> {
     let [n] = demand.axes::<1>("one number")?;
     let bytes = (n as u64).saturating_mul(demand.dtype.size() as u64);

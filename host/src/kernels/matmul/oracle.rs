@@ -1,15 +1,15 @@
 //! The right product, in wider arithmetic, on all cores.
 //!
 //! - f32: products are exact in f64, and added in f64.
-//! - f64: products and sums keep their rounding errors in a second f64 (Ogita, Rump and Oishi, "Accurate Sum and Dot Product", 2005:
-//!   Dot2), as if computed in twice the precision.
+//! - f64: products and sums keep their rounding errors in a second f64 (Ogita, Rump and Oishi, "Accurate Sum and Dot
+//!   Product", 2005: Dot2), as if computed in twice the precision.
 //!
-//! An element passes within `K * epsilon * sum of |a| |b|` of that, plus what the reference itself may be off by. Up to 2^33
-//! multiplications every element is compared. Beyond that a host is too slow, and two things are checked instead:
+//! An element passes within `K * epsilon * sum of |a| |b|` of that, plus what the reference itself may be off by. Up to
+//! 2^33 multiplications every element is compared. Beyond that a host is too slow, and two things are checked instead:
 //! - one element of every 64x64 of the product, at a fixed random place, is compared as above;
-//! - every 32 neighbours of a row are added up, and the sum is compared with the row of A times the sum of the 32 columns of B, within the
-//!   sum of the elements' bounds (after Freivalds, 1977). So no element goes unseen: each must be finite, and none may be off by more than
-//!   32 bounds or so.
+//! - every 32 neighbours of a row are added up, and the sum is compared with the row of A times the sum of the 32
+//!   columns of B, within the sum of the elements' bounds (after Freivalds, 1977). So no element goes unseen: each must
+//!   be finite, and none may be off by more than 32 bounds or so.
 
 use super::Sizes;
 use crate::compare::{Expected, Verdict};
@@ -244,7 +244,8 @@ impl Groups {
         Self { terms: (0..m * groups).into_par_iter().map(term).collect(), k }
     }
 
-    /// Each group, and what is to be said of its sum. `relative`: what an element may be off by, of its sum of magnitudes.
+    /// Each group, and what is to be said of its sum. `relative`: what an element may be off by, of its sum of
+    /// magnitudes.
     fn compared<T: Scalar>(
         &self,
         elements: &[T],
@@ -303,7 +304,8 @@ fn two_sum(a: f64, b: f64) -> (f64, f64) {
     (sum, (a - (sum - of_b)) + (b - of_b))
 }
 
-/// `a * b` and what it was rounded by (Veltkamp, Dekker): not `mul_add`, which is slow where the host's baseline has no such instruction.
+/// `a * b` and what it was rounded by (Veltkamp, Dekker): not `mul_add`, which is slow where the host's baseline has no
+/// such instruction.
 fn two_product(a: f64, b: f64) -> (f64, f64) {
     let split = |x: f64| {
         let scaled = 134_217_729.0 * x; // 2^27 + 1
@@ -333,7 +335,8 @@ mod tests {
         assert!(dot_precise(&[f64::MAX, 1.0], &[2.0, 1.0]).0.is_infinite());
     }
 
-    /// Every wrong element is seen in a small product, and in a large one when it is off by more than the bounds of its group.
+    /// Every wrong element is seen in a small product, and in a large one when it is off by more than the bounds of its
+    /// group.
     #[test]
     fn wrong_elements_are_found_by_both_ways_of_checking() {
         let (m, n, k) = (70, 67, 40);

@@ -173,7 +173,8 @@ impl<T: Real> Kernel<T> {
         }
     }
 
-    /// The kernel for a product of these sizes: of the tile of this name, or of the fastest that the device has room for.
+    /// The kernel for a product of these sizes: of the tile of this name, or of the fastest that the device has room
+    /// for.
     ///
     /// # Errors
     /// [`Error::Usage`] for a tile that there is not, or that does not fit.
@@ -188,7 +189,8 @@ impl<T: Real> Kernel<T> {
         let allowed = tiles.iter().filter(|tile| tile.tile.shared <= info.max_shared);
         let found = match wanted {
             "auto" => {
-                // Every multiprocessor takes its share of the tiles, one after the other: how long the busiest is at it.
+                // Every multiprocessor takes its share of the tiles, one after the other: how long the busiest is at
+                // it.
                 let time = |tile: &BestTile<T>| {
                     let blocks = (m.div_ceil(tile.tile.rows as usize) * n.div_ceil(tile.tile.columns as usize)) as f64;
                     let rounds = (blocks / f64::from(info.multiprocessors)).ceil();

@@ -15,7 +15,8 @@ use cuda_std::launch::{PtrMut, Slice};
 use kernels_gpu::reduce::arg::{NOWHERE, reduce_arg};
 use kernels_gpu::reduce::{double_accumulator::Widen, find as search};
 
-/// The entries of a row that `sum`, `max` and `min` don't have; `O` is `Max` or `Min`. The second pass is everybody's, and listed once.
+/// The entries of a row that `sum`, `max` and `min` don't have; `O` is `Max` or `Min`. The second pass is everybody's,
+/// and listed once.
 pub(super) fn entries<O: Operation<T>, T: Element + Widen>(row: usize, variant: &Variant<T>) -> Vec<Entry> {
     // SAFETY: nothing is launched; only the names and the parameters are of interest.
     let (input, out, ticket, index) =
@@ -82,8 +83,8 @@ pub(super) fn typed<O: Operation<T>, T: Element + Widen>(job: &Job<'_>, emit: &m
                 let (partial, index) = (partials.ptr(), indices.ptr());
                 let call = reduce_arg::<O, T>(values, partial, index, ticket.ptr(), output.ptr());
                 job.measure(&trial((block, grid)), &mut || {
-                    // SAFETY: the call is the kernel's own launcher's, with a block size that its rule allows, a partial value and
-                    // index per block, and a ticket that every launch leaves at 0.
+                    // SAFETY: the call is the kernel's own launcher's, with a block size that its rule allows, a
+                    // partial value and index per block, and a ticket that every launch leaves at 0.
                     unsafe { device.launch(job.module, &call, Shape::linear(grid, block)) }
                 })?
             } else {
@@ -96,7 +97,8 @@ pub(super) fn typed<O: Operation<T>, T: Element + Widen>(job: &Job<'_>, emit: &m
                 job.measure(&trial((block, grid)), &mut || {
                     launches.run(job.module)?;
                     clear()?;
-                    // SAFETY: the call is the kernel's own launcher's; the value that it looks for is there, and any grid will do.
+                    // SAFETY: the call is the kernel's own launcher's; the value that it looks for is there, and any
+                    // grid will do.
                     unsafe { device.launch(job.module, &call, shape) }
                 })?
             };

@@ -1,4 +1,5 @@
-//! The launches of one reduction: shapes, scratch memory, and the longest chain of additions. Made once, run many times.
+//! The launches of one reduction: shapes, scratch memory, and the longest chain of additions. Made once, run many
+//! times.
 
 use super::table::{Scheme, Variant};
 use crate::backend::{Backend, Buffer, DeviceInfo, Module, Shape};
@@ -212,8 +213,8 @@ impl<T: Element> Launches<'_, T> {
             scratch.device.copy(scratch.output.address(), scratch.identity.address(), size_of::<T>() as u64)?;
         }
         self.launches.iter().try_for_each(|(call, shape)| {
-            // SAFETY: the call is the kernel's own launcher's, with a block size that its rule allows; the buffers are borrowed,
-            // and the plan gives each as many elements as the launch has blocks.
+            // SAFETY: the call is the kernel's own launcher's, with a block size that its rule allows; the buffers are
+            // borrowed, and the plan gives each as many elements as the launch has blocks.
             unsafe { scratch.device.launch(module, call, *shape) }
         })
     }

@@ -47,17 +47,19 @@ impl Reference {
 
     /// What a kernel must give that adds at most `depth` numbers in a chain.
     ///
-    /// A sum of floats in any order whose longest chain has `d` additions is within `d * u / (1 - d * u) * sum(|x|)` of the
-    /// exact one, with `u` half the type's epsilon (Higham, "Accuracy and Stability of Numerical Algorithms", section 4.2). The
-    /// bound here is `d * epsilon * sum(|x|)`, which is more as long as `d * epsilon < 1`. Everything else is exact.
+    /// A sum of floats in any order whose longest chain has `d` additions is within `d * u / (1 - d * u) * sum(|x|)` of
+    /// the exact one, with `u` half the type's epsilon (Higham, "Accuracy and Stability of Numerical Algorithms",
+    /// section 4.2). The bound here is `d * epsilon * sum(|x|)`, which is more as long as `d * epsilon < 1`. Everything
+    /// else is exact.
     pub fn expected<T: Element>(&self, depth: u64) -> Expected {
         self.within::<T>(|epsilon, magnitude, _| (depth + 1) as f64 * epsilon * magnitude)
     }
 
     /// What a kernel must give that also adds up what its additions round away, or adds in a wider type.
     ///
-    /// The result is as good as a sum in twice the precision that is rounded once: within `u * |sum| + (d * u)^2 * sum(|x|)` or so (Ogita,
-    /// Rump, Oishi, "Accurate Sum and Dot Product", 2005, section 4). The bound here has the epsilon for `u`.
+    /// The result is as good as a sum in twice the precision that is rounded once: within
+    /// `u * |sum| + (d * u)^2 * sum(|x|)` or so (Ogita, Rump, Oishi, "Accurate Sum and Dot Product", 2005, section 4).
+    /// The bound here has the epsilon for `u`.
     pub fn expected_precisely<T: Element>(&self, depth: u64) -> Expected {
         let square = |x: f64| x * x;
         self.within::<T>(|epsilon, magnitude, sum| {

@@ -1,4 +1,5 @@
-//! The variants of `reduce`: one row each, the ladder first, then other forms, `best` last. Adding a variant is adding a row.
+//! The variants of `reduce`: one row each, the ladder first, then other forms, `best` last. Adding a variant is adding
+//! a row.
 
 use crate::element::Element;
 use crate::kernels::BlockRule;
@@ -52,8 +53,8 @@ pub enum Scheme<T: 'static> {
         /// Writes `output[block index]`.
         kernel: PerBlock<T>,
     },
-    /// As `GridStride` with one element per round, but a block leaves two numbers, of which the first is the result and the second what
-    /// rounding took from it.
+    /// As `GridStride` with one element per round, but a block leaves two numbers, of which the first is the result and
+    /// the second what rounding took from it.
     Split {
         /// Whether sums are this good in the table's type: all additions in about twice its precision.
         precise: bool,

@@ -12,8 +12,8 @@ use cuda_std::launch::{Call, Slice};
 pub(super) struct Plan {
     /// Threads per block.
     pub block: u32,
-    /// Lengths of what is scanned: the array; the totals of its sections; the totals of theirs; … Each but the last of these has
-    /// several sections. Empty when there is nothing to scan.
+    /// Lengths of what is scanned: the array; the totals of its sections; the totals of theirs; … Each but the last of
+    /// these has several sections. Empty when there is nothing to scan.
     pub levels: Vec<u64>,
     /// Blocks of each level's scan.
     pub grids: Vec<u32>,
@@ -240,8 +240,8 @@ impl Launches<'_> {
             self.device.fill(address, 0, bytes)?;
         }
         self.calls.iter().try_for_each(|(call, shape)| {
-            // SAFETY: the call is the kernel's own launcher's, with a block size that its rule allows; the buffers are borrowed, and
-            // the plan gives each as many elements as the kernel reads or writes there.
+            // SAFETY: the call is the kernel's own launcher's, with a block size that its rule allows; the buffers are
+            // borrowed, and the plan gives each as many elements as the kernel reads or writes there.
             unsafe { self.device.launch(module, call, *shape) }
         })
     }

@@ -11,8 +11,8 @@ use std::rc::Rc;
 
 /// Judges scans of this input.
 ///
-/// Sums of integers are exact before they wrap, and so are maxima and minima. A sum of floats is known within half an ulp of `f64`
-/// or so (Neumaier, 1974); see [`Reference::expected`] for how far from it a result may be.
+/// Sums of integers are exact before they wrap, and so are maxima and minima. A sum of floats is known within half an
+/// ulp of `f64` or so (Neumaier, 1974); see [`Reference::expected`] for how far from it a result may be.
 pub fn oracle<'a, T: Element>(op: &'a str, exclusive: bool, input: &'a [T]) -> Result<Oracle<'a>> {
     let mut starts = Vec::new();
     let (mut all, mut wrapped) = (Prefix::new::<T>(op), false);

@@ -123,7 +123,8 @@ fn levels(section: u32) -> u64 {
     u64::from(section.next_power_of_two().ilog2())
 }
 
-/// Twice through a chunk, over lanes, rows and warps, over the tiles of a group, along the groups, and from there to the element.
+/// Twice through a chunk, over lanes, rows and warps, over the tiles of a group, along the groups, and from there to
+/// the element.
 fn best_depth<T>(tiles: u64) -> u64 {
     let (chunk, warps) = (16 / size_of::<T>() as u64, u64::from(best::BLOCK) / 32);
     2 * chunk + 5 + best::ROWS as u64 + warps + 5 + tiles.div_ceil(u64::from(best::GROUP)) + 4

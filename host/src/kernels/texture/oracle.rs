@@ -1,13 +1,14 @@
 //! The right samples: the programming guide's formulas in f64, at the coordinates that the kernels have.
 //!
-//! With `--filter point` a result is one of the texels, bit for bit. Where a coordinate lies within f32's rounding of the edge between
-//! two texels, which only `--normalised` ones can do without being on it, either is right.
+//! With `--filter point` a result is one of the texels, bit for bit. Where a coordinate lies within f32's rounding of
+//! the edge between two texels, which only `--normalised` ones can do without being on it, either is right.
 //!
 //! With `--filter linear` a result may be off by
 //!
-//! - `depth` epsilons of f32, times the difference between the largest and the smallest texel that it is made of. By hand that is next to
-//!   nothing. A texture unit rounds each axis' weight to 8 bits, so is off by at most 1/512 of the difference; with two axes the product
-//!   of the weights is rounded once more, and with three four more of them: 1/512, 4/512, 9/512, written as 2^14 epsilons per 512th;
+//! - `depth` epsilons of f32, times the difference between the largest and the smallest texel that it is made of. By
+//!   hand that is next to nothing. A texture unit rounds each axis' weight to 8 bits, so is off by at most 1/512 of the
+//!   difference; with two axes the product of the weights is rounded once more, and with three four more of them:
+//!   1/512, 4/512, 9/512, written as 2^14 epsilons per 512th;
 //! - 16 epsilons of the largest of them: three roundings for each mean, and those of the unit's result;
 //! - 2^-16 for u8, whose filtered values have 16 bits;
 //! - what the coordinate's own rounding makes of the difference between any two texels;
@@ -79,8 +80,8 @@ impl<'a, T: Scalar> Samples<'a, T> {
         }
     }
 
-    /// Each element's index, what is to be said of it, what it is and what it must be, or be close to; `None` for a result of another
-    /// shape or type.
+    /// Each element's index, what is to be said of it, what it is and what it must be, or be close to; `None` for a
+    /// result of another shape or type.
     fn judged<'r>(
         &'r self,
         result: &'r Tensor,

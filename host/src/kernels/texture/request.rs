@@ -50,7 +50,8 @@ const MOST: f64 = (1 << 24) as f64;
 /// Most texels along an axis: twice as many fit an i32.
 const LARGEST: usize = 1 << 30;
 
-/// How far outside a window may reach, in lengths of the array: farther out f32 can't tell neighbouring texels of a large one.
+/// How far outside a window may reach, in lengths of the array: farther out f32 can't tell neighbouring texels of a
+/// large one.
 const FARTHEST: f64 = 16.0;
 
 impl Request {

@@ -1,11 +1,13 @@
-//! Signals of several channels: neighbouring outputs of one channel per thread, over a tile in shared memory that holds the channels side
-//! by side, as device memory does.
+//! Signals of several channels: neighbouring outputs of one channel per thread, over a tile in shared memory that holds
+//! the channels side by side, as device memory does.
 //!
-//! - Neighbouring threads load and store neighbouring elements of device memory, whatever their channels: the outputs go through the
-//!   tile too, where a thread's own are a sample apart.
-//! - From one thread of a channel to the next it is V samples, which would meet in few banks. A gap behind every V samples brings
-//!   the lanes of a warp to neighbouring banks: see `pitch`. Loads and stores that cross a gap pay with a conflict.
-//! - Of many channels, a block has some, 64 bytes of a sample at most: the halo of a long mask needs as much memory for each.
+//! - Neighbouring threads load and store neighbouring elements of device memory, whatever their channels: the outputs
+//!   go through the tile too, where a thread's own are a sample apart.
+//! - From one thread of a channel to the next it is V samples, which would meet in few banks. A gap behind every V
+//!   samples brings the lanes of a warp to neighbouring banks: see `pitch`. Loads and stores that cross a gap pay with
+//!   a conflict.
+//! - Of many channels, a block has some, 64 bytes of a sample at most: the halo of a long mask needs as much memory for
+//!   each.
 
 use super::super::Frame;
 use super::{BLOCK, add_tap, groups, outputs_per_thread};
@@ -49,8 +51,8 @@ impl Split {
     }
 }
 
-/// Room for the outputs of a thread and its neighbours in the other channels, and a gap: so much that the next thread's start as many
-/// banks on as there are channels.
+/// Room for the outputs of a thread and its neighbours in the other channels, and a gap: so much that the next thread's
+/// start as many banks on as there are channels.
 const fn pitch(channels: u32, bytes: usize) -> u32 {
     let (outputs, banks) = (outputs_per_thread(bytes), 128 / bytes as u32);
     outputs * channels + (banks - (outputs - 1) * channels % banks) % banks
@@ -59,9 +61,9 @@ const fn pitch(channels: u32, bytes: usize) -> u32 {
 /// Filters a signal.
 ///
 /// # Safety
-/// `input` and `output` are signals of the frame, which has an element, and don't overlap; `mask` is the frame's mask, and `split`
-/// made for its channels. Blocks of `BLOCK` threads with the split's shared memory: along x one per [`Split::samples`], along y
-/// one per [`Split::channels`].
+/// `input` and `output` are signals of the frame, which has an element, and don't overlap; `mask` is the frame's mask,
+/// and `split` made for its channels. Blocks of `BLOCK` threads with the split's shared memory: along x one per
+/// [`Split::samples`], along y one per [`Split::channels`].
 #[kernel(for T in [f32, f64])]
 pub unsafe fn conv1d_best_interleaved<T: Sample>(input: &[T], mask: &[T], frame: Frame, split: Split, output: *mut T) {
     // SAFETY: the caller's promise.

@@ -1,8 +1,9 @@
 //! Masks of any size, for pictures of any size: a column of outputs per thread over a tile in shared memory.
 //!
-//! For one column of the mask, a thread has the elements under [`COLUMN`] outputs in registers. The next tap down needs all but one of
-//! them again: a multiply-add per output takes one load of an element and one of a tap (the same for all lanes) for every
-//! [`COLUMN`] of them. The registers are a ring, which costs no moves where the loop is unrolled as often as it has places.
+//! For one column of the mask, a thread has the elements under [`COLUMN`] outputs in registers. The next tap down needs
+//! all but one of them again: a multiply-add per output takes one load of an element and one of a tap (the same for all
+//! lanes) for every [`COLUMN`] of them. The registers are a ring, which costs no moves where the loop is unrolled as
+//! often as it has places.
 
 use super::super::Frame;
 use crate::filter::Sample;
@@ -29,8 +30,9 @@ pub const fn shared_elements(mask_rows: u32, mask_columns: u32) -> u32 {
 /// Filters a picture.
 ///
 /// # Safety
-/// `input` and `output` are pictures of the frame, which has an element, and don't overlap; `mask` is the frame's mask. Blocks of
-/// `WIDTH` x `ROWS` threads with [`shared_elements`]: along x one per `WIDTH` columns, along y per `HEIGHT` rows, along z per channel.
+/// `input` and `output` are pictures of the frame, which has an element, and don't overlap; `mask` is the frame's mask.
+/// Blocks of `WIDTH` x `ROWS` threads with [`shared_elements`]: along x one per `WIDTH` columns, along y per `HEIGHT`
+/// rows, along z per channel.
 #[kernel(for T in [f32, f64])]
 pub unsafe fn conv2d_best_any<T: Sample>(input: &[T], mask: &[T], frame: Frame, output: *mut T) {
     let (x, y, channel) = (thread::thread_idx_x(), thread::thread_idx_y(), thread::block_idx_z());
@@ -88,7 +90,8 @@ pub unsafe fn conv2d_best_any<T: Sample>(input: &[T], mask: &[T], frame: Frame, 
     });
 }
 
-/// Adds what a column of the mask, of `count` taps that are `across` apart, makes of a column of the tile, whose rows are `pitch` apart.
+/// Adds what a column of the mask, of `count` taps that are `across` apart, makes of a column of the tile, whose rows
+/// are `pitch` apart.
 ///
 /// # Safety
 /// The column has `COLUMN + count - 1` rows and the mask's column `count`, at least one.

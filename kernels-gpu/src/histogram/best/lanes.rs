@@ -1,14 +1,14 @@
 //! Few bins: every lane has counters of its own.
 //!
-//! - Bin `b` of lane `l` is word `32 * b + l` of shared memory: lane `l` only ever touches bank `l`. A warp's 32 additions go to 32
-//!   banks, so none waits for another, be all elements equal or all different. (One copy for all: of 32 random bins three or four
-//!   share a bank, which is what bounds CUB.)
+//! - Bin `b` of lane `l` is word `32 * b + l` of shared memory: lane `l` only ever touches bank `l`. A warp's 32
+//!   additions go to 32 banks, so none waits for another, be all elements equal or all different. (One copy for all: of
+//!   32 random bins three or four share a bank, which is what bounds CUB.)
 //! - The warps of a block share the copies, so the additions are still atomic; but nobody waits for their result.
-//! - Each block adds its sums to totals in global memory; the block that draws the last ticket hands them out and leaves totals and
-//!   ticket 0 for the next launch. So there is one launch, and no memory to be cleared before it.
+//! - Each block adds its sums to totals in global memory; the block that draws the last ticket hands them out and
+//!   leaves totals and ticket 0 for the next launch. So there is one launch, and no memory to be cleared before it.
 //!
-//! A column of counters per lane is from Ziganshin, "Fast 256-bin histogram" (NVIDIA forums); the last block is NVIDIA's
-//! `threadFenceReduction`.
+//! A column of counters per lane is from Ziganshin, "Fast 256-bin histogram" (NVIDIA forums); the last block is
+//! NVIDIA's `threadFenceReduction`.
 
 use super::{
     super::{Sample, add_shared},
@@ -35,8 +35,8 @@ pub const THREADS_PER_SM: u32 = 1024;
 /// Lanes of a warp, and banks of shared memory.
 const LANES: u32 = thread::warp_size();
 
-/// Rows of counters: one per bin, or for bytes one per value: then nobody has to ask whether an element counts, and letters
-/// are sorted out at the end.
+/// Rows of counters: one per bin, or for bytes one per value: then nobody has to ask whether an element counts, and
+/// letters are sorted out at the end.
 pub const fn rows<T: Sample>(bins: u32) -> u32 {
     match T::ROWS {
         Some(rows) => rows,
@@ -52,9 +52,9 @@ pub const fn shared_bytes<T: Sample>(bins: u32) -> u32 {
 /// Counts how many elements belong to each bin.
 ///
 /// # Safety
-/// The block is a multiple of 32, has `shared_bytes` of dynamic shared memory, and its threads get at most 2^32 - 1 elements; `counts` and
-/// `totals` have `bins` elements, of which those of `totals` are 0, and so is `ticket`; nobody else uses the three meanwhile; for
-/// floats `range` is what [`Sample::rule`] asks for.
+/// The block is a multiple of 32, has `shared_bytes` of dynamic shared memory, and its threads get at most 2^32 - 1
+/// elements; `counts` and `totals` have `bins` elements, of which those of `totals` are 0, and so is `ticket`; nobody
+/// else uses the three meanwhile; for floats `range` is what [`Sample::rule`] asks for.
 #[kernel(for T in [u8, super::super::Letter, u32, f32, f64])]
 pub unsafe fn histogram_best_lanes<T: Sample>(
     input: &[T],

@@ -1,11 +1,12 @@
 //! The rung to use: two kernels, chosen by the number of bins.
 //!
-//! - Up to [`LANE_BINS`] bins, [`lanes`]: every lane has counters of its own, so that no two lanes of a warp meet, whatever the data.
-//! - More, [`windows`]: as many bins as fit in all the shared memory that a block can have; where that is not enough, neighbouring
-//!   blocks read the same elements and each counts the bins of its window.
+//! - Up to [`LANE_BINS`] bins, [`lanes`]: every lane has counters of its own, so that no two lanes of a warp meet,
+//!   whatever the data.
+//! - More, [`windows`]: as many bins as fit in all the shared memory that a block can have; where that is not enough,
+//!   neighbouring blocks read the same elements and each counts the bins of its window.
 //!
-//! Both load 16 bytes at a time, several of them in flight per thread; elements in front of the first 16-byte boundary and behind
-//! the last one are counted singly, so any slice will do.
+//! Both load 16 bytes at a time, several of them in flight per thread; elements in front of the first 16-byte boundary
+//! and behind the last one are counted singly, so any slice will do.
 
 use super::Sample;
 use cuda_std::memory::U32x4;
@@ -16,8 +17,8 @@ pub mod windows;
 /// Most bins that are counted by lane: 128 bytes of shared memory each.
 pub const LANE_BINS: u32 = 256;
 
-/// Calls `visit` with the elements of one of `workers` equal workers, which together visit each element once: vectors `me`,
-/// `me + workers`, …, in rounds of `UNROLL` loads that don't wait for each other (4 or 8).
+/// Calls `visit` with the elements of one of `workers` equal workers, which together visit each element once: vectors
+/// `me`, `me + workers`, …, in rounds of `UNROLL` loads that don't wait for each other (4 or 8).
 ///
 /// # Safety
 /// There are at least 16 workers.
@@ -54,8 +55,8 @@ unsafe fn for_each<T: Sample, const UNROLL: usize>(input: &[T], me: usize, worke
     }
 }
 
-/// The elements of four vectors. Written out: LLVM would keep a loop over so many elements, and its index would send the vectors to
-/// local memory.
+/// The elements of four vectors. Written out: LLVM would keep a loop over so many elements, and its index would send
+/// the vectors to local memory.
 #[inline(always)]
 fn visit_four<T: Sample>([a, b, c, d]: [[u32; 4]; 4], visit: &mut impl FnMut(T)) {
     T::unpack(a, &mut *visit);

@@ -1,11 +1,11 @@
 //! Many bins: as many as fit in all the shared memory that a block can have, which is 227 KB or 58 000 bins on Hopper.
 //!
-//! - More bins are cut into windows, and a group of neighbouring blocks counts one window each. They go through the same elements at
-//!   the same time, so memory is read once, and the other blocks of the group find the elements in the L2 cache. Nothing has to
-//!   be sorted, no counts have to be kept in global memory per block (CUB: 1.5 GB of them for 2^20 bins), and no
-//!   distribution of the keys is worse than another.
-//! - Equal elements of a warp are added by one instruction: incrementing by 1 is something that the hardware merges. So a heavy bin
-//!   costs no more than others.
+//! - More bins are cut into windows, and a group of neighbouring blocks counts one window each. They go through the
+//!   same elements at the same time, so memory is read once, and the other blocks of the group find the elements in the
+//!   L2 cache. Nothing has to be sorted, no counts have to be kept in global memory per block (CUB: 1.5 GB of them for
+//!   2^20 bins), and no distribution of the keys is worse than another.
+//! - Equal elements of a warp are added by one instruction: incrementing by 1 is something that the hardware merges. So
+//!   a heavy bin costs no more than others.
 //! - A group adds each count to the result once, as the last thing.
 
 use super::{
@@ -23,15 +23,16 @@ pub const UNROLL: usize = 8;
 /// Threads per multiprocessor, as far as their registers and counters fit.
 pub const THREADS_PER_SM: u32 = 1024;
 
-/// Elements that a group has to count per bin of a window at least: with fewer of them more groups would only mean more counts to add.
+/// Elements that a group has to count per bin of a window at least: with fewer of them more groups would only mean more
+/// counts to add.
 pub const ELEMENTS_PER_BIN: u64 = 4;
 
 /// Adds to `counts` how many elements belong to each bin; each block counts the bins of one window of `window` bins.
 ///
 /// # Safety
-/// The block is a multiple of 32 and has `4 * window` bytes of dynamic shared memory; the grid is a multiple of `bins / window`, rounded
-/// up, and a group's elements are at most 2^32 - 1; `counts` has `bins` elements, which nobody else changes; for floats `range` is
-/// what [`Sample::rule`] asks for.
+/// The block is a multiple of 32 and has `4 * window` bytes of dynamic shared memory; the grid is a multiple of
+/// `bins / window`, rounded up, and a group's elements are at most 2^32 - 1; `counts` has `bins` elements, which nobody
+/// else changes; for floats `range` is what [`Sample::rule`] asks for.
 #[kernel(for T in [u8, super::super::Letter, u32, f32, f64])]
 pub unsafe fn histogram_best_windows<T: Sample>(
     input: &[T],

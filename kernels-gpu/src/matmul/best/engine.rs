@@ -1,8 +1,9 @@
 //! What multiplies: fused multiply-adds of each thread, or the tensor cores of each warp.
 //!
-//! Both add to sums in registers, `TM` rows by `TN` columns of a thread, and read tiles whose rows are `k`; they differ in which rows and
-//! columns a thread has, and in how much of `k` a step takes. Tensor cores (f64, since sm_80) multiply 16x4 by 4x8 matrices that a warp's
-//! lanes hold together, twice as fast as the other units on an H200, and round as these do.
+//! Both add to sums in registers, `TM` rows by `TN` columns of a thread, and read tiles whose rows are `k`; they differ
+//! in which rows and columns a thread has, and in how much of `k` a step takes. Tensor cores (f64, since sm_80)
+//! multiply 16x4 by 4x8 matrices that a warp's lanes hold together, twice as fast as the other units on an H200, and
+//! round as these do.
 
 use crate::matmul::{
     factor::Factor,
@@ -33,8 +34,8 @@ impl<T: Factor> Engine<T> {
         Self { lane, factor: PhantomData }
     }
 
-    /// The lane's row and column of runs. Outside tensor cores, lanes 2 apart have the same rows and neighbours the same columns: a
-    /// 16-byte load of half a warp is then one wavefront.
+    /// The lane's row and column of runs. Outside tensor cores, lanes 2 apart have the same rows and neighbours the
+    /// same columns: a 16-byte load of half a warp is then one wavefront.
     #[inline(always)]
     fn place(&self) -> [usize; 2] {
         let lane = self.lane;

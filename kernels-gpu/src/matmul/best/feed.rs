@@ -1,9 +1,11 @@
-//! How a block's threads copy tiles of one factor into shared memory, where `k` is the row: the main loop then reads neighbours.
+//! How a block's threads copy tiles of one factor into shared memory, where `k` is the row: the main loop then reads
+//! neighbours.
 //!
-//! - Where neighbours in memory are neighbours in `x` (the factor lies as the tile does), a thread copies `W` of them at once.
-//! - Where they are neighbours in `k`, the tile is turned on the way: eight lanes copy 32 bytes (f32: one sector) of a row, one element
-//!   each, to eight rows of the tile. Rows of the tile are 16 bytes longer than the tile is wide, so the 32 elements of a warp's copy
-//!   go to 32 banks.
+//! - Where neighbours in memory are neighbours in `x` (the factor lies as the tile does), a thread copies `W` of them
+//!   at once.
+//! - Where they are neighbours in `k`, the tile is turned on the way: eight lanes copy 32 bytes (f32: one sector) of a
+//!   row, one element each, to eight rows of the tile. Rows of the tile are 16 bytes longer than the tile is wide, so
+//!   the 32 elements of a warp's copy go to 32 banks.
 
 use super::{THREADS, pitch};
 use crate::matmul::{factor::Factor, side::Side};
@@ -13,7 +15,8 @@ use cuda_std::memory::{SharedAddress, copy_async, copy_async_or_zero};
 /// Neighbours in `k` that a row of eight lanes copies.
 const DEPTH: usize = 8;
 
-/// A thread's share of every tile of one factor: `K` by `X` elements, `W` to a copy; `TURN` where neighbours lie along `k`.
+/// A thread's share of every tile of one factor: `K` by `X` elements, `W` to a copy; `TURN` where neighbours lie along
+/// `k`.
 #[derive(Clone, Copy)]
 pub struct Feed<T, const X: usize, const K: usize, const W: usize, const TURN: bool> {
     /// The thread's first element of the next tile.
@@ -66,7 +69,8 @@ impl<T: Factor, const X: usize, const K: usize, const W: usize, const TURN: bool
         }
     }
 
-    /// Starts part `part` of `parts` of the thread's copies of the next tile, to the stage that begins `stage` bytes behind the first.
+    /// Starts part `part` of `parts` of the thread's copies of the next tile, to the stage that begins `stage` bytes
+    /// behind the first.
     ///
     /// # Safety
     /// The tile is inside the factor, and nobody uses the stage.

@@ -1,21 +1,25 @@
 //! The rung to use: large tiles, asynchronous copies, and no question asked twice.
 //!
-//! - A block computes 256x128 elements, a thread 16x8 of them: 24 elements from shared memory serve 128 multiplications, and a step of
-//!   the main loop is 92 % multiplications (f32; the rest is six 16-byte loads per step, copies, and counting).
-//! - Tiles of A and B lie in a ring of three stages. Copies (`cp.async`) to one stage run beside the multiplications from another; they
-//!   need no registers, and one barrier per tile is enough. See `product`.
-//! - Both tiles lie with `k` as their row, so that a step reads runs of 16 bytes; a factor that is stored the other way is turned by the
-//!   copies themselves. See `feed`.
+//! - A block computes 256x128 elements, a thread 16x8 of them: 24 elements from shared memory serve 128
+//!   multiplications, and a step of the main loop is 92 % multiplications (f32; the rest is six 16-byte loads per step,
+//!   copies, and counting).
+//! - Tiles of A and B lie in a ring of three stages. Copies (`cp.async`) to one stage run beside the multiplications
+//!   from another; they need no registers, and one barrier per tile is enough. See `product`.
+//! - Both tiles lie with `k` as their row, so that a step reads runs of 16 bytes; a factor that is stored the other way
+//!   is turned by the copies themselves. See `feed`.
 //! - The elements of the next step are loaded while those of this one are multiplied.
-//! - A tile at the edge is moved inside the product, and the odd depth comes first, so the main loop asks nothing. What is smaller than a
-//!   tile takes a plain loop.
-//! - Blocks go through the product in bands, so that those that run together share their rows and columns in the L2 cache.
-//! - Small products need more and smaller tiles to fill the device; groups of threads then share the depth of a tile (`SLICES`).
+//! - A tile at the edge is moved inside the product, and the odd depth comes first, so the main loop asks nothing. What
+//!   is smaller than a tile takes a plain loop.
+//! - Blocks go through the product in bands, so that those that run together share their rows and columns in the L2
+//!   cache.
+//! - Small products need more and smaller tiles to fill the device; groups of threads then share the depth of a tile
+//!   (`SLICES`).
 //!
-//! Since sm_80, f64 is multiplied by the tensor cores, which round as the other units do: see `engine`. GPUs before that multiply f64 as
-//! they do f32, and run the same code with copies that wait.
+//! Since sm_80, f64 is multiplied by the tensor cores, which round as the other units do: see `engine`. GPUs before
+//! that multiply f64 as they do f32, and run the same code with copies that wait.
 //!
-//! Sources: NVIDIA CUTLASS (multi-stage pipelines, odd tile first, sliced K); S. Gray's maxas wiki on SGEMM; V. Volkov (2010).
+//! Sources: NVIDIA CUTLASS (multi-stage pipelines, odd tile first, sliced K); S. Gray's maxas wiki on SGEMM; V. Volkov
+//! (2010).
 
 use super::Factor;
 use cuda_std::kernel;
@@ -30,8 +34,8 @@ pub const BLOCK: u32 = 256;
 
 const THREADS: usize = BLOCK as usize;
 
-/// Elements from one row of a tile in shared memory to the next: four more than it has columns, so that rows start in different banks,
-/// and on 16-byte boundaries.
+/// Elements from one row of a tile in shared memory to the next: four more than it has columns, so that rows start in
+/// different banks, and on 16-byte boundaries.
 pub const fn pitch(columns: usize) -> usize {
     columns + 4
 }
@@ -39,8 +43,8 @@ pub const fn pitch(columns: usize) -> usize {
 /// Rows of tiles that are computed together.
 const GROUP: usize = 8;
 
-/// Row and column of tile number `index`. Blocks that run at the same time compute a region that is about as high as wide, so that they
-/// need the fewest rows and columns of the factors, and find them in the L2 cache.
+/// Row and column of tile number `index`. Blocks that run at the same time compute a region that is about as high as
+/// wide, so that they need the fewest rows and columns of the factors, and find them in the L2 cache.
 #[inline(always)]
 fn raster(index: usize, down: usize, across: usize) -> [usize; 2] {
     // No tile means no block; the compiler can't know, and would keep a panic for a division by 0.
@@ -81,8 +85,8 @@ macro_rules! tile {
         /// Multiplies two matrices; A is turned on its way when it is not stored transposed, B when it is.
         ///
         /// # Safety
-        /// `a` has `m * k` elements, `b` `k * n`, `c` room for `m * n` and overlaps neither; `THREADS` threads, one block per tile, and
-        /// the tile's shared memory.
+        /// `a` has `m * k` elements, `b` `k * n`, `c` room for `m * n` and overlaps neither; `THREADS` threads, one
+        /// block per tile, and the tile's shared memory.
         #[kernel(for T in [$t], for TURN_A in [false, true], for TURN_B in [false, true])]
         pub unsafe fn $kernel<T: Factor, const TURN_A: bool, const TURN_B: bool>(
             a: &[T],

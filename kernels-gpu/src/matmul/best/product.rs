@@ -1,4 +1,5 @@
-//! One tile of the product by one block: a ring of stages in shared memory, and a grid of sums in each thread's registers.
+//! One tile of the product by one block: a ring of stages in shared memory, and a grid of sums in each thread's
+//! registers.
 
 use super::{THREADS, engine::Engine, feed::Feed, pitch, raster};
 use crate::matmul::{A_TRANSPOSED, B_TRANSPOSED, factor::Factor, outer::place, side::Side};
@@ -9,8 +10,8 @@ use cuda_std::{
     thread,
 };
 
-/// Parts in which a tile's copies start, spread over the steps of the tile before: all at once they would keep the main loop's loads
-/// waiting, one by one ptxas puts three dummy instructions in front of each (sm_90).
+/// Parts in which a tile's copies start, spread over the steps of the tile before: all at once they would keep the main
+/// loop's loads waiting, one by one ptxas puts three dummy instructions in front of each (sm_90).
 const fn parts(steps: usize) -> usize {
     match steps {
         0..=2 => 1,
@@ -19,13 +20,14 @@ const fn parts(steps: usize) -> usize {
     }
 }
 
-/// Computes a tile of `BM` by `BN` elements of the product, `BK` of the depth at a time, each thread `TM` by `TN` of them. `SLICES` groups
-/// of threads share the depth, and add their sums in the end. Factors that don't lie as their tiles do are turned; the others are
-/// copied in runs of `W` elements where they can be; where they can't, one by one if the kernel is made for `ANY` factors, else without a
-/// pipeline.
+/// Computes a tile of `BM` by `BN` elements of the product, `BK` of the depth at a time, each thread `TM` by `TN` of
+/// them. `SLICES` groups of threads share the depth, and add their sums in the end. Factors that don't lie as their
+/// tiles do are turned; the others are copied in runs of `W` elements where they can be; where they can't, one by one
+/// if the kernel is made for `ANY` factors, else without a pipeline.
 ///
 /// # Safety
-/// `THREADS` threads, one block per tile, and `STAGES` stages of dynamic shared memory; the operands are those of the product.
+/// `THREADS` threads, one block per tile, and `STAGES` stages of dynamic shared memory; the operands are those of the
+/// product.
 #[inline(always)]
 pub unsafe fn product<
     T: Factor,
@@ -63,7 +65,8 @@ pub unsafe fn product<
     let tid = thread::thread_idx_x() as usize;
     let [down, across] = raster(thread::block_idx_x() as usize, a.x.div_ceil(BM), b.x.div_ceil(BN));
     let own = [down * BM, across * BN];
-    // A tile that would stick out is moved inside, where nothing has to be asked; what it computes a second time is not written.
+    // A tile that would stick out is moved inside, where nothing has to be asked; what it computes a second time is not
+    // written.
     let first = [own[0].min(a.x.saturating_sub(BM)), own[1].min(b.x.saturating_sub(BN))];
 
     let (slice, tid_in_slice) = (tid / (THREADS / SLICES), tid % (THREADS / SLICES));
@@ -76,8 +79,8 @@ pub unsafe fn product<
     let inside = a.x >= BM && b.x >= BN && a.k > (STAGES - 1) * BK;
     let wide = (TURN_A || a.is_wide()) && (TURN_B || b.is_wide());
     let mut sums = [[T::ZERO; TN]; TM];
-    // SAFETY: the thread's part is inside the tile; the tiles are inside the factors where `inside` says so, and runs of `W` elements on
-    // boundaries where `wide` says so. Both are the same for the whole block.
+    // SAFETY: the thread's part is inside the tile; the tiles are inside the factors where `inside` says so, and runs
+    // of `W` elements on boundaries where `wide` says so. Both are the same for the whole block.
     unsafe {
         let tile_b = shared.add(BK * pitch(BM));
         let read_a = shared.add(slice * (BK / SLICES) * pitch(BM) + row + engine.first_of_a(pitch(BM)));
@@ -125,7 +128,8 @@ pub unsafe fn product<
 /// Adds up `k` products per element: while a tile of the factors is multiplied, the next `STAGES - 1` are on their way.
 ///
 /// # Safety
-/// All threads of the block call it; every tile of the two feeds is inside its factor, and there are at least `STAGES` of them.
+/// All threads of the block call it; every tile of the two feeds is inside its factor, and there are at least `STAGES`
+/// of them.
 #[inline(always)]
 unsafe fn pipeline<
     T: Factor,
@@ -184,10 +188,12 @@ unsafe fn pipeline<
             if step + 1 == steps {
                 reading = if reading + stage == STAGES * stage { 0 } else { reading + stage };
                 wait_for_one::<STAGES>();
-                // Everyone's copies of the next tile are there, and everyone has read the last of this one, whose stage is copied to next.
+                // Everyone's copies of the next tile are there, and everyone has read the last of this one, whose stage
+                // is copied to next.
                 thread::sync_threads();
             }
-            // SAFETY: the next step, whose tile is there. (Behind the last tile it is one that was copied twice, and is not used.)
+            // SAFETY: the next step, whose tile is there. (Behind the last tile it is one that was copied twice, and is
+            // not used.)
             let next = unsafe {
                 let at = (step + 1) % steps * Engine::<T>::DEPTH;
                 (
@@ -247,7 +253,8 @@ unsafe fn join<T: Factor, const TM: usize, const TN: usize, const SLICES: usize>
     while from < SLICES {
         if slice == from {
             unroll!(i < TM => {
-                // SAFETY: a place for each thread of the slice and each of its sums; neighbouring threads have neighbours.
+                // SAFETY: a place for each thread of the slice and each of its sums; neighbouring threads have
+                // neighbours.
                 unsafe { write_row(place(i), THREADS / SLICES, &sums[i]) };
             });
         }
@@ -287,7 +294,8 @@ unsafe fn add_row<T: Factor, const N: usize>(from: *const T, step: usize, sums: 
     });
 }
 
-/// Writes a thread's sums, the first of which belongs to `row`, `column`, as far as they are inside the product and not before `own`.
+/// Writes a thread's sums, the first of which belongs to `row`, `column`, as far as they are inside the product and not
+/// before `own`.
 ///
 /// # Safety
 /// Nobody else writes these elements.
@@ -305,7 +313,8 @@ unsafe fn write<T: Factor, const TM: usize, const TN: usize>(
         if own[0] <= row && row < rows {
             let to = c.wrapping_add(row * columns);
             if wide {
-                // SAFETY: a row of the product that starts on a boundary, as do tiles; the rest is the caller's promise.
+                // SAFETY: a row of the product that starts on a boundary, as do tiles; the rest is the caller's
+                // promise.
                 unsafe { store_runs(to, column, own[1], columns, &sums[i]) };
             } else {
                 // SAFETY: a row of the product; the rest is the caller's promise.

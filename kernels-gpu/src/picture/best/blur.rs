@@ -1,13 +1,15 @@
-//! Running sums: what a window's column sums to follows from the row above by adding the byte that enters and subtracting the one that
-//! leaves; and what the window sums to follows from the pixel to the left in the same way, with columns for bytes.
+//! Running sums: what a window's column sums to follows from the row above by adding the byte that enters and
+//! subtracting the one that leaves; and what the window sums to follows from the pixel to the left in the same way,
+//! with columns for bytes.
 //!
-//! - A block marches down a strip. Each thread keeps the column sums of four neighbouring bytes, and shows them to the block in shared
-//!   memory: the work per byte does not depend on the radius.
-//! - Then a thread takes four neighbouring pixels of one channel: a whole window for the first, two loads for each other.
-//! - Results go through shared memory too, so that stores are words of neighbouring bytes. All three arrays exist twice, which leaves
-//!   one barrier per row.
-//! - A division by the size of the window is a multiplication by `2^32 / size + 1`, of which the upper half is taken: exact for sums
-//!   below `2^32 / size`, and they are at most `256 * size`.
+//! - A block marches down a strip. Each thread keeps the column sums of four neighbouring bytes, and shows them to the
+//!   block in shared memory: the work per byte does not depend on the radius.
+//! - Then a thread takes four neighbouring pixels of one channel: a whole window for the first, two loads for each
+//!   other.
+//! - Results go through shared memory too, so that stores are words of neighbouring bytes. All three arrays exist
+//!   twice, which leaves one barrier per row.
+//! - A division by the size of the window is a multiplication by `2^32 / size + 1`, of which the upper half is taken:
+//!   exact for sums below `2^32 / size`, and they are at most `256 * size`.
 
 use super::super::{MAX_RADIUS, Picture, average, inside};
 use core::mem::MaybeUninit;
@@ -25,8 +27,8 @@ const VIEW: u32 = BLOCK * EACH;
 /// Most rows of a strip: beyond, what a strip reads of the rows above and below it is little.
 const LONGEST: u32 = 64;
 
-/// Rows of a strip, where so many strips lie side by side, on a device that `blocks` blocks fill: few enough to fill it, and no fewer
-/// than a strip reads above and below.
+/// Rows of a strip, where so many strips lie side by side, on a device that `blocks` blocks fill: few enough to fill
+/// it, and no fewer than a strip reads above and below.
 pub fn strip(picture: Picture, across: u32, blocks: u32) -> u32 {
     let down = (blocks / across.max(1)).max(1);
     picture.rows.div_ceil(down).clamp((2 * picture.amount).clamp(8, LONGEST), LONGEST)
@@ -55,8 +57,8 @@ pub const fn width(channels: u32, radius: u32) -> u32 {
 /// Blurs a picture.
 ///
 /// # Safety
-/// `input` is the picture, which has a pixel, and `output` as long, and they don't overlap. Blocks of `BLOCK` threads: along x one per
-/// [`width`] columns, along y one per `strip` rows, which are not 0.
+/// `input` is the picture, which has a pixel, and `output` as long, and they don't overlap. Blocks of `BLOCK` threads:
+/// along x one per [`width`] columns, along y one per `strip` rows, which are not 0.
 #[kernel]
 pub unsafe fn picture_best_blur(input: &[u8], picture: Picture, strip: u32, output: *mut u8) {
     let tid = thread::thread_idx_x();

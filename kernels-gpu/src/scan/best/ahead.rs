@@ -1,13 +1,14 @@
 //! Look-back in two steps: tiles in groups of 32, and groups.
 //!
-//! A tile publishes its total. The last tile of a group adds up the group, publishes that, and once it knows what lies before the
-//! group, publishes the group's prefix. Any tile then needs two looks, at most 32 records each, one per lane: the tiles of its
-//! group before it, and the groups before its own up to one that knows its prefix. 32 groups are 1024 tiles, more than a GPU
-//! runs at once, so such a group is nearly always in sight; where it is not, it will be as soon as the tiles before have finished.
+//! A tile publishes its total. The last tile of a group adds up the group, publishes that, and once it knows what lies
+//! before the group, publishes the group's prefix. Any tile then needs two looks, at most 32 records each, one per
+//! lane: the tiles of its group before it, and the groups before its own up to one that knows its prefix. 32 groups are
+//! 1024 tiles, more than a GPU runs at once, so such a group is nearly always in sight; where it is not, it will be as
+//! soon as the tiles before have finished.
 //!
-//! Decoupled look-back in one level walks back window by window, and adds what it finds in an order that depends on when it looked.
-//! Here the tiles of a group are always added by the same tree, and groups from left to right, wherever the walk began: a prefix is
-//! itself made by that chain, so that its rounding is the same whoever continues it.
+//! Decoupled look-back in one level walks back window by window, and adds what it finds in an order that depends on
+//! when it looked. Here the tiles of a group are always added by the same tree, and groups from left to right, wherever
+//! the walk began: a prefix is itself made by that chain, so that its rounding is the same whoever continues it.
 
 use crate::number::Number;
 use crate::reduce::{Op, WARP};
@@ -20,8 +21,8 @@ use cuda_std::{
 /// Tiles of a group: one per lane of the warp that looks back.
 pub const GROUP: u32 = WARP;
 
-/// Words of 8 bytes that the kernel needs for this many tiles of elements of this size: the tickets' counter, a record per tile and one
-/// per group.
+/// Words of 8 bytes that the kernel needs for this many tiles of elements of this size: the tickets' counter, a record
+/// per tile and one per group.
 pub const fn state_words(tiles: u64, bytes: usize) -> u64 {
     1 + (tiles + tiles.div_ceil(GROUP as u64)) * (bytes as u64 / 4)
 }
@@ -47,8 +48,8 @@ pub unsafe fn draw(counter: *mut u64, tiles: u32) -> u64 {
 /// Tags are twice the number of the launch for a total, and one more for a prefix.
 ///
 /// # Safety
-/// All lanes of one warp per tile call it together. `state` is as the kernel wants it, and every tile with a lower number belongs to a
-/// block that runs.
+/// All lanes of one warp per tile call it together. `state` is as the kernel wants it, and every tile with a lower
+/// number belongs to a block that runs.
 #[inline(always)]
 pub unsafe fn prefix<O: Op<T>, T: Number>(state: *mut u64, tiles: u32, number: u32, launch: u32, total: T) -> T {
     let lane = warp::lane_id();
@@ -93,7 +94,8 @@ pub unsafe fn prefix<O: Op<T>, T: Number>(state: *mut u64, tiles: u32, number: u
                 let prefixes = warp::ballot(warp::ALL, seen.1 == is_prefix);
                 let totals = warp::ballot(warp::ALL, seen.1 == is_total);
                 nearest = prefixes.trailing_zeros();
-                // Lanes below the nearest prefix. Without one, 0 - 1 is all lanes, and they have not all seen a total and a prefix.
+                // Lanes below the nearest prefix. Without one, 0 - 1 is all lanes, and they have not all seen a total
+                // and a prefix.
                 let nearer = (prefixes & prefixes.wrapping_neg()).wrapping_sub(1);
                 if prefixes != 0 && totals & nearer == nearer {
                     break;

@@ -1,16 +1,17 @@
 //! The rung to use: one pass at the speed of memory, nothing to reset, the same bits on every run.
 //!
-//! - A thread has up to [`ROWS`] 16-byte loads in flight, and its warp a part of the tile that is as many rows of 32 chunks. The rows are
-//!   scanned as they lie, by shuffles that don't wait for those of other rows: nothing has to be exchanged through shared memory
-//!   between the order in which memory is fast and the order of the elements, and chunks are stored as they were loaded.
-//! - Look-back takes two steps whatever the distance, since tiles are counted in groups: see `ahead`. The sums that it adds, and
-//!   their order, depend on nothing but the tile.
-//! - Tickets and records carry the number of the launch: what an earlier launch left behind reads as "not there yet", so nothing has
-//!   to be cleared between launches.
+//! - A thread has up to [`ROWS`] 16-byte loads in flight, and its warp a part of the tile that is as many rows of 32
+//!   chunks. The rows are scanned as they lie, by shuffles that don't wait for those of other rows: nothing has to be
+//!   exchanged through shared memory between the order in which memory is fast and the order of the elements, and
+//!   chunks are stored as they were loaded.
+//! - Look-back takes two steps whatever the distance, since tiles are counted in groups: see `ahead`. The sums that it
+//!   adds, and their order, depend on nothing but the tile.
+//! - Tickets and records carry the number of the launch: what an earlier launch left behind reads as "not there yet",
+//!   so nothing has to be cleared between launches.
 //! - An input of one tile needs no ticket and no look-back.
 //!
-//! Sources: Merrill and Garland (2016) for tiles, tickets and look-back; S. Yan, G. Long and Y. Zhang, "StreamScan" (2013), for a chain
-//! of blocks in one pass; G. Chatterjee, G. Blelloch and M. Zagha (1990) for scans of rows.
+//! Sources: Merrill and Garland (2016) for tiles, tickets and look-back; S. Yan, G. Long and Y. Zhang, "StreamScan"
+//! (2013), for a chain of blocks in one pass; G. Chatterjee, G. Blelloch and M. Zagha (1990) for scans of rows.
 
 use crate::number::Number;
 use crate::reduce::{Max, Min, Op, Sum, WARP};
@@ -26,9 +27,9 @@ pub use ahead::{GROUP, state_words};
 /// Threads per block: the tile is made for it.
 pub const BLOCK: u32 = 256;
 
-/// 16-byte chunks per thread, when there is enough to do for all multiprocessors. The more there are, the fewer tickets, barriers and
-/// looks back per element; 8 take 77 registers, so that three blocks share a multiprocessor. (H200, 2^28 f32: 2574 GB/s with 4, 2915
-/// with 6, 3033 with 8.)
+/// 16-byte chunks per thread, when there is enough to do for all multiprocessors. The more there are, the fewer
+/// tickets, barriers and looks back per element; 8 take 77 registers, so that three blocks share a multiprocessor.
+/// (H200, 2^28 f32: 2574 GB/s with 4, 2915 with 6, 3033 with 8.)
 pub const ROWS: usize = 8;
 
 /// The same for inputs of at most [`SMALL`] bytes, which are over before the memory is busy: more blocks take part.

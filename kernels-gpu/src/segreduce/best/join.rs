@@ -11,7 +11,8 @@ use cuda_std::thread;
 /// The last block to finish completes the segments that end in a later block than they began in.
 ///
 /// # Safety
-/// All threads of the grid call it, when their block's part is done; otherwise as [`segreduce_best()`](super::segreduce_best()).
+/// All threads of the grid call it, when their block's part is done; otherwise as
+/// [`segreduce_best()`](super::segreduce_best()).
 #[inline(always)]
 pub unsafe fn join<O: Op<T>, T: Number>(
     offsets: &[u64],

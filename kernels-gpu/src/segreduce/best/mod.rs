@@ -1,18 +1,20 @@
-//! The rung to use: any mix of lengths in one launch, at a speed that depends on them little, with the same bits on every run.
+//! The rung to use: any mix of lengths in one launch, at a speed that depends on them little, with the same bits on
+//! every run.
 //!
-//! - Elements and segment ends are merged into one list (an end comes behind its segment's last element) and every block gets an
-//!   equal part of it, whether that is one segment's middle or a thousand empty ones: see `split`.
-//! - A block walks through its part in tiles of 16 KiB. A tile in which no segment ends is only loaded and added up, each thread
-//!   for itself, without a barrier. Where one ends (4-byte elements), threads add up what lies before its end and what lies behind, and meet once.
-//!   Otherwise each thread takes 64 neighbouring bytes of the tile, and a segmented scan over the threads hands on what is left
-//!   of a segment that began before: see `tile`.
+//! - Elements and segment ends are merged into one list (an end comes behind its segment's last element) and every
+//!   block gets an equal part of it, whether that is one segment's middle or a thousand empty ones: see `split`.
+//! - A block walks through its part in tiles of 16 KiB. A tile in which no segment ends is only loaded and added up,
+//!   each thread for itself, without a barrier. Where one ends (4-byte elements), threads add up what lies before its
+//!   end and what lies behind, and meet once. Otherwise each thread takes 64 neighbouring bytes of the tile, and a
+//!   segmented scan over the threads hands on what is left of a segment that began before: see `tile`.
 //! - The next tile's loads start before the tile's work does.
-//! - A segment may end blocks later than it began. Each block leaves what it has of the segment that is open at its end, and the last
-//!   block to finish combines these in the order of the blocks: see `join`.
+//! - A segment may end blocks later than it began. Each block leaves what it has of the segment that is open at its
+//!   end, and the last block to finish combines these in the order of the blocks: see `join`.
 //!
-//! Long segments are read at the speed of memory; a segmented scan in every tile leaves two thirds of it (H200, 2^28 f32: 4.3 TB/s of a
-//! million elements each, 2.9 TB/s of 16, of 128, or of a power law). Where all lengths are about the same and suit a warp,
-//! [`warp_per_segment`](super::warp_per_segment) is faster: 2^22 elements in segments of 128 take it 13.3 us, and 19.0 here.
+//! Long segments are read at the speed of memory; a segmented scan in every tile leaves two thirds of it (H200, 2^28
+//! f32: 4.3 TB/s of a million elements each, 2.9 TB/s of 16, of 128, or of a power law). Where all lengths are about
+//! the same and suit a warp, [`warp_per_segment`](super::warp_per_segment) is faster: 2^22 elements in segments of 128
+//! take it 13.3 us, and 19.0 here.
 
 use super::scan::block_total;
 use crate::{
@@ -46,8 +48,8 @@ const _: () = assert!(EACH == 4 && BLOCK >= 2 * WARP);
 /// Reduces segment `k` to `results[k]`.
 ///
 /// # Safety
-/// `BLOCK` threads; `offsets` has at least one entry, ascends, and ends within `values`; `results` has one element per segment;
-/// `carries` and `keys` have one per block and are used by this launch only; `ticket` is 0.
+/// `BLOCK` threads; `offsets` has at least one entry, ascends, and ends within `values`; `results` has one element per
+/// segment; `carries` and `keys` have one per block and are used by this launch only; `ticket` is 0.
 #[kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64])]
 pub unsafe fn segreduce_best<O: Op<T>, T: Number>(
     values: &[T],
@@ -72,8 +74,8 @@ pub unsafe fn segreduce_best<O: Op<T>, T: Number>(
     }
 }
 
-/// Reduces the block's part. Returns what it has of the segment that is open at its end, and which segment that is; the number of
-/// segments when all have ended.
+/// Reduces the block's part. Returns what it has of the segment that is open at its end, and which segment that is; the
+/// number of segments when all have ended.
 ///
 /// # Safety
 /// As [`segreduce_best()`].
@@ -86,8 +88,8 @@ unsafe fn part<O: Op<T>, T: Number, const W: usize>(values: &[T], offsets: &[u64
         split(offsets, (values.as_ptr().addr() % 16 / size_of::<T>()) as u64)
     };
     let len = u64::from(tile(size_of::<T>()));
-    // What the block has of the open segment: of tiles where a segment ends, the same in all threads; of tiles since then, each
-    // thread's own part.
+    // What the block has of the open segment: of tiles where a segment ends, the same in all threads; of tiles since
+    // then, each thread's own part.
     let (mut carry, mut private, mut streamed) = (O::identity(), O::identity(), false);
     let mut start = part.begin / W as u64 * W as u64;
     // SAFETY: the part lies within the values.
@@ -103,7 +105,8 @@ unsafe fn part<O: Op<T>, T: Number, const W: usize>(values: &[T], offsets: &[u64
         };
         // SAFETY: asked for segments that end in the part.
         let ends = |k: u64| k < part.last && unsafe { part.end_of(offsets, k) } <= stop;
-        // For f64 that would take more than the 80 registers that three blocks on a multiprocessor leave, so 8-byte elements do without.
+        // For f64 that would take more than the 80 registers that three blocks on a multiprocessor leave, so 8-byte
+        // elements do without.
         if W == 4 && ends(k) && !ends(k + 1) {
             // SAFETY: as above.
             let end = unsafe { part.end_of(offsets, k) } - start;
@@ -111,7 +114,8 @@ unsafe fn part<O: Op<T>, T: Number, const W: usize>(values: &[T], offsets: &[u64
             // SAFETY: all threads are here, behind a barrier since the last use of its shared memory.
             carry = O::combine(carry, unsafe { block_total::<O, T>(O::combine(private, before)) });
             if tid == 0 {
-                // SAFETY: the segment ends in this block's part, and nobody else writes its result before all blocks are done.
+                // SAFETY: the segment ends in this block's part, and nobody else writes its result before all blocks
+                // are done.
                 unsafe { results.add(k as usize).write(carry) };
             }
             thread::sync_threads(); // everyone has read the warps' values before they are written again

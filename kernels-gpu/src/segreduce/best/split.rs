@@ -8,8 +8,8 @@ use cuda_std::{address_space, thread, warp};
 #[address_space(shared)]
 static mut SPLIT: [MaybeUninit<u64>; 2] = [MaybeUninit::uninit(); 2];
 
-/// A block's part of the list of elements and ends. Elements count from the last 16-byte boundary before the first one: what is a
-/// multiple of 16 bytes there is one in memory.
+/// A block's part of the list of elements and ends. Elements count from the last 16-byte boundary before the first one:
+/// what is a multiple of 16 bytes there is one in memory.
 pub struct Part {
     /// From the boundary to the first element.
     pub lead: u64,
@@ -74,8 +74,8 @@ pub unsafe fn split(offsets: &[u64], lead: u64) -> (Part, u64) {
     (part, first)
 }
 
-/// How many segments' ends are among the first `cut` entries of the list. The end of segment `k` comes behind all elements before
-/// it, and `k` ends: that grows with `k`. A warp probes 32 places at once.
+/// How many segments' ends are among the first `cut` entries of the list. The end of segment `k` comes behind all
+/// elements before it, and `k` ends: that grows with `k`. A warp probes 32 places at once.
 ///
 /// # Safety
 /// All lanes of the warp call it with the same values.

@@ -35,7 +35,8 @@ pub unsafe fn clear_ends(tid: u32) {
     unsafe { (&raw mut ENDS).cast::<u32>().add(tid as usize).write(0) };
 }
 
-/// The thread's vectors of the tile at `start`: vector `j` is number `tid + j * BLOCK`. What is not the block's is the identity.
+/// The thread's vectors of the tile at `start`: vector `j` is number `tid + j * BLOCK`. What is not the block's is the
+/// identity.
 ///
 /// # Safety
 /// The part lies within the values; `start` is a multiple of `W`.
@@ -78,7 +79,8 @@ pub fn tree<O: Op<T>, T: Number, const W: usize>(round: [Vector<T, W>; EACH]) ->
 /// What the thread has of the tile's first `end` elements, and of the others.
 #[inline(always)]
 pub fn cut<O: Op<T>, T: Number, const W: usize>(round: [Vector<T, W>; EACH], end: u32) -> (T, T) {
-    // Counted from the thread's first element, so that places are constants: 16 of their own would take as many registers.
+    // Counted from the thread's first element, so that places are constants: 16 of their own would take as many
+    // registers.
     let end = end as i32 - (thread::thread_idx_x() * W as u32) as i32;
     let (mut before, mut behind) = (round, round);
     unroll!(j < EACH => {
@@ -92,19 +94,19 @@ pub fn cut<O: Op<T>, T: Number, const W: usize>(round: [Vector<T, W>; EACH], end
     (tree::<O, T, W>(before), tree::<O, T, W>(behind))
 }
 
-/// The slot of vector `v`. Threads write vectors that are neighbours and read vectors that are `EACH` apart; exchanged within groups of
-/// eight, neither has bank conflicts.
+/// The slot of vector `v`. Threads write vectors that are neighbours and read vectors that are `EACH` apart; exchanged
+/// within groups of eight, neither has bank conflicts.
 #[inline(always)]
 const fn place(v: u32) -> u32 {
     v ^ (v / 8 % 8)
 }
 
-/// Writes the totals of the segments that end in the tile, from `first` on. Returns the first that does not; `carry` is what the
-/// block has of the segment that is open in front of the tile, and then behind it.
+/// Writes the totals of the segments that end in the tile, from `first` on. Returns the first that does not; `carry` is
+/// what the block has of the segment that is open in front of the tile, and then behind it.
 ///
 /// # Safety
-/// All threads of the block call it behind a barrier since the last call, with the same values but for `round`, which is what
-/// [`load`] gave; segment `first` ends in the tile, and those before it don't.
+/// All threads of the block call it behind a barrier since the last call, with the same values but for `round`, which
+/// is what [`load`] gave; segment `first` ends in the tile, and those before it don't.
 #[inline(always)]
 pub unsafe fn totals<O: Op<T>, T: Number, const W: usize>(
     offsets: &[u64],
@@ -185,8 +187,8 @@ pub unsafe fn totals<O: Op<T>, T: Number, const W: usize>(
     last
 }
 
-/// Marks where segments end in the tile, from segment `first` on; returns the first that does not end there. Its last barrier
-/// completes what the block has written to shared memory.
+/// Marks where segments end in the tile, from segment `first` on; returns the first that does not end there. Its last
+/// barrier completes what the block has written to shared memory.
 ///
 /// # Safety
 /// As [`totals`].
@@ -203,8 +205,8 @@ unsafe fn mark_ends<T: Number, const W: usize>(offsets: &[u64], part: &Part, sta
         while look < LOOK {
             let k = from + u64::from(look * BLOCK + thread::thread_idx_x());
             if k <= part.last {
-                // SAFETY: segment `k` ends in the part, or is the first that does not; then segment `k - 1` is there, or there is
-                // an entry for the end of all.
+                // SAFETY: segment `k` ends in the part, or is the first that does not; then segment `k - 1` is there,
+                // or there is an entry for the end of all.
                 let (begin, end) = unsafe {
                     let end = if k < part.last { part.end_of(offsets, k) } else { u64::MAX };
                     (part.start_of(offsets, k), end)

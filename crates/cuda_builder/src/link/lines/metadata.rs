@@ -37,8 +37,8 @@ impl Table {
         self.0.get(&number)
     }
 
-    /// Gives calls with the same place and the same chain one number. An unrolled loop has a node of its own for every copy of a
-    /// call, and for a reader they are one.
+    /// Gives calls with the same place and the same chain one number. An unrolled loop has a node of its own for every
+    /// copy of a call, and for a reader they are one.
     fn merge_calls(&mut self) {
         let (mut first, mut merged) = (HashMap::new(), HashMap::new());
         let mut numbers: Vec<_> = self.0.keys().copied().collect();

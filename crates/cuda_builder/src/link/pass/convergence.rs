@@ -1,7 +1,8 @@
 //! Inline assembly that lanes run together must not be moved into a branch, out of it, or duplicated.
 //!
-//! rustc marks functions but not `asm!`: without the mark LLVM sinks a `shfl.sync` into the branch that uses its result, and
-//! copies a `bar.sync` into both arms of an `if`. Arithmetic in `asm!` stays unmarked, so that it can be optimised.
+//! rustc marks functions but not `asm!`: without the mark LLVM sinks a `shfl.sync` into the branch that uses its
+//! result, and copies a `bar.sync` into both arms of an `if`. Arithmetic in `asm!` stays unmarked, so that it can be
+//! optimised.
 
 use crate::link::syntax;
 

@@ -1,5 +1,5 @@
-//! Line tables as directives: `.loc` and no debug sections, which would turn ptxas's optimiser off. Files under names that
-//! are the same on every machine.
+//! Line tables as directives: `.loc` and no debug sections, which would turn ptxas's optimiser off. Files under names
+//! that are the same on every machine.
 
 use std::path::{Component, Path, PathBuf};
 

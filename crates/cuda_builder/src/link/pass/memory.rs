@@ -144,8 +144,8 @@ fn define(marked: &Marked<'_>, spaces: &HashMap<&str, Space>) -> String {
     }
 }
 
-/// Every use of a marked static becomes its generic address. An operand's text is a value whatever instruction it stands in
-/// (`phi ptr [ @x, %a ]` and `icmp eq ptr %p, @x` name no type beside it), so the name alone is replaced.
+/// Every use of a marked static becomes its generic address. An operand's text is a value whatever instruction it
+/// stands in (`phi ptr [ @x, %a ]` and `icmp eq ptr %p, @x` name no type beside it), so the name alone is replaced.
 fn use_generic(line: &str, spaces: &HashMap<&str, Space>) -> String {
     syntax::replace_names(line, |name| {
         let space = spaces.get(name)?.number();

@@ -1,7 +1,7 @@
 //! The IR pass: what a GPU needs to know and rustc can't say. Text in, text out, before any optimisation.
 //!
-//! rustc has no address spaces, does not mark inline assembly as convergent, and asks for full debug sections where line tables
-//! are wanted. Each file here mends one of these.
+//! rustc has no address spaces, does not mark inline assembly as convergent, and asks for full debug sections where
+//! line tables are wanted. Each file here mends one of these.
 
 mod convergence;
 mod debug;

@@ -1,8 +1,8 @@
 //! Formatting is made small instead of fast.
 //!
-//! It runs when a kernel prints or panics, but every kernel that may panic carries all of it: the calls through `fmt::Arguments` are
-//! indirect, so ptxas takes each formatting function of the module to be possible. Unrolled, the digits of floats alone cost it
-//! seconds per kernel, also when the driver compiles PTX at load time.
+//! It runs when a kernel prints or panics, but every kernel that may panic carries all of it: the calls through
+//! `fmt::Arguments` are indirect, so ptxas takes each formatting function of the module to be possible. Unrolled, the
+//! digits of floats alone cost it seconds per kernel, also when the driver compiles PTX at load time.
 
 use super::convergence;
 

@@ -191,7 +191,8 @@ impl Block {
         }
     }
 
-    /// A fence: releases what the lanes know now by the strong writes that follow, acquires what the strong reads before it saw.
+    /// A fence: releases what the lanes know now by the strong writes that follow, acquires what the strong reads
+    /// before it saw.
     pub fn fence(&mut self, warp: usize, lanes: u32, reach: Reach) {
         self.acquire_pending(warp, lanes, reach);
         let time = self.tick(warp);

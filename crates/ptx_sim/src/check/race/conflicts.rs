@@ -1,7 +1,7 @@
 //! One access against what shadow memory remembers: is it ordered after all of it? Then it is remembered itself.
 //!
-//! The cells of neighbouring lanes mostly refer to the same records, so one question answers for all of them. Only when that
-//! fails are lanes looked at one by one.
+//! The cells of neighbouring lanes mostly refer to the same records, so one question answers for all of them. Only when
+//! that fails are lanes looked at one by one.
 
 use super::clock::{Block, Who};
 use super::pieces::Piece;

@@ -1,8 +1,9 @@
 //! What a thread knows about one block: which of its accesses are ordered before the thread.
 //!
-//! A block counts its synchronisations. Every access carries the count (its *stamp*) that its warp had at that time; knowing a
-//! lane up to time `t` means that its accesses with a stamp below `t` are ordered before. Blocks synchronise as a whole most of
-//! the time, so one number says nearly everything, and the lanes that are known to a later time are exceptions.
+//! A block counts its synchronisations. Every access carries the count (its *stamp*) that its warp had at that time;
+//! knowing a lane up to time `t` means that its accesses with a stamp below `t` are ordered before. Blocks synchronise
+//! as a whole most of the time, so one number says nearly everything, and the lanes that are known to a later time are
+//! exceptions.
 
 use std::sync::Arc;
 

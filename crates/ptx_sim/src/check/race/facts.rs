@@ -1,9 +1,10 @@
 //! What the text of a program says about its atomics.
 //!
-//! LLVM up to 22 writes `atomicrmw` of any ordering as a plain `atom`, which PTX defines as relaxed. Under [`Atomics::Source`] a
-//! plain one is taken for what the source most likely said: acquire and release. It acquires only when its result is used,
-//! since nobody can act on a value that was thrown away. The loops that LLVM makes of the operations that PTX does not have
-//! start with an ordinary load of the word that their compare-and-swap then checks, so that load is no race with the swap.
+//! LLVM up to 22 writes `atomicrmw` of any ordering as a plain `atom`, which PTX defines as relaxed. Under
+//! [`Atomics::Source`] a plain one is taken for what the source most likely said: acquire and release. It acquires only
+//! when its result is used, since nobody can act on a value that was thrown away. The loops that LLVM makes of the
+//! operations that PTX does not have start with an ordinary load of the word that their compare-and-swap then checks,
+//! so that load is no race with the swap.
 
 use crate::machine::config::{Atomics, Checks};
 use crate::observe::Site;
@@ -63,7 +64,8 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// Is the first the load that an emulated atomic starts with, and the second its compare-and-swap or that of another place?
+/// Is the first the load that an emulated atomic starts with, and the second its compare-and-swap or that of another
+/// place?
 pub(super) fn starts_emulation(program: &Program, load: Site, swap: Site) -> bool {
     let (Some(Op::Load(load_access)), Some(Op::Atomic(_))) = (at(program, load), at(program, swap)) else {
         return false;

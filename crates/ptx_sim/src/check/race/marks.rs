@@ -1,11 +1,12 @@
 //! Which lane accessed a cell of shadow memory, in one byte.
 //!
-//! A cell that stands for several elements, each accessed by the lane after that of the one before, is marked by the first of
-//! these lanes and by the bytes that each has. Equal marks mean that every byte was accessed by the same lane.
+//! A cell that stands for several elements, each accessed by the lane after that of the one before, is marked by the
+//! first of these lanes and by the bytes that each has. Equal marks mean that every byte was accessed by the same lane.
 
 use super::clock::Who;
 
-/// The lane in the low bits; above them 0 (the whole cell is that lane's), 1 + log2 of the bytes that each lane has, or `ODD`.
+/// The lane in the low bits; above them 0 (the whole cell is that lane's), 1 + log2 of the bytes that each lane has, or
+/// `ODD`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Mark(u8);
 

@@ -1,36 +1,36 @@
 //! Data races on shared and global memory.
 //!
-//! Two accesses to the same byte race when they come from different threads, at least one writes, they are not both strong
-//! (atomic, volatile, relaxed and above) with scopes that include each other, and nothing orders them. Order is that of PTX's
-//! memory model: program order; block barriers, named ones and `bar.arrive` too; `*.sync` instructions among the lanes they
-//! name; releases (`st.release`, `atom.release`, a fence and then a strong write) that are acquired (`ld.acquire`,
-//! `atom.acquire`, a strong read and then a fence) through the same word of memory, as far as the scopes of both sides include
-//! the other one; the start and the end of the kernel. That lanes of a warp run in lock step here, or that a GPU mostly does
-//! what is meant, orders nothing.
+//! Two accesses to the same byte race when they come from different threads, at least one writes, they are not both
+//! strong (atomic, volatile, relaxed and above) with scopes that include each other, and nothing orders them. Order is
+//! that of PTX's memory model: program order; block barriers, named ones and `bar.arrive` too; `*.sync` instructions
+//! among the lanes they name; releases (`st.release`, `atom.release`, a fence and then a strong write) that are
+//! acquired (`ld.acquire`, `atom.acquire`, a strong read and then a fence) through the same word of memory, as far as
+//! the scopes of both sides include the other one; the start and the end of the kernel. That lanes of a warp run in
+//! lock step here, or that a GPU mostly does what is meant, orders nothing.
 //!
-//! Reading order: [`entry`], [`tree`], [`view`] (what a thread knows), [`clock`] (how that changes), [`variables`] (what is
-//! handed over through memory), [`records`], [`tables`], [`marks`], [`shadow`] (what is remembered of accesses), [`pieces`],
-//! [`usual`], [`conflicts`] (the check), [`promises`] (`ld.global.nc`), [`proxies`]
+//! Reading order: [`entry`], [`tree`], [`view`] (what a thread knows), [`clock`] (how that changes), [`variables`]
+//! (what is handed over through memory), [`records`], [`tables`], [`marks`], [`shadow`] (what is remembered of
+//! accesses), [`pieces`], [`usual`], [`conflicts`] (the check), [`promises`] (`ld.global.nc`), [`proxies`]
 //! (`fence.proxy.async`), [`facts`] (what LLVM does to atomics), [`report`].
 //!
-//! After FastTrack (Flanagan and Freund, PLDI 2009) for epochs, HiRace (arXiv 2401.04701) for what a GPU's shadow cell must
-//! hold, ScoRD (ISCA 2020) for scopes, Eraser (SOSP 1997) for interned sets.
+//! After FastTrack (Flanagan and Freund, PLDI 2009) for epochs, HiRace (arXiv 2401.04701) for what a GPU's shadow cell
+//! must hold, ScoRD (ISCA 2020) for scopes, Eraser (SOSP 1997) for interned sets.
 //!
 //! # What it misses
 //!
-//! * What this run's inputs and this run's order of blocks and warps don't show: a pair of accesses is judged by the order that
-//!   synchronisation happened to give it.
-//! * Of more than four unordered accesses to a word since its last ordinary write, those that come after the first four (of
-//!   different blocks, where there are that many).
-//! * Which lane of a warp made an earlier access when several did, or it was not the latest: then one lane that is known to be
-//!   ordered counts for all.
-//! * Lanes that acquire or release by one instruction share what any of them does, a compare-and-swap that fails counts as one
-//!   that succeeds, and a word's releases stay when a later relaxed atomic reads on from them.
+//! * What this run's inputs and this run's order of blocks and warps don't show: a pair of accesses is judged by the
+//!   order that synchronisation happened to give it.
+//! * Of more than four unordered accesses to a word since its last ordinary write, those that come after the first four
+//!   (of different blocks, where there are that many).
+//! * Which lane of a warp made an earlier access when several did, or it was not the latest: then one lane that is
+//!   known to be ordered counts for all.
+//! * Lanes that acquire or release by one instruction share what any of them does, a compare-and-swap that fails counts
+//!   as one that succeeds, and a word's releases stay when a later relaxed atomic reads on from them.
 //! * `shfl`, `vote` and their like count as ordering memory among their lanes, which PTX does not promise.
 //! * Strong accesses of different sizes to one word get along.
 //! * Two lanes of one store that write the same value to the same word are no race, as PTX says that one of them wins.
-//! * Accesses by the host, by `vprintf`, by `free`, and through other proxies, but for bulk copies that read shared memory which
-//!   was written without a fence.
+//! * Accesses by the host, by `vprintf`, by `free`, and through other proxies, but for bulk copies that read shared
+//!   memory which was written without a fence.
 //! * Of `ld.global.nc`, that of memory which a bulk copy writes.
 //!
 //! Under [`Atomics::Source`](crate::Atomics::Source) it also believes plain atomics to release and to acquire.

@@ -1,5 +1,5 @@
-//! `ld.global.nc` promises that nobody writes what it reads during the launch: the data may come from a cache that no write
-//! reaches, so that neither a barrier nor a fence makes the order of the two right.
+//! `ld.global.nc` promises that nobody writes what it reads during the launch: the data may come from a cache that no
+//! write reaches, so that neither a barrier nor a fence makes the order of the two right.
 
 use super::clock::Who;
 use super::conflicts::{Now, different};

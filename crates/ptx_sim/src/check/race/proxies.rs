@@ -1,10 +1,11 @@
-//! Writes of shared memory that a bulk copy reads. Ordinary instructions go through the generic proxy, bulk copies through the
-//! asynchronous one; what was written through the first is there for the second only behind a `fence.proxy.async`, even when a
-//! barrier is between.
+//! Writes of shared memory that a bulk copy reads. Ordinary instructions go through the generic proxy, bulk copies
+//! through the asynchronous one; what was written through the first is there for the second only behind a
+//! `fence.proxy.async`, even when a barrier is between.
 //!
-//! The fence may be executed by the writer or by whoever is ordered behind it. One that a thread executed which knew of the write
-//! counts for the whole block, so that a fence that is itself not ordered before the copy is taken for enough. What a bulk copy
-//! wrote, and what it read before it is written again, needs no fence: waiting for the copy is one.
+//! The fence may be executed by the writer or by whoever is ordered behind it. One that a thread executed which knew of
+//! the write counts for the whole block, so that a fence that is itself not ordered before the copy is taken for
+//! enough. What a bulk copy wrote, and what it read before it is written again, needs no fence: waiting for the copy is
+//! one.
 
 use super::clock::{Block, Who};
 use super::entry::Entry;

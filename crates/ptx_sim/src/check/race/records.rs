@@ -67,8 +67,8 @@ impl Mode {
         }
     }
 
-    /// Whatever conflicts with an earlier access of mode `old` that is ordered before one of this mode, and is not ordered after
-    /// it, conflicts with this one too.
+    /// Whatever conflicts with an earlier access of mode `old` that is ordered before one of this mode, and is not
+    /// ordered after it, conflicts with this one too.
     pub fn covers(self, old: Self) -> bool {
         let weaker = match (self.strong, old.strong) {
             (None, _) => true,

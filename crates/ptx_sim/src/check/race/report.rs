@@ -1,4 +1,5 @@
-//! Races as findings: one for every pair of instructions and hazard, with both places, both threads, and what would order them.
+//! Races as findings: one for every pair of instructions and hazard, with both places, both threads, and what would
+//! order them.
 
 use super::clock::Who;
 use super::conflicts::Now;

@@ -1,11 +1,12 @@
 //! Shadow memory: for all touched memory, who last wrote it and who accessed it since then.
 //!
-//! Pages of 4 KiB, made when they are first touched. A cell takes 3 bytes for the last write and 3 for the accesses since then,
-//! each kept only in pages where there were any. What many cells have in common is in the page's [`Tables`].
+//! Pages of 4 KiB, made when they are first touched. A cell takes 3 bytes for the last write and 3 for the accesses
+//! since then, each kept only in pages where there were any. What many cells have in common is in the page's
+//! [`Tables`].
 //!
-//! A cell stands for bytes with one history: which lane accessed which of them follows from its [`Mark`]. In device memory
-//! cells start large, since neighbouring lanes mostly access neighbouring elements; a page gets smaller ones, for good, as soon
-//! as an access begins or ends inside a cell, or is told apart byte by byte.
+//! A cell stands for bytes with one history: which lane accessed which of them follows from its [`Mark`]. In device
+//! memory cells start large, since neighbouring lanes mostly access neighbouring elements; a page gets smaller ones,
+//! for good, as soon as an access begins or ends inside a cell, or is told apart byte by byte.
 
 use super::clock::Who;
 use super::marks::Mark;
@@ -179,8 +180,8 @@ impl Page {
         (offset >> self.shift) as usize..((offset + bytes) >> self.shift) as usize
     }
 
-    /// Like [`Page::cells`]; and none of them is larger than the elements of an access of so many bytes, or a word, and whoever
-    /// accessed one accessed all of it.
+    /// Like [`Page::cells`]; and none of them is larger than the elements of an access of so many bytes, or a word, and
+    /// whoever accessed one accessed all of it.
     #[cold]
     pub fn exact_cells(&mut self, address: u64, bytes: u64, element: u64) -> Range<usize> {
         self.cells(address, bytes);

@@ -1,5 +1,6 @@
-//! What the cells of one page of shadow memory refer to: accesses by a warp, and sets of them. Each page has its own tables, so
-//! that a reference takes two bytes; what no cell refers to any more is dropped when a table has grown by half.
+//! What the cells of one page of shadow memory refer to: accesses by a warp, and sets of them. Each page has its own
+//! tables, so that a reference takes two bytes; what no cell refers to any more is dropped when a table has grown by
+//! half.
 
 use super::records::{Mode, Record};
 use crate::observe::Site;
@@ -13,8 +14,8 @@ const LITTLE_ROOM: usize = 128;
 const MEMO: usize = 16;
 /// And at most: as many bytes as the page has, which leaves the rest of the two per byte to what cells refer to.
 const MOST_MEMO: usize = 512;
-/// A reference to a set that has one member: the member. At most 5 records are in use for every byte of a page, so that half as
-/// many again don't reach this bit.
+/// A reference to a set that has one member: the member. At most 5 records are in use for every byte of a page, so that
+/// half as many again don't reach this bit.
 const SINGLE: u16 = 1 << 15;
 
 /// Accesses to one cell since its last ordinary write that nothing has made irrelevant.
@@ -22,7 +23,8 @@ const SINGLE: u16 = 1 << 15;
 pub(super) struct Set {
     members: [u16; MOST],
     len: u8,
-    /// When it is full of ordinary loads by blocks that are all different: one more than the last of these blocks, else 0.
+    /// When it is full of ordinary loads by blocks that are all different: one more than the last of these blocks,
+    /// else 0.
     readers: u32,
 }
 
@@ -162,8 +164,8 @@ impl Tables {
         ((from, with) == (set, record) && grown.set != 0).then_some(grown)
     }
 
-    /// The set with `record` as the latest member. Members that `settled` says are ordered before it go when it stands for them.
-    /// `along`: no member is in conflict with it.
+    /// The set with `record` as the latest member. Members that `settled` says are ordered before it go when it stands
+    /// for them. `along`: no member is in conflict with it.
     #[inline(never)]
     pub fn grow(&mut self, set: u16, record: u16, along: bool, settled: impl Fn(&Record) -> bool) -> Grown {
         let mut grown = match self.known(set, record) {

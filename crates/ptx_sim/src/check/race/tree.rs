@@ -1,7 +1,7 @@
 //! What a thread knows about all blocks: a persistent tree from block to [`Entry`].
 //!
-//! Ten thousand blocks that each know of all earlier ones would be a hundred million numbers. Here they share what they have
-//! in common: a change copies the path to one leaf, and joining two trees walks only where they differ.
+//! Ten thousand blocks that each know of all earlier ones would be a hundred million numbers. Here they share what they
+//! have in common: a change copies the path to one leaf, and joining two trees walks only where they differ.
 
 use super::entry::Entry;
 use std::sync::Arc;

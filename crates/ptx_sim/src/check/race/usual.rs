@@ -1,8 +1,8 @@
 //! The usual cases of an access: all cells of a piece are in one state, in which nothing is to worry about.
 //!
-//! What it would come to is asked once for all cells, and where the page's tables remember the answer, not even that. There are
-//! a load that leaves everything as it is, a piece that is one cell, and any other piece. What is not that simple goes to
-//! [`Now::span`], which comes to the same in the simple cases: a test runs programs both ways.
+//! What it would come to is asked once for all cells, and where the page's tables remember the answer, not even that.
+//! There are a load that leaves everything as it is, a piece that is one cell, and any other piece. What is not that
+//! simple goes to [`Now::span`], which comes to the same in the simple cases: a test runs programs both ways.
 
 use super::Race;
 use super::conflicts::Now;
@@ -137,8 +137,8 @@ impl Task for Unusual<'_, '_, '_> {
 }
 
 impl Now<'_> {
-    /// Checks and remembers an access to one cell, of which was asked before what it comes to; false when it is another, and
-    /// nothing was done. `id`: the number of the access in the page, once it has one.
+    /// Checks and remembers an access to one cell, of which was asked before what it comes to; false when it is
+    /// another, and nothing was done. `id`: the number of the access in the page, once it has one.
     #[inline(always)]
     fn one_cell(&self, page: &mut Page, id: &mut Option<u16>, piece: &Piece, at: u64, bytes: u64) -> bool {
         let Some(cell) = page.one_cell(at, bytes) else { return false };

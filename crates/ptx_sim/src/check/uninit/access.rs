@@ -1,4 +1,5 @@
-//! Undefined values through loads, stores and atomics. Called once an access has been checked, before it is carried out.
+//! Undefined values through loads, stores and atomics. Called once an access has been checked, before it is carried
+//! out.
 
 use super::cells::{self, Bytes, Device, Lane};
 use super::origin::{Birth, COMPUTED, Origin, remember};

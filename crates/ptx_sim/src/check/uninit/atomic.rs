@@ -14,8 +14,8 @@ use crate::program::Atomic;
 use crate::registers::{NO_SLOT, Registers};
 
 impl<O: Observer> Worker<'_, O> {
-    /// `atom`, `red`: what they find and what they are given must be defined, but for `exch`, which only moves. A `cas` may
-    /// find undefined bytes beside those that matter: that is how compilers make atomics of one and two bytes.
+    /// `atom`, `red`: what they find and what they are given must be defined, but for `exch`, which only moves. A `cas`
+    /// may find undefined bytes beside those that matter: that is how compilers make atomics of one and two bytes.
     pub fn atomic_shadows(
         &mut self,
         block: &mut Block<O::Block>,

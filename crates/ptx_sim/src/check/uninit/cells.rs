@@ -1,7 +1,7 @@
 //! The shadow of memory: one byte for four bytes, two bits for each.
 //!
-//! Zero, the state of fresh memory, is "nobody has written it". Bit `i` says that byte `i` is defined; bit `4 + i` that it was
-//! written, with an undefined value.
+//! Zero, the state of fresh memory, is "nobody has written it". Bit `i` says that byte `i` is defined; bit `4 + i` that
+//! it was written, with an undefined value.
 
 use crate::machine::storage::Storage;
 use crate::registers::LANES;

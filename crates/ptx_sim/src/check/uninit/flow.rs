@@ -19,8 +19,8 @@ use crate::registers::{Args, LANES, NO_SLOT, Pure, Registers};
 use crate::stop::Diagnostic;
 
 impl<O: Observer> Worker<'_, O> {
-    /// Looks at an instruction that does not pass: before it is carried out, with the lanes that are there and those whose
-    /// guard holds.
+    /// Looks at an instruction that does not pass: before it is carried out, with the lanes that are there and those
+    /// whose guard holds.
     #[cold]
     #[inline(never)]
     #[expect(clippy::too_many_arguments, reason = "the parts of one instruction")]
@@ -87,7 +87,8 @@ impl<O: Observer> Worker<'_, O> {
         registers.shadow = Some(shadow);
     }
 
-    /// A register decides something: a finding for the first lane in which it is undefined. It counts as defined from then on.
+    /// A register decides something: a finding for the first lane in which it is undefined. It counts as defined from
+    /// then on.
     #[expect(clippy::too_many_arguments, reason = "the parts of one instruction")]
     pub(super) fn decide(
         &mut self,

@@ -27,9 +27,9 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// The lanes of `mask` compute registers from registers: an undefined bit in any source of any of these lanes makes all
-    /// destinations of all of them undefined. For instructions that a warp carries out together (`mma`); call it before the
-    /// destinations are written.
+    /// The lanes of `mask` compute registers from registers: an undefined bit in any source of any of these lanes makes
+    /// all destinations of all of them undefined. For instructions that a warp carries out together (`mma`); call it
+    /// before the destinations are written.
     #[expect(clippy::too_many_arguments, reason = "the parts of one instruction")]
     pub fn computes_together(
         &mut self,

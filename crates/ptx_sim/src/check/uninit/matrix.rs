@@ -1,5 +1,6 @@
-//! Undefined values through matrix instructions: an undefined bit in any factor makes the whole product undefined. What they
-//! load counts as defined, and what they store becomes so: fragments at the edge of a matrix are often undefined in part.
+//! Undefined values through matrix instructions: an undefined bit in any factor makes the whole product undefined. What
+//! they load counts as defined, and what they store becomes so: fragments at the edge of a matrix are often undefined
+//! in part.
 
 use crate::isa::File;
 use crate::machine::block::Block;

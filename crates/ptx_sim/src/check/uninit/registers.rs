@@ -27,8 +27,8 @@ pub struct RegisterShadow {
     /// There are details.
     detailed: bool,
     rows: Rows,
-    /// Bit per instruction whose registers have all been seen to be defined in every lane; empty again as soon as any bit of
-    /// any register becomes undefined.
+    /// Bit per instruction whose registers have all been seen to be defined in every lane; empty again as soon as any
+    /// bit of any register becomes undefined.
     clean: Vec<u64>,
 }
 

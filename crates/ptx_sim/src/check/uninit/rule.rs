@@ -1,7 +1,7 @@
 //! How undefined bits pass through an instruction that only computes: one rule per kind of opcode.
 //!
-//! The rules are those of Valgrind's memcheck and LLVM's MemorySanitizer (Stepanov and Serebryany, CGO 2015), extended by
-//! PTX's own bit movers: the shadow of a move is the same move of the shadow.
+//! The rules are those of Valgrind's memcheck and LLVM's MemorySanitizer (Stepanov and Serebryany, CGO 2015), extended
+//! by PTX's own bit movers: the shadow of a move is the same move of the shadow.
 
 use crate::isa::File;
 

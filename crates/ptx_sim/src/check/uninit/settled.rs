@@ -1,6 +1,6 @@
-//! Registers that need no watching: along every path they are written before they are read, and only ever with values that
-//! are defined. Thread indices, addresses, loop counters. They count as defined from a function's entry on, and instructions
-//! that use no others are never looked at.
+//! Registers that need no watching: along every path they are written before they are read, and only ever with values
+//! that are defined. Thread indices, addresses, loop counters. They count as defined from a function's entry on, and
+//! instructions that use no others are never looked at.
 //!
 //! Only what is understood is settled: a function with instructions that touch registers in ways of their own has none.
 

@@ -172,8 +172,8 @@ fn to_float(t: &mut Table) {
     natural!(i64, "s64", u64);
 }
 
-/// Out of range gives the nearest limit. NaN gives zero, or where an operand has 64 bits, the lowest signed number's bits.
-/// In a register that is wider than the type, the result is extended by its own sign.
+/// Out of range gives the nearest limit. NaN gives zero, or where an operand has 64 bits, the lowest signed number's
+/// bits. In a register that is wider than the type, the result is extended by its own sign.
 fn to_integer(t: &mut Table) {
     macro_rules! modes {
         ($d:ty, $dn:literal, $dr:ty, $w:literal, $v:literal, $lift:ident, $s:ty, $sr:ty, $ftz:literal, $sn:literal, $read:expr) => {

@@ -1,12 +1,12 @@
 //! Sums of products.
 //!
-//! Integers and `f64` are exact to the bit. For the narrow floats the PTX ISA promises little; here is what studies found tensor
-//! cores to do (Fasi, Higham, Mikaitis and Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ Computer Science 7, 2021;
-//! Khattak and Mikaitis, "Accurate models of NVIDIA tensor cores", 2025): products are exact; the products of one block and the summand
-//! are aligned to the largest exponent among them, bits that fall off are dropped; the sum is exact and rounded once. Lengths of
-//! blocks and the number of bits kept are an H200's: on 512 random warps of each shape with moderate and wide exponents, zeros,
-//! subnormal numbers, infinities and NaN, all results of f16, bf16 and tf32 were its bits, but for at most 7 in 10 000 of those with
-//! special values.
+//! Integers and `f64` are exact to the bit. For the narrow floats the PTX ISA promises little; here is what studies
+//! found tensor cores to do (Fasi, Higham, Mikaitis and Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ
+//! Computer Science 7, 2021; Khattak and Mikaitis, "Accurate models of NVIDIA tensor cores", 2025): products are exact;
+//! the products of one block and the summand are aligned to the largest exponent among them, bits that fall off are
+//! dropped; the sum is exact and rounded once. Lengths of blocks and the number of bits kept are an H200's: on 512
+//! random warps of each shape with moderate and wide exponents, zeros, subnormal numbers, infinities and NaN, all
+//! results of f16, bf16 and tf32 were its bits, but for at most 7 in 10 000 of those with special values.
 
 use crate::isa::soft::{F16, F32, Format, Number, Rounding, add};
 use crate::program::{Element, Multiply, Sum};

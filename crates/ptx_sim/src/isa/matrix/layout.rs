@@ -1,7 +1,7 @@
 //! Which lane holds which element. PTX ISA, "Matrix Fragments for mma.m8n8k4" to "… mma.m16n8k256".
 //!
-//! Lanes form eight groups of four. In every shape a group holds a row of `a` (and of the sums) and a column of `b`; shapes with 16
-//! rows have the rows 8 to 15 in further registers.
+//! Lanes form eight groups of four. In every shape a group holds a row of `a` (and of the sums) and a column of `b`;
+//! shapes with 16 rows have the rows 8 to 15 in further registers.
 
 use crate::program::{Fragment, Multiply, Order2, Sum};
 

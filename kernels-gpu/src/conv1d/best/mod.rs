@@ -1,9 +1,11 @@
-//! The rung to use: 32 bytes of neighbouring outputs per thread, over a tile in shared memory that is loaded in 16-byte vectors.
+//! The rung to use: 32 bytes of neighbouring outputs per thread, over a tile in shared memory that is loaded in 16-byte
+//! vectors.
 //!
-//! - With V outputs per thread (8 of 4 bytes, 4 of 8), V taps take V new elements and V taps from shared memory for V * V multiply-adds:
-//!   the elements of the step before are still in registers.
-//! - The tile starts on a 16-byte boundary, so up to three taps' worth before the first mask. The mask is moved by as much, and the
-//!   taps that are none are skipped, as are those behind the end: an element that is infinite or NaN has no effect beyond its reach.
+//! - With V outputs per thread (8 of 4 bytes, 4 of 8), V taps take V new elements and V taps from shared memory for V *
+//!   V multiply-adds: the elements of the step before are still in registers.
+//! - The tile starts on a 16-byte boundary, so up to three taps' worth before the first mask. The mask is moved by as
+//!   much, and the taps that are none are skipped, as are those behind the end: an element that is infinite or NaN has
+//!   no effect beyond its reach.
 //! - Lanes read vectors that are two apart; `slot` spreads them over all banks.
 //! - Two lanes exchange half of their outputs, so that every store fills whole sectors.
 //!
@@ -40,8 +42,8 @@ const fn groups(taps: usize, outputs: usize) -> usize {
 /// Filters a signal of one channel.
 ///
 /// # Safety
-/// `output` is as long as `input` and does not overlap it; the mask has a tap. Blocks of `BLOCK` threads with [`shared_bytes`],
-/// one per `BLOCK * outputs_per_thread` outputs.
+/// `output` is as long as `input` and does not overlap it; the mask has a tap. Blocks of `BLOCK` threads with
+/// [`shared_bytes`], one per `BLOCK * outputs_per_thread` outputs.
 #[kernel(for T in [f32, f64])]
 pub unsafe fn conv1d_best<T: Sample>(input: &[T], mask: &[T], border: u32, output: *mut T) {
     // SAFETY: the caller's promise.
@@ -121,7 +123,8 @@ unsafe fn filter<T: Sample, const W: usize, const V: usize>(input: &[T], mask: &
     unsafe { store::<T, W, V>(output, first, input.len(), whole, sums) };
 }
 
-/// Adds a tap times `V` neighbouring elements, of which `near` holds the first `V - j` from the `j`th on, and `far` the others.
+/// Adds a tap times `V` neighbouring elements, of which `near` holds the first `V - j` from the `j`th on, and `far` the
+/// others.
 #[inline(always)]
 fn add_tap<T: Sample, const V: usize>(sums: &mut [T; V], near: &[T; V], far: &[T; V], j: usize, tap: T) {
     let mut v = 0;
@@ -132,8 +135,8 @@ fn add_tap<T: Sample, const V: usize>(sums: &mut [T; V], near: &[T; V], far: &[T
     }
 }
 
-/// Where a vector of the tile lies. Eight lanes read in one go, vectors that are two apart: they would meet in every second bank. Every
-/// other eight vectors are moved by one, to the banks between.
+/// Where a vector of the tile lies. Eight lanes read in one go, vectors that are two apart: they would meet in every
+/// second bank. Every other eight vectors are moved by one, to the banks between.
 #[inline(always)]
 fn slot(vector: usize) -> usize {
     vector ^ ((vector >> 3) & 1)
@@ -163,7 +166,8 @@ unsafe fn load_group<T: Sample, const W: usize, const V: usize>(tile: *const Vec
 /// Loads `vectors` vectors from sample `from` on.
 ///
 /// # Safety
-/// `input` is a signal of the frame, of one channel. The tile has room for the vectors, rounded up to a multiple of two.
+/// `input` is a signal of the frame, of one channel. The tile has room for the vectors, rounded up to a multiple of
+/// two.
 #[inline(always)]
 unsafe fn load_tile<T: Sample, const W: usize>(
     tile: *mut Vector<T, W>,
@@ -175,8 +179,8 @@ unsafe fn load_tile<T: Sample, const W: usize>(
     let tid = thread::thread_idx_x() as usize;
     let inside = from >= 0 && from as usize + vectors * W <= input.len();
     if inside && input.as_ptr().addr().is_multiple_of(16) {
-        // SAFETY: inside the signal and on a boundary, since `from` is a multiple of W: the tile's start is, and the reach of the
-        // mask was rounded up to one.
+        // SAFETY: inside the signal and on a boundary, since `from` is a multiple of W: the tile's start is, and the
+        // reach of the mask was rounded up to one.
         let load = |k: usize| unsafe { Vector::<T, W>::load(input.as_ptr().add(from as usize + k * W).cast()) };
         // Two vectors per thread, both of them under way before the first is waited for; then the halo's.
         let pair = [load(tid), load(tid + BLOCK as usize)];
@@ -228,8 +232,8 @@ unsafe fn store<T: Sample, const W: usize, const V: usize>(
         }
         return;
     }
-    // Of four vectors, the even lane has the first two, and the odd lane the last two. The even one gives its second for the other's
-    // first: now each pair of neighbouring lanes has neighbouring vectors, a sector.
+    // Of four vectors, the even lane has the first two, and the odd lane the last two. The even one gives its second
+    // for the other's first: now each pair of neighbouring lanes has neighbouring vectors, a sector.
     let odd = tid % 2;
     let mut vectors = [Vector([T::ZERO; W]); 2];
     let mut w = 0;

@@ -1,10 +1,10 @@
 //! Reduction: one value from many, by sum, maximum or minimum; and where the maximum or minimum is.
 //!
-//! `argmax` and `argmin` give the index of the first one, as u64: the first NaN counts as both, and an empty input has the index
-//! 2^64 - 1, which stands for none.
+//! `argmax` and `argmin` give the index of the first one, as u64: the first NaN counts as both, and an empty input has
+//! the index 2^64 - 1, which stands for none.
 //!
-//! Integer sums wrap. NaN in, NaN out, for every operation; the maximum of -0 and +0 is +0, the minimum -0. An empty input
-//! gives the identity: 0, the type's lowest value (-inf), its highest value (+inf).
+//! Integer sums wrap. NaN in, NaN out, for every operation; the maximum of -0 and +0 is +0, the minimum -0. An empty
+//! input gives the identity: 0, the type's lowest value (-inf), its highest value (+inf).
 
 use super::generic::with_op;
 use super::problem::{awkward_lengths, bench_lengths};
@@ -67,8 +67,8 @@ pub fn reduce<O: Operation<T>, T: Element + Widen>(
     launches.result()
 }
 
-/// Nothing, one, around a warp, a block, and tiles of several rungs: few, because there are many rungs, operations and types.
-/// Every awkward length in a float and an integer type, and some in the others: the rungs are many.
+/// Nothing, one, around a warp, a block, and tiles of several rungs: few, because there are many rungs, operations and
+/// types. Every awkward length in a float and an integer type, and some in the others: the rungs are many.
 fn cases() -> Vec<Case> {
     const SOME: [u64; 5] = [0, 1, 33, 257, 1009];
     let type_of = |case: Case| if SOME.contains(&case.size[0]) { case } else { case.only(&[Dtype::F32, Dtype::I64]) };

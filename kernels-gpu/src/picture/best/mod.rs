@@ -1,8 +1,9 @@
 //! The rung to use: vectors of 16 bytes, and for the blur sums that run along.
 //!
-//! - [`scale`](fn@picture_best_scale) and [`grey`](fn@picture_best_grey) are lists of bytes and of pixels: a thread takes 16 of
-//!   them at once.
-//! - [`blur`]: a sum of a column of the window follows from that of the row above, a sum of such sums from that of the pixel to the left.
+//! - [`scale`](fn@picture_best_scale) and [`grey`](fn@picture_best_grey) are lists of bytes and of pixels: a thread
+//!   takes 16 of them at once.
+//! - [`blur`]: a sum of a column of the window follows from that of the row above, a sum of such sums from that of the
+//!   pixel to the left.
 
 use super::{Picture, luminance, scaled};
 use crate::unroll::unroll;
@@ -53,8 +54,8 @@ pub unsafe fn picture_best_grey(input: &[u8], picture: Picture, output: *mut u8)
     }
 }
 
-/// Makes `EACH` results at a time of as many times `N` bytes, over the whole grid; the last ones, and all where the memory does not
-/// start on a boundary, one by one.
+/// Makes `EACH` results at a time of as many times `N` bytes, over the whole grid; the last ones, and all where the
+/// memory does not start on a boundary, one by one.
 ///
 /// # Safety
 /// `input` has `count * N` bytes and `output` `count`, and they don't overlap.

@@ -32,7 +32,8 @@ pub(super) struct Options {
     /// A setting of the family, for one family: --set bins=2^16; may be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
-    /// Operations; the family's first when left out. Of several families, those without are left out, and so for --dtype and --variant
+    /// Operations; the family's first when left out. Of several families, those without are left out, and so for
+    /// --dtype and --variant
     #[arg(long, value_delimiter = ',')]
     op: Vec<String>,
     /// Types of the elements; the family's first when left out

@@ -1,7 +1,7 @@
 //! Maths on `f32` and `f64` that `core` lacks, in hardware's own operations.
 //!
-//! [`Float`]'s methods are correctly rounded, except where they say otherwise; [`fast`] has the approximations. `core` already has `abs`,
-//! `copysign`, `min`, `max`, `clamp`, `to_bits`, `is_nan` and more.
+//! [`Float`]'s methods are correctly rounded, except where they say otherwise; [`fast`] has the approximations. `core`
+//! already has `abs`, `copysign`, `min`, `max`, `clamp`, `to_bits`, `is_nan` and more.
 
 use cuda_std_macros::gpu_only;
 
@@ -33,10 +33,12 @@ pub trait Float: Copy {
     /// The smaller one. NaN if either is NaN, and -0 is smaller than +0 (IEEE 754-2019 `minimum`).
     #[must_use]
     fn minimum(self, other: Self) -> Self;
-    /// The larger one; the other one if one is NaN (IEEE 754-2008 `maxNum`, `f32::max` of `core`). Of two zeros, either.
+    /// The larger one; the other one if one is NaN (IEEE 754-2008 `maxNum`, `f32::max` of `core`). Of two zeros,
+    /// either.
     #[must_use]
     fn max_num(self, other: Self) -> Self;
-    /// The smaller one; the other one if one is NaN (IEEE 754-2008 `minNum`, `f32::min` of `core`). Of two zeros, either.
+    /// The smaller one; the other one if one is NaN (IEEE 754-2008 `minNum`, `f32::min` of `core`). Of two zeros,
+    /// either.
     #[must_use]
     fn min_num(self, other: Self) -> Self;
 }

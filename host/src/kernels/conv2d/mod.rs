@@ -1,7 +1,8 @@
 //! Convolution of pictures: `out[y][x] = sum of in[y + i - R/2][x + j - C/2] * mask[i][j]`, for each channel.
 //!
-//! The picture is height x width or height x width x channels, the mask R x C with up to 32 of each; the result has the shape of the
-//! picture. Results are within `(R * C + 1) * epsilon * sum(|in * mask|)` of the exact ones, and the same on every run.
+//! The picture is height x width or height x width x channels, the mask R x C with up to 32 of each; the result has the
+//! shape of the picture. Results are within `(R * C + 1) * epsilon * sum(|in * mask|)` of the exact ones, and the same
+//! on every run.
 
 use super::convolution::{BORDER, DTYPES, MAX_AXIS, Reference, border, require_finite};
 use super::generic::with_float;
@@ -61,7 +62,8 @@ fn variants() -> Vec<VariantInfo> {
     table::<f32>().into_iter().enumerate().map(info).collect()
 }
 
-/// Every border with odd, even and oblong masks, pictures smaller than the mask, ragged edges, several blocks and channels.
+/// Every border with odd, even and oblong masks, pictures smaller than the mask, ragged edges, several blocks and
+/// channels.
 fn cases() -> Vec<Case> {
     let case = |size: &[u64], mask: &str, border: &str| Case::new(size).with("mask", mask).with("border", border);
     vec![
@@ -191,8 +193,8 @@ fn typed<T: Element + Sample>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Resul
         (result, row) = job.measure(&trial, &mut || match &launch {
             None => Ok(()),
             Some((calls, shape)) => calls.iter().try_for_each(|call| {
-                // SAFETY: the call is the kernel's own launcher's, with a picture and a mask of this frame, and the shape that
-                // the table makes for it.
+                // SAFETY: the call is the kernel's own launcher's, with a picture and a mask of this frame, and the
+                // shape that the table makes for it.
                 unsafe { job.device.launch(job.module, call, *shape) }
             }),
         })?;

@@ -1,8 +1,8 @@
 //! `out[i] = a[i] + b[i]`: the smallest kernel, and the one to read first.
 //!
-//! Each thread starts at its own index in the grid and jumps by the number of threads in the grid until it has passed the
-//! end. So any grid handles any length, neighbouring threads touch neighbouring elements (coalesced), and a grid that fills
-//! the device once is enough. (Harris, "CUDA Pro Tip: Write Flexible Kernels with Grid-Stride Loops", 2013.)
+//! Each thread starts at its own index in the grid and jumps by the number of threads in the grid until it has passed
+//! the end. So any grid handles any length, neighbouring threads touch neighbouring elements (coalesced), and a grid
+//! that fills the device once is enough. (Harris, "CUDA Pro Tip: Write Flexible Kernels with Grid-Stride Loops", 2013.)
 //!
 //! | rung | idea |
 //! |---|---|

@@ -1,7 +1,7 @@
 //! Convolution of signals: `out[i] = sum of in[i + j - K/2] * mask[j]`.
 //!
-//! The signal is samples or samples x channels, each channel filtered by itself, the mask a vector of 1 to 512 taps; the result has the
-//! shape of the signal. Results are within
+//! The signal is samples or samples x channels, each channel filtered by itself, the mask a vector of 1 to 512 taps;
+//! the result has the shape of the signal. Results are within
 //! `(K + 1) * epsilon * sum(|in * mask|)` of the exact ones, and the same on every run.
 
 use super::convolution::{BORDER, DTYPES, MAX_AXIS, Reference, border, require_finite};
@@ -57,8 +57,8 @@ fn variants() -> Vec<VariantInfo> {
     table::<f32>().into_iter().enumerate().map(info).collect()
 }
 
-/// Every border with odd and even masks, signals shorter than the mask, several blocks with a ragged end; and some with channels: two,
-/// three, five, twelve, and more than a block takes.
+/// Every border with odd and even masks, signals shorter than the mask, several blocks with a ragged end; and some with
+/// channels: two, three, five, twelve, and more than a block takes.
 fn cases() -> Vec<Case> {
     let shaped = |size: &[u64], mask: &str, border: &str| Case::new(size).with("mask", mask).with("border", border);
     let case = |n: u64, mask: &str, border: &str| shaped(&[n], mask, border);
@@ -221,8 +221,8 @@ fn typed<T: Element + Sample>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Resul
         let row;
         (result, row) = job.measure(&trial, &mut || {
             calls.iter().try_for_each(|call| {
-                // SAFETY: the call is the kernel's own launcher's, with a signal and a mask of this frame, an output as long as the
-                // signal, and the grid, block and shared memory that the table makes for it.
+                // SAFETY: the call is the kernel's own launcher's, with a signal and a mask of this frame, an output as
+                // long as the signal, and the grid, block and shared memory that the table makes for it.
                 unsafe { job.device.launch(job.module, call, launch) }
             })
         })?;

@@ -1,8 +1,8 @@
 //! Histograms: how many elements fall into each bin, as 64-bit counts.
 //!
-//! The elements are those of one array of any shape. A `u8` or `u32` is its own bin; letters have bins of four; floats are counted in the
-//! equal parts of a half-open range: [`kernels_gpu::histogram::sample`] has the rules, to the last bit. What belongs to no bin is not
-//! counted; an empty input gives zeros.
+//! The elements are those of one array of any shape. A `u8` or `u32` is its own bin; letters have bins of four; floats
+//! are counted in the equal parts of a half-open range: [`kernels_gpu::histogram::sample`] has the rules, to the last
+//! bit. What belongs to no bin is not counted; an empty input gives zeros.
 
 use super::{BlockRule, Case, Entry, Family, Job, Limits, Operand, Row, Trial, VariantInfo, Work};
 use crate::backend::{Buffer, require_memory};
@@ -182,7 +182,8 @@ fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
     with_sample!(job.problem.dtype, question.letters, S of T => typed::<S, T>(job, &question, emit)?)
 }
 
-/// Counts elements that are a `T` in memory, and an `S` for the kernels: the same type, or one that is nothing but a `T`.
+/// Counts elements that are a `T` in memory, and an `S` for the kernels: the same type, or one that is nothing but a
+/// `T`.
 fn typed<S: Sample, T: Scalar>(job: &Job<'_>, question: &Question, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
     let input = job.problem.view::<T>(0)?;
     let (n, bins) = (input.len(), question.bins as usize);

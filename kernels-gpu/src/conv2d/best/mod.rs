@@ -1,10 +1,11 @@
 //! The rung to use: 16 bytes of a row per thread, marching down the picture, everything in registers.
 //!
-//! - A thread owns 16 bytes of every row of its strip. Of each row it loads the part under the masks of its outputs once, in 16-byte
-//!   loads (less where half a vector is all that a mask reaches); its neighbours load the halo too, from the L1 cache. No shared memory, no barrier.
-//! - A row contributes to as many rows of outputs as the mask has. They are all in the making at once, one group of sums each; when the
-//!   last row of the mask has been added, a group is written and the others move up. So an element is loaded once and used
-//!   for a whole column of the mask, and sums never leave the registers.
+//! - A thread owns 16 bytes of every row of its strip. Of each row it loads the part under the masks of its outputs
+//!   once, in 16-byte loads (less where half a vector is all that a mask reaches); its neighbours load the halo too,
+//!   from the L1 cache. No shared memory, no barrier.
+//! - A row contributes to as many rows of outputs as the mask has. They are all in the making at once, one group of
+//!   sums each; when the last row of the mask has been added, a group is written and the others move up. So an element
+//!   is loaded once and used for a whole column of the mask, and sums never leave the registers.
 //! - Several rows are loaded before the first is used, so that memory has enough to do: see `rows_in_flight`.
 //! - The mask is passed by value: its taps are operands in constant memory. Other sizes: [`any_size`].
 //! - At the border, and where rows don't start on 16 bytes, elements are loaded singly; the rest is the same.
@@ -27,8 +28,9 @@ pub const fn columns_per_thread(bytes: usize) -> u32 {
     16 / bytes as u32
 }
 
-/// Blocks that a multiprocessor of 65536 registers can run at once. Strips are made so long that all blocks run at once: one more, and
-/// the device waits for it. (H200, 4096 x 8192 f32, 5 x 5: 111 us with 672 blocks, of which 660 fit, 96 us with 528.)
+/// Blocks that a multiprocessor of 65536 registers can run at once. Strips are made so long that all blocks run at
+/// once: one more, and the device waits for it. (H200, 4096 x 8192 f32, 5 x 5: 111 us with 672 blocks, of which 660
+/// fit, 96 us with 528.)
 pub const fn blocks_per_sm(mask: u32) -> u32 {
     match mask {
         3 => 8,
@@ -41,8 +43,8 @@ pub const fn blocks_per_sm(mask: u32) -> u32 {
 /// Fewest rows of a strip.
 pub const MIN_STRIP: u32 = 16;
 
-/// Rows that a thread loads before it uses the first. Small masks wait for memory; for large ones the code gets too long for the
-/// instruction cache: K * K * 4 multiply-adds per row.
+/// Rows that a thread loads before it uses the first. Small masks wait for memory; for large ones the code gets too
+/// long for the instruction cache: K * K * 4 multiply-adds per row.
 const fn rows_in_flight(mask: usize) -> usize {
     match mask {
         3 | 5 => 4,
@@ -68,8 +70,9 @@ const WINDOW: usize = 20;
 /// Filters a picture.
 ///
 /// # Safety
-/// `input` and `output` are pictures of the frame, which are at least K x K, and don't overlap; its mask is K x K. Blocks of `BLOCK`
-/// threads: along x a thread per `columns_per_thread`, along y a block per `strip` rows, along z one per channel.
+/// `input` and `output` are pictures of the frame, which are at least K x K, and don't overlap; its mask is K x K.
+/// Blocks of `BLOCK` threads: along x a thread per `columns_per_thread`, along y a block per `strip` rows, along z one
+/// per channel.
 #[kernel(for T in [f32, f64], for K in [3, 5, 7, 9, 13, 17])]
 pub unsafe fn conv2d_best<T: Sample, const K: usize>(
     input: &[T],
@@ -187,8 +190,8 @@ impl Place {
         Self { frame, column, channel: thread::block_idx_z(), loads }
     }
 
-    /// The part of a row under the masks of this thread's outputs. The row may be beyond the border, by less than the picture
-    /// is high; what is beyond that does not matter.
+    /// The part of a row under the masks of this thread's outputs. The row may be beyond the border, by less than the
+    /// picture is high; what is beyond that does not matter.
     ///
     /// # Safety
     /// `input` is the picture that this place was made for.
@@ -255,8 +258,9 @@ impl Place {
                 let (vector, at) = (Vector(*values), output.add(at).cast());
                 match W {
                     4 => vector.store(at),
-                    // A plain copy of two values is one instruction anyway, and leaves LLVM free to add up in other registers: with
-                    // `store`, f64 sums of 13 x 13 take 140 instead of 124, which is one block less on a multiprocessor.
+                    // A plain copy of two values is one instruction anyway, and leaves LLVM free to add up in other
+                    // registers: with `store`, f64 sums of 13 x 13 take 140 instead of 124, which is one block less on
+                    // a multiprocessor.
                     _ => at.write(vector),
                 }
             }

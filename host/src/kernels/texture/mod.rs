@@ -1,9 +1,11 @@
-//! Texture: an array of one, two or three dimensions sampled between its elements, on a grid that an affine map places in it.
+//! Texture: an array of one, two or three dimensions sampled between its elements, on a grid that an affine map places
+//! in it.
 //!
-//! The operand's last axis is x. It may have one axis more than there are dimensions: 1 to 4 channels of each texel, which a picture in
-//! colour has. Along an axis of n texels, of which i reaches from i to i + 1, `--window LOW:HIGH` is the part from LOW n to HIGH n; it is
-//! divided into `--scale` per cent as many samples as it has texels, each in the middle of its share; `--turn` turns x and y around the
-//! window's middle. With `--normalised` the kernels get coordinates from 0 to 1.
+//! The operand's last axis is x. It may have one axis more than there are dimensions: 1 to 4 channels of each texel,
+//! which a picture in colour has. Along an axis of n texels, of which i reaches from i to i + 1, `--window LOW:HIGH` is
+//! the part from LOW n to HIGH n; it is divided into `--scale` per cent as many samples as it has texels, each in the
+//! middle of its share; `--turn` turns x and y around the window's middle. With `--normalised` the kernels get
+//! coordinates from 0 to 1.
 //!
 //! u8 are read as numbers from 0 to 1 with `--read normalised`; otherwise the result is u8 again, rounded.
 
@@ -326,8 +328,8 @@ where
         let row;
         (result, row) = job.measure(&trial, &mut || match samples {
             0 => Ok(()),
-            // SAFETY: the call is the kernel's own launcher's; texels, texture and output have the extents and formats that it is told,
-            // and every sample has its thread.
+            // SAFETY: the call is the kernel's own launcher's; texels, texture and output have the extents and formats
+            // that it is told, and every sample has its thread.
             _ => unsafe { job.device.launch(job.module, &call, shape) },
         })?;
         emit(row);
@@ -381,7 +383,8 @@ fn texture<'d>(job: &Job<'d>, request: &Request, rung: Rung, texels: &Array) -> 
                 filter::POINT => Filter::Point,
                 _ => Filter::Linear,
             },
-            // An axis that is not there is clamped: a GPU takes one dimension for two rows, and would add half a border.
+            // An axis that is not there is clamped: a GPU takes one dimension for two rows, and would add half a
+            // border.
             address: [0, 1, 2].map(|axis| match request.how()[1] {
                 _ if axis >= request.dimensions => AddressMode::Clamp,
                 address::WRAP => AddressMode::Wrap,

@@ -1,5 +1,5 @@
-//! Host side of a kernel: what `#[kernel]` leaves on the host is a function that takes the types of this module and returns
-//! a [`Call`]. A backend turns a `Call` into a launch; this module knows no backend.
+//! Host side of a kernel: what `#[kernel]` leaves on the host is a function that takes the types of this module and
+//! returns a [`Call`]. A backend turns a `Call` into a launch; this module knows no backend.
 
 use core::marker::PhantomData;
 

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::{build_ptx, command, setup, workspace};
 
 /// The folder's commands.
-pub const RUN_SH: &str = include_str!("dist/run.sh");
+pub const RUN_SH: &str = include_str!("run.sh");
 
 /// What a folder may hold, so that it can be copied about: 60 MiB.
 const LIMIT: u64 = 60 << 20;

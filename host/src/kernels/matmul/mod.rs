@@ -1,7 +1,8 @@
-//! Matrix product: `c[i][j] = sum over k of a[i][k] * b[k][j]`, row-major, of any sizes; A and B also stored transposed.
+//! Matrix product: `c[i][j] = sum over k of a[i][k] * b[k][j]`, row-major, of any sizes; A and B also stored
+//! transposed.
 //!
-//! Elements may differ from the exact result by `K * epsilon * sum of |a| |b|` ([`epsilon`](super::problem::epsilon)); what is checked of
-//! large products is in the module text of `matmul/oracle.rs`. A product without terms (K = 0) is 0.
+//! Elements may differ from the exact result by `K * epsilon * sum of |a| |b|` ([`epsilon`](super::problem::epsilon));
+//! what is checked of large products is in the module text of `matmul/oracle.rs`. A product without terms (K = 0) is 0.
 
 use super::block;
 use super::settings::{Kind, Setting};
@@ -201,8 +202,8 @@ fn typed<T: Real>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
         let row;
         (product, row) = job.measure(&trial, &mut || match grid {
             0 => Ok(()),
-            // SAFETY: the call is the kernel's own launcher's, with matrices of these sizes, the block that it is made for, a block
-            // per tile, and its shared memory.
+            // SAFETY: the call is the kernel's own launcher's, with matrices of these sizes, the block that it is made
+            // for, a block per tile, and its shared memory.
             _ => unsafe { job.device.launch(job.module, &call, Shape::linear(grid, block).with_shared(choice.shared)) },
         })?;
         emit(row);

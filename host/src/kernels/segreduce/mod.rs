@@ -1,7 +1,7 @@
 //! Segmented reduction: one value from each segment of a vector, by sum, maximum or minimum.
 //!
-//! Segment `k` has the elements `offsets[k]..offsets[k + 1]`. Elements before the first offset and behind the last belong to none. An
-//! empty segment gives the identity; otherwise a segment gives what `reduce` gives.
+//! Segment `k` has the elements `offsets[k]..offsets[k + 1]`. Elements before the first offset and behind the last
+//! belong to none. An empty segment gives the identity; otherwise a segment gives what `reduce` gives.
 
 use super::block::MAX_GRID;
 use super::generic::with_op;
@@ -257,8 +257,8 @@ fn typed<O: Op<T>, T: Element>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Resu
         let row;
         (results, row) = job.measure(&trial, &mut || match grid {
             0 => Ok(()),
-            // SAFETY: the call is the kernel's own launcher's, with offsets that ascend and end within the values, a result per
-            // segment, a carry and a key per block, and a block size that its rule allows.
+            // SAFETY: the call is the kernel's own launcher's, with offsets that ascend and end within the values, a
+            // result per segment, a carry and a key per block, and a block size that its rule allows.
             _ => unsafe { device.launch(job.module, &call, Shape::linear(grid, block)) },
         })?;
         emit(row);
@@ -297,8 +297,8 @@ fn depth<T: Element>(variant: &Variant<T>, offsets: &[u64], block: u32, grid: u3
             let tiles = (offsets[offsets.len() - 1] - offsets[0] + offsets.len() as u64)
                 .div_ceil(grid * u64::from(best::tile(size_of::<T>())));
             let per_thread = u64::from(best::tile(size_of::<T>())) / block;
-            // Once through a thread's elements, a scan of lanes and then of warps: in the tile where a segment begins, for the sum
-            // of tiles where none ends, and where it ends. Then once more over the blocks' carries.
+            // Once through a thread's elements, a scan of lanes and then of warps: in the tile where a segment begins,
+            // for the sum of tiles where none ends, and where it ends. Then once more over the blocks' carries.
             let scan = 6 + block / 32;
             3 * (per_thread + scan) + tiles + 1 + grid.div_ceil(block) * scan + 2
         }

@@ -1,8 +1,10 @@
 //! The warp: 32 threads that run together and exchange registers.
 //!
-//! Every operation takes a `mask`: bit `i` says that lane `i` takes part. The operation waits for all of them; [`ALL`] is the whole warp.
+//! Every operation takes a `mask`: bit `i` says that lane `i` takes part. The operation waits for all of them; [`ALL`]
+//! is the whole warp.
 //!
-//! The short names (`shuffle_down`, `any`, `reduce`) are ours; those that start with `warp_` are the Rust-GPU project's.
+//! The short names (`shuffle_down`, `any`, `reduce`) are ours; those that start with `warp_` are the Rust-GPU
+//! project's.
 
 use cuda_std_macros::gpu_only;
 

@@ -1,6 +1,7 @@
 //! Loads and stores of a chosen width or a chosen way through the caches.
 //!
-//! A plain `*p` is right most of the time: through a `&[T]` parameter LLVM already uses the read-only path (`ld.global.nc`).
+//! A plain `*p` is right most of the time: through a `&[T]` parameter LLVM already uses the read-only path
+//! (`ld.global.nc`).
 
 use cuda_std_macros::gpu_only;
 

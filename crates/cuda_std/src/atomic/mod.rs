@@ -1,8 +1,8 @@
 //! Atomics with a scope: among the threads of a block, of the device, or of the whole system.
 //!
-//! [`Atomic<T, S>`] is a `T` in shared or global memory; kernels make one of a raw pointer with [`Atomic::from_ptr`]. Every operation
-//! takes an [`Ordering`]. `Relaxed` is one instruction; acquire and release add fences of the same scope, as the PTX memory
-//! model defines those patterns.
+//! [`Atomic<T, S>`] is a `T` in shared or global memory; kernels make one of a raw pointer with [`Atomic::from_ptr`].
+//! Every operation takes an [`Ordering`]. `Relaxed` is one instruction; acquire and release add fences of the same
+//! scope, as the PTX memory model defines those patterns.
 //!
 //! Don't use `core::sync::atomic` in kernels: LLVM drops the ordering of its read-modify-writes on this target.
 
@@ -85,8 +85,8 @@ impl<T: Value, S: Scope> Atomic<T, S> {
     /// The value at `at`, to be used atomically.
     ///
     /// # Safety
-    /// `at` must be aligned, point to an initialised `T` for all of `'a`, and during `'a` every other thread must access it atomically,
-    /// with a scope that includes this thread, or be ordered with this thread by a barrier.
+    /// `at` must be aligned, point to an initialised `T` for all of `'a`, and during `'a` every other thread must
+    /// access it atomically, with a scope that includes this thread, or be ordered with this thread by a barrier.
     pub const unsafe fn from_ptr<'a>(at: *mut T) -> &'a Self {
         // SAFETY: the layout is `T`'s, and `UnsafeCell` makes no claim beyond the caller's promise.
         unsafe { &*at.cast::<Self>() }
@@ -145,8 +145,8 @@ impl<T: Value, S: Scope> Atomic<T, S> {
 
     /// Keeps the smaller of both values and returns what was there.
     ///
-    /// On floats this is IEEE 754-2019's minimum: -0 is less than +0, and NaN wins. (A NaN with a clear sign bit that was in memory
-    /// before the first `fetch_min` counts as larger than infinity.)
+    /// On floats this is IEEE 754-2019's minimum: -0 is less than +0, and NaN wins. (A NaN with a clear sign bit that
+    /// was in memory before the first `fetch_min` counts as larger than infinity.)
     #[inline(always)]
     pub fn fetch_min(&self, value: T, order: Ordering) -> T {
         // SAFETY: the reference is to a live `T`.
@@ -155,8 +155,8 @@ impl<T: Value, S: Scope> Atomic<T, S> {
 
     /// Keeps the larger of both values and returns what was there.
     ///
-    /// On floats this is IEEE 754-2019's maximum: +0 is greater than -0, and NaN wins. (A NaN with a set sign bit that was in memory
-    /// before the first `fetch_max` counts as smaller than minus infinity.)
+    /// On floats this is IEEE 754-2019's maximum: +0 is greater than -0, and NaN wins. (A NaN with a set sign bit that
+    /// was in memory before the first `fetch_max` counts as smaller than minus infinity.)
     #[inline(always)]
     pub fn fetch_max(&self, value: T, order: Ordering) -> T {
         // SAFETY: the reference is to a live `T`.

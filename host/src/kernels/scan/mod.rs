@@ -1,8 +1,9 @@
-//! Scan, or prefix sum: each element becomes the sum, maximum or minimum of all elements up to it; with `--exclusive`, of all
-//! before it, and the first one becomes the identity.
+//! Scan, or prefix sum: each element becomes the sum, maximum or minimum of all elements up to it; with `--exclusive`,
+//! of all before it, and the first one becomes the identity.
 //!
-//! Integer sums wrap. From the first NaN on everything is NaN, for every operation; the maximum of -0 and +0 is +0, the minimum -0.
-//! The identities are 0, the type's lowest value (-inf), its highest value (+inf). A scan of nothing is nothing.
+//! Integer sums wrap. From the first NaN on everything is NaN, for every operation; the maximum of -0 and +0 is +0, the
+//! minimum -0. The identities are 0, the type's lowest value (-inf), its highest value (+inf). A scan of nothing is
+//! nothing.
 
 use super::generic::with_op;
 use super::problem::bench_lengths;

@@ -1,4 +1,5 @@
-//! Kernels with one bug each, which the simulator must find and name by its Rust line: the one marked `// FINDING` and the kernel's name.
+//! Kernels with one bug each, which the simulator must find and name by its Rust line: the one marked `// FINDING` and
+//! the kernel's name.
 
 pub mod barrier;
 pub mod bounds;
@@ -54,7 +55,7 @@ mod table {
                 case: $case,
                 bug: Bug::$bug,
                 file: std::concat!("tests/kernels/src/", $file),
-                line: line(include_str!($file), stringify!($kernel)),
+                line: line(include_str!(std::concat!("../", $file)), stringify!($kernel)),
                 printed: $printed,
             } ),* ]
         };
