@@ -1,10 +1,10 @@
-//! The CUDA driver API without a CUDA SDK and without a driver: a program that links this crate builds and starts on
-//! any machine, and finds out at run time what there is.
+//! The CUDA driver API without a CUDA SDK or an installed driver: a program that links this crate builds and starts on
+//! any machine.
 //!
-//! `cust` leaves the driver's `cu…` symbols to the linker. [`symbols`] defines each of them; the first call looks the
-//! symbol up in `libcuda.so.1` and every call goes straight there. Without a driver, or in an old driver that lacks the
-//! symbol, the call returns an ordinary CUDA error. [`load`] is for asking first: it says what was looked for, and
-//! where.
+//! `cust` leaves the driver's `cu…` symbols to the linker. [`symbols`] defines each of them; its first call looks the
+//! symbol up in `libcuda.so.1`, and every call is forwarded to that address. Without a driver, or with an old driver
+//! that lacks the symbol, the call returns an ordinary CUDA error. [`load`] checks for a driver first, and reports
+//! which libraries were tried.
 
 #[cfg(not(all(target_pointer_width = "64", unix)))]
 compile_error!("cuda_driver forwards calls through 64-bit integer registers: 64-bit Unix only");
@@ -14,12 +14,13 @@ pub mod symbols;
 
 use std::ffi::CStr;
 
-/// The driver that answered.
+/// The driver that was loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DriverInfo {
     /// The name under which the library was found.
     pub library: String,
-    /// Newest CUDA version that the driver knows, e.g. (13, 0). Bounds the PTX ISA version that it accepts.
+    /// Newest CUDA version that the driver supports, e.g. (13, 0). It bounds the PTX ISA version that the driver
+    /// accepts.
     pub cuda: (u32, u32),
 }
 
@@ -27,33 +28,33 @@ pub struct DriverInfo {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DriverError {
-    /// No library of the names could be opened.
+    /// None of the candidate libraries could be opened.
     #[error("no NVIDIA driver: could not open {}", tried.join(", "))]
     NotFound {
-        /// Names, each with the loader's reason.
+        /// The names tried, each with the loader's reason.
         tried: Vec<String>,
     },
-    /// The library is there and refused to start.
+    /// The library was opened, but `cuInit` failed.
     #[error("the NVIDIA driver ({library}) does not start: {name} (error {code})")]
     Init {
         /// The name under which the library was found.
         library: String,
-        /// `CUresult`.
+        /// The `CUresult`.
         code: u32,
-        /// The driver's name for it.
+        /// The driver's name for the code.
         name: String,
     },
 }
 
-/// Opens the driver, initialises it, and says which it is.
+/// Opens the driver, initialises it, and returns its name and version.
 ///
-/// Looks for the library that `RUSTWARP_LIBCUDA` names, when set, and nothing else; else for `libcuda.so.1`, then for
-/// the place where WSL keeps it.
+/// If `RUSTWARP_LIBCUDA` is set, only the library that it names is tried; else `libcuda.so.1`, then the path at which
+/// WSL installs it.
 ///
 /// # Errors
-/// [`DriverError`] with everything that was tried; nothing about the process changes then.
+/// [`DriverError::NotFound`] with every name that was tried, or [`DriverError::Init`] if the driver does not start.
 pub fn load() -> Result<DriverInfo, DriverError> {
-    // Refers to every symbol, so that a linker that reads each archive once keeps them for crates it reads later.
+    // Refers to every symbol, so that a linker that reads each archive once keeps them for crates that it reads later.
     std::hint::black_box(symbols::TABLE);
     let library = library::open().map_err(|tried| DriverError::NotFound { tried: tried.to_vec() })?;
     // SAFETY: cuInit takes flags, which must be 0.
@@ -62,14 +63,14 @@ pub fn load() -> Result<DriverInfo, DriverError> {
         return Err(DriverError::Init { library: library.name.clone(), code, name: error_name(code) });
     }
     let mut version = 0_i32;
-    // SAFETY: the argument is a valid place for one int.
+    // SAFETY: the argument points to room for one `int`.
     unsafe { symbols::cuDriverGetVersion((&raw mut version).cast()) };
     let version = version.unsigned_abs();
     Ok(DriverInfo { library: library.name.clone(), cuda: (version / 1000, version % 1000 / 10) })
 }
 
-/// The code that the last failing call on this thread returned, before codes that older headers don't know were folded
-/// into `CUDA_ERROR_UNKNOWN`.
+/// The code of the last failing call on this thread, before codes unknown to older headers are mapped to
+/// `CUDA_ERROR_UNKNOWN`.
 pub fn last_error() -> u32 {
     library::LAST_ERROR.get()
 }
@@ -77,12 +78,12 @@ pub fn last_error() -> u32 {
 /// The driver's name for a `CUresult`, e.g. `CUDA_ERROR_INVALID_PTX`.
 pub fn error_name(code: u32) -> String {
     let mut name: *const std::ffi::c_char = std::ptr::null();
-    // SAFETY: the second argument is a valid place for one pointer.
+    // SAFETY: the second argument points to room for one pointer.
     let result = unsafe { symbols::cuGetErrorName(code, (&raw mut name).cast()) };
     if result != 0 || name.is_null() {
         return format!("CUDA error {code}");
     }
-    // SAFETY: on success the driver gives a static zero-terminated string.
+    // SAFETY: on success the driver returns a static zero-terminated string.
     unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned()
 }
 
@@ -90,7 +91,7 @@ pub fn error_name(code: u32) -> String {
 mod tests {
     use super::*;
 
-    /// True where a driver is installed; the expectations differ.
+    /// Whether a driver is installed; the expectations differ.
     fn present() -> bool {
         library::open().is_ok()
     }

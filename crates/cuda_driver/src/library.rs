@@ -1,30 +1,33 @@
-//! Opening the driver's library once, and finding symbols in it.
+//! The driver's library: opened once, and its symbols looked up by name.
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// `CUDA_ERROR_NO_DEVICE`: what every call returns when no driver is installed.
+/// `CUDA_ERROR_NO_DEVICE`, which every call returns if no driver is installed.
 pub(crate) const NO_DEVICE: u32 = 100;
-/// `CUDA_ERROR_NOT_SUPPORTED`: the driver lacks the symbol.
+/// `CUDA_ERROR_NOT_SUPPORTED`, which a call returns if the driver lacks its symbol.
 pub(crate) const NOT_SUPPORTED: u32 = 801;
 /// `CUDA_ERROR_UNKNOWN`.
 const UNKNOWN: u32 = 999;
 
 thread_local! {
-    /// See [`crate::last_error`].
+    /// The value of [`crate::last_error`].
     pub(crate) static LAST_ERROR: Cell<u32> = const { Cell::new(0) };
 }
 
-/// The opened library. Never closed: the driver keeps threads and state of its own.
+/// The opened library. It is never closed, since the driver keeps threads and state of its own.
 pub(crate) struct Library {
-    /// The name that worked.
+    /// The name under which it was found.
     pub name: String,
     handle: libloading::Library,
 }
 
-/// The library, opened on the first call; or the names tried, each with the loader's reason.
+/// Returns the library, which the first call opens.
+///
+/// # Errors
+/// The names that were tried, each with the loader's reason.
 pub(crate) fn open() -> Result<&'static Library, &'static [String]> {
     static LIBRARY: OnceLock<Result<Library, Vec<String>>> = OnceLock::new();
     LIBRARY.get_or_init(search).as_ref().map_err(Vec::as_slice)
@@ -43,7 +46,7 @@ fn search() -> Result<Library, Vec<String>> {
     };
     let mut tried = Vec::new();
     for name in names {
-        // SAFETY: the driver's initialisers are made to run when a program loads it; a file of another name is the
+        // SAFETY: the driver's initialisers are meant to run when a program loads it; a library of another name is the
         // user's choice.
         match unsafe { libloading::Library::new(&name) } {
             Ok(handle) => return Ok(Library { name, handle }),
@@ -53,7 +56,7 @@ fn search() -> Result<Library, Vec<String>> {
     Err(tried)
 }
 
-/// The loader's own words, without the file name that it puts in front.
+/// The loader's message, without the file name at its start.
 fn reason(error: &libloading::Error, name: &str) -> String {
     let source = std::error::Error::source(error).map(ToString::to_string);
     let text = source.unwrap_or_else(|| error.to_string());
@@ -63,21 +66,24 @@ fn reason(error: &libloading::Error, name: &str) -> String {
         .to_owned()
 }
 
-/// One symbol of the driver: its address once it has been looked up.
+/// One symbol of the driver, with its address once it has been looked up.
 pub(crate) struct Slot {
     name: &'static CStr,
     address: AtomicPtr<c_void>,
 }
 
 impl Slot {
-    /// A symbol that nobody has looked up yet.
+    /// Creates a slot for the symbol `name`, which is looked up on first use.
     pub const fn new(name: &'static CStr) -> Self {
         Self { name, address: AtomicPtr::new(std::ptr::null_mut()) }
     }
 
-    /// The symbol's address, or the `CUresult` to return instead of calling it.
+    /// Returns the symbol's address.
+    ///
+    /// # Errors
+    /// The `CUresult` that a call of the symbol returns instead.
     pub fn get(&self) -> Result<*mut c_void, u32> {
-        // Relaxed: the address is the same whoever stores it, and the code behind it was there before.
+        // Relaxed suffices: every thread stores the same address, and the code there was loaded before.
         let address = self.address.load(Ordering::Relaxed);
         if !address.is_null() {
             return Ok(address);
@@ -89,7 +95,7 @@ impl Slot {
 
     fn find(&self) -> Result<*mut c_void, u32> {
         let library = open().map_err(|_| NO_DEVICE)?;
-        // SAFETY: the symbol is only kept as an address here; who calls it vouches for its type.
+        // SAFETY: the symbol is kept as an address only; the code that calls it is responsible for its type.
         let symbol = unsafe { library.handle.get::<*mut c_void>(self.name.to_bytes_with_nul()) };
         match symbol.map(|symbol| *symbol) {
             Ok(address) if !address.is_null() => Ok(address),
@@ -98,8 +104,8 @@ impl Slot {
     }
 }
 
-/// A `CUresult` that `cust_raw`'s enum has: the callers see the value as that enum, and a value that it lacks (from a
-/// driver newer than its header) would be undefined behaviour. [`LAST_ERROR`] keeps the code as it was.
+/// Maps `code` to a `CUresult` that `cust_raw`'s enum has. Callers read the value as that enum, so one that it lacks
+/// (from a driver newer than its header) would be undefined behaviour. [`LAST_ERROR`] keeps the original code.
 pub(crate) fn known(code: u32) -> u32 {
     if code == 0 {
         return 0;

@@ -17,7 +17,7 @@ macro_rules! forward {
             #[doc = concat!("Forwards to the driver's `", stringify!($name), "`.")]
             ///
             /// # Safety
-            /// As the driver's documentation says; the arguments are that function's.
+            /// The arguments must be those that the driver's documentation of the function requires.
             #[unsafe(no_mangle)]
             pub unsafe extern "C" fn $name($($argument: $type),*) -> u32 {
                 static SLOT: Slot = Slot::new(c_str(concat!(stringify!($name), "\0")));
@@ -28,7 +28,7 @@ macro_rules! forward {
                         let function = unsafe {
                             std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($type),*) -> u32>(address)
                         };
-                        // SAFETY: the caller's promise, passed on.
+                        // SAFETY: the caller upholds this function's contract.
                         known(unsafe { function($($argument),*) })
                     }
                     Err(code) => code,
@@ -41,18 +41,18 @@ macro_rules! forward {
     };
 }
 
-/// Address of a function.
+/// The address of a function.
 #[derive(Clone, Copy, Debug)]
 pub struct Address(#[allow(dead_code, reason = "the address matters to the linker only")] *const ());
 
-// SAFETY: the address of a function is the same for every thread, and is never dereferenced.
+// SAFETY: the address of a function is the same in every thread, and is never dereferenced.
 unsafe impl Sync for Address {}
 
-/// `text` ends with its only zero byte.
+/// Converts `text`, which must end with its only zero byte.
 const fn c_str(text: &'static str) -> &'static CStr {
     match CStr::from_bytes_with_nul(text.as_bytes()) {
         Ok(text) => text,
-        Err(_) => panic!("a symbol's name has a zero byte"),
+        Err(_) => panic!("a symbol's name must end with its only zero byte"),
     }
 }
 
@@ -164,43 +164,43 @@ forward! {
     cuTexObjectGetResourceDesc(res_desc: *mut c_void, tex_object: u64);
 }
 
-/// What there is to say about an error when no driver is there to say it.
+/// Description of every error where no driver is installed.
 const NO_DRIVER: &CStr = c"no NVIDIA driver is installed (libcuda.so.1 was not found)";
 
-/// Asks the driver for a text, and gives [`NO_DRIVER`] where there is none: `cust`'s `Display` panics when this call
-/// fails.
+/// Returns the driver's text for an error, or [`NO_DRIVER`] where no driver is installed: `cust`'s `Display` panics if
+/// this call fails.
 unsafe fn text(slot: &Slot, error: u32, text: *mut *const c_char) -> u32 {
     if let Ok(address) = slot.get() {
-        // SAFETY: both driver functions that come here take a CUresult and a place for a string.
+        // SAFETY: both driver functions that `slot` may name take a CUresult and the address of a string pointer.
         let function = unsafe {
             std::mem::transmute::<*mut c_void, unsafe extern "C" fn(u32, *mut *const c_char) -> u32>(address)
         };
-        // SAFETY: the caller's promise, passed on.
+        // SAFETY: the caller upholds this function's contract.
         return unsafe { function(error, text) };
     }
-    // SAFETY: the caller promises a valid place for a pointer.
+    // SAFETY: by contract `text` points to room for a pointer.
     unsafe { text.write(NO_DRIVER.as_ptr()) };
     0
 }
 
-/// Forwards to the driver's `cuGetErrorString`; works without a driver too.
+/// Forwards to the driver's `cuGetErrorString`; also works without a driver.
 ///
 /// # Safety
-/// `string` is a valid place for a pointer.
+/// `string` must point to room for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGetErrorString(error: u32, string: *mut c_void) -> u32 {
     static SLOT: Slot = Slot::new(c"cuGetErrorString");
-    // SAFETY: the caller's promise, passed on.
+    // SAFETY: the caller upholds this function's contract.
     unsafe { text(&SLOT, error, string.cast()) }
 }
 
-/// Forwards to the driver's `cuGetErrorName`; works without a driver too.
+/// Forwards to the driver's `cuGetErrorName`; also works without a driver.
 ///
 /// # Safety
-/// `string` is a valid place for a pointer.
+/// `string` must point to room for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuGetErrorName(error: u32, string: *mut c_void) -> u32 {
     static SLOT: Slot = Slot::new(c"cuGetErrorName");
-    // SAFETY: the caller's promise, passed on.
+    // SAFETY: the caller upholds this function's contract.
     unsafe { text(&SLOT, error, string.cast()) }
 }

@@ -1,7 +1,7 @@
 //! LLVM's NVPTX intrinsics.
 //!
-//! Every operation in which threads meet (barriers, `.sync`) is an intrinsic and not inline assembly: LLVM knows that
-//! the intrinsics are convergent, so it neither duplicates them into branches nor moves them out.
+//! Every operation in which threads meet (barriers, `.sync`) is an intrinsic and not inline assembly: LLVM treats these
+//! intrinsics as convergent, so it neither duplicates them into branches nor moves them out.
 
 unsafe extern "C" {
     #[link_name = "llvm.nvvm.read.ptx.sreg.laneid"]
@@ -45,7 +45,7 @@ unsafe extern "C" {
     pub safe fn nanosleep(nanoseconds: u32);
 }
 
-// These return a pair. "unadjusted" passes it as LLVM has it, `{ i32, i1 }`.
+// These return a pair, which the "unadjusted" ABI passes as LLVM's `{ i32, i1 }`.
 #[allow(improper_ctypes)]
 unsafe extern "unadjusted" {
     #[link_name = "llvm.nvvm.match.all.sync.i32p"]
@@ -97,16 +97,16 @@ special_registers! {
     dynamic_smem_size = "dynamic_smem_size", total_smem_size = "total_smem_size",
 }
 
-/// What a texture gives: red, green, blue, alpha.
+/// The result of a texture fetch: red, green, blue, alpha.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Channels<T>(pub T, pub T, pub T, pub T);
 
-/// One intrinsic per dimension: `unified` takes the handle alone, which holds where the texels are and how they are
-/// read.
+/// Declares one intrinsic per dimension. The `unified` forms take the texture's handle alone; it refers to the sampler
+/// too.
 macro_rules! textures {
     ($($place:ident $result:ident: $one:ident $two:ident $three:ident = $types:literal),* $(,)?) => {
-        // These return a structure of four. "unadjusted" passes it as LLVM has it.
+        // These return four values, which the "unadjusted" ABI passes as LLVM's structure.
         #[allow(improper_ctypes)]
         unsafe extern "unadjusted" { $(
             #[link_name = concat!("llvm.nvvm.tex.unified.1d.", $types)]

@@ -1,10 +1,10 @@
-//! What a kernel may call: thread, warp and block operations, memory, textures, atomics, maths, printing.
+//! The device library: thread, warp and block operations, memory, textures, atomics, maths, printing.
 //!
 //! The crate builds for the GPU (`nvptx64-nvidia-cuda`, by `cuda_builder`) and for the host on stable Rust. On the host
 //! every device function exists with the same signature, so that kernels are type-checked, linted and documented there;
-//! calling one panics. What the host does use is [`launch`]: the types that a kernel's launcher takes.
+//! calling one panics. The host itself uses [`launch`], the types that a kernel's launcher takes.
 //!
-//! Names and meanings are those of the `cuda_std` of the Rust-GPU project where the function exists there.
+//! A function that also exists in the Rust-GPU project's `cuda_std` has the same name, signature and meaning here.
 #![no_std]
 #![cfg_attr(
     target_arch = "nvptx64",
@@ -12,7 +12,7 @@
     allow(internal_features)
 )]
 
-// The macros write paths that start with `::cuda_std`; this makes them right in here too.
+// The macros expand to paths that start with `::cuda_std`, which must also resolve inside this crate.
 extern crate self as cuda_std;
 
 pub mod atomic;
@@ -35,7 +35,7 @@ pub mod warp;
 
 pub use cuda_std_macros::{address_space, gpu_only, kernel};
 
-/// What a `#[gpu_only]` function does on the host.
+/// The host body of every `#[gpu_only]` function: panics with the function's name.
 #[doc(hidden)]
 #[cfg(not(target_arch = "nvptx64"))]
 #[cold]

@@ -1,4 +1,4 @@
-//! The device's panic handler: says what happened, where in the source, and on which thread; then stops the launch.
+//! The device's panic handler: prints the message, the source location and the thread, then traps.
 
 use core::ffi::{c_char, c_void};
 use core::fmt;
@@ -8,7 +8,7 @@ use crate::io::vprintf;
 use crate::text::Text;
 use crate::thread::{block_idx, thread_idx};
 
-/// What the format of the report takes, laid out as `vprintf` reads it.
+/// Arguments of the report's format, laid out as `vprintf` reads them.
 #[repr(C)]
 struct Report {
     file: *const c_char,
@@ -23,8 +23,8 @@ struct Report {
 #[cold]
 fn panic(info: &PanicInfo<'_>) -> ! {
     let mut message = Text::<256>::new(false);
-    // What does not fit in the message is dropped: the report is one piece, or other threads' reports would come in
-    // between.
+    // A message that does not fit is cut off, so that the report is printed in one piece: other threads could print
+    // between two pieces.
     let _ = fmt::write(&mut message, format_args!("{}", info.message()));
     let (block, thread) = (block_idx(), thread_idx());
     let place = info.location();
@@ -37,8 +37,8 @@ fn panic(info: &PanicInfo<'_>) -> ! {
         message: message.as_c_str(),
     };
     let format = c"panicked at %s:%u:%u in block (%u,%u,%u) thread (%u,%u,%u):\n%s\n";
-    // SAFETY: the report has what the format names, in its order, and both texts are zero-terminated.
+    // SAFETY: the report's fields match the format's conversions in order, and both strings are zero-terminated.
     unsafe { vprintf(format.as_ptr(), (&raw mut report).cast::<c_void>()) };
-    // SAFETY: `trap` stops the launch; it touches no memory.
+    // SAFETY: `trap` ends the launch and accesses no memory.
     unsafe { core::arch::nvptx::trap() }
 }

@@ -1,4 +1,4 @@
-//! What most kernels use: `use cuda_std::prelude::*;`.
+//! The items that most kernels import: `use cuda_std::prelude::*;`.
 
 pub use crate::math::Float;
 pub use crate::{address_space, kernel, print, println, shared, thread, warp};

@@ -1,4 +1,4 @@
-//! Text on the stack, where there is no heap.
+//! Formatted text in a buffer on the stack: kernels have no heap.
 
 use core::ffi::c_char;
 use core::fmt;
@@ -6,7 +6,7 @@ use core::mem::MaybeUninit;
 
 use crate::io::vprintf;
 
-/// Text on the stack, zero-terminated. When full it is printed, or what does not fit is dropped.
+/// A string buffer on the stack. When full it is either printed and emptied, or drops further text.
 pub(crate) struct Text<const N: usize> {
     bytes: [MaybeUninit<u8>; N],
     len: usize,
@@ -14,12 +14,12 @@ pub(crate) struct Text<const N: usize> {
 }
 
 impl<const N: usize> Text<N> {
-    /// No text yet. `spills`: whether it is printed when full.
+    /// An empty buffer. `spills`: whether it is printed when full.
     pub(crate) fn new(spills: bool) -> Self {
         Self { bytes: [const { MaybeUninit::uninit() }; N], len: 0, spills }
     }
 
-    /// The text as C has it.
+    /// The text as a zero-terminated C string.
     pub(crate) fn as_c_str(&mut self) -> *const c_char {
         // `len` stays below `N`: there is room for the zero.
         if let Some(end) = self.bytes.get_mut(self.len) {
@@ -28,10 +28,10 @@ impl<const N: usize> Text<N> {
         self.bytes.as_ptr().cast()
     }
 
-    /// Prints the text and starts anew.
+    /// Prints the text and empties the buffer.
     pub(crate) fn flush(&mut self) {
         let mut text = self.as_c_str();
-        // SAFETY: the format takes one zero-terminated text, and `text` is one.
+        // SAFETY: the format takes one zero-terminated string, and `text` points to one.
         unsafe { vprintf(c"%s".as_ptr(), (&raw mut text).cast()) };
         self.len = 0;
     }
@@ -43,8 +43,8 @@ impl<const N: usize> fmt::Write for Text<N> {
             if self.len + 1 >= N && self.spills {
                 self.flush();
             }
-            // No panic here: the panic handler comes through this, and a recursion would leave the stack's size
-            // unknown. C would take a zero for the end.
+            // This code must not panic: the panic handler calls it, and with a recursion ptxas could not compute the
+            // size of the stack. A zero byte is left out since it would end the C string.
             if self.len + 1 < N && byte != 0 {
                 if let Some(place) = self.bytes.get_mut(self.len) {
                     place.write(byte);

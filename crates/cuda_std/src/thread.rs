@@ -1,7 +1,16 @@
-//! The calling thread: where it is in its block and grid, and how it waits for its block.
+//! The calling thread: its indices in block and grid, barriers of its block, and fences.
 //!
-//! Indices and dimensions are `u32`, as the hardware has them. A launch may have more than 2^32 threads: for a global
-//! index that can not wrap use [`global_index`].
+//! Indices and dimensions are `u32`, the width of the hardware's registers. A launch may have more than 2^32 threads;
+//! [`global_index`] is the index that does not wrap.
+//!
+//! # Barriers
+//! Every thread of the block that has not returned must reach the same call of [`sync_threads`],
+//! [`sync_threads_count`], [`sync_threads_and`] or [`sync_threads_or`]: a branch around the call is taken by all of
+//! them or by none. The functions are safe, as upstream's are: a barrier accesses no memory, and threads exchange data
+//! across it through raw pointers, so the obligation lies with the `unsafe` accesses that rely on the barrier and with
+//! the `unsafe fn` of the kernel. A call that only some threads reach hangs the launch or lets threads pass too early;
+//! the simulator stops there with `barrier-divergence` or `deadlock`. The reasons are in
+//! `docs/decisions/safe-barriers.md`.
 
 use cuda_std_macros::gpu_only;
 
@@ -9,7 +18,7 @@ use crate::atomic::{Block, Device, Ordering, System, fence};
 #[cfg(target_arch = "nvptx64")]
 use crate::intrinsics as nvvm;
 
-/// Two `u32`: an index or a size in a plane.
+/// Index or size in two dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub struct UVec2 {
@@ -17,7 +26,7 @@ pub struct UVec2 {
     pub y: u32,
 }
 
-/// Three `u32`: an index or a size in space.
+/// Index or size in three dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub struct UVec3 {
@@ -92,8 +101,8 @@ pub fn grid_dim() -> UVec3 {
     UVec3 { x: grid_dim_x(), y: grid_dim_y(), z: grid_dim_z() }
 }
 
-/// The thread's rank in the whole launch, whatever its shape: blocks in x, y, z order, in each the threads in x, y, z
-/// order.
+/// The thread's rank in a launch of any shape: blocks are counted in x, y, z order, and in each block its threads in x,
+/// y, z order.
 ///
 /// Wraps when a launch has more than 2^32 threads.
 #[must_use]
@@ -104,14 +113,14 @@ pub fn index() -> u32 {
     block * threads + rank_in_block()
 }
 
-/// The thread's rank in its block: x varies fastest. Warps are 32 consecutive ranks.
+/// The thread's rank in its block; x varies fastest. A warp is 32 consecutive ranks.
 #[must_use]
 #[inline(always)]
 pub fn rank_in_block() -> u32 {
     (thread_idx_z() * block_dim_y() + thread_idx_y()) * block_dim_x() + thread_idx_x()
 }
 
-/// The thread's global index along x. Wraps beyond 2^32: see [`global_index`].
+/// The thread's global index along x. Wraps in launches of more than 2^32 threads, where [`global_index`] does not.
 #[must_use]
 #[inline(always)]
 pub fn index_1d() -> u32 {
@@ -133,14 +142,14 @@ pub fn index_3d() -> UVec3 {
     UVec3 { x, y, z: block_idx_z() * block_dim_z() + thread_idx_z() }
 }
 
-/// The thread's global index along x, in 64 bits: right for every launch and every array length.
+/// The thread's global index along x, in 64 bits, so that it wraps in no launch.
 #[must_use]
 #[inline(always)]
 pub fn global_index() -> usize {
     block_idx_x() as usize * block_dim_x() as usize + thread_idx_x() as usize
 }
 
-/// Threads of the launch along x: the step of a grid-stride loop.
+/// Number of threads of the launch along x: the step of a grid-stride loop.
 #[must_use]
 #[inline(always)]
 pub fn grid_stride() -> usize {
@@ -162,46 +171,47 @@ pub const fn warp_size() -> u32 {
     32
 }
 
-/// Waits until every thread of the block is here. What they wrote to shared and global memory before is then visible to
-/// all of them.
+/// Waits until every thread of the block has reached this barrier. Writes to shared and global memory before the
+/// barrier are visible to the whole block after it.
 ///
-/// Every thread of the block that has not returned must come to the same barrier: in a branch that only some threads
-/// take, the launch hangs or worse. The simulator reports that.
+/// Every thread of the block that has not returned must reach the same call ([Barriers](self#barriers)). The proof of
+/// an `unsafe` access that relies on the barrier includes that they do.
 #[gpu_only]
 pub fn sync_threads() {
-    // SAFETY: barrier 0 exists in every block; that all threads come here is this function's contract.
+    // SAFETY: barrier 0 exists in every block, and a barrier accesses no memory. A call that only some threads reach
+    // hangs or lets them pass early, on which no safe access depends: see "Barriers" in the module's documentation.
     unsafe { nvvm::barrier(0) }
 }
 
-/// [`sync_threads`], and returns to every thread for how many of them `predicate` was not 0.
+/// Waits as [`sync_threads`] does, and returns to every thread the number of threads whose `predicate` was not 0.
 #[gpu_only]
 pub fn sync_threads_count(predicate: u32) -> u32 {
     // SAFETY: as in `sync_threads`.
     unsafe { nvvm::barrier_popc(predicate) }
 }
 
-/// [`sync_threads`], and returns to every thread whether `predicate` was not 0 for all of them (1 or 0).
+/// Waits as [`sync_threads`] does, and returns 1 to every thread if `predicate` was not 0 in all of them, else 0.
 #[gpu_only]
 pub fn sync_threads_and(predicate: u32) -> u32 {
     // SAFETY: as in `sync_threads`.
     unsafe { nvvm::barrier_and(predicate) }
 }
 
-/// [`sync_threads`], and returns to every thread whether `predicate` was not 0 for any of them (1 or 0).
+/// Waits as [`sync_threads`] does, and returns 1 to every thread if `predicate` was not 0 in any of them, else 0.
 #[gpu_only]
 pub fn sync_threads_or(predicate: u32) -> u32 {
     // SAFETY: as in `sync_threads`.
     unsafe { nvvm::barrier_or(predicate) }
 }
 
-/// Suspends the thread for about `nanoseconds`: between none and twice as long, at most a millisecond.
+/// Suspends the thread for a time between 0 and twice `nanoseconds`, at most one millisecond.
 #[gpu_only]
 pub fn nanosleep(nanoseconds: u32) {
     nvvm::nanosleep(nanoseconds);
 }
 
-/// Orders this thread's memory accesses for the threads of its block: what it did before is seen before what it does
-/// after.
+/// Orders this thread's memory accesses for the threads of its block: they observe an access before the fence before
+/// one after it.
 #[inline(always)]
 pub fn block_fence() {
     fence::<Block>(Ordering::AcqRel);

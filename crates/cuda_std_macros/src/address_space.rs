@@ -10,7 +10,7 @@ pub fn expand(space: &Ident, item: &ItemStatic) -> Result<TokenStream> {
             if !matches!(item.mutability, StaticMutability::Mut(_)) {
                 return Err(Error::new(
                     item.ident.span(),
-                    "shared memory is there to be written: make it `static mut`",
+                    "a shared static is uninitialised until a thread writes it: declare it as `static mut`",
                 ));
             }
             Some(".shared")
@@ -20,11 +20,11 @@ pub fn expand(space: &Ident, item: &ItemStatic) -> Result<TokenStream> {
         "local" => {
             return Err(Error::new(
                 space.span(),
-                "there are no statics per thread: a `let` in the kernel is in registers or local memory already",
+                "a static can't be in local memory: use a `let` in the kernel, which is in registers or local memory",
             ));
         }
         other => {
-            let advice = format!("no address space `{other}`: use shared, constant or global");
+            let advice = format!("unknown address space `{other}`: expected shared, constant or global");
             return Err(Error::new(space.span(), advice));
         }
     };

@@ -1,4 +1,4 @@
-//! The two sides of a kernel: entries on the device, a launcher on the host.
+//! The two expansions of a kernel: entries on the device, a launcher on the host.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote, quote_spanned};
@@ -7,7 +7,7 @@ use syn::{Attribute, GenericParam, Generics, ItemFn, Result, parse_quote, spanne
 use crate::instances::{Choice, List, Lists};
 use crate::params::{Kind, Param};
 
-/// The function itself, and one `extern "ptx-kernel"` function per combination of the lists.
+/// Expands to the function itself, and one `extern "ptx-kernel"` function per combination of the lists.
 pub fn device(lists: &Lists, function: &ItemFn, params: &[Param]) -> Result<TokenStream> {
     let entries =
         lists.combinations().iter().map(|choice| entry(lists, choice, function, params)).collect::<Result<Vec<_>>>()?;
@@ -24,12 +24,12 @@ pub fn device(lists: &Lists, function: &ItemFn, params: &[Param]) -> Result<Toke
     })
 }
 
-/// One entry. It lives in an anonymous constant, so that its Rust name collides with nothing.
+/// Expands to one entry, inside an anonymous constant, so that its Rust name cannot collide with another.
 fn entry(lists: &Lists, choices: &[Choice], function: &ItemFn, params: &[Param]) -> Result<TokenStream> {
     let sig = &function.sig;
     let name = &sig.ident;
     let mut symbol = name.to_string();
-    // The generic parameters become aliases and constants of the same name: the parameters' types then need no
+    // The generic parameters become type aliases and constants of the same names, so the parameters' types need no
     // rewriting.
     let mut bindings = Vec::new();
     for (list, choice) in lists.iter().zip(choices) {
@@ -49,9 +49,9 @@ fn entry(lists: &Lists, choices: &[Choice], function: &ItemFn, params: &[Param])
         match kind {
             Kind::Slice(ty) => {
                 let len = format_ident!("{name}_len");
-                // A reference, not a pointer: the entry's parameter then carries `noalias readonly`, without which LLVM
-                // does not use the read-only data cache. To an array of length zero, since the real length is known at
-                // run time only.
+                // The entry takes a reference, not a pointer: its parameter then carries `noalias readonly`, without
+                // which LLVM does not use the read-only data cache. The reference is to an array of length zero, since
+                // the real length is known at run time only.
                 inputs.push(quote!(#name: &'static [#ty; 0], #len: usize));
                 passed.push(quote!(::core::slice::from_raw_parts((&raw const *#name).cast::<#ty>(), #len)));
             }
@@ -77,8 +77,8 @@ fn entry(lists: &Lists, choices: &[Choice], function: &ItemFn, params: &[Param])
             #(#checks)*
             #[unsafe(export_name = #symbol)]
             pub unsafe extern "ptx-kernel" fn __entry(#(#inputs),*) {
-                // SAFETY: the launch promises what the kernel's documentation asks, and that each slice is as long as
-                // it says.
+                // SAFETY: the code that launches the entry upholds the kernel's contract, and each length is that of
+                // its slice.
                 unsafe { #name::<#(#arguments),*>(#(#passed),*) }
             }
         };
@@ -89,8 +89,10 @@ fn binding(list: &List, choice: &Choice, part: &str, generics: &Generics) -> Tok
     let parameter = &list.parameter;
     match choice {
         Choice::Type(ty) => {
-            let message =
-                format!("<{} as Instance>::NAME must be \"{part}\": the launcher finds the entry by it", quote!(#ty));
+            let message = format!(
+                "<{} as Instance>::NAME must be \"{part}\": the launcher forms the entry's name from it",
+                quote!(#ty)
+            );
             quote! {
                 type #parameter = #ty;
                 const _: () = assert!(
@@ -106,8 +108,8 @@ fn binding(list: &List, choice: &Choice, part: &str, generics: &Generics) -> Tok
     }
 }
 
-/// A function of the same name that takes the arguments and returns the call, with the kernel inside it so that it is
-/// type-checked.
+/// Expands to a function of the same name that takes the arguments and returns the call. It contains the kernel, so
+/// that the kernel is type-checked on the host.
 pub fn host(lists: &Lists, function: &ItemFn, params: &[Param]) -> Result<TokenStream> {
     let ItemFn { attrs, vis, sig, .. } = function;
     let (name, generics) = (&sig.ident, launcher_generics(lists, &sig.generics));
@@ -149,16 +151,15 @@ pub fn host(lists: &Lists, function: &ItemFn, params: &[Param]) -> Result<TokenS
         }
     }
     let symbol = name.to_string();
-    // The body's own attributes and documentation: lints hold for the kernel, the documentation belongs to the
-    // launcher.
+    // Lint attributes apply to the kernel inside too; the documentation belongs to the launcher alone.
     let lints = attrs.iter().filter(|a| !is_doc(a));
     let mut body = function.clone();
     body.attrs.clear();
     body.vis = parse_quote!();
-    // Naming each combination once checks its bounds, and makes the listed types used on the host too.
+    // Naming each combination checks its bounds, and counts as a use of the listed types on the host.
     let combinations = lists.combinations();
     let instances = combinations.iter().filter(|choices| !choices.is_empty()).map(|choices| {
-        // The kernel's generics may stand in another order than the lists.
+        // The kernel's generics may be in another order than the lists.
         let chosen = |parameter| lists.iter().zip(choices).find(|(list, _)| &list.parameter == parameter);
         let arguments = sig.generics.params.iter().map(|parameter| match parameter {
             GenericParam::Type(t) => chosen(&t.ident),
@@ -195,7 +196,7 @@ pub fn host(lists: &Lists, function: &ItemFn, params: &[Param]) -> Result<TokenS
     })
 }
 
-/// The kernel's generics, with the launch's lifetime in front and `Instance` on every listed type.
+/// The kernel's generics, preceded by the lifetime of the launch, and with the bound `Instance` on every listed type.
 fn launcher_generics(lists: &Lists, generics: &Generics) -> Generics {
     let mut generics = generics.clone();
     generics.params.insert(0, parse_quote!('launch));

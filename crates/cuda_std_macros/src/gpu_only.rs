@@ -1,4 +1,4 @@
-//! `#[gpu_only]`: the body on the device, a panic on the host.
+//! `#[gpu_only]`: the function's body on the device, a panic on the host.
 
 use proc_macro2::TokenStream;
 use quote::quote;

@@ -1,4 +1,4 @@
-//! `for T in [f32, f64], for B in [128, 256]`: what a generic kernel is compiled for.
+//! The argument lists of `#[kernel]`, `for T in [f32, f64], for B in [128, 256]`: the instances of a generic kernel.
 
 use proc_macro2::Span;
 use syn::parse::{Parse, ParseStream};
@@ -6,16 +6,16 @@ use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{Error, GenericParam, Generics, Ident, Lit, Result, Token, Type, bracketed};
 
-/// All lists of one kernel, in the order in which they are written.
+/// All lists of one kernel, in source order.
 pub struct Lists(Punctuated<List, Token![,]>);
 
-/// `for PARAMETER in [CHOICES]`.
+/// One list: `for PARAMETER in [CHOICES]`.
 pub struct List {
     pub parameter: Ident,
     pub choices: Vec<Choice>,
 }
 
-/// One element of a list.
+/// An element of a list.
 #[derive(Clone)]
 pub enum Choice {
     Type(Box<Type>),
@@ -37,7 +37,10 @@ impl Parse for List {
         let bracket = bracketed!(content in input);
         let choices: Vec<_> = Punctuated::<Choice, Token![,]>::parse_terminated(&content)?.into_iter().collect();
         if choices.is_empty() {
-            return Err(Error::new(bracket.span.join(), "an empty list compiles the kernel for nothing"));
+            return Err(Error::new(
+                bracket.span.join(),
+                "an empty list: name at least one type or value to compile the kernel for",
+            ));
         }
         Ok(Self { parameter, choices })
     }
@@ -61,12 +64,12 @@ impl Choice {
                 _ => None,
             }
             .ok_or_else(|| {
-                Error::new(ty.span(), "its name becomes part of the entry name: give a plain type, or an alias")
+                Error::new(ty.span(), "the type's name becomes part of the entry name: use a plain type or an alias")
             }),
             Self::Value(Lit::Int(int)) => Ok(int.base10_digits().to_owned()),
             Self::Value(Lit::Bool(bool)) => Ok(bool.value.to_string()),
             Self::Value(other) => {
-                Err(Error::new(other.span(), "const parameters of a kernel are whole numbers or bools"))
+                Err(Error::new(other.span(), "a const parameter of a kernel takes whole numbers or `bool` values"))
             }
         }
     }
@@ -84,7 +87,7 @@ impl Lists {
         self.0.iter()
     }
 
-    /// Every generic parameter has one list of its kind, and every list a parameter.
+    /// Checks that every generic parameter has one list of its kind, and that every list belongs to a parameter.
     pub fn check(&self, generics: &Generics) -> Result<()> {
         for list in &self.0 {
             if self.0.iter().filter(|other| other.parameter == list.parameter).count() > 1 {
@@ -120,22 +123,24 @@ impl Lists {
                 GenericParam::Lifetime(l) => {
                     return Err(Error::new(
                         l.span(),
-                        "a kernel has no lifetimes: its arguments live as long as the launch",
+                        "a kernel takes no lifetimes: its arguments are valid for the whole launch",
                     ));
                 }
                 GenericParam::Type(t) => &t.ident,
                 GenericParam::Const(c) => &c.ident,
             };
             if !self.0.iter().any(|list| list.parameter == *ident) {
-                let text =
-                    format!("PTX has no generics: say what to compile for, as in #[kernel(for {ident} in [f32, f64])]");
+                let text = format!(
+                    "PTX has no generics: list the instances to compile, as in #[kernel(for {ident} in [f32, f64])]"
+                );
                 return Err(Error::new(ident.span(), text));
             }
         }
         Ok(())
     }
 
-    /// One choice per list, for every combination; the last list varies fastest. Without lists: one empty combination.
+    /// All combinations of one choice per list; the last list varies fastest. Without lists this is one empty
+    /// combination.
     pub fn combinations(&self) -> Vec<Vec<Choice>> {
         self.0.iter().fold(vec![Vec::new()], |done, list| {
             let extend = |front: Vec<Choice>| {

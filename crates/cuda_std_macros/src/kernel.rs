@@ -1,4 +1,4 @@
-//! `#[kernel]`: checks the function, then writes its device and its host side.
+//! `#[kernel]`: checks the function's signature, then expands it for device and host.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -20,23 +20,23 @@ fn check_signature(function: &ItemFn) -> Result<()> {
     if sig.unsafety.is_none() {
         return Err(Error::new(
             sig.fn_token.span,
-            "a kernel is `unsafe fn`: its pointers and its launch shape are the caller's to get right",
+            "a kernel must be an `unsafe fn`: the caller is responsible for its pointers and its launch shape",
         ));
     }
     if let ReturnType::Type(_, ty) = &sig.output {
-        return Err(Error::new(ty.span(), "a kernel returns nothing: write results through a `*mut T`"));
+        return Err(Error::new(ty.span(), "a kernel returns nothing: write the results through a `*mut T`"));
     }
     if let Some(constness) = &sig.constness {
-        return Err(Error::new(constness.span, "a kernel is not `const`: it runs on the device"));
+        return Err(Error::new(constness.span, "a kernel can't be `const`: it runs on the device"));
     }
     if let Some(asyncness) = &sig.asyncness {
-        return Err(Error::new(asyncness.span, "a kernel is not `async`: its launch is"));
+        return Err(Error::new(asyncness.span, "a kernel can't be `async`: launches are asynchronous already"));
     }
     if let Some(abi) = &sig.abi {
-        return Err(Error::new(abi.span(), "#[kernel] chooses the ABI: leave `extern` out"));
+        return Err(Error::new(abi.span(), "`#[kernel]` chooses the ABI: remove `extern`"));
     }
     if let Some(variadic) = &sig.variadic {
-        return Err(Error::new(variadic.span(), "a kernel has a fixed number of parameters"));
+        return Err(Error::new(variadic.span(), "a kernel can't be variadic"));
     }
     Ok(())
 }

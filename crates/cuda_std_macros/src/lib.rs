@@ -1,5 +1,5 @@
-//! The attributes of `cuda_std`: [`macro@kernel`], [`macro@address_space`], [`macro@gpu_only`]. `cuda_std` re-exports
-//! them; use them from there.
+//! The attribute macros of `cuda_std`, which re-exports them: [`macro@kernel`], [`macro@address_space`],
+//! [`macro@gpu_only`].
 
 mod address_space;
 mod expand;
@@ -11,7 +11,7 @@ mod params;
 use proc_macro::TokenStream;
 use syn::parse_macro_input;
 
-/// Makes a function a kernel: an `.entry` in the PTX, and on the host a launcher with checked argument types.
+/// Turns a function into a kernel: an `.entry` in the PTX, and on the host a launcher with checked argument types.
 ///
 /// ```
 /// use cuda_std::prelude::*;
@@ -21,21 +21,24 @@ use syn::parse_macro_input;
 /// pub unsafe fn saxpy(a: f32, x: &[f32], y: *mut f32) {
 ///     let i = thread::global_index();
 ///     if i < x.len() {
-///         // SAFETY: `y` is as long as `x`, and one thread has this `i`.
+///         // SAFETY: `y` is as long as `x`, and no other thread accesses element `i`.
 ///         unsafe { *y.add(i) += a * x[i] };
 ///     }
 /// }
 /// ```
 ///
 /// The function is `unsafe`, returns nothing, and takes
-/// - `&[T]`: device memory that nobody writes during the launch. It becomes two PTX parameters, address and length;
+/// - `&[T]`: device memory that is not written during the launch. It becomes two PTX parameters, address and length;
 /// - `*const T`, `*mut T`: device memory without a length;
 /// - values whose type is `cuda_std::launch::Scalar`: numbers and arrays of numbers.
 ///
-/// `&mut [T]` is refused: every thread would hold it at once, which is what a mutable reference forbids.
+/// `&mut [T]` is rejected: all threads would hold the same mutable reference.
 ///
-/// A generic kernel says for what it is compiled; each combination becomes one entry, named after the lists in their
-/// order:
+/// The proof of an `unsafe` kernel includes the barriers that it reaches through safe functions: every thread of a
+/// block reaches the same ones.
+///
+/// A generic kernel lists its instances; each combination becomes one entry, whose name has one part per list, in the
+/// order of the lists:
 ///
 /// ```
 /// # use cuda_std::kernel;
@@ -59,11 +62,11 @@ use syn::parse_macro_input;
 /// assert_eq!(reduce::<Sum, f32, 128>(input, output).entry, "reduce_sum_f32_128");
 /// ```
 ///
-/// Types of a list implement `cuda_std::launch::Instance`, whose `NAME` is the last part of the type's path in lower
+/// The types of a list implement `cuda_std::launch::Instance`; `NAME` is the last segment of the type's path in lower
 /// case.
 ///
-/// **On the device** the function stays callable from other kernels. **On the host** it is replaced by a safe function
-/// that takes `Slice`, `Ptr`, `PtrMut` and values, and returns a `cuda_std::launch::Call`; its body is still
+/// **On the device** the function can still be called from other kernels. **On the host** it is replaced by a safe
+/// function that takes `Slice`, `Ptr`, `PtrMut` and values, and returns a `cuda_std::launch::Call`; its body is still
 /// type-checked there.
 #[proc_macro_attribute]
 pub fn kernel(attr: TokenStream, item: TokenStream) -> TokenStream {
@@ -72,8 +75,8 @@ pub fn kernel(attr: TokenStream, item: TokenStream) -> TokenStream {
     kernel::expand(instances, function).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// Places a static in an address space: `shared` (one per block), `constant` (read-only, cached), or `global` (where
-/// statics are anyway).
+/// Places a static in an address space: `shared` (one instance per block), `constant` (read-only, cached), or `global`
+/// (the default).
 ///
 /// ```
 /// # use core::mem::MaybeUninit;
@@ -83,7 +86,7 @@ pub fn kernel(attr: TokenStream, item: TokenStream) -> TokenStream {
 /// ```
 ///
 /// A block's shared memory starts uninitialised, so a shared static is `MaybeUninit` or an array of it. Take its
-/// address with `&raw mut`: a reference to the whole would claim what the other threads are writing.
+/// address with `&raw mut`: a reference to the whole would alias the elements that other threads write.
 ///
 /// On the host the static is an ordinary one.
 #[proc_macro_attribute]
@@ -93,10 +96,10 @@ pub fn address_space(attr: TokenStream, item: TokenStream) -> TokenStream {
     address_space::expand(&space, &item).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// Marks a function whose body exists only on the device. On the host it keeps its signature and documentation, and
+/// Marks a function whose body exists only on the device. On the host it has the same signature and documentation, and
 /// panics when called.
 ///
-/// On the device it is inlined always, unless it has an `#[inline]` attribute of its own.
+/// On the device it is `#[inline(always)]`, unless it has an `#[inline]` attribute of its own.
 #[proc_macro_attribute]
 pub fn gpu_only(_attr: TokenStream, item: TokenStream) -> TokenStream {
     gpu_only::expand(parse_macro_input!(item as syn::ItemFn)).into()

@@ -1,4 +1,4 @@
-//! What a kernel may take, and how it is passed.
+//! The parameters that a kernel may have, and how each is passed.
 
 use syn::{Error, FnArg, Ident, Pat, Result, Signature, Type, spanned::Spanned};
 
@@ -8,35 +8,41 @@ pub struct Param {
     pub kind: Kind,
 }
 
-/// How a parameter is passed. Holds the pointee's type, or the value's.
+/// How a parameter is passed, with the type of the pointee or of the value.
 pub enum Kind {
-    /// `&[T]`: address and length.
+    /// `&[T]`, passed as address and length.
     Slice(Type),
     /// `*const T`.
     Ptr(Type),
     /// `*mut T`.
     PtrMut(Type),
-    /// By value; the type is `cuda_std::launch::Scalar`.
+    /// A value whose type is `cuda_std::launch::Scalar`.
     Value(Type),
 }
 
-/// The parameters of `signature`, or what is wrong with the first bad one.
+/// The parameters of `signature`.
+///
+/// # Errors
+/// The first parameter that a kernel cannot have, with advice.
 pub fn of(signature: &Signature) -> Result<Vec<Param>> {
     signature.inputs.iter().map(param).collect()
 }
 
 fn param(arg: &FnArg) -> Result<Param> {
     let FnArg::Typed(arg) = arg else {
-        return Err(Error::new(arg.span(), "a kernel is a free function: it has no `self`"));
+        return Err(Error::new(arg.span(), "a kernel must be a free function, without `self`"));
     };
     let Pat::Ident(pat) = &*arg.pat else {
-        return Err(Error::new(arg.pat.span(), "a kernel's parameter is a plain name: take it apart in the body"));
+        return Err(Error::new(
+            arg.pat.span(),
+            "a kernel's parameter must be a plain name: destructure it in the body",
+        ));
     };
     let kind = match &*arg.ty {
         Type::Reference(reference) if reference.mutability.is_some() => {
             return Err(Error::new(
                 reference.span(),
-                "every thread of the launch would hold this `&mut` at once: take `*mut T` (and a length)",
+                "all threads would hold the same `&mut`: take `*mut T` (and a length)",
             ));
         }
         Type::Reference(reference) => match &*reference.elem {
@@ -44,7 +50,7 @@ fn param(arg: &FnArg) -> Result<Param> {
             _ => {
                 return Err(Error::new(
                     reference.span(),
-                    "only `&[T]` is passed by reference: take `*const T`, or the value itself",
+                    "the only reference that a kernel takes is `&[T]`: take `*const T`, or the value itself",
                 ));
             }
         },
@@ -62,7 +68,7 @@ fn param(arg: &FnArg) -> Result<Param> {
         other => {
             return Err(Error::new(
                 other.span(),
-                "a kernel takes `&[T]`, `*const T`, `*mut T`, numbers and arrays of numbers",
+                "a kernel can take only `&[T]`, `*const T`, `*mut T`, numbers and arrays of numbers",
             ));
         }
     };

@@ -1,4 +1,5 @@
-//! Replaces the published `find_cuda_helper`, so that `cust` builds on a machine without a CUDA SDK.
+//! A replacement for the published `find_cuda_helper`, with which `cust` builds on a machine without a CUDA SDK.
 
-/// Tells cargo where the CUDA driver library is. Here: nothing to tell, `cuda_driver` opens it at run time.
+/// Passes the location of the CUDA driver library to cargo. Here it does nothing: `cuda_driver` opens the library at
+/// run time.
 pub fn include_cuda() {}

@@ -1,4 +1,4 @@
-//! Fences: what this thread did before is seen before what it does after.
+//! Fences: they order the accesses of one thread as other threads observe them.
 
 use cuda_std_macros::gpu_only;
 
@@ -6,20 +6,21 @@ use cuda_std_macros::gpu_only;
 use super::scope::Kind;
 use super::{Ordering, Scope};
 
-/// Orders this thread's memory accesses for the threads within `S`. `Relaxed` does nothing.
+/// Orders this thread's memory accesses for the threads within `S`. `Relaxed` has no effect.
 ///
 /// ```no_run
 /// # use cuda_std::atomic::{AtomicU32, Device, Ordering, fence};
 /// # unsafe fn publish(output: *mut f32, partial: f32, ticket: &AtomicU32) {
-/// // SAFETY: the block's own place in the output.
+/// // SAFETY: only this block writes this element.
 /// unsafe { output.write(partial) };
-/// fence::<Device>(Ordering::Release); // whoever sees the ticket taken also sees the partial result
+/// fence::<Device>(Ordering::Release); // a thread that observes the ticket observes `partial` too
 /// ticket.fetch_add(1, Ordering::Relaxed);
 /// # }
 /// ```
 #[gpu_only]
 pub fn fence<S: Scope>(order: Ordering) {
-    // Assembly, since Rust's own fences have no scope. It keeps the default options: it may touch any memory.
+    // Inline assembly, since Rust's own fences have no scope. Its default options keep LLVM from moving accesses
+    // across.
     macro_rules! fence {
         ($text:literal) => {
             // SAFETY: a fence changes no register and no memory.
@@ -37,7 +38,7 @@ pub fn fence<S: Scope>(order: Ordering) {
     }
 }
 
-/// The fence in front of a relaxed operation that makes it a release.
+/// Emits the fence before a relaxed operation that makes it a release.
 #[inline(always)]
 pub(super) fn before<S: Scope>(order: Ordering) {
     match order {
@@ -47,7 +48,7 @@ pub(super) fn before<S: Scope>(order: Ordering) {
     }
 }
 
-/// The fence behind a relaxed operation that makes it an acquire.
+/// Emits the fence after a relaxed operation that makes it an acquire.
 #[inline(always)]
 pub(super) fn after<S: Scope>(order: Ordering) {
     if matches!(order, Ordering::Acquire | Ordering::AcqRel | Ordering::SeqCst) {

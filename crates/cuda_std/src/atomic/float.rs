@@ -1,4 +1,4 @@
-//! Atomic floats: addition has an instruction; minimum and maximum use the integers' order.
+//! Atomic floats: addition is an instruction; minimum and maximum use integer instructions.
 
 use cuda_std_macros::gpu_only;
 
@@ -6,9 +6,9 @@ use cuda_std_macros::gpu_only;
 use super::relaxed;
 use super::{Ordering, Scope, Sealed, Value};
 
-// Read as a signed integer, floats with a clear sign bit are in order and above all others; read as an unsigned one,
-// floats with a set sign bit are in reverse order and above all others. So one integer minimum or maximum, chosen by
-// the sign of the new value alone, does it. A NaN is replaced by the one that wins in that order.
+// As signed integers, floats with a clear sign bit are in ascending order and above all others; as unsigned integers,
+// floats with a set sign bit are in descending order and above all others. So one integer minimum or maximum suffices,
+// chosen by the sign of the new value. A NaN is replaced by the bit pattern that wins in that order.
 macro_rules! float {
     ($($t:ident: $unsigned:ident $signed:ident),* $(,)?) => { $(
         impl Value for $t {}
@@ -25,33 +25,33 @@ macro_rules! float {
             }
             #[gpu_only]
             unsafe fn load<S: Scope>(at: *const Self, order: Ordering) -> Self {
-                // SAFETY: the caller's promise: `at` is a live value.
+                // SAFETY: by contract `at` points to a live value.
                 Self::from_bits(unsafe { relaxed::$unsigned::load::<S>(at.cast(), order) })
             }
             #[gpu_only]
             unsafe fn store<S: Scope>(at: *mut Self, value: Self, order: Ordering) {
-                // SAFETY: the caller's promise: `at` is a live value.
+                // SAFETY: by contract `at` points to a live value.
                 unsafe { relaxed::$unsigned::store::<S>(at.cast(), value.to_bits(), order) }
             }
             #[gpu_only]
             unsafe fn swap<S: Scope>(at: *mut Self, value: Self) -> Self {
-                // SAFETY: the caller's promise: `at` is a live value.
+                // SAFETY: by contract `at` points to a live value.
                 Self::from_bits(unsafe { relaxed::$unsigned::swap::<S>(at.cast(), value.to_bits()) })
             }
             #[gpu_only]
             unsafe fn cas<S: Scope>(at: *mut Self, current: Self, new: Self) -> Self {
-                // SAFETY: the caller's promise: `at` is a live value.
+                // SAFETY: by contract `at` points to a live value.
                 Self::from_bits(unsafe { relaxed::$unsigned::cas::<S>(at.cast(), current.to_bits(), new.to_bits()) })
             }
             #[gpu_only]
             unsafe fn add<S: Scope>(at: *mut Self, value: Self) -> Self {
-                // SAFETY: the caller's promise: `at` is a live value.
+                // SAFETY: by contract `at` points to a live value.
                 unsafe { relaxed::$t::add::<S>(at, value) }
             }
             #[gpu_only]
             unsafe fn min<S: Scope>(at: *mut Self, value: Self) -> Self {
                 let bits = if value.is_nan() { $unsigned::MAX } else { value.to_bits() };
-                // SAFETY: the caller's promise: `at` is a live value.
+                // SAFETY: by contract `at` points to a live value.
                 Self::from_bits(unsafe {
                     if (bits as $signed) < 0 {
                         relaxed::$unsigned::max::<S>(at.cast(), bits)
@@ -63,7 +63,7 @@ macro_rules! float {
             #[gpu_only]
             unsafe fn max<S: Scope>(at: *mut Self, value: Self) -> Self {
                 let bits = if value.is_nan() { $signed::MAX as $unsigned } else { value.to_bits() };
-                // SAFETY: the caller's promise: `at` is a live value.
+                // SAFETY: by contract `at` points to a live value.
                 Self::from_bits(unsafe {
                     if (bits as $signed) < 0 {
                         relaxed::$unsigned::min::<S>(at.cast(), bits)

@@ -22,37 +22,37 @@ macro_rules! integer {
             }
             #[gpu_only]
             unsafe fn load<S: Scope>(at: *const Self, order: Ordering) -> Self {
-                // SAFETY: the caller's promise: `at` is a live value.
+                // SAFETY: by contract `at` points to a live value.
                 unsafe { relaxed::$bits::load::<S>(at.cast(), order) as Self }
             }
             #[gpu_only]
             unsafe fn store<S: Scope>(at: *mut Self, value: Self, order: Ordering) {
-                // SAFETY: the caller's promise: `at` is a live value.
+                // SAFETY: by contract `at` points to a live value.
                 unsafe { relaxed::$bits::store::<S>(at.cast(), value as $bits, order) }
             }
             #[gpu_only]
             unsafe fn swap<S: Scope>(at: *mut Self, value: Self) -> Self {
-                // SAFETY: the caller's promise: `at` is a live value.
+                // SAFETY: by contract `at` points to a live value.
                 unsafe { relaxed::$t::swap::<S>(at, value) }
             }
             #[gpu_only]
             unsafe fn cas<S: Scope>(at: *mut Self, current: Self, new: Self) -> Self {
-                // SAFETY: the caller's promise: `at` is a live value.
+                // SAFETY: by contract `at` points to a live value.
                 unsafe { relaxed::$bits::cas::<S>(at.cast(), current as $bits, new as $bits) as Self }
             }
             #[gpu_only]
             unsafe fn add<S: Scope>(at: *mut Self, value: Self) -> Self {
-                // SAFETY: the caller's promise: `at` is a live value.
+                // SAFETY: by contract `at` points to a live value.
                 unsafe { relaxed::$t::add::<S>(at, value) }
             }
             #[gpu_only]
             unsafe fn min<S: Scope>(at: *mut Self, value: Self) -> Self {
-                // SAFETY: the caller's promise: `at` is a live value.
+                // SAFETY: by contract `at` points to a live value.
                 unsafe { relaxed::$t::min::<S>(at, value) }
             }
             #[gpu_only]
             unsafe fn max<S: Scope>(at: *mut Self, value: Self) -> Self {
-                // SAFETY: the caller's promise: `at` is a live value.
+                // SAFETY: by contract `at` points to a live value.
                 unsafe { relaxed::$t::max::<S>(at, value) }
             }
             #[inline(always)]
@@ -62,24 +62,24 @@ macro_rules! integer {
         }
 
         impl<S: Scope> Atomic<$t, S> {
-            /// Keeps the bits that are set in both, and returns what was there.
+            /// Keeps the bits that are set in both values, and returns the previous value.
             #[gpu_only]
             pub fn fetch_and(&self, value: $t, order: Ordering) -> $t {
-                // SAFETY: the reference is to a live value.
+                // SAFETY: `self` is a reference to a live value.
                 self.ordered(order, || unsafe { relaxed::$t::and::<S>(self.as_ptr(), value) })
             }
 
-            /// Sets the bits of `value`, and returns what was there.
+            /// Sets the bits that are set in `value`, and returns the previous value.
             #[gpu_only]
             pub fn fetch_or(&self, value: $t, order: Ordering) -> $t {
-                // SAFETY: the reference is to a live value.
+                // SAFETY: `self` is a reference to a live value.
                 self.ordered(order, || unsafe { relaxed::$t::or::<S>(self.as_ptr(), value) })
             }
 
-            /// Flips the bits of `value`, and returns what was there.
+            /// Flips the bits that are set in `value`, and returns the previous value.
             #[gpu_only]
             pub fn fetch_xor(&self, value: $t, order: Ordering) -> $t {
-                // SAFETY: the reference is to a live value.
+                // SAFETY: `self` is a reference to a live value.
                 self.ordered(order, || unsafe { relaxed::$t::xor::<S>(self.as_ptr(), value) })
             }
         }
@@ -88,20 +88,20 @@ macro_rules! integer {
 integer!(u32: u32, i32: u32, u64: u64, i64: u64);
 
 impl<S: Scope> Atomic<u32, S> {
-    /// Adds 1, or goes back to 0 from `last` (and from anything above). Returns what was there.
+    /// Adds 1, or wraps to 0 from `last` and from any larger value. Returns the previous value.
     ///
-    /// A ticket that resets itself: with `last = blocks - 1` the block that gets `last` is the last one, and the next
-    /// launch finds 0.
+    /// This makes a ticket that resets itself: with `last = blocks - 1` the block that gets `last` is the last one, and
+    /// the next launch starts from 0 again.
     #[gpu_only]
     pub fn fetch_inc(&self, last: u32, order: Ordering) -> u32 {
-        // SAFETY: the reference is to a live value.
+        // SAFETY: `self` is a reference to a live value.
         self.ordered(order, || unsafe { relaxed::inc::<S>(self.as_ptr(), last) })
     }
 
-    /// Subtracts 1, or goes to `last` from 0 (and from anything above `last`). Returns what was there.
+    /// Subtracts 1, or wraps to `last` from 0 and from any value above `last`. Returns the previous value.
     #[gpu_only]
     pub fn fetch_dec(&self, last: u32, order: Ordering) -> u32 {
-        // SAFETY: the reference is to a live value.
+        // SAFETY: `self` is a reference to a live value.
         self.ordered(order, || unsafe { relaxed::dec::<S>(self.as_ptr(), last) })
     }
 }

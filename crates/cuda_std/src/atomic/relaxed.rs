@@ -1,10 +1,10 @@
 //! The relaxed instructions, by type and scope.
 //!
-//! Where LLVM has an operation, that is better than assembly: LLVM finds out that a pointer is to shared memory and
-//! emits `atom.shared`, and may move other code across. It emits `atom` without qualifiers, which means `.relaxed.gpu`.
-//! So this is used for the device's scope, and in shared memory for every scope, since no thread outside the block can
-//! look there. The other scopes are assembly. The question "is it shared memory?" is answered at compile time in nearly
-//! all kernels.
+//! LLVM's own operations are better than inline assembly where they exist: LLVM infers that a pointer is to shared
+//! memory and emits `atom.shared`, and it may move other code across. It emits `atom` without qualifiers, which means
+//! `.relaxed.gpu`. So LLVM's operation is used for the device's scope, and for every scope in shared memory, which no
+//! thread outside the block can access. The other scopes use inline assembly. In nearly all kernels the test for shared
+//! memory is decided at compile time.
 
 use core::arch::asm;
 use core::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering};
@@ -31,13 +31,13 @@ fn is_shared<T>(at: *const T) -> bool {
     isspacep_shared(at.cast())
 }
 
-/// `atom` with one operand. `$llvm` is the same operation as LLVM knows it.
+/// Defines an `atom` instruction with one operand. `$llvm` is LLVM's own form of the operation.
 macro_rules! read_modify_write {
     ($($name:ident($t:ident in $class:ident) = $op:literal or |$at:ident, $value:ident| $llvm:expr;)*) => { $(
         #[inline(always)]
         pub unsafe fn $name<S: Scope>($at: *mut $t, $value: $t) -> $t {
             let old: $t;
-            // SAFETY: the caller's promise: `at` is a live value that is accessed atomically.
+            // SAFETY: by contract `at` points to a live value that is only accessed atomically.
             unsafe {
                 match S::KIND {
                     Kind::Block if !is_shared($at) => {
@@ -54,7 +54,7 @@ macro_rules! read_modify_write {
     )* };
 }
 
-/// Loads, stores and compare-and-swap of unsigned integers; the others cast to these.
+/// Defines loads, stores and compare-and-swap of unsigned integers; the signed types are cast to these.
 macro_rules! access {
     (u32 $atomic:ident $class:ident) => {
         access!(u32 $atomic "b32" $class);
@@ -76,7 +76,7 @@ macro_rules! access {
             if order == Ordering::SeqCst {
                 fence::fence::<S>(order);
             }
-            // SAFETY: the caller's promise: `at` is a live value that is accessed atomically.
+            // SAFETY: by contract `at` points to a live value that is only accessed atomically.
             unsafe {
                 if is_shared(at) {
                     let value = $atomic::from_ptr(at.cast_mut()).load(Ordering::Relaxed);
@@ -87,7 +87,7 @@ macro_rules! access {
                     (Ordering::Relaxed, Kind::Block) => ld!("relaxed.cta"),
                     (Ordering::Relaxed, Kind::Device) => ld!("relaxed.gpu"),
                     (Ordering::Relaxed, Kind::System) => ld!("relaxed.sys"),
-                    (Ordering::Release | Ordering::AcqRel, _) => panic!("a load does not release"),
+                    (Ordering::Release | Ordering::AcqRel, _) => panic!("a load can't have the ordering `Release` or `AcqRel`"),
                     (_, Kind::Block) => ld!("acquire.cta"),
                     (_, Kind::Device) => ld!("acquire.gpu"),
                     (_, Kind::System) => ld!("acquire.sys"),
@@ -105,7 +105,7 @@ macro_rules! access {
             if order == Ordering::SeqCst {
                 fence::fence::<S>(order);
             }
-            // SAFETY: the caller's promise: `at` is a live value that is accessed atomically.
+            // SAFETY: by contract `at` points to a live value that is only accessed atomically.
             unsafe {
                 if is_shared(at) {
                     fence::before::<S>(order);
@@ -115,7 +115,7 @@ macro_rules! access {
                     (Ordering::Relaxed, Kind::Block) => st!("relaxed.cta"),
                     (Ordering::Relaxed, Kind::Device) => st!("relaxed.gpu"),
                     (Ordering::Relaxed, Kind::System) => st!("relaxed.sys"),
-                    (Ordering::Acquire | Ordering::AcqRel, _) => panic!("a store does not acquire"),
+                    (Ordering::Acquire | Ordering::AcqRel, _) => panic!("a store can't have the ordering `Acquire` or `AcqRel`"),
                     (_, Kind::Block) => st!("release.cta"),
                     (_, Kind::Device) => st!("release.gpu"),
                     (_, Kind::System) => st!("release.sys"),
@@ -123,7 +123,7 @@ macro_rules! access {
             }
         }
 
-        /// Returns what was there.
+        /// Returns the previous value.
         #[inline(always)]
         pub unsafe fn cas<S: Scope>(at: *mut $t, current: $t, new: $t) -> $t {
             macro_rules! cas {
@@ -136,7 +136,7 @@ macro_rules! access {
                     old
                 }};
             }
-            // SAFETY: the caller's promise: `at` is a live value that is accessed atomically.
+            // SAFETY: by contract `at` points to a live value that is only accessed atomically.
             unsafe {
                 if is_shared(at) {
                     let result = $atomic::from_ptr(at).compare_exchange(current, new, Ordering::Relaxed, Ordering::Relaxed);
@@ -173,7 +173,7 @@ macro_rules! integer {
 integer!(u32 AtomicU32 reg32: "add.u32" "min.u32" "max.u32" "exch.b32" "and.b32" "or.b32" "xor.b32");
 integer!(i32 AtomicI32 reg32: "add.s32" "min.s32" "max.s32" "exch.b32" "and.b32" "or.b32" "xor.b32");
 integer!(u64 AtomicU64 reg64: "add.u64" "min.u64" "max.u64" "exch.b64" "and.b64" "or.b64" "xor.b64");
-// There is no `add.s64`: in two's complement the unsigned one is the same.
+// There is no `add.s64`: in two's complement `add.u64` computes the same bits.
 integer!(i64 AtomicI64 reg64: "add.u64" "min.s64" "max.s64" "exch.b64" "and.b64" "or.b64" "xor.b64");
 
 pub mod f32 {

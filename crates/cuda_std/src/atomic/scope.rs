@@ -1,14 +1,14 @@
-//! Among whom an operation is atomic.
+//! Scopes: the set of threads that an atomic operation or a fence concerns.
 
 use crate::launch::Instance;
 
-/// Among whom an operation is atomic, and whom a fence orders: [`Block`], [`Device`] or [`System`].
+/// The threads among which an operation is atomic or a fence orders accesses: [`Block`], [`Device`] or [`System`].
 pub trait Scope: sealed::Sealed + 'static {
     #[doc(hidden)]
     const KIND: Kind;
 }
 
-/// The scopes as values, for `match`.
+/// The scope as a value, for `match`.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {

@@ -1,5 +1,5 @@
-//! Host side of a kernel: what `#[kernel]` leaves on the host is a function that takes the types of this module and
-//! returns a [`Call`]. A backend turns a `Call` into a launch; this module knows no backend.
+//! The host side of a kernel: `#[kernel]` turns it into a function that takes the types of this module and returns a
+//! [`Call`], which a backend launches. This module depends on no backend.
 
 use core::marker::PhantomData;
 
@@ -8,13 +8,13 @@ mod call;
 #[cfg(not(target_arch = "nvptx64"))]
 pub use call::{Call, entry_name};
 
-/// A value that can be passed to a kernel as it is: its bytes are the same on the host and on the device.
+/// Types that are passed to a kernel by value: their bytes are the same on the host and on the device.
 ///
 /// # Safety
 /// The type must be `Copy`, without padding, references or pointers, and have the same layout on x86-64 and on nvptx64.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be a kernel's parameter",
-    label = "a kernel takes `&[T]`, `*const T`, `*mut T`, and by value numbers and arrays of numbers"
+    label = "expected `&[T]`, `*const T`, `*mut T`, a number, or an array of numbers"
 )]
 pub unsafe trait Scalar: Copy + 'static {}
 
@@ -31,17 +31,18 @@ unsafe impl<T: Scalar, const N: usize> Scalar for [T; N] {}
 
 /// Part of a kernel's entry name: `reduce_best` with `Sum` and `f32` is the entry `reduce_best_sum_f32`.
 ///
-/// Types that a kernel is instantiated for implement it on the device and on the host, so that both agree on the name.
+/// Types that a kernel is instantiated for implement this trait for device and host alike, so that both form the same
+/// name.
 pub trait Instance {
-    /// The part of the name: lower case, `[a-z0-9_]`.
+    /// The part of the name; its characters are `[a-z0-9_]`.
     const NAME: &'static str;
 }
 
-/// Compiles only for types that a kernel takes by value. `#[kernel]` uses it.
+/// Compiles only for types that a kernel takes by value. Used by `#[kernel]`.
 #[doc(hidden)]
 pub const fn assert_scalar<T: Scalar>() {}
 
-/// Whether `name` is in `names`, at compile time. `#[kernel]` uses it.
+/// Whether `names` contains `name`, at compile time. Used by `#[kernel]`.
 #[doc(hidden)]
 pub const fn is_one_of(name: &str, names: &[&str]) -> bool {
     let mut i = 0;
@@ -67,12 +68,12 @@ macro_rules! instance {
 }
 instance!(u8 i8 u16 i16 u32 i32 u64 i64 f32 f64);
 
-/// Device memory that a kernel takes as `&[T]`: `len` elements that nobody writes during the launch.
+/// Device memory that a kernel takes as `&[T]`: `len` elements that are not written during the launch.
 #[derive(Debug)]
 pub struct Slice<'a, T> {
     /// Device address.
     pub address: u64,
-    /// Elements.
+    /// Number of elements.
     pub len: usize,
     marker: PhantomData<&'a [T]>,
 }
@@ -104,21 +105,27 @@ macro_rules! copy {
 copy!(Slice Ptr PtrMut);
 
 impl<T> Slice<'_, T> {
-    /// `len` elements at `address`.
+    /// Creates a slice of `len` elements at `address`.
     ///
     /// # Safety
-    /// The memory must be allocated on the device for as long as the lifetime says.
+    /// The memory must be allocated on the device for the whole lifetime.
     pub unsafe fn new(address: u64, len: usize) -> Self {
         Self { address, len, marker: PhantomData }
     }
 
-    /// Elements `start..`; panics when `start > len`.
+    /// Returns the elements from `start` on.
+    ///
+    /// # Panics
+    /// Panics if `start > len`.
     pub fn skip(self, start: usize) -> Self {
         assert!(start <= self.len, "skip {start} of a slice of {}", self.len);
         Self { address: self.address + (start * size_of::<T>()) as u64, len: self.len - start, marker: PhantomData }
     }
 
-    /// Elements `..len`; panics when `len` is more than there are.
+    /// Returns the first `len` elements.
+    ///
+    /// # Panics
+    /// Panics if the slice has fewer than `len` elements.
     pub fn first(self, len: usize) -> Self {
         assert!(len <= self.len, "the first {len} of a slice of {}", self.len);
         Self { len, ..self }
@@ -126,20 +133,20 @@ impl<T> Slice<'_, T> {
 }
 
 impl<T> Ptr<'_, T> {
-    /// Memory at `address`.
+    /// Creates a pointer to the memory at `address`.
     ///
     /// # Safety
-    /// The memory must be allocated on the device for as long as the lifetime says.
+    /// The memory must be allocated on the device for the whole lifetime.
     pub unsafe fn new(address: u64) -> Self {
         Self { address, marker: PhantomData }
     }
 }
 
 impl<T> PtrMut<'_, T> {
-    /// Memory at `address`.
+    /// Creates a pointer to the memory at `address`.
     ///
     /// # Safety
-    /// The memory must be allocated on the device for as long as the lifetime says.
+    /// The memory must be allocated on the device for the whole lifetime.
     pub unsafe fn new(address: u64) -> Self {
         Self { address, marker: PhantomData }
     }

@@ -1,4 +1,4 @@
-//! Maths on `f32` and `f64` that `core` lacks, in hardware's own operations.
+//! Mathematical functions of `f32` and `f64` that `core` lacks, as the hardware's own operations.
 //!
 //! [`Float`]'s methods are correctly rounded, except where they say otherwise; [`fast`] has the approximations. `core`
 //! already has `abs`, `copysign`, `min`, `max`, `clamp`, `to_bits`, `is_nan` and more.
@@ -7,38 +7,38 @@ use cuda_std_macros::gpu_only;
 
 pub mod fast;
 
-/// `f32` and `f64`.
+/// Operations of `f32` and `f64`.
 pub trait Float: Copy {
-    /// The square root, correctly rounded. NaN below zero.
+    /// The square root, correctly rounded. NaN for numbers below zero.
     #[must_use]
     fn sqrt(self) -> Self;
     /// `self * a + b`, rounded once.
     #[must_use]
     fn mul_add(self, a: Self, b: Self) -> Self;
-    /// The largest whole number that is not above.
+    /// The largest integer not greater than `self`.
     #[must_use]
     fn floor(self) -> Self;
-    /// The smallest whole number that is not below.
+    /// The smallest integer not less than `self`.
     #[must_use]
     fn ceil(self) -> Self;
-    /// The whole number towards zero.
+    /// The integer part: `self` rounded towards zero.
     #[must_use]
     fn trunc(self) -> Self;
-    /// The nearest whole number; of two, the even one.
+    /// The nearest integer; ties are rounded to the even one.
     #[must_use]
     fn round_ties_even(self) -> Self;
-    /// The larger one. NaN if either is NaN, and +0 is larger than -0 (IEEE 754-2019 `maximum`).
+    /// The larger of both values. NaN if either is NaN; +0 is larger than -0 (IEEE 754-2019 `maximum`).
     #[must_use]
     fn maximum(self, other: Self) -> Self;
-    /// The smaller one. NaN if either is NaN, and -0 is smaller than +0 (IEEE 754-2019 `minimum`).
+    /// The smaller of both values. NaN if either is NaN; -0 is smaller than +0 (IEEE 754-2019 `minimum`).
     #[must_use]
     fn minimum(self, other: Self) -> Self;
-    /// The larger one; the other one if one is NaN (IEEE 754-2008 `maxNum`, `f32::max` of `core`). Of two zeros,
-    /// either.
+    /// The larger of both values, or the other value if one is NaN (IEEE 754-2008 `maxNum`, `core`'s `f32::max`). For
+    /// two zeros the result is either of them.
     #[must_use]
     fn max_num(self, other: Self) -> Self;
-    /// The smaller one; the other one if one is NaN (IEEE 754-2008 `minNum`, `f32::min` of `core`). Of two zeros,
-    /// either.
+    /// The smaller of both values, or the other value if one is NaN (IEEE 754-2008 `minNum`, `core`'s `f32::min`). For
+    /// two zeros the result is either of them.
     #[must_use]
     fn min_num(self, other: Self) -> Self;
 }

@@ -1,20 +1,20 @@
-//! Copies from global to shared memory that run beside the thread (`cp.async`, since sm_80).
+//! Asynchronous copies from global to shared memory (`cp.async`, since sm_80).
 //!
-//! A thread starts copies, closes a group of them by [`copy_async_commit`], goes on computing, and later waits until no
-//! more than so many of its groups are under way by [`copy_async_wait`]. A copy needs no register for what it moves, so
-//! more of them can be in flight than loads could be. Other threads see what was copied after the copying thread has
-//! waited and both have met at a barrier.
+//! A thread starts copies, closes a group of them with [`copy_async_commit`], continues computing, and later calls
+//! [`copy_async_wait`], which waits until at most a given number of its groups are pending. A copy occupies no
+//! register, so more copies than loads can be in flight. Other threads may read the destination after the copying
+//! thread has waited and all of them have passed a barrier.
 //!
-//! GPUs before sm_80 copy at once, through a register; the calls mean the same there.
+//! On GPUs before sm_80 the same calls copy at once, through registers.
 
 use cuda_std_macros::gpu_only;
 
-/// An address in shared memory: 32 bits, so that arithmetic on it costs half of what it costs on a pointer.
+/// An address in shared memory. It has 32 bits, so arithmetic on it costs half of what it costs on a generic pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedAddress(u32);
 
 impl SharedAddress {
-    /// Where `at` points to.
+    /// The address that `at` points to.
     ///
     /// # Safety
     /// `at` must point into shared memory.
@@ -22,7 +22,7 @@ impl SharedAddress {
     #[gpu_only]
     pub unsafe fn of<T>(at: *const T) -> Self {
         let address;
-        // SAFETY: arithmetic; that the address lies in shared memory is the caller's promise.
+        // SAFETY: the instructions are arithmetic only; by contract `at` points into shared memory.
         unsafe {
             core::arch::asm!(
                 "{{ .reg .u64 shared; cvta.to.shared.u64 shared, {at}; cvt.u32.u64 {address}, shared; }}",
@@ -32,7 +32,7 @@ impl SharedAddress {
         Self(address)
     }
 
-    /// So many bytes further on.
+    /// The address `bytes` bytes after this one; wraps.
     #[must_use]
     #[inline(always)]
     pub const fn add(self, bytes: u32) -> Self {
@@ -43,13 +43,15 @@ impl SharedAddress {
 /// Starts the copy of one `T` of 4, 8 or 16 bytes.
 ///
 /// # Safety
-/// `to` and `from` must be aligned to the size of `T`; `from` points to an initialised `T` in global memory that nobody
-/// writes meanwhile, `to` to room for one in shared memory that nobody else accesses until the copy was waited for.
+/// `to` and `from` must be aligned to the size of `T`. `from` must point to an initialised `T` in global memory that is
+/// not written until the copy has completed, and `to` to room for a `T` in shared memory that no other access touches
+/// until a wait has covered the copy.
 #[gpu_only]
 pub unsafe fn copy_async<T>(to: SharedAddress, from: *const T) {
     const { assert!(matches!(size_of::<T>(), 4 | 8 | 16), "cp.async moves 4, 8 or 16 bytes") };
     #[cfg(target_feature = "sm_80")]
-    // SAFETY: the caller's promise. 16 bytes go past the L1 cache, which could only hold them a second time.
+    // SAFETY: the caller upholds this function's contract. Copies of 16 bytes bypass the L1 cache (`.cg`), which would
+    // only hold the data a second time.
     unsafe {
         if size_of::<T>() == 16 {
             core::arch::asm!(
@@ -64,21 +66,22 @@ pub unsafe fn copy_async<T>(to: SharedAddress, from: *const T) {
         }
     }
     #[cfg(not(target_feature = "sm_80"))]
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     unsafe {
         at_once::<T>(to, from, true);
     }
 }
 
-/// The same, or zeros where nothing is `there`: then `from` is not read and may be any address.
+/// Starts the copy of one `T` if `there`, else fills the destination with zeros; `from` is then not read and may be any
+/// address.
 ///
 /// # Safety
-/// As [`copy_async`], as far as it is read.
+/// As for [`copy_async`]; the conditions on `from` apply if `there`.
 #[gpu_only]
 pub unsafe fn copy_async_or_zero<T>(to: SharedAddress, from: *const T, there: bool) {
     const { assert!(matches!(size_of::<T>(), 4 | 8 | 16), "cp.async moves 4, 8 or 16 bytes") };
     #[cfg(target_feature = "sm_80")]
-    // SAFETY: the caller's promise; with 0 bytes to read, the address is not used.
+    // SAFETY: the caller upholds this function's contract; with 0 bytes to read the source is not accessed.
     unsafe {
         let read = if there { size_of::<T>() as u32 } else { 0 };
         core::arch::asm!(
@@ -88,36 +91,36 @@ pub unsafe fn copy_async_or_zero<T>(to: SharedAddress, from: *const T, there: bo
         );
     }
     #[cfg(not(target_feature = "sm_80"))]
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     unsafe {
         at_once::<T>(to, from, there);
     }
 }
 
-/// Closes a group of this thread's copies: those since the last group.
+/// Closes a group of copies: those that this thread has started since it closed the last group.
 #[gpu_only]
 pub fn copy_async_commit() {
     #[cfg(target_feature = "sm_80")]
-    // SAFETY: it touches no memory of Rust's.
+    // SAFETY: the instruction itself accesses no memory.
     unsafe {
         core::arch::asm!("cp.async.commit_group;", options(nostack, preserves_flags));
     }
 }
 
-/// Waits until at most the `PENDING` youngest groups of this thread are still under way.
+/// Waits until at most the `PENDING` youngest groups of this thread are incomplete.
 #[gpu_only]
 pub fn copy_async_wait<const PENDING: u32>() {
     #[cfg(target_feature = "sm_80")]
-    // SAFETY: it only waits.
+    // SAFETY: the instruction only waits.
     unsafe {
         core::arch::asm!("cp.async.wait_group {pending};", pending = const PENDING, options(nostack, preserves_flags));
     }
 }
 
-/// Through registers, in words as large as the size allows.
+/// Copies at once through registers, in words of 4 or 8 bytes.
 ///
 /// # Safety
-/// As [`copy_async_or_zero`].
+/// As for [`copy_async_or_zero`].
 #[cfg(all(target_arch = "nvptx64", not(target_feature = "sm_80")))]
 #[inline(always)]
 unsafe fn at_once<T>(to: SharedAddress, from: *const T, there: bool) {
@@ -125,7 +128,7 @@ unsafe fn at_once<T>(to: SharedAddress, from: *const T, there: bool) {
         ($word:ident $class:ident $type:literal $count:expr) => {{
             let mut i = 0;
             while i < $count {
-                // SAFETY: inside the `T` that the caller promises.
+                // SAFETY: the word lies in the `T` that `from` and `to` point to by contract.
                 unsafe {
                     let word: $word = if there { from.cast::<$word>().add(i).read() } else { 0 };
                     core::arch::asm!(concat!("st.shared.", $type, " [{to}], {word};"),

@@ -1,34 +1,34 @@
-//! Loads and stores that say how they go through the caches.
+//! Loads and stores with cache hints.
 
 use cuda_std_macros::gpu_only;
 
 use super::Vector;
 
-/// How a load goes through the caches.
+/// Cache hint of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Load {
-    /// Through the read-only cache: nobody writes there during the launch.
+    /// Uses the read-only data cache, which requires that the memory is not written during the launch.
     ReadOnly,
-    /// Through the device's L2 cache, not the multiprocessor's L1.
+    /// Caches in the device's L2 cache, not in the multiprocessor's L1.
     CacheGlobal,
-    /// Likely to be used once: the first to leave the caches.
+    /// Marks the line as likely to be used once: the first to be evicted.
     Streaming,
-    /// For the last time: a cached copy need not be kept.
+    /// Marks the line as not needed any more: a cached copy need not be kept.
     LastUse,
 }
 
-/// How a store goes through the caches.
+/// Cache hint of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Store {
-    /// To the device's L2 cache, not the multiprocessor's L1.
+    /// Caches in the device's L2 cache, not in the multiprocessor's L1.
     CacheGlobal,
-    /// Not likely to be used soon: the first to leave the caches.
+    /// Marks the line as unlikely to be used soon: the first to be evicted.
     Streaming,
-    /// Through the L2 cache to memory.
+    /// Writes through the L2 cache to memory.
     WriteThrough,
 }
 
-/// Values that [`load_as`] and [`store_as`] move: 32 and 64-bit numbers, and [`Vector`]s of them.
+/// Types that [`load_as`] and [`store_as`] move: 32- and 64-bit numbers, and [`Vector`]s of them.
 pub trait Cached: Copy {
     #[doc(hidden)]
     unsafe fn load(at: *const Self, how: Load) -> Self;
@@ -36,28 +36,28 @@ pub trait Cached: Copy {
     unsafe fn store(at: *mut Self, value: Self, how: Store);
 }
 
-/// Reads global memory in one instruction, with a hint to the caches.
+/// Reads global memory in one instruction, with a cache hint.
 ///
 /// # Safety
-/// `at` must be aligned and point to an initialised value in global memory; for [`Load::ReadOnly`] nobody may write
-/// there during the launch.
+/// `at` must be aligned and point to an initialised value in global memory; for [`Load::ReadOnly`] that memory must not
+/// be written during the launch.
 #[inline(always)]
 pub unsafe fn load_as<T: Cached>(how: Load, at: *const T) -> T {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     unsafe { T::load(at, how) }
 }
 
-/// Writes global memory in one instruction, with a hint to the caches.
+/// Writes global memory in one instruction, with a cache hint.
 ///
 /// # Safety
 /// `at` must be aligned and point to global memory that may be written.
 #[inline(always)]
 pub unsafe fn store_as<T: Cached>(how: Store, at: *mut T, value: T) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     unsafe { T::store(at, value, how) }
 }
 
-/// One instruction on a global address. From generic to global is a conversion that costs nothing in the end.
+/// Emits one instruction on a global address. The conversion from a generic address disappears in the machine code.
 #[cfg(target_arch = "nvptx64")]
 macro_rules! global {
     ($instruction:expr, $at:ident, $($operands:tt)*) => {
@@ -81,7 +81,7 @@ macro_rules! scalar {
                         value
                     }};
                 }
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller upholds this function's contract.
                 unsafe {
                     match how {
                         Load::ReadOnly => ld!("nc"),
@@ -100,7 +100,7 @@ macro_rules! scalar {
                             value = in($class) value, options(nostack, preserves_flags))
                     };
                 }
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller upholds this function's contract.
                 unsafe {
                     match how {
                         Store::CacheGlobal => st!("cg"),
@@ -127,7 +127,7 @@ macro_rules! vector {
                         Self([$($part),*])
                     }};
                 }
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller upholds this function's contract.
                 unsafe {
                     match how {
                         Load::ReadOnly => ld!("nc"),
@@ -147,7 +147,7 @@ macro_rules! vector {
                             $( $part = in($class) $part, )* options(nostack, preserves_flags))
                     };
                 }
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller upholds this function's contract.
                 unsafe {
                     match how {
                         Store::CacheGlobal => st!("cg"),

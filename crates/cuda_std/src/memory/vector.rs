@@ -4,16 +4,16 @@ use crate::launch::Scalar;
 
 /// `N` values that fill 16 bytes and are aligned to 16: four `f32`, two `f64`, sixteen `u8`.
 ///
-/// [`Vector::load`] and [`Vector::store`] are one instruction. (A plain copy is that too most of the time, but LLVM may
-/// take it apart.)
+/// [`Vector::load`] and [`Vector::store`] are one instruction each. (LLVM may split a plain copy into several.)
 ///
-/// A kernel that is generic over its elements can name vectors of every `N`, in an arm per size of element: that `N`
-/// values have 16 bytes is looked at where a vector is used, which is for nothing in code that is left.
+/// A kernel that is generic over its elements can name vectors of every `N`, in one match arm per size of element: that
+/// `N` values fill 16 bytes is checked where a vector is used. The check costs nothing, since the compiler decides it
+/// and drops the arms that fail.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C, align(16))]
 pub struct Vector<T, const N: usize>(pub [T; N]);
 
-/// What LLVM moves as one: it takes an array apart into its elements, and forgets that the whole is aligned.
+/// The form that LLVM moves in one instruction. An array it splits into elements, whose common alignment is then lost.
 #[cfg(target_arch = "nvptx64")]
 #[repr(simd)]
 struct Register<T, const N: usize>([T; N]);
@@ -32,7 +32,7 @@ pub type U64x2 = Vector<u64, 2>;
 pub type I64x2 = Vector<i64, 2>;
 
 impl<T: Scalar, const N: usize> Vector<T, N> {
-    /// LLVM knows the answer.
+    /// Panics unless `N` values fill 16 bytes. The condition is constant, so a use that satisfies it costs nothing.
     #[inline(always)]
     fn require_filled() {
         assert!(size_of::<T>() * N == 16, "a vector has 16 bytes");
@@ -41,17 +41,18 @@ impl<T: Scalar, const N: usize> Vector<T, N> {
     /// Reads the vector at `at`.
     ///
     /// # Safety
-    /// `at` must be aligned to 16 bytes and point to initialised memory that nobody writes meanwhile.
+    /// `at` must be aligned to 16 bytes and point to initialised memory that is not written meanwhile.
     #[inline(always)]
     pub unsafe fn load(at: *const Self) -> Self {
         Self::require_filled();
         #[cfg(target_arch = "nvptx64")]
-        // SAFETY: the caller's promise; both types are `N` values without padding, and have the same alignment.
+        // SAFETY: the caller upholds this function's contract; both types are `N` values without padding and have
+        // the same alignment.
         unsafe {
             core::mem::transmute_copy(&at.cast::<Register<T, N>>().read())
         }
         #[cfg(not(target_arch = "nvptx64"))]
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds this function's contract.
         unsafe {
             at.read()
         }
@@ -60,23 +61,25 @@ impl<T: Scalar, const N: usize> Vector<T, N> {
     /// Writes the vector to `at`.
     ///
     /// # Safety
-    /// `at` must be aligned to 16 bytes and point to memory that nobody else accesses meanwhile.
+    /// `at` must be aligned to 16 bytes and point to memory that no other thread accesses meanwhile.
     #[inline(always)]
     pub unsafe fn store(self, at: *mut Self) {
         Self::require_filled();
         #[cfg(target_arch = "nvptx64")]
-        // SAFETY: the caller's promise; both types are `N` values without padding, and have the same alignment.
+        // SAFETY: the caller upholds this function's contract; both types are `N` values without padding and have
+        // the same alignment.
         unsafe {
             at.cast::<Register<T, N>>().write(core::mem::transmute_copy(&self));
         }
         #[cfg(not(target_arch = "nvptx64"))]
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds this function's contract.
         unsafe {
             at.write(self);
         }
     }
 
-    /// Of `len` values at `first`: how many lie before the first 16-byte boundary, and how many vectors follow.
+    /// For `len` values at `first`: the number of values before the first 16-byte boundary, and the number of vectors
+    /// after it.
     #[inline(always)]
     pub fn parts(first: *const T, len: usize) -> (usize, usize) {
         Self::require_filled();
@@ -84,45 +87,47 @@ impl<T: Scalar, const N: usize> Vector<T, N> {
         (head, (len - head) / N)
     }
 
-    /// `values` as vectors: first what lies before the first 16-byte boundary, then the vectors, then what is left.
+    /// Splits `values` into those before the first 16-byte boundary, the vectors, and the remaining values.
     #[inline(always)]
     pub fn split(values: &[T]) -> (&[T], &[Self], &[T]) {
         Self::require_filled();
-        // SAFETY: a vector is `N` values without padding.
+        // SAFETY: a vector is `N` values without padding, which fill 16 bytes.
         unsafe { split(values) }
     }
 }
 
 impl U32x4 {
-    /// Any values as vectors of words, with what lies before the first 16-byte boundary and what is left behind the
-    /// last.
+    /// Splits `values` into those before the first 16-byte boundary, vectors of their bytes as words, and the remaining
+    /// values.
     #[inline(always)]
     pub fn split_words<T: Scalar>(values: &[T]) -> (&[T], &[Self], &[T]) {
-        const { assert!(16 % size_of::<T>() == 0, "vectors would cut through values") };
-        // SAFETY: any bytes of scalars are words.
+        const { assert!(16 % size_of::<T>() == 0, "a vector would end inside a value") };
+        // SAFETY: scalars have no padding, and any initialised bytes are valid words.
         unsafe { split(values) }
     }
 }
 
-/// Values from `first` to the first 16-byte boundary.
+/// Number of values from `first` to the first 16-byte boundary.
 #[inline(always)]
 fn to_boundary<T>(first: *const T) -> usize {
+    const { assert!(size_of::<T>() == align_of::<T>(), "a value aligned to less than its size may miss the boundary") };
     (first.addr().wrapping_neg() % 16) / size_of::<T>()
 }
 
-/// [`Vector::split`], into anything of 16 bytes.
+/// Splits `values` as [`Vector::split`] does, into any type of 16 bytes.
 ///
 /// # Safety
-/// A `V` has 16 bytes and that alignment, 16 is a multiple of the size of a `T`, and any `T`s that fill a `V` are one.
+/// `V` must have a size and an alignment of 16 bytes, the size of `T` must divide 16, and any `T`s that fill a `V` must
+/// be a valid `V`.
 #[inline(always)]
 unsafe fn split<T, V>(values: &[T]) -> (&[T], &[V], &[T]) {
-    // Not `align_to`: when there is no vector it gives a made-up pointer, and then LLVM no longer sees that the vectors
-    // are those of a kernel's parameter, which it may read through the read-only cache.
+    // `align_to` would not do: if there is no vector, it returns a dangling pointer, and LLVM can then no longer derive
+    // that the vectors belong to a kernel's parameter, which it may read through the read-only cache.
     let (first, boundary, each) = (values.as_ptr(), to_boundary(values.as_ptr()), 16 / size_of::<T>());
     let head = boundary.min(values.len());
     let vectors = (values.len() - head) / each;
-    // SAFETY: the three parts lie one behind the other in `values`; the caller's promise; and the boundary is aligned,
-    // also where it is beyond the end and there are no vectors.
+    // SAFETY: the three parts follow each other in `values`; the caller upholds the conditions on `V`; and the boundary
+    // is aligned, even if it lies beyond the end and there are no vectors.
     unsafe {
         (
             core::slice::from_raw_parts(first, head),

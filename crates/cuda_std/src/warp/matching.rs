@@ -1,11 +1,11 @@
-//! Matching: which lanes hold the same value.
+//! Matching: the lanes that hold the same value.
 
 use cuda_std_macros::gpu_only;
 
 #[cfg(target_arch = "nvptx64")]
 use crate::intrinsics as nvvm;
 
-/// A value that lanes can compare: `u32 i32 u64 i64 f32 f64`. Floats are compared bit for bit.
+/// Types that lanes can compare: `u32 i32 u64 i64 f32 f64`. Floats are compared bit by bit.
 pub trait WarpMatchValue: Copy {
     /// The bits, extended to 64.
     #[doc(hidden)]
@@ -41,13 +41,13 @@ impl WarpMatchValue for f64 {
     }
 }
 
-/// The lanes of `mask` that hold the same value as this one.
+/// Returns the mask of the lanes in `mask` that hold the same value as this lane.
 ///
 /// # Safety
-/// Every lane of `mask`, this one among them, must come here with the same mask and must not have exited.
+/// Every lane of `mask`, this one included, must reach this call with the same mask and must not have exited.
 #[gpu_only]
 pub unsafe fn warp_match_any<T: WarpMatchValue>(mask: u32, value: T) -> u32 {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     unsafe {
         if T::IS_32_BITS {
             nvvm::match_any_32(mask, value.bits() as u32)
@@ -57,13 +57,13 @@ pub unsafe fn warp_match_any<T: WarpMatchValue>(mask: u32, value: T) -> u32 {
     }
 }
 
-/// `mask` if all its lanes hold the same value, else `None`.
+/// Returns `mask` if all its lanes hold the same value, else `None`.
 ///
 /// # Safety
 /// As for [`warp_match_any`].
 #[gpu_only]
 pub unsafe fn warp_match_all<T: WarpMatchValue>(mask: u32, value: T) -> Option<u32> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     let (lanes, same) = unsafe {
         if T::IS_32_BITS {
             nvvm::match_all_32(mask, value.bits() as u32)

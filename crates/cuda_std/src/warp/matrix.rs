@@ -1,26 +1,26 @@
-//! Products of small matrices that a warp holds together.
+//! Products of small matrices whose elements are spread over the lanes of a warp.
 
 #[cfg(all(target_arch = "nvptx64", not(target_feature = "sm_80")))]
 use super::{ALL, shuffle_idx};
 
-/// Adds the product of a 16x4 and a 4x8 matrix of f64 to a 16x8 one: the warp's tensor core does it in one instruction
-/// (since sm_90; as two on sm_80; before that by shuffles).
+/// Adds the product of a 16x4 and a 4x8 matrix of `f64` to a 16x8 matrix: one tensor-core instruction since sm_90, two
+/// on sm_80, shuffles and fused multiply-adds before.
 ///
 /// With `g = lane / 4` and `t = lane % 4` the lane holds
-/// - of the left factor rows `g` and `g + 8` of column `t`;
-/// - of the right factor column `g` of row `t`;
-/// - of the sums row `g`, columns `2 t` and `2 t + 1`, then the same of row `g + 8`.
+/// - in `left`, column `t` of the left factor, rows `g` and `g + 8`;
+/// - in `right`, row `t` of the right factor, column `g`;
+/// - in `sums`, row `g`, columns `2 t` and `2 t + 1`, then the same columns of row `g + 8`.
 ///
-/// The four products of an element are added to it by fused multiply-adds, in an order that the GPU chooses, the same
-/// on every run.
+/// The four products of an element are added to it by fused multiply-adds. The GPU chooses their order, which is the
+/// same in every run.
 ///
 /// # Safety
-/// All 32 lanes come here together.
+/// All 32 lanes must reach this call.
 #[cuda_std_macros::gpu_only]
 pub unsafe fn multiply_add_f64(sums: [f64; 4], left: [f64; 2], right: f64) -> [f64; 4] {
     #[allow(unused_mut)]
     let [mut p, mut q, mut r, mut s] = sums;
-    // SAFETY: registers only; all lanes are here.
+    // SAFETY: the instruction uses registers only, and by contract all lanes reach it.
     #[cfg(target_feature = "sm_90")]
     unsafe {
         core::arch::asm!(
@@ -31,7 +31,7 @@ pub unsafe fn multiply_add_f64(sums: [f64; 4], left: [f64; 2], right: f64) -> [f
         );
         [p, q, r, s]
     }
-    // SAFETY: registers only; all lanes are here.
+    // SAFETY: the instruction uses registers only, and by contract all lanes reach it.
     #[cfg(all(target_feature = "sm_80", not(target_feature = "sm_90")))]
     unsafe {
         core::arch::asm!(
@@ -49,7 +49,7 @@ pub unsafe fn multiply_add_f64(sums: [f64; 4], left: [f64; 2], right: f64) -> [f
         let lane = super::lane_id();
         let mut k = 0;
         while k < 4 {
-            // SAFETY: all lanes are here.
+            // SAFETY: by contract all lanes reach this call.
             let [upper, lower, even, odd] = unsafe {
                 let (row, column) = (lane & !3 | k, lane % 4 * 8 + k);
                 [

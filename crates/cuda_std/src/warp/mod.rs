@@ -1,10 +1,10 @@
 //! The warp: 32 threads that run together and exchange registers.
 //!
-//! Every operation takes a `mask`: bit `i` says that lane `i` takes part. The operation waits for all of them; [`ALL`]
-//! is the whole warp.
+//! Every operation takes a `mask`: lane `i` takes part if bit `i` is set. The operation waits for all lanes of the
+//! mask; [`ALL`] is the whole warp.
 //!
-//! The short names (`shuffle_down`, `any`, `reduce`) are ours; those that start with `warp_` are the Rust-GPU
-//! project's.
+//! Functions whose names start with `warp_` have the Rust-GPU project's signatures; the short names (`shuffle_down`,
+//! `any`, `reduce`) exist in this crate only.
 
 use cuda_std_macros::gpu_only;
 
@@ -29,7 +29,7 @@ pub use vote::{all, any, ballot, warp_vote_all, warp_vote_any, warp_vote_ballot}
 /// The mask of a whole warp.
 pub const ALL: u32 = u32::MAX;
 
-/// The thread's place in its warp: `0..32`.
+/// The thread's index in its warp: `0..32`.
 #[must_use]
 #[gpu_only]
 pub fn lane_id() -> u32 {
@@ -38,26 +38,27 @@ pub fn lane_id() -> u32 {
 
 /// The lanes that execute this instruction together right now.
 ///
-/// Which lanes those are is the scheduler's choice: don't take it for the set of lanes that entered a branch.
+/// The scheduler chooses these lanes. They need not be all the lanes that entered a branch, so the result is no mask
+/// for the operations of this module.
 #[must_use]
 #[gpu_only]
 pub fn activemask() -> u32 {
     nvvm::activemask()
 }
 
-/// Whether this is the lowest lane of `mask`: one lane that acts for all.
+/// Whether this is the lowest lane of `mask`, which can then act for all of them.
 #[must_use]
 #[inline(always)]
 pub fn is_leader(mask: u32) -> bool {
     lane_id() == mask.trailing_zeros()
 }
 
-/// Waits until all lanes of `mask` are here. What they wrote before is then visible to all of them.
+/// Waits until all lanes of `mask` have reached this call. Their earlier writes are then visible to all of them.
 ///
 /// # Safety
-/// Every lane of `mask`, this one among them, must come here with the same mask and must not have exited.
+/// Every lane of `mask`, this one included, must reach this call with the same mask and must not have exited.
 #[gpu_only]
 pub unsafe fn sync_warp(mask: u32) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     unsafe { nvvm::bar_warp_sync(mask) }
 }

@@ -4,19 +4,19 @@ use super::{ALL, WarpShuffleValue, shuffle_xor};
 #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
 use crate::intrinsics as nvvm;
 
-/// Combines the values of all 32 lanes; every lane gets the result.
+/// Combines the values of all 32 lanes, and returns the result to every lane.
 ///
-/// `combine` must be commutative, or the lanes get different results. It is applied in the same order at every launch:
-/// lanes 16 apart first, then 8, 4, 2, 1.
+/// `combine` must be commutative, or the lanes get different results. It is applied in the same order in every launch:
+/// first to lanes 16 apart, then 8, 4, 2 and 1.
 ///
 /// # Safety
-/// All 32 lanes must come here together.
+/// All 32 lanes must reach this call.
 #[inline(always)]
 pub unsafe fn reduce<T: WarpShuffleValue>(value: T, combine: impl Fn(T, T) -> T) -> T {
     let mut value = value;
     let mut distance = 16;
     while distance > 0 {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds this function's contract.
         value = combine(value, unsafe { shuffle_xor(ALL, value, distance) });
         distance /= 2;
     }
@@ -26,21 +26,21 @@ pub unsafe fn reduce<T: WarpShuffleValue>(value: T, combine: impl Fn(T, T) -> T)
 /// The operations of [`warp_reduce`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WarpReductionOp {
-    /// The sum; wraps.
+    /// The sum, which wraps.
     Add,
-    /// The smallest.
+    /// The smallest value.
     Min,
-    /// The largest.
+    /// The largest value.
     Max,
-    /// Bits set in all.
+    /// The bits set in all values.
     And,
-    /// Bits set in any.
+    /// The bits set in any value.
     Or,
-    /// Bits set in an odd number.
+    /// The bits set in an odd number of values.
     Xor,
 }
 
-/// Types that [`warp_reduce`] takes: `u32` and `i32`.
+/// Types that [`warp_reduce`] accepts: `u32` and `i32`.
 pub trait WarpReduceValue: WarpShuffleValue {
     #[doc(hidden)]
     unsafe fn redux(mask: u32, value: Self, op: WarpReductionOp) -> Self;
@@ -48,16 +48,16 @@ pub trait WarpReduceValue: WarpShuffleValue {
     fn combine(self, other: Self, op: WarpReductionOp) -> Self;
 }
 
-/// Reduces `value` over the lanes of `mask`; every lane of it gets the result.
+/// Reduces `value` over the lanes of `mask`, and returns the result to each of them.
 ///
-/// One instruction (`redux.sync`) from compute capability 8.0 on; before, five shuffles for a whole warp and up to 32
-/// for a part.
+/// This is one instruction (`redux.sync`) since compute capability 8.0; before, it is five shuffles for a whole warp
+/// and up to 32 for a part of one.
 ///
 /// # Safety
-/// Every lane of `mask`, this one among them, must come here with the same mask and must not have exited.
+/// Every lane of `mask`, this one included, must reach this call with the same mask and must not have exited.
 #[inline(always)]
 pub unsafe fn warp_reduce<T: WarpReduceValue>(mask: u32, value: T, op: WarpReductionOp) -> T {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     unsafe { T::redux(mask, value, op) }
 }
 
@@ -68,7 +68,7 @@ macro_rules! values {
             #[inline(always)]
             unsafe fn redux(mask: u32, value: Self, op: WarpReductionOp) -> Self {
                 let bits = value as u32;
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller upholds this function's contract.
                 let result = unsafe {
                     match op {
                         WarpReductionOp::Add => nvvm::redux_add(bits, mask),
@@ -85,7 +85,7 @@ macro_rules! values {
             #[cfg(not(all(target_arch = "nvptx64", target_feature = "sm_80")))]
             #[inline(always)]
             unsafe fn redux(mask: u32, value: Self, op: WarpReductionOp) -> Self {
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller upholds this function's contract.
                 unsafe { by_shuffles(mask, value, op) }
             }
 
@@ -110,10 +110,10 @@ values!(u32: redux_umin redux_umax, i32: redux_min redux_max);
 unsafe fn by_shuffles<T: WarpReduceValue>(mask: u32, value: T, op: WarpReductionOp) -> T {
     use super::shuffle_idx;
     if mask == ALL {
-        // SAFETY: the caller's promise, for all lanes.
+        // SAFETY: by contract all lanes of the mask reach this call, and the mask holds all lanes.
         return unsafe { reduce(value, |a, b| a.combine(b, op)) };
     }
-    // SAFETY: the caller's promise; every lane of the mask goes through the same lanes in the same order.
+    // SAFETY: by contract all lanes of the mask reach this call; each of them visits the same lanes in the same order.
     let mut result = unsafe { shuffle_idx(mask, value, mask.trailing_zeros()) };
     let mut rest = mask & mask.wrapping_sub(1);
     while rest != 0 {

@@ -5,7 +5,7 @@ use cuda_std_macros::gpu_only;
 #[cfg(target_arch = "nvptx64")]
 use crate::intrinsics as nvvm;
 
-/// A value that lanes can exchange: 8 to 128 bits, moved as one to four 32-bit words.
+/// Types that lanes can exchange: 8 to 128 bits, moved as one to four 32-bit words.
 ///
 /// # Safety
 /// The type must be `Copy`, without padding, valid for every bit pattern, and 1, 2, 4, 8, 12 or 16 bytes long.
@@ -13,13 +13,13 @@ pub unsafe trait WarpShuffleValue: Copy {}
 
 macro_rules! values {
     ($($t:ty)*) => { $(
-        // SAFETY: a number: no padding, any bits.
+        // SAFETY: a primitive number has no padding and is valid for every bit pattern.
         unsafe impl WarpShuffleValue for $t {}
     )* };
 }
 values!(u8 i8 u16 i16 u32 i32 u64 i64 u128 i128 usize isize f32 f64);
 
-/// Where a lane reads from.
+/// How a lane finds its source lane.
 #[cfg(target_arch = "nvptx64")]
 #[derive(Clone, Copy)]
 enum From {
@@ -29,11 +29,11 @@ enum From {
     Idx,
 }
 
-/// The word of the lane that `from` and `operand` name.
+/// Returns the `value` of the lane that `from` and `operand` select.
 #[cfg(target_arch = "nvptx64")]
 #[inline(always)]
 unsafe fn word(from: From, mask: u32, value: u32, operand: u32, clamp: u32) -> u32 {
-    // SAFETY: the caller of the public function promises that the lanes of the mask are here.
+    // SAFETY: by the contract of the public functions all lanes of the mask reach this call.
     unsafe {
         match from {
             From::Down => nvvm::shfl_down(mask, value, operand, clamp),
@@ -48,9 +48,11 @@ unsafe fn word(from: From, mask: u32, value: u32, operand: u32, clamp: u32) -> u
 #[inline(always)]
 unsafe fn shuffle<T: WarpShuffleValue>(from: From, mask: u32, value: T, operand: u32, clamp: u32) -> T {
     use core::mem::transmute_copy;
-    const { assert!(matches!(size_of::<T>(), 1 | 2 | 4 | 8 | 12 | 16), "`WarpShuffleValue` promises these sizes") };
-    // SAFETY: `WarpShuffleValue` promises a type without padding that any bits are valid for, so it may be taken apart
-    // into words and put together again; the lanes of the mask are the caller's promise.
+    const {
+        assert!(matches!(size_of::<T>(), 1 | 2 | 4 | 8 | 12 | 16), "`WarpShuffleValue` requires one of these sizes");
+    }
+    // SAFETY: a `WarpShuffleValue` has no padding and is valid for every bit pattern, so it can be split into words and
+    // joined again; by contract all lanes of the mask reach this call.
     unsafe {
         match size_of::<T>() {
             1 => transmute_copy(&(word(from, mask, u32::from(transmute_copy::<T, u8>(&value)), operand, clamp) as u8)),
@@ -70,126 +72,126 @@ unsafe fn shuffle<T: WarpShuffleValue>(from: From, mask: u32, value: T, operand:
     }
 }
 
-/// The value of lane `lane + delta`, or the own value where that lane is beyond the warp.
+/// Returns the value of the lane `delta` above this one, or this lane's own value where the warp has no such lane.
 ///
 /// # Safety
-/// Every lane of `mask`, this one among them, must come here with the same mask. The value is unspecified when the lane
-/// read from is not in it.
+/// Every lane of `mask`, this one included, must reach this call with the same mask. The result is unspecified if the
+/// source lane is not in the mask.
 #[must_use]
 #[gpu_only]
 pub unsafe fn shuffle_down<T: WarpShuffleValue>(mask: u32, value: T, delta: u32) -> T {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     unsafe { shuffle(From::Down, mask, value, delta, 31) }
 }
 
-/// The value of lane `lane - delta`, or the own value where there is none.
+/// Returns the value of the lane `delta` below this one, or this lane's own value where the warp has no such lane.
 ///
 /// # Safety
 /// As for [`shuffle_down`].
 #[must_use]
 #[gpu_only]
 pub unsafe fn shuffle_up<T: WarpShuffleValue>(mask: u32, value: T, delta: u32) -> T {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     unsafe { shuffle(From::Up, mask, value, delta, 0) }
 }
 
-/// The value of lane `lane ^ lane_mask`.
+/// Returns the value of the lane whose index is this lane's index XOR `lane_mask`.
 ///
 /// # Safety
 /// As for [`shuffle_down`].
 #[must_use]
 #[gpu_only]
 pub unsafe fn shuffle_xor<T: WarpShuffleValue>(mask: u32, value: T, lane_mask: u32) -> T {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     unsafe { shuffle(From::Xor, mask, value, lane_mask, 31) }
 }
 
-/// The value of lane `lane % 32`.
+/// Returns the value of lane `lane % 32`.
 ///
 /// # Safety
 /// As for [`shuffle_down`].
 #[must_use]
 #[gpu_only]
 pub unsafe fn shuffle_idx<T: WarpShuffleValue>(mask: u32, value: T, lane: u32) -> T {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     unsafe { shuffle(From::Idx, mask, value, lane, 31) }
 }
 
-/// [`shuffle_down`] within parts of `width` lanes, under the Rust-GPU project's name. Returns also whether that lane is
-/// in this one's part.
+/// Performs [`shuffle_down`] within parts of `width` lanes, with the Rust-GPU project's signature. Also returns whether
+/// the source lane is in this lane's part.
 ///
 /// # Safety
 /// As for [`shuffle_down`].
 ///
 /// # Panics
-/// Unless `width` is 1, 2, 4, 8, 16 or 32.
+/// Panics unless `width` is 1, 2, 4, 8, 16 or 32.
 #[must_use]
 #[gpu_only]
 pub unsafe fn warp_shuffle_down<T: WarpShuffleValue>(mask: u32, value: T, delta: u32, width: u32) -> (T, bool) {
     let part = Part::of(width);
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     let value = unsafe { shuffle(From::Down, mask, value, delta, part.segments | 31) };
     (value, part.lane + (delta & 31) <= part.last)
 }
 
-/// [`shuffle_up`] within parts of `width` lanes, under the Rust-GPU project's name. Returns also whether that lane is
-/// in this one's part.
+/// Performs [`shuffle_up`] within parts of `width` lanes, with the Rust-GPU project's signature. Also returns whether
+/// the source lane is in this lane's part.
 ///
 /// # Safety
 /// As for [`shuffle_down`].
 ///
 /// # Panics
-/// Unless `width` is 1, 2, 4, 8, 16 or 32.
+/// Panics unless `width` is 1, 2, 4, 8, 16 or 32.
 #[must_use]
 #[gpu_only]
 pub unsafe fn warp_shuffle_up<T: WarpShuffleValue>(mask: u32, value: T, delta: u32, width: u32) -> (T, bool) {
     let part = Part::of(width);
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     let value = unsafe { shuffle(From::Up, mask, value, delta, part.segments) };
     (value, part.lane >= part.first + (delta & 31))
 }
 
-/// [`shuffle_xor`] within parts of `width` lanes, under the Rust-GPU project's name. Returns also whether that lane is
-/// in this one's part, or in one before it.
+/// Performs [`shuffle_xor`] within parts of `width` lanes, with the Rust-GPU project's signature. Also returns whether
+/// the source lane is in this lane's part or in an earlier one.
 ///
 /// # Safety
 /// As for [`shuffle_down`].
 ///
 /// # Panics
-/// Unless `width` is 1, 2, 4, 8, 16 or 32.
+/// Panics unless `width` is 1, 2, 4, 8, 16 or 32.
 #[must_use]
 #[gpu_only]
 pub unsafe fn warp_shuffle_xor<T: WarpShuffleValue>(mask: u32, value: T, lane_mask: u32, width: u32) -> (T, bool) {
     let part = Part::of(width);
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     let value = unsafe { shuffle(From::Xor, mask, value, lane_mask, part.segments | 31) };
     (value, part.lane ^ (lane_mask & 31) <= part.last)
 }
 
-/// [`shuffle_idx`] within parts of `width` lanes, under the Rust-GPU project's name: lane `lane % width` of this one's
-/// part.
+/// Performs [`shuffle_idx`] within parts of `width` lanes, with the Rust-GPU project's signature: the source is lane
+/// `lane % width` of this lane's part. The second value is always true.
 ///
 /// # Safety
 /// As for [`shuffle_down`].
 ///
 /// # Panics
-/// Unless `width` is 1, 2, 4, 8, 16 or 32.
+/// Panics unless `width` is 1, 2, 4, 8, 16 or 32.
 #[must_use]
 #[gpu_only]
 pub unsafe fn warp_shuffle_idx<T: WarpShuffleValue>(mask: u32, value: T, lane: u32, width: u32) -> (T, bool) {
     let part = Part::of(width);
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     let value = unsafe { shuffle(From::Idx, mask, value, lane, part.segments | 31) };
     (value, true)
 }
 
-/// The part of the warp that this lane is in.
+/// The part of the warp that contains this lane.
 #[cfg(target_arch = "nvptx64")]
 struct Part {
     lane: u32,
     first: u32,
     last: u32,
-    /// The parts as the instruction wants them: the fixed bits of a lane's number, shifted by 8.
+    /// Encoding of the parts in the instruction's operand: the lane bits that stay fixed, shifted left by 8.
     segments: u32,
 }
 
