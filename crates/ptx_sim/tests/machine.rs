@@ -74,6 +74,33 @@ fn divergence_is_counted_once_per_branch() {
 }
 
 #[test]
+fn programs_of_one_shape_do_not_share_their_control_flow() {
+    // Two programs of one entry name, one length of code and the same variables; where they branch differs.
+    let early = "setp.lt.u32 %p1, %r1, 16; @%p1 bra L; add.u32 %r2, %r1, 1; L: add.u32 %r3, %r2, 5;";
+    let late = "add.u32 %r2, %r1, 1; setp.lt.u32 %p1, %r1, 16; @%p1 bra L; L: add.u32 %r3, %r2, 5;";
+    let store = "add.s64 %rd5, %rd1, %rd2; bar.warp.sync 0xffffffff; st.global.b32 [%rd5], %r3;";
+    let programs = [early, late].map(|body| kernel(&format!("mov.u32 %r2, 0; {body} {store}")));
+    assert_eq!(programs[0].functions[0].code.len(), programs[1].functions[0].code.len());
+    let mut machine = Machine::new(Config::default());
+    let a = machine.alloc(4 * 32, "a").expect("alloc");
+    let mut run = |program: &Program| {
+        let report = launch(&mut machine, program, 1, 32, a).expect("runs");
+        let mut bytes = [0; 4 * 32];
+        machine.read(a, &mut bytes).expect("read");
+        let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        (word(0), word(4 * 31), report.counters)
+    };
+    let alone = |program: &Program| {
+        let mut machine = Machine::new(Config::default());
+        let a = machine.alloc(4 * 32, "a").expect("alloc");
+        launch(&mut machine, program, 1, 32, a).expect("runs").counters
+    };
+    for (program, first, last) in [(&programs[0], 5, 37), (&programs[1], 6, 37), (&programs[0], 5, 37)] {
+        assert_eq!(run(program), (first, last, alone(program)));
+    }
+}
+
+#[test]
 fn launches_that_cannot_be_are_refused_with_a_reason() {
     let program = kernel("");
     let mut machine = Machine::new(Config::default());

@@ -27,7 +27,7 @@ impl Program {
             }
         }
         let mut program = context.finish();
-        program.source = text.lines().map(str::to_string).collect();
+        program.source = text.into();
         Ok(program)
     }
 }
@@ -178,7 +178,6 @@ impl<'t> Context<'t> {
         let Context { mut program, locations, opcodes, .. } = self;
         (program.locations, program.files) = locations.finish();
         program.opcodes = opcodes.finish();
-        program.digest = crate::program::digest::digest(&program.source);
         program
     }
 }

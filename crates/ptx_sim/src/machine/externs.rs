@@ -178,7 +178,7 @@ impl<O: Observer> Worker<'_, O> {
 
     fn event(&self, block: &Block<O::Block>, warp: &Warp, lane: usize, site: Site) -> Event {
         let thread = self.context.thread(block.id, warp.index, lane);
-        Event { program: self.context.fingerprint, launch: self.context.memory.launch, site, thread }
+        Event { program: self.context.module, launch: self.context.memory.launch, site, thread }
     }
 
     fn assertion(&self, block: &Block<O::Block>, warp: &Warp, lane: usize, params: &[u64], site: Site) -> Stop {

@@ -31,8 +31,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// What all workers of a launch share.
 pub struct Context<'a> {
     pub program: &'a Program,
-    /// Identifies the program: see `module::fingerprint`.
-    pub fingerprint: u64,
+    /// Number of the program among those that the machine has seen.
+    pub module: usize,
     pub entry: u32,
     pub flows: Arc<[Flow]>,
     pub addresses: Arc<[u64]>,
@@ -154,7 +154,7 @@ impl<'a> Context<'a> {
         });
         Self {
             program,
-            fingerprint: module.fingerprint,
+            module: module.number,
             entry,
             flows: module.flows.clone(),
             addresses: module.addresses.clone(),

@@ -31,8 +31,8 @@ impl Owner {
 /// A thread's call of `malloc` or `free`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Fingerprint of the program: memory outlives it.
-    pub program: u64,
+    /// Number of the program among those that the machine has seen: memory outlives it.
+    pub program: usize,
     /// Number of the launch.
     pub launch: u64,
     pub site: Site,
@@ -57,7 +57,7 @@ pub fn tell(context: &Context<'_>, allocation: &Allocation, diagnostic: &mut Dia
 fn tell_event(context: &Context<'_>, what: &str, event: Event, diagnostic: &mut Diagnostic) {
     let Event { program, launch, site, thread } = event;
     let when = if launch == context.memory.launch { "" } else { ", in an earlier launch" };
-    if program == context.fingerprint {
+    if program == context.module {
         let place = Place::of(context.program, site.function, site.pc);
         diagnostic.related.push((format!("{what} here, by {thread}{when}:"), place));
     } else {

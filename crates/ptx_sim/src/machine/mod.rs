@@ -57,7 +57,7 @@ use grid::Context;
 pub(crate) use grid::Seen;
 pub use leaks::Leak;
 pub(crate) use module::Layout;
-use module::Module;
+use module::{Identity, Module};
 pub(crate) use peek::Peek;
 use std::sync::Arc;
 use storage::Storage;
@@ -235,11 +235,11 @@ impl Machine {
     }
 
     fn load(&mut self, program: &Program) -> Result<usize, Stop> {
-        let fingerprint = module::fingerprint(program);
-        if let Some(at) = self.modules.iter().position(|module| module.fingerprint == fingerprint) {
+        let identity = Identity::of(program);
+        if let Some(at) = self.modules.iter().position(|module| module.identity == identity) {
             return Ok(at);
         }
-        let module = Module::load(program, &self.memory, &mut self.next_constant)?;
+        let module = Module::load(program, self.modules.len(), &self.memory, &mut self.next_constant)?;
         self.modules.push(module);
         Ok(self.modules.len() - 1)
     }

@@ -5,8 +5,8 @@ use super::allocations::Memory;
 use super::config::Checks;
 use super::flow::{self, Flow};
 use crate::check::uninit::plan::Plan;
-use crate::program::digest::Hash;
-use crate::program::{Async, Callee, Function, Op, Preset, Program, Space, Symbol, Variable};
+use crate::program::source::Hash;
+use crate::program::{Async, Callee, Function, Op, Preset, Program, Source, Space, Symbol, Variable};
 use crate::stop::Stop;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,8 +14,10 @@ use std::sync::Arc;
 /// A program that this machine has seen; its global variables keep their values between launches.
 #[derive(Debug)]
 pub struct Module {
-    /// Identifies the program, see [`fingerprint`].
-    pub fingerprint: u64,
+    /// Position among the programs that the machine has seen.
+    pub number: usize,
+    /// The program that this was made of.
+    pub identity: Identity,
     /// By variable: address in its own space; 0 for shared ones.
     pub addresses: Arc<[u64]>,
     /// By function.
@@ -39,7 +41,7 @@ pub struct Layout {
 
 impl Module {
     /// Places a program's global and constant variables. `next_constant` is the first free offset of constant memory.
-    pub fn load(program: &Program, memory: &Memory, next_constant: &mut u64) -> Result<Self, Stop> {
+    pub fn load(program: &Program, number: usize, memory: &Memory, next_constant: &mut u64) -> Result<Self, Stop> {
         let mut addresses = Vec::with_capacity(program.variables.len());
         for variable in &program.variables {
             addresses.push(place(variable, memory, next_constant)?);
@@ -48,7 +50,8 @@ impl Module {
             initialise(program, variable, address, &addresses, memory)?;
         }
         Ok(Self {
-            fingerprint: fingerprint(program),
+            number,
+            identity: Identity::of(program),
             addresses: addresses.into(),
             flows: flow::analyse(program).into(),
             maps_addresses: maps_addresses(program),
@@ -234,22 +237,26 @@ fn taken(program: &Program) -> impl Iterator<Item = u32> {
     })
 }
 
-/// A hash of what a program is, so that launching it again finds its global variables. Its text may be long, and
-/// launches many: the decoder has worked out its digest.
-pub fn fingerprint(program: &Program) -> u64 {
-    let mut hash = Hash::default();
-    match program.digest {
-        0 => program.source.iter().for_each(|line| hash.add(line.as_bytes())),
-        digest => hash.add(&digest.to_le_bytes()),
+/// What distinguishes one program from another, so that launching a program again finds its global variables: its text,
+/// and a hash of what may have been changed since the text was decoded.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Identity {
+    source: Source,
+    shape: u64,
+}
+
+impl Identity {
+    pub fn of(program: &Program) -> Self {
+        let mut hash = Hash::default();
+        for function in &program.functions {
+            hash.add(function.name.as_bytes());
+            hash.add(&function.code.len().to_le_bytes());
+        }
+        for variable in &program.variables {
+            hash.add(variable.name.as_bytes());
+            hash.add(&variable.size.to_le_bytes());
+            hash.add(&variable.init);
+        }
+        Self { source: program.source.clone(), shape: hash.0 }
     }
-    for function in &program.functions {
-        hash.add(function.name.as_bytes());
-        hash.add(&function.code.len().to_le_bytes());
-    }
-    for variable in &program.variables {
-        hash.add(variable.name.as_bytes());
-        hash.add(&variable.size.to_le_bytes());
-        hash.add(&variable.init);
-    }
-    hash.0
 }

@@ -2,11 +2,11 @@
 
 mod asynchronous;
 mod cooperation;
-pub(crate) mod digest;
 mod function;
 mod matrix;
 mod memory;
 mod op;
+pub(crate) mod source;
 mod texture;
 mod variable;
 
@@ -16,6 +16,7 @@ pub use function::{Function, Kind, Param, Preset, Rows, Special};
 pub use matrix::{Element, Fragment, Matrix, MatrixKind, Multiply, Order2, Sum};
 pub use memory::{Access, Address, Atomic, Order, Scope};
 pub use op::{Callee, FrameCopy, Guard, Inst, Op, Timer};
+pub use source::Source;
 pub use texture::{Outside, Query, Texture, TextureKind};
 pub use variable::{Relocation, Symbol, Variable};
 
@@ -37,10 +38,7 @@ pub struct Program {
     /// Opcodes as written (`add.s32`), interned; `Inst::opcode` indexes this.
     pub opcodes: Vec<String>,
     /// The PTX text, by line, for reports.
-    pub source: Vec<String>,
-    /// Stands for the text where a launch asks whether it has seen the program before; 0 where nobody has worked it
-    /// out.
-    pub digest: u64,
+    pub source: Source,
 }
 
 /// A place in the source language, from `.loc`.
