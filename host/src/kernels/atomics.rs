@@ -57,21 +57,9 @@ struct Variant {
 
 /// The table, slowest first.
 const TABLE: [Variant; 3] = [
-    Variant {
-        name: "global",
-        idea: "an atomic on device memory per element: all threads of the grid meet",
-        block: BlockRule::Any { default: BLOCK },
-    },
-    Variant {
-        name: "warp_aggregated",
-        idea: "lanes with one counter combine by shuffles, and one of them acts for all",
-        block: BlockRule::WholeWarps { default: BLOCK },
-    },
-    Variant {
-        name: "shared",
-        idea: "counters of each block's own in shared memory, joined with the grid's once",
-        block: BlockRule::Any { default: BLOCK },
-    },
+    Variant { name: "global", idea: global::IDEA, block: BlockRule::Any { default: BLOCK } },
+    Variant { name: "warp_aggregated", idea: warp_aggregated::IDEA, block: BlockRule::WholeWarps { default: BLOCK } },
+    Variant { name: "shared", idea: shared::IDEA, block: BlockRule::Any { default: BLOCK } },
 ];
 
 /// The kernels of an operation that every type has, in the order of the table.

@@ -63,26 +63,10 @@ macro_rules! kernels {
 /// The table, slowest first.
 fn table() -> Vec<Variant> {
     vec![
-        Variant {
-            name: "strided",
-            idea: "each lane another word: gcd(stride, 32) wavefronts per load of 4-byte words",
-            kernels: kernels!(strided::banks_strided),
-        },
-        Variant {
-            name: "multicast",
-            idea: "eight lanes share a word and its wavefront; the four words may conflict",
-            kernels: kernels!(multicast::banks_multicast),
-        },
-        Variant {
-            name: "padded",
-            idea: "an unused word behind every 32: powers of two no longer conflict",
-            kernels: kernels!(padded::banks_padded),
-        },
-        Variant {
-            name: "broadcast",
-            idea: "all lanes read one word: one wavefront, whatever the stride",
-            kernels: kernels!(broadcast::banks_broadcast),
-        },
+        Variant { name: "strided", idea: strided::IDEA, kernels: kernels!(strided::banks_strided) },
+        Variant { name: "multicast", idea: multicast::IDEA, kernels: kernels!(multicast::banks_multicast) },
+        Variant { name: "padded", idea: padded::IDEA, kernels: kernels!(padded::banks_padded) },
+        Variant { name: "broadcast", idea: broadcast::IDEA, kernels: kernels!(broadcast::banks_broadcast) },
     ]
 }
 

@@ -45,26 +45,10 @@ struct Variant {
 
 /// The table, slowest first.
 const TABLE: &[Variant] = &[
-    Variant {
-        name: "by_lane",
-        idea: "even and odd lanes take different sides: every warp runs both",
-        kernel: by_lane::divergence_by_lane,
-    },
-    Variant {
-        name: "by_data",
-        idea: "the values decide: random ones make nearly every warp run both sides",
-        kernel: by_data::divergence_by_data,
-    },
-    Variant {
-        name: "unequal_loops",
-        idea: "one loop for both sides: a warp pays for its longest lane only",
-        kernel: unequal_loops::divergence_unequal_loops,
-    },
-    Variant {
-        name: "by_warp",
-        idea: "whole warps take different sides: the same branch, and nobody waits",
-        kernel: by_warp::divergence_by_warp,
-    },
+    Variant { name: "by_lane", idea: by_lane::IDEA, kernel: by_lane::divergence_by_lane },
+    Variant { name: "by_data", idea: by_data::IDEA, kernel: by_data::divergence_by_data },
+    Variant { name: "unequal_loops", idea: unequal_loops::IDEA, kernel: unequal_loops::divergence_unequal_loops },
+    Variant { name: "by_warp", idea: by_warp::IDEA, kernel: by_warp::divergence_by_warp },
 ];
 
 const BLOCKS: BlockRule = BlockRule::OneOf { sizes: &[BLOCK], default: BLOCK };

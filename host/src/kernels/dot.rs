@@ -66,7 +66,7 @@ fn table<T: Element + Real>() -> Vec<Variant<T>> {
     vec![
         Variant {
             name: "host_sum",
-            idea: "a tree in each block's shared cache, and the host adds the blocks' sums",
+            idea: host_sum::IDEA,
             block: BlockRule::PowerOfTwo { min: 1, default: host_sum::BLOCK },
             blocks_per_sm: None,
             per_thread: 1,
@@ -74,7 +74,7 @@ fn table<T: Element + Real>() -> Vec<Variant<T>> {
         },
         Variant {
             name: "atomic",
-            idea: "blocks meet in one atomic: nothing to copy, nothing left for the host",
+            idea: atomic::IDEA,
             block: BlockRule::WholeWarps { default: atomic::BLOCK },
             blocks_per_sm: None,
             per_thread: 1,
@@ -82,7 +82,7 @@ fn table<T: Element + Real>() -> Vec<Variant<T>> {
         },
         Variant {
             name: "single_launch",
-            idea: "the last block adds the blocks' sums in order: the same bits on every run",
+            idea: single_launch::IDEA,
             block: BlockRule::WholeWarps { default: single_launch::BLOCK },
             blocks_per_sm: None,
             per_thread: 1,
@@ -90,7 +90,7 @@ fn table<T: Element + Real>() -> Vec<Variant<T>> {
         },
         Variant {
             name: "best",
-            idea: "16-byte loads in flight, one launch, the last block finishes in a fixed order",
+            idea: best::IDEA,
             block: BlockRule::WholeWarps { default: best::BLOCK },
             blocks_per_sm: Some(best::BLOCKS_PER_SM),
             per_thread: 16 / size_of::<T>() as u32,

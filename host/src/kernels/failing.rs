@@ -86,7 +86,7 @@ const THREADS: usize = BLOCK as usize;
 pub const EXAMPLES: &[Example] = &[
     Example {
         name: "barrier_in_if",
-        mistake: "the tree's barrier is inside `if t < half`: only the threads that add wait",
+        mistake: barrier_in_if::IDEA,
         finding: "barrier-divergence",
         wrong: None,
         right: ("reduce", "sequential"),
@@ -97,7 +97,7 @@ pub const EXAMPLES: &[Example] = &[
     },
     Example {
         name: "barrier_in_one_branch",
-        mistake: "a barrier in one branch of `if t % 2 == 0`",
+        mistake: barrier_in_one_branch::IDEA,
         finding: "barrier-divergence",
         wrong: None,
         right: ("transpose", "tiled"),
@@ -108,7 +108,7 @@ pub const EXAMPLES: &[Example] = &[
     },
     Example {
         name: "barrier_in_both_branches",
-        mistake: "a barrier in each branch of `if t % 2 == 0`: two barriers, not one",
+        mistake: barrier_in_both_branches::IDEA,
         finding: "barrier-divergence",
         wrong: None,
         right: ("transpose", "tiled"),
@@ -119,7 +119,7 @@ pub const EXAMPLES: &[Example] = &[
     },
     Example {
         name: "barrier_in_loop",
-        mistake: "a barrier in a loop that runs longer for some threads than for others",
+        mistake: barrier_in_loop::IDEA,
         finding: "barrier-divergence",
         wrong: None,
         right: ("scan", "kogge_stone"),
@@ -130,7 +130,7 @@ pub const EXAMPLES: &[Example] = &[
     },
     Example {
         name: "barrier_skipped_by_warps",
-        mistake: "whole warps skip a barrier, and read what the others have not written yet",
+        mistake: barrier_skipped_by_warps::IDEA,
         finding: "race-raw",
         wrong: None,
         right: ("transpose", "tiled"),
@@ -141,7 +141,7 @@ pub const EXAMPLES: &[Example] = &[
     },
     Example {
         name: "missing_barrier",
-        mistake: "no barrier between the steps of the tree",
+        mistake: missing_barrier::IDEA,
         finding: "race-war",
         wrong: None,
         right: ("reduce", "sequential"),
@@ -152,7 +152,7 @@ pub const EXAMPLES: &[Example] = &[
     },
     Example {
         name: "tile_overwritten",
-        mistake: "the next tile is loaded while some still read the last one",
+        mistake: tile_overwritten::IDEA,
         finding: "race-war",
         wrong: None,
         right: ("matmul", "tiled_16"),
@@ -163,7 +163,7 @@ pub const EXAMPLES: &[Example] = &[
     },
     Example {
         name: "tile_not_awaited",
-        mistake: "a tile is used while others still load it",
+        mistake: tile_not_awaited::IDEA,
         finding: "race-raw",
         wrong: None,
         right: ("matmul", "tiled_16"),
@@ -174,7 +174,7 @@ pub const EXAMPLES: &[Example] = &[
     },
     Example {
         name: "kogge_stone_in_place",
-        mistake: "a scan's step reads and writes one array without a barrier between",
+        mistake: kogge_stone_in_place::IDEA,
         finding: "race-war",
         wrong: None,
         right: ("scan", "kogge_stone"),
@@ -185,7 +185,7 @@ pub const EXAMPLES: &[Example] = &[
     },
     Example {
         name: "lock_step",
-        mistake: "the last warp's steps rely on lanes in lock-step, which they no longer are",
+        mistake: lock_step::IDEA,
         finding: "race-warp-raw",
         wrong: None,
         right: ("reduce", "unroll_last_warp"),
@@ -196,7 +196,7 @@ pub const EXAMPLES: &[Example] = &[
     },
     Example {
         name: "counter_without_atomics",
-        mistake: "all threads increment one counter by a load, an addition and a store",
+        mistake: counter_without_atomics::IDEA,
         finding: "race-waw",
         wrong: None,
         right: ("atomics", "global"),
@@ -207,7 +207,7 @@ pub const EXAMPLES: &[Example] = &[
     },
     Example {
         name: "plus_for_times",
-        mistake: "`threadIdx + blockIdx + blockDim`: blocks work on the same elements",
+        mistake: plus_for_times::IDEA,
         finding: "race-waw",
         wrong: None,
         right: ("vecadd", "grid_stride"),
@@ -218,7 +218,7 @@ pub const EXAMPLES: &[Example] = &[
     },
     Example {
         name: "no_bounds_test",
-        mistake: "`if i < n` is missing, and the last block has more threads than elements",
+        mistake: no_bounds_test::IDEA,
         finding: "out-of-bounds",
         wrong: None,
         right: ("vecadd", "grid_stride"),
@@ -229,7 +229,7 @@ pub const EXAMPLES: &[Example] = &[
     },
     Example {
         name: "stride_too_far",
-        mistake: "the tree's first stride is the whole block instead of half of it",
+        mistake: stride_too_far::IDEA,
         finding: "out-of-bounds",
         wrong: None,
         right: ("reduce", "sequential"),
@@ -240,7 +240,7 @@ pub const EXAMPLES: &[Example] = &[
     },
     Example {
         name: "halo_not_filled",
-        mistake: "a tile's halo is left alone where there is no input",
+        mistake: halo_not_filled::IDEA,
         finding: "uninit-store",
         wrong: None,
         right: ("conv1d", "tiled"),
@@ -251,7 +251,7 @@ pub const EXAMPLES: &[Example] = &[
     },
     Example {
         name: "counters_not_zeroed",
-        mistake: "a block's private counters are incremented before anyone set them to 0",
+        mistake: counters_not_zeroed::IDEA,
         finding: "uninit-atomic",
         wrong: None,
         right: ("histogram", "shared"),
@@ -262,7 +262,7 @@ pub const EXAMPLES: &[Example] = &[
     },
     Example {
         name: "maximum_from_zero",
-        mistake: "a maximum starts from 0: among negative numbers it is 0, which is none of them",
+        mistake: maximum_from_zero::IDEA,
         finding: WRONG_RESULT,
         wrong: Some("element 0 of the result is 0, not -1; 1 of 1 is wrong"),
         right: ("reduce", "grid_stride"),
@@ -277,7 +277,7 @@ pub const EXAMPLES: &[Example] = &[
     },
     Example {
         name: "last_step_missing",
-        mistake: "the tree's growing stride ends in front of blockDim, with two elements per thread: half of them are not added",
+        mistake: last_step_missing::IDEA,
         finding: WRONG_RESULT,
         wrong: Some("element 0 of the result is 32896, not 131328; 2 of 2 are wrong"),
         right: ("reduce", "interleaved"),
@@ -288,7 +288,7 @@ pub const EXAMPLES: &[Example] = &[
     },
     Example {
         name: "stride_one_missing",
-        mistake: "the tree's shrinking stride ends at 2: every other element is not added",
+        mistake: stride_one_missing::IDEA,
         finding: WRONG_RESULT,
         wrong: Some("element 0 of the result is 65536, not 131328; 2 of 2 are wrong"),
         right: ("reduce", "first_add"),
@@ -299,7 +299,7 @@ pub const EXAMPLES: &[Example] = &[
     },
     Example {
         name: "partial_tile_lost",
-        mistake: "Width / TILE phases: what a partial tile would add at the end is lost",
+        mistake: partial_tile_lost::IDEA,
         finding: WRONG_RESULT,
         wrong: Some("element 0 of the result is 32776, not 110700; 576 of 576 are wrong"),
         right: ("matmul", "tiled_16"),
@@ -319,7 +319,7 @@ pub const EXAMPLES: &[Example] = &[
     },
     Example {
         name: "letter_after_z",
-        mistake: "letters 0 to 26 are counted, and there are 26: `{` comes after `z`",
+        mistake: letter_after_z::IDEA,
         finding: WRONG_RESULT,
         wrong: Some("element 6 of the result is 105, not 70; 1 of 7 is wrong"),
         right: ("histogram", "shared"),
@@ -339,7 +339,7 @@ pub const EXAMPLES: &[Example] = &[
     },
     Example {
         name: "bytes_overflow",
-        mistake: "a sum of bytes is written as a byte: what is above 255 starts again at 0",
+        mistake: bytes_overflow::IDEA,
         finding: WRONG_RESULT,
         wrong: Some("element 86 of the result is 2, not 255; 683 of 1024 are wrong"),
         right: ("picture", "pixel"),
@@ -358,7 +358,7 @@ pub const EXAMPLES: &[Example] = &[
     },
     Example {
         name: "grid_rounded_down",
-        mistake: "n / 256 blocks of 256 threads: the last elements have none",
+        mistake: grid_rounded_down::IDEA,
         finding: WRONG_RESULT,
         wrong: Some("element 768 of the result is 0, not 1538; 232 of 1000 are wrong"),
         right: ("vecadd", "one_per_thread"),
@@ -373,7 +373,7 @@ pub const EXAMPLES: &[Example] = &[
     },
     Example {
         name: "start_by_grid",
-        mistake: "blocks start at blockIdx * gridDim: elements are added twice, and others never",
+        mistake: start_by_grid::IDEA,
         finding: WRONG_RESULT,
         wrong: Some("element 0 of the result is 1838080, not 2098176; 1 of 1 is wrong"),
         right: ("vecadd", "grid_stride"),

@@ -267,6 +267,16 @@ mod tests {
     }
 
     #[test]
+    fn an_idea_is_one_line() {
+        for family in FAMILIES.iter().chain([&failing::FAMILY]) {
+            for VariantInfo { name, idea, .. } in (family.variants)() {
+                assert!(!idea.is_empty() && idea.chars().count() <= 100, "{} {name}: {idea}", family.name);
+                assert!(!idea.contains('\n') && !idea.ends_with('.'), "{} {name}: {idea}", family.name);
+            }
+        }
+    }
+
+    #[test]
     fn one_number_is_a_length_or_a_side() {
         let of_vectors = |name| family(name).expect("a family").is_of_vectors();
         let vectors =

@@ -81,21 +81,9 @@ const _: () = assert!(best::BLOCK == SIDE * SIDE && best::blur::BLOCK == SIDE * 
 
 /// The table, slowest first.
 const TABLE: [Variant; 3] = [
-    Variant {
-        name: "pixel",
-        idea: "a thread per pixel in blocks of 16 x 16: the course's mapping of two axes, with ragged edges",
-        launch: launch_pixel,
-    },
-    Variant {
-        name: "tiled",
-        idea: "pixels and the blur's halo through shared memory: each byte is loaded once per block",
-        launch: launch_tiled,
-    },
-    Variant {
-        name: "best",
-        idea: "16 bytes per thread; the blur by running sums: the work per byte does not depend on the radius",
-        launch: launch_best,
-    },
+    Variant { name: "pixel", idea: pixel::IDEA, launch: launch_pixel },
+    Variant { name: "tiled", idea: tiled::IDEA, launch: launch_tiled },
+    Variant { name: "best", idea: best::IDEA, launch: launch_best },
 ];
 
 /// Runs code that is generic over the operation.

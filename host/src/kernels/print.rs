@@ -57,19 +57,19 @@ struct Variant {
 const TABLE: &[Variant] = &[
     Variant {
         name: "println",
-        idea: "Rust's println!: formatted on the device, for any Display",
+        idea: println::IDEA,
         block: BlockRule::Any { default: BLOCK },
         kernel: println::print_println,
     },
     Variant {
         name: "printf",
-        idea: "the driver's printf: the thread stores arguments, the host formats",
+        idea: printf::IDEA,
         block: BlockRule::Any { default: BLOCK },
         kernel: printf::print_printf,
     },
     Variant {
         name: "one_per_warp",
-        idea: "a warp adds up, and one lane prints for 32",
+        idea: one_per_warp::IDEA,
         block: BlockRule::WholeWarps { default: BLOCK },
         kernel: one_per_warp::print_one_per_warp,
     },

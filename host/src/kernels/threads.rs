@@ -52,24 +52,9 @@ struct Variant {
 
 /// The table.
 const TABLE: &[Variant] = &[
-    Variant {
-        name: "one_d",
-        idea: "blockIdx.x * blockDim.x + threadIdx.x: right along x alone",
-        dimensions: 1,
-        kernel: one_d::threads_one_d,
-    },
-    Variant {
-        name: "two_d",
-        idea: "rows of blocks, in each block rows of threads",
-        dimensions: 2,
-        kernel: two_d::threads_two_d,
-    },
-    Variant {
-        name: "three_d",
-        idea: "planes of rows: right for every launch, an unused dimension is 1",
-        dimensions: 3,
-        kernel: three_d::threads_three_d,
-    },
+    Variant { name: "one_d", idea: one_d::IDEA, dimensions: 1, kernel: one_d::threads_one_d },
+    Variant { name: "two_d", idea: two_d::IDEA, dimensions: 2, kernel: two_d::threads_two_d },
+    Variant { name: "three_d", idea: three_d::IDEA, dimensions: 3, kernel: three_d::threads_three_d },
 ];
 
 /// The slides' example in space has 4x2x2 threads in a block.

@@ -47,40 +47,25 @@ fn table<T: Element>() -> Vec<Variant<T>> {
     vec![
         Variant {
             name: "naive_read",
-            idea: "coalesced loads, stores down a column: 32 sectors each",
+            idea: naive_read::IDEA,
             tile: TILE,
             kernel: naive_read::transpose_naive_read::<T>,
         },
         Variant {
             name: "naive_write",
-            idea: "coalesced stores, loads down a column",
+            idea: naive_write::IDEA,
             tile: TILE,
             kernel: naive_write::transpose_naive_write::<T>,
         },
-        Variant {
-            name: "tiled",
-            idea: "turn the corner in shared memory: both coalesced, but 32-way bank conflicts",
-            tile: TILE,
-            kernel: tiled::transpose_tiled::<T>,
-        },
-        Variant {
-            name: "padded",
-            idea: "a column more per row of the tile: no bank conflicts",
-            tile: TILE,
-            kernel: padded::transpose_padded::<T>,
-        },
+        Variant { name: "tiled", idea: tiled::IDEA, tile: TILE, kernel: tiled::transpose_tiled::<T> },
+        Variant { name: "padded", idea: padded::IDEA, tile: TILE, kernel: padded::transpose_padded::<T> },
         Variant {
             name: "vectorised",
-            idea: "the padded tile, 16 bytes per lane from and to device memory: a quarter of the requests (f32)",
+            idea: vectorised::IDEA,
             tile: TILE,
             kernel: vectorised::transpose_vectorised::<T>,
         },
-        Variant {
-            name: "best",
-            idea: "16 bytes per lane and a larger tile: four loads in flight, no bank conflicts for 8 bytes either",
-            tile: best::side(size_of::<T>()),
-            kernel: best::transpose_best::<T>,
-        },
+        Variant { name: "best", idea: best::IDEA, tile: best::side(size_of::<T>()), kernel: best::transpose_best::<T> },
     ]
 }
 

@@ -60,21 +60,21 @@ fn table<T: Element>() -> Vec<Variant<T>> {
     vec![
         Variant {
             name: "one_per_thread",
-            idea: "a thread for every element: the grid grows with the data",
+            idea: one_per_thread::IDEA,
             block: BlockRule::Any { default: one_per_thread::BLOCK },
             grid: Grid::Elements,
             kernel: one_per_thread::vecadd_one_per_thread::<T>,
         },
         Variant {
             name: "grid_stride",
-            idea: "each thread jumps by the size of the grid: any grid handles any length",
+            idea: vecadd::IDEA,
             block: BlockRule::Any { default: vecadd::BLOCK },
             grid: Grid::Device,
             kernel: vecadd::vecadd::<T>,
         },
         Variant {
             name: "best",
-            idea: "16 bytes per lane, and all of a thread's loads in flight before its first addition",
+            idea: best::IDEA,
             block: BlockRule::WholeWarps { default: best::BLOCK },
             grid: Grid::Tiles(best::EACH),
             kernel: best::vecadd_best::<T>,

@@ -5,6 +5,9 @@ use super::{FIELDS, double};
 use crate::number::Number;
 use cuda_std::{kernel, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "structure of arrays: neighbouring lanes access neighbouring elements of any field";
+
 /// Doubles all elements, four to a thread.
 ///
 /// # Safety

@@ -5,6 +5,9 @@ use super::double;
 use crate::number::Number;
 use cuda_std::{kernel, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "one thread per column: in every step a warp reads 32 neighbours of a row";
+
 /// Doubles a matrix.
 ///
 /// # Safety

@@ -5,15 +5,15 @@
 //! 32 lanes want and fetches each once: lanes that want neighbours are coalesced. The figure to look at is sectors per
 //! request.
 //!
-//! | rung | idea | sectors per request, of `f32` (b bytes) |
-//! |---|---|---|
-//! | [`row_walk`] | a thread per row, so neighbouring lanes are a row apart | 32: one per lane |
-//! | [`strided`] | neighbouring lanes are `stride` elements apart | min(32, stride * b) |
-//! | [`structures`] | structures of four fields, a lane each, field by field: a stride of four | 16 (4 b, at most 32) |
-//! | [`offset`] | neighbouring lanes, neighbouring elements, but not from a sector's start | 5 (b + 1) |
-//! | [`arrays`] | the four fields in arrays of their own: neighbouring lanes want neighbours again | 4 (b) |
-//! | [`column_walk`] | a thread per column: in every step a warp reads a piece of a row | 4 (b) |
-//! | [`structures_vector`] | a whole structure per lane in one 16-byte load | 16, all of it used, and a quarter of the requests |
+//! | rung | sectors per request, of `f32` (b bytes) |
+//! |---|---|
+//! | [`row_walk`] | 32: one per lane |
+//! | [`strided`] | min(32, stride * b) |
+//! | [`structures`] | 16 (4 b, at most 32) |
+//! | [`offset`] | 5 (b + 1) |
+//! | [`arrays`] | 4 (b) |
+//! | [`column_walk`] | 4 (b) |
+//! | [`structures_vector`] | 16, all of it used, and a quarter of the requests |
 //!
 //! The rungs with a row or a structure per lane do use all of each sector in the end, over several requests: what they
 //! lose depends on whether the first-level cache still has it by then. Who reads only one field of each structure loses

@@ -7,6 +7,9 @@ use super::double;
 use crate::number::Number;
 use cuda_std::{kernel, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "neighbouring lanes, neighbouring elements, but not from a sector's start: one sector more";
+
 /// Doubles all elements; thread `i + offset` has element `i`.
 ///
 /// # Safety

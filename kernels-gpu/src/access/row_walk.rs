@@ -5,6 +5,9 @@ use super::double;
 use crate::number::Number;
 use cuda_std::{kernel, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "one thread per row: neighbouring lanes are a row apart, and each needs a sector of its own";
+
 /// Doubles a matrix.
 ///
 /// # Safety

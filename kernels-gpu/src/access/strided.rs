@@ -8,6 +8,9 @@ use super::{WARP, double};
 use crate::number::Number;
 use cuda_std::{kernel, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "neighbouring lanes are `stride` elements apart: min(32, stride * size) sectors per request";
+
 /// Doubles all elements.
 ///
 /// # Safety

@@ -5,6 +5,9 @@ use super::{FIELDS, double};
 use crate::number::Number;
 use cuda_std::{kernel, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "array of structures, field by field: neighbouring lanes are four elements apart";
+
 /// Doubles all elements, four to a thread.
 ///
 /// # Safety

@@ -8,6 +8,9 @@ use cuda_std::{
     kernel, thread,
 };
 
+/// The idea in one line.
+pub const IDEA: &str = "one atomic on device memory per element: all threads of the grid contend";
+
 /// Applies element `i` to counter `i % addresses`; what an exchange got back goes behind the counters, to
 /// `addresses + i`.
 ///

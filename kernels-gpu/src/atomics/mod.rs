@@ -5,11 +5,11 @@
 //! all but one addition is lost (`failing::counter_without_atomics` shows what the race checker says). An atomic is one
 //! step for everybody else. What it costs is contention: operations on one address run one after the other.
 //!
-//! | rung | idea | atomic instructions on device memory, n elements |
-//! |---|---|---|
-//! | [`global`] | an atomic per element | n / 32 by warps, each for min(32, addresses) different addresses |
-//! | [`shared`] | each block counts in shared memory of its own (privatisation) and adds that once | addresses per block at most |
-//! | [`warp_aggregated`] | lanes with the same counter combine first, and one acts for all | n / 32, and no lane meets another of its warp |
+//! | rung | atomic instructions on device memory, n elements |
+//! |---|---|
+//! | [`global`] | n / 32 by warps, each for min(32, addresses) different addresses |
+//! | [`shared`] | at most one per address and block |
+//! | [`warp_aggregated`] | n / 32, and no lane meets another of its warp |
 //!
 //! Lanes over addresses is the figure to look at: 32 where a warp's lanes all want one counter, 1 where each has its
 //! own. With `--addresses 32` and more the lanes of a warp don't meet anyway, and aggregation has nothing to do.

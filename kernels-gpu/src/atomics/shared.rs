@@ -13,6 +13,9 @@ use cuda_std::{
     kernel, thread,
 };
 
+/// The idea in one line.
+pub const IDEA: &str = "each block has counters in shared memory, and combines them with the grid's once";
+
 /// Wide enough for any `Number`.
 #[address_space(shared)]
 static mut COUNTERS: [MaybeUninit<u64>; MAX_ADDRESSES as usize] = [MaybeUninit::uninit(); MAX_ADDRESSES as usize];

@@ -11,6 +11,9 @@ use cuda_std::{
     kernel, thread, warp,
 };
 
+/// The idea in one line.
+pub const IDEA: &str = "lanes with the same counter combine by shuffles, and one lane issues the atomic for all";
+
 /// Applies element `i` to counter `i % addresses`; what an exchange got back goes behind the counters, to
 /// `addresses + i`.
 ///

@@ -3,6 +3,9 @@
 use super::{Bytes4, Bytes8, Bytes16, Word, sum_group};
 use cuda_std::kernel;
 
+/// The idea in one line.
+pub const IDEA: &str = "all lanes read the same word: one wavefront, whatever the stride";
+
 /// Sums groups of 32 words.
 ///
 /// # Safety

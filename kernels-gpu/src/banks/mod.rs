@@ -7,12 +7,12 @@
 //! words of one bank take turns: a bank conflict. (GPUs of compute capability 1 had 16 banks for 32 lanes, those of 3
 //! could switch to 8 bytes.)
 //!
-//! | rung | idea | wavefronts per load, of 4-byte words at stride s |
-//! |---|---|---|
-//! | [`strided`] | in every step each lane reads another word | gcd(s, 32): 1 for odd strides, 32 for 32 |
-//! | [`multicast`] | eight lanes read the same word, four words per step | gcd(8 s, 32) / 8, at least 1: 4 for a stride of 32, else 1 or 2 |
-//! | [`padded`] | `strided` with an unused word behind every 32: stride 32 becomes 33 | 1 for every power of two up to 32 |
-//! | [`broadcast`] | in every step all lanes read the same word | 1, whatever the stride |
+//! | rung | wavefronts per load, of 4-byte words at stride s |
+//! |---|---|
+//! | [`strided`] | gcd(s, 32): 1 for odd strides, 32 for 32 |
+//! | [`multicast`] | gcd(8 s, 32) / 8, at least 1: 4 for a stride of 32, else 1 or 2 |
+//! | [`padded`] | 1 for every power of two up to 32 |
+//! | [`broadcast`] | 1, whatever the stride |
 //!
 //! The one store of a group, each lane its own word, has the conflicts of `strided` (of `padded` there) in every rung.
 //!

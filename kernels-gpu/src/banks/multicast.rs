@@ -4,6 +4,9 @@
 use super::{Bytes4, Bytes8, Bytes16, WARP, Word, sum_group};
 use cuda_std::kernel;
 
+/// The idea in one line.
+pub const IDEA: &str = "eight lanes read one word and share its wavefront; only the four words can conflict";
+
 /// Lanes that read the same word.
 pub const LANES: u32 = 8;
 

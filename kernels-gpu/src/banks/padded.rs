@@ -8,6 +8,9 @@
 use super::{Bytes4, Bytes8, Bytes16, WARP, Word, sum_group};
 use cuda_std::kernel;
 
+/// The idea in one line.
+pub const IDEA: &str = "an unused word after every 32: strides that are powers of two no longer conflict";
+
 /// Where word `j` of a group lies, with `row` words to a row of the banks.
 pub const fn slot(j: u32, stride: u32, row: u32) -> u32 {
     j * stride + j * stride / row

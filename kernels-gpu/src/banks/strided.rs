@@ -8,6 +8,9 @@
 use super::{Bytes4, Bytes8, Bytes16, Word, sum_group};
 use cuda_std::kernel;
 
+/// The idea in one line.
+pub const IDEA: &str = "each lane reads a word of its own: gcd(stride, 32) wavefronts per load of 4-byte words";
+
 /// Where word `j` of a group lies.
 pub const fn slot(j: u32, stride: u32) -> u32 {
     j * stride

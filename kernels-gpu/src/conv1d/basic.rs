@@ -7,6 +7,9 @@ use super::{Frame, place};
 use crate::filter::Sample;
 use cuda_std::kernel;
 
+/// The idea in one line.
+pub const IDEA: &str = "one thread per output, signal and mask from device memory: as fast as the caches";
+
 /// Filters a signal.
 ///
 /// # Safety

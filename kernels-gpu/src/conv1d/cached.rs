@@ -7,6 +7,9 @@ use super::{Frame, place};
 use crate::filter::Sample;
 use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "a tile without its halo: no thread idles, and the halo comes from L1 and L2";
+
 /// Filters a signal.
 ///
 /// # Safety

@@ -7,6 +7,9 @@ use super::{Frame, place};
 use crate::filter::{Sample, source};
 use cuda_std::{kernel, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "one thread per sample: its channels share indices, border tests and the mask's loads";
+
 /// Channels per thread for a signal of so many: as many as divide them, four at most, and blocks along y for each.
 pub const fn per_thread(channels: u32) -> u32 {
     let mut each = 4;

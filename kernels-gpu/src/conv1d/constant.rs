@@ -14,6 +14,9 @@ use crate::filter::{Part, Sample, TAPS};
 use crate::unroll::unroll;
 use cuda_std::kernel;
 
+/// The idea in one line.
+pub const IDEA: &str = "the mask by value: taps from constant memory, up to 32 per launch; no loop for 3, 5, 7, 9, 31";
+
 /// Taps of the masks that there is a kernel for.
 pub const SIZES: [u32; 5] = [3, 5, 7, 9, 31];
 

@@ -5,14 +5,8 @@
 //! leads of an electrocardiogram; every channel is filtered by itself. What lies beyond the border is a matter of
 //! choice: see [`crate::filter`].
 //!
-//! | rung | idea |
-//! |---|---|
-//! | [`basic`] | a thread per output; signal and mask come from device memory, tap by tap |
-//! | [`constant`] | the mask is passed by value: it lies in constant memory; its loads disappear, and for some sizes the loop |
-//! | [`tiled`] | a block loads its tile and the halo once into shared memory, a thread per element; halo threads then idle |
-//! | [`cached`] | a tile without its halo, a thread per output: the halo comes from the L1 and L2 caches |
-//! | [`channels`] | a thread per sample: its channels share the indices, the border's tests and the mask's loads |
-//! | [`best`] | eight neighbouring outputs per thread: what one of them loads from the tile, seven others use |
+//! The rungs: [`basic`] and [`constant`] read the signal from device memory; [`tiled`] and [`cached`] use shared
+//! memory; [`channels`] shares work between the channels of a sample; [`best`].
 //!
 //! Of `m` taps, a result in floats is within `m * epsilon * sum(|in * mask|)` of the exact one: every rung adds in a
 //! fixed order by fused multiply-adds, so that its result is the same on every run.

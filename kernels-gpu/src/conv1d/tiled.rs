@@ -9,6 +9,9 @@ use super::Frame;
 use crate::filter::Sample;
 use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "one thread per element loads tile and halo into shared memory; halo threads then idle";
+
 /// Threads per block for a mask of so many taps: enough that half of them compute.
 pub const fn block(mask: u32) -> u32 {
     if mask <= super::BLOCK / 2 { super::BLOCK } else { 1024 }

@@ -8,6 +8,9 @@ use crate::filter::Sample;
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, kernel, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "a tile without its halo: no thread idles, and the halo comes from L1 and L2";
+
 /// One element per thread.
 #[address_space(shared)]
 static mut ELEMENTS: [MaybeUninit<u64>; (TILE * ROWS) as usize] = [MaybeUninit::uninit(); (TILE * ROWS) as usize];

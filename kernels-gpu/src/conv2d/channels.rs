@@ -7,6 +7,9 @@ use super::{Frame, place};
 use crate::filter::{Sample, source};
 use cuda_std::{kernel, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "one thread per pixel: its channels share indices, border tests and the mask's loads";
+
 /// Channels per thread for a picture of so many: all three or four, else one, and blocks along z for each.
 pub const fn per_thread(channels: u32) -> u32 {
     if channels == 3 || channels == 4 { channels } else { 1 }

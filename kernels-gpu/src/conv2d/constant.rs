@@ -14,6 +14,9 @@ use crate::filter::{Part, Sample, TAPS, source};
 use crate::unroll::unroll;
 use cuda_std::kernel;
 
+/// The idea in one line.
+pub const IDEA: &str = "the mask by value: taps from constant memory, up to 32 per launch; no loops for 3x3, 5x5, 7x7";
+
 /// Rows and columns of the masks that there is a kernel for.
 pub const SIZES: [u32; 3] = [3, 5, 7];
 

@@ -5,14 +5,8 @@
 //! Pictures are height x width x channels, row-major, channels of a pixel side by side; every channel is filtered by
 //! itself. What lies beyond the border is a matter of choice: see [`crate::filter`].
 //!
-//! | rung | idea |
-//! |---|---|
-//! | [`basic`] | a thread per element; picture and mask come from device memory, tap by tap |
-//! | [`constant`] | the mask is passed by value: it lies in constant memory; its loads disappear, and for some sizes the loops |
-//! | [`tiled`] | a block loads its tile and the halo once into shared memory, a thread per element; halo threads then idle |
-//! | [`cached`] | a tile without its halo, a thread per output: the halo comes from the L1 and L2 caches |
-//! | [`channels`] | a thread per pixel: its channels share the indices, the border's tests and the mask's loads |
-//! | [`best`] | 16 bytes of a row per thread, marching down: each element is loaded once and used for a whole column of the mask |
+//! The rungs: [`basic`] and [`constant`] read the picture from device memory; [`tiled`] and [`cached`] use shared
+//! memory; [`channels`] shares work between the channels of a pixel; [`best`].
 //!
 //! Of `m` taps, a result in floats is within `m * epsilon * sum(|in * mask|)` of the exact one: every rung adds in a
 //! fixed order by fused multiply-adds, so that its result is the same on every run.

@@ -10,6 +10,9 @@ use crate::filter::Sample;
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, kernel, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "one thread per element loads tile and halo into shared memory; halo threads then idle";
+
 /// Threads of a block in each direction.
 pub const SIDE: u32 = TILE;
 

@@ -5,6 +5,9 @@
 use super::{ELEMENTS, Task, add_results, either, value};
 use cuda_std::{kernel, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "the values decide: with random ones nearly every warp executes both sides";
+
 /// Runs both chains of every element and adds their results.
 ///
 /// # Safety

@@ -4,6 +4,9 @@
 use super::{Task, add_results, either, value};
 use cuda_std::{kernel, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "even and odd lanes take different sides of a branch: every warp executes both";
+
 /// Runs both chains of every element and adds their results.
 ///
 /// # Safety

@@ -5,6 +5,9 @@
 use super::{Task, WARP, add_results, either, value};
 use cuda_std::{kernel, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "whole warps take different sides: the same branch, and no lane waits";
+
 /// Runs both chains of every element and adds their results.
 ///
 /// # Safety

@@ -5,12 +5,12 @@
 //! one after the other while the other lanes wait: the warp pays for both. Where whole warps take different sides,
 //! nobody waits.
 //!
-//! | rung | idea | a warp pays, for chains of s and l steps | divergent branches |
-//! |---|---|---|---|
-//! | [`by_lane`] | even lanes have short chains, odd ones long: `if tid % 2 == 0` | s + l | one per warp |
-//! | [`by_data`] | the element's value decides which of its two threads has which chain | s + l; one of both where the data agrees | one per warp with mixed data |
-//! | [`unequal_loops`] | `by_lane` with one loop for both: only its length differs | max(s, l): short lanes wait for long ones | one per warp |
-//! | [`by_warp`] | even warps have short chains, odd ones long: `if tid / 32 % 2 == 0` | its own | none |
+//! | rung | a warp pays, for chains of s and l steps | divergent branches |
+//! |---|---|---|
+//! | [`by_lane`] | s + l | one per warp |
+//! | [`by_data`] | s + l; one of both where the data agrees | one per warp with mixed data |
+//! | [`unequal_loops`] | max(s, l): short lanes wait for long ones | one per warp |
+//! | [`by_warp`] | its own chain | none |
 //!
 //! It is not the `if` that costs, but lanes that disagree: `by_warp` has the code of `by_lane`. The test `if i < n`
 //! diverges in one warp of a whole launch at most: with much data it costs nothing. `if tid > 2` diverges in the first

@@ -7,6 +7,9 @@
 use super::{Chain, LONG, SHORT, Task, add_results, value};
 use cuda_std::{kernel, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "one loop for both sides: a warp pays for its longest lane only";
+
 /// Runs both chains of every element and adds their results.
 ///
 /// # Safety

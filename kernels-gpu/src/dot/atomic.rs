@@ -11,6 +11,9 @@ use cuda_std::{
     kernel, thread,
 };
 
+/// The idea in one line.
+pub const IDEA: &str = "shuffles instead of shared memory, and one atomic per block: no work is left for the host";
+
 /// Threads per block unless the caller asks otherwise; a multiple of 32, at most 1024.
 pub const BLOCK: u32 = 256;
 

@@ -9,6 +9,9 @@ use super::{Real, grid_share};
 use crate::reduce::{Sum, sequential::tree};
 use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "a tree in each block's shared memory, and the host adds the blocks' sums";
+
 /// Threads per block unless the caller asks otherwise; a power of two, at most 1024.
 pub const BLOCK: u32 = 256;
 

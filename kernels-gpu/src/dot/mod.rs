@@ -3,12 +3,8 @@
 //! A reduction whose elements are made on the way: multiplying costs nothing beside loading two vectors. What the rungs
 //! differ in is how the blocks' sums become one.
 //!
-//! | rung | idea |
-//! |---|---|
-//! | [`host_sum`] | a tree in each block's shared cache, and the host adds the blocks' sums: the course's version |
-//! | [`atomic`] | shuffles instead of the cache, and blocks meet in one atomic: nothing is left for the host to do |
-//! | [`single_launch`] | the last block to finish adds the blocks' sums in order: one launch, the same bits on every run |
-//! | [`best`] | the same with 16-byte loads in flight |
+//! The rungs: [`host_sum`] is the course's version; [`atomic`] and [`single_launch`] finish on the device; [`best`] is
+//! [`single_launch`] at the speed of memory.
 //!
 //! Products are not rounded: each is fused with its addition (`fma`). So with `d` additions in the longest chain the
 //! error is at most about d * eps * `sum(|a[i] * b[i]|)`, and n times half the smallest subnormal where products are

@@ -7,6 +7,9 @@ use super::{Real, grid_share};
 use crate::reduce::{Sum, collective::grid_reduce};
 use cuda_std::kernel;
 
+/// The idea in one line.
+pub const IDEA: &str = "the last block adds the blocks' sums in order: one launch, the same bits on every run";
+
 /// Threads per block unless the caller asks otherwise; a multiple of 32, at most 1024.
 pub const BLOCK: u32 = 256;
 

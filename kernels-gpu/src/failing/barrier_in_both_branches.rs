@@ -7,6 +7,9 @@
 use super::cache;
 use cuda_std::{kernel, thread};
 
+/// The mistake in one line.
+pub const IDEA: &str = "a barrier in each branch of `if t % 2 == 0`: two barriers, not one";
+
 /// Swaps the elements of every pair of threads, and doubles the odd ones, wrongly.
 ///
 /// # Safety

@@ -7,6 +7,9 @@
 use super::{BLOCK, cache};
 use cuda_std::{kernel, thread};
 
+/// The mistake in one line.
+pub const IDEA: &str = "the tree's barrier is inside `if t < half`: only the threads that add wait";
+
 /// Sums `BLOCK` elements per block, wrongly.
 ///
 /// # Safety

@@ -7,6 +7,9 @@
 use super::cache;
 use cuda_std::{kernel, thread};
 
+/// The mistake in one line.
+pub const IDEA: &str = "a barrier in a loop that runs longer for some threads than for others";
+
 /// Scans `BLOCK` elements per block, wrongly.
 ///
 /// # Safety

@@ -6,6 +6,9 @@
 use super::cache;
 use cuda_std::{kernel, thread};
 
+/// The mistake in one line.
+pub const IDEA: &str = "a barrier in one branch of `if t % 2 == 0`";
+
 /// Gives every pair of threads the even one's element, wrongly.
 ///
 /// # Safety

@@ -6,6 +6,9 @@
 
 use cuda_std::{kernel, thread};
 
+/// The mistake in one line.
+pub const IDEA: &str = "a sum of bytes is written as a byte: what is above 255 starts again at 0";
+
 /// Sums every three neighbours, wrongly.
 ///
 /// # Safety

@@ -5,6 +5,9 @@
 
 use cuda_std::{kernel, thread};
 
+/// The mistake in one line.
+pub const IDEA: &str = "all threads increment one counter by a load, an addition and a store";
+
 /// Counts the odd elements, wrongly.
 ///
 /// # Safety

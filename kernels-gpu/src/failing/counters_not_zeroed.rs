@@ -10,6 +10,9 @@ use cuda_std::{
     kernel, thread,
 };
 
+/// The mistake in one line.
+pub const IDEA: &str = "a block's private counters are incremented before they are set to 0";
+
 /// Groups of four letters.
 pub const BINS: usize = 7;
 

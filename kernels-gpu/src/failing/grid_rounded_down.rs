@@ -6,6 +6,9 @@
 use super::BLOCK;
 use cuda_std::{kernel, thread};
 
+/// The mistake in one line.
+pub const IDEA: &str = "n / 256 blocks of 256 threads: the last elements have no thread";
+
 /// Blocks for `n` elements, wrongly.
 pub const fn blocks(n: usize) -> u32 {
     // WRONG: what is left over needs a block as well, so `div_ceil`.

@@ -7,6 +7,9 @@
 use super::{BLOCK, cache};
 use cuda_std::{kernel, thread};
 
+/// The mistake in one line.
+pub const IDEA: &str = "a tile's halo is not written where there is no input";
+
 /// Elements of the mask.
 pub const WIDTH: usize = 5;
 

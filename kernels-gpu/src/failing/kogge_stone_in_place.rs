@@ -7,6 +7,9 @@
 use super::{BLOCK, cache};
 use cuda_std::{kernel, thread};
 
+/// The mistake in one line.
+pub const IDEA: &str = "a scan's step reads and writes one array without a barrier between";
+
 /// Scans `BLOCK` elements per block, wrongly.
 ///
 /// # Safety

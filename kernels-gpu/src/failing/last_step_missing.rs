@@ -7,6 +7,9 @@
 use super::{BLOCK, pairs};
 use cuda_std::{kernel, thread};
 
+/// The mistake in one line.
+pub const IDEA: &str = "the tree's growing stride ends before blockDim: half of the elements are not added";
+
 /// Sums `2 * BLOCK` elements per block, wrongly.
 ///
 /// # Safety

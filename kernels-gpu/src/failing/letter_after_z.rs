@@ -9,6 +9,9 @@ use cuda_std::{
     kernel, thread,
 };
 
+/// The mistake in one line.
+pub const IDEA: &str = "letters 0 to 26 are counted, and there are 26: `{` comes after `z`";
+
 /// Groups of four letters.
 pub const BINS: usize = 7;
 

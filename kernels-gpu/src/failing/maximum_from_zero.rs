@@ -7,6 +7,9 @@
 use super::{BLOCK, cache};
 use cuda_std::{kernel, thread};
 
+/// The mistake in one line.
+pub const IDEA: &str = "a maximum starts from 0: among negative numbers it is 0, which is none of them";
+
 /// The maximum of the block's share, wrongly.
 ///
 /// # Safety

@@ -5,6 +5,9 @@
 use super::{BLOCK, cache};
 use cuda_std::{kernel, thread};
 
+/// The mistake in one line.
+pub const IDEA: &str = "no barrier between the steps of the tree";
+
 /// Sums `BLOCK` elements per block, wrongly.
 ///
 /// # Safety

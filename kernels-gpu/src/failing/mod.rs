@@ -7,38 +7,19 @@
 //!
 //! There are two kinds. Some break a rule of the machine, and a checker reports the line (marked `FINDING`):
 //!
-//! | example | mistake | finding |
-//! |---|---|---|
-//! | [`barrier_in_if`] | the tree's barrier inside `if t < half`: only the threads that add wait | `barrier-divergence` |
-//! | [`barrier_in_one_branch`] | a barrier in one branch of `if t % 2 == 0` | `barrier-divergence` |
-//! | [`barrier_in_both_branches`] | a barrier in each branch: two barriers, not one | `barrier-divergence` |
-//! | [`barrier_in_loop`] | a barrier in a loop that runs longer for some threads than for others | `barrier-divergence` |
-//! | [`barrier_skipped_by_warps`] | whole warps go past a barrier, and meet the others' first at their second | race |
-//! | [`missing_barrier`] | the steps of the tree are not kept apart | race |
-//! | [`tile_overwritten`] | the next tile is loaded while some still read the last one | race |
-//! | [`tile_not_awaited`] | a tile is used while others still load it | race |
-//! | [`kogge_stone_in_place`] | a scan's step reads and writes the same array without a barrier between | race |
-//! | [`lock_step`] | the last warp needs no barrier because its lanes run in lock-step: they no longer do | race within a warp |
-//! | [`counter_without_atomics`] | all threads increment one counter: load, add, store | race |
-//! | [`plus_for_times`] | `threadIdx + blockIdx + blockDim`: blocks overlap | race |
-//! | [`no_bounds_test`] | `if i < n` is missing, and the last block has more threads than elements | `out-of-bounds` |
-//! | [`stride_too_far`] | the tree's first stride is the whole block instead of half of it | `out-of-bounds` |
-//! | [`halo_not_filled`] | a tile's halo is loaded where there is input, and left alone elsewhere | uninitialised value |
-//! | [`counters_not_zeroed`] | a block's private counters are incremented before anyone set them to 0 | uninitialised value |
+//! - `barrier-divergence`: [`barrier_in_if`], [`barrier_in_one_branch`], [`barrier_in_both_branches`],
+//!   [`barrier_in_loop`];
+//! - a race within a block or between blocks: [`barrier_skipped_by_warps`], [`missing_barrier`], [`tile_overwritten`],
+//!   [`tile_not_awaited`], [`kogge_stone_in_place`], [`counter_without_atomics`], [`plus_for_times`];
+//! - a race within a warp: [`lock_step`];
+//! - `out-of-bounds`: [`no_bounds_test`], [`stride_too_far`];
+//! - an uninitialised value: [`halo_not_filled`], [`counters_not_zeroed`].
 //!
 //! Others are correct programs that compute something else. There is nothing to check but the result, and only an
 //! oracle that knows the right one can tell (`wrong-result`; the line to change is marked `WRONG`):
 //!
-//! | example | mistake | result |
-//! |---|---|---|
-//! | [`maximum_from_zero`] | a maximum starts from 0 instead of the lowest number | 0 for negative numbers |
-//! | [`last_step_missing`] | the growing stride stops in front of `blockDim` with two elements per thread | the sum of one half |
-//! | [`stride_one_missing`] | the shrinking stride stops at 2 | the sum of every other element |
-//! | [`partial_tile_lost`] | `Width / TILE` phases: a partial tile at the end is none | sums that lack their last terms |
-//! | [`letter_after_z`] | 27 letters pass the test `<= 26` | `{` counts as a letter |
-//! | [`bytes_overflow`] | a sum of bytes becomes a byte | dark where it should be bright |
-//! | [`grid_rounded_down`] | `n / 256` blocks | the last elements stay as they were |
-//! | [`start_by_grid`] | a block starts at `blockIdx * gridDim` | elements counted twice, and never |
+//! [`maximum_from_zero`], [`last_step_missing`], [`stride_one_missing`], [`partial_tile_lost`], [`letter_after_z`],
+//! [`bytes_overflow`], [`grid_rounded_down`] and [`start_by_grid`].
 //!
 //! The mistakes are those that courses make or warn of. Slides: the "optimization attempt", `if (threadIdx.x % 2 == 0)`
 //! with a barrier in each branch, the pairwise loop from `blockDim.x` to 2, `Width/TILE_WIDTH`, `ceil(n/256.0)`,

@@ -4,6 +4,9 @@
 
 use cuda_std::{kernel, thread};
 
+/// The mistake in one line.
+pub const IDEA: &str = "`if i < n` is missing, and the last block has more threads than elements";
+
 /// Doubles all elements, and touches more.
 ///
 /// # Safety

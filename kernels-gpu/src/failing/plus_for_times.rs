@@ -6,6 +6,9 @@
 
 use cuda_std::{kernel, thread};
 
+/// The mistake in one line.
+pub const IDEA: &str = "`threadIdx + blockIdx + blockDim`: blocks work on the same elements";
+
 /// Writes to each element which block did it, wrongly.
 ///
 /// # Safety

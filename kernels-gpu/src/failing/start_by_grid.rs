@@ -10,6 +10,9 @@ use cuda_std::{
     kernel, thread,
 };
 
+/// The mistake in one line.
+pub const IDEA: &str = "blocks start at blockIdx * gridDim: some elements are added twice, and others never";
+
 /// Sums all elements, wrongly.
 ///
 /// # Safety

@@ -8,6 +8,9 @@
 use super::{BLOCK, cache};
 use cuda_std::{kernel, thread};
 
+/// The mistake in one line.
+pub const IDEA: &str = "the tree's first stride is the whole block instead of half of it";
+
 /// Sums `BLOCK` elements per block, wrongly.
 ///
 /// # Safety

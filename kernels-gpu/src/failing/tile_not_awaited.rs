@@ -8,6 +8,9 @@
 use super::{BLOCK, pairs};
 use cuda_std::{kernel, thread};
 
+/// The mistake in one line.
+pub const IDEA: &str = "a tile is used while other threads still load it";
+
 /// Rows and columns of a tile, a thread for each element.
 pub const TILE: usize = 16;
 

@@ -7,6 +7,9 @@
 use super::{BLOCK, cache};
 use cuda_std::{kernel, thread};
 
+/// The mistake in one line.
+pub const IDEA: &str = "the next tile is loaded while some threads still read the last one";
+
 /// Tiles that a block goes through.
 pub const TILES: usize = 4;
 

@@ -6,6 +6,9 @@
 use super::{Sample, add_global};
 use cuda_std::{kernel, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "neighbouring elements per thread: each lane loads from a sector of its own; global atomics";
+
 /// Adds to `counts` how many elements belong to each bin.
 ///
 /// # Safety

@@ -7,6 +7,9 @@
 use super::{Sample, add_global};
 use cuda_std::{kernel, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "neighbouring threads take neighbouring elements: coalesced; a global atomic per element";
+
 /// Adds to `counts` how many elements belong to each bin.
 ///
 /// # Safety

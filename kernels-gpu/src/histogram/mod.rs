@@ -3,14 +3,8 @@
 //! Many threads add to few counters, so everything here is about who adds where. An element that belongs to no bin is
 //! not counted; see [`sample`] for which bin an element belongs to.
 //!
-//! | rung | idea |
-//! |---|---|
-//! | [`contiguous`] | each thread counts a share of neighbouring elements in global memory: no two lanes load from one sector |
-//! | [`interleaved`] | neighbouring threads take neighbouring elements: coalesced loads, but every element is still a global atomic |
-//! | [`shared`] | each block counts in shared memory and adds its counts to the result once |
-//! | [`partial`] | more bins than fit: the first ones are counted in shared memory, the others in global memory, in one pass |
-//! | [`aggregated`] | equal elements that follow each other are counted in a register: one atomic per run |
-//! | [`best`] | a copy of the counters per lane (few bins), or all bins in the shared memories of several blocks; 16-byte loads |
+//! The rungs: [`contiguous`] and [`interleaved`] count in global memory; [`shared`] and [`partial`] count in shared
+//! memory, as many bins as fit; [`aggregated`] counts runs in registers; [`best`].
 //!
 //! The result has 64-bit counts, which no input overflows. Blocks count in 32 bits: no block may get more than 2^32 - 1
 //! elements. Integer additions are exact in any order, so every rung gives the same result on every run.

@@ -7,6 +7,9 @@
 use super::{Sample, add_global, add_shared, clear, merge};
 use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "one launch for any number of bins: the first in shared memory, the others in global memory";
+
 /// Adds to `counts` how many elements belong to each bin; the first `len` are counted in shared memory.
 ///
 /// # Safety

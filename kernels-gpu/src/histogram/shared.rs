@@ -8,6 +8,9 @@
 use super::{Sample, add_shared, clear, merge};
 use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "each block counts in shared memory and adds its counts once; more bins take more launches";
+
 /// Adds to `counts` how many elements belong to each of the bins `first..first + len`.
 ///
 /// # Safety

@@ -16,6 +16,9 @@ use cuda_std::{address_space, kernel, memory::U64x2, thread};
 /// Rows and columns of a block's part of the product.
 pub const TILE: u32 = super::vectorised::TILE;
 
+/// The idea in one line.
+pub const IDEA: &str = "the next tile is loaded while this one is multiplied: one barrier per tile";
+
 /// Threads per block.
 pub const BLOCK: u32 = super::vectorised::BLOCK;
 

@@ -5,15 +5,8 @@
 //! `m k + k n + m n` elements. The ladder brings down how often an element is fetched, first from device memory (the
 //! course's CGMA ratio: compute operations per global memory access), then from shared memory.
 //!
-//! | rung | idea |
-//! |---|---|
-//! | [`naive`] | one thread per element of C, everything from device memory: CGMA ratio 1 |
-//! | [`tiled`] | blocks of 16x16 or 32x32 threads fetch tiles into shared memory together: each element serves a tile's row, CGMA 16 or 32 |
-//! | [`thread_tile_1d`] | eight rows per thread: one element of B from shared memory serves eight sums, CGMA 64 |
-//! | [`thread_tile_2d`] | 8x8 per thread, an outer product in registers: 16 elements serve 64 multiplications, CGMA 128 |
-//! | [`vectorised`] | 16 bytes per load and store on the way in and out of shared memory, whose rows are padded: no bank conflicts |
-//! | [`double_buffered`] | the next tile is loaded while this one is multiplied: one barrier per tile |
-//! | [`best`] | 256x128 tiles, 16x8 per thread, copies in flight beside the threads, tensor cores for f64, blocks in an order that the L2 cache likes |
+//! The rungs: [`naive`] uses device memory alone; [`tiled`] adds shared memory; [`thread_tile_1d`] and
+//! [`thread_tile_2d`] add registers; [`vectorised`] and [`double_buffered`] move the tiles better; [`best`].
 //!
 //! Sources: D. Kirk and W. Hwu, "Programming Massively Parallel Processors", chapters 4 and 5 (naive, tiled, CGMA); V.
 //! Volkov, "Better Performance at Lower Occupancy" (2010: thread tiles); S. Boehm, "How to Optimize a CUDA Matmul

@@ -11,6 +11,9 @@ use cuda_std::{kernel, thread};
 /// Rows and columns of a block's part of the product, one thread for each element.
 pub const TILE: u32 = 16;
 
+/// The idea in one line.
+pub const IDEA: &str = "one thread per element, all operands from device memory: CGMA ratio 1";
+
 /// Threads per block.
 pub const BLOCK: u32 = TILE * TILE;
 

@@ -15,6 +15,9 @@ pub const TILE: u32 = 64;
 /// Rows that a thread computes.
 pub const ROWS: u32 = 8;
 
+/// The idea in one line.
+pub const IDEA: &str = "eight rows per thread: one element of B from shared memory serves eight sums, CGMA 64";
+
 /// Threads per block.
 pub const BLOCK: u32 = TILE * TILE / ROWS;
 

@@ -15,6 +15,12 @@ use super::{Factor, side::Side, tile_of_block};
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, kernel, thread};
 
+/// The ideas in one line each, one per tile of [`TILES`].
+pub const IDEAS: [&str; 2] = [
+    "tiles of 16x16 in shared memory: each element fetched serves 16 products, CGMA 16",
+    "tiles of 32x32, a full block of 1024 threads: CGMA 32",
+];
+
 /// Tiles that there are kernels for: rows and columns, one thread for each element.
 pub const TILES: [u32; 2] = [16, 32];
 

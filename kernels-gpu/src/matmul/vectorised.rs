@@ -21,6 +21,9 @@ pub const TILE: u32 = 128;
 /// Rows and columns of a thread's part of it.
 pub const EACH: u32 = 8;
 
+/// The idea in one line.
+pub const IDEA: &str = "16 bytes per load and store, to and from padded shared memory: no bank conflicts";
+
 /// Threads per block.
 pub const BLOCK: u32 = TILE * TILE / (EACH * EACH);
 

@@ -9,11 +9,7 @@
 //! - [`Blur`]: the average of the square of side `2 * radius + 1` around a pixel, or of what of it is inside the
 //!   picture.
 //!
-//! | rung | idea |
-//! |---|---|
-//! | [`pixel`] | a thread per pixel, in blocks of 16 x 16: the course's mapping of threads to pictures, with ragged edges |
-//! | [`tiled`] | the block's pixels and the blur's halo come through shared memory: each byte is loaded once per block |
-//! | [`best`] | 16 bytes per thread; the blur adds what enters its window and subtracts what leaves, down the columns and along the rows |
+//! The rungs: [`pixel`], which is the course's kernel, [`tiled`] and [`best`].
 //!
 //! Sources: the course's chapter 4 (`pictureKernel`, 76 x 62 pixels in blocks of 16 x 16); D. Kirk, W. Hwu, I. El Hajj,
 //! "Programming Massively Parallel Processors", chapter on multidimensional grids (greyscale and blur).

@@ -6,6 +6,9 @@
 use super::{Around, Blur, Grey, Op, Picture, Scale, inside};
 use cuda_std::{kernel, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "one thread per pixel in blocks of 16 x 16: threads mapped to two axes, with ragged edges";
+
 /// Makes a picture of another.
 ///
 /// # Safety

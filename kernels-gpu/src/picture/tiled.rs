@@ -7,6 +7,9 @@
 use super::{Around, Blur, Grey, Op, Picture, SIDE, Scale, inside};
 use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "pixels and the blur's halo come through shared memory: each byte is loaded once per block";
+
 /// Bytes of shared memory for a reach.
 pub const fn shared_bytes(channels: u32, reach: u32) -> u32 {
     (SIDE + 2 * reach) * (SIDE + 2 * reach) * channels

@@ -5,11 +5,7 @@
 //! order, and when the buffer is full (1 MiB unless the host asks for more) the oldest text is lost: with thousands of
 //! threads, choose who prints.
 //!
-//! | rung | idea |
-//! |---|---|
-//! | [`println`] | Rust's `println!`: formatted on the device, and any `Display` will do |
-//! | [`printf`] | C's `printf`: the thread stores only format and arguments, the host formats |
-//! | [`one_per_warp`] | a warp adds up its elements, and one lane prints for all: a 32nd of the lines |
+//! The rungs: [`println`] and [`printf`] print from each chosen thread, [`one_per_warp`] once for 32 threads.
 //!
 //! The price is in the code: arguments go through memory of the thread's own, and formatting in Rust brings functions
 //! along that are called through pointers, so that the compiler no longer knows a kernel's registers and stack

@@ -4,6 +4,9 @@
 use super::{double, prints};
 use cuda_std::{kernel, println, thread, warp};
 
+/// The idea in one line.
+pub const IDEA: &str = "a warp adds up its elements, and one lane prints for all 32";
+
 /// Doubles all elements; warps whose first thread is one of `first` to `first + count - 1` print.
 ///
 /// # Safety

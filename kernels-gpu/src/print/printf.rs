@@ -4,6 +4,9 @@
 use super::{double, prints};
 use cuda_std::{io::vprintf, kernel, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "C's `printf`: the thread stores the format and its arguments, and the host formats";
+
 /// What the format takes, in its order.
 #[repr(C)]
 struct Arguments {

@@ -4,6 +4,9 @@
 use super::{double, prints};
 use cuda_std::{kernel, println, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "Rust's `println!`: formatted on the device, for any `Display`";
+
 /// Doubles all elements; threads `first` to `first + count - 1` of the grid print.
 ///
 /// # Safety

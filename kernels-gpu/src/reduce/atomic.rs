@@ -8,6 +8,9 @@ use super::{Max, Min, Op, Sum, collective::block_reduce, grid_stride::grid_share
 use crate::number::Number;
 use cuda_std::{atomic::Atomic, kernel, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "all blocks combine into one value by atomics: no second launch";
+
 /// Threads per block unless the caller asks otherwise; a multiple of 32, at most 1024.
 pub const BLOCK: u32 = 256;
 

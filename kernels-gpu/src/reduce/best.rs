@@ -9,6 +9,9 @@ use super::{Max, Min, Op, Sum, collective::grid_reduce};
 use crate::number::Number;
 use cuda_std::{kernel, memory::Vector, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "16-byte loads in flight, one launch, and the last block finishes in a fixed order";
+
 /// Threads per block unless the caller asks otherwise; a multiple of 32, at most 1024.
 pub const BLOCK: u32 = 512;
 

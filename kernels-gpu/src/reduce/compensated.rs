@@ -16,6 +16,9 @@ use super::{Max, Min, Op, Sum, WARP, collective::block_reduce_by};
 use crate::number::Number;
 use cuda_std::{kernel, thread, warp};
 
+/// The idea in one line.
+pub const IDEA: &str = "the rounding error of each addition is added up beside the sum: twice the precision";
+
 /// Threads per block unless the caller asks otherwise; a multiple of 32, at most 1024.
 pub const BLOCK: u32 = 256;
 

@@ -9,6 +9,9 @@ use super::{Max, Min, Op, Sum, sequential::tree};
 use crate::number::Number;
 use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "a contiguous part per thread, as on a CPU: each load of a warp touches 32 sectors";
+
 /// Threads per block unless the caller asks otherwise; a power of two, at most 1024.
 pub const BLOCK: u32 = 256;
 

@@ -7,6 +7,9 @@ use super::{Max, Min, Op, Sum, collective::element_or_identity, sequential::tree
 use crate::number::Number;
 use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "each thread adds two elements while loading: half the blocks, and no thread idles at the start";
+
 /// Threads per block unless the caller asks otherwise; a power of two, at most 1024.
 pub const BLOCK: u32 = 128;
 

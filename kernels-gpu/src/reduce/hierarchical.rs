@@ -12,6 +12,9 @@ use super::{
 use crate::number::Number;
 use cuda_std::{kernel, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "registers in a thread, shuffles in a warp, shared memory in a block, launches for the grid";
+
 /// Threads per block unless the caller asks otherwise; a multiple of 32, at most 1024.
 pub const BLOCK: u32 = 256;
 

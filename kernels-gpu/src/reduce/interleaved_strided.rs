@@ -8,6 +8,9 @@ use super::{Max, Min, Op, Sum, collective::element_or_identity};
 use crate::number::Number;
 use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "the same tree with packed threads: no divergence, but bank conflicts";
+
 /// Threads per block unless the caller asks otherwise; a power of two, at most 1024.
 pub const BLOCK: u32 = 128;
 

@@ -8,6 +8,9 @@ use super::{Max, Min, Op, Sum, WARP, collective::element_or_identity, sequential
 use crate::number::Number;
 use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "a fixed grid and many elements per thread: each block pays for its tree once";
+
 /// Threads per block unless the caller asks otherwise; a power of two from 64 to 1024.
 pub const BLOCK: u32 = 256;
 

@@ -1,42 +1,16 @@
 //! Reduction: one value from many, by sum, maximum or minimum.
 //!
 //! Each file holds one idea. The first seven rungs are M. Harris' ladder: what one costs is what the next one removes.
+//! [`interleaved`], [`interleaved_strided`], [`sequential`], [`first_add`], [`unroll_last_warp`], [`unrolled`],
+//! [`many_per_thread`].
 //!
-//! | rung | idea |
-//! |---|---|
-//! | [`interleaved`] | a tree in shared memory; `tid % (2 * s)` picks the threads, so every warp diverges |
-//! | [`interleaved_strided`] | the same tree with packed threads: no divergence, but the stride hits the same banks |
-//! | [`sequential`] | the stride shrinks instead of growing: neighbouring threads, neighbouring banks |
-//! | [`first_add`] | each thread adds two elements while loading: half the blocks, no thread idle at the start |
-//! | [`unroll_last_warp`] | the last 64 values need one warp and shuffles: no barriers for six of the steps |
-//! | [`unrolled`] | the block size is a compile-time constant: the loop and its tests disappear |
-//! | [`many_per_thread`] | a fixed grid, each thread sums many elements: the tree is paid for once per block |
+//! The slides' list of other forms, each of which is one way to cut a reduction into pieces: [`pairwise`],
+//! [`divide_and_conquer`], [`kogge_stone`], [`grid_stride`] (`VecMax`; [`many_per_thread`] in its plainest form),
+//! [`hierarchical`].
 //!
-//! The slides' list of other forms, side by side: each is one way to cut a reduction into pieces.
+//! Sums of floats with a smaller error, otherwise as [`warp_shuffle`]: [`double_accumulator`], [`compensated`].
 //!
-//! | rung | idea |
-//! |---|---|
-//! | [`pairwise`] | every pass halves the vector: no shared memory, but a launch for each, and memory moves three times over |
-//! | [`divide_and_conquer`] | a contiguous part per thread, as on a CPU: lanes read far apart |
-//! | [`kogge_stone`] | a prefix sum whose last value is the total: every thread works in every step, log2(block) times too often |
-//! | [`grid_stride`] | one element per jump over the whole grid: [`many_per_thread`] in its plainest form, `VecMax` |
-//! | [`hierarchical`] | a level of the machine for each level of the tree: registers, shuffles, shared memory, launches |
-//!
-//! Sums of floats that lose less, as [`warp_shuffle`] otherwise:
-//!
-//! | rung | idea |
-//! |---|---|
-//! | [`double_accumulator`] | f32 is added in f64 and rounded once |
-//! | [`compensated`] | what an addition rounds away is added up beside it: twice the precision in the type itself |
-//!
-//! And what hardware since Kepler has, up to the one to use:
-//!
-//! | rung | idea |
-//! |---|---|
-//! | [`warp_shuffle`] | registers instead of shared memory: one shared value per warp, one barrier |
-//! | [`warp_intrinsic`] | one `redux.sync` where shuffles take five steps, and integers for what it doesn't know |
-//! | [`atomic`] | blocks meet in one atomic: no second launch |
-//! | [`best`] | 16-byte loads in flight, one launch, last block finishes in a fixed order |
+//! What hardware since Kepler offers, up to the one to use: [`warp_shuffle`], [`warp_intrinsic`], [`atomic`], [`best`].
 //!
 //! A sequential reduction is any grid-stride rung with one thread: `--block 1 --grid 1`.
 //!

@@ -8,6 +8,10 @@ use super::{Max, Min, Op, Sum};
 use crate::number::Number;
 use cuda_std::{kernel, thread};
 
+/// The idea in one line.
+pub const IDEA: &str =
+    "every pass halves the vector in memory: no barriers and the most accurate sums, but many launches";
+
 /// Threads per block unless the caller asks otherwise; any number works.
 pub const BLOCK: u32 = 256;
 

@@ -7,6 +7,9 @@ use super::{Max, Min, Op, Sum, collective::element_or_identity};
 use crate::number::Number;
 use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "the stride shrinks instead of growing: neighbouring threads, neighbouring banks";
+
 /// Threads per block unless the caller asks otherwise; a power of two, at most 1024.
 pub const BLOCK: u32 = 128;
 

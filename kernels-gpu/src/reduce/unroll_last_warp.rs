@@ -12,6 +12,9 @@ use super::{
 use crate::number::Number;
 use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "one warp finishes the last 64 values by shuffles: six barriers fewer";
+
 /// Threads per block unless the caller asks otherwise; a power of two from 64 to 1024.
 pub const BLOCK: u32 = 128;
 

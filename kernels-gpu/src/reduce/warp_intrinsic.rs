@@ -10,6 +10,9 @@ use super::{Max, Min, Op, Sum, collective::block_reduce_by, grid_stride::grid_sh
 use crate::number::Number;
 use cuda_std::{kernel, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "one `redux.sync` instead of five shuffles; integers stand in for 64 bits and ordered floats";
+
 /// Threads per block unless the caller asks otherwise; a multiple of 32, at most 1024.
 pub const BLOCK: u32 = 256;
 

@@ -6,6 +6,9 @@ use super::{Max, Min, Op, Sum, collective::block_reduce, grid_stride::grid_share
 use crate::number::Number;
 use cuda_std::{kernel, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "registers instead of shared memory: one shared value per warp, one barrier";
+
 /// Threads per block unless the caller asks otherwise; a multiple of 32, at most 1024.
 pub const BLOCK: u32 = 256;
 

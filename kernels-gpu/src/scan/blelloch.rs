@@ -11,6 +11,9 @@ use crate::number::Number;
 use crate::reduce::{Max, Min, Op, Sum};
 use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "up-sweep, identity at the root, down-sweep: exclusive and work-efficient, with bank conflicts";
+
 /// Threads per block unless the caller asks otherwise; a power of two from 1 to 1024.
 pub const BLOCK: u32 = 256;
 

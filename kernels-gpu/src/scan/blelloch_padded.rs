@@ -10,6 +10,9 @@ use crate::number::Number;
 use crate::reduce::{Max, Min, Op, Sum};
 use cuda_std::{kernel, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "an empty slot after every row of banks: the sweeps no longer conflict";
+
 /// Slots of a section of elements of this size, with the empty ones.
 pub const fn slots(section: u32, bytes: usize) -> u32 {
     slot(section - 1, bytes) + 1

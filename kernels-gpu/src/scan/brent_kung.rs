@@ -10,6 +10,9 @@ use crate::number::Number;
 use crate::reduce::{Max, Min, Op, Sum};
 use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "a tree up and its mirror image down: 2 n additions instead of n log n";
+
 /// Threads per block unless the caller asks otherwise; a power of two from 1 to 1024.
 pub const BLOCK: u32 = 256;
 

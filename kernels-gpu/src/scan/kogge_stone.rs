@@ -9,6 +9,9 @@ use crate::number::Number;
 use crate::reduce::{Max, Min, Op, Sum};
 use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "the same steps within a block: with two shared buffers, one barrier per step is enough";
+
 /// Threads per block unless the caller asks otherwise; a power of two from 2 to 1024.
 pub const BLOCK: u32 = 256;
 

@@ -27,6 +27,9 @@ use cuda_std::{
     kernel, thread, warp,
 };
 
+/// The idea in one line.
+pub const IDEA: &str = "one pass, 2 n elements moved: each block looks back at what the blocks before it published";
+
 /// Words of 8 bytes that the launch needs for this many tiles of elements of this size: the ticket, and a record per
 /// tile.
 pub const fn state_words(tiles: u64, bytes: usize) -> u64 {

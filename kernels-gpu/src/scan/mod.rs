@@ -1,26 +1,12 @@
 //! Scan, or prefix sum: each element becomes the sum, maximum or minimum of all elements up to it (inclusive) or before
 //! it (exclusive, the first one being the identity).
 //!
-//! The rungs. Each file holds one idea; what it costs is what the next one removes.
-//!
-//! | rung | idea |
-//! |---|---|
-//! | [`quadratic`] | each thread adds up everything before its own element: n^2 / 2 additions per block |
-//! | [`serial_per_thread`] | each thread scans a run of elements: n additions, but a warp's accesses lie far apart |
-//! | [`naive`] | Hillis and Steele over the whole array: a launch per step, log n trips through memory |
-//! | [`kogge_stone`] | the same steps inside a block, in shared memory; two buffers, one barrier per step |
-//! | [`brent_kung`] | a tree up and a tree down: 2 n additions instead of n log n |
-//! | [`blelloch`] | up-sweep, identity at the root, down-sweep: the exclusive scan of the balanced tree |
-//! | [`blelloch_padded`] | one empty slot per 32 banks: the tree's strides no longer meet in one bank |
-//! | [`three_phase`] | registers and shuffles, four elements per thread: scan blocks, scan their sums, add |
-//! | [`reduce_then_scan`] | blocks are only summed at first: 3 n elements moved instead of 4 n |
-//! | [`look_back`] | one pass, 2 n elements moved: each block looks back at what its predecessors have published; a cost per tile |
-//! | [`best`] | 16-byte accesses, two levels of look-back in constant time, no reset, the same bits on every run |
-//!
-//! The rungs from `quadratic` to `blelloch_padded` (but for `naive`) scan *sections* of the array, by a block or a
+//! Each file holds one idea; what it costs is what the next one removes. [`quadratic`], [`serial_per_thread`],
+//! [`kogge_stone`], [`brent_kung`], [`blelloch`] and [`blelloch_padded`] scan *sections* of the array, by a block or a
 //! thread each, and write the section's total to `sums`. For arrays of several sections the host scans the sums
-//! likewise, exclusively, and adds to each section what lies before it ([`three_phase::scan_three_phase_add`]): rungs
-//! differ in how they scan a section.
+//! likewise, exclusively, and adds to each section what lies before it ([`three_phase::scan_three_phase_add`]): these
+//! rungs differ in how they scan a section. [`naive`] scans the whole array step by step, [`three_phase`] and
+//! [`reduce_then_scan`] take several passes over it, [`look_back`] and [`best`] one.
 //!
 //! Sources: W. D. Hillis and G. L. Steele, "Data Parallel Algorithms" (1986); P. M. Kogge and H. S. Stone (1973); R. P.
 //! Brent and H. T. Kung (1982); G. E. Blelloch, "Prefix Sums and Their Applications" (1990); M. Harris, S. Sengupta and

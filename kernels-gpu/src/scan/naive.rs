@@ -8,6 +8,9 @@ use crate::number::Number;
 use crate::reduce::{Max, Min, Op, Sum};
 use cuda_std::{kernel, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "Hillis and Steele over the whole array: log n launches, n log n additions";
+
 /// Threads per block unless the caller asks otherwise; any number works.
 pub const BLOCK: u32 = 256;
 

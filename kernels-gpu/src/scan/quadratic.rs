@@ -8,6 +8,9 @@ use crate::number::Number;
 use crate::reduce::{Max, Min, Op, Sum};
 use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "each thread adds up all elements before its own: n^2 / 2 additions per block";
+
 /// Threads per block unless the caller asks otherwise; a power of two from 2 to 1024.
 pub const BLOCK: u32 = 256;
 

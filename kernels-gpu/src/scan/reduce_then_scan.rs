@@ -10,6 +10,9 @@ use crate::number::Number;
 use crate::reduce::{Max, Min, Op, Sum, collective::block_reduce};
 use cuda_std::{kernel, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "the first pass only sums the blocks: 3 n elements moved instead of 4 n";
+
 /// Writes the total of each block's section to `sums[block index]`.
 ///
 /// # Safety

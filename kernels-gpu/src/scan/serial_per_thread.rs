@@ -7,6 +7,9 @@ use crate::number::Number;
 use crate::reduce::{Max, Min, Op, Sum};
 use cuda_std::{kernel, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "each thread scans a run of elements: n additions, but a warp's accesses lie far apart";
+
 /// Threads per block unless the caller asks otherwise; any number works.
 pub const BLOCK: u32 = 256;
 

@@ -9,6 +9,9 @@ use crate::number::Number;
 use crate::reduce::{Max, Min, Op, Sum};
 use cuda_std::{kernel, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "registers and shuffles, four elements per thread; scan the blocks, scan their sums, add";
+
 /// Threads per block unless the caller asks otherwise; a power of two from 32 to 1024.
 pub const BLOCK: u32 = 256;
 

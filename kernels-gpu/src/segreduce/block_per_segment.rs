@@ -11,6 +11,9 @@ use crate::{
 };
 use cuda_std::{kernel, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "one block per segment: most threads have no work where segments are short";
+
 /// Threads per block unless the caller asks otherwise; a multiple of 32, at most 1024.
 pub const BLOCK: u32 = 256;
 

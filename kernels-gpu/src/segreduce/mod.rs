@@ -4,12 +4,8 @@
 //! segments. An empty segment gives the identity. What is hard is balance: there may be one segment or millions, and
 //! long ones beside short ones.
 //!
-//! | rung | idea |
-//! |---|---|
-//! | [`block_per_segment`] | a block for each segment, and its tree: most threads of short segments have nothing to do |
-//! | [`warp_per_segment`] | a warp for each segment, and shuffles: no barriers, 32 elements at once |
-//! | [`thread_per_segment`] | a thread for each segment: nothing to combine, but lanes walk apart, and the longest walks alone |
-//! | [`best`] | equal parts of the work for all blocks and threads, wherever segments end: any mix of lengths, at two thirds of the speed of memory or more where there are enough |
+//! The rungs: [`block_per_segment`], [`warp_per_segment`] and [`thread_per_segment`] each fit one length of segment;
+//! [`best`] fits all of them.
 //!
 //! Every rung combines in an order fixed by the offsets, the block and the grid: the same bits on every run.
 //!

@@ -10,6 +10,9 @@ use crate::{
 };
 use cuda_std::{kernel, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "one thread per segment: nothing to combine, but lanes read far apart";
+
 /// Threads per block unless the caller asks otherwise; any number works.
 pub const BLOCK: u32 = 256;
 

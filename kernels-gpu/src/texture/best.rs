@@ -12,6 +12,9 @@ use super::{coordinate, is_inside, slot, store};
 use cuda_std::memory::Vector;
 use cuda_std::{kernel, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "four fetches in flight per thread, a patch of 8 x 4 samples per warp: pays with one channel";
+
 /// Samples of a thread.
 pub const EACH: u32 = 4;
 

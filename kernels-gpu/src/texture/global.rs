@@ -9,6 +9,9 @@ use super::{Byte, Dimensions, Float, Format, Fraction, Line, Map, Plane, Space};
 use super::{coordinate, is_inside, place, slot, store};
 use cuda_std::kernel;
 
+/// The idea in one line.
+pub const IDEA: &str = "borders, conversion and filter in instructions; texels from global memory";
+
 /// Texels in memory: rows without gaps.
 struct Memory<'a, F: Format> {
     texels: &'a [F::Element],

@@ -6,12 +6,7 @@
 //! of instructions. A texture unit takes one: it finds the texels, converts them, weighs them, and its cache keeps
 //! neighbours of all dimensions together.
 //!
-//! | rung | idea |
-//! |---|---|
-//! | [`global`] | address mode, conversion and filter in instructions, texels from global memory |
-//! | [`texels`] | texels through the texture's cache by whole coordinates, which converts them; the filter by hand, with all bits of f32 |
-//! | [`mod@unit`] | one fetch per sample: the texture unit does it all, with weights of 8 bits |
-//! | [`best`] | four fetches in flight per thread, a warp takes a patch of 8 x 4 samples, one store for four channels |
+//! The rungs: [`global`] and [`texels`] filter in instructions; [`mod@unit`] and [`best`] leave it to the texture unit.
 //!
 //! Samples lie on a grid that an affine map places in the array. Results are row-major, as are the texels; x varies
 //! fastest, and the channels of a texel lie side by side.

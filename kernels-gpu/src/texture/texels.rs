@@ -11,6 +11,9 @@ use super::{coordinate, is_inside, place, slot, store};
 use core::marker::PhantomData;
 use cuda_std::kernel;
 
+/// The idea in one line.
+pub const IDEA: &str = "the texture unit caches and converts texels; the filter in instructions, exact to f32";
+
 /// A texture that is read texel by texel.
 struct Texels<D, F> {
     texture: u64,

@@ -8,6 +8,9 @@ use super::{Byte, Dimensions, Float, Format, Fraction, Line, Map, Plane, Space};
 use super::{coordinate, is_inside, place, slot, store};
 use cuda_std::kernel;
 
+/// The idea in one line.
+pub const IDEA: &str = "one fetch per sample: the texture unit does it all, with weights of 8 bits";
+
 /// Samples an array.
 ///
 /// # Safety

@@ -4,11 +4,7 @@
 //! threads of any launch in one line, blocks one after the other, x fastest: the id of a thread in its block (local),
 //! and in the grid (global).
 //!
-//! | rung | idea |
-//! |---|---|
-//! | [`one_d`] | `blockIdx.x * blockDim.x + threadIdx.x`: enough for a launch along x, wrong for any other |
-//! | [`two_d`] | blocks and threads of a plane: rows of blocks, and in each block rows of threads |
-//! | [`three_d`] | planes of rows: right for every launch, since an unused dimension is 1 |
+//! The rungs are named for the launches whose ids they compute correctly: [`one_d`], [`two_d`] and [`three_d`].
 //!
 //! The order of local ids is also how the hardware cuts a block into warps: 32 neighbours each, the last one filled up
 //! with lanes that do nothing (a block of 48 is two warps). So `%laneid` must be the local id modulo 32, which is

@@ -9,6 +9,9 @@ use cuda_std::{
     thread::{block_dim_x, block_idx_x, thread_idx_x},
 };
 
+/// The idea in one line.
+pub const IDEA: &str = "blockIdx.x * blockDim.x + threadIdx.x: correct for launches along x only";
+
 /// Writes down every thread of a launch along x.
 ///
 /// # Safety

@@ -10,6 +10,9 @@ use cuda_std::{
     },
 };
 
+/// The idea in one line.
+pub const IDEA: &str = "planes of rows: correct for every launch, because an unused dimension has size 1";
+
 /// Writes down every thread of any launch.
 ///
 /// # Safety

@@ -6,6 +6,9 @@ use cuda_std::{
     thread::{block_dim_x, block_dim_y, block_idx_x, block_idx_y, grid_dim_x, thread_idx_x, thread_idx_y},
 };
 
+/// The idea in one line.
+pub const IDEA: &str = "rows of blocks, and in each block rows of threads: correct for launches in a plane";
+
 /// Writes down every thread of a launch along x and y.
 ///
 /// # Safety

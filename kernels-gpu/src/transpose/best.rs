@@ -12,6 +12,10 @@ use crate::number::Number;
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, kernel, memory::Vector, thread};
 
+/// The idea in one line.
+pub const IDEA: &str =
+    "16 bytes per lane and a larger tile: four loads in flight, no bank conflicts for 8 bytes either";
+
 /// Rows and columns of a tile of elements of this size.
 pub const fn side(bytes: usize) -> u32 {
     256 / bytes as u32

@@ -2,14 +2,8 @@
 //!
 //! Nothing is computed: what counts is in which order memory is touched. Matrices are row-major.
 //!
-//! | rung | idea |
-//! |---|---|
-//! | [`naive_read`] | a warp reads along a row (coalesced) and writes down a column: 32 sectors per store |
-//! | [`naive_write`] | the other way round: coalesced stores, scattered loads |
-//! | [`tiled`] | turn the corner in shared memory: both sides coalesced, but its columns lie in one bank |
-//! | [`padded`] | one column more per row of the tile: no bank conflicts |
-//! | [`vectorised`] | the padded tile, 16 bytes per lane from and to device memory: a quarter of the requests (f32) |
-//! | [`best`] | a larger tile: four such loads in flight per thread, and no bank conflicts for elements of 8 bytes either |
+//! The rungs: [`naive_read`] and [`naive_write`] use no shared memory; [`tiled`], [`padded`], [`vectorised`] and
+//! [`best`] turn the corner there.
 //!
 //! Sources: G. Ruetsch and P. Micikevicius, "Optimizing Matrix Transpose in CUDA" (NVIDIA, 2009); M. Harris, "An
 //! Efficient Matrix Transpose in CUDA C/C++" (2013).

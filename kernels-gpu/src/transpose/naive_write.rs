@@ -7,6 +7,9 @@ use super::{ROWS, TILE, place_in_tile, tile_origin};
 use crate::number::Number;
 use cuda_std::kernel;
 
+/// The idea in one line.
+pub const IDEA: &str = "coalesced stores, and loads down a column: 32 sectors per load";
+
 /// Transposes a matrix.
 ///
 /// # Safety

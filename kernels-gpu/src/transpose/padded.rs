@@ -6,6 +6,9 @@ use crate::number::Number;
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, kernel};
 
+/// The idea in one line.
+pub const IDEA: &str = "one column more per row of the tile: no bank conflicts";
+
 /// Elements from one row of the tile to the next.
 pub const PITCH: u32 = TILE + 1;
 

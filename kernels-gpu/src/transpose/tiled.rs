@@ -9,6 +9,9 @@ use crate::number::Number;
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, kernel, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "a tile in shared memory turns the corner: both sides coalesced, but 32-way bank conflicts";
+
 /// One tile of elements of up to 8 bytes; the padded rung has one column more.
 #[address_space(shared)]
 static mut ELEMENTS: [MaybeUninit<u64>; (TILE * TILE) as usize] = [MaybeUninit::uninit(); (TILE * TILE) as usize];

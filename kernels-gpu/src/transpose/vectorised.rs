@@ -18,6 +18,9 @@ use crate::number::Number;
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, kernel, memory::Vector, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "the padded tile, 16 bytes per lane from and to device memory: a quarter of the requests (f32)";
+
 #[address_space(shared)]
 static mut ELEMENTS: [MaybeUninit<u64>; (TILE * PITCH) as usize] = [MaybeUninit::uninit(); (TILE * PITCH) as usize];
 

@@ -10,6 +10,9 @@
 use crate::number::Number;
 use cuda_std::{kernel, memory::Vector, thread};
 
+/// The idea in one line.
+pub const IDEA: &str = "16 bytes per lane, and all loads of a thread in flight before its first addition";
+
 /// Threads per block unless the caller asks otherwise; a multiple of 32.
 pub const BLOCK: u32 = 256;
 

@@ -4,17 +4,17 @@
 //! the end. So any grid handles any length, neighbouring threads touch neighbouring elements (coalesced), and a grid
 //! that fills the device once is enough. (Harris, "CUDA Pro Tip: Write Flexible Kernels with Grid-Stride Loops", 2013.)
 //!
-//! | rung | idea |
-//! |---|---|
-//! | [`one_per_thread`] | a thread for every element, as in a course's first lesson: the grid grows with the data |
-//! | [`vecadd()`], here | grid-stride: a grid of any size, and each thread jumps by the size of the grid |
-//! | [`best`] | 16 bytes per lane, several loads in flight |
+//! The rungs: [`one_per_thread`], as in a course's first lesson; [`vecadd()`] here, which this text describes;
+//! [`best`].
 
 use crate::number::Number;
 use cuda_std::{kernel, thread};
 
 pub mod best;
 pub mod one_per_thread;
+
+/// The idea in one line.
+pub const IDEA: &str = "each thread jumps by the size of the grid: any grid handles any length";
 
 /// Threads per block unless the caller asks otherwise; any number works.
 pub const BLOCK: u32 = 256;

@@ -53,7 +53,7 @@ pub(super) fn table<T: Element + Sample>() -> Vec<Variant<T>> {
     vec![
         Variant {
             name: "basic",
-            idea: "a thread per output, signal and mask from device memory: as fast as the caches",
+            idea: basic::IDEA,
             block: BlockRule::Any { default: BLOCK },
             launch: |of| {
                 let call = basic::conv1d_basic::<T>(of.input, of.mask, of.frame, of.output);
@@ -63,14 +63,14 @@ pub(super) fn table<T: Element + Sample>() -> Vec<Variant<T>> {
         },
         Variant {
             name: "constant",
-            idea: "the mask by value: taps are operands from constant memory, up to 32 in a launch; no loop for 3, 5, 7, 9, 31",
+            idea: constant::IDEA,
             block: BlockRule::Any { default: BLOCK },
             launch: launch_constant,
             kinds: &CONSTANT_KINDS,
         },
         Variant {
             name: "tiled",
-            idea: "tile and halo loaded once into shared memory by a thread per element; halo threads then idle",
+            idea: tiled::IDEA,
             block: BlockRule::WholeWarps { default: BLOCK },
             launch: |of| {
                 let call = tiled::conv1d_tiled::<T>(of.input, of.mask, of.frame, of.output);
@@ -82,7 +82,7 @@ pub(super) fn table<T: Element + Sample>() -> Vec<Variant<T>> {
         },
         Variant {
             name: "cached",
-            idea: "a tile without halo: no idle thread, the halo comes from L1 and L2",
+            idea: cached::IDEA,
             block: BlockRule::Any { default: BLOCK },
             launch: |of| {
                 let call = cached::conv1d_cached::<T>(of.input, of.mask, of.frame, of.output);
@@ -92,14 +92,14 @@ pub(super) fn table<T: Element + Sample>() -> Vec<Variant<T>> {
         },
         Variant {
             name: "channels",
-            idea: "a thread per sample: its channels share indices, tests and the mask's loads",
+            idea: channels::IDEA,
             block: BlockRule::Any { default: BLOCK },
             launch: launch_channels,
             kinds: &[[1, 1], [1, 2], [1, 3], [1, 4]],
         },
         Variant {
             name: "best",
-            idea: "eight neighbouring outputs per thread (of f64 four): what one loads from the tile, the others use",
+            idea: best::IDEA,
             block: BlockRule::OneOf { sizes: &[best::BLOCK], default: best::BLOCK },
             launch: launch_best,
             kinds: &[[1, 1], [1, 2]],

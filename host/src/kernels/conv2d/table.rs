@@ -60,44 +60,26 @@ const _: () = assert!(TILE * ROWS == 256 && tiled::SIDE * tiled::SIDE == 1024);
 /// The table, slowest first.
 pub(super) fn table<T: Element + Sample>() -> Vec<Variant<T>> {
     vec![
-        Variant {
-            name: "basic",
-            idea: "a thread per element, picture and mask from device memory: as fast as the caches",
-            threads: [TILE, ROWS],
-            launch: launch_basic,
-            kinds: any_kind,
-        },
+        Variant { name: "basic", idea: basic::IDEA, threads: [TILE, ROWS], launch: launch_basic, kinds: any_kind },
         Variant {
             name: "constant",
-            idea: "the mask by value: taps are operands from constant memory, up to 32 in a launch; no loops for 3x3, 5x5, 7x7",
+            idea: constant::IDEA,
             threads: [TILE, ROWS],
             launch: launch_constant,
             kinds: || constant::SIZES.iter().map(|&size| [size, 1]).chain(any_kind()).collect(),
         },
-        Variant {
-            name: "tiled",
-            idea: "tile and halo loaded once into shared memory by a thread per element; halo threads then idle",
-            threads: [tiled::SIDE; 2],
-            launch: launch_tiled,
-            kinds: any_kind,
-        },
-        Variant {
-            name: "cached",
-            idea: "a tile without halo: no idle thread, the halo comes from L1 and L2",
-            threads: [TILE, ROWS],
-            launch: launch_cached,
-            kinds: any_kind,
-        },
+        Variant { name: "tiled", idea: tiled::IDEA, threads: [tiled::SIDE; 2], launch: launch_tiled, kinds: any_kind },
+        Variant { name: "cached", idea: cached::IDEA, threads: [TILE, ROWS], launch: launch_cached, kinds: any_kind },
         Variant {
             name: "channels",
-            idea: "a thread per pixel: its channels share indices, tests and the mask's loads",
+            idea: channels::IDEA,
             threads: [TILE, ROWS],
             launch: launch_channels,
             kinds: || [1, 3, 4].map(|channels| [4, channels]).to_vec(),
         },
         Variant {
             name: "best",
-            idea: "16 bytes of a row per thread, marching down: an element is loaded once for a column of taps, sums in registers",
+            idea: best::IDEA,
             threads: [best::BLOCK, 1],
             launch: launch_best,
             kinds: || best::SIZES.iter().map(|&size| [size, 1]).chain([[2, 1]]).collect(),

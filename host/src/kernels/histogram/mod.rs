@@ -9,7 +9,7 @@ use crate::backend::{Buffer, require_memory};
 use crate::element::{Dtype, Scalar};
 use crate::error::{Error, Result};
 use crate::tensor::Tensor;
-use kernels_gpu::histogram::{self, Letter, Sample, best};
+use kernels_gpu::histogram::{self, *};
 use launches::{Place, Plan, Scheme};
 use question::{Question, SETTINGS};
 
@@ -51,37 +51,37 @@ fn table<T: Sample>() -> Vec<Variant<T>> {
     vec![
         Variant {
             name: "contiguous",
-            idea: "a share of neighbouring elements per thread: each lane loads from a sector of its own; global atomics",
+            idea: contiguous::IDEA,
             block: any,
-            scheme: Scheme::Global(histogram::contiguous::histogram_contiguous::<T>),
+            scheme: Scheme::Global(contiguous::histogram_contiguous::<T>),
         },
         Variant {
             name: "interleaved",
-            idea: "neighbouring threads take neighbouring elements: coalesced loads; still a global atomic per element",
+            idea: interleaved::IDEA,
             block: any,
-            scheme: Scheme::Global(histogram::interleaved::histogram_interleaved::<T>),
+            scheme: Scheme::Global(interleaved::histogram_interleaved::<T>),
         },
         Variant {
             name: "shared",
-            idea: "each block counts in shared memory and adds its counts once; bins that don't fit take another launch",
+            idea: shared::IDEA,
             block: any,
-            scheme: Scheme::Launches(histogram::shared::histogram_shared::<T>),
+            scheme: Scheme::Launches(shared::histogram_shared::<T>),
         },
         Variant {
             name: "partial",
-            idea: "one launch for any number of bins: the first in shared memory, the others in global memory",
+            idea: partial::IDEA,
             block: any,
-            scheme: Scheme::First(histogram::partial::histogram_partial::<T>),
+            scheme: Scheme::First(partial::histogram_partial::<T>),
         },
         Variant {
             name: "aggregated",
-            idea: "a run of equal elements is counted in a register and added once: made for skewed data",
+            idea: aggregated::IDEA,
             block: any,
-            scheme: Scheme::First(histogram::aggregated::histogram_aggregated::<T>),
+            scheme: Scheme::First(aggregated::histogram_aggregated::<T>),
         },
         Variant {
             name: "best",
-            idea: "counters for each lane, or as many bins as a block can hold; 16-byte loads in flight; one launch",
+            idea: best::IDEA,
             block: BlockRule::WholeWarps { default: best::lanes::BLOCK },
             scheme: Scheme::Best {
                 lanes: best::lanes::histogram_best_lanes::<T>,

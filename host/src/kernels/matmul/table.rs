@@ -110,52 +110,47 @@ pub fn variants<T: Real>() -> Vec<Variant<T>> {
     vec![
         Variant {
             name: "naive",
-            idea: "one thread per element, all from device memory: CGMA ratio 1",
+            idea: naive::IDEA,
             block: only(&[naive::BLOCK]),
             kernel: square(naive::TILE, naive::matmul_naive::<T>),
         },
         Variant {
             name: "tiled_16",
-            idea: "tiles of 16x16 in shared memory: each element fetched serves 16 products, CGMA 16",
+            idea: tiled::IDEAS[0],
             block: only(&[tiled::TILES[0] * tiled::TILES[0]]),
             kernel: square(tiled::TILES[0], tiled::matmul_tiled::<T, 16>),
         },
         Variant {
             name: "tiled_32",
-            idea: "tiles of 32x32, a full block of 1024 threads: CGMA 32",
+            idea: tiled::IDEAS[1],
             block: only(&[tiled::TILES[1] * tiled::TILES[1]]),
             kernel: square(tiled::TILES[1], tiled::matmul_tiled::<T, 32>),
         },
         Variant {
             name: "thread_tile_1d",
-            idea: "eight rows per thread: one element of B from shared memory serves eight sums in registers; CGMA 64",
+            idea: thread_tile_1d::IDEA,
             block: only(&[thread_tile_1d::BLOCK]),
             kernel: square(thread_tile_1d::TILE, thread_tile_1d::matmul_thread_tile_1d::<T>),
         },
         Variant {
             name: "thread_tile_2d",
-            idea: "8x8 per thread, an outer product in registers: 16 elements serve 64 products; CGMA 128",
+            idea: thread_tile_2d::IDEA,
             block: only(&[thread_tile_2d::BLOCK]),
             kernel: square(thread_tile_2d::TILE, thread_tile_2d::matmul_thread_tile_2d::<T>),
         },
         Variant {
             name: "vectorised",
-            idea: "16 bytes per load and store, in and out of shared memory; its rows are padded: no bank conflicts",
+            idea: vectorised::IDEA,
             block: only(&[vectorised::BLOCK]),
             kernel: square(vectorised::TILE, vectorised::matmul_vectorised::<T>),
         },
         Variant {
             name: "double_buffered",
-            idea: "the next tile is loaded while this one is multiplied: one barrier per tile",
+            idea: double_buffered::IDEA,
             block: only(&[double_buffered::BLOCK]),
             kernel: square(double_buffered::TILE, double_buffered::matmul_double_buffered::<T>),
         },
-        Variant {
-            name: "best",
-            idea: "256x128 tiles, 16x8 per thread, a ring of asynchronous copies, tensor cores for f64, an order of blocks that the L2 cache likes",
-            block: only(&[best::BLOCK]),
-            kernel: Kernel::Best(T::tiles()),
-        },
+        Variant { name: "best", idea: best::IDEA, block: only(&[best::BLOCK]), kernel: Kernel::Best(T::tiles()) },
     ]
 }
 

@@ -103,7 +103,7 @@ pub fn variants<O: Operation<T>, T: Element + Widen>() -> Vec<Variant<T>> {
     vec![
         Variant {
             name: "interleaved",
-            idea: "a tree in shared memory; tid % (2 * s) picks the threads, and every warp diverges",
+            idea: interleaved::IDEA,
             block: BlockRule::PowerOfTwo { min: 2, default: interleaved::BLOCK },
             cache: 1,
             scheme: Scheme::Tree {
@@ -113,7 +113,7 @@ pub fn variants<O: Operation<T>, T: Element + Widen>() -> Vec<Variant<T>> {
         },
         Variant {
             name: "interleaved_strided",
-            idea: "the same tree with packed threads: no divergence, but bank conflicts",
+            idea: interleaved_strided::IDEA,
             block: BlockRule::PowerOfTwo { min: 2, default: interleaved_strided::BLOCK },
             cache: 1,
             scheme: Scheme::Tree {
@@ -123,7 +123,7 @@ pub fn variants<O: Operation<T>, T: Element + Widen>() -> Vec<Variant<T>> {
         },
         Variant {
             name: "sequential",
-            idea: "the stride shrinks: neighbouring threads, neighbouring banks",
+            idea: sequential::IDEA,
             block: BlockRule::PowerOfTwo { min: 2, default: sequential::BLOCK },
             cache: 1,
             scheme: Scheme::Tree {
@@ -133,7 +133,7 @@ pub fn variants<O: Operation<T>, T: Element + Widen>() -> Vec<Variant<T>> {
         },
         Variant {
             name: "first_add",
-            idea: "each thread adds two elements while loading: half the blocks",
+            idea: first_add::IDEA,
             block: BlockRule::PowerOfTwo { min: 1, default: first_add::BLOCK },
             cache: 1,
             scheme: Scheme::Tree {
@@ -143,7 +143,7 @@ pub fn variants<O: Operation<T>, T: Element + Widen>() -> Vec<Variant<T>> {
         },
         Variant {
             name: "unroll_last_warp",
-            idea: "one warp finishes the last 64 values by shuffles: six barriers less",
+            idea: unroll_last_warp::IDEA,
             block: BlockRule::PowerOfTwo { min: 64, default: unroll_last_warp::BLOCK },
             cache: 1,
             scheme: Scheme::Tree {
@@ -153,7 +153,7 @@ pub fn variants<O: Operation<T>, T: Element + Widen>() -> Vec<Variant<T>> {
         },
         Variant {
             name: "unrolled",
-            idea: "the block size is a constant: the loop and its tests disappear",
+            idea: unrolled::IDEA,
             block: BlockRule::OneOf { sizes: &unrolled::BLOCKS, default: unrolled::BLOCK },
             cache: 1,
             scheme: Scheme::Tree {
@@ -167,7 +167,7 @@ pub fn variants<O: Operation<T>, T: Element + Widen>() -> Vec<Variant<T>> {
         },
         Variant {
             name: "many_per_thread",
-            idea: "a fixed grid, each thread combines many elements: one tree per thread's share",
+            idea: many_per_thread::IDEA,
             block: BlockRule::PowerOfTwo { min: 64, default: many_per_thread::BLOCK },
             cache: 1,
             scheme: Scheme::GridStride {
@@ -177,14 +177,14 @@ pub fn variants<O: Operation<T>, T: Element + Widen>() -> Vec<Variant<T>> {
         },
         Variant {
             name: "pairwise",
-            idea: "every pass halves the vector in memory: no barriers, but a launch for each, and the most accurate sums",
+            idea: pairwise::IDEA,
             block: BlockRule::Any { default: pairwise::BLOCK },
             cache: 0,
             scheme: Scheme::Pairs { kernel: |_, input, output| pairwise::reduce_pairwise::<O, T>(input, output) },
         },
         Variant {
             name: "divide_and_conquer",
-            idea: "a contiguous part per thread, as on a CPU: every load of a warp is 32 sectors",
+            idea: divide_and_conquer::IDEA,
             block: BlockRule::PowerOfTwo { min: 1, default: divide_and_conquer::BLOCK },
             cache: 1,
             scheme: Scheme::GridStride {
@@ -194,7 +194,7 @@ pub fn variants<O: Operation<T>, T: Element + Widen>() -> Vec<Variant<T>> {
         },
         Variant {
             name: "kogge_stone",
-            idea: "a prefix sum whose last value is the total: no thread idles, and most of the work is thrown away",
+            idea: kogge_stone::IDEA,
             block: BlockRule::PowerOfTwo { min: 2, default: kogge_stone::BLOCK },
             cache: 2,
             scheme: Scheme::Tree {
@@ -204,7 +204,7 @@ pub fn variants<O: Operation<T>, T: Element + Widen>() -> Vec<Variant<T>> {
         },
         Variant {
             name: "grid_stride",
-            idea: "one element per jump over the grid, then a tree in a shared cache",
+            idea: grid_stride::IDEA,
             block: BlockRule::PowerOfTwo { min: 1, default: grid_stride::BLOCK },
             cache: 1,
             scheme: Scheme::GridStride {
@@ -214,7 +214,7 @@ pub fn variants<O: Operation<T>, T: Element + Widen>() -> Vec<Variant<T>> {
         },
         Variant {
             name: "hierarchical",
-            idea: "registers in a thread, shuffles in a warp, shared memory in a block, launches for the grid",
+            idea: hierarchical::IDEA,
             block: BlockRule::WholeWarps { default: hierarchical::BLOCK },
             cache: 0,
             scheme: Scheme::Tree {
@@ -224,7 +224,7 @@ pub fn variants<O: Operation<T>, T: Element + Widen>() -> Vec<Variant<T>> {
         },
         Variant {
             name: "double_accumulator",
-            idea: "sums of f32 in f64, rounded once: 29 bits more",
+            idea: double_accumulator::IDEA,
             block: BlockRule::WholeWarps { default: double_accumulator::BLOCK },
             cache: 0,
             scheme: Scheme::Split {
@@ -234,7 +234,7 @@ pub fn variants<O: Operation<T>, T: Element + Widen>() -> Vec<Variant<T>> {
         },
         Variant {
             name: "compensated",
-            idea: "what each addition of floats rounds away is added up beside the sum: twice the precision",
+            idea: compensated::IDEA,
             block: BlockRule::WholeWarps { default: compensated::BLOCK },
             cache: 0,
             scheme: Scheme::Split {
@@ -244,7 +244,7 @@ pub fn variants<O: Operation<T>, T: Element + Widen>() -> Vec<Variant<T>> {
         },
         Variant {
             name: "warp_shuffle",
-            idea: "registers instead of shared memory: one shared value per warp, one barrier",
+            idea: warp_shuffle::IDEA,
             block: BlockRule::WholeWarps { default: warp_shuffle::BLOCK },
             cache: 0,
             scheme: Scheme::GridStride {
@@ -254,7 +254,7 @@ pub fn variants<O: Operation<T>, T: Element + Widen>() -> Vec<Variant<T>> {
         },
         Variant {
             name: "warp_intrinsic",
-            idea: "one redux.sync where shuffles take five steps; integers stand in for 64 bits and ordered floats",
+            idea: warp_intrinsic::IDEA,
             block: BlockRule::WholeWarps { default: warp_intrinsic::BLOCK },
             cache: 0,
             scheme: Scheme::GridStride {
@@ -264,14 +264,14 @@ pub fn variants<O: Operation<T>, T: Element + Widen>() -> Vec<Variant<T>> {
         },
         Variant {
             name: "atomic",
-            idea: "blocks meet in one atomic: no second launch",
+            idea: atomic::IDEA,
             block: BlockRule::WholeWarps { default: atomic::BLOCK },
             cache: 0,
             scheme: Scheme::Atomic { kernel: |_, input, output| atomic::reduce_atomic::<O, T>(input, output) },
         },
         Variant {
             name: "best",
-            idea: "16-byte loads in flight, one launch, the last block finishes in a fixed order",
+            idea: best::IDEA,
             block: BlockRule::WholeWarps { default: best::BLOCK },
             cache: 0,
             scheme: Scheme::Single {

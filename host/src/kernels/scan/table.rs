@@ -138,7 +138,7 @@ pub fn variants<O: Op<T>, T: Element>() -> Vec<Variant<T>> {
     vec![
         Variant {
             name: "quadratic",
-            idea: "each thread adds up all elements before its own: n^2 / 2 additions per block",
+            idea: quadratic::IDEA,
             block: BlockRule::PowerOfTwo { min: 2, default: quadratic::BLOCK },
             scheme: Scheme::ScanThenAdd {
                 sections: Sections {
@@ -153,7 +153,7 @@ pub fn variants<O: Op<T>, T: Element>() -> Vec<Variant<T>> {
         },
         Variant {
             name: "serial_per_thread",
-            idea: "each thread scans a run of elements: n additions, but a warp's accesses lie far apart",
+            idea: serial_per_thread::IDEA,
             block: BlockRule::Any { default: serial_per_thread::BLOCK },
             scheme: Scheme::ScanThenAdd {
                 sections: Sections {
@@ -168,13 +168,13 @@ pub fn variants<O: Op<T>, T: Element>() -> Vec<Variant<T>> {
         },
         Variant {
             name: "naive",
-            idea: "Hillis and Steele over the whole array: log n launches, n log n additions",
+            idea: naive::IDEA,
             block: BlockRule::Any { default: naive::BLOCK },
             scheme: Scheme::Steps(naive::scan_naive::<O, T>),
         },
         Variant {
             name: "kogge_stone",
-            idea: "the same steps within a block: two shared buffers, so that one barrier per step is enough",
+            idea: kogge_stone::IDEA,
             block: BlockRule::PowerOfTwo { min: 2, default: kogge_stone::BLOCK },
             scheme: Scheme::ScanThenAdd {
                 sections: Sections {
@@ -189,7 +189,7 @@ pub fn variants<O: Op<T>, T: Element>() -> Vec<Variant<T>> {
         },
         Variant {
             name: "brent_kung",
-            idea: "a tree up and its mirror image down: 2 n additions, not n log n",
+            idea: brent_kung::IDEA,
             block: BlockRule::PowerOfTwo { min: 1, default: brent_kung::BLOCK },
             scheme: Scheme::ScanThenAdd {
                 sections: Sections {
@@ -204,7 +204,7 @@ pub fn variants<O: Op<T>, T: Element>() -> Vec<Variant<T>> {
         },
         Variant {
             name: "blelloch",
-            idea: "up-sweep, identity at the root, down-sweep: exclusive and work-efficient, with bank conflicts",
+            idea: blelloch::IDEA,
             block: BlockRule::PowerOfTwo { min: 1, default: blelloch::BLOCK },
             scheme: Scheme::ScanThenAdd {
                 sections: Sections {
@@ -219,7 +219,7 @@ pub fn variants<O: Op<T>, T: Element>() -> Vec<Variant<T>> {
         },
         Variant {
             name: "blelloch_padded",
-            idea: "an empty slot behind every row of banks: the sweeps no longer conflict",
+            idea: blelloch_padded::IDEA,
             block: BlockRule::PowerOfTwo { min: 1, default: blelloch_padded::BLOCK },
             scheme: Scheme::ScanThenAdd {
                 sections: Sections {
@@ -234,7 +234,7 @@ pub fn variants<O: Op<T>, T: Element>() -> Vec<Variant<T>> {
         },
         Variant {
             name: "three_phase",
-            idea: "registers and shuffles, four elements per thread; scan blocks, scan their sums, add",
+            idea: three_phase::IDEA,
             block: BlockRule::PowerOfTwo { min: 32, default: three_phase::BLOCK },
             scheme: Scheme::ScanThenAdd {
                 sections: Sections { len: three_phase::section, per_block: |_| 1, cache: |_, _| 0, depth: by_shuffles },
@@ -244,7 +244,7 @@ pub fn variants<O: Op<T>, T: Element>() -> Vec<Variant<T>> {
         },
         Variant {
             name: "reduce_then_scan",
-            idea: "the first pass only sums the blocks: 3 n elements moved instead of 4 n",
+            idea: reduce_then_scan::IDEA,
             block: BlockRule::PowerOfTwo { min: 32, default: reduce_then_scan::BLOCK },
             scheme: Scheme::ReduceThenScan {
                 sections: Sections {
@@ -259,7 +259,7 @@ pub fn variants<O: Op<T>, T: Element>() -> Vec<Variant<T>> {
         },
         Variant {
             name: "look_back",
-            idea: "one pass, 2 n elements moved: blocks look back at what others published, at a cost per (small) tile",
+            idea: look_back::IDEA,
             block: BlockRule::WholeWarps { default: look_back::BLOCK },
             scheme: Scheme::OnePass {
                 state_words: look_back::state_words,
@@ -275,7 +275,7 @@ pub fn variants<O: Op<T>, T: Element>() -> Vec<Variant<T>> {
         },
         Variant {
             name: "best",
-            idea: "16-byte accesses, rows scanned as they lie, look-back in two steps, no reset",
+            idea: best::IDEA,
             block: BlockRule::OneOf { sizes: &[best::BLOCK], default: best::BLOCK },
             scheme: Scheme::OnePass {
                 state_words: best::state_words,

@@ -110,25 +110,25 @@ fn table<O: Op<T>, T: Element>() -> Vec<Variant<T>> {
     vec![
         Variant {
             name: "block_per_segment",
-            idea: "a block for each segment: most threads of short segments have nothing to do",
+            idea: block_per_segment::IDEA,
             block: BlockRule::WholeWarps { default: block_per_segment::BLOCK },
             scheme: Scheme::Segments(None, block_per_segment::segreduce_block_per_segment::<O, T>),
         },
         Variant {
             name: "warp_per_segment",
-            idea: "a warp for each segment: no barriers, 32 elements at once",
+            idea: warp_per_segment::IDEA,
             block: BlockRule::WholeWarps { default: warp_per_segment::BLOCK },
             scheme: Scheme::Segments(Some(32), warp_per_segment::segreduce_warp_per_segment::<O, T>),
         },
         Variant {
             name: "thread_per_segment",
-            idea: "a thread for each segment: nothing to combine, but lanes walk apart",
+            idea: thread_per_segment::IDEA,
             block: BlockRule::Any { default: thread_per_segment::BLOCK },
             scheme: Scheme::Segments(Some(1), thread_per_segment::segreduce_thread_per_segment::<O, T>),
         },
         Variant {
             name: "best",
-            idea: "equal parts of elements and ends for all blocks, segmented scans where many end: any mix of lengths",
+            idea: best::IDEA,
             block: BlockRule::OneOf { sizes: &[best::BLOCK], default: best::BLOCK },
             scheme: Scheme::Balanced(best::segreduce_best::<O, T>),
         },

@@ -105,26 +105,10 @@ enum Rung {
 
 /// Slowest first.
 const TABLE: &[Variant] = &[
-    Variant {
-        name: "global",
-        idea: "borders, conversion and filter in instructions; texels from global memory",
-        rung: Rung::Global,
-    },
-    Variant {
-        name: "texels",
-        idea: "texels converted and cached by the texture path; the filter by hand, exact to f32",
-        rung: Rung::Texels,
-    },
-    Variant {
-        name: "unit",
-        idea: "one fetch per sample: the texture unit does it all, with weights of 8 bits",
-        rung: Rung::Unit,
-    },
-    Variant {
-        name: "best",
-        idea: "four fetches in flight per thread, a warp takes a patch of 8 x 4 samples: pays with one channel",
-        rung: Rung::Best,
-    },
+    Variant { name: "global", idea: global::IDEA, rung: Rung::Global },
+    Variant { name: "texels", idea: texels::IDEA, rung: Rung::Texels },
+    Variant { name: "unit", idea: unit::IDEA, rung: Rung::Unit },
+    Variant { name: "best", idea: best::IDEA, rung: Rung::Best },
 ];
 
 const BLOCKS: BlockRule = BlockRule::OneOf { sizes: &[BLOCK], default: BLOCK };

@@ -18,6 +18,9 @@ use cuda_std::{kernel, memory::Vector, shared::dynamic_shared_mem, thread, warp}
 
 pub mod interleaved;
 
+/// The idea in one line.
+pub const IDEA: &str = "eight neighbouring outputs per thread (four of f64): each load from the tile serves them all";
+
 /// Threads per block.
 pub const BLOCK: u32 = 256;
 

@@ -17,6 +17,9 @@ use cuda_std::{kernel, memory::Vector, thread};
 
 pub mod any_size;
 
+/// The idea in one line.
+pub const IDEA: &str = "16 bytes of a row per thread, marching down: each element is loaded once for a column of taps";
+
 /// Threads per block: neighbours in a row.
 pub const BLOCK: u32 = 128;
 

@@ -14,6 +14,9 @@ use cuda_std::memory::U32x4;
 pub mod lanes;
 pub mod windows;
 
+/// The idea in one line.
+pub const IDEA: &str = "counters per lane, or bins spread over several blocks; 16-byte loads in flight; one launch";
+
 /// Most bins that are counted by lane: 128 bytes of shared memory each.
 pub const LANE_BINS: u32 = 256;
 

@@ -29,6 +29,10 @@ mod engine;
 mod feed;
 mod product;
 
+/// The idea in one line.
+pub const IDEA: &str =
+    "256x128 tiles, 16x8 per thread, asynchronous copies, tensor cores for f64, blocks in L2's order";
+
 /// Threads per block.
 pub const BLOCK: u32 = 256;
 

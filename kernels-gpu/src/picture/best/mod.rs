@@ -11,6 +11,9 @@ use cuda_std::{kernel, memory::Vector, thread};
 
 pub mod blur;
 
+/// The idea in one line.
+pub const IDEA: &str = "16 bytes per thread; the blur by running sums: the work per byte does not depend on the radius";
+
 /// Threads per block unless the caller asks otherwise; any number works.
 pub const BLOCK: u32 = 256;
 

@@ -24,6 +24,9 @@ mod ahead;
 
 pub use ahead::{GROUP, state_words};
 
+/// The idea in one line.
+pub const IDEA: &str = "16-byte accesses, rows scanned as they lie, look-back in two steps, no reset";
+
 /// Threads per block: the tile is made for it.
 pub const BLOCK: u32 = 256;
 

@@ -29,6 +29,9 @@ mod join;
 mod split;
 mod tile;
 
+/// The idea in one line.
+pub const IDEA: &str = "equal parts of elements and segment ends for all blocks and threads: any mix of lengths";
+
 /// Threads per block: tiles are made for it.
 pub const BLOCK: u32 = 256;
 
