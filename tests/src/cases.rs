@@ -1,4 +1,4 @@
-//! Runs the cases of `test-kernels`: on the simulator, where printing and findings can be looked at, and on any
+//! Runs the cases of `test-kernels`: on the simulator, where printed text and findings can be inspected, and on any
 //! backend.
 
 use cuda_std::launch::Call;
@@ -11,15 +11,15 @@ use test_kernels::case::{self, Case, Initial, Memory, Texels};
 /// The test kernels, decoded.
 ///
 /// # Panics
-/// When they are not built.
+/// Panics if they are not built.
 pub fn program() -> Program {
     let image = host::ptx::find("test-kernels", None, None).expect("the test kernels' PTX");
     Program::parse(&String::from_utf8(image.bytes).expect("PTX is text")).expect("PTX that the simulator reads")
 }
 
-/// What a case left behind on the simulator.
+/// The outcome of a case on the simulator.
 pub struct Simulated {
-    /// The launch's end.
+    /// How the launch ended.
     pub result: Result<Report, Stop>,
     /// Contents of the buffers after the launch.
     pub buffers: Vec<Vec<u8>>,
@@ -28,7 +28,7 @@ pub struct Simulated {
 /// Runs a case on the simulator, with every checker on.
 ///
 /// # Panics
-/// When memory can't be had.
+/// Panics if memory cannot be allocated.
 pub fn simulate(program: &Program, case: &Case) -> Simulated {
     let mut machine = Machine::new(Config { checks: Checks::ALL, ..Config::default() });
     let addresses: Vec<u64> = case
@@ -68,10 +68,10 @@ pub fn simulate(program: &Program, case: &Case) -> Simulated {
     Simulated { result, buffers: case.buffers.iter().zip(&addresses).map(read).collect() }
 }
 
-/// Runs a case on a backend and judges its buffers; what it prints goes to standard output.
+/// Runs a case on a backend and checks its buffers. What it prints goes to standard output.
 ///
 /// # Errors
-/// What was wrong.
+/// Describes the first call that failed or the first buffer with wrong contents.
 pub fn launch(device: &dyn Backend, module: Module, case: &Case) -> Result<(), String> {
     let text = |error: host::Error| format!("{}: {error}", case.name);
     let mut addresses = Vec::new();
@@ -87,7 +87,8 @@ pub fn launch(device: &dyn Backend, module: Module, case: &Case) -> Result<(), S
     let handles = textures.iter().map(Texture::handle);
     let arguments: Vec<u64> = addresses.iter().copied().chain(handles).collect();
     let shape = Shape { grid: case.grid, block: case.block, shared: case.shared, cluster: None, cooperative: false };
-    // SAFETY: a case gives its kernel the buffers and the shape that its contract asks for; they are freed below.
+    // SAFETY: a case launches its kernel with the buffers and the shape that the kernel's contract requires; the
+    // buffers are freed below.
     unsafe { device.launch(module, &(case.call)(&arguments), shape) }.map_err(text)?;
     device.synchronize().map_err(text)?;
     for (number, (buffer, address)) in case.buffers.iter().zip(&addresses).enumerate() {
@@ -99,7 +100,7 @@ pub fn launch(device: &dyn Backend, module: Module, case: &Case) -> Result<(), S
     Ok(())
 }
 
-/// A case's texture as a backend takes it.
+/// Converts a case's texture for a backend.
 fn sampling(texture: &case::Texture) -> Sampling {
     let layout = match texture.memory {
         Memory::Linear => Layout::Linear(texture.extent[0]),
@@ -114,7 +115,7 @@ fn sampling(texture: &case::Texture) -> Sampling {
     Sampling { filter, normalised_reads: texture.normalised_reads, ..Sampling::new(layout, channel, texture.channels) }
 }
 
-/// The same as the simulator takes it.
+/// Converts a case's texture for the simulator.
 fn simulated(texture: &case::Texture, address: u64) -> sim::Texture {
     let layout = match texture.memory {
         Memory::Linear => sim::Layout::Linear { address, elements: texture.extent[0] },
@@ -130,7 +131,7 @@ fn simulated(texture: &case::Texture, address: u64) -> sim::Texture {
     sim::Texture { filter, normalized_reads: texture.normalised_reads, ..sim::Texture::new(layout, format) }
 }
 
-/// The lines, sorted: threads print in any order.
+/// The lines of `text`, sorted, since threads print in any order.
 pub fn sorted_lines(text: &str) -> Vec<&str> {
     let mut lines: Vec<_> = text.lines().collect();
     lines.sort_unstable();

@@ -1,4 +1,4 @@
-//! Runs every variant of every family over types, operations and lengths, and collects what was wrong.
+//! Runs every variant of every family over types, operations and lengths, and collects the failures.
 
 use host::backend::{Backend, Checkers, Checks, Choice, Module, open};
 use host::element::{Array, Dtype};
@@ -9,26 +9,26 @@ use std::collections::BTreeSet;
 
 use crate::shifted::Shifted;
 
-/// The oldest architecture that PTX is built for.
+/// The oldest architecture that the PTX is built for.
 const OLDEST: &str = "sm_75";
 
 /// A device with the kernels loaded.
 pub struct Bench {
     /// The device.
     pub device: Box<dyn Backend>,
-    /// `kernels-gpu`.
+    /// The loaded module.
     pub module: Module,
 }
 
 /// Opens a device and loads the kernels.
 ///
 /// # Panics
-/// When the device or the PTX is missing: a test that can't run must not look green.
+/// Panics if the device or the PTX is missing: a test that cannot run must fail.
 pub fn bench(choice: Choice, package: &str) -> Bench {
     bench_of(choice, package, None, None)
 }
 
-/// The same with the PTX for exactly this architecture, or of this family alone.
+/// Opens a device and loads the PTX for exactly `arch` if given, with the kernels of `family` alone if given.
 fn bench_of(choice: Choice, package: &str, arch: Option<&str>, family: Option<&Family>) -> Bench {
     let (device, _) = open(choice, Checks::On(Checkers::default())).expect("the device that the test is for");
     let image = ptx::find(package, device.info().sm, arch).expect("the kernels' PTX");
@@ -40,9 +40,10 @@ fn bench_of(choice: Choice, package: &str, arch: Option<&str>, family: Option<&F
     Bench { device, module }
 }
 
-/// A test for each family and each way to run it, named `FAMILY::WAY`. `lengths`: also these, for families of vectors.
+/// A test for each family and each way to run it, named `FAMILY::WAY`. `lengths` are additional lengths for families of
+/// vectors.
 ///
-/// Every test opens the device anew, so that what one breaks stays its own.
+/// Every test opens the device anew, so that a failure cannot affect later tests.
 pub fn trials(choice: Choice, lengths: &'static [u64]) -> Vec<Trial> {
     type Way = fn(&mut Runs<'_>, &'static Family, &[u64]);
     let trial = move |family: &'static Family, name: &str, arch: Option<&'static str>, runs: Way| {
@@ -67,7 +68,7 @@ pub fn trials(choice: Choice, lengths: &'static [u64]) -> Vec<Trial> {
     FAMILIES.iter().flat_map(of).collect()
 }
 
-/// The family's own cases, and for families of vectors these lengths too, unless they take too long.
+/// The family's own cases, and for families of vectors the additional lengths, except those that take too long.
 fn every_variant(runs: &mut Runs<'_>, family: &'static Family, lengths: &[u64]) {
     let mut cases = (family.cases)();
     if family.is_of_vectors() {
@@ -80,15 +81,16 @@ fn every_variant(runs: &mut Runs<'_>, family: &'static Family, lengths: &[u64]) 
     }
 }
 
-/// The family's own cases in its first type: what is written for newer GPUs has a plain form for older ones.
+/// The family's own cases in its first type. On the oldest architecture kernels use their fallback for newer
+/// instructions.
 fn one_type(runs: &mut Runs<'_>, family: &'static Family, _: &[u64]) {
     for case in (family.cases)().into_iter().filter(|case| case.is_for(family.dtypes[0])) {
         runs.case(&*runs.bench.device, family, family.dtypes[0], &case, None);
     }
 }
 
-/// Floats that are hard to order and to add: NaN in each place of a warp and behind it, both zeros, infinities,
-/// subnormals.
+/// Floats that are hard to order and to add: NaN in the first and last lane of a warp and after it, both zeros,
+/// infinities, subnormals.
 fn special_floats(runs: &mut Runs<'_>, family: &'static Family, _: &[u64]) {
     let specials = [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, 1e-310, f64::MAX, f64::MIN];
     let mut inputs: Vec<Vec<f64>> =
@@ -119,7 +121,7 @@ fn special_floats(runs: &mut Runs<'_>, family: &'static Family, _: &[u64]) {
     }
 }
 
-/// Every block size that a variant's contract allows, on one size and type: the largest of the family's cases.
+/// Every block size that a variant's contract allows, for one size and type: the largest of the family's cases.
 fn every_block(runs: &mut Runs<'_>, family: &'static Family, _: &[u64]) {
     let cases: Vec<_> = (family.cases)().into_iter().filter(|case| case.is_for(family.dtypes[0])).collect();
     let largest = cases.iter().filter(|case| elements(case) <= 1 << 13).max_by_key(|case| elements(case));
@@ -129,8 +131,8 @@ fn every_block(runs: &mut Runs<'_>, family: &'static Family, _: &[u64]) {
     }
 }
 
-/// Arrays that start 1, 2 and 3 elements behind a boundary. Kernels that load several elements at once have to find
-/// one.
+/// Arrays that start 1, 2 and 3 elements after a boundary. Kernels that load several elements at once have to find the
+/// boundary.
 fn every_start(runs: &mut Runs<'_>, family: &'static Family, _: &[u64]) {
     for &dtype in family.dtypes {
         for start in 1..=3 {
@@ -144,12 +146,12 @@ fn every_start(runs: &mut Runs<'_>, family: &'static Family, _: &[u64]) {
     }
 }
 
-/// Elements of the largest operand, about.
+/// Approximate number of elements of the largest operand.
 fn elements(case: &Case) -> u64 {
     case.size.iter().product()
 }
 
-/// Counts runs, and collects what was wrong.
+/// Counts runs and collects failures.
 struct Runs<'b> {
     bench: &'b Bench,
     count: usize,
@@ -162,18 +164,18 @@ impl<'b> Runs<'b> {
         Self { bench, count: 0, ran: BTreeSet::new(), wrong: Vec::new() }
     }
 
-    /// What was wrong; also when a variant never ran, for then nothing is known about it.
+    /// Returns the failures, and the variants that never ran.
     fn finish(self, family: &Family) -> Result<(), String> {
         let Self { count, wrong, ran, .. } = self;
         let idle: Vec<_> = (family.variants)().iter().map(|v| v.name).filter(|name| !ran.contains(*name)).collect();
         match (wrong.is_empty(), idle.is_empty()) {
             (false, _) => Err(format!("{} of {count} runs failed:\n{}", wrong.len(), wrong.join("\n"))),
-            (true, false) => Err(format!("never ran: {}", idle.join(" "))),
+            (true, false) => Err(format!("these variants never ran: {}", idle.join(" "))),
             (true, true) => Ok(()),
         }
     }
 
-    /// All variants that can run with `block`, for all operations, on generated operands.
+    /// Runs all variants that support `block`, for all operations, on generated operands.
     fn case(&mut self, device: &dyn Backend, family: &Family, dtype: Dtype, case: &Case, block: Option<u32>) {
         let given = case.settings.iter().map(|(name, value)| (*name, value.as_str()));
         let settings = Settings::new(family.settings, given).expect("settings of the family");
@@ -184,7 +186,7 @@ impl<'b> Runs<'b> {
         }
     }
 
-    /// The same on these operands.
+    /// Runs all variants that support `block`, for all operations, on the given operands.
     fn inputs(
         &mut self,
         device: &dyn Backend,
@@ -216,7 +218,7 @@ impl<'b> Runs<'b> {
                 let shape = inputs.first().map(|input| host::tensor::text(input.shape())).unwrap_or_default();
                 wrong.push(format!("{} {op} {dtype} {shape} {}: {error}", family.name, settings.text()));
             } else {
-                assert_eq!(seen, variants.len(), "{}: a variant gave no row", family.name);
+                assert_eq!(seen, variants.len(), "{}: a variant returned no row", family.name);
             }
             self.count += seen;
         }
@@ -241,10 +243,9 @@ fn describe(row: &host::kernels::Row) -> String {
     )
 }
 
-/// `best` on parts of an array: its vector loads have to find a 16-byte boundary, and stop at the part's end.
-///
+/// Runs `best` on parts of an array: its vector loads have to find a 16-byte boundary and stop at the end of the part.
 /// # Panics
-/// When a result is wrong.
+/// Panics if a result is wrong.
 pub fn parts_of_an_array(bench: &Bench) {
     use host::{Buffer, Shape};
     use kernels_gpu::reduce::{Sum, best::reduce_best};
@@ -258,7 +259,8 @@ pub fn parts_of_an_array(bench: &Bench) {
         for end in [start, start + 1, start + 3, 500, 1009] {
             let slice = input.slice(end).skip(start);
             let call = reduce_best::<Sum, u32>(slice, partials.ptr(), ticket.ptr(), output.ptr());
-            // SAFETY: three blocks of two warps, with a partial result each, a ticket at 0, and room for one result.
+            // SAFETY: the launch has three blocks of two warps, a partial result for each, a ticket at 0, and room for
+            // one result.
             unsafe { bench.device.launch(bench.module, &call, Shape::linear(3, 64)) }.expect("a launch");
             let expected = values[start..end].iter().fold(0_u32, |sum, x| sum.wrapping_add(*x));
             assert_eq!(output.read(1).expect("the result"), [expected], "elements {start}..{end}");

@@ -5,13 +5,13 @@ use host::backend::{Backend, Checks, Choice, Simulation, open};
 use host::element::{Array, Dtype};
 use host::kernels::{Demand, Job, Problem, Settings, family};
 
-/// The last rung of `scan`, on floats whose sums are rounded and over several groups of tiles, gives the same bits
-/// whichever blocks and warps run first.
+/// Checks that the last rung of `scan` returns the same bits whichever blocks and warps run first, on floats whose sums
+/// are rounded and over several groups of tiles.
 ///
 /// # Panics
-/// When it does not.
+/// Panics if the bits differ.
 pub fn scan_gives_the_same_bits() {
-    // What a wrong order would be needs no checkers, which take most of the time.
+    // A wrong order shows in the results. The checkers, which take most of the time, are not needed.
     let (device, _) = open(Choice::Sim, Checks::Bounds).expect("the simulator");
     let image = host::ptx::find("kernels-gpu", None, None).expect("the kernels' PTX");
     let module = device.load(&image.bytes, "kernels-gpu").expect("PTX that the simulator takes");

@@ -1,18 +1,18 @@
-//! A device whose memory starts a little later: every array of a run is moved off its natural 256-byte boundary.
+//! A device whose allocations are shifted: every array of a run is moved off its natural 256-byte boundary.
 
 use cuda_std::launch::Call;
 use host::Result;
 use host::backend::{Backend, DeviceInfo, Module, Observed, Sampling, Shape};
 
-/// Another device, with `shift` bytes in front of every allocation.
+/// Wraps a device, and adds `shift` bytes in front of every allocation.
 pub struct Shifted<'d> {
     /// The device.
     pub device: &'d dyn Backend,
-    /// A multiple of the element's size: a kernel may rely on no more.
+    /// The shift in bytes: a multiple of the element's size, since a kernel may rely on no larger alignment.
     pub shift: u64,
 }
 
-/// What every allocation of every device starts on.
+/// Alignment of every allocation of every device.
 const BOUNDARY: u64 = 256;
 
 impl Backend for Shifted<'_> {
@@ -29,16 +29,16 @@ impl Backend for Shifted<'_> {
     }
 
     fn alloc(&self, bytes: u64, align: u64, name: &str) -> Result<u64> {
-        // Or a little more, where the elements are wider than the input's.
+        // Elements that are wider than the input's need a larger shift to stay aligned.
         let in_front = self.shift.next_multiple_of(align);
         let start = self.device.alloc(bytes + in_front, align, name)?;
-        // All ones are NaN, -1 or the highest number: a kernel that reads what is in front gets a wrong result.
+        // All ones are NaN, -1 or the largest number: a kernel that reads in front of its array gets a wrong result.
         self.device.fill(start, 0xff, in_front)?;
         Ok(start + in_front)
     }
 
     fn free(&self, address: u64) {
-        // Allocations start on a boundary, and shifts are shorter.
+        // The allocation starts on the boundary below `address`, since shifts are shorter than a boundary.
         self.device.free(address - address % BOUNDARY);
     }
 
@@ -67,7 +67,7 @@ impl Backend for Shifted<'_> {
     }
 
     unsafe fn launch(&self, module: Module, call: &Call<'_>, shape: Shape) -> Result<()> {
-        // SAFETY: the caller's promise, passed on.
+        // SAFETY: the caller upholds this function's contract.
         unsafe { self.device.launch(module, call, shape) }
     }
 

@@ -55,12 +55,12 @@ fn every_entry_is_launched_by_a_case() {
 /// Public functions that no kernel here calls by name.
 const NOT_CALLED: &[(&str, &str)] = &[
     ("assert_uninit", "`#[address_space(shared)]` calls it, at compile time"),
-    ("breakpoint", "it stops the kernel, and without a debugger ends the launch"),
+    ("breakpoint", "it stops the kernel; without a debugger the launch fails"),
     ("print_fmt", "`print!` and `println!` call it"),
-    ("unavailable", "what `#[gpu_only]` functions do on the host"),
+    ("unavailable", "the host's body of `#[gpu_only]` functions"),
 ];
 
-/// Files of modules that users can't name, and of the host's side.
+/// Files whose items kernels cannot name, and files of the host's side.
 const NOT_FOR_KERNELS: &[&str] = &["intrinsics.rs", "panic.rs", "text.rs", "relaxed.rs", "launch.rs", "call.rs"];
 
 #[test]
@@ -75,15 +75,15 @@ fn every_public_function_occurs_in_a_kernel() {
             public.extend(text.lines().filter_map(public_function));
         }
     }
-    assert!(public.len() > 80, "the scan found {} functions only", public.len());
+    assert!(public.len() > 80, "the scan found only {} functions", public.len());
     let allowed = |name: &str| NOT_CALLED.iter().any(|(allowed, _)| *allowed == name);
     let forgotten: Vec<_> = public.iter().filter(|name| !used.contains(**name) && !allowed(name)).collect();
-    assert!(forgotten.is_empty(), "no kernel calls {forgotten:?}");
+    assert!(forgotten.is_empty(), "no test kernel calls {forgotten:?}");
     let stale: Vec<_> = NOT_CALLED.iter().filter(|(name, _)| !public.contains(name) || used.contains(name)).collect();
-    assert!(stale.is_empty(), "called after all, or gone: {stale:?}");
+    assert!(stale.is_empty(), "listed as not called, but called or removed: {stale:?}");
 }
 
-/// The function that a line declares, when it is public and its name is not a macro's parameter.
+/// The function that a line declares, if it is public and its name is not a macro's parameter.
 fn public_function(line: &str) -> Option<&str> {
     let rest = line.trim_start().strip_prefix("pub ")?;
     let rest = rest.strip_prefix("const ").unwrap_or(rest);
@@ -91,13 +91,13 @@ fn public_function(line: &str) -> Option<&str> {
     words(rest.strip_prefix("fn ").filter(|name| !name.starts_with('$'))?).next()
 }
 
-/// Identifiers and keywords outside comments.
+/// Identifiers and keywords of `text`, without its comments.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let code = text.lines().map(|line| line.split("//").next().unwrap_or_default());
     code.flat_map(|line| line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')).filter(|word| !word.is_empty())
 }
 
-/// Name and text of each file, at any depth.
+/// Name and text of each Rust file in `folder`, at any depth.
 fn rust_files(folder: &Path) -> Vec<(String, String)> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).expect("a folder of sources") {

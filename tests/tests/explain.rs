@@ -1,6 +1,5 @@
-//! The counters and the model of time against an H200: whole kernels against the profiler's readings
-//! (`crates/ptx_sim/tests/golden/ladder.csv`), and the predicted order of the reduction's rungs against their measured
-//! times.
+//! The counters and the time model compared with an H200: the profiler's readings of whole kernels
+//! (`crates/ptx_sim/tests/golden/ladder.csv`), and the measured order of the reduction's rungs.
 
 use host::backend::{Backend, Counters, Module, Printed, explaining};
 use host::element::Dtype;
@@ -10,7 +9,7 @@ use host::ptx;
 use std::path::Path;
 use std::str::FromStr;
 
-/// What to run.
+/// Variants of a family, and the input to run them on.
 struct Run<'a> {
     family: &'a Family,
     variants: Vec<&'static str>,
@@ -22,7 +21,7 @@ struct Run<'a> {
     grid: Option<u32>,
 }
 
-/// The simulator that explains launches for an H200, with the kernels of a family.
+/// A simulator with the profile of an H200 and the kernels of one family.
 struct Explaining {
     device: Box<dyn Backend>,
     module: Module,
@@ -38,7 +37,7 @@ impl Explaining {
     }
 }
 
-/// Runs variants of a family.
+/// Runs the variants of `run` and returns their explanations.
 fn explain(on: &Explaining, run: &Run<'_>) -> Vec<Variant> {
     let Run { family, variants, op, dtype, size, block, grid, .. } = run;
     let (device, module) = (&*on.device, on.module);
@@ -76,7 +75,7 @@ fn whole_kernels_count_what_the_profiler_reads() {
         assert_eq!(Some(variant.launches.len()), row.number("launches"), "{name}");
         let mut compare = |column: &str, counted: f64, within: f64| {
             let Some(reading) = row.number::<f64>(column) else {
-                // Where memory reads more than the data: see the README beside the table.
+                // Device memory may read more than the data: see the README beside the table.
                 assert_eq!(column, "dram_read", "{name}: no reading of {column}");
                 return;
             };
@@ -85,9 +84,11 @@ fn whole_kernels_count_what_the_profiler_reads() {
                 None if differs => {
                     problems.push(format!("{name} {column}: the profiler read {reading}, counted {counted}"));
                 }
-                // How often a kernel looks again is another on every run.
+                // The number of polls differs between runs.
                 Some(reason) if !differs && reason != "polls" => {
-                    problems.push(format!("{name} {column}: agrees now; it is not {reason} any more"));
+                    problems.push(format!(
+                        "{name} {column}: the counter agrees with the reading; remove the reason `{reason}`"
+                    ));
                 }
                 _ => {}
             }
@@ -104,7 +105,7 @@ fn whole_kernels_count_what_the_profiler_reads() {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
-/// Column of the table, and our counter.
+/// Each column of the table with the simulator's counter for it.
 fn counted(counters: &Counters) -> [(&'static str, u64); 11] {
     [
         ("wavefronts_ld", counters.shared_load_wavefronts),
@@ -121,8 +122,8 @@ fn counted(counters: &Counters) -> [(&'static str, u64); 11] {
     ]
 }
 
-/// Two rungs whose measured times differ by less than this and the spreads of both count as a tie: other builds and
-/// other runs of the same machine differ by as much.
+/// Relative difference of times below which two rungs count as a tie (together with the spreads of both): other builds
+/// and other runs on the same machine differ by as much.
 const NOISE: f64 = 0.02;
 
 #[test]
@@ -169,12 +170,12 @@ fn the_predicted_order_of_the_rungs_is_the_measured_one() {
             }
         }
     }
-    // Of 55 pairs; fewer would mean that the readings are gone.
+    // There are 55 pairs; far fewer would mean that readings are missing.
     assert!(pairs >= 40, "{pairs} pairs of rungs differ");
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
-/// A line of a CSV file, with its header.
+/// A line of a CSV file: pairs of column name and value.
 struct Row(Vec<(String, String)>);
 
 impl Row {
@@ -183,19 +184,19 @@ impl Row {
         found.map(|(_, value)| value.as_str()).unwrap_or_else(|| panic!("no column {name}"))
     }
 
-    /// None where the column is empty.
+    /// The number in column `name`, or `None` if the column is empty.
     fn number<N: FromStr>(&self, name: &str) -> Option<N> {
         let text = self.get(name);
         (!text.is_empty()).then(|| text.parse().unwrap_or_else(|_| panic!("{name} is {text}")))
     }
 
-    /// Why the column is not what a GPU counts, as the README beside the table has it.
+    /// The reason, explained in the README beside the table, for which the column differs from a GPU's count.
     fn reason(&self, column: &str) -> Option<&str> {
         let mut reasons = self.get("differs").split_whitespace().filter_map(|item| item.split_once(':'));
         reasons.find(|(_, other)| *other == column).map(|(reason, _)| reason)
     }
 
-    /// What the row is about.
+    /// The run that the row describes.
     fn run(&self) -> Run<'static> {
         let family = kernels::family(self.get("family")).expect("a family");
         let op = family.ops.iter().find(|op| **op == self.get("op") || self.get("op").is_empty());

@@ -1,5 +1,5 @@
-//! The failing examples: each is diagnosed, by the code that its table names and at the line that its source marks, or
-//! by what its result is instead of what; and the rung that does it right is clean.
+//! The failing examples: the simulator diagnoses each with the code in the examples' table at the line marked in its
+//! source, or its result differs from the right one; and the correct rung passes all checks.
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 
 use host::backend::{Backend, Checkers, Checks, Choice, Module, Printed, open_printing};
@@ -23,7 +23,7 @@ impl Simulator {
         Self { device, module }
     }
 
-    /// What the checkers find of one variant, a fault included, and whether its result is right.
+    /// What the checkers find in one variant, a fault included, and whether its result is right.
     fn check(&self, family: &Family, op: &str, variant: &'static str, case: &Case) -> (Vec<Diagnostic>, bool) {
         let given = case.settings.iter().map(|(name, value)| (*name, value.as_str()));
         let settings = Settings::new(family.settings, given).expect("settings of the family");
@@ -40,7 +40,7 @@ impl Simulator {
             found.extend(row.findings);
         });
         if let Err(error) = result {
-            // Those of a launch that ended in a fault were found before it.
+            // Findings of a launch that ended in a fault were made before the fault.
             found.extend(device.observed().expect("the simulator's").findings);
             match error {
                 Error::Fault(fault) => found.push(*fault),
@@ -56,8 +56,8 @@ fn source(name: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Lines of an example's source, from 1: the one that is marked `FINDING`, and those that the same mistake also shows
-/// at.
+/// Line numbers in an example's source, counted from 1: the one marked `FINDING`, and those marked `AS WELL`, where the
+/// same mistake also shows.
 fn marked(name: &str) -> (u32, Vec<u32>) {
     let source = source(name);
     let ending = |mark: &str| -> Vec<u32> {
@@ -82,10 +82,10 @@ fn every_example_is_diagnosed_at_its_line() {
         let codes: Vec<_> = found.iter().filter(|found| at(found, &[line])).map(|found| found.code.as_str()).collect();
         let elsewhere = found.iter().filter(|found| !at(found, &[line]) && !at(found, &as_well));
         let elsewhere: Vec<_> = elsewhere.map(ToString::to_string).collect();
-        // Not one of several: a report that also blames another line sends the reader there.
+        // All codes must be at that line: a report that also names another line misleads its reader.
         if !codes.contains(&example.finding) || !elsewhere.is_empty() {
             wrong.push(format!(
-                "{}: no {} at line {line}, but {codes:?}, and elsewhere: {}",
+                "{}: expected {} at line {line}; found {codes:?} there, and elsewhere {}",
                 example.name,
                 example.finding,
                 elsewhere.join("\n")
@@ -95,7 +95,7 @@ fn every_example_is_diagnosed_at_its_line() {
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), findings().count(), wrong.join("\n"));
 }
 
-/// Nothing else is found, so nothing but the oracle could tell.
+/// The checkers find nothing in these examples, so only the oracle detects the mistake.
 #[test]
 fn every_wrong_result_is_wrong_as_described() {
     let simulator = Simulator::new();
@@ -122,11 +122,11 @@ fn the_rung_that_does_it_right_is_clean() {
         let (family, rung) = example.right;
         let family = kernels::family(family).unwrap_or_else(|| panic!("{}: no family {family}", example.name));
         let variant = family.select(rung).expect("its rung")[0];
-        // The largest that the family's tests run: several blocks, and a last one that is not full.
+        // The largest case that the family's tests run has several blocks, the last of which is not full.
         let cases = (family.cases)();
         let elements = |case: &&Case| case.size.iter().product::<u64>();
         let case = cases.iter().filter(|case| elements(case) <= 1 << 13).max_by_key(elements).expect("a case");
-        // All operations, and the right result each time: a maximum is none of the first of them.
+        // Every operation is run, since a mistake may change the result of some operations only.
         let ops = if family.ops.is_empty() { &[""] } else { family.ops };
         for op in ops.iter().filter(|op| family.has(op, family.dtypes[0])) {
             let (found, right) = simulator.check(family, op, variant, case);
@@ -135,7 +135,7 @@ fn the_rung_that_does_it_right_is_clean() {
     }
 }
 
-/// What the examples get wrong, on the same kind of input: a maximum of negative numbers alone.
+/// The correct rung on the input that the examples get wrong: negative numbers only, and their maximum.
 #[test]
 fn a_maximum_of_negative_numbers_is_one_of_them() {
     let simulator = Simulator::new();
@@ -150,7 +150,7 @@ fn a_maximum_of_negative_numbers_is_one_of_them() {
     assert_eq!(result, Tensor::from(Array::F32(vec![-1.0])));
 }
 
-/// Nothing that runs, tests or times families comes across them.
+/// The examples are in no list of families, so no test, run or benchmark of all families includes them.
 #[test]
 fn they_are_no_family() {
     assert!(kernels::family(failing::FAMILY.name).is_none());

@@ -1,4 +1,4 @@
-//! What only a GPU can show. Compiled with `--features gpu` only; then a missing GPU is a failure.
+//! Tests that need a GPU. They are compiled with `--features gpu` only; then a missing GPU is a failure.
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 
 use host::backend::Choice;
@@ -11,7 +11,7 @@ fn a_slice_that_starts_anywhere() {
     parts_of_an_array(&bench(Choice::Gpu(0), "kernels-gpu"));
 }
 
-/// Indices beyond 32 bits: every variant must see the elements behind 2^31.
+/// Indices beyond 32 bits: every variant must include the elements after 2^31.
 #[test]
 fn more_than_two_to_the_31_elements() {
     let bench = bench(Choice::Gpu(0), "kernels-gpu");
@@ -31,7 +31,7 @@ fn more_than_two_to_the_31_elements() {
     }
 }
 
-/// The fixed order of additions: the same bits on every run.
+/// Additions in a fixed order give the same bits in every run.
 #[test]
 fn best_gives_the_same_bits_every_time() {
     let bench = bench(Choice::Gpu(0), "kernels-gpu");
@@ -50,7 +50,7 @@ fn every_item_of_cuda_std() {
     let mut wrong = Vec::new();
     for case in &cases {
         wrong.extend(tests::cases::launch(&*bench.device, bench.module, case).err());
-        // After a fault every call fails: the first one is the one to look at.
+        // After a fault every call fails, so only the first failure is reported.
         if bench.device.synchronize().is_err() {
             break;
         }
@@ -58,7 +58,7 @@ fn every_item_of_cuda_std() {
     assert!(wrong.is_empty(), "{} of {} cases failed:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
 }
 
-/// What kernels print leaves the process by the driver's hand, so a child process is looked at.
+/// The driver itself writes what kernels print, so the test captures the output of a child process.
 #[test]
 fn printing() {
     const CHILD: &str = "RUSTWARP_TEST_PRINTING";
@@ -77,7 +77,8 @@ fn printing() {
     }
 }
 
-/// On a GPU a planted fault ends the process's context, so each runs in a child: it must report a fault, not a result.
+/// On a GPU a planted fault ends the process's context, so each bug runs in a child process, which must report a fault
+/// and no result.
 #[test]
 fn faults_are_errors() {
     const CHILD: &str = "RUSTWARP_TEST_FAULT";

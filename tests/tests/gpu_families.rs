@@ -1,4 +1,4 @@
-//! Every variant on a GPU. Compiled with `--features gpu` only; then a missing GPU is a failure.
+//! Every variant on a GPU. The tests are compiled with `--features gpu` only; then a missing GPU is a failure.
 
 use host::backend::Choice;
 use libtest_mimic::Arguments;

@@ -1,5 +1,5 @@
-//! Operands that start anywhere, each for itself, and segments as nobody generates them, on the simulator with every
-//! checker on.
+//! Operands that each start at any element, and segments that the generator does not produce, on the simulator with
+//! every checker on.
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 
 use cuda_std::launch::Slice;
@@ -10,7 +10,7 @@ use host::{Result, Tensor};
 use kernels_gpu::{dot, vecadd};
 use tests::matrix::{Bench, bench};
 
-/// Elements of each operand, and where parts of them begin.
+/// Number of elements of each operand.
 const LEN: usize = 1009;
 const STARTS: [usize; 4] = [0, 1, 2, 3];
 
@@ -21,7 +21,7 @@ fn parts<'a>(buffer: &'a Buffer<'_, f32>, start: usize, len: usize) -> Slice<'a,
 #[test]
 fn vectors_off_different_boundaries() {
     let Bench { device, module } = bench(Choice::Sim, "kernels-gpu");
-    // Small whole numbers: every sum is exact.
+    // Every sum of these small whole numbers is exact.
     let numbers = |from: usize| (0..LEN).map(|i| ((i + from) % 61) as f32).collect::<Vec<_>>();
     let (a, b) = (numbers(7), numbers(20));
     let buffer = |values: &[f32], name| Buffer::from_slice(&*device, values, name).expect("memory");
@@ -33,14 +33,15 @@ fn vectors_off_different_boundaries() {
             let (part_a, part_b) = (parts(&device_a, i, len), parts(&device_b, j, len));
             let out = Buffer::<f32>::uninit(&*device, len, "out").expect("memory");
             let call = vecadd::best::vecadd_best::<f32>(part_a, part_b, out.ptr());
-            // SAFETY: whole warps, parts of one length, and room for as many results.
+            // SAFETY: the launch has whole warps, operands of equal length, and room for as many results.
             unsafe { device.launch(module, &call, Shape::linear(3, 64)) }.expect("a launch");
             let sums: Vec<_> = (0..len).map(|k| a[i + k] + b[j + k]).collect();
             assert_eq!(out.read(len).expect("the sums"), sums, "vecadd from {i} and {j}, {len} elements");
 
             let out = Buffer::<f32>::uninit(&*device, 1, "output").expect("memory");
             let call = dot::best::dot_best::<f32>(part_a, part_b, partials.ptr(), ticket.ptr(), out.ptr());
-            // SAFETY: three blocks of whole warps, a partial sum for each, a ticket at 0, and room for one result.
+            // SAFETY: the launch has three blocks of whole warps, a partial sum for each, a ticket at 0, and room for
+            // one result.
             unsafe { device.launch(module, &call, Shape::linear(3, 64)) }.expect("a launch");
             let sum: f32 = (0..len).map(|k| a[i + k] * b[j + k]).sum();
             assert_eq!(out.read(1).expect("the sum"), [sum], "dot from {i} and {j}, {len} elements");
@@ -49,8 +50,8 @@ fn vectors_off_different_boundaries() {
     assert!(device.observed().expect("a simulator").findings.is_empty());
 }
 
-/// Runs all variants of `segreduce` (`best` alone on a grid that is not its own), and fails for one that is wrong or
-/// that a checker has something to say about.
+/// Runs all variants of `segreduce`, or `best` alone if `grid` is given, and fails if a result is wrong or a checker
+/// reports a finding.
 fn segments(bench: &Bench, values: Array, offsets: &[u64], op: &str, grid: Option<u32>) -> Result<()> {
     let family = family("segreduce").expect("a family");
     let settings = Settings::new(family.settings, []).expect("defaults");
@@ -81,7 +82,7 @@ fn segments(bench: &Bench, values: Array, offsets: &[u64], op: &str, grid: Optio
     .map(|_| ())
 }
 
-/// `count` numbers that float sums are exact for.
+/// `count` numbers whose sums are exact in floats.
 fn numbers(dtype: Dtype, count: usize) -> Array {
     let small = |i: usize| (i * 37 % 101) as i32 - 50;
     match dtype {
@@ -93,14 +94,14 @@ fn numbers(dtype: Dtype, count: usize) -> Array {
 #[test]
 fn segments_of_every_kind_in_one_vector() {
     let bench = bench(Choice::Sim, "kernels-gpu");
-    // Elements in front of all segments and behind them; empty ones at both ends and between; one over several tiles;
-    // many short ones; segments that end with a tile, and one before and behind it.
+    // The offsets have elements before all segments and after them; empty segments at both ends and between; one over
+    // several tiles; many short ones; segments that end with a tile, one element before and one after it.
     let mut offsets = vec![5, 5, 5, 6, 7, 9, 9, 9000];
     offsets.extend((0..600).map(|i| 9000 + i / 3));
     offsets.extend([12287, 12288, 12289, 16384, 16384, 17000, 20480, 20480]);
     segments(&bench, numbers(Dtype::F32, 20500), &offsets, "max", None).expect("a run");
     for dtype in [Dtype::F32, Dtype::F64] {
-        // One block for everything; blocks that begin and end inside the long segment; more blocks than there is work
+        // Grids of one block; of blocks that begin and end inside the long segment; of more blocks than there is work
         // for.
         for grid in [Some(1), Some(2), Some(5), Some(300)] {
             segments(&bench, numbers(dtype, 20500), &offsets, "sum", grid).expect("a run");

@@ -1,11 +1,11 @@
-//! The planted bugs: the simulator finds each, and names the Rust line.
+//! The planted bugs: the simulator finds each, and names its Rust line.
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 
 use ptx_sim::stop::Diagnostic;
 use test_kernels::planted::{Bug, all};
 use tests::cases::{program, simulate};
 
-/// The codes that a bug may be reported under.
+/// The codes under which a bug may be reported.
 fn codes(bug: Bug) -> &'static [&'static str] {
     match bug {
         Bug::Race => &["race-raw", "race-war", "race-waw"],
@@ -15,7 +15,7 @@ fn codes(bug: Bug) -> &'static [&'static str] {
     }
 }
 
-/// The line that the report puts on top.
+/// The source location that a report names, as `file:line`.
 fn headline(diagnostic: &Diagnostic) -> Option<String> {
     diagnostic.user_source().map(|source| format!("{}:{}", source.file, source.line))
 }
@@ -38,10 +38,10 @@ fn every_planted_bug_is_found_at_its_line() {
         assert_ne!(planted.line, 0, "{}: no line is marked", planted.case.name);
         let line = format!("{}:{}", planted.file, planted.line);
         let headlines: Vec<_> = diagnostics.iter().filter_map(headline).collect();
-        // Not one of several: a report that also blames another line sends the reader there.
+        // All headlines must name that line: a report that also names another line misleads its reader.
         if headlines.is_empty() || !headlines.iter().all(|headline| headline.ends_with(&line)) {
             wrong.push(format!(
-                "{}: no {:?} at {line}, but at {headlines:?}: {diagnostics:#?}",
+                "{}: expected {:?} at {line}; found {headlines:?}: {diagnostics:#?}",
                 planted.case.name, planted.bug
             ));
         }

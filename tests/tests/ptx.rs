@@ -1,4 +1,4 @@
-//! The PTX itself: it assembles for every architecture, and the code is what the source says.
+//! The PTX itself: it assembles for every architecture, and has the instructions that the source intends.
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 
 /// The text of one entry, without debug lines.
@@ -17,8 +17,8 @@ fn count(lines: &[&str], what: &str) -> usize {
     lines.iter().filter(|line| line.trim_start().starts_with(what)).count()
 }
 
-/// The text of every entry but those of `print`, which format and therefore need memory of their own, and functions
-/// that can panic. No other entry calls a function, so what those do is their business alone.
+/// The text of every entry except those of `print` and the functions they call. Formatting and possible panics need
+/// local memory there; no other entry calls a function.
 fn entries_that_do_not_print(ptx: &str) -> String {
     let (mut text, mut names, mut inside) = (String::new(), 0, false);
     for line in ptx.lines().filter(|line| !line.trim_start().starts_with(".loc")) {
@@ -27,7 +27,10 @@ fn entries_that_do_not_print(ptx: &str) -> String {
             names += u32::from(inside);
         }
         if inside {
-            assert!(!line.trim_start().starts_with("call"), "not inlined, or a panic not proved away: {line}");
+            assert!(
+                !line.trim_start().starts_with("call"),
+                "a function was not inlined, or a panic was not optimised away: {line}"
+            );
             text.push_str(line);
             text.push('\n');
         }
@@ -40,18 +43,18 @@ fn entries_that_do_not_print(ptx: &str) -> String {
 #[test]
 fn barriers_are_as_many_as_in_the_source() {
     let ptx = text("kernels-gpu");
-    // One after the load, one in the loop, which must not be duplicated into the arms of its `if`.
+    // One barrier after the load, and one in the loop, which must not be duplicated into the arms of its `if`.
     for rung in ["interleaved", "interleaved_strided", "sequential", "first_add", "grid_stride"] {
         assert_eq!(count(&entry(&ptx, &format!("reduce_{rung}_sum_f32")), "bar.sync"), 2, "{rung}");
     }
     assert_eq!(count(&entry(&ptx, "reduce_warp_shuffle_sum_f32"), "bar.sync"), 1);
-    // 512 threads: one after the load, then steps 256, 128, 64.
+    // 512 threads: one barrier after the load, then one for each of the steps 256, 128 and 64.
     assert_eq!(count(&entry(&ptx, "reduce_unrolled_sum_f32_512"), "bar.sync"), 4);
-    // One after the load, one per step: two buffers save the other one.
+    // One barrier after the load, and one per step: two buffers make a second one per step unnecessary.
     assert_eq!(count(&entry(&ptx, "scan_kogge_stone_sum_f32"), "bar.sync"), 2);
-    // One in each sweep, one at the end.
+    // One barrier in each sweep, and one at the end.
     assert_eq!(count(&entry(&ptx, "scan_blelloch_sum_f32"), "bar.sync"), 3);
-    // The ticket, the totals of the warps, what lies before the tile.
+    // One barrier each for the ticket, the totals of the warps, and the prefix of the tile.
     assert_eq!(count(&entry(&ptx, "scan_best_sum_f32_8"), "bar.sync"), 3);
 }
 
@@ -70,15 +73,15 @@ fn shared_memory_is_accessed_as_shared_memory() {
 fn no_local_memory_and_no_panics_in_the_kernels() {
     let ptx = entries_that_do_not_print(&text("kernels-gpu"));
     assert!(!ptx.contains(".local"), "an array or a spill went to local memory");
-    assert!(!ptx.contains("trap;"), "a bounds check or a division was not proved away");
+    assert!(!ptx.contains("trap;"), "a bounds check or a check for division by zero was not optimised away");
 }
 
-/// A vector of 16 bytes of elements of a size, as instructions name it.
+/// The instruction suffix for a vector of 16 bytes of elements of this type.
 fn vector(dtype: &str) -> &'static str {
     if dtype.ends_with("64") { "v2.b64" } else { "v4.b32" }
 }
 
-/// What moves several elements at once, but less than 16 bytes.
+/// Number of instructions that move several elements at once, but less than 16 bytes.
 fn halves(lines: &[&str]) -> usize {
     let narrow = |line: &&&str| {
         let line = line.trim_start();
@@ -94,7 +97,7 @@ fn best_loads_sixteen_bytes_at_a_time() {
     let ptx = text("kernels-gpu");
     assert!(count(&entry(&ptx, "reduce_best_sum_f32"), "ld.global.v4.b32") >= reduce::best::UNROLL);
     assert!(count(&entry(&ptx, "reduce_best_sum_f64"), "ld.global.v2.b64") >= 2 * reduce::best::UNROLL);
-    // Through the read-only cache, and exactly as many loads and stores as the source has vectors.
+    // Loads go through the read-only cache, and there are as many loads and stores as the source has vectors.
     let moved = |name: String, dtype: &str, loads: usize, stores: usize| {
         let (lines, width) = (entry(&ptx, &name), vector(dtype));
         let counts = |what: &str| count(&lines, &format!("{what}.{width}"));
@@ -106,22 +109,22 @@ fn best_loads_sixteen_bytes_at_a_time() {
         let each = tile * tile / (if vector(dtype) == "v4.b32" { 4 } else { 2 }) / transpose::BLOCK as usize;
         moved(format!("transpose_best_{dtype}"), dtype, each, each);
         moved(format!("transpose_vectorised_{dtype}"), dtype, 1, 1);
-        // A whole tile, and one by one behind the last.
+        // A whole tile, and single vectors after the last one.
         moved(format!("vecadd_best_{dtype}"), dtype, 2 * (vecadd::best::EACH + 1), vecadd::best::EACH + 1);
         moved(format!("scan_best_sum_{dtype}_8"), dtype, scan::best::ROWS, scan::best::ROWS);
-        // The first tile, and the next.
+        // The first tile, and the next one.
         moved(format!("segreduce_best_sum_{dtype}"), dtype, 2 * 4, 0);
     }
     for dtype in ["f32", "f64"] {
         moved(format!("access_structures_vector_{dtype}"), dtype, 1, 1);
-        // Whole rounds and the last one, of two vectors each.
+        // Whole rounds and the last round, of two vectors each.
         moved(format!("dot_best_{dtype}"), dtype, 2 * 2 * dot::best::UNROLL, 0);
-        // Two per thread and the halo; two vectors of results.
+        // Two vectors per thread and the halo; two vectors of results.
         moved(format!("conv1d_best_{dtype}"), dtype, 3, 2);
         assert!(count(&entry(&ptx, &format!("conv1d_best_{dtype}")), &format!("st.shared.{}", vector(dtype))) >= 3);
     }
     moved("picture_best_scale".to_owned(), "u8", 1, 1);
-    // Three of colours, or one of grey.
+    // Three vectors of colours, or one of grey.
     moved("picture_best_grey".to_owned(), "u8", 3 + 1, 1 + 1);
     for dtype in ["u8", "letter", "u32", "f32", "f64"] {
         for (kernel, unroll) in
@@ -137,7 +140,7 @@ fn best_loads_sixteen_bytes_at_a_time() {
     }
 }
 
-/// The rows that are stored whole are; windows that masks cover to the last element are loaded so.
+/// Rows that are stored whole use vector stores; windows that masks cover to the last element use vector loads.
 #[test]
 fn conv2d_best_moves_sixteen_bytes_at_a_time() {
     let ptx = text("kernels-gpu");
@@ -160,7 +163,8 @@ fn conv2d_best_moves_sixteen_bytes_at_a_time() {
     }
 }
 
-/// A tap is an operand: what is loaded is the signal, or the picture, and the output that a launch before left.
+/// A tap is an immediate operand: the only loads are those of the signal or picture, and of the output of an earlier
+/// launch.
 #[test]
 fn constant_masks_are_not_loaded() {
     let ptx = text("kernels-gpu");
@@ -173,7 +177,7 @@ fn constant_masks_are_not_loaded() {
     }
 }
 
-/// Its loops over the mask are gone, and no element takes another way than from device memory to registers.
+/// The loops over the mask are unrolled, and every element goes directly from device memory to registers.
 #[test]
 fn conv2d_best_is_multiply_adds_on_registers() {
     let ptx = text("kernels-gpu");
@@ -193,13 +197,13 @@ fn texture_units_are_asked_once_per_sample_and_before_anything_waits() {
     let ptx = text("kernels-gpu");
     let unit = entry(&ptx, "texture_unit_plane_float");
     assert_eq!((count(&unit, "tex."), count(&unit, "tex.2d.v4.f32.f32")), (1, 1));
-    // The nearest texel, or the four around.
+    // One fetch for the nearest texel, and four for the interpolation.
     assert_eq!(count(&entry(&ptx, "texture_texels_plane_byte"), "tex.2d.v4.u32.s32"), 1 + 4);
     let best = entry(&ptx, "texture_best_space_fraction");
     let at = |what: &'static str| best.iter().enumerate().filter(move |(_, line)| line.trim_start().starts_with(what));
     assert_eq!(at("tex.3d.v4.f32.f32").count(), kernels_gpu::texture::best::EACH as usize);
     let (last, store) = (at("tex.").next_back().expect("a fetch"), at("st.global").next().expect("a store"));
-    assert!(last.0 < store.0, "all fetches are in flight before the first result is stored");
+    assert!(last.0 < store.0, "a result is stored before the last fetch has started");
     assert_eq!(count(&entry(&ptx, "texture_best_plane_float"), "st.global.v4.b32"), 4);
 }
 
@@ -208,10 +212,14 @@ fn rust_lines_survive() {
     let ptx = text("kernels-gpu");
     assert!(ptx.lines().any(|line| line.trim_start().starts_with(".file") && line.contains("reduce/sequential.rs")));
     assert!(ptx.lines().any(|line| line.contains(".loc") && line.contains("inlined_at")));
-    assert!(!ptx.lines().any(|line| line.starts_with(".target") && line.contains("debug")), "debug PTX is slow PTX");
+    assert!(
+        !ptx.lines().any(|line| line.starts_with(".target") && line.contains("debug")),
+        "PTX with `debug` in its target is not optimised"
+    );
 }
 
-/// Every architecture that the project names, from the portable PTX; and the one that has PTX of its own.
+/// The portable PTX assembles for every architecture that the project supports, and PTX for one architecture for that
+/// one.
 #[test]
 fn it_assembles_everywhere_without_spills() {
     use cuda_builder::{Arch, Cache, check::assemble, cuda_tools};
@@ -232,7 +240,7 @@ fn it_assembles_everywhere_without_spills() {
     }
 }
 
-/// The test kernels print floats and panic with messages; ptxas takes all that too.
+/// The test kernels, which print floats and panic with messages, assemble too.
 #[test]
 fn the_test_kernels_assemble() {
     use cuda_builder::{Arch, Cache, check::assemble, cuda_tools};

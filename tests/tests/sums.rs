@@ -1,4 +1,4 @@
-//! Precise sums: what they are for, on numbers that a plain sum gets wrong.
+//! Precise sums, on numbers for which a plain sum has a large error.
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 
 use host::Tensor;
@@ -21,7 +21,7 @@ fn sum(bench: &Bench, rung: &'static str, input: Array) -> (f64, bool) {
     (sum, passed)
 }
 
-/// Large numbers that cancel, between small ones that don't: what is left has fewer digits than its parts.
+/// Large numbers that cancel between small ones that do not: the sum has fewer correct digits than its terms.
 fn cancelling(large: f64) -> Vec<f64> {
     let large = [large, -large, 3.0 * large, -2.0 * large, -large];
     (0..20_011).map(|i| if i % 1000 == 500 { large[i / 1000 % 5] } else { 0.625 }).collect()
@@ -37,7 +37,7 @@ fn f32_is_added_as_in_twice_its_precision() {
         let (sum, passed) = sum(&bench, rung, input());
         assert!(passed && sum == f64::from(right as f32), "{rung}: {sum}, not {right}");
     }
-    // They pass too, with the larger error that is theirs to make.
+    // The plain rungs pass too, within their larger error bound.
     for rung in ["warp_shuffle", "sequential", "grid_stride", "best"] {
         let (sum, passed) = sum(&bench, rung, input());
         assert!(passed && (sum - right).abs() > 1.0, "{rung}: {sum} is about {right}");

@@ -1,5 +1,4 @@
-//! The families that exist for the simulator's counters: each shows the effect that its text names, in numbers that a
-//! formula gives.
+//! The families that demonstrate one counter each: a formula gives the number that the simulator must count.
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 
 use host::backend::{Backend, Checkers, Checks, Choice, Counters, Module, Printed, open_printing};
@@ -21,7 +20,7 @@ impl Simulator {
         Self { device, module }
     }
 
-    /// Counters of one variant on generated operands, or on these.
+    /// Counters of one variant, on generated operands or on the given ones.
     fn count(
         &self,
         family: &str,
@@ -62,7 +61,7 @@ fn a_stride_costs_sectors() {
     let simulator = Simulator::new();
     for (dtype, size) in [("f32", 4), ("f64", 8)] {
         for stride in 1..=32_u64 {
-            // Whole pieces of 32 * stride elements, so that every warp is full.
+            // The length is a multiple of 32 * stride elements, so that every warp is full.
             let text = stride.to_string();
             let settings = [("stride", text.as_str())];
             let counted = simulator.count("access", "strided", dtype, &[8, 32 * stride], &settings, None);
@@ -73,7 +72,7 @@ fn a_stride_costs_sectors() {
     }
 }
 
-/// Off a sector's start, a warp's neighbours touch one sector more.
+/// Accesses that start inside a sector touch one sector more per warp.
 #[test]
 fn an_offset_costs_one_sector() {
     let simulator = Simulator::new();
@@ -82,7 +81,7 @@ fn an_offset_costs_one_sector() {
             let text = offset.to_string();
             let settings = [("offset", text.as_str())];
             let counted = simulator.count("access", "offset", dtype, &[64, 32], &settings, None);
-            // Warp w has the elements from 32 w - offset on, as far as they exist.
+            // Warp w accesses the elements from 32 w - offset on, as far as they exist.
             let sectors: u64 = (0..=64)
                 .map(|warp: u64| {
                     let (first, end) = ((32 * warp).saturating_sub(offset), (32 * (warp + 1) - offset).min(2048));
@@ -96,8 +95,8 @@ fn an_offset_costs_one_sector() {
     }
 }
 
-/// A walk along rows scatters, one down columns coalesces; structures cost their width, unless a lane takes one at
-/// once.
+/// Walking along rows scatters a warp's accesses, walking down columns coalesces them; a field of a structure costs the
+/// structure's width, unless a lane loads the whole structure at once.
 #[test]
 fn walks_and_layouts_cost_what_their_lanes_are_apart() {
     let simulator = Simulator::new();
@@ -115,7 +114,8 @@ fn walks_and_layouts_cost_what_their_lanes_are_apart() {
     }
 }
 
-/// Strides 1 to 33 of words of 4, 8 and 16 bytes: gcd of stride and the lanes that are served together.
+/// Strides 1 to 33 of words of 4, 8 and 16 bytes: the conflicts are the gcd of the stride and the number of lanes
+/// served together.
 #[test]
 fn strides_conflict_by_their_common_divisor() {
     let simulator = Simulator::new();
@@ -138,8 +138,8 @@ fn strides_conflict_by_their_common_divisor() {
     }
 }
 
-/// An unused word per row of the banks frees every power of two up to a row; what is two rows apart conflicts again,
-/// and so do 33 words of 4 bytes.
+/// One padding word per row of banks removes the conflicts of every power of two up to a row; words two rows apart
+/// conflict again, and so do 33 words of 4 bytes.
 #[test]
 fn padding_cures_powers_of_two() {
     let simulator = Simulator::new();
@@ -156,7 +156,7 @@ fn padding_cures_powers_of_two() {
     }
 }
 
-/// Lanes that want one word share its wavefront: only the four words of a step can conflict.
+/// Lanes that read one word share its wavefront: only the four words of a step can conflict.
 #[test]
 fn multicast_conflicts_among_its_words_only() {
     let simulator = Simulator::new();
@@ -184,7 +184,8 @@ fn lanes_that_disagree_diverge_and_warps_do_not() {
     assert!(by_lane.warp_instructions > by_warp.warp_instructions);
     assert!(count("unequal_loops", None).divergent_branches >= warps);
 
-    // By data: a warp diverges when its 32 values are not all even or all odd, in both of the block's halves.
+    // For divergence by data: a warp diverges unless its 32 values are all even or all odd, in both halves of the
+    // block.
     let mixed = |value: &dyn Fn(u32) -> u32| {
         let values: Vec<u32> = (0..n as u32).map(value).collect();
         let disagree = |warp: &&[u32]| warp.iter().any(|x| x % 2 != warp[0] % 2);
@@ -197,7 +198,7 @@ fn lanes_that_disagree_diverge_and_warps_do_not() {
     assert_eq!(mixed(&|i| u32::from(i >= 513)), (2, 2));
 }
 
-/// Every table of threads is written row by row, each row coalesced, whatever the launch's shape.
+/// Every table of threads is written row by row with coalesced stores, for any launch shape.
 #[test]
 fn threads_write_neighbours() {
     let simulator = Simulator::new();
@@ -209,8 +210,8 @@ fn threads_write_neighbours() {
     }
 }
 
-/// Lanes of a warp meet at an address unless they have combined before; a block's own counters keep them off device
-/// memory.
+/// Lanes of a warp add to the same address one after the other, unless they are combined first; counters per block need
+/// fewer atomics in device memory.
 #[test]
 fn contention_is_lanes_over_addresses() {
     let simulator = Simulator::new();

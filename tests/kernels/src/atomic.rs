@@ -3,9 +3,9 @@
 use cuda_std::atomic::*;
 use cuda_std::prelude::*;
 
-/// Numbers that are exact in every type, so that a sum does not depend on the order.
+/// Small integers as values of every type, so that a sum does not depend on the order.
 pub trait Small: Value {
-    /// The number.
+    /// The value of `i`.
     fn small(i: i32) -> Self;
 }
 macro_rules! small {
@@ -18,12 +18,12 @@ macro_rules! small {
 }
 small!(u32 i32 u64 i64 f32 f64);
 
-/// What all threads do to the cells: add, subtract, minimum, maximum, add by compare-and-swap; and each swaps itself
-/// into the last.
+/// The operations of every thread on the cells: add, subtract, minimum, maximum, add by compare-and-swap, and a swap of
+/// its own value into the last cell.
 #[inline(always)]
 unsafe fn arithmetic<T: Small + core::ops::Add<Output = T>, S: Scope>(cells: *mut T, swapped: *mut T, i: i32) {
     use Ordering::*;
-    // SAFETY: the caller's cells are initialised, and all threads use them with scope `S`.
+    // SAFETY: by contract the cells are initialised, and all threads access them with scope `S`.
     unsafe {
         let cell = |k: usize| Atomic::<T, S>::from_ptr(cells.add(k));
         cell(0).fetch_add(T::small(i), Relaxed);
@@ -38,38 +38,39 @@ unsafe fn arithmetic<T: Small + core::ops::Add<Output = T>, S: Scope>(cells: *mu
     }
 }
 
-/// On cells in global memory: one block for block scope, else any grid.
+/// The operations on cells in global memory, by one block for block scope, else by any grid.
 #[kernel(for S in [Block, Device, System], for T in [u32, i32, u64, i64, f32, f64])]
 pub unsafe fn atomic_global<S: Scope, T: Small + core::ops::Add<Output = T>>(cells: *mut T, swapped: *mut T) {
     let i = thread::global_index();
-    // SAFETY: six cells, and one value of `swapped` per thread.
+    // SAFETY: the launch has six cells, and one value of `swapped` per thread.
     unsafe { arithmetic::<T, S>(cells, swapped.add(i), i as i32) };
 }
 
-/// On cells in shared memory, which the block then writes out.
+/// The operations on cells in shared memory, which the block then writes out.
 #[kernel(for S in [Block, Device, System], for T in [u32, i32, u64, i64, f32, f64])]
 pub unsafe fn atomic_shared<S: Scope, T: Small + core::ops::Add<Output = T>>(cells: *mut T, swapped: *mut T) {
     let t = thread::thread_idx_x() as usize;
     let cache = shared::dynamic_shared_mem::<T>();
-    // SAFETY: one block of at least six threads; six cells in both memories, and one value of `swapped` per thread.
+    // SAFETY: the launch has one block of at least six threads, six cells in both memories, and one value of `swapped`
+    // per thread.
     unsafe {
         if t < 6 {
             *cache.add(t) = *cells.add(t);
         }
-        thread::sync_threads(); // the cells are set before anybody changes them
+        thread::sync_threads(); // the cells are initialised before any thread changes them
         arithmetic::<T, S>(cache, swapped.add(t), t as i32);
-        thread::sync_threads(); // everybody is done before the cells are read
+        thread::sync_threads(); // all threads have finished before the cells are read
         if t < 6 {
             *cells.add(t) = *cache.add(t);
         }
     }
 }
 
-/// And, or, xor on three cells.
+/// AND, OR and XOR on three cells.
 #[kernel(for S in [Block, Device, System])]
 pub unsafe fn atomic_bits<S: Scope>(words: *mut u32, longs: *mut i64) {
     let i = thread::thread_idx_x();
-    // SAFETY: three cells each; all threads use them with scope `S`.
+    // SAFETY: the launch has three cells, which all threads access with scope `S`.
     unsafe {
         let word = |k: usize| Atomic::<u32, S>::from_ptr(words.add(k));
         word(0).fetch_and(!(1 << i), Ordering::Relaxed);
@@ -82,10 +83,10 @@ pub unsafe fn atomic_bits<S: Scope>(words: *mut u32, longs: *mut i64) {
     }
 }
 
-/// Wrapping tickets: how often each is drawn.
+/// Wrapping tickets: counts how often each is drawn.
 #[kernel(for S in [Block, Device, System])]
 pub unsafe fn atomic_tickets<S: Scope>(tickets: *mut u32, drawn: *mut u32, last: u32) {
-    // SAFETY: two tickets, and `last + 1` counters for each.
+    // SAFETY: the launch has two tickets, and `last + 1` counters for each.
     unsafe {
         let up = Atomic::<u32, S>::from_ptr(tickets).fetch_inc(last, Ordering::Relaxed);
         Atomic::<u32, S>::from_ptr(drawn.add(up as usize)).fetch_add(1, Ordering::Relaxed);
@@ -94,25 +95,26 @@ pub unsafe fn atomic_tickets<S: Scope>(tickets: *mut u32, drawn: *mut u32, last:
     }
 }
 
-/// Minimum and maximum of floats with every kind of number.
+/// Minimum and maximum of floats of every class.
 #[kernel(for T in [f32, f64])]
 pub unsafe fn atomic_float_order<T: Value>(input: &[T], cells: *mut T) {
     let value = input[thread::thread_idx_x() as usize];
-    // SAFETY: two cells.
+    // SAFETY: the launch has two cells.
     unsafe {
         Atomic::<T, Device>::from_ptr(cells).fetch_min(value, Ordering::Relaxed);
         Atomic::<T, Device>::from_ptr(cells.add(1)).fetch_max(value, Ordering::Relaxed);
     }
 }
 
-/// Each block leaves a partial result; the block that draws the last ticket adds them up, and sees them all.
+/// Each block writes a partial result; the block that draws the last ticket adds them up, and must observe them all.
 #[kernel(for S in [Device, System])]
 pub unsafe fn atomic_last_block<S: Scope>(partial: *mut u64, ticket: *mut u32, out: *mut u64) {
     if thread::thread_idx_x() != 0 {
         return;
     }
     let (b, blocks) = (thread::block_idx_x(), thread::grid_dim_x());
-    // SAFETY: one partial result per block, written by its first thread only and read after the last ticket.
+    // SAFETY: the launch has one partial result per block, written by its first thread only and read after the last
+    // ticket.
     unsafe {
         *partial.add(b as usize) = u64::from(b) * 3 + 1;
         if Atomic::<u32, S>::from_ptr(ticket).fetch_inc(blocks - 1, Ordering::AcqRel) == blocks - 1 {
@@ -125,11 +127,12 @@ pub unsafe fn atomic_last_block<S: Scope>(partial: *mut u64, ticket: *mut u32, o
     }
 }
 
-/// A value handed from thread to thread of one block by release stores and acquire loads.
+/// A value passed from thread to thread of one block by release stores and acquire loads.
 #[kernel(for S in [Block, Device, System], for T in [u32, u64, f32, f64])]
 pub unsafe fn atomic_hand_over<S: Scope, T: Small>(data: *mut u32, flag: *mut T, out: *mut u32) {
     let t = thread::thread_idx_x();
-    // SAFETY: two warps of one block; `data` is written before the flag is released and read after it is acquired.
+    // SAFETY: the launch has two warps in one block; `data` is written before the flag is released and read after it is
+    // acquired.
     unsafe {
         let flag = Atomic::<T, S>::from_ptr(flag);
         if t == 0 {
@@ -144,7 +147,7 @@ pub unsafe fn atomic_hand_over<S: Scope, T: Small>(data: *mut u32, flag: *mut T,
     }
 }
 
-/// A static atomic, an atomic of one thread's own, and `fence` by itself.
+/// A static atomic, a local atomic, and `fence` by itself.
 #[kernel]
 pub unsafe fn atomic_static(out: *mut u32) {
     static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -156,11 +159,11 @@ pub unsafe fn atomic_static(out: *mut u32) {
     let now = COUNT.load(Ordering::SeqCst);
     COUNT.fetch_sub(1, Ordering::Relaxed);
     let own = AtomicU32::new(now).into_inner();
-    // SAFETY: one value of `out` per thread.
+    // SAFETY: `out` has one value per thread.
     unsafe { *out.add(thread::global_index()) = u32::from(own > old) };
 }
 
-/// How the kernels above are launched, and what they must do.
+/// Launches of the kernels above with their expected results.
 #[cfg(not(target_arch = "nvptx64"))]
 pub fn cases() -> std::vec::Vec<crate::case::Case> {
     use crate::case::{Case, Expected, Initial, bytes, out, slice, values};
@@ -174,13 +177,13 @@ pub fn cases() -> std::vec::Vec<crate::case::Case> {
             let n = $grid * $block;
             let sum = n * (n - 1) / 2;
             let before: [$t; 6] = [5, 30000, 100, 0, 7, n].map(|i: i32| i as $t);
-            // The last cell holds whoever came last.
+            // The last cell holds the value of the thread that swapped last.
             let after: [$t; 5] = [5 + sum, 30000 - sum, 51 - n, n + 2, 7 + 2 * n].map(|i: i32| i as $t);
             let cells = move |found: &[u8]| -> Result<(), String> {
                 let found = values::<$t>(found);
                 if found[..5] == after { Ok(()) } else { Err(std::format!("{:?} instead of {after:?}", &found[..5])) }
             };
-            // Each thread got the one that came before it: all but one of `0..=n` are there, each once.
+            // Each thread got the value swapped in before its own: each of `0..=n` except one appears, once each.
             let swapped = move |found: &[$t]| -> Result<(), String> {
                 let mut found: Vec<i32> = found.iter().map(|&x| x as i32).collect();
                 found.sort_unstable();
@@ -208,7 +211,7 @@ pub fn cases() -> std::vec::Vec<crate::case::Case> {
             atomic_shared System $t 1 48;
         } )* };
     }
-    // `51 - n` stays positive for the unsigned ones.
+    // `51 - n` stays positive for the unsigned types.
     each_type!(u32 i32 u64 i64 f32 f64);
     macro_rules! each_scope {
         ($($scope:ident)*) => { $(

@@ -1,4 +1,4 @@
-//! How a test kernel is launched, and what must come of it.
+//! The launch of a test kernel with its expected results.
 
 use std::boxed::Box;
 use std::string::{String, ToString};
@@ -7,13 +7,13 @@ use std::vec::Vec;
 
 use cuda_std::launch::{Call, Ptr, PtrMut, Scalar, Slice};
 
-/// Makes the call, given the addresses of the case's buffers and behind them the handles of its textures.
+/// Makes the call from the addresses of the case's buffers, followed by the handles of its textures.
 pub type MakeCall = Box<dyn Fn(&[u64]) -> Call<'static>>;
 
-/// Judges the bytes of a buffer; an `Err` says what is wrong.
+/// Checks the bytes of a buffer; an `Err` describes the difference.
 pub type Accept = Box<dyn Fn(&[u8]) -> Result<(), String>>;
 
-/// One launch and its outcome.
+/// One launch and its expected outcome.
 pub struct Case {
     /// Unique among all cases.
     pub name: String,
@@ -23,42 +23,42 @@ pub struct Case {
     pub block: [u32; 3],
     /// Bytes of dynamic shared memory.
     pub shared: u32,
-    /// Device memory that the launch needs, in the order in which `call` wants the addresses.
+    /// Device memory of the launch, in the order in which `call` takes the addresses.
     pub buffers: Vec<Buffer>,
     /// Textures that the launch reads.
     pub textures: Vec<Texture>,
-    /// The call, for the buffers' addresses and the textures' handles.
+    /// Makes the call from the buffers' addresses and the textures' handles.
     pub call: MakeCall,
-    /// Lines that the launch prints. Threads print in any order: compare sorted.
+    /// Lines that the launch prints, in any order.
     pub printed: Vec<String>,
 }
 
-/// A texture of a case, clamped, with coordinates that are not normalised.
+/// A texture of a case, with clamped coordinates that are not normalised.
 pub struct Texture {
-    /// Texels along x, y and z; 0 where there is no such axis.
+    /// Number of texels along x, y and z; 0 for an axis that the texture does not have.
     pub extent: [u64; 3],
-    /// Where they lie.
+    /// The memory that holds the texels.
     pub memory: Memory,
-    /// Row-major, channels side by side.
+    /// The texels in row-major order, with the channels of a texel side by side.
     pub texels: Texels,
-    /// Of a texel.
+    /// Number of channels of a texel.
     pub channels: u32,
-    /// Filtered.
+    /// Whether the linear filter is on.
     pub linear: bool,
-    /// Integers are read as numbers from 0 to 1, or from -1 to 1.
+    /// Whether integers are converted to floats from 0 to 1, or from -1 to 1.
     pub normalised_reads: bool,
 }
 
-/// Where a texture's texels lie.
+/// The memory that holds a texture's texels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
-    /// One row, for whole coordinates.
+    /// Linear memory with one row, for integer coordinates.
     Linear,
     /// A CUDA array.
     Array,
 }
 
-/// Texels, with all channels.
+/// Texels with all their channels.
 #[allow(missing_docs, reason = "the names are those of Rust's types")]
 pub enum Texels {
     F32(Vec<f32>),
@@ -67,7 +67,7 @@ pub enum Texels {
 }
 
 impl Texels {
-    /// As the device has them.
+    /// The texels as little-endian bytes.
     pub fn bytes(&self) -> Vec<u8> {
         match self {
             Texels::F32(values) => bytes(values),
@@ -81,7 +81,7 @@ impl Texels {
 pub struct Buffer {
     /// The bytes before the launch.
     pub initial: Initial,
-    /// What must be there after it.
+    /// The condition on the bytes after the launch.
     pub expected: Expected,
 }
 
@@ -89,31 +89,31 @@ pub struct Buffer {
 pub enum Initial {
     /// These bytes.
     Bytes(Vec<u8>),
-    /// So many bytes that nobody wrote: a read of one that the kernel did not write first is a bug.
+    /// This number of uninitialised bytes: a kernel that reads one before it has written it has a bug.
     Uninit(usize),
 }
 
 /// A buffer's contents after the launch.
 pub enum Expected {
-    /// What was there before.
+    /// The initial bytes.
     Unchanged,
     /// These bytes.
     Bytes(Vec<u8>),
-    /// These `f32`, each within `relative * |value| + absolute`.
+    /// `f32` values, each within `relative * |value| + absolute` of the given one.
     Near {
-        /// The right values.
+        /// The exact values.
         values: Vec<f32>,
         /// Allowed relative error.
         relative: f32,
         /// Allowed absolute error.
         absolute: f32,
     },
-    /// Anything that this accepts.
+    /// Any bytes that the function accepts.
     Holds(Accept),
 }
 
 impl Buffer {
-    /// Bytes of the buffer.
+    /// Length of the buffer in bytes.
     pub fn len(&self) -> usize {
         match &self.initial {
             Initial::Bytes(bytes) => bytes.len(),
@@ -126,7 +126,10 @@ impl Buffer {
         self.len() == 0
     }
 
-    /// Compares what is in the buffer after the launch with what must be. An `Err` says where they differ.
+    /// Checks the buffer's contents after the launch.
+    ///
+    /// # Errors
+    /// Describes where the contents differ from the expected ones.
     pub fn check(&self, found: &[u8]) -> Result<(), String> {
         match &self.expected {
             Expected::Unchanged => match &self.initial {
@@ -147,7 +150,7 @@ fn same(expected: &[u8], found: &[u8]) -> Result<(), String> {
     match expected.iter().zip(found).position(|(e, f)| e != f) {
         None => Ok(()),
         Some(at) => {
-            // Words are easier to read than bytes: show the aligned eight around the difference.
+            // The message shows the aligned eight bytes around the difference.
             let word = at / 8 * 8..(at / 8 * 8 + 8).min(found.len());
             Err(std::format!("byte {at}: bytes {:x?} instead of {:x?}", &found[word.clone()], &expected[word]))
         }
@@ -170,18 +173,18 @@ fn near(expected: &[f32], found: &[u8], relative: f32, absolute: f32) -> Result<
 }
 
 impl Case {
-    /// A launch of `grid` times `block` threads along x.
+    /// A launch of `grid` blocks of `block` threads along x.
     pub fn new(name: &str, grid: u32, block: u32) -> Self {
         Self::in_space(name, [grid, 1, 1], [block, 1, 1])
     }
 
-    /// A launch in space.
+    /// A launch in three dimensions.
     pub fn in_space(name: &str, grid: [u32; 3], block: [u32; 3]) -> Self {
         let (name, call) = (name.to_string(), Box::new(|_: &[u64]| Call::new("")));
         Self { name, grid, block, shared: 0, buffers: vec![], textures: vec![], call, printed: vec![] }
     }
 
-    /// `bytes` of dynamic shared memory.
+    /// Sets the size of dynamic shared memory to `bytes`.
     pub fn shared(mut self, bytes: u32) -> Self {
         self.shared = bytes;
         self
@@ -192,23 +195,23 @@ impl Case {
         self.buffer(Initial::Bytes(bytes(values)), Expected::Unchanged)
     }
 
-    /// Adds a buffer that starts uninitialised and must then hold `expected`.
+    /// Adds an uninitialised buffer that must hold `expected` after the launch.
     pub fn output<T: Scalar>(self, expected: &[T]) -> Self {
         self.buffer(Initial::Uninit(size_of_val(expected)), Expected::Bytes(bytes(expected)))
     }
 
-    /// Adds a buffer that starts as `values` and must then hold `expected`.
+    /// Adds a buffer that holds `values` before and must hold `expected` after the launch.
     pub fn updated<T: Scalar>(self, values: &[T], expected: &[T]) -> Self {
         self.buffer(Initial::Bytes(bytes(values)), Expected::Bytes(bytes(expected)))
     }
 
-    /// Adds a buffer that starts uninitialised and must then hold values near `expected`.
+    /// Adds an uninitialised buffer that must hold values near `expected` after the launch.
     pub fn near(self, expected: &[f32], relative: f32, absolute: f32) -> Self {
         let values = expected.to_vec();
         self.buffer(Initial::Uninit(size_of_val(expected)), Expected::Near { values, relative, absolute })
     }
 
-    /// Adds a buffer of `len` values that start uninitialised and that `accepts` must then accept.
+    /// Adds an uninitialised buffer of `len` values that `accepts` must accept after the launch.
     pub fn holds<T: Scalar>(self, len: usize, accepts: impl Fn(&[T]) -> Result<(), String> + 'static) -> Self {
         let accepts = move |found: &[u8]| accepts(&values(found));
         self.buffer(Initial::Uninit(len * size_of::<T>()), Expected::Holds(Box::new(accepts)))
@@ -232,16 +235,16 @@ impl Case {
         self
     }
 
-    /// What is launched.
+    /// Sets the function that makes the call.
     pub fn calls(mut self, call: impl Fn(&[u64]) -> Call<'static> + 'static) -> Self {
         self.call = Box::new(call);
         self
     }
 }
 
-/// `values` as the device has them.
+/// `values` as the device's bytes.
 pub fn bytes<T: Scalar>(values: &[T]) -> Vec<u8> {
-    // SAFETY: `Scalar` promises a type without padding, so all its bytes are initialised.
+    // SAFETY: a `Scalar` has no padding, so all its bytes are initialised.
     unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values)) }.to_vec()
 }
 
@@ -251,25 +254,25 @@ pub fn values<T: Scalar>(bytes: &[u8]) -> Vec<T> {
     bytes.chunks_exact(size_of::<T>()).map(|chunk| unsafe { chunk.as_ptr().cast::<T>().read_unaligned() }).collect()
 }
 
-/// A case's buffer as a `*mut T`.
+/// A case's buffer as the argument for a `*mut T`.
 pub fn out<T>(address: u64) -> PtrMut<'static, T> {
-    // SAFETY: whoever runs the case keeps its buffers until the launch is over.
+    // SAFETY: the code that runs a case keeps its buffers until the launch is over.
     unsafe { PtrMut::new(address) }
 }
 
-/// A case's buffer as a `*const T`.
+/// A case's buffer as the argument for a `*const T`.
 pub fn ptr<T>(address: u64) -> Ptr<'static, T> {
-    // SAFETY: whoever runs the case keeps its buffers until the launch is over.
+    // SAFETY: the code that runs a case keeps its buffers until the launch is over.
     unsafe { Ptr::new(address) }
 }
 
-/// A case's buffer as a `&[T]`.
+/// A case's buffer as the argument for a `&[T]`.
 pub fn slice<T>(address: u64, len: usize) -> Slice<'static, T> {
-    // SAFETY: whoever runs the case keeps its buffers until the launch is over.
+    // SAFETY: the code that runs a case keeps its buffers until the launch is over.
     unsafe { Slice::new(address, len) }
 }
 
-/// All cases: every one must run without a finding, and write and print what it says.
+/// All cases. Each must run without a finding, and write and print what it expects.
 pub fn all() -> Vec<Case> {
     [
         crate::thread::cases(),

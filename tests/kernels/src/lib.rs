@@ -1,8 +1,8 @@
 //! Kernels that only tests launch: a small one per public item of `cuda_std`, and the planted bugs that the simulator
 //! must find.
 //!
-//! Each module holds the kernels and, for the host, [`cases`](thread::cases): how each is launched and what it must
-//! write and print. Both backends run the same table; see [`case::all`] and [`planted::all`].
+//! Each module holds kernels and, for the host, [`cases`](thread::cases): their launches with the expected output. Both
+//! backends run the same table; see [`case::all`] and [`planted::all`].
 #![no_std]
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx))]
 

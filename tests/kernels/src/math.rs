@@ -1,9 +1,9 @@
-//! Maths: the exact operations bit by bit, the approximations to their error.
+//! Mathematical functions: the exact ones compared bit by bit, the approximations within their error bound.
 
 use cuda_std::math::{Float, fast};
 use cuda_std::prelude::*;
 
-/// Ten results per pair of inputs.
+/// Ten exact results per pair of inputs.
 #[kernel(for T in [f32, f64])]
 pub unsafe fn math_exact<T: Float>(x: &[T], y: &[T], out: *mut T) {
     let i = thread::global_index();
@@ -24,7 +24,7 @@ pub unsafe fn math_exact<T: Float>(x: &[T], y: &[T], out: *mut T) {
         x.min_num(y),
     ];
     for (k, value) in row.into_iter().enumerate() {
-        // SAFETY: ten values of `out` per input.
+        // SAFETY: `out` has ten values per input.
         unsafe { *out.add(i * 10 + k) = value };
     }
 }
@@ -51,19 +51,19 @@ pub unsafe fn math_fast(x: &[f32], out: *mut f32) {
         fast::tanh(x),
     ];
     for (k, value) in row.into_iter().enumerate() {
-        // SAFETY: eleven values of `out` per input.
+        // SAFETY: `out` has eleven values per input.
         unsafe { *out.add(i * 11 + k) = value };
     }
 }
 
-/// How the kernels above are launched, and what they must do.
+/// Launches of the kernels above with their expected results.
 #[cfg(not(target_arch = "nvptx64"))]
 pub fn cases() -> std::vec::Vec<crate::case::Case> {
     use crate::case::{Case, out, slice};
     use std::string::String;
     use std::vec::Vec;
 
-    /// Equal as numbers, with the sign of zero where `signed`; any NaN is as good as another.
+    /// Checks that results are equal as numbers, with the sign of zero where `signed`; all NaNs count as equal.
     macro_rules! agrees {
         ($t:ident, $found:expr, $expected:expr, $signed:expr) => {
             $found.to_bits() == $expected.to_bits()

@@ -8,7 +8,7 @@ use cuda_std::prelude::*;
 #[kernel]
 pub unsafe fn memory_vector_f32(input: *const f32, out: *mut f32) {
     let i = thread::global_index();
-    // SAFETY: both are aligned to 16 bytes and have four values per thread.
+    // SAFETY: both arrays are aligned to 16 bytes and have four values per thread.
     unsafe { F32x4::load(input.cast::<F32x4>().add(i)).store(out.cast::<F32x4>().add(i)) };
 }
 
@@ -16,7 +16,7 @@ pub unsafe fn memory_vector_f32(input: *const f32, out: *mut f32) {
 #[kernel]
 pub unsafe fn memory_vector_f64(input: *const f64, out: *mut f64) {
     let i = thread::global_index();
-    // SAFETY: both are aligned to 16 bytes and have two values per thread.
+    // SAFETY: both arrays are aligned to 16 bytes and have two values per thread.
     unsafe { F64x2::load(input.cast::<F64x2>().add(i)).store(out.cast::<F64x2>().add(i)) };
 }
 
@@ -24,11 +24,11 @@ pub unsafe fn memory_vector_f64(input: *const f64, out: *mut f64) {
 #[kernel]
 pub unsafe fn memory_vector_u8(input: *const u8, out: *mut u8) {
     let i = thread::global_index();
-    // SAFETY: both are aligned to 16 bytes and have sixteen values per thread.
+    // SAFETY: both arrays are aligned to 16 bytes and have sixteen values per thread.
     unsafe { Vector::<u8, 16>::load(input.cast::<Vector<u8, 16>>().add(i)).store(out.cast::<Vector<u8, 16>>().add(i)) };
 }
 
-/// Sums of each thread's share of `input`: one thread takes what does not fill vectors.
+/// The sum of each thread's share of `input`; the first thread also adds the values outside the vectors.
 #[kernel]
 pub unsafe fn memory_split(input: &[u32], out: *mut u32) {
     let (head, vectors, tail) = U32x4::split(input);
@@ -43,16 +43,17 @@ pub unsafe fn memory_split(input: &[u32], out: *mut u32) {
     if thread::first() {
         sum += head.iter().sum::<u32>() + tail.iter().sum::<u32>();
     }
-    // SAFETY: one value of `out` per thread.
+    // SAFETY: `out` has one value per thread.
     unsafe { *out.add(thread::global_index()) = sum };
 }
 
-/// What `parts` says of `input`, then the words between its first and last boundary, by one thread.
+/// The result of `parts` for `input`, then the words between its first and last boundary, by one thread.
 #[kernel]
 pub unsafe fn memory_split_words(input: &[u8], out: *mut u32) {
     let (head, vectors) = Vector::<u8, 16>::parts(input.as_ptr(), input.len());
     let (front, words, _) = U32x4::split_words(input);
-    // SAFETY: `out` has two values for the parts, one for the bytes in front, and four for each vector.
+    // SAFETY: `out` has two values for the parts, one for the bytes before the first boundary, and four for each
+    // vector.
     unsafe {
         *out = head as u32;
         *out.add(1) = vectors as u32;
@@ -68,11 +69,11 @@ pub unsafe fn memory_split_words(input: &[u8], out: *mut u32) {
     }
 }
 
-/// Copies by every kind of load and store, one kind per element: seven elements per thread.
+/// Copies seven elements per thread, each by another kind of load or store.
 #[kernel(for T in [u32, i32, f32, u64, i64, f64])]
 pub unsafe fn memory_hints<T: Cached + Scalar>(input: *const T, out: *mut T) {
     let first = thread::global_index() * 7;
-    // SAFETY: seven values per thread.
+    // SAFETY: both arrays have seven values per thread.
     unsafe {
         let (from, to) = (input.add(first), out.add(first));
         *to = load_as(Load::ReadOnly, from);
@@ -85,10 +86,10 @@ pub unsafe fn memory_hints<T: Cached + Scalar>(input: *const T, out: *mut T) {
     }
 }
 
-/// The same for vectors, one thread.
+/// Copies vectors by every kind of load and store, with one thread.
 #[kernel]
 pub unsafe fn memory_vector_hints(input: *const f32, out: *mut f32, input2: *const u64, out2: *mut u64) {
-    // SAFETY: four vectors of each kind, aligned to 16 bytes.
+    // SAFETY: both arrays have four vectors of each kind, aligned to 16 bytes.
     unsafe {
         let (from, to) = (input.cast::<F32x4>(), out.cast::<F32x4>());
         load_as(Load::ReadOnly, from).store(to);
@@ -103,15 +104,15 @@ pub unsafe fn memory_vector_hints(input: *const f32, out: *mut f32, input2: *con
     }
 }
 
-/// Copies a warp's values of one size through shared memory by asynchronous copies, two groups, every third value left
-/// out as 0.
+/// Copies a warp's values of one size through shared memory by two groups of asynchronous copies; every third value is
+/// replaced by 0.
 #[kernel(for WORDS in [1, 2, 4])]
 pub unsafe fn memory_copy_async<const WORDS: usize>(input: *const u32, out: *mut u32) {
     let (tile, i) = (shared::dynamic_shared_mem::<[u32; WORDS]>(), thread::thread_idx_x() as usize);
     let (input, out) = (input.cast::<[u32; WORDS]>(), out.cast::<[u32; WORDS]>());
     let there = i % 3 != 2;
-    // SAFETY: 32 threads, two values of the shared memory and of both buffers for each, all on boundaries of their
-    // size; each value is copied by one thread, and read by another one after the wait and the barrier.
+    // SAFETY: the launch has 32 threads, and two values of the shared memory and of both buffers for each, aligned to
+    // their size; each value is copied by one thread, and read by another after the wait and the barrier.
     unsafe {
         let to = SharedAddress::of(tile).add((i * 4 * WORDS) as u32);
         copy_async(to, input.add(i));
@@ -127,15 +128,15 @@ pub unsafe fn memory_copy_async<const WORDS: usize>(input: *const u32, out: *mut
     }
 }
 
-/// A volatile copy.
+/// Copies each value plus 1 by volatile accesses.
 #[kernel]
 pub unsafe fn memory_volatile(input: *const u32, out: *mut u32) {
     let i = thread::global_index();
-    // SAFETY: one value per thread.
+    // SAFETY: both arrays have one value per thread.
     unsafe { store_volatile(out.add(i), load_volatile(input.add(i)) + 1) };
 }
 
-/// How the kernels above are launched, and what they must do.
+/// Launches of the kernels above with their expected results.
 #[cfg(not(target_arch = "nvptx64"))]
 pub fn cases() -> std::vec::Vec<crate::case::Case> {
     use crate::case::{Case, out, ptr, slice};
@@ -191,7 +192,7 @@ pub fn cases() -> std::vec::Vec<crate::case::Case> {
                 }),
         );
     }
-    // A start off the 16-byte boundary, and lengths that leave a tail.
+    // Starts off the 16-byte boundary, and lengths that leave a tail.
     for (skip, len) in [(0usize, 0usize), (0, 70), (1, 69), (3, 2), (2, 61), (4, 64)] {
         let mut sums = [0u32; 64];
         let head = (4 - skip % 4) % 4;

@@ -1,4 +1,5 @@
-//! Panics: each must say what, where, and on which thread, and stop the launch. The cases are with the planted bugs.
+//! Panics: each must print the message, the source location and the thread, and stop the launch. Their cases are among
+//! the planted bugs.
 
 use cuda_std::prelude::*;
 
@@ -20,7 +21,7 @@ pub unsafe fn panic_message(limit: u32) {
     }
 }
 
-/// One thread unwraps nothing.
+/// One thread calls `expect` on `None`.
 #[kernel]
 pub unsafe fn panic_unwrap(divisor: u32) {
     let _ = thread::thread_idx_x().checked_rem(divisor).expect("a divisor that is not zero"); // FINDING panic_unwrap

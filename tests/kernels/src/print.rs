@@ -16,7 +16,7 @@ pub unsafe fn print_floats(x: f32, y: f64) {
     println!("{x} {y:.3} {x:?} {y:e} {}", f32::NAN);
 }
 
-/// More text than one `vprintf` takes.
+/// More text than one call of `vprintf` takes.
 #[kernel]
 pub unsafe fn print_long(n: u32) {
     for i in 0..n {
@@ -26,7 +26,7 @@ pub unsafe fn print_long(n: u32) {
     println!("{:a>300}|{:b<10}|{}", "", "x", "a text with a % sign and a \0 zero");
 }
 
-/// C's own formatting.
+/// C's own formatting, by `vprintf`.
 #[kernel]
 pub unsafe fn print_c(value: u32) {
     #[repr(C)]
@@ -36,11 +36,11 @@ pub unsafe fn print_c(value: u32) {
         text: *const core::ffi::c_char,
     }
     let mut arguments = Arguments { value, half: f64::from(value) / 2.0, text: c"text".as_ptr() };
-    // SAFETY: the arguments are those of the format.
+    // SAFETY: the arguments match the format.
     unsafe { vprintf(c"%u %.2f %s %%\n".as_ptr(), (&raw mut arguments).cast()) };
 }
 
-/// How the kernels above are launched, and what they must do.
+/// Launches of the kernels above with the lines that they print.
 #[cfg(not(target_arch = "nvptx64"))]
 pub fn cases() -> std::vec::Vec<crate::case::Case> {
     use crate::case::Case;

@@ -1,4 +1,4 @@
-//! Static, dynamic and constant memory.
+//! Static and dynamic shared memory, constant memory, global statics.
 
 use core::mem::MaybeUninit;
 
@@ -24,7 +24,7 @@ static mut COUNTER: u32 = 40;
 pub unsafe fn shared_static(input: &[u32], out: *mut u32) {
     let tile = (&raw mut TILE).cast::<u32>();
     let (t, i) = (thread::thread_idx_x() as usize, thread::global_index());
-    // SAFETY: blocks of `BLOCK` threads over an array of as many values as there are threads.
+    // SAFETY: the launch has blocks of `BLOCK` threads, and an array of one value per thread.
     unsafe {
         *tile.add(t) = input[i];
         thread::sync_threads(); // the tile is full before it is read
@@ -32,12 +32,12 @@ pub unsafe fn shared_static(input: &[u32], out: *mut u32) {
     }
 }
 
-/// The same through pairs of `f64`, which are `(value, block)`.
+/// Passes pairs of `f64`, `(value, block)`, through a static shared array.
 #[kernel]
 pub unsafe fn shared_static_pairs(out: *mut f64) {
     let pairs = (&raw mut PAIR).cast::<[f64; 2]>();
     let (t, i) = (thread::thread_idx_x() as usize, thread::global_index());
-    // SAFETY: blocks of `BLOCK` threads; two values of `out` per thread.
+    // SAFETY: the launch has blocks of `BLOCK` threads, and two values of `out` per thread.
     unsafe {
         *pairs.add(t) = [t as f64, thread::block_idx_x() as f64];
         thread::sync_threads(); // all pairs are written before any is read
@@ -47,12 +47,12 @@ pub unsafe fn shared_static_pairs(out: *mut f64) {
     }
 }
 
-/// Reverses each block through dynamic shared memory, and says how much there is.
+/// Reverses each block through dynamic shared memory, and writes its size.
 #[kernel(for T in [u8, u32, f64])]
 pub unsafe fn shared_dynamic<T: Copy>(input: &[T], out: *mut T, sizes: *mut u32) {
     let cache = shared::dynamic_shared_mem::<T>();
     let (t, i, n) = (thread::thread_idx_x() as usize, thread::global_index(), thread::block_dim_x() as usize);
-    // SAFETY: the launch gives one `T` of shared memory per thread, and as many values as threads.
+    // SAFETY: the launch has one `T` of shared memory and one value of each array per thread.
     unsafe {
         *cache.add(t) = input[i];
         thread::sync_threads(); // all values are written before any is read
@@ -64,19 +64,19 @@ pub unsafe fn shared_dynamic<T: Copy>(input: &[T], out: *mut T, sizes: *mut u32)
     }
 }
 
-/// Constant memory at an index that only the launch knows.
+/// Reads constant memory at an index that is known at launch only.
 #[kernel]
 pub unsafe fn shared_constant(out: *mut u32, step: u32) {
     let i = thread::global_index();
-    // SAFETY: one value per thread.
+    // SAFETY: `out` has one value per thread.
     unsafe { *out.add(i) = WEIGHTS[(i * step as usize) % WEIGHTS.len()] };
 }
 
-/// A global static: one thread reads what it starts as, writes it, and leaves it as it was for the next launch.
+/// One thread reads the initial value of a global static, writes it, and restores it for the next launch.
 #[kernel]
 pub unsafe fn shared_global_static(out: *mut u32) {
     let counter = &raw mut COUNTER;
-    // SAFETY: one thread. Volatile, so that the memory is really used.
+    // SAFETY: the launch has one thread. The accesses are volatile, so that memory is really used.
     unsafe {
         *out = counter.read_volatile();
         counter.write_volatile(42);
@@ -85,7 +85,7 @@ pub unsafe fn shared_global_static(out: *mut u32) {
     }
 }
 
-/// How the kernels above are launched, and what they must do.
+/// Launches of the kernels above with their expected results.
 #[cfg(not(target_arch = "nvptx64"))]
 pub fn cases() -> std::vec::Vec<crate::case::Case> {
     use crate::case::{Case, out, slice};

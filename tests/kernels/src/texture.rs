@@ -1,4 +1,5 @@
-//! Fetches from textures of one, two and three dimensions, by floats and by whole numbers, of every type of channel.
+//! Fetches from textures of one, two and three dimensions, by float and by integer coordinates, for every type of
+//! channel.
 
 use cuda_std::launch::Scalar;
 use cuda_std::prelude::*;
@@ -9,7 +10,7 @@ use cuda_std::texture::*;
 pub unsafe fn texture_samples<T: Channel + Scalar>(line: u64, plane: u64, space: u64, out: *mut T) {
     let i = thread::global_index();
     let x = i as f32 * 0.5 - 1.0;
-    // SAFETY: the textures have as many dimensions as that, and `out` has six values per thread.
+    // SAFETY: the textures have the dimensions that their names say, and `out` has six values per thread.
     unsafe {
         let out = out.add(6 * i).cast::<[T; 2]>();
         out.write(two(tex1d(line, x)));
@@ -18,12 +19,12 @@ pub unsafe fn texture_samples<T: Channel + Scalar>(line: u64, plane: u64, space:
     }
 }
 
-/// Texels along x, from two before the first.
+/// Fetches texels along x, from two before the first.
 #[kernel(for T in [f32, i32, u32])]
 pub unsafe fn texture_texels<T: Channel + Scalar>(row: u64, plane: u64, space: u64, out: *mut T) {
     let i = thread::global_index();
     let x = i as i32 - 2;
-    // SAFETY: as above; the texture of one dimension lies in linear memory.
+    // SAFETY: as in `texture_samples`; the one-dimensional texture lies in linear memory.
     unsafe {
         let out = out.add(6 * i).cast::<[T; 2]>();
         out.write(two(tex1d_fetch(row, x)));
@@ -32,13 +33,13 @@ pub unsafe fn texture_texels<T: Channel + Scalar>(row: u64, plane: u64, space: u
     }
 }
 
-/// The channels that the textures have.
+/// The first two channels, which are those that the textures have.
 #[inline(always)]
 fn two<T: Copy>([first, second, ..]: [T; 4]) -> [T; 2] {
     [first, second]
 }
 
-/// How the kernels above are launched, and what they must do.
+/// Launches of the kernels above with their expected results.
 #[cfg(not(target_arch = "nvptx64"))]
 pub fn cases() -> std::vec::Vec<crate::case::Case> {
     use crate::case::{Case, Memory, Texels, Texture, out};
@@ -46,7 +47,7 @@ pub fn cases() -> std::vec::Vec<crate::case::Case> {
 
     const THREADS: u32 = 12;
     const EXTENT: [u64; 3] = [4, 3, 2];
-    // Texel (x, y, z) holds x + 10 y + 100 z, less 5, and 7 more in a second channel.
+    // Texel (x, y, z) holds x + 10 y + 100 z - 5, and 7 more in a second channel.
     let value = |x: u64, y: u64, z: u64| (x + 10 * y + 100 * z) as i32 - 5;
     let numbers = |dimensions: usize| -> Vec<i32> {
         let [wide, high, deep] = core::array::from_fn(|axis| if axis < dimensions { EXTENT[axis] } else { 1 });
@@ -62,7 +63,7 @@ pub fn cases() -> std::vec::Vec<crate::case::Case> {
     let bytes = |v: Vec<i32>| Texels::I8(v.into_iter().map(|v| v as i8).collect());
     let words = |v: Vec<i32>| Texels::U16(v.into_iter().map(|v| (v + 5) as u16).collect());
 
-    // The results, of what channel 0 should be; `fetched` is 0 outside.
+    // The results for the expected values of channel 0; fetches by integers are 0 outside.
     let sampled = |point: bool| {
         let place =
             move |x: f64, n: f64| if point { x.floor().clamp(0.0, n - 1.0) } else { (x - 0.5).clamp(0.0, n - 1.0) };
@@ -97,7 +98,7 @@ pub fn cases() -> std::vec::Vec<crate::case::Case> {
         arrays(case("texture_samples of f32"), &floats, true)
             .near(&as_f32(expected(sampled(false).collect(), 0.0, 1.0)), 1e-6, 0.0)
             .calls(|b| texture_samples::<f32>(b[1], b[2], b[3], out(b[0]))),
-        // Numbers from -1 to 1, of which a filter keeps 16 bits.
+        // Floats from -1 to 1, of which the filter keeps 16 bits.
         arrays(case("texture_samples of i8 as f32"), &bytes, true)
             .near(&as_f32(expected(sampled(false).collect(), 0.0, 127.0)), 0.0, 1e-4)
             .calls(|b| texture_samples::<f32>(b[1], b[2], b[3], out(b[0]))),

@@ -3,7 +3,7 @@
 use cuda_std::prelude::*;
 use cuda_std::{misc, thread::*};
 
-/// Writes, for every thread, its nine numbers and four ranks.
+/// Writes the indices, dimensions and ranks of every thread: 19 values.
 #[kernel]
 pub unsafe fn thread_indices(out: *mut u32) {
     let (t, b, bd, gd) = (thread_idx(), block_idx(), block_dim(), grid_dim());
@@ -29,28 +29,28 @@ pub unsafe fn thread_indices(out: *mut u32) {
         warp_size(),
     ];
     for (i, value) in row.into_iter().enumerate() {
-        // SAFETY: each thread has a row of its own.
+        // SAFETY: `out` has a row of 19 values for each thread.
         unsafe { *out.add(index() as usize * 19 + i) = value };
     }
 }
 
-/// `out[i] = i` for `i < n`, whatever the launch's shape.
+/// Writes `out[i] = i` for `i < n`, with any launch shape.
 #[kernel]
 pub unsafe fn thread_grid_stride(out: *mut u64, n: u64) {
     let mut i = global_index();
     while (i as u64) < n {
-        // SAFETY: `out` has `n` values; each is written by one thread.
+        // SAFETY: `out` has `n` values, each written by one thread.
         unsafe { *out.add(i) = i as u64 };
         i += grid_stride();
     }
 }
 
-/// Each thread's value goes to its mirror image in the block, through the barrier.
+/// Passes each thread's value to the thread at the mirrored index of the block, across a barrier.
 #[kernel]
 pub unsafe fn thread_sync_threads(out: *mut u32) {
     let cache = shared::dynamic_shared_mem::<u32>();
     let (t, n) = (thread_idx_x(), block_dim_x());
-    // SAFETY: the launch gives `n` words of shared memory, and `out` one per thread.
+    // SAFETY: the launch has `n` words of shared memory, and `out` one per thread.
     unsafe {
         *cache.add(t as usize) = t * 10;
         sync_threads(); // all values are written before any is read
@@ -58,21 +58,21 @@ pub unsafe fn thread_sync_threads(out: *mut u32) {
     }
 }
 
-/// The three voting barriers, on "is my index below `limit`".
+/// The three voting barriers on the predicate "index below `limit`".
 #[kernel]
 pub unsafe fn thread_sync_votes(out: *mut u32, limit: u32) {
     let below = u32::from(thread_idx_x() < limit);
     let votes = [sync_threads_count(below), sync_threads_and(below), sync_threads_or(below)];
     for (i, vote) in votes.into_iter().enumerate() {
-        // SAFETY: each thread has three words of its own.
+        // SAFETY: `out` has three words for each thread.
         unsafe { *out.add(index_1d() as usize * 3 + i) = vote };
     }
 }
 
-/// All fences, which must change nothing here.
+/// All fences, which must not change the result.
 #[kernel]
 pub unsafe fn thread_fences(out: *mut u32) {
-    // SAFETY: each thread has a word of its own.
+    // SAFETY: `out` has one word for each thread.
     unsafe {
         let mine = out.add(index_1d() as usize);
         *mine = 1;
@@ -93,7 +93,7 @@ pub unsafe fn thread_clocks(out: *mut u64) {
     let (cycles, nanoseconds) = (misc::clock(), misc::global_timer());
     nanosleep(2000);
     misc::profiler_counter::<3>();
-    // SAFETY: one thread, four words.
+    // SAFETY: the launch has one thread, and `out` four words.
     unsafe {
         *out = cycles;
         *out.add(1) = misc::clock();
@@ -102,7 +102,7 @@ pub unsafe fn thread_clocks(out: *mut u64) {
     }
 }
 
-/// How the kernels above are launched, and what they must do.
+/// Launches of the kernels above with their expected results.
 #[cfg(not(target_arch = "nvptx64"))]
 pub fn cases() -> std::vec::Vec<crate::case::Case> {
     use crate::case::{Case, out};

@@ -3,7 +3,7 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::{ALL, WarpReductionOp, WarpShuffleValue, *};
 
-/// A value of each type that tells lanes apart in all its bytes.
+/// Values of every type that differ between lanes in all their bytes.
 pub trait Lane: WarpShuffleValue {
     /// The value of `lane`.
     fn of(lane: u32) -> Self;
@@ -12,7 +12,7 @@ macro_rules! lane {
     ($($t:ident)*) => { $( impl Lane for $t {
         #[inline(always)]
         fn of(lane: u32) -> Self {
-            // A multiplier with bits in both halves: a shuffle that loses one shows.
+            // The multiplier has bits in both halves, so a shuffle that loses one is detected.
             (lane as $t + 1 as $t) * (0x0001_0003_0000_0011_u64 as $t)
         }
     } )* };
@@ -47,7 +47,7 @@ impl Lane for f64 {
 #[kernel(for T in [u8, u16, u32, i32, u64, i64, f32, f64])]
 pub unsafe fn warp_shuffles<T: Lane>(out: *mut T, operand: u32) {
     let value = T::of(lane_id());
-    // SAFETY: whole warps; four values of `out` per thread.
+    // SAFETY: the launch has whole warps, and `out` four values per thread.
     unsafe {
         let row = [
             shuffle_down(ALL, value, operand),
@@ -61,11 +61,11 @@ pub unsafe fn warp_shuffles<T: Lane>(out: *mut T, operand: u32) {
     }
 }
 
-/// The shuffles in parts of `width` lanes: for each the value, and whether the lane was in the part.
+/// The shuffles in parts of `width` lanes: the value, and whether the source lane was in the part.
 #[kernel]
 pub unsafe fn warp_shuffle_parts(out: *mut u32, operand: u32, width: u32) {
     let value = lane_id() + 100;
-    // SAFETY: whole warps; eight values of `out` per thread.
+    // SAFETY: the launch has whole warps, and `out` eight values per thread.
     unsafe {
         let row = [
             warp_shuffle_down(ALL, value, operand, width),
@@ -81,11 +81,11 @@ pub unsafe fn warp_shuffle_parts(out: *mut u32, operand: u32, width: u32) {
     }
 }
 
-/// Votes of lanes below `limit`.
+/// Votes on the predicate "lane below `limit`".
 #[kernel]
 pub unsafe fn warp_votes(out: *mut u32, limit: u32) {
     let below = lane_id() < limit;
-    // SAFETY: whole warps; three values of `out` per thread.
+    // SAFETY: the launch has whole warps, and `out` three values per thread.
     unsafe {
         let at = out.add(thread::global_index() * 3);
         *at = u32::from(warp_vote_all(ALL, below));
@@ -98,7 +98,7 @@ pub unsafe fn warp_votes(out: *mut u32, limit: u32) {
 #[kernel]
 pub unsafe fn warp_votes_of_half(out: *mut u32) {
     const UPPER: u32 = 0xffff_0000;
-    // SAFETY: the lanes of the mask are those that come here; one value of `out` per thread.
+    // SAFETY: exactly the lanes of the mask take this branch; `out` has one value per thread.
     unsafe {
         let at = out.add(thread::global_index());
         if lane_id() >= 16 {
@@ -111,10 +111,10 @@ pub unsafe fn warp_votes_of_half(out: *mut u32) {
     }
 }
 
-/// Which lanes have the same `lane / 5`, and whether all have the same `lane / divisor`.
+/// The lanes with the same `lane / 5`, and whether all lanes have the same `lane / divisor`.
 #[kernel(for T in [u32, i32, u64, i64, f32, f64])]
 pub unsafe fn warp_matches<T: WarpMatchValue + FromLane>(out: *mut u32, divisor: u32) {
-    // SAFETY: whole warps; two values of `out` per thread.
+    // SAFETY: the launch has whole warps, and `out` two values per thread.
     unsafe {
         let at = out.add(thread::global_index() * 2);
         *at = warp_match_any(ALL, T::from_lane(lane_id() / 5));
@@ -122,9 +122,9 @@ pub unsafe fn warp_matches<T: WarpMatchValue + FromLane>(out: *mut u32, divisor:
     }
 }
 
-/// Numbers made of a small one.
+/// Values made from a lane index.
 pub trait FromLane {
-    /// The number.
+    /// The value for `lane`.
     fn from_lane(lane: u32) -> Self;
 }
 macro_rules! from_lane {
@@ -139,7 +139,7 @@ from_lane!(u32 i32 f32 f64);
 impl FromLane for u64 {
     #[inline(always)]
     fn from_lane(lane: u32) -> Self {
-        u64::from(lane) << 32 // 32 bits alone would find all lanes equal
+        u64::from(lane) << 32 // a comparison of the low 32 bits alone would find all lanes equal
     }
 }
 impl FromLane for i64 {
@@ -154,7 +154,8 @@ impl FromLane for i64 {
 pub unsafe fn warp_reductions<T: WarpReduceValue + Lane>(out: *mut T, mask: u32) {
     use WarpReductionOp::*;
     let value = T::of(lane_id() ^ 13);
-    // SAFETY: whole warps, and for the second six the lanes of the mask; twelve values of `out` per thread.
+    // SAFETY: the launch has whole warps; the lanes of the mask reach the second six; `out` has twelve values per
+    // thread.
     unsafe {
         let at = out.add(thread::global_index() * 12);
         for (i, op) in [Add, Min, Max, And, Or, Xor].into_iter().enumerate() {
@@ -166,19 +167,19 @@ pub unsafe fn warp_reductions<T: WarpReduceValue + Lane>(out: *mut T, mask: u32)
     }
 }
 
-/// A sum by shuffles: every lane gets the same bits.
+/// A sum by shuffles, whose bits are the same in every lane.
 #[kernel(for T in [f32, f64, u64])]
 pub unsafe fn warp_reduce_any<T: Lane + core::ops::Add<Output = T>>(out: *mut T) {
-    // SAFETY: whole warps; one value of `out` per thread.
+    // SAFETY: the launch has whole warps, and `out` one value per thread.
     unsafe { *out.add(thread::global_index()) = reduce(T::of(lane_id()), |a, b| a + b) };
 }
 
-/// Lane, leader, active lanes; and a hand-over through shared memory with `sync_warp` alone.
+/// Lane, leader, active lanes; and values passed through shared memory with `sync_warp` alone.
 #[kernel]
 pub unsafe fn warp_basics(out: *mut u32) {
     let cache = shared::dynamic_shared_mem::<u32>();
     let lane = lane_id();
-    // SAFETY: one warp, with 32 words of shared memory; four values of `out` per thread.
+    // SAFETY: the launch has one warp and 32 words of shared memory, and `out` four values per thread.
     unsafe {
         *cache.add(lane as usize) = lane * lane;
         sync_warp(ALL); // all lanes have written before any reads
@@ -195,7 +196,7 @@ pub unsafe fn warp_basics(out: *mut u32) {
 pub unsafe fn warp_matrix(left: *const f64, right: *const f64, sums: *mut f64) {
     let lane = lane_id() as usize;
     let (g, t) = (lane / 4, lane % 4);
-    // SAFETY: 32 lanes, and matrices of these sizes; each lane has four sums of its own.
+    // SAFETY: the launch has 32 lanes and matrices of these sizes; each lane writes four sums of its own.
     unsafe {
         let at = [g * 8 + 2 * t, g * 8 + 2 * t + 1, (g + 8) * 8 + 2 * t, (g + 8) * 8 + 2 * t + 1];
         let before = [*sums.add(at[0]), *sums.add(at[1]), *sums.add(at[2]), *sums.add(at[3])];
@@ -207,7 +208,7 @@ pub unsafe fn warp_matrix(left: *const f64, right: *const f64, sums: *mut f64) {
     }
 }
 
-/// How the kernels above are launched, and what they must do.
+/// Launches of the kernels above with their expected results.
 #[cfg(not(target_arch = "nvptx64"))]
 pub fn cases() -> std::vec::Vec<crate::case::Case> {
     use crate::case::{Case, out, ptr};
@@ -297,7 +298,7 @@ pub fn cases() -> std::vec::Vec<crate::case::Case> {
     reductions!(u32 i32);
     macro_rules! sums {
         ($($t:ident)*) => { $(
-            // The kernel's order: lanes 16 apart first, then 8, 4, 2, 1.
+            // The kernel's order: lanes 16 apart first, then 8, 4, 2 and 1.
             let mut lanes: Vec<$t> = (0..32).map(<$t as Lane>::of).collect();
             for distance in [16, 8, 4, 2, 1] {
                 lanes = (0..32).map(|lane| lanes[lane] + lanes[lane ^ distance]).collect();
@@ -307,7 +308,7 @@ pub fn cases() -> std::vec::Vec<crate::case::Case> {
         )* };
     }
     sums!(f32 f64 u64);
-    // Small whole numbers: every order of additions gives these bits.
+    // With small whole numbers every order of additions gives these bits.
     let number = |i: usize| (i * i * 7 % 23) as f64 - 11.0;
     let (left, right): (Vec<f64>, Vec<f64>) = ((0..64).map(number).collect(), (100..132).map(number).collect());
     let before: Vec<f64> = (200..328).map(number).collect();

@@ -1,4 +1,4 @@
-//! A barrier that not all threads come to.
+//! A barrier that only some threads of a block reach.
 
 use cuda_std::prelude::*;
 
@@ -7,7 +7,7 @@ use cuda_std::prelude::*;
 pub unsafe fn barrier_in_branch(out: *mut u32) {
     let t = thread::thread_idx_x();
     let cache = shared::dynamic_shared_mem::<u32>();
-    // SAFETY: none: the misplaced barrier is the point.
+    // SAFETY: this code is wrong on purpose: half of the threads skip the barrier.
     unsafe {
         if t & 1 == 0 {
             *cache.add(t as usize) = t;

@@ -1,5 +1,5 @@
-//! Kernels with one bug each, which the simulator must find and name by its Rust line: the one marked `// FINDING` and
-//! the kernel's name.
+//! Kernels with one bug each, which the simulator must find and report at its Rust line: the line marked with `//
+//! FINDING` and the kernel's name.
 
 pub mod barrier;
 pub mod bounds;
@@ -15,30 +15,30 @@ mod table {
 
     use crate::case::{Case, out, slice};
 
-    /// What is wrong with a planted kernel.
+    /// The bug of a planted kernel.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Bug {
-        /// Two threads access the same shared memory, one of them writing, with no barrier between.
+        /// Two threads access the same shared memory without a barrier between them, and one of them writes.
         Race,
         /// An access outside every allocation.
         OutOfBounds,
-        /// A Rust panic: the report is printed, then the launch traps.
+        /// A Rust panic: its report is printed, then the launch traps.
         Panic,
-        /// A barrier that only some threads of the block come to.
+        /// A barrier that only some threads of the block reach.
         BarrierDivergence,
     }
 
     /// A launch that must end with a finding.
     pub struct Planted {
-        /// The launch. What it leaves in its buffers says nothing.
+        /// The launch. The contents of its buffers are not checked.
         pub case: Case,
-        /// What must be found.
+        /// The bug that must be found.
         pub bug: Bug,
-        /// Where: the end of the path of the source file.
+        /// End of the path of the source file that must be reported.
         pub file: &'static str,
-        /// Where: the line, counted from 1.
+        /// The line that must be reported, counted from 1.
         pub line: u32,
-        /// Parts of the text that the launch prints.
+        /// Parts of the text that the launch must print.
         pub printed: &'static [&'static str],
     }
 
@@ -93,7 +93,7 @@ mod table {
         }
     }
 
-    /// `all`'s kernels, for messages.
+    /// Names for messages.
     impl Planted {
         /// The kernel's name.
         pub fn name(&self) -> String {
