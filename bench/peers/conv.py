@@ -11,7 +11,7 @@ import sys
 
 
 def skip(why):
-    """Says why there is no line, which is no failure."""
+    """Explains on standard error why nothing is measured, and exits with success."""
     print(f"cuDNN is not measured: {why}", file=sys.stderr)
     sys.exit(0)
 
@@ -23,7 +23,7 @@ except ImportError:
 
 
 def generated(n, seed, dtype):
-    """Numbers of the generator: SplitMix64's outputs, of which floats are made as in host/src/element.rs."""
+    """The generator's numbers: outputs of SplitMix64, converted to floats as in host/src/element.rs."""
     wrapped = lambda x: x - (1 << 64) if x >= 1 << 63 else x
     shifted = lambda z, bits: (z >> bits) & ((1 << (64 - bits)) - 1)  # torch shifts the sign in
     z = torch.arange(1, n + 1, dtype=torch.int64, device="cuda") * wrapped(0x9E3779B97F4A7C15) + seed
@@ -34,7 +34,7 @@ def generated(n, seed, dtype):
 
 
 def measured(run, nbytes, repeat, cold):
-    """Milliseconds, sorted; host/src/bench.rs says why data of more than four times the cache needs no flush."""
+    """Sorted times in milliseconds; host/src/bench.rs explains why data of more than four times the cache needs no flush."""
     l2 = torch.cuda.get_device_properties(torch.cuda.current_device()).L2_cache_size
     flush = torch.empty(2 * l2, dtype=torch.uint8, device="cuda") if cold and nbytes <= 4 * l2 else None
     for _ in range(3):
@@ -61,21 +61,21 @@ def main():
     columns = int(options.get("--mask", 5))
     rows = int(options.get("--mask-rows", 0)) or columns
     if family not in ("conv1d", "conv2d"):
-        skip(f"it has no {family}")
+        skip(f"it does not support the family {family}")
     if name not in ("f32", "f64"):
-        skip(f"it has no kernel for {name}")
+        skip(f"it does not support the type {name}")
     if options.get("--border", "zero") != "zero":
-        skip(f"it has no border '{options['--border']}'")
+        skip(f"it does not support the border '{options['--border']}'")
     taps = [columns] if family == "conv1d" else [rows, columns]
     if any(n % 2 == 0 for n in taps):
-        skip("an even mask needs more zeros on one side, which it has not")
+        skip("an even mask needs asymmetric padding, which it does not support")
     if not torch.cuda.is_available():
-        skip("this torch finds no GPU")
+        skip("torch finds no GPU")
 
     torch.cuda.set_device(int(gpu))
     torch.backends.cudnn.allow_tf32 = False
     torch.backends.cuda.matmul.allow_tf32 = False
-    # Tries its algorithms in the first call, and keeps the fastest.
+    # cuDNN tries its algorithms in the first call, and keeps the fastest.
     torch.backends.cudnn.benchmark = True
     dtype = torch.float32 if name == "f32" else torch.float64
     if family == "conv2d" and len(shape) == 1:
@@ -84,11 +84,11 @@ def main():
     for axis in shape:
         count *= axis
     if count == 0:
-        skip("there is no element")
+        skip("the input is empty")
     image = generated(count, seed, dtype).reshape(shape)
     taps_count = columns if family == "conv1d" else rows * columns
     mask = generated(taps_count, seed + 1, dtype).reshape([1, 1] + taps)
-    # Channels in front, each a signal or a picture of its own.
+    # The first axis is the channels, each a signal or a picture of its own.
     if family == "conv1d":
         batch = image.reshape(shape[0], -1).transpose(0, 1).contiguous().unsqueeze(1)
         convolve = torch.nn.functional.conv1d

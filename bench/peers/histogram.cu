@@ -2,16 +2,16 @@
 //
 //     nvcc -O3 -std=c++17 -arch=native bench/peers/histogram.cu -o target/peers/histogram
 //
-// CUB's counters are 32-bit here: 64-bit ones would make its shared memory atomics slow. Ours are added up in 64 bits.
+// CUB's counters are 32-bit here: 64-bit ones would make its shared memory atomics slow. Our totals have 64 bits.
 #include <cub/cub.cuh>
 #include "peer.h"
 
-// As host/src/kernels/histogram/question.rs: keys below `bins`, and `skew` percent of the elements equal to the first one.
+// The same elements as host/src/kernels/histogram/question.rs generates: keys below `bins`, and `skew` percent of the elements equal to the first one.
 template <typename T>
 __global__ void generate_histogram(T* out, size_t n, uint64_t seed, uint64_t bins, uint64_t skew) {
     for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < n; i += (size_t)gridDim.x * blockDim.x) {
         uint64_t random = split_mix(seed, i);
-        // Bits that make no element of any type.
+        // Skip bit patterns that are no element of any type.
         if ((random >> 8 & 0xffff) * 100 < skew << 16) random = split_mix(seed, 0);
         T value;
         from_random(random, value);
@@ -39,7 +39,7 @@ void run_histogram(const Request& request, uint32_t bins, Level low, Level high)
             CHECK(cub::DeviceHistogram::HistogramEven(temp, temp_bytes, in, out, (int)bins + 1, low, high, (int64_t)n));
         }
     };
-    run();  // with no memory yet: CUB says how much it needs
+    run();  // without memory CUB only returns the size that it needs
     CHECK(cudaMalloc(&temp, temp_bytes));
     std::string library = "CUB " + std::to_string(CUB_MAJOR_VERSION) + "." + std::to_string(CUB_MINOR_VERSION) + "." + std::to_string(CUB_SUBMINOR_VERSION);
     measure(request, library.c_str(), n * sizeof(T), out, {bins}, "u32", run);
@@ -47,7 +47,7 @@ void run_histogram(const Request& request, uint32_t bins, Level low, Level high)
 
 int main(int argc, char** argv) {
     Request request(argc, argv);
-    if (request.flag("letters") || request.size.at(0) >= (1ull << 32)) return 0;  // nothing that CUB can count
+    if (request.flag("letters") || request.size.at(0) >= (1ull << 32)) return 0;  // CUB cannot count these
     uint32_t bins = (uint32_t)strtoul(request.value("bins", "256").c_str(), nullptr, 10);
     std::string range = request.value("range", "-1:1");
     double low = strtod(range.c_str(), nullptr), high = strtod(range.c_str() + range.find(':') + 1, nullptr);

@@ -1,4 +1,4 @@
-// The first three rungs of the reduction ladder as CUDA C++, under the names and parameters of our own entries, so that our own
+// The first three rungs of the reduction ladder in CUDA C++, with the names and parameters of our entries, so that our
 // harness runs and times both:
 //
 //     nvcc -O3 -arch=native -cubin bench/peers/ladder.cu -o target/peers/ladder.cubin

@@ -31,7 +31,7 @@ void run_matmul(const Request& request) {
     CHECK(cudaMalloc(&c, std::max<size_t>(m * n, 1) * sizeof(T)));
     cublasHandle_t handle;
     check(cublasCreate(&handle));
-    // No tf32, no reduced precision in between, whatever the environment says.
+    // Forbid tf32 and reduced precision of intermediate values, whatever the environment sets.
     check(cublasSetMathMode(handle, CUBLAS_PEDANTIC_MATH));
     // A row-major matrix is a column-major one transposed, and (A B)^T = B^T A^T: B is the left factor.
     auto op = [](bool turned) { return turned ? CUBLAS_OP_T : CUBLAS_OP_N; };
@@ -44,5 +44,5 @@ int main(int argc, char** argv) {
     Request request(argc, argv);
     if (request.dtype == "f32") return run_matmul<float>(request), 0;
     if (request.dtype == "f64") return run_matmul<double>(request), 0;
-    return 0;  // cuBLAS has no such type: nothing to compare with
+    return 0;  // cuBLAS does not support the type
 }

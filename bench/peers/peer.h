@@ -1,4 +1,4 @@
-// What the peer programs share: their arguments, the generator's numbers, and measuring the way `host bench` measures.
+// Shared by the peer programs: their arguments, the generator's numbers, and measuring as `host bench` does.
 //
 //     PROGRAM FAMILY OP DTYPE SIZE SEED REPEAT cold|warm GPU FOLDER [--SETTING VALUE]…
 //
@@ -85,7 +85,7 @@ struct Request {
     }
 };
 
-// Times `run`, which moves `bytes`; then saves `n` elements of its result, of this shape, and prints the line.
+// Times `run`, which moves `bytes`; then saves the `n` elements of its result, which has this shape, and prints the line.
 template <typename T, typename Run>
 void measure(const Request& request, const char* library, size_t bytes, const T* result, std::vector<size_t> shape, const char* dtype, Run run) {
     cudaDeviceProp device;
@@ -93,7 +93,7 @@ void measure(const Request& request, const char* library, size_t bytes, const T*
     CHECK(cudaGetDevice(&gpu));
     CHECK(cudaGetDeviceProperties(&device, gpu));
     size_t l2 = device.l2CacheSize;
-    // As in host/src/bench.rs: data of more than four times the cache leaves nothing in it that matters.
+    // As in host/src/bench.rs, data of more than four times the cache needs no flush: little of it stays cached.
     char* flush = nullptr;
     if (request.cold && bytes <= 4 * l2) CHECK(cudaMalloc(&flush, 2 * l2));
     cudaEvent_t start, stop;
@@ -132,7 +132,7 @@ void measure(const Request& request, const char* library, size_t bytes, const T*
     if (flush) CHECK(cudaFree(flush));
 }
 
-// Calls `body` with a null pointer of the type that the request names; tells whether there is one.
+// Calls `body` with a null pointer of the requested type; returns whether the type is supported.
 template <typename Body>
 bool with_dtype(const std::string& dtype, Body body) {
     if (dtype == "f32") return body((float*)nullptr), true;

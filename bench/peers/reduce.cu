@@ -30,7 +30,7 @@ void run_reduce(const Request& request) {
             reduce(temp, temp_bytes, in, out, (int64_t)n, request.op);
         }
     };
-    run();  // with no memory yet: CUB says how much it needs
+    run();  // without memory CUB only returns the size that it needs
     CHECK(cudaMalloc(&temp, temp_bytes));
     std::string library = "CUB " + std::to_string(CUB_MAJOR_VERSION) + "." + std::to_string(CUB_MINOR_VERSION) + "." + std::to_string(CUB_SUBMINOR_VERSION);
     measure(request, library.c_str(), n * sizeof(T), out, {1}, request.dtype.c_str(), run);
@@ -38,7 +38,7 @@ void run_reduce(const Request& request) {
 
 int main(int argc, char** argv) {
     Request request(argc, argv);
-    if (request.op.rfind("arg", 0) == 0) return 0;  // measured for values only
+    if (request.op.rfind("arg", 0) == 0) return 0;  // only reductions of values are measured
     bool known = with_dtype(request.dtype, [&](auto* type) { run_reduce<std::remove_pointer_t<decltype(type)>>(request); });
     return known ? 0 : 2;
 }

@@ -14,7 +14,7 @@ using Max = cub::Max;
 using Min = cub::Min;
 #endif
 
-// What `host` begins an exclusive maximum (`largest` false) or minimum with.
+// The initial value of `host` for an exclusive maximum (`largest` false) or minimum.
 template <typename T>
 T identity(bool largest) {
     using Limits = std::numeric_limits<T>;
@@ -52,7 +52,7 @@ void run_scan(const Request& request) {
             scan(temp, temp_bytes, in, out, (int64_t)n, request.op, exclusive);
         }
     };
-    run();  // with no memory yet: CUB says how much it needs
+    run();  // without memory CUB only returns the size that it needs
     CHECK(cudaMalloc(&temp, temp_bytes));
     std::string library = "CUB " + std::to_string(CUB_MAJOR_VERSION) + "." + std::to_string(CUB_MINOR_VERSION) + "." + std::to_string(CUB_SUBMINOR_VERSION);
     measure(request, library.c_str(), 2 * n * sizeof(T), out, {n}, request.dtype.c_str(), run);

@@ -5,7 +5,7 @@
 #include <limits>
 #include "peer.h"
 
-// The same segments as host/src/kernels/segreduce/mix.rs.
+// Generates the same segments as host/src/kernels/segreduce/mix.rs.
 static uint64_t random_of(uint64_t seed, uint64_t i) {
     uint64_t z = seed + 0x9e3779b97f4a7c15ull * (i + 1);
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
@@ -73,7 +73,7 @@ void run_segments(const Request& request) {
             CHECK(DeviceSegmentedReduce::Reduce(temp, bytes, in, out, (int)segments, at, at + 1, Smallest{}, highest<T>()));
         }
     };
-    run();  // with no memory yet: CUB says how much it needs
+    run();  // without memory CUB only returns the size that it needs
     CHECK(cudaMalloc(&temp, std::max<size_t>(bytes, 1)));
     std::string library = "CUB " + std::to_string(CUB_MAJOR_VERSION) + "." + std::to_string(CUB_MINOR_VERSION) + "." + std::to_string(CUB_SUBMINOR_VERSION);
     measure(request, library.c_str(), n * sizeof(T), out, {segments}, request.dtype.c_str(), run);
@@ -81,7 +81,7 @@ void run_segments(const Request& request) {
 
 int main(int argc, char** argv) {
     Request request(argc, argv);
-    // Callers with fewer than 2^31 elements have offsets of 32 bits.
+    // For fewer than 2^31 elements callers use 32-bit offsets.
     bool small = request.size.at(0) < (1ull << 31);
     bool known = with_dtype(request.dtype, [&](auto* type) {
         using T = std::remove_pointer_t<decltype(type)>;

@@ -37,5 +37,5 @@ int main(int argc, char** argv) {
     Request request(argc, argv);
     if (request.dtype == "f32") return run_transpose<float>(request), 0;
     if (request.dtype == "f64") return run_transpose<double>(request), 0;
-    return 0;  // cuBLAS has no integers: nothing to compare with
+    return 0;  // cuBLAS does not support integers
 }

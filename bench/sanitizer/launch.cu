@@ -1,8 +1,8 @@
-// Launches one program of crates/ptx_sim/tests/{pass,fail} on a GPU, as its `//@ launch` line says. See table.py.
+// Launches one program of crates/ptx_sim/tests/{pass,fail} on a GPU with the shape and arguments of its `//@ launch` line. See table.py.
 //
 //     nvcc -O1 -std=c++17 -arch=native bench/sanitizer/launch.cu -lcuda -o target/launch && target/launch PROGRAM.ptx
 //
-// Ends with 0 when the launch did, with 1 when the driver reported an error, and with 2 when there was nothing to launch.
+// Exit code: 0 if the launch completed, 1 if the driver reported an error, 2 if the program has no launch line.
 #include <cuda.h>
 #include <array>
 #include <cstdint>
@@ -83,7 +83,7 @@ int main(int argc, char** argv) {
                     std::string how = fill;
                     std::vector<uint32_t> contents(number);
                     for (unsigned i = 0; i < number; i++) contents[i] = how == "iota" ? i : 0;
-                    // Without `=` a buffer stays as it is: that is what initcheck looks for.
+                    // Without `=` a buffer stays uninitialised, which initcheck can then find.
                     if (!how.empty() && number) check(cuMemcpyHtoD(buffer, contents.data(), 4ull * number), "cuMemcpyHtoD");
                     values.push_back(buffer);
                 } else {

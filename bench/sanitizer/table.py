@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What compute-sanitizer's four tools say about the programs of crates/ptx_sim/tests/{pass,fail}, on a GPU.
+"""Reports of compute-sanitizer's four tools on the programs of crates/ptx_sim/tests/{pass,fail}, on a GPU.
 
     bench/sanitizer/table.py PROGRAMS_FOLDER > table.csv
 
-PROGRAMS_FOLDER has `pass` and `fail`. One row per program: what the simulator's test expects (from its `//~` and `//@ stops` lines),
+PROGRAMS_FOLDER has `pass` and `fail`. One row per program: the codes that the simulator's test expects (from its `//~` and `//@ stops` lines),
 how a plain launch ends, and for each tool `found` (it reported errors or hazards), `clean`, `hang` (ended by a time limit), or `failed`
-(the launch failed before the tool could look). nvcc and compute-sanitizer must be on the PATH.
+(the launch failed before the tool could check it). nvcc and compute-sanitizer must be on the PATH.
 """
 import concurrent.futures
 import csv
@@ -22,8 +22,8 @@ SECONDS = 12
 
 
 def run(command):
-    """Exit code (None after the time limit) and output."""
-    # A session of its own: a tool's child that hangs has to end with it.
+    """Runs a command, and returns its exit code (None after the time limit) and output."""
+    # The command gets a process group of its own, so that a hanging child of a tool is ended with it.
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
     try:
         output, _ = process.communicate(timeout=SECONDS)
@@ -46,7 +46,7 @@ def verdict(tool, code, output):
     else:
         summary = re.search(r"ERROR SUMMARY: (\d+) error", output)
         count = int(summary.group(1)) if summary else 0
-    # An error that the driver reports for the module or the launch itself is not the tool's finding; launch.cu prints it so. (A tool's
+    # An error that the driver reports for the module or the launch itself, which launch.cu prints, is not a finding of the tool. (A tool's
     # own list of host frames names these functions too.)
     if re.search(r"^cu(ModuleLoadData|LaunchKernelEx): ", output, re.M):
         return "failed", ""

@@ -17,7 +17,7 @@ OURS = "rustc+llc"
 
 def record(line, comparison, compiler):
     timing = line["timing"]
-    # A library chooses its own shape and does not say which.
+    # A library chooses the launch shape itself and does not report it.
     library = line["grid"] == 0
     return {
         "comparison": comparison,

@@ -1,11 +1,9 @@
 //! The same kernels on ptx_sim, ptoxide and Oclgrind, one thread each: `cargo run --release [-- NAME…]` in this folder.
 //!
-//! ptoxide runs the very PTX of `crates/ptx_sim/benches/speed/ptx`; Oclgrind runs the same algorithm in OpenCL C and is
-//! timed as a process, less one that does nothing. Times are those of the processor, not those that pass, so that other
-//! programs disturb less (Linux). A speed is warp instructions of the PTX per second, for all three: how fast the same
-//! work is done.
-
-use ptoxide::{Argument, Context, LaunchParams};
+//! ptoxide runs the same PTX, from `crates/ptx_sim/benches/speed/ptx`; Oclgrind runs the same algorithm in OpenCL C and
+//! is timed as a process, minus the time of a process that runs an empty kernel. Times are processor times, which other
+//! programs disturb less than wall-clock times (Linux only). The speed of all three is given in warp instructions of
+//! the PTX per second, so that equal work is compared.
 use ptx_sim::{Checks, Config, Launch, Machine, Program};
 use std::process::Command;
 
@@ -102,7 +100,7 @@ fn ptoxide(case: &Case) -> Result<(f64, Vec<u8>), String> {
         context.read(output, &mut found);
         Ok((seconds, bytes(&found)))
     };
-    // What it does not know is a panic.
+    // ptoxide panics on what it does not support.
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).unwrap_or_else(|_| Err("not supported".to_owned()))
 }
 
@@ -122,14 +120,14 @@ fn oclgrind(name: &str, more: Option<&str>) -> Result<f64, String> {
     Ok(run(name)? - run("nothing")?)
 }
 
-/// Seconds that this thread has run on a processor.
+/// Processor time of this thread in seconds.
 fn processor_time() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux with scheduler statistics");
     let nanoseconds: u64 = text.split_whitespace().next().and_then(|word| word.parse().ok()).expect("a number");
     nanoseconds as f64 / 1e9
 }
 
-/// Seconds that ended child processes have run, in steps of a hundredth.
+/// Processor time of ended child processes in seconds, with a resolution of 1/100 s.
 fn children_time() -> f64 {
     let text = std::fs::read_to_string("/proc/self/stat").expect("Linux");
     let fields: Vec<&str> = text[text.rfind(')').expect("a name in parentheses")..].split_whitespace().collect();

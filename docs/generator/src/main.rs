@@ -1,8 +1,7 @@
-//! `cargo xtask docs`: writes `docs/ladders`, a page and a plot per family, and the tables of `README.md`, out of what
-//! can't go stale: the list of families, the kernels' own sources, the simulator's counters, and the measurements in
-//! `docs/results`.
+//! `cargo xtask docs`: generates `docs/ladders`, a page and a plot per family, and the tables of `README.md` from the
+//! list of families, the kernels' sources, the simulator's counters, and the measurements in `docs/results`.
 //!
-//! Runs in the root of the workspace. With `--check` it writes nothing, and fails when a page would change.
+//! It runs in the root of the workspace. With `--check` it writes nothing, and fails if a page would change.
 
 mod page;
 mod readme;
@@ -28,10 +27,10 @@ fn main() -> Result<()> {
     if check { compare(&files) } else { write(&files) }
 }
 
-/// Where the pages are, and nothing else is.
+/// The folder of the pages, which holds no other files.
 const FOLDER: &str = "docs/ladders";
 
-/// Every page and plot, by name. Families are simulated side by side, each by a simulator of its own.
+/// Every page and plot, by file name. Families are simulated in parallel, each by a simulator of its own.
 fn pages() -> Result<BTreeMap<PathBuf, String>> {
     let (measured, published) = (results::measured()?, results::published()?);
     let image = host::ptx::find("kernels-gpu", None, None)?;
@@ -73,7 +72,7 @@ fn compare(files: &BTreeMap<PathBuf, String>) -> Result<()> {
     bail!("stale: {}: run `cargo xtask docs` and commit what it writes", names.join(" "))
 }
 
-/// The files in the folder; none when there is no folder.
+/// The files in the folder; empty if there is no folder.
 fn present() -> Result<Vec<PathBuf>> {
     let Ok(entries) = std::fs::read_dir(FOLDER) else { return Ok(Vec::new()) };
     entries.map(|entry| Ok(entry?.path())).collect()

@@ -1,4 +1,4 @@
-//! A family's page.
+//! The page of a family, and the list of pages.
 
 use crate::results::{self, Row};
 use crate::source;
@@ -9,52 +9,57 @@ use host::kernels::{FAMILIES, Family};
 use host::plot::{self, Measurement};
 use std::fmt::Write;
 
-/// Measures that a page's table has, by their names in `host explain`.
+/// Measures that a page's table shows, by their names in `host explain`.
 const COLUMNS: [&str; 5] =
     ["warp instructions", "divergent branches", "bank conflicts", "sectors per request", "estimated time"];
 
-/// What the pages' columns mean.
+/// Explanation of the pages' columns.
 const COLUMNS_TEXT: &str = "
 ## The columns
 
-| column | what it means |
+| column | meaning |
 |---|---|
-| warp instructions | PTX instructions that warps issue: one for up to 32 threads. Not machine code, whose instructions are others |
-| divergent branches | part of the branches whose lanes go both ways, so that the warp runs both sides one after the other |
-| bank conflicts | wavefronts (passes over the 32 banks of shared memory) beyond those that an access without conflicts takes |
-| sectors per request | 32-byte pieces of global memory that a warp's load or store touches; 4 where 32 lanes read neighbouring 4-byte elements, 16 where each reads 16 bytes |
-| estimated time | a roofline model of all launches on an H200 with a cold cache, out of the counters: to compare rungs with, not a measurement |
+| warp instructions | PTX instructions issued by warps: one for up to 32 threads. The machine code has other \
+    instructions |
+| divergent branches | share of the branches whose lanes go both ways, so that the warp executes both sides one \
+    after the other |
+| bank conflicts | wavefronts (passes over the 32 banks of shared memory) beyond those of the same accesses without \
+    conflicts |
+| sectors per request | 32-byte pieces of global memory that a warp's load or store touches; 4 where 32 lanes read \
+    neighbouring 4-byte elements, 16 where each reads 16 bytes |
+| estimated time | estimate of a roofline model from the counters, for all launches on an H200 with a cold cache: it \
+    compares rungs and is not a measurement |
 | H200, *size* | the median time of all launches, measured on an H200 with the L2 cache overwritten before each run |
-| GB/s, TFLOP/s | bytes that must be moved at least (operands once, results once), or operations that must be done, over the time measured |
-| step | the time of the rung before over this rung's |
-| share | part of a launch's estimated cost that a line is charged with, of the launch that takes longest |
+| GB/s, TFLOP/s | bytes that must be moved at least (operands once, results once), or operations of the algorithm, \
+    divided by the measured time |
+| step | speedup over the previous rung |
+| share | part of the estimated cost of the longest launch that a source line causes |
 ";
 
-/// What was measured of a family.
+/// The measurements of a family.
 pub struct Rows {
-    /// By us.
+    /// Our measurements, of our kernels and of libraries.
     pub measured: Vec<Row>,
-    /// By the documents that the family comes from.
+    /// Measurements in the documents that the family is taken from.
     pub published: Vec<Row>,
 }
 
 impl Rows {
-    /// Those of one operation, type and settings, which the page is about: with the default settings where they were
-    /// measured.
+    /// The rows of the operation, type and settings that the page is about: default settings where they were measured.
     pub fn main(&self) -> Vec<&Row> {
         let of = |row: &Row| (row.subject(), row.axes());
         let main = self.measured.iter().find(|row| row.settings.is_empty()).or(self.measured.first()).map(of);
         self.measured.iter().filter(|row| Some(of(row)) == main).collect()
     }
 
-    /// Rates over sizes, a panel for each operation, type and settings; `None` without measurements.
+    /// Plots rates over sizes, with a panel for each operation, type and settings; `None` without measurements.
     pub fn plot(&self, family: &Family) -> Result<Option<String>> {
-        // A ragged size just below an even one would be a step in the line.
+        // A ragged size just below an even one would make a step in the line.
         let ragged = |row: &Row| {
             let above = |other: &Row| row.n < other.n && other.n - row.n <= row.n / 20;
             self.measured.iter().any(|other| above(other) && other.subject() == row.subject())
         };
-        // Nor does a size of several channels belong between those of one.
+        // Sizes of several channels are not comparable with those of one.
         let other = |row: &Row| {
             let first = self.measured.iter().find(|first| first.subject() == row.subject());
             first.is_some_and(|first| first.axes() != row.axes())
@@ -80,8 +85,8 @@ pub fn is_peer(family: &Family, row: &Row) -> bool {
 
 /// The list of pages.
 pub fn index() -> String {
-    let mut text = "# The ladders\n\nOne page per family: the idea of each rung, its code, what the simulator counts, and what an H200 \
-                    takes.\n`cargo xtask docs` writes these pages out of the sources, the simulator and `docs/results`.\n\n\
+    let mut text = "# The ladders\n\nOne page per family: the idea of each rung, its code, the simulator's counters, and the \
+                    times of an H200.\n`cargo xtask docs` generates these pages from the sources, the simulator and `docs/results`.\n\n\
                     | family | what it computes | rungs |\n|---|---|---|\n"
         .to_owned();
     for family in FAMILIES {
@@ -114,7 +119,8 @@ pub fn page(family: &Family, explained: &Page, rows: &Rows, plot: bool) -> Resul
     }
     write!(
         text,
-        "\n## Try it\n\n```text\nhost {0} --device sim\nhost explain {0} --variant {1} --against {2}\nhost check {0}\n```\n",
+        "\n## Try it\n\n```text\nhost {0} --device sim\nhost explain {0} --variant {1} --against {2}\n\
+         host check {0}\n```\n",
         family.name,
         variants[0].name,
         variants[variants.len() - 1].name
@@ -122,7 +128,7 @@ pub fn page(family: &Family, explained: &Page, rows: &Rows, plot: bool) -> Resul
     Ok(text)
 }
 
-/// With a capital letter, unless it begins with code.
+/// The idea with a capital letter, unless it begins with code.
 fn sentence(idea: &str) -> String {
     let word = idea.split(' ').next().unwrap_or_default();
     if !word.chars().all(|letter| letter.is_ascii_lowercase() || "',-".contains(letter)) {
@@ -132,7 +138,7 @@ fn sentence(idea: &str) -> String {
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// One row per rung: what the simulator counts and estimates, and the times measured at the size simulated and at the
+/// One row per rung: the simulator's counters and estimate, and the times measured at the simulated size and at the
 /// largest.
 fn ladder(family: &Family, explained: &Page, rows: &Rows) -> String {
     let measures: Vec<&Measure> =
@@ -167,14 +173,15 @@ fn ladder(family: &Family, explained: &Page, rows: &Rows) -> String {
         }
         text += &table_row(&cells);
     }
-    text += &format!("\nCounters and estimated times: the simulator's, of {}", explained.title);
+    text += &format!("\nCounters and estimated times are the simulator's, for {}", explained.title);
     if let Some(row) = largest {
         text += &format!("; times on an H200: {} {}, all launches, cold cache", family.name, row.subject());
     }
     text + ". What the columns mean: [README](README.md#the-columns).\n"
 }
 
-/// What the documents that the family comes from measured, beside an H200 with the same operation, type and size.
+/// Measurements in the documents that the family is taken from, beside those of an H200 with the same operation, type
+/// and size.
 fn published(rows: &Rows) -> String {
     let Some(first) = rows.published.first() else { return String::new() };
     let mut machines: Vec<&str> = rows.published.iter().map(|row| row.machine.as_str()).collect();
@@ -216,7 +223,7 @@ fn published(rows: &Rows) -> String {
     text + &table_row(&cells)
 }
 
-/// Every size of `best` beside the library.
+/// Every size of `best` beside the library's.
 fn measured(family: &Family, rows: &Rows) -> Result<String> {
     let best = (family.variants)().last().map_or("", |variant| variant.name);
     let mut text = String::new();
@@ -249,12 +256,12 @@ fn measured(family: &Family, rows: &Rows) -> Result<String> {
         }
     }
     if let Some(path) = results::newest()? {
-        write!(text, "\nAll numbers and their machine: [{0}](../../{0}).\n", path.display())?;
+        write!(text, "\nAll numbers, with their machine: [{0}](../../{0}).\n", path.display())?;
     }
     Ok(text)
 }
 
-/// Where a rung's time goes.
+/// The lines that cause a rung's cost.
 fn cost(variant: &Variant) -> String {
     let mut text = String::new();
     for line in &variant.lines {

@@ -1,4 +1,4 @@
-//! The tables of results in `README.md`, each between a comment that names it and one that ends it. What stands around
+//! The tables of results in `README.md`, each between a comment that names it and one that ends it. The text around
 //! them is written by hand.
 
 use crate::page::{is_peer, table_row, us};
@@ -6,43 +6,43 @@ use crate::results::{self, Row};
 use anyhow::{Context, Result};
 use host::kernels::FAMILIES;
 
-/// From the root of the workspace.
+/// Path of the file from the root of the workspace.
 pub const PATH: &str = "README.md";
 
-/// Ends a table.
+/// The line that ends a table.
 const END: &str = "<!-- /table -->";
 
-/// The file with every table as the stored measurements have it.
+/// The file's text with every table made from the stored measurements.
 pub fn updated() -> Result<String> {
     let text = std::fs::read_to_string(PATH).with_context(|| format!("cannot read {PATH}"))?;
     let (compared, measured) = (results::compared()?, results::measured()?);
     let text = replace(&text, "library", &library(&compared))?;
     let text = replace(&text, "ladder", &ladder(&compared))?;
     let source = results::newest()?
-        .map_or(String::new(), |path| format!("\nThese rows and their machine: `{}`.\n", path.display()));
+        .map_or(String::new(), |path| format!("\nThese rows, with their machine: `{}`.\n", path.display()));
     replace(&text, "families", &(families(&measured) + &source))
 }
 
-/// The text with another table of this name.
+/// The text with the table `name` replaced.
 fn replace(text: &str, name: &str, table: &str) -> Result<String> {
     let start = format!("<!-- table {name} -->\n");
     let (before, rest) =
-        text.split_once(&start).with_context(|| format!("{PATH} has no line '{}'", start.trim_end()))?;
+        text.split_once(&start).with_context(|| format!("{PATH} has no line `{}`", start.trim_end()))?;
     let (_, after) =
-        rest.split_once(END).with_context(|| format!("{PATH} has no '{END}' behind '{}'", start.trim_end()))?;
+        rest.split_once(END).with_context(|| format!("{PATH} has no `{END}` after `{}`", start.trim_end()))?;
     Ok(format!("{before}{start}{table}{END}{after}"))
 }
 
-/// A table of these columns.
+/// A Markdown table with these columns.
 fn table(header: &[String], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let line = table_row(&vec!["---".to_owned(); header.len()]);
     [table_row(header), line].into_iter().chain(rows.into_iter().map(|row| table_row(&row))).collect()
 }
 
-/// Reductions that `library` has, each in columns of its own.
+/// Reductions that the table `library` has, each in columns of its own.
 const REDUCTIONS: [&str; 3] = ["sum f32", "max f32", "sum f64"];
 
-/// `best` of the reductions beside the vendor's library, from a cold cache.
+/// `best` of the reductions beside the vendor's library, with a cold cache.
 fn library(rows: &[Row]) -> String {
     let against: Vec<_> =
         rows.iter().filter(|row| row.comparison.starts_with("against") && row.cache == "cold").collect();
@@ -72,7 +72,7 @@ fn library(rows: &[Row]) -> String {
     table(&header, sizes.into_iter().map(cells))
 }
 
-/// The rungs of a reduction at the sizes that they were measured at.
+/// The rungs of a reduction at the sizes at which they were measured.
 fn ladder(rows: &[Row]) -> String {
     let rungs: Vec<_> = rows.iter().filter(|row| row.comparison == "ladder" && row.family == "reduce").collect();
     let mut sizes: Vec<u64> = rungs.iter().map(|row| row.n).collect();
@@ -95,8 +95,8 @@ fn ladder(rows: &[Row]) -> String {
     table(&header.collect::<Vec<_>>(), rungs.iter().filter(|row| Some(row.n) == first).map(|row| rates(&row.variant)))
 }
 
-/// Every family's `best` beside the vendor's library: with the default settings at every size, with others at the
-/// largest.
+/// Every family's `best` beside the vendor's library: with the default settings at every size, with other settings at
+/// the largest.
 fn families(rows: &[Row]) -> String {
     let header = ["family", "library", "its time over ours", "at"].map(str::to_owned);
     let mut lines = Vec::new();
@@ -133,7 +133,8 @@ fn families(rows: &[Row]) -> String {
     table(&header, lines)
 }
 
-/// Ratios, and where they were measured, in runs: sizes with the default settings; and of each size the settings.
+/// The ratios, and the places where they were measured, each as one text: sizes with the default settings, then for each
+/// size the other settings.
 fn runs<'r>(ratios: impl Iterator<Item = (&'r Row, f64)>) -> (String, String) {
     let mut runs: Vec<(Option<String>, Vec<String>, Vec<String>)> = Vec::new();
     for (row, over) in ratios {
@@ -155,7 +156,7 @@ fn runs<'r>(ratios: impl Iterator<Item = (&'r Row, f64)>) -> (String, String) {
     (ratios.join("; "), places.collect::<Vec<_>>().join("; "))
 }
 
-/// `mask 3, mask 5` as `mask 3, 5`.
+/// Shortens `mask 3, mask 5` to `mask 3, 5`.
 fn without_repeats(settings: &[String]) -> String {
     let single = |setting: &str| {
         setting.split_once(' ').filter(|(_, value)| !value.contains(' ')).map(|(name, _)| name.to_owned())
@@ -170,12 +171,12 @@ fn without_repeats(settings: &[String]) -> String {
     shortened.collect::<Vec<_>>().join(", ")
 }
 
-/// Three digits or so.
+/// The ratio, with about three digits.
 fn ratio(ratio: f64) -> String {
     if ratio >= 9.995 { format!("{ratio:.1}x") } else { format!("{ratio:.2}x") }
 }
 
-/// A library without its version.
+/// The name of a library without its version.
 fn name(library: &str) -> &str {
     library.split(' ').next().unwrap_or(library)
 }

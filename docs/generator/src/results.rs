@@ -1,74 +1,74 @@
-//! Stored measurements.
+//! Stored measurements: the CSV files of `docs/results`.
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
-/// A measurement of ours, of a library, or of somebody's publication.
+/// A measurement of one of our kernels, of a library, or from a publication.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Row {
-    /// As on the command line.
+    /// Name of the family, as on the command line.
     pub family: String,
-    /// Ours by its name, or a library with its version.
+    /// Name of our variant, or of a library with its version.
     pub variant: String,
-    /// Empty where there is no choice.
+    /// The operation; empty for a family with a single one.
     pub op: String,
     /// Element type.
     pub dtype: String,
-    /// Elements of the first operand.
+    /// Number of elements of the first operand.
     pub n: u64,
-    /// Its shape, of `matmul` MxNxK; empty for a vector.
+    /// Shape of the first operand, for `matmul` MxNxK; empty for a vector.
     #[serde(default)]
     pub shape: String,
-    /// Those that differ from the defaults.
+    /// The settings that differ from the defaults.
     #[serde(default)]
     pub settings: String,
-    /// Median, in microseconds.
+    /// Median time in microseconds.
     pub median_us: f64,
-    /// Bytes that must be moved, in 10^9 per second.
+    /// Rate in 10^9 bytes per second, of the bytes that must be moved.
     #[serde(default)]
     pub gbps: Option<f64>,
-    /// Operations that must be done, in 10^12 per second.
+    /// Rate in 10^12 operations per second, of the operations of the algorithm.
     #[serde(default)]
     pub tflops: Option<f64>,
-    /// The right result; a publication is taken at its word.
+    /// Whether the result was verified; empty for a publication.
     #[serde(default)]
     pub verified: Option<bool>,
-    /// Whose measurement, on what: a publication's.
+    /// Author and machine of a publication's measurement.
     #[serde(default)]
     pub machine: String,
-    /// What it is measured for, and from which state of the cache: those of [`compared`].
+    /// The comparison that the row belongs to; only in the files of [`compared`].
     #[serde(default)]
     pub comparison: String,
-    /// `cold` or `warm`.
+    /// State of the cache, `cold` or `warm`; only in the files of [`compared`].
     #[serde(default)]
     pub cache: String,
 }
 
 impl Row {
-    /// What is compared with each other: operation, type, settings.
+    /// Operation, type and settings: rows with the same subject are compared with each other.
     pub fn subject(&self) -> String {
         let words = [&self.op, &self.dtype, &self.settings];
         words.into_iter().filter(|word| !word.is_empty()).map(String::as_str).collect::<Vec<_>>().join(" ")
     }
 
-    /// As [`size`] has it.
+    /// The size, in the form of [`size`].
     pub fn size(&self) -> String {
         size(self.n, &self.shape)
     }
 
-    /// What sizes are comparable: vectors with vectors, signals and pictures of one channel with such.
+    /// Number of axes: sizes with the same number are comparable.
     pub fn axes(&self) -> usize {
         self.shape.split('x').count()
     }
 
-    /// The rate that counts.
+    /// The unit and value of the rate: operations if there are any, else bytes.
     pub fn rate(&self) -> Option<(&'static str, f64)> {
         self.tflops.map(|x| ("TFLOP/s", x)).or(self.gbps.map(|x| ("GB/s", x)))
     }
 }
 
-/// `4096x4096`, or the number of elements.
+/// The shape as in `4096x4096`, or the number of elements of a vector.
 pub fn size(n: u64, shape: &str) -> String {
     match (shape.is_empty(), n.is_power_of_two() && n >= 1 << 10) {
         (false, _) => shape.to_owned(),
@@ -77,32 +77,37 @@ pub fn size(n: u64, shape: &str) -> String {
     }
 }
 
-/// The newest measurements of the whole ladders on an H200; none before there are any.
+/// The newest measurements of the whole ladders on an H200; empty before there are any.
 pub fn measured() -> Result<Vec<Row>> {
     newest()?.map_or(Ok(Vec::new()), |path| verified(&path))
 }
 
-/// The newest comparison of the reductions, rung by rung and with the vendor's library, on an H200; none before there
+/// The newest comparison of the reductions, rung by rung and with the vendor's library, on an H200; empty before there
 /// are any.
 pub fn compared() -> Result<Vec<Row>> {
-    // `DATE.csv`, and nothing behind the date.
+    // The name of the file is `DATE.csv`, without a suffix after the date.
     let paths =
         csv_files()?.into_iter().filter(|path| path.file_stem().is_some_and(|stem| stem.len() == "2000-01-01".len()));
     paths.max().map_or(Ok(Vec::new()), |path| verified(&path))
 }
 
-/// Refuses rows of wrong results.
+/// Reads a file, and fails if a row's result was wrong.
 fn verified(path: &Path) -> Result<Vec<Row>> {
     let rows = read(path)?;
     match rows.iter().find(|row| row.verified == Some(false)) {
         Some(row) => {
-            bail!("{}: {} {} gave a wrong result: its time means nothing", path.display(), row.family, row.variant)
+            bail!(
+                "{}: {} {} has a wrong result: measure it again once it is right",
+                path.display(),
+                row.family,
+                row.variant
+            )
         }
         None => Ok(rows),
     }
 }
 
-/// The file that [`measured`] reads: names start with a date.
+/// The newest of the files that [`measured`] reads, whose names start with a date.
 pub fn newest() -> Result<Option<PathBuf>> {
     Ok(csv_files()?.into_iter().filter(|path| path.to_string_lossy().ends_with("-ladders.csv")).max())
 }
@@ -114,7 +119,7 @@ fn csv_files() -> Result<Vec<PathBuf>> {
     Ok(paths.into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "csv")).collect())
 }
 
-/// What the documents that the ladders come from measured, each on its own machine.
+/// Measurements in the documents that the ladders are taken from, each on its own machine.
 pub fn published() -> Result<Vec<Row>> {
     read(Path::new("docs/results/published.csv"))
 }
@@ -122,5 +127,5 @@ pub fn published() -> Result<Vec<Row>> {
 fn read(path: &Path) -> Result<Vec<Row>> {
     let mut reader = csv::Reader::from_path(path).with_context(|| format!("cannot read {}", path.display()))?;
     let rows = reader.deserialize().collect::<std::result::Result<_, _>>();
-    rows.with_context(|| format!("{} is no table of measurements", path.display()))
+    rows.with_context(|| format!("{} is not a table of measurements", path.display()))
 }

@@ -1,4 +1,4 @@
-//! What the simulator says of every variant.
+//! The simulator's explanation of every variant of a family.
 
 use crate::results::Row;
 use anyhow::{Context, Result, bail};
@@ -7,15 +7,15 @@ use host::explain::Page;
 use host::kernels::{Demand, Family, Job, Problem, Settings};
 use host::ptx::Image;
 
-/// Explains for this device.
+/// Profile of the device that the explanations are for.
 const PROFILE: &str = "H200";
 
-/// Runs and explains every variant of the family, as it was measured: the same operation, type and settings, at the
+/// Runs and explains every variant of the family with the operation, type and settings that were measured, at the
 /// largest size that the simulator runs in seconds.
 pub fn explain(family: &'static Family, image: &Image, measured: &[&Row]) -> Result<Page> {
     let (backend, device) = backend::explaining(PROFILE, Printed::Stderr)?;
-    // With several workers, the order of blocks that wait for each other would differ from run to run, and with it the
-    // pages.
+    // With several workers the order of blocks that wait for each other, and with it the pages, would differ between
+    // runs.
     backend.simulate(&Simulation { workers: Some(1), ..Simulation::default() })?;
     let main = measured.first();
     let settings = Settings::new(family.settings, main.map_or(Vec::new(), |row| pairs(&row.settings)))?;
@@ -40,12 +40,12 @@ pub fn explain(family: &'static Family, image: &Image, measured: &[&Row]) -> Res
     let mut rows = Vec::new();
     (family.run)(&job, &mut |row| rows.push(row)).with_context(|| format!("{} on the simulator", family.name))?;
     if let Some(wrong) = rows.iter().find(|row| !row.is_clean()) {
-        bail!("{} {} is wrong or not clean: `host check {}`", family.name, wrong.variant, family.name);
+        bail!("{} {} has a wrong result or findings: run `host check {}`", family.name, wrong.variant, family.name);
     }
     Ok(Page::of_rows(family, device, rows))
 }
 
-/// The largest size measured that is not too large to simulate; else one that is as large as may be.
+/// The largest measured size that is not too large to simulate; without measurements, the largest size allowed.
 fn size(family: &Family, measured: &[&Row]) -> Result<Vec<u64>> {
     let largest = family.limits.explained;
     let small = measured.iter().filter(|row| row.n <= largest).max_by_key(|row| row.n);
@@ -57,7 +57,7 @@ fn size(family: &Family, measured: &[&Row]) -> Result<Vec<u64>> {
     }
 }
 
-/// `--dims 1 --exclusive` as names and values.
+/// Splits settings such as `--dims 1 --exclusive` into names and values.
 fn pairs(settings: &str) -> Vec<(&str, &str)> {
     let words = settings.split("--").map(str::trim).filter(|words| !words.is_empty());
     words.map(|words| words.split_once(' ').unwrap_or((words, ""))).collect()

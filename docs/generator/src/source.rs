@@ -1,13 +1,13 @@
-//! Pieces of the kernels' sources.
+//! Excerpts of the kernels' sources.
 
 use anyhow::{Context, Result};
 use host::kernels::{Family, VariantInfo};
 use std::path::{Path, PathBuf};
 
-/// Lines of a kernel that are shown at most.
+/// Maximum number of lines of a kernel that a page shows.
 const LINES: usize = 48;
 
-/// The family's own words: the module text of its `mod.rs` or only file, as Markdown.
+/// The module text of the family's `mod.rs` or only file, as Markdown.
 pub fn module_text(family: &Family) -> Result<String> {
     let text = read(&module_file(family))?;
     let lines =
@@ -15,16 +15,16 @@ pub fn module_text(family: &Family) -> Result<String> {
     Ok(without_links(&lines.collect::<Vec<_>>().join("\n")))
 }
 
-/// Where a variant's first kernel is written, and its text.
+/// The first kernel of a variant.
 pub struct Kernel {
-    /// Below the workspace's root.
+    /// Path of the source file, relative to the workspace's root.
     pub path: PathBuf,
-    /// From the attribute to the closing brace; long ones end early.
+    /// The text from the attribute to the closing brace; a long kernel is cut off.
     pub text: String,
 }
 
-/// The kernel that the variant launches first: the function whose name its first entry begins with. Where several do,
-/// the longest name is meant: `dot_best_f32` is `dot_best`'s, not `dot`'s.
+/// The kernel that the variant launches first: the function whose name its first entry begins with. If several match,
+/// the longest name wins: `dot_best_f32` belongs to `dot_best`, not to `dot`.
 pub fn kernel(family: &Family, variant: &VariantInfo) -> Result<Kernel> {
     let entry = variant.entries.first().map_or("", |entry| entry.name.as_str());
     let mut found: Option<(usize, Kernel)> = None;
@@ -42,13 +42,13 @@ pub fn kernel(family: &Family, variant: &VariantInfo) -> Result<Kernel> {
     kernel.with_context(|| format!("no kernel of {} makes the entry '{entry}' of {}", family.name, variant.name))
 }
 
-/// The name that a macro's call in this file gives the kernel of an entry; empty when none does.
+/// The name that a macro's call in this file gives the kernel of an entry; empty if there is none.
 fn instance<'a>(text: &'a str, entry: &str) -> &'a str {
     let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
     words.filter(|word| !word.is_empty() && is_made_of(entry, word)).max_by_key(|word| word.len()).unwrap_or_default()
 }
 
-/// An entry's name is the function's, with types and constants behind it.
+/// Whether an entry's name is the function's name, followed by types and constants.
 fn is_made_of(entry: &str, function: &str) -> bool {
     entry.strip_prefix(function).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
 }
@@ -60,7 +60,7 @@ fn kernels(text: &str) -> Vec<(&str, String)> {
     starts.filter_map(|start| kernel_at(&lines[start..])).collect()
 }
 
-/// The kernel that begins in the first of these lines; inside a macro, the whole function is indented.
+/// The kernel that begins in the first of these lines. Inside a macro the whole function is indented.
 fn kernel_at<'a>(lines: &[&'a str]) -> Option<(&'a str, String)> {
     let indent = lines.first().map_or(0, |line| line.len() - line.trim_start().len());
     let closing = format!("{}}}", " ".repeat(indent));
@@ -79,13 +79,13 @@ fn folder(family: &Family) -> PathBuf {
     Path::new("kernels-gpu/src").join(family.name)
 }
 
-/// `mod.rs`, or the file beside the folder.
+/// The family's `mod.rs`, or the file beside its folder.
 fn module_file(family: &Family) -> PathBuf {
     let inside = folder(family).join("mod.rs");
     if inside.is_file() { inside } else { folder(family).with_extension("rs") }
 }
 
-/// Every file of the family, at any depth, in order of their names.
+/// Every file of the family, at any depth, sorted by name.
 fn files(family: &Family) -> Result<Vec<PathBuf>> {
     let (mut files, mut folders) = (vec![module_file(family)], vec![folder(family)]);
     while let Some(folder) = folders.pop().filter(|folder| folder.is_dir()) {
@@ -105,8 +105,8 @@ fn read(path: &Path) -> Result<String> {
         .with_context(|| format!("cannot read {}: run this in the workspace's root", path.display()))
 }
 
-/// rustdoc's links to items, as plain code: ``[`x`]`` and ``[`x`](path)`` become `` `x` ``, without `mod@` and the
-/// like.
+/// Replaces rustdoc's links to items by plain code: ``[`x`]`` and ``[`x`](path)`` become `` `x` ``, without prefixes
+/// such as `mod@`.
 fn without_links(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text;
