@@ -23,7 +23,7 @@ except ImportError:
 
 
 def generated(n, seed, dtype):
-    """The generator's numbers: outputs of SplitMix64, converted to floats as in host/src/element.rs."""
+    """The generator's numbers: outputs of SplitMix64, converted to floats as in crates/rustwarp/src/element.rs."""
     wrapped = lambda x: x - (1 << 64) if x >= 1 << 63 else x
     shifted = lambda z, bits: (z >> bits) & ((1 << (64 - bits)) - 1)  # torch shifts the sign in
     z = torch.arange(1, n + 1, dtype=torch.int64, device="cuda") * wrapped(0x9E3779B97F4A7C15) + seed
@@ -34,7 +34,7 @@ def generated(n, seed, dtype):
 
 
 def measured(run, nbytes, repeat, cold):
-    """Sorted times in milliseconds; host/src/bench.rs explains why data of more than four times the cache needs no flush."""
+    """Sorted times in milliseconds; crates/ladders/src/bench.rs explains why data of more than four times the cache needs no flush."""
     l2 = torch.cuda.get_device_properties(torch.cuda.current_device()).L2_cache_size
     flush = torch.empty(2 * l2, dtype=torch.uint8, device="cuda") if cold and nbytes <= 4 * l2 else None
     for _ in range(3):

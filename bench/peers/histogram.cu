@@ -6,7 +6,7 @@
 #include <cub/cub.cuh>
 #include "peer.h"
 
-// The same elements as host/src/kernels/histogram/question.rs generates: keys below `bins`, and `skew` percent of the elements equal to the first one.
+// The same elements as crates/ladders/src/kernels/histogram/question.rs generates: keys below `bins`, and `skew` percent of the elements equal to the first one.
 template <typename T>
 __global__ void generate_histogram(T* out, size_t n, uint64_t seed, uint64_t bins, uint64_t skew) {
     for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < n; i += (size_t)gridDim.x * blockDim.x) {

@@ -93,7 +93,7 @@ void measure(const Request& request, const char* library, size_t bytes, const T*
     CHECK(cudaGetDevice(&gpu));
     CHECK(cudaGetDeviceProperties(&device, gpu));
     size_t l2 = device.l2CacheSize;
-    // As in host/src/bench.rs, data of more than four times the cache needs no flush: little of it stays cached.
+    // As in crates/ladders/src/bench.rs, data of more than four times the cache needs no flush: little of it stays cached.
     char* flush = nullptr;
     if (request.cold && bytes <= 4 * l2) CHECK(cudaMalloc(&flush, 2 * l2));
     cudaEvent_t start, stop;

@@ -5,7 +5,7 @@
 #include <limits>
 #include "peer.h"
 
-// Generates the same segments as host/src/kernels/segreduce/mix.rs.
+// Generates the same segments as crates/ladders/src/kernels/segreduce/mix.rs.
 static uint64_t random_of(uint64_t seed, uint64_t i) {
     uint64_t z = seed + 0x9e3779b97f4a7c15ull * (i + 1);
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;

@@ -1,8 +1,8 @@
 //! Diagnostics as SARIF 2.1.0, which CI systems show on a pull request
 //! (<https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html>).
 
-use crate::diagnostic::{Diagnostic, Place};
-use crate::error::Result;
+use rustwarp::diagnostic::{Diagnostic, Place};
+use rustwarp::error::Result;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,10 +10,10 @@ use std::path::Path;
 /// Writes the file, of no results too: then a CI system closes what it showed before.
 ///
 /// # Errors
-/// [`Error::Write`](crate::Error::Write).
+/// [`Error::Write`](rustwarp::Error::Write).
 pub fn write(path: &Path, found: &[Diagnostic]) -> Result<()> {
     let text = format!("{:#}\n", log(found));
-    crate::input::write_text(path, &text)
+    ladders::input::write_text(path, &text)
 }
 
 /// One run of this tool, with a rule for each code met.

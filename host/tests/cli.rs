@@ -158,8 +158,8 @@ fn the_letters_of_a_text_file() {
     let output = host(&[&letters[..], &["--output", &counts]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(text(&output.stdout).ends_with("result: 4 7 4 7 6 5 2\n"), "{}", text(&output.stdout));
-    let written = host::input::read(counts.as_ref(), None).expect("counts").into_data();
-    assert_eq!(written, host::element::Array::U64(vec![4, 7, 4, 7, 6, 5, 2]));
+    let written = ladders::input::read(counts.as_ref(), None).expect("counts").into_data();
+    assert_eq!(written, rustwarp::element::Array::U64(vec![4, 7, 4, 7, 6, 5, 2]));
     // Without --dtype a file's bytes are counted, those of a text too; a .npy says itself what it holds.
     let rows = rows(&["histogram", "--input", &book, "--device", "sim", "--json"]);
     assert!(rows.iter().all(|row| row["n"] == sentence.len() && row["dtype"] == "u8" && row["verified"] == true));
@@ -173,8 +173,9 @@ fn the_letters_of_a_text_file() {
 /// half.
 #[test]
 fn a_picture_through_a_texture() {
-    use host::element::{Array, Dtype};
-    use host::{Tensor, input::picture};
+    use ladders::input::picture;
+    use rustwarp::Tensor;
+    use rustwarp::element::{Array, Dtype};
 
     let folder = tempfile::tempdir().expect("a folder");
     let (from, to) = (folder.path().join("from.png"), folder.path().join("to.png"));

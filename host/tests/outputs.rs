@@ -3,10 +3,11 @@
 
 mod program;
 
-use host::element::{Array, Dtype};
-use host::input::picture;
-use host::{Tensor, input};
+use ladders::input;
+use ladders::input::picture;
 use program::{data, host, lines, object, objects, program, refused, refused_in_a_line, rows, text, vecadd};
+use rustwarp::Tensor;
+use rustwarp::element::{Array, Dtype};
 use serde_json::Value;
 use std::path::Path;
 

@@ -2,10 +2,10 @@
 //! backend.
 
 use cuda_std::launch::Call;
-use host::backend::texture::{Channel, Filter, Layout, Sampling, Texture};
-use host::backend::{Backend, Module, Shape};
 use ptx_sim::texture as sim;
 use ptx_sim::{Checks, Config, Launch, Machine, Program, Report, Stop};
+use rustwarp::backend::texture::{Channel, Filter, Layout, Sampling, Texture};
+use rustwarp::backend::{Backend, Module, Shape};
 use test_kernels::case::{self, Case, Initial, Memory, Texels};
 
 /// The test kernels, decoded.
@@ -13,7 +13,7 @@ use test_kernels::case::{self, Case, Initial, Memory, Texels};
 /// # Panics
 /// Panics if they are not built.
 pub fn program() -> Program {
-    let image = host::ptx::find("test-kernels", None, None).expect("the test kernels' PTX");
+    let image = rustwarp::ptx::find("test-kernels", None, None).expect("the test kernels' PTX");
     Program::parse(&String::from_utf8(image.bytes).expect("PTX is text")).expect("PTX that the simulator reads")
 }
 
@@ -73,7 +73,7 @@ pub fn simulate(program: &Program, case: &Case) -> Simulated {
 /// # Errors
 /// Describes the first call that failed or the first buffer with wrong contents.
 pub fn launch(device: &dyn Backend, module: Module, case: &Case) -> Result<(), String> {
-    let text = |error: host::Error| format!("{}: {error}", case.name);
+    let text = |error: rustwarp::Error| format!("{}: {error}", case.name);
     let mut addresses = Vec::new();
     for buffer in &case.buffers {
         let address = device.alloc(buffer.len() as u64, 256, &case.name).map_err(text)?;
@@ -83,7 +83,7 @@ pub fn launch(device: &dyn Backend, module: Module, case: &Case) -> Result<(), S
         }
     }
     let make = |texture: &case::Texture| Texture::new(device, &sampling(texture), &texture.texels.bytes(), &case.name);
-    let textures: Vec<_> = case.textures.iter().map(make).collect::<host::Result<_>>().map_err(text)?;
+    let textures: Vec<_> = case.textures.iter().map(make).collect::<rustwarp::Result<_>>().map_err(text)?;
     let handles = textures.iter().map(Texture::handle);
     let arguments: Vec<u64> = addresses.iter().copied().chain(handles).collect();
     let shape = Shape { grid: case.grid, block: case.block, shared: case.shared, cluster: None, cooperative: false };

@@ -1,10 +1,10 @@
 //! Runs every variant of every family over types, operations and lengths, and collects the failures.
 
-use host::backend::{Backend, Checkers, Checks, Choice, Module, open};
-use host::element::{Array, Dtype};
-use host::kernels::{Case, Demand, FAMILIES, Family, Job, Problem, Settings};
-use host::{Tensor, ptx};
+use ladders::kernels::{Case, Demand, FAMILIES, Family, Job, Problem, Settings};
 use libtest_mimic::{Failed, Trial};
+use rustwarp::backend::{Backend, Checkers, Checks, Choice, Module, open};
+use rustwarp::element::{Array, Dtype};
+use rustwarp::{Tensor, ptx};
 use std::collections::BTreeSet;
 
 use crate::shifted::Shifted;
@@ -33,7 +33,7 @@ fn bench_of(choice: Choice, package: &str, arch: Option<&str>, family: Option<&F
     let (device, _) = open(choice, Checks::On(Checkers::default())).expect("the device that the test is for");
     let image = ptx::find(package, device.info().sm, arch).expect("the kernels' PTX");
     let image = match family {
-        Some(family) => image.of_family(family),
+        Some(family) => family.part_of(image),
         None => image,
     };
     let module = device.load(&image.bytes, package).expect("PTX that the device takes");
@@ -195,7 +195,7 @@ impl<'b> Runs<'b> {
         settings: &Settings,
         block: Option<u32>,
     ) {
-        let allowed = |variant: &host::kernels::VariantInfo| variant.block.choose(block, variant.name, 1024).is_ok();
+        let allowed = |variant: &ladders::kernels::VariantInfo| variant.block.choose(block, variant.name, 1024).is_ok();
         let variants: Vec<_> =
             (family.variants)().iter().filter(|variant| allowed(variant)).map(|variant| variant.name).collect();
         let ops = if family.ops.is_empty() { &[""] } else { family.ops };
@@ -215,7 +215,7 @@ impl<'b> Runs<'b> {
                 })
             });
             if let Err(error) = result {
-                let shape = inputs.first().map(|input| host::tensor::text(input.shape())).unwrap_or_default();
+                let shape = inputs.first().map(|input| rustwarp::tensor::text(input.shape())).unwrap_or_default();
                 wrong.push(format!("{} {op} {dtype} {shape} {}: {error}", family.name, settings.text()));
             } else {
                 assert_eq!(seen, variants.len(), "{}: a variant returned no row", family.name);
@@ -225,7 +225,7 @@ impl<'b> Runs<'b> {
     }
 }
 
-fn describe(row: &host::kernels::Row) -> String {
+fn describe(row: &ladders::kernels::Row) -> String {
     format!(
         "{} {} {} {} n={} {:?} {} block={}: {:?}, not {:?}, off by {} {}",
         row.family,
@@ -247,10 +247,10 @@ fn describe(row: &host::kernels::Row) -> String {
 /// # Panics
 /// Panics if a result is wrong.
 pub fn parts_of_an_array(bench: &Bench) {
-    use host::{Buffer, Shape};
     use kernels_gpu::reduce::{Sum, best::reduce_best};
+    use rustwarp::{Buffer, Shape};
 
-    let values: Vec<u32> = host::input::generate::generate(1009, 3);
+    let values: Vec<u32> = ladders::input::generate::generate(1009, 3);
     let input = Buffer::from_slice(&*bench.device, &values, "input").expect("memory");
     let partials = Buffer::<u32>::uninit(&*bench.device, 3, "partial results").expect("memory");
     let ticket = Buffer::from_slice(&*bench.device, &[0_u32], "ticket").expect("memory");

@@ -1,9 +1,9 @@
 //! Results that must not depend on the order in which blocks run.
 
-use host::Tensor;
-use host::backend::{Backend, Checks, Choice, Simulation, open};
-use host::element::{Array, Dtype};
-use host::kernels::{Demand, Job, Problem, Settings, family};
+use ladders::kernels::{Demand, Job, Problem, Settings, family};
+use rustwarp::Tensor;
+use rustwarp::backend::{Backend, Checks, Choice, Simulation, open};
+use rustwarp::element::{Array, Dtype};
 
 /// Checks that the last rung of `scan` returns the same bits whichever blocks and warps run first, on floats whose sums
 /// are rounded and over several groups of tiles.
@@ -13,7 +13,7 @@ use host::kernels::{Demand, Job, Problem, Settings, family};
 pub fn scan_gives_the_same_bits() {
     // A wrong order shows in the results. The checkers, which take most of the time, are not needed.
     let (device, _) = open(Choice::Sim, Checks::Bounds).expect("the simulator");
-    let image = host::ptx::find("kernels-gpu", None, None).expect("the kernels' PTX");
+    let image = rustwarp::ptx::find("kernels-gpu", None, None).expect("the kernels' PTX");
     let module = device.load(&image.bytes, "kernels-gpu").expect("PTX that the simulator takes");
     let family = family("scan").expect("a family");
     let settings = Settings::new(family.settings, []).expect("defaults");

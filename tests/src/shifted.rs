@@ -1,8 +1,8 @@
 //! A device whose allocations are shifted: every array of a run is moved off its natural 256-byte boundary.
 
 use cuda_std::launch::Call;
-use host::Result;
-use host::backend::{Backend, DeviceInfo, Module, Observed, Sampling, Shape};
+use rustwarp::Result;
+use rustwarp::backend::{Backend, DeviceInfo, Module, Observed, Sampling, Shape};
 
 /// Wraps a device, and adds `shift` bytes in front of every allocation.
 pub struct Shifted<'d> {

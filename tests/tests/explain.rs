@@ -1,11 +1,11 @@
 //! The counters and the time model compared with an H200: the profiler's readings of whole kernels
 //! (`crates/ptx_sim/tests/golden/ladder.csv`), and the measured order of the reduction's rungs.
 
-use host::backend::{Backend, Counters, Module, Printed, explaining};
-use host::element::Dtype;
-use host::explain::page::Variant;
-use host::kernels::{self, Demand, Family, Job, Problem, Settings};
-use host::ptx;
+use ladders::explain::page::Variant;
+use ladders::kernels::{self, Demand, Family, Job, Problem, Settings};
+use rustwarp::backend::{Backend, Counters, Module, Printed, explaining};
+use rustwarp::element::Dtype;
+use rustwarp::ptx;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -31,7 +31,7 @@ struct Explaining {
 impl Explaining {
     fn new(family: &Family) -> Self {
         let (device, _) = explaining("H200", Printed::Stderr).expect("a profile");
-        let image = ptx::find("kernels-gpu", None, None).expect("the kernels' PTX").of_family(family);
+        let image = family.part_of(ptx::find("kernels-gpu", None, None).expect("the kernels' PTX"));
         let module = device.load(&image.bytes, "kernels-gpu").expect("PTX");
         Self { device, module, family: family.name }
     }

@@ -2,11 +2,11 @@
 //! source, or its result differs from the right one; and the correct rung passes all checks.
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 
-use host::backend::{Backend, Checkers, Checks, Choice, Module, Printed, open_printing};
-use host::element::{Array, Dtype};
-use host::kernels::failing::{self, EXAMPLES};
-use host::kernels::{self, Case, Demand, FAMILIES, Family, Job, Problem, Settings};
-use host::{Diagnostic, Error, Tensor, ptx};
+use ladders::kernels::failing::{self, EXAMPLES};
+use ladders::kernels::{self, Case, Demand, FAMILIES, Family, Job, Problem, Settings};
+use rustwarp::backend::{Backend, Checkers, Checks, Choice, Module, Printed, open_printing};
+use rustwarp::element::{Array, Dtype};
+use rustwarp::{Diagnostic, Error, Tensor, ptx};
 use std::path::Path;
 
 struct Simulator {

@@ -1,9 +1,10 @@
 //! Tests that need a GPU. They are compiled with `--features gpu` only; then a missing GPU is a failure.
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 
-use host::backend::Choice;
-use host::{Buffer, kernels::reduce::reduce};
 use kernels_gpu::reduce::{Max, Sum};
+use ladders::kernels::reduce::reduce;
+use rustwarp::Buffer;
+use rustwarp::backend::Choice;
 use tests::matrix::{bench, parts_of_an_array};
 
 #[test]
@@ -22,7 +23,7 @@ fn more_than_two_to_the_31_elements() {
     let last = input.address() + input.bytes() - 4;
     bench.device.write(last, &0x7654_3210_i32.to_le_bytes()).expect("a write");
     let expected = (0x0101_0101_i128 * (n as i128 - 1) + 0x7654_3210) as i32;
-    for variant in (host::kernels::reduce::FAMILY.variants)() {
+    for variant in (ladders::kernels::reduce::FAMILY.variants)() {
         let device = &*bench.device;
         let sum = reduce::<Sum, i32>(device, bench.module, &input, n, variant.name).expect("a sum");
         assert_eq!(sum, expected, "sum by {}", variant.name);
@@ -35,7 +36,7 @@ fn more_than_two_to_the_31_elements() {
 #[test]
 fn best_gives_the_same_bits_every_time() {
     let bench = bench(Choice::Gpu(0), "kernels-gpu");
-    let values: Vec<f32> = host::input::generate::generate(3_000_001, 11);
+    let values: Vec<f32> = ladders::input::generate::generate(3_000_001, 11);
     let input = Buffer::from_slice(&*bench.device, &values, "input").expect("memory");
     let run =
         || reduce::<Sum, f32>(&*bench.device, bench.module, &input, values.len(), "best").expect("a sum").to_bits();

@@ -1,7 +1,7 @@
 //! Every variant on a GPU. The tests are compiled with `--features gpu` only; then a missing GPU is a failure.
 
-use host::backend::Choice;
 use libtest_mimic::Arguments;
+use rustwarp::backend::Choice;
 use tests::matrix::trials;
 
 fn main() {

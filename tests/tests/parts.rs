@@ -3,11 +3,11 @@
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 
 use cuda_std::launch::Slice;
-use host::backend::{Buffer, Choice, Shape};
-use host::element::{Array, Dtype};
-use host::kernels::{Job, Problem, Settings, family};
-use host::{Result, Tensor};
 use kernels_gpu::{dot, vecadd};
+use ladders::kernels::{Job, Problem, Settings, family};
+use rustwarp::backend::{Buffer, Choice, Shape};
+use rustwarp::element::{Array, Dtype};
+use rustwarp::{Result, Tensor};
 use tests::matrix::{Bench, bench};
 
 /// Number of elements of each operand.

@@ -9,7 +9,7 @@ fn entry<'a>(ptx: &'a str, name: &str) -> Vec<&'a str> {
 }
 
 fn text(package: &str) -> String {
-    let image = host::ptx::find(package, None, None).expect("the kernels' PTX");
+    let image = rustwarp::ptx::find(package, None, None).expect("the kernels' PTX");
     String::from_utf8(image.bytes).expect("PTX is text")
 }
 
@@ -226,8 +226,8 @@ fn it_assembles_everywhere_without_spills() {
 
     let cache = Cache::default();
     let ptxas = cuda_tools::require("ptxas", &cache, "the PTX tests").expect("ptxas: `cargo xtask setup` fetches it");
-    let base = host::ptx::find("kernels-gpu", None, Some("sm_75")).expect("the portable PTX").path;
-    let own = host::ptx::find("kernels-gpu", None, Some("sm_90")).expect("the PTX for sm_90").path;
+    let base = rustwarp::ptx::find("kernels-gpu", None, Some("sm_75")).expect("the portable PTX").path;
+    let own = rustwarp::ptx::find("kernels-gpu", None, Some("sm_90")).expect("the PTX for sm_90").path;
     let everywhere = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"];
     let jobs = everywhere.iter().map(|arch| (&base, *arch)).chain([(&own, "sm_90")]);
     for (ptx, arch) in jobs {
@@ -247,7 +247,7 @@ fn the_test_kernels_assemble() {
 
     let cache = Cache::default();
     let ptxas = cuda_tools::require("ptxas", &cache, "the PTX tests").expect("ptxas: `cargo xtask setup` fetches it");
-    let base = host::ptx::find("test-kernels", None, Some("sm_75")).expect("the portable PTX").path;
+    let base = rustwarp::ptx::find("test-kernels", None, Some("sm_75")).expect("the portable PTX").path;
     let usages =
         assemble(&ptxas, &base, Arch::Compute75, std::path::Path::new("/dev/null")).expect("PTX that ptxas takes");
     assert!(usages.len() > 100);

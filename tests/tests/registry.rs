@@ -1,11 +1,11 @@
 //! The registry and the PTX agree: every entry has a variant, every variant its entries, and their parameters match.
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 
-use host::kernels::{Entry, FAMILIES, failing};
+use ladders::kernels::{Entry, FAMILIES, failing};
 use std::collections::BTreeSet;
 
 fn program() -> ptx_sim::Program {
-    let image = host::ptx::find("kernels-gpu", None, None).expect("the kernels' PTX");
+    let image = rustwarp::ptx::find("kernels-gpu", None, None).expect("the kernels' PTX");
     let text = String::from_utf8(image.bytes).expect("PTX is text");
     ptx_sim::Program::parse(&text).expect("PTX that the simulator reads")
 }

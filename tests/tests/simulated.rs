@@ -1,7 +1,7 @@
 //! Every variant on the simulator, with every checker on.
 
-use host::backend::Choice;
 use libtest_mimic::{Arguments, Trial};
+use rustwarp::backend::Choice;
 use tests::matrix::{bench, parts_of_an_array, trials};
 
 fn main() {

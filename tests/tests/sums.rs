@@ -1,10 +1,10 @@
 //! Precise sums, on numbers for which a plain sum has a large error.
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 
-use host::Tensor;
-use host::backend::Choice;
-use host::element::{Array, Value};
-use host::kernels::{self, Job, Problem, Settings};
+use ladders::kernels::{self, Job, Problem, Settings};
+use rustwarp::Tensor;
+use rustwarp::backend::Choice;
+use rustwarp::element::{Array, Value};
 use tests::matrix::{Bench, bench};
 
 /// One rung's sum, and whether it passed.

@@ -1,10 +1,10 @@
 //! The families that demonstrate one counter each: a formula gives the number that the simulator must count.
 #![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 
-use host::backend::{Backend, Checkers, Checks, Choice, Counters, Module, Printed, open_printing};
-use host::element::Array;
-use host::kernels::{self, Demand, Job, Problem, Settings};
-use host::{Tensor, ptx};
+use ladders::kernels::{self, Demand, Job, Problem, Settings};
+use rustwarp::backend::{Backend, Checkers, Checks, Choice, Counters, Module, Printed, open_printing};
+use rustwarp::element::Array;
+use rustwarp::{Tensor, ptx};
 
 struct Simulator {
     device: Box<dyn Backend>,

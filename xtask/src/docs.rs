@@ -19,7 +19,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     setup::toolchain()?;
     build_ptx::all()?;
     let mut cargo = command::cargo();
-    cargo.args(["run", "--quiet", "--package", "ladders", "--"]);
+    cargo.args(["run", "--quiet", "--package", "docs-generator", "--"]);
     if options.check {
         cargo.arg("--check");
     }

@@ -10,7 +10,7 @@ mod simulation;
 mod source;
 
 use anyhow::{Result, bail};
-use host::kernels::{FAMILIES, Family};
+use ladders::kernels::{FAMILIES, Family};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ fn main() -> Result<()> {
     let check = match std::env::args().skip(1).collect::<Vec<_>>().as_slice() {
         [] => false,
         [flag] if flag == "--check" => true,
-        other => bail!("usage: ladders [--check], not {}", other.join(" ")),
+        other => bail!("usage: docs-generator [--check], not {}", other.join(" ")),
     };
     let readme = readme::updated()?;
     let files: Vec<_> = pages()?.into_iter().map(|(name, text)| (Path::new(FOLDER).join(name), text)).collect();
@@ -33,7 +33,7 @@ const FOLDER: &str = "docs/ladders";
 /// Every page and plot, by file name. Families are simulated in parallel, each by a simulator of its own.
 fn pages() -> Result<BTreeMap<PathBuf, String>> {
     let (measured, published) = (results::measured()?, results::published()?);
-    let image = host::ptx::find("kernels-gpu", None, None)?;
+    let image = rustwarp::ptx::find("kernels-gpu", None, None)?;
     let files = |family: &'static Family| -> Result<Vec<(PathBuf, String)>> {
         let of = |rows: &[results::Row]| rows.iter().filter(|row| row.family == family.name).cloned().collect();
         let rows = page::Rows { measured: of(&measured), published: of(&published) };

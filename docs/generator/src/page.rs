@@ -3,10 +3,10 @@
 use crate::results::{self, Row};
 use crate::source;
 use anyhow::Result;
-use host::explain::Page;
-use host::explain::page::{MEASURES, Measure, Variant};
-use host::kernels::{FAMILIES, Family};
-use host::plot::{self, Measurement};
+use ladders::explain::Page;
+use ladders::explain::page::{MEASURES, Measure, Variant};
+use ladders::kernels::{FAMILIES, Family};
+use ladders::plot::{self, Measurement};
 use std::fmt::Write;
 
 /// Measures that a page's table shows, by their names in `host explain`.

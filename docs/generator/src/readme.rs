@@ -4,7 +4,7 @@
 use crate::page::{is_peer, table_row, us};
 use crate::results::{self, Row};
 use anyhow::{Context, Result};
-use host::kernels::FAMILIES;
+use ladders::kernels::FAMILIES;
 
 /// Path of the file from the root of the workspace.
 pub const PATH: &str = "README.md";

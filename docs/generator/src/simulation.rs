@@ -2,10 +2,10 @@
 
 use crate::results::Row;
 use anyhow::{Context, Result, bail};
-use host::backend::{self, Printed, Simulation};
-use host::explain::Page;
-use host::kernels::{Demand, Family, Job, Problem, Settings};
-use host::ptx::Image;
+use ladders::explain::Page;
+use ladders::kernels::{Demand, Family, Job, Problem, Settings};
+use rustwarp::backend::{self, Printed, Simulation};
+use rustwarp::ptx::Image;
 
 /// Profile of the device that the explanations are for.
 const PROFILE: &str = "H200";
@@ -29,7 +29,7 @@ pub fn explain(family: &'static Family, image: &Image, measured: &[&Row]) -> Res
     let variants: Vec<_> = (family.variants)().iter().map(|variant| variant.name).collect();
     let job = Job {
         device: &*backend,
-        module: backend.load(&image.clone().of_family(family).bytes, "kernels-gpu")?,
+        module: backend.load(&family.part_of(image.clone()).bytes, "kernels-gpu")?,
         problem,
         oracle: &oracle,
         variants: &variants,

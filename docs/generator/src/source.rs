@@ -1,7 +1,7 @@
 //! Excerpts of the kernels' sources.
 
 use anyhow::{Context, Result};
-use host::kernels::{Family, VariantInfo};
+use ladders::kernels::{Family, VariantInfo};
 use std::path::{Path, PathBuf};
 
 /// Maximum number of lines of a kernel that a page shows.
@@ -127,7 +127,7 @@ fn without_links(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use host::kernels::FAMILIES;
+    use ladders::kernels::FAMILIES;
 
     #[test]
     fn links_become_code() {

@@ -1,13 +1,13 @@
 //! `host check`: a family, or an entry of any PTX file, on the simulator with checkers on.
 
 use super::{CLEAN, WRONG, device, family, launch, output, seeds, simulation};
-use crate::backend::{Atomics, Checkers, Checks, Choice, SameValue};
-use crate::diagnostic::{Diagnostic, note};
-use crate::error::Error;
-use crate::kernels::{self, Family, failing};
-use crate::ptx::Image;
 use crate::sarif;
 use clap::{Args, Command, FromArgMatches};
+use ladders::kernels::{self, Family, failing};
+use rustwarp::backend::{Atomics, Checkers, Checks, Choice, SameValue};
+use rustwarp::diagnostic::{Diagnostic, note};
+use rustwarp::error::Error;
+use rustwarp::ptx::Image;
 
 /// Options of the subcommand: those of the check, and those of the family or of `run`.
 #[derive(Clone, Debug, clap::Args)]

@@ -1,11 +1,11 @@
 //! `--device`, and the PTX that goes with it.
 
 use super::stdout;
-use crate::backend::{self, Backend, Checks, Choice, Module, Printed};
-use crate::diagnostic::note;
-use crate::error::Result;
-use crate::kernels::Family;
-use crate::ptx::{self, Image};
+use ladders::kernels::Family;
+use rustwarp::backend::{self, Backend, Checks, Choice, Module, Printed};
+use rustwarp::diagnostic::note;
+use rustwarp::error::Result;
+use rustwarp::ptx::{self, Image};
 use std::path::PathBuf;
 
 /// Options of every command that launches something.
@@ -51,7 +51,7 @@ impl PtxOptions {
             Some(path) => Image::read(path)?,
             None => ptx::find("kernels-gpu", device.info().sm, self.arch.as_deref())?,
         };
-        let image = image.of_family(family);
+        let image = family.part_of(image);
         device.load(&image.bytes, &image.path.display().to_string())
     }
 }

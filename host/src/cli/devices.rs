@@ -1,8 +1,8 @@
 //! `host devices`: which devices there are.
 
 use super::{CLEAN, output, stdout};
-use crate::backend::{self, DeviceInfo, human};
-use crate::diagnostic::note;
+use rustwarp::backend::{self, DeviceInfo, human};
+use rustwarp::diagnostic::note;
 
 /// Options of the subcommand.
 #[derive(Debug, clap::Args)]

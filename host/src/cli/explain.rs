@@ -1,15 +1,15 @@
 //! `host explain`: what a variant costs and why, beside another one; or an entry of any PTX file.
 
 use super::{CLEAN, WRONG, family, launch, output, stdout};
-use crate::backend::{self, Choice, Device};
-use crate::diagnostic::note;
-use crate::error::{Error, Result};
-use crate::explain::page::Variant;
-use crate::explain::{Page, html, text};
-use crate::input;
-use crate::kernels::{self, Family};
-use crate::ptx::Image;
 use clap::{Args, Command, FromArgMatches};
+use ladders::explain::page::Variant;
+use ladders::explain::{Page, html, text};
+use ladders::input;
+use ladders::kernels::{self, Family};
+use rustwarp::backend::{self, Choice, Device};
+use rustwarp::diagnostic::note;
+use rustwarp::error::{Error, Result};
+use rustwarp::ptx::Image;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 

@@ -1,18 +1,18 @@
 //! `host FAMILY`: one family's variants on one input, verified and timed.
 
 use super::{CLEAN, WRONG, device, output, simulation};
-use crate::backend::{Backend, Checks, Choice};
-use crate::bench::{Cache, Plan};
-use crate::diagnostic::Diagnostic;
-use crate::element::{Dtype, Scalar};
-use crate::error::{Error, Result};
-use crate::input::{self, size};
-use crate::kernels::settings::Kind;
-use crate::kernels::{Demand, Family, Job, Operand, Problem, Row, Settings};
-use crate::tensor::Tensor;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use indicatif::{ProgressBar, ProgressStyle};
+use ladders::bench::{Cache, Plan};
+use ladders::input::{self, size};
+use ladders::kernels::settings::Kind;
+use ladders::kernels::{Demand, Family, Job, Operand, Problem, Row, Settings};
+use rustwarp::backend::{Backend, Checks, Choice};
+use rustwarp::diagnostic::Diagnostic;
+use rustwarp::element::{Dtype, Scalar};
+use rustwarp::error::{Error, Result};
+use rustwarp::tensor::Tensor;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -244,7 +244,7 @@ fn few(result: &Tensor) -> Option<String> {
     if !(2..=32).contains(&result.len()) {
         return None;
     }
-    crate::with_dtype!(result.dtype(), T => {
+    rustwarp::with_dtype!(result.dtype(), T => {
         let values = <T as Scalar>::view(result.data())?;
         Some(values.iter().map(|x| x.value().to_string()).collect::<Vec<_>>().join(" "))
     }, else => None)

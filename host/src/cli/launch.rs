@@ -1,14 +1,14 @@
 //! What `run` and `check` share: launching an entry of any PTX file with arguments from the command line.
 
 use super::{output, seeds, simulation, stdout};
-use crate::backend::{self, Backend, Entry, Shape, require_memory};
-use crate::diagnostic::{Diagnostic, note};
-use crate::element::{Array, Dtype};
-use crate::error::{Error, Result};
-use crate::input::{self, npy, size};
-use crate::kernels::FAMILIES;
-use crate::ptx::Image;
-use cuda_std::launch::Call;
+use ladders::input::{self, npy, size};
+use ladders::kernels::FAMILIES;
+use rustwarp::Call;
+use rustwarp::backend::{self, Backend, Entry, Shape, require_memory};
+use rustwarp::diagnostic::{Diagnostic, note};
+use rustwarp::element::{Array, Dtype};
+use rustwarp::error::{Error, Result};
+use rustwarp::ptx::Image;
 use std::path::{Path, PathBuf};
 
 /// Options of both.

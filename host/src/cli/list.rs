@@ -1,7 +1,7 @@
 //! `host list`: families, variants, and their entries.
 
 use super::{CLEAN, output, stdout};
-use crate::kernels::{BlockRule, FAMILIES, failing};
+use ladders::kernels::{BlockRule, FAMILIES, failing};
 
 /// Options of the subcommand.
 #[derive(Debug, clap::Args)]

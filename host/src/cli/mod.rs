@@ -1,8 +1,8 @@
 //! The command line: one subcommand per file, and one per family from the families' own list.
 
-use crate::error::Error;
-use crate::kernels::{self, FAMILIES};
 use clap::{Args, Command, FromArgMatches};
+use ladders::kernels::{self, FAMILIES};
+use rustwarp::error::Error;
 use std::ffi::OsString;
 
 mod bench;

@@ -1,9 +1,9 @@
 //! `host occupancy`: how many blocks of a kernel a multiprocessor holds, and what limits them.
 
 use super::{CLEAN, output, stdout};
-use crate::backend::occupancy::{Question, Registers, occupancies};
-use crate::diagnostic::note;
-use crate::ptx::{self, Image};
+use rustwarp::backend::occupancy::{Question, Registers, occupancies};
+use rustwarp::diagnostic::note;
+use rustwarp::ptx::{self, Image};
 use std::path::Path;
 
 /// Options of the subcommand.

@@ -1,14 +1,14 @@
 //! What commands print: JSON lines, and tables for people.
 
 use super::stdout;
-use crate::backend::{Counters, Fidelity, Printed};
-use crate::bench::Cache;
-use crate::diagnostic::{Diagnostic, note};
-use crate::error::{Error, Result};
-use crate::input;
-use crate::kernels::{Row, Wrong};
-use crate::plot;
 use comfy_table::{CellAlignment, Table, presets};
+use ladders::bench::Cache;
+use ladders::input;
+use ladders::kernels::{Row, Wrong};
+use ladders::plot;
+use rustwarp::backend::{Counters, Fidelity, Printed};
+use rustwarp::diagnostic::{Diagnostic, note};
+use rustwarp::error::{Error, Result};
 use std::path::PathBuf;
 
 /// `--json [FILE]`.

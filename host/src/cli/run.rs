@@ -2,10 +2,10 @@
 
 use super::output::printed;
 use super::{CLEAN, WRONG, device, launch, simulation};
-use crate::backend::Checks;
-use crate::error::Error;
-use crate::ptx::Image;
 use crate::sarif;
+use rustwarp::backend::Checks;
+use rustwarp::error::Error;
+use rustwarp::ptx::Image;
 use std::path::PathBuf;
 
 /// Options of the subcommand.

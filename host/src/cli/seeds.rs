@@ -1,9 +1,9 @@
 //! `--seeds N`: the same work under N orders of events.
 
 use super::simulation;
-use crate::backend::Backend;
-use crate::diagnostic::{Diagnostic, note};
-use crate::error::{Error, Result};
+use rustwarp::backend::Backend;
+use rustwarp::diagnostic::{Diagnostic, note};
+use rustwarp::error::{Error, Result};
 use std::collections::BTreeSet;
 
 /// Does the work with the seeds 0 to N - 1, and gives each distinct finding or fault with the first seed that shows it,

@@ -1,8 +1,8 @@
 //! How the simulator simulates: the options of every command that may use it.
 
-use crate::backend::{Backend, Simulation};
-use crate::error::{Error, Result};
-use crate::input;
+use ladders::input;
+use rustwarp::backend::{Backend, Simulation};
+use rustwarp::error::{Error, Result};
 use std::path::{Path, PathBuf};
 
 /// What a GPU can't be told.

@@ -1,6 +1,6 @@
 //! Standard output: for results alone, when programs read it.
 
-use crate::error::{Error, Result};
+use rustwarp::error::{Error, Result};
 use std::fs::File;
 use std::io::Write;
 use std::sync::OnceLock;

@@ -3,11 +3,11 @@
 
 use super::super::family;
 use super::Options;
-use crate::diagnostic::note;
-use crate::element::Dtype;
-use crate::error::{Error, Result};
-use crate::input::size;
-use crate::kernels::{self, Case, FAMILIES, Family, Settings};
+use ladders::input::size;
+use ladders::kernels::{self, Case, FAMILIES, Family, Settings};
+use rustwarp::diagnostic::note;
+use rustwarp::element::Dtype;
+use rustwarp::error::{Error, Result};
 
 /// What is measured of a family.
 pub(super) struct Chosen {

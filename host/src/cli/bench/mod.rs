@@ -2,15 +2,15 @@
 
 use super::family::{self, Timing};
 use super::{CLEAN, WRONG, device, output};
-use crate::backend::{Backend, Checks, Choice, Module};
-use crate::bench::{self, Plan};
-use crate::diagnostic::note;
-use crate::element::Dtype;
-use crate::error::{Error, Result};
-use crate::input::size;
-use crate::kernels::{Case, Demand, Family, Job, Row, Work};
-use crate::peers;
-use crate::tensor::text;
+use ladders::bench::{self, Plan};
+use ladders::input::size;
+use ladders::kernels::{Case, Demand, Family, Job, Row, Work};
+use ladders::peers;
+use rustwarp::backend::{Backend, Checks, Choice, Module};
+use rustwarp::diagnostic::note;
+use rustwarp::element::Dtype;
+use rustwarp::error::{Error, Result};
+use rustwarp::tensor::text;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
@@ -225,7 +225,7 @@ impl Missing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::Settings;
+    use ladders::kernels::Settings;
 
     #[test]
     fn peers_that_are_not_built_end_nothing() {

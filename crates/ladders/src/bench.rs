@@ -1,0 +1,168 @@
+//! Timing: warm-up, a cold or a warm cache, the median of many samples, and the limit that a time is compared with.
+
+use rustwarp::backend::Backend;
+use rustwarp::error::{Error, Result};
+use serde::Serialize;
+
+/// Whether the L2 cache holds the input from the run before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cache {
+    /// Flushed before each sample: what a caller sees who reads data for the first time.
+    Cold,
+    /// As the run before left it. Data that fits in the cache then comes from there.
+    Warm,
+}
+
+/// How to time.
+pub struct Plan<'d> {
+    /// Samples; the median of an even number is the lower middle one.
+    pub repeat: u32,
+    /// State of the L2 cache.
+    pub cache: Cache,
+    /// Copy bandwidth of the device as measured, in GB/s, read and written bytes together.
+    pub copy_gbps: f64,
+    /// What bandwidths are compared with, in GB/s: the device's nominal peak, or `copy_gbps` where the driver does not
+    /// tell it. Reading alone is faster than copying, so the copy is no limit for it.
+    pub limit_gbps: f64,
+    /// Written before each cold sample.
+    flush: Option<Memory<'d>>,
+}
+
+/// Times of the samples, in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Timing {
+    /// Lower median.
+    pub median_ms: f64,
+    /// Fastest.
+    pub min_ms: f64,
+    /// Slowest.
+    pub max_ms: f64,
+    /// Half the distance between the first and the third quartile, as a fraction of the median.
+    pub spread: f64,
+    /// How many.
+    pub samples: u32,
+    /// State of the L2 cache.
+    pub cache: Cache,
+}
+
+/// Runs before the first sample: clocks rise, code is loaded, pages are mapped.
+const WARM_UP: u32 = 3;
+
+/// Data of more than this many times the L2 cache leaves nothing in it that matters: flushing would only cost time.
+const FITS: u64 = 4;
+
+impl<'d> Plan<'d> {
+    /// Measures the device's copy bandwidth, and sets memory aside for flushing the cache. `None` on the simulator,
+    /// where time means nothing.
+    pub fn new(device: &'d dyn Backend, repeat: u32, cache: Cache) -> Result<Option<Self>> {
+        if !device.info().is_gpu() {
+            return Ok(None);
+        }
+        if repeat == 0 {
+            return Err(Error::Usage("--repeat 0 measures nothing: use 1 or more".into()));
+        }
+        let copy_gbps = copy_bandwidth(device)?;
+        let limit_gbps = limit(device.info().peak_gbps, copy_gbps);
+        let flush = match cache {
+            Cache::Cold => Some(Memory::new(device, 2 * device.info().l2.max(1 << 20), "cache flush")?),
+            Cache::Warm => None,
+        };
+        Ok(Some(Self { repeat, cache, copy_gbps, limit_gbps, flush }))
+    }
+
+    /// Times `run`, which moves `bytes`.
+    pub fn measure(&self, device: &dyn Backend, bytes: u64, run: &mut dyn FnMut() -> Result<()>) -> Result<Timing> {
+        for _ in 0..WARM_UP {
+            run()?;
+        }
+        let flush = self.flush.as_ref().filter(|_| bytes <= FITS * device.info().l2);
+        let mut samples = Vec::new();
+        for sample in 0..self.repeat {
+            if let Some(flush) = flush {
+                device.fill(flush.address, sample as u8, flush.bytes)?;
+            }
+            let time = device.time(run)?;
+            samples.push(time.ok_or_else(|| Error::Unsupported("this device has no clock".into()))?);
+        }
+        Ok(Timing::of(samples, if flush.is_some() { Cache::Cold } else { self.cache }))
+    }
+}
+
+impl Timing {
+    fn of(mut samples: Vec<f64>, cache: Cache) -> Self {
+        samples.sort_by(f64::total_cmp);
+        let last = samples.len() - 1;
+        let at = |quarter: usize| samples[last * quarter / 4];
+        let median_ms = at(2);
+        Self {
+            median_ms,
+            min_ms: at(0),
+            max_ms: at(4),
+            spread: (at(3) - at(1)) / 2.0 / median_ms,
+            samples: samples.len() as u32,
+            cache,
+        }
+    }
+}
+
+/// Bytes read plus bytes written per second, in GB/s, of the driver's own copy from device memory to device memory: the
+/// median of seven copies of 1 GiB, or of a quarter of the free memory where that is less.
+pub fn copy_bandwidth(device: &dyn Backend) -> Result<f64> {
+    let bytes = (device.free_memory()? / 4).clamp(1, 1 << 30);
+    let (from, to) = (Memory::new(device, bytes, "copy source")?, Memory::new(device, bytes, "copy target")?);
+    device.fill(from.address, 0, bytes)?;
+    let mut copy = || device.copy(to.address, from.address, bytes);
+    copy()?;
+    let mut samples = Vec::new();
+    for _ in 0..7 {
+        let time = device.time(&mut copy)?;
+        samples.push(time.ok_or_else(|| Error::Unsupported("this device has no clock".into()))?);
+    }
+    Ok(2.0 * bytes as f64 / Timing::of(samples, Cache::Warm).median_ms / 1e6)
+}
+
+/// See [`Plan::limit_gbps`].
+fn limit(peak_gbps: Option<f64>, copy_gbps: f64) -> f64 {
+    peak_gbps.unwrap_or(copy_gbps)
+}
+
+/// Bytes on the device, given back on drop.
+struct Memory<'d> {
+    device: &'d dyn Backend,
+    address: u64,
+    bytes: u64,
+}
+
+impl<'d> Memory<'d> {
+    fn new(device: &'d dyn Backend, bytes: u64, name: &str) -> Result<Self> {
+        Ok(Self { device, address: device.alloc(bytes, 1, name)?, bytes })
+    }
+}
+
+impl Drop for Memory<'_> {
+    fn drop(&mut self) {
+        self.device.free(self.address);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_is_the_nominal_peak_where_that_is_known() {
+        assert_eq!(limit(Some(4800.0), 4000.0), 4800.0);
+        assert_eq!(limit(None, 4000.0), 4000.0);
+    }
+
+    #[test]
+    fn the_median_is_the_lower_middle() {
+        let timing = Timing::of(vec![4.0, 1.0, 3.0, 2.0], Cache::Warm);
+        assert_eq!((timing.median_ms, timing.min_ms, timing.max_ms, timing.samples), (2.0, 1.0, 4.0, 4));
+        let timing = Timing::of(vec![5.0], Cache::Cold);
+        assert_eq!((timing.median_ms, timing.spread), (5.0, 0.0));
+        let timing = Timing::of(vec![1.0, 2.0, 3.0, 4.0, 5.0], Cache::Cold);
+        assert_eq!((timing.median_ms, timing.spread), (3.0, 1.0 / 3.0));
+    }
+}

@@ -1,0 +1,387 @@
+//! The page's contents: plain numbers and sentences, the same for every form it takes.
+
+use crate::kernels::{Family, Row};
+use rustwarp::backend::{Analysis, Counters, Device};
+use serde::Serialize;
+
+/// Lines that a variant is charged with.
+const LINES: usize = 3;
+
+/// One or more variants of the same problem, explained.
+#[derive(Clone, Debug, Serialize)]
+pub struct Page {
+    /// What was run, in words: `reduce, sum of 4194304 f32`.
+    pub title: String,
+    /// Elements of the first operand; 0 for any PTX.
+    pub n: u64,
+    /// Its shape, `1024x1024`; empty for a vector.
+    pub shape: String,
+    /// The device that times are estimated for.
+    pub device: Device,
+    /// In the order they were asked for.
+    pub variants: Vec<Variant>,
+    /// What the variant after the last one changes.
+    pub next: Option<String>,
+}
+
+/// A variant's run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Variant {
+    /// As on the command line.
+    pub name: String,
+    /// What sets it apart; empty for any PTX.
+    pub idea: String,
+    /// The result is right; true where there is nothing to compare with.
+    pub verified: bool,
+    /// Sums over the launches.
+    pub counters: Counters,
+    /// Made of the counters.
+    pub ratios: Ratios,
+    /// Estimated time of all launches, from a cold cache, in microseconds.
+    pub time_us: f64,
+    /// What limits the launch that takes longest.
+    pub limit: String,
+    /// Different bytes of global memory, read and written, in whole sectors.
+    pub bytes: u64,
+    /// The launches.
+    pub launches: Vec<Analysis>,
+    /// Its most expensive lines, of the launch that takes longest.
+    pub lines: Vec<Line>,
+}
+
+/// What people compare.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Ratios {
+    /// Active lanes per instruction, at most 32.
+    pub active_threads: f64,
+    /// Part of the branches whose lanes went different ways.
+    pub divergent: f64,
+    /// Wavefronts of shared memory per load or store, over what they need.
+    pub wavefronts_over_ideal: f64,
+    /// Sectors per load or store of global memory.
+    pub sectors_per_request: f64,
+    /// Bytes used per byte moved, 0 to 1.
+    pub sector_use: f64,
+    /// Floating-point operations per byte that the threads ask global memory for.
+    pub flops_per_byte: f64,
+    /// The same per byte that has to come from memory at least once.
+    pub flops_per_dram_byte: f64,
+    /// Floating-point operations per second that the estimate means, in 10^9.
+    pub gflops: f64,
+    /// Bytes per second that it means, in 10^9.
+    pub gbps: f64,
+}
+
+/// A source line and what it costs.
+#[derive(Clone, Debug, Serialize)]
+pub struct Line {
+    /// Source file, or empty.
+    pub file: String,
+    /// 1-based.
+    pub line: u32,
+    /// The line's text, if the file is here; else PTX.
+    pub text: String,
+    /// Part of the launch's cost, 0 to 1.
+    pub share: f64,
+    /// Why.
+    pub reason: String,
+}
+
+impl Page {
+    /// Of rows that a device gave which [`rustwarp::backend::explaining`] opened.
+    pub fn of_rows(family: &Family, device: Device, rows: Vec<Row>) -> Self {
+        let infos = (family.variants)();
+        let idea = |name: &str| infos.iter().find(|info| info.name == name).map_or("", |info| info.idea);
+        let (n, shape) = rows.first().map_or((0, &None), |row| (row.n, &row.shape));
+        let shape = shape.as_ref().map(|shape| rustwarp::tensor::text(shape)).unwrap_or_default();
+        let title = rows.first().map_or_else(String::new, |row| {
+            let words = [row.op.as_ref().map(ToString::to_string), row.settings.clone()];
+            let words: String = words.into_iter().flatten().map(|word| format!(" {word}")).collect();
+            let size = if shape.is_empty() { format!("{n} elements") } else { shape.clone() };
+            format!("{}{words}: {size} of {}", row.family, row.dtype)
+        });
+        // The rung behind the last of those shown.
+        let last = infos.iter().rposition(|info| rows.iter().any(|row| row.variant == info.name));
+        let next = last.and_then(|at| infos.get(at + 1)).map(|info| format!("{}: {}", info.name, info.idea));
+        let explain = |row: Row| {
+            let counters = row.counters.unwrap_or_default();
+            Variant::new(&row.variant, idea(&row.variant), row.verified, counters, row.launches, row.copies)
+        };
+        Self { title, n, shape, device, variants: rows.into_iter().map(explain).collect(), next }
+    }
+}
+
+impl Variant {
+    /// From what was observed of a run. `copies` are device-to-device copies between the launches.
+    pub fn new(
+        name: &str,
+        idea: &str,
+        verified: bool,
+        counters: Counters,
+        launches: Vec<Analysis>,
+        copies: u32,
+    ) -> Self {
+        let longest = launches.iter().max_by(|a, b| a.time.kernel_us.total_cmp(&b.time.kernel_us));
+        let kernels: f64 = launches.iter().map(|launch| launch.time.kernel_us).sum();
+        let (next, first) = launches.first().map_or((0.0, 0.0), |launch| launch.time.launch_us);
+        let behind = launches.len().saturating_sub(1) as f64 + f64::from(copies);
+        let time_us = kernels + first + next * behind;
+        let bytes = launches.iter().map(|launch| launch.read_bytes + launch.written_bytes).sum();
+        let lines = longest.map_or(Vec::new(), |launch| launch.lines.iter().take(LINES).map(Line::new).collect());
+        Self {
+            name: name.to_owned(),
+            idea: idea.to_owned(),
+            verified,
+            counters,
+            ratios: Ratios::new(&counters, bytes, time_us),
+            time_us,
+            limit: longest.and_then(|launch| launch.time.limits.first()).map_or("", |limit| limit.name).to_owned(),
+            bytes,
+            lines,
+            launches,
+        }
+    }
+
+    /// The launch that takes longest.
+    pub fn longest(&self) -> Option<&Analysis> {
+        self.launches.iter().max_by(|a, b| a.time.kernel_us.total_cmp(&b.time.kernel_us))
+    }
+}
+
+impl Ratios {
+    fn new(counters: &Counters, bytes: u64, time_us: f64) -> Self {
+        let ratio = |a: u64, b: u64| if b == 0 { 0.0 } else { a as f64 / b as f64 };
+        let flops = counters.f16_flops + counters.f32_flops + counters.f64_flops + counters.tensor_flops;
+        let per_us = |amount: u64| if time_us > 0.0 { amount as f64 / time_us / 1e3 } else { 0.0 };
+        Self {
+            active_threads: ratio(counters.thread_instructions, counters.warp_instructions),
+            divergent: ratio(counters.divergent_branches, counters.branches),
+            wavefronts_over_ideal: ratio(counters.shared_wavefronts, counters.shared_ideal_wavefronts),
+            sectors_per_request: counters.sectors_per_request(),
+            sector_use: ratio(counters.global_used_bytes, 32 * counters.global_sectors),
+            flops_per_byte: ratio(flops, counters.global_bytes),
+            flops_per_dram_byte: ratio(flops, bytes),
+            gflops: per_us(flops),
+            gbps: per_us(bytes),
+        }
+    }
+}
+
+impl Line {
+    fn new(line: &rustwarp::backend::SourceLine) -> Self {
+        let text = std::fs::read_to_string(&line.file).unwrap_or_default();
+        let text =
+            text.lines().nth(line.line.saturating_sub(1) as usize).map(str::trim).filter(|text| !text.is_empty());
+        Self {
+            file: line.file.clone(),
+            line: line.line,
+            text: text.unwrap_or(&line.ptx).to_owned(),
+            share: line.share,
+            reason: line.reason.clone(),
+        }
+    }
+}
+
+/// A row of the table of counters.
+pub struct Measure {
+    /// Its name.
+    pub name: &'static str,
+    /// What it means.
+    pub meaning: &'static str,
+    /// Fewer is better (`Some(true)`), more is (`Some(false)`), or neither.
+    pub fewer: Option<bool>,
+    /// Its value.
+    pub of: fn(&Variant) -> f64,
+    /// How it is written.
+    pub unit: Unit,
+}
+
+/// How a number is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// A whole number.
+    Count,
+    /// Two decimals.
+    Ratio,
+    /// Per cent of a part.
+    Percent,
+    /// Microseconds.
+    Us,
+}
+
+impl Unit {
+    /// For people.
+    pub fn write(self, value: f64) -> String {
+        match self {
+            Self::Count => grouped(value as u64),
+            Self::Ratio => format!("{value:.2}"),
+            Self::Percent => format!("{:.1} %", value * 100.0),
+            Self::Us => format!("{value:.1} us"),
+        }
+    }
+}
+
+/// Digits in groups of three.
+pub fn grouped(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// The table of counters.
+pub const MEASURES: &[Measure] = &[
+    Measure {
+        name: "estimated time",
+        meaning: "all launches, cold cache, by the model below",
+        fewer: Some(true),
+        of: |v| v.time_us,
+        unit: Unit::Us,
+    },
+    Measure {
+        name: "launches",
+        meaning: "each waits for the one before",
+        fewer: Some(true),
+        of: |v| v.launches.len() as f64,
+        unit: Unit::Count,
+    },
+    Measure {
+        name: "blocks",
+        meaning: "of all launches; a device starts them one after the other",
+        fewer: None,
+        of: |v| v.launches.iter().map(|l| l.grid.iter().map(|&n| f64::from(n)).product::<f64>()).sum(),
+        unit: Unit::Count,
+    },
+    Measure {
+        name: "occupancy",
+        meaning: "resident warps over those that fit, of the longest launch",
+        fewer: None,
+        of: |v| v.longest().map_or(0.0, |l| l.occupancy.2),
+        unit: Unit::Percent,
+    },
+    Measure {
+        name: "warp instructions",
+        meaning: "PTX instructions, executed by whole warps",
+        fewer: Some(true),
+        of: |v| v.counters.warp_instructions as f64,
+        unit: Unit::Count,
+    },
+    Measure {
+        name: "active lanes",
+        meaning: "of 32, per instruction; what diverges leaves lanes idle",
+        fewer: Some(false),
+        of: |v| v.ratios.active_threads,
+        unit: Unit::Ratio,
+    },
+    Measure {
+        name: "divergent branches",
+        meaning: "part of the branches whose lanes went both ways",
+        fewer: Some(true),
+        of: |v| v.ratios.divergent,
+        unit: Unit::Percent,
+    },
+    Measure {
+        name: "barriers",
+        meaning: "times that a warp came to a block barrier",
+        fewer: Some(true),
+        of: |v| v.counters.barriers as f64,
+        unit: Unit::Count,
+    },
+    Measure {
+        name: "shared requests",
+        meaning: "loads, stores and atomics of warps",
+        fewer: Some(true),
+        of: |v| v.counters.shared_requests as f64,
+        unit: Unit::Count,
+    },
+    Measure {
+        name: "shared wavefronts",
+        meaning: "passes over the 32 banks that they took",
+        fewer: Some(true),
+        of: |v| v.counters.shared_wavefronts as f64,
+        unit: Unit::Count,
+    },
+    Measure {
+        name: "bank conflicts",
+        meaning: "wavefronts that a better layout would save",
+        fewer: Some(true),
+        of: |v| v.counters.bank_conflicts as f64,
+        unit: Unit::Count,
+    },
+    Measure {
+        name: "global requests",
+        meaning: "loads, stores and atomics of warps",
+        fewer: Some(true),
+        of: |v| v.counters.global_requests as f64,
+        unit: Unit::Count,
+    },
+    Measure {
+        name: "sectors per request",
+        meaning: "32-byte pieces; 4 for 32 neighbouring 4-byte words, 32 at worst",
+        fewer: None,
+        of: |v| v.ratios.sectors_per_request,
+        unit: Unit::Ratio,
+    },
+    Measure {
+        name: "sector use",
+        meaning: "bytes asked for, of those that moved; what several lanes of a warp ask for counts once",
+        fewer: Some(false),
+        of: |v| v.ratios.sector_use,
+        unit: Unit::Percent,
+    },
+    Measure {
+        name: "atomics",
+        meaning: "instructions of warps, shared and global",
+        fewer: Some(true),
+        of: |v| v.counters.atomics as f64,
+        unit: Unit::Count,
+    },
+    Measure {
+        name: "flops per byte",
+        meaning: "operations per byte of global memory asked for (CGMA)",
+        fewer: None,
+        of: |v| v.ratios.flops_per_byte,
+        unit: Unit::Ratio,
+    },
+    Measure {
+        name: "GB/s",
+        meaning: "different bytes over the estimated time",
+        fewer: Some(false),
+        of: |v| v.ratios.gbps,
+        unit: Unit::Ratio,
+    },
+];
+
+/// What a limit's name means.
+pub fn limit_in_words(name: &str) -> &'static str {
+    match name {
+        "memory" => "the bandwidth of the device's memory",
+        "latency" => "waiting: too few loads in flight, too many steps that depend on each other",
+        "issue" => "issuing instructions",
+        "shared" => "wavefronts of shared memory",
+        "cache" => "sectors through the first-level cache",
+        "barriers" => "block barriers",
+        "blocks" => "starting blocks, one after the other",
+        "atomics" => "atomics that meet at one address",
+        "arithmetic" => "floating-point units",
+        _ => "nothing in particular",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_readable() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(grouped(1_234_567), "1 234 567");
+        assert_eq!(Unit::Percent.write(0.256), "25.6 %");
+    }
+}

@@ -1,0 +1,285 @@
+//! NumPy's `.npy` format, read and written (NumPy Enhancement Proposal 1; versions 1.0, 2.0 and 3.0).
+
+use super::replace::replace;
+use super::{file_size, require_fit, unreadable};
+use rustwarp::element::{Array, Dtype};
+use rustwarp::error::{Error, Result};
+use rustwarp::tensor::Tensor;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::Path;
+
+const MAGIC: &[u8; 6] = b"\x93NUMPY";
+
+/// Reads an array with its shape.
+///
+/// # Errors
+/// [`Error::Input`] for what can't be used, with the command that converts it: big-endian, Fortran order, other types,
+/// truncated or no `.npy` at all; [`Error::Usage`] for one that is larger than this machine's memory.
+pub fn read(path: &Path) -> Result<Tensor> {
+    let size = file_size(path)?;
+    let mut file = File::open(path).map_err(|error| unreadable(path, &error))?;
+    let wrong = |reason: String| Error::input(path, reason);
+
+    let (text, offset) = header_text(&mut file).map_err(wrong)?;
+    let header = Header::parse(&text).map_err(wrong)?;
+    let dtype = header.dtype().map_err(wrong)?;
+    if header.fortran && header.shape.len() > 1 {
+        return Err(wrong("it is in Fortran order: save it with np.save(f, np.ascontiguousarray(x))".into()));
+    }
+    let len = header.shape.iter().try_fold(1_u64, |product, &n| product.checked_mul(n));
+    let bytes = len.and_then(|len| len.checked_mul(dtype.size() as u64));
+    let (Some(len), Some(bytes)) = (len, bytes) else {
+        return Err(wrong(format!("its shape {:?} has more elements than 64 bits can count", header.shape)));
+    };
+    let there = size.saturating_sub(offset);
+    if there < bytes {
+        return Err(wrong(format!("it is truncated: {bytes} bytes of data expected, {there} there; save it again")));
+    }
+    require_fit(path, bytes)?;
+    let mut array = Array::zeros(dtype, len as usize);
+    file.read_exact(array.bytes_mut()).map_err(|error| unreadable(path, &error))?;
+    let shape: Vec<_> = header.shape.iter().map(|&n| n as usize).collect();
+    Tensor::new(&shape, array)
+}
+
+/// Writes an array with its shape. An existing file is replaced once all bytes are written, never half.
+///
+/// # Errors
+/// [`Error::Write`], and no file is left behind then; [`Error::Usage`] for a type that NumPy lacks.
+pub fn write(path: &Path, array: &Tensor) -> Result<()> {
+    let Some(descr) = descr(array.dtype()) else {
+        return Err(Error::Usage(format!("NumPy has no {}: {} can't be written", array.dtype(), path.display())));
+    };
+    replace(path, |out| {
+        out.write_all(&header_bytes(descr, array.shape()))?;
+        out.write_all(array.data().bytes())
+    })
+}
+
+/// NumPy's name for a type; it has none for bf16.
+pub fn descr(dtype: Dtype) -> Option<&'static str> {
+    Some(match dtype {
+        Dtype::F32 => "<f4",
+        Dtype::F64 => "<f8",
+        Dtype::I32 => "<i4",
+        Dtype::U32 => "<u4",
+        Dtype::I64 => "<i8",
+        Dtype::U64 => "<u8",
+        Dtype::U8 => "|u1",
+        Dtype::F16 => "<f2",
+        Dtype::Bf16 => return None,
+    })
+}
+
+/// Magic, version 1.0, and the dictionary, padded so that the data starts at a multiple of 64.
+fn header_bytes(descr: &str, shape: &[usize]) -> Vec<u8> {
+    // Python's tuples: `()`, `(3,)`, `(2, 3)`.
+    let comma = if shape.len() == 1 { "," } else { "" };
+    let shape: Vec<_> = shape.iter().map(usize::to_string).collect();
+    let shape = shape.join(", ") + comma;
+    let mut text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape}), }}");
+    while (10 + text.len() + 1) % 64 != 0 {
+        text.push(' ');
+    }
+    text.push('\n');
+    let mut bytes = MAGIC.to_vec();
+    bytes.extend([1, 0]);
+    bytes.extend((text.len() as u16).to_le_bytes());
+    bytes.extend(text.as_bytes());
+    bytes
+}
+
+/// The dictionary's text, and where the data starts.
+fn header_text(file: &mut impl Read) -> Result<(String, u64), String> {
+    let cut = |_| "it ends inside its header: it is truncated, or no .npy file".to_owned();
+    let mut start = [0; 8];
+    file.read_exact(&mut start).map_err(cut)?;
+    if &start[..6] != MAGIC {
+        return Err("it is no .npy file (it does not start with NumPy's magic bytes): save it with np.save".into());
+    }
+    let (length, before) = match start[6] {
+        1 => {
+            let mut length = [0; 2];
+            file.read_exact(&mut length).map_err(cut)?;
+            (u32::from(u16::from_le_bytes(length)), 10)
+        }
+        2 | 3 => {
+            let mut length = [0; 4];
+            file.read_exact(&mut length).map_err(cut)?;
+            (u32::from_le_bytes(length), 12)
+        }
+        version => return Err(format!("it is of .npy version {version}.{}; 1 to 3 are known", start[7])),
+    };
+    // NumPy refuses more than 10 000 bytes from strangers; real headers have about a hundred.
+    if length > 1 << 16 {
+        return Err(format!("its header claims {length} bytes: it is damaged"));
+    }
+    let mut text = vec![0; length as usize];
+    file.read_exact(&mut text).map_err(cut)?;
+    let text = String::from_utf8(text).map_err(|_| "its header is no text: it is damaged".to_owned())?;
+    Ok((text, before + u64::from(length)))
+}
+
+/// The dictionary.
+#[derive(Debug, PartialEq, Eq)]
+struct Header {
+    descr: String,
+    fortran: bool,
+    shape: Vec<u64>,
+}
+
+impl Header {
+    /// Reads the three keys; NumPy writes them as a Python literal.
+    fn parse(text: &str) -> Result<Self, String> {
+        let value = |key: &str| {
+            let start = text.find(&format!("'{key}':")).ok_or(format!("its header has no '{key}': it is damaged"))?;
+            Ok::<_, String>(text[start + key.len() + 3..].trim_start())
+        };
+        let descr = value("descr")?;
+        if descr.starts_with('[') {
+            return Err("it is a structured array: save one field of it".into());
+        }
+        let descr = descr.strip_prefix('\'').and_then(|rest| rest.split_once('\''));
+        let fortran = value("fortran_order")?;
+        let shape = value("shape")?.strip_prefix('(').and_then(|rest| rest.split_once(')'));
+        let (Some((descr, _)), Some((shape, _))) = (descr, shape) else {
+            return Err("its header can't be read: it is damaged".into());
+        };
+        let numbers = shape.split(',').map(str::trim).filter(|number| !number.is_empty());
+        let shape = numbers.map(|n| n.trim_end_matches('L').parse());
+        Ok(Self {
+            descr: descr.to_owned(),
+            fortran: fortran.starts_with("True"),
+            shape: shape
+                .collect::<Result<_, _>>()
+                .map_err(|_| "its header has a shape that is no numbers".to_owned())?,
+        })
+    }
+
+    /// The element type, when it is one of ours.
+    fn dtype(&self) -> Result<Dtype, String> {
+        let native = if cfg!(target_endian = "big") { "big" } else { "little" };
+        let (order, kind) = match self.descr.chars().next() {
+            Some(order @ ('<' | '>' | '=' | '|')) => (order, &self.descr[1..]),
+            _ => ('=', self.descr.as_str()),
+        };
+        let dtype = match kind {
+            "f4" => Dtype::F32,
+            "f8" => Dtype::F64,
+            "i4" => Dtype::I32,
+            "u4" => Dtype::U32,
+            "i8" => Dtype::I64,
+            "u8" => Dtype::U64,
+            "u1" => Dtype::U8,
+            "f2" => Dtype::F16,
+            kind if kind.starts_with('O') => {
+                return Err("it holds Python objects: convert it with x.astype('f4')".into());
+            }
+            _ => {
+                return Err(format!(
+                    "it holds '{}', which is none of f4 f8 i4 u4 i8 u8 u1 f2: convert it with x.astype('f4')",
+                    self.descr
+                ));
+            }
+        };
+        if dtype.size() > 1 && (order == '>' || native == "big") {
+            return Err("it is big-endian: convert it with x.astype(x.dtype.newbyteorder('<'))".into());
+        }
+        Ok(dtype)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(descr: &str, fortran: &str, shape: &str, data: &[u8]) -> (tempfile::TempDir, std::path::PathBuf) {
+        let text = format!("{{'descr': {descr}, 'fortran_order': {fortran}, 'shape': {shape}, }}\n");
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend([1, 0]);
+        bytes.extend((text.len() as u16).to_le_bytes());
+        bytes.extend(text.as_bytes());
+        bytes.extend(data);
+        save(&bytes)
+    }
+
+    fn save(bytes: &[u8]) -> (tempfile::TempDir, std::path::PathBuf) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("x.npy");
+        std::fs::write(&path, bytes).expect("written");
+        (folder, path)
+    }
+
+    fn refusal(descr: &str, fortran: &str, shape: &str, data: &[u8]) -> String {
+        let (_folder, path) = file(descr, fortran, shape, data);
+        read(&path).expect_err("refused").to_string()
+    }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        let arrays = [
+            Array::F32(vec![1.5, f32::NAN, -0.0]),
+            Array::F64(vec![]),
+            Array::I32(vec![i32::MIN]),
+            Array::U32(vec![7; 100]),
+            Array::I64(vec![-1]),
+            Array::U64(vec![u64::MAX]),
+            Array::Bytes(Dtype::U8, vec![1, 2, 3]),
+            Array::Bytes(Dtype::F16, vec![0, 60]),
+        ];
+        let folder = tempfile::tempdir().expect("a folder");
+        for array in arrays {
+            let path = folder.path().join("x.npy");
+            let tensor = Tensor::from(array);
+            write(&path, &tensor).expect("written");
+            let again = read(&path).expect("read");
+            assert_eq!(again.shape(), tensor.shape());
+            assert_eq!((again.dtype(), again.data().bytes()), (tensor.dtype(), tensor.data().bytes()));
+            assert_eq!(header_bytes("<f4", tensor.shape()).len() % 64, 0);
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1, "no temporary file is left");
+    }
+
+    #[test]
+    fn shapes() {
+        let i32s = |shape: &[usize], data: &[i32]| Tensor::new(shape, Array::I32(data.to_vec())).expect("a shape");
+        let (_folder, path) = file("'<i4'", "False", "(2, 1)", &[1, 0, 0, 0, 2, 0, 0, 0]);
+        assert_eq!(read(&path).expect("read"), i32s(&[2, 1], &[1, 2]));
+        let (_folder, path) = file("'<i4'", "True", "()", &[3, 0, 0, 0]);
+        assert_eq!(read(&path).expect("read"), i32s(&[], &[3]));
+        let (_folder, path) = file("'<i4'", "True", "(1,)", &[3, 0, 0, 0]);
+        assert_eq!(read(&path).expect("one dimension is in both orders"), i32s(&[1], &[3]));
+        for (shape, text) in [(&[][..], "()"), (&[3], "(3,)"), (&[2, 3], "(2, 3)")] {
+            assert!(String::from_utf8(header_bytes("<i4", shape)[10..].to_vec()).expect("text").contains(text));
+        }
+    }
+
+    #[test]
+    fn refusals_say_what_to_do() {
+        assert!(refusal("'>f4'", "False", "(1,)", &[0; 4]).contains("big-endian"));
+        assert!(refusal("'<f4'", "True", "(2, 2)", &[0; 16]).contains("Fortran"));
+        assert!(refusal("'<f4'", "False", "(3,)", &[0; 8]).contains("truncated: 12 bytes of data expected, 8 there"));
+        assert!(refusal("'<c8'", "False", "(1,)", &[0; 8]).contains("'<c8'"));
+        assert!(refusal("'|O'", "False", "(1,)", &[0; 8]).contains("Python objects"));
+        assert!(refusal("[('a', '<f4'), ('b', '<i4')]", "False", "(1,)", &[0; 8]).contains("structured"));
+        assert!(refusal("'<f4'", "False", "(4294967296, 4294967296)", &[]).contains("64 bits"));
+        assert!(refusal("'<f4'", "False", "(-1,)", &[]).contains("no numbers"));
+        assert!(refusal("'<f4'", "False", "(1000000000000,)", &[]).contains("truncated"));
+    }
+
+    #[test]
+    fn damaged_headers_are_refused() {
+        for bytes in [
+            &b""[..],
+            b"\x93NUM",
+            b"hello, world",
+            b"\x93NUMPY\x01\x00\xff\xff{}",
+            b"\x93NUMPY\x09\x00\x02\x00{}",
+            b"\x93NUMPY\x01\x00\x02\x00{}",
+        ] {
+            let (_folder, path) = save(bytes);
+            assert!(matches!(read(&path), Err(Error::Input { .. })), "{bytes:?}");
+        }
+    }
+}

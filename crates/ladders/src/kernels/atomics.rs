@@ -1,0 +1,346 @@
+//! Atomics: eight operations on counters that threads share.
+//!
+//! Floats are generated as whole numbers from -8 to 7, whose sums are exact in any order as far as they go; other sums
+//! of floats are right within `n * epsilon * sum(|x|)`, with the `n` elements of a counter, since any order of them can
+//! happen.
+
+use super::problem::{bench_lengths, epsilon};
+use super::reduce::oracle::{beats, empty};
+use super::settings::{Kind, Setting};
+use super::{
+    BlockRule, Case, Demand, Entry, Family, Job, Limits, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work,
+};
+use crate::compare::{Expected, Verdict};
+use cuda_std::launch::{Call, PtrMut, Slice};
+use kernels_gpu::atomics::*;
+use rustwarp::backend::{Buffer, Shape, require_memory};
+use rustwarp::element::{Array, Dtype, Element, Value};
+use rustwarp::error::{Error, Result};
+use rustwarp::tensor::Tensor;
+use rustwarp::with_dtype;
+
+/// The family.
+pub const FAMILY: Family = Family {
+    name: "atomics",
+    idea: "element i goes to counter i % addresses by one of eight operations, and none is lost",
+    operands: &[Operand::of_elements("values")],
+    ops: &["add", "sub", "inc", "dec", "min", "max", "exch", "cas"],
+    dtypes: &[Dtype::U32, Dtype::I32, Dtype::U64, Dtype::I64, Dtype::F32, Dtype::F64],
+    only: &[("inc", &[Dtype::U32]), ("dec", &[Dtype::U32])],
+    settings: &[Setting {
+        name: "addresses",
+        help: "counters: 1 is the most contention",
+        generated: false,
+        kind: Kind::Number { default: 1, min: 1, max: MAX_ADDRESSES as u64 },
+    }],
+    variants,
+    cases,
+    sizes,
+    generate,
+    oracle,
+    run,
+    specials: false,
+    // Threads can all want one address: with compare-and-swap in turns, time grows with length times threads, and
+    // millions of elements take minutes.
+    limits: Limits { tested: 1 << 13, ..Limits::DEFAULT },
+    peer: None,
+};
+
+type Kernel<T> = for<'a> fn(Slice<'a, T>, u32, PtrMut<'a, T>) -> Call<'a>;
+
+/// A row of the table.
+struct Variant {
+    name: &'static str,
+    idea: &'static str,
+    block: BlockRule,
+}
+
+/// The table, slowest first.
+const TABLE: [Variant; 3] = [
+    Variant { name: "global", idea: global::IDEA, block: BlockRule::Any { default: BLOCK } },
+    Variant { name: "warp_aggregated", idea: warp_aggregated::IDEA, block: BlockRule::WholeWarps { default: BLOCK } },
+    Variant { name: "shared", idea: shared::IDEA, block: BlockRule::Any { default: BLOCK } },
+];
+
+/// The kernels of an operation that every type has, in the order of the table.
+fn kernels<O: Op<T>, T: Element>() -> [Kernel<T>; 3] {
+    [global::atomics_global::<O, T>, warp_aggregated::atomics_warp_aggregated::<O, T>, shared::atomics_shared::<O, T>]
+}
+
+/// The kernels of an operation around the ring.
+fn ring_kernels<O: Op<u32>>() -> [Kernel<u32>; 3] {
+    [
+        global::atomics_global_ring::<O>,
+        warp_aggregated::atomics_warp_aggregated_ring::<O>,
+        shared::atomics_shared_ring::<O>,
+    ]
+}
+
+/// Runs code that is generic over operation and type: on the kernels, what counters start as, and whether elements get
+/// something back.
+macro_rules! with_kernels {
+    ($op:expr, $dtype:expr, |$kernels:ident, $start:ident: $t:ident, $returns:ident| $body:expr) => {
+        match ($op, $dtype) {
+            ("inc", Dtype::U32) => with_kernels!(ring Inc, |$kernels, $start: $t, $returns| $body),
+            ("dec", Dtype::U32) => with_kernels!(ring Dec, |$kernels, $start: $t, $returns| $body),
+            ("inc" | "dec", dtype) => Err(Error::Usage(format!(
+                "atomics has {} for u32 only, as PTX has, and not for {dtype}: use --dtype u32, or --op add",
+                $op
+            ))),
+            (op, dtype) => with_dtype!(dtype, $t => match op {
+                "add" => with_kernels!(all Add, |$kernels, $start: $t, $returns| $body),
+                "sub" => with_kernels!(all Sub, |$kernels, $start: $t, $returns| $body),
+                "min" => with_kernels!(all Min, |$kernels, $start: $t, $returns| $body),
+                "max" => with_kernels!(all Max, |$kernels, $start: $t, $returns| $body),
+                "exch" => with_kernels!(all Exch, |$kernels, $start: $t, $returns| $body),
+                "cas" => with_kernels!(all Cas, |$kernels, $start: $t, $returns| $body),
+                other => Err(FAMILY.no_op(other)),
+            }, else => Err(FAMILY.no_kernel(dtype))),
+        }
+    };
+    (all $o:ident, |$kernels:ident, $start:ident: $t:ident, $returns:ident| $body:expr) => {{
+        let ($kernels, $start, $returns) = (kernels::<$o, $t>(), <$o as Op<$t>>::start(), <$o as Op<$t>>::RETURNS);
+        Ok($body)
+    }};
+    (ring $o:ident, |$kernels:ident, $start:ident: $t:ident, $returns:ident| $body:expr) => {{
+        type $t = u32;
+        let ($kernels, $start, $returns) = (ring_kernels::<$o>(), <$o as Op<$t>>::start(), <$o as Op<$t>>::RETURNS);
+        Ok($body)
+    }};
+}
+
+fn variants() -> Vec<VariantInfo> {
+    let info = |(row, variant): (usize, Variant)| {
+        let entry = |(op, dtype): (&str, Dtype)| {
+            with_kernels!(op, dtype, |kernels, _start: T, _returns| {
+                // SAFETY: nothing is launched; only the name and the parameters are of interest.
+                let (none, out) = unsafe { (Slice::<T>::new(0, 0), PtrMut::new(0)) };
+                Entry::from(kernels[row](none, 0, out))
+            })
+        };
+        let pairs = FAMILY.ops.iter().flat_map(|op| FAMILY.dtypes.iter().map(move |dtype| (*op, *dtype)));
+        let entries = pairs.filter(|(op, dtype)| FAMILY.has(op, *dtype)).filter_map(|pair| entry(pair).ok()).collect();
+        VariantInfo { name: variant.name, idea: variant.idea, block: variant.block, entries }
+    };
+    TABLE.into_iter().enumerate().map(info).collect()
+}
+
+fn cases() -> Vec<Case> {
+    let case = |(n, addresses): (u64, u32)| Case::new(&[n]).with("addresses", &addresses.to_string());
+    let sizes = [
+        (0, 1),
+        (1, 1),
+        (1, 3),
+        (31, 1),
+        (33, 5),
+        (256, 32),
+        (257, 31),
+        (1009, 1),
+        (1009, 7),
+        (1100, 300),
+        (2100, 1024),
+    ];
+    sizes.into_iter().map(case).collect()
+}
+
+fn sizes() -> Vec<Case> {
+    let contended = [1, 4, 32, 1024].map(|addresses| Case::new(&[1 << 24]).with("addresses", &addresses.to_string()));
+    bench_lengths().into_iter().filter(|case| case.size[0] < 1 << 24).chain(contended).collect()
+}
+
+/// One vector; floats are small whole numbers, and none is the highest one: it stands for an untouched counter, which
+/// `exch` can't take.
+fn generate(demand: &Demand<'_>) -> Result<Vec<Tensor>> {
+    let made = demand.vectors(1)?;
+    let usable = |tensor: Tensor| match tensor.into_data() {
+        Array::F32(values) => Array::F32(values.iter().map(|x| (x * 8.0).floor()).collect()).into(),
+        Array::F64(values) => Array::F64(values.iter().map(|x| (x * 8.0).floor()).collect()).into(),
+        Array::I32(values) => Array::I32(values.iter().map(|&x| x.min(i32::MAX - 1)).collect()).into(),
+        Array::U32(values) => Array::U32(values.iter().map(|&x| x.min(u32::MAX - 1)).collect()).into(),
+        Array::I64(values) => Array::I64(values.iter().map(|&x| x.min(i64::MAX - 1)).collect()).into(),
+        Array::U64(values) => Array::U64(values.iter().map(|&x| x.min(u64::MAX - 1)).collect()).into(),
+        other => other.into(),
+    };
+    Ok(made.into_iter().map(usable).collect())
+}
+
+fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
+    with_kernels!(problem.op, problem.dtype, |_kernels, start: T, _returns| typed_oracle::<T>(problem, start)?)
+}
+
+fn typed_oracle<T: Element>(problem: Problem<'_>, start: T) -> Result<Oracle<'_>> {
+    let input = problem.view::<T>(0)?;
+    let addresses = problem.settings.number("addresses") as usize;
+    if problem.op == "exch" {
+        if input.iter().any(|x| x.same(start)) {
+            let text = format!(
+                "exch takes no value of {}: it stands for a counter that nothing was written to",
+                start.value()
+            );
+            return Err(Error::Usage(text));
+        }
+        return Ok(Oracle::new(move |result, _| exchanged(input, addresses, start, result)));
+    }
+    let op = problem.op.to_owned();
+    let expected = move |counter: usize, _| {
+        let values = input.iter().skip(counter).step_by(addresses).copied();
+        match op.as_str() {
+            "inc" => Expected::exactly(Value::Int(values.count() as i128 % RING)),
+            "dec" => Expected::exactly(Value::Int((-(values.count() as i128)).rem_euclid(RING))),
+            op @ ("min" | "max") => {
+                let larger = op == "max";
+                let best = values.map(T::value).reduce(|best, x| if beats(x, best, larger) { x } else { best });
+                Expected::exactly(best.unwrap_or_else(|| empty(T::DTYPE, larger)))
+            }
+            op => sum(values.map(T::value), op == "sub", T::DTYPE, |sum| T::round(sum).value()),
+        }
+    };
+    Ok(Oracle::elements::<T>(vec![addresses], expected))
+}
+
+/// Numbers around the ring.
+const RING: i128 = LAST as i128 + 1;
+
+/// The sum, or its negative; `round` gives a wide number as the type has it.
+fn sum(values: impl Iterator<Item = Value>, negative: bool, dtype: Dtype, round: impl Fn(Value) -> Value) -> Expected {
+    let (mut whole, mut float, mut magnitude, mut count, mut exact) = (0_i128, 0.0, 0.0_f64, 0_u64, true);
+    for value in values {
+        count += 1;
+        match value {
+            Value::Int(x) => whole += x,
+            Value::Float(x) => {
+                float += x;
+                magnitude += x.abs();
+                exact &= x.fract() == 0.0;
+            }
+        }
+    }
+    if !dtype.is_float() {
+        return Expected::exactly(round(Value::Int(if negative { -whole } else { whole })));
+    }
+    let epsilon = epsilon(dtype);
+    let value = round(Value::Float(if negative { -float } else { float }));
+    // Whole numbers whose magnitudes fit are exact, but may be a 0 of either sign.
+    exact &= magnitude <= 2.0 / epsilon;
+    let tolerance = if exact { 0.0 } else { count as f64 * epsilon * magnitude };
+    Expected { value, tolerance: tolerance.max(f64::from_bits(1)), may_overflow: false }
+}
+
+/// Values only change hands: what the elements of a counter got back and what it holds in the end, is what they brought
+/// and what it held in the beginning.
+fn exchanged<T: Element>(input: &[T], addresses: usize, empty: T, result: &Tensor) -> Verdict {
+    let all = T::view(result.data()).filter(|all| all.len() == addresses + input.len());
+    let Some((last, handed)) = all.map(|all| all.split_at(addresses)) else {
+        return Verdict { verified: false, error: f64::NAN };
+    };
+    // In any order will do, as long as it is the same.
+    let sorted = |values: &[T], counter: usize, one_more: T| {
+        let values = values.iter().skip(counter).step_by(addresses).copied().chain([one_more]);
+        let mut values: Vec<Vec<u8>> = values.map(|x| bytemuck::bytes_of(&x).to_vec()).collect();
+        values.sort_unstable();
+        values
+    };
+    let wrong = (0..addresses).filter(|&c| sorted(handed, c, last[c]) != sorted(input, c, empty)).count();
+    Verdict { verified: wrong == 0, error: wrong as f64 }
+}
+
+fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
+    let Problem { op, dtype, .. } = job.problem;
+    with_kernels!(op, dtype, |kernels, start: T, returns| typed::<T>(job, kernels, start, returns, emit)?)
+}
+
+/// Runs the job's variants; `returns`: elements get back what was there.
+fn typed<T: Element>(
+    job: &Job<'_>,
+    kernels: [Kernel<T>; 3],
+    start: T,
+    returns: bool,
+    emit: &mut dyn FnMut(Row),
+) -> Result<Tensor> {
+    let input = job.problem.view::<T>(0)?;
+    let n = input.len();
+    let addresses = job.problem.settings.number("addresses");
+    let len = addresses as usize + if returns { n } else { 0 };
+    let starts = vec![start; addresses as usize];
+    let bytes = size_of_val(input) as u64 + (len * size_of::<T>()) as u64;
+    let memory = bytes + size_of_val(starts.as_slice()) as u64;
+    require_memory(job.device, Some(memory), "atomics with its counters", "use a smaller --n or input")?;
+    let device_input = Buffer::from_slice(job.device, input, "input")?;
+    let starts = Buffer::from_slice(job.device, &starts, "starts")?;
+    let mut result = Tensor::from(T::wrap(Vec::new()));
+    for name in job.variants {
+        let Some((variant, kernel)) = TABLE.into_iter().zip(kernels).find(|(variant, _)| variant.name == *name) else {
+            return Err(Error::Usage(format!("atomics has no variant '{name}'")));
+        };
+        let info = job.device.info();
+        let block = variant.block.choose(job.block, name, info.max_block)?;
+        let fill = u64::from(info.multiprocessors) * u64::from((BLOCKS_PER_SM * BLOCK / block).max(1));
+        let grid = job.grid.unwrap_or_else(|| (n as u64).div_ceil(block.into()).min(fill) as u32);
+        let output = Buffer::<T>::uninit(job.device, len, "output")?;
+        let call = kernel(device_input.slice(n), addresses as u32, output.ptr());
+        let trial = Trial {
+            family: FAMILY.name,
+            variant: name,
+            shape: (block, grid),
+            output: &output,
+            result: vec![len],
+            depth: 0,
+            work: Work::bytes(bytes),
+        };
+        let row;
+        (result, row) = job.measure(&trial, &mut || {
+            job.device.copy(output.address(), starts.address(), starts.bytes())?;
+            match (grid, n) {
+                (0, _) | (_, 0) => Ok(()),
+                // SAFETY: the call is the kernel's own launcher's; the counters are at their start, with a place behind
+                // them for what each element gets back, and the block is one that the variant allows.
+                _ => unsafe { job.device.launch(job.module, &call, Shape::linear(grid, block)) },
+            }
+        })?;
+        emit(row);
+    }
+    Ok(result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustwarp::element::Scalar;
+
+    #[test]
+    fn an_exchange_loses_nothing() {
+        const EMPTY: u32 = u32::MAX;
+        let judge = |result: Vec<u32>| exchanged(&[5, 6, 7], 2, EMPTY, &Array::U32(result).into()).verified;
+        // Counter 0 has elements 0 and 2 (5 and 7), counter 1 has element 1.
+        assert!(judge(vec![7, 6, EMPTY, EMPTY, 5]));
+        assert!(judge(vec![5, 6, 7, EMPTY, EMPTY]));
+        assert!(!judge(vec![7, 6, EMPTY, EMPTY, EMPTY]), "5 is lost");
+        assert!(!judge(vec![7, 6, 5, EMPTY, 5]), "5 twice");
+        assert!(!judge(vec![6, 7, EMPTY, EMPTY, 5]), "the wrong counter");
+        assert!(!judge(vec![7, 6, EMPTY, EMPTY]), "too short");
+    }
+
+    #[test]
+    fn whole_floats_are_exact_and_others_nearly() {
+        let sum = |values: &[f32], negative| {
+            sum(values.iter().map(|x| x.value()), negative, Dtype::F32, |sum| <f32 as Element>::round(sum).value())
+        };
+        let judge = |values: &[f32], negative, result: f32| sum(values, negative).judge(result.value()).verified;
+        assert!(judge(&[3.0, -5.0, 7.0], false, 5.0) && judge(&[3.0, -5.0, 7.0], true, -5.0));
+        assert!(!judge(&[3.0, -5.0, 7.0], false, 5.000_001));
+        assert!(judge(&[3.0, -3.0], false, -0.0));
+        assert!(judge(&[0.1; 3], false, 0.300_000_03) && !judge(&[0.1; 3], false, 0.301));
+        // 2^24 + 1 is no f32.
+        assert!(judge(&[16_777_216.0, 1.0], false, 16_777_216.0) && !judge(&[16_777_216.0, 1.0], false, 16_777_000.0));
+    }
+
+    #[test]
+    fn a_ring_of_floats_is_refused() {
+        let inputs = [Tensor::from(Array::F32(vec![1.0]))];
+        let settings = super::super::Settings::new(FAMILY.settings, []).expect("defaults");
+        let problem = |op| Problem { inputs: &inputs, dtype: Dtype::F32, op, settings: &settings };
+        let refused = oracle(problem("inc")).err().expect("a refusal").to_string();
+        assert!(refused.contains("u32 only") && refused.contains("f32"), "{refused}");
+        assert!(oracle(problem("add")).is_ok());
+    }
+}

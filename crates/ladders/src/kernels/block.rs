@@ -1,0 +1,105 @@
+//! Which block sizes a kernel can be launched with, and how many blocks.
+
+use rustwarp::error::{Error, Result};
+use serde::Serialize;
+
+/// Most blocks that a grid can have.
+pub(super) const MAX_GRID: u64 = (1 << 31) - 1;
+
+/// A grid of so many blocks, which `what` needs.
+///
+/// # Errors
+/// [`Error::Usage`] with the advice, for more than a grid can have.
+pub(super) fn grid(blocks: u64, what: &str, advice: &str) -> Result<u32> {
+    if blocks > MAX_GRID {
+        return Err(Error::Usage(format!("{what} needs {blocks} blocks, and a grid has at most {MAX_GRID}: {advice}")));
+    }
+    Ok(blocks as u32)
+}
+
+/// Which block sizes a kernel's contract allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BlockRule {
+    /// Any from 1 to 1024.
+    Any {
+        /// Unless the user asks otherwise.
+        default: u32,
+    },
+    /// Powers of two from `min` to 1024.
+    PowerOfTwo {
+        /// Smallest.
+        min: u32,
+        /// Unless the user asks otherwise.
+        default: u32,
+    },
+    /// Multiples of 32 to 1024.
+    WholeWarps {
+        /// Unless the user asks otherwise.
+        default: u32,
+    },
+    /// These only.
+    OneOf {
+        /// The sizes that there is a kernel for.
+        sizes: &'static [u32],
+        /// Unless the user asks otherwise.
+        default: u32,
+    },
+}
+
+impl BlockRule {
+    /// Most threads that any GPU allows in a block.
+    const MAX: u32 = 1024;
+
+    /// The block size to launch with.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] with the sizes that are allowed.
+    pub fn choose(self, asked: Option<u32>, variant: &str, device_max: u32) -> Result<u32> {
+        let max = device_max.min(Self::MAX);
+        let (default, fits, allowed) = match self {
+            Self::Any { default } => (default, asked.is_none_or(|n| n >= 1), format!("1 to {max}")),
+            Self::PowerOfTwo { min, default } => (
+                default,
+                asked.is_none_or(|n| n >= min && n.is_power_of_two()),
+                format!("a power of two from {min} to {max}"),
+            ),
+            Self::WholeWarps { default } => {
+                (default, asked.is_none_or(|n| n >= 1 && n.is_multiple_of(32)), format!("a multiple of 32 up to {max}"))
+            }
+            Self::OneOf { sizes, default } => {
+                let list: Vec<_> = sizes.iter().map(u32::to_string).collect();
+                (default, asked.is_none_or(|n| sizes.contains(&n)), list.join(", "))
+            }
+        };
+        let block = asked.unwrap_or(default);
+        if fits && block <= max {
+            return Ok(block);
+        }
+        Err(Error::Usage(format!("'{variant}' can't run with --block {block}: allowed is {allowed}")))
+    }
+
+    /// One size that satisfies the rule, for each kernel that there is.
+    pub fn kernels(self) -> Vec<u32> {
+        match self {
+            Self::Any { default } | Self::PowerOfTwo { default, .. } | Self::WholeWarps { default } => vec![default],
+            Self::OneOf { sizes, .. } => sizes.to_vec(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grid_has_31_bits() {
+        let of = |blocks| grid(blocks, "print of 7 values", "use a smaller --n").map_err(|error| error.to_string());
+        assert_eq!((of(0), of(MAX_GRID)), (Ok(0), Ok(i32::MAX as u32)));
+        let refusal = of(1 << 31).expect_err("one too many");
+        assert_eq!(
+            refusal,
+            "print of 7 values needs 2147483648 blocks, and a grid has at most 2147483647: use a smaller --n"
+        );
+    }
+}

@@ -1,0 +1,183 @@
+//! The variants of `conv1d`, and how each is launched.
+
+use crate::kernels::{BlockRule, Entry};
+use cuda_std::launch::{Call, PtrMut, Slice};
+use kernels_gpu::conv1d::best::interleaved::{Split, conv1d_best_interleaved};
+use kernels_gpu::conv1d::{BLOCK, Frame, basic, best, cached, channels, constant, tiled};
+use kernels_gpu::filter::{Part, Sample, TAPS, ZERO};
+use rustwarp::element::Element;
+
+/// What is given to a kernel.
+pub(super) struct Operands<'a, T> {
+    pub input: Slice<'a, T>,
+    pub mask: Slice<'a, T>,
+    /// The mask, on the host.
+    pub taps: &'a [T],
+    pub frame: Frame,
+    pub output: PtrMut<'a, T>,
+    pub block: u32,
+}
+
+/// A row of the table.
+pub(super) struct Variant<T: 'static> {
+    pub name: &'static str,
+    pub idea: &'static str,
+    pub block: BlockRule,
+    /// What it does to a signal that has an element.
+    pub launch: for<'a> fn(&Operands<'a, T>) -> Launch<'a>,
+    /// Taps and channels that have a kernel of their own, and one of those that share one.
+    kinds: &'static [[u32; 2]],
+}
+
+/// What a variant does: the same grid for each of its calls, in order.
+pub(super) struct Launch<'a> {
+    pub calls: Vec<Call<'a>>,
+    /// Blocks along x and y.
+    pub grid: [u32; 2],
+    /// Bytes of dynamic shared memory.
+    pub shared: u32,
+}
+
+impl<'a> Launch<'a> {
+    fn new(call: Call<'a>, grid: [u32; 2]) -> Self {
+        Self { calls: vec![call], grid, shared: 0 }
+    }
+
+    fn with_shared(self, shared: u32) -> Self {
+        Self { shared, ..self }
+    }
+}
+
+/// The table, slowest first.
+pub(super) fn table<T: Element + Sample>() -> Vec<Variant<T>> {
+    vec![
+        Variant {
+            name: "basic",
+            idea: basic::IDEA,
+            block: BlockRule::Any { default: BLOCK },
+            launch: |of| {
+                let call = basic::conv1d_basic::<T>(of.input, of.mask, of.frame, of.output);
+                Launch::new(call, per_element(of))
+            },
+            kinds: &[[1, 1]],
+        },
+        Variant {
+            name: "constant",
+            idea: constant::IDEA,
+            block: BlockRule::Any { default: BLOCK },
+            launch: launch_constant,
+            kinds: &CONSTANT_KINDS,
+        },
+        Variant {
+            name: "tiled",
+            idea: tiled::IDEA,
+            block: BlockRule::WholeWarps { default: BLOCK },
+            launch: |of| {
+                let call = tiled::conv1d_tiled::<T>(of.input, of.mask, of.frame, of.output);
+                let outputs = of.block + 1 - of.frame.taps;
+                Launch::new(call, [of.frame.samples.div_ceil(outputs), of.frame.channels])
+                    .with_shared(of.block * size_of::<T>() as u32)
+            },
+            kinds: &[[1, 1]],
+        },
+        Variant {
+            name: "cached",
+            idea: cached::IDEA,
+            block: BlockRule::Any { default: BLOCK },
+            launch: |of| {
+                let call = cached::conv1d_cached::<T>(of.input, of.mask, of.frame, of.output);
+                Launch::new(call, per_element(of)).with_shared(of.block * size_of::<T>() as u32)
+            },
+            kinds: &[[1, 1]],
+        },
+        Variant {
+            name: "channels",
+            idea: channels::IDEA,
+            block: BlockRule::Any { default: BLOCK },
+            launch: launch_channels,
+            kinds: &[[1, 1], [1, 2], [1, 3], [1, 4]],
+        },
+        Variant {
+            name: "best",
+            idea: best::IDEA,
+            block: BlockRule::OneOf { sizes: &[best::BLOCK], default: best::BLOCK },
+            launch: launch_best,
+            kinds: &[[1, 1], [1, 2]],
+        },
+    ]
+}
+
+/// [`constant::SIZES`], and one for the kernel of all other masks.
+const CONSTANT_KINDS: [[u32; 2]; constant::SIZES.len() + 1] = [[3, 1], [5, 1], [7, 1], [9, 1], [31, 1], [4, 1]];
+
+/// The entries of a row.
+pub(super) fn entries<T: Element + Sample>(row: usize) -> Vec<Entry> {
+    let variant = &table::<T>()[row];
+    // SAFETY: nothing is launched; only the names and the parameters are of interest.
+    let (input, mask, output) = unsafe { (Slice::new(0, 0), Slice::new(0, 0), PtrMut::new(0)) };
+    let entry = |&[size, channels]: &[u32; 2]| {
+        let taps = vec![T::ZERO; size as usize];
+        let frame = Frame { samples: 1, channels, taps: size, border: ZERO };
+        let operands = Operands { input, mask, taps: &taps, frame, output, block: BLOCK };
+        (variant.launch)(&operands).calls.into_iter().map(Entry::from).collect::<Vec<_>>()
+    };
+    variant.kinds.iter().flat_map(entry).collect()
+}
+
+/// A thread per element.
+fn per_element<T>(of: &Operands<'_, T>) -> [u32; 2] {
+    [(of.frame.samples * of.frame.channels).div_ceil(of.block), 1]
+}
+
+fn launch_constant<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> {
+    fn sized<'a, T: Element + Sample, const K: usize>(
+        of: &Operands<'a, T>,
+        kernel: impl Fn(Slice<'a, T>, [T; K], Frame, PtrMut<'a, T>) -> Call<'a>,
+    ) -> Launch<'a> {
+        let mask = core::array::from_fn(|j| of.taps[j]);
+        Launch::new(kernel(of.input, mask, of.frame, of.output), per_element(of))
+    }
+    match of.taps.len() {
+        3 => sized(of, constant::conv1d_constant_sized::<T, 3>),
+        5 => sized(of, constant::conv1d_constant_sized::<T, 5>),
+        7 => sized(of, constant::conv1d_constant_sized::<T, 7>),
+        9 => sized(of, constant::conv1d_constant_sized::<T, 9>),
+        31 => sized(of, constant::conv1d_constant_sized::<T, 31>),
+        _ => {
+            let part = |(i, taps): (usize, &[T])| {
+                let part = Part { first: (i * TAPS) as u32, count: taps.len() as u32 };
+                let taps = core::array::from_fn(|j| taps.get(j).copied().unwrap_or(T::ZERO));
+                constant::conv1d_constant_any::<T>(of.input, taps, part, of.frame, of.output)
+            };
+            let calls = of.taps.chunks(TAPS).enumerate().map(part).collect();
+            Launch { calls, grid: per_element(of), shared: 0 }
+        }
+    }
+}
+
+fn launch_channels<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> {
+    let Operands { input, mask, frame, output, block, .. } = *of;
+    let each = channels::per_thread(frame.channels);
+    let call = match each {
+        4 => channels::conv1d_channels::<T, 4>(input, mask, frame, output),
+        3 => channels::conv1d_channels::<T, 3>(input, mask, frame, output),
+        2 => channels::conv1d_channels::<T, 2>(input, mask, frame, output),
+        _ => channels::conv1d_channels::<T, 1>(input, mask, frame, output),
+    };
+    Launch::new(call, [frame.samples.div_ceil(block), frame.channels / each])
+}
+
+fn launch_best<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> {
+    let Operands { input, mask, frame, output, .. } = *of;
+    let bytes = size_of::<T>();
+    if frame.channels == 1 {
+        let call = best::conv1d_best::<T>(input, mask, frame.border, output);
+        let outputs = best::BLOCK * best::outputs_per_thread(bytes);
+        return Launch::new(call, [frame.samples.div_ceil(outputs), 1])
+            .with_shared(best::shared_bytes(frame.taps, bytes));
+    }
+    let split = Split::new(frame.channels, bytes);
+    let call = conv1d_best_interleaved::<T>(input, mask, frame, split, output);
+    let grid = [frame.samples.div_ceil(split.samples(bytes)), frame.channels.div_ceil(split.channels)];
+    Launch::new(call, grid).with_shared(split.shared_bytes(frame.taps, bytes))
+}

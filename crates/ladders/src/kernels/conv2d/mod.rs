@@ -1,0 +1,229 @@
+//! Convolution of pictures: `out[y][x] = sum of in[y + i - R/2][x + j - C/2] * mask[i][j]`, for each channel.
+//!
+//! The picture is height x width or height x width x channels, the mask R x C with up to 32 of each; the result has the
+//! shape of the picture. Results are within `(R * C + 1) * epsilon * sum(|in * mask|)` of the exact ones, and the same
+//! on every run.
+
+use super::convolution::{BORDER, DTYPES, MAX_AXIS, Reference, border, require_finite};
+use super::generic::with_float;
+use super::settings::{Kind, Setting};
+use super::{Case, Demand, Family, Job, Limits, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
+use kernels_gpu::conv2d::{Frame, MAX_MASK};
+use kernels_gpu::filter::Sample;
+use rustwarp::backend::{Buffer, require_memory};
+use rustwarp::element::Element;
+use rustwarp::error::{Error, Result};
+use rustwarp::tensor::{Tensor, text};
+use table::{Operands, entries, table};
+
+mod table;
+
+/// The family.
+pub const FAMILY: Family = Family {
+    name: "conv2d",
+    idea: "convolution of pictures: data that neighbours share, from the caches to registers",
+    operands: &[Operand::of_elements("image"), Operand::of_elements("mask")],
+    ops: &[],
+    dtypes: DTYPES,
+    only: &[],
+    settings: &[
+        BORDER,
+        Setting {
+            name: "mask",
+            help: "Columns of a generated mask, and rows unless --mask-rows says otherwise",
+            generated: true,
+            kind: Kind::Number { default: 5, min: 1, max: MAX_MASK as u64 },
+        },
+        Setting {
+            name: "mask-rows",
+            help: "Rows of a generated mask; 0: as many as columns",
+            generated: true,
+            kind: Kind::Number { default: 0, min: 0, max: MAX_MASK as u64 },
+        },
+    ],
+    variants,
+    cases,
+    sizes,
+    generate,
+    oracle,
+    run,
+    specials: false,
+    limits: Limits::DEFAULT,
+    peer: Some("conv"),
+};
+
+fn variants() -> Vec<VariantInfo> {
+    let info = |(row, variant): (usize, table::Variant<f32>)| VariantInfo {
+        name: variant.name,
+        idea: variant.idea,
+        block: variant.block(),
+        entries: [entries::<f32>(row), entries::<f64>(row)].concat(),
+    };
+    table::<f32>().into_iter().enumerate().map(info).collect()
+}
+
+/// Every border with odd, even and oblong masks, pictures smaller than the mask, ragged edges, several blocks and
+/// channels.
+fn cases() -> Vec<Case> {
+    let case = |size: &[u64], mask: &str, border: &str| Case::new(size).with("mask", mask).with("border", border);
+    vec![
+        case(&[0, 5], "3", "zero"),
+        case(&[1, 1], "3", "mirror"),
+        case(&[3, 2], "5", "clamp"),
+        case(&[33, 31], "3", "zero"),
+        case(&[17, 131], "3", "mirror"),
+        case(&[40, 64], "5", "mirror"),
+        case(&[9, 530], "5", "clamp"),
+        case(&[37, 44], "7", "zero"),
+        case(&[20, 36], "9", "clamp"),
+        case(&[19, 24], "13", "mirror"),
+        case(&[18, 40], "17", "zero"),
+        case(&[70, 33], "4", "mirror"),
+        case(&[12, 35], "6", "zero").with("mask-rows", "3"),
+        case(&[5, 7], "1", "clamp").with("mask-rows", "18"),
+        case(&[34, 37], "32", "clamp").with("mask-rows", "16"),
+        case(&[13, 21, 3], "3", "mirror"),
+        case(&[10, 9, 5], "2", "clamp"),
+    ]
+}
+
+fn sizes() -> Vec<Case> {
+    let one = ["3", "5", "7", "9", "13", "17"].map(|mask| Case::new(&[8192, 8192]).with("mask", mask));
+    one.into_iter().chain([Case::new(&[4096, 4096, 3]).with("mask", "5")]).collect()
+}
+
+fn generate(demand: &Demand<'_>) -> Result<Vec<Tensor>> {
+    let axes = "HEIGHTxWIDTH, HEIGHTxWIDTHxCHANNELS, or one number for a square";
+    let image = match demand.size.len() {
+        3 => demand.tensor(0, &demand.axes::<3>(axes)?)?,
+        _ => demand.tensor(0, &demand.axes::<2>(axes)?)?,
+    };
+    let columns = demand.settings.number("mask") as usize;
+    let rows = match demand.settings.number("mask-rows") as usize {
+        0 => columns,
+        rows => rows,
+    };
+    Ok(vec![image, demand.tensor(1, &[rows, columns])?])
+}
+
+/// The problem's sizes, after refusing what can't be filtered.
+fn frame(problem: Problem<'_>) -> Result<Frame> {
+    let (image, mask) = (&problem.inputs[0], problem.inputs[1].matrix("the mask of conv2d")?);
+    let [rows, columns, channels] = match *image.shape() {
+        [rows, columns] => [rows, columns, 1],
+        [rows, columns, channels] => [rows, columns, channels],
+        _ => {
+            let shape = text(image.shape());
+            return Err(Error::Usage(format!(
+                "conv2d takes an image of height x width or height x width x channels, not {shape}"
+            )));
+        }
+    };
+    if mask.iter().any(|n| !(1..=MAX_MASK as usize).contains(n)) {
+        let shape = text(&mask);
+        return Err(Error::Usage(format!("conv2d takes masks of 1x1 to {MAX_MASK}x{MAX_MASK}, not {shape}")));
+    }
+    if rows > MAX_AXIS || columns.saturating_mul(channels) > MAX_AXIS {
+        let shape = text(image.shape());
+        return Err(Error::Usage(format!(
+            "conv2d takes images of up to 2^30 rows, and elements in a row, not {shape}"
+        )));
+    }
+    let [rows, columns, channels, mask_rows, mask_columns] =
+        [rows, columns, channels, mask[0], mask[1]].map(|n| n as u32);
+    Ok(Frame { rows, columns, channels, mask_rows, mask_columns, border: border(problem.settings) })
+}
+
+fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
+    fn typed<T: Element>(problem: Problem<'_>) -> Result<Oracle<'_>> {
+        let (image, mask, frame) = (problem.view::<T>(0)?, problem.view::<T>(1)?, frame(problem)?);
+        require_finite(mask)?;
+        let reference = Reference::new(image, mask, frame);
+        let shape = problem.inputs[0].shape().to_vec();
+        Ok(Oracle::elements::<T>(shape, move |i, depth| reference.expected(i, depth, T::DTYPE)))
+    }
+    with_float!(FAMILY, problem.dtype, T => typed::<T>(problem))
+}
+
+fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
+    with_float!(FAMILY, job.problem.dtype, T => typed::<T>(job, emit))
+}
+
+fn typed<T: Element + Sample>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
+    let (image, mask, frame) = (job.problem.view::<T>(0)?, job.problem.view::<T>(1)?, frame(job.problem)?);
+    let bytes = 2 * size_of_val(image) as u64;
+    require_memory(job.device, Some(bytes), "conv2d of an image into another one", "use a smaller one")?;
+    let (device_image, device_mask) =
+        (Buffer::from_slice(job.device, image, "image")?, Buffer::from_slice(job.device, mask, "mask")?);
+    let shape = job.problem.inputs[0].shape();
+    let mut result = Tensor::new(shape, T::wrap(image.to_vec()))?;
+    for name in job.variants {
+        let Some(variant) = table::<T>().into_iter().find(|variant| variant.name == *name) else {
+            return Err(Error::Usage(format!("conv2d has no variant '{name}'")));
+        };
+        if !variant.takes_grid(frame) {
+            job.require_no_grid(name)?;
+        }
+        let threads = variant.block().choose(job.block, name, job.device.info().max_block)?;
+        // Of its own for each variant, so that none can pass with what another one wrote.
+        let output = Buffer::<T>::uninit(job.device, image.len(), "output")?;
+        let operands = Operands {
+            input: device_image.slice(image.len()),
+            mask: device_mask.slice(mask.len()),
+            taps: mask,
+            frame,
+            output: output.ptr(),
+            grid: job.grid,
+            multiprocessors: job.device.info().multiprocessors,
+        };
+        let launch = match image.is_empty() {
+            true => None,
+            false => Some((variant.launch)(&operands)?),
+        };
+        let trial = Trial {
+            family: FAMILY.name,
+            variant: name,
+            shape: (threads, launch.as_ref().map_or(0, |(_, shape)| shape.grid.iter().product())),
+            output: &output,
+            result: shape.to_vec(),
+            depth: mask.len() as u64,
+            work: Work { bytes, flops: 2 * (mask.len() * image.len()) as u64 },
+        };
+        let row;
+        (result, row) = job.measure(&trial, &mut || match &launch {
+            None => Ok(()),
+            Some((calls, shape)) => calls.iter().try_for_each(|call| {
+                // SAFETY: the call is the kernel's own launcher's, with a picture and a mask of this frame, and the
+                // shape that the table makes for it.
+                unsafe { job.device.launch(job.module, call, *shape) }
+            }),
+        })?;
+        emit(row);
+    }
+    Ok(result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::Settings;
+    use rustwarp::element::{Array, Dtype};
+
+    #[test]
+    fn operands_that_do_not_fit_are_refused() {
+        let settings = Settings::new(FAMILY.settings, []).expect("defaults");
+        let refusal = |image: &[usize], mask: &[usize], tap: f32| {
+            let of =
+                |shape: &[usize], x| Tensor::new(shape, Array::F32(vec![x; shape.iter().product()])).expect("made");
+            let inputs = [of(image, 1.0), of(mask, tap)];
+            let problem = Problem { inputs: &inputs, dtype: Dtype::F32, op: "", settings: &settings };
+            oracle(problem).map(|_| ()).map_err(|error| error.to_string())
+        };
+        assert!(refusal(&[4, 4], &[3, 3], 1.0).is_ok() && refusal(&[4, 4, 3], &[2, 3], 1.0).is_ok());
+        assert!(refusal(&[4], &[3, 3], 1.0).expect_err("a vector").contains("height x width"));
+        assert!(refusal(&[4, 4], &[3], 1.0).expect_err("a vector").contains("the mask"));
+        assert!(refusal(&[4, 4], &[33, 1], 1.0).expect_err("too large").contains("1x1 to 32x32"));
+        assert!(refusal(&[4, 4], &[0, 3], 1.0).expect_err("empty").contains("not 0x3"));
+        assert!(refusal(&[4, 4], &[3, 3], f32::INFINITY).expect_err("infinite").contains("must be finite"));
+    }
+}

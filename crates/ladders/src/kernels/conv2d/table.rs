@@ -1,0 +1,223 @@
+//! The variants of `conv2d`, and how each is launched.
+
+use crate::kernels::{BlockRule, Entry};
+use cuda_std::launch::{Call, PtrMut, Slice};
+use kernels_gpu::conv2d::{Frame, ROWS, TILE, basic, best, cached, channels, constant, tiled};
+use kernels_gpu::filter::{Part, Sample, TAPS, ZERO};
+use rustwarp::backend::Shape;
+use rustwarp::element::Element;
+use rustwarp::error::{Error, Result};
+
+/// What is given to a kernel.
+pub(super) struct Operands<'a, T> {
+    pub input: Slice<'a, T>,
+    pub mask: Slice<'a, T>,
+    /// The mask, on the host.
+    pub taps: &'a [T],
+    pub frame: Frame,
+    pub output: PtrMut<'a, T>,
+    /// Blocks to aim for, where any number works.
+    pub grid: Option<u32>,
+    pub multiprocessors: u32,
+}
+
+/// Calls in order, and the shape of each.
+type Launch<'a> = Result<(Vec<Call<'a>>, Shape)>;
+
+/// A row of the table.
+pub(super) struct Variant<T: 'static> {
+    pub name: &'static str,
+    pub idea: &'static str,
+    /// Threads across and down a block.
+    pub threads: [u32; 2],
+    /// What it does to a picture that has an element.
+    pub launch: for<'a> fn(&Operands<'a, T>) -> Launch<'a>,
+    /// Sizes of (square) masks and channels that have a kernel of their own, and one of those that share one.
+    kinds: fn() -> Vec<[u32; 2]>,
+}
+
+impl<T> Variant<T> {
+    /// Its blocks are as many as asked for, as near as that divides the picture.
+    pub fn takes_grid(&self, frame: Frame) -> bool {
+        self.name == "best" && marches(frame)
+    }
+
+    /// The one size that it is made for.
+    pub fn block(&self) -> BlockRule {
+        // Tables are made of three sizes of block.
+        let [across, down] = self.threads;
+        match across * down {
+            128 => BlockRule::OneOf { sizes: &[128], default: 128 },
+            256 => BlockRule::OneOf { sizes: &[256], default: 256 },
+            _ => BlockRule::OneOf { sizes: &[1024], default: 1024 },
+        }
+    }
+}
+
+const _: () = assert!(best::BLOCK == 128 && best::any_size::WIDTH * best::any_size::ROWS == 128);
+const _: () = assert!(TILE * ROWS == 256 && tiled::SIDE * tiled::SIDE == 1024);
+
+/// The table, slowest first.
+pub(super) fn table<T: Element + Sample>() -> Vec<Variant<T>> {
+    vec![
+        Variant { name: "basic", idea: basic::IDEA, threads: [TILE, ROWS], launch: launch_basic, kinds: any_kind },
+        Variant {
+            name: "constant",
+            idea: constant::IDEA,
+            threads: [TILE, ROWS],
+            launch: launch_constant,
+            kinds: || constant::SIZES.iter().map(|&size| [size, 1]).chain(any_kind()).collect(),
+        },
+        Variant { name: "tiled", idea: tiled::IDEA, threads: [tiled::SIDE; 2], launch: launch_tiled, kinds: any_kind },
+        Variant { name: "cached", idea: cached::IDEA, threads: [TILE, ROWS], launch: launch_cached, kinds: any_kind },
+        Variant {
+            name: "channels",
+            idea: channels::IDEA,
+            threads: [TILE, ROWS],
+            launch: launch_channels,
+            kinds: || [1, 3, 4].map(|channels| [4, channels]).to_vec(),
+        },
+        Variant {
+            name: "best",
+            idea: best::IDEA,
+            threads: [best::BLOCK, 1],
+            launch: launch_best,
+            kinds: || best::SIZES.iter().map(|&size| [size, 1]).chain([[2, 1]]).collect(),
+        },
+    ]
+}
+
+/// One kernel for everything.
+fn any_kind() -> Vec<[u32; 2]> {
+    vec![[2, 1]]
+}
+
+/// The entries of a row.
+pub(super) fn entries<T: Element + Sample>(row: usize) -> Vec<Entry> {
+    let variant = &table::<T>()[row];
+    // SAFETY: nothing is launched; only the names and the parameters are of interest.
+    let (input, mask, output) = unsafe { (Slice::new(0, 0), Slice::new(0, 0), PtrMut::new(0)) };
+    let entry = |[size, channels]: [u32; 2]| {
+        let taps = vec![T::ZERO; (size * size) as usize];
+        let frame = Frame { rows: size, columns: size, channels, mask_rows: size, mask_columns: size, border: ZERO };
+        let operands = Operands { input, mask, taps: &taps, frame, output, grid: None, multiprocessors: 1 };
+        (variant.launch)(&operands).map_or(Vec::new(), |(calls, _)| calls.into_iter().map(Entry::from).collect())
+    };
+    (variant.kinds)().into_iter().flat_map(entry).collect()
+}
+
+/// A grid of so many blocks along each axis.
+fn shape(grid: [u32; 3], block: [u32; 2], frame: Frame) -> Result<Shape> {
+    if grid[0] > i32::MAX as u32 || grid[1] > 65_535 || grid[2] > 65_535 {
+        let Frame { rows, columns, channels, .. } = frame;
+        return Err(Error::Usage(format!(
+            "{rows}x{columns}x{channels} needs a grid of {}x{}x{} blocks, and the last two axes have at most 65535: use a smaller \
+             image, or another variant",
+            grid[0], grid[1], grid[2]
+        )));
+    }
+    Ok(Shape { grid, block: [block[0], block[1], 1], shared: 0, cluster: None, cooperative: false })
+}
+
+/// A thread per element of a row.
+fn per_element(frame: Frame) -> Result<Shape> {
+    let across = (frame.columns * frame.channels).div_ceil(TILE);
+    shape([across, frame.rows.div_ceil(ROWS), 1], [TILE, ROWS], frame)
+}
+
+fn launch_basic<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> {
+    Ok((vec![basic::conv2d_basic::<T>(of.input, of.mask, of.frame, of.output)], per_element(of.frame)?))
+}
+
+fn launch_constant<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> {
+    let Operands { input, frame, output, .. } = *of;
+    let call = match (frame.mask_rows, frame.mask_columns) {
+        (3, 3) => constant::conv2d_constant_sized::<T, 3>(input, square(of.taps), frame, output),
+        (5, 5) => constant::conv2d_constant_sized::<T, 5>(input, square(of.taps), frame, output),
+        (7, 7) => constant::conv2d_constant_sized::<T, 7>(input, square(of.taps), frame, output),
+        _ => return launch_constant_any(of),
+    };
+    Ok((vec![call], per_element(frame)?))
+}
+
+/// As many taps in each launch as it takes.
+fn launch_constant_any<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> {
+    let part = |(i, taps): (usize, &[T])| {
+        let part = Part { first: (i * TAPS) as u32, count: taps.len() as u32 };
+        let taps = core::array::from_fn(|j| taps.get(j).copied().unwrap_or(T::ZERO));
+        constant::conv2d_constant_any::<T>(of.input, taps, part, of.frame, of.output)
+    };
+    let calls = of.taps.chunks(TAPS).enumerate().map(part).collect();
+    Ok((calls, per_element(of.frame)?))
+}
+
+fn launch_tiled<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> {
+    let frame = of.frame;
+    let (width, height) = (tiled::SIDE + 1 - frame.mask_columns, tiled::SIDE + 1 - frame.mask_rows);
+    let grid = [frame.columns.div_ceil(width), frame.rows.div_ceil(height), frame.channels];
+    let shape = shape(grid, [tiled::SIDE; 2], frame)?;
+    Ok((vec![tiled::conv2d_tiled::<T>(of.input, of.mask, frame, of.output)], shape))
+}
+
+fn launch_cached<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> {
+    let frame = of.frame;
+    let grid = [frame.columns.div_ceil(TILE), frame.rows.div_ceil(ROWS), frame.channels];
+    let shape = shape(grid, [TILE, ROWS], frame)?;
+    Ok((vec![cached::conv2d_cached::<T>(of.input, of.mask, frame, of.output)], shape))
+}
+
+fn launch_channels<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> {
+    let Operands { input, mask, frame, output, .. } = *of;
+    let each = channels::per_thread(frame.channels);
+    let grid = [frame.columns.div_ceil(TILE), frame.rows.div_ceil(ROWS), frame.channels / each];
+    let call = match each {
+        4 => channels::conv2d_channels::<T, 4>(input, mask, frame, output),
+        3 => channels::conv2d_channels::<T, 3>(input, mask, frame, output),
+        _ => channels::conv2d_channels::<T, 1>(input, mask, frame, output),
+    };
+    Ok((vec![call], shape(grid, [TILE, ROWS], frame)?))
+}
+
+/// `best` has a kernel for this mask, which takes any number of strips.
+fn marches(frame: Frame) -> bool {
+    let size = frame.mask_rows;
+    frame.mask_columns == size && frame.rows >= size && frame.columns >= size && best::SIZES.contains(&size)
+}
+
+fn launch_best<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> {
+    let Operands { input, taps, frame, output, .. } = *of;
+    if !marches(frame) {
+        return launch_any_size(of);
+    }
+    let size = frame.mask_rows;
+    let across = frame.columns.div_ceil(best::BLOCK * best::columns_per_thread(size_of::<T>()));
+    // No more strips than run at once; each begins with rows that others load too.
+    let blocks = of.grid.unwrap_or(of.multiprocessors * best::blocks_per_sm(size));
+    let strips = (blocks / across.saturating_mul(frame.channels).max(1)).max(1);
+    let strip = frame.rows.div_ceil(strips).max(best::MIN_STRIP);
+    let shape = shape([across, frame.rows.div_ceil(strip), frame.channels], [best::BLOCK, 1], frame)?;
+    let call = match size {
+        3 => best::conv2d_best::<T, 3>(input, square(taps), frame, strip, output),
+        5 => best::conv2d_best::<T, 5>(input, square(taps), frame, strip, output),
+        7 => best::conv2d_best::<T, 7>(input, square(taps), frame, strip, output),
+        9 => best::conv2d_best::<T, 9>(input, square(taps), frame, strip, output),
+        13 => best::conv2d_best::<T, 13>(input, square(taps), frame, strip, output),
+        17 => best::conv2d_best::<T, 17>(input, square(taps), frame, strip, output),
+        _ => return launch_any_size(of),
+    };
+    Ok((vec![call], shape))
+}
+
+fn launch_any_size<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> {
+    use best::any_size::{HEIGHT, ROWS, WIDTH, conv2d_best_any, shared_elements};
+    let frame = of.frame;
+    let grid = [frame.columns.div_ceil(WIDTH), frame.rows.div_ceil(HEIGHT), frame.channels];
+    let shared = shared_elements(frame.mask_rows, frame.mask_columns) * size_of::<T>() as u32;
+    let shape = shape(grid, [WIDTH, ROWS], frame)?.with_shared(shared);
+    Ok((vec![conv2d_best_any::<T>(of.input, of.mask, frame, of.output)], shape))
+}
+
+/// A mask as kernels take it by value.
+fn square<T: Copy, const K: usize>(taps: &[T]) -> [[T; K]; K] {
+    core::array::from_fn(|i| core::array::from_fn(|j| taps[i * K + j]))
+}

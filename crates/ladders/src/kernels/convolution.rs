@@ -1,0 +1,216 @@
+//! What the convolutions of one and of two axes share: settings, the reference, and who can be filtered.
+
+use super::problem::epsilon;
+use super::settings::{Kind, Setting, Settings};
+use crate::compare::Expected;
+use kernels_gpu::conv2d::Frame;
+use kernels_gpu::filter;
+use rustwarp::element::{Dtype, Element, Value};
+use rustwarp::error::{Error, Result};
+
+/// Types that there are kernels for.
+pub(super) const DTYPES: &[Dtype] = &[Dtype::F32, Dtype::F64];
+
+/// Most elements along an axis: positions beyond the border on both sides fit in 32 bits.
+pub(super) const MAX_AXIS: usize = 1 << 30;
+
+/// What is taken for elements beyond the border.
+pub(super) const BORDER: Setting = Setting {
+    name: "border",
+    help: "What lies beyond the border: zeros, the nearest element, or the mirror image (whose mirror is the border's element)",
+    generated: false,
+    kind: Kind::Choice(&["zero", "clamp", "mirror"]),
+};
+
+/// The setting as kernels take it.
+pub(super) fn border(settings: &Settings) -> u32 {
+    match settings.choice("border") {
+        "clamp" => filter::CLAMP,
+        "mirror" => filter::MIRROR,
+        _ => filter::ZERO,
+    }
+}
+
+/// Refuses masks for which it would matter whether a tap times an element beyond the border, which is 0, counts.
+pub(super) fn require_finite<T: Element>(mask: &[T]) -> Result<()> {
+    match mask.iter().find(|tap| !float(**tap).is_finite()) {
+        None => Ok(()),
+        Some(tap) => Err(Error::Usage(format!("the mask holds {}: its taps must be finite", tap.value()))),
+    }
+}
+
+/// The right result of a convolution, and what its error bound needs.
+pub(super) struct Reference {
+    values: Vec<f64>,
+    /// Sums of the products' absolute values.
+    magnitudes: Vec<f64>,
+    /// No element is infinite or NaN.
+    finite: bool,
+}
+
+impl Reference {
+    /// Filters by the definition, in f64: products of f32 are exact in it, and for f64 the rounding errors are summed
+    /// too (Ogita, Rump, Oishi, "Accurate Sum and Dot Product", 2005). Pieces of rows, on all processors.
+    pub fn new<T: Element>(image: &[T], mask: &[T], frame: Frame) -> Self {
+        let (mut values, mut magnitudes) = (vec![0.0; image.len()], vec![0.0; image.len()]);
+        let channels = (frame.channels as usize).max(1);
+        let pitch = (frame.columns as usize * channels).max(1);
+        let lines = values.chunks_mut(pitch).zip(magnitudes.chunks_mut(pitch)).enumerate();
+        let mut pieces: Vec<_> = lines
+            .flat_map(|(row, (values, magnitudes))| {
+                let pieces =
+                    values.chunks_mut(PIECE * channels).zip(magnitudes.chunks_mut(PIECE * channels)).enumerate();
+                pieces.map(move |(k, (values, magnitudes))| Piece { row, first: k * PIECE, values, magnitudes })
+            })
+            .collect();
+        let workers = std::thread::available_parallelism().map_or(1, usize::from);
+        let share = pieces.len().div_ceil(workers).max(1);
+        std::thread::scope(|scope| {
+            for pieces in pieces.chunks_mut(share) {
+                scope.spawn(move || pieces.iter_mut().for_each(|piece| piece.filter(image, mask, frame)));
+            }
+        });
+        Self { values, magnitudes, finite: image.iter().all(|x| float(*x).is_finite()) }
+    }
+
+    /// What a kernel must give that adds at most `depth` products in a chain.
+    ///
+    /// Of `d` fused multiply-adds, the sum is within `d * u / (1 - d * u) * sum(|x * tap|)` of the exact one, with `u`
+    /// half the type's epsilon (Higham, "Accuracy and Stability of Numerical Algorithms", sections 3.1 and 4.2); the
+    /// bound here is `(d + 1) * epsilon * sum(|x * tap|)`, and one step of the smallest numbers per addition.
+    pub fn expected(&self, i: usize, depth: u64, dtype: Dtype) -> Expected {
+        let (smallest, largest) = match dtype {
+            Dtype::F32 => (f64::from(f32::from_bits(1)), f64::from(f32::MAX)),
+            _ => (f64::from_bits(1), f64::MAX),
+        };
+        let magnitude = self.magnitudes[i];
+        Expected {
+            value: Value::Float(self.values[i]),
+            tolerance: (depth + 1) as f64 * (epsilon(dtype) * magnitude + smallest),
+            may_overflow: self.finite && magnitude > largest,
+        }
+    }
+}
+
+/// Most pixels of a piece.
+const PIECE: usize = 1 << 14;
+
+/// Neighbouring pixels of one row of the result.
+struct Piece<'a> {
+    row: usize,
+    /// Column of the first.
+    first: usize,
+    values: &'a mut [f64],
+    magnitudes: &'a mut [f64],
+}
+
+impl Piece<'_> {
+    fn filter<T: Element>(&mut self, image: &[T], mask: &[T], frame: Frame) {
+        let [columns, channels] = [frame.columns as usize, frame.channels as usize];
+        let [mask_rows, mask_columns] = [frame.mask_rows as usize, frame.mask_columns as usize];
+        let Self { row, first, values, magnitudes } = self;
+        let mut lost = vec![0.0; values.len()];
+        for i in 0..mask_rows {
+            let source = continued(*row + i, mask_rows / 2, frame.rows as usize, frame.border);
+            let Some(source) = source else { continue };
+            // The row's piece with as much beyond its ends as the mask needs.
+            let mut padded = vec![0.0; values.len() + (mask_columns - 1) * channels];
+            for (x, pixel) in padded.chunks_mut(channels).enumerate() {
+                if let Some(column) = continued(*first + x, mask_columns / 2, columns, frame.border) {
+                    let at = (source * columns + column) * channels;
+                    pixel.iter_mut().zip(&image[at..]).for_each(|(to, from)| *to = float(*from));
+                }
+            }
+            for j in 0..mask_columns {
+                let tap = float(mask[i * mask_columns + j]);
+                let under = &padded[j * channels..];
+                if T::DTYPE == Dtype::F64 {
+                    for ((x, value), lost) in under.iter().zip(values.iter_mut()).zip(&mut lost) {
+                        let product = x * tap;
+                        let sum = *value + product;
+                        let part = sum - *value;
+                        *lost += x.mul_add(tap, -product) + ((*value - (sum - part)) + (product - part));
+                        *value = sum;
+                    }
+                } else {
+                    under.iter().zip(values.iter_mut()).for_each(|(x, value)| *value += x * tap);
+                }
+                under.iter().zip(magnitudes.iter_mut()).for_each(|(x, magnitude)| *magnitude += (x * tap).abs());
+            }
+        }
+        // Of an infinity the lost part is NaN.
+        values.iter_mut().zip(lost).filter(|(_, lost)| lost.is_finite()).for_each(|(value, lost)| *value += lost);
+    }
+}
+
+/// Where position `i - before` of an axis of `len` elements is found, by the border's definition; `None` where it
+/// counts as 0.
+fn continued(i: usize, before: usize, len: usize, border: u32) -> Option<usize> {
+    let inside = i.checked_sub(before).filter(|&at| at < len);
+    match border {
+        filter::ZERO => inside,
+        filter::CLAMP => Some(i.saturating_sub(before).min(len - 1)),
+        _ => {
+            // 0 1 2 3 2 1 0 1 …: the axis and its mirror image, whose ends it has once.
+            let period = (2 * len - 2).max(1);
+            let at = (i + period * before - before) % period;
+            Some(at.min(period - at))
+        }
+    }
+}
+
+pub(super) fn float<T: Element>(x: T) -> f64 {
+    match x.value() {
+        Value::Float(x) => x,
+        Value::Int(x) => x as f64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filtered(signal: &[f64], mask: &[f64], border: u32) -> Vec<f64> {
+        let (columns, mask_columns) = (signal.len() as u32, mask.len() as u32);
+        Reference::new(signal, mask, Frame { rows: 1, columns, channels: 1, mask_rows: 1, mask_columns, border }).values
+    }
+
+    #[test]
+    fn every_border_by_hand() {
+        let signal = [1.0, 2.0, 4.0];
+        assert_eq!(filtered(&signal, &[100.0, 10.0, 1.0], filter::ZERO), [12.0, 124.0, 240.0]);
+        assert_eq!(filtered(&signal, &[100.0, 10.0, 1.0], filter::CLAMP), [112.0, 124.0, 244.0]);
+        assert_eq!(filtered(&signal, &[100.0, 10.0, 1.0], filter::MIRROR), [212.0, 124.0, 242.0]);
+        // An even mask has one tap more on the left; far beyond the border, the mirror image is mirrored again.
+        assert_eq!(filtered(&signal, &[10.0, 1.0], filter::ZERO), [1.0, 12.0, 24.0]);
+        assert_eq!(filtered(&[1.0, 2.0], &[1e4, 1e3, 1e2, 1e1, 1.0], filter::MIRROR), [12121.0, 21212.0]);
+        assert_eq!(filtered(&[3.0], &[1.0, 1.0, 1.0], filter::MIRROR), [9.0]);
+    }
+
+    #[test]
+    fn channels_and_rows_are_apart() {
+        let frame = Frame { rows: 2, columns: 2, channels: 2, mask_rows: 1, mask_columns: 3, border: filter::ZERO };
+        let image = [1.0_f32, 10.0, 2.0, 20.0, 3.0, 30.0, 4.0, 40.0];
+        let sums = Reference::new(&image, &[1.0, 1.0, 1.0], frame);
+        assert_eq!(sums.values, [3.0, 30.0, 3.0, 30.0, 7.0, 70.0, 7.0, 70.0]);
+        let down = Frame { mask_rows: 2, mask_columns: 1, ..frame };
+        let sums = Reference::new(&image, &[1.0, -1.0], down);
+        assert_eq!(sums.values, [-1.0, -10.0, -2.0, -20.0, -2.0, -20.0, -2.0, -20.0]);
+        assert_eq!(sums.magnitudes[4..], [4.0, 40.0, 6.0, 60.0]);
+    }
+
+    #[test]
+    fn the_bound_lets_rounding_pass_and_nothing_else() {
+        let frame = Frame { rows: 1, columns: 3, channels: 1, mask_rows: 1, mask_columns: 3, border: filter::ZERO };
+        let sums = Reference::new(&[1.0_f32, 1e8, -1e8], &[1.0, 1.0, 1.0], frame);
+        let passes = |i, depth, x: f32| sums.expected(i, depth, Dtype::F32).judge(Value::Float(f64::from(x))).verified;
+        assert!(passes(1, 3, 1.0) && passes(1, 3, 0.0) && !passes(1, 3, 100.0));
+        assert!(passes(0, 3, 1e8) && !passes(0, 3, 1.0001e8) && !passes(0, 3, f32::NAN));
+        assert_eq!(filtered(&[1e17, 1.0, -1e17], &[1.0; 3], filter::ZERO)[1], 1.0, "the lost part counts");
+        let infinite =
+            Reference::new(&[1.0_f32, f32::INFINITY, 2.0, 3.0], &[1.0, 1.0, 1.0], Frame { columns: 4, ..frame });
+        let judge = |i, x| infinite.expected(i, 3, Dtype::F32).judge(Value::Float(x)).verified;
+        assert!(judge(1, f64::INFINITY) && !judge(1, 3.0) && judge(3, 5.0) && !judge(3, f64::INFINITY));
+        assert!(require_finite(&[1.0_f32, f32::NAN]).is_err() && require_finite(&[1.0_f64]).is_ok());
+    }
+}

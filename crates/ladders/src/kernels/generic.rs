@@ -1,0 +1,44 @@
+//! From what is known at run time to types: code that is generic over an operation or an element type. Beside
+//! `with_dtype!`, which has every number.
+
+/// Runs code that is generic over the operation of a reduction, and wraps its value in `Ok`:
+/// `with_op!(FAMILY, op, O => expression)`.
+macro_rules! with_op {
+    ($family:expr, $op:expr, $o:ident => $body:expr) => {
+        match $op {
+            "sum" => {
+                type $o = ::kernels_gpu::reduce::Sum;
+                Ok($body)
+            }
+            "max" => {
+                type $o = ::kernels_gpu::reduce::Max;
+                Ok($body)
+            }
+            "min" => {
+                type $o = ::kernels_gpu::reduce::Min;
+                Ok($body)
+            }
+            other => Err($family.no_op(other)),
+        }
+    };
+}
+pub(super) use with_op;
+
+/// Runs code that is generic over the two floats that GPUs compute with, and gives a `Result`:
+/// `with_float!(FAMILY, dtype, T => expression)`.
+macro_rules! with_float {
+    ($family:expr, $dtype:expr, $t:ident => $body:expr) => {
+        match $dtype {
+            ::rustwarp::element::Dtype::F32 => {
+                type $t = f32;
+                $body
+            }
+            ::rustwarp::element::Dtype::F64 => {
+                type $t = f64;
+                $body
+            }
+            other => Err($family.no_kernel(other)),
+        }
+    };
+}
+pub(super) use with_float;

@@ -1,0 +1,203 @@
+//! What is counted: which elements, in which bins; and elements to count.
+
+use crate::input::generate::{generate, generate_with};
+use crate::kernels::settings::{Kind, Setting, Settings};
+use crate::kernels::{Demand, Problem};
+use kernels_gpu::histogram::Letter;
+use rustwarp::backend::require_host_memory;
+use rustwarp::element::{Dtype, Element, Scalar};
+use rustwarp::error::{Error, Result};
+use rustwarp::tensor::Tensor;
+
+/// The family's options.
+pub(super) const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "bins",
+        help: "Bins: u8 and u32 are their own bin, and values from N upwards are not counted; floats get N equal parts of --range",
+        generated: false,
+        kind: Kind::Number { default: 256, min: 1, max: 1 << 20 },
+    },
+    Setting {
+        name: "letters",
+        help: "Count the letters of a text in groups of four: a-d, e-h, …, y-z; capitals too, and nothing else",
+        generated: false,
+        kind: Kind::Flag,
+    },
+    Setting {
+        name: "range",
+        help: "For floats: count what is at least LOW and below HIGH",
+        generated: false,
+        kind: Kind::Range { default: (-1.0, 1.0) },
+    },
+    Setting {
+        name: "skew",
+        help: "Of generated elements, this percentage is equal to the first one",
+        generated: true,
+        kind: Kind::Number { default: 0, min: 0, max: 100 },
+    },
+];
+
+/// What the settings say about bins.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Question {
+    /// Elements of the result.
+    pub bins: u32,
+    /// Letters in groups of four.
+    pub letters: bool,
+    /// Low end, high end, and bins per unit, each exact in the element's type; zeros for types that have no use for it.
+    pub range: [f64; 3],
+}
+
+impl Question {
+    /// Of a problem.
+    pub fn of(problem: &Problem<'_>) -> Result<Self> {
+        Self::new(problem.settings, problem.dtype)
+    }
+
+    fn new(settings: &Settings, dtype: Dtype) -> Result<Self> {
+        let refuse = |text: String| Err(Error::Usage(text));
+        let bins = settings.number("bins") as u32;
+        if settings.flag("letters") {
+            if dtype != Dtype::U8 {
+                return refuse(format!("--letters counts bytes of text, not {dtype}: use --dtype u8"));
+            }
+            if let Some(other) = ["bins", "range"].into_iter().find(|name| settings.is_given(name)) {
+                return refuse(format!("--letters has its own bins: leave --{other} out"));
+            }
+            return Ok(Self { bins: Letter::GROUPS, letters: true, range: [0.0; 3] });
+        }
+        if settings.is_given("range") && !dtype.is_float() {
+            return refuse(format!(
+                "--range is for floats, and {dtype} is its own bin: leave it out, or use --dtype f32"
+            ));
+        }
+        let ends = settings.range("range");
+        let range = match dtype {
+            Dtype::F32 => parts::<f32>(ends, bins)?,
+            Dtype::F64 => parts::<f64>(ends, bins)?,
+            _ => [0.0; 3],
+        };
+        Ok(Self { bins, letters: false, range })
+    }
+}
+
+/// The range in the elements' own type.
+fn parts<T: Element + Into<f64>>((low, high): (f64, f64), bins: u32) -> Result<[f64; 3]>
+where
+    f64: Narrow<T>,
+{
+    let (near_low, near_high): (T, T) = (low.narrow(), high.narrow());
+    let scale = f64::from(bins).scale(near_low, near_high);
+    let all = [near_low.into(), near_high.into(), scale.into()];
+    if all[0] < all[1] && scale.into() > 0.0 && all.iter().all(|x| x.is_finite()) {
+        return Ok(all);
+    }
+    let text =
+        format!("--range {low}:{high} can't be cut into {bins} bins of {}: its ends or their distance ", T::DTYPE);
+    Err(Error::Usage(text + "are beyond what the type can hold; use a wider or a narrower range, or --dtype f64"))
+}
+
+/// Arithmetic in a type that may be narrower than f64.
+trait Narrow<T> {
+    /// The nearest number.
+    fn narrow(self) -> T;
+    /// Bins per unit, for so many bins.
+    fn scale(self, low: T, high: T) -> T;
+}
+
+macro_rules! narrow {
+    ($($t:ident)*) => { $(
+        impl Narrow<$t> for f64 {
+            fn narrow(self) -> $t {
+                self as $t
+            }
+            fn scale(self, low: $t, high: $t) -> $t {
+                self as $t / (high - low)
+            }
+        }
+    )* };
+}
+narrow!(f32 f64);
+
+/// Elements to count: bytes and floats as every family has them, u32 uniform in all bins; `skew` percent are like the
+/// first one.
+pub(super) fn generate_input(demand: &Demand<'_>) -> Result<Vec<Tensor>> {
+    let [n] = demand.axes::<1>("one number")?;
+    let bytes = (n as u64).saturating_mul(demand.dtype.size() as u64);
+    require_host_memory(bytes, &format!("an operand of {n} elements of {}", demand.dtype), "use a smaller --n")?;
+    let question = Question::new(demand.settings, demand.dtype)?;
+    let skewed = Skewed { n, seed: demand.seed, percent: demand.settings.number("skew") };
+    let data = match demand.dtype {
+        Dtype::U8 => skewed.make(|random| random as u8),
+        Dtype::U32 => skewed.make(|random| (((random >> 32) * u64::from(question.bins)) >> 32) as u32),
+        Dtype::F32 => skewed.make(f32::from_random),
+        Dtype::F64 => skewed.make(f64::from_random),
+        other => return Err(super::FAMILY.no_kernel(other)),
+    };
+    Ok(vec![data])
+}
+
+struct Skewed {
+    n: usize,
+    seed: u64,
+    percent: u64,
+}
+
+impl Skewed {
+    fn make<T: Scalar>(&self, make: impl Fn(u64) -> T + Sync) -> Tensor {
+        let first = generate::<u64>(1, self.seed).first().copied().unwrap_or_default();
+        // Bits that make no element of any type decide which elements are like the first one.
+        let chosen = |random: u64| ((random >> 8) & 0xffff) * 100 < (self.percent << 16);
+        let values = generate_with(self.n, self.seed, |random| make(if chosen(random) { first } else { random }));
+        T::wrap(values).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustwarp::element::Array;
+
+    fn question(dtype: Dtype, given: &[(&str, &str)]) -> Result<Question> {
+        Question::new(&Settings::new(SETTINGS, given.iter().copied()).expect("settings"), dtype)
+    }
+
+    #[test]
+    fn what_does_not_go_together_is_refused() {
+        let refusal = |dtype, given: &[(&str, &str)]| question(dtype, given).expect_err("refused").to_string();
+        assert!(refusal(Dtype::U32, &[("letters", "")]).contains("--dtype u8"));
+        assert!(refusal(Dtype::U8, &[("letters", ""), ("bins", "9")]).contains("leave --bins out"));
+        assert!(refusal(Dtype::U32, &[("range", "0:1")]).contains("--range is for floats"));
+        // Both ends are one f32; the distance is none; its inverse is none.
+        for range in ["1:1.00000001", "-3e38:3e38", "0:1e-44"] {
+            assert!(refusal(Dtype::F32, &[("range", range)]).contains("--dtype f64"), "{range}");
+            assert!(question(Dtype::F64, &[("range", range)]).is_ok(), "{range}");
+        }
+    }
+
+    #[test]
+    fn a_range_is_cut_in_the_elements_own_type() {
+        let given = [("range", "0.1:0.7"), ("bins", "3")];
+        let [low, high, scale] = question(Dtype::F32, &given).expect("a range").range;
+        assert_eq!((low as f32, high as f32, scale as f32), (0.1, 0.7, 3.0 / (0.7_f32 - 0.1)));
+        assert_eq!(question(Dtype::F64, &given).expect("a range").range, [0.1, 0.7, 3.0 / (0.7 - 0.1)]);
+        assert_eq!(question(Dtype::U8, &[("letters", "")]).expect("letters").bins, 7);
+    }
+
+    #[test]
+    fn skew_is_a_percentage_of_equal_elements() {
+        let made = |skew: &str| {
+            let settings = Settings::new(SETTINGS, [("skew", skew), ("bins", "1000")]).expect("settings");
+            let demand = Demand { size: &[10_000], dtype: Dtype::U32, seed: 5, settings: &settings };
+            generate_input(&demand).expect("made").remove(0).into_data()
+        };
+        let like_the_first = |skew: &str| {
+            let Array::U32(keys) = made(skew) else { panic!("u32") };
+            assert!(keys.iter().all(|&key| key < 1000));
+            keys.iter().filter(|&&key| key == keys[0]).count()
+        };
+        assert!(like_the_first("0") < 50);
+        assert!((4800..5200).contains(&like_the_first("50")));
+        assert_eq!(like_the_first("100"), 10_000);
+    }
+}

@@ -1,0 +1,264 @@
+//! A problem on a device: what a family is asked to run, and the row that each variant gives.
+
+use super::problem::{Oracle, Problem, Work, Wrong};
+use crate::bench::{Plan, Timing};
+use crate::compare::Verdict;
+use rustwarp::backend::{Analysis, Backend, Buffer, Counters, Module, Observed};
+use rustwarp::diagnostic::Diagnostic;
+use rustwarp::element::{Scalar, Value};
+use rustwarp::error::{Error, Result};
+use rustwarp::tensor::Tensor;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// Code of a finding that only an oracle can have.
+pub const WRONG_RESULT: &str = "wrong-result";
+
+/// What a family is asked to run.
+pub struct Job<'a> {
+    /// Where.
+    pub device: &'a dyn Backend,
+    /// The family's PTX, loaded there.
+    pub module: Module,
+    /// What.
+    pub problem: Problem<'a>,
+    /// The right result of it.
+    pub oracle: &'a Oracle<'a>,
+    /// Names of variants, in the order to run them.
+    pub variants: &'a [&'static str],
+    /// Threads per block.
+    pub block: Option<u32>,
+    /// Blocks, for variants that take any grid.
+    pub grid: Option<u32>,
+    /// How to time, on a GPU; `None`: don't.
+    pub plan: Option<&'a Plan<'a>>,
+}
+
+/// A variant that is ready to run.
+pub(crate) struct Trial<'t, T> {
+    /// As in the row.
+    pub family: &'static str,
+    /// As in the row.
+    pub variant: &'t str,
+    /// Threads per block, and blocks, of the (first) launch.
+    pub shape: (u32, u32),
+    /// Where the result will be.
+    pub output: &'t Buffer<'t, T>,
+    /// Shape of the result.
+    pub result: Vec<usize>,
+    /// See [`Oracle::judge`].
+    pub depth: u64,
+    /// What times are compared with.
+    pub work: Work,
+}
+
+impl Job<'_> {
+    /// Refuses `--grid`, for a variant whose blocks have a part of the problem each.
+    pub(crate) fn require_no_grid(&self, variant: &str) -> Result<()> {
+        match self.grid {
+            None => Ok(()),
+            Some(_) => {
+                Err(Error::Usage(format!("'{variant}' has a block for each part of the problem: leave --grid out")))
+            }
+        }
+    }
+
+    /// Runs a variant once and judges it; then times it, on a GPU. `launch` starts all its kernels, and can be called
+    /// again.
+    pub(crate) fn measure<T: Scalar>(
+        &self,
+        trial: &Trial<'_, T>,
+        launch: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<(Tensor, Row)> {
+        // What was observed before belongs to others.
+        self.device.observed();
+        launch()?;
+        let values = trial.output.read(trial.result.iter().product())?;
+        let observed = self.device.observed();
+        let result = Tensor::new(&trial.result, T::wrap(values))?;
+        let verdict = self.oracle.judge(&result, trial.depth);
+        let mut row = Row::new(trial.family, trial.variant, self, verdict);
+        (row.block, row.grid) = trial.shape;
+        row.judged(self.oracle, &result, trial.depth);
+        if self.problem.inputs.is_empty() {
+            // Nothing is read: what is written counts.
+            row.n = result.len() as u64;
+        }
+        row.observe(observed);
+        row.time(self, trial.work, launch)?;
+        Ok((result, row))
+    }
+}
+
+/// One variant's result: a line of `--json`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    /// Family.
+    pub family: &'static str,
+    /// Variant.
+    pub variant: String,
+    /// Operation; null where there is no choice.
+    pub op: Option<String>,
+    /// Element type.
+    pub dtype: &'static str,
+    /// Elements of the first operand; of the result where there is no operand.
+    pub n: u64,
+    /// Elements of the result.
+    #[serde(skip)]
+    pub results: u64,
+    /// Its shape, of `matmul` MxNxK: what `--shape` takes; null for a vector.
+    pub shape: Option<Vec<usize>>,
+    /// Settings that somebody gave, as they would be typed; null where there are none.
+    pub settings: Option<String>,
+    /// `gpu:0`, `sim`.
+    pub device: String,
+    /// The product's name.
+    pub device_name: String,
+    /// Threads per block of the (first) launch.
+    pub block: u32,
+    /// Blocks of the (first) launch; 0 when nothing had to be launched.
+    pub grid: u32,
+    /// The result; null when it is an array.
+    pub value: Option<Value>,
+    /// What it is compared with; null when it is an array.
+    pub reference: Option<Value>,
+    /// Absolute difference; the largest one when the result is an array.
+    pub error: Value,
+    /// The difference is within the bound that the family documents.
+    pub verified: bool,
+    /// The first element that is wrong; null where none is, or the result is a single value, or elements are not
+    /// compared one by one.
+    pub wrong: Option<Wrong>,
+    /// An integer sum left the type's range, and wrapped as documented.
+    pub wrapped: bool,
+    /// Median, on a GPU.
+    pub time_ms: Option<f64>,
+    /// Bytes that must be moved per `time_ms`, in 10^9 per second.
+    pub gbps: Option<f64>,
+    /// Operations that must be done per `time_ms`, in 10^12 per second; null where memory is all that counts.
+    pub tflops: Option<f64>,
+    /// The time that the limits below allow at best, as a fraction of `time_ms`; above 1 only for data that comes from
+    /// a warm cache.
+    pub fraction_of_limit: Option<f64>,
+    /// The device's nominal peak bandwidth, or its measured copy bandwidth where the driver does not tell the peak.
+    pub limit_gbps: Option<f64>,
+    /// The device's nominal peak of fused multiply-adds of this type, of f64 with tensor cores, where it is known and
+    /// counts: see [`DeviceInfo::peak_tflops`](rustwarp::backend::DeviceInfo::peak_tflops).
+    pub limit_tflops: Option<f64>,
+    /// What the times are compared with.
+    #[serde(skip)]
+    pub work: Work,
+    /// All samples, on a GPU.
+    pub timing: Option<Timing>,
+    /// What the simulator counted in one run.
+    pub counters: Option<Counters>,
+    /// What the simulator's checkers found in one run.
+    pub findings: Vec<Diagnostic>,
+    /// The file that the result was written to.
+    pub output: Option<PathBuf>,
+    /// The launches explained, where the device does that.
+    #[serde(skip)]
+    pub launches: Vec<Analysis>,
+    /// Copies on the device that belong to the run.
+    #[serde(skip)]
+    pub copies: u32,
+}
+
+impl Row {
+    /// A row without times; the value and its reference are there when the result is a single value.
+    pub fn new(family: &'static str, variant: &str, job: &Job<'_>, verdict: Verdict) -> Self {
+        let Problem { inputs, dtype, op, settings } = job.problem;
+        let (info, settings) = (job.device.info(), settings.text());
+        let shape = || inputs.first().map(|input| input.shape().to_vec()).filter(|shape| shape.len() != 1);
+        Self {
+            family,
+            variant: variant.to_owned(),
+            op: (!op.is_empty()).then(|| op.to_owned()),
+            dtype: dtype.name(),
+            n: inputs.first().map_or(0, |input| input.len() as u64),
+            results: 0,
+            shape: job.oracle.size.clone().or_else(shape),
+            settings: (!settings.is_empty()).then_some(settings),
+            device: info.device.clone(),
+            device_name: info.name.clone(),
+            block: 0,
+            grid: 0,
+            value: None,
+            reference: job.oracle.value,
+            error: Value::Float(verdict.error),
+            verified: verdict.verified,
+            wrong: None,
+            wrapped: job.oracle.wrapped,
+            time_ms: None,
+            gbps: None,
+            tflops: None,
+            fraction_of_limit: None,
+            limit_gbps: None,
+            limit_tflops: None,
+            work: Work::default(),
+            timing: None,
+            counters: None,
+            findings: Vec::new(),
+            output: None,
+            launches: Vec::new(),
+            copies: 0,
+        }
+    }
+
+    /// What there is to say about the result itself, beside the verdict.
+    pub fn judged(&mut self, oracle: &Oracle<'_>, result: &Tensor, depth: u64) {
+        self.results = result.len() as u64;
+        if !self.verified && result.len() > 1 {
+            self.wrong = oracle.first_wrong(result, depth);
+        }
+    }
+
+    /// What the checkers found, and a wrong result as one more.
+    pub fn diagnostics(&self) -> impl Iterator<Item = Diagnostic> {
+        let title = format!("{} {}: the result is off by {}", self.family, self.variant, self.error);
+        // Unless it is known more precisely.
+        let said = self.findings.iter().any(|finding| finding.code == WRONG_RESULT);
+        let wrong = (!self.verified && !said).then(|| Diagnostic::new("finding", WRONG_RESULT, title.clone(), title));
+        self.findings.iter().cloned().chain(wrong)
+    }
+
+    /// Adds what the simulator saw.
+    pub(crate) fn observe(&mut self, observed: Option<Observed>) {
+        if let Some(observed) = observed {
+            self.counters = Some(observed.counters);
+            self.findings = observed.findings;
+            self.launches = observed.launches;
+            self.copies = observed.copies;
+        }
+    }
+
+    /// Times `run`, which has to do this work, where times mean something.
+    pub(crate) fn time(&mut self, job: &Job<'_>, work: Work, run: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        if let Some(plan) = job.plan.filter(|_| self.n > 0) {
+            let timing = plan.measure(job.device, work.bytes, run)?;
+            let tflops = job.device.info().peak_tflops(job.problem.dtype);
+            self.set_timing(timing, work, plan.limit_gbps, tflops);
+        }
+        Ok(())
+    }
+
+    /// Fills in the times of doing this work.
+    pub fn set_timing(&mut self, timing: Timing, work: Work, limit_gbps: f64, limit_tflops: Option<f64>) {
+        let rate = |amount: u64, unit: f64| amount as f64 / timing.median_ms / unit;
+        let (gbps, tflops) = (rate(work.bytes, 1e6), rate(work.flops, 1e9));
+        let limit_tflops = limit_tflops.filter(|_| work.flops > 0);
+        self.time_ms = Some(timing.median_ms);
+        self.gbps = Some(gbps);
+        self.tflops = (work.flops > 0).then_some(tflops);
+        self.fraction_of_limit = Some(limit_tflops.map_or(0.0, |limit| tflops / limit).max(gbps / limit_gbps));
+        self.limit_gbps = Some(limit_gbps);
+        self.limit_tflops = limit_tflops;
+        self.work = work;
+        self.timing = Some(timing);
+    }
+
+    /// Right, and no checker had anything to say.
+    pub fn is_clean(&self) -> bool {
+        self.verified && self.findings.is_empty()
+    }
+}

@@ -1,0 +1,239 @@
+//! Matrix product: `c[i][j] = sum over k of a[i][k] * b[k][j]`, row-major, of any sizes; A and B also stored
+//! transposed.
+//!
+//! Elements may differ from the exact result by `K * epsilon * sum of |a| |b|` ([`epsilon`](super::problem::epsilon));
+//! what is checked of large products is in the module text of `matmul/oracle.rs`. A product without terms (K = 0) is 0.
+
+use super::block;
+use super::settings::{Kind, Setting};
+use super::{Case, Entry, Family, Job, Limits, Operand, Problem, Row, Trial, VariantInfo, Work};
+use kernels_gpu::matmul::{A_TRANSPOSED, B_TRANSPOSED};
+use rustwarp::backend::{Buffer, Shape, require_memory};
+use rustwarp::element::Dtype;
+use rustwarp::error::{Error, Result};
+use rustwarp::tensor::{Tensor, text};
+use table::{Real, Variant};
+
+mod oracle;
+mod table;
+
+/// The family.
+pub const FAMILY: Family = Family {
+    name: "matmul",
+    idea: "C = A * B: every element is needed often, so keep it close",
+    operands: &[Operand::of_elements("a"), Operand::of_elements("b")],
+    ops: &[],
+    dtypes: &[Dtype::F32, Dtype::F64],
+    only: &[],
+    settings: &[
+        Setting { name: "transpose-a", help: "A is stored transposed, as KxM", generated: false, kind: Kind::Flag },
+        Setting { name: "transpose-b", help: "B is stored transposed, as NxK", generated: false, kind: Kind::Flag },
+        Setting {
+            name: "tile",
+            help: "Tile of `best`; auto takes the one that should be fastest for the size",
+            generated: false,
+            kind: Kind::Choice(&["auto", "large", "small", "tiny"]),
+        },
+    ],
+    variants,
+    cases,
+    sizes,
+    generate: |demand| {
+        let [m, n, k] = demand.axes::<3>("MxNxK, or one number for a cube")?;
+        let stored = |name, shape: [usize; 2]| if demand.settings.flag(name) { [shape[1], shape[0]] } else { shape };
+        Ok(vec![demand.tensor(0, &stored("transpose-a", [m, k]))?, demand.tensor(1, &stored("transpose-b", [k, n]))?])
+    },
+    oracle: |problem| match problem.dtype {
+        Dtype::F32 => oracle::oracle::<f32>(problem, Sizes::of(&problem)?),
+        Dtype::F64 => oracle::oracle::<f64>(problem, Sizes::of(&problem)?),
+        other => Err(FAMILY.no_kernel(other)),
+    },
+    run: |job, emit| match job.problem.dtype {
+        Dtype::F32 => typed::<f32>(job, emit),
+        Dtype::F64 => typed::<f64>(job, emit),
+        other => Err(FAMILY.no_kernel(other)),
+    },
+    specials: false,
+    // The work grows with the third power of the sides.
+    limits: Limits { explained: 1 << 16, ..Limits::DEFAULT },
+    peer: Some("matmul"),
+};
+
+/// What is multiplied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sizes {
+    /// Rows of the product, columns of the product, products per element.
+    pub m: usize,
+    #[allow(missing_docs)]
+    pub n: usize,
+    #[allow(missing_docs)]
+    pub k: usize,
+    /// A, and B, are stored transposed.
+    pub transposed: [bool; 2],
+}
+
+impl Sizes {
+    /// Of operands that fit together.
+    fn of(problem: &Problem<'_>) -> Result<Self> {
+        let [a, b] = problem.inputs else {
+            return Err(Error::Usage(format!("matmul takes two operands, A and B, not {}", problem.inputs.len())));
+        };
+        let transposed = ["transpose-a", "transpose-b"].map(|name| problem.settings.flag(name));
+        let [rows, columns] = a.matrix("operand A of matmul")?;
+        let (m, k) = if transposed[0] { (columns, rows) } else { (rows, columns) };
+        let [rows, columns] = b.matrix("operand B of matmul")?;
+        let (depth, n) = if transposed[1] { (columns, rows) } else { (rows, columns) };
+        if k != depth {
+            let how = |transposed| if transposed { ", stored transposed" } else { "" };
+            return Err(Error::Usage(format!(
+                "matmul can't multiply A ({}{}) by B ({}{}): A has {k} columns and B {depth} rows, and these must be equal \
+                 (--transpose-a and --transpose-b say how they are stored)",
+                text(a.shape()),
+                how(transposed[0]),
+                text(b.shape()),
+                how(transposed[1]),
+            )));
+        }
+        Ok(Self { m, n, k, transposed })
+    }
+
+    /// As kernels take them.
+    fn for_kernels(&self) -> Result<[u32; 3]> {
+        let fits = |n: usize| u32::try_from(n).ok();
+        match (fits(self.m), fits(self.n), fits(self.k)) {
+            (Some(m), Some(n), Some(k)) => Ok([m, n, k]),
+            _ => Err(Error::Usage(format!(
+                "matmul takes sizes up to 2^32 - 1, not {}x{}x{}: multiply in parts",
+                self.m, self.n, self.k
+            ))),
+        }
+    }
+
+    /// In a launch's parameter.
+    fn stored(&self) -> u32 {
+        let [a, b] = self.transposed;
+        (u32::from(a) * A_TRANSPOSED) | (u32::from(b) * B_TRANSPOSED)
+    }
+}
+
+fn variants() -> Vec<VariantInfo> {
+    let entries = |row: usize| -> Vec<Entry> {
+        let of_f32 = table::variants::<f32>()[row].kernel.entries();
+        of_f32.into_iter().chain(table::variants::<f64>()[row].kernel.entries()).collect()
+    };
+    let info = |(row, variant): (usize, Variant<f32>)| VariantInfo {
+        name: variant.name,
+        idea: variant.idea,
+        block: variant.block,
+        entries: entries(row),
+    };
+    table::variants::<f32>().into_iter().enumerate().map(info).collect()
+}
+
+/// Every tile's edges and every way to store the factors, small enough for the simulator.
+fn cases() -> Vec<Case> {
+    let case = |size: [u64; 3], tile: &str, stored: &[&'static str]| {
+        let case = if tile == "auto" { Case::new(&size) } else { Case::new(&size).with("tile", tile) };
+        stored.iter().fold(case, |case, name| case.with(name, ""))
+    };
+    let (a, b) = ("transpose-a", "transpose-b");
+    vec![
+        case([0, 5, 3], "auto", &[]),
+        case([3, 0, 0], "auto", &[]),
+        case([2, 3, 0], "auto", &[]),
+        case([1, 1, 1], "auto", &[]),
+        case([1, 33, 7], "auto", &[a, b]),
+        case([31, 17, 33], "auto", &[a]),
+        case([33, 65, 31], "auto", &[b]),
+        // More depth than the stages of a tile hold, with an odd phase in front; each kind of copy of each tile.
+        case([64, 68, 65], "tiny", &[]),
+        case([64, 65, 66], "tiny", &[a, b]),
+        case([129, 131, 66], "small", &[]),
+        case([128, 129, 67], "small", &[b]),
+        case([257, 132, 34], "large", &[]),
+        case([256, 128, 33], "large", &[a]),
+        case([256, 129, 35], "large", &[a, b]),
+    ]
+}
+
+fn sizes() -> Vec<Case> {
+    let sizes = [[1024; 3], [2048; 3], [4096; 3], [8192; 3], [4095, 4097, 4093]];
+    sizes.iter().map(|size| Case::new(size)).collect()
+}
+
+fn typed<T: Real>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
+    let sizes = Sizes::of(&job.problem)?;
+    let shape = sizes.for_kernels()?;
+    let (a, b) = (job.problem.view::<T>(0)?, job.problem.view::<T>(1)?);
+    let too_large = || Error::Usage(format!("a product of {}x{} elements is too large for 64 bits", sizes.m, sizes.n));
+    let len = sizes.m.checked_mul(sizes.n).ok_or_else(too_large)?;
+    let bytes = len.checked_mul(size_of::<T>()).ok_or_else(too_large)? as u64;
+    let bytes = bytes.checked_add((size_of_val(a) + size_of_val(b)) as u64).ok_or_else(too_large)?;
+    require_memory(job.device, Some(bytes), "matmul of two matrices into a third", "use smaller ones")?;
+    let flops = [sizes.m, sizes.n, sizes.k].iter().try_fold(2_u64, |product, &n| product.checked_mul(n as u64));
+    let work = Work { bytes, flops: flops.ok_or_else(too_large)? };
+
+    let device_a = Buffer::from_slice(job.device, a, "a")?;
+    let device_b = Buffer::from_slice(job.device, b, "b")?;
+    let mut product = Tensor::new(&[0, 0], T::wrap(Vec::new()))?;
+    for name in job.variants {
+        let Some(variant) = table::variants::<T>().into_iter().find(|variant| variant.name == *name) else {
+            return Err(Error::Usage(format!("matmul has no variant '{name}'")));
+        };
+        job.require_no_grid(name)?;
+        let info = job.device.info();
+        let block = variant.block.choose(job.block, name, info.max_block)?;
+        let choice = variant.kernel.choose(&sizes, job.problem.settings.choice("tile"), info)?;
+        let tiles = u64::from(shape[0].div_ceil(choice.tile[0])) * u64::from(shape[1].div_ceil(choice.tile[1]));
+        let what = format!("a product of {}x{}", sizes.m, sizes.n);
+        let grid = block::grid(tiles, &what, "multiply in parts")?;
+        // Of its own for each variant, so that none can pass with what another one wrote.
+        let output = Buffer::<T>::uninit(job.device, len, "c")?;
+        let call = choice.kernel.call(&sizes, shape, device_a.slice(a.len()), device_b.slice(b.len()), output.ptr());
+        let trial = Trial {
+            family: FAMILY.name,
+            variant: name,
+            shape: (block, grid),
+            output: &output,
+            result: vec![sizes.m, sizes.n],
+            depth: sizes.k as u64,
+            work,
+        };
+        let row;
+        (product, row) = job.measure(&trial, &mut || match grid {
+            0 => Ok(()),
+            // SAFETY: the call is the kernel's own launcher's, with matrices of these sizes, the block that it is made
+            // for, a block per tile, and its shared memory.
+            _ => unsafe { job.device.launch(job.module, &call, Shape::linear(grid, block).with_shared(choice.shared)) },
+        })?;
+        emit(row);
+    }
+    Ok(product)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::Settings;
+    use rustwarp::element::Array;
+
+    fn sizes(a: [usize; 2], b: [usize; 2], given: &[&str]) -> Result<Sizes> {
+        let matrix = |shape: [usize; 2]| Tensor::new(&shape, Array::F32(vec![0.0; shape[0] * shape[1]]));
+        let inputs = [matrix(a)?, matrix(b)?];
+        let settings = Settings::new(FAMILY.settings, given.iter().map(|name| (*name, "")))?;
+        Sizes::of(&Problem { inputs: &inputs, dtype: Dtype::F32, op: "", settings: &settings })
+    }
+
+    #[test]
+    fn sizes_follow_from_shapes_and_storage() {
+        let plain = sizes([2, 3], [3, 4], &[]).expect("they fit");
+        assert_eq!((plain.m, plain.n, plain.k), (2, 4, 3));
+        let both = sizes([3, 2], [4, 3], &["transpose-a", "transpose-b"]).expect("they fit");
+        assert_eq!((both.m, both.n, both.k, both.stored()), (2, 4, 3, A_TRANSPOSED | B_TRANSPOSED));
+        let refusal = sizes([2, 3], [4, 3], &[]).expect_err("they don't fit").to_string();
+        assert!(
+            refusal.contains("3 columns") && refusal.contains("4 rows") && refusal.contains("--transpose-b"),
+            "{refusal}"
+        );
+    }
+}

@@ -1,0 +1,387 @@
+//! The right product, in wider arithmetic, on all cores.
+//!
+//! - f32: products are exact in f64, and added in f64.
+//! - f64: products and sums keep their rounding errors in a second f64 (Ogita, Rump and Oishi, "Accurate Sum and Dot
+//!   Product", 2005: Dot2), as if computed in twice the precision.
+//!
+//! An element passes within `K * epsilon * sum of |a| |b|` of that, plus what the reference itself may be off by. Up to
+//! 2^33 multiplications every element is compared. Beyond that a host is too slow, and two things are checked instead:
+//! - one element of every 64x64 of the product, at a fixed random place, is compared as above;
+//! - every 32 neighbours of a row are added up, and the sum is compared with the row of A times the sum of the 32
+//!   columns of B, within the sum of the elements' bounds (after Freivalds, 1977). So no element goes unseen: each must
+//!   be finite, and none may be off by more than 32 bounds or so.
+
+use super::Sizes;
+use crate::compare::{Expected, Verdict};
+use crate::kernels::problem::epsilon;
+use crate::kernels::{Oracle, Problem, Wrong};
+use kernels_gpu::matmul::Factor;
+use rayon::prelude::*;
+use rustwarp::element::{Scalar, Value};
+use rustwarp::error::Result;
+use rustwarp::tensor::Tensor;
+use std::ops::Range;
+use std::rc::Rc;
+
+/// Multiplications up to which every element is compared.
+const ALL: u128 = 1 << 33;
+
+/// Rows and columns of the parts of a large product of which one element is compared.
+const PATCH: usize = 64;
+
+/// Neighbours that are compared by their sum.
+const GROUP: usize = 32;
+
+/// Rounding error of one operation in f64.
+const U: f64 = f64::EPSILON / 2.0;
+
+/// Prepares the judge.
+///
+/// # Errors
+/// For operands of another type.
+pub fn oracle<T: Factor + Scalar>(problem: Problem<'_>, sizes: Sizes) -> Result<Oracle<'_>> {
+    let all = sizes.m as u128 * sizes.n as u128 * sizes.k as u128 <= ALL;
+    prepared::<T>(problem, sizes, all)
+}
+
+fn prepared<T: Factor + Scalar>(problem: Problem<'_>, sizes: Sizes, all: bool) -> Result<Oracle<'_>> {
+    let Sizes { m, n, k, transposed } = sizes;
+    let (a, b) = (problem.view::<T>(0)?, problem.view::<T>(1)?);
+    let (rows, columns) = (lines(a, m, k, !transposed[0]), lines(b, n, k, transposed[1]));
+    let precise = size_of::<T>() == 8;
+    let references = if all {
+        let dots = |i: usize| (0..n).map(move |j| (i, j));
+        Terms::new(&rows, &columns, k, (0..m).into_par_iter().flat_map_iter(dots), precise)
+    } else {
+        Terms::new(&rows, &columns, k, samples(m, n).into_par_iter(), precise)
+    };
+    let groups = (!all).then(|| Groups::new(&rows, &columns, sizes));
+    let product = Rc::new(Product { a, b, sizes, precise, references, groups });
+    let same_product = product.clone();
+    let oracle = Oracle::new(move |result, depth| product.judge(result, depth));
+    Ok(oracle.with_search(move |result, depth| same_product.first_wrong(result, depth)).with_size(&[m, n, k]))
+}
+
+/// What is known of the product.
+struct Product<'a, T> {
+    a: &'a [T],
+    b: &'a [T],
+    sizes: Sizes,
+    /// Dots are computed in twice the precision of f64.
+    precise: bool,
+    references: Terms,
+    /// Of a product of which not every element is compared.
+    groups: Option<Groups>,
+}
+
+impl<T: Factor + Scalar> Product<'_, T> {
+    fn judge(&self, result: &Tensor, depth: u64) -> Verdict {
+        let Some(elements) = self.elements(result) else {
+            return Verdict { verified: false, error: f64::NAN };
+        };
+        let compared = self.compared(elements, &self.references.0, depth);
+        let elements_close = Verdict::of_all(compared.map(|(_, have, expected)| expected.judge(have)));
+        match &self.groups {
+            Some(groups) if elements_close.verified => {
+                let verdicts = groups.compared(elements, self.sizes.n, self.relative(depth), largest::<T>());
+                let Verdict { verified, error } = Verdict::of_all(verdicts.map(|(_, verdict)| verdict));
+                if verified { elements_close } else { Verdict { verified, error } }
+            }
+            _ => elements_close,
+        }
+    }
+
+    /// The first of the elements that are compared, or of a group whose sum is wrong.
+    fn first_wrong(&self, result: &Tensor, depth: u64) -> Option<Wrong> {
+        let elements = self.elements(result)?;
+        let of_group = || {
+            let n = self.sizes.n;
+            let mut sums = self.groups.as_ref()?.compared(elements, n, self.relative(depth), largest::<T>());
+            let (group, _) = sums.find(|(_, verdict)| !verdict.verified)?;
+            let terms = self.terms(group.row, group.column..n.min(group.column + GROUP));
+            Wrong::first(self.compared(elements, &terms, depth))
+        };
+        let compared = Wrong::first(self.compared(elements, &self.references.0, depth));
+        compared.into_iter().chain(of_group()).min_by_key(|wrong| wrong.index)
+    }
+
+    /// The elements of a result of the right type and shape.
+    fn elements<'r>(&self, result: &'r Tensor) -> Option<&'r [T]> {
+        T::view(result.data()).filter(|_| result.shape() == [self.sizes.m, self.sizes.n])
+    }
+
+    /// Indices of some of the elements, what these are, and what is expected.
+    fn compared(&self, elements: &[T], terms: &[Term], depth: u64) -> impl Iterator<Item = (usize, Value, Expected)> {
+        let Sizes { n, k, .. } = self.sizes;
+        let reference_error = if self.precise { 2.0 * U } else { (k as f64 + 1.0) * U };
+        let relative = self.relative(depth) + reference_error;
+        terms.iter().map(move |term| {
+            let index = term.row * n + term.column;
+            (index, elements[index].value(), term.expect(relative, largest::<T>()))
+        })
+    }
+
+    /// What an element may be off by, of its sum of magnitudes.
+    fn relative(&self, depth: u64) -> f64 {
+        depth as f64 * epsilon(T::DTYPE)
+    }
+
+    /// Some neighbours of a row.
+    fn terms(&self, row: usize, columns: Range<usize>) -> Vec<Term> {
+        let Sizes { m, n, k, transposed } = self.sizes;
+        let a: Vec<f64> = (0..k).map(|at| in_line(self.a, m, k, !transposed[0], row * k + at)).collect();
+        let term = |column: usize| {
+            let b: Vec<f64> = (0..k).map(|at| in_line(self.b, n, k, transposed[1], column * k + at)).collect();
+            let (value, magnitude) = if self.precise { dot_precise(&a, &b) } else { dot(&a, &b) };
+            Term { row, column, value, magnitude }
+        };
+        columns.map(term).collect()
+    }
+}
+
+/// Sums beyond it may overflow on their way.
+fn largest<T: Scalar>() -> f64 {
+    if size_of::<T>() == 4 { f64::from(f32::MAX) } else { f64::MAX }
+}
+
+/// A factor in f64, with the `k` elements of a row of A, or a column of B, next to each other.
+fn lines<T: Scalar>(elements: &[T], x: usize, k: usize, contiguous: bool) -> Vec<f64> {
+    (0..x * k).into_par_iter().map(|i| in_line(elements, x, k, contiguous, i)).collect()
+}
+
+/// An element of [`lines`].
+fn in_line<T: Scalar>(elements: &[T], x: usize, k: usize, contiguous: bool, i: usize) -> f64 {
+    match elements[if contiguous { i } else { i % k * x + i / k }].value() {
+        Value::Float(x) => x,
+        Value::Int(x) => x as f64,
+    }
+}
+
+/// One element of every patch of `m` by `n` elements, and the last, in the order of memory.
+fn samples(m: usize, n: usize) -> Vec<(usize, usize)> {
+    let patches = (0..m.div_ceil(PATCH)).flat_map(|down| (0..n.div_ceil(PATCH)).map(move |across| (down, across)));
+    let place = |(down, across): (usize, usize)| {
+        let random = mix((down * n.div_ceil(PATCH) + across) as u64);
+        let (row, column) = (random as usize % PATCH, (random >> 32) as usize % PATCH);
+        ((down * PATCH + row).min(m - 1), (across * PATCH + column).min(n - 1))
+    };
+    let mut places: Vec<_> = patches.map(place).chain([(m - 1, n - 1)]).collect();
+    places.sort_unstable();
+    places
+}
+
+/// SplitMix64's output function.
+fn mix(i: u64) -> u64 {
+    let z = (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// Elements of the product that are compared.
+struct Terms(Vec<Term>);
+
+struct Term {
+    row: usize,
+    column: usize,
+    value: f64,
+    /// Sum of |a| |b|.
+    magnitude: f64,
+}
+
+impl Terms {
+    fn new(
+        rows: &[f64],
+        columns: &[f64],
+        k: usize,
+        places: impl ParallelIterator<Item = (usize, usize)>,
+        precise: bool,
+    ) -> Self {
+        let term = |(row, column): (usize, usize)| {
+            let (a, b) = (&rows[row * k..][..k], &columns[column * k..][..k]);
+            let (value, magnitude) = if precise { dot_precise(a, b) } else { dot(a, b) };
+            Term { row, column, value, magnitude }
+        };
+        Self(places.map(term).collect())
+    }
+}
+
+impl Term {
+    /// `relative` error of the sum of magnitudes is allowed, and what products below the normal numbers lose.
+    fn expect(&self, relative: f64, largest: f64) -> Expected {
+        Expected {
+            value: Value::Float(self.value),
+            tolerance: relative * self.magnitude,
+            may_overflow: self.magnitude > largest,
+        }
+    }
+}
+
+/// Sums of neighbours in rows of a large product.
+struct Groups {
+    /// For every row, for every group of columns.
+    terms: Vec<Term>,
+    k: usize,
+}
+
+impl Groups {
+    fn new(rows: &[f64], columns: &[f64], Sizes { m, n, k, .. }: Sizes) -> Self {
+        let groups = n.div_ceil(GROUP);
+        let summed = |map: fn(f64) -> f64| -> Vec<f64> {
+            let sum = |i: usize| {
+                let (group, at) = (i / k, i % k);
+                (group * GROUP..n.min((group + 1) * GROUP)).map(|column| map(columns[column * k + at])).sum()
+            };
+            (0..groups * k).into_par_iter().map(sum).collect()
+        };
+        let (sums, magnitudes) = (summed(|x| x), summed(f64::abs));
+        let term = |i: usize| {
+            let (row, group) = (i / groups, i % groups);
+            let a = &rows[row * k..][..k];
+            let ((value, _), (_, magnitude)) = (dot(a, &sums[group * k..][..k]), dot(a, &magnitudes[group * k..][..k]));
+            Term { row, column: group * GROUP, value, magnitude }
+        };
+        Self { terms: (0..m * groups).into_par_iter().map(term).collect(), k }
+    }
+
+    /// Each group, and what is to be said of its sum. `relative`: what an element may be off by, of its sum of
+    /// magnitudes.
+    fn compared<T: Scalar>(
+        &self,
+        elements: &[T],
+        n: usize,
+        relative: f64,
+        largest: f64,
+    ) -> impl Iterator<Item = (&Term, Verdict)> {
+        // Sums of columns, of products and of results are rounded too.
+        let relative = relative + (self.k + 2 * GROUP) as f64 * 2.0 * U;
+        self.terms.iter().map(move |term| {
+            let end = n.min(term.column + GROUP);
+            let sum = elements[term.row * n + term.column..term.row * n + end].iter().map(|x| match x.value() {
+                Value::Float(x) => x,
+                Value::Int(x) => x as f64,
+            });
+            (term, term.expect(relative, largest).judge(Value::Float(sum.sum())))
+        })
+    }
+}
+
+/// Sums that don't wait for each other.
+const LANES: usize = 8;
+
+/// Sum of products and sum of their magnitudes.
+fn dot(a: &[f64], b: &[f64]) -> (f64, f64) {
+    let (mut sums, mut magnitudes) = ([0.0; LANES], [0.0; LANES]);
+    let mut add = |lane: usize, a: f64, b: f64| {
+        let product = a * b;
+        sums[lane] += product;
+        magnitudes[lane] += product.abs();
+    };
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    for (a, b) in a.iter().zip(b) {
+        (0..LANES).for_each(|lane| add(lane, a[lane], b[lane]));
+    }
+    a_rest.iter().zip(b_rest).for_each(|(&a, &b)| add(0, a, b));
+    (sums.iter().sum(), magnitudes.iter().sum())
+}
+
+/// The same in twice the precision. Beyond f64's range, as [`dot`].
+fn dot_precise(a: &[f64], b: &[f64]) -> (f64, f64) {
+    let (mut sum, mut errors, mut magnitude) = (0.0, 0.0, 0.0_f64);
+    for (&a, &b) in a.iter().zip(b) {
+        let (product, rounded_away) = two_product(a, b);
+        let (next, lost) = two_sum(sum, product);
+        (sum, errors, magnitude) = (next, errors + (rounded_away + lost), magnitude + product.abs());
+    }
+    let precise = sum + errors;
+    if precise.is_finite() { (precise, magnitude) } else { dot(a, b) }
+}
+
+/// `a + b` and what it was rounded by (Knuth).
+fn two_sum(a: f64, b: f64) -> (f64, f64) {
+    let sum = a + b;
+    let of_b = sum - a;
+    (sum, (a - (sum - of_b)) + (b - of_b))
+}
+
+/// `a * b` and what it was rounded by (Veltkamp, Dekker): not `mul_add`, which is slow where the host's baseline has no
+/// such instruction.
+fn two_product(a: f64, b: f64) -> (f64, f64) {
+    let split = |x: f64| {
+        let scaled = 134_217_729.0 * x; // 2^27 + 1
+        let high = scaled - (scaled - x);
+        (high, x - high)
+    };
+    let (product, (a, a_low), (b, b_low)) = (a * b, split(a), split(b));
+    (product, a_low * b_low - (((product - a * b) - a_low * b) - a * b_low))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::Settings;
+    use rustwarp::element::Array;
+
+    fn problem<'a>(inputs: &'a [Tensor; 2], settings: &'a Settings) -> Problem<'a> {
+        Problem { inputs, dtype: inputs[0].dtype(), op: "", settings }
+    }
+
+    #[test]
+    fn a_precise_dot_keeps_what_f64_loses() {
+        let (a, b) = ([1e16, 1.0, -1e16, 3.0], [1.0, 0.5, 1.0, 1.0]);
+        assert_eq!(dot_precise(&a, &b), (3.5, 2e16 + 4.0));
+        let third = 1.0 / 3.0;
+        assert_eq!(two_product(3.0, third), (1.0, third.mul_add(3.0, -1.0)));
+        assert!(dot_precise(&[f64::MAX, 1.0], &[2.0, 1.0]).0.is_infinite());
+    }
+
+    /// Every wrong element is seen in a small product, and in a large one when it is off by more than the bounds of its
+    /// group.
+    #[test]
+    fn wrong_elements_are_found_by_both_ways_of_checking() {
+        let (m, n, k) = (70, 67, 40);
+        let numbers = |len, seed| Array::F32(crate::input::generate::generate(len, seed));
+        let inputs = [
+            Tensor::new(&[m, k], numbers(m * k, 1)).expect("a matrix"),
+            Tensor::new(&[k, n], numbers(k * n, 2)).expect("a matrix"),
+        ];
+        let (Array::F32(a), Array::F32(b)) = (inputs[0].data(), inputs[1].data()) else { panic!("f32") };
+        let right: Vec<f32> =
+            (0..m * n).map(|i| (0..k).map(|at| a[i / n * k + at] * b[at * n + i % n]).sum()).collect();
+        let settings = Settings::default();
+        let sizes = Sizes { m, n, k, transposed: [false; 2] };
+        let judge = |oracle: &Oracle<'_>, elements: &[f32]| {
+            let result = Tensor::new(&[m, n], Array::F32(elements.to_vec())).expect("a matrix");
+            let verified = oracle.judge(&result, k as u64).verified;
+            let first = oracle.first_wrong(&result, k as u64).map(|wrong| wrong.index as usize);
+            assert_eq!(first.is_none(), verified, "a wrong element is named");
+            (verified, first)
+        };
+        for all in [true, false] {
+            let oracle = prepared::<f32>(problem(&inputs, &settings), sizes, all).expect("an oracle");
+            assert!(judge(&oracle, &right).0, "all {all}");
+            for at in [0, 1, n, 33 * n + 31, 33 * n + 32, m * n - 1] {
+                for wrong in [right[at] + 0.1, f32::NAN, f32::INFINITY] {
+                    let mut elements = right.clone();
+                    elements[at] = wrong;
+                    assert_eq!(judge(&oracle, &elements).1, Some(at), "all {all}, element {at} is {wrong}");
+                }
+            }
+            let other = Tensor::new(&[n, m], Array::F32(right.clone())).expect("a matrix");
+            assert!(!oracle.judge(&other, k as u64).verified, "another shape");
+        }
+    }
+
+    #[test]
+    fn transposed_factors_give_the_same_product() {
+        let a = Tensor::new(&[2, 3], Array::F64(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0])).expect("a matrix");
+        let turned = Tensor::new(&[3, 2], Array::F64(vec![1.0, 4.0, 2.0, 5.0, 3.0, 6.0])).expect("a matrix");
+        let product = Tensor::new(&[2, 2], Array::F64(vec![14.0, 32.0, 32.0, 77.0])).expect("a matrix");
+        let settings = Settings::default();
+        for (inputs, transposed) in [([a.clone(), turned.clone()], [false, false]), ([turned, a], [true, true])] {
+            let sizes = Sizes { m: 2, n: 2, k: 3, transposed };
+            let oracle = oracle::<f64>(problem(&inputs, &settings), sizes).expect("an oracle");
+            assert!(oracle.judge(&product, 3).verified, "{transposed:?}");
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! The variants, and which of its tiles `best` takes.
+
+use super::Sizes;
+use crate::kernels::{BlockRule, Entry};
+use cuda_std::launch::{Call, PtrMut, Slice};
+use kernels_gpu::matmul::*;
+use rustwarp::backend::DeviceInfo;
+use rustwarp::element::Element;
+use rustwarp::error::{Error, Result};
+
+/// The kernels of a rung: A, B, C, M, N, K, and how A and B are stored.
+type Rung<T> = for<'a> fn(Slice<'a, T>, Slice<'a, T>, PtrMut<'a, T>, u32, u32, u32, u32) -> Call<'a>;
+
+/// A kernel of `best`, which is made for one way of storing A and B.
+type Made<T> = for<'a> fn(Slice<'a, T>, Slice<'a, T>, PtrMut<'a, T>, u32, u32, u32) -> Call<'a>;
+
+/// A row of the table.
+pub struct Variant<T: 'static> {
+    /// As on the command line.
+    pub name: &'static str,
+    /// The one idea that sets it apart.
+    pub idea: &'static str,
+    /// Block sizes that it can be launched with.
+    pub block: BlockRule,
+    /// What is launched.
+    pub kernel: Kernel<T>,
+}
+
+/// What a variant launches.
+pub enum Kernel<T: 'static> {
+    /// One kernel, whose blocks compute so many rows and columns.
+    Rung([u32; 2], Rung<T>),
+    /// The kernel of one of several tiles.
+    Best(Vec<BestTile<T>>),
+}
+
+/// One of `best`'s tiles.
+pub struct BestTile<T: 'static> {
+    /// As in `--tile`.
+    pub name: &'static str,
+    /// Its size.
+    pub tile: best::Tile,
+    /// How fast a multiprocessor is with it, compared with the others: from 8192x8192x8192 on an H200.
+    pub speed: f64,
+    /// The kernels, by whether A and whether B are turned.
+    pub kernels: [[Made<T>; 2]; 2],
+}
+
+/// What is launched for a size.
+pub struct Choice<'v, T: 'static> {
+    /// Rows and columns of a block's part of the product.
+    pub tile: [u32; 2],
+    /// Bytes of dynamic shared memory.
+    pub shared: u32,
+    /// The kernel.
+    pub kernel: Chosen<'v, T>,
+}
+
+/// See [`Choice`].
+pub enum Chosen<'v, T: 'static> {
+    /// Of a rung.
+    Rung(&'v Rung<T>),
+    /// Of a tile.
+    Best(&'v [[Made<T>; 2]; 2]),
+}
+
+/// A type that there are kernels for.
+pub trait Real: Element + Factor {
+    /// `best`'s tiles, the largest first.
+    fn tiles() -> Vec<BestTile<Self>>;
+}
+
+/// All four kernels of a tile.
+macro_rules! kernels {
+    ($kernel:ident, $t:ident) => {
+        [
+            [best::$kernel::<$t, false, false>, best::$kernel::<$t, false, true>],
+            [best::$kernel::<$t, true, false>, best::$kernel::<$t, true, true>],
+        ]
+    };
+}
+
+impl Real for f32 {
+    fn tiles() -> Vec<BestTile<Self>> {
+        vec![
+            BestTile { name: "large", tile: best::LARGE, speed: 1.0, kernels: kernels!(matmul_best_large, f32) },
+            BestTile { name: "small", tile: best::SMALL, speed: 0.96, kernels: kernels!(matmul_best_small, f32) },
+            BestTile { name: "tiny", tile: best::TINY, speed: 0.83, kernels: kernels!(matmul_best_tiny, f32) },
+        ]
+    }
+}
+
+impl Real for f64 {
+    fn tiles() -> Vec<BestTile<Self>> {
+        let (large, small) = (kernels!(matmul_best_large_double, f64), kernels!(matmul_best_small_double, f64));
+        vec![
+            BestTile { name: "large", tile: best::LARGE_DOUBLE, speed: 1.0, kernels: large },
+            BestTile { name: "small", tile: best::SMALL_DOUBLE, speed: 0.85, kernels: small },
+        ]
+    }
+}
+
+const fn only(sizes: &'static [u32]) -> BlockRule {
+    BlockRule::OneOf { sizes, default: sizes[0] }
+}
+
+/// The table, slowest first.
+pub fn variants<T: Real>() -> Vec<Variant<T>> {
+    let square = |tile, kernel| Kernel::Rung([tile, tile], kernel);
+    vec![
+        Variant {
+            name: "naive",
+            idea: naive::IDEA,
+            block: only(&[naive::BLOCK]),
+            kernel: square(naive::TILE, naive::matmul_naive::<T>),
+        },
+        Variant {
+            name: "tiled_16",
+            idea: tiled::IDEAS[0],
+            block: only(&[tiled::TILES[0] * tiled::TILES[0]]),
+            kernel: square(tiled::TILES[0], tiled::matmul_tiled::<T, 16>),
+        },
+        Variant {
+            name: "tiled_32",
+            idea: tiled::IDEAS[1],
+            block: only(&[tiled::TILES[1] * tiled::TILES[1]]),
+            kernel: square(tiled::TILES[1], tiled::matmul_tiled::<T, 32>),
+        },
+        Variant {
+            name: "thread_tile_1d",
+            idea: thread_tile_1d::IDEA,
+            block: only(&[thread_tile_1d::BLOCK]),
+            kernel: square(thread_tile_1d::TILE, thread_tile_1d::matmul_thread_tile_1d::<T>),
+        },
+        Variant {
+            name: "thread_tile_2d",
+            idea: thread_tile_2d::IDEA,
+            block: only(&[thread_tile_2d::BLOCK]),
+            kernel: square(thread_tile_2d::TILE, thread_tile_2d::matmul_thread_tile_2d::<T>),
+        },
+        Variant {
+            name: "vectorised",
+            idea: vectorised::IDEA,
+            block: only(&[vectorised::BLOCK]),
+            kernel: square(vectorised::TILE, vectorised::matmul_vectorised::<T>),
+        },
+        Variant {
+            name: "double_buffered",
+            idea: double_buffered::IDEA,
+            block: only(&[double_buffered::BLOCK]),
+            kernel: square(double_buffered::TILE, double_buffered::matmul_double_buffered::<T>),
+        },
+        Variant { name: "best", idea: best::IDEA, block: only(&[best::BLOCK]), kernel: Kernel::Best(T::tiles()) },
+    ]
+}
+
+impl<T: Real> Kernel<T> {
+    /// Every `.entry` that belongs to it.
+    pub fn entries(&self) -> Vec<Entry> {
+        // SAFETY: nothing is launched; only the names and the parameters are of interest.
+        let (none, out) = unsafe { (Slice::<T>::new(0, 0), PtrMut::<T>::new(0)) };
+        match self {
+            Self::Rung(_, kernel) => vec![kernel(none, none, out, 0, 0, 0, 0).into()],
+            Self::Best(tiles) => {
+                let kernels = tiles.iter().flat_map(|tile| tile.kernels.as_flattened());
+                kernels.map(|kernel| kernel(none, none, out, 0, 0, 0).into()).collect()
+            }
+        }
+    }
+
+    /// The kernel for a product of these sizes: of the tile of this name, or of the fastest that the device has room
+    /// for.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a tile that there is not, or that does not fit.
+    pub fn choose(&self, sizes: &Sizes, wanted: &str, info: &DeviceInfo) -> Result<Choice<'_, T>> {
+        let Sizes { m, n, transposed, .. } = *sizes;
+        let tiles = match self {
+            Self::Rung(tile, kernel) => {
+                return Ok(Choice { tile: *tile, shared: 0, kernel: Chosen::Rung(kernel) });
+            }
+            Self::Best(tiles) => tiles,
+        };
+        let allowed = tiles.iter().filter(|tile| tile.tile.shared <= info.max_shared);
+        let found = match wanted {
+            "auto" => {
+                // Every multiprocessor takes its share of the tiles, one after the other: how long the busiest is at
+                // it.
+                let time = |tile: &BestTile<T>| {
+                    let blocks = (m.div_ceil(tile.tile.rows as usize) * n.div_ceil(tile.tile.columns as usize)) as f64;
+                    let rounds = (blocks / f64::from(info.multiprocessors)).ceil();
+                    rounds * f64::from(tile.tile.rows * tile.tile.columns) / tile.speed
+                };
+                let odd = transposed[0] && !m.is_multiple_of(T::WIDTH) || !transposed[1] && !n.is_multiple_of(T::WIDTH);
+                let fast = allowed.clone().filter(|tile| tile.tile.any || !odd);
+                fast.min_by(|a, b| time(a).total_cmp(&time(b))).or_else(|| allowed.clone().next_back())
+            }
+            // A type that has no such tile takes its smallest.
+            name => allowed.clone().find(|tile| tile.name == name).or_else(|| allowed.clone().next_back()),
+        };
+        let best = found.ok_or_else(|| {
+            Error::Usage(format!(
+                "matmul best needs more shared memory than the {} bytes of this device: use --variant double_buffered",
+                info.max_shared
+            ))
+        })?;
+        let best::Tile { rows, columns, shared, .. } = best.tile;
+        Ok(Choice { tile: [rows, columns], shared, kernel: Chosen::Best(&best.kernels) })
+    }
+}
+
+impl<T: Real> Chosen<'_, T> {
+    /// The launch.
+    pub fn call<'a>(
+        &self,
+        sizes: &Sizes,
+        [m, n, k]: [u32; 3],
+        a: Slice<'a, T>,
+        b: Slice<'a, T>,
+        c: PtrMut<'a, T>,
+    ) -> Call<'a> {
+        match self {
+            Self::Rung(kernel) => kernel(a, b, c, m, n, k, sizes.stored()),
+            Self::Best(kernels) => {
+                // A lies turned when it is not transposed, B when it is: see `best`.
+                let turned = [usize::from(!sizes.transposed[0]), usize::from(sizes.transposed[1])];
+                kernels[turned[0]][turned[1]](a, b, c, m, n, k)
+            }
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! What is to be computed: operands, operation, settings; what the right result is; and how much work it takes at
+//! least.
+
+use super::settings::Settings;
+use crate::compare::{Expected, Verdict};
+use rayon::prelude::*;
+use rustwarp::element::{Dtype, Scalar, Value};
+use rustwarp::error::{Error, Result};
+use rustwarp::tensor::Tensor;
+use serde::Serialize;
+use std::rc::Rc;
+
+/// Something to compute, on any device by any variant.
+#[derive(Clone, Copy, Debug)]
+pub struct Problem<'a> {
+    /// As many as the family has operands.
+    pub inputs: &'a [Tensor],
+    /// Type of the elements: that of the first operand.
+    pub dtype: Dtype,
+    /// One of the family's; empty where it has none.
+    pub op: &'a str,
+    /// The family's.
+    pub settings: &'a Settings,
+}
+
+impl<'a> Problem<'a> {
+    /// The elements of an operand.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] when the operand is missing or has another type.
+    pub fn view<T: Scalar>(&self, operand: usize) -> Result<&'a [T]> {
+        let input = self.inputs.get(operand);
+        input.and_then(|tensor| T::view(tensor.data())).ok_or_else(|| {
+            let have = input.map_or("missing".to_owned(), |tensor| format!("of {}", tensor.dtype()));
+            Error::Usage(format!("operand {operand} must be of {}, and it is {have}", T::DTYPE))
+        })
+    }
+}
+
+/// An operand of a family.
+#[derive(Clone, Copy, Debug)]
+pub struct Operand {
+    /// For messages and `--help`.
+    pub name: &'static str,
+    /// Its type, where that is not the job's.
+    pub dtype: Option<Dtype>,
+    /// What a file holds that doesn't say it, when nobody else says it either.
+    pub raw: Option<Dtype>,
+}
+
+impl Operand {
+    /// Of the job's element type.
+    pub const fn of_elements(name: &'static str) -> Self {
+        Self { name, dtype: None, raw: None }
+    }
+
+    /// Always of this type.
+    pub const fn of(name: &'static str, dtype: Dtype) -> Self {
+        Self { name, dtype: Some(dtype), raw: None }
+    }
+
+    /// Of the job's element type, and any file will do: one that doesn't say what it holds, a text too, holds these.
+    pub const fn of_any_file(name: &'static str, raw: Dtype) -> Self {
+        Self { name, dtype: None, raw: Some(raw) }
+    }
+}
+
+/// A size of problem, with settings that differ from the defaults: what tests and benchmarks run.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// As `--n` (one number) or `--shape` would give it.
+    pub size: Vec<u64>,
+    /// Settings by name, each with its text.
+    pub settings: Vec<(&'static str, String)>,
+    /// Element types that it is for; empty for all.
+    pub dtypes: &'static [Dtype],
+}
+
+impl Case {
+    /// With the default settings, for all types.
+    pub fn new(size: &[u64]) -> Self {
+        Self { size: size.to_vec(), settings: Vec::new(), dtypes: &[] }
+    }
+
+    /// For these types only: settings that the others have no use for are refused there.
+    pub fn only(self, dtypes: &'static [Dtype]) -> Self {
+        Self { dtypes, ..self }
+    }
+
+    /// Whether it is for this type.
+    pub fn is_for(&self, dtype: Dtype) -> bool {
+        self.dtypes.is_empty() || self.dtypes.contains(&dtype)
+    }
+
+    /// With one more setting.
+    pub fn with(mut self, name: &'static str, value: &str) -> Self {
+        self.settings.push((name, value.to_owned()));
+        self
+    }
+}
+
+/// Lengths around the sizes of warps, blocks and tiles, and a prime above each tile: for families of vectors.
+pub fn awkward_lengths() -> Vec<Case> {
+    [0, 1, 2, 31, 32, 33, 127, 255, 256, 257, 1009, 4099, 20011].into_iter().map(|n| Case::new(&[n])).collect()
+}
+
+/// Lengths that are measured when nobody says which.
+pub fn bench_lengths() -> Vec<Case> {
+    [20, 22, 24, 26, 28].into_iter().map(|power| Case::new(&[1 << power])).collect()
+}
+
+/// The work that no algorithm can avoid: what times are compared with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Bytes to and from device memory.
+    pub bytes: u64,
+    /// Arithmetic operations on floats; a fused multiply-add is two. 0 where memory is all that counts.
+    pub flops: u64,
+}
+
+impl Work {
+    /// Memory alone.
+    pub fn bytes(bytes: u64) -> Self {
+        Self { bytes, flops: 0 }
+    }
+}
+
+/// The right result of a problem, computed once for all variants.
+pub struct Oracle<'a> {
+    /// The result, where that is a single value.
+    pub value: Option<Value>,
+    /// An integer left its type's range and wrapped, as documented.
+    pub wrapped: bool,
+    /// The problem's size as `--shape` would give it, where that is not the shape of the first operand.
+    pub size: Option<Vec<usize>>,
+    judge: Box<Judge<'a>>,
+    /// Where results are compared element by element.
+    find: Option<Box<Find<'a>>>,
+}
+
+/// An element of a result that is not what it must be.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Wrong {
+    /// In the order of memory: the last axis is the one whose neighbours are neighbours.
+    pub index: u64,
+    /// What it is.
+    pub got: Value,
+    /// What it must be, or be close to.
+    pub expected: Value,
+}
+
+impl Wrong {
+    /// The first of these elements, each with its index, that is not what is expected.
+    pub(super) fn first(elements: impl IntoIterator<Item = (usize, Value, Expected)>) -> Option<Self> {
+        let mut wrong = elements.into_iter().filter(|(_, got, expected)| !expected.judge(*got).verified);
+        wrong.next().map(|(index, got, Expected { value: expected, .. })| Self { index: index as u64, got, expected })
+    }
+}
+
+/// See [`Oracle::judge`].
+type Judge<'a> = dyn Fn(&Tensor, u64) -> Verdict + 'a;
+
+/// See [`Oracle::first_wrong`].
+type Find<'a> = dyn Fn(&Tensor, u64) -> Option<Wrong> + 'a;
+
+impl<'a> Oracle<'a> {
+    /// `judge` compares a result that some chain of at most so many additions led to.
+    pub fn new(judge: impl Fn(&Tensor, u64) -> Verdict + 'a) -> Self {
+        Self { value: None, wrapped: false, size: None, judge: Box::new(judge), find: None }
+    }
+
+    /// Every element must be what `expected(index, depth)` says, and the shape must be `shape`.
+    pub fn elements<T: Scalar>(shape: Vec<usize>, expected: impl Fn(usize, u64) -> Expected + Sync + 'a) -> Self {
+        let (shape, expected) = (Rc::new(shape), Rc::new(expected));
+        let (same_shape, same_expected) = (shape.clone(), expected.clone());
+        let judge = move |result: &Tensor, depth| {
+            let (true, Some(elements)) = (*result.shape() == **shape, T::view(result.data())) else {
+                return Verdict { verified: false, error: f64::NAN };
+            };
+            let expected = &*expected;
+            of_pieces(elements, |first, piece| {
+                Verdict::of_all(piece.iter().zip(first..).map(|(x, i)| expected(i, depth).judge(x.value())))
+            })
+        };
+        let find = move |result: &Tensor, depth| {
+            let elements = T::view(result.data()).filter(|_| *result.shape() == **same_shape)?;
+            Wrong::first(elements.iter().enumerate().map(|(i, x)| (i, x.value(), same_expected(i, depth))))
+        };
+        Self::new(judge).with_search(find)
+    }
+
+    /// With a search for the first wrong element: see [`Oracle::first_wrong`].
+    pub fn with_search(self, find: impl Fn(&Tensor, u64) -> Option<Wrong> + 'a) -> Self {
+        Self { find: Some(Box::new(find)), ..self }
+    }
+
+    /// With the problem's size.
+    pub fn with_size(self, size: &[usize]) -> Self {
+        Self { size: Some(size.to_vec()), ..self }
+    }
+
+    /// With the result, which is a single value.
+    pub fn with_value(self, value: Value) -> Self {
+        Self { value: Some(value), ..self }
+    }
+
+    /// With the news that an integer wrapped (or not).
+    pub fn with_wrapped(self, wrapped: bool) -> Self {
+        Self { wrapped, ..self }
+    }
+
+    /// The first element of a result that does not pass; `None` also where elements are not compared one by one, and
+    /// for a result of another shape.
+    pub fn first_wrong(&self, result: &Tensor, depth: u64) -> Option<Wrong> {
+        self.find.as_ref().and_then(|find| find(result, depth))
+    }
+
+    /// Compares a result. `depth`: the most additions that any part of it went through one after the other.
+    pub fn judge(&self, result: &Tensor, depth: u64) -> Verdict {
+        (self.judge)(result, depth)
+    }
+}
+
+/// Elements that one processor judges at a time.
+pub(super) const PIECE: usize = 1 << 16;
+
+/// All pieces of a result must pass; `judge` gets the index of a piece's first element, and its elements. On all
+/// processors, and the same verdict on every run.
+pub(super) fn of_pieces<T: Sync>(elements: &[T], judge: impl Fn(usize, &[T]) -> Verdict + Sync) -> Verdict {
+    let pieces = elements.par_chunks(PIECE).enumerate();
+    let verdicts: Vec<_> = pieces.map(|(k, piece)| judge(k * PIECE, piece)).collect();
+    Verdict::of_all(verdicts)
+}
+
+/// Relative rounding error of one operation: half the distance between 1 and the next number, doubled so that
+/// `depth * epsilon` covers Higham's `depth * u / (1 - depth * u)` (Accuracy and Stability of Numerical Algorithms,
+/// 4.2) as long as it is below 1. 0 for integers.
+pub fn epsilon(dtype: Dtype) -> f64 {
+    match dtype {
+        Dtype::F32 => f64::from(f32::EPSILON),
+        Dtype::F64 => f64::EPSILON,
+        Dtype::F16 => f64::powi(2.0, -10),
+        Dtype::Bf16 => f64::powi(2.0, -7),
+        _ => 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustwarp::element::Array;
+
+    #[test]
+    fn every_element_counts_and_so_does_the_shape() {
+        let oracle = Oracle::elements::<i32>(vec![3], |i, _| Expected::exactly(Value::Int(i as i128)));
+        let judge = |values: Vec<i32>| oracle.judge(&Array::I32(values).into(), 0);
+        assert!(judge(vec![0, 1, 2]).verified);
+        assert_eq!(judge(vec![0, 1, 7]), Verdict { verified: false, error: 5.0 });
+        assert!(!judge(vec![0, 1]).verified && !judge(vec![0, 1, 2, 3]).verified);
+        assert!(!oracle.judge(&Array::F32(vec![0.0, 1.0, 2.0]).into(), 0).verified, "another type");
+        let first = |values: Vec<i32>| oracle.first_wrong(&Array::I32(values).into(), 0).map(|wrong| wrong.index);
+        assert_eq!((first(vec![0, 1, 2]), first(vec![0, 5, 7]), first(vec![0, 5])), (None, Some(1), None));
+    }
+
+    #[test]
+    fn a_nan_among_the_errors_is_the_largest() {
+        let oracle = Oracle::elements::<f32>(vec![2], |_, _| Expected::exactly(Value::Float(1.0)));
+        assert!(oracle.judge(&Array::F32(vec![f32::NAN, 9.0]).into(), 0).error.is_nan());
+    }
+
+    #[test]
+    fn elements_of_every_piece_are_judged_with_their_index() {
+        let n = 2 * PIECE + 5;
+        let oracle = Oracle::elements::<i32>(vec![n], |i, _| Expected::exactly(Value::Int(i as i128)));
+        let values: Vec<i32> = (0..n as i32).collect();
+        assert!(oracle.judge(&Array::I32(values.clone()).into(), 0).verified);
+        for wrong in [0, PIECE - 1, PIECE, 2 * PIECE, n - 1] {
+            let mut values = values.clone();
+            values[wrong] += 3;
+            assert_eq!(oracle.judge(&Array::I32(values).into(), 0), Verdict { verified: false, error: 3.0 }, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! The launches of one reduction: shapes, scratch memory, and the longest chain of additions. Made once, run many
+//! times.
+
+use super::table::{Scheme, Variant};
+use crate::kernels::block::MAX_GRID;
+use cuda_std::launch::{Call, Slice};
+use kernels_gpu::reduce::{Op, compensated, double_accumulator};
+use rustwarp::backend::{Backend, Buffer, DeviceInfo, Module, Shape};
+use rustwarp::element::Element;
+use rustwarp::error::{Error, Result};
+
+/// Threads that fill a multiprocessor.
+const THREADS_PER_SM: u32 = 2048;
+
+/// Numbers that a block of [`Scheme::Split`] leaves.
+const SPLIT: usize = compensated::RESULTS;
+
+const _: () = assert!(SPLIT == double_accumulator::RESULTS);
+
+/// What is launched, without memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Plan {
+    /// Threads per block.
+    pub block: u32,
+    /// Blocks of each launch.
+    pub grids: Vec<u32>,
+    /// Values that each launch leaves for the next: one or two per block, or one per pair.
+    pub results: Vec<usize>,
+    /// Most additions in a chain from an element to the result.
+    pub depth: u64,
+}
+
+impl Plan {
+    /// For `n` elements, which is not 0.
+    pub fn new<T: Element>(
+        variant: &Variant<T>,
+        info: &DeviceInfo,
+        n: u64,
+        block: u32,
+        grid: Option<u32>,
+    ) -> Result<Self> {
+        let log_block = u64::from(block.next_power_of_two().ilog2());
+        let fill = |blocks_per_sm: u32, per_thread: u32| match grid {
+            Some(0) => Err(Error::Usage("--grid 0 launches nothing: use 1 or more".into())),
+            Some(grid) => Ok(grid),
+            None => Ok(tiles(n, block, per_thread).min(u64::from(info.multiprocessors * blocks_per_sm)) as u32),
+        };
+        // Additions of one thread, when the grid takes `per_thread` elements per thread in each round.
+        let chain = |n: u64, grid: u32, per_thread: u32| {
+            n.div_ceil(u64::from(grid) * u64::from(block) * u64::from(per_thread)) * u64::from(per_thread)
+        };
+        let full = (THREADS_PER_SM / block).max(1);
+        match variant.scheme {
+            Scheme::Tree { per_thread, .. } => {
+                if grid.is_some() {
+                    return Err(Error::Usage(format!(
+                        "'{}' has one block for each {per_thread} * block elements: leave --grid out",
+                        variant.name
+                    )));
+                }
+                let mut grids = Vec::new();
+                let mut left = n;
+                while grids.is_empty() || left > 1 {
+                    left = tiles(left, block, per_thread);
+                    if left > MAX_GRID {
+                        return Err(Error::Usage(format!(
+                            "{n} elements need {left} blocks of {block}: use a larger --block"
+                        )));
+                    }
+                    grids.push(left as u32);
+                }
+                let depth = grids.len() as u64 * (u64::from(per_thread) + log_block);
+                Ok(Self::per_block(block, grids, depth))
+            }
+            Scheme::Pairs { .. } => {
+                if grid.is_some() {
+                    let name = variant.name;
+                    return Err(Error::Usage(format!("'{name}' has a thread for each pair: leave --grid out")));
+                }
+                let (mut grids, mut results, mut left) = (Vec::new(), Vec::new(), n);
+                while grids.is_empty() || left > 1 {
+                    left = left.div_ceil(2);
+                    let blocks = tiles(left, block, 1);
+                    if blocks > MAX_GRID {
+                        let text = format!("{n} elements need {blocks} blocks of {block}: use a larger --block");
+                        return Err(Error::Usage(text));
+                    }
+                    grids.push(blocks as u32);
+                    results.push(left as usize);
+                }
+                let depth = grids.len() as u64;
+                Ok(Self { block, grids, results, depth })
+            }
+            Scheme::GridStride { per_thread, .. } => {
+                let grid = fill(full, per_thread)?;
+                let mut depth = chain(n, grid, per_thread) + log_block;
+                let mut grids = vec![grid];
+                if grid > 1 {
+                    depth += chain(u64::from(grid), 1, per_thread) + log_block;
+                    grids.push(1);
+                }
+                Ok(Self::per_block(block, grids, depth))
+            }
+            Scheme::Split { .. } => {
+                let grid = fill(full, 1)?;
+                let mut depth = chain(n, grid, 1) + log_block;
+                let mut grids = vec![grid];
+                if grid > 1 {
+                    depth += chain(u64::from(grid) * SPLIT as u64, 1, 1) + log_block;
+                    grids.push(1);
+                }
+                let results = grids.iter().map(|&grid| SPLIT * grid as usize).collect();
+                Ok(Self { block, grids, results, depth })
+            }
+            Scheme::Atomic { .. } => {
+                let grid = fill(full, 1)?;
+                Ok(Self::per_block(block, vec![grid], chain(n, grid, 1) + log_block + u64::from(grid)))
+            }
+            Scheme::Single { blocks_per_sm, per_thread, .. } => {
+                let grid = fill(blocks_per_sm, per_thread)?;
+                // A thread may take one element in front of the aligned part and one behind it.
+                let depth = chain(n, grid, per_thread) + 2 + log_block + chain(u64::from(grid), 1, 1) + log_block;
+                Ok(Self::per_block(block, vec![grid], depth))
+            }
+        }
+    }
+
+    /// Launches that leave a value per block.
+    fn per_block(block: u32, grids: Vec<u32>, depth: u64) -> Self {
+        let results = grids.iter().map(|&grid| grid as usize).collect();
+        Self { block, grids, results, depth }
+    }
+}
+
+/// Blocks that cover `n` elements.
+fn tiles(n: u64, block: u32, per_thread: u32) -> u64 {
+    n.div_ceil(u64::from(block) * u64::from(per_thread))
+}
+
+/// Device memory besides the input.
+pub(super) struct Scratch<'d, T> {
+    device: &'d dyn Backend,
+    /// Partial results of odd and of even launches.
+    partials: [Buffer<'d, T>; 2],
+    /// 0 between launches.
+    ticket: Buffer<'d, u32>,
+    /// One element.
+    output: Buffer<'d, T>,
+    /// The operation's.
+    identity: Buffer<'d, T>,
+}
+
+impl<'d, T: Element> Scratch<'d, T> {
+    /// Bytes that [`Scratch::new`] allocates.
+    pub fn bytes(plan: &Plan) -> u64 {
+        let partials = Self::partials(plan, 0) + Self::partials(plan, 1);
+        (partials + 2) as u64 * size_of::<T>() as u64 + size_of::<u32>() as u64
+    }
+
+    /// Partial results that a launch writes.
+    fn partials(plan: &Plan, launch: usize) -> usize {
+        plan.results.get(launch).copied().unwrap_or(1)
+    }
+
+    /// As much as the plan needs.
+    pub fn new<O: Op<T>>(device: &'d dyn Backend, plan: &Plan) -> Result<Self> {
+        Ok(Self {
+            device,
+            partials: [
+                Buffer::uninit(device, Self::partials(plan, 0), "partial results")?,
+                Buffer::uninit(device, Self::partials(plan, 1), "partial results")?,
+            ],
+            ticket: Buffer::from_slice(device, &[0_u32], "ticket")?,
+            output: Buffer::uninit(device, 1, "output")?,
+            identity: Buffer::from_slice(device, &[O::identity()], "identity")?,
+        })
+    }
+
+    /// The launches, in order.
+    pub fn launches<'s>(&'s self, plan: &Plan, variant: &Variant<T>, input: Slice<'s, T>) -> Launches<'s, T> {
+        let block = plan.block;
+        let mut launches = Vec::new();
+        let mut from = input;
+        let mut result = &self.output;
+        for (number, &grid) in plan.grids.iter().enumerate() {
+            let to = &self.partials[number % 2];
+            let call = variant.scheme.call(block, from, to.ptr(), self.ticket.ptr(), self.output.ptr());
+            let shared = variant.cache * block * size_of::<T>() as u32;
+            launches.push((call, Shape::linear(grid, block).with_shared(shared)));
+            if !matches!(variant.scheme, Scheme::Atomic { .. } | Scheme::Single { .. }) {
+                result = to;
+                from = to.slice(plan.results[number]);
+            }
+        }
+        Launches { scratch: self, reset: matches!(variant.scheme, Scheme::Atomic { .. }), launches, result }
+    }
+}
+
+/// One run, ready to go.
+pub(super) struct Launches<'s, T> {
+    scratch: &'s Scratch<'s, T>,
+    /// The output starts as the identity.
+    reset: bool,
+    launches: Vec<(Call<'s>, Shape)>,
+    result: &'s Buffer<'s, T>,
+}
+
+impl<T: Element> Launches<'_, T> {
+    /// Starts everything; does not wait.
+    pub fn run(&self, module: Module) -> Result<()> {
+        let scratch = self.scratch;
+        if self.reset {
+            scratch.device.copy(scratch.output.address(), scratch.identity.address(), size_of::<T>() as u64)?;
+        }
+        self.launches.iter().try_for_each(|(call, shape)| {
+            // SAFETY: the call is the kernel's own launcher's, with a block size that its rule allows; the buffers are
+            // borrowed, and the plan gives each as many elements as the launch has blocks.
+            unsafe { scratch.device.launch(module, call, *shape) }
+        })
+    }
+
+    /// Where the value is, once everything has run.
+    pub fn output(&self) -> &Buffer<'_, T> {
+        self.result
+    }
+
+    /// The value, once everything has run.
+    pub fn result(&self) -> Result<T> {
+        Ok(self.result.read(1)?[0])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::reduce::table;
+    use kernels_gpu::reduce::Sum;
+
+    fn plan(name: &str, n: u64, block: u32, grid: Option<u32>) -> Result<Plan> {
+        let variant = table::variants::<Sum, f32>().into_iter().find(|v| v.name == name).expect("a variant");
+        let info = DeviceInfo {
+            device: "test".into(),
+            name: "test".into(),
+            sm: Some(90),
+            memory: 0,
+            multiprocessors: 132,
+            max_block: 1024,
+            max_shared: 0,
+            l2: 0,
+            peak_gbps: None,
+            clock_mhz: None,
+            driver: None,
+        };
+        Plan::new(&variant, &info, n, block, grid)
+    }
+
+    #[test]
+    fn trees_repeat_until_one_is_left() {
+        assert_eq!(plan("sequential", 1, 128, None).expect("a plan").grids, [1]);
+        assert_eq!(plan("sequential", 129, 128, None).expect("a plan").grids, [2, 1]);
+        assert_eq!(plan("sequential", 1 << 22, 128, None).expect("a plan").grids, [32768, 256, 2, 1]);
+        assert_eq!(plan("first_add", 1 << 22, 128, None).expect("a plan").grids, [16384, 64, 1]);
+        assert_eq!(plan("interleaved", 5, 2, None).expect("a plan").grids, [3, 2, 1]);
+        let pairs = plan("pairwise", 1000, 256, None).expect("a plan");
+        assert_eq!(pairs.results, [500, 250, 125, 63, 32, 16, 8, 4, 2, 1]);
+        assert_eq!((&pairs.grids[..3], pairs.depth), (&[2, 1, 1][..], 10));
+        assert_eq!(plan("pairwise", 1, 256, None).expect("a plan").results, [1]);
+    }
+
+    #[test]
+    fn scratch_is_as_large_as_the_first_grids() {
+        let bytes = |name, n, block| Scratch::<f32>::bytes(&plan(name, n, block, None).expect("a plan"));
+        // Two elements per block: half as much again as the input, and a quarter; then output, identity and ticket.
+        assert_eq!(bytes("interleaved", 1 << 20, 2), ((1 << 19) + (1 << 18)) * 4 + 3 * 4);
+        assert_eq!(bytes("atomic", 1, 128), 2 * 4 + 3 * 4);
+    }
+
+    #[test]
+    fn two_numbers_per_block_are_reduced_to_one() {
+        let split = plan("compensated", 1 << 22, 256, None).expect("a plan");
+        assert_eq!((split.grids, split.results), (vec![132 * 8, 1], vec![2 * 132 * 8, 2]));
+        assert_eq!(plan("compensated", 3, 256, None).expect("a plan").results, [2]);
+    }
+
+    #[test]
+    fn sizes_beyond_32_bits() {
+        assert_eq!(plan("sequential", 1 << 33, 128, None).expect("a plan").grids[0], 1 << 26);
+        assert!(plan("interleaved", 1 << 40, 128, None).is_err(), "too many blocks for a grid");
+        assert_eq!(
+            plan("best", 1 << 40, 512, None).expect("a plan").grids,
+            [132 * kernels_gpu::reduce::best::BLOCKS_PER_SM]
+        );
+    }
+
+    #[test]
+    fn grids_are_bounded_by_work_and_device() {
+        assert_eq!(plan("grid_stride", 1 << 22, 256, None).expect("a plan").grids, [132 * 8, 1]);
+        assert_eq!(plan("grid_stride", 300, 256, None).expect("a plan").grids, [2, 1]);
+        assert_eq!(plan("grid_stride", 300, 256, Some(7)).expect("a plan").grids, [7, 1]);
+        assert_eq!(plan("grid_stride", 3, 256, None).expect("a plan").grids, [1]);
+        assert!(plan("grid_stride", 3, 256, Some(0)).is_err());
+        assert!(plan("sequential", 300, 256, Some(7)).is_err());
+    }
+
+    #[test]
+    fn the_depth_counts_every_addition_on_the_way() {
+        // 128 = 2^7 per launch, two launches, one load each.
+        assert_eq!(plan("sequential", 1000, 128, None).expect("a plan").depth, 2 * (1 + 7));
+        // One thread adds everything.
+        assert!(plan("grid_stride", 1000, 1, Some(1)).expect("a plan").depth >= 999);
+    }
+}

@@ -1,0 +1,238 @@
+//! What a reduction must give: the shortest correct code in a wider type, one element after the other.
+
+use crate::compare::Expected;
+use rustwarp::element::{Dtype, Element, Value};
+
+/// The reference and what its error bound needs.
+#[derive(Clone, Copy, Debug)]
+pub struct Reference {
+    /// Of integers exact before wrapping; of floats within half an ulp of f64 or so.
+    pub value: Value,
+    /// Sum of absolute values, for sums of floats; everything else is exact.
+    pub magnitude: Option<f64>,
+    /// An integer sum left the type's range.
+    pub wrapped: bool,
+}
+
+/// Reduces sequentially. `op` is `sum`, `max` or `min`.
+pub fn reference<T: Element>(op: &str, input: &[T]) -> Reference {
+    let values = input.iter().map(|x| x.value());
+    match (op, T::DTYPE.is_float()) {
+        ("sum", false) => {
+            let sum = values.fold(0, |sum: i128, x| if let Value::Int(x) = x { sum + x } else { sum });
+            let value = T::round(Value::Int(sum)).value();
+            Reference { value, magnitude: None, wrapped: !matches!(value, Value::Int(wrapped) if wrapped == sum) }
+        }
+        ("sum", true) => Reference::of_floats(values.map(float)),
+        (op, _) => {
+            let larger = op == "max";
+            let value = values.reduce(|best, x| if beats(x, best, larger) { x } else { best });
+            Reference { value: value.unwrap_or_else(|| empty(T::DTYPE, larger)), magnitude: None, wrapped: false }
+        }
+    }
+}
+
+/// Index of the first maximum (`larger`) or minimum; `None` without elements.
+pub fn first_place<T: Element>(larger: bool, input: &[T]) -> Option<usize> {
+    let values = input.iter().map(|x| x.value()).enumerate();
+    values.reduce(|best, x| if beats(x.1, best.1, larger) { x } else { best }).map(|(index, _)| index)
+}
+
+impl Reference {
+    /// The sum of floats.
+    pub fn of_floats(values: impl Iterator<Item = f64>) -> Self {
+        let (sum, magnitude) = float_sum(values);
+        Self { value: Value::Float(sum), magnitude: Some(magnitude), wrapped: false }
+    }
+
+    /// What a kernel must give that adds at most `depth` numbers in a chain.
+    ///
+    /// A sum of floats in any order whose longest chain has `d` additions is within `d * u / (1 - d * u) * sum(|x|)` of
+    /// the exact one, with `u` half the type's epsilon (Higham, "Accuracy and Stability of Numerical Algorithms",
+    /// section 4.2). The bound here is `d * epsilon * sum(|x|)`, which is more as long as `d * epsilon < 1`. Everything
+    /// else is exact.
+    pub fn expected<T: Element>(&self, depth: u64) -> Expected {
+        self.within::<T>(|epsilon, magnitude, _| (depth + 1) as f64 * epsilon * magnitude)
+    }
+
+    /// What a kernel must give that also adds up what its additions round away, or adds in a wider type.
+    ///
+    /// The result is as good as a sum in twice the precision that is rounded once: within
+    /// `u * |sum| + (d * u)^2 * sum(|x|)` or so (Ogita, Rump, Oishi, "Accurate Sum and Dot Product", 2005, section 4).
+    /// The bound here has the epsilon for `u`.
+    pub fn expected_precisely<T: Element>(&self, depth: u64) -> Expected {
+        let square = |x: f64| x * x;
+        self.within::<T>(|epsilon, magnitude, sum| {
+            epsilon * sum.abs() + square((depth + 1) as f64 * epsilon) * magnitude
+        })
+    }
+
+    /// With a tolerance that depends on epsilon, sum of absolute values, and sum.
+    fn within<T: Element>(&self, tolerance: impl Fn(f64, f64, f64) -> f64) -> Expected {
+        let (epsilon, max) = match T::DTYPE {
+            Dtype::F32 => (f64::from(f32::EPSILON), f64::from(f32::MAX)),
+            _ => (f64::EPSILON, f64::MAX),
+        };
+        let (Some(magnitude), Value::Float(sum)) = (self.magnitude, self.value) else {
+            return Expected::exactly(self.value);
+        };
+        Expected {
+            // What the type can't hold is an infinity in the type.
+            value: match self.value {
+                Value::Float(sum) if sum.is_finite() && !T::round(self.value).value_is_finite() => {
+                    T::round(self.value).value()
+                }
+                value => value,
+            },
+            // Above 0, so that a sum of zeros may have either sign.
+            tolerance: tolerance(epsilon, magnitude, sum).max(f64::from_bits(1)),
+            may_overflow: magnitude > max,
+        }
+    }
+}
+
+/// For the bound: did rounding to the type leave the finite numbers?
+trait Finite {
+    fn value_is_finite(self) -> bool;
+}
+
+impl<T: Element> Finite for T {
+    fn value_is_finite(self) -> bool {
+        !matches!(self.value(), Value::Float(x) if !x.is_finite())
+    }
+}
+
+fn float(value: Value) -> f64 {
+    match value {
+        Value::Float(x) => x,
+        Value::Int(_) => f64::NAN,
+    }
+}
+
+/// Sum by Neumaier's algorithm (1974), and sum of absolute values. Infinities and NaN as IEEE adds them.
+fn float_sum(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    let (mut sum, mut lost, mut magnitude, mut special) = (0.0_f64, 0.0, 0.0, 0.0);
+    for x in values {
+        if !x.is_finite() {
+            special += x;
+            continue;
+        }
+        let next = sum + x;
+        // The part of the smaller number that the sum had no room for.
+        lost += if sum.abs() >= x.abs() { (sum - next) + x } else { (x - next) + sum };
+        sum = next;
+        magnitude += x.abs();
+    }
+    let finite = if sum.is_finite() { sum + lost } else { sum };
+    if special == 0.0 { (finite, magnitude) } else { (special, 0.0) }
+}
+
+/// `x` takes `best`'s place. NaN beats everything and stays; +0 is above -0 (IEEE 754-2019 `maximum` and `minimum`).
+pub fn beats(x: Value, best: Value, larger: bool) -> bool {
+    match (x, best) {
+        (Value::Int(x), Value::Int(best)) => (x > best) == larger && x != best,
+        (Value::Float(x), Value::Float(best)) if x.is_nan() || best.is_nan() => x.is_nan() && !best.is_nan(),
+        (Value::Float(x), Value::Float(best)) if x == best => {
+            x.is_sign_negative() != best.is_sign_negative() && x.is_sign_positive() == larger
+        }
+        (Value::Float(x), Value::Float(best)) => (x > best) == larger,
+        _ => false,
+    }
+}
+
+/// The maximum (`larger`) or minimum of nothing.
+pub fn empty(dtype: Dtype, larger: bool) -> Value {
+    let (low, high) = match dtype {
+        Dtype::I32 => (i128::from(i32::MIN), i128::from(i32::MAX)),
+        Dtype::U32 => (0, i128::from(u32::MAX)),
+        Dtype::I64 => (i128::from(i64::MIN), i128::from(i64::MAX)),
+        Dtype::U64 => (0, i128::from(u64::MAX)),
+        _ => return Value::Float(if larger { f64::NEG_INFINITY } else { f64::INFINITY }),
+    };
+    Value::Int(if larger { low } else { high })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustwarp::element::Scalar;
+
+    fn passes<T: Element>(op: &str, input: &[T], result: T, depth: u64) -> bool {
+        reference(op, input).expected::<T>(depth).judge(result.value()).verified
+    }
+
+    #[test]
+    fn integer_sums_wrap_and_say_so() {
+        assert!(passes("sum", &[i32::MAX, 1], i32::MIN, 1));
+        assert!(reference("sum", &[i32::MAX, 1]).wrapped);
+        assert!(!reference("sum", &[i32::MAX, 0]).wrapped);
+        assert!(passes("sum", &[u64::MAX, 2], 1, 1));
+        assert!(!passes("sum", &[1_u32, 2], 4, 1));
+    }
+
+    #[test]
+    fn float_sums_are_exact_where_plain_addition_is_not() {
+        let input = [1e16, 1.0, -1e16, 1.0];
+        assert_eq!(float_sum(input.into_iter()).0, 2.0);
+        assert!(passes("sum", &[1e8_f32, 1.0, -1e8], 1.0, 2));
+        assert!(passes("sum", &[1e8_f32, 1.0, -1e8], 0.0, 2), "within the bound: f32 can't do better in this order");
+        assert!(!passes("sum", &[1.0_f32, 2.0], 3.1, 1));
+    }
+
+    #[test]
+    fn precise_sums_have_less_room() {
+        let input = [1e8_f32, 1.0, -1e8];
+        let precise =
+            |result: f32| reference("sum", &input).expected_precisely::<f32>(2).judge(result.value()).verified;
+        assert!(precise(1.0) && precise(1.0 + f32::EPSILON) && !precise(0.0) && !precise(0.9999));
+        assert!(passes("sum", &input, 0.0, 2), "a plain sum may be 0");
+        // A result that the type can't hold, or that is no number, is the same for both.
+        for input in [&[f32::MAX, f32::MAX][..], &[f32::INFINITY, 1.0], &[f32::NAN]] {
+            let reference = reference("sum", input);
+            let result = input.iter().sum::<f32>().value();
+            assert!(reference.expected_precisely::<f32>(1).judge(result).verified, "{input:?}");
+        }
+        assert!(reference("max", &[1.0_f32, 2.0]).expected_precisely::<f32>(1).judge(2.0_f32.value()).verified);
+    }
+
+    #[test]
+    fn special_values_in_sums() {
+        let (inf, nan) = (f32::INFINITY, f32::NAN);
+        assert!(passes("sum", &[1.0, inf], inf, 1));
+        assert!(passes("sum", &[inf, -inf], nan, 1));
+        assert!(passes("sum", &[1.0, nan], nan, 1));
+        assert!(!passes("sum", &[1.0, nan], 1.0, 1));
+        assert!(!passes("sum", &[1.0, 2.0], nan, 1));
+        assert!(passes("sum", &[f32::MAX, f32::MAX], inf, 1), "beyond the type's range");
+        assert!(passes("sum", &[f32::MAX, f32::MAX, -f32::MAX], inf, 2), "some orders overflow on the way");
+    }
+
+    #[test]
+    fn max_and_min_follow_ieee() {
+        assert!(passes("max", &[-0.0_f32, 0.0], 0.0, 1) && !passes("max", &[-0.0_f32, 0.0], -0.0, 1));
+        assert!(passes("max", &[0.0_f32, -0.0], 0.0, 1) && !passes("max", &[0.0_f32, -0.0], -0.0, 1));
+        assert!(passes("min", &[0.0_f64, -0.0], -0.0, 1) && !passes("min", &[-0.0_f64, 0.0], 0.0, 1));
+        assert!(passes("max", &[1.0, f64::NAN, 2.0], f64::NAN, 1) && !passes("max", &[1.0, f64::NAN, 2.0], 2.0, 1));
+        assert!(passes("min", &[3_i64, -7, 5], -7, 1) && passes("max", &[3_u32, 7, 5], 7, 1));
+        assert!(passes("max", &[f32::NEG_INFINITY], f32::NEG_INFINITY, 1));
+    }
+
+    #[test]
+    fn the_first_place_counts() {
+        assert_eq!(first_place(true, &[3, 7, 7, 1]), Some(1));
+        assert_eq!(first_place(false, &[3, 1, 7, 1]), Some(1));
+        assert_eq!(first_place(true, &[-0.0_f32, 0.0, 0.0]), Some(1));
+        assert_eq!(first_place(false, &[0.0_f64, -0.0]), Some(1));
+        assert_eq!(first_place(true, &[1.0, f32::NAN, f32::INFINITY, f32::NAN]), Some(1));
+        assert_eq!(first_place::<f32>(true, &[]), None);
+    }
+
+    #[test]
+    fn nothing_gives_the_identity() {
+        assert!(passes::<f32>("sum", &[], 0.0, 0));
+        assert!(passes::<f32>("max", &[], f32::NEG_INFINITY, 0));
+        assert!(passes::<f64>("min", &[], f64::INFINITY, 0));
+        assert!(passes::<i32>("max", &[], i32::MIN, 0));
+        assert!(passes::<u64>("min", &[], u64::MAX, 0));
+    }
+}

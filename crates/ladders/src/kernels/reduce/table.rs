@@ -1,0 +1,284 @@
+//! The variants of `reduce`: one row each, the ladder first, then other forms, `best` last. Adding a variant is adding
+//! a row.
+
+use crate::kernels::BlockRule;
+use cuda_std::launch::{Call, PtrMut, Slice};
+use kernels_gpu::reduce::compensated::Compensate;
+use kernels_gpu::reduce::double_accumulator::{Accumulate, Widen};
+use kernels_gpu::reduce::*;
+use rustwarp::element::Element;
+
+/// An operation that every row has.
+pub trait Operation<T: Widen>: Accumulate<T> + Compensate<T> {}
+
+impl<T: Widen, O: Accumulate<T> + Compensate<T>> Operation<T> for O {}
+
+/// A row.
+pub struct Variant<T: 'static> {
+    /// As on the command line, and in the kernel's name.
+    pub name: &'static str,
+    /// The one idea that sets it apart.
+    pub idea: &'static str,
+    /// Block sizes that its contract allows.
+    pub block: BlockRule,
+    /// Dynamic shared memory: elements per thread.
+    pub cache: u32,
+    /// How it gets from many values to one.
+    pub scheme: Scheme<T>,
+}
+
+/// A launcher of block size, input, and where each block's partial result goes.
+pub type PerBlock<T> = for<'a> fn(u32, Slice<'a, T>, PtrMut<'a, T>) -> Call<'a>;
+/// A launcher of input, partial results, ticket, and output.
+pub type Ticketed<T> = for<'a> fn(Slice<'a, T>, PtrMut<'a, T>, PtrMut<'a, u32>, PtrMut<'a, T>) -> Call<'a>;
+
+/// How a variant gets from many values to one.
+pub enum Scheme<T: 'static> {
+    /// As many blocks as the elements need, launched again on the partial results until one is left.
+    Tree {
+        /// Elements that one thread loads.
+        per_thread: u32,
+        /// Writes `output[block index]`.
+        kernel: PerBlock<T>,
+    },
+    /// A thread for each pair of elements, launched again on the results until one is left.
+    Pairs {
+        /// Writes `output[thread index]`.
+        kernel: PerBlock<T>,
+    },
+    /// A grid that fills the device, then one block for the partial results.
+    GridStride {
+        /// Elements that one thread takes in one round.
+        per_thread: u32,
+        /// Writes `output[block index]`.
+        kernel: PerBlock<T>,
+    },
+    /// As `GridStride` with one element per round, but a block leaves two numbers, of which the first is the result and
+    /// the second what rounding took from it.
+    Split {
+        /// Whether sums are this good in the table's type: all additions in about twice its precision.
+        precise: bool,
+        /// Writes `output[2 * block index]` and the one behind it.
+        kernel: PerBlock<T>,
+    },
+    /// A grid that fills the device; every block combines into one output, which is set to the identity first.
+    Atomic {
+        /// Combines into `output[0]`.
+        kernel: PerBlock<T>,
+    },
+    /// A grid that fills the device; the last block to finish reduces the partial results.
+    Single {
+        /// Blocks per multiprocessor.
+        blocks_per_sm: u32,
+        /// Elements that one thread takes in one round.
+        per_thread: u32,
+        /// Leaves the ticket at 0.
+        kernel: Ticketed<T>,
+    },
+}
+
+impl<T> Scheme<T> {
+    /// The launch of the whole input; what a scheme has no use for is left out.
+    pub(super) fn call<'a>(
+        &self,
+        block: u32,
+        input: Slice<'a, T>,
+        partials: PtrMut<'a, T>,
+        ticket: PtrMut<'a, u32>,
+        output: PtrMut<'a, T>,
+    ) -> Call<'a> {
+        match self {
+            Self::Tree { kernel, .. }
+            | Self::Pairs { kernel }
+            | Self::GridStride { kernel, .. }
+            | Self::Split { kernel, .. } => kernel(block, input, partials),
+            Self::Atomic { kernel } => kernel(block, input, output),
+            Self::Single { kernel, .. } => kernel(input, partials, ticket, output),
+        }
+    }
+}
+
+/// The table.
+pub fn variants<O: Operation<T>, T: Element + Widen>() -> Vec<Variant<T>> {
+    vec![
+        Variant {
+            name: "interleaved",
+            idea: interleaved::IDEA,
+            block: BlockRule::PowerOfTwo { min: 2, default: interleaved::BLOCK },
+            cache: 1,
+            scheme: Scheme::Tree {
+                per_thread: 1,
+                kernel: |_, input, output| interleaved::reduce_interleaved::<O, T>(input, output),
+            },
+        },
+        Variant {
+            name: "interleaved_strided",
+            idea: interleaved_strided::IDEA,
+            block: BlockRule::PowerOfTwo { min: 2, default: interleaved_strided::BLOCK },
+            cache: 1,
+            scheme: Scheme::Tree {
+                per_thread: 1,
+                kernel: |_, input, output| interleaved_strided::reduce_interleaved_strided::<O, T>(input, output),
+            },
+        },
+        Variant {
+            name: "sequential",
+            idea: sequential::IDEA,
+            block: BlockRule::PowerOfTwo { min: 2, default: sequential::BLOCK },
+            cache: 1,
+            scheme: Scheme::Tree {
+                per_thread: 1,
+                kernel: |_, input, output| sequential::reduce_sequential::<O, T>(input, output),
+            },
+        },
+        Variant {
+            name: "first_add",
+            idea: first_add::IDEA,
+            block: BlockRule::PowerOfTwo { min: 1, default: first_add::BLOCK },
+            cache: 1,
+            scheme: Scheme::Tree {
+                per_thread: first_add::PER_THREAD as u32,
+                kernel: |_, input, output| first_add::reduce_first_add::<O, T>(input, output),
+            },
+        },
+        Variant {
+            name: "unroll_last_warp",
+            idea: unroll_last_warp::IDEA,
+            block: BlockRule::PowerOfTwo { min: 64, default: unroll_last_warp::BLOCK },
+            cache: 1,
+            scheme: Scheme::Tree {
+                per_thread: unroll_last_warp::PER_THREAD as u32,
+                kernel: |_, input, output| unroll_last_warp::reduce_unroll_last_warp::<O, T>(input, output),
+            },
+        },
+        Variant {
+            name: "unrolled",
+            idea: unrolled::IDEA,
+            block: BlockRule::OneOf { sizes: &unrolled::BLOCKS, default: unrolled::BLOCK },
+            cache: 1,
+            scheme: Scheme::Tree {
+                per_thread: unrolled::PER_THREAD as u32,
+                kernel: |block, input, output| match block {
+                    128 => unrolled::reduce_unrolled::<O, T, 128>(input, output),
+                    256 => unrolled::reduce_unrolled::<O, T, 256>(input, output),
+                    _ => unrolled::reduce_unrolled::<O, T, 512>(input, output),
+                },
+            },
+        },
+        Variant {
+            name: "many_per_thread",
+            idea: many_per_thread::IDEA,
+            block: BlockRule::PowerOfTwo { min: 64, default: many_per_thread::BLOCK },
+            cache: 1,
+            scheme: Scheme::GridStride {
+                per_thread: 2,
+                kernel: |_, input, output| many_per_thread::reduce_many_per_thread::<O, T>(input, output),
+            },
+        },
+        Variant {
+            name: "pairwise",
+            idea: pairwise::IDEA,
+            block: BlockRule::Any { default: pairwise::BLOCK },
+            cache: 0,
+            scheme: Scheme::Pairs { kernel: |_, input, output| pairwise::reduce_pairwise::<O, T>(input, output) },
+        },
+        Variant {
+            name: "divide_and_conquer",
+            idea: divide_and_conquer::IDEA,
+            block: BlockRule::PowerOfTwo { min: 1, default: divide_and_conquer::BLOCK },
+            cache: 1,
+            scheme: Scheme::GridStride {
+                per_thread: 1,
+                kernel: |_, input, output| divide_and_conquer::reduce_divide_and_conquer::<O, T>(input, output),
+            },
+        },
+        Variant {
+            name: "kogge_stone",
+            idea: kogge_stone::IDEA,
+            block: BlockRule::PowerOfTwo { min: 2, default: kogge_stone::BLOCK },
+            cache: 2,
+            scheme: Scheme::Tree {
+                per_thread: 1,
+                kernel: |_, input, output| kogge_stone::reduce_kogge_stone::<O, T>(input, output),
+            },
+        },
+        Variant {
+            name: "grid_stride",
+            idea: grid_stride::IDEA,
+            block: BlockRule::PowerOfTwo { min: 1, default: grid_stride::BLOCK },
+            cache: 1,
+            scheme: Scheme::GridStride {
+                per_thread: 1,
+                kernel: |_, input, output| grid_stride::reduce_grid_stride::<O, T>(input, output),
+            },
+        },
+        Variant {
+            name: "hierarchical",
+            idea: hierarchical::IDEA,
+            block: BlockRule::WholeWarps { default: hierarchical::BLOCK },
+            cache: 0,
+            scheme: Scheme::Tree {
+                per_thread: hierarchical::PER_THREAD as u32,
+                kernel: |_, input, output| hierarchical::reduce_hierarchical::<O, T>(input, output),
+            },
+        },
+        Variant {
+            name: "double_accumulator",
+            idea: double_accumulator::IDEA,
+            block: BlockRule::WholeWarps { default: double_accumulator::BLOCK },
+            cache: 0,
+            scheme: Scheme::Split {
+                precise: size_of::<T>() < size_of::<T::Wide>(),
+                kernel: |_, input, output| double_accumulator::reduce_double_accumulator::<O, T>(input, output),
+            },
+        },
+        Variant {
+            name: "compensated",
+            idea: compensated::IDEA,
+            block: BlockRule::WholeWarps { default: compensated::BLOCK },
+            cache: 0,
+            scheme: Scheme::Split {
+                precise: true,
+                kernel: |_, input, output| compensated::reduce_compensated::<O, T>(input, output),
+            },
+        },
+        Variant {
+            name: "warp_shuffle",
+            idea: warp_shuffle::IDEA,
+            block: BlockRule::WholeWarps { default: warp_shuffle::BLOCK },
+            cache: 0,
+            scheme: Scheme::GridStride {
+                per_thread: 1,
+                kernel: |_, input, output| warp_shuffle::reduce_warp_shuffle::<O, T>(input, output),
+            },
+        },
+        Variant {
+            name: "warp_intrinsic",
+            idea: warp_intrinsic::IDEA,
+            block: BlockRule::WholeWarps { default: warp_intrinsic::BLOCK },
+            cache: 0,
+            scheme: Scheme::GridStride {
+                per_thread: 1,
+                kernel: |_, input, output| warp_intrinsic::reduce_warp_intrinsic::<O, T>(input, output),
+            },
+        },
+        Variant {
+            name: "atomic",
+            idea: atomic::IDEA,
+            block: BlockRule::WholeWarps { default: atomic::BLOCK },
+            cache: 0,
+            scheme: Scheme::Atomic { kernel: |_, input, output| atomic::reduce_atomic::<O, T>(input, output) },
+        },
+        Variant {
+            name: "best",
+            idea: best::IDEA,
+            block: BlockRule::WholeWarps { default: best::BLOCK },
+            cache: 0,
+            scheme: Scheme::Single {
+                blocks_per_sm: best::BLOCKS_PER_SM,
+                per_thread: 4,
+                kernel: |input, partials, ticket, output| best::reduce_best::<O, T>(input, partials, ticket, output),
+            },
+        },
+    ]
+}

@@ -1,0 +1,301 @@
+//! The launches of one scan: shapes, scratch memory, and the longest chain of additions. Made once, run many times.
+
+use super::table::{Scheme, Sections, Variant};
+use crate::kernels::block::MAX_GRID;
+use cuda_std::launch::{Call, Slice};
+use rustwarp::backend::{Backend, Buffer, Module, Shape};
+use rustwarp::element::Element;
+use rustwarp::error::{Error, Result};
+
+/// What is launched, without memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Plan {
+    /// Threads per block.
+    pub block: u32,
+    /// Lengths of what is scanned: the array; the totals of its sections; the totals of theirs; … Each but the last of
+    /// these has several sections. Empty when there is nothing to scan.
+    pub levels: Vec<u64>,
+    /// Blocks of each level's scan.
+    pub grids: Vec<u32>,
+    /// Words of state.
+    pub words: u64,
+    /// Distances of the elements to combine, for a scan in steps.
+    pub steps: Vec<u64>,
+    /// Most additions in a chain from an element to a result.
+    pub depth: u64,
+    /// Bytes of an element.
+    bytes: u64,
+}
+
+impl Plan {
+    /// For `n` elements.
+    pub fn new<T: Element>(variant: &Variant<T>, n: u64, block: u32) -> Result<Self> {
+        let bytes = size_of::<T>();
+        let mut plan = Self {
+            block,
+            levels: vec![n],
+            grids: Vec::new(),
+            words: 0,
+            steps: Vec::new(),
+            depth: 0,
+            bytes: bytes as u64,
+        };
+        if n == 0 {
+            plan.levels.clear();
+            return Ok(plan);
+        }
+        match &variant.scheme {
+            Scheme::Steps(_) => {
+                plan.steps = (0..63).map(|power| 1 << power).take_while(|&step| step == 1 || step < n).collect();
+                plan.depth = plan.steps.len() as u64;
+                plan.grids.push(grid(n, block.into(), block)?);
+            }
+            Scheme::ScanThenAdd { sections, .. } | Scheme::ReduceThenScan { sections, .. } => {
+                plan.sections(sections, n)?;
+            }
+            Scheme::OnePass { state_words, .. } => {
+                if let Some(tiles) = variant.scheme.tiles(n) {
+                    let count = grid(n, (tiles.len)(block).into(), block)?;
+                    plan.grids.push(count);
+                    plan.words = state_words(count.into(), bytes);
+                    plan.depth = (tiles.depth)(count.into());
+                }
+            }
+        }
+        Ok(plan)
+    }
+
+    fn sections(&mut self, sections: &Sections, n: u64) -> Result<()> {
+        let len = u64::from((sections.len)(self.block));
+        let per_block = len * u64::from((sections.per_block)(self.block));
+        self.grids.push(grid(n, per_block, self.block)?);
+        let mut left = n.div_ceil(len);
+        while left > 1 {
+            self.levels.push(left);
+            self.grids.push(grid(left, per_block, self.block)?);
+            left = left.div_ceil(len);
+        }
+        // The thread that adds takes one element.
+        grid(n, self.block.into(), self.block)?;
+        self.depth = self.levels.len() as u64 * ((sections.depth)(self.block) + 1);
+        Ok(())
+    }
+
+    /// Blocks of the first launch.
+    pub fn grid(&self) -> u32 {
+        self.grids.first().copied().unwrap_or(0)
+    }
+
+    /// Bytes that [`Scratch::new`] allocates besides the output.
+    pub fn scratch_bytes(&self) -> u64 {
+        let elements = self.between() + 2 * self.levels.iter().skip(1).sum::<u64>() + 1;
+        elements.saturating_mul(self.bytes).saturating_add(8 * self.words)
+    }
+
+    /// Elements of the buffer that steps alternate with.
+    fn between(&self) -> u64 {
+        if self.steps.len() > 1 { self.levels.iter().sum() } else { 0 }
+    }
+}
+
+/// Blocks that cover `n` elements.
+fn grid(n: u64, per_block: u64, block: u32) -> Result<u32> {
+    let blocks = n.div_ceil(per_block);
+    if blocks > MAX_GRID {
+        return Err(Error::Usage(format!("{n} elements need {blocks} blocks of {block}: use a larger --block")));
+    }
+    Ok(blocks as u32)
+}
+
+/// Device memory besides the input.
+pub(super) struct Scratch<'d, T> {
+    device: &'d dyn Backend,
+    /// The result of each level: the output, then what lies before each section of the level above.
+    scanned: Vec<Buffer<'d, T>>,
+    /// The totals of each level's sections; of the last level a single one, which nobody reads.
+    totals: Vec<Buffer<'d, T>>,
+    /// What steps alternate with.
+    between: Buffer<'d, T>,
+    /// Tickets and records.
+    state: Buffer<'d, u64>,
+    state_bytes: u64,
+}
+
+impl<'d, T: Element> Scratch<'d, T> {
+    /// As much as the plan needs.
+    pub fn new(device: &'d dyn Backend, plan: &Plan) -> Result<Self> {
+        let buffer = |len: u64, name| Buffer::uninit(device, length(len)?, name);
+        let mut scanned = vec![buffer(plan.levels.first().copied().unwrap_or(0), "output")?];
+        let mut totals = Vec::new();
+        for &len in plan.levels.iter().skip(1) {
+            totals.push(buffer(len, "totals of sections")?);
+            scanned.push(buffer(len, "offsets")?);
+        }
+        totals.push(buffer(1, "total of the last section")?);
+        let between = buffer(plan.between(), "between steps")?;
+        let state = Buffer::from_slice(device, &vec![0; length(plan.words)?], "state")?;
+        Ok(Self { device, scanned, totals, between, state, state_bytes: 8 * plan.words })
+    }
+
+    /// Where the result is, once everything has run.
+    pub fn output(&self) -> &Buffer<'d, T> {
+        &self.scanned[0]
+    }
+
+    /// The launches, in order.
+    pub fn launches<'s>(
+        &'s self,
+        plan: &Plan,
+        variant: &Variant<T>,
+        input: Slice<'s, T>,
+        exclusive: bool,
+    ) -> Launches<'s> {
+        let mut launches = Launches { device: self.device, reset: None, calls: Vec::new() };
+        // Nothing to scan, nothing to launch: no grid has 0 blocks.
+        if plan.levels.is_empty() {
+            return launches;
+        }
+        let block = plan.block;
+        let first = Shape::linear(plan.grid(), block);
+        let inputs: Vec<_> = plan
+            .levels
+            .iter()
+            .enumerate()
+            .map(|(level, &len)| match level {
+                0 => input,
+                _ => self.totals[level - 1].slice(len as usize),
+            })
+            .collect();
+        // The totals of sections are always scanned exclusively: what lies before a section.
+        let flag = |level: usize| u32::from(exclusive || level > 0);
+        let calls = &mut launches.calls;
+        match &variant.scheme {
+            Scheme::Steps(step) => {
+                let mut from = input;
+                for (number, &distance) in plan.steps.iter().enumerate() {
+                    // The last one writes to the output.
+                    let last = (plan.steps.len() - 1 - number).is_multiple_of(2);
+                    let to = if last { &self.scanned[0] } else { &self.between };
+                    let shift = usize::from(exclusive && number == 0);
+                    calls.push((step(from, shift, distance as usize, to.ptr()), first));
+                    from = to.slice(plan.levels[0] as usize);
+                }
+            }
+            Scheme::ScanThenAdd { sections, scan, add } => {
+                let shared = (sections.cache)(block, size_of::<T>()) * size_of::<T>() as u32;
+                for (level, from) in inputs.iter().enumerate() {
+                    let (output, totals) = (self.scanned[level].ptr(), self.totals[level].ptr());
+                    let shape = Shape::linear(plan.grids[level], block).with_shared(shared);
+                    calls.push((scan(*from, flag(level), output, totals), shape));
+                }
+                let log_section = (sections.len)(block).ilog2();
+                for level in (1..plan.levels.len()).rev() {
+                    let offsets = self.scanned[level].slice(plan.levels[level] as usize);
+                    let len = plan.levels[level - 1];
+                    let shape = Shape::linear(len.div_ceil(block.into()) as u32, block);
+                    calls.push((add(offsets, log_section, len as usize, self.scanned[level - 1].ptr()), shape));
+                }
+            }
+            Scheme::ReduceThenScan { total, scan, .. } => {
+                for (level, from) in inputs.iter().enumerate().take(plan.levels.len() - 1) {
+                    let shape = Shape::linear(plan.grids[level], block);
+                    calls.push((total(*from, self.totals[level].ptr()), shape));
+                }
+                for (level, from) in inputs.iter().enumerate().rev() {
+                    let offsets = match plan.levels.get(level + 1) {
+                        Some(&len) => self.scanned[level + 1].slice(len as usize),
+                        None => self.totals[level].slice(0),
+                    };
+                    let shape = Shape::linear(plan.grids[level], block);
+                    calls.push((scan(*from, flag(level), offsets, self.scanned[level].ptr()), shape));
+                }
+            }
+            Scheme::OnePass { reset, .. } => {
+                launches.reset = reset.then(|| (self.state.address(), self.state_bytes));
+                let scan = variant.scheme.tiles(plan.levels[0]).map(|tiles| tiles.scan);
+                calls.extend(scan.map(|scan| (scan(input, flag(0), self.state.ptr(), self.scanned[0].ptr()), first)));
+            }
+        }
+        launches
+    }
+}
+
+/// A number of elements on this machine.
+fn length(len: u64) -> Result<usize> {
+    len.try_into().map_err(|_| Error::Usage(format!("{len} elements are more than this machine can address")))
+}
+
+/// One run, ready to go.
+pub(super) struct Launches<'s> {
+    device: &'s dyn Backend,
+    /// Memory to set to 0 first: address and bytes.
+    reset: Option<(u64, u64)>,
+    calls: Vec<(Call<'s>, Shape)>,
+}
+
+impl Launches<'_> {
+    /// Starts everything; does not wait.
+    pub fn run(&self, module: Module) -> Result<()> {
+        if let Some((address, bytes)) = self.reset {
+            self.device.fill(address, 0, bytes)?;
+        }
+        self.calls.iter().try_for_each(|(call, shape)| {
+            // SAFETY: the call is the kernel's own launcher's, with a block size that its rule allows; the buffers are
+            // borrowed, and the plan gives each as many elements as the kernel reads or writes there.
+            unsafe { self.device.launch(module, call, *shape) }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::scan::table;
+    use kernels_gpu::reduce::Sum;
+
+    fn plan(name: &str, n: u64, block: u32) -> Result<Plan> {
+        let variant = table::variants::<Sum, f32>().into_iter().find(|v| v.name == name).expect("a variant");
+        Plan::new(&variant, n, block)
+    }
+
+    #[test]
+    fn sections_are_summed_until_one_is_left() {
+        let levels = |name, n, block| plan(name, n, block).expect("a plan").levels;
+        assert_eq!(levels("kogge_stone", 0, 256), [0; 0]);
+        assert_eq!(levels("kogge_stone", 256, 256), [256]);
+        assert_eq!(levels("kogge_stone", 257, 256), [257, 2]);
+        assert_eq!(levels("brent_kung", 1 << 20, 256), [1 << 20, 1 << 11, 4]);
+        assert_eq!(levels("kogge_stone", 5, 2), [5, 3, 2]);
+        let runs = plan("serial_per_thread", 1 << 20, 256).expect("a plan");
+        assert_eq!(
+            (runs.levels.as_slice(), runs.grids.as_slice()),
+            (&[1 << 20, 1 << 15, 1 << 10, 32][..], &[128, 4, 1, 1][..])
+        );
+    }
+
+    #[test]
+    fn steps_double() {
+        let steps = |n| plan("naive", n, 256).expect("a plan").steps;
+        assert_eq!(steps(1), [1], "a copy");
+        assert_eq!(steps(2), [1]);
+        assert_eq!(steps(3), [1, 2]);
+        assert_eq!(steps(1 << 20).len(), 20);
+    }
+
+    #[test]
+    fn scratch_is_counted_in_full() {
+        // Two buffers for the totals of each level, the last total, a second array for steps, and the state.
+        let bytes = |name, n, block| plan(name, n, block).expect("a plan").scratch_bytes();
+        assert_eq!(bytes("kogge_stone", 1 << 16, 256), (2 * 256 + 1) * 4);
+        assert_eq!(bytes("naive", 1000, 256), 1001 * 4);
+        let tiles = (1_u64 << 22).div_ceil(kernels_gpu::scan::best::tile(kernels_gpu::scan::best::ROWS, 4).into());
+        assert_eq!(bytes("best", 1 << 22, 256), 4 + 8 * (1 + tiles + tiles.div_ceil(32)));
+    }
+
+    #[test]
+    fn sizes_beyond_32_bits() {
+        assert_eq!(plan("three_phase", 1 << 33, 1024).expect("a plan").levels, [1 << 33, 1 << 21, 1 << 9]);
+        assert!(plan("naive", 1 << 40, 256).is_err(), "too many blocks for a grid");
+        assert!(plan("quadratic", 1 << 33, 2).is_err(), "too many blocks for a grid");
+    }
+}

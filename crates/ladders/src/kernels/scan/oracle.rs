@@ -1,0 +1,189 @@
+//! What a scan must give: the serial algorithm in a wider type, and its error bound.
+
+use crate::compare::{Expected, Verdict};
+use crate::kernels::problem::{PIECE, of_pieces};
+use crate::kernels::reduce::oracle::{Reference, beats, empty};
+use crate::kernels::{Oracle, Wrong};
+use rustwarp::element::{Element, Value};
+use rustwarp::error::Result;
+use rustwarp::tensor::Tensor;
+use std::rc::Rc;
+
+/// Judges scans of this input.
+///
+/// Sums of integers are exact before they wrap, and so are maxima and minima. A sum of floats is known within half an
+/// ulp of `f64` or so (Neumaier, 1974); see [`Reference::expected`] for how far from it a result may be.
+pub fn oracle<'a, T: Element>(op: &'a str, exclusive: bool, input: &'a [T]) -> Result<Oracle<'a>> {
+    let mut starts = Vec::new();
+    let (mut all, mut wrapped) = (Prefix::new::<T>(op), false);
+    for piece in input.chunks(PIECE) {
+        starts.push(all);
+        for x in piece {
+            all.append(op, x.value());
+            wrapped |= all.wrapped::<T>();
+        }
+    }
+    let scan = Rc::new(Scan { op, exclusive, input, starts });
+    let same_scan = scan.clone();
+    let judge = move |result: &Tensor, depth| {
+        let (Some(elements), scan) = (scan.elements(result), &*scan) else {
+            return Verdict { verified: false, error: f64::NAN };
+        };
+        of_pieces(elements, |first, piece| {
+            let expected = scan.expected(first, depth).zip(piece);
+            Verdict::of_all(expected.map(|(expected, x)| expected.judge(x.value())))
+        })
+    };
+    let find = move |result: &Tensor, depth| {
+        let expected = same_scan.expected(0, depth).zip(same_scan.elements(result)?).enumerate();
+        Wrong::first(expected.map(|(i, (expected, x))| (i, x.value(), expected)))
+    };
+    Ok(Oracle::new(judge).with_search(find).with_wrapped(wrapped))
+}
+
+/// What is scanned.
+struct Scan<'a, T> {
+    op: &'a str,
+    exclusive: bool,
+    input: &'a [T],
+    /// The prefix before each piece, so that the pieces can be judged side by side.
+    starts: Vec<Prefix>,
+}
+
+impl<T: Element> Scan<'_, T> {
+    /// The elements of a result of the right type and length.
+    fn elements<'r>(&self, result: &'r Tensor) -> Option<&'r [T]> {
+        T::view(result.data()).filter(|_| result.shape() == [self.input.len()])
+    }
+
+    /// What the elements must be from the first one of a piece on.
+    fn expected(&self, first: usize, depth: u64) -> impl Iterator<Item = Expected> {
+        let start = self.starts.get(first / PIECE).copied().unwrap_or_else(|| Prefix::new::<T>(self.op));
+        self.input[first..].iter().scan(start, move |prefix, x| {
+            let before = *prefix;
+            prefix.append(self.op, x.value());
+            let prefix = if self.exclusive { before } else { *prefix };
+            Some(prefix.reference::<T>().expected::<T>(depth))
+        })
+    }
+}
+
+/// The reduction of the first elements.
+#[derive(Clone, Copy)]
+struct Prefix {
+    /// Exact integer; the larger part of a float sum; the winner so far.
+    value: Value,
+    /// Of float sums: what the value had no room for.
+    lost: f64,
+    /// Of float sums: the sum of absolute values.
+    magnitude: Option<f64>,
+    /// Of float sums: the sum of infinities and NaN.
+    special: f64,
+}
+
+impl Prefix {
+    /// Of no elements.
+    fn new<T: Element>(op: &str) -> Self {
+        let float = T::DTYPE.is_float();
+        let value = match (op, float) {
+            ("sum", true) => Value::Float(0.0),
+            ("sum", false) => Value::Int(0),
+            _ => empty(T::DTYPE, op == "max"),
+        };
+        Self { value, lost: 0.0, magnitude: (op == "sum" && float).then_some(0.0), special: 0.0 }
+    }
+
+    /// One element more.
+    fn append(&mut self, op: &str, x: Value) {
+        match (op, self.value, x) {
+            ("sum", Value::Int(sum), Value::Int(x)) => self.value = Value::Int(sum + x),
+            ("sum", Value::Float(_), Value::Float(x)) if !x.is_finite() => self.special += x,
+            ("sum", Value::Float(sum), Value::Float(x)) => {
+                let next = sum + x;
+                self.lost += if sum.abs() >= x.abs() { (sum - next) + x } else { (x - next) + sum };
+                self.value = Value::Float(next);
+                self.magnitude = self.magnitude.map(|magnitude| magnitude + x.abs());
+            }
+            (_, best, x) => self.value = if beats(x, best, op == "max") { x } else { best },
+        }
+    }
+
+    /// An integer that the type can't hold.
+    fn wrapped<T: Element>(&self) -> bool {
+        matches!(self.value, Value::Int(exact) if !matches!(T::round(self.value).value(), Value::Int(x) if x == exact))
+    }
+
+    fn reference<T: Element>(&self) -> Reference {
+        match self.value {
+            Value::Int(_) => {
+                Reference { value: T::round(self.value).value(), magnitude: None, wrapped: self.wrapped::<T>() }
+            }
+            Value::Float(_) if self.special != 0.0 => {
+                Reference { value: Value::Float(self.special), magnitude: Some(0.0), wrapped: false }
+            }
+            // Not to the winner of a maximum: -0 + 0 is 0.
+            Value::Float(sum) if self.magnitude.is_some() && sum.is_finite() => {
+                Reference { value: Value::Float(sum + self.lost), magnitude: self.magnitude, wrapped: false }
+            }
+            value => Reference { value, magnitude: self.magnitude, wrapped: false },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustwarp::element::Array;
+
+    fn passes<T: Element>(op: &str, exclusive: bool, input: &[T], result: &[T]) -> bool {
+        let oracle = oracle::<T>(op, exclusive, input).expect("an oracle");
+        oracle.judge(&T::wrap(result.to_vec()).into(), 4).verified
+    }
+
+    #[test]
+    fn inclusive_and_exclusive() {
+        assert!(passes("sum", false, &[1, 2, 3], &[1, 3, 6]) && !passes("sum", false, &[1, 2, 3], &[0, 1, 3]));
+        assert!(passes("sum", true, &[1, 2, 3], &[0, 1, 3]) && !passes("sum", true, &[1, 2, 3], &[1, 3, 6]));
+        assert!(passes("max", true, &[4_i64, 9, 2], &[i64::MIN, 4, 9]));
+        assert!(passes("min", true, &[4_f32, 9.0, 2.0], &[f32::INFINITY, 4.0, 4.0]));
+        assert!(!passes("sum", false, &[1, 2, 3], &[1, 3]) && passes::<f32>("max", false, &[], &[]));
+    }
+
+    #[test]
+    fn the_first_wrong_element_is_named() {
+        let input: Vec<i64> = (0..PIECE as i64 + 5).collect();
+        let right: Vec<i64> = input.iter().map(|i| i * (i + 1) / 2).collect();
+        let oracle = oracle::<i64>("sum", false, &input).expect("an oracle");
+        assert!(oracle.first_wrong(&Array::I64(right.clone()).into(), 4).is_none());
+        for place in [0, 1, PIECE - 1, PIECE, PIECE + 4] {
+            let mut wrong = right.clone();
+            (wrong[place], wrong[PIECE + 4]) = (-1, -2);
+            let found = oracle.first_wrong(&Array::I64(wrong.clone()).into(), 4).expect("a wrong one");
+            assert_eq!(found.index, place as u64);
+            assert_eq!(found.got.to_string(), wrong[place].to_string());
+            assert_eq!(found.expected.to_string(), right[place].to_string());
+        }
+        assert!(oracle.first_wrong(&Array::I64(vec![0]).into(), 4).is_none(), "another length");
+    }
+
+    #[test]
+    fn integers_wrap_and_say_so() {
+        assert!(passes("sum", false, &[i32::MAX, 1, 1], &[i32::MAX, i32::MIN, i32::MIN + 1]));
+        assert!(oracle("sum", false, &[i32::MAX, 1, -1]).expect("an oracle").wrapped, "on the way");
+        assert!(!oracle("sum", false, &[u64::MAX, 0]).expect("an oracle").wrapped);
+    }
+
+    #[test]
+    fn every_prefix_has_a_bound_of_its_own() {
+        let input = [1e8_f32, 1.0, -1e8];
+        assert!(passes("sum", false, &input, &[1e8, 1e8, 0.0]) && passes("sum", false, &input, &[1e8, 1e8, 1.0]));
+        assert!(!passes("sum", false, &[1.0_f32, 1e8], &[1.5, 1e8]), "a small prefix before a large one");
+        let (inf, nan) = (f64::INFINITY, f64::NAN);
+        assert!(passes("sum", false, &[1.0, inf, -inf, 1.0], &[1.0, inf, nan, nan]));
+        assert!(passes("sum", true, &[1.0, nan, 1.0], &[0.0, 1.0, nan]));
+        assert!(!passes("sum", true, &[1.0, nan, 1.0], &[0.0, nan, nan]));
+        assert!(passes("max", false, &[-0.0, 0.0, nan], &[-0.0, 0.0, nan]));
+        assert!(!passes("max", false, &[-0.0, 0.0, 1.0], &[0.0, 0.0, 1.0]));
+        assert!(passes("sum", false, &[f32::MAX, f32::MAX, -f32::MAX], &[f32::MAX, f32::INFINITY, f32::MAX]));
+    }
+}

@@ -1,0 +1,300 @@
+//! The variants of `scan`: one row each. Adding a variant is adding a row.
+
+use crate::kernels::{BlockRule, Entry};
+use cuda_std::launch::{Call, PtrMut, Slice};
+use kernels_gpu::reduce::Op;
+use kernels_gpu::scan::*;
+use rustwarp::element::Element;
+
+/// A row.
+pub struct Variant<T: 'static> {
+    /// As on the command line, and in the kernel's name.
+    pub name: &'static str,
+    /// The one idea that sets it apart.
+    pub idea: &'static str,
+    /// Block sizes that its contract allows.
+    pub block: BlockRule,
+    /// How it gets from a block's scan to that of the whole array.
+    pub scheme: Scheme<T>,
+}
+
+/// A launcher of input, how far to shift it, distance of the elements to combine, and output.
+pub type Step<T> = for<'a> fn(Slice<'a, T>, usize, usize, PtrMut<'a, T>) -> Call<'a>;
+/// A launcher of input, 1 for exclusive, output, and each section's total.
+pub type Section<T> = for<'a> fn(Slice<'a, T>, u32, PtrMut<'a, T>, PtrMut<'a, T>) -> Call<'a>;
+/// A launcher of offsets, logarithm of a section's length, length, and output.
+pub type Add<T> = for<'a> fn(Slice<'a, T>, u32, usize, PtrMut<'a, T>) -> Call<'a>;
+/// A launcher of input and each section's total.
+pub type Total<T> = for<'a> fn(Slice<'a, T>, PtrMut<'a, T>) -> Call<'a>;
+/// A launcher of input, 1 for exclusive, what lies before each section, and output.
+pub type Continue<T> = for<'a> fn(Slice<'a, T>, u32, Slice<'a, T>, PtrMut<'a, T>) -> Call<'a>;
+/// A launcher of input, 1 for exclusive, state, and output.
+pub type Pass<T> = for<'a> fn(Slice<'a, T>, u32, PtrMut<'a, u64>, PtrMut<'a, T>) -> Call<'a>;
+
+/// How a variant gets from a block's scan to that of the whole array.
+pub enum Scheme<T: 'static> {
+    /// A launch for each power of two below the length, from one buffer into another.
+    Steps(Step<T>),
+    /// Scan sections; scan their totals likewise, exclusively; add what lies before each section to its elements.
+    ScanThenAdd {
+        /// How a section is scanned.
+        sections: Sections,
+        /// Scans sections and writes their totals.
+        scan: Section<T>,
+        /// Adds.
+        add: Add<T>,
+    },
+    /// Total sections; scan the totals likewise, exclusively; scan each section from what lies before it.
+    ReduceThenScan {
+        /// How a section is scanned.
+        sections: Sections,
+        /// Writes the sections' totals.
+        total: Total<T>,
+        /// Scans sections from what lies before them.
+        scan: Continue<T>,
+    },
+    /// One launch; blocks look back at what their predecessors have published.
+    OnePass {
+        /// Words of state for this many tiles.
+        state_words: fn(tiles: u64, bytes: usize) -> u64,
+        /// The state has to be set to 0 before each launch, not just before the first.
+        reset: bool,
+        /// Kernels for inputs of growing length: the first that may be used is.
+        tiles: Vec<Tiles<T>>,
+    },
+}
+
+/// A kernel that scans in tiles, one per block.
+pub struct Tiles<T: 'static> {
+    /// Most bytes of input.
+    pub up_to: u64,
+    /// Elements of a tile.
+    pub len: fn(block: u32) -> u32,
+    /// Most additions from an element to its place in the last of this many tiles.
+    pub depth: fn(tiles: u64) -> u64,
+    /// The kernel.
+    pub scan: Pass<T>,
+}
+
+/// Sections of a scan, for a size of the blocks.
+#[derive(Clone, Copy)]
+pub struct Sections {
+    /// Elements of a section: a power of two.
+    pub len: fn(block: u32) -> u32,
+    /// Sections that a block scans.
+    pub per_block: fn(block: u32) -> u32,
+    /// Dynamic shared memory, in elements of this many bytes.
+    pub cache: fn(block: u32, bytes: usize) -> u32,
+    /// Most additions in a chain within a section.
+    pub depth: fn(block: u32) -> u64,
+}
+
+impl<T> Scheme<T> {
+    /// The kernel for `n` elements, of a scheme that scans in tiles.
+    pub(super) fn tiles(&self, n: u64) -> Option<&Tiles<T>> {
+        let Self::OnePass { tiles, .. } = self else { return None };
+        tiles.iter().find(|tiles| n.saturating_mul(size_of::<T>() as u64) <= tiles.up_to)
+    }
+}
+
+impl<T: Element> Variant<T> {
+    /// Its entries of the PTX. The kernel that adds is listed once, in the rung that is named after it.
+    pub(super) fn entries(&self) -> Vec<Entry> {
+        // SAFETY: nothing is launched; only the names and the parameters are of interest.
+        let (input, output, state) = unsafe { (Slice::new(0, 0), PtrMut::new(0), PtrMut::new(0)) };
+        match &self.scheme {
+            Scheme::Steps(step) => vec![step(input, 0, 0, output).into()],
+            Scheme::ScanThenAdd { scan, add, .. } => {
+                let added = (self.name == "three_phase").then(|| add(input, 0, 0, output).into());
+                added.into_iter().chain([scan(input, 0, output, output).into()]).collect()
+            }
+            Scheme::ReduceThenScan { total, scan, .. } => {
+                vec![total(input, output).into(), scan(input, 0, input, output).into()]
+            }
+            Scheme::OnePass { tiles, .. } => {
+                tiles.iter().map(|tiles| (tiles.scan)(input, 0, state, output).into()).collect()
+            }
+        }
+    }
+}
+
+/// Rungs of a binary tree, or of doubling distances, over this many elements.
+fn levels(section: u32) -> u64 {
+    u64::from(section.next_power_of_two().ilog2())
+}
+
+/// Twice through a chunk, over lanes, rows and warps, over the tiles of a group, along the groups, and from there to
+/// the element.
+fn best_depth<T>(tiles: u64) -> u64 {
+    let (chunk, warps) = (16 / size_of::<T>() as u64, u64::from(best::BLOCK) / 32);
+    2 * chunk + 5 + best::ROWS as u64 + warps + 5 + tiles.div_ceil(u64::from(best::GROUP)) + 4
+}
+
+/// The table.
+pub fn variants<O: Op<T>, T: Element>() -> Vec<Variant<T>> {
+    let add: Add<T> = three_phase::scan_three_phase_add::<O, T>;
+    // Within a thread, over a warp's lanes, over the block's warps, and from there to the element.
+    let by_shuffles: fn(u32) -> u64 = |_| 2 * three_phase::ITEMS as u64 + 5 + 5 + 2;
+    vec![
+        Variant {
+            name: "quadratic",
+            idea: quadratic::IDEA,
+            block: BlockRule::PowerOfTwo { min: 2, default: quadratic::BLOCK },
+            scheme: Scheme::ScanThenAdd {
+                sections: Sections {
+                    len: quadratic::section,
+                    per_block: |_| 1,
+                    cache: |block, _| block,
+                    depth: u64::from,
+                },
+                scan: quadratic::scan_quadratic::<O, T>,
+                add,
+            },
+        },
+        Variant {
+            name: "serial_per_thread",
+            idea: serial_per_thread::IDEA,
+            block: BlockRule::Any { default: serial_per_thread::BLOCK },
+            scheme: Scheme::ScanThenAdd {
+                sections: Sections {
+                    len: |_| serial_per_thread::RUN,
+                    per_block: |block| block,
+                    cache: |_, _| 0,
+                    depth: |_| serial_per_thread::RUN.into(),
+                },
+                scan: serial_per_thread::scan_serial_per_thread::<O, T>,
+                add,
+            },
+        },
+        Variant {
+            name: "naive",
+            idea: naive::IDEA,
+            block: BlockRule::Any { default: naive::BLOCK },
+            scheme: Scheme::Steps(naive::scan_naive::<O, T>),
+        },
+        Variant {
+            name: "kogge_stone",
+            idea: kogge_stone::IDEA,
+            block: BlockRule::PowerOfTwo { min: 2, default: kogge_stone::BLOCK },
+            scheme: Scheme::ScanThenAdd {
+                sections: Sections {
+                    len: kogge_stone::section,
+                    per_block: |_| 1,
+                    cache: |block, _| 2 * block,
+                    depth: |block| levels(kogge_stone::section(block)),
+                },
+                scan: kogge_stone::scan_kogge_stone::<O, T>,
+                add,
+            },
+        },
+        Variant {
+            name: "brent_kung",
+            idea: brent_kung::IDEA,
+            block: BlockRule::PowerOfTwo { min: 1, default: brent_kung::BLOCK },
+            scheme: Scheme::ScanThenAdd {
+                sections: Sections {
+                    len: brent_kung::section,
+                    per_block: |_| 1,
+                    cache: |block, _| brent_kung::section(block),
+                    depth: |block| 2 * levels(brent_kung::section(block)),
+                },
+                scan: brent_kung::scan_brent_kung::<O, T>,
+                add,
+            },
+        },
+        Variant {
+            name: "blelloch",
+            idea: blelloch::IDEA,
+            block: BlockRule::PowerOfTwo { min: 1, default: blelloch::BLOCK },
+            scheme: Scheme::ScanThenAdd {
+                sections: Sections {
+                    len: blelloch::section,
+                    per_block: |_| 1,
+                    cache: |block, _| blelloch::section(block),
+                    depth: |block| 2 * levels(blelloch::section(block)) + 1,
+                },
+                scan: blelloch::scan_blelloch::<O, T>,
+                add,
+            },
+        },
+        Variant {
+            name: "blelloch_padded",
+            idea: blelloch_padded::IDEA,
+            block: BlockRule::PowerOfTwo { min: 1, default: blelloch_padded::BLOCK },
+            scheme: Scheme::ScanThenAdd {
+                sections: Sections {
+                    len: blelloch_padded::section,
+                    per_block: |_| 1,
+                    cache: |block, bytes| blelloch_padded::slots(blelloch_padded::section(block), bytes),
+                    depth: |block| 2 * levels(blelloch_padded::section(block)) + 1,
+                },
+                scan: blelloch_padded::scan_blelloch_padded::<O, T>,
+                add,
+            },
+        },
+        Variant {
+            name: "three_phase",
+            idea: three_phase::IDEA,
+            block: BlockRule::PowerOfTwo { min: 32, default: three_phase::BLOCK },
+            scheme: Scheme::ScanThenAdd {
+                sections: Sections { len: three_phase::section, per_block: |_| 1, cache: |_, _| 0, depth: by_shuffles },
+                scan: three_phase::scan_three_phase::<O, T>,
+                add,
+            },
+        },
+        Variant {
+            name: "reduce_then_scan",
+            idea: reduce_then_scan::IDEA,
+            block: BlockRule::PowerOfTwo { min: 32, default: reduce_then_scan::BLOCK },
+            scheme: Scheme::ReduceThenScan {
+                sections: Sections {
+                    len: reduce_then_scan::section,
+                    per_block: |_| 1,
+                    cache: |_, _| 0,
+                    depth: by_shuffles,
+                },
+                total: reduce_then_scan::scan_reduce_then_scan_totals::<O, T>,
+                scan: reduce_then_scan::scan_reduce_then_scan::<O, T>,
+            },
+        },
+        Variant {
+            name: "look_back",
+            idea: look_back::IDEA,
+            block: BlockRule::WholeWarps { default: look_back::BLOCK },
+            scheme: Scheme::OnePass {
+                state_words: look_back::state_words,
+                reset: true,
+                tiles: vec![Tiles {
+                    up_to: u64::MAX,
+                    len: look_back::section,
+                    // At worst every tile continues the prefix of the one before.
+                    depth: |tiles| 2 * three_phase::ITEMS as u64 + 5 + 5 + 3 + tiles,
+                    scan: look_back::scan_look_back::<O, T>,
+                }],
+            },
+        },
+        Variant {
+            name: "best",
+            idea: best::IDEA,
+            block: BlockRule::OneOf { sizes: &[best::BLOCK], default: best::BLOCK },
+            scheme: Scheme::OnePass {
+                state_words: best::state_words,
+                reset: false,
+                tiles: vec![
+                    Tiles {
+                        up_to: best::SMALL,
+                        len: |_| best::tile(best::FEW_ROWS, size_of::<T>()),
+                        depth: best_depth::<T>,
+                        scan: best::scan_best::<O, T, { best::FEW_ROWS }>,
+                    },
+                    Tiles {
+                        up_to: u64::MAX,
+                        len: |_| best::tile(best::ROWS, size_of::<T>()),
+                        depth: best_depth::<T>,
+                        scan: best::scan_best::<O, T, { best::ROWS }>,
+                    },
+                ],
+            },
+        },
+    ]
+}

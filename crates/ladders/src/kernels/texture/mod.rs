@@ -1,0 +1,385 @@
+//! Texture: an array of one, two or three dimensions sampled between its elements, on a grid that an affine map places
+//! in it.
+//!
+//! The operand's last axis is x. It may have one axis more than there are dimensions: 1 to 4 channels of each texel,
+//! which a picture in colour has. Along an axis of n texels, of which i reaches from i to i + 1, `--window LOW:HIGH` is
+//! the part from LOW n to HIGH n; it is divided into `--scale` per cent as many samples as it has texels, each in the
+//! middle of its share; `--turn` turns x and y around the window's middle. With `--normalised` the kernels get
+//! coordinates from 0 to 1.
+//!
+//! u8 are read as numbers from 0 to 1 with `--read normalised`; otherwise the result is u8 again, rounded.
+
+use super::settings::Kind;
+use super::{BlockRule, Case, Demand, Entry, Family, Job, Limits, Operand, Row, Setting, Trial, VariantInfo, Work};
+use cuda_std::launch::{Call, PtrMut, Slice};
+use kernels_gpu::texture::*;
+use request::{Read, Request};
+use rustwarp::backend::texture::{AddressMode, Channel, Filter, Layout};
+use rustwarp::backend::{Buffer, Sampling, Shape, Texture, require_memory};
+use rustwarp::element::{Array, Dtype, Scalar};
+use rustwarp::error::{Error, Result};
+use rustwarp::tensor::Tensor;
+
+mod oracle;
+mod request;
+
+/// The family.
+pub const FAMILY: Family = Family {
+    name: "texture",
+    idea: "an array sampled between its elements: filter, borders and conversion by hand, and by the texture unit",
+    operands: &[Operand::of_elements("texels")],
+    ops: &[],
+    dtypes: &[Dtype::F32, Dtype::U8],
+    only: &[],
+    settings: &[
+        Setting {
+            name: "dims",
+            help: "dimensions; one axis more is the channels. auto: as many as axes, but of u8 a last of three that is 3 or 4 is colour",
+            generated: false,
+            kind: Kind::Choice(&["auto", "1", "2", "3"]),
+        },
+        Setting {
+            name: "filter",
+            help: "a mean of the nearest texels, or the one that a sample lies in",
+            generated: false,
+            kind: Kind::Choice(&["linear", "point"]),
+        },
+        Setting {
+            name: "address",
+            help: "outside: the nearest texel, the array again (with --normalised), the same turned over (likewise), or 0",
+            generated: false,
+            kind: Kind::Choice(&["clamp", "wrap", "mirror", "border"]),
+        },
+        Setting { name: "normalised", help: "coordinates from 0 to 1", generated: false, kind: Kind::Flag },
+        Setting {
+            name: "read",
+            help: "u8 as what they are, or as numbers from 0 to 1",
+            generated: false,
+            kind: Kind::Choice(&["element", "normalised"]),
+        },
+        Setting {
+            name: "scale",
+            help: "samples along an axis, in per cent of the texels there",
+            generated: false,
+            kind: Kind::Number { default: 100, min: 1, max: 10_000 },
+        },
+        Setting {
+            name: "window",
+            help: "which part of each axis, which goes from 0 to 1",
+            generated: false,
+            kind: Kind::Range { default: (0.0, 1.0) },
+        },
+        Setting {
+            name: "turn",
+            help: "degrees that the samples are turned by, from x to y",
+            generated: false,
+            kind: Kind::Number { default: 0, min: 0, max: 359 },
+        },
+    ],
+    variants,
+    cases,
+    sizes,
+    generate,
+    oracle: oracle::oracle,
+    run,
+    specials: false,
+    limits: Limits::DEFAULT,
+    peer: None,
+};
+
+/// A row of the table.
+struct Variant {
+    name: &'static str,
+    idea: &'static str,
+    rung: Rung,
+}
+
+/// Which kernel, and what it reads.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rung {
+    Global,
+    Texels,
+    Unit,
+    Best,
+}
+
+/// Slowest first.
+const TABLE: &[Variant] = &[
+    Variant { name: "global", idea: global::IDEA, rung: Rung::Global },
+    Variant { name: "texels", idea: texels::IDEA, rung: Rung::Texels },
+    Variant { name: "unit", idea: unit::IDEA, rung: Rung::Unit },
+    Variant { name: "best", idea: best::IDEA, rung: Rung::Best },
+];
+
+const BLOCKS: BlockRule = BlockRule::OneOf { sizes: &[BLOCK], default: BLOCK };
+
+/// Runs code that is generic over the dimensions and the format: `with_kernel!(dimensions, read, D, F => expression)`.
+macro_rules! with_kernel {
+    ($dimensions:expr, $read:expr, $d:ident, $f:ident => $body:expr) => {
+        match $read {
+            Read::Float => with_kernel!(@ $dimensions, $d, $f = Float => $body),
+            Read::Fraction => with_kernel!(@ $dimensions, $d, $f = Fraction => $body),
+            Read::Byte => with_kernel!(@ $dimensions, $d, $f = Byte => $body),
+        }
+    };
+    (@ $dimensions:expr, $d:ident, $f:ident = $format:ident => $body:expr) => {{
+        type $f = $format;
+        match $dimensions {
+            1 => { type $d = Line; $body }
+            2 => { type $d = Plane; $body }
+            _ => { type $d = Space; $body }
+        }
+    }};
+}
+
+fn variants() -> Vec<VariantInfo> {
+    fn entry<D: Dimensions, F: Format>(rung: Rung) -> Entry {
+        // SAFETY: nothing is launched; only the name and the parameters are of interest.
+        let (texels, output) = unsafe { (Slice::new(0, 0), PtrMut::new(0)) };
+        call::<D, F>(
+            rung,
+            &Arguments {
+                texture: 0,
+                texels,
+                extent: [0; 3],
+                channels: 0,
+                how: [0; 3],
+                map: [0.0; 8],
+                size: [0; 3],
+                output,
+            },
+        )
+        .into()
+    }
+    let entries = |rung| {
+        let reads = [Read::Float, Read::Fraction, Read::Byte];
+        let all = reads.iter().flat_map(|read| (1..=3).map(move |dimensions| (*read, dimensions)));
+        all.map(|(read, dimensions)| with_kernel!(dimensions, read, D, F => entry::<D, F>(rung))).collect()
+    };
+    let info = |variant: &Variant| VariantInfo {
+        name: variant.name,
+        idea: variant.idea,
+        block: BLOCKS,
+        entries: entries(variant.rung),
+    };
+    TABLE.iter().map(info).collect()
+}
+
+fn cases() -> Vec<Case> {
+    let line = |n: u64| Case::new(&[n]).with("dims", "1");
+    vec![
+        line(0),
+        Case::new(&[0, 5]),
+        line(1).with("address", "border").with("window", "-1:2").with("scale", "700"),
+        line(33).with("address", "wrap").with("normalised", "").with("window", "-1.5:2.5").with("scale", "130"),
+        // The distance is half a texel, and the first sample lies between two.
+        line(257).with("filter", "point").with("window", "-0.25:1.25").with("scale", "200"),
+        Case::new(&[16, 23]).with("turn", "30").with("scale", "150"),
+        Case::new(&[31, 33])
+            .with("filter", "point")
+            .with("address", "mirror")
+            .with("normalised", "")
+            .with("window", "-1:2"),
+        Case::new(&[7, 5]).with("address", "border").with("window", "-0.5:1.5").with("scale", "300"),
+        Case::new(&[19, 33]).with("read", "normalised").with("scale", "75").with("turn", "90"),
+        Case::new(&[40, 24])
+            .with("filter", "point")
+            .with("address", "wrap")
+            .with("normalised", "")
+            .with("read", "normalised"),
+        Case::new(&[5, 6, 7]).with("scale", "150"),
+        Case::new(&[4, 9, 3])
+            .with("dims", "3")
+            .with("filter", "point")
+            .with("address", "border")
+            .with("window", "-0.5:1.5"),
+        Case::new(&[6, 5, 4])
+            .with("dims", "3")
+            .with("address", "mirror")
+            .with("normalised", "")
+            .with("read", "normalised")
+            .with("window", "-1:2")
+            .with("scale", "60")
+            .with("turn", "200"),
+        Case::new(&[12, 10, 3]).with("dims", "2").with("scale", "170"),
+        Case::new(&[9, 8, 4]).with("dims", "2").with("turn", "45").with("address", "border"),
+        Case::new(&[11, 2]).with("dims", "1").with("filter", "point").with("scale", "250"),
+    ]
+}
+
+fn sizes() -> Vec<Case> {
+    let square = || Case::new(&[4096, 4096]);
+    vec![
+        Case::new(&[131_072]).with("dims", "1").with("scale", "1600"),
+        square(),
+        square().with("turn", "30"),
+        square().with("filter", "point").with("turn", "90"),
+        Case::new(&[2048, 2048, 4]).with("dims", "2").with("turn", "30"),
+        Case::new(&[256, 256, 256]).with("dims", "3").with("turn", "30"),
+    ]
+}
+
+/// One number stands for as many equal ones as there are dimensions.
+fn generate(demand: &Demand<'_>) -> Result<Vec<Tensor>> {
+    let text = "as many numbers as --dims, or one more: the channels";
+    let shape = match (demand.size, demand.settings.choice("dims")) {
+        ([_], "1") => demand.axes::<1>(text)?.to_vec(),
+        ([_], "auto" | "2") | ([_, _], _) => demand.axes::<2>(text)?.to_vec(),
+        ([_], _) | ([_, _, _], _) => demand.axes::<3>(text)?.to_vec(),
+        _ => demand.axes::<4>(text)?.to_vec(),
+    };
+    Ok(vec![demand.tensor(0, &shape)?])
+}
+
+fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
+    let request = Request::new(job.problem)?;
+    with_kernel!(request.dimensions, request.read, D, F => typed::<D, F>(job, &request, emit))
+}
+
+/// What the kernels of all rungs take; each has its own part of it.
+struct Arguments<'a, F: Format> {
+    texture: u64,
+    texels: Slice<'a, F::Element>,
+    extent: [u32; 3],
+    channels: u32,
+    how: [u32; 3],
+    map: Map,
+    size: [u32; 3],
+    output: PtrMut<'a, F::Result>,
+}
+
+fn call<'a, D: Dimensions, F: Format>(rung: Rung, arguments: &Arguments<'a, F>) -> Call<'a> {
+    let Arguments { texture, texels, extent, channels, how, map, size, output } = *arguments;
+    match rung {
+        Rung::Global => global::texture_global::<D, F>(texels, extent, channels, how, map, size, output),
+        Rung::Texels => texels::texture_texels::<D, F>(texture, extent, channels, how, map, size, output),
+        Rung::Unit => unit::texture_unit::<D, F>(texture, channels, map, size, output),
+        Rung::Best => best::texture_best::<D, F>(texture, channels, map, size, output),
+    }
+}
+
+fn typed<D: Dimensions, F>(job: &Job<'_>, request: &Request, emit: &mut dyn FnMut(Row)) -> Result<Tensor>
+where
+    F: Format<Element: Scalar, Result: Scalar>,
+{
+    let elements = job.problem.view::<F::Element>(0)?;
+    let samples = request.samples()?;
+    let bytes = (size_of_val(elements) + samples * size_of::<F::Result>()) as u64;
+    // Once more as a texture, with a fourth channel where there are three.
+    let needed = bytes + 2 * size_of_val(elements) as u64;
+    require_memory(
+        job.device,
+        Some(needed),
+        "sampling the texels into another array",
+        "use less data or a smaller --scale",
+    )?;
+    let texels = Buffer::from_slice(job.device, elements, "texels")?;
+    let mut result = Tensor::new(&request.shape(), F::Result::wrap(vec![bytemuck::Zeroable::zeroed(); samples]))?;
+    for name in job.variants {
+        let Some(variant) = TABLE.iter().find(|variant| variant.name == *name) else {
+            return Err(Error::Usage(format!("texture has no variant '{name}'")));
+        };
+        job.require_no_grid(name)?;
+        let block = BLOCKS.choose(job.block, name, job.device.info().max_block)?;
+        let shape = shape(request, variant.rung)?;
+        let texture = match samples {
+            0 => None,
+            _ => texture(job, request, variant.rung, job.problem.inputs[0].data())?,
+        };
+        // Of its own for each variant, so that none can pass with what another one wrote.
+        let output = Buffer::<F::Result>::uninit(job.device, samples, "samples")?;
+        let arguments = Arguments::<F> {
+            texture: texture.as_ref().map_or(0, Texture::handle),
+            texels: texels.slice(elements.len()),
+            extent: request.extent.map(|n| n as u32),
+            channels: request.channels as u32,
+            how: request.how(),
+            map: request.map,
+            size: request.size.map(|n| n as u32),
+            output: output.ptr(),
+        };
+        let call = call::<D, F>(variant.rung, &arguments);
+        let by_hand = matches!(variant.rung, Rung::Global | Rung::Texels);
+        let trial = Trial {
+            family: FAMILY.name,
+            variant: name,
+            shape: (block, shape.grid.iter().product()),
+            output: &output,
+            result: request.shape(),
+            depth: oracle::depth(request, by_hand),
+            work: Work::bytes(bytes),
+        };
+        let row;
+        (result, row) = job.measure(&trial, &mut || match samples {
+            0 => Ok(()),
+            // SAFETY: the call is the kernel's own launcher's; texels, texture and output have the extents and formats
+            // that it is told, and every sample has its thread.
+            _ => unsafe { job.device.launch(job.module, &call, shape) },
+        })?;
+        emit(row);
+    }
+    Ok(result)
+}
+
+/// A block for each tile of samples.
+fn shape(request: &Request, rung: Rung) -> Result<Shape> {
+    let flat = request.dimensions == 1;
+    let rows = [BLOCK / COLUMNS, 1][usize::from(flat)];
+    let columns = BLOCK / rows;
+    let (tile, block) = match rung {
+        Rung::Best => (best::tile(request.dimensions as u32), [BLOCK, 1, 1]),
+        _ => ([columns, rows], [columns, rows, 1]),
+    };
+    let size = request.size.map(|n| n as u32);
+    let grid = [size[0].div_ceil(tile[0]), size[1].div_ceil(tile[1]), size[2]];
+    if grid[1] > 65_535 || grid[2] > 65_535 {
+        let text = format!(
+            "{} rows and {} planes of samples are more than one grid has: use a smaller --scale",
+            size[1], size[2]
+        );
+        return Err(Error::Usage(text));
+    }
+    Ok(Shape { block, grid, ..Shape::linear(1, 1) })
+}
+
+/// The texture that a rung reads.
+fn texture<'d>(job: &Job<'d>, request: &Request, rung: Rung, texels: &Array) -> Result<Option<Texture<'d>>> {
+    let channel = match request.read {
+        Read::Float => Channel::F32,
+        Read::Fraction | Read::Byte => Channel::U8,
+    };
+    let padded = request.padded(texels);
+    let channels = request.channels.next_power_of_two() as u32;
+    let [x, y, z] = request.extent.map(|n| n as u64);
+    let layout = match request.dimensions {
+        1 => Layout::Array([x, 0, 0]),
+        2 => Layout::Array([x, y, 0]),
+        _ => Layout::Array([x, y, z]),
+    };
+    let sampling = match rung {
+        Rung::Global => return Ok(None),
+        Rung::Texels => {
+            let layout = if request.dimensions == 1 { Layout::Linear(x) } else { layout };
+            Sampling { normalised_reads: request.read == Read::Fraction, ..Sampling::new(layout, channel, channels) }
+        }
+        Rung::Unit | Rung::Best => Sampling {
+            filter: match request.how()[0] {
+                filter::POINT => Filter::Point,
+                _ => Filter::Linear,
+            },
+            // An axis that is not there is clamped: a GPU takes one dimension for two rows, and would add half a
+            // border.
+            address: [0, 1, 2].map(|axis| match request.how()[1] {
+                _ if axis >= request.dimensions => AddressMode::Clamp,
+                address::WRAP => AddressMode::Wrap,
+                address::MIRROR => AddressMode::Mirror,
+                address::BORDER => AddressMode::Border,
+                _ => AddressMode::Clamp,
+            }),
+            normalised_coordinates: request.normalised,
+            normalised_reads: channel == Channel::U8,
+            ..Sampling::new(layout, channel, channels)
+        },
+    };
+    Texture::new(job.device, &sampling, &padded, "texels").map(Some)
+}

@@ -1,0 +1,265 @@
+//! Threads: the course's formulas for local and global ids, against the registers of every thread of a launch.
+
+use super::settings::{Kind, Setting};
+use super::{BlockRule, Case, Entry, Family, Job, Limits, Oracle, Problem, Row, Trial, VariantInfo, Work};
+use crate::compare::Verdict;
+use cuda_std::launch::{Call, PtrMut};
+use kernels_gpu::threads::*;
+use rustwarp::backend::{Buffer, Shape, require_memory};
+use rustwarp::element::{Array, Dtype, Scalar};
+use rustwarp::error::{Error, Result};
+use rustwarp::tensor::Tensor;
+
+/// The family.
+pub const FAMILY: Family = Family {
+    name: "threads",
+    idea: "local and global ids of every thread, in one to three dimensions",
+    operands: &[],
+    ops: &[],
+    dtypes: &[Dtype::U32],
+    only: &[],
+    settings: &[
+        size("block-x", "threads of a block along x", 4, 1024),
+        size("block-y", "threads of a block along y", 2, 1024),
+        size("block-z", "threads of a block along z", 2, 64),
+        size("grid-x", "blocks along x", 3, (1 << 31) - 1),
+        size("grid-y", "blocks along y", 2, 65535),
+        size("grid-z", "blocks along z", 2, 65535),
+    ],
+    variants,
+    cases,
+    sizes,
+    generate: |_| Ok(Vec::new()),
+    oracle,
+    run,
+    specials: false,
+    limits: Limits::DEFAULT,
+    peer: None,
+};
+
+const fn size(name: &'static str, help: &'static str, default: u64, max: u64) -> Setting {
+    Setting { name, help, generated: false, kind: Kind::Number { default, min: 1, max } }
+}
+
+/// A row of the table.
+struct Variant {
+    name: &'static str,
+    idea: &'static str,
+    /// Dimensions of its launches.
+    dimensions: usize,
+    kernel: for<'a> fn(u32, PtrMut<'a, u32>) -> Call<'a>,
+}
+
+/// The table.
+const TABLE: &[Variant] = &[
+    Variant { name: "one_d", idea: one_d::IDEA, dimensions: 1, kernel: one_d::threads_one_d },
+    Variant { name: "two_d", idea: two_d::IDEA, dimensions: 2, kernel: two_d::threads_two_d },
+    Variant { name: "three_d", idea: three_d::IDEA, dimensions: 3, kernel: three_d::threads_three_d },
+];
+
+/// The slides' example in space has 4x2x2 threads in a block.
+const BLOCK: BlockRule = BlockRule::Any { default: 16 };
+
+fn variants() -> Vec<VariantInfo> {
+    let info = |variant: &Variant| {
+        // SAFETY: nothing is launched; only the name and the parameters are of interest.
+        let out = unsafe { PtrMut::new(0) };
+        let entries = vec![Entry::from((variant.kernel)(0, out))];
+        VariantInfo { name: variant.name, idea: variant.idea, block: BLOCK, entries }
+    };
+    TABLE.iter().map(info).collect()
+}
+
+/// A launch of these blocks, in a grid of these.
+fn case(block: [u64; 3], grid: [u64; 3]) -> Case {
+    let threads: u64 = block.iter().chain(&grid).product();
+    let names = FAMILY.settings.iter().map(|setting| setting.name);
+    let with = |case: Case, (name, size): (&'static str, &u64)| case.with(name, &size.to_string());
+    names.zip(block.iter().chain(&grid)).fold(Case::new(&[threads]), with)
+}
+
+fn cases() -> Vec<Case> {
+    vec![
+        // The examples of the slides.
+        case([4, 1, 1], [3, 1, 1]),
+        case([4, 2, 1], [3, 2, 1]),
+        case([4, 2, 2], [3, 2, 2]),
+        case([16, 16, 1], [5, 4, 1]),
+        // Warps that are not full, and one thread alone.
+        case([1, 1, 1], [1, 1, 1]),
+        case([48, 1, 1], [2, 1, 1]),
+        case([5, 7, 3], [2, 3, 2]),
+        // The grid has more dimensions than its blocks, and the other way round.
+        case([33, 1, 1], [2, 3, 2]),
+        case([8, 4, 2], [3, 1, 1]),
+        // Allowed shapes of the slides.
+        case([512, 1, 1], [1, 1, 1]),
+        case([8, 16, 4], [1, 2, 1]),
+        case([32, 16, 2], [1, 1, 1]),
+    ]
+}
+
+fn sizes() -> Vec<Case> {
+    vec![case([256, 1, 1], [1 << 14, 1, 1]), case([16, 16, 1], [128, 128, 1]), case([8, 8, 4], [32, 32, 16])]
+}
+
+/// Block and grid of a job: those of the settings, or along x what `--block` and `--grid` say.
+fn launch_sizes(job: &Job<'_>) -> ([u32; 3], [u32; 3]) {
+    let settings = job.problem.settings;
+    let along = |what: &str| ["x", "y", "z"].map(|axis| settings.number(&format!("{what}-{axis}")) as u32);
+    let line = |length: u32| [length, 1, 1];
+    (job.block.map_or_else(|| along("block"), line), job.grid.map_or_else(|| along("grid"), line))
+}
+
+/// The same sizes in fewer dimensions: the last one takes the others in.
+fn fold(sizes: [u32; 3], dimensions: usize) -> Option<[u32; 3]> {
+    let [x, y, z] = sizes;
+    match dimensions {
+        1 => Some([x.checked_mul(y)?.checked_mul(z)?, 1, 1]),
+        2 => Some([x, y.checked_mul(z)?, 1]),
+        _ => Some(sizes),
+    }
+}
+
+/// A whole launch is right when each column of the table is: see [`Thread::is_right`].
+fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
+    if !problem.inputs.is_empty() {
+        return Err(Error::Usage("threads takes no input: its launch is all there is to say".to_owned()));
+    }
+    Ok(Oracle::new(|result, _| {
+        let (&[FIELDS, threads], Some(table)) = (result.shape(), u32::view(result.data())) else {
+            return Verdict { verified: false, error: f64::NAN };
+        };
+        let wrong = (0..threads).filter(|&g| !Thread::column(table, threads, g).is_right(g, threads)).count();
+        Verdict { verified: wrong == 0, error: wrong as f64 }
+    }))
+}
+
+/// What one thread wrote down.
+struct Thread {
+    thread: [u64; 3],
+    block: [u64; 3],
+    block_dim: [u64; 3],
+    grid_dim: [u64; 3],
+    local: u64,
+    global: u64,
+    lane: u64,
+}
+
+impl Thread {
+    /// Column `g` of the table.
+    fn column(table: &[u32], threads: usize, g: usize) -> Self {
+        let field = |field: usize| u64::from(table[field * threads + g]);
+        let triple = |first: usize| [field(first), field(first + 1), field(first + 2)];
+        Self {
+            thread: triple(0),
+            block: triple(3),
+            block_dim: triple(6),
+            grid_dim: triple(9),
+            local: field(12),
+            global: field(13),
+            lane: field(14),
+        }
+    }
+
+    /// Its registers are those of a thread of the launch, the course's formulas make its ids of them, and it wrote
+    /// where its global id says. The formulas give each thread another number below `threads`, so if every place is
+    /// right, every thread wrote once.
+    fn is_right(&self, place: usize, threads: usize) -> bool {
+        let [[tx, ty, tz], [bx, by, bz]] = [self.thread, self.block];
+        let [[dx, dy, dz], [gx, gy, gz]] = [self.block_dim, self.grid_dim];
+        let inside = tx < dx && ty < dy && tz < dz && bx < gx && by < gy && bz < gz;
+        let local = tz * dy * dx + ty * dx + tx;
+        let global = (bz * gy * gx + by * gx + bx) * (dz * dy * dx) + tz * dy * dx + ty * dx + tx;
+        inside
+            && dx * dy * dz * gx * gy * gz == threads as u64
+            && (self.local, self.global, self.lane) == (local, global, local % 32)
+            && global == place as u64
+    }
+}
+
+fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
+    let (block, grid) = launch_sizes(job);
+    let max_block = job.device.info().max_block;
+    let product = |sizes: [u32; 3]| sizes.iter().map(|&size| u64::from(size)).product::<u64>();
+    let text = |sizes: [u32; 3]| sizes.map(|size| size.to_string()).join("x");
+    if product(block) > u64::from(max_block) {
+        return Err(Error::Usage(format!(
+            "a block of {} has {} threads, and at most {max_block} are allowed",
+            text(block),
+            product(block)
+        )));
+    }
+    let threads = product(grid).checked_mul(product(block)).and_then(|threads| u32::try_from(threads).ok());
+    let threads = threads.ok_or_else(|| {
+        Error::Usage(format!("{} blocks of {} have more threads than a global id has numbers", text(grid), text(block)))
+    })?;
+    let len = FIELDS * threads as usize;
+    require_memory(job.device, Some(4 * len as u64), "the table of all threads", "use a smaller launch")?;
+    let mut result = Tensor::new(&[FIELDS, 0], Array::U32(Vec::new()))?;
+    for name in job.variants {
+        let Some(variant) = TABLE.iter().find(|variant| variant.name == *name) else {
+            return Err(Error::Usage(format!("threads has no variant '{name}'")));
+        };
+        let folded = fold(block, variant.dimensions).zip(fold(grid, variant.dimensions));
+        let Some((block, grid)) = folded.filter(|(_, [x, y, z])| *x < 1 << 31 && *y < 1 << 16 && *z < 1 << 16) else {
+            return Err(Error::Usage(format!("{name}: a grid has at most 2147483647x65535x65535 blocks")));
+        };
+        let output = Buffer::<u32>::uninit(job.device, len, "output")?;
+        let call = (variant.kernel)(threads, output.ptr());
+        let shape = Shape { grid, block, ..Shape::linear(1, 1) };
+        let trial = Trial {
+            family: FAMILY.name,
+            variant: name,
+            shape: (shape.threads() as u32, product(grid) as u32),
+            output: &output,
+            result: vec![FIELDS, threads as usize],
+            depth: 0,
+            work: Work::bytes(4 * len as u64),
+        };
+        let row;
+        // SAFETY: the call is the kernel's own launcher's, with a table for all threads of the launch, which extends
+        // along as many axes as the kernel knows.
+        (result, row) = job.measure(&trial, &mut || unsafe { job.device.launch(job.module, &call, shape) })?;
+        emit(row);
+    }
+    Ok(result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn example(thread: [u64; 3], block: [u64; 3], block_dim: [u64; 3], grid_dim: [u64; 3], global: u64) -> Thread {
+        let [x, y, z] = thread;
+        let local = (z * block_dim[1] + y) * block_dim[0] + x;
+        Thread { thread, block, block_dim, grid_dim, local, global, lane: local % 32 }
+    }
+
+    #[test]
+    fn the_examples_of_the_slides() {
+        assert!(example([3, 0, 0], [2, 0, 0], [4, 1, 1], [3, 1, 1], 11).is_right(11, 12));
+        assert!(example([3, 1, 0], [2, 1, 0], [4, 2, 1], [3, 2, 1], 47).is_right(47, 48));
+        // The slides multiply 11 by 16 and write 112; their formula gives 176 + 15.
+        assert!(example([3, 1, 1], [2, 1, 1], [4, 2, 2], [3, 2, 2], 191).is_right(191, 192));
+        assert!(!example([3, 1, 1], [2, 1, 1], [4, 2, 2], [3, 2, 2], 127).is_right(127, 192));
+    }
+
+    #[test]
+    fn a_wrong_id_lane_place_or_register_is_noticed() {
+        let right = || example([3, 1, 0], [2, 1, 0], [4, 2, 1], [3, 2, 1], 47);
+        assert!(!right().is_right(46, 48) && !right().is_right(47, 96));
+        assert!(!Thread { lane: 8, ..right() }.is_right(47, 48));
+        assert!(!Thread { local: 3, ..right() }.is_right(47, 48));
+        assert!(!Thread { thread: [4, 1, 0], ..right() }.is_right(47, 48));
+        assert!(!Thread { block: [2, 2, 0], ..right() }.is_right(47, 48));
+    }
+
+    #[test]
+    fn fewer_dimensions_hold_as_many() {
+        assert_eq!(fold([4, 2, 2], 1), Some([16, 1, 1]));
+        assert_eq!(fold([4, 2, 2], 2), Some([4, 4, 1]));
+        assert_eq!(fold([4, 2, 2], 3), Some([4, 2, 2]));
+        assert_eq!(fold([1 << 16, 1 << 16, 1], 1), None);
+    }
+}

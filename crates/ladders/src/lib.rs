@@ -1,0 +1,15 @@
+//! The families of `kernels-gpu`: their rungs, problems and references, how results are verified and times measured.
+//!
+//! In reading order: where data comes from ([`input`]), the families with their rungs and references ([`kernels`]),
+//! what counts as equal ([`compare`]), how time is measured ([`mod@bench`]), the vendor's libraries beside ours
+//! ([`peers`]), and how numbers are explained and drawn ([`explain`], [`plot`]).
+
+pub mod input;
+pub mod kernels;
+
+pub mod explain;
+
+pub mod bench;
+pub mod compare;
+pub mod peers;
+pub mod plot;

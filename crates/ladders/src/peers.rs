@@ -1,0 +1,151 @@
+//! Other people's libraries, measured by small programs of ours (`bench/peers/*.cu` and `*.py`) that print JSON lines.
+
+use crate::bench::Cache;
+use crate::kernels::Settings;
+use rustwarp::diagnostic::note;
+use rustwarp::element::{Array, Dtype};
+use rustwarp::error::{Error, Result};
+use rustwarp::tensor::Tensor;
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Longest chain of additions that a library is granted whose order is not known: more than any tree on a full GPU
+/// needs for 2^32 elements.
+pub const DEPTH: u64 = 1 << 14;
+
+/// What to measure: the same as our own variants in the same run.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// Family: a program may serve several.
+    pub family: &'a str,
+    /// Operation; empty where there is no choice.
+    pub op: &'a str,
+    /// Element type.
+    pub dtype: Dtype,
+    /// As in [`crate::kernels::Case`].
+    pub size: &'a [u64],
+    /// The family's; those that somebody gave are passed on.
+    pub settings: &'a Settings,
+    /// Of the generated input, which is the same as ours.
+    pub seed: u64,
+    /// Samples.
+    pub repeat: u32,
+    /// State of the L2 cache.
+    pub cache: Cache,
+    /// Number of the GPU.
+    pub gpu: u32,
+}
+
+/// One measurement.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Line {
+    /// The library: `CUB`.
+    pub library: String,
+    /// The result's shape, and its type where that is not the problem's.
+    pub shape: Vec<usize>,
+    /// As [`Dtype::name`].
+    pub dtype: String,
+    /// File of the result's elements, little-endian, in the folder that the program was given.
+    pub file: String,
+    /// Median.
+    pub time_ms: f64,
+    /// Fastest.
+    pub min_ms: f64,
+    /// Slowest.
+    pub max_ms: f64,
+    /// Half the distance between the quartiles, as a fraction of the median.
+    pub spread: f64,
+}
+
+/// A library's measurement, and its result.
+#[derive(Clone, Debug)]
+pub struct Peer {
+    /// What it printed.
+    pub line: Line,
+    /// What it computed.
+    pub result: Tensor,
+}
+
+/// Runs a program of `bench/peers`: `PROGRAM FAMILY OP DTYPE SIZE SEED REPEAT CACHE GPU FOLDER [--SETTING VALUE]…`,
+/// with `-` for no operation and sizes like `1080x1920`. A program that can't measure here, as a Python program without
+/// Python or without its library, says so on standard error and gives no line.
+///
+/// # Errors
+/// [`Error::Unsupported`] for a program that is not built, [`Error::Device`] for one that fails.
+pub fn run(program: &str, request: &Request<'_>) -> Result<Vec<Peer>> {
+    let program = find(program)?;
+    let failed = |why: String| Error::Device(format!("{}: {why}", program.display()));
+    let folder = tempfile::tempdir().map_err(|error| failed(error.to_string()))?;
+    let cache = match request.cache {
+        Cache::Cold => "cold",
+        Cache::Warm => "warm",
+    };
+    let size: Vec<_> = request.size.iter().map(u64::to_string).collect();
+    let op = if request.op.is_empty() { "-" } else { request.op };
+    let is_script = program.extension().is_some_and(|extension| extension == "py");
+    let mut command = if is_script { Command::new("python3") } else { Command::new(&program) };
+    let command = if is_script { command.arg(&program) } else { &mut command };
+    let output = command
+        .args([request.family, op, request.dtype.name(), &size.join("x"), &request.seed.to_string()])
+        .args([&request.repeat.to_string(), cache, &request.gpu.to_string()])
+        .arg(folder.path())
+        // Not as they were typed: programs know no 2^20.
+        .args(request.settings.text().split_whitespace())
+        .stderr(Stdio::inherit())
+        .output();
+    let output = match output {
+        Err(error) if is_script && error.kind() == std::io::ErrorKind::NotFound => {
+            note(format_args!("{} is not run: there is no python3 on the PATH", program.display()));
+            return Ok(Vec::new());
+        }
+        other => other.map_err(|error| failed(error.to_string()))?,
+    };
+    if !output.status.success() {
+        return Err(failed(format!("it ended with {}", output.status)));
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    let peer = |text: &str| -> Result<Peer> {
+        let line: Line = serde_json::from_str(text).map_err(|error| failed(format!("'{text}': {error}")))?;
+        Ok(Peer { result: result(folder.path(), &line).map_err(|error| failed(error.to_string()))?, line })
+    };
+    text.lines().map(peer).collect()
+}
+
+/// The elements that a program wrote.
+fn result(folder: &Path, line: &Line) -> Result<Tensor> {
+    let dtype: Dtype = line.dtype.parse()?;
+    let path = folder.join(&line.file);
+    let bytes = std::fs::read(&path).map_err(|error| Error::input(&path, error.to_string()))?;
+    let mut data = Array::zeros(dtype, line.shape.iter().product());
+    if data.bytes().len() != bytes.len() {
+        return Err(Error::input(&path, format!("{} bytes don't have the shape {:?}", bytes.len(), line.shape)));
+    }
+    data.bytes_mut().copy_from_slice(&bytes);
+    Tensor::new(&line.shape, data)
+}
+
+/// Where it may lie: `RUSTWARP_PEERS_DIR` alone when set, else `peers` beside the program or one level up (a folder
+/// made by `cargo xtask dist`), else `target/peers` above the current folder. A compiled program, or a Python program.
+fn find(program: &str) -> Result<PathBuf> {
+    let mut folders = Vec::new();
+    if let Some(folder) = std::env::var_os("RUSTWARP_PEERS_DIR").filter(|folder| !folder.is_empty()) {
+        folders.push(PathBuf::from(folder));
+    } else {
+        let own = std::env::current_exe().ok().and_then(|exe| Some(exe.parent()?.to_owned()));
+        for folder in own.iter().flat_map(|folder| folder.ancestors().take(2)) {
+            folders.push(folder.join("peers"));
+        }
+        let current = std::env::current_dir().ok();
+        folders.extend(current.iter().flat_map(|folder| folder.ancestors()).map(|folder| folder.join("target/peers")));
+    }
+    let places = folders.iter().flat_map(|folder| [folder.join(program), folder.join(format!("{program}.py"))]);
+    let place = places.into_iter().find(|file| file.is_file());
+    place.ok_or_else(|| {
+        Error::Unsupported(format!(
+            "the peer program '{program}' is not built: compile it with `nvcc -O3 -std=c++17 -arch=native \
+             bench/peers/{program}.cu -o target/peers/{program}`, or copy bench/peers/{program}.py there; or leave --peers out \
+             (RUSTWARP_PEERS_DIR names another place)"
+        ))
+    })
+}

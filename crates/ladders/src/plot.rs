@@ -1,0 +1,313 @@
+//! Plots of measurements, as SVG: lines over sizes, bars where there is one size. Drawn by plotters; labels stand at
+//! the lines' ends, because a legend of a dozen colours can't be read.
+
+use crate::kernels::{self, Row};
+use plotters::coord::types::RangedCoordf64;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use rustwarp::error::{Error, Result};
+use std::collections::BTreeMap;
+
+/// Pixels of a panel.
+const WIDTH: u32 = 760;
+/// Pixels of a panel of lines.
+const HEIGHT: u32 = 400;
+/// Pixels on the right for the lines' names.
+const NAMES: i32 = 190;
+/// Pixels of a bar with its gap.
+const BAR: i32 = 22;
+/// Pixels between two names at least.
+const LINE: i32 = 14;
+
+/// Told apart by people who can't tell red from green too (P. Tol's muted scheme, with two greys).
+const COLOURS: [RGBColor; 11] = [
+    RGBColor(51, 34, 136),
+    RGBColor(136, 204, 238),
+    RGBColor(68, 170, 153),
+    RGBColor(17, 119, 51),
+    RGBColor(153, 153, 51),
+    RGBColor(221, 204, 119),
+    RGBColor(204, 102, 119),
+    RGBColor(136, 34, 85),
+    RGBColor(170, 68, 153),
+    RGBColor(110, 110, 110),
+    RGBColor(180, 180, 180),
+];
+
+/// One picture of several.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Panel {
+    /// A line per variant over the number of elements, both axes logarithmic.
+    Lines {
+        /// What is measured.
+        title: String,
+        /// Of the vertical axis.
+        unit: &'static str,
+        /// In the order of the ladder.
+        lines: Vec<Line>,
+    },
+    /// A bar per variant.
+    Bars {
+        /// What is measured, of what, in which unit.
+        title: String,
+        /// Name and length, in the order of the ladder.
+        bars: Vec<(String, f64)>,
+    },
+}
+
+/// A variant's measurements.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// Its name.
+    pub name: String,
+    /// Somebody else's: drawn black and thick.
+    pub peer: bool,
+    /// Elements, and what was measured.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// One measurement: what a panel is made of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measurement {
+    /// Measurements of the same subject are compared with each other: family, operation, type, settings.
+    pub subject: String,
+    /// As in the row.
+    pub variant: String,
+    /// Not one of the family's variants.
+    pub peer: bool,
+    /// Elements of the first operand.
+    pub n: u64,
+    /// Unit and value.
+    pub value: (&'static str, f64),
+}
+
+/// What rows tell: on a GPU the rate, on the simulator what time goes into.
+pub fn of_rows<'r>(rows: impl IntoIterator<Item = &'r Row>) -> Vec<Panel> {
+    panels(rows.into_iter().flat_map(measurements))
+}
+
+fn measurements(row: &Row) -> Vec<Measurement> {
+    let known = kernels::family(row.family).map_or(Vec::new(), |family| (family.variants)());
+    let words = [Some(row.family), row.op.as_deref(), Some(row.dtype), row.settings.as_deref()];
+    let subject = words.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let measurement = |value| Measurement {
+        subject: subject.clone(),
+        variant: row.variant.clone(),
+        peer: known.iter().all(|variant| variant.name != row.variant),
+        n: row.n,
+        value,
+    };
+    match (row.tflops.map(|x| ("TFLOP/s", x)).or(row.gbps.map(|x| ("GB/s", x))), &row.counters) {
+        (Some(rate), _) => vec![measurement(rate)],
+        (None, Some(counters)) => vec![
+            measurement(("warp instructions", counters.warp_instructions as f64)),
+            measurement(("sectors of global memory", counters.global_sectors as f64)),
+            measurement(("wavefronts of shared memory", counters.shared_wavefronts as f64)),
+        ],
+        (None, None) => Vec::new(),
+    }
+}
+
+/// A panel per subject and unit, in the order in which they first appear: lines where there are several sizes, else
+/// bars. What is 0 for all variants has no panel.
+pub fn panels(measurements: impl IntoIterator<Item = Measurement>) -> Vec<Panel> {
+    let mut subjects: Vec<Vec<Measurement>> = Vec::new();
+    for one in measurements {
+        let same = |all: &&mut Vec<Measurement>| all[0].subject == one.subject && all[0].value.0 == one.value.0;
+        match subjects.iter_mut().find(same) {
+            Some(all) => all.push(one),
+            None => subjects.push(vec![one]),
+        }
+    }
+    subjects.retain(|all| all.iter().any(|one| one.value.1 > 0.0));
+    subjects.iter().map(|all| panel(all)).collect()
+}
+
+/// Of at least one measurement.
+fn panel(all: &[Measurement]) -> Panel {
+    let (subject, unit) = (&all[0].subject, all[0].value.0);
+    let sizes: std::collections::BTreeSet<u64> = all.iter().map(|one| one.n).collect();
+    if sizes.len() < 2 {
+        let bars = all.iter().map(|one| (one.variant.clone(), one.value.1)).collect();
+        return Panel::Bars { title: format!("{subject}, {} elements: {unit}", all[0].n), bars };
+    }
+    let mut lines: Vec<Line> = Vec::new();
+    let mut places = BTreeMap::new();
+    for one in all.iter().filter(|one| one.value.1 > 0.0) {
+        let place = *places.entry(&one.variant).or_insert_with(|| {
+            lines.push(Line { name: one.variant.clone(), peer: one.peer, points: Vec::new() });
+            lines.len() - 1
+        });
+        lines[place].points.push((one.n as f64, one.value.1));
+    }
+    for line in &mut lines {
+        line.points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    }
+    Panel::Lines { title: subject.clone(), unit, lines }
+}
+
+/// The panels below each other, as the text of an SVG file.
+///
+/// # Errors
+/// [`Error::Usage`] when there is nothing to draw.
+pub fn svg(panels: &[Panel]) -> Result<String> {
+    if panels.is_empty() {
+        return Err(Error::Usage("there is nothing to plot: no row has a time or a counter above 0".to_owned()));
+    }
+    let heights: Vec<_> = panels.iter().map(Panel::height).collect();
+    let mut text = String::new();
+    {
+        let mut rest = SVGBackend::with_string(&mut text, (WIDTH, heights.iter().sum())).into_drawing_area();
+        let failed = |error: &dyn std::fmt::Display| Error::Usage(format!("the plot can't be drawn: {error}"));
+        rest.fill(&WHITE).map_err(|error| failed(&error))?;
+        for (panel, height) in panels.iter().zip(heights) {
+            let (area, below) = rest.split_vertically(height as i32);
+            rest = below;
+            panel.draw(&area).map_err(|error| failed(&error))?;
+        }
+        rest.present().map_err(|error| failed(&error))?;
+    }
+    Ok(text)
+}
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
+type Drawn<'a> = std::result::Result<(), DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>>;
+
+impl Panel {
+    fn height(&self) -> u32 {
+        match self {
+            Self::Lines { .. } => HEIGHT,
+            Self::Bars { bars, .. } => 50 + BAR as u32 * bars.len() as u32,
+        }
+    }
+
+    fn draw<'a>(&self, area: &Area<'a>) -> Drawn<'a> {
+        match self {
+            Self::Lines { title, unit, lines } => draw_lines(area, title, unit, lines),
+            Self::Bars { title, bars } => draw_bars(area, title, bars),
+        }
+    }
+}
+
+fn draw_lines<'a>(area: &Area<'a>, title: &str, unit: &str, lines: &[Line]) -> Drawn<'a> {
+    let points = || lines.iter().flat_map(|line| &line.points);
+    let range = |values: &mut dyn Iterator<Item = f64>| {
+        values.fold((f64::MAX, f64::MIN), |(low, high), x| (low.min(x), high.max(x)))
+    };
+    // Room around the points, so that none lies on the frame.
+    let (left, right) = range(&mut points().map(|point| point.0));
+    let (low, high) = range(&mut points().map(|point| point.1));
+    let mut chart = ChartBuilder::on(area)
+        .caption(title, ("sans-serif", 15))
+        .margin(10)
+        .margin_right(NAMES)
+        .x_label_area_size(38)
+        .y_label_area_size(60)
+        .build_cartesian_2d((left / 1.2..right * 1.2).log_scale().base(2.0), (low / 1.3..high * 1.3).log_scale())?;
+    chart
+        .configure_mesh()
+        .light_line_style(WHITE)
+        .x_desc("elements")
+        .y_desc(unit)
+        .x_label_formatter(&|n| elements(*n))
+        .y_label_formatter(&|y| number(*y))
+        .draw()?;
+    let mut names = Vec::new();
+    for (number, line) in lines.iter().enumerate() {
+        let colour = if line.peer { BLACK } else { COLOURS[number % COLOURS.len()] };
+        let style = colour.stroke_width(if line.peer { 3 } else { 2 });
+        chart.draw_series(LineSeries::new(line.points.iter().copied(), style))?;
+        chart.draw_series(line.points.iter().map(|&point| Circle::new(point, 3, colour.filled())))?;
+        if let Some(last) = line.points.last() {
+            names.push((chart.backend_coord(last), &line.name, colour));
+        }
+    }
+    draw_names(area, names)
+}
+
+/// Names beside the ends of their lines, pushed apart where they would cover each other.
+fn draw_names<'a>(area: &Area<'a>, mut names: Vec<((i32, i32), &String, RGBColor)>) -> Drawn<'a> {
+    names.sort_by_key(|((_, y), ..)| *y);
+    let (_, origin) = area.get_base_pixel();
+    let mut free = i32::MIN;
+    for ((_, y), name, colour) in names {
+        let y = (y - origin).max(free);
+        free = y + LINE;
+        let place = (WIDTH as i32 - NAMES + 8, y);
+        let style = ("sans-serif", 12).into_font().color(&colour).pos(Pos::new(HPos::Left, VPos::Center));
+        area.draw(&Text::new(name.clone(), place, style))?;
+    }
+    Ok(())
+}
+
+fn draw_bars<'a>(area: &Area<'a>, title: &str, bars: &[(String, f64)]) -> Drawn<'a> {
+    /// Pixels on the left for the names.
+    const LEFT: i32 = 170;
+    let most = bars.iter().map(|bar| bar.1).fold(0.0, f64::max);
+    let coordinates = RangedCoordf64::from(0.0..most);
+    let text = |size, at| ("sans-serif", size).into_font().color(&BLACK).pos(Pos::new(at, VPos::Center));
+    area.draw(&Text::new(title.to_owned(), (10, 14), text(15, HPos::Left)))?;
+    for (row, (name, value)) in bars.iter().enumerate() {
+        let y = 40 + BAR * row as i32;
+        let right = coordinates.map(value, (LEFT, WIDTH as i32 - NAMES));
+        let colour = COLOURS[row % COLOURS.len()];
+        area.draw(&Rectangle::new([(LEFT, y - BAR / 2 + 3), (right, y + BAR / 2 - 3)], colour.filled()))?;
+        area.draw(&Text::new(name.clone(), (LEFT - 8, y), text(12, HPos::Right)))?;
+        area.draw(&Text::new(number(*value), (right + 6, y), text(12, HPos::Left)))?;
+    }
+    Ok(())
+}
+
+/// `2^20` where that is exact.
+fn elements(n: f64) -> String {
+    let power = n.log2();
+    if power >= 10.0 && (power - power.round()).abs() < 1e-9 { format!("2^{power:.0}") } else { number(n) }
+}
+
+/// Three digits that count, without an exponent below a million.
+fn number(x: f64) -> String {
+    match x {
+        _ if x >= 1e6 => format!("{:.3}M", x / 1e6),
+        _ if x >= 100.0 => format!("{x:.0}"),
+        _ if x >= 10.0 => format!("{x:.1}"),
+        _ => format!("{x:.2}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(subject: &str, variant: &str, n: u64, value: f64) -> Measurement {
+        let (subject, variant) = (subject.to_owned(), variant.to_owned());
+        Measurement { subject, peer: variant == "CUB", variant, n, value: ("GB/s", value) }
+    }
+
+    #[test]
+    fn several_sizes_are_lines_one_is_bars() {
+        let all = [
+            one("reduce sum f32", "best", 1 << 22, 1400.0),
+            one("reduce sum f32", "best", 1 << 20, 500.0),
+            one("reduce sum f32", "CUB", 1 << 20, 400.0),
+            one("scan", "best", 100, 3.0),
+            one("nothing", "best", 100, 0.0),
+        ];
+        let panels = panels(all);
+        let [Panel::Lines { lines, .. }, Panel::Bars { bars, title, .. }] = panels.as_slice() else {
+            panic!("lines and bars, not {panels:?}");
+        };
+        assert_eq!(lines[0].points, [((1 << 20) as f64, 500.0), ((1 << 22) as f64, 1400.0)]);
+        assert!(lines[1].peer && !lines[0].peer);
+        assert_eq!((bars.as_slice(), title.as_str()), (&[("best".to_owned(), 3.0)][..], "scan, 100 elements: GB/s"));
+        let text = svg(&panels).expect("a drawing");
+        for part in ["<svg", "CUB", "best", "2^20", "reduce sum f32", "3.00"] {
+            assert!(text.contains(part), "{part} is missing");
+        }
+        assert_eq!(text, svg(&panels).expect("a drawing"), "the same picture every time");
+    }
+
+    #[test]
+    fn nothing_to_draw_is_said() {
+        assert!(svg(&[]).expect_err("refused").to_string().contains("nothing to plot"));
+    }
+}

@@ -1,0 +1,317 @@
+//! Element types: their names on the command line and in files, and arrays of them whose type is known only at run
+//! time.
+
+use crate::error::{Error, Result};
+use bytemuck::Pod;
+use std::fmt;
+
+/// An element type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the names are Rust's own")]
+pub enum Dtype {
+    F32,
+    F64,
+    I32,
+    U32,
+    I64,
+    U64,
+    U8,
+    F16,
+    Bf16,
+}
+
+impl Dtype {
+    /// Every element type.
+    pub const ALL: &[Self] =
+        &[Self::F32, Self::F64, Self::I32, Self::U32, Self::I64, Self::U64, Self::U8, Self::F16, Self::Bf16];
+
+    /// The six types that `vecadd` and `reduce` have kernels for.
+    pub const NUMBERS: &[Self] = &[Self::F32, Self::F64, Self::I32, Self::U32, Self::I64, Self::U64];
+
+    /// As Rust writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+            Self::I32 => "i32",
+            Self::U32 => "u32",
+            Self::I64 => "i64",
+            Self::U64 => "u64",
+            Self::U8 => "u8",
+            Self::F16 => "f16",
+            Self::Bf16 => "bf16",
+        }
+    }
+
+    /// Floating point.
+    pub fn is_float(self) -> bool {
+        matches!(self, Self::F32 | Self::F64 | Self::F16 | Self::Bf16)
+    }
+
+    /// Bytes of one element.
+    pub fn size(self) -> usize {
+        match self {
+            Self::U8 => 1,
+            Self::F16 | Self::Bf16 => 2,
+            Self::F32 | Self::I32 | Self::U32 => 4,
+            Self::F64 | Self::I64 | Self::U64 => 8,
+        }
+    }
+}
+
+impl fmt::Display for Dtype {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl std::str::FromStr for Dtype {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Self::ALL.iter().copied().find(|dtype| dtype.name().eq_ignore_ascii_case(text)).ok_or_else(|| {
+            let names: Vec<_> = Self::ALL.iter().map(|dtype| dtype.name()).collect();
+            Error::Usage(format!("unknown element type `{text}`; expected one of {}", names.join(" ")))
+        })
+    }
+}
+
+/// One number of any type, exactly: an f32 is widened, integers are whole.
+#[derive(Clone, Copy, Debug)]
+pub enum Value {
+    /// f32 or f64.
+    Float(f64),
+    /// An integer.
+    Int(i128),
+}
+
+impl fmt::Display for Value {
+    /// Floats read back to the same bits as f64.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Float(x) if x.is_nan() => f.write_str("NaN"),
+            Self::Float(x) => write!(f, "{x}"),
+            Self::Int(x) => write!(f, "{x}"),
+        }
+    }
+}
+
+impl serde::Serialize for Value {
+    /// JSON has no NaN and no infinity: they are the strings `"NaN"`, `"inf"`, `"-inf"`.
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match *self {
+            Self::Float(x) if x.is_finite() => serializer.serialize_f64(x),
+            Self::Float(_) => serializer.collect_str(self),
+            Self::Int(x) => match (i64::try_from(x), u64::try_from(x)) {
+                (Ok(x), _) => serializer.serialize_i64(x),
+                (_, Ok(x)) => serializer.serialize_u64(x),
+                _ => serializer.collect_str(self),
+            },
+        }
+    }
+}
+
+/// What an operand or a result can be made of, seen from the host: the numbers, and u8.
+pub trait Scalar: Pod + Send + Sync + fmt::Debug {
+    /// Its name.
+    const DTYPE: Dtype;
+    /// Exact.
+    fn value(self) -> Value;
+    /// Takes the array apart if it has this type.
+    fn view(array: &Array) -> Option<&[Self]>;
+    /// The reverse.
+    fn wrap(values: Vec<Self>) -> Array;
+}
+
+/// A number that kernels are instantiated for, seen from the host.
+pub trait Element: kernels_gpu::number::Number + Scalar {
+    /// The nearest float; for an integer type the low bits of the value, as wrapping arithmetic gives them.
+    fn round(value: Value) -> Self;
+    /// A number made of 64 random bits: floats are multiples of 2^-23 in [-1, 1), integers use their whole range.
+    fn from_random(random: u64) -> Self;
+}
+
+/// An array whose element type is known only at run time.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs, reason = "the names are the element types")]
+pub enum Array {
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+    I32(Vec<i32>),
+    U32(Vec<u32>),
+    I64(Vec<i64>),
+    U64(Vec<u64>),
+    /// u8, f16 or bf16: types that the host only carries to and from the device, as bytes.
+    Bytes(Dtype, Vec<u8>),
+}
+
+/// Runs code that is generic over the element type: `with_dtype!(dtype, T => expression, else => expression)`.
+#[macro_export]
+macro_rules! with_dtype {
+    ($dtype:expr, $t:ident => $body:expr, else => $other:expr) => {
+        match $dtype {
+            $crate::element::Dtype::F32 => {
+                type $t = f32;
+                $body
+            }
+            $crate::element::Dtype::F64 => {
+                type $t = f64;
+                $body
+            }
+            $crate::element::Dtype::I32 => {
+                type $t = i32;
+                $body
+            }
+            $crate::element::Dtype::U32 => {
+                type $t = u32;
+                $body
+            }
+            $crate::element::Dtype::I64 => {
+                type $t = i64;
+                $body
+            }
+            $crate::element::Dtype::U64 => {
+                type $t = u64;
+                $body
+            }
+            _ => $other,
+        }
+    };
+}
+
+macro_rules! element {
+    ($($t:ident $variant:ident $value:ident $wide:ident, $x:ident => $random:expr;)*) => {
+        $(
+            impl Scalar for $t {
+                const DTYPE: Dtype = Dtype::$variant;
+
+                fn value(self) -> Value {
+                    Value::$value(self as $wide)
+                }
+                fn view(array: &Array) -> Option<&[Self]> {
+                    match array {
+                        Array::$variant(values) => Some(values),
+                        _ => None,
+                    }
+                }
+                fn wrap(values: Vec<Self>) -> Array {
+                    Array::$variant(values)
+                }
+            }
+
+            impl Element for $t {
+                fn round(value: Value) -> Self {
+                    match value {
+                        Value::Float(x) => x as $t,
+                        Value::Int(x) => x as $t,
+                    }
+                }
+                fn from_random($x: u64) -> Self {
+                    $random
+                }
+            }
+        )*
+
+        impl Array {
+            /// Type of the elements.
+            pub fn dtype(&self) -> Dtype {
+                match self {
+                    $(Self::$variant(_) => Dtype::$variant,)*
+                    Self::Bytes(dtype, _) => *dtype,
+                }
+            }
+            /// Number of elements.
+            pub fn len(&self) -> usize {
+                match self {
+                    $(Self::$variant(values) => values.len(),)*
+                    Self::Bytes(dtype, bytes) => bytes.len() / dtype.size(),
+                }
+            }
+            /// The elements as they lie in memory: little-endian.
+            pub fn bytes(&self) -> &[u8] {
+                match self {
+                    $(Self::$variant(values) => bytemuck::cast_slice(values),)*
+                    Self::Bytes(_, bytes) => bytes,
+                }
+            }
+            /// The same memory, for filling it.
+            pub fn bytes_mut(&mut self) -> &mut [u8] {
+                match self {
+                    $(Self::$variant(values) => bytemuck::cast_slice_mut(values),)*
+                    Self::Bytes(_, bytes) => bytes,
+                }
+            }
+        }
+    };
+}
+element! {
+    f32 F32 Float f64, x => ((x >> 40) as i32 - (1 << 23)) as f32 / (1 << 23) as f32;
+    f64 F64 Float f64, x => ((x >> 40) as i32 - (1 << 23)) as f64 / (1 << 23) as f64;
+    i32 I32 Int i128, x => (x >> 32) as i32;
+    u32 U32 Int i128, x => (x >> 32) as u32;
+    i64 I64 Int i128, x => x as i64;
+    u64 U64 Int i128, x => x;
+}
+
+impl Scalar for u8 {
+    const DTYPE: Dtype = Dtype::U8;
+
+    fn value(self) -> Value {
+        Value::Int(self.into())
+    }
+    fn view(array: &Array) -> Option<&[Self]> {
+        match array {
+            Array::Bytes(Dtype::U8, bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+    fn wrap(values: Vec<Self>) -> Array {
+        Array::Bytes(Dtype::U8, values)
+    }
+}
+
+impl Array {
+    /// No elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// `len` zeros.
+    pub fn zeros(dtype: Dtype, len: usize) -> Self {
+        with_dtype!(
+            dtype,
+            T => T::wrap(vec![<T as bytemuck::Zeroable>::zeroed(); len]),
+            else => Self::Bytes(dtype, vec![0; len * dtype.size()])
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_in_json_read_back_exactly() {
+        for x in [0.1_f32, f32::MIN_POSITIVE, f32::MAX, -0.0, 1.0 / 3.0] {
+            let text = serde_json::to_string(&x.value()).expect("a number");
+            assert_eq!(text.parse::<f64>().expect("a float") as f32, x, "{text}");
+            assert_eq!(text.parse::<f64>().expect("a float").is_sign_negative(), x.is_sign_negative());
+        }
+        assert_eq!(serde_json::to_string(&f32::NAN.value()).expect("text"), "\"NaN\"");
+        assert_eq!(serde_json::to_string(&f64::NEG_INFINITY.value()).expect("text"), "\"-inf\"");
+        assert_eq!(serde_json::to_string(&u64::MAX.value()).expect("text"), "18446744073709551615");
+    }
+
+    #[test]
+    fn integers_wrap() {
+        assert_eq!(i32::round(Value::Int(1 << 31)), i32::MIN);
+        assert_eq!(u64::round(Value::Int(-1)), u64::MAX);
+    }
+
+    #[test]
+    fn random_floats_stay_in_range() {
+        assert_eq!(f32::from_random(0), -1.0);
+        assert!(f32::from_random(u64::MAX) < 1.0);
+        assert_eq!(f64::from_random(u64::MAX), f64::from(f32::from_random(u64::MAX)));
+    }
+}
