@@ -1,4 +1,4 @@
-//! What the convolutions share: the elements, masks in parts, and what lies beyond the border.
+//! Definitions shared by the convolutions: elements, masks in parts, and values beyond the border.
 
 use crate::number::Number;
 use cuda_std::{launch::Scalar, math::Float};
@@ -8,31 +8,33 @@ pub trait Sample: Number + Float + Scalar {}
 impl Sample for f32 {}
 impl Sample for f64 {}
 
-/// Most taps that a launch takes by value when the mask may have any size: as many as `unroll!` has rounds.
+/// Largest number of taps that a launch takes by value if the mask may have any size: the number of rounds of
+/// `unroll!`.
 pub const TAPS: usize = 32;
 
-/// Which taps of a mask a launch takes by value, in the order of memory.
+/// The taps of a mask that a launch takes by value, in the order of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Part {
-    /// The first one.
+    /// Index of the first tap.
     pub first: u32,
-    /// How many, at most [`TAPS`].
+    /// Number of taps, at most [`TAPS`].
     pub count: u32,
 }
 
-// SAFETY: two numbers of one size, without padding, laid out as written.
+// SAFETY: the type has two numbers of one size, without padding, laid out in order.
 unsafe impl Scalar for Part {}
 
-/// Beyond the border is 0.
+/// Elements beyond the border are 0.
 pub const ZERO: u32 = 0;
-/// Beyond the border is the nearest element: `a a a|a b c d|d d d`.
+/// Elements beyond the border equal the nearest element: `a a a|a b c d|d d d`.
 pub const CLAMP: u32 = 1;
-/// The border's element is the mirror, and appears once: `d c b|a b c d|c b a` (SciPy's `mirror`, NumPy's `reflect`).
+/// Elements beyond the border are mirrored at the border's element, which is not repeated: `d c b|a b c d|c b a`
+/// (SciPy's `mirror`, NumPy's `reflect`).
 pub const MIRROR: u32 = 2;
 
-/// Where the element at `position` is found in an axis of `len` elements, which are at least one; `None`: it counts
-/// as 0.
+/// Index of the source of the element at `position` on an axis of `len` elements, at least one; `None` for an element
+/// that counts as 0.
 #[inline(always)]
 pub fn source(position: i32, len: u32, border: u32) -> Option<u32> {
     let last = len as i32 - 1;
@@ -43,7 +45,7 @@ pub fn source(position: i32, len: u32, border: u32) -> Option<u32> {
         ZERO => None,
         CLAMP => Some(position.max(0).min(last) as u32),
         _ => {
-            // There and back again; a mirror at 0 makes no difference between left and right of it.
+            // The mirrored axis repeats after 2 * last elements and is symmetric about 0.
             let period = (2 * last as u32).max(1);
             let phase = position.unsigned_abs() % period;
             Some(phase.min(period - phase))
@@ -51,8 +53,8 @@ pub fn source(position: i32, len: u32, border: u32) -> Option<u32> {
     }
 }
 
-/// [`source`] for positions that are beyond the border by less than the axis is long: one reflection, and no division.
-/// Positions further out give some element.
+/// [`source`] for positions that are beyond the border by less than the length of the axis: one reflection, and no
+/// division. For positions further out the result is some valid index.
 #[inline(always)]
 pub fn near_source(position: i32, len: u32, border: u32) -> Option<u32> {
     let last = len as i32 - 1;

@@ -1,7 +1,8 @@
-//! The kernels: one module per family, smallest first. Start with [`vecadd`], then read [`mod@reduce`] rung by rung.
+//! The kernels: one module per family, smallest first. [`vecadd`] is the one to read first, then [`mod@reduce`] rung by
+//! rung.
 //!
 //! On the device every `#[kernel]` is an `.entry` of the PTX file. On the host the same name is a launcher: it takes
-//! device memory and values, checked against the kernel's signature by the compiler, and returns a
+//! device memory and values, which the compiler checks against the kernel's signature, and returns a
 //! [`cuda_std::launch::Call`].
 #![no_std]
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx))]

@@ -1,9 +1,8 @@
-//! Loops over a thread's registers. An array that is indexed at run time would lie in local memory, and LLVM keeps
-//! loops whose unrolled form is long.
+//! Unrolled loops over a thread's registers: an array that is indexed at run time would be in local memory, and LLVM
+//! does not unroll loops with a long body.
 
-/// `unroll!(i < N => { … })`: the block once for every number below a constant, 32 at most, each time with the number
-/// as one that LLVM knows. The compiler sees 32 of them, so the inner loop of a nest belongs into a function of its
-/// own.
+/// `unroll!(i < N => { … })`: repeats the block for every number below the constant `N`, at most 32, with `i` as a
+/// constant. The compiler expands all 32 copies, so the inner loop of a nest belongs in a function of its own.
 macro_rules! unroll {
     ($i:ident < $n:expr => $body:block) => {
         $crate::unroll::unroll! {
@@ -11,7 +10,7 @@ macro_rules! unroll {
         }
     };
     (@ $i:ident $n:expr, $body:block; $($k:literal)*) => {
-        const { assert!($n <= 32, "more rounds than `unroll!` has") };
+        const { assert!($n <= 32, "`unroll!` supports at most 32 rounds") };
         $(
             if $k < $n {
                 let $i = $crate::unroll::known($k);
@@ -22,7 +21,7 @@ macro_rules! unroll {
 }
 pub(crate) use unroll;
 
-/// The number itself. rustc would complain about a literal index in a block that is never reached.
+/// Returns the number. A literal index would make rustc report an error in a block that is never reached.
 #[inline(always)]
 pub(crate) fn known(number: usize) -> usize {
     number

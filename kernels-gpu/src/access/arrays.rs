@@ -1,5 +1,5 @@
-//! Structure of arrays: the first quarter of the elements is taken for the first field of all points, and so on.
-//! Whatever field is touched, neighbouring lanes touch neighbours, and who needs one field moves no other.
+//! Structure of arrays: the first quarter of the elements holds the first field of all points, and so on. For every
+//! field neighbouring lanes access neighbouring elements, and code that needs one field moves no other.
 
 use super::{FIELDS, double};
 use crate::number::Number;
@@ -11,7 +11,8 @@ pub const IDEA: &str = "structure of arrays: neighbouring lanes access neighbour
 /// Doubles all elements, four to a thread.
 ///
 /// # Safety
-/// `output` is as long as `input` and does not overlap it; at least a quarter as many threads as elements.
+/// `output` is as long as `input` and does not overlap it; the launch has at least a quarter as many threads as
+/// elements.
 #[kernel(for T in [f32, f64])]
 pub unsafe fn access_arrays<T: Number>(input: &[T], output: *mut T) {
     let points = input.len().div_ceil(FIELDS);
@@ -20,7 +21,7 @@ pub unsafe fn access_arrays<T: Number>(input: &[T], output: *mut T) {
     while field < FIELDS {
         let i = field * points + point;
         if point < points && i < input.len() {
-            // SAFETY: an index, of this thread alone.
+            // SAFETY: `i` is below the length, and no other thread has it.
             unsafe { double(input, i, output) };
         }
         field += 1;

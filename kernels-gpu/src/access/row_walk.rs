@@ -11,14 +11,14 @@ pub const IDEA: &str = "one thread per row: neighbouring lanes are a row apart, 
 /// Doubles a matrix.
 ///
 /// # Safety
-/// `input` and `output` have `rows * columns` elements and don't overlap; at least `rows` threads.
+/// `input` and `output` have `rows * columns` elements and do not overlap; the launch has at least `rows` threads.
 #[kernel(for T in [f32, f64])]
 pub unsafe fn access_row_walk<T: Number>(input: &[T], rows: u32, columns: u32, output: *mut T) {
     let row = thread::global_index();
     if row < rows as usize {
         let mut column = 0;
         while column < columns as usize {
-            // SAFETY: inside the matrix, and this thread alone has this row.
+            // SAFETY: the element is inside the matrix, and no other thread has this row.
             unsafe { double(input, row * columns as usize + column, output) };
             column += 1;
         }

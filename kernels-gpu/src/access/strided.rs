@@ -1,8 +1,9 @@
-//! Neighbouring lanes are `stride` elements apart; `stride` warps share a piece of `32 * stride` elements, so that each
+//! Neighbouring lanes are `stride` elements apart; `stride` warps share a range of `32 * stride` elements, so that each
 //! element is still visited once.
 //!
-//! With stride 2 half of every sector is not for this warp, from a sector's 32 bytes on each lane has one of its own,
-//! and more can't get worse: min(32, stride * size of an element) sectors per request.
+//! With stride 2 half of every sector is not for this warp. Once the stride reaches a sector's 32 bytes, each lane
+//! needs a sector of its own, and a larger stride costs no more: min(32, stride * size of an element) sectors per
+//! request.
 
 use super::{WARP, double};
 use crate::number::Number;
@@ -14,17 +15,17 @@ pub const IDEA: &str = "neighbouring lanes are `stride` elements apart: min(32, 
 /// Doubles all elements.
 ///
 /// # Safety
-/// `output` is as long as `input` and does not overlap it; at least as many threads as elements, rounded up to a
-/// multiple of `32 * stride`.
+/// `output` is as long as `input` and does not overlap it; the launch has at least as many threads as elements, rounded
+/// up to a multiple of `32 * stride`.
 #[kernel(for T in [f32, f64])]
 pub unsafe fn access_strided<T: Number>(input: &[T], stride: u32, output: *mut T) {
-    // The compiler can't know that there is no stride of 0, and would keep a panic for a division by it.
+    // Without this the compiler would keep a panic for a division by a stride of 0.
     let stride = stride.max(1) as usize;
     let me = thread::global_index();
     let (warp, lane) = (me / WARP, me % WARP);
     let i = warp / stride * (WARP * stride) + lane * stride + warp % stride;
     if i < input.len() {
-        // SAFETY: an index, and (warp, lane) gives each one once.
+        // SAFETY: `i` is below the length, and (warp, lane) gives each index once.
         unsafe { double(input, i, output) };
     }
 }

@@ -1,5 +1,5 @@
-//! Array of structures: the elements are taken for points of four fields, one after the other, and a lane has a point.
-//! Field by field, a warp touches every fourth element: four requests, each for all the sectors.
+//! Array of structures: the elements are points of four fields, one after the other, and each lane has a point. Field
+//! by field, a warp accesses every fourth element: four requests, each for all the sectors.
 
 use super::{FIELDS, double};
 use crate::number::Number;
@@ -11,7 +11,8 @@ pub const IDEA: &str = "array of structures, field by field: neighbouring lanes 
 /// Doubles all elements, four to a thread.
 ///
 /// # Safety
-/// `output` is as long as `input` and does not overlap it; at least a quarter as many threads as elements.
+/// `output` is as long as `input` and does not overlap it; the launch has at least a quarter as many threads as
+/// elements.
 #[kernel(for T in [f32, f64])]
 pub unsafe fn access_structures<T: Number>(input: &[T], output: *mut T) {
     let point = thread::global_index();
@@ -19,7 +20,7 @@ pub unsafe fn access_structures<T: Number>(input: &[T], output: *mut T) {
     while field < FIELDS {
         let i = point * FIELDS + field;
         if i < input.len() {
-            // SAFETY: an index, of this thread alone.
+            // SAFETY: `i` is below the length, and no other thread has it.
             unsafe { double(input, i, output) };
         }
         field += 1;

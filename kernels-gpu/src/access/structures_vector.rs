@@ -1,7 +1,7 @@
-//! Array of structures again, but a lane takes 16 bytes at once: four `f32`, a whole point. A request touches 16
-//! sectors and uses every byte of them, and there is one where the rung with single fields has four.
+//! Array of structures, where a lane loads 16 bytes at once: four `f32`, a whole point. A request accesses 16 sectors
+//! and uses every byte of them, where the rung with single fields needs four requests.
 //!
-//! So structures of 16 bytes on 16-byte boundaries need no change of layout where all fields are used.
+//! So structures of 16 bytes on 16-byte boundaries need no other layout if all fields are used.
 
 use super::double;
 use crate::number::Number;
@@ -13,10 +13,11 @@ pub const IDEA: &str = "a whole structure per lane in one 16-byte load: every by
 /// Doubles all elements.
 ///
 /// # Safety
-/// `output` is as long as `input` and does not overlap it; at least four threads, and one for each 16 bytes.
+/// `output` is as long as `input` and does not overlap it; the launch has at least four threads, and one for each 16
+/// bytes.
 #[kernel(for T in [f32, f64])]
 pub unsafe fn access_structures_vector<T: Number>(input: &[T], output: *mut T) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     unsafe {
         match size_of::<T>() {
             4 => vectors::<T, 4>(input, output),
@@ -25,27 +26,27 @@ pub unsafe fn access_structures_vector<T: Number>(input: &[T], output: *mut T) {
     }
 }
 
-/// The same for elements of which `W` make 16 bytes.
+/// Implements the kernel for elements of which `W` fill 16 bytes.
 ///
 /// # Safety
-/// As [`access_structures_vector()`].
+/// As for [`access_structures_vector()`].
 #[inline(always)]
 unsafe fn vectors<T: Number, const W: usize>(input: &[T], output: *mut T) {
     let me = thread::global_index();
     let (head, vectors, tail) = Vector::<T, W>::split(input);
     let aligned = output.addr() % 16 == input.as_ptr().addr() % 16;
     if !aligned {
-        // Both sides can't be on a boundary at once.
+        // `input` and `output` cannot both be on a boundary at the same element.
         let mut i = me;
         while i < input.len() {
-            // SAFETY: an index, of this thread alone.
+            // SAFETY: the index is below the length, and no other thread has it.
             unsafe { double(input, i, output) };
             i += thread::grid_stride();
         }
         return;
     }
     if me < vectors.len() {
-        // SAFETY: an index of the vectors, which `output` has too, on the same boundaries.
+        // SAFETY: `me` is the index of a vector, which `output` has too, with the same alignment.
         unsafe {
             let Vector(values) = Vector::load(vectors.as_ptr().add(me));
             let doubled = core::array::from_fn(|k| values[k].add(values[k]));
@@ -53,11 +54,11 @@ unsafe fn vectors<T: Number, const W: usize>(input: &[T], output: *mut T) {
         }
     }
     if me < head.len() {
-        // SAFETY: an index, of this thread alone.
+        // SAFETY: the index is below the length, and no other thread has it.
         unsafe { double(input, me, output) };
     }
     if me < tail.len() {
-        // SAFETY: as above.
+        // SAFETY: as for the elements before the vectors.
         unsafe { double(input, input.len() - 1 - me, output) };
     }
 }

@@ -1,38 +1,43 @@
-//! Atomics: element `i` is applied to counter `i % addresses` by one of eight operations on six types, without losing
-//! any.
+//! Atomics: element `i` is applied to counter `i % addresses` by one of eight operations on six types, and no update is
+//! lost.
 //!
-//! A plain `counter += 1` is a load, an addition and a store; threads that do it at once read the same old value, and
-//! all but one addition is lost (`failing::counter_without_atomics` shows what the race checker says). An atomic is one
-//! step for everybody else. What it costs is contention: operations on one address run one after the other.
+//! A plain `counter += 1` is a load, an addition and a store; threads that do it at the same time read the same old
+//! value, and all but one addition is lost (`failing::counter_without_atomics` shows the race checker's report). An
+//! atomic is one indivisible step for all other threads. Its cost is contention: operations on one address are executed
+//! one after the other.
 //!
 //! | rung | atomic instructions on device memory, n elements |
 //! |---|---|
 //! | [`global`] | n / 32 by warps, each for min(32, addresses) different addresses |
 //! | [`shared`] | at most one per address and block |
-//! | [`warp_aggregated`] | n / 32, and no lane meets another of its warp |
+//! | [`warp_aggregated`] | n / 32, and no two lanes of a warp access the same address |
 //!
-//! Lanes over addresses is the figure to look at: 32 where a warp's lanes all want one counter, 1 where each has its
-//! own. With `--addresses 32` and more the lanes of a warp don't meet anyway, and aggregation has nothing to do.
+//! The figure of merit is lanes per address: 32 where all lanes of a warp access one counter, 1 where each has its own.
+//! With `--addresses 32` and more the lanes of a warp have different counters anyway, and aggregation saves nothing.
 //!
 //! | operation | result | how | types |
 //! |---|---|---|---|
 //! | [`Add`], [`Sub`] | sum, its negative; integers wrap | subtraction is addition of the negative: PTX has no other | all |
-//! | [`Inc`], [`Dec`] | so many steps from 0 around a ring of `LAST + 1` numbers | parts of a warp or block are joined in a CAS loop | u32 |
-//! | [`Min`], [`Max`] | smallest and largest; the type's highest and lowest number without elements | floats as integers in their order | all |
-//! | [`Exch`] | the last value written, whichever that is; each element gets what was there before | see below | all |
-//! | [`Cas`] | a lock-free addition: read, add, and write if nobody else did; else again | what every other operation can be made of | all |
+//! | [`Inc`], [`Dec`] | the position after one step per element from 0 around a ring of `LAST + 1` numbers | parts of a
+//! warp or block are combined in a CAS loop | u32 |
+//! | [`Min`], [`Max`] | smallest and largest; the type's highest and lowest number without elements | floats as
+//! integers of the same order | all |
+//! | [`Exch`] | the value of one of the elements; each element gets the previous value | see below | all |
+//! | [`Cas`] | a lock-free addition: read, add, and write if the counter is unchanged; else repeat | the operation that
+//! can implement all others | all |
 //!
 //! The types are CUDA's `int`, `unsigned int`, `unsigned long long int`, `float` and `double`, and i64, whose addition
-//! is that of u64. PTX counts around a ring with u32 only, and has no minimum and maximum of floats: `cuda_std` takes
-//! the integers' (see its `Atomic::fetch_min`).
+//! is that of u64. PTX counts around a ring with u32 only, and has no minimum and maximum of floats: `cuda_std` uses
+//! integer instructions (see `Atomic::fetch_min`).
 //!
-//! An exchange returns what it replaces, so the values of a counter only change hands: what its elements got back, and
-//! what it holds in the end, are together what they brought, and the `empty` that it started with. Who got what depends
-//! on the run. All other results are the same on every run, since the operations are associative and commutative; but
-//! sums of floats only as long as nothing is rounded, as with whole numbers below 2^24 (2^53). Otherwise they depend on
-//! who comes first.
+//! An exchange returns the value that it replaces, so the values of a counter are only permuted: the returned values
+//! and the final value are together the elements' values and the initial `empty`. Which element gets which value
+//! differs between runs. All other results are the same in every run, since the operations are associative and
+//! commutative; sums of floats only if nothing is rounded, as with whole numbers below 2^24 (2^53). Otherwise they
+//! depend on the order of arrival.
 //!
-//! Sources: the review's chapter 7 (data races; `add sub inc dec min max exch cas`; `int`, `unsigned int`,
+//! Sources: Threehearts 2021 (`docs/sources.md`), chapter 7 (data races; `add sub inc dec min max exch cas`; `int`,
+//! `unsigned int`,
 //! `unsigned long long int`, `float`); A. Adinets, "CUDA Pro Tip: Optimized Filtering with Warp-Aggregated Atomics"
 //! (2014); E. Westphal, "Voting and Shuffling to Optimize Atomic Operations" (2015) for groups of any lanes.
 
@@ -46,13 +51,13 @@ pub mod global;
 pub mod shared;
 pub mod warp_aggregated;
 
-/// Threads per block unless the caller asks otherwise.
+/// Default number of threads per block.
 pub const BLOCK: u32 = 256;
 
-/// Blocks per multiprocessor: as many as are resident at once, so that a block's own counters are worth their price.
+/// Blocks per multiprocessor: as many as are resident at the same time, so that a block's own counters pay off.
 pub const BLOCKS_PER_SM: u32 = 8;
 
-/// Counters, at most: those of a block lie in shared memory.
+/// Largest number of counters: those of a block are in shared memory.
 pub const MAX_ADDRESSES: u32 = 1024;
 
 /// The largest number of the ring that [`Inc`] and [`Dec`] count around.
@@ -60,26 +65,28 @@ pub const LAST: u32 = 1000;
 
 /// An operation on a counter.
 pub trait Op<T: Number>: Instance + 'static {
-    /// What was there before is part of the result.
+    /// Whether the previous value is part of the result.
     const RETURNS: bool = false;
 
-    /// What counters start as; joined with any part it gives that part. No element of an exchange may have this value.
+    /// The counters' initial value; joined with any part it gives that part. No element of an exchange may have this
+    /// value.
     fn start() -> T;
 
-    /// One element's operation, by its own instruction. Gives what was there.
+    /// Applies one element by the operation's own instruction. Returns the previous value.
     fn apply<S: Scope>(counter: &Atomic<T, S>, value: T) -> T;
 
-    /// What one element does to a counter that stands at `start`.
+    /// The value of a counter after one element has been applied to `start`.
     fn part(value: T) -> T;
 
-    /// What two of them do, one after the other.
+    /// The combination of two parts, `first` before `second`.
     fn join(first: T, second: T) -> T;
 
-    /// Joins a counter with a part. Gives what was there.
+    /// Combines a counter with a part. Returns the previous value.
     fn apply_part<S: Scope>(counter: &Atomic<T, S>, part: T) -> T;
 }
 
-/// Replaces a counter by a function of itself: reads, computes, and writes if it still is what was read.
+/// Replaces a counter by a function of its value: reads, computes, and writes if the counter still has the value that
+/// was read.
 #[inline(always)]
 fn update<T: Number, S: Scope>(counter: &Atomic<T, S>, new: impl Fn(T) -> T) -> T {
     let mut seen = counter.load(Ordering::Relaxed);
@@ -91,14 +98,14 @@ fn update<T: Number, S: Scope>(counter: &Atomic<T, S>, new: impl Fn(T) -> T) -> 
     }
 }
 
-/// A sum around the ring; both are at most `LAST`.
+/// The sum around the ring of two numbers that are at most `LAST`.
 #[inline(always)]
 fn around(a: u32, b: u32) -> u32 {
     let sum = a + b;
     if sum > LAST { sum - (LAST + 1) } else { sum }
 }
 
-/// `of T: Number` for all numbers, `of u32` for one type.
+/// Defines an operation: `of T: Number` for all numbers, `of u32` for one type.
 macro_rules! op {
     (
         $(#[$doc:meta])* $name:ident $entry:literal of $t:ident $(: $bound:ident)?, starts $start:expr, $(returns $returns:expr,)?
@@ -152,12 +159,12 @@ op!(
     applies |counter, part| counter.fetch_add(part, Ordering::Relaxed)
 );
 op!(
-    /// Adds 1, and goes from `LAST` to 0; the value does not matter.
+    /// Adds 1, and wraps from `LAST` to 0; the element's value is not used.
     Inc "inc" of u32, starts 0, applies |counter, _value| counter.fetch_inc(LAST, Ordering::Relaxed),
     part 1, joins |a, b| around(a, b), applies |counter, part| update(counter, |old| around(old, part))
 );
 op!(
-    /// Subtracts 1, and goes from 0 to `LAST`; the value does not matter.
+    /// Subtracts 1, and wraps from 0 to `LAST`; the element's value is not used.
     Dec "dec" of u32, starts 0, applies |counter, _value| counter.fetch_dec(LAST, Ordering::Relaxed),
     part LAST, joins |a, b| around(a, b), applies |counter, part| update(counter, |old| around(old, part))
 );
@@ -172,7 +179,7 @@ op!(
     part value, joins |a, b| a.maximum(b), applies |counter, part| counter.fetch_max(part, Ordering::Relaxed)
 );
 op!(
-    /// Writes the value, and takes what was there.
+    /// Writes the value, and returns the previous one.
     Exch "exch" of T: Number, starts T::HIGHEST, returns true,
     applies |counter, value| counter.swap(value, Ordering::Relaxed),
     part value, joins |a, b| if b.same(T::HIGHEST) { a } else { b },
@@ -184,9 +191,9 @@ op!(
     part value, joins |a, b| a.add(b), applies |counter, part| update(counter, |old| old.add(part))
 );
 
-/// Numbers with a negative, which wraps where the type has none.
+/// Numbers with a negation, which wraps for unsigned types.
 pub trait Signed: Number {
-    /// 0 minus this.
+    /// Returns 0 minus this number.
     fn negative(self) -> Self;
 }
 

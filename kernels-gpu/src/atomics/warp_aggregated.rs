@@ -1,8 +1,8 @@
-//! Lanes that want the same counter find each other (`match.any`), join what they bring by shuffles, and the lowest of
-//! them does one atomic for the group. Within a warp nobody meets anybody at an address any more.
+//! Lanes with the same counter find each other (`match.any`), combine their values by shuffles, and the lowest of them
+//! issues one atomic for the group. No two lanes of a warp then access the same address.
 //!
-//! The lanes of a group can be any of the 32, so the tree runs over their ranks: in every round each lane takes in the
-//! next one that is left, and the lanes of odd rank then drop out.
+//! The lanes of a group can be any of the 32, so the tree runs over their ranks: in every round each lane combines its
+//! value with that of the next remaining lane, and the lanes of odd rank then drop out.
 
 use super::{Add, Cas, Dec, Exch, Inc, Max, Min, Op, Sub};
 use crate::number::Number;
@@ -14,24 +14,24 @@ use cuda_std::{
 /// The idea in one line.
 pub const IDEA: &str = "lanes with the same counter combine by shuffles, and one lane issues the atomic for all";
 
-/// Applies element `i` to counter `i % addresses`; what an exchange got back goes behind the counters, to
+/// Applies element `i` to counter `i % addresses`. The value that an exchange returns is written after the counters, to
 /// `addresses + i`.
 ///
 /// # Safety
-/// As [`atomics_global`](super::global::atomics_global()), in blocks of whole warps.
+/// As for [`atomics_global`](super::global::atomics_global()), in blocks of whole warps.
 #[kernel(for O in [Add, Sub, Min, Max, Exch, Cas], for T in [i32, u32, i64, u64, f32, f64])]
 pub unsafe fn atomics_warp_aggregated<O: Op<T>, T: Number>(input: &[T], addresses: u32, counters: *mut T) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     unsafe { apply_all::<O, T>(input, addresses, counters) };
 }
 
-/// The same around the ring, which PTX has for u32 only.
+/// Counts around the ring, which PTX supports for `u32` only.
 ///
 /// # Safety
-/// As [`atomics_warp_aggregated`](atomics_warp_aggregated()).
+/// As for [`atomics_warp_aggregated`](atomics_warp_aggregated()).
 #[kernel(for O in [Inc, Dec])]
 pub unsafe fn atomics_warp_aggregated_ring<O: Op<u32>>(input: &[u32], addresses: u32, counters: *mut u32) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     unsafe { apply_all::<O, u32>(input, addresses, counters) };
 }
 
@@ -40,27 +40,28 @@ unsafe fn apply_all<O: Op<T>, T: Number>(input: &[T], addresses: u32, counters: 
     let addresses = addresses.max(1) as usize;
     let lane = warp::lane_id();
     let mut i = thread::global_index();
-    // The whole warp goes on as long as its first lane has an element.
+    // The whole warp continues as long as its first lane has an element.
     while i - (lane as usize) < input.len() {
-        // SAFETY: all 32 lanes are here: whole warps, and all lanes agree about the loop.
+        // SAFETY: all 32 lanes reach this call: whole warps, and the loop's condition is the same in all lanes.
         let here = unsafe { warp::ballot(warp::ALL, i < input.len()) };
         if i < input.len() {
             let c = i % addresses;
-            // SAFETY: the lanes of `here` are those that have an element, and all of them are here.
+            // SAFETY: the lanes of `here` are those that have an element, and all of them take this branch.
             unsafe { act::<O, T>(here, lane, input[i], c, counters, addresses + i) };
         }
         i += thread::grid_stride();
     }
 }
 
-/// One round: the operations of the lanes of `here`.
+/// Performs one round: the operations of the lanes of `here`.
 ///
 /// # Safety
-/// All lanes of `here` come here together, each with one of the counters, and `place` is its own where `O` returns
+/// All lanes of `here` reach this call, each with the index of a counter, and with a `place` of its own if `O` returns
+/// a value.
 /// something.
 #[inline(always)]
 unsafe fn act<O: Op<T>, T: Number>(here: u32, lane: u32, value: T, c: usize, counters: *mut T, place: usize) {
-    // SAFETY: the caller's promise, for all of these.
+    // SAFETY: the caller upholds this function's contract, for all of these.
     unsafe {
         let group = warp::warp_match_any(here, c as u32);
         let part = join_group::<O, T>(here, group, lane, O::part(value));
@@ -70,7 +71,7 @@ unsafe fn act<O: Op<T>, T: Number>(here: u32, lane: u32, value: T, c: usize, cou
             old = O::apply_part::<Device>(Atomic::from_ptr(counters.add(c)), part);
         }
         if O::RETURNS {
-            // The others take over from the lane of the group in front of them.
+            // The other lanes get the value of the next lower lane of the group.
             let below = group & ((1 << lane) - 1);
             let from = if below == 0 { lane } else { 31 - below.leading_zeros() };
             let handed = warp::shuffle_idx(here, value, from);
@@ -79,15 +80,16 @@ unsafe fn act<O: Op<T>, T: Number>(here: u32, lane: u32, value: T, c: usize, cou
     }
 }
 
-/// Joins the parts of a group, lower lanes first; the lowest one has the result.
+/// Combines the parts of a group, lower lanes first; the lowest lane returns the result.
 ///
 /// # Safety
-/// All lanes of `here` come here together; `group` are the lanes of `here` that belong together, this one among them.
+/// All lanes of `here` reach this call; `group` is the set of lanes of `here` that combine their parts, including this
+/// lane.
 #[inline(always)]
 unsafe fn join_group<O: Op<T>, T: Number>(here: u32, group: u32, lane: u32, mut part: T) -> T {
     let mut above = group & (u32::MAX << 1 << lane);
     let mut rank = (group & ((1 << lane) - 1)).count_ones();
-    // SAFETY: the caller's promise; all lanes agree about the loop.
+    // SAFETY: the caller upholds this function's contract; the loop's condition is the same in all lanes.
     unsafe {
         while warp::any(here, above != 0) {
             let next = if above == 0 { lane } else { above.trailing_zeros() };
@@ -95,7 +97,7 @@ unsafe fn join_group<O: Op<T>, T: Number>(here: u32, group: u32, lane: u32, mut 
             if above != 0 {
                 part = O::join(part, other);
             }
-            // Lanes of odd rank have been taken in by the one below them.
+            // Lanes of odd rank have been combined into the next lower lane.
             above &= !warp::ballot(here, rank % 2 == 1);
             rank /= 2;
         }

@@ -1,21 +1,21 @@
-//! What a lane moves at once: 1, 2 or 4 elements of 4 bytes.
+//! The words that a lane moves at once: 1, 2 or 4 elements of 4 bytes.
 
 use cuda_std::launch::Instance;
 
 /// Neighbouring `u32` that are loaded and stored together.
 pub trait Word: Copy + Instance + 'static {
-    /// How many.
+    /// Number of elements.
     const LEN: usize;
-    /// All zeros.
+    /// The word whose elements are all zero.
     const ZERO: Self;
 
-    /// Elements `first..` of `input`; zeros behind its end.
+    /// Loads the elements from `first` on; those past the end are zero.
     fn load(input: &[u32], first: usize) -> Self;
 
-    /// Element by element; wraps.
+    /// Adds element by element; wraps.
     fn add(self, other: Self) -> Self;
 
-    /// Writes the elements to `first..` of the `len` elements at `output`, as far as there are any.
+    /// Writes the elements to `first..`, as far as they are among the `len` elements at `output`.
     ///
     /// # Safety
     /// `output` has `len` elements, and no other thread writes these.
@@ -50,7 +50,7 @@ macro_rules! word {
                 let mut k = 0;
                 while k < $len {
                     if first + k < len {
-                        // SAFETY: the caller's promise.
+                        // SAFETY: the caller upholds this function's contract.
                         unsafe { output.add(first + k).write(self.0[k]) };
                     }
                     k += 1;
@@ -64,10 +64,10 @@ word!(
     Bytes4 "bytes4" 1 4
 );
 word!(
-    /// Two.
+    /// Two elements.
     Bytes8 "bytes8" 2 8
 );
 word!(
-    /// Four: the most that one instruction moves per lane.
+    /// Four elements: the most that one instruction moves per lane.
     Bytes16 "bytes16" 4 16
 );

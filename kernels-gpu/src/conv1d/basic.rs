@@ -13,7 +13,7 @@ pub const IDEA: &str = "one thread per output, signal and mask from device memor
 /// Filters a signal.
 ///
 /// # Safety
-/// `input` and `output` are signals of the frame and don't overlap; `mask` is the frame's mask. A thread per element.
+/// `input` and `output` are signals of the frame and do not overlap; `mask` is the frame's mask. A thread per element.
 #[kernel(for T in [f32, f64])]
 pub unsafe fn conv1d_basic<T: Sample>(input: &[T], mask: &[T], frame: Frame, output: *mut T) {
     let i = place();
@@ -24,7 +24,7 @@ pub unsafe fn conv1d_basic<T: Sample>(input: &[T], mask: &[T], frame: Frame, out
     let mut sum = T::ZERO;
     let mut j = 0;
     while j < mask.len() {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds this function's contract.
         sum = unsafe { frame.element_at(input, under) }.mul_add(mask[j], sum);
         under += frame.channels as i32;
         j += 1;

@@ -1,7 +1,7 @@
 //! A thread per output: the tile in shared memory has no halo, and what a thread needs beyond it, it takes from device
 //! memory. That is some other block's tile, so it comes from the L2 cache, or from L1.
 //!
-//! No thread idles, and the loads into the tile are aligned; but every tap has to ask which of the two it is.
+//! No thread is idle, and the loads into the tile are aligned; but every tap has to test which of the two applies.
 
 use super::{Frame, place};
 use crate::filter::Sample;
@@ -13,7 +13,7 @@ pub const IDEA: &str = "a tile without its halo: no thread idles, and the halo c
 /// Filters a signal.
 ///
 /// # Safety
-/// `input` and `output` are signals of the frame and don't overlap; `mask` is the frame's mask. Dynamic shared memory
+/// `input` and `output` are signals of the frame and do not overlap; `mask` is the frame's mask. Dynamic shared memory
 /// for an element per thread; a thread per element.
 #[kernel(for T in [f32, f64])]
 pub unsafe fn conv1d_cached<T: Sample>(input: &[T], mask: &[T], frame: Frame, output: *mut T) {
@@ -39,7 +39,7 @@ pub unsafe fn conv1d_cached<T: Sample>(input: &[T], mask: &[T], frame: Frame, ou
         let x = match slot < width {
             // SAFETY: a slot that was written, because it is inside the tile and the signal.
             true => unsafe { tile.add(slot as usize).read() },
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller upholds this function's contract.
             false => unsafe { frame.element_at(input, under) },
         };
         sum = x.mul_add(mask[j], sum);

@@ -1,7 +1,7 @@
 //! A thread per sample: the channels of a sample lie side by side and take part in the same taps, so that one thread
 //! can filter them all with one index, one look at the border and one load of the mask per tap.
 //!
-//! How many they are is known at compile time, so that the sums are registers.
+//! Their number is a constant, so that the sums are in registers.
 
 use super::{Frame, place};
 use crate::filter::{Sample, source};
@@ -10,7 +10,8 @@ use cuda_std::{kernel, thread};
 /// The idea in one line.
 pub const IDEA: &str = "one thread per sample: its channels share indices, border tests and the mask's loads";
 
-/// Channels per thread for a signal of so many: as many as divide them, four at most, and blocks along y for each.
+/// Channels per thread for a signal of this number of channels: the largest divisor up to four; blocks along y share
+/// the rest.
 pub const fn per_thread(channels: u32) -> u32 {
     let mut each = 4;
     while !channels.is_multiple_of(each) {
@@ -22,7 +23,7 @@ pub const fn per_thread(channels: u32) -> u32 {
 /// Filters a signal.
 ///
 /// # Safety
-/// `input` and `output` are signals of the frame and don't overlap; `mask` is the frame's mask. Along x a thread per
+/// `input` and `output` are signals of the frame and do not overlap; `mask` is the frame's mask. Along x a thread per
 /// sample, along y a block per C channels, which divide the signal's.
 #[kernel(for T in [f32, f64], for C in [1, 2, 3, 4])]
 pub unsafe fn conv1d_channels<T: Sample, const C: usize>(input: &[T], mask: &[T], frame: Frame, output: *mut T) {

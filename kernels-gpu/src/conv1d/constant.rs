@@ -23,7 +23,7 @@ pub const SIZES: [u32; 5] = [3, 5, 7, 9, 31];
 /// Filters a signal.
 ///
 /// # Safety
-/// `input` and `output` are signals of the frame and don't overlap; its mask has K taps. A thread per element.
+/// `input` and `output` are signals of the frame and do not overlap; its mask has K taps. A thread per element.
 #[kernel(for T in [f32, f64], for K in [3, 5, 7, 9, 31])]
 pub unsafe fn conv1d_constant_sized<T: Sample, const K: usize>(
     input: &[T],
@@ -38,7 +38,7 @@ pub unsafe fn conv1d_constant_sized<T: Sample, const K: usize>(
     let (start, apart) = (frame.start_at(i), frame.channels as i32);
     let mut sum = T::ZERO;
     unroll!(j < K => {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds this function's contract.
         sum = unsafe { frame.element_at(input, start + j as i32 * apart) }.mul_add(mask[j], sum);
     });
     // SAFETY: one of the outputs, and no other thread has it.
@@ -48,7 +48,7 @@ pub unsafe fn conv1d_constant_sized<T: Sample, const K: usize>(
 /// Filters a signal by a part of a mask, and adds that to the output unless it is the first part.
 ///
 /// # Safety
-/// `input` and `output` are signals of the frame and don't overlap; `taps` are this part of its mask, and the output
+/// `input` and `output` are signals of the frame and do not overlap; `taps` are this part of its mask, and the output
 /// has the sums of the parts before. A thread per element.
 #[kernel(for T in [f32, f64])]
 pub unsafe fn conv1d_constant_any<T: Sample>(input: &[T], taps: [T; TAPS], part: Part, frame: Frame, output: *mut T) {
@@ -68,14 +68,14 @@ pub unsafe fn conv1d_constant_any<T: Sample>(input: &[T], taps: [T; TAPS], part:
 /// Adds `count` taps times what lies under them, when the first one is at place `start`.
 ///
 /// # Safety
-/// As [`Frame::element_at`].
+/// As for [`Frame::element_at`].
 #[inline(always)]
 unsafe fn add_part<T: Sample>(input: &[T], taps: &[T; TAPS], count: u32, frame: Frame, start: i32, mut sum: T) -> T {
     unroll!(j < TAPS => {
         if j as u32 >= count {
             return sum;
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds this function's contract.
         sum = unsafe { frame.element_at(input, start + j as i32 * frame.channels as i32) }.mul_add(taps[j], sum);
     });
     sum

@@ -9,7 +9,7 @@
 //! memory; [`channels`] shares work between the channels of a sample; [`best`].
 //!
 //! Of `m` taps, a result in floats is within `m * epsilon * sum(|in * mask|)` of the exact one: every rung adds in a
-//! fixed order by fused multiply-adds, so that its result is the same on every run.
+//! fixed order by fused multiply-adds, so that its result is the same in every run.
 //!
 //! Source: D. Kirk, W. Hwu, I. El Hajj, "Programming Massively Parallel Processors", chapter on convolution (`basic` to
 //! `cached`).
@@ -24,7 +24,7 @@ pub mod channels;
 pub mod constant;
 pub mod tiled;
 
-/// Threads per block unless the caller asks otherwise.
+/// Default number of threads per block.
 pub const BLOCK: u32 = 256;
 
 /// Most taps of a mask: so that a halo and as many outputs fit into a block of [`tiled`]. Beyond it a Fourier transform
@@ -34,7 +34,7 @@ pub const MAX_MASK: u32 = 512;
 /// Most channels: as many blocks as a grid can have along y.
 pub const MAX_CHANNELS: u32 = 65_535;
 
-/// What is filtered, and how: the same for every thread.
+/// The parameters of the convolution, which are the same for every thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Frame {
@@ -65,7 +65,7 @@ impl Frame {
         }
     }
 
-    /// The element at a place in memory that may be before the signal or behind it, by no more than the mask reaches.
+    /// The element at a place in memory that may be before the signal or after it, by no more than the mask reaches.
     ///
     /// # Safety
     /// `input` is a signal of this frame with at least one element.
@@ -78,8 +78,8 @@ impl Frame {
         }
     }
 
-    /// Where the element at such a place is found; `None`: it counts as 0. In the signal, taps are `channels` places
-    /// apart and nobody has to know whose they are; beyond the border, it's the border of one channel.
+    /// Index of the source of the element at this place; `None` for an element that counts as 0. Inside the signal,
+    /// taps are `channels` places apart, for any channel; beyond the border each channel has its own border.
     #[inline(always)]
     fn source_at(&self, place: i32) -> Option<u32> {
         if (place as u32) < self.samples * self.channels {

@@ -12,7 +12,7 @@ use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 /// The idea in one line.
 pub const IDEA: &str = "one thread per element loads tile and halo into shared memory; halo threads then idle";
 
-/// Threads per block for a mask of so many taps: enough that half of them compute.
+/// Number of threads per block for a mask of this number of taps: enough that half of them compute.
 pub const fn block(mask: u32) -> u32 {
     if mask <= super::BLOCK / 2 { super::BLOCK } else { 1024 }
 }
@@ -22,7 +22,7 @@ const _: () = assert!(super::MAX_MASK <= 1024 / 2);
 /// Filters a signal.
 ///
 /// # Safety
-/// `input` and `output` are signals of the frame, which has an element, and don't overlap; `mask` is the frame's mask.
+/// `input` and `output` are signals of the frame, which has an element, and do not overlap; `mask` is the frame's mask.
 /// The block has at least as many threads as the mask taps, and dynamic shared memory for an element per thread; along
 /// x a block per `block - taps + 1` samples, along y one per channel.
 #[kernel(for T in [f32, f64])]
@@ -32,7 +32,7 @@ pub unsafe fn conv1d_tiled<T: Sample>(input: &[T], mask: &[T], frame: Frame, out
     let width = thread::block_dim_x() + 1 - mask.len() as u32;
     // The tile's thread 0 loads what lies under the mask's start for the tile's first output.
     let (sample, channel) = (thread::block_idx_x() * width + tid, thread::block_idx_y());
-    // SAFETY: a slot per thread; the caller's promise.
+    // SAFETY: a slot per thread; required of the caller.
     unsafe { tile.add(tid as usize).write(frame.element(input, frame.start(sample), channel)) };
     thread::sync_threads(); // the tile is complete before anyone reads what others loaded
 

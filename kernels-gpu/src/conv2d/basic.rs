@@ -13,8 +13,8 @@ pub const IDEA: &str = "one thread per element, picture and mask from device mem
 /// Filters a picture.
 ///
 /// # Safety
-/// `input` and `output` are pictures of the frame, which has an element, and don't overlap; `mask` is the frame's mask.
-/// Blocks along x and y have a thread per row and per column times channels.
+/// `input` and `output` are pictures of the frame, which has an element, and do not overlap; `mask` is the frame's
+/// mask. Blocks along x and y have a thread per row and per column times channels.
 #[kernel(for T in [f32, f64])]
 pub unsafe fn conv2d_basic<T: Sample>(input: &[T], mask: &[T], frame: Frame, output: *mut T) {
     let (row, element) = place();
@@ -28,7 +28,7 @@ pub unsafe fn conv2d_basic<T: Sample>(input: &[T], mask: &[T], frame: Frame, out
     while i < frame.mask_rows {
         let mut j = 0;
         while j < frame.mask_columns {
-            // SAFETY: a tap of the mask, and the caller's promise.
+            // SAFETY: a tap of the mask, and required of the caller.
             unsafe {
                 let tap = *mask.get_unchecked((i * frame.mask_columns + j) as usize);
                 sum = frame.element(input, top + i as i32, left + j as i32, channel).mul_add(tap, sum);

@@ -1,7 +1,7 @@
 //! A thread per output: the tile in shared memory has no halo, and what a thread needs beyond it, it takes from device
 //! memory. That is some other block's tile, so it comes from the L2 cache, or from L1.
 //!
-//! No thread idles, and the loads into the tile are aligned; but every tap has to ask which of the two it is.
+//! No thread is idle, and the loads into the tile are aligned; but every tap has to test which of the two applies.
 
 use super::{Frame, ROWS, TILE};
 use crate::filter::Sample;
@@ -11,15 +11,15 @@ use cuda_std::{address_space, kernel, thread};
 /// The idea in one line.
 pub const IDEA: &str = "a tile without its halo: no thread idles, and the halo comes from L1 and L2";
 
-/// One element per thread.
+/// Shared memory with one element per thread.
 #[address_space(shared)]
 static mut ELEMENTS: [MaybeUninit<u64>; (TILE * ROWS) as usize] = [MaybeUninit::uninit(); (TILE * ROWS) as usize];
 
 /// Filters a picture.
 ///
 /// # Safety
-/// `input` and `output` are pictures of the frame, which has an element, and don't overlap; `mask` is the frame's mask.
-/// Blocks of `TILE` x `ROWS` threads, one per output: along x columns, along y rows, along z channels.
+/// `input` and `output` are pictures of the frame, which has an element, and do not overlap; `mask` is the frame's
+/// mask. Blocks of `TILE` x `ROWS` threads, one per output: along x columns, along y rows, along z channels.
 #[kernel(for T in [f32, f64])]
 pub unsafe fn conv2d_cached<T: Sample>(input: &[T], mask: &[T], frame: Frame, output: *mut T) {
     let elements = (&raw mut ELEMENTS).cast::<T>();
@@ -48,7 +48,8 @@ pub unsafe fn conv2d_cached<T: Sample>(input: &[T], mask: &[T], frame: Frame, ou
         while j < frame.mask_columns {
             let (row, column) = (top + i as i32, left + j as i32);
             let (y, x) = ((row - first_row as i32) as u32, (column - first_column as i32) as u32);
-            // SAFETY: a slot that was written, because it is inside the tile and the picture; or the caller's promise.
+            // SAFETY: a slot that was written, because it is inside the tile and the picture; or required of the
+            // caller.
             let element = unsafe {
                 match y < height && x < width {
                     true => elements.add((y * TILE + x) as usize).read(),

@@ -1,7 +1,7 @@
 //! A thread per pixel: the channels of a pixel lie side by side and take part in the same taps, so that one thread can
 //! filter them all with one index, one look at the border and one load of the mask per tap.
 //!
-//! How many they are is known at compile time, so that the sums are registers.
+//! Their number is a constant, so that the sums are in registers.
 
 use super::{Frame, place};
 use crate::filter::{Sample, source};
@@ -10,7 +10,8 @@ use cuda_std::{kernel, thread};
 /// The idea in one line.
 pub const IDEA: &str = "one thread per pixel: its channels share indices, border tests and the mask's loads";
 
-/// Channels per thread for a picture of so many: all three or four, else one, and blocks along z for each.
+/// Channels per thread for a picture of this number of channels: all of three or four, else one; blocks along z share
+/// the rest.
 pub const fn per_thread(channels: u32) -> u32 {
     if channels == 3 || channels == 4 { channels } else { 1 }
 }
@@ -18,9 +19,9 @@ pub const fn per_thread(channels: u32) -> u32 {
 /// Filters a picture.
 ///
 /// # Safety
-/// `input` and `output` are pictures of the frame, which has an element, and don't overlap; `mask` is the frame's mask.
-/// Blocks have a thread per column along x, per row along y, and along z one block per C channels, which divide the
-/// picture's.
+/// `input` and `output` are pictures of the frame, which has an element, and do not overlap; `mask` is the frame's
+/// mask. Blocks have a thread per column along x, per row along y, and along z one block per C channels, which divide
+/// the picture's.
 #[kernel(for T in [f32, f64], for C in [1, 3, 4])]
 pub unsafe fn conv2d_channels<T: Sample, const C: usize>(input: &[T], mask: &[T], frame: Frame, output: *mut T) {
     let (row, column) = place();

@@ -23,7 +23,7 @@ pub const SIZES: [u32; 3] = [3, 5, 7];
 /// Filters a picture.
 ///
 /// # Safety
-/// `input` and `output` are pictures of the frame, which has an element, and don't overlap; its mask is K x K. Blocks
+/// `input` and `output` are pictures of the frame, which has an element, and do not overlap; its mask is K x K. Blocks
 /// along x and y have a thread per row and per column times channels.
 #[kernel(for T in [f32, f64], for K in [3, 5, 7])]
 pub unsafe fn conv2d_constant_sized<T: Sample, const K: usize>(
@@ -43,7 +43,7 @@ pub unsafe fn conv2d_constant_sized<T: Sample, const K: usize>(
     let mut sum = T::ZERO;
     unroll!(i < K => {
         if let Some(row) = source(top + i as i32, frame.rows, frame.border) {
-            // SAFETY: the caller's promise; `source` gives places inside the picture.
+            // SAFETY: the caller upholds this function's contract; `source` gives places inside the picture.
             sum = unsafe { row_sum(input, &mask[i], &columns, frame.index(row, 0, channel), frame.channels, sum) };
         }
     });
@@ -66,7 +66,7 @@ unsafe fn row_sum<T: Sample, const K: usize>(
 ) -> T {
     unroll!(j < K => {
         if let Some(column) = columns[j] {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller upholds this function's contract.
             sum = unsafe { *input.get_unchecked(row + column as usize * apart as usize) }.mul_add(taps[j], sum);
         }
     });
@@ -76,8 +76,8 @@ unsafe fn row_sum<T: Sample, const K: usize>(
 /// Filters a picture by a part of a mask, and adds that to the output unless it is the first part.
 ///
 /// # Safety
-/// `input` and `output` are pictures of the frame, which has an element, and don't overlap; `taps` are this part of its
-/// mask, and the output has the sums of the parts before. Blocks along x and y have a thread per row and per column
+/// `input` and `output` are pictures of the frame, which has an element, and do not overlap; `taps` are this part of
+/// its mask, and the output has the sums of the parts before. Blocks along x and y have a thread per row and per column
 /// times channels.
 #[kernel(for T in [f32, f64])]
 pub unsafe fn conv2d_constant_any<T: Sample>(input: &[T], taps: [T; TAPS], part: Part, frame: Frame, output: *mut T) {
@@ -97,7 +97,7 @@ pub unsafe fn conv2d_constant_any<T: Sample>(input: &[T], taps: [T; TAPS], part:
 /// Adds the taps of a part of the mask times what lies under them, when the mask's first one is at `(top, left)`.
 ///
 /// # Safety
-/// As [`Frame::element`].
+/// As for [`Frame::element`].
 #[inline(always)]
 unsafe fn part_sum<T: Sample>(
     input: &[T],
@@ -120,7 +120,7 @@ unsafe fn part_sum<T: Sample>(
                 (i, j) = (i + 1, 0);
             }
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds this function's contract.
         sum = unsafe { frame.element(input, top + i as i32, left + j as i32, channel) }.mul_add(taps[t], sum);
     });
     sum

@@ -9,7 +9,7 @@
 //! memory; [`channels`] shares work between the channels of a pixel; [`best`].
 //!
 //! Of `m` taps, a result in floats is within `m * epsilon * sum(|in * mask|)` of the exact one: every rung adds in a
-//! fixed order by fused multiply-adds, so that its result is the same on every run.
+//! fixed order by fused multiply-adds, so that its result is the same in every run.
 //!
 //! Sources: D. Kirk, W. Hwu, I. El Hajj, "Programming Massively Parallel Processors", chapter on convolution (`basic`
 //! to `cached`); F. Iandola and others, "Communication-Minimizing 2D Convolution in GPU Registers" (ICIP 2013).
@@ -33,7 +33,7 @@ pub const ROWS: u32 = 8;
 /// Most rows and columns of a mask: so that a halo and one output fit into the block of [`tiled`].
 pub const MAX_MASK: u32 = 32;
 
-/// What is filtered, and how: the same for every thread.
+/// The parameters of the convolution, which are the same for every thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Frame {
@@ -55,7 +55,7 @@ pub struct Frame {
 unsafe impl Scalar for Frame {}
 
 impl Frame {
-    /// Where the element of a place in the picture is; there is none for pictures beyond 64 bits of elements.
+    /// Index of the element at this place in the picture; `None` if the index would exceed 64 bits.
     #[inline(always)]
     pub fn index(&self, row: u32, column: u32, channel: u32) -> usize {
         (row as usize * self.columns as usize + column as usize) * self.channels as usize + channel as usize

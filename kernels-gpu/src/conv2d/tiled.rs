@@ -18,16 +18,16 @@ pub const SIDE: u32 = TILE;
 
 const _: () = assert!(MAX_MASK <= SIDE);
 
-/// One element per thread.
+/// Shared memory with one element per thread.
 #[address_space(shared)]
 static mut ELEMENTS: [MaybeUninit<u64>; (SIDE * SIDE) as usize] = [MaybeUninit::uninit(); (SIDE * SIDE) as usize];
 
 /// Filters a picture.
 ///
 /// # Safety
-/// `input` and `output` are pictures of the frame, which has an element, and don't overlap; `mask` is the frame's mask.
-/// Blocks of `SIDE` x `SIDE` threads: along x and y one per tile of `SIDE - C + 1` columns and `SIDE - R + 1` rows,
-/// along z one per channel.
+/// `input` and `output` are pictures of the frame, which has an element, and do not overlap; `mask` is the frame's
+/// mask. Blocks of `SIDE` x `SIDE` threads: along x and y one per tile of `SIDE - C + 1` columns and `SIDE - R + 1`
+/// rows, along z one per channel.
 #[kernel(for T in [f32, f64])]
 pub unsafe fn conv2d_tiled<T: Sample>(input: &[T], mask: &[T], frame: Frame, output: *mut T) {
     let elements = (&raw mut ELEMENTS).cast::<T>();
@@ -36,7 +36,7 @@ pub unsafe fn conv2d_tiled<T: Sample>(input: &[T], mask: &[T], frame: Frame, out
     // The tile's thread (0, 0) loads what lies under the mask's corner for the tile's first output.
     let (row, column) = (thread::block_idx_y() * height + y, thread::block_idx_x() * width + x);
     let (top, left) = frame.corner(row, column);
-    // SAFETY: the caller's promise; a slot per thread.
+    // SAFETY: the caller upholds this function's contract; a slot per thread.
     unsafe { elements.add((y * SIDE + x) as usize).write(frame.element(input, top, left, channel)) };
     thread::sync_threads(); // the tile is complete before anyone reads what others loaded
 

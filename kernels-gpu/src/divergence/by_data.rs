@@ -1,6 +1,6 @@
-//! The data decides: of the two threads of an element, the one in the block's first half has the long chain if the
-//! value is odd, and the other one if it is even. Whether a warp diverges depends on 32 values: with random ones nearly
-//! always, with sorted ones hardly ever.
+//! The data decides: of the two threads of an element, the one in the first half of the block has the long chain if the
+//! value is odd, and the other one if it is even. Whether a warp diverges depends on 32 values: random ones nearly
+//! always do, sorted ones hardly ever.
 
 use super::{ELEMENTS, Task, add_results, either, value};
 use cuda_std::{kernel, thread};
@@ -11,7 +11,8 @@ pub const IDEA: &str = "the values decide: with random ones nearly every warp ex
 /// Runs both chains of every element and adds their results.
 ///
 /// # Safety
-/// `BLOCK` threads, a block for each `ELEMENTS` elements; `output` is as long as `input` and does not overlap it.
+/// The launch has a block of `BLOCK` threads for each `ELEMENTS` elements; `output` is as long as `input` and does not
+/// overlap it.
 #[kernel]
 pub unsafe fn divergence_by_data(input: &[u32], short: u32, long: u32, output: *mut u32) {
     let tid = thread::thread_idx_x();
@@ -19,6 +20,6 @@ pub unsafe fn divergence_by_data(input: &[u32], short: u32, long: u32, output: *
     let odd = !x.is_multiple_of(2);
     let task = Task { element: tid % ELEMENTS, long: odd == (tid < ELEMENTS) };
     let result = either(task, x, short, long);
-    // SAFETY: the caller's promise; each task belongs to one thread.
+    // SAFETY: the caller upholds this function's contract; each task belongs to one thread.
     unsafe { add_results(task, result, input.len(), output) };
 }

@@ -1,8 +1,8 @@
-//! The two sides have the same shape, so they become one loop: factor and term are chosen beforehand, and only the
-//! number of steps differs from lane to lane. The loop's own branch diverges when the short lanes leave; they wait for
-//! the long ones.
+//! The two sides have the same shape, so they become one loop: factor and term are selected before, and only the number
+//! of steps differs between lanes. The loop's own branch diverges when the short lanes leave it; they wait for the long
+//! ones.
 //!
-//! So a warp pays for its longest lane instead of for every side: nothing is left to gain but lanes of equal length.
+//! So a warp pays for its longest lane instead of for both sides; only lanes of equal length would be faster.
 
 use super::{Chain, LONG, SHORT, Task, add_results, value};
 use cuda_std::{kernel, thread};
@@ -13,7 +13,8 @@ pub const IDEA: &str = "one loop for both sides: a warp pays for its longest lan
 /// Runs both chains of every element and adds their results.
 ///
 /// # Safety
-/// `BLOCK` threads, a block for each `ELEMENTS` elements; `output` is as long as `input` and does not overlap it.
+/// The launch has a block of `BLOCK` threads for each `ELEMENTS` elements; `output` is as long as `input` and does not
+/// overlap it.
 #[kernel]
 pub unsafe fn divergence_unequal_loops(input: &[u32], short: u32, long: u32, output: *mut u32) {
     let tid = thread::thread_idx_x();
@@ -24,6 +25,6 @@ pub unsafe fn divergence_unequal_loops(input: &[u32], short: u32, long: u32, out
     };
     let steps = if task.long { long } else { short };
     let result = chain.run(value(input, task.element), steps);
-    // SAFETY: the caller's promise; each task belongs to one thread.
+    // SAFETY: the caller upholds this function's contract; each task belongs to one thread.
     unsafe { add_results(task, result, input.len(), output) };
 }

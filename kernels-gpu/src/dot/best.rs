@@ -1,10 +1,11 @@
-//! The rung to use: one launch, memory at full speed, the same bits on every run.
+//! The rung to use: one launch at the speed of memory, with the same bits in every run.
 //!
-//! - Each thread has `UNROLL` 16-byte loads of each vector in flight, and a running sum for each place in a vector, so
-//!   that no addition waits for another of its round.
-//! - Elements in front of the first 16-byte boundary of `a`, and behind the last, are multiplied singly, so any start
-//!   will do. Where `b` lies differently no boundary suits both: then single elements are loaded, as many at once.
-//! - The last block to finish adds the sums of all in the order of the blocks.
+//! - Each thread has `UNROLL` 16-byte loads of each vector in flight, and a running sum for each element of a vector,
+//!   so that no addition waits for another of its round.
+//! - Elements before the first 16-byte boundary of `a` and after the last one are multiplied singly, so the vectors may
+//!   start at any element. If `b` is aligned differently, no boundary suits both: then single elements are loaded, as
+//!   many at once.
+//! - The last block to finish adds the sums of all blocks, in the order of the blocks.
 
 use super::Real;
 use crate::reduce::{Sum, collective::grid_reduce};
@@ -13,10 +14,10 @@ use cuda_std::{kernel, memory::Vector, thread};
 /// The idea in one line.
 pub const IDEA: &str = "16-byte loads in flight, one launch, and the last block finishes in a fixed order";
 
-/// Threads per block unless the caller asks otherwise; a multiple of 32, at most 1024.
+/// Default number of threads per block; a multiple of 32, at most 1024.
 pub const BLOCK: u32 = 512;
 
-/// Blocks per multiprocessor: enough for the loads in flight; more only add to the work of the last block.
+/// Blocks per multiprocessor: enough for the loads in flight; more would only add to the work of the last block.
 pub const BLOCKS_PER_SM: u32 = 2;
 
 /// Loads of each vector in flight per thread.
@@ -32,26 +33,27 @@ pub unsafe fn dot_best<T: Real>(a: &[T], b: &[T], partials: *mut T, ticket: *mut
         4 => thread_share::<T, 4>(a, b),
         _ => thread_share::<T, 2>(a, b),
     };
-    // SAFETY: every thread of the grid is here, in blocks of whole warps; the rest is the caller's promise.
+    // SAFETY: every thread of the grid reaches this call, in blocks of whole warps; the caller upholds the rest of the
+    // contract.
     if let Some(sum) = unsafe { grid_reduce::<Sum, T>(sum, partials, ticket) } {
-        // SAFETY: one thread of the grid comes here.
+        // SAFETY: only one thread of the grid takes this branch.
         unsafe { output.write(sum) };
     }
 }
 
-/// The thread's part of the sum, for elements of which `W` make 16 bytes.
+/// The thread's part of the sum, for elements of which `W` fill 16 bytes.
 #[inline(always)]
 fn thread_share<T: Real, const W: usize>(a: &[T], b: &[T]) -> T {
     let n = a.len().min(b.len());
     let me = thread::global_index();
     let (a, b) = (a.as_ptr(), b.as_ptr());
     if !(a.addr() ^ b.addr()).is_multiple_of(16) {
-        // SAFETY: both have `n` elements.
+        // SAFETY: both vectors have `n` elements.
         let [sum] = unsafe { rounds::<T, 1>(n, me, |i| ([a.add(i).read()], [b.add(i).read()])) };
         return sum;
     }
     let (head, vectors) = Vector::<T, W>::parts(a, n);
-    // SAFETY: behind `head` elements both are on a 16-byte boundary (or there is no vector), and
+    // SAFETY: after `head` elements both are on a 16-byte boundary (or there is no vector), and
     // `head + vectors * W <= n`.
     let sums = unsafe {
         let (a, b) = (a.add(head).cast::<Vector<T, W>>(), b.add(head).cast::<Vector<T, W>>());
@@ -64,7 +66,7 @@ fn thread_share<T: Real, const W: usize>(a: &[T], b: &[T]) -> T {
         j += 1;
     }
     let tail = head + vectors * W;
-    // SAFETY: `head <= n`, and what is left behind the vectors ends at `n`.
+    // SAFETY: `head <= n`, and what is left after the vectors ends at `n`.
     unsafe {
         if me < head {
             sum = a.add(me).read().mul_add(b.add(me).read(), sum);
@@ -76,9 +78,8 @@ fn thread_share<T: Real, const W: usize>(a: &[T], b: &[T]) -> T {
     sum
 }
 
-/// Sums of products for each place of a vector, over vectors `me`, `me + threads`, `me + 2 * threads`, … of `count`, in
-/// rounds of [`UNROLL`] loads that don't wait for each other. Only the last round has to ask where the vectors end.
-///
+/// Sums of products for each element of a vector, over vectors `me`, `me + threads`, `me + 2 * threads`, … of `count`,
+/// in rounds of [`UNROLL`] loads that do not wait for each other. Only the last round checks where the vectors end.
 /// # Safety
 /// `load` may be called for any vector below `count`.
 #[inline(always)]
@@ -92,8 +93,7 @@ unsafe fn rounds<T: Real, const W: usize>(count: usize, me: usize, load: impl Fn
         i += UNROLL * threads;
     }
     if i < count {
-        // Behind the end, load the last vector and forget it: a load that nothing depends on can start at once, a
-        // branch around it would make it wait.
+        // Past the end the last vector is loaded and not used: a load that no branch guards can start at once.
         let last = count - 1;
         let mut round: [_; UNROLL] = core::array::from_fn(|k| load(last.min(i + k * threads)));
         let mut k = 1;
@@ -108,8 +108,8 @@ unsafe fn rounds<T: Real, const W: usize>(count: usize, me: usize, load: impl Fn
     sums
 }
 
-/// Adds the products of a round, two chains side by side: as one chain its first product would be the most urgent, and
-/// ptxas would start it before the last loads.
+/// Adds the products of a round in two chains side by side. With one chain the first product would be the most urgent,
+/// and ptxas would start it before the last loads.
 #[inline(always)]
 fn add<T: Real, const W: usize>(mut sums: [T; W], round: [([T; W], [T; W]); UNROLL]) -> [T; W] {
     const { assert!(UNROLL.is_multiple_of(2)) };

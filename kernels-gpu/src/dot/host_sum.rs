@@ -1,9 +1,9 @@
-//! Each thread sums its products and leaves the sum in its block's shared cache; a tree makes one sum of the cache, and
-//! the host adds the sums of all blocks.
+//! Each thread sums its products and stores the sum in its block's shared memory; a tree reduces these to one sum per
+//! block, and the host adds the sums of all blocks.
 //!
-//! It is the dot product of many a CUDA course. "If n is small this is the fastest way to go", says one of them of
-//! adding on the host; but the host has to wait for the grid, and the copy there and back costs more than a second
-//! launch.
+//! This is the dot product of the dot-product slides (`docs/sources.md`) and of "CUDA by Example". The slides recommend
+//! the addition on the host for few blocks; but the host has to wait for the grid, and the copy there and back costs
+//! more than a second launch.
 
 use super::{Real, grid_share};
 use crate::reduce::{Sum, sequential::tree};
@@ -12,7 +12,7 @@ use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 /// The idea in one line.
 pub const IDEA: &str = "a tree in each block's shared memory, and the host adds the blocks' sums";
 
-/// Threads per block unless the caller asks otherwise; a power of two, at most 1024.
+/// Default number of threads per block; a power of two, at most 1024.
 pub const BLOCK: u32 = 256;
 
 /// Writes each block's sum of products to `output[block index]`.
@@ -24,15 +24,15 @@ pub unsafe fn dot_host_sum<T: Real>(a: &[T], b: &[T], output: *mut T) {
     let cache = dynamic_shared_mem::<T>();
     let (tid, block) = (thread::thread_idx_x(), thread::block_dim_x());
 
-    // SAFETY: one slot per thread, and each thread writes its own.
+    // SAFETY: there is a slot for each thread, and each thread writes its own.
     unsafe { cache.add(tid as usize).write(grid_share(a, b)) };
-    thread::sync_threads(); // every thread's sum is in the cache
+    thread::sync_threads(); // every thread's sum is stored before the tree reads it
 
-    // SAFETY: a power-of-two block, all of it here, and its slots were written before the barrier.
+    // SAFETY: the block is a power of two, all of it reaches this call, and its slots were written before the barrier.
     unsafe { tree::<Sum, T>(cache, block / 2, 0) };
 
     if tid == 0 {
-        // SAFETY: one output per block; slot 0 was written before the last barrier.
+        // SAFETY: `output` has one element per block; slot 0 was written before the last barrier.
         unsafe { output.add(thread::block_idx_x() as usize).write(cache.read()) };
     }
 }

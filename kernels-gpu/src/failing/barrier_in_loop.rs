@@ -2,7 +2,7 @@
 //! one round, thread 255 eight. Its barriers are reached by fewer and fewer threads.
 //!
 //! The review writes it so: `for (s = 1; s <= threadIdx.x; s *= 2)`. Right: `scan`, rung `kogge_stone`: a loop with
-//! barriers runs equally often for all, and an `if` inside it says who works.
+//! barriers runs equally often for all, and an `if` inside it selects the threads that work.
 
 use super::cache;
 use cuda_std::{kernel, thread};

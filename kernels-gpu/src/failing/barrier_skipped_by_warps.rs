@@ -1,6 +1,6 @@
-//! Half of the warps have nothing to load and skip the barrier behind the loads. No warp is split, so nothing hangs
-//! here: the block's next barrier has the same number, and a barrier counts who comes, not where from. From then on
-//! half of the block is one barrier ahead.
+//! Half of the warps have nothing to load and skip the barrier after the loads. No warp is split, so nothing hangs
+//! here: the block's next barrier has the same number, and a barrier counts arrivals, wherever they come from. From
+//! then on half of the block is one barrier ahead.
 //!
 //! The warps that skipped read what the others have not written yet. Right: `transpose`, rung `tiled`: the threads
 //! without an element skip the load, not the barrier.

@@ -12,7 +12,7 @@ pub const IDEA: &str = "a sum of bytes is written as a byte: what is above 255 s
 /// Sums every three neighbours, wrongly.
 ///
 /// # Safety
-/// As many results as elements.
+/// `output` has as many elements as `input`.
 #[kernel]
 pub unsafe fn failing_bytes_overflow(input: &[u8], output: *mut u8) {
     let i = thread::global_index();

@@ -1,4 +1,4 @@
-//! A histogram of letters in groups of four with counters of each block's own, which nobody has set to 0: shared memory
+//! A histogram of letters in groups of four with counters of each block's own, which are not set to 0: shared memory
 //! starts with what the last block left there.
 //!
 //! On a freshly started device that often is 0, so it works until it does not. Right: `histogram`, rung `shared`: the
@@ -19,7 +19,7 @@ pub const BINS: usize = 7;
 /// Counts letters (0 to 25) in groups of four, wrongly.
 ///
 /// # Safety
-/// None: the counters that nobody set are the point.
+/// No launch is safe: this code is wrong on purpose, since the counters are not initialised.
 #[kernel]
 pub unsafe fn failing_counters_not_zeroed(input: &[u32], output: *mut u32) {
     let (t, i) = (thread::thread_idx_x() as usize, thread::global_index());

@@ -1,6 +1,6 @@
-//! 1000 elements in blocks of 256, and a grid of 1000 / 256 = 3 blocks: nobody comes for the last 232 elements.
+//! 1000 elements in blocks of 256, and a grid of 1000 / 256 = 3 blocks: no thread has the last 232 elements.
 //!
-//! The kernel is right; its launch is not. The slides stress `ceil(n/256.0)`: with whole numbers the division has
+//! The kernel is right; its launch is not. The PMPP slides stress `ceil(n/256.0)`: with whole numbers the division has
 //! rounded down before `ceil` sees it. Right: `vecadd`, rung `one_per_thread`, in `n.div_ceil(BLOCK)` blocks.
 
 use super::BLOCK;
@@ -18,7 +18,7 @@ pub const fn blocks(n: usize) -> u32 {
 /// Doubles all elements that there is a thread for.
 ///
 /// # Safety
-/// As many results as elements.
+/// `output` has as many elements as `input`.
 #[kernel]
 pub unsafe fn failing_grid_rounded_down(input: &[u32], output: *mut u32) {
     let i = thread::global_index();

@@ -19,7 +19,7 @@ pub const TILE: usize = BLOCK as usize - (WIDTH - 1);
 /// Sums every five neighbours, wrongly at the borders.
 ///
 /// # Safety
-/// None: the part of the tile that nobody wrote is the point.
+/// No launch is safe: this code is wrong on purpose, since part of the tile is not written.
 #[kernel]
 pub unsafe fn failing_halo_not_filled(input: &[u32], output: *mut u32) {
     let t = thread::thread_idx_x() as usize;
@@ -27,7 +27,7 @@ pub unsafe fn failing_halo_not_filled(input: &[u32], output: *mut u32) {
     let cache = cache();
     // SAFETY: none; only the simulator runs this. A slot for each thread, and as many results as elements.
     unsafe {
-        // Wraps at the left border, to far behind the end.
+        // Wraps at the left border, to far past the end.
         let i = result.wrapping_sub(WIDTH / 2);
         if i < input.len() {
             cache.add(t).write(*input.get_unchecked(i));

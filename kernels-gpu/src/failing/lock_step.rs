@@ -1,8 +1,8 @@
 //! The last 64 values are left to one warp, whose lanes "run in lock-step anyway", so the steps have no barrier.
 //!
 //! That was a common trick (and in the third edition of the reduction slides); since Volta each lane has its own
-//! program counter, and nothing keeps the lanes of a warp together but what says so. The fence stands where the trick
-//! had `volatile`: it keeps the compiler from leaving out stores, and makes no lane wait. Right: `reduce`, rung
+//! program counter, and only explicit synchronisation keeps the lanes of a warp together. The fence stands where the
+//! trick had `volatile`: it keeps the compiler from leaving out stores, and makes no lane wait. Right: `reduce`, rung
 //! `unroll_last_warp`: shuffles, which name the lanes that take part.
 
 use super::{BLOCK, cache};
@@ -28,7 +28,7 @@ pub unsafe fn failing_lock_step(input: &[u32], output: *mut u32) {
             let mut half = 32;
             while half > 0 {
                 cache.add(t).write(cache.add(t).read().wrapping_add(cache.add(t + half).read())); // FINDING
-                thread::block_fence(); // keeps the stores, in their order; but nobody waits for them
+                thread::block_fence(); // orders the stores, but no thread waits for them
                 half /= 2;
             }
             if t == 0 {

@@ -16,7 +16,7 @@
 //! - an uninitialised value: [`halo_not_filled`], [`counters_not_zeroed`].
 //!
 //! Others are correct programs that compute something else. There is nothing to check but the result, and only an
-//! oracle that knows the right one can tell (`wrong-result`; the line to change is marked `WRONG`):
+//! oracle finds the mistake (`wrong-result`; the line to change is marked `WRONG`):
 //!
 //! [`maximum_from_zero`], [`last_step_missing`], [`stride_one_missing`], [`partial_tile_lost`], [`letter_after_z`],
 //! [`bytes_overflow`], [`grid_rounded_down`] and [`start_by_grid`].

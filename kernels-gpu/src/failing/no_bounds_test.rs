@@ -1,4 +1,5 @@
-//! 1000 elements in blocks of 256 are four blocks and 1024 threads; the last 24 have no element, and nobody told them.
+//! 1000 elements in blocks of 256 are four blocks and 1024 threads; the last 24 have no element, and do not test for
+//! it.
 //!
 //! Right: `vecadd`, rung `grid_stride`, as any other: `if i < n`.
 

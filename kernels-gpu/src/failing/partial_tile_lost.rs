@@ -1,8 +1,9 @@
 //! A product of matrices in `WIDTH / TILE` phases: 24 rows and columns in tiles of 16 are one phase, and what the
 //! second one would add is lost.
 //!
-//! The slides' loop is `for (m = 0; m < Width/TILE_WIDTH; ++m)`: right for widths that are multiples of the tile. Loads
-//! and results outside are taken care of here; the phases must be rounded up, too. Right: `matmul`, rung `tiled_16`.
+//! The loop of the PMPP slides is `for (m = 0; m < Width/TILE_WIDTH; ++m)`: right for widths that are multiples of the
+//! tile. Loads and results outside are taken care of here; the phases must be rounded up, too. Right: `matmul`, rung
+//! `tiled_16`.
 
 use super::{BLOCK, pairs};
 use cuda_std::{kernel, thread};

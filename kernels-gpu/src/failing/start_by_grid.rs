@@ -1,9 +1,9 @@
 //! A sum by grid stride whose threads start at `blockIdx.x * gridDim.x + threadIdx.x`: the blocks start on each other's
 //! elements, most are added once for each block, and the rest never.
 //!
-//! The slides write `(blockIdx.x * NumBlocks) + threadIdx.x` one line above the right formula,
-//! `(blockIdx.x * blockDim.x) + threadIdx.x`. Reading twice is no race. Right: `vecadd`, rung `grid_stride`; the
-//! formulas are those of `threads`.
+//! The dot-product slides (`docs/sources.md`) write `(blockIdx.x * NumBlocks) + threadIdx.x` one line above the right
+//! formula, `(blockIdx.x * blockDim.x) + threadIdx.x`. Reading twice is no race. Right: `vecadd`, rung `grid_stride`;
+//! the formulas are those of `threads`.
 
 use cuda_std::{
     atomic::{AtomicU32, Ordering},

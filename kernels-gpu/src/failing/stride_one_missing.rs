@@ -1,9 +1,9 @@
 //! A tree sum over two elements per thread whose shortest stride is 2: two sums are left, and only one of them is
 //! written.
 //!
-//! The slides' pairwise loop is `for (stride = blockDim.x; stride > 1; stride /= 2)`; it must go on while `stride > 0`.
-//! Right: `reduce`, rung `first_add`, down to a stride of 1. (With one element per thread its first step is wrong as
-//! well: `stride_too_far`.)
+//! The pairwise loop of the PMPP slides (`docs/sources.md`) is `for (stride = blockDim.x; stride > 1; stride /= 2)`; it
+//! must go on while `stride > 0`. Right: `reduce`, rung `first_add`, down to a stride of 1. (With one element per
+//! thread its first step is wrong as well: `stride_too_far`.)
 
 use super::{BLOCK, pairs};
 use cuda_std::{kernel, thread};

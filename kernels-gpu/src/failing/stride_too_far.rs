@@ -1,9 +1,9 @@
 //! A tree sum whose first stride is the number of threads. With as many elements as threads, thread 0 adds element 256
 //! of 256.
 //!
-//! The slides' pairwise loop is `for (stride = blockDim.x; stride > 1; stride /= 2)`: right for two elements per
-//! thread, if it also ran for a stride of 1 (`stride_one_missing`). Right: `reduce`, rung `sequential` (half of the
-//! block first, down to 1), and `first_add` with two elements.
+//! The pairwise loop of the PMPP slides (`docs/sources.md`) is `for (stride = blockDim.x; stride > 1; stride /= 2)`:
+//! right for two elements per thread, if it also ran for a stride of 1 (`stride_one_missing`). Right: `reduce`, rung
+//! `sequential` (half of the block first, down to 1), and `first_add` with two elements.
 
 use super::{BLOCK, cache};
 use cuda_std::{kernel, thread};

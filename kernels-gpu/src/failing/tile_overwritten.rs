@@ -1,8 +1,8 @@
-//! Tile by tile: load, wait, use, load the next one. The barrier behind the load is there; the one behind the use is
+//! Tile by tile: load, wait, use, load the next one. The barrier after the load is there; the one after the use is
 //! not, and a fast warp loads the next tile over what a slow one still reads.
 //!
-//! Every loop over tiles needs both, the tiled multiplication of the slides first of all. Right: `matmul`, rung
-//! `tiled_16`: one barrier behind the load, one behind the use.
+//! Every loop over tiles needs both, above all the tiled multiplication. Right: `matmul`, rung
+//! `tiled_16`: one barrier after the load, one after the use.
 
 use super::{BLOCK, cache};
 use cuda_std::{kernel, thread};

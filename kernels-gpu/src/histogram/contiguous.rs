@@ -12,7 +12,7 @@ pub const IDEA: &str = "neighbouring elements per thread: each lane loads from a
 /// Adds to `counts` how many elements belong to each bin.
 ///
 /// # Safety
-/// `counts` has `bins` elements, which nobody else changes; for floats `range` is what [`Sample::rule`] asks for.
+/// `counts` has `bins` elements, which only this launch changes; for floats `range` is as [`Sample::rule`] requires.
 #[kernel(for T in [u8, super::Letter, u32, f32, f64])]
 pub unsafe fn histogram_contiguous<T: Sample>(input: &[T], bins: u32, range: [f64; 3], counts: *mut u64) {
     let rule = T::rule(bins, range);

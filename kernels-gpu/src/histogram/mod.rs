@@ -1,21 +1,20 @@
 //! Histograms: how many elements fall into each bin.
 //!
-//! Many threads add to few counters, so everything here is about who adds where. An element that belongs to no bin is
-//! not counted; see [`sample`] for which bin an element belongs to.
+//! Many threads add to few counters; the rungs differ in which thread adds to which copy of a counter. An element that
+//! belongs to no bin is not counted; see [`sample`] for the bin of an element.
 //!
 //! The rungs: [`contiguous`] and [`interleaved`] count in global memory; [`shared`] and [`partial`] count in shared
 //! memory, as many bins as fit; [`aggregated`] counts runs in registers; [`best`].
 //!
 //! The result has 64-bit counts, which no input overflows. Blocks count in 32 bits: no block may get more than 2^32 - 1
-//! elements. Integer additions are exact in any order, so every rung gives the same result on every run.
+//! elements. Integer additions are exact in any order, so every rung gives the same result in every run.
 //!
 //! Counting without atomics is a data race: two threads read the same count, both add one, and one of them is lost.
 //!
-//! Sources: "CUDA parallel programming review", chapter VII (contiguous and interleaved partition, atomics,
-//! privatisation, partial privatisation by a range test; its test `pos <= 26` takes the character behind 'z' for a
-//! letter); W. Hwu, D. Kirk, I. El Hajj, "Programming Massively Parallel Processors", 4th edition, chapter 9
-//! (aggregation); V. Podlozhnyuk, "Histogram calculation in CUDA" (NVIDIA, 2007); CUB's `DeviceHistogram` for what to
-//! beat.
+//! Sources: Threehearts 2021 (`docs/sources.md`), chapter VII (contiguous and interleaved partition, atomics,
+//! privatisation, partial privatisation by a range test; its test `pos <= 26` accepts the character after 'z'); W. Hwu,
+//! D. Kirk, I. El Hajj, "Programming Massively Parallel Processors", 4th edition, chapter 9 (aggregation); V.
+//! Podlozhnyuk, "Histogram calculation in CUDA" (NVIDIA, 2007); CUB's `DeviceHistogram` to compare with.
 
 use cuda_std::{
     atomic::{AtomicU64, BlockAtomicU32, Ordering},
@@ -32,7 +31,7 @@ pub mod shared;
 
 pub use sample::{Letter, Sample};
 
-/// Threads per block unless the caller asks otherwise; any number works.
+/// Default number of threads per block; any number works.
 pub const BLOCK: u32 = 256;
 
 /// Bins that the rungs below `best` count in shared memory at most: the 48 KB that every launch may use, four bytes
@@ -45,7 +44,7 @@ pub const SHARED_BINS: u32 = 48 * 1024 / 4;
 /// `counts` has more than `bin` elements, which other threads change by atomics only.
 #[inline(always)]
 unsafe fn add_global(counts: *mut u64, bin: u32, count: u32) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     let counter = unsafe { AtomicU64::from_ptr(counts.add(bin as usize)) };
     counter.fetch_add(u64::from(count), Ordering::Relaxed);
 }
@@ -56,7 +55,7 @@ unsafe fn add_global(counts: *mut u64, bin: u32, count: u32) {
 /// `counters` has more than `at` elements, which other threads of the block change by atomics only.
 #[inline(always)]
 unsafe fn add_shared(counters: *mut u32, at: u32, count: u32) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     let counter = unsafe { BlockAtomicU32::from_ptr(counters.add(at as usize)) };
     counter.fetch_add(count, Ordering::Relaxed);
 }
@@ -64,8 +63,8 @@ unsafe fn add_shared(counters: *mut u32, at: u32, count: u32) {
 /// The block's counters become 0. Needs a barrier before anyone counts.
 ///
 /// # Safety
-/// All threads of the block call it together; `counters` has `len` elements of shared memory that nobody else accesses
-/// meanwhile.
+/// All threads of the block call it together; `counters` has `len` elements of shared memory that only this call
+/// accesses meanwhile.
 #[inline(always)]
 unsafe fn clear(counters: *mut u32, len: u32) {
     let mut i = thread::thread_idx_x();
@@ -80,7 +79,7 @@ unsafe fn clear(counters: *mut u32, len: u32) {
 /// count.
 ///
 /// # Safety
-/// All threads of the block call it together; `counters` has `len` elements that nobody changes any more; `counts` has
+/// All threads of the block call it together; `counters` has `len` elements that no longer change; `counts` has
 /// at least `first + len` elements, which other blocks change by atomics only.
 #[inline(always)]
 unsafe fn merge(counters: *const u32, len: u32, counts: *mut u64, first: u32) {

@@ -13,14 +13,14 @@ pub const IDEA: &str = "one launch for any number of bins: the first in shared m
 /// Adds to `counts` how many elements belong to each bin; the first `len` are counted in shared memory.
 ///
 /// # Safety
-/// `counts` has `bins` elements, which nobody else changes, and `len` is no more; the block has `4 * len` bytes of
-/// dynamic shared memory, and its threads get at most 2^32 - 1 elements; for floats `range` is what [`Sample::rule`]
-/// asks for.
+/// `counts` has `bins` elements, which only this launch changes, and `len` is no more; the block has `4 * len` bytes of
+/// dynamic shared memory, and its threads get at most 2^32 - 1 elements; for floats `range` is as [`Sample::rule`]
+/// requires.
 #[kernel(for T in [u8, super::Letter, u32, f32, f64])]
 pub unsafe fn histogram_partial<T: Sample>(input: &[T], bins: u32, range: [f64; 3], len: u32, counts: *mut u64) {
     let rule = T::rule(bins, range);
     let counters = dynamic_shared_mem::<u32>();
-    // SAFETY: the block's own memory, and all its threads are here.
+    // SAFETY: the block's own memory, and all its threads reach this call.
     unsafe { clear(counters, len) };
     thread::sync_threads(); // all counters are 0 before the first element is counted
 
@@ -40,6 +40,6 @@ pub unsafe fn histogram_partial<T: Sample>(input: &[T], bins: u32, range: [f64; 
     }
     thread::sync_threads(); // all threads have counted before the counts are read
 
-    // SAFETY: all threads are here.
+    // SAFETY: all threads reach this call.
     unsafe { merge(counters, len, counts, 0) };
 }

@@ -14,17 +14,17 @@ use cuda_std::launch::{Instance, Scalar};
 
 /// An element that can be counted: `u8`, [`Letter`], `u32`, `f32`, `f64`.
 pub trait Sample: Scalar + Instance {
-    /// How many rows there are, where the type alone decides: then nobody has to ask whether an element counts.
+    /// Number of rows, if the type alone determines it: then no check is needed whether an element counts.
     const ROWS: Option<u32>;
 
-    /// What else decides, in registers.
+    /// The other parameters of the decision, in registers.
     type Rule: Copy;
 
     /// For bins that are the equal parts of a range: its low end, its high end, and bins per unit, each exact in the
     /// element's type.
     fn rule(bins: u32, range: [f64; 3]) -> Self::Rule;
 
-    /// What is as cheap to find as possible, and decides about the bin.
+    /// The cheapest value to compute that determines the bin.
     fn row(self, rule: Self::Rule) -> u32;
 
     /// The bin of a row; as many as there are bins or more when its elements are not counted.
@@ -133,7 +133,7 @@ impl Sample for u32 {
     }
 }
 
-/// How a float's bin is found.
+/// The rule by which a float's bin is found.
 #[derive(Clone, Copy, Debug)]
 pub struct Parts<T> {
     low: T,

@@ -14,9 +14,9 @@ pub const IDEA: &str = "each block counts in shared memory and adds its counts o
 /// Adds to `counts` how many elements belong to each of the bins `first..first + len`.
 ///
 /// # Safety
-/// `counts` has `bins` elements, which nobody else changes, and `first + len` is no more; the block has `4 * len` bytes
-/// of dynamic shared memory, and its threads get at most 2^32 - 1 elements; for floats `range` is what [`Sample::rule`]
-/// asks for.
+/// `counts` has `bins` elements, which only this launch changes, and `first + len` is no more; the block has `4 * len`
+/// bytes of dynamic shared memory, and its threads get at most 2^32 - 1 elements; for floats `range` is what
+/// [`Sample::rule`] asks for.
 #[kernel(for T in [u8, super::Letter, u32, f32, f64])]
 pub unsafe fn histogram_shared<T: Sample>(
     input: &[T],
@@ -28,7 +28,7 @@ pub unsafe fn histogram_shared<T: Sample>(
 ) {
     let rule = T::rule(bins, range);
     let counters = dynamic_shared_mem::<u32>();
-    // SAFETY: the block's own memory, and all its threads are here.
+    // SAFETY: the block's own memory, and all its threads reach this call.
     unsafe { clear(counters, len) };
     thread::sync_threads(); // all counters are 0 before the first element is counted
 
@@ -45,6 +45,6 @@ pub unsafe fn histogram_shared<T: Sample>(
     }
     thread::sync_threads(); // all threads have counted before the counts are read
 
-    // SAFETY: all threads are here, and the caller promises that the bins are some of the result's.
+    // SAFETY: all threads reach this call, and by contract the bins are some of the result's.
     unsafe { merge(counters, len, counts, first) };
 }

@@ -2,7 +2,7 @@
 //! to the other.
 //!
 //! The loads' latency is hidden behind the multiplications instead of following them, and one barrier per phase is
-//! enough: nobody writes the tiles that are being read.
+//! enough: no thread writes the tiles that are being read.
 
 use super::{
     Factor,
@@ -48,12 +48,12 @@ pub unsafe fn matmul_double_buffered<T: Factor>(a: &[T], b: &[T], c: *mut T, m: 
 
     let mut sums = [[T::ZERO; PART]; PART];
     let (mut reading, mut writing) = (0, PAIR);
-    // SAFETY: nobody uses the tiles yet.
+    // SAFETY: the tiles must not be in use yet.
     unsafe { put(&a, &b, &load(&a, &b, first, 0, tid), tiles, tid) };
     thread::sync_threads(); // the first tiles are complete before anyone reads what others wrote
     let mut phase = 0;
     while phase < a.k {
-        // Behind the end these are zeros, which nobody reads.
+        // Past the end these are zeros, which are not read.
         let next = load(&a, &b, first, phase + DEPTH, tid);
         // SAFETY: the tiles were complete at the last barrier, and everyone has read the others before it.
         unsafe {

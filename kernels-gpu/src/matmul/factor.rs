@@ -5,7 +5,7 @@ use cuda_std::{launch::Scalar, math::Float, memory::Vector, warp};
 
 /// An element of a factor or of the product.
 pub trait Factor: Number + Float + Scalar {
-    /// How many make 16 bytes.
+    /// Number of elements that fill 16 bytes.
     const WIDTH: usize;
 
     /// The target's tensor cores multiply such elements, with the same rounding as fused multiply-adds.
@@ -14,19 +14,20 @@ pub trait Factor: Number + Float + Scalar {
     /// [`warp::multiply_add_f64`] for this type.
     ///
     /// # Safety
-    /// All lanes of the warp come here together, and `TENSOR` holds.
+    /// All lanes of the warp reach this call together, and `TENSOR` holds.
     unsafe fn multiply_add_tensor(sums: [Self; 4], left: [Self; 2], right: Self) -> [Self; 4];
 
     /// Reads `WIDTH` elements in one instruction, into `to[at..]`.
     ///
     /// # Safety
-    /// `from` is on a 16-byte boundary, and so many initialised elements are there that nobody writes meanwhile.
+    /// `from` is on a 16-byte boundary, and points to this number of initialised elements that are not written
+    /// meanwhile.
     unsafe fn load_wide<const N: usize>(from: *const Self, to: &mut [Self; N], at: usize);
 
     /// Writes `from[at..at + WIDTH]` in one instruction.
     ///
     /// # Safety
-    /// `to` is on a 16-byte boundary, with room for so many elements that nobody else accesses meanwhile.
+    /// `to` is on a 16-byte boundary, with room for this number of elements, which only this call accesses meanwhile.
     unsafe fn store_wide<const N: usize>(to: *mut Self, from: &[Self; N], at: usize);
 }
 
@@ -43,14 +44,14 @@ macro_rules! factor {
 
             #[inline(always)]
             unsafe fn load_wide<const N: usize>(from: *const Self, to: &mut [Self; N], at: usize) {
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller upholds this function's contract.
                 let vector = unsafe { Vector::<$t, $width>::load(from.cast()) };
                 $( to[at + $k] = vector.0[$k]; )*
             }
 
             #[inline(always)]
             unsafe fn store_wide<const N: usize>(to: *mut Self, from: &[Self; N], at: usize) {
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller upholds this function's contract.
                 unsafe { Vector::<$t, $width>([$( from[at + $k] ),*]).store(to.cast()) };
             }
         }
@@ -59,6 +60,6 @@ macro_rules! factor {
 // Tensor cores round f32 to fewer bits.
 factor!(f32 4: 0 1 2 3; false, sums _left _right => sums);
 factor!(f64 2: 0 1; cfg!(target_feature = "sm_80"), sums left right => {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     unsafe { warp::multiply_add_f64(sums, left, right) }
 });

@@ -12,7 +12,7 @@
 //! Volkov, "Better Performance at Lower Occupancy" (2010: thread tiles); S. Boehm, "How to Optimize a CUDA Matmul
 //! Kernel" (2022); S. Gray's maxas wiki on SGEMM (register order); NVIDIA CUTLASS (pipelines).
 //!
-//! Every rung adds the products of an element in an order that depends on the shape only: the same bits on every run.
+//! Every rung adds the products of an element in an order that depends on the shape only: the same bits in every run.
 //! Each product is added by a fused multiply-add, in a chain of `k`; the error is at most about
 //! `k * eps * sum of |a| |b|`.
 
@@ -42,7 +42,7 @@ pub const B_TRANSPOSED: u32 = 2;
 /// one-dimensional, since only its first axis has no short limit.
 #[inline(always)]
 fn tile_of_block(columns: u32, tile: u32) -> [usize; 2] {
-    // No column means no block; the compiler can't know, and would keep a panic for a division by 0.
+    // No column means no block; without this the compiler would keep a panic for a division by 0.
     let across = columns.div_ceil(tile).max(1);
     let index = thread::block_idx_x();
     [(index / across) as usize, (index % across) as usize]

@@ -3,7 +3,7 @@
 //! Two accesses to device memory for two operations: a CGMA ratio of 1, so without caches 4 bytes of bandwidth buy one
 //! operation. A warp reads 16 neighbours of a row of B at a time (coalesced) and two elements of A (broadcast). With B
 //! transposed, neighbouring threads read elements a row apart; with A transposed, two elements of A are still all that
-//! a warp wants.
+//! a warp accesses.
 
 use super::{Factor, side::Side, tile_of_block};
 use cuda_std::{kernel, thread};

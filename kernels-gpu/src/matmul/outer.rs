@@ -7,12 +7,12 @@ use crate::unroll::unroll;
 /// `N` elements of one step, in runs of 16 bytes, `lanes` runs apart.
 ///
 /// # Safety
-/// They are there, on 16-byte boundaries, and nobody writes them meanwhile.
+/// They exist, on 16-byte boundaries, and they are not written meanwhile.
 #[inline(always)]
 pub unsafe fn runs<T: Factor, const N: usize>(from: *const T, lanes: usize) -> [T; N] {
     let mut values = [T::ZERO; N];
     unroll!(run < N / T::WIDTH => {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds this function's contract.
         unsafe { T::load_wide(from.add(run * lanes * T::WIDTH), &mut values, run * T::WIDTH) };
     });
     values
@@ -28,12 +28,12 @@ pub fn place(first: usize, lanes: usize, width: usize, i: usize) -> usize {
 /// `N` elements of one step that are neighbours, one by one.
 ///
 /// # Safety
-/// They are there, and nobody writes them meanwhile.
+/// They exist, and they are not written meanwhile.
 #[inline(always)]
 pub unsafe fn neighbours<T: Factor, const N: usize>(from: *const T) -> [T; N] {
     let mut values = [T::ZERO; N];
     unroll!(i < N => {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds this function's contract.
         values[i] = unsafe { from.add(i).read() };
     });
     values

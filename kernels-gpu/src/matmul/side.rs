@@ -60,7 +60,7 @@ impl<'a, T: Factor> Side<'a, T> {
         if self.turned() { self.along_x } else { self.along_k }
     }
 
-    /// Where element `(x, k)` is, or would be.
+    /// Index of element `(x, k)`, which may be outside.
     #[inline(always)]
     pub fn address(&self, x: usize, k: usize) -> *const T {
         self.elements.as_ptr().wrapping_add(x * self.along_x + k * self.along_k)
@@ -72,7 +72,7 @@ impl<'a, T: Factor> Side<'a, T> {
     /// It is inside the factor.
     #[inline(always)]
     pub unsafe fn get(&self, x: usize, k: usize) -> T {
-        // SAFETY: the caller's promise; the factor has `x * k` elements.
+        // SAFETY: the caller upholds this function's contract; the factor has `x * k` elements.
         unsafe { *self.elements.get_unchecked(x * self.along_x + k * self.along_k) }
     }
 
@@ -87,7 +87,7 @@ impl<'a, T: Factor> Side<'a, T> {
     /// one element per thread and round. Neighbouring threads read neighbours in memory.
     ///
     /// # Safety
-    /// `threads` threads call it, numbered by `tid`; the tile has room, and nobody else uses it.
+    /// `threads` threads call it, numbered by `tid`; the tile has room, and no other thread uses it.
     #[inline(always)]
     pub unsafe fn copy_tile<const X: usize, const K: usize>(
         &self,
@@ -132,10 +132,10 @@ impl<'a, T: Factor> Side<'a, T> {
     /// Writes a run to where it belongs in a tile, at once or turned.
     ///
     /// # Safety
-    /// The tile has room, starts on a 16-byte boundary as do its rows, and nobody else uses this part of it.
+    /// The tile has room, starts on a 16-byte boundary as do its rows, and no other thread uses this part of it.
     #[inline(always)]
     pub unsafe fn put_run(&self, values: &[T; 4], [x, k]: [usize; 2], tile: *mut T, pitch: usize) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds this function's contract.
         unsafe {
             if self.turned() {
                 let mut j = 0;

@@ -50,7 +50,7 @@ pub unsafe fn matmul_thread_tile_1d<T: Factor>(a: &[T], b: &[T], c: *mut T, m: u
     let mut sums = [T::ZERO; ROWS as usize];
     let mut phase = 0;
     while phase < a.k {
-        // SAFETY: both tiles have room, and the whole block is here.
+        // SAFETY: both tiles have room, and the whole block reaches this call.
         unsafe {
             a.copy_tile::<SIDE, DEPTH>([first_row, phase], tile_a, SIDE, tid, BLOCK as usize);
             b.copy_tile::<SIDE, DEPTH>([first_column, phase], tile_b, SIDE, tid, BLOCK as usize);

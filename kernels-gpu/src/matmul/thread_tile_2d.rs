@@ -57,7 +57,7 @@ pub unsafe fn matmul_thread_tile_2d<T: Factor>(a: &[T], b: &[T], c: *mut T, m: u
     let mut sums = [[T::ZERO; PART]; PART];
     let mut phase = 0;
     while phase < a.k {
-        // SAFETY: both tiles have room, and the whole block is here.
+        // SAFETY: both tiles have room, and the whole block reaches this call.
         unsafe {
             a.copy_tile::<SIDE, DEPTH>([first_row, phase], tile_a, SIDE, tid, BLOCK as usize);
             b.copy_tile::<SIDE, DEPTH>([first_column, phase], tile_b, SIDE, tid, BLOCK as usize);
@@ -86,7 +86,7 @@ pub unsafe fn matmul_thread_tile_2d<T: Factor>(a: &[T], b: &[T], c: *mut T, m: u
 /// Writes neighbouring columns of a row, as far as it has them.
 ///
 /// # Safety
-/// The row has `end` elements, and nobody else writes these.
+/// The row has `end` elements, and no other thread writes these.
 #[inline(always)]
 unsafe fn write_row<T: Factor>(row: *mut T, column: usize, end: usize, sums: &[T; PART]) {
     unroll!(j < PART => {

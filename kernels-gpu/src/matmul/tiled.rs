@@ -1,5 +1,5 @@
-//! The course's tiling: the threads of a block fetch a square tile of A and one of B together, multiply them from
-//! shared memory, and go on to the next phase. There are `k / TILE` of them.
+//! Tiling, as in the PMPP slides (`docs/sources.md`): the threads of a block fetch a square tile of A and one of B
+//! together, multiply them from shared memory, and go on to the next phase. There are `k / TILE` of them.
 //!
 //! Every element of a tile is fetched once and used `TILE` times, so traffic to device memory falls to `1 / TILE`: a
 //! CGMA ratio of 16 or

@@ -99,7 +99,7 @@ fn first_of<T: Factor>(tid: usize) -> [usize; 2] {
 /// Adds the products of a pair of tiles.
 ///
 /// # Safety
-/// The tiles lie one behind the other, on a 16-byte boundary, and nobody writes them meanwhile.
+/// The tiles lie one after the other, on a 16-byte boundary, and they are not written meanwhile.
 #[inline(always)]
 pub(super) unsafe fn multiply<T: Factor>(tiles: *const T, tid: usize, sums: &mut [[T; PART]; PART]) {
     let [row, column] = first_of::<T>(tid);
@@ -118,7 +118,7 @@ pub(super) unsafe fn multiply<T: Factor>(tiles: *const T, tid: usize, sums: &mut
 /// Writes the thread's sums, as far as they are inside the product.
 ///
 /// # Safety
-/// The product has so many rows and columns, and nobody else writes this thread's elements.
+/// The product has so many rows and columns, and no other thread writes this thread's elements.
 #[inline(always)]
 pub(super) unsafe fn write<T: Factor>(
     c: *mut T,
@@ -141,7 +141,7 @@ pub(super) unsafe fn write<T: Factor>(
 /// Writes the thread's elements of a row.
 ///
 /// # Safety
-/// The row has `end` elements, and where it is `wide` it starts on a 16-byte boundary; nobody else writes these
+/// The row has `end` elements, and where it is `wide` it starts on a 16-byte boundary; no other thread writes these
 /// elements.
 #[inline(always)]
 unsafe fn write_row<T: Factor>(row: *mut T, first: usize, end: usize, wide: bool, sums: &[T; PART]) {

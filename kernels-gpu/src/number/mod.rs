@@ -1,4 +1,4 @@
-//! The numbers that kernels are instantiated for, with one meaning of `+`, `max` and `min` for all of them.
+//! The element types of kernels, with the same meaning of `+`, `max` and `min` for all of them.
 
 mod redux;
 
@@ -13,11 +13,11 @@ use cuda_std::{
 
 /// An element type: `f32 f64 i32 u32 i64 u64`.
 pub trait Number: Copy + PartialEq + Scalar + Instance + WarpShuffleValue + Redux + atomic::Value + 'static {
-    /// 0.
+    /// The number 0.
     const ZERO: Self;
-    /// Not below any number: positive infinity for floats.
+    /// A number that is not below any other: positive infinity for floats.
     const HIGHEST: Self;
-    /// Not above any number: negative infinity for floats.
+    /// A number that is not above any other: negative infinity for floats.
     const LOWEST: Self;
 
     /// The sum; integers wrap.
@@ -26,7 +26,7 @@ pub trait Number: Copy + PartialEq + Scalar + Instance + WarpShuffleValue + Redu
     fn maximum(self, other: Self) -> Self;
     /// IEEE 754-2019 `minimum`: NaN if either is NaN, and -0 below +0.
     fn minimum(self, other: Self) -> Self;
-    /// The same number: NaN is the same as NaN, and -0 is not +0.
+    /// Whether both are the same number: NaN is the same as NaN, and -0 is not +0.
     fn same(self, other: Self) -> bool;
 }
 

@@ -1,33 +1,33 @@
-//! What a warp's own instruction can combine, in one to three parts.
+//! Reductions over a warp by its own instruction (`redux.sync`), in one to three parts.
 
 use cuda_std::warp::{self, WarpReductionOp};
 
-/// Numbers that the lanes of a warp combine; every lane gets the result.
+/// Numbers that the lanes of a warp can combine; every lane gets the result.
 pub trait Redux: Sized {
     /// The sum; integers wrap.
     ///
     /// # Safety
-    /// All 32 lanes of the warp call it together; likewise below.
+    /// All 32 lanes of the warp reach this call.
     unsafe fn warp_add(self) -> Self;
     /// IEEE 754-2019 `maximum`.
     ///
     /// # Safety
-    /// As above.
+    /// All 32 lanes of the warp reach this call.
     unsafe fn warp_maximum(self) -> Self;
     /// IEEE 754-2019 `minimum`.
     ///
     /// # Safety
-    /// As above.
+    /// All 32 lanes of the warp reach this call.
     unsafe fn warp_minimum(self) -> Self;
 }
 
-/// One instruction.
+/// Reduces by one instruction.
 ///
 /// # Safety
-/// All 32 lanes of the warp call it together.
+/// All 32 lanes of the warp reach this call.
 #[inline(always)]
 unsafe fn redux<T: warp::WarpReduceValue>(value: T, op: WarpReductionOp) -> T {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     unsafe { warp::warp_reduce(warp::ALL, value, op) }
 }
 
@@ -36,17 +36,17 @@ macro_rules! word {
         impl Redux for $t {
             #[inline(always)]
             unsafe fn warp_add(self) -> Self {
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller upholds this function's contract.
                 unsafe { redux(self, WarpReductionOp::Add) }
             }
             #[inline(always)]
             unsafe fn warp_maximum(self) -> Self {
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller upholds this function's contract.
                 unsafe { redux(self, WarpReductionOp::Max) }
             }
             #[inline(always)]
             unsafe fn warp_minimum(self) -> Self {
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller upholds this function's contract.
                 unsafe { redux(self, WarpReductionOp::Min) }
             }
         }
@@ -55,32 +55,32 @@ macro_rules! word {
 word!(u32 i32);
 
 impl Redux for u64 {
-    /// Three parts of 22 bits: 32 of them fit in a word.
+    /// Adds three parts of 22 bits separately: the sum of 32 of them fits in a word.
     #[inline(always)]
     unsafe fn warp_add(self) -> Self {
         const PART: u32 = 22;
         let part = |shift: u32| {
             let bits = (self >> shift) as u32 & ((1 << PART) - 1);
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller upholds this function's contract.
             u64::from(unsafe { redux(bits, WarpReductionOp::Add) }) << shift
         };
         part(0).wrapping_add(part(PART)).wrapping_add(part(2 * PART))
     }
 
-    /// The largest high half, then the largest low half of those that have it.
+    /// Finds the largest high half, then the largest low half among the lanes that have it.
     #[inline(always)]
     unsafe fn warp_maximum(self) -> Self {
         let own = (self >> 32) as u32;
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds this function's contract.
         let high = unsafe { redux(own, WarpReductionOp::Max) };
-        // SAFETY: the same.
+        // SAFETY: the caller upholds this function's contract.
         let low = unsafe { redux(if own == high { self as u32 } else { 0 }, WarpReductionOp::Max) };
         u64::from(high) << 32 | u64::from(low)
     }
 
     #[inline(always)]
     unsafe fn warp_minimum(self) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds this function's contract.
         !unsafe { (!self).warp_maximum() }
     }
 }
@@ -88,20 +88,20 @@ impl Redux for u64 {
 impl Redux for i64 {
     #[inline(always)]
     unsafe fn warp_add(self) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds this function's contract.
         unsafe { (self as u64).warp_add() as i64 }
     }
 
-    /// With the sign bit flipped, signed order is unsigned order.
+    /// Flips the sign bit, with which signed order becomes unsigned order.
     #[inline(always)]
     unsafe fn warp_maximum(self) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds this function's contract.
         unsafe { (self ^ Self::MIN).cast_unsigned().warp_maximum().cast_signed() ^ Self::MIN }
     }
 
     #[inline(always)]
     unsafe fn warp_minimum(self) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds this function's contract.
         unsafe { (self ^ Self::MIN).cast_unsigned().warp_minimum().cast_signed() ^ Self::MIN }
     }
 }
@@ -111,23 +111,23 @@ macro_rules! float {
         impl Redux for $t {
             #[inline(always)]
             unsafe fn warp_add(self) -> Self {
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller upholds this function's contract.
                 unsafe { warp::reduce(self, |a, b| a + b) }
             }
 
-            /// As integers in the floats' order, with NaN above all.
+            /// Compares integers of the floats' order, with NaN above all.
             #[inline(always)]
             unsafe fn warp_maximum(self) -> Self {
                 let key = if self.is_nan() { $bits::MAX } else { $t::to_key(self.to_bits()) };
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller upholds this function's contract.
                 $t::from_bits($t::from_key(unsafe { key.warp_maximum() }))
             }
 
-            /// The same with NaN below all.
+            /// Compares integers of the floats' order, with NaN below all.
             #[inline(always)]
             unsafe fn warp_minimum(self) -> Self {
                 let key = if self.is_nan() { 0 } else { $t::to_key(self.to_bits()) };
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller upholds this function's contract.
                 $t::from_bits($t::from_key(unsafe { key.warp_minimum() }))
             }
         }
@@ -150,7 +150,7 @@ macro_rules! float {
 }
 float!(f32 u32 f64 u64);
 
-/// Floats as integers in the same order: positive ones above negative ones, and those the other way round.
+/// Floats as integers of the same order.
 trait Key {
     type Bits;
     fn to_key(bits: Self::Bits) -> Self::Bits;

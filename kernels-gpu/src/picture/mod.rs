@@ -9,10 +9,11 @@
 //! - [`Blur`]: the average of the square of side `2 * radius + 1` around a pixel, or of what of it is inside the
 //!   picture.
 //!
-//! The rungs: [`pixel`], which is the course's kernel, [`tiled`] and [`best`].
+//! The rungs: [`pixel`], the kernel of the PMPP slides, [`tiled`] and [`best`].
 //!
-//! Sources: the course's chapter 4 (`pictureKernel`, 76 x 62 pixels in blocks of 16 x 16); D. Kirk, W. Hwu, I. El Hajj,
-//! "Programming Massively Parallel Processors", chapter on multidimensional grids (greyscale and blur).
+//! Sources: the PMPP slides (`docs/sources.md`), chapter 4 (`pictureKernel`, 76 x 62 pixels in blocks of 16 x 16); D.
+//! Kirk, W. Hwu, I. El Hajj, "Programming Massively Parallel Processors", chapter on multidimensional grids (greyscale
+//! and blur).
 
 use cuda_std::launch::{Instance, Scalar};
 
@@ -44,18 +45,18 @@ pub struct Picture {
 unsafe impl Scalar for Picture {}
 
 impl Picture {
-    /// Where a pixel starts.
+    /// Index of a pixel's first byte.
     #[inline(always)]
     fn index(&self, row: u32, column: u32) -> usize {
         (row as usize * self.columns as usize + column as usize) * self.channels as usize
     }
 }
 
-/// What can be done to a picture.
+/// The operations on pictures.
 pub trait Op: Instance + 'static {
     /// Channels of the result.
     fn channels(channels: u32) -> u32;
-    /// How far from a pixel its result still depends on others.
+    /// Distance up to which other pixels affect a pixel's result.
     fn reach(amount: u32) -> u32;
     /// The result for one channel of the pixel in the middle, given the bytes of its neighbourhood.
     fn apply(around: &impl Around, amount: u32, channel: u32) -> u8;
@@ -65,7 +66,7 @@ pub trait Op: Instance + 'static {
 pub trait Around {
     /// 1 or 3.
     fn channels(&self) -> u32;
-    /// A byte of the pixel so many rows and columns away, which is inside the picture.
+    /// A byte of the pixel this number of rows and columns away, which is inside the picture.
     fn byte(&self, down: i32, right: i32, channel: u32) -> u32;
     /// Rows and columns that the picture has above, below, left and right of the pixel, `reach` at most.
     fn inside(&self, reach: u32) -> [i32; 4];
@@ -166,7 +167,7 @@ fn average(sum: u32, count: u32) -> u8 {
     ((sum + count / 2) / count.max(1)) as u8
 }
 
-/// Rows or columns that there are in front of and behind a place on an axis of `len`, `reach` at most.
+/// Rows or columns that there are before and after a place on an axis of `len`, `reach` at most.
 #[inline(always)]
 fn inside(place: u32, len: u32, reach: u32) -> [i32; 2] {
     [place.min(reach) as i32, (len - 1 - place).min(reach) as i32]

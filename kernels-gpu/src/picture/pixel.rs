@@ -48,7 +48,7 @@ impl Around for Pixel<'_> {
     #[inline(always)]
     fn byte(&self, down: i32, right: i32, channel: u32) -> u32 {
         let at = self.picture.index((self.row as i32 + down) as u32, (self.column as i32 + right) as u32);
-        // SAFETY: the trait's users ask for pixels inside the picture.
+        // SAFETY: by the trait's contract the pixel is inside the picture.
         u32::from(unsafe { *self.input.get_unchecked(at + channel as usize) })
     }
     #[inline(always)]

@@ -1,18 +1,18 @@
-//! Printing: every thread doubles its element, and a few of them say so.
+//! Printing: every thread doubles its element, and some of them print it.
 //!
-//! A kernel has no terminal. What it prints goes to a buffer on the device, which the driver writes to the host's
-//! standard output when the host next waits; the slides' `cuPrintf` made that buffer by hand. Threads print in any
-//! order, and when the buffer is full (1 MiB unless the host asks for more) the oldest text is lost: with thousands of
-//! threads, choose who prints.
+//! Printed text goes to a buffer on the device, which the driver writes to the host's standard output when the host
+//! next waits for the device; the library `cuPrintf` of the dot-product slides managed such a buffer itself. Threads
+//! print in any order, and text beyond the size of the buffer (1 MiB unless the host sets another) overwrites the
+//! oldest: with thousands of threads, choose those that print.
 //!
 //! The rungs: [`println`] and [`printf`] print from each chosen thread, [`one_per_warp`] once for 32 threads.
 //!
-//! The price is in the code: arguments go through memory of the thread's own, and formatting in Rust brings functions
-//! along that are called through pointers, so that the compiler no longer knows a kernel's registers and stack
-//! (`cuda_std::io` has numbers). Print to find a mistake or to show a result; the result that counts is the one in
-//! memory, and that is what is checked here.
+//! Printing makes the code more expensive: arguments are passed through local memory, and Rust's formatting calls
+//! functions through pointers, so that the compiler can no longer compute a kernel's registers and stack
+//! (`cuda_std::io` has numbers). Print to find a mistake or to show a result; the result that is checked here is the
+//! one in memory.
 //!
-//! Source: the slides "CUDA: more on threads, shared memory, synchronization".
+//! Source: the dot-product slides (`docs/sources.md`).
 
 use cuda_std::thread;
 
@@ -20,13 +20,13 @@ pub mod one_per_warp;
 pub mod printf;
 pub mod println;
 
-/// Threads per block unless the caller asks otherwise.
+/// Default number of threads per block.
 pub const BLOCK: u32 = 256;
 
-/// Doubles the calling thread's element, if it has one; gives its number and what was read.
+/// Doubles the calling thread's element, if it has one; returns its index and the value that was read.
 ///
 /// # Safety
-/// `output` is as long as `input` and does not overlap it; each element has one thread.
+/// `output` is as long as `input` and does not overlap it; no two threads have the same element.
 #[inline(always)]
 unsafe fn double(input: &[i32], output: *mut i32) -> Option<(usize, i32)> {
     let i = thread::global_index();
@@ -34,12 +34,12 @@ unsafe fn double(input: &[i32], output: *mut i32) -> Option<(usize, i32)> {
         return None;
     }
     let value = input[i];
-    // SAFETY: an index, of this thread alone.
+    // SAFETY: `i` is below the length, and no other thread has it.
     unsafe { output.add(i).write(value.wrapping_mul(2)) };
     Some((i, value))
 }
 
-/// Whether thread `i` is among the `count` ones from `first` on.
+/// Whether thread `i` is one of the `count` threads from `first` on.
 #[inline(always)]
 fn prints(i: usize, first: u32, count: u32) -> bool {
     i.wrapping_sub(first as usize) < count as usize

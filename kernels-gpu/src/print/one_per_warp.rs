@@ -1,5 +1,4 @@
-//! A line for 32 threads: the warp adds up its elements by shuffles, and its first lane prints the sum. What many
-//! threads have to say is said by one that has heard them all.
+//! One line for 32 threads: the warp adds up its elements by shuffles, and its first lane prints the sum.
 
 use super::{double, prints};
 use cuda_std::{kernel, println, thread, warp};
@@ -10,13 +9,14 @@ pub const IDEA: &str = "a warp adds up its elements, and one lane prints for all
 /// Doubles all elements; warps whose first thread is one of `first` to `first + count - 1` print.
 ///
 /// # Safety
-/// Blocks of whole warps; `output` is as long as `input` and does not overlap it; a thread for each element.
+/// The launch has blocks of whole warps and a thread for each element; `output` is as long as `input` and does not
+/// overlap it.
 #[kernel]
 pub unsafe fn print_one_per_warp(input: &[i32], first: u32, count: u32, output: *mut i32) {
     let i = thread::global_index();
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     let value = unsafe { double(input, output) }.map_or(0, |(_, value)| value);
-    // SAFETY: whole warps, all of them here.
+    // SAFETY: blocks have whole warps, and all threads reach this call.
     let sum = unsafe { warp::reduce(value, i32::wrapping_add) };
     if warp::lane_id() == 0 && i < input.len() && prints(i, first, count) {
         println!("block {} warp {}: sum is {sum}", thread::block_idx_x(), thread::thread_idx_x() / 32);

@@ -1,5 +1,6 @@
-//! The driver's own `printf`: the thread lays its arguments down as a C structure, and the text is made on the host. No
-//! formatting code on the device, so registers and stack stay known; and no type is checked against the format.
+//! The driver's own `printf`: the thread stores its arguments as a C structure, and the text is formatted on the host.
+//! The kernel has no formatting code, so its registers and stack stay known; but the types are not checked against the
+//! format.
 
 use super::{double, prints};
 use cuda_std::{io::vprintf, kernel, thread};
@@ -7,7 +8,7 @@ use cuda_std::{io::vprintf, kernel, thread};
 /// The idea in one line.
 pub const IDEA: &str = "C's `printf`: the thread stores the format and its arguments, and the host formats";
 
-/// What the format takes, in its order.
+/// Arguments of the format, in order.
 #[repr(C)]
 struct Arguments {
     block: u32,
@@ -18,16 +19,16 @@ struct Arguments {
 /// Doubles all elements; threads `first` to `first + count - 1` of the grid print.
 ///
 /// # Safety
-/// `output` is as long as `input` and does not overlap it; a thread for each element.
+/// `output` is as long as `input` and does not overlap it; the launch has a thread for each element.
 #[kernel]
 pub unsafe fn print_printf(input: &[i32], first: u32, count: u32, output: *mut i32) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     if let Some((i, value)) = unsafe { double(input, output) }
         && prints(i, first, count)
     {
         let mut arguments = Arguments { block: thread::block_idx_x(), thread: thread::thread_idx_x(), value };
         let format = c"block %u thread %u: value is %d\n";
-        // SAFETY: the arguments are those of the format, which ends with a zero.
+        // SAFETY: the arguments match the format, which is zero-terminated.
         unsafe { vprintf(format.as_ptr(), (&raw mut arguments).cast()) };
     }
 }

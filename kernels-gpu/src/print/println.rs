@@ -1,5 +1,5 @@
-//! `println!` as on the host: text and numbers become one piece of text in the thread's own memory, which is handed to
-//! the driver whole.
+//! `println!` as on the host: the text is formatted in the thread's local memory, and passed to the driver in one
+//! piece.
 
 use super::{double, prints};
 use cuda_std::{kernel, println, thread};
@@ -10,10 +10,10 @@ pub const IDEA: &str = "Rust's `println!`: formatted on the device, for any `Dis
 /// Doubles all elements; threads `first` to `first + count - 1` of the grid print.
 ///
 /// # Safety
-/// `output` is as long as `input` and does not overlap it; a thread for each element.
+/// `output` is as long as `input` and does not overlap it; the launch has a thread for each element.
 #[kernel]
 pub unsafe fn print_println(input: &[i32], first: u32, count: u32, output: *mut i32) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     if let Some((i, value)) = unsafe { double(input, output) }
         && prints(i, first, count)
     {

@@ -1,9 +1,9 @@
 //! `argmax` and `argmin` in one pass and one launch, at the speed of `best`.
 //!
-//! - Carrying an index along with every element would triple the work. A thread keeps the best value so far, and in
-//!   which of its rounds of [`UNROLL`] vectors it was first there; a round is reduced as in `best`, without any index.
-//! - At the end each thread loads its best round once more and looks for the first place of the value.
-//! - Pairs of value and index then go the way of `best`: shuffles, a shared slot per warp, the last block. Of equal
+//! - An index per element would triple the work. A thread keeps the best value so far, and the round of [`UNROLL`]
+//!   vectors that first had it; a round is reduced as in `best`, without any index.
+//! - At the end each thread loads its best round again and searches it for the first position of the value.
+//! - Pairs of value and index are then reduced as in `best`: shuffles, a shared slot per warp, the last block. Of equal
 //!   values the lower index wins, so that the order does not matter.
 
 use super::{
@@ -14,13 +14,13 @@ use super::{
 use crate::number::Number;
 use cuda_std::{kernel, memory::Vector, thread, warp};
 
-/// Threads per block unless the caller asks otherwise; a multiple of 32, at most 1024.
+/// Default number of threads per block; a multiple of 32, at most 1024.
 pub const BLOCK: u32 = 512;
 
-/// No index: that of nothing.
+/// The index that stands for no element.
 pub const NOWHERE: u64 = u64::MAX;
 
-/// A value, and the index where it is first.
+/// A value, and the lowest index at which it occurs.
 #[derive(Clone, Copy)]
 struct Arg<T> {
     value: T,
@@ -45,7 +45,7 @@ pub unsafe fn reduce_arg<O: Op<T>, T: Number>(
         4 => thread_reduce::<O, T, 4>(input),
         _ => thread_reduce::<O, T, 2>(input),
     };
-    // SAFETY: every thread of the block is here, and the block is whole warps.
+    // SAFETY: every thread of the block reaches this call, and the block consists of whole warps.
     let arg = unsafe { block_reduce_by(arg, nothing::<O, T>(), |arg| warp_reduce::<O, T>(arg)) };
     let mut last = 0;
     if tid == 0 {
@@ -57,34 +57,34 @@ pub unsafe fn reduce_arg<O: Op<T>, T: Number>(
             u32::from(draw_last(ticket))
         };
     }
-    // The barrier hands thread 0's view of the other blocks' results to the whole block, and separates the two uses of
-    // the shared memory in `block_reduce_by`.
+    // The barrier makes the other blocks' results, as thread 0 sees them, visible to the whole block, and separates the
+    // two uses of the shared memory in `block_reduce_by`.
     if thread::sync_threads_or(last) == 0 {
         return;
     }
     let mut arg = nothing::<O, T>();
     let mut i = tid as usize;
     while i < blocks as usize {
-        // SAFETY: all blocks have written their results, and no one writes them any more.
+        // SAFETY: all blocks have written their results, which are not written again.
         let other = unsafe { Arg { value: values.add(i).read(), index: indices.add(i).read() } };
         arg = better::<O, T>(arg, other);
         i += thread::block_dim_x() as usize;
     }
-    // SAFETY: the whole block is here: all its threads got the same answer from the barrier.
+    // SAFETY: the whole block reaches this call: all its threads got the same answer from the barrier.
     let arg = unsafe { block_reduce_by(arg, nothing::<O, T>(), |arg| warp_reduce::<O, T>(arg)) };
     if tid == 0 {
-        // SAFETY: only the last block comes here.
+        // SAFETY: only the last block reaches this point.
         unsafe { output.write(arg.index) };
     }
 }
 
-/// What changes no other.
+/// The identity: combined with any other pair it gives that pair.
 #[inline(always)]
 fn nothing<O: Op<T>, T: Number>() -> Arg<T> {
     Arg { value: O::identity(), index: NOWHERE }
 }
 
-/// The one with the better value; of equal ones that with the lower index.
+/// The pair with the better value; of equal values, the pair with the lower index.
 #[inline(always)]
 fn better<O: Op<T>, T: Number>(a: Arg<T>, b: Arg<T>) -> Arg<T> {
     let value = O::combine(a.value, b.value);
@@ -104,10 +104,11 @@ fn thread_reduce<O: Op<T>, T: Number, const W: usize>(input: &[T]) -> Arg<T> {
     let first = input.as_ptr();
     let (head, vectors) = Vector::<T, W>::parts(first, input.len());
     let tail = head + vectors * W;
-    // SAFETY: behind `head` elements the input is on a 16-byte boundary; called only where `i` is one of the vectors.
+    // SAFETY: after `head` elements the input is on a 16-byte boundary; called only where `i` is one of the vectors.
     let load = |i: usize| unsafe { Vector::<T, W>::load(first.add(head).cast::<Vector<T, W>>().add(i)) };
 
-    // Rounds of vectors `i`, `i + threads`, …: behind the end the last one once more, which makes nothing better.
+    // Rounds of vectors `i`, `i + threads`, …; past the end the last vector is used again, which cannot improve the
+    // result.
     let mut best = O::identity();
     let mut best_round = me;
     let mut i = me;
@@ -121,7 +122,7 @@ fn thread_reduce<O: Op<T>, T: Number, const W: usize>(input: &[T]) -> Arg<T> {
     }
     let mut arg = nothing::<O, T>();
     if me < vectors {
-        // From back to front, so that the first stays.
+        // The search runs from back to front, so that the first position is kept.
         let mut k = UNROLL;
         while k > 0 {
             k -= 1;
@@ -138,7 +139,7 @@ fn thread_reduce<O: Op<T>, T: Number, const W: usize>(input: &[T]) -> Arg<T> {
             }
         }
     }
-    // SAFETY: elements in front of the vectors, and behind them.
+    // SAFETY: elements before the vectors, and after them.
     unsafe {
         if me < head {
             arg = better::<O, T>(arg, Arg { value: first.add(me).read(), index: me as u64 });
@@ -175,7 +176,7 @@ fn tree<O: Op<T>, T: Number, const W: usize>(mut round: [Vector<T, W>; UNROLL]) 
     value
 }
 
-/// The best of a warp; lane 0 has it.
+/// The best pair of a warp, in lane 0.
 ///
 /// # Safety
 /// All 32 lanes of the warp call it together.
@@ -183,7 +184,7 @@ fn tree<O: Op<T>, T: Number, const W: usize>(mut round: [Vector<T, W>; UNROLL]) 
 unsafe fn warp_reduce<O: Op<T>, T: Number>(mut arg: Arg<T>) -> Arg<T> {
     let mut delta = WARP / 2;
     while delta > 0 {
-        // SAFETY: the caller promises that all lanes named by the mask are here.
+        // SAFETY: by contract all lanes named by the mask are here.
         let other = unsafe {
             Arg {
                 value: warp::shuffle_down(warp::ALL, arg.value, delta),

@@ -1,9 +1,9 @@
-//! The rung to use: one launch, memory at full speed, the same bits on every run.
+//! The rung to use: one launch at the speed of memory, with the same bits in every run.
 //!
 //! - Each thread has `UNROLL` independent 16-byte loads in flight, enough to cover the latency of memory; the elements
-//!   in front of the first 16-byte boundary and behind the last one are added singly, so any slice will do.
-//! - The last block to finish reduces the partial results of all, in the order of the blocks: no second launch, and no
-//!   dependence on who was last. CUB still launches two kernels.
+//!   before the first 16-byte boundary and after the last one are added singly, so the slice may start at any element.
+//! - The last block to finish reduces the partial results of all blocks, in the order of the blocks: no second launch,
+//!   and no dependence on which block is last. CUB still launches two kernels.
 
 use super::{Max, Min, Op, Sum, collective::grid_reduce};
 use crate::number::Number;
@@ -12,7 +12,7 @@ use cuda_std::{kernel, memory::Vector, thread};
 /// The idea in one line.
 pub const IDEA: &str = "16-byte loads in flight, one launch, and the last block finishes in a fixed order";
 
-/// Threads per block unless the caller asks otherwise; a multiple of 32, at most 1024.
+/// Default number of threads per block; a multiple of 32, at most 1024.
 pub const BLOCK: u32 = 512;
 
 /// Blocks per multiprocessor. Two of 512 threads keep enough loads in flight; more only add to the work of the last
@@ -29,9 +29,10 @@ pub const UNROLL: usize = 8;
 #[kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64])]
 pub unsafe fn reduce_best<O: Op<T>, T: Number>(input: &[T], partials: *mut T, ticket: *mut u32, output: *mut T) {
     let value = thread_reduce::<O, T>(input);
-    // SAFETY: every thread of the grid is here, in blocks of whole warps; the rest is the caller's promise.
+    // SAFETY: every thread of the grid reaches this call, in blocks of whole warps; the caller upholds the rest of the
+    // contract.
     if let Some(value) = unsafe { grid_reduce::<O, T>(value, partials, ticket) } {
-        // SAFETY: one thread of the grid comes here.
+        // SAFETY: only one thread of the grid takes this branch.
         unsafe { output.write(value) };
     }
 }
@@ -45,11 +46,11 @@ fn thread_reduce<O: Op<T>, T: Number>(input: &[T]) -> T {
     }
 }
 
-/// The same for elements of which `W` make 16 bytes: the elements between 16-byte boundaries as vectors, the others
+/// The same for elements of which `W` fill 16 bytes: the elements between 16-byte boundaries as vectors, the others
 /// singly.
 #[inline(always)]
 fn slice_reduce<O: Op<T>, T: Number, const W: usize>(input: &[T]) -> T {
-    // Not `Vector::split`, which would let the loads go through the read-only cache: those ptxas moves behind the
+    // Not `Vector::split`, which would let the loads go through the read-only cache: those ptxas moves after the
     // additions of a round's first vectors, and only four of them are in flight.
     // SAFETY: a vector is an array of `T`, and any bits of `T`s are a vector.
     let (head, vectors, tail) = unsafe { input.align_to::<Vector<T, W>>() };
@@ -72,7 +73,7 @@ fn slice_reduce<O: Op<T>, T: Number, const W: usize>(input: &[T]) -> T {
 }
 
 /// `W` running results over vectors `me`, `me + threads`, `me + 2 * threads`, …, in rounds of [`UNROLL`] loads that
-/// don't wait for each other. Only the last round has to ask where the input ends.
+/// do not wait for each other. Only the last round has to ask where the input ends.
 #[inline(always)]
 fn vectors_reduce<O: Op<T>, T: Number, const W: usize>(vectors: &[Vector<T, W>], me: usize) -> [T; W] {
     let threads = thread::grid_dim_x() as usize * thread::block_dim_x() as usize;
@@ -85,8 +86,7 @@ fn vectors_reduce<O: Op<T>, T: Number, const W: usize>(vectors: &[Vector<T, W>],
         i += UNROLL * threads;
     }
     if i < vectors.len() {
-        // Behind the end, load the last vector and forget it: a load that nothing depends on can start at once, a
-        // branch around it would make it wait.
+        // Past the end the last vector is loaded and not used: a load that no branch guards can start at once.
         let last = vectors.len() - 1;
         // SAFETY: `last` is an index.
         let mut round: [Vector<T, W>; UNROLL] =
@@ -103,8 +103,8 @@ fn vectors_reduce<O: Op<T>, T: Number, const W: usize>(vectors: &[Vector<T, W>],
     results
 }
 
-/// Combines the vectors of a round pairwise. One after the other would be as many additions, but then the first one is
-/// the most urgent, and ptxas starts it before the last loads: 2 % of the time at 2^28.
+/// Combines the vectors of a round pairwise. A chain would take as many additions, but its first one is the most
+/// urgent, and ptxas then starts it before the last loads: 2 % of the time at 2^28.
 #[inline(always)]
 fn tree<O: Op<T>, T: Number, const W: usize>(mut round: [Vector<T, W>; UNROLL]) -> [T; W] {
     const { assert!(UNROLL.is_power_of_two()) };
@@ -120,7 +120,7 @@ fn tree<O: Op<T>, T: Number, const W: usize>(mut round: [Vector<T, W>; UNROLL]) 
     round[0].0
 }
 
-/// Element by element.
+/// Combines two vectors element by element.
 #[inline(always)]
 fn combine<O: Op<T>, T: Number, const W: usize>(mut a: [T; W], b: [T; W]) -> [T; W] {
     let mut k = 0;

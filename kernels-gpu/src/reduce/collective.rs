@@ -1,5 +1,5 @@
-//! What rungs share: a warp's tree by shuffles, a block's by one shared value per warp, a grid's by its last block, and
-//! the first rungs' load.
+//! Building blocks of several rungs: a warp's tree by shuffles, a block's reduction with one shared value per warp, a
+//! grid's by its last block, and the load of the first rungs.
 
 use super::{Op, WARP};
 use crate::number::Number;
@@ -18,7 +18,7 @@ use cuda_std::{
 pub unsafe fn warp_reduce<O: Op<T>, T: Number>(mut value: T) -> T {
     let mut delta = WARP / 2;
     while delta > 0 {
-        // SAFETY: the caller promises that all lanes named by the mask are here.
+        // SAFETY: by contract all lanes named by the mask are here.
         let other = unsafe { warp::shuffle_down(warp::ALL, value, delta) };
         value = O::combine(value, other);
         delta /= 2;
@@ -26,7 +26,7 @@ pub unsafe fn warp_reduce<O: Op<T>, T: Number>(mut value: T) -> T {
     value
 }
 
-/// 16 bytes.
+/// A slot of 16 bytes, wide enough for any result.
 #[derive(Clone, Copy)]
 #[repr(C, align(16))]
 struct Slot([u64; 2]);
@@ -41,12 +41,12 @@ static mut WARP_RESULTS: [MaybeUninit<Slot>; WARP as usize] = [MaybeUninit::unin
 /// All threads of the block call it together, and the block is a multiple of 32 threads.
 #[inline(always)]
 pub unsafe fn block_reduce<O: Op<T>, T: Number>(value: T) -> T {
-    // SAFETY: the caller's promise; and `block_reduce_by` calls this with whole warps.
+    // SAFETY: the caller upholds this function's contract; and `block_reduce_by` calls this with whole warps.
     unsafe { block_reduce_by(value, O::identity(), |value| warp_reduce::<O, T>(value)) }
 }
 
-/// The same for whatever `reduce_warp` makes one value of a warp's 32, which lane 0 gets; `identity` changes none.
-/// Warps write what they have to a slot each, and behind a barrier the first one reduces those.
+/// Reduces the values of a block with `reduce_warp`, which reduces a warp's 32 values to one in lane 0; `identity` does
+/// not change a value. Each warp writes its value to a slot, and after a barrier the first warp reduces the slots.
 ///
 /// # Safety
 /// All threads of the block call it together, and the block is a multiple of 32 threads. (Whole warps call
@@ -78,9 +78,9 @@ pub unsafe fn block_reduce_by<V: Copy>(value: V, identity: V, reduce_warp: impl 
 
 /// Reduces the values of all threads of the grid; one thread gets the result, all others `None`.
 ///
-/// Every block writes one partial result and takes a ticket. The block that draws the last one knows that all others
-/// are done, and reduces the partial results in the order of the blocks, so that it does not matter who was last.
-/// (NVIDIA's `threadFenceReduction` sample.) The ticket wraps around to 0 by itself: it is ready for the next launch.
+/// Every block writes one partial result and draws a ticket. When a block draws the last one, all others have written
+/// theirs, and it reduces the partial results in the order of the blocks, so that the result does not depend on which
+/// block is last. (NVIDIA's `threadFenceReduction` sample.) The ticket wraps to 0 and is ready for the next launch.
 ///
 /// # Safety
 /// All threads of the grid call it once, and blocks are a multiple of 32 threads; `partials` has one element per block
@@ -88,17 +88,17 @@ pub unsafe fn block_reduce_by<V: Copy>(value: V, identity: V, reduce_warp: impl 
 #[inline(always)]
 pub unsafe fn grid_reduce<O: Op<T>, T: Number>(value: T, partials: *mut T, ticket: *mut u32) -> Option<T> {
     let (tid, blocks) = (thread::thread_idx_x(), thread::grid_dim_x());
-    // SAFETY: every thread of the block is here, and the block is whole warps.
+    // SAFETY: every thread of the block reaches this call, and the block consists of whole warps.
     let value = unsafe { block_reduce::<O, T>(value) };
     let mut last = 0;
     if tid == 0 {
         // SAFETY: one partial result per block.
         unsafe { partials.add(thread::block_idx_x() as usize).write(value) };
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds this function's contract.
         last = unsafe { draw_last(ticket) }.into();
     }
-    // The barrier hands thread 0's view of the other blocks' results to the whole block, and separates the two uses of
-    // the shared memory in `block_reduce`.
+    // The barrier makes the other blocks' results, as thread 0 sees them, visible to the whole block, and separates the
+    // two uses of the shared memory in `block_reduce`.
     if thread::sync_threads_or(last) == 0 {
         return None;
     }
@@ -106,30 +106,30 @@ pub unsafe fn grid_reduce<O: Op<T>, T: Number>(value: T, partials: *mut T, ticke
     let mut value = O::identity();
     let mut i = tid;
     while i < blocks {
-        // SAFETY: all blocks have written their results, and no one writes them any more.
+        // SAFETY: all blocks have written their results, which are not written again.
         value = O::combine(value, unsafe { partials.add(i as usize).read() });
         i += thread::block_dim_x();
     }
-    // SAFETY: the whole block is here: all its threads got the same answer from the barrier.
+    // SAFETY: the whole block reaches this call: all its threads got the same answer from the barrier.
     let value = unsafe { block_reduce::<O, T>(value) };
     (tid == 0).then_some(value)
 }
 
-/// Draws the calling block's ticket; tells whether it is the grid's last.
+/// Draws the calling block's ticket, and returns whether it is the grid's last.
 ///
-/// It releases what the thread wrote, and what other threads of its block wrote before a barrier that it passed; the
-/// last block acquires what all others released.
+/// The draw releases this thread's writes, and those of other threads of its block before a barrier that it has passed;
+/// the last block acquires the writes that all others released.
 ///
 /// # Safety
 /// One thread of each block calls it; `ticket` was 0 before the launch, which alone uses it.
 #[inline(always)]
 pub unsafe fn draw_last(ticket: *mut u32) -> bool {
     let last = thread::grid_dim_x() - 1;
-    // SAFETY: during the launch every access to the ticket is one of these.
+    // SAFETY: during the launch every access to the ticket is one of these atomics.
     unsafe { AtomicU32::from_ptr(ticket) }.fetch_inc(last, Ordering::AcqRel) == last
 }
 
-/// Element `i`, or the identity behind the end.
+/// Element `i`, or the identity past the end.
 #[inline(always)]
 pub fn element_or_identity<O: Op<T>, T: Number>(input: &[T], i: usize) -> T {
     if i < input.len() { input[i] } else { O::identity() }

@@ -1,12 +1,14 @@
-//! Compensated summation: what every addition rounds away is computed, exactly, and summed beside the sum.
+//! Compensated summation: the rounding error of every addition is computed exactly, and summed beside the sum.
 //!
 //! Of `s = a + b` the error is a number of the same type: `(a - (s - x)) + (b - x)` with `x = s - a` (Knuth). Threads,
 //! lanes and warps carry pairs of a sum and its errors, and the block adds the two at last: as good as a sum in twice
 //! the precision that is rounded once, in f32 and f64 alike. It costs seven additions where one would do, and two
 //! shuffles; a grid that waits for memory does not notice.
 //!
-//! Kahan's algorithm (1965) puts the error back into the next addition instead, and loses it when the sum is small
-//! beside the next element; Neumaier's (1974) and this one, which needs no comparison, don't. The next launch takes
+//! Kahan's algorithm (1965) adds the error to the next addition instead, and loses it if the sum is small beside the
+//! next element; Neumaier's (1974) and this one, which needs no comparison, do not. The next launch takes numbers of
+//! the input's type, so a block writes two: its result, and the rounding error. Everything except sums of floats is
+//! exact, and has no second number.
 //! numbers of the input's type, so a block leaves two: its result, and what rounding took from it. Everything but sums
 //! of floats is exact, and carries no second number.
 //!
@@ -19,13 +21,13 @@ use cuda_std::{kernel, thread, warp};
 /// The idea in one line.
 pub const IDEA: &str = "the rounding error of each addition is added up beside the sum: twice the precision";
 
-/// Threads per block unless the caller asks otherwise; a multiple of 32, at most 1024.
+/// Default number of threads per block; a multiple of 32, at most 1024.
 pub const BLOCK: u32 = 256;
 
 /// Numbers that each block leaves.
 pub const RESULTS: usize = 2;
 
-/// A result, and what rounding has taken from it.
+/// A result, and its rounding error.
 #[derive(Clone, Copy)]
 struct Pair<T> {
     value: T,
@@ -45,7 +47,7 @@ pub unsafe fn reduce_compensated<O: Compensate<T>, T: Number>(input: &[T], outpu
         pair = combine::<O, T>(pair, Pair { value: input[i], lost: T::ZERO });
         i += thread::grid_stride();
     }
-    // SAFETY: every thread of the block is here, and the block is whole warps.
+    // SAFETY: every thread of the block reaches this call, and the block consists of whole warps.
     let pair = unsafe { block_reduce_by(pair, nothing, |pair| warp_reduce::<O, T>(pair)) };
     if thread::thread_idx_x() == 0 {
         let (value, rest) = O::split(pair.value, pair.lost);
@@ -58,7 +60,7 @@ pub unsafe fn reduce_compensated<O: Compensate<T>, T: Number>(input: &[T], outpu
     }
 }
 
-/// One pair of two.
+/// Combines two pairs.
 #[inline(always)]
 fn combine<O: Compensate<T>, T: Number>(a: Pair<T>, b: Pair<T>) -> Pair<T> {
     let value = O::combine(a.value, b.value);
@@ -76,7 +78,7 @@ fn combine<O: Compensate<T>, T: Number>(a: Pair<T>, b: Pair<T>) -> Pair<T> {
 unsafe fn warp_reduce<O: Compensate<T>, T: Number>(mut pair: Pair<T>) -> Pair<T> {
     let mut delta = WARP / 2;
     while delta > 0 {
-        // SAFETY: the caller promises that all lanes named by the mask are here.
+        // SAFETY: by contract all lanes named by the mask are here.
         let other = unsafe {
             Pair {
                 value: warp::shuffle_down(warp::ALL, pair.value, delta),
@@ -89,13 +91,13 @@ unsafe fn warp_reduce<O: Compensate<T>, T: Number>(mut pair: Pair<T>) -> Pair<T>
     pair
 }
 
-/// Operations that know what rounding takes from them.
+/// Operations whose rounding error can be computed.
 pub trait Compensate<T>: Op<T> {
-    /// Whether it takes anything.
+    /// Whether the operation rounds.
     const ROUNDS: bool;
-    /// What `combine(a, b)`, which gave `value`, lacks.
+    /// The rounding error of `combine(a, b)`, which returned `value`.
     fn lost(a: T, b: T, value: T) -> T;
-    /// `value` and `lost` as one number, and what then still is left, if anything.
+    /// `value + lost` rounded to one number, and its rounding error, if any.
     fn split(value: T, lost: T) -> (T, Option<T>);
 }
 
@@ -130,13 +132,13 @@ macro_rules! never_rounds {
 }
 never_rounds!(Max Min);
 
-/// Numbers whose sums are known exactly: as two numbers, or as one where nothing is rounded.
+/// Numbers whose sums can be represented exactly, as two numbers or, where nothing is rounded, as one.
 pub trait Exact: Number {
-    /// Sums are rounded.
+    /// Whether sums are rounded.
     const ROUNDS: bool;
-    /// What `value`, the rounded `a + b`, lacks.
+    /// The rounding error of `value`, the rounded `a + b`.
     fn lost(a: Self, b: Self, value: Self) -> Self;
-    /// `value` and `lost` as one number, and what then still is left, if anything.
+    /// `value + lost` rounded to one number, and its rounding error, if any.
     fn split(value: Self, lost: Self) -> (Self, Option<Self>);
 }
 
@@ -152,7 +154,7 @@ macro_rules! float {
             }
             #[inline(always)]
             fn split(value: $t, lost: $t) -> ($t, Option<$t>) {
-                // Beside an infinity or NaN, what is lost is NaN.
+                // If the sum is an infinity or NaN, its error is NaN and is dropped.
                 let sum = value + lost;
                 if !value.is_finite() || !sum.is_finite() {
                     return (value, None);

@@ -1,9 +1,9 @@
 //! Divide and conquer: the input is cut into one contiguous part per thread, each thread reduces its part by itself,
 //! and the parts' results are combined by halves.
 //!
-//! It is how threads of a CPU share a vector, where each streams through memory of its own. Here 32 lanes read at once,
-//! a part's length apart: every load is 32 sectors of which one eighth is wanted. `grid_stride` differs only in which
-//! elements a thread takes.
+//! Threads of a CPU share a vector in this way, each streaming through its own part of memory. On a GPU 32 lanes read
+//! at the same time, a part's length apart: every load is 32 sectors, of which one eighth is used. `grid_stride`
+//! differs only in the elements that a thread takes.
 
 use super::{Max, Min, Op, Sum, sequential::tree};
 use crate::number::Number;
@@ -12,7 +12,7 @@ use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 /// The idea in one line.
 pub const IDEA: &str = "a contiguous part per thread, as on a CPU: each load of a warp touches 32 sectors";
 
-/// Threads per block unless the caller asks otherwise; a power of two, at most 1024.
+/// Default number of threads per block; a power of two, at most 1024.
 pub const BLOCK: u32 = 256;
 
 /// Reduces the input to one value per block, `output[block index]`.
@@ -24,7 +24,7 @@ pub unsafe fn reduce_divide_and_conquer<O: Op<T>, T: Number>(input: &[T], output
     let results = dynamic_shared_mem::<T>();
     let (tid, block) = (thread::thread_idx_x(), thread::block_dim_x());
 
-    // Divide: threads behind the end have nothing.
+    // Divide: threads past the end have no elements.
     let part = input.len().div_ceil(thread::grid_stride().max(1));
     let mut i = thread::global_index() * part;
     let end = (i + part).min(input.len());
@@ -39,7 +39,8 @@ pub unsafe fn reduce_divide_and_conquer<O: Op<T>, T: Number>(input: &[T], output
     thread::sync_threads(); // every part's result is in shared memory
 
     // Conquer: halves of halves.
-    // SAFETY: a power-of-two block, all of it here, and its slots were written before the barrier.
+    // SAFETY: the block is a power of two and reaches this call as a whole, and its slots were written before the
+    // barrier.
     unsafe { tree::<O, T>(results, block / 2, 0) };
 
     if tid == 0 {

@@ -1,12 +1,12 @@
 //! A wider accumulator: sums of f32 are kept in f64 from the first element to the block's result, and rounded once.
 //!
-//! A float of 24 bits that has grown to 2^24 no longer notices a 1. In f64 the error of the additions is 2^29 times
-//! smaller, and what is left is the rounding of the result itself. It costs a conversion and an f64 addition per
-//! element: nothing beside the loads on GPUs with f64 units for every second lane (compute capability 8.0, 9.0, 10.0),
+//! A sum in f32, with 24 bits, no longer changes by the addition of 1 once it has reached 2^24. In f64 the error of the
+//! additions is 2^29 times smaller, and only the rounding of the result remains. The cost is a conversion and an f64
+//! addition per
 //! and on those with one in 64 more than the loads.
 //!
-//! The next launch takes numbers of the input's type, so a block leaves two: its result, and what rounding took from
-//! it. Everything but sums of f32 has no wider type or needs none: integers wrap, and a maximum is one of the elements.
+//! The next launch takes numbers of the input's type, so a block writes two: its result, and the rounding error. Sums
+//! of f32 alone have and need a wider type: integers wrap, and a maximum is one of the elements.
 //!
 //! Sorting the elements from the smallest magnitude to the largest, which is often advised, helps one thread that adds
 //! them all: small numbers grow before they meet large ones. It costs a sort, which moves memory at least ten times as
@@ -20,7 +20,7 @@ use cuda_std::{kernel, thread};
 /// The idea in one line.
 pub const IDEA: &str = "f32 is added in f64 and rounded once: 29 bits more";
 
-/// Threads per block unless the caller asks otherwise; a multiple of 32, at most 1024.
+/// Default number of threads per block; a multiple of 32, at most 1024.
 pub const BLOCK: u32 = 256;
 
 /// Numbers that each block leaves.
@@ -38,7 +38,7 @@ pub unsafe fn reduce_double_accumulator<O: Accumulate<T>, T: Widen>(input: &[T],
         value = O::Wide::combine(value, input[i].widen());
         i += thread::grid_stride();
     }
-    // SAFETY: every thread of the block is here, and the block is whole warps.
+    // SAFETY: every thread of the block reaches this call, and the block consists of whole warps.
     let value = unsafe { block_reduce::<O::Wide, T::Wide>(value) };
     if thread::thread_idx_x() == 0 {
         let (value, rest) = T::split(value);
@@ -51,9 +51,9 @@ pub unsafe fn reduce_double_accumulator<O: Accumulate<T>, T: Widen>(input: &[T],
     }
 }
 
-/// Operations that the wider type has, too.
+/// Operations that also exist for the wider type.
 pub trait Accumulate<T: Widen>: Op<T> {
-    /// The same operation there.
+    /// The operation of the wider type.
     type Wide: Op<T::Wide>;
 }
 
@@ -61,13 +61,13 @@ impl<T: Widen, O: Op<T> + Op<T::Wide>> Accumulate<T> for O {
     type Wide = O;
 }
 
-/// Numbers, and a type in which they can be added more precisely; their own where there is none.
+/// Numbers, with a type in which they can be added more precisely, or their own type if there is none.
 pub trait Widen: Number {
-    /// Holds every number of this type.
+    /// A type that represents every number of this type.
     type Wide: Number;
-    /// The same number.
+    /// Converts to the wider type.
     fn widen(self) -> Self::Wide;
-    /// The nearest number of this type, and what is left, if anything.
+    /// Rounds to the nearest number of this type, and returns it with the rounding error, if any.
     fn split(wide: Self::Wide) -> (Self, Option<Self>);
 }
 
@@ -81,7 +81,7 @@ impl Widen for f32 {
     #[inline(always)]
     fn split(wide: f64) -> (f32, Option<f32>) {
         let value = wide as f32;
-        // Of an infinity or NaN nothing is left, but the difference is one, too.
+        // The error of an infinity or NaN would be NaN, and is dropped.
         let rest = (wide - f64::from(value)) as f32;
         (value, (rest.is_finite() && rest != 0.0).then_some(rest))
     }

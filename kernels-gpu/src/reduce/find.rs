@@ -1,8 +1,8 @@
-//! Where a value is: the second pass of `argmax` and `argmin`, after any rung has found what to look for.
+//! The index of a value: the second pass of `argmax` and `argmin`, after any rung has found the value.
 //!
-//! Every thread walks through its elements from the front and stops at the first that it wants, or when another thread
-//! has found one further in front. The lowest index wins: an atomic minimum, which no order of threads changes. Two
-//! passes read the input twice; [`arg`](super::arg) carries the place along instead.
+//! Every thread walks through its elements from the front, and stops at the first match or once another thread has
+//! found one at a lower index. The lowest index wins by an atomic minimum, whose result does not depend on the order of
+//! threads. Two passes read the input twice; [`arg`](super::arg) tracks the index in the first pass instead.
 
 use crate::number::Number;
 use cuda_std::{
@@ -20,7 +20,7 @@ pub const BLOCK: u32 = 256;
 /// `wanted` has an element; `place[0]` was set before the launch and only this launch uses it.
 #[kernel(for T in [f32, f64, i32, u32, i64, u64])]
 pub unsafe fn reduce_find<T: Number>(input: &[T], wanted: &[T], place: *mut u64) {
-    // SAFETY: there is one; and during the launch every access to `place[0]` is atomic.
+    // SAFETY: `wanted` has an element; and during the launch every access to `place[0]` is atomic.
     let (wanted, place) = unsafe { (*wanted.get_unchecked(0), AtomicU64::from_ptr(place)) };
     let mut i = thread::global_index();
     while i < input.len() && (i as u64) < place.load(Ordering::Relaxed) {

@@ -10,7 +10,7 @@ use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 /// The idea in one line.
 pub const IDEA: &str = "each thread adds two elements while loading: half the blocks, and no thread idles at the start";
 
-/// Threads per block unless the caller asks otherwise; a power of two, at most 1024.
+/// Default number of threads per block; a power of two, at most 1024.
 pub const BLOCK: u32 = 128;
 
 /// Elements that one thread loads.
@@ -32,7 +32,8 @@ pub unsafe fn reduce_first_add<O: Op<T>, T: Number>(input: &[T], output: *mut T)
     unsafe { values.add(tid as usize).write(O::combine(first, second)) };
     thread::sync_threads(); // all of the block's pairs are in shared memory
 
-    // SAFETY: a power-of-two block, all of it here, and its slots were written before the barrier.
+    // SAFETY: the block is a power of two and reaches this call as a whole, and its slots were written before the
+    // barrier.
     unsafe { tree::<O, T>(values, block / 2, 0) };
 
     if tid == 0 {

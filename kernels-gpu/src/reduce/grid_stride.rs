@@ -1,9 +1,8 @@
-//! Grid stride with a shared cache: each thread keeps the best of its elements in a register and jumps by the size of
-//! the grid; then the block's cache is reduced by a tree.
+//! Grid stride with shared memory: each thread reduces its elements in a register, advancing by the size of the grid;
+//! then a tree reduces the block's values in shared memory.
 //!
-//! It is the `VecMax` of many a CUDA course, in its plainest form: any length, coalesced, one value per block. The
-//! course's version starts from `RAND_MIN`, which is wrong for inputs that are all smaller; the identity of the
-//! operation is right.
+//! It is the `VecMax` of the max-reduction notes (`docs/sources.md`): any length, coalesced, one value per block. The
+//! notes start from `RAND_MIN`, which is wrong for inputs that are all smaller; the identity of the operation is right.
 
 use super::{Max, Min, Op, Sum, sequential::tree};
 use crate::number::Number;
@@ -12,7 +11,7 @@ use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 /// The idea in one line.
 pub const IDEA: &str = "one element per jump over the whole grid, then a tree in shared memory";
 
-/// Threads per block unless the caller asks otherwise; a power of two, at most 1024.
+/// Default number of threads per block; a power of two, at most 1024.
 pub const BLOCK: u32 = 256;
 
 /// Reduces the input to one value per block, `output[block index]`.
@@ -28,7 +27,8 @@ pub unsafe fn reduce_grid_stride<O: Op<T>, T: Number>(input: &[T], output: *mut 
     unsafe { cache.add(tid as usize).write(grid_share::<O, T>(input)) };
     thread::sync_threads(); // every thread's value is in the cache
 
-    // SAFETY: a power-of-two block, all of it here, and its slots were written before the barrier.
+    // SAFETY: the block is a power of two and reaches this call as a whole, and its slots were written before the
+    // barrier.
     unsafe { tree::<O, T>(cache, block / 2, 0) };
 
     if tid == 0 {

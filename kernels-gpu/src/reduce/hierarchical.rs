@@ -15,7 +15,7 @@ use cuda_std::{kernel, thread};
 /// The idea in one line.
 pub const IDEA: &str = "registers in a thread, shuffles in a warp, shared memory in a block, launches for the grid";
 
-/// Threads per block unless the caller asks otherwise; a multiple of 32, at most 1024.
+/// Default number of threads per block; a multiple of 32, at most 1024.
 pub const BLOCK: u32 = 256;
 
 /// Elements that one thread loads.
@@ -30,7 +30,7 @@ pub unsafe fn reduce_hierarchical<O: Op<T>, T: Number>(input: &[T], output: *mut
     let block = thread::block_dim_x() as usize;
     let first = thread::block_idx_x() as usize * (PER_THREAD * block) + thread::thread_idx_x() as usize;
 
-    // The thread: neighbouring lanes load neighbours, whatever the round.
+    // The thread's level: neighbouring lanes load neighbouring elements in every round.
     let mut values: [T; PER_THREAD] = core::array::from_fn(|k| element_or_identity::<O, T>(input, first + k * block));
     let mut half = PER_THREAD / 2;
     while half > 0 {
@@ -41,11 +41,11 @@ pub unsafe fn reduce_hierarchical<O: Op<T>, T: Number>(input: &[T], output: *mut
         }
         half /= 2;
     }
-    // The warp, and the block.
-    // SAFETY: every thread of the block is here, and the block is whole warps.
+    // The levels of the warp and of the block.
+    // SAFETY: every thread of the block reaches this call, and the block consists of whole warps.
     let value = unsafe { block_reduce::<O, T>(values[0]) };
     if thread::thread_idx_x() == 0 {
-        // The grid: the next launch.
+        // The level of the grid is the next launch.
         // SAFETY: one output per block.
         unsafe { output.add(thread::block_idx_x() as usize).write(value) };
     }

@@ -12,7 +12,7 @@ use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 /// The idea in one line.
 pub const IDEA: &str = "a tree in shared memory; `tid % (2 * s)` selects the threads, so every warp diverges";
 
-/// Threads per block unless the caller asks otherwise; a power of two, at most 1024.
+/// Default number of threads per block; a power of two, at most 1024.
 pub const BLOCK: u32 = 128;
 
 /// Reduces each block's `block` elements to `output[block index]`.
@@ -39,7 +39,7 @@ pub unsafe fn reduce_interleaved<O: Op<T>, T: Number>(input: &[T], output: *mut 
                 slot.write(O::combine(slot.read(), slot.add(s as usize).read()));
             }
         }
-        thread::sync_threads(); // this step's results are there before the next step reads them
+        thread::sync_threads(); // this step's results are written before the next step reads them
         s *= 2;
     }
 

@@ -1,8 +1,8 @@
 //! Interleaved addressing, improved: the same tree as `interleaved`, but thread `t` works on slot `2 * s * t`, so the
 //! working threads are packed into the first warps and whole warps retire.
 //!
-//! That removes the divergence and the `%`. What remains: in step `s` the lanes of a warp are `2 * s` words apart, so
-//! they meet in 2, 4, … 32 of the 32 banks' words (bank conflicts), and each access takes that many turns.
+//! That removes the divergence and the `%`. Bank conflicts remain: in step `s` the lanes of a warp are `2 * s` words
+//! apart, so 2, 4, … 32 of them access different words of one bank, and each access takes that many passes.
 
 use super::{Max, Min, Op, Sum, collective::element_or_identity};
 use crate::number::Number;
@@ -11,7 +11,7 @@ use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 /// The idea in one line.
 pub const IDEA: &str = "the same tree with packed threads: no divergence, but bank conflicts";
 
-/// Threads per block unless the caller asks otherwise; a power of two, at most 1024.
+/// Default number of threads per block; a power of two, at most 1024.
 pub const BLOCK: u32 = 128;
 
 /// Reduces each block's `block` elements to `output[block index]`.
@@ -39,7 +39,7 @@ pub unsafe fn reduce_interleaved_strided<O: Op<T>, T: Number>(input: &[T], outpu
                 slot.write(O::combine(slot.read(), slot.add(s as usize).read()));
             }
         }
-        thread::sync_threads(); // this step's results are there before the next step reads them
+        thread::sync_threads(); // this step's results are written before the next step reads them
         s *= 2;
     }
 

@@ -11,7 +11,7 @@ use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 /// The idea in one line.
 pub const IDEA: &str = "a fixed grid and many elements per thread: each block pays for its tree once";
 
-/// Threads per block unless the caller asks otherwise; a power of two from 64 to 1024.
+/// Default number of threads per block; a power of two from 64 to 1024.
 pub const BLOCK: u32 = 256;
 
 /// Reduces the input to one value per block, `output[block index]`.
@@ -34,11 +34,12 @@ pub unsafe fn reduce_many_per_thread<O: Op<T>, T: Number>(input: &[T], output: *
     unsafe { values.add(tid as usize).write(value) };
     thread::sync_threads(); // every thread's value is in shared memory
 
-    // SAFETY: a power-of-two block, all of it here, and its slots were written before the barrier.
+    // SAFETY: the block is a power of two and reaches this call as a whole, and its slots were written before the
+    // barrier.
     unsafe { tree::<O, T>(values, block / 2, WARP) };
 
     if tid < WARP {
-        // SAFETY: at least 64 slots, all written before the last barrier; the whole of warp 0 is here.
+        // SAFETY: at least 64 slots, all written before the last barrier; the whole of warp 0 reaches this call.
         let value = unsafe { last_warp::<O, T>(values) };
         if tid == 0 {
             // SAFETY: one output per block.

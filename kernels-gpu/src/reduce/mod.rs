@@ -1,36 +1,37 @@
 //! Reduction: one value from many, by sum, maximum or minimum.
 //!
-//! Each file holds one idea. The first seven rungs are M. Harris' ladder: what one costs is what the next one removes.
+//! Each file holds one idea. The first seven rungs are the kernels of Harris 2007 (`docs/sources.md`), each of which
+//! removes a cost of the one before:
 //! [`interleaved`], [`interleaved_strided`], [`sequential`], [`first_add`], [`unroll_last_warp`], [`unrolled`],
 //! [`many_per_thread`].
 //!
-//! The slides' list of other forms, each of which is one way to cut a reduction into pieces: [`pairwise`],
-//! [`divide_and_conquer`], [`kogge_stone`], [`grid_stride`] (`VecMax`; [`many_per_thread`] in its plainest form),
-//! [`hierarchical`].
+//! Other forms, each of which is one way to divide a reduction: [`pairwise`], [`divide_and_conquer`], [`kogge_stone`],
+//! [`grid_stride`] (`VecMax` of the max-reduction notes; [`many_per_thread`] in its plainest form), [`hierarchical`].
 //!
 //! Sums of floats with a smaller error, otherwise as [`warp_shuffle`]: [`double_accumulator`], [`compensated`].
 //!
-//! What hardware since Kepler offers, up to the one to use: [`warp_shuffle`], [`warp_intrinsic`], [`atomic`], [`best`].
+//! Rungs for hardware since Kepler, up to the one to use: [`warp_shuffle`], [`warp_intrinsic`], [`atomic`], [`best`].
 //!
-//! A sequential reduction is any grid-stride rung with one thread: `--block 1 --grid 1`.
+//! A sequential reduction is any rung with a grid stride and one thread: `--block 1 --grid 1`.
 //!
-//! `argmax` and `argmin` give the index of the first maximum or minimum; the first NaN counts as both, +0 is above -0.
-//! Every rung finds the value, and [`find`] its place in a second pass; [`arg`] does both in one.
+//! `argmax` and `argmin` return the index of the first maximum or minimum; the first NaN counts as both, +0 is above
+//! -0. Every rung finds the value, and [`find`] its index in a second pass; [`arg`] finds both in one.
 //!
-//! The highest bit that is set in any number needs no operation of its own. The larger of two unsigned numbers has no
-//! lower highest bit, so the highest bit of the maximum is the maximum of the highest bits: `--op max`, then 31 minus
-//! `clz` (`leading_zeros`) of one number, instead of a `clz` for each. (For the lowest bit that is set, the minimum
-//! does not help, as 8 and 7 show. A bitwise or keeps every bit that anyone has: `clz` of it gives the highest, `ctz`
-//! the lowest; `redux.sync.or` does that for a warp.)
+//! The highest bit that is set in any number needs no operation of its own: of two unsigned numbers the larger one has
+//! the higher or an equally high bit, so the highest bit of the maximum is the maximum of the highest bits. Use `--op
+//! max`, then 31 minus `clz` (`leading_zeros`) of one number, instead of a `clz` for each. (For the lowest set bit the
+//! minimum does not help: of 8 and 9 it is 8, whose lowest set bit is the lower, but of 8 and 9 it is 8. The bitwise OR
+//! keeps every bit that is set in any number: its `clz` gives the highest, its `ctz` the lowest; `redux.sync.or`
+//! computes it for a warp.)
 //!
 //! Sources: M. Harris, "Optimizing Parallel Reduction in CUDA" (the first seven rungs); J. Luitjens, "Faster Parallel
-//! Reductions on Kepler" (shuffles); D. Merrill's CUB (`DeviceReduce`) for what to beat.
+//! Reductions on Kepler" (shuffles); D. Merrill's CUB (`DeviceReduce`) to compare with.
 //!
-//! Sums of floats depend on the order of additions. Every rung but `atomic` adds in an order fixed by (length, block,
-//! grid), so its result is the same on every run; with a tree of depth d over f-bit partial sums the error is at most
-//! about d * eps * sum(|x|), where d is the elements per thread plus log2 of the threads. Of `double_accumulator` (for
-//! f32) and `compensated` it is at most eps * |sum| + (d * eps)^2 * sum(|x|): as small as the result can be written,
-//! unless nearly everything cancels.
+//! Sums of floats depend on the order of additions. In every rung except `atomic` (length, block, grid) determine the
+//! order, so the result is the same in every run; with a tree of depth d over partial sums in a type with rounding unit
+//! eps the error is at most about d * eps * sum(|x|), where d is the elements per thread plus log2 of the threads. For
+//! `double_accumulator` (f32) and `compensated` the error is at most eps * |sum| + (d * eps)^2 * sum(|x|): as small as
+//! the result's type allows, unless nearly everything cancels.
 
 use crate::number::Number;
 use cuda_std::{
@@ -65,7 +66,7 @@ pub(crate) mod collective;
 pub trait Op<T>: Instance + 'static {
     /// `combine(identity(), x)` is `x`; also the result for an empty input.
     fn identity() -> T;
-    /// One value of two.
+    /// Combines two values.
     fn combine(a: T, b: T) -> T;
     /// Combines the values of a warp's lanes by the warp's own instruction where it can; every lane gets the result.
     ///
@@ -97,7 +98,7 @@ macro_rules! op {
             }
             #[inline(always)]
             unsafe fn combine_warp(value: T) -> T {
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller upholds this function's contract.
                 unsafe { value.$warp() }
             }
             #[inline(always)]

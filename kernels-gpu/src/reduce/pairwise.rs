@@ -12,7 +12,7 @@ use cuda_std::{kernel, thread};
 pub const IDEA: &str =
     "every pass halves the vector in memory: no barriers and the most accurate sums, but many launches";
 
-/// Threads per block unless the caller asks otherwise; any number works.
+/// Default number of threads per block; any number works.
 pub const BLOCK: u32 = 256;
 
 /// Halves the input, rounded up, to `output`.
@@ -24,7 +24,7 @@ pub unsafe fn reduce_pairwise<O: Op<T>, T: Number>(input: &[T], output: *mut T) 
     let half = input.len().div_ceil(2);
     let i = thread::global_index();
     if i < half {
-        // SAFETY: below the length; the element behind it, half the vector away, is asked for.
+        // SAFETY: below the length; the element after it, half the vector away, is asked for.
         let (first, second) = unsafe {
             let second = if i + half < input.len() { *input.get_unchecked(i + half) } else { O::identity() };
             (*input.get_unchecked(i), second)

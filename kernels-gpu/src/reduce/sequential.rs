@@ -1,7 +1,7 @@
 //! Sequential addressing: the stride starts at half the block and halves, and thread `t` adds slot `t + s` to slot `t`.
 //!
 //! Neighbouring lanes touch neighbouring words, so there are no bank conflicts, and the working threads are the first
-//! `s`, so there is no divergence until one warp is left. Half of the threads never do more than load.
+//! `s`, so there is no divergence until one warp is left. Half of the threads only load.
 
 use super::{Max, Min, Op, Sum, collective::element_or_identity};
 use crate::number::Number;
@@ -10,7 +10,7 @@ use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 /// The idea in one line.
 pub const IDEA: &str = "the stride shrinks instead of growing: neighbouring threads, neighbouring banks";
 
-/// Threads per block unless the caller asks otherwise; a power of two, at most 1024.
+/// Default number of threads per block; a power of two, at most 1024.
 pub const BLOCK: u32 = 128;
 
 /// Reduces each block's `block` elements to `output[block index]`.
@@ -27,7 +27,8 @@ pub unsafe fn reduce_sequential<O: Op<T>, T: Number>(input: &[T], output: *mut T
     unsafe { values.add(tid as usize).write(element_or_identity::<O, T>(input, i)) };
     thread::sync_threads(); // all elements of the block are in shared memory
 
-    // SAFETY: a power-of-two block, all of it here, and its slots were written before the barrier.
+    // SAFETY: the block is a power of two and reaches this call as a whole, and its slots were written before the
+    // barrier.
     unsafe { tree::<O, T>(values, block / 2, 0) };
 
     if tid == 0 {

@@ -15,7 +15,7 @@ use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 /// The idea in one line.
 pub const IDEA: &str = "one warp finishes the last 64 values by shuffles: six barriers fewer";
 
-/// Threads per block unless the caller asks otherwise; a power of two from 64 to 1024.
+/// Default number of threads per block; a power of two from 64 to 1024.
 pub const BLOCK: u32 = 128;
 
 /// Elements that one thread loads.
@@ -37,11 +37,13 @@ pub unsafe fn reduce_unroll_last_warp<O: Op<T>, T: Number>(input: &[T], output: 
     unsafe { values.add(tid as usize).write(O::combine(first, second)) };
     thread::sync_threads(); // all of the block's pairs are in shared memory
 
-    // SAFETY: a power-of-two block, all of it here, and its slots were written before the barrier.
+    // SAFETY: the block is a power of two and reaches this call as a whole, and its slots were written before the
+    // barrier.
     unsafe { tree::<O, T>(values, block / 2, WARP) };
 
     if tid < WARP {
-        // SAFETY: the block has at least 64 slots, all written before the last barrier; the whole of warp 0 is here.
+        // SAFETY: the block has at least 64 slots, all written before the last barrier; the whole of warp 0 reaches
+        // this call.
         let value = unsafe { last_warp::<O, T>(values) };
         if tid == 0 {
             // SAFETY: one output per block.
@@ -61,6 +63,6 @@ pub(super) unsafe fn last_warp<O: Op<T>, T: Number>(values: *const T) -> T {
         let slot = values.add((thread::thread_idx_x() % WARP) as usize);
         (slot.read(), slot.add(WARP as usize).read())
     };
-    // SAFETY: the whole warp is here.
+    // SAFETY: the whole warp reaches this call.
     unsafe { warp_reduce::<O, T>(O::combine(low, high)) }
 }

@@ -1,4 +1,4 @@
-//! Completely unrolled: the block size is a constant of the kernel, so the compiler knows every step of the tree.
+//! Completely unrolled: the block size is a constant of the kernel, and with it every step of the tree.
 //!
 //! The loop counter, its comparison and its branch are gone; each step is a test of the thread index, an addition and a
 //! barrier. The price is one kernel per block size.
@@ -10,7 +10,7 @@ use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 /// The idea in one line.
 pub const IDEA: &str = "the block size is a compile-time constant: the loop and its tests disappear";
 
-/// Threads per block unless the caller asks otherwise.
+/// Default number of threads per block.
 pub const BLOCK: u32 = 128;
 
 /// The block sizes that there is a kernel for.
@@ -37,11 +37,12 @@ pub unsafe fn reduce_unrolled<O: Op<T>, T: Number, const B: u32>(input: &[T], ou
     thread::sync_threads(); // all of the block's pairs are in shared memory
 
     // Every argument is a constant, so the compiler writes the steps out.
-    // SAFETY: a power-of-two block, all of it here, and its slots were written before the barrier.
+    // SAFETY: the block is a power of two and reaches this call as a whole, and its slots were written before the
+    // barrier.
     unsafe { tree::<O, T>(values, B / 2, WARP) };
 
     if tid < WARP {
-        // SAFETY: at least 64 slots, all written before the last barrier; the whole of warp 0 is here.
+        // SAFETY: at least 64 slots, all written before the last barrier; the whole of warp 0 reaches this call.
         let value = unsafe { last_warp::<O, T>(values) };
         if tid == 0 {
             // SAFETY: one output per block.

@@ -13,7 +13,7 @@ use cuda_std::{kernel, thread};
 /// The idea in one line.
 pub const IDEA: &str = "one `redux.sync` instead of five shuffles; integers stand in for 64 bits and ordered floats";
 
-/// Threads per block unless the caller asks otherwise; a multiple of 32, at most 1024.
+/// Default number of threads per block; a multiple of 32, at most 1024.
 pub const BLOCK: u32 = 256;
 
 /// Reduces the input to one value per block, `output[block index]`.
@@ -23,7 +23,7 @@ pub const BLOCK: u32 = 256;
 #[kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64])]
 pub unsafe fn reduce_warp_intrinsic<O: Op<T>, T: Number>(input: &[T], output: *mut T) {
     let share = grid_share::<O, T>(input);
-    // SAFETY: the block is whole warps, and all of it is here.
+    // SAFETY: the block consists of whole warps, and all of it reaches this call.
     let value = unsafe { block_reduce_by(share, O::identity(), |value| O::combine_warp(value)) };
     if thread::thread_idx_x() == 0 {
         // SAFETY: one output per block.

@@ -1,6 +1,6 @@
 //! Warp shuffles: lanes hand each other registers, so a warp reduces without shared memory and without barriers.
 //!
-//! One value per warp goes through shared memory, behind the block's only barrier, and the first warp reduces those.
+//! One value per warp goes through shared memory, after the block's only barrier, and the first warp reduces those.
 
 use super::{Max, Min, Op, Sum, collective::block_reduce, grid_stride::grid_share};
 use crate::number::Number;
@@ -9,7 +9,7 @@ use cuda_std::{kernel, thread};
 /// The idea in one line.
 pub const IDEA: &str = "registers instead of shared memory: one shared value per warp, one barrier";
 
-/// Threads per block unless the caller asks otherwise; a multiple of 32, at most 1024.
+/// Default number of threads per block; a multiple of 32, at most 1024.
 pub const BLOCK: u32 = 256;
 
 /// Reduces the input to one value per block, `output[block index]`.
@@ -18,7 +18,7 @@ pub const BLOCK: u32 = 256;
 /// The block is a multiple of 32; `output` has one element per block.
 #[kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64])]
 pub unsafe fn reduce_warp_shuffle<O: Op<T>, T: Number>(input: &[T], output: *mut T) {
-    // SAFETY: every thread of the block is here, and the block is whole warps.
+    // SAFETY: every thread of the block reaches this call, and the block consists of whole warps.
     let value = unsafe { block_reduce::<O, T>(grid_share::<O, T>(input)) };
     if thread::thread_idx_x() == 0 {
         // SAFETY: one output per block.

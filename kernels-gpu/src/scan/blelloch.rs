@@ -1,10 +1,10 @@
 //! Blelloch's work-efficient scan: a balanced tree, swept up and down in place.
 //!
-//! The up-sweep is a reduction. Then the root becomes the identity, and on the way down each node hands its value to
-//! the left child, and its value combined with what the left child held to the right one: the exclusive scan, after n -
-//! 1 additions up and n - 1 down. (Swap and add where Brent and Kung only add: the price of getting the exclusive
-//! scan.) Each thread has two neighbouring elements; their slots, and the strides of the sweeps, meet in the same
-//! banks: 2, 4, 8, … threads wait for each other.
+//! The up-sweep is a reduction. Then the root becomes the identity, and on the way down each node passes its value to
+//! the left child, and its value combined with the left child's to the right child: the exclusive scan, after n - 1
+//! additions up and n - 1 down. (Brent and Kung only add; the swap is the price of an exclusive scan.) Each thread has
+//! two neighbouring elements; their slots, and the strides of the sweeps, are in the same banks: 2, 4, 8, … threads are
+//! served one after the other.
 
 use super::element_or_identity;
 use crate::number::Number;
@@ -14,7 +14,7 @@ use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 /// The idea in one line.
 pub const IDEA: &str = "up-sweep, identity at the root, down-sweep: exclusive and work-efficient, with bank conflicts";
 
-/// Threads per block unless the caller asks otherwise; a power of two from 1 to 1024.
+/// Default number of threads per block; a power of two from 1 to 1024.
 pub const BLOCK: u32 = 256;
 
 /// Elements of a block's section.
@@ -30,7 +30,7 @@ pub const fn section(block: u32) -> u32 {
 #[kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64])]
 pub unsafe fn scan_blelloch<O: Op<T>, T: Number>(input: &[T], exclusive: u32, output: *mut T, sums: *mut T) {
     let tid = thread::thread_idx_x();
-    // SAFETY: two neighbouring places per thread; the rest is the caller's promise.
+    // SAFETY: two neighbouring places per thread; the caller upholds the rest of the contract.
     unsafe { scan_pairs::<O, T>(input, exclusive, output, sums, [2 * tid, 2 * tid + 1], |place| place) };
 }
 
@@ -60,7 +60,8 @@ pub(super) unsafe fn scan_pairs<O: Op<T>, T: Number>(
         at(places[0]).write(own[0]);
         at(places[1]).write(own[1]);
     }
-    // SAFETY: all threads are here, and all places are written, each by the thread that now waits for the others.
+    // SAFETY: all threads reach this call, and all places are written, each by the thread that now waits for the
+    // others.
     let total = unsafe { sweep::<O, T>(&at) };
 
     let mut k = 0;
@@ -109,7 +110,7 @@ unsafe fn sweep<O: Op<T>, T: Number>(at: &impl Fn(u32) -> *mut T) -> T {
     let mut total = O::identity();
     if tid == 0 {
         let root = at(2 * block - 1);
-        // SAFETY: this thread itself has written the root, and nobody reads it before the next barrier.
+        // SAFETY: this thread has written the root, and no other reads it before the next barrier.
         unsafe {
             total = root.read();
             root.write(O::identity());

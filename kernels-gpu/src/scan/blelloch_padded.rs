@@ -1,4 +1,4 @@
-//! Blelloch's scan with one empty slot behind each row of banks, and with loads that run along the rows.
+//! Blelloch's scan with one empty slot after each row of banks, and with loads that run along the rows.
 //!
 //! Slots that are a power of two apart, up to a whole row and beyond, then lie in different banks, and every sweep is
 //! free of conflicts but for the highest levels. Each thread loads two elements half a section apart instead of two
@@ -18,7 +18,7 @@ pub const fn slots(section: u32, bytes: usize) -> u32 {
     slot(section - 1, bytes) + 1
 }
 
-/// Where a place of the tree is: behind every 128 bytes one slot is left out.
+/// Slot of a place of the tree: one slot is left out after every 128 bytes.
 #[inline(always)]
 const fn slot(place: u32, bytes: usize) -> u32 {
     place + place / (128 / bytes as u32)
@@ -33,6 +33,6 @@ const fn slot(place: u32, bytes: usize) -> u32 {
 pub unsafe fn scan_blelloch_padded<O: Op<T>, T: Number>(input: &[T], exclusive: u32, output: *mut T, sums: *mut T) {
     let (tid, block) = (thread::thread_idx_x(), thread::block_dim_x());
     let slot = |place| slot(place, size_of::<T>());
-    // SAFETY: two places per thread, half a section apart; the rest is the caller's promise.
+    // SAFETY: two places per thread, half a section apart; the caller upholds the rest of the contract.
     unsafe { scan_pairs::<O, T>(input, exclusive, output, sums, [tid, tid + block], slot) };
 }

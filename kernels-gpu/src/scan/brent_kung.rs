@@ -13,7 +13,7 @@ use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 /// The idea in one line.
 pub const IDEA: &str = "a tree up and its mirror image down: 2 n additions instead of n log n";
 
-/// Threads per block unless the caller asks otherwise; a power of two from 1 to 1024.
+/// Default number of threads per block; a power of two from 1 to 1024.
 pub const BLOCK: u32 = 256;
 
 /// Elements of a block's section.
@@ -53,7 +53,7 @@ pub unsafe fn scan_brent_kung<O: Op<T>, T: Number>(input: &[T], exclusive: u32, 
         s *= 2;
     }
 
-    // Down: slot `at`, which holds the sum of everything up to it, completes the slot half a tree behind it.
+    // Down: slot `at`, which holds the sum of everything up to it, completes the slot half a tree after it.
     s = block / 2;
     while s > 0 {
         thread::sync_threads(); // the step before is there before this step reads it
@@ -92,7 +92,7 @@ pub unsafe fn scan_brent_kung<O: Op<T>, T: Number>(input: &[T], exclusive: u32, 
 /// Both are initialised, no other thread accesses `to` and none writes `from` before the next barrier.
 #[inline(always)]
 unsafe fn add_to<O: Op<T>, T: Number>(values: *mut T, from: u32, to: u32) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     unsafe {
         let slot = values.add(to as usize);
         slot.write(O::combine(values.add(from as usize).read(), slot.read()));

@@ -13,14 +13,14 @@ use cuda_std::{address_space, thread, warp};
 /// All 32 lanes of the warp call it together.
 #[inline(always)]
 pub unsafe fn warp_scan<O: Op<T>, T: Number>(value: T) -> T {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     unsafe { warp_scans::<O, T, 1>([value])[0] }
 }
 
-/// `N` scans at once, which don't wait for each other.
+/// Performs `N` independent scans at once.
 ///
 /// # Safety
-/// As [`warp_scan`].
+/// As for [`warp_scan`].
 #[inline(always)]
 pub unsafe fn warp_scans<O: Op<T>, T: Number, const N: usize>(mut values: [T; N]) -> [T; N] {
     let lane = warp::lane_id();
@@ -28,7 +28,7 @@ pub unsafe fn warp_scans<O: Op<T>, T: Number, const N: usize>(mut values: [T; N]
     while delta < WARP {
         let mut k = 0;
         while k < N {
-            // SAFETY: the caller promises that all lanes are here.
+            // SAFETY: by contract all lanes reach this call.
             let other = unsafe { warp::shuffle_up(warp::ALL, values[k], delta) };
             if lane >= delta {
                 values[k] = O::combine(other, values[k]);
@@ -40,13 +40,13 @@ pub unsafe fn warp_scans<O: Op<T>, T: Number, const N: usize>(mut values: [T; N]
     values
 }
 
-/// What the lane before has; the identity in lane 0. It turns an inclusive scan into an exclusive one.
+/// Returns the value of the previous lane, or the identity in lane 0: it turns an inclusive scan into an exclusive one.
 ///
 /// # Safety
-/// As [`warp_scan`].
+/// As for [`warp_scan`].
 #[inline(always)]
 pub unsafe fn lane_before<O: Op<T>, T: Number>(value: T) -> T {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     let before = unsafe { warp::shuffle_up(warp::ALL, value, 1) };
     if warp::lane_id() == 0 { O::identity() } else { before }
 }
@@ -66,7 +66,7 @@ pub unsafe fn block_scan<O: Op<T>, T: Number>(value: T) -> (T, T) {
     let tid = thread::thread_idx_x();
     let (lane, warp, warps) = (tid % WARP, tid / WARP, thread::block_dim_x() / WARP);
 
-    // SAFETY: whole warps, as the caller promises.
+    // SAFETY: by contract all threads of whole warps reach this call.
     let inclusive = unsafe { warp_scan::<O, T>(value) };
     // SAFETY: the same.
     let before = unsafe { lane_before::<O, T>(inclusive) };
@@ -87,7 +87,7 @@ pub unsafe fn block_scan<O: Op<T>, T: Number>(value: T) -> (T, T) {
     }
 }
 
-/// Elements `first..first + N`, with the identity behind the end of the input; and their total.
+/// Elements `first..first + N`, with the identity past the end of the input; and their total.
 #[inline(always)]
 pub fn load_items<O: Op<T>, T: Number, const N: usize>(input: &[T], first: usize) -> ([T; N], T) {
     let items: [T; N] = core::array::from_fn(|k| element_or_identity::<O, T>(input, first + k));
@@ -118,7 +118,7 @@ pub unsafe fn store_items<O: Op<T>, T: Number, const N: usize>(
     while k < N {
         let after = O::combine(before, items[k]);
         if first + k < len {
-            // SAFETY: below `len`, and the caller's promise.
+            // SAFETY: below `len`, and required of the caller.
             unsafe { output.add(first + k).write(if exclusive != 0 { before } else { after }) };
         }
         before = after;

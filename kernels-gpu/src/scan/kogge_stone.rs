@@ -12,7 +12,7 @@ use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 /// The idea in one line.
 pub const IDEA: &str = "the same steps within a block: with two shared buffers, one barrier per step is enough";
 
-/// Threads per block unless the caller asks otherwise; a power of two from 2 to 1024.
+/// Default number of threads per block; a power of two from 2 to 1024.
 pub const BLOCK: u32 = 256;
 
 /// Elements of a block's section.
@@ -40,7 +40,7 @@ pub unsafe fn scan_kogge_stone<O: Op<T>, T: Number>(input: &[T], exclusive: u32,
     let mut s = 1;
     while s < block {
         // SAFETY: slots of the buffer that this step only reads, which was written before the last barrier; and the own
-        // one of the buffer that nobody reads until the next.
+        // one of the buffer that no thread reads until the next.
         unsafe {
             let mut value = values.add((from + tid) as usize).read();
             if tid >= s {

@@ -1,18 +1,18 @@
 //! One pass with decoupled look-back: every element is read once and written once.
 //!
-//! Each block publishes the total of its tile as soon as it has it, then looks back: it adds up the totals of the tiles
-//! before it until it meets one that already knows everything before *it*, and publishes its own such prefix. Nobody
-//! waits for a whole chain of blocks one after the other, only for totals, which all blocks compute at the same time.
-//! (Merrill and Garland, 2016.)
+//! Each block publishes the total of its tile as soon as it is computed, then looks back: it adds up the totals of the
+//! tiles before it until it reaches one with a published prefix (the sum of everything up to that tile), and publishes
+//! its own prefix. No block waits for a whole chain of blocks, only for totals, which all blocks compute at the same
+//! time. (Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016.)
 //!
-//! A block may wait only for blocks that are sure to run: tiles are given out by a ticket, in the order in which blocks
-//! start. A warp looks at 32 predecessors at once. How many totals a block adds before it meets a prefix depends on
-//! timing, and with it the rounding of sums of floats: they may differ in the last bits from run to run. All else is
-//! exact.
+//! A block may wait only for blocks that have started: tiles are assigned by a ticket, in the order in which blocks
+//! start. A warp looks at 32 predecessors at once. The number of totals that a block adds before it reaches a prefix
+//! depends on timing, and with it the rounding of float sums: they may differ in the last bits between runs. All other
+//! results are exact.
 //!
-//! Every tile costs a ticket, a look back and two records, and tiles are as small here as those of the rungs before:
-//! 2^26 elements are 65536 of them. So on a large input it moves the least and still loses (H200, f32: 455 us;
-//! `reduce_then_scan` 253 us). What it takes to win is in [`best`](super::best): larger tiles, and look-back in two
+//! Every tile costs a ticket, a look-back and two records, and tiles are as small here as those of the rungs before:
+//! 2^26 elements are 65536 of them. So on a large input this rung moves the least data and is still slower (H200, f32:
+//! 455 us; `reduce_then_scan` 253 us). [`best`](super::best) avoids these costs with larger tiles and look-back in two
 //! steps.
 
 use super::collective::{block_scan, load_items, store_items};
@@ -41,7 +41,7 @@ const TOTAL: u32 = 1;
 /// The tag of the total of a tile and everything before it.
 const PREFIX: u32 = 2;
 
-/// What one thread hands to its block: the ticket, then the prefix.
+/// The values that one thread passes to its block: the ticket, then the prefix.
 #[address_space(shared)]
 static mut TICKET: MaybeUninit<u64> = MaybeUninit::uninit();
 #[address_space(shared)]
@@ -66,11 +66,11 @@ pub unsafe fn scan_look_back<O: Op<T>, T: Number>(input: &[T], exclusive: u32, s
 
     let first = tile * section(thread::block_dim_x()) as usize + tid as usize * ITEMS;
     let (items, total) = load_items::<O, T, ITEMS>(input, first);
-    // SAFETY: the whole block is here, in whole warps.
+    // SAFETY: the whole block reaches this call, in whole warps.
     let (before, total) = unsafe { block_scan::<O, T>(total) };
 
     if tid < WARP {
-        // SAFETY: the whole of warp 0 is here; behind the ticket there is a record per tile.
+        // SAFETY: the whole of warp 0 reaches this call; after the ticket there is a record per tile.
         let prefix = unsafe { look_back::<O, T>(&Records::new(state.add(1)), tile, total) };
         if tid == 0 {
             // SAFETY: one thread writes the shared slot.
@@ -103,7 +103,7 @@ unsafe fn look_back<O: Op<T>, T: Number>(records: &Records<T>, tile: usize, tota
     // Tiles that are not yet accounted for.
     let mut left = tile;
     while left > 0 {
-        // SAFETY: all lanes are here.
+        // SAFETY: all lanes reach this call.
         let (value, last) = unsafe { window::<O, T>(records, left) };
         before = O::combine(value, before);
         left = if last { 0 } else { left.saturating_sub(WARP as usize) };
@@ -115,16 +115,16 @@ unsafe fn look_back<O: Op<T>, T: Number>(records: &Records<T>, tile: usize, tota
     before
 }
 
-/// The sum over the tiles `left - 1`, `left - 2`, … up to the first that knows its prefix, at most 32, and whether
+/// The sum over the tiles `left - 1`, `left - 2`, … up to the first with a prefix, at most 32, and whether
 /// there was one.
 ///
 /// # Safety
-/// As [`look_back`]; `left` is not 0.
+/// As for [`look_back`]; `left` is not 0.
 #[inline(always)]
 unsafe fn window<O: Op<T>, T: Number>(records: &Records<T>, left: usize) -> (T, bool) {
     let lane = warp::lane_id();
     let (mut value, mut tag) = (O::identity(), TOTAL);
-    // SAFETY: all lanes are here, and stay together: they leave the loops by a vote.
+    // SAFETY: all lanes reach this call, and stay together: they leave the loops by a vote.
     unsafe {
         loop {
             if (lane as usize) < left {

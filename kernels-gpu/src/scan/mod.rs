@@ -15,7 +15,7 @@
 //!
 //! Integer sums wrap; maximum and minimum are IEEE 754-2019's, so from the first NaN on every element is NaN. Sums of
 //! floats depend on the order of additions: every rung but `look_back` adds in an order fixed by (length, block), so
-//! its result is the same on every run. An element that a chain of at most d additions led to is off by at most about
+//! its result is the same in every run. An element that a chain of at most d additions led to is off by at most about
 //! d * eps * sum(|x|) over its prefix.
 
 use crate::reduce::collective::element_or_identity;

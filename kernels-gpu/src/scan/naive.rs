@@ -11,10 +11,10 @@ use cuda_std::{kernel, thread};
 /// The idea in one line.
 pub const IDEA: &str = "Hillis and Steele over the whole array: log n launches, n log n additions";
 
-/// Threads per block unless the caller asks otherwise; any number works.
+/// Default number of threads per block; any number works.
 pub const BLOCK: u32 = 256;
 
-/// One step: `output[i]` becomes element `i - step` combined with element `i`, or element `i` alone where there is none
+/// One step: `output[i]` becomes element `i - step` combined with element `i`, or element `i` alone if there is none
 /// before. Element `i` is `input[i - shift]`, or the identity: a `shift` of 1 in the first step makes the whole scan
 /// exclusive.
 ///

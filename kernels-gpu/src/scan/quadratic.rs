@@ -1,7 +1,7 @@
 //! Every thread for itself: thread `i` adds up the elements of its block's section from the first to its own.
 //!
-//! The plain way to make a serial loop parallel: nobody waits for a neighbour's result. But the same sums are computed
-//! again and again, n^2 / 2 additions for a section of n, and the loops of a warp have unequal lengths.
+//! This is the plain way to parallelise a serial loop: no thread waits for another's result. But the same sums are
+//! computed
 
 use super::element_or_identity;
 use crate::number::Number;
@@ -11,7 +11,7 @@ use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 /// The idea in one line.
 pub const IDEA: &str = "each thread adds up all elements before its own: n^2 / 2 additions per block";
 
-/// Threads per block unless the caller asks otherwise; a power of two from 2 to 1024.
+/// Default number of threads per block; a power of two from 2 to 1024.
 pub const BLOCK: u32 = 256;
 
 /// Elements of a block's section.

@@ -1,5 +1,5 @@
-//! What blocks publish for those behind them: a value with a tag that says what it is, which arrive together or not at
-//! all.
+//! The records that blocks publish for later blocks: a value with a tag that says what the value is; both become
+//! visible together.
 
 use crate::number::Number;
 use core::marker::PhantomData;
@@ -9,9 +9,9 @@ use cuda_std::atomic::{AtomicU64, Ordering};
 /// Records of one value of 4 or 8 bytes and a tag.
 ///
 /// A record is one 64-bit word per 4 bytes of the value, with the tag in the upper half of each. A word is read and
-/// written as a whole, so relaxed accesses are enough: a reader that sees the tag has the value in the same register,
-/// and no fence has to order the two. Of a value of 8 bytes a reader may find a half that is newer than the other one;
-/// the tags then differ.
+/// written as a whole, so relaxed accesses suffice: a reader that observes the tag has the value in the same register,
+/// and no fence has to order the two. A reader of an 8-byte value may find one half newer than the other; the tags then
+/// differ.
 pub struct Records<T> {
     words: *mut u64,
     marker: PhantomData<T>,
@@ -40,7 +40,7 @@ impl<T: Number> Records<T> {
     /// There is such a record. No other thread writes it, and each value that it gets has a tag of its own.
     #[inline(always)]
     pub unsafe fn publish(&self, index: usize, value: T, tag: u32) {
-        // SAFETY: the caller's promise; `T` has 4 or 8 bytes, and any bits are an integer.
+        // SAFETY: the caller upholds this function's contract; `T` has 4 or 8 bytes, and any bits are an integer.
         unsafe {
             let at = self.words.add(index * Self::WORDS);
             if Self::WORDS == 1 {
@@ -59,7 +59,7 @@ impl<T: Number> Records<T> {
     /// There is such a record.
     #[inline(always)]
     pub unsafe fn read(&self, index: usize) -> (T, u32) {
-        // SAFETY: the caller's promise; `T` has 4 or 8 bytes, and any bits are a number.
+        // SAFETY: the caller upholds this function's contract; `T` has 4 or 8 bytes, and any bits are a number.
         unsafe {
             let at = self.words.add(index * Self::WORDS);
             let low = AtomicU64::from_ptr(at).load(Ordering::Relaxed);

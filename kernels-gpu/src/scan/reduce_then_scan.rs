@@ -1,8 +1,8 @@
 //! Sum the blocks first, scan later: the first pass only reads.
 //!
-//! Scan-then-add moves 4 n elements: the sections that it has scanned have to be read and written once more. Here the
-//! first kernel leaves nothing but a total per section; once these are scanned, the second kernel scans each section
-//! and knows from the start what lies before it. n elements are read, then n read and n written: 3 n.
+//! Scan-then-add moves 4 n elements: the scanned sections have to be read and written a second time. Here the first
+//! kernel writes only a total per section; once these are scanned, the second kernel scans each section with the sum
+//! before it as the start. n elements are read, then n read and n written: 3 n.
 
 use super::collective::{block_scan, load_items, store_items};
 pub use super::three_phase::{BLOCK, ITEMS, section};
@@ -20,7 +20,7 @@ pub const IDEA: &str = "the first pass only sums the blocks: 3 n elements moved 
 #[kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64])]
 pub unsafe fn scan_reduce_then_scan_totals<O: Op<T>, T: Number>(input: &[T], sums: *mut T) {
     let (_, total) = load_items::<O, T, ITEMS>(input, thread::global_index() * ITEMS);
-    // SAFETY: the whole block is here, in whole warps.
+    // SAFETY: the whole block reaches this call, in whole warps.
     let total = unsafe { block_reduce::<O, T>(total) };
     if thread::thread_idx_x() == 0 {
         // SAFETY: one total per block.
@@ -38,7 +38,7 @@ pub unsafe fn scan_reduce_then_scan<O: Op<T>, T: Number>(input: &[T], exclusive:
     let first = thread::global_index() * ITEMS;
     let (items, total) = load_items::<O, T, ITEMS>(input, first);
     let offset = super::element_or_identity::<O, T>(offsets, thread::block_idx_x() as usize);
-    // SAFETY: the whole block is here, in whole warps.
+    // SAFETY: the whole block reaches this call, in whole warps.
     let (before, _) = unsafe { block_scan::<O, T>(total) };
     // SAFETY: `output` is as long as `input`, and these elements are this thread's.
     unsafe {

@@ -10,7 +10,7 @@ use cuda_std::{kernel, thread};
 /// The idea in one line.
 pub const IDEA: &str = "each thread scans a run of elements: n additions, but a warp's accesses lie far apart";
 
-/// Threads per block unless the caller asks otherwise; any number works.
+/// Default number of threads per block; any number works.
 pub const BLOCK: u32 = 256;
 
 /// Elements of a thread's run; a power of two.

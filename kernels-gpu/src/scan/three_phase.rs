@@ -12,7 +12,7 @@ use cuda_std::{kernel, thread};
 /// The idea in one line.
 pub const IDEA: &str = "registers and shuffles, four elements per thread; scan the blocks, scan their sums, add";
 
-/// Threads per block unless the caller asks otherwise; a power of two from 32 to 1024.
+/// Default number of threads per block; a power of two from 32 to 1024.
 pub const BLOCK: u32 = 256;
 
 /// Elements of a thread; a power of two.
@@ -33,7 +33,7 @@ pub unsafe fn scan_three_phase<O: Op<T>, T: Number>(input: &[T], exclusive: u32,
     let tid = thread::thread_idx_x();
     let first = thread::global_index() * ITEMS;
     let (items, total) = load_items::<O, T, ITEMS>(input, first);
-    // SAFETY: the whole block is here, in whole warps.
+    // SAFETY: the whole block reaches this call, in whole warps.
     let (before, total) = unsafe { block_scan::<O, T>(total) };
     // SAFETY: `output` is as long as `input`, and these elements are this thread's; one total per block.
     unsafe {

@@ -14,7 +14,7 @@ use cuda_std::{kernel, thread};
 /// The idea in one line.
 pub const IDEA: &str = "one block per segment: most threads have no work where segments are short";
 
-/// Threads per block unless the caller asks otherwise; a multiple of 32, at most 1024.
+/// Default number of threads per block; a multiple of 32, at most 1024.
 pub const BLOCK: u32 = 256;
 
 /// Reduces segment `k` to `results[k]`.
@@ -35,7 +35,7 @@ pub unsafe fn segreduce_block_per_segment<O: Op<T>, T: Number>(values: &[T], off
             value = O::combine(value, unsafe { *values.get_unchecked(i) });
             i += thread::block_dim_x() as usize;
         }
-        // SAFETY: every thread of the block is here, and the block is whole warps.
+        // SAFETY: every thread of the block reaches this call, and the block consists of whole warps.
         let value = unsafe { block_reduce::<O, T>(value) };
         if thread::thread_idx_x() == 0 {
             // SAFETY: no other block has this segment.

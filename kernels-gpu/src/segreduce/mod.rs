@@ -7,7 +7,7 @@
 //! The rungs: [`block_per_segment`], [`warp_per_segment`] and [`thread_per_segment`] each fit one length of segment;
 //! [`best`] fits all of them.
 //!
-//! Every rung combines in an order fixed by the offsets, the block and the grid: the same bits on every run.
+//! Every rung combines in an order fixed by the offsets, the block and the grid: the same bits in every run.
 //!
 //! Sources: S. Sengupta, M. Harris, Y. Zhang, J. Owens, "Scan Primitives for GPU Computing" (2007) for segmented scans;
 //! D. Merrill and M. Garland, "Merge-based Parallel Sparse Matrix-Vector Multiplication" (2016) for splitting elements
@@ -20,7 +20,7 @@ pub mod warp_per_segment;
 
 mod scan;
 
-/// First element of a segment, and the one behind its last.
+/// First element of a segment, and the one after its last.
 ///
 /// # Safety
 /// There is a segment `k`.

@@ -1,4 +1,4 @@
-//! What [`best`](super::best) needs from a block: a segmented scan over its threads, and a total that all of them get.
+//! Collectives of a block for [`best`](super::best): a segmented scan over its threads, and a total for all of them.
 
 use super::best::BLOCK;
 use crate::{
@@ -10,7 +10,7 @@ use cuda_std::{address_space, thread, warp};
 
 const WARPS: u32 = BLOCK / WARP;
 
-/// What each warp has of the segment that is open at its end.
+/// For each warp the sum of the segment that is open at its end.
 #[address_space(shared)]
 static mut TAILS: [MaybeUninit<u64>; WARPS as usize] = [MaybeUninit::uninit(); WARPS as usize];
 
@@ -19,11 +19,11 @@ static mut TAILS: [MaybeUninit<u64>; WARPS as usize] = [MaybeUninit::uninit(); W
 static mut ENDED: [MaybeUninit<u32>; WARPS as usize] = [MaybeUninit::uninit(); WARPS as usize];
 
 /// For each thread, what threads before it have of the segment that is open where it begins. `ended`: a segment ends in
-/// the thread; `tail`: what it has of the segment that is open at its end. `carry` is what is open in front of the
-/// block, and then behind it: the same in all threads.
+/// the thread; `tail`: what it has of the segment that is open at its end. `carry` is what is open before the
+/// block, and then after it: the same in all threads.
 ///
 /// # Safety
-/// All of `BLOCK` threads call it, behind a barrier since the last call.
+/// All of `BLOCK` threads call it, after a barrier since the last call.
 #[inline(always)]
 pub unsafe fn block_scan<O: Op<T>, T: Number>(ended: bool, tail: T, carry: &mut T) -> T {
     let (tails, any_ended) = ((&raw mut TAILS).cast::<u64>(), (&raw mut ENDED).cast::<u32>());
@@ -31,21 +31,21 @@ pub unsafe fn block_scan<O: Op<T>, T: Number>(ended: bool, tail: T, carry: &mut 
     let (lane, warp) = (tid % WARP, tid / WARP);
 
     // Within the warp: each lane adds up tails down to the nearest lane that a segment ends in (Kogge and Stone's scan,
-    // stopped there). SAFETY: the whole warp is here.
+    // stopped there). SAFETY: the whole warp reaches this call.
     let enders = unsafe { warp::ballot(warp::ALL, ended) };
     let up_to_here = enders & (u32::MAX >> (WARP - 1 - lane));
     let nearest = if up_to_here != 0 { WARP - 1 - up_to_here.leading_zeros() } else { 0 };
     let mut sum = tail;
     let mut distance = 1;
     while distance < WARP {
-        // SAFETY: the whole warp is here.
+        // SAFETY: the whole warp reaches this call.
         let other = unsafe { warp::shuffle_up(warp::ALL, sum, distance) };
         if lane >= nearest + distance {
             sum = O::combine(other, sum);
         }
         distance *= 2;
     }
-    // SAFETY: the whole warp is here.
+    // SAFETY: the whole warp reaches this call.
     let before = unsafe { warp::shuffle_up(warp::ALL, sum, 1) };
     if lane == WARP - 1 {
         // SAFETY: a slot per warp.
@@ -79,13 +79,13 @@ pub unsafe fn block_scan<O: Op<T>, T: Number>(ended: bool, tail: T, carry: &mut 
 /// Combines the values of all threads; all get the result.
 ///
 /// # Safety
-/// All of `BLOCK` threads call it, behind a barrier since the last call of this or of [`block_scan`], and with one
+/// All of `BLOCK` threads call it, after a barrier since the last call of this or of [`block_scan`], and with one
 /// before the next.
 #[inline(always)]
 pub unsafe fn block_total<O: Op<T>, T: Number>(value: T) -> T {
     let tails = (&raw mut TAILS).cast::<u64>();
     let tid = thread::thread_idx_x();
-    // SAFETY: the whole warp is here.
+    // SAFETY: the whole warp reaches this call.
     let value = unsafe { warp::reduce(value, O::combine) };
     if tid.is_multiple_of(WARP) {
         // SAFETY: a slot per warp.

@@ -13,7 +13,7 @@ use cuda_std::{kernel, thread};
 /// The idea in one line.
 pub const IDEA: &str = "one warp per segment: no barriers, 32 elements at a time";
 
-/// Threads per block unless the caller asks otherwise; a multiple of 32, at most 1024.
+/// Default number of threads per block; a multiple of 32, at most 1024.
 pub const BLOCK: u32 = 256;
 
 /// Reduces segment `k` to `results[k]`.

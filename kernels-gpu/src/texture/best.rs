@@ -53,9 +53,9 @@ pub unsafe fn texture_best<D: Dimensions, F: Format>(
         place[axis] += k * step;
         place
     };
-    // A fetch behind the last sample harms nothing, and a branch would part the fetches.
+    // A fetch past the last sample is harmless, and a branch would separate the fetches.
     let fetched: [_; EACH as usize] = core::array::from_fn(|k| {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds this function's contract.
         unsafe { D::sample(texture, coordinate::<D>(&map, place(k as u32))) }
     });
     if !is_inside(first, size) {
@@ -88,7 +88,7 @@ fn first_place<D: Dimensions>() -> [u32; 3] {
     [thread::block_idx_x() * wide + x, thread::block_idx_y() * high + y, thread::block_idx_z()]
 }
 
-/// The same in the tile.
+/// The place of the thread in the tile.
 #[inline(always)]
 fn place_in_tile<D: Dimensions>(thread: u32) -> (u32, u32) {
     if D::COUNT == 1 {
@@ -106,7 +106,7 @@ fn place_in_tile<D: Dimensions>(thread: u32) -> (u32, u32) {
 #[inline(always)]
 unsafe fn store_whole<R: Copy>(at: *mut R, values: [R; 4]) {
     const { assert!(size_of::<R>() == 1 || size_of::<R>() == 4) };
-    // SAFETY: the caller's promise; four bytes are a word, and four words a vector.
+    // SAFETY: the caller upholds this function's contract; four bytes are a word, and four words a vector.
     unsafe {
         match size_of::<R>() {
             1 => at.cast::<u32>().write(core::mem::transmute_copy(&values)),

@@ -1,10 +1,10 @@
-//! What a texture unit does, in instructions: the programming guide's formulas, in f32.
+//! The operations of a texture unit as instructions: the formulas of the CUDA C++ Programming Guide, in f32.
 
 use super::{Dimensions, address, filter};
 #[cfg_attr(test, allow(unused_imports, reason = "tests have std, whose floats have these methods themselves"))]
 use cuda_std::math::Float as _;
 
-/// Where texels come from.
+/// The source of texels.
 pub(super) trait Source {
     /// The channels of a texel, up to four; further ones don't matter.
     ///
@@ -13,7 +13,7 @@ pub(super) trait Source {
     unsafe fn texel(&self, at: [i32; 3]) -> [f32; 4];
 }
 
-/// How to read: filter, address mode, and whether coordinates go from 0 to 1.
+/// The way of reading: filter, address mode, and whether coordinates go from 0 to 1.
 #[derive(Clone, Copy)]
 pub(super) struct How {
     filter: u32,
@@ -77,7 +77,7 @@ fn mean(first: [f32; 4], second: [f32; 4], weight: f32) -> [f32; 4] {
     core::array::from_fn(|c| second[c].mul_add(weight, first[c] * (1.0 - weight)))
 }
 
-/// A texel's centre is half a texel behind its start, so a filter's two lie around the coordinate less a half.
+/// A texel's centre is half a texel after its start, so a filter's two lie around the coordinate less a half.
 #[inline(always)]
 fn taps(how: How, coordinate: f32, size: i32) -> Taps {
     let scaled = if how.normalised { coordinate * size as f32 } else { coordinate };
@@ -88,7 +88,7 @@ fn taps(how: How, coordinate: f32, size: i32) -> Taps {
     Taps { at, weight: scaled - floor }
 }
 
-/// What an index outside means.
+/// Maps an index outside to one inside, by the address mode.
 #[inline(always)]
 fn index(mode: u32, index: i32, size: i32) -> i32 {
     match mode {
@@ -106,7 +106,7 @@ fn index(mode: u32, index: i32, size: i32) -> i32 {
 /// The remainder that is never negative.
 #[inline(always)]
 fn remainder(index: i32, size: i32) -> i32 {
-    // No array is empty; the compiler can't know, and would keep a panic for a division by 0.
+    // No array is empty; without this the compiler would keep a panic for a division by 0.
     let size = size.max(1);
     let rest = index % size;
     if rest < 0 { rest + size } else { rest }

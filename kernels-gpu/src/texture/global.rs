@@ -51,7 +51,7 @@ pub unsafe fn texture_global<D: Dimensions, F: Format>(
     let place = place();
     if is_inside(place, size) {
         let memory = Memory::<F> { texels, extent, channels };
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds this function's contract.
         let values = unsafe { sample::<D>(&memory, how.into(), extent, coordinate::<D>(&map, place)) };
         // SAFETY: the thread's own sample.
         unsafe { store(output, slot(place, size, channels), channels, values.map(F::result)) };

@@ -32,15 +32,15 @@ pub const BLOCK: u32 = 256;
 /// Columns of a block of two dimensions, which has `BLOCK / COLUMNS` rows. Blocks are one plane thick.
 pub const COLUMNS: u32 = 32;
 
-/// How a value between texels is made.
+/// The filter for values between texels.
 pub mod filter {
     /// The texel that the coordinate lies in.
     pub const POINT: u32 = 0;
-    /// From the nearest two, four or eight.
+    /// Linear interpolation of the nearest two, four or eight texels.
     pub const LINEAR: u32 = 1;
 }
 
-/// What a coordinate outside means; the numbers are CUDA's.
+/// The address mode for coordinates outside; the numbers are CUDA's.
 pub mod address {
     /// The array is repeated.
     pub const WRAP: u32 = 0;
@@ -52,8 +52,9 @@ pub mod address {
     pub const BORDER: u32 = 3;
 }
 
-/// Where the samples lie. Sample (i, j, k) is at x = i `[0]` + (j `[1]` + `[2]`), y = i `[3]` + (j `[4]` + `[5]`), z =
-/// k `[6]` + `[7]`, each product and sum by a fused multiply-add in f32, which gives the same bits everywhere.
+/// The positions of the samples. Sample (i, j, k) is at x = i `[0]` + (j `[1]` + `[2]`), y = i `[3]` + (j `[4]` +
+/// `[5]`), z = k `[6]` + `[7]`, each product and sum by a fused multiply-add in f32, which gives the same bits
+/// everywhere.
 pub type Map = [f32; 8];
 
 /// The number of dimensions.
@@ -61,16 +62,16 @@ pub trait Dimensions: Instance + 'static {
     /// 1, 2 or 3.
     const COUNT: u32;
 
-    /// What the texture unit makes of a coordinate, whose further axes count for nothing.
+    /// The texture unit's result for a coordinate; axes beyond the texture's are ignored.
     ///
     /// # Safety
-    /// As [`tex1d`], for a texture of so many dimensions that gives floats.
+    /// As for [`tex1d`], for a texture of this number of dimensions that gives floats.
     unsafe fn sample(texture: u64, at: [f32; 3]) -> [f32; 4];
 
     /// A texel; in one dimension of linear memory.
     ///
     /// # Safety
-    /// As [`tex1d_fetch`], for a texture of so many dimensions.
+    /// As for [`tex1d_fetch`], for a texture of this number of dimensions.
     unsafe fn texel<C: cuda_std::texture::Channel>(texture: u64, at: [i32; 3]) -> [C; 4];
 }
 
@@ -89,12 +90,12 @@ macro_rules! dimensions {
 
             #[inline(always)]
             unsafe fn sample(texture: u64, at: [f32; 3]) -> [f32; 4] {
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller upholds this function's contract.
                 unsafe { $sample(texture, $(at[$i]),*) }
             }
             #[inline(always)]
             unsafe fn texel<C: cuda_std::texture::Channel>(texture: u64, at: [i32; 3]) -> [C; 4] {
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller upholds this function's contract.
                 unsafe { $texel(texture, $(at[$i]),*) }
             }
         }
@@ -106,11 +107,11 @@ dimensions! {
     Space "space" "Three dimensions" 3 tex3d tex3d_fetch [0 1 2];
 }
 
-/// What texels are, and what is made of them.
+/// The type of texels, and of results.
 pub trait Format: Instance + 'static {
-    /// One channel of a texel in memory.
+    /// Type of one channel of a texel in memory.
     type Element: Copy + 'static;
-    /// One channel of a result.
+    /// Type of one channel of a result.
     type Result: Copy + 'static;
 
     /// The number that a filter by hand works on.
@@ -119,7 +120,7 @@ pub trait Format: Instance + 'static {
     /// The same of a texel that the texture's cache gives.
     ///
     /// # Safety
-    /// As [`Dimensions::texel`], for a texture that gives u32 for [`Byte`], else floats.
+    /// As for [`Dimensions::texel`], for a texture that gives u32 for [`Byte`], else floats.
     unsafe fn texel<D: Dimensions>(texture: u64, at: [i32; 3]) -> [f32; 4];
 
     /// The result of such a number.
@@ -163,7 +164,7 @@ impl Format for Float {
     }
     #[inline(always)]
     unsafe fn texel<D: Dimensions>(texture: u64, at: [i32; 3]) -> [f32; 4] {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds this function's contract.
         unsafe { D::texel::<f32>(texture, at) }
     }
     #[inline(always)]
@@ -186,7 +187,7 @@ impl Format for Fraction {
     }
     #[inline(always)]
     unsafe fn texel<D: Dimensions>(texture: u64, at: [i32; 3]) -> [f32; 4] {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds this function's contract.
         unsafe { D::texel::<f32>(texture, at) }
     }
     #[inline(always)]
@@ -209,7 +210,7 @@ impl Format for Byte {
     }
     #[inline(always)]
     unsafe fn texel<D: Dimensions>(texture: u64, at: [i32; 3]) -> [f32; 4] {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds this function's contract.
         unsafe { D::texel::<u32>(texture, at) }.map(|channel| channel as f32)
     }
     #[inline(always)]
@@ -248,7 +249,7 @@ fn coordinate<D: Dimensions>(map: &Map, place: [u32; 3]) -> [f32; 3] {
     [i.mul_add(map[0], row(1)), y, z]
 }
 
-/// Where a sample's first channel lies in the result.
+/// Index of a sample's first channel in the result.
 #[inline(always)]
 fn slot(place: [u32; 3], size: [u32; 3], channels: u32) -> usize {
     let row = place[2] as usize * size[1] as usize + place[1] as usize;
@@ -261,7 +262,7 @@ fn slot(place: [u32; 3], size: [u32; 3], channels: u32) -> usize {
 /// `output` has room for the grid of samples, and no other thread writes this one.
 #[inline(always)]
 unsafe fn store<R: Copy>(output: *mut R, slot: usize, channels: u32, values: [R; 4]) {
-    // SAFETY: the caller's promise, for as many channels as there are.
+    // SAFETY: the caller upholds this function's contract, for as many channels as there are.
     unsafe {
         output.add(slot).write(values[0]);
         if channels > 1 {

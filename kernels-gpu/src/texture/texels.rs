@@ -23,7 +23,7 @@ struct Texels<D, F> {
 impl<D: Dimensions, F: Format> Source for Texels<D, F> {
     #[inline(always)]
     unsafe fn texel(&self, at: [i32; 3]) -> [f32; 4] {
-        // SAFETY: the kernel's caller promised such a texture.
+        // SAFETY: by the kernel's contract the handle is that of such a texture.
         unsafe { F::texel::<D>(self.texture, at) }
     }
 }
@@ -32,7 +32,7 @@ impl<D: Dimensions, F: Format> Source for Texels<D, F> {
 ///
 /// # Safety
 /// `texture` is a texture of `extent` texels (x, y, z; 1 where there is no such axis) as [`Format::texel`] and
-/// [`Dimensions::texel`] want it; `how` is a filter, an address mode, and whether coordinates go from 0 to 1; `output`
+/// [`Dimensions::texel`] requires; `how` is a filter, an address mode, and whether coordinates go from 0 to 1; `output`
 /// has room for `size` samples of `channels` (1 to 4) elements; a thread for each sample, in blocks as
 /// [`super::COLUMNS`] says.
 #[kernel(for D in [Line, Plane, Space], for F in [Float, Fraction, Byte])]
@@ -48,7 +48,7 @@ pub unsafe fn texture_texels<D: Dimensions, F: Format>(
     let place = place();
     if is_inside(place, size) {
         let texels = Texels::<D, F> { texture, read_as: PhantomData };
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds this function's contract.
         let values = unsafe { sample::<D>(&texels, how.into(), extent, coordinate::<D>(&map, place)) };
         // SAFETY: the thread's own sample.
         unsafe { store(output, slot(place, size, channels), channels, values.map(F::result)) };

@@ -1,6 +1,6 @@
 //! One fetch per sample: the texture unit applies the address mode, finds the texels, converts and weighs them.
 //!
-//! Its weights are fixed-point numbers with 8 bits behind the point, so that a linear sample may be off by 1/512 of the
+//! Its weights are fixed-point numbers with 8 bits after the point, so that a linear sample may be off by 1/512 of the
 //! difference between two neighbouring texels per axis, and a little more for their products: enough for pictures. What
 //! a kernel saves is every instruction of the rungs before, and registers with them.
 
@@ -26,7 +26,7 @@ pub unsafe fn texture_unit<D: Dimensions, F: Format>(
 ) {
     let place = place();
     if is_inside(place, size) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds this function's contract.
         let values = unsafe { D::sample(texture, coordinate::<D>(&map, place)) };
         // SAFETY: the thread's own sample.
         unsafe { store(output, slot(place, size, channels), channels, values.map(F::fetched)) };

@@ -1,5 +1,5 @@
-//! Planes of blocks, each of planes of threads. An unused dimension has size 1 and index 0 and drops out, so this is
-//! right for every launch.
+//! Ids in three dimensions: planes of blocks, and in each block planes of threads. An unused dimension has size 1 and
+//! index 0 and drops out, so this is right for every launch.
 
 use super::write_down;
 use cuda_std::{
@@ -13,7 +13,7 @@ use cuda_std::{
 /// The idea in one line.
 pub const IDEA: &str = "planes of rows: correct for every launch, because an unused dimension has size 1";
 
-/// Writes down every thread of any launch.
+/// Writes a column of the table for every thread of any launch.
 ///
 /// # Safety
 /// The launch has `threads` threads; `output` has `FIELDS * threads` elements.

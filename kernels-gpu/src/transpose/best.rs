@@ -21,7 +21,7 @@ pub const fn side(bytes: usize) -> u32 {
     256 / bytes as u32
 }
 
-/// Where an element lies in the tile. Vectors are `W` elements apart, so half a row of them fills the banks once, and
+/// Index of an element in the tile. Vectors are `W` elements apart, so half a row of them fills the banks once, and
 /// the other half would meet them there again: it is moved by half a vector. The same goes for columns, whose
 /// neighbours are an odd pitch apart.
 #[inline(always)]
@@ -40,10 +40,10 @@ static mut ELEMENTS: [MaybeUninit<u64>; SLOTS.div_ceil(2)] = [MaybeUninit::unini
 /// Transposes a matrix.
 ///
 /// # Safety
-/// `input` and `output` have `rows * columns` elements and don't overlap; `BLOCK` threads, one block per tile.
+/// `input` and `output` have `rows * columns` elements and do not overlap; `BLOCK` threads, one block per tile.
 #[kernel(for T in [f32, f64, i32, u32, i64, u64])]
 pub unsafe fn transpose_best<T: Number>(input: &[T], rows: u32, columns: u32, output: *mut T) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     unsafe {
         match size_of::<T>() {
             4 => turn::<T, 4, { side(4) }, { (side(4) * side(4) / 4 / BLOCK) as usize }>(input, rows, columns, output),
@@ -55,7 +55,7 @@ pub unsafe fn transpose_best<T: Number>(input: &[T], rows: u32, columns: u32, ou
 /// Moves one tile of `SIDE` x `SIDE` elements, `W` to a vector, `EACH` vectors per thread.
 ///
 /// # Safety
-/// As [`transpose_best()`].
+/// As for [`transpose_best()`].
 #[inline(always)]
 unsafe fn turn<T: Number, const W: usize, const SIDE: u32, const EACH: usize>(
     input: &[T],

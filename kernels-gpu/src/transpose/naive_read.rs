@@ -13,7 +13,7 @@ pub const IDEA: &str = "coalesced loads, and stores down a column: 32 sectors pe
 /// Transposes a matrix.
 ///
 /// # Safety
-/// `input` and `output` have `rows * columns` elements and don't overlap; `BLOCK` threads, one block per tile.
+/// `input` and `output` have `rows * columns` elements and do not overlap; `BLOCK` threads, one block per tile.
 #[kernel(for T in [f32, f64, i32, u32, i64, u64])]
 pub unsafe fn transpose_naive_read<T: Number>(input: &[T], rows: u32, columns: u32, output: *mut T) {
     let (first_row, first_column) = tile_origin(columns, TILE);

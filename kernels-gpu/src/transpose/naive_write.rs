@@ -1,7 +1,7 @@
 //! A warp reads down a column and writes 32 neighbours of a row.
 //!
-//! Now the loads are scattered. They hurt less than scattered stores: a sector that was read for one element stays in
-//! the cache for the seven others, which the neighbouring warps of the block want.
+//! Now the loads are scattered. They cost less than scattered stores: a sector that was read for one element stays in
+//! the cache for the seven others, which the neighbouring warps of the block read.
 
 use super::{ROWS, TILE, place_in_tile, tile_origin};
 use crate::number::Number;
@@ -13,7 +13,7 @@ pub const IDEA: &str = "coalesced stores, and loads down a column: 32 sectors pe
 /// Transposes a matrix.
 ///
 /// # Safety
-/// `input` and `output` have `rows * columns` elements and don't overlap; `BLOCK` threads, one block per tile.
+/// `input` and `output` have `rows * columns` elements and do not overlap; `BLOCK` threads, one block per tile.
 #[kernel(for T in [f32, f64, i32, u32, i64, u64])]
 pub unsafe fn transpose_naive_write<T: Number>(input: &[T], rows: u32, columns: u32, output: *mut T) {
     let (first_row, first_column) = tile_origin(columns, TILE);

@@ -18,9 +18,10 @@ static mut ELEMENTS: [MaybeUninit<u64>; (TILE * PITCH) as usize] = [MaybeUninit:
 /// Transposes a matrix.
 ///
 /// # Safety
-/// `input` and `output` have `rows * columns` elements and don't overlap; `BLOCK` threads, one block per tile.
+/// `input` and `output` have `rows * columns` elements and do not overlap; `BLOCK` threads, one block per tile.
 #[kernel(for T in [f32, f64, i32, u32, i64, u64])]
 pub unsafe fn transpose_padded<T: Number>(input: &[T], rows: u32, columns: u32, output: *mut T) {
-    // SAFETY: the tile has room for `TILE` rows of `PITCH` elements of up to 8 bytes; the rest is the caller's promise.
+    // SAFETY: the tile has room for `TILE` rows of `PITCH` elements of up to 8 bytes; the caller upholds the rest of
+    // the contract.
     unsafe { through_tile::<T, PITCH>(input, rows, columns, output, (&raw mut ELEMENTS).cast()) };
 }

@@ -12,17 +12,18 @@ use cuda_std::{address_space, kernel, thread};
 /// The idea in one line.
 pub const IDEA: &str = "a tile in shared memory turns the corner: both sides coalesced, but 32-way bank conflicts";
 
-/// One tile of elements of up to 8 bytes; the padded rung has one column more.
+/// Shared memory for one tile of elements of up to 8 bytes; the padded rung has one more column.
 #[address_space(shared)]
 static mut ELEMENTS: [MaybeUninit<u64>; (TILE * TILE) as usize] = [MaybeUninit::uninit(); (TILE * TILE) as usize];
 
 /// Transposes a matrix.
 ///
 /// # Safety
-/// `input` and `output` have `rows * columns` elements and don't overlap; `BLOCK` threads, one block per tile.
+/// `input` and `output` have `rows * columns` elements and do not overlap; `BLOCK` threads, one block per tile.
 #[kernel(for T in [f32, f64, i32, u32, i64, u64])]
 pub unsafe fn transpose_tiled<T: Number>(input: &[T], rows: u32, columns: u32, output: *mut T) {
-    // SAFETY: the tile has room for `TILE` rows of `TILE` elements of up to 8 bytes; the rest is the caller's promise.
+    // SAFETY: the tile has room for `TILE` rows of `TILE` elements of up to 8 bytes; the caller upholds the rest of the
+    // contract.
     unsafe { through_tile::<T, TILE>(input, rows, columns, output, (&raw mut ELEMENTS).cast()) };
 }
 
@@ -38,7 +39,7 @@ pub(super) unsafe fn through_tile<T: Number, const PITCH: u32>(
     output: *mut T,
     tile: *mut T,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     unsafe { load_tile::<T, PITCH>(input, rows, columns, tile) };
     thread::sync_threads(); // the tile is complete before anyone reads what others wrote
     // SAFETY: likewise, and the tile is written.
@@ -48,7 +49,7 @@ pub(super) unsafe fn through_tile<T: Number, const PITCH: u32>(
 /// Fills the block's tile; what lies outside the matrix stays as it is.
 ///
 /// # Safety
-/// As [`through_tile`]; nobody reads the tile meanwhile.
+/// As for [`through_tile`]; the tile is not read meanwhile.
 #[inline(always)]
 pub(super) unsafe fn load_tile<T: Number, const PITCH: u32>(input: &[T], rows: u32, columns: u32, tile: *mut T) {
     const { assert!(size_of::<T>() <= size_of::<u64>() && PITCH >= TILE) };
@@ -71,7 +72,7 @@ pub(super) unsafe fn load_tile<T: Number, const PITCH: u32>(input: &[T], rows: u
 /// Writes the block's tile to the result, its columns as rows.
 ///
 /// # Safety
-/// As [`through_tile`]; nobody writes the tile any more.
+/// As for [`through_tile`]; the tile is not written any more.
 #[inline(always)]
 pub(super) unsafe fn store_tile<T: Number, const PITCH: u32>(tile: *const T, rows: u32, columns: u32, output: *mut T) {
     let (first_row, first_column) = tile_origin(columns, TILE);

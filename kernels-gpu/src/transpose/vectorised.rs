@@ -27,10 +27,10 @@ static mut ELEMENTS: [MaybeUninit<u64>; (TILE * PITCH) as usize] = [MaybeUninit:
 /// Transposes a matrix.
 ///
 /// # Safety
-/// `input` and `output` have `rows * columns` elements and don't overlap; `BLOCK` threads, one block per tile.
+/// `input` and `output` have `rows * columns` elements and do not overlap; `BLOCK` threads, one block per tile.
 #[kernel(for T in [f32, f64, i32, u32, i64, u64])]
 pub unsafe fn transpose_vectorised<T: Number>(input: &[T], rows: u32, columns: u32, output: *mut T) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     unsafe {
         match size_of::<T>() {
             4 => turn::<T, 4>(input, rows, columns, output),
@@ -42,7 +42,7 @@ pub unsafe fn transpose_vectorised<T: Number>(input: &[T], rows: u32, columns: u
 /// Moves the block's tile in vectors of `W` elements.
 ///
 /// # Safety
-/// As [`transpose_vectorised()`].
+/// As for [`transpose_vectorised()`].
 #[inline(always)]
 unsafe fn turn<T: Number, const W: usize>(input: &[T], rows: u32, columns: u32, output: *mut T) {
     const { assert!(size_of::<T>() <= size_of::<u64>()) };
@@ -94,12 +94,12 @@ unsafe fn turn<T: Number, const W: usize>(input: &[T], rows: u32, columns: u32, 
             i += BLOCK;
         }
     } else {
-        // SAFETY: the tile is written; the rest is the caller's promise.
+        // SAFETY: the tile is written; the caller upholds the rest of the contract.
         unsafe { store_tile::<T, PITCH>(tile, rows, columns, output) };
     }
 }
 
-/// Every row of a matrix at this address, of so many columns, starts on a boundary and is whole vectors.
+/// Every row of a matrix at this address, of this number of columns, starts on a boundary and is whole vectors.
 #[inline(always)]
 fn rows_are_aligned<const W: usize>(address: usize, columns: u32) -> bool {
     address.is_multiple_of(16) && columns.is_multiple_of(W as u32)

@@ -1,11 +1,11 @@
-//! The rung to use: 16 bytes per lane in each instruction, and all of a thread's loads in flight before its first
+//! The rung to use: 16 bytes per lane in each instruction, and all loads of a thread in flight before its first
 //! addition.
 //!
 //! - A block adds tiles of `EACH` vectors per thread. Loads and stores of a warp are 512 neighbouring bytes.
-//! - Elements in front of the first 16-byte boundary of `out`, and behind the last, are added singly, so any start will
-//!   do. Where `a` or `b` lies differently from `out`, no boundary suits all three: then everything is added singly,
-//!   coalesced all the same.
-//! - Full tiles load without asking where the vectors end; a load behind a branch would wait for it.
+//! - Elements before the first 16-byte boundary of `out` and after the last one are added singly, so `out` may start at
+//!   any element. If `a` or `b` is aligned differently from `out`, no boundary suits all three, and all elements are
+//!   added singly, with coalesced accesses.
+//! - Full tiles load without a bounds check; a load after a branch would have to wait for it.
 
 use crate::number::Number;
 use cuda_std::{kernel, memory::Vector, thread};
@@ -13,10 +13,10 @@ use cuda_std::{kernel, memory::Vector, thread};
 /// The idea in one line.
 pub const IDEA: &str = "16 bytes per lane, and all loads of a thread in flight before its first addition";
 
-/// Threads per block unless the caller asks otherwise; a multiple of 32.
+/// Default number of threads per block; a multiple of 32.
 pub const BLOCK: u32 = 256;
 
-/// Vectors of 16 bytes that a thread adds at once: twice as many loads are in flight.
+/// Vectors of 16 bytes that a thread adds at once; twice as many loads are in flight.
 pub const EACH: usize = 4;
 
 /// Adds two vectors of equal length; integers wrap.
@@ -25,7 +25,7 @@ pub const EACH: usize = 4;
 /// `b` is as long as `a`; `out` has room for as many elements and overlaps neither; the block is a multiple of 32.
 #[kernel(for T in [f32, f64, i32, u32, i64, u64])]
 pub unsafe fn vecadd_best<T: Number>(a: &[T], b: &[T], out: *mut T) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     unsafe {
         match size_of::<T>() {
             4 => add::<T, 4>(a, b, out),
@@ -34,10 +34,10 @@ pub unsafe fn vecadd_best<T: Number>(a: &[T], b: &[T], out: *mut T) {
     }
 }
 
-/// The same for elements of which `W` make 16 bytes.
+/// Implements the kernel for elements of which `W` fill 16 bytes.
 ///
 /// # Safety
-/// As [`vecadd_best()`].
+/// As for [`vecadd_best()`].
 #[inline(always)]
 unsafe fn add<T: Number, const W: usize>(a: &[T], b: &[T], out: *mut T) {
     let n = a.len().min(b.len());
@@ -46,7 +46,7 @@ unsafe fn add<T: Number, const W: usize>(a: &[T], b: &[T], out: *mut T) {
         true => Vector::<T, W>::parts(out, n),
         false => (n, 0),
     };
-    // SAFETY: `head + vectors * W <= n`, and behind `head` elements all three are on a 16-byte boundary (or there is no
+    // SAFETY: `head + vectors * W <= n`, and after `head` elements all three are on a 16-byte boundary (or there is no
     // vector).
     unsafe {
         let at = |base: *const T| base.add(head).cast::<Vector<T, W>>();
@@ -56,10 +56,10 @@ unsafe fn add<T: Number, const W: usize>(a: &[T], b: &[T], out: *mut T) {
     }
 }
 
-/// Adds `count` vectors, a tile of `EACH` per thread at a time.
+/// Adds `count` vectors, in tiles of `EACH` per thread.
 ///
 /// # Safety
-/// There are so many on a 16-byte boundary at each of the three.
+/// Each of the three pointers is aligned to 16 bytes and points to `count` vectors.
 #[inline(always)]
 unsafe fn add_vectors<T: Number, const W: usize>(
     a: *const Vector<T, W>,
@@ -86,7 +86,7 @@ unsafe fn add_vectors<T: Number, const W: usize>(
         } else {
             let mut i = i;
             while i < count {
-                // SAFETY: below the count, and each vector has one thread.
+                // SAFETY: `i` is below the count, and no other thread has this vector.
                 unsafe { sum(Vector::load(a.add(i)), Vector::load(b.add(i))).store(out.add(i)) };
                 i += block;
             }
@@ -95,21 +95,21 @@ unsafe fn add_vectors<T: Number, const W: usize>(
     }
 }
 
-/// Adds elements `from..until`, a thread of the grid each.
+/// Adds elements `from..until`, one by one over the threads of the grid.
 ///
 /// # Safety
-/// All three have `until` elements.
+/// All three arrays have `until` elements.
 #[inline(always)]
 unsafe fn add_singly<T: Number>(a: &[T], b: &[T], out: *mut T, from: usize, until: usize) {
     let mut i = from + thread::global_index();
     while i < until {
-        // SAFETY: below the length of each, and no other thread of the grid visits this `i`.
+        // SAFETY: `i` is below the length of each, and no other thread of the grid visits it.
         unsafe { out.add(i).write(a.get_unchecked(i).add(*b.get_unchecked(i))) };
         i += thread::grid_stride();
     }
 }
 
-/// Element by element.
+/// Adds two vectors element by element.
 #[inline(always)]
 fn sum<T: Number, const W: usize>(Vector(a): Vector<T, W>, Vector(b): Vector<T, W>) -> Vector<T, W> {
     Vector(core::array::from_fn(|j| a[j].add(b[j])))

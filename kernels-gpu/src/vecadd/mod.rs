@@ -1,11 +1,12 @@
 //! `out[i] = a[i] + b[i]`: the smallest kernel, and the one to read first.
 //!
-//! Each thread starts at its own index in the grid and jumps by the number of threads in the grid until it has passed
-//! the end. So any grid handles any length, neighbouring threads touch neighbouring elements (coalesced), and a grid
-//! that fills the device once is enough. (Harris, "CUDA Pro Tip: Write Flexible Kernels with Grid-Stride Loops", 2013.)
+//! Each thread starts at its own index in the grid and advances by the number of threads in the grid until it has
+//! passed the end. So any grid handles any length, neighbouring threads access neighbouring elements (coalesced), and a
+//! grid that fills the device once is enough. (M. Harris, "CUDA Pro Tip: Write Flexible Kernels with Grid-Stride
+//! Loops", 2013.)
 //!
-//! The rungs: [`one_per_thread`], as in a course's first lesson; [`vecadd()`] here, which this text describes;
-//! [`best`].
+//! The rungs: [`one_per_thread`], with a thread for every element; [`vecadd()`] in this file, which this text
+//! describes; [`best`].
 
 use crate::number::Number;
 use cuda_std::{kernel, thread};
@@ -16,7 +17,7 @@ pub mod one_per_thread;
 /// The idea in one line.
 pub const IDEA: &str = "each thread jumps by the size of the grid: any grid handles any length";
 
-/// Threads per block unless the caller asks otherwise; any number works.
+/// Default number of threads per block; any number works.
 pub const BLOCK: u32 = 256;
 
 /// Adds two vectors of equal length; integers wrap.

@@ -1,7 +1,7 @@
 //! A thread for every element: block index times block size plus thread index is the element's index.
 //!
-//! The last block has more threads than elements are left, so every thread asks `i < n` before it touches memory. The
-//! grid grows with the data, and a thread's setup is paid for by a single addition.
+//! The last block may have more threads than elements are left, so every thread checks `i < n` before it accesses
+//! memory. The grid grows with the data, and the setup of a thread is amortised over a single addition only.
 
 use crate::number::Number;
 use cuda_std::{kernel, thread};
@@ -9,7 +9,7 @@ use cuda_std::{kernel, thread};
 /// The idea in one line.
 pub const IDEA: &str = "one thread per element: the grid grows with the data";
 
-/// Threads per block unless the caller asks otherwise; any number works.
+/// Default number of threads per block; any number works.
 pub const BLOCK: u32 = 256;
 
 /// Adds two vectors of equal length; integers wrap.

@@ -3,7 +3,7 @@
 //!
 //! - Neighbouring threads load and store neighbouring elements of device memory, whatever their channels: the outputs
 //!   go through the tile too, where a thread's own are a sample apart.
-//! - From one thread of a channel to the next it is V samples, which would meet in few banks. A gap behind every V
+//! - From one thread of a channel to the next it is V samples, which would meet in few banks. A gap after every V
 //!   samples brings the lanes of a warp to neighbouring banks: see `pitch`. Loads and stores that cross a gap pay with
 //!   a conflict.
 //! - Of many channels, a block has some, 64 bytes of a sample at most: the halo of a long mask needs as much memory for
@@ -15,7 +15,7 @@ use crate::filter::Sample;
 use crate::unroll::unroll;
 use cuda_std::{kernel, launch::Scalar, shared::dynamic_shared_mem, thread};
 
-/// How the work is shared out: the same for every thread.
+/// The division of the work, which is the same for every thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Split {
@@ -31,7 +31,7 @@ pub struct Split {
 unsafe impl Scalar for Split {}
 
 impl Split {
-    /// For a signal of so many channels (one at least), of elements of this size.
+    /// Computes the division for a signal of this number of channels (one at least), of elements of this size.
     pub const fn new(channels: u32, bytes: usize) -> Self {
         let blocks = channels.div_ceil(64 / bytes as u32);
         let channels = channels.div_ceil(blocks);
@@ -43,7 +43,7 @@ impl Split {
         self.groups * outputs_per_thread(bytes)
     }
 
-    /// Bytes of shared memory for a mask of so many taps, of elements of this size.
+    /// Bytes of shared memory for a mask of this number of taps, of elements of this size.
     pub const fn shared_bytes(&self, mask: u32, bytes: usize) -> u32 {
         let outputs = outputs_per_thread(bytes);
         let groups_of_taps = groups(mask as usize, outputs as usize) as u32;
@@ -61,12 +61,12 @@ const fn pitch(channels: u32, bytes: usize) -> u32 {
 /// Filters a signal.
 ///
 /// # Safety
-/// `input` and `output` are signals of the frame, which has an element, and don't overlap; `mask` is the frame's mask,
+/// `input` and `output` are signals of the frame, which has an element, and do not overlap; `mask` is the frame's mask,
 /// and `split` made for its channels. Blocks of `BLOCK` threads with the split's shared memory: along x one per
 /// [`Split::samples`], along y one per [`Split::channels`].
 #[kernel(for T in [f32, f64])]
 pub unsafe fn conv1d_best_interleaved<T: Sample>(input: &[T], mask: &[T], frame: Frame, split: Split, output: *mut T) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     unsafe {
         match size_of::<T>() {
             4 => filter::<T, 8>(input, mask, frame, split, output),
@@ -75,10 +75,10 @@ pub unsafe fn conv1d_best_interleaved<T: Sample>(input: &[T], mask: &[T], frame:
     }
 }
 
-/// The same for `V` outputs per thread.
+/// Implements the kernel for `V` outputs per thread.
 ///
 /// # Safety
-/// As [`conv1d_best_interleaved()`].
+/// As for [`conv1d_best_interleaved()`].
 #[inline(always)]
 unsafe fn filter<T: Sample, const V: usize>(input: &[T], mask: &[T], frame: Frame, split: Split, output: *mut T) {
     let place = Place::<V>::new(frame, split);
@@ -96,7 +96,7 @@ unsafe fn filter<T: Sample, const V: usize>(input: &[T], mask: &[T], frame: Fram
         j += BLOCK;
     }
     if place.takes_part {
-        // SAFETY: the caller's promise, and room for these rows.
+        // SAFETY: the caller upholds this function's contract, and room for these rows.
         unsafe { place.load(input, tile, (split.groups + groups_of_taps) * V as u32) };
     }
     thread::sync_threads(); // mask and tile are complete before anyone reads what others loaded
@@ -112,12 +112,12 @@ unsafe fn filter<T: Sample, const V: usize>(input: &[T], mask: &[T], frame: Fram
     }
     thread::sync_threads(); // the outputs are complete before anyone writes those of others
     if place.takes_part {
-        // SAFETY: the caller's promise; the outputs are in the tile.
+        // SAFETY: the caller upholds this function's contract; the outputs are in the tile.
         unsafe { place.store(tile, output) };
     }
 }
 
-/// What a thread works on.
+/// The part of the work that a thread has.
 struct Place<const V: usize> {
     frame: Frame,
     split: Split,
@@ -158,10 +158,10 @@ impl<const V: usize> Place<V> {
         (row / V as u32 * self.split.pitch + row % V as u32 * self.split.channels + self.own) as usize
     }
 
-    /// Loads its part of the tile: of its channel, every row that is a multiple of the groups behind its own.
+    /// Loads its part of the tile: of its channel, every row that is a multiple of the groups after its own.
     ///
     /// # Safety
-    /// `input` is a signal of the frame. The tile has room for so many rows, and nobody reads it.
+    /// `input` is a signal of the frame. The tile has room for this number of rows, and nobody reads it.
     #[inline(always)]
     unsafe fn load<T: Sample>(&self, input: &[T], tile: *mut T, rows: u32) {
         let Self { frame, split, channel, .. } = *self;
@@ -182,7 +182,7 @@ impl<const V: usize> Place<V> {
         }
         // The halo, and near the border everything.
         while row < rows {
-            // SAFETY: a slot for each element of the tile; the caller's promise.
+            // SAFETY: a slot for each element of the tile; required of the caller.
             unsafe { tile.add(self.slot(row)).write(frame.element(input, from + row as i32, channel)) };
             row += split.groups;
         }

@@ -4,7 +4,7 @@
 //! - With V outputs per thread (8 of 4 bytes, 4 of 8), V taps take V new elements and V taps from shared memory for V *
 //!   V multiply-adds: the elements of the step before are still in registers.
 //! - The tile starts on a 16-byte boundary, so up to three taps' worth before the first mask. The mask is moved by as
-//!   much, and the taps that are none are skipped, as are those behind the end: an element that is infinite or NaN has
+//!   much, and the taps that are none are skipped, as are those past the end: an element that is infinite or NaN has
 //!   no effect beyond its reach.
 //! - Lanes read vectors that are two apart; `slot` spreads them over all banks.
 //! - Two lanes exchange half of their outputs, so that every store fills whole sectors.
@@ -29,11 +29,11 @@ pub const fn outputs_per_thread(bytes: usize) -> u32 {
     32 / bytes as u32
 }
 
-/// Bytes of shared memory for a mask of so many taps, of elements of this size.
+/// Bytes of shared memory for a mask of this number of taps, of elements of this size.
 pub const fn shared_bytes(mask: u32, bytes: usize) -> u32 {
     // The mask may be moved by a vector less one element.
     let groups = groups(mask as usize + 16 / bytes - 1, outputs_per_thread(bytes) as usize) as u32;
-    // A group of taps or elements has 32 bytes. The tile has one per thread, and as many as the mask behind the last.
+    // A group of taps or elements has 32 bytes. The tile has one per thread, and as many as the mask after the last.
     (groups + BLOCK + groups) * 32
 }
 
@@ -49,7 +49,7 @@ const fn groups(taps: usize, outputs: usize) -> usize {
 /// [`shared_bytes`], one per `BLOCK * outputs_per_thread` outputs.
 #[kernel(for T in [f32, f64])]
 pub unsafe fn conv1d_best<T: Sample>(input: &[T], mask: &[T], border: u32, output: *mut T) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     unsafe {
         match size_of::<T>() {
             4 => filter::<T, 4, 8>(input, mask, border, output),
@@ -58,10 +58,10 @@ pub unsafe fn conv1d_best<T: Sample>(input: &[T], mask: &[T], border: u32, outpu
     }
 }
 
-/// The same for vectors of `W` elements and `V` outputs per thread.
+/// Implements the kernel for vectors of `W` elements and `V` outputs per thread.
 ///
 /// # Safety
-/// As [`conv1d_best()`].
+/// As for [`conv1d_best()`].
 #[inline(always)]
 unsafe fn filter<T: Sample, const W: usize, const V: usize>(input: &[T], mask: &[T], border: u32, output: *mut T) {
     let tid = thread::thread_idx_x();
@@ -154,7 +154,7 @@ unsafe fn load_group<T: Sample, const W: usize, const V: usize>(tile: *const Vec
     let mut values = [T::ZERO; V];
     let mut k = 0;
     while k < V / W {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds this function's contract.
         let Vector(vector) = unsafe { Vector::load(tile.add(slot(group * (V / W) + k))) };
         let mut w = 0;
         while w < W {
@@ -202,7 +202,7 @@ unsafe fn load_tile<T: Sample, const W: usize>(
     }
     let mut k = tid;
     while k < vectors {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds this function's contract.
         let at = |w: usize| unsafe { frame.element(input, from + (k * W + w) as i32, 0) };
         // SAFETY: a slot of each vector.
         unsafe { Vector(core::array::from_fn(at)).store(tile.add(slot(k))) };
@@ -213,7 +213,7 @@ unsafe fn load_tile<T: Sample, const W: usize>(
 /// Writes the outputs of a block; `whole`: all of them exist, and they start on a boundary.
 ///
 /// # Safety
-/// `output` has `len` elements, of which no other block writes these; the whole block is here.
+/// `output` has `len` elements, of which no other block writes these; the whole block reaches this call.
 #[inline(always)]
 unsafe fn store<T: Sample, const W: usize, const V: usize>(
     output: *mut T,
@@ -242,7 +242,7 @@ unsafe fn store<T: Sample, const W: usize, const V: usize>(
     let mut w = 0;
     while w < W {
         let given = if odd == 1 { sums[w] } else { sums[W + w] };
-        // SAFETY: all lanes are here: `whole` is the same for the block.
+        // SAFETY: all lanes reach this call: `whole` is the same for the block.
         let taken = unsafe { warp::shuffle_xor(warp::ALL, given, 1) };
         vectors[0].0[w] = if odd == 1 { taken } else { sums[w] };
         vectors[1].0[w] = if odd == 1 { sums[W + w] } else { taken };

@@ -30,9 +30,9 @@ pub const fn shared_elements(mask_rows: u32, mask_columns: u32) -> u32 {
 /// Filters a picture.
 ///
 /// # Safety
-/// `input` and `output` are pictures of the frame, which has an element, and don't overlap; `mask` is the frame's mask.
-/// Blocks of `WIDTH` x `ROWS` threads with [`shared_elements`]: along x one per `WIDTH` columns, along y per `HEIGHT`
-/// rows, along z per channel.
+/// `input` and `output` are pictures of the frame, which has an element, and do not overlap; `mask` is the frame's
+/// mask. Blocks of `WIDTH` x `ROWS` threads with [`shared_elements`]: along x one per `WIDTH` columns, along y per
+/// `HEIGHT` rows, along z per channel.
 #[kernel(for T in [f32, f64])]
 pub unsafe fn conv2d_best_any<T: Sample>(input: &[T], mask: &[T], frame: Frame, output: *mut T) {
     let (x, y, channel) = (thread::thread_idx_x(), thread::thread_idx_y(), thread::block_idx_z());
@@ -56,7 +56,7 @@ pub unsafe fn conv2d_best_any<T: Sample>(input: &[T], mask: &[T], frame: Frame, 
     while r < height {
         let mut c = x;
         while c < pitch {
-            // SAFETY: inside the picture, or the caller's promise; a slot for each place of the tile and its halo.
+            // SAFETY: inside the picture, or required of the caller; a slot for each place of the tile and its halo.
             unsafe {
                 let element = match inside {
                     true => *input.get_unchecked(frame.index(top as u32 + r, left as u32 + c, channel)),

@@ -73,7 +73,7 @@ const WINDOW: usize = 20;
 /// Filters a picture.
 ///
 /// # Safety
-/// `input` and `output` are pictures of the frame, which are at least K x K, and don't overlap; its mask is K x K.
+/// `input` and `output` are pictures of the frame, which are at least K x K, and do not overlap; its mask is K x K.
 /// Blocks of `BLOCK` threads: along x a thread per `columns_per_thread`, along y a block per `strip` rows, along z one
 /// per channel.
 #[kernel(for T in [f32, f64], for K in [3, 5, 7, 9, 13, 17])]
@@ -84,7 +84,7 @@ pub unsafe fn conv2d_best<T: Sample, const K: usize>(
     strip: u32,
     output: *mut T,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     unsafe {
         match size_of::<T>() {
             4 => march::<T, K, 4>(input, mask, frame, strip, output),
@@ -93,10 +93,10 @@ pub unsafe fn conv2d_best<T: Sample, const K: usize>(
     }
 }
 
-/// The same for vectors of `W` elements.
+/// Implements the kernel for vectors of `W` elements.
 ///
 /// # Safety
-/// As [`conv2d_best()`].
+/// As for [`conv2d_best()`].
 #[inline(always)]
 unsafe fn march<T: Sample, const K: usize, const W: usize>(
     input: &[T],
@@ -121,7 +121,7 @@ unsafe fn march<T: Sample, const K: usize, const W: usize>(
     while row < end + half {
         let mut windows = [[T::ZERO; WINDOW]; 4];
         unroll!(u < rows_in_flight(K) => {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller upholds this function's contract.
             windows[u] = unsafe { place.load::<T, K, W>(input, row + u as i32) };
         });
         unroll!(u < rows_in_flight(K) => {
@@ -160,7 +160,7 @@ const fn reach(mask: usize, vector: usize) -> usize {
     (mask / 2).div_ceil(vector) * vector
 }
 
-/// Where a thread loads and stores.
+/// The places that a thread loads from and stores to.
 struct Place {
     frame: Frame,
     column: u32,
@@ -168,7 +168,7 @@ struct Place {
     loads: Loads,
 }
 
-/// How the window of a row can be loaded: the same for every row.
+/// The way in which the window of a row can be loaded, which is the same for every row.
 #[derive(Clone, Copy, PartialEq)]
 enum Loads {
     /// It is inside the picture, and every row of that starts on 16 bytes.
@@ -251,7 +251,7 @@ impl Place {
     /// Writes this thread's part of a row.
     ///
     /// # Safety
-    /// `output` is such a picture; nobody else writes these columns of this row.
+    /// `output` is such a picture; no other thread writes these columns of this row.
     #[inline(always)]
     unsafe fn store<T: Sample, const W: usize>(&self, output: *mut T, row: u32, values: &[T; W], whole: bool) {
         let at = self.frame.index(row, self.column, self.channel);

@@ -1,11 +1,10 @@
 //! Few bins: every lane has counters of its own.
 //!
-//! - Bin `b` of lane `l` is word `32 * b + l` of shared memory: lane `l` only ever touches bank `l`. A warp's 32
-//!   additions go to 32 banks, so none waits for another, be all elements equal or all different. (One copy for all: of
-//!   32 random bins three or four share a bank, which is what bounds CUB.)
-//! - The warps of a block share the copies, so the additions are still atomic; but nobody waits for their result.
-//! - Each block adds its sums to totals in global memory; the block that draws the last ticket hands them out and
-//!   leaves totals and ticket 0 for the next launch. So there is one launch, and no memory to be cleared before it.
+//! - Bin `b` of lane `l` is word `32 * b + l` of shared memory: lane `l` only accesses bank `l`. A warp's 32 additions
+//!   go to 32 banks without conflicts, whether all elements are equal or all different. (With one copy for all lanes,
+//!   of 32 random bins three or four share a bank, which limits CUB.)
+//! - Each block adds its sums to totals in global memory; the block that draws the last ticket writes them out and
+//!   resets totals and ticket to 0 for the next launch. So there is one launch, and no memory to be cleared before it.
 //!
 //! A column of counters per lane is from Ziganshin, "Fast 256-bin histogram" (NVIDIA forums); the last block is
 //! NVIDIA's `threadFenceReduction`.
@@ -23,7 +22,7 @@ use cuda_std::{
     thread, warp,
 };
 
-/// Threads per block unless the caller asks otherwise; a multiple of 32, at most 1024.
+/// Default number of threads per block; a multiple of 32, at most 1024.
 pub const BLOCK: u32 = 512;
 
 /// 16-byte loads in flight per thread.
@@ -35,8 +34,8 @@ pub const THREADS_PER_SM: u32 = 1024;
 /// Lanes of a warp, and banks of shared memory.
 const LANES: u32 = thread::warp_size();
 
-/// Rows of counters: one per bin, or for bytes one per value: then nobody has to ask whether an element counts, and
-/// letters are sorted out at the end.
+/// Number of rows of counters: one per bin, or for bytes one per value. Bytes then need no check whether an element
+/// counts, and letters are selected at the end.
 pub const fn rows<T: Sample>(bins: u32) -> u32 {
     match T::ROWS {
         Some(rows) => rows,
@@ -54,7 +53,7 @@ pub const fn shared_bytes<T: Sample>(bins: u32) -> u32 {
 /// # Safety
 /// The block is a multiple of 32, has `shared_bytes` of dynamic shared memory, and its threads get at most 2^32 - 1
 /// elements; `counts` and `totals` have `bins` elements, of which those of `totals` are 0, and so is `ticket`; nobody
-/// else uses the three meanwhile; for floats `range` is what [`Sample::rule`] asks for.
+/// else uses the three meanwhile; for floats `range` is as [`Sample::rule`] requires.
 #[kernel(for T in [u8, super::super::Letter, u32, f32, f64])]
 pub unsafe fn histogram_best_lanes<T: Sample>(
     input: &[T],
@@ -98,7 +97,7 @@ pub unsafe fn histogram_best_lanes<T: Sample>(
         while k < LANES {
             // Each lane of a warp starts at another column of its row: 32 banks.
             let at = row * LANES + (tid + k) % LANES;
-            // SAFETY: one of the counters, which nobody changes any more.
+            // SAFETY: one of the counters, which no longer change.
             sum += unsafe { counters.add(at as usize).read() };
             k += 1;
         }
@@ -116,7 +115,7 @@ pub unsafe fn histogram_best_lanes<T: Sample>(
         // SAFETY: one thread of the block, and the ticket is used by this launch only.
         last = u32::from(unsafe { draw_last(ticket) });
     }
-    // The barrier hands thread 0's view of the other blocks' additions to the whole block.
+    // The barrier makes the other blocks' additions, which thread 0 has acquired, visible to the whole block.
     if thread::sync_threads_or(last) == 0 {
         return;
     }

@@ -5,8 +5,8 @@
 //! - More, [`windows`]: as many bins as fit in all the shared memory that a block can have; where that is not enough,
 //!   neighbouring blocks read the same elements and each counts the bins of its window.
 //!
-//! Both load 16 bytes at a time, several of them in flight per thread; elements in front of the first 16-byte boundary
-//! and behind the last one are counted singly, so any slice will do.
+//! Both load 16 bytes at a time, several of them in flight per thread; elements before the first 16-byte boundary
+//! and after the last one are counted singly, so the slice may start at any element.
 
 use super::Sample;
 use cuda_std::memory::U32x4;
@@ -21,7 +21,7 @@ pub const IDEA: &str = "counters per lane, or bins spread over several blocks; 1
 pub const LANE_BINS: u32 = 256;
 
 /// Calls `visit` with the elements of one of `workers` equal workers, which together visit each element once: vectors
-/// `me`, `me + workers`, …, in rounds of `UNROLL` loads that don't wait for each other (4 or 8).
+/// `me`, `me + workers`, …, in rounds of `UNROLL` loads that do not wait for each other (4 or 8).
 ///
 /// # Safety
 /// There are at least 16 workers.
@@ -29,7 +29,7 @@ pub const LANE_BINS: u32 = 256;
 unsafe fn for_each<T: Sample, const UNROLL: usize>(input: &[T], me: usize, workers: usize, mut visit: impl FnMut(T)) {
     const { assert!(UNROLL == 4 || UNROLL == 8) };
     let (head, vectors, tail) = U32x4::split_words(input);
-    // SAFETY: used only where all of them are indices; the vectors are aligned, and nobody writes there.
+    // SAFETY: used only where all of them are indices; the vectors are aligned, and they are not written meanwhile.
     let load = |i: usize| unsafe { U32x4::load(vectors.as_ptr().add(i)).0 };
     let four = |i: usize| [load(i), load(i + workers), load(i + 2 * workers), load(i + 3 * workers)];
     let mut i = me;

@@ -14,7 +14,7 @@ use super::{
 };
 use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 
-/// Threads per block unless the caller asks otherwise; a multiple of 32, at most 1024.
+/// Default number of threads per block; a multiple of 32, at most 1024.
 pub const BLOCK: u32 = 1024;
 
 /// 16-byte loads in flight per thread.
@@ -32,7 +32,7 @@ pub const ELEMENTS_PER_BIN: u64 = 4;
 /// # Safety
 /// The block is a multiple of 32 and has `4 * window` bytes of dynamic shared memory; the grid is a multiple of
 /// `bins / window`, rounded up, and a group's elements are at most 2^32 - 1; `counts` has `bins` elements, which nobody
-/// else changes; for floats `range` is what [`Sample::rule`] asks for.
+/// else changes; for floats `range` is as [`Sample::rule`] requires.
 #[kernel(for T in [u8, super::super::Letter, u32, f32, f64])]
 pub unsafe fn histogram_best_windows<T: Sample>(
     input: &[T],
@@ -47,7 +47,7 @@ pub unsafe fn histogram_best_windows<T: Sample>(
     let first = thread::block_idx_x() % windows * window;
     let len = window.min(bins - first);
     let counters = dynamic_shared_mem::<u32>();
-    // SAFETY: the block's own memory, and all its threads are here.
+    // SAFETY: the block's own memory, and all its threads reach this call.
     unsafe { clear(counters, len) };
     thread::sync_threads(); // all counters are 0 before the first element is counted
 
@@ -64,6 +64,6 @@ pub unsafe fn histogram_best_windows<T: Sample>(
     unsafe { for_each::<T, UNROLL>(input, me, groups as usize * threads, visit) };
     thread::sync_threads(); // all threads have counted before the counts are read
 
-    // SAFETY: all threads are here.
+    // SAFETY: all threads reach this call.
     unsafe { merge(counters, len, counts, first) };
 }

@@ -1,4 +1,4 @@
-//! What multiplies: fused multiply-adds of each thread, or the tensor cores of each warp.
+//! The engines that multiply: fused multiply-adds of each thread, or the tensor cores of each warp.
 //!
 //! Both add to sums in registers, `TM` rows by `TN` columns of a thread, and read tiles whose rows are `k`; they differ
 //! in which rows and columns a thread has, and in how much of `k` a step takes. Tensor cores (f64, since sm_80)
@@ -49,13 +49,13 @@ impl<T: Factor> Engine<T> {
         [first[0] + row * Self::ROWS, first[1] + column * T::WIDTH]
     }
 
-    /// Where the thread reads in a tile of A, from the warp's first element.
+    /// Place in a tile of A from which the thread reads, relative to the warp's first element.
     #[inline(always)]
     pub fn first_of_a(&self, pitch: usize) -> usize {
         if T::TENSOR { self.lane % 4 * pitch + self.lane / 4 } else { self.place()[0] * T::WIDTH }
     }
 
-    /// Where the thread reads in a tile of B, from the warp's first element.
+    /// Place in a tile of B from which the thread reads, relative to the warp's first element.
     #[inline(always)]
     pub fn first_of_b(&self, pitch: usize) -> usize {
         if T::TENSOR { self.lane % 4 * pitch + self.lane / 4 } else { self.place()[1] * T::WIDTH }
@@ -64,20 +64,20 @@ impl<T: Factor> Engine<T> {
     /// The thread's elements of A for a step.
     ///
     /// # Safety
-    /// They are there, and nobody writes them meanwhile.
+    /// They exist, and they are not written meanwhile.
     #[inline(always)]
     pub unsafe fn load_a<const TM: usize>(from: *const T) -> [T; TM] {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds this function's contract.
         unsafe { if T::TENSOR { every_eighth::<T, TM>(from, TM) } else { runs(from, Self::LANES[0]) } }
     }
 
     /// The thread's elements of B for a step; with tensor cores half as many as it has columns of sums.
     ///
     /// # Safety
-    /// They are there, and nobody writes them meanwhile.
+    /// They exist, and they are not written meanwhile.
     #[inline(always)]
     pub unsafe fn load_b<const TN: usize>(from: *const T) -> [T; TN] {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds this function's contract.
         unsafe { if T::TENSOR { every_eighth::<T, TN>(from, TN / 2) } else { runs(from, Self::LANES[1]) } }
     }
 
@@ -89,7 +89,7 @@ impl<T: Factor> Engine<T> {
     pub unsafe fn multiply_add<const TM: usize, const TN: usize>(sums: &mut [[T; TN]; TM], a: &[T; TM], b: &[T; TN]) {
         if T::TENSOR {
             unroll!(pair < TM / 2 => {
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller upholds this function's contract.
                 unsafe { pair_of_rows(sums, pair, [a[2 * pair], a[2 * pair + 1]], b) };
             });
         } else {
@@ -98,16 +98,16 @@ impl<T: Factor> Engine<T> {
     }
 }
 
-/// `count` elements that are eight apart; zeros behind them.
+/// `count` elements that are eight apart; zeros after them.
 ///
 /// # Safety
-/// They are there, and nobody writes them meanwhile.
+/// They exist, and they are not written meanwhile.
 #[inline(always)]
 unsafe fn every_eighth<T: Factor, const N: usize>(from: *const T, count: usize) -> [T; N] {
     let mut values = [T::ZERO; N];
     unroll!(i < N => {
         if i < count {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller upholds this function's contract.
             values[i] = unsafe { from.add(8 * i).read() };
         }
     });
@@ -129,7 +129,7 @@ unsafe fn pair_of_rows<T: Factor, const TM: usize, const TN: usize>(
     unroll!(block < TN / 2 => {
         let (even, odd) = (2 * block, 2 * block + 1);
         let before = [sums[upper][even], sums[upper][odd], sums[lower][even], sums[lower][odd]];
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds this function's contract.
         let after = unsafe { T::multiply_add_tensor(before, a, b[block]) };
         (sums[upper][even], sums[upper][odd], sums[lower][even], sums[lower][odd]) = (after[0], after[1], after[2], after[3]);
     });

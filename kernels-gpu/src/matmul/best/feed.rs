@@ -1,4 +1,4 @@
-//! How a block's threads copy tiles of one factor into shared memory, where `k` is the row: the main loop then reads
+//! Copies of tiles of one factor into shared memory, where `k` is the row: the main loop then reads
 //! neighbours.
 //!
 //! - Where neighbours in memory are neighbours in `x` (the factor lies as the tile does), a thread copies `W` of them
@@ -25,7 +25,7 @@ pub struct Feed<T, const X: usize, const K: usize, const W: usize, const TURN: b
     pass: usize,
     /// Elements from a row of `k` to the next.
     along_k: usize,
-    /// Where it goes in the first stage.
+    /// Destination in the first stage.
     to: SharedAddress,
     /// The thread's first `k` of each tile.
     k: usize,
@@ -70,16 +70,16 @@ impl<T: Factor, const X: usize, const K: usize, const W: usize, const TURN: bool
     }
 
     /// Starts part `part` of `parts` of the thread's copies of the next tile, to the stage that begins `stage` bytes
-    /// behind the first.
+    /// after the first.
     ///
     /// # Safety
-    /// The tile is inside the factor, and nobody uses the stage.
+    /// The tile is inside the factor, and the stage is not in use.
     #[inline(always)]
     pub unsafe fn copy(&self, part: usize, parts: usize, stage: u32) {
         unroll!(c < Self::COPIES => {
             if c * parts / Self::COPIES == part {
                 let (from, to) = self.place(c);
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller upholds this function's contract.
                 unsafe {
                     if Self::WIDTH == 1 {
                         copy_async::<T>(self.to.add(stage + to), from);
@@ -94,13 +94,13 @@ impl<T: Factor, const X: usize, const K: usize, const W: usize, const TURN: bool
     /// Starts all copies of a tile that has `depth` rows only, and fills the others with zeros.
     ///
     /// # Safety
-    /// These rows are inside the factor, and nobody uses the first stage.
+    /// These rows are inside the factor, and the first stage is not in use.
     #[inline(always)]
     pub unsafe fn copy_first(&self, depth: usize) {
         unroll!(c < Self::COPIES => {
             let (from, to) = self.place(c);
             let k = self.k + if TURN { c % (K / DEPTH) * DEPTH } else { c * Self::ROWS };
-            // SAFETY: the caller's promise, and rows outside are not read.
+            // SAFETY: the caller upholds this function's contract, and rows outside are not read.
             unsafe {
                 if Self::WIDTH == 1 {
                     copy_async_or_zero::<T>(self.to.add(to), from, k < depth);
@@ -111,13 +111,13 @@ impl<T: Factor, const X: usize, const K: usize, const W: usize, const TURN: bool
         });
     }
 
-    /// Goes on to the tile that is so many rows of `k` further.
+    /// Advances to the tile that starts this number of `k` further.
     #[inline(always)]
     pub fn advance(&mut self, rows: usize) {
         self.from = self.from.wrapping_add(rows * self.along_k);
     }
 
-    /// Of copy `c`: where it is read, and bytes behind the thread's first place where it goes.
+    /// Source of copy `c`, and the distance in bytes of its destination from the thread's first.
     #[inline(always)]
     fn place(&self, c: usize) -> (*const T, u32) {
         let (from, to) = if TURN {

@@ -51,7 +51,7 @@ const GROUP: usize = 8;
 /// wide, so that they need the fewest rows and columns of the factors, and find them in the L2 cache.
 #[inline(always)]
 fn raster(index: usize, down: usize, across: usize) -> [usize; 2] {
-    // No tile means no block; the compiler can't know, and would keep a panic for a division by 0.
+    // No tile means no block; without this the compiler would keep a panic for a division by 0.
     let group = GROUP * across.max(1);
     let first = index / group * GROUP;
     // Not `clamp`, from which LLVM does not learn that the height is not 0.
@@ -74,7 +74,7 @@ pub struct Tile {
     pub any: bool,
 }
 
-/// What a kernel below is made of, in the order of `product`'s parameters, and its [`Tile`].
+/// The parameters of a kernel below, in the order of `product`'s, and its [`Tile`].
 macro_rules! tile {
     ($(#[$doc:meta])* $kernel:ident $constant:ident $t:ident:
         $bm:literal $bn:literal $bk:literal, $tm:literal $tn:literal, $stages:literal $slices:literal, $w:literal $any:literal) => {
@@ -100,7 +100,7 @@ macro_rules! tile {
             n: u32,
             k: u32,
         ) {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller upholds this function's contract.
             unsafe { product::<T, $bm, $bn, $bk, $tm, $tn, $stages, $slices, $w, $any, TURN_A, TURN_B>(a, b, c, [m, n, k]) };
         }
     };

@@ -11,7 +11,7 @@ use cuda_std::{
 };
 
 /// Parts in which a tile's copies start, spread over the steps of the tile before: all at once they would keep the main
-/// loop's loads waiting, one by one ptxas puts three dummy instructions in front of each (sm_90).
+/// loop's loads waiting, one by one ptxas puts three dummy instructions before each (sm_90).
 const fn parts(steps: usize) -> usize {
     match steps {
         0..=2 => 1,
@@ -210,20 +210,20 @@ unsafe fn pipeline<
             }
             if step + 2 == steps {
                 copy_async_commit();
-                // Behind the last tile comes the last tile again: cheaper than to ask, and nobody reads it.
+                // After the last tile the last tile is copied again, which is not read: this is cheaper than a test.
                 let rows = if tile + STAGES < tiles { BK } else { 0 };
                 feed_a.advance(rows);
                 feed_b.advance(rows);
                 writing = if writing + bytes == STAGES as u32 * bytes { 0 } else { writing + bytes };
             }
-            // SAFETY: the whole block is here.
+            // SAFETY: the whole block reaches this call.
             unsafe { Engine::<T>::multiply_add(sums, &a, &b) };
             (a, b) = next;
         });
         tile += 1;
     }
     copy_async_wait::<0>();
-    thread::sync_threads(); // nobody's copies are under way, and nobody reads: the shared memory is free
+    thread::sync_threads(); // no copy is pending and no thread reads any more: the shared memory can be reused
 }
 
 /// Waits for all copies of this thread but those of the `STAGES - 2` youngest tiles.
@@ -240,7 +240,7 @@ fn wait_for_one<const STAGES: usize>() {
 /// Adds the sums of all slices to those of slice 0, in their order.
 ///
 /// # Safety
-/// All threads of the block call it, and nobody uses the shared memory, which has room for the sums of one slice.
+/// All threads of the block call it, and the shared memory is not in use, which has room for the sums of one slice.
 #[inline(always)]
 unsafe fn join<T: Factor, const TM: usize, const TN: usize, const SLICES: usize>(
     shared: *mut T,
@@ -273,11 +273,11 @@ unsafe fn join<T: Factor, const TM: usize, const TN: usize, const SLICES: usize>
 /// Writes values `step` places apart.
 ///
 /// # Safety
-/// The places are there, and nobody else uses them.
+/// The places are there, and no other thread uses them.
 #[inline(always)]
 unsafe fn write_row<T: Factor, const N: usize>(to: *mut T, step: usize, values: &[T; N]) {
     unroll!(j < N => {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds this function's contract.
         unsafe { to.add(j * step).write(values[j]) };
     });
 }
@@ -285,11 +285,11 @@ unsafe fn write_row<T: Factor, const N: usize>(to: *mut T, step: usize, values: 
 /// Adds what [`write_row`] wrote.
 ///
 /// # Safety
-/// It was written, and nobody writes it meanwhile.
+/// It was written, and it is not written meanwhile.
 #[inline(always)]
 unsafe fn add_row<T: Factor, const N: usize>(from: *const T, step: usize, sums: &mut [T; N]) {
     unroll!(j < N => {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds this function's contract.
         sums[j] = sums[j].add(unsafe { from.add(j * step).read() });
     });
 }
@@ -317,7 +317,7 @@ unsafe fn write<T: Factor, const TM: usize, const TN: usize>(
                 // promise.
                 unsafe { store_runs(to, column, own[1], columns, &sums[i]) };
             } else {
-                // SAFETY: a row of the product; the rest is the caller's promise.
+                // SAFETY: a row of the product; the caller upholds the rest of the contract.
                 unsafe { store_elements(to, column, own[1], columns, &sums[i]) };
             }
         }
@@ -327,7 +327,7 @@ unsafe fn write<T: Factor, const TM: usize, const TN: usize>(
 /// Writes runs of 16 bytes to columns `first..end` of a row, whose ends are multiples of a run.
 ///
 /// # Safety
-/// The row has `end` elements and starts on a 16-byte boundary; nobody else writes these columns.
+/// The row has `end` elements and starts on a 16-byte boundary; no other thread writes these columns.
 #[inline(always)]
 unsafe fn store_runs<T: Factor, const TN: usize>(row: *mut T, column: usize, first: usize, end: usize, sums: &[T; TN]) {
     unroll!(run < TN / T::WIDTH => {
@@ -342,7 +342,7 @@ unsafe fn store_runs<T: Factor, const TN: usize>(row: *mut T, column: usize, fir
 /// Writes elements to columns `first..end` of a row.
 ///
 /// # Safety
-/// The row has `end` elements; nobody else writes these columns.
+/// The row has `end` elements; no other thread writes these columns.
 #[inline(always)]
 unsafe fn store_elements<T: Factor, const TN: usize>(
     row: *mut T,

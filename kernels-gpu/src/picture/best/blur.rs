@@ -57,7 +57,7 @@ pub const fn width(channels: u32, radius: u32) -> u32 {
 /// Blurs a picture.
 ///
 /// # Safety
-/// `input` is the picture, which has a pixel, and `output` as long, and they don't overlap. Blocks of `BLOCK` threads:
+/// `input` is the picture, which has a pixel, and `output` as long, and they do not overlap. Blocks of `BLOCK` threads:
 /// along x one per [`width`] columns, along y one per `strip` rows, which are not 0.
 #[kernel]
 pub unsafe fn picture_best_blur(input: &[u8], picture: Picture, strip: u32, output: *mut u8) {
@@ -78,7 +78,7 @@ pub unsafe fn picture_best_blur(input: &[u8], picture: Picture, strip: u32, outp
     let side = 2 * radius + 1;
     let reciprocal = u32::MAX / (side * side).max(1) + 1;
 
-    // The window of the row in front of the first.
+    // The window of the row before the first.
     let mut columns = Columns::default();
     let mut row = first_row.saturating_sub(radius + 1);
     while row < first_row + radius && row < picture.rows {
@@ -97,7 +97,7 @@ pub unsafe fn picture_best_blur(input: &[u8], picture: Picture, strip: u32, outp
             columns.subtract(unsafe { view.word(row - radius - 1) });
         }
         let half = (row - first_row) % 2;
-        // SAFETY: this thread's slots of this half, which nobody has read since the last barrier but one.
+        // SAFETY: only this thread writes these slots, and this half was last read before the barrier before the last.
         unsafe { (&raw mut SUMS).cast::<u64>().add((half * BLOCK + tid) as usize).write(columns.packed()) };
         // This row's sums are complete, and so are the results of the row above, before others read them.
         thread::sync_threads();
@@ -156,7 +156,7 @@ struct View<'a> {
     input: &'a [u8],
     /// Bytes from row to row.
     pitch: u32,
-    /// Of the first, in a row; in front of the row it has wrapped around.
+    /// Of the first, in a row; before the row it has wrapped around.
     start: u32,
     /// They are inside the picture, and words.
     is_word: bool,

@@ -14,7 +14,7 @@ pub mod blur;
 /// The idea in one line.
 pub const IDEA: &str = "16 bytes per thread; the blur by running sums: the work per byte does not depend on the radius";
 
-/// Threads per block unless the caller asks otherwise; any number works.
+/// Default number of threads per block; any number works.
 pub const BLOCK: u32 = 256;
 
 /// Bytes, or pixels, that a thread takes at once.
@@ -23,10 +23,10 @@ pub const EACH: usize = 16;
 /// Multiplies every byte.
 ///
 /// # Safety
-/// `input` is the picture and `output` as long, and they don't overlap.
+/// `input` is the picture and `output` as long, and they do not overlap.
 #[kernel]
 pub unsafe fn picture_best_scale(input: &[u8], picture: Picture, output: *mut u8) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     unsafe {
         each(input.len(), input, output, 1, |bytes: [Vector<u8, EACH>; 1]| {
             bytes[0].0.map(|byte| scaled(byte, picture.amount))
@@ -37,16 +37,16 @@ pub unsafe fn picture_best_scale(input: &[u8], picture: Picture, output: *mut u8
 /// Makes grey of colours.
 ///
 /// # Safety
-/// `input` is the picture and `output` has a byte per pixel, and they don't overlap.
+/// `input` is the picture and `output` has a byte per pixel, and they do not overlap.
 #[kernel]
 pub unsafe fn picture_best_grey(input: &[u8], picture: Picture, output: *mut u8) {
     let pixels = picture.rows as usize * picture.columns as usize;
     if picture.channels != 3 {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds this function's contract.
         unsafe { each(pixels, input, output, 1, |bytes: [Vector<u8, EACH>; 1]| bytes[0].0) };
         return;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     unsafe {
         each(pixels, input, output, 3, |bytes: [Vector<u8, EACH>; 3]| {
             let byte = |i: usize| u32::from(bytes[i / EACH].0[i % EACH]);
@@ -61,7 +61,7 @@ pub unsafe fn picture_best_grey(input: &[u8], picture: Picture, output: *mut u8)
 /// memory does not start on a boundary, one by one.
 ///
 /// # Safety
-/// `input` has `count * N` bytes and `output` `count`, and they don't overlap.
+/// `input` has `count * N` bytes and `output` `count`, and they do not overlap.
 #[inline(always)]
 unsafe fn each<const N: usize>(
     count: usize,

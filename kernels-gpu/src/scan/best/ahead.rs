@@ -1,14 +1,14 @@
 //! Look-back in two steps: tiles in groups of 32, and groups.
 //!
-//! A tile publishes its total. The last tile of a group adds up the group, publishes that, and once it knows what lies
-//! before the group, publishes the group's prefix. Any tile then needs two looks, at most 32 records each, one per
-//! lane: the tiles of its group before it, and the groups before its own up to one that knows its prefix. 32 groups are
-//! 1024 tiles, more than a GPU runs at once, so such a group is nearly always in sight; where it is not, it will be as
-//! soon as the tiles before have finished.
-//!
-//! Decoupled look-back in one level walks back window by window, and adds what it finds in an order that depends on
-//! when it looked. Here the tiles of a group are always added by the same tree, and groups from left to right, wherever
-//! the walk began: a prefix is itself made by that chain, so that its rounding is the same whoever continues it.
+//! A tile publishes its total. The last tile of a group adds up the group, publishes that sum, and once the sum before
+//! the group is known, publishes the group's prefix. Any tile then needs two looks at 32 records at most, one per lane:
+//! the tiles of its group before it, and the groups before its own back to one with a prefix. 32 groups are 1024 tiles,
+//! more than a GPU runs at the same time, so such a group is nearly always among them; if not, it will be once the
+//! tiles before have finished.
+//! Decoupled look-back in one level walks back window by window, and adds the records that it finds in an order that
+//! depends on timing. Here the tiles of a group are always added by the same tree, and groups from left to right,
+//! wherever the walk began: a prefix is itself computed by that chain, so its rounding does not depend on the block
+//! that continues it.
 
 use crate::number::Number;
 use crate::reduce::{Op, WARP};
@@ -33,7 +33,7 @@ pub const fn state_words(tiles: u64, bytes: usize) -> u64 {
 /// `counter` is 0 before the first launch, and then accessed only so, once for each of `tiles` tiles per launch.
 #[inline(always)]
 pub unsafe fn draw(counter: *mut u64, tiles: u32) -> u64 {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     let counter = unsafe { AtomicU64::from_ptr(counter) };
     let drawn = counter.fetch_add(1, Ordering::Relaxed);
     if drawn as u32 == tiles - 1 {
@@ -48,14 +48,14 @@ pub unsafe fn draw(counter: *mut u64, tiles: u32) -> u64 {
 /// Tags are twice the number of the launch for a total, and one more for a prefix.
 ///
 /// # Safety
-/// All lanes of one warp per tile call it together. `state` is as the kernel wants it, and every tile with a lower
+/// All lanes of one warp per tile call it together. `state` is as the kernel requires, and every tile with a lower
 /// number belongs to a block that runs.
 #[inline(always)]
 pub unsafe fn prefix<O: Op<T>, T: Number>(state: *mut u64, tiles: u32, number: u32, launch: u32, total: T) -> T {
     let lane = warp::lane_id();
     let (group, place) = (number / GROUP, number % GROUP);
     let (is_total, is_prefix) = (launch << 1, launch << 1 | 1);
-    // SAFETY: the counter is one word; behind it there is a record for each tile and each group.
+    // SAFETY: the counter is one word; after it there is a record for each tile and each group.
     unsafe {
         let of_tiles = Records::<T>::new(state.add(1));
         let of_groups = Records::<T>::new(state.add(1 + tiles as usize * Records::<T>::WORDS));
@@ -120,7 +120,7 @@ pub unsafe fn prefix<O: Op<T>, T: Number>(state: *mut u64, tiles: u32, number: u
 unsafe fn warp_total<O: Op<T>, T: Number>(mut value: T) -> T {
     let mut delta = WARP / 2;
     while delta > 0 {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds this function's contract.
         value = O::combine(value, unsafe { warp::shuffle_xor(warp::ALL, value, delta) });
         delta /= 2;
     }
@@ -137,7 +137,8 @@ unsafe fn from_the_left<O: Op<T>, T: Number>(value: T) -> T {
     let mut lane = WARP;
     while lane > 0 {
         lane -= 1;
-        // SAFETY: the caller's promise. No shuffle waits for a sum: the chain is one of additions only.
+        // SAFETY: the caller upholds this function's contract. No shuffle waits for a sum: the chain is one of
+        // additions only.
         sum = O::combine(sum, unsafe { warp::shuffle_idx(warp::ALL, value, lane) });
     }
     sum

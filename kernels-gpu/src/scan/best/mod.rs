@@ -1,7 +1,7 @@
-//! The rung to use: one pass at the speed of memory, nothing to reset, the same bits on every run.
+//! The rung to use: one pass at the speed of memory, nothing to reset, the same bits in every run.
 //!
 //! - A thread has up to [`ROWS`] 16-byte loads in flight, and its warp a part of the tile that is as many rows of 32
-//!   chunks. The rows are scanned as they lie, by shuffles that don't wait for those of other rows: nothing has to be
+//!   chunks. The rows are scanned as they lie, by shuffles that do not wait for those of other rows: nothing has to be
 //!   exchanged through shared memory between the order in which memory is fast and the order of the elements, and
 //!   chunks are stored as they were loaded.
 //! - Look-back takes two steps whatever the distance, since tiles are counted in groups: see `ahead`. The sums that it
@@ -11,7 +11,7 @@
 //! - An input of one tile needs no ticket and no look-back.
 //!
 //! Sources: Merrill and Garland (2016) for tiles, tickets and look-back; S. Yan, G. Long and Y. Zhang, "StreamScan"
-//! (2013), for a chain of blocks in one pass; G. Chatterjee, G. Blelloch and M. Zagha (1990) for scans of rows.
+//! (2013), for a chain of blocks in one pass; S. Chatterjee, G. Blelloch and M. Zagha (1990) for scans of rows.
 
 use crate::number::Number;
 use crate::reduce::{Max, Min, Op, Sum, WARP};
@@ -35,7 +35,8 @@ pub const BLOCK: u32 = 256;
 /// (H200, 2^28 f32: 2574 GB/s with 4, 2915 with 6, 3033 with 8.)
 pub const ROWS: usize = 8;
 
-/// The same for inputs of at most [`SMALL`] bytes, which are over before the memory is busy: more blocks take part.
+/// Number of chunks per thread for inputs of at most [`SMALL`] bytes, which are finished before memory is busy: more
+/// blocks take part.
 pub const FEW_ROWS: usize = 1;
 
 /// See [`FEW_ROWS`].
@@ -53,7 +54,7 @@ const _: () = assert!(BLOCK.is_multiple_of(WARP));
 /// Totals of the warps; each slot is wide enough for any `Number`.
 #[address_space(shared)]
 static mut TOTALS: [MaybeUninit<u64>; WARPS as usize] = [MaybeUninit::uninit(); WARPS as usize];
-/// What one thread hands to its block: the ticket, and what lies before the tile.
+/// The values that one thread passes to its block: the ticket, and the prefix of the tile.
 #[address_space(shared)]
 static mut TICKET: MaybeUninit<u64> = MaybeUninit::uninit();
 #[address_space(shared)]
@@ -71,7 +72,7 @@ pub unsafe fn scan_best<O: Op<T>, T: Number, const R: usize>(
     state: *mut u64,
     output: *mut T,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     unsafe {
         match size_of::<T>() {
             4 => scan_tile::<O, T, 4, R>(input, exclusive, state, output),
@@ -80,10 +81,10 @@ pub unsafe fn scan_best<O: Op<T>, T: Number, const R: usize>(
     }
 }
 
-/// Scans one tile of elements of which `W` make 16 bytes.
+/// Scans one tile of elements of which `W` fill 16 bytes.
 ///
 /// # Safety
-/// As [`scan_best()`].
+/// As for [`scan_best()`].
 #[inline(always)]
 unsafe fn scan_tile<O: Op<T>, T: Number, const W: usize, const R: usize>(
     input: &[T],
@@ -93,7 +94,7 @@ unsafe fn scan_tile<O: Op<T>, T: Number, const W: usize, const R: usize>(
 ) {
     let (tid, tiles) = (thread::thread_idx_x(), thread::grid_dim_x());
     let (lane, warp) = (tid % WARP, tid / WARP);
-    // SAFETY: the whole block is here, once.
+    // SAFETY: the whole block reaches this call, once.
     let (number, launch) = if tiles > 1 { unsafe { ticket(state, tiles) } } else { (0, 0) };
 
     let first_of_tile = number as usize * tile(R, size_of::<T>()) as usize;
@@ -109,13 +110,13 @@ unsafe fn scan_tile<O: Op<T>, T: Number, const W: usize, const R: usize>(
 
     // SAFETY: whole warps.
     let (mut before, total) = unsafe { scan_rows::<O, T, W, R>(&chunks) };
-    // SAFETY: the whole block is here, once.
+    // SAFETY: the whole block reaches this call, once.
     let (warps_before, tile_total) = unsafe { scan_warps::<O, T>(total) };
     let mut carry = warps_before;
     if tiles > 1 {
         let slot = (&raw mut BEFORE).cast::<T>();
         if warp == 0 {
-            // SAFETY: the whole of warp 0 is here; tiles before this one were given to blocks that run.
+            // SAFETY: the whole of warp 0 reaches this call; tiles before this one were given to blocks that run.
             let before_tile = unsafe { ahead::prefix::<O, T>(state, tiles, number, launch, tile_total) };
             if lane == 0 {
                 // SAFETY: one thread writes the shared slot.
@@ -166,7 +167,7 @@ const fn pitch<const W: usize>() -> usize {
 unsafe fn ticket(state: *mut u64, tiles: u32) -> (u32, u32) {
     let slot = (&raw mut TICKET).cast::<u64>();
     if thread::thread_idx_x() == 0 {
-        // SAFETY: the caller's promise; one thread writes the shared slot.
+        // SAFETY: the caller upholds this function's contract; one thread writes the shared slot.
         unsafe { slot.write(ahead::draw(state, tiles)) };
     }
     thread::sync_threads(); // the ticket is drawn before the block reads it
@@ -182,13 +183,13 @@ unsafe fn ticket(state: *mut u64, tiles: u32) -> (u32, u32) {
 #[inline(always)]
 unsafe fn load<T: Number, const W: usize, const R: usize>(input: &[T], first: usize) -> [[T; W]; R] {
     core::array::from_fn(|row| {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds this function's contract.
         let Vector(values) = unsafe { Vector::load(input.as_ptr().add(first + row * pitch::<W>()).cast()) };
         values
     })
 }
 
-/// The same one by one, with the identity behind the end.
+/// Loads elements one by one, with the identity past the end.
 #[inline(always)]
 fn load_singly<O: Op<T>, T: Number, const W: usize, const R: usize>(input: &[T], first: usize) -> [[T; W]; R] {
     core::array::from_fn(|row| {
@@ -196,7 +197,7 @@ fn load_singly<O: Op<T>, T: Number, const W: usize, const R: usize>(input: &[T],
     })
 }
 
-/// What lies before each of the thread's chunks in the warp's part of the tile, and the total of that part.
+/// The sum before each of the thread's chunks in the warp's part of the tile, and the total of that part.
 ///
 /// # Safety
 /// All lanes of the warp call it together.
@@ -211,7 +212,7 @@ unsafe fn scan_rows<O: Op<T>, T: Number, const W: usize, const R: usize>(chunks:
             k += 1;
         }
     });
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     unsafe {
         let scans = warp_scans::<O, T, R>(totals);
         let mut before = [O::identity(); R];

@@ -25,7 +25,7 @@ pub unsafe fn join<O: Op<T>, T: Number>(
     thread::sync_threads(); // the block's results are written before its ticket releases them
     // SAFETY: one thread per block.
     let last = if tid == 0 { u32::from(unsafe { draw_last(ticket) }) } else { 0 };
-    // The barrier hands thread 0's view of the other blocks' results to the whole block.
+    // The barrier makes the other blocks' results, which thread 0 has acquired, visible to the whole block.
     if thread::sync_threads_or(last) == 0 {
         return;
     }
@@ -34,14 +34,14 @@ pub unsafe fn join<O: Op<T>, T: Number>(
     while from < blocks {
         let block = from + tid;
         let key = |block: u32| {
-            // SAFETY: one key per block, and no one writes them any more.
+            // SAFETY: one key per block, which are not written again.
             if block < blocks { unsafe { keys.add(block as usize).read() } } else { offsets.len() as u64 - 1 }
         };
         // SAFETY: as above.
         let value = if block < blocks { unsafe { carries.add(block as usize).read() } } else { O::identity() };
-        // The segment that is open behind this block ends in the next one.
+        // The segment that is open after this block ends in the next one.
         let ends = key(block) != key(block + 1);
-        // SAFETY: the whole block is here: the last block, with the same `from` in all threads.
+        // SAFETY: the whole block reaches this call: the last block, with the same `from` in all threads.
         let before = unsafe { block_scan::<O, T>(ends, if ends { O::identity() } else { value }, &mut carry) };
         if ends {
             // SAFETY: the next block has written this result, and no other thread completes it.

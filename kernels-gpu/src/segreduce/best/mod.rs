@@ -1,7 +1,7 @@
 //! The rung to use: any mix of lengths in one launch, at a speed that depends on them little, with the same bits on
 //! every run.
 //!
-//! - Elements and segment ends are merged into one list (an end comes behind its segment's last element) and every
+//! - Elements and segment ends are merged into one list (an end comes after its segment's last element) and every
 //!   block gets an equal part of it, whether that is one segment's middle or a thousand empty ones: see `split`.
 //! - A block walks through its part in tiles of 16 KiB. A tile in which no segment ends is only loaded and added up,
 //!   each thread for itself, without a barrier. Where one ends (4-byte elements), threads add up what lies before its
@@ -62,7 +62,7 @@ pub unsafe fn segreduce_best<O: Op<T>, T: Number>(
     keys: *mut u64,
     ticket: *mut u32,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     unsafe {
         let (carry, key) = match size_of::<T>() {
             4 => part::<O, T, 4>(values, offsets, results),
@@ -81,11 +81,11 @@ pub unsafe fn segreduce_best<O: Op<T>, T: Number>(
 /// number of segments when all have ended.
 ///
 /// # Safety
-/// As [`segreduce_best()`].
+/// As for [`segreduce_best()`].
 #[inline(always)]
 unsafe fn part<O: Op<T>, T: Number, const W: usize>(values: &[T], offsets: &[u64], results: *mut T) -> (T, u64) {
     let tid = thread::thread_idx_x();
-    // SAFETY: all threads are here.
+    // SAFETY: all threads reach this call.
     let (part, mut k) = unsafe {
         tile::clear_ends(tid);
         split(offsets, (values.as_ptr().addr() % 16 / size_of::<T>()) as u64)
@@ -114,24 +114,25 @@ unsafe fn part<O: Op<T>, T: Number, const W: usize>(values: &[T], offsets: &[u64
             // SAFETY: as above.
             let end = unsafe { part.end_of(offsets, k) } - start;
             let (before, behind) = tile::cut::<O, T, W>(round, end as u32);
-            // SAFETY: all threads are here, behind a barrier since the last use of its shared memory.
+            // SAFETY: all threads reach this call, after a barrier since the last use of its shared memory.
             carry = O::combine(carry, unsafe { block_total::<O, T>(O::combine(private, before)) });
             if tid == 0 {
-                // SAFETY: the segment ends in this block's part, and nobody else writes its result before all blocks
-                // are done.
+                // SAFETY: the segment ends in this block's part, and no other thread writes its result before all
+                // blocks are done.
                 unsafe { results.add(k as usize).write(carry) };
             }
             thread::sync_threads(); // everyone has read the warps' values before they are written again
             (k, carry, private, streamed) = (k + 1, O::identity(), behind, true);
         } else if ends(k) {
             if streamed {
-                // SAFETY: all threads are here. Its barrier also lets nobody overwrite slots that others still read.
+                // SAFETY: all threads reach this call. Its barrier also keeps threads from overwriting slots that
+                // others still read.
                 carry = O::combine(carry, unsafe { block_total::<O, T>(private) });
                 (private, streamed) = (O::identity(), false);
             } else {
                 thread::sync_threads(); // everyone has read the last tile's totals before its slots are written
             }
-            // SAFETY: all threads are here, behind a barrier that separates them from the last use of the slots.
+            // SAFETY: all threads reach this call, after a barrier that separates them from the last use of the slots.
             k = unsafe { tile::totals::<O, T, W>(offsets, &part, start, k, round, &mut carry, results) };
         } else {
             private = O::combine(private, tile::tree::<O, T, W>(round));
@@ -143,7 +144,7 @@ unsafe fn part<O: Op<T>, T: Number, const W: usize>(values: &[T], offsets: &[u64
         (start, round) = (stop, next);
     }
     if streamed {
-        // SAFETY: all threads are here.
+        // SAFETY: all threads reach this call.
         carry = O::combine(carry, unsafe { block_total::<O, T>(private) });
     }
     (carry, part.last)

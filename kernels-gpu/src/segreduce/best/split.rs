@@ -1,23 +1,23 @@
-//! Who does what: elements and segment ends in one list, cut into as many equal parts as there are blocks.
+//! The division of the work: elements and segment ends in one list, cut into as many equal parts as there are blocks.
 
 use crate::reduce::WARP;
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, thread, warp};
 
-/// Where the block's part begins and ends: segments that have ended before.
+/// Start and end of the block's part, as numbers of segments that have ended before.
 #[address_space(shared)]
 static mut SPLIT: [MaybeUninit<u64>; 2] = [MaybeUninit::uninit(); 2];
 
 /// A block's part of the list of elements and ends. Elements count from the last 16-byte boundary before the first one:
 /// what is a multiple of 16 bytes there is one in memory.
 pub struct Part {
-    /// From the boundary to the first element.
+    /// Distance from the boundary to the first element.
     pub lead: u64,
     /// The part's first element.
     pub begin: u64,
     /// Behind its last.
     pub end: u64,
-    /// The first segment that ends behind the part.
+    /// The first segment that ends after the part.
     pub last: u64,
 }
 
@@ -59,7 +59,8 @@ pub unsafe fn split(offsets: &[u64], lead: u64) -> (Part, u64) {
     let block = thread::block_idx_x();
     let splits = (&raw mut SPLIT).cast::<u64>();
     if warp < 2 {
-        // SAFETY: the whole warp is here; both write a slot of their own (all lanes the same value: one does it).
+        // SAFETY: the whole warp reaches this call; both write a slot of their own (all lanes the same value: one does
+        // it).
         unsafe {
             let ended = ended_before(offsets, base, cut(block + warp));
             if thread::thread_idx_x().is_multiple_of(WARP) {
@@ -74,7 +75,7 @@ pub unsafe fn split(offsets: &[u64], lead: u64) -> (Part, u64) {
     (part, first)
 }
 
-/// How many segments' ends are among the first `cut` entries of the list. The end of segment `k` comes behind all
+/// Number of segment ends among the first `cut` entries of the list. The end of segment `k` comes after all
 /// elements before it, and `k` ends: that grows with `k`. A warp probes 32 places at once.
 ///
 /// # Safety
@@ -89,7 +90,7 @@ unsafe fn ended_before(offsets: &[u64], base: u64, cut: u64) -> u64 {
         let k = low + (lane + 1) * step - 1;
         // SAFETY: `k < high`, which is at most the number of segments.
         let inside = k < high && unsafe { *offsets.get_unchecked(k as usize + 1) } - base + k < cut;
-        // SAFETY: the whole warp is here: `low` and `high` are the same in all lanes.
+        // SAFETY: the whole warp reaches this call: `low` and `high` are the same in all lanes.
         let count = u64::from(unsafe { warp::ballot(warp::ALL, inside) }.count_ones());
         high = high.min(low + (count + 1) * step - 1);
         low += count * step;

@@ -25,7 +25,7 @@ static mut ENDS: [MaybeUninit<u32>; BLOCK as usize] = [MaybeUninit::uninit(); BL
 #[address_space(shared)]
 static mut OPEN: [MaybeUninit<u64>; 1] = [MaybeUninit::uninit(); 1];
 
-/// Nothing ends anywhere yet: before the first tile, with a barrier behind it.
+/// Nothing ends anywhere yet: before the first tile, with a barrier after it.
 ///
 /// # Safety
 /// Every thread of the block calls it with its number.
@@ -76,7 +76,7 @@ pub fn tree<O: Op<T>, T: Number, const W: usize>(round: [Vector<T, W>; EACH]) ->
     }
 }
 
-/// What the thread has of the tile's first `end` elements, and of the others.
+/// The thread's sums of the tile's first `end` elements, and of the others.
 #[inline(always)]
 pub fn cut<O: Op<T>, T: Number, const W: usize>(round: [Vector<T, W>; EACH], end: u32) -> (T, T) {
     // Counted from the thread's first element, so that places are constants: 16 of their own would take as many
@@ -102,10 +102,10 @@ const fn place(v: u32) -> u32 {
 }
 
 /// Writes the totals of the segments that end in the tile, from `first` on. Returns the first that does not; `carry` is
-/// what the block has of the segment that is open in front of the tile, and then behind it.
+/// what the block has of the segment that is open before the tile, and then after it.
 ///
 /// # Safety
-/// All threads of the block call it behind a barrier since the last call, with the same values but for `round`, which
+/// All threads of the block call it after a barrier since the last call, with the same values but for `round`, which
 /// is what [`load`] gave; segment `first` ends in the tile, and those before it don't.
 #[inline(always)]
 pub unsafe fn totals<O: Op<T>, T: Number, const W: usize>(
@@ -131,7 +131,7 @@ pub unsafe fn totals<O: Op<T>, T: Number, const W: usize>(
         unsafe { round[j].store(vectors.add(place(tid + j as u32 * BLOCK) as usize)) };
         j += 1;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds this function's contract.
     let last = unsafe { mark_ends::<T, W>(offsets, part, start, first) };
 
     // The thread's own elements, one after the other. The first total lacks what came before the thread.
@@ -164,7 +164,7 @@ pub unsafe fn totals<O: Op<T>, T: Number, const W: usize>(
     walk(1);
     walk(2);
     walk(3);
-    // SAFETY: all threads of the block are here; the last use of its shared memory lies behind a barrier.
+    // SAFETY: all threads of the block reach this call; the last use of its shared memory lies after a barrier.
     let before = unsafe { block_scan::<O, T>(ends != 0, tail, carry) };
     if ends != 0 {
         let total = slot(tid * (EACH * W) as u32 + ends.trailing_zeros());
@@ -191,7 +191,7 @@ pub unsafe fn totals<O: Op<T>, T: Number, const W: usize>(
 /// barrier completes what the block has written to shared memory.
 ///
 /// # Safety
-/// As [`totals`].
+/// As for [`totals`].
 #[inline(always)]
 unsafe fn mark_ends<T: Number, const W: usize>(offsets: &[u64], part: &Part, start: u64, first: u64) -> u64 {
     let ends = (&raw mut ENDS).cast::<u32>();
