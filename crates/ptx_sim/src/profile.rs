@@ -1,83 +1,83 @@
-//! What a device has: limits of a multiprocessor, how it hands out registers and shared memory, how fast it is.
+//! Device profiles: limits of a multiprocessor, granularity of its allocations, and its speeds.
 //!
-//! Profiles are data: TOML files under `profiles/`, each with its sources, and files of a user's own with the same
-//! keys.
+//! Profiles are data: TOML files under `profiles/`, each with its sources. Users can write files of their own with the
+//! same keys.
 
 use crate::stop::Stop;
 use serde::Deserialize;
 use std::path::Path;
 
-/// A device. [`Profile::default`] is an H200.
+/// Properties of a device. [`Profile::default`] is an H200.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
-    /// For messages, and what [`Profile::named`] finds it by: case, spaces and dashes don't matter.
+    /// Name for messages and for [`Profile::named`], which ignores case, spaces and dashes.
     pub name: String,
-    /// Major and minor; `"9.0"` in a file.
+    /// Compute capability, major and minor; written `"9.0"` in a file.
     #[serde(deserialize_with = "capability")]
     pub compute_capability: (u32, u32),
-    /// Streaming multiprocessors, `%nsmid`.
+    /// Number of streaming multiprocessors, `%nsmid`.
     pub multiprocessors: u32,
 
-    /// Resident threads of a multiprocessor, a multiple of 32.
+    /// Maximum resident threads of a multiprocessor, a multiple of 32.
     pub threads_per_multiprocessor: u32,
-    /// Resident blocks of a multiprocessor.
+    /// Maximum resident blocks of a multiprocessor.
     pub blocks_per_multiprocessor: u32,
-    /// Threads of a block.
+    /// Maximum threads of a block.
     pub threads_per_block: u32,
-    /// Warps are given registers in groups of so many.
+    /// Granularity of warp allocation: registers are allocated to groups of this many warps.
     pub warp_unit: u32,
 
     /// 32-bit registers of a multiprocessor.
     pub registers_per_multiprocessor: u32,
-    /// 32-bit registers that one block can have.
+    /// Maximum 32-bit registers of one block.
     pub registers_per_block: u32,
-    /// 32-bit registers that one thread can have.
+    /// Maximum 32-bit registers of one thread.
     pub registers_per_thread: u32,
-    /// Registers are handed out in multiples of this.
+    /// Allocation unit of registers.
     pub register_unit: u32,
-    /// To whom.
+    /// Granularity of register allocation: per warp or per block.
     pub register_allocation: RegisterAllocation,
 
-    /// Bytes of shared memory of a multiprocessor.
+    /// Shared memory of a multiprocessor in bytes.
     pub shared_per_multiprocessor: u64,
-    /// Bytes of shared memory that one block can have, when the launch asks for it.
+    /// Maximum shared memory of one block in bytes, with the opt-in for large dynamic shared memory.
     pub shared_per_block: u64,
-    /// Bytes of shared memory that the system takes of each block.
+    /// Shared memory in bytes that the system reserves in each block.
     pub shared_reserved: u64,
-    /// Shared memory is handed out in multiples of so many bytes.
+    /// Allocation unit of shared memory in bytes.
     pub shared_unit: u64,
 
-    /// Blocks of the largest cluster; 1 when the device has no clusters.
+    /// Maximum blocks of a cluster; 1 when the device has no clusters.
     pub cluster_blocks: u32,
 
-    /// Highest clock of a multiprocessor in MHz; 0 when unknown, as all that follow.
+    /// Highest clock of a multiprocessor in MHz; 0 when unknown, as for the following speeds.
     pub clock_mhz: u32,
-    /// Bandwidth of the device's memory in 10^9 bytes per second.
+    /// Bandwidth of device memory in 10^9 bytes per second.
     pub memory_gbps: f64,
-    /// Bytes of the second-level cache.
+    /// Size of the second-level cache in bytes.
     pub l2_bytes: u64,
-    /// 10^9 single-precision operations per second, a fused multiply-add as two.
+    /// Single-precision throughput in 10^9 operations per second; a fused multiply-add counts as two.
     pub fp32_gflops: f64,
-    /// The same in double precision.
+    /// Double-precision throughput in 10^9 operations per second.
     pub fp64_gflops: f64,
 
-    /// Bytes of stack per thread.
+    /// Stack per thread in bytes.
     #[serde(default = "stack_bytes")]
     pub stack_bytes: u64,
 }
 
-/// Who registers are rounded up for.
+/// Unit of work that registers are allocated to, with rounding up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RegisterAllocation {
-    /// Each warp; compute capability 2.0 and later.
+    /// Each warp, on compute capability 2.0 and later.
     Warp,
-    /// Each block; compute capability 1.x.
+    /// Each block, on compute capability 1.x.
     Block,
 }
 
-/// The files that come with the crate, the default first.
+/// The profiles that come with the crate; the first is the default.
 const BUILT_IN: [&str; 6] = [
     include_str!("../profiles/h200.toml"),
     include_str!("../profiles/a100.toml"),
@@ -88,35 +88,38 @@ const BUILT_IN: [&str; 6] = [
 ];
 
 impl Profile {
-    /// The profiles that come with the crate.
+    /// Returns the profiles that come with the crate.
     pub fn built_in() -> impl Iterator<Item = Self> {
         BUILT_IN.iter().filter_map(|text| Self::from_toml(text).ok())
     }
 
-    /// The built-in profile of a name such as `H200` or `rtx-3050-laptop`.
+    /// Returns the built-in profile with a name such as `H200` or `rtx-3050-laptop`.
     ///
     /// # Errors
-    /// A usage stop that lists the names.
+    /// `unknown-profile` with the list of names.
     pub fn named(name: &str) -> Result<Self, Stop> {
         let plain = |name: &str| name.replace([' ', '-', '_'], "").to_ascii_lowercase();
         Self::built_in().find(|profile| plain(&profile.name) == plain(name)).ok_or_else(|| {
             let names: Vec<_> = Self::built_in().map(|profile| profile.name).collect();
-            Stop::usage("unknown-profile", format!("no device profile `{name}`; there are {}", names.join(", ")))
-                .with_help("or name a TOML file with a profile of your own")
+            Stop::usage(
+                "unknown-profile",
+                format!("unknown device profile `{name}`; expected one of {}", names.join(", ")),
+            )
+            .with_help("or give the path of a TOML file with your own profile")
         })
     }
 
-    /// A profile of a user's own: a TOML file with the keys of those under `profiles/`.
+    /// Reads a profile from a TOML file with the same keys as the files under `profiles/`.
     ///
     /// # Errors
-    /// A usage stop: the file can't be read, a key is missing or unknown, or a number makes no sense.
+    /// `bad-profile` if the file cannot be read, a key is missing or unknown, or a number is out of range.
     pub fn from_file(path: &Path) -> Result<Self, Stop> {
         let wrong = |why: String| Stop::usage("bad-profile", format!("the profile {}: {why}", path.display()));
         let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
         Self::from_toml(&text).map_err(wrong)
     }
 
-    /// A built-in name, or else the path of a file (with a `.` or a separator in it).
+    /// Finds a built-in profile by name, or reads a file if the argument contains a `.` or a path separator.
     ///
     /// # Errors
     /// As [`Profile::named`] and [`Profile::from_file`].
@@ -127,7 +130,7 @@ impl Profile {
         }
     }
 
-    /// Warps that a multiprocessor holds.
+    /// Maximum resident warps of a multiprocessor.
     pub fn warps_per_multiprocessor(&self) -> u32 {
         self.threads_per_multiprocessor / 32
     }
@@ -168,12 +171,12 @@ impl Profile {
 
 impl Default for Profile {
     fn default() -> Self {
-        // Parsed again for every call: a machine is made once, and a test makes sure that it can't fail.
+        // Parsed on every call: a machine is created rarely, and a test shows that the built-in profiles parse.
         Self::from_toml(BUILT_IN[0]).unwrap_or_else(|error| unreachable!("the first built-in profile: {error}"))
     }
 }
 
-/// The most that cudaLimitStackSize accepts.
+/// The largest value that cudaLimitStackSize accepts.
 fn stack_bytes() -> u64 {
     512 * 1024
 }
@@ -181,7 +184,9 @@ fn stack_bytes() -> u64 {
 fn capability<'d, D: serde::Deserializer<'d>>(deserializer: D) -> Result<(u32, u32), D::Error> {
     let text = String::deserialize(deserializer)?;
     let parts = text.split_once('.').and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
-    parts.ok_or_else(|| serde::de::Error::custom(format!("`{text}` is no compute capability such as \"9.0\"")))
+    parts.ok_or_else(|| {
+        serde::de::Error::custom(format!("`{text}` is not a compute capability; expected a form such as \"9.0\""))
+    })
 }
 
 #[cfg(test)]
@@ -201,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn errors_name_the_cause() {
         let unknown = Profile::find("H2000").expect_err("unknown").to_string();
         assert!(unknown.contains("A100"), "{unknown}");
         assert_eq!(Profile::find("./no/such.toml").expect_err("no file").code(), "bad-profile");

@@ -1,97 +1,99 @@
-//! Why a run ended, and what the checkers found: whose fault it is, and every place involved.
+//! Stops and findings: why a run ended and what the checkers found, each with the responsible party and every place
+//! involved.
 
 use crate::program::Program;
 use std::fmt;
 
-/// What [`Diagnostic::related`] says of a place whose call led to the place of the report.
+/// Label in [`Diagnostic::related`] of a place whose call led to the place of the report.
 pub(crate) const CALLED_HERE: &str = "called here:";
 
-/// Who has to act.
+/// Classification of a stop by who has to act on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StopKind {
-    /// The program did something wrong: an access out of bounds, a trap, a barrier in a divergent branch.
+    /// The program is wrong: an access out of bounds, a trap, a barrier in a divergent branch.
     Fault,
-    /// The program may be right, but this simulator can't run it.
+    /// The program may be correct, but the simulator does not support a feature that it uses.
     Unsupported,
-    /// Nothing can run any more, or the fuel is used up.
+    /// No thread can make progress, or the fuel is used up.
     Stuck,
-    /// The launch or a call of the host's API is wrong; no instruction was at fault.
+    /// The launch or a call of the host API is wrong; no instruction is at fault.
     Usage,
 }
 
 /// A position in a source file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Source {
-    /// As the compiler wrote it.
+    /// File name as the compiler wrote it.
     pub file: String,
-    /// 1-based.
+    /// Line number, from 1.
     pub line: u32,
-    /// 1-based; 0 when unknown.
+    /// Column, from 1; 0 when unknown.
     pub column: u32,
-    /// The inlined function that the line belongs to, demangled; `None` for the outermost.
+    /// Demangled name of the inlined function that the line belongs to; `None` for the outermost function.
     pub function: Option<String>,
 }
 
-/// An instruction of the program, in PTX and in the source language.
+/// Position of an instruction, in the PTX and in the source language.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
-    /// The PTX function.
+    /// Name of the PTX function.
     pub function: String,
-    /// 1-based line of the PTX text.
+    /// Line of the PTX text, from 1.
     pub ptx_line: u32,
-    /// 1-based, where the instruction starts on that line, a tab counting as one; 0 when unknown.
+    /// Column where the instruction starts on that line, from 1, a tab counting as one; 0 when unknown.
     pub ptx_column: u32,
-    /// That line, trimmed; the opcode when the text is not at hand.
+    /// Text of that line, trimmed; the opcode when the text is not available.
     pub ptx: String,
-    /// The line, then what it was inlined into, innermost first. Empty without line tables.
+    /// Source line, then the call sites that it was inlined into, innermost first. Empty without line tables.
     pub source: Vec<Source>,
 }
 
 /// One thread of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Thread {
-    /// `%ctaid`.
+    /// Block index, `%ctaid`.
     pub block: [u32; 3],
-    /// `%tid`.
+    /// Thread index, `%tid`.
     pub thread: [u32; 3],
 }
 
-/// Sorts blocks as they start: reports name the first one, whatever the order in which workers came across them.
+/// Sort key for blocks in launch order: reports name the first block, regardless of the order in which workers find
+/// occurrences.
 pub(crate) fn block_order([x, y, z]: [u32; 3]) -> [u32; 3] {
     [z, y, x]
 }
 
-/// What a stop and a finding have in common: a titled report with places.
+/// A titled report with places: the part that stops and findings have in common.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// Short and stable, for tests and scripts: `out-of-bounds`, `race`.
+    /// Short, stable code for tests and scripts: `out-of-bounds`, `race-raw`.
     pub code: &'static str,
-    /// One sentence: what happened to what.
+    /// One sentence that states the defect.
     pub title: String,
-    /// Where.
+    /// Place of the defect.
     pub place: Option<Place>,
-    /// What happened there, in a few words, for reports of several places: `the later read`.
+    /// Label of the place in a report of several places: `the later read`.
     pub label: Option<String>,
-    /// Who.
+    /// The thread that executed the instruction.
     pub thread: Option<Thread>,
-    /// Other places that take part, each with what happened there.
+    /// Other places involved, each with a label.
     pub related: Vec<(String, Place)>,
-    /// Facts that explain it.
+    /// Facts that explain the defect.
     pub notes: Vec<String>,
     /// What to do next.
     pub help: Option<String>,
 }
 
-/// Something a checker saw; the run went on.
+/// A defect that a checker found; the run continued.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// An occurrence in the first block that has one.
     pub diagnostic: Diagnostic,
-    /// How often it was seen.
+    /// Number of occurrences.
     pub count: u64,
 }
 
-/// Why a run ended early, or why it did not start.
+/// Error that ended a run early or prevented it from starting.
 #[derive(Clone, Debug)]
 pub struct Stop(Box<Details>);
 
@@ -104,7 +106,7 @@ struct Details {
 }
 
 impl Diagnostic {
-    /// A report with a title alone.
+    /// Creates a report that has only a title.
     pub fn new(code: &'static str, title: impl Into<String>) -> Self {
         Self {
             code,
@@ -118,28 +120,28 @@ impl Diagnostic {
         }
     }
 
-    /// The line that the user has to look at: the innermost one outside library code, of the place itself or else of
-    /// the nearest caller that has one. When everything is library code, the instruction's own line.
+    /// Returns the source line for the user to look at: the innermost line outside library code, of the place itself or
+    /// of the nearest caller that has one. When all code is library code, the instruction's own line.
     pub fn user_source(&self) -> Option<&Source> {
         let place = self.headline()?;
         place.user_line().or_else(|| place.source.first())
     }
 
-    /// The place that [`Diagnostic::user_source`] belongs to.
+    /// Returns the place that [`Diagnostic::user_source`] belongs to.
     pub(crate) fn headline(&self) -> Option<&Place> {
         let place = self.place.as_ref()?;
         let mut chain = std::iter::once(place).chain(self.callers());
         chain.find(|place| place.user_line().is_some()).or(Some(place))
     }
 
-    /// The calls that led to the place, innermost first.
+    /// Returns the calls that led to the place, innermost first.
     pub(crate) fn callers(&self) -> impl Iterator<Item = &Place> {
         self.related.iter().filter(|(what, _)| what == CALLED_HERE).map(|(_, place)| place)
     }
 }
 
 impl Finding {
-    /// Takes another finding of the same kind at the same place in: the one of the first block is kept.
+    /// Merges another finding of the same kind at the same place; the occurrence in the first block is kept.
     pub(crate) fn absorb(&mut self, other: Self) {
         let count = self.count + other.count;
         let block = |finding: &Self| finding.diagnostic.thread.map(|thread| block_order(thread.block));
@@ -164,7 +166,7 @@ impl Stop {
         self
     }
 
-    /// Adds a place that takes part.
+    /// Adds a place that is involved.
     pub(crate) fn relate(&mut self, what: &str, place: Place) {
         self.0.diagnostic.related.push((what.to_owned(), place));
     }
@@ -175,27 +177,27 @@ impl Stop {
         self
     }
 
-    /// Who has to act.
+    /// Returns the classification by who has to act.
     pub fn kind(&self) -> StopKind {
         self.0.kind
     }
 
-    /// Short and stable, for tests and scripts: `out-of-bounds`, `trap`, `unknown-entry`.
+    /// Returns the short, stable code for tests and scripts: `out-of-bounds`, `trap`, `unknown-entry`.
     pub fn code(&self) -> &'static str {
         self.0.diagnostic.code
     }
 
-    /// The report that `Display` prints.
+    /// Returns the report that `Display` prints.
     pub fn diagnostic(&self) -> &Diagnostic {
         &self.0.diagnostic
     }
 
-    /// What the kernel had printed until then; the message of a panic is here.
+    /// Returns what the kernel had printed before the stop; the message of a panic is part of it.
     pub fn printed(&self) -> &str {
         &self.0.printed
     }
 
-    /// What the checkers had found until then.
+    /// Returns what the checkers had found before the stop.
     pub fn findings(&self) -> &[Finding] {
         &self.0.findings
     }
@@ -204,7 +206,7 @@ impl Stop {
 impl std::error::Error for Stop {}
 
 impl Place {
-    /// The place of the instruction at `pc` of a function.
+    /// Builds the place of the instruction at `pc` of a function.
     pub(crate) fn of(program: &Program, function: u32, pc: u32) -> Self {
         let Some(function) = program.functions.get(function as usize) else {
             return Self {
@@ -238,27 +240,27 @@ impl Place {
         }
     }
 
-    /// The first position outside library code, or else the instruction's own; a report that knows the callers has a
-    /// better one: [`Diagnostic::user_source`].
+    /// Returns the first position outside library code, or else the instruction's own. For a report with callers,
+    /// [`Diagnostic::user_source`] is more exact.
     pub fn user_source(&self) -> Option<&Source> {
         self.user_line().or_else(|| self.source.first())
     }
 
-    /// The first position outside library code.
+    /// Returns the first position outside library code.
     pub(crate) fn user_line(&self) -> Option<&Source> {
         self.source.iter().find(|source| !is_library(&source.file))
     }
 }
 
-/// Files that users don't look into: Rust's own library as compilers name it, and the device library under any path.
+/// Whether a file is library code, which users rarely inspect: Rust's own library under the compilers' names for it,
+/// and the device library under any path.
 fn is_library(file: &str) -> bool {
     ["/library/core/", "/library/alloc/", "/library/stdarch/", "/rustc/", "cuda_std/src/"]
         .iter()
         .any(|part| file.contains(part))
 }
 
-/// Compilers give line 0 to code that belongs to no line; the nearest earlier instruction with a line is what a reader
-/// wants.
+/// Compilers give line 0 to code that belongs to no line; then the nearest earlier instruction with a line is used.
 fn source_chain(program: &Program, function: &crate::program::Function, at: usize) -> Vec<Source> {
     let known = |index: &u32| program.locations.get(*index as usize).is_some_and(|location| location.line != 0);
     let before = function.code[..=at].iter().rev().filter_map(|inst| inst.location);
@@ -290,7 +292,7 @@ impl fmt::Display for Thread {
     }
 }
 
-/// Prints `(x, y, z)`.
+/// Displays an extent or index as `(x, y, z)`.
 pub(crate) struct Triple(pub [u32; 3]);
 
 impl fmt::Display for Triple {

@@ -1,29 +1,30 @@
-//! Textures and surfaces as the host describes them.
+//! Textures and surfaces, as the host describes them.
 
-/// A texture object: where its elements are and how they are read. See [`Machine::texture`](crate::Machine::texture).
+/// A texture object: where its elements are and how they are read. Created by
+/// [`Machine::texture`](crate::Machine::texture).
 ///
-/// The meaning follows the CUDA C++ Programming Guide, "Texture Fetching".
+/// The semantics follow the CUDA C++ Programming Guide, "Texture Fetching".
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Texture {
-    /// Where the elements are.
+    /// Location of the elements in memory.
     pub layout: Layout,
-    /// What they are.
+    /// Format of the elements.
     pub format: Format,
-    /// How a value between elements is made.
+    /// How a value between elements is computed.
     pub filter: Filter,
-    /// What a coordinate outside means, by axis. `Wrap` and `Mirror` are for normalised coordinates; others are clamped
-    /// instead.
+    /// Treatment of coordinates outside the texture, by axis. `Wrap` and `Mirror` apply to normalised coordinates;
+    /// other coordinates are clamped instead.
     pub address: [AddressMode; 3],
-    /// Coordinates from 0 to 1 instead of 0 to the number of elements.
+    /// Whether coordinates range from 0 to 1 instead of 0 to the number of elements.
     pub normalized_coordinates: bool,
-    /// Integers of 8 and 16 bits are read as numbers from 0 to 1, or from -1 to 1.
+    /// Whether integers of 8 and 16 bits are read as numbers from 0 to 1, or from -1 to 1.
     pub normalized_reads: bool,
-    /// The value outside for `AddressMode::Border`, of float textures.
+    /// The value outside float textures under `AddressMode::Border`.
     pub border: [f32; 4],
 }
 
 impl Texture {
-    /// Point filtering, clamped, plain coordinates and values.
+    /// Creates a texture with point filtering, clamped and unnormalised coordinates, and values as stored.
     pub fn new(layout: Layout, format: Format) -> Self {
         Self {
             layout,
@@ -37,48 +38,48 @@ impl Texture {
     }
 }
 
-/// Where the elements of a texture are, in device memory.
+/// Arrangement of a texture's elements in device memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// One row, read by integer coordinates only.
     Linear {
-        /// Of the first element.
+        /// Address of the first element.
         address: u64,
-        /// In all.
+        /// Number of elements.
         elements: u64,
     },
-    /// Rows.
+    /// Rows with a pitch.
     Pitched {
-        /// Of the first element.
+        /// Address of the first element.
         address: u64,
         /// Elements of a row.
         width: u64,
-        /// Rows.
+        /// Number of rows.
         height: u64,
-        /// Bytes from a row to the next.
+        /// Bytes from the start of a row to the start of the next.
         pitch: u64,
     },
-    /// A CUDA array of one, two or three dimensions: rows without gaps. (An array on a GPU is in an order of its own.)
+    /// A CUDA array of one, two or three dimensions: rows without gaps. (A GPU stores arrays in an order of its own.)
     Array {
-        /// Of the first element.
+        /// Address of the first element.
         address: u64,
-        /// Elements in x, y, z; 1 where there is no such dimension. With layers, z is their number.
+        /// Elements in x, y, z; 1 for a missing dimension. With layers, z is the number of layers.
         extent: [u64; 3],
-        /// The third extent is a number of layers.
+        /// Whether the third extent is a number of layers.
         layered: bool,
     },
 }
 
-/// The elements of a texture.
+/// Format of a texture's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
-    /// Of a channel.
+    /// Type of a channel.
     pub channel: Channel,
-    /// 1, 2 or 4.
+    /// Channels of an element: 1, 2 or 4.
     pub channels: u32,
 }
 
-/// One channel of an element.
+/// Type of one channel of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are those of Rust's types")]
 pub enum Channel {
@@ -93,7 +94,7 @@ pub enum Channel {
 }
 
 impl Channel {
-    /// Of one.
+    /// Size of one channel in bytes.
     pub fn bytes(self) -> u64 {
         match self {
             Channel::U8 | Channel::I8 => 1,
@@ -104,36 +105,36 @@ impl Channel {
 }
 
 impl Format {
-    /// Of one element.
+    /// Size of one element in bytes.
     pub fn bytes(self) -> u64 {
         self.channel.bytes() * u64::from(self.channels)
     }
 }
 
-/// How a value between elements is made.
+/// How a value between elements is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Filter {
-    /// The element that the coordinate lies in.
+    /// The element that contains the coordinate.
     Point,
-    /// From the nearest two, four or eight, with weights of 8 bits behind the point.
+    /// Interpolation between the nearest two, four or eight elements, with weights of 8 fractional bits.
     Linear,
 }
 
-/// What a coordinate outside of a texture means.
+/// Treatment of a coordinate outside a texture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressMode {
     /// The texture is repeated.
     Wrap,
-    /// The nearest element.
+    /// The nearest element is read.
     Clamp,
-    /// The texture is repeated, every second time the other way around.
+    /// The texture is repeated, with every second copy mirrored.
     Mirror,
-    /// The border's value.
+    /// The border value is read.
     Border,
 }
 
 impl Layout {
-    /// Elements in x, y, z, and bytes from row to row and from plane to plane.
+    /// Elements in x, y, z, and the strides in bytes between rows and between planes.
     pub(crate) fn shape(&self, bytes: u64) -> ([u64; 3], [u64; 2]) {
         match *self {
             Layout::Linear { elements, .. } => ([elements, 1, 1], [0, 0]),
@@ -151,7 +152,7 @@ impl Layout {
         }
     }
 
-    /// Bytes from the first element to the end of the last; `None` when that is no number.
+    /// Bytes from the first element to the end of the last; `None` on overflow.
     pub(crate) fn bytes(&self, element: u64) -> Option<u64> {
         let ([x, y, z], [row, plane]) = self.shape(element);
         if x == 0 || y == 0 || z == 0 {

@@ -60,11 +60,11 @@ fn arguments_are_checked_against_parameters() -> Result<(), Failure> {
     let few = saxpy.entry("saxpy").grid(1).block(1).arg(1_u32).run().expect_err("few");
     assert_eq!(few.codes(), ["parameters"]);
     let text = few.to_string();
-    assert!(text.contains("`saxpy` takes 4 parameters, and 1 is given"), "{text}");
+    assert!(text.contains("`saxpy` takes 4 parameters, but 1 was given"), "{text}");
     assert!(text.contains("1: `a`, 4 bytes: given nothing"), "{text}");
     let wide = saxpy.entry("saxpy").grid(1).block(1).arg(1_u64).arg(1.0_f32).buffer(&[0_f32]).scratch::<f32>(1);
     let text = wide.run().expect_err("wide").to_string();
-    assert!(text.contains("parameter 0 of `saxpy`, `n`, has 4 bytes, and is given u64 (8 bytes)"), "{text}");
+    assert!(text.contains("parameter 0 of `saxpy`, `n`, has 4 bytes, but was given u64 (8 bytes)"), "{text}");
     assert!(text.contains("2: `x`, 8 bytes: given the address of 1 f32 (8 bytes)"), "{text}");
     let text = saxpy.entry("sax").grid(1).block(1).run().expect_err("name").to_string();
     assert!(text.contains("no kernel `sax`") && text.contains("saxpy"), "{text}");
@@ -72,13 +72,13 @@ fn arguments_are_checked_against_parameters() -> Result<(), Failure> {
 }
 
 #[test]
-fn wrong_use_is_told() -> Result<(), Failure> {
+fn wrong_use_is_reported() -> Result<(), Failure> {
     let kernels = test_text(&kernel(""))?;
     let run = |test: ptx_sim::harness::Test<'_>| test.run().expect_err("wrong use").to_string();
     assert!(run(kernels.entry("k").block(1).scratch::<u8>(1)).contains("no `grid`"));
     assert!(run(kernels.entry("k").grid(1).scratch::<u8>(1)).contains("no `block`"));
-    assert!(run(kernels.entry("k").grid(1).block(1).named("x")).contains("right after a buffer"));
-    assert!(run(kernels.entry("k").grid(1).block(1).arg(1_u64).named("x")).contains("right after a buffer"));
+    assert!(run(kernels.entry("k").grid(1).block(1).named("x")).contains("directly follow a buffer"));
+    assert!(run(kernels.entry("k").grid(1).block(1).arg(1_u64).named("x")).contains("directly follow a buffer"));
     assert!(run(kernels.entry("k").grid(1).block(1).arg(1_u64).profile("abacus")).contains("abacus"));
     assert_eq!(test("no such file.ptx").expect_err("file").codes(), ["unreadable"]);
     let bad = test_text("\nabc").expect_err("PTX");

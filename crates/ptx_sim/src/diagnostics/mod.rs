@@ -1,5 +1,5 @@
-//! Prints stops and findings the way rustc prints errors, with rustc's own renderer: title, the lines with every place
-//! underlined, notes, help.
+//! Renders stops and findings in the format of rustc's diagnostics, with rustc's own renderer: title, source lines with
+//! every place underlined, notes, help.
 
 mod text;
 
@@ -12,21 +12,21 @@ use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer,
 use std::fmt;
 use text::{Excerpt, shown_path};
 
-/// How a report looks.
+/// Whether a rendered report contains colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Style {
-    /// Text alone: for files and tests.
+    /// Plain text, for files and tests.
     #[default]
     Plain,
-    /// With the colours that rustc uses, as ANSI escapes: for terminals.
+    /// Text with ANSI escapes for rustc's colours, for terminals.
     Colour,
 }
 
 impl Stop {
-    /// The report, as rustc prints an error. `Display` gives the plain one.
+    /// Renders the report as rustc prints an error. `Display` gives the plain form.
     ///
-    /// Source files are read where the line tables say they are; the lines of files that are not there are left out.
-    /// Paths below the current directory are shown relative to it.
+    /// Source files are read at the paths in the line tables; source lines whose file is missing are left out. Paths
+    /// below the current directory are shown relative to it.
     pub fn render(&self, style: Style) -> String {
         let level = match self.kind() {
             StopKind::Fault | StopKind::Usage => ERROR,
@@ -38,7 +38,7 @@ impl Stop {
 }
 
 impl Finding {
-    /// The report, as rustc prints a warning: see [`Stop::render`].
+    /// Renders the report as rustc prints a warning: see [`Stop::render`].
     pub fn render(&self, style: Style) -> String {
         render(&self.diagnostic, WARNING.with_name("finding"), self.count, style)
     }
@@ -56,14 +56,14 @@ impl fmt::Display for Finding {
     }
 }
 
-/// A place, and what to say about it.
+/// A place and its label in the report.
 struct Shown<'a> {
     place: &'a Place,
     label: String,
 }
 
 fn render(diagnostic: &Diagnostic, level: Level<'_>, count: u64, style: Style) -> String {
-    // Names in a title come from the PTX, and may hold anything.
+    // Names in a title come from the PTX, so they may contain any character.
     let mut main =
         level.primary_title(clean(&diagnostic.title)).id(diagnostic.code).elements(Vec::<Element<'_>>::new());
     let mut others: Vec<Shown<'_>> = Vec::new();
@@ -108,10 +108,10 @@ fn render(diagnostic: &Diagnostic, level: Level<'_>, count: u64, style: Style) -
     renderer.render(&report)
 }
 
-/// The other places: those that share the headline's snippet, and those that get a snippet of their own.
+/// Splits the other places into those in the headline's snippet and those with a snippet of their own.
 ///
-/// Where the headline is a caller's line, the way from there to the instruction comes last: all of that is library
-/// code.
+/// Where the headline is a caller's line, the path from there to the instruction comes last, because all of it is
+/// library code.
 fn arrange<'a>(diagnostic: &'a Diagnostic, headline: &Place) -> (Vec<Shown<'a>>, Vec<Shown<'a>>) {
     let is_headline = |place: &Place| std::ptr::eq(place, headline);
     let at = diagnostic.related.iter().position(|(_, place)| is_headline(place));
@@ -135,7 +135,7 @@ fn shown((what, place): &(String, Place)) -> Shown<'_> {
     Shown { place, label: what.trim_end_matches(':').to_owned() }
 }
 
-/// The Rust file that a place is shown in; without line tables, the PTX function.
+/// Returns the source file of a place, or the PTX function when there are no line tables.
 fn file(place: &Place) -> (Option<&str>, &str) {
     match place.user_source() {
         Some(source) => (Some(&source.file), ""),
@@ -145,11 +145,11 @@ fn file(place: &Place) -> (Option<&str>, &str) {
 
 struct Snippets {
     elements: Vec<Element<'static>>,
-    /// The labels are there, not the positions alone.
+    /// Whether the snippets show the labels; without source text they show only positions.
     labelled: bool,
 }
 
-/// The lines of places in one file, the first one foremost.
+/// Builds the snippets for places in one file; the first place is the primary one.
 fn snippets(places: &[&Shown<'_>]) -> Snippets {
     let Some(first) = places.first() else { return Snippets { elements: Vec::new(), labelled: false } };
     let mut excerpts: Vec<_> = places.iter().filter_map(|shown| Excerpt::new(shown.place)).collect();
@@ -158,7 +158,7 @@ fn snippets(places: &[&Shown<'_>]) -> Snippets {
     }
     let whole = match first.place.user_source() {
         Some(source) => Excerpt::join(&source.file, &mut excerpts).into_iter().collect(),
-        // Of PTX only the instructions' own lines are at hand.
+        // Without a source file, only the PTX lines of the instructions themselves are available.
         None => excerpts.iter_mut().map(Excerpt::split).collect::<Vec<_>>(),
     };
     let mut kinds = std::iter::once(AnnotationKind::Primary).chain(std::iter::repeat(AnnotationKind::Context));
@@ -177,7 +177,7 @@ fn snippets(places: &[&Shown<'_>]) -> Snippets {
     Snippets { elements, labelled: true }
 }
 
-/// The position alone, of a place whose text is not at hand.
+/// Position of a place whose text is not available.
 fn origin(place: &Place) -> Option<Origin<'static>> {
     let origin = match place.user_source() {
         Some(Source { file, line, column, .. }) => {
@@ -192,7 +192,7 @@ fn origin(place: &Place) -> Option<Origin<'static>> {
     Some(origin)
 }
 
-/// The chain of calls that a place was inlined through, and its PTX.
+/// Notes on a place: the chain of calls that it was inlined through, and its PTX.
 fn about(place: &Place, what: &str) -> Vec<String> {
     let Some(shown) = place.user_source() else { return Vec::new() };
     let whose = |text: String| if what.is_empty() { text } else { format!("{what}: {text}") };
@@ -214,7 +214,7 @@ fn message(level: Level<'static>, text: &str) -> Element<'static> {
     level.message(clean(text)).into()
 }
 
-/// No escapes and other control characters, which would play tricks on a terminal.
+/// Replaces escapes and other control characters, which could manipulate a terminal.
 fn clean(text: &str) -> String {
     normalize_untrusted_str(text)
 }

@@ -1,10 +1,10 @@
-//! Reports to the letter.
+//! Complete reports, compared character by character.
 
 use super::Style;
 use super::text::underline;
 use crate::stop::{Diagnostic, Finding, Place, Source, Stop, StopKind, Thread};
 
-/// A kernel whose lines the reports below show.
+/// Source of the kernel in the reports below.
 const KERNEL: &str = "\
 //! Sums neighbours.
 pub fn neighbours(input: &[f32], output: *mut f32) {
@@ -29,7 +29,7 @@ fn thread(block: u32, thread: u32) -> Option<Thread> {
     Some(Thread { block: [block, 0, 0], thread: [thread, 0, 0] })
 }
 
-/// The report about the kernel in a file, with that file's name instead of its path.
+/// Renders a report about the kernel in a temporary file, and replaces the file's path by its name.
 fn report(make: impl FnOnce(&str) -> String) -> String {
     let path = std::env::temp_dir().join(format!("ptx_sim-neighbours-{:?}.rs", std::thread::current().id()));
     std::fs::write(&path, KERNEL).expect("a file");
@@ -197,7 +197,7 @@ fn underlined_are_expressions() {
         ("let y = x;", 1, "let"),
         ("  a + b", 5, "+"),
         ("  über + b", 3, "über"),
-        // A column in the middle of a character, and one behind the end.
+        // A column in the middle of a character, and one beyond the end of the line.
         ("  über  ", 4, "über"),
         ("  über  ", 99, "über"),
         ("  whole line  ", 0, "whole line"),

@@ -1,20 +1,20 @@
-//! The source text of places, and how much of a line to underline.
+//! Source text of places, and the part of a line to underline.
 
 use crate::stop::{Place, Source};
 use std::ops::Range;
 use std::path::Path;
 
-/// Bytes of a source file beyond which it is not read for a line.
+/// Size of a source file in bytes above which it is not read.
 const MOST_SOURCE: u64 = 16 << 20;
 
-/// A place's line, and the part of it to underline.
+/// The source line of a place, and the part of it to underline.
 pub(super) struct Excerpt {
-    /// 1-based.
+    /// Line number, from 1.
     line: u32,
     row: String,
-    /// Shown where the line comes from.
+    /// Path shown in the report.
     path: String,
-    /// Bytes of `row`; after [`Excerpt::join`] or [`Excerpt::split`], of their text.
+    /// Range of bytes to underline in `row`; after [`Excerpt::join`] or [`Excerpt::split`], in their text.
     pub span: Range<usize>,
 }
 
@@ -22,14 +22,14 @@ pub(super) struct Excerpt {
 pub(super) struct Lines {
     pub path: String,
     pub text: String,
-    /// The first line's number.
+    /// Number of the first line, from 1.
     pub first: u32,
-    /// How many places lie in it.
+    /// Number of places in these lines.
     pub places: usize,
 }
 
 impl Excerpt {
-    /// `None` where the text is not at hand.
+    /// Reads the line of a place; `None` if its text is not available.
     pub fn new(place: &Place) -> Option<Self> {
         match place.user_source() {
             Some(Source { file, line, column, .. }) => {
@@ -39,7 +39,7 @@ impl Excerpt {
                 Some(Self { line: *line, row, path: shown_path(file), span })
             }
             None if place.ptx_line > 0 && !place.ptx.is_empty() => {
-                // Generated PTX may be indented by anything.
+                // Limits the indentation, which generated PTX can make arbitrarily large.
                 let indent = (place.ptx_column as usize).saturating_sub(1).min(64);
                 let row = format!("{}{}", " ".repeat(indent), place.ptx);
                 let span = indent..row.len();
@@ -49,7 +49,7 @@ impl Excerpt {
         }
     }
 
-    /// The lines from the first excerpt's to the last one's, which are of one file.
+    /// Joins excerpts of one file into the lines from the first excerpt to the last.
     pub fn join(file: &str, excerpts: &mut [Self]) -> Option<Lines> {
         let text = source_text(file)?;
         let first = excerpts.iter().map(|excerpt| excerpt.line).min()?;
@@ -65,29 +65,29 @@ impl Excerpt {
         Some(Lines { path: shown_path(file), text: whole, first, places: excerpts.len() })
     }
 
-    /// Its own line alone.
+    /// Returns the excerpt's line alone.
     pub fn split(&mut self) -> Lines {
         Lines { path: self.path.clone(), text: self.row.clone(), first: self.line, places: 1 }
     }
 }
 
-/// The path as a reader wants it: relative to the current directory when it is below that.
+/// Path for display: relative to the current directory if it lies below it.
 pub(super) fn shown_path(file: &str) -> String {
     let here = std::env::current_dir().ok();
     let below = here.and_then(|here| Path::new(file).strip_prefix(here).ok().map(|path| path.display().to_string()));
     below.filter(|path| !path.is_empty()).unwrap_or_else(|| file.to_owned())
 }
 
-/// The file, if it looks like source: the name comes from the PTX and may be anything.
+/// Reads a file if it is a regular file of moderate size: the name comes from the PTX and may be arbitrary.
 fn source_text(file: &str) -> Option<String> {
     let about = std::fs::metadata(file).ok()?;
     (about.is_file() && about.len() <= MOST_SOURCE).then(|| std::fs::read_to_string(file).ok()).flatten()
 }
 
-/// The bytes of the expression that starts at a column (1-based, in bytes); of the whole line for column 0.
+/// Returns the bytes of the expression that starts at a column (from 1, in bytes); of the whole line for column 0.
 ///
-/// A path with its fields, calls, and indices on this line, and the operators before it: what compilers give the column
-/// of.
+/// The expression is a path with its fields, calls and indices on this line, and the operators in front of it:
+/// compilers report the column where such an expression starts.
 pub(super) fn underline(row: &str, column: usize) -> Range<usize> {
     let Some(start) = column.checked_sub(1).filter(|start| *start < row.len() && row.is_char_boundary(*start)) else {
         let start = row.len() - row.trim_start().len();
@@ -106,7 +106,7 @@ pub(super) fn underline(row: &str, column: usize) -> Range<usize> {
             Some(first) if is_word(first) => Some(word(rest)),
             _ => None,
         };
-        // Two words in a row are no expression.
+        // Two adjacent words do not form an expression.
         match more {
             Some(len) if len > 0 && !(row[..end].ends_with(is_word) && rest.starts_with(is_word) && end > start) => {
                 end += len
@@ -118,7 +118,7 @@ pub(super) fn underline(row: &str, column: usize) -> Range<usize> {
     start..end.max(start + first)
 }
 
-/// Length of the operators before an operand: `*`, `&mut `, `-`, `!`.
+/// Returns the length of the operators before an operand: `*`, `&mut `, `-`, `!`.
 fn prefix(text: &str) -> usize {
     let operand = text.trim_start_matches(['*', '&', '-', '!']);
     let operators = text.len() - operand.len();
@@ -134,7 +134,7 @@ fn word(text: &str) -> usize {
     text.find(|c| !is_word(c)).unwrap_or(text.len())
 }
 
-/// Length of a bracketed group that closes on this line.
+/// Returns the length of a bracketed group that closes on this line.
 fn group(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, c) in text.char_indices() {

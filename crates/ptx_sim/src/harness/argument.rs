@@ -1,8 +1,8 @@
-//! What a kernel can be given: numbers, arrays of them, and memory that holds them.
+//! Kernel arguments: numbers, arrays of numbers, and memory that holds them.
 
 use sealed::Sealed;
 
-/// Extents in x, y, z.
+/// Extents in x, y and z.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dim(pub [u32; 3]);
 
@@ -30,26 +30,26 @@ impl From<[u32; 3]> for Dim {
     }
 }
 
-/// An element of a buffer: `u8` to `u64`, `i8` to `i64`, `f32`, `f64`. Every bit pattern is a value, and there is no
-/// padding; no other type can implement it.
+/// Element type of a buffer: `u8` to `u64`, `i8` to `i64`, `f32`, `f64`. Every bit pattern is a value and there is no
+/// padding. The trait is sealed.
 pub trait Number: Sealed + Copy + 'static {}
 
-/// A parameter by value: a [`Number`], or an array of them.
+/// A parameter passed by value: a [`Number`] or an array of them.
 pub trait Argument: Sealed {}
 
 mod sealed {
-    /// What the machine sees of a value. Public so that it can be a bound, out of reach so that nobody else implements
-    /// it.
+    /// Representation of a value in the machine. The trait is public so that it can be a bound, and unreachable so that
+    /// other crates cannot implement it.
     pub trait Sealed: Sized {
-        /// The Rust type.
+        /// Name of the Rust type.
         const NAME: &'static str;
-        /// Its size.
+        /// Size in bytes.
         const BYTES: usize;
-        /// Little-endian.
+        /// Converts the value to little-endian bytes.
         fn to_bytes(&self) -> Vec<u8>;
-        /// From as many bytes.
+        /// Converts little-endian bytes, [`Sealed::BYTES`] of them, to a value.
         fn from_bytes(bytes: &[u8]) -> Option<Self>;
-        /// For messages.
+        /// Describes the value for messages.
         fn describe(&self) -> String {
             Self::NAME.to_owned()
         }
@@ -89,23 +89,23 @@ macro_rules! numbers {
 
 numbers!(u8 u16 u32 u64 i8 i16 i32 i64 f32 f64);
 
-/// The bytes of elements, one after the other.
+/// Concatenates the bytes of the elements.
 pub fn raw<T: Number>(elements: &[T]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(elements.len() * T::BYTES);
     elements.iter().for_each(|element| bytes.extend_from_slice(&element.to_bytes()));
     bytes
 }
 
-/// One parameter.
+/// The argument for one parameter.
 pub struct Item<'a> {
-    /// What reports call it.
+    /// Name of the buffer in reports.
     pub name: Option<String>,
     pub given: Given<'a>,
-    /// The length that follows the address of a slice.
+    /// Whether this is the length that follows the address of a slice.
     pub of_slice: bool,
 }
 
-/// What a parameter is given.
+/// Contents of an argument.
 pub enum Given<'a> {
     Value {
         bytes: Vec<u8>,
@@ -113,17 +113,17 @@ pub enum Given<'a> {
     },
     Memory {
         element: &'static str,
-        /// Bytes of an element.
+        /// Size of an element in bytes.
         size: u64,
         count: u64,
-        /// `None`: nobody has written it.
+        /// Initial contents; `None` leaves the memory uninitialised.
         init: Option<Vec<u8>>,
         back: Option<Box<dyn Back + 'a>>,
         written: Written,
     },
 }
 
-/// Must the kernel write all of a buffer?
+/// Whether the kernel has to write every element of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Written {
     May,
@@ -131,7 +131,7 @@ pub enum Written {
 }
 
 impl Given<'_> {
-    /// Bytes of the parameter.
+    /// Size of the parameter in bytes.
     pub fn param_bytes(&self) -> u64 {
         match self {
             Given::Value { bytes, .. } => bytes.len() as u64,
@@ -139,7 +139,7 @@ impl Given<'_> {
         }
     }
 
-    /// For messages.
+    /// Describes the argument for messages.
     pub fn describe(&self) -> String {
         match self {
             Given::Value { bytes, what } => format!("{what} ({})", plural(bytes.len() as u64, "byte")),
@@ -148,14 +148,14 @@ impl Given<'_> {
     }
 }
 
-/// `1 byte`, `2 bytes`.
+/// Formats a count with its noun: `1 byte`, `2 bytes`.
 pub fn plural(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Where the elements of a buffer go after the run.
+/// Destination of a buffer's elements after the run.
 pub trait Back {
-    /// As many bytes as the buffer has.
+    /// Stores the bytes of the whole buffer.
     fn take(&mut self, bytes: &[u8]);
 }
 
@@ -169,7 +169,7 @@ impl<T: Number> Back for &mut [T] {
     }
 }
 
-/// A vector that becomes what is read.
+/// A vector that is replaced by the elements of the buffer.
 pub struct Grown<'a, T>(pub &'a mut Vec<T>);
 
 impl<T: Number> Back for Grown<'_, T> {

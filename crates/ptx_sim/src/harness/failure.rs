@@ -1,19 +1,19 @@
-//! What a test fails with: the whole report, readable also where `unwrap` and a test's `?` print it.
+//! Error of a failed kernel test: the whole report, readable also where `unwrap` and a test's `?` print it.
 
 use crate::stop::{Finding, Stop};
 use std::fmt;
 
-/// Findings that are printed; all of them are in [`Failure::findings`].
+/// Number of findings that are printed; [`Failure::findings`] has all of them.
 const SHOWN: usize = 10;
 
-/// Why a kernel's test failed. `Debug` prints the same report as `Display`, because that is what `unwrap` and a test
-/// that returns an error show.
+/// The reason why a kernel test failed. `Debug` prints the same report as `Display`, because `unwrap` and a test that
+/// returns an error show the `Debug` form.
 #[derive(Clone)]
 pub struct Failure(Box<Report>);
 
 #[derive(Clone)]
 struct Report {
-    /// What was run.
+    /// Kernel and launch that were run.
     run: Option<String>,
     seed: Option<u64>,
     stop: Option<Stop>,
@@ -22,33 +22,33 @@ struct Report {
 }
 
 impl Failure {
-    /// A run that did not end well.
+    /// Creates the failure of a run that stopped or has findings.
     pub(super) fn new(run: String, seed: Option<u64>, stop: Option<Stop>, findings: &[Finding], printed: &str) -> Self {
         Self(Box::new(Report { run: Some(run), seed, stop, findings: findings.to_vec(), printed: printed.to_owned() }))
     }
 
-    /// What ended the run early, or kept it from starting.
+    /// Returns the stop that ended the run early or prevented it from starting.
     pub fn stop(&self) -> Option<&Stop> {
         self.0.stop.as_ref()
     }
 
-    /// What the checkers found.
+    /// Returns the findings of the checkers.
     pub fn findings(&self) -> &[Finding] {
         &self.0.findings
     }
 
-    /// The codes of the findings and of the stop, such as `race-waw`: for tests that expect a bug to be found.
+    /// Returns the codes of the findings and of the stop, such as `race-waw`, for tests that expect a bug to be found.
     pub fn codes(&self) -> Vec<&'static str> {
         let findings = self.findings().iter().map(|finding| finding.diagnostic.code);
         findings.chain(self.stop().map(Stop::code)).collect()
     }
 
-    /// The seed of the schedule; `None` for the usual one.
+    /// Returns the seed of the schedule; `None` for the default schedule.
     pub fn seed(&self) -> Option<u64> {
         self.0.seed
     }
 
-    /// What the kernel had printed.
+    /// Returns what the kernel had printed.
     pub fn printed(&self) -> &str {
         &self.0.printed
     }
@@ -90,7 +90,7 @@ impl fmt::Display for Failure {
 
 impl fmt::Debug for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // On a line of its own: `unwrap` and `main` put words before it.
+        // The report starts on a line of its own, because `unwrap` and `main` print text before it.
         write!(f, "\n{self}\n")
     }
 }

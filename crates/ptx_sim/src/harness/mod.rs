@@ -1,4 +1,5 @@
-//! Kernels in a `#[test]`: parse, give arguments, run with every checker, fail with a report that can be read.
+//! Tests of kernels in a `#[test]`: parse the PTX, pass arguments, run with every checker, and fail with a readable
+//! report.
 //!
 //! ```
 //! use ptx_sim::{Failure, test};
@@ -15,10 +16,10 @@
 //! ```
 //!
 //! Arguments are given in the order of the kernel's parameters and checked against their sizes. Each schedule of
-//! [`Test::seeds`] runs on a machine of its own, with memory as it was given.
+//! [`Test::seeds`] runs on a machine of its own, whose memory starts with the contents given.
 //!
-//! For several launches on the same memory, global variables and textures there is [`Machine`](crate::Machine), which
-//! this module only calls.
+//! For several launches on the same memory, global variables and textures, use [`Machine`](crate::Machine) directly;
+//! this module is a layer on top of it.
 
 mod argument;
 mod failure;
@@ -34,33 +35,34 @@ use argument::{Back, Given, Grown, Item, Written, raw};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Warp instructions after which a test is stopped, unless [`Test::fuel`] says otherwise: minutes.
+/// Default of [`Test::fuel`]: warp instructions after which a test is stopped. They take minutes.
 const FUEL: u64 = 1 << 32;
 
-/// The kernels of a PTX file. A relative path starts where the test runs: cargo runs tests in their package's folder.
+/// Loads the kernels of a PTX file. A relative path is relative to the current directory, which under cargo is the
+/// folder of the package.
 ///
 /// # Errors
-/// The file can't be read, or is not PTX; the error names the line.
+/// `unreadable` if the file cannot be read, `bad-ptx` if it is not PTX; the message names the line.
 pub fn test(path: impl AsRef<Path>) -> Result<Kernels, Failure> {
     let path = path.as_ref();
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|error| {
         let here = std::env::current_dir().map(|here| here.display().to_string()).unwrap_or_default();
         Stop::usage("unreadable", format!("cannot read {name}: {error}"))
-            .with_help(format!("a relative path starts in {here}"))
+            .with_help(format!("relative paths are resolved against {here}"))
     })?;
     Kernels::parse(&text, &name)
 }
 
-/// The kernels of a PTX text, such as `include_str!("kernel.ptx")`.
+/// Loads the kernels of a PTX text, such as `include_str!("kernel.ptx")`.
 ///
 /// # Errors
-/// The text is not PTX; the error names the line.
+/// `bad-ptx` if the text is not PTX; the message names the line.
 pub fn test_text(ptx: &str) -> Result<Kernels, Failure> {
     Kernels::parse(ptx, "the PTX")
 }
 
-/// A PTX module whose kernels are to be tested.
+/// A PTX module whose kernels can be tested.
 #[derive(Clone, Debug)]
 #[must_use = "choose a kernel with `entry`"]
 pub struct Kernels {
@@ -76,7 +78,7 @@ impl Kernels {
         }
     }
 
-    /// A test of one kernel, by its name in the PTX.
+    /// Creates a test of the kernel with this name in the PTX.
     pub fn entry<'a>(&self, name: &str) -> Test<'a> {
         Test {
             kernels: self.clone(),
@@ -96,13 +98,13 @@ impl Kernels {
         }
     }
 
-    /// What was parsed.
+    /// Returns the parsed program.
     pub fn program(&self) -> &Program {
         &self.program
     }
 }
 
-/// One kernel with its arguments and the shape it runs in.
+/// A kernel to be tested, with its arguments and launch shape.
 #[must_use = "nothing runs before `run` is called"]
 pub struct Test<'a> {
     kernels: Kernels,
@@ -118,126 +120,127 @@ pub struct Test<'a> {
     seeds: u64,
     reproducible: bool,
     fuel: u64,
-    /// A call that can't be meant; told by `run`.
+    /// A wrong combination of calls, which `run` reports.
     misuse: Option<&'static str>,
 }
 
 impl<'a> Test<'a> {
-    /// Blocks: `4`, `(4, 2)`, `(4, 2, 1)` or `[4, 2, 1]` for x, y, z.
+    /// Sets the number of blocks: `4`, `(4, 2)`, `(4, 2, 1)` or `[4, 2, 1]` for x, y, z.
     pub fn grid(mut self, blocks: impl Into<Dim>) -> Self {
         self.grid = Some(blocks.into());
         self
     }
 
-    /// Threads of a block. May be left out when the kernel requires a shape (`.reqntid`).
+    /// Sets the threads of a block. Optional when the kernel requires a shape (`.reqntid`).
     pub fn block(mut self, threads: impl Into<Dim>) -> Self {
         self.block = Some(threads.into());
         self
     }
 
-    /// Blocks of a cluster.
+    /// Sets the blocks of a cluster.
     pub fn cluster(mut self, blocks: impl Into<Dim>) -> Self {
         self.cluster = Some(blocks.into());
         self
     }
 
-    /// All blocks are resident at once, so that they may wait for each other.
+    /// Makes the launch cooperative: all blocks are resident at once, so they may wait for each other.
     pub fn cooperative(mut self) -> Self {
         self.cooperative = true;
         self
     }
 
-    /// Bytes of dynamic shared memory of a block.
+    /// Sets the dynamic shared memory of a block in bytes.
     pub fn shared(mut self, bytes: u64) -> Self {
         self.dynamic_shared = bytes;
         self
     }
 
-    /// A value: a number, or an array of numbers for a parameter that holds several. Write the type (`4_u32`): a bare
-    /// `4` is an `i32`, as everywhere in Rust.
+    /// Passes a value: a number, or an array of numbers for a parameter that holds several. Write the type (`4_u32`): a
+    /// bare `4` is an `i32` in Rust.
     pub fn arg(self, value: impl Argument) -> Self {
         let bytes = value.to_bytes();
         self.give(Given::Value { bytes, what: value.describe() })
     }
 
-    /// The bytes of a struct that is passed by value.
+    /// Passes the bytes of a struct by value.
     pub fn bytes(self, bytes: &[u8]) -> Self {
         self.give(Given::Value { bytes: bytes.to_vec(), what: format!("{} bytes", bytes.len()) })
     }
 
-    /// The address of memory that holds these elements. What the kernel does to them is not copied back.
+    /// Passes the address of memory that holds these elements. The kernel's changes are not copied back.
     pub fn buffer<T: Number>(self, elements: &[T]) -> Self {
         let init = Some(raw(elements));
         self.memory::<T>(elements.len(), init, None, Written::May)
     }
 
-    /// The address of memory that holds these elements, which are copied back when the test succeeds.
+    /// Passes the address of memory that holds these elements. They are copied back when the test succeeds.
     pub fn buffer_mut<T: Number>(self, elements: &'a mut [T]) -> Self {
         let init = Some(raw(elements));
         self.memory::<T>(elements.len(), init, Some(Box::new(elements)), Written::May)
     }
 
-    /// The address of memory for `count` elements, which nobody has written; `elements` becomes what the kernel leaves
-    /// there, when the test succeeds. It fails (`output-not-written`) when the kernel leaves elements out and
-    /// [`Checks::uninit`] is on: use [`Test::buffer_mut`] where that is right.
+    /// Passes the address of uninitialised memory for `count` elements. When the test succeeds, `elements` receives the
+    /// contents of that memory. The test fails (`output-not-written`) if the kernel leaves elements unwritten and
+    /// [`Checks::uninit`] is on; use [`Test::buffer_mut`] for a kernel that may do so.
     pub fn output<T: Number>(self, elements: &'a mut Vec<T>, count: usize) -> Self {
         self.memory::<T>(count, None, Some(Box::new(Grown(elements))), Written::Must)
     }
 
-    /// The address of memory for `count` elements of type `T`, which nobody has written and nobody reads afterwards.
+    /// Passes the address of uninitialised memory for `count` elements of type `T`, which is not copied back.
     pub fn scratch<T: Number>(self, count: usize) -> Self {
         self.memory::<T>(count, None, None, Written::May)
     }
 
-    /// Two parameters, the address and the number of the elements: what kernels in Rust take as `&[T]`.
+    /// Passes two parameters, the address and the number of the elements: a parameter `&[T]` of a Rust kernel.
     pub fn slice<T: Number>(self, elements: &[T]) -> Self {
         self.buffer(elements).len_of(elements.len())
     }
 
-    /// Two parameters, the address and the number of the elements: what kernels in Rust take as `&mut [T]`.
+    /// Passes two parameters, the address and the number of the elements: a parameter `&mut [T]` of a Rust kernel.
     pub fn slice_mut<T: Number>(self, elements: &'a mut [T]) -> Self {
         let count = elements.len();
         self.buffer_mut(elements).len_of(count)
     }
 
-    /// What reports call the buffer given last, instead of the parameter's name.
+    /// Sets the name of the buffer given last in reports, in place of the parameter's name.
     pub fn named(mut self, name: &str) -> Self {
         let is_length = |item: &Item<'_>| matches!(item.given, Given::Value { .. }) && item.of_slice;
         let last = self.items.iter_mut().rev().find(|item| !is_length(item));
         match last {
             Some(item) if matches!(item.given, Given::Memory { .. }) => item.name = Some(name.to_owned()),
-            _ => self.misuse = Some("`named` comes right after a buffer"),
+            _ => self.misuse = Some("`named` must directly follow a buffer"),
         }
         self
     }
 
-    /// What is looked for; [`Checks::ALL`] unless this is called.
+    /// Selects the checkers; the default is [`Checks::ALL`].
     pub fn checks(mut self, checks: Checks) -> Self {
         self.checks = checks;
         self
     }
 
-    /// The device: the name of a built-in profile such as `a100`, or the path of a file. An H200 unless this is called.
+    /// Selects the device: the name of a built-in profile such as `a100`, or the path of a file. The default is an
+    /// H200.
     pub fn profile(mut self, name_or_path: &str) -> Self {
         self.profile = Some(name_or_path.to_owned());
         self
     }
 
-    /// Runs under `count` more schedules than the usual one: blocks, warps and parted lanes in other orders. The first
-    /// failure ends the test; the error names the seed.
+    /// Runs the kernel under `count` schedules in addition to the default one, with other orders of blocks, warps and
+    /// diverged lanes. The first failure ends the test; the error names the seed.
     pub fn seeds(mut self, count: u64) -> Self {
         self.seeds = count;
         self
     }
 
-    /// Fails (`not-reproducible`) when a buffer that is copied back holds other bytes under one of the other schedules
-    /// of [`Test::seeds`].
+    /// Makes the test fail (`not-reproducible`) when a buffer that is copied back has different contents under one of
+    /// the other schedules of [`Test::seeds`].
     pub fn reproducible(mut self) -> Self {
         self.reproducible = true;
         self
     }
 
-    /// Warp instructions after which the run is stopped.
+    /// Sets the number of warp instructions after which the run is stopped.
     pub fn fuel(mut self, warp_instructions: u64) -> Self {
         self.fuel = warp_instructions;
         self
@@ -266,7 +269,7 @@ impl<'a> Test<'a> {
     }
 }
 
-/// The guide's code is compiled and run.
+/// Compiles and runs the code of the guide as doctests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../../docs/testing-with-ptx_sim.md")]
 struct Guide;

@@ -1,5 +1,5 @@
-//! From a described test to launches: arguments checked and placed, one machine per schedule, results compared and
-//! copied back.
+//! Runs a described test: checks and places the arguments, runs one machine per schedule, compares the results and
+//! copies them back.
 
 use super::argument::{Given, Written, plural};
 use super::{Dim, Failure, Test};
@@ -8,18 +8,20 @@ use crate::profile::Profile;
 use crate::program::{Function, Kind};
 use crate::stop::{Diagnostic, Stop, StopKind, Triple, demangled};
 
-/// What one schedule left behind: by buffer that is copied back, its bytes.
+/// Result of one schedule: the report, and the contents of each buffer that is copied back.
 struct Ran {
     report: Report,
     results: Vec<Vec<u8>>,
 }
 
 impl Test<'_> {
-    /// Runs the kernel, under every schedule that [`Test::seeds`] asks for. The report is that of the usual schedule,
-    /// and so is what is copied back.
+    /// Runs the kernel under the default schedule and the further schedules of [`Test::seeds`]. The returned report and
+    /// the copied-back contents are those of the default schedule.
     ///
     /// # Errors
-    /// The launch is not possible, the kernel stopped, or a checker found something. Then no buffer is changed.
+    /// Fails with the codes of [`Machine::launch`](crate::Machine::launch), with `parameters` if the arguments do not
+    /// match the kernel, `usage` for a missing or misplaced call, `output-not-written`, `not-reproducible`, or the
+    /// findings of the checkers. Then no buffer is changed.
     pub fn run(mut self) -> Result<Report, Failure> {
         if let Some(words) = self.misuse {
             return Err(Stop::usage("usage", words).into());
@@ -30,7 +32,7 @@ impl Test<'_> {
         }
         let entry = self.entry.clone();
         let mut functions = self.kernels.program.functions.iter();
-        // An unknown name is told by the machine, which knows similar ones.
+        // `Machine::launch` reports an unknown name, because it can suggest similar ones.
         if let Some(function) = functions.find(|function| function.kind == Kind::Entry && function.name == entry) {
             self.fits(function)?;
             self.block = self.block.or(function.required_block.map(Dim));
@@ -82,7 +84,7 @@ impl Test<'_> {
         let (Some(Dim(grid)), Some(Dim(block))) = (self.grid, self.block) else {
             let missing = if self.grid.is_none() { "`grid`" } else { "`block`" };
             let stop = Stop::usage("usage", format!("the launch of `{}` has no {missing}", demangled(&self.entry)));
-            return Err(stopped(stop.with_help("such as `.grid(4).block(256)`")));
+            return Err(stopped(stop.with_help("add both, for example `.grid(4).block(256)`")));
         };
         let launch = Launch {
             entry: &self.entry,
@@ -112,9 +114,10 @@ impl Test<'_> {
                     "output-not-written",
                     format!("element {} of the output `{name}` ({count} {element}) is not written", first / size),
                 );
-                let have = if missing == 1 { "byte has" } else { "bytes have" };
-                diagnostic.notes.push(format!("{missing} of its {bytes} {have} no value"));
-                diagnostic.help = Some("give a `buffer_mut` if the kernel need not write all elements".to_owned());
+                let have = if missing == 1 { "byte is" } else { "bytes are" };
+                diagnostic.notes.push(format!("{missing} of its {bytes} {have} uninitialised"));
+                let help = "pass it with `buffer_mut` if the kernel may leave elements unwritten";
+                diagnostic.help = Some(help.to_owned());
                 return Err(failed(Some(Stop::new(StopKind::Fault, diagnostic))));
             }
             let mut result = vec![0; bytes as usize];
@@ -137,7 +140,7 @@ impl Test<'_> {
             let more = pairs.filter(|&pair| differs(pair)).count();
             let mut diagnostic = Diagnostic::new(
                 "not-reproducible",
-                format!("element {first} of `{name}` ({element}) is another one than under the usual schedule"),
+                format!("element {first} of `{name}` ({element}) differs from the default schedule"),
             );
             diagnostic.notes.push(format!("{} of `{name}` differ", plural(more as u64 + 1, "element")));
             let stop = Stop::new(StopKind::Fault, diagnostic);
@@ -146,7 +149,7 @@ impl Test<'_> {
         Ok(())
     }
 
-    /// As many arguments as parameters, of their sizes.
+    /// Checks the number and sizes of the arguments against the parameters.
     fn fits(&self, function: &Function) -> Result<(), Failure> {
         let name = demangled(&function.name);
         let (wanted, given) = (function.params.len(), self.items.len());
@@ -154,11 +157,11 @@ impl Test<'_> {
         let odd = pairs.find(|(_, (param, item))| param.size != item.given.param_bytes());
         let title = match odd {
             _ if wanted != given => {
-                let given = if given == 1 { "1 is given".to_owned() } else { format!("{given} are given") };
-                format!("`{name}` takes {}, and {given}", plural(wanted as u64, "parameter"))
+                let given = if given == 1 { "1 was given".to_owned() } else { format!("{given} were given") };
+                format!("`{name}` takes {}, but {given}", plural(wanted as u64, "parameter"))
             }
             Some((index, (param, item))) => format!(
-                "parameter {index} of `{name}`, `{}`, has {}, and is given {}",
+                "parameter {index} of `{name}`, `{}`, has {}, but was given {}",
                 param.name,
                 plural(param.size, "byte"),
                 item.given.describe()
@@ -176,7 +179,7 @@ impl Test<'_> {
         Err(Stop::new(StopKind::Usage, diagnostic).into())
     }
 
-    /// What is run, for the first line of a report.
+    /// Describes the launch for the first line of a report.
     fn describe(&self) -> String {
         let mut text = format!("`{}` of {}", demangled(&self.entry), self.kernels.name);
         for (what, dim) in [("grid", self.grid), ("block", self.block), ("cluster", self.cluster)] {

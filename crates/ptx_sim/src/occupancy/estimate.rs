@@ -1,16 +1,16 @@
-//! Registers of a thread without ptxas: the most bits that are live at once, in registers of 32 bits.
+//! Estimates a thread's registers without ptxas: the largest number of bits live at once, in units of 32-bit registers.
 //!
-//! An estimate from PTX text, where the first operand of an instruction is what it writes. ptxas reorders instructions,
-//! keeps values that can be computed again out of registers, spills, rounds up, and reserves a few: its count may be a
-//! third more or less.
+//! The estimate reads PTX text and takes the first operand of an instruction as its destination. ptxas reorders
+//! instructions, rematerialises values, spills, rounds up and reserves a few registers, so its count may differ by a
+//! third in either direction.
 
 use crate::program::{Function, Inst, Op, Program};
 use std::collections::HashMap;
 
-/// Bits of the analysis at most: a larger function gets no estimate.
+/// Limit on the bits of the liveness analysis; a larger function gets no estimate.
 const MOST: usize = 1 << 30;
 
-/// Registers of the function itself; what it calls is not looked at. `None` for code that is too long.
+/// Estimates the registers of the function itself without its callees. `None` if the code is too long.
 pub fn registers(program: &Program, function: &Function) -> Option<u32> {
     let widths = widths(program);
     let mut names = HashMap::new();
@@ -30,7 +30,7 @@ pub fn registers(program: &Program, function: &Function) -> Option<u32> {
                 let after = live.get(next).map_or(&[][..], Vec::as_slice);
                 now.iter_mut().zip(after).for_each(|(now, after)| *now |= after);
             }
-            // A guarded instruction may leave the old value.
+            // A guarded instruction may keep the old value of its destination.
             if function.code[pc].guard.is_none() {
                 operands[pc].writes.iter().for_each(|&register| now[register / 64] &= !(1 << (register % 64)));
             }
@@ -64,7 +64,7 @@ fn operands<'t>(
     let mut found = Operands::default();
     let Some(line) = inst.line.checked_sub(1).and_then(|line| program.source.get(line as usize)) else { return found };
     let text = line.split("//").next().unwrap_or_default().trim();
-    // Of several instructions on a line, or one over several lines, nothing is known to be overwritten.
+    // With several instructions on a line, or one spread over several lines, no register counts as overwritten.
     let alone = text.matches(';').count() == 1 && text.ends_with(';');
     let text = text.strip_prefix('@').and_then(|guarded| guarded.split_once(' ')).map_or(text, |(_, rest)| rest.trim());
     let writes =
@@ -90,7 +90,7 @@ fn operands<'t>(
     found
 }
 
-/// Names that start with `%`, and where they are.
+/// Finds the names that start with `%`, with their positions.
 fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.match_indices('%').map(|(at, _)| {
         let rest = &text[at + 1..];
@@ -99,7 +99,7 @@ fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// By name, or the name before `<`: registers of 32 bits.
+/// Widths by register name, or by the prefix before `<`, in 32-bit registers.
 fn widths(program: &Program) -> HashMap<&str, u32> {
     let mut widths = HashMap::new();
     let declarations = program.source.iter().flat_map(|line| line.split(';')).filter_map(|part| {

@@ -1,8 +1,8 @@
-//! How many blocks of a kernel fit on a multiprocessor, and what limits them: the CUDA occupancy calculation.
+//! Occupancy: the number of blocks of a kernel that fit on a multiprocessor, and the resource that limits it.
 //!
-//! Blocks are limited by the block slots, the warp slots, the registers (handed out to warps, or on the oldest devices
-//! to blocks, in units) and the shared memory of a multiprocessor. The fewest win. Method: CUDA Occupancy Calculator;
-//! CUDA C Programming Guide 3.2, section 4.2, for devices that allocate registers by block.
+//! The resources are the block slots, the warp slots, the registers (allocated in units to warps, or to blocks on the
+//! oldest devices) and the shared memory of a multiprocessor. The smallest of their limits applies. Method: CUDA
+//! Occupancy Calculator; CUDA C Programming Guide 3.2, section 4.2, for devices that allocate registers by block.
 
 mod estimate;
 
@@ -12,66 +12,66 @@ use crate::program::Program;
 use crate::stop::Stop;
 use std::fmt;
 
-/// What a block of a kernel needs.
+/// Resources that a block of a kernel needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Demand {
-    /// Threads of a block, not 0.
+    /// Threads of a block; at least 1.
     pub threads: u32,
-    /// Registers of a thread; 0 when unknown: then they limit nothing.
+    /// Registers of a thread; 0 when unknown, and then registers are not a limit.
     pub registers: u32,
-    /// Bytes of shared memory of a block, static and dynamic.
+    /// Shared memory of a block in bytes, static and dynamic.
     pub shared_bytes: u64,
 }
 
-/// What keeps more blocks from a multiprocessor.
+/// A resource that limits the number of resident blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Limit {
-    /// The multiprocessor's threads (its warp slots).
+    /// Threads of the multiprocessor, that is its warp slots.
     Threads,
-    /// Its block slots.
+    /// Block slots of the multiprocessor.
     Blocks,
-    /// Its registers.
+    /// Registers of the multiprocessor.
     Registers,
-    /// Its shared memory.
+    /// Shared memory of the multiprocessor.
     Shared,
 }
 
-/// What of a kernel is resident on one multiprocessor.
+/// Resident blocks, warps and threads of a kernel on one multiprocessor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Occupancy {
-    /// Blocks; 0 when not even one fits.
+    /// Resident blocks; 0 when not even one fits.
     pub blocks: u32,
-    /// Warps of these blocks.
+    /// Warps of the resident blocks.
     pub warps: u32,
-    /// Threads of these blocks.
+    /// Threads of the resident blocks.
     pub threads: u32,
-    /// Warps over the warps that the multiprocessor could hold: 0 to 1.
+    /// Resident warps over the warps that the multiprocessor can hold: 0 to 1.
     pub fraction: f64,
-    /// What limits the blocks; several when they allow the same number.
+    /// Resources that limit the number of blocks; several when they allow the same number.
     pub limits: Vec<Limit>,
-    /// Blocks that each resource would allow.
+    /// Blocks that each resource allows.
     pub allowed: Vec<(Limit, u32)>,
 }
 
 impl Demand {
-    /// Of an entry's blocks with `threads` threads and `dynamic_shared` bytes of dynamic shared memory. Without a count
-    /// of registers, which ptxas has, see [`estimate_registers`].
+    /// Computes the demand of an entry with `threads` threads per block and `dynamic_shared` bytes of dynamic shared
+    /// memory. ptxas reports `registers`; [`estimate_registers`] gives an estimate.
     ///
     /// # Errors
-    /// A usage stop when there is no such entry.
+    /// `unknown-entry` if the program has no such entry.
     pub fn of(program: &Program, entry: &str, threads: u32, dynamic_shared: u64, registers: u32) -> Result<Self, Stop> {
         let shared_bytes = static_shared(program, entry)?.saturating_add(dynamic_shared);
         Ok(Self { threads, registers, shared_bytes })
     }
 }
 
-/// About how many registers a thread of an entry needs: the most that are live at once in the PTX. ptxas's count may
-/// differ by a third. `None` when there is no such entry, or its code is too long.
+/// Estimates the registers of a thread of an entry: the largest number live at once in the PTX. ptxas's count may
+/// differ by a third. `None` if there is no such entry or its code is too long.
 pub fn estimate_registers(program: &Program, entry: &str) -> Option<u32> {
     estimate::registers(program, program.entries().find(|function| function.name == entry)?)
 }
 
-/// The calculation.
+/// Calculates the occupancy of a kernel on a device.
 pub fn occupancy(profile: &Profile, demand: &Demand) -> Occupancy {
     let warps = demand.threads.div_ceil(32).max(1);
     let fits = demand.threads <= profile.threads_per_block;
@@ -102,7 +102,7 @@ fn by_registers(profile: &Profile, registers: u32, warps: u32) -> u32 {
         return 0;
     }
     let unit = profile.register_unit.max(1);
-    // At most 255 registers of 1024 threads: no overflow.
+    // At most 255 registers times 1024 threads, which cannot overflow.
     let up = |registers: u32| registers.div_ceil(unit) * unit;
     let in_units = warps.next_multiple_of(profile.warp_unit.max(1));
     match profile.register_allocation {

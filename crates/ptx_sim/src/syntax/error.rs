@@ -1,21 +1,21 @@
-//! Why a text is not PTX.
+//! The error of text that is not PTX.
 
-/// The text is not PTX that can be read.
+/// A syntax error: the position in the text, what was found there and what the grammar allows instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: found {found}, expected {expected}")]
 pub struct ParseError {
-    /// 1-based.
+    /// Line number, from 1.
     pub line: u32,
-    /// 1-based, in bytes.
+    /// Column in bytes, from 1.
     pub column: u32,
-    /// What stands there.
+    /// The offending text, as the message names it.
     pub found: String,
-    /// What could stand there.
+    /// What the grammar allows at this position.
     pub expected: String,
 }
 
 impl ParseError {
-    /// An error at byte `start` of `text`.
+    /// Builds the error for byte `start` of `text`.
     pub(crate) fn at(
         text: &str,
         start: usize,
@@ -33,7 +33,7 @@ impl ParseError {
         }
     }
 
-    /// An error that belongs to a whole line.
+    /// Builds an error that concerns a whole line.
     pub(crate) fn on_line(line: u32, found: impl Into<String>, expected: impl Into<String>) -> Self {
         ParseError { line, column: 1, found: found.into(), expected: expected.into() }
     }

@@ -1,36 +1,36 @@
-//! Text to tokens, without copying: a token is a slice of the text.
+//! Splits the text into tokens without copying: each token is a slice of the text.
 
 use super::error::ParseError;
 
-/// What a token is; its text says which.
+/// The class of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A name, register, opcode or directive, with its dots: `add.s32`, `%tid.x`, `.param`.
+    /// A name, register, opcode or directive with its dots: `add.s32`, `%tid.x`, `.param`.
     Word,
-    /// Starts with a digit: `7`, `0x1FU`, `0f3F800000`, `1.5`.
+    /// A literal that starts with a digit: `7`, `0x1FU`, `0f3F800000`, `1.5`.
     Number,
-    /// Without the quotes.
+    /// A string literal; the token's text excludes the quotes.
     String,
-    /// One character.
+    /// A single punctuation character.
     Punctuation,
     /// The end of the text.
     End,
 }
 
-/// A piece of the text.
+/// One token: a slice of the text with its position.
 #[derive(Clone, Copy, Debug)]
 pub struct Token<'t> {
-    /// What it is.
+    /// Class of the token.
     pub kind: Kind,
-    /// The piece itself.
+    /// Text of the token.
     pub text: &'t str,
-    /// Byte offset in the whole text.
+    /// Byte offset of the token in the whole text.
     pub start: usize,
-    /// 1-based.
+    /// Line number, from 1.
     pub line: u32,
 }
 
-/// Hands out one token after the other.
+/// Tokenizer over a PTX text.
 #[derive(Clone)]
 pub struct Lexer<'t> {
     text: &'t str,
@@ -38,7 +38,7 @@ pub struct Lexer<'t> {
     line: u32,
 }
 
-/// True for every byte that a word may contain after its first.
+/// Marks every byte that may follow the first byte of a word.
 const WORD: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0;
@@ -51,12 +51,15 @@ const WORD: [bool; 256] = {
 };
 
 impl<'t> Lexer<'t> {
-    /// Starts at the beginning of `text`.
+    /// Creates a lexer at the beginning of `text`.
     pub fn new(text: &'t str) -> Self {
         Lexer { text, position: 0, line: 1 }
     }
 
-    /// The next token; at the end of the text, `Kind::End` for ever.
+    /// Returns the next token. At the end of the text, every call returns `Kind::End`.
+    ///
+    /// # Errors
+    /// A comment or a string that is never closed.
     pub fn next(&mut self) -> Result<Token<'t>, ParseError> {
         self.skip_blank()?;
         let bytes = self.text.as_bytes();
@@ -75,7 +78,10 @@ impl<'t> Lexer<'t> {
         Ok(Token { kind, text: &self.text[start..end], start, line })
     }
 
-    /// Moves to the `}` that ends a debug section, whose contents are bytes and labels.
+    /// Skips to the `}` that ends a debug section, whose contents are bytes and labels.
+    ///
+    /// # Errors
+    /// A comment or a string that is never closed, or the end of the text before the `}`.
     pub fn skip_to_brace(&mut self) -> Result<(), ParseError> {
         loop {
             let token = self.clone().next()?;
@@ -144,7 +150,7 @@ fn word_end(bytes: &[u8], start: usize) -> usize {
     loop {
         match bytes.get(end) {
             Some(&b) if WORD[b as usize] => end += 1,
-            // `ld.shared::cta`: two colons join, one ends a label.
+            // Two colons join the parts of an opcode, as in `ld.shared::cta`; one colon ends a label.
             Some(b':') if bytes.get(end + 1) == Some(&b':') => end += 2,
             _ => return end,
         }
@@ -157,7 +163,7 @@ fn number_end(bytes: &[u8], start: usize) -> usize {
     while at(end).is_ascii_digit() {
         end += 1;
     }
-    // A decimal float: a point or an exponent right after the digits.
+    // A decimal floating-point number has a point or an exponent right after its digits.
     if at(end) == b'.' && at(end + 1).is_ascii_digit() || at(end) == b'.' && !WORD[at(end + 1) as usize] {
         end += 1;
         while at(end).is_ascii_digit() {

@@ -1,8 +1,8 @@
-//! Numbers as PTX writes them.
+//! Numeric literals in PTX notation.
 
 use super::tree::Operand;
 
-/// Reads a number token; `None` when it is none.
+/// Parses a number token; `None` if the token is not a valid number.
 pub fn number<'t>(text: &str) -> Option<Operand<'t>> {
     let bytes = text.as_bytes();
     if let [b'0', marker, ..] = bytes {
@@ -27,7 +27,7 @@ fn integer<'t>(digits: &str, radix: u32) -> Option<Operand<'t>> {
     u64::from_str_radix(digits, radix).ok().map(Operand::Integer)
 }
 
-/// `-` in front of a number.
+/// Applies a leading `-` to a number.
 pub fn negate<'t>(operand: Operand<'t>) -> Option<Operand<'t>> {
     match operand {
         Operand::Integer(value) => Some(Operand::Integer(value.wrapping_neg())),

@@ -1,4 +1,5 @@
-//! Text to tree. Knows the shape of PTX and nothing of what it does: an unknown instruction is an opcode with operands.
+//! Parser: turns PTX text into a tree. The grammar has no list of instructions, so any opcode with well-formed operands
+//! parses; the module `decode` gives it a meaning.
 
 mod error;
 mod lexer;

@@ -1,11 +1,14 @@
-//! Module scope: versions, files, variables, functions, debug sections.
+//! Grammar of module scope: version, files, variables, functions and debug sections.
 
 use super::error::ParseError;
 use super::lexer::Kind;
 use super::parser::Parser;
 use super::tree::{Body, Function, Initial, Module, Operand, Variable};
 
-/// Reads a PTX text.
+/// Parses a PTX text.
+///
+/// # Errors
+/// Returns a [`ParseError`] with line and column of the first text that is not PTX.
 pub fn parse(text: &str) -> Result<Module<'_>, ParseError> {
     let mut parser = Parser::new(text)?;
     let mut module = Module::default();
@@ -20,7 +23,7 @@ pub fn parse(text: &str) -> Result<Module<'_>, ParseError> {
 
 impl<'t> Parser<'t> {
     fn item(&mut self, module: &mut Module<'t>) -> Result<(), ParseError> {
-        // Who may see a name makes no difference within one module.
+        // Linkage is ignored: the simulator loads one module, so visibility has no effect.
         while self.token.kind == Kind::Word && matches!(self.token.text, ".visible" | ".weak" | ".common" | ".extern") {
             self.advance()?;
         }
@@ -74,7 +77,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// `1 "name"`, `1 "directory" "name"`, `1 "name", time, size`.
+    /// The forms are `1 "name"`, `1 "directory" "name"` and `1 "name", time, size`.
     fn file(&mut self, module: &mut Module<'t>) -> Result<(), ParseError> {
         let number = self.unsigned32("a file number")?;
         if self.token.kind != Kind::String {
@@ -165,7 +168,10 @@ impl<'t> Parser<'t> {
         Ok(function)
     }
 
-    /// `(.param .b32 a, .reg .b32 b)`.
+    /// Parses a parameter list such as `(.param .b32 a, .reg .b32 b)`.
+    ///
+    /// # Errors
+    /// A syntax error in the list.
     pub(super) fn parameters(&mut self) -> Result<Vec<Variable<'t>>, ParseError> {
         self.expect("(")?;
         let mut list = Vec::new();
@@ -181,7 +187,7 @@ impl<'t> Parser<'t> {
         Ok(list)
     }
 
-    /// Performance directives between the parameters and the body.
+    /// Parses the performance directives between the parameters and the body.
     fn directives(&mut self, function: &mut Function<'t>) -> Result<(), ParseError> {
         while self.token.kind == Kind::Word && self.token.text.starts_with('.') {
             let directive = self.advance()?;
@@ -211,7 +217,10 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// `.align 4 .b8 a[16] = {1, 2}, b;`
+    /// Parses the declarators of one declaration: `.align 4 .b8 a[16] = {1, 2}, b;`.
+    ///
+    /// # Errors
+    /// A syntax error in the declaration, an array that is too large, or more initial values than elements.
     pub(super) fn variables(&mut self, space: &'t str) -> Result<Vec<Variable<'t>>, ParseError> {
         let mut list = vec![self.declarator(space)?];
         self.initialiser(&mut list)?;
@@ -241,7 +250,7 @@ impl<'t> Parser<'t> {
         if !self.eat("=")? {
             return Ok(());
         }
-        // Arrays of arrays nest their braces; the elements come in order all the same.
+        // Nested arrays nest their braces; the elements still come in memory order.
         let mut depth = 0usize;
         loop {
             if self.eat("{")? {

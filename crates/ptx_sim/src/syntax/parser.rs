@@ -1,28 +1,34 @@
-//! One token of look-ahead over the text, and what all levels of the grammar share.
+//! Recursive-descent parser with one token of look-ahead, and the productions that all levels of the grammar share.
 
 use super::error::ParseError;
 use super::lexer::{Kind, Lexer, Token};
 use super::literal;
 use super::tree::{Operand, Variable};
 
-/// The current token and the rest of the text.
+/// Parser state: the current token and the rest of the text.
 pub struct Parser<'t> {
     pub text: &'t str,
     pub lexer: Lexer<'t>,
     pub token: Token<'t>,
-    /// Where the token before the current one ended.
+    /// Byte offset where the token before the current one ended.
     pub previous_end: usize,
 }
 
 impl<'t> Parser<'t> {
-    /// Looks at the first token.
+    /// Creates a parser whose current token is the first one of the text.
+    ///
+    /// # Errors
+    /// The first token is malformed.
     pub fn new(text: &'t str) -> Result<Self, ParseError> {
         let mut lexer = Lexer::new(text);
         let token = lexer.next()?;
         Ok(Parser { text, lexer, token, previous_end: 0 })
     }
 
-    /// Takes the current token.
+    /// Returns the current token and moves to the next one.
+    ///
+    /// # Errors
+    /// The next token is malformed.
     pub fn advance(&mut self) -> Result<Token<'t>, ParseError> {
         let taken = self.token;
         self.previous_end = taken.start + taken.text.len();
@@ -30,12 +36,15 @@ impl<'t> Parser<'t> {
         Ok(taken)
     }
 
-    /// The current token is this punctuation.
+    /// Whether the current token is this punctuation.
     pub fn at(&self, punctuation: &str) -> bool {
         self.token.kind == Kind::Punctuation && self.token.text == punctuation
     }
 
-    /// Takes this punctuation if it is there.
+    /// Consumes this punctuation if it is the current token; returns whether it was.
+    ///
+    /// # Errors
+    /// The next token is malformed.
     pub fn eat(&mut self, punctuation: &str) -> Result<bool, ParseError> {
         let there = self.at(punctuation);
         if there {
@@ -44,12 +53,18 @@ impl<'t> Parser<'t> {
         Ok(there)
     }
 
-    /// Takes this punctuation or fails.
+    /// Consumes this punctuation.
+    ///
+    /// # Errors
+    /// The current token is another one, or the next token is malformed.
     pub fn expect(&mut self, punctuation: &str) -> Result<(), ParseError> {
         if self.eat(punctuation)? { Ok(()) } else { Err(self.error(format!("`{punctuation}`"))) }
     }
 
-    /// Takes a word or fails.
+    /// Consumes a word and returns its text.
+    ///
+    /// # Errors
+    /// The current token is not a word, or the next token is malformed.
     pub fn word(&mut self, expected: &str) -> Result<&'t str, ParseError> {
         if self.token.kind != Kind::Word {
             return Err(self.error(expected));
@@ -57,7 +72,10 @@ impl<'t> Parser<'t> {
         Ok(self.advance()?.text)
     }
 
-    /// Takes this word if it is there.
+    /// Consumes this word if it is the current token; returns whether it was.
+    ///
+    /// # Errors
+    /// The next token is malformed.
     pub fn eat_word(&mut self, word: &str) -> Result<bool, ParseError> {
         let there = self.token.kind == Kind::Word && self.token.text == word;
         if there {
@@ -66,7 +84,10 @@ impl<'t> Parser<'t> {
         Ok(there)
     }
 
-    /// Takes an unsigned integer.
+    /// Consumes an unsigned integer and returns it.
+    ///
+    /// # Errors
+    /// The current token is not an unsigned integer, or the next token is malformed.
     pub fn unsigned(&mut self, expected: &str) -> Result<u64, ParseError> {
         match self.token.kind {
             Kind::Number => match literal::number(self.token.text) {
@@ -80,14 +101,20 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Takes an unsigned integer that fits in 32 bits.
+    /// Consumes an unsigned integer that fits in 32 bits and returns it.
+    ///
+    /// # Errors
+    /// As [`Parser::unsigned`]; also when the number needs more than 32 bits.
     pub fn unsigned32(&mut self, expected: &str) -> Result<u32, ParseError> {
         let at = self.token;
         let value = self.unsigned(expected)?;
         u32::try_from(value).map_err(|_| self.error_at(at, expected))
     }
 
-    /// Takes a number with any number of signs in front.
+    /// Consumes a number with any number of leading signs.
+    ///
+    /// # Errors
+    /// The tokens are not a number.
     pub fn number(&mut self) -> Result<Operand<'t>, ParseError> {
         let mut negative = false;
         while self.at("-") || self.at("+") {
@@ -110,7 +137,10 @@ impl<'t> Parser<'t> {
         Ok(value)
     }
 
-    /// Takes `+8`, `-8`, `+-8`, or nothing, which is 0.
+    /// Consumes an offset: `+8`, `-8` or `+-8`. An absent offset is 0.
+    ///
+    /// # Errors
+    /// The sign is not followed by an integer.
     pub fn offset(&mut self) -> Result<i64, ParseError> {
         if !self.at("+") && !self.at("-") {
             return Ok(0);
@@ -121,12 +151,12 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// An error at the current token.
+    /// Builds an error at the current token.
     pub fn error(&self, expected: impl Into<String>) -> ParseError {
         self.error_at(self.token, expected)
     }
 
-    /// An error at a token.
+    /// Builds an error at a token.
     pub fn error_at(&self, token: Token<'t>, expected: impl Into<String>) -> ParseError {
         let found = match token.kind {
             Kind::End => "the end of the text".to_string(),
@@ -135,8 +165,11 @@ impl<'t> Parser<'t> {
         ParseError::at(self.text, token.start, token.line, found, expected)
     }
 
-    /// Takes what stands between `.param` (or another space) and the end of a declarator:
-    /// `.align 4 .b8 name[16]`, `.u64 .ptr .global .align 1 name`.
+    /// Parses a declarator, which follows a state space such as `.param`: `.align 4 .b8 name[16]` or `.u64 .ptr .global
+    /// .align 1 name`.
+    ///
+    /// # Errors
+    /// A syntax error, an array that is too large, or an alignment that is not a power of two.
     pub fn declarator(&mut self, space: &'t str) -> Result<Variable<'t>, ParseError> {
         let line = self.token.line;
         let (mut kind, mut element, mut lanes) = ("b32", 0u64, 1u64);
@@ -146,7 +179,7 @@ impl<'t> Parser<'t> {
             match directive.text {
                 ".align" => {
                     let value = self.unsigned("an alignment")?;
-                    // After `.ptr` it is the alignment of what is pointed to.
+                    // After `.ptr`, the alignment is that of the memory the pointer refers to.
                     if !pointer {
                         align = value;
                     }
@@ -192,7 +225,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// Bytes of a type, without its dot; predicates take one.
+/// Size of a type in bytes, given its name without the dot; a predicate counts as one byte.
 pub fn type_bytes(kind: &str) -> Option<u64> {
     Some(match kind {
         "pred" | "b8" | "u8" | "s8" => 1,

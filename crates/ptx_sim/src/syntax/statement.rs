@@ -1,15 +1,15 @@
-//! Statements of a function body and their operands.
+//! Grammar of function bodies: statements and their operands.
 
 use super::error::ParseError;
 use super::lexer::{Kind, Token};
 use super::parser::Parser;
 use super::tree::{Body, Instruction, Loc, Name, Operand, Registers, Span, Statement};
 
-/// Names are looked up through all open scopes, so their number is limited.
+/// Limit on the nesting of scopes, because a name is looked up through all open scopes.
 const MOST_SCOPES: usize = 100;
 
 impl<'t> Parser<'t> {
-    /// From `{` to the `}` that closes it.
+    /// Parses a function body, from `{` to the `}` that closes it.
     pub(super) fn body(&mut self, body: &mut Body<'t>) -> Result<(), ParseError> {
         let open = self.token;
         let mut depth = 0usize;
@@ -81,7 +81,7 @@ impl<'t> Parser<'t> {
             self.expect(";")?;
             body.statements.push(Statement::BranchTargets(name.text, targets));
         } else if self.eat_word(".callprototype")? {
-            // A call names its parameters itself; the prototype only has to be well formed.
+            // Calls repeat the types of their parameters, so the prototype is only checked for syntax.
             if self.at("(") {
                 self.parameters()?;
             }
@@ -133,7 +133,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// `.b32 %r<5>;`, `.pred p, q;`
+    /// Parses the rest of a register declaration: `.b32 %r<5>;` or `.pred p, q;`.
     fn registers(&mut self, line: u32, body: &mut Body<'t>) -> Result<(), ParseError> {
         let mut kind = self.word("a register type such as `.b32`")?;
         if matches!(kind, ".v2" | ".v4") {
@@ -155,7 +155,7 @@ impl<'t> Parser<'t> {
         self.expect(";")
     }
 
-    /// `1 13 0, function_name label+4, inlined_at 1 14 19`.
+    /// Parses the operands of `.loc`: `1 13 0, function_name label+4, inlined_at 1 14 19`.
     pub(super) fn loc(&mut self) -> Result<Loc<'t>, ParseError> {
         let file = self.unsigned32("a file number")?;
         let line = self.unsigned32("a line number")?;
@@ -244,7 +244,7 @@ impl<'t> Parser<'t> {
         self.span(start, body)
     }
 
-    /// `[name+8]`, `[16]`; anything else in brackets is kept as `Other`.
+    /// Parses `[name+8]` or `[16]`; anything else in brackets becomes `Operand::Other`.
     fn address(&mut self, body: &mut Body<'t>) -> Result<Operand<'t>, ParseError> {
         let open = self.advance()?;
         let mut base = None;

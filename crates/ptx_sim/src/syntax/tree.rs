@@ -1,22 +1,22 @@
-//! The tree of a PTX module. Names and opcodes are slices of the text.
+//! Syntax tree of a PTX module. Names and opcodes are slices of the text.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// A whole text.
+/// A parsed PTX text.
 #[derive(Debug, Default)]
 pub struct Module<'t> {
-    /// `.version`.
+    /// Major and minor number of `.version`.
     pub version: (u32, u32),
-    /// `.target` without its options.
+    /// Architecture of `.target`, without its options.
     pub target: &'t str,
-    /// `.file` numbers and names.
+    /// Numbers and names of the `.file` directives.
     pub files: Vec<(u32, String)>,
-    /// Functions in order; a declaration and its definition are two.
+    /// Functions in textual order; a declaration and its definition are separate entries.
     pub functions: Vec<Function<'t>>,
-    /// Module-scope variables.
+    /// Variables of module scope.
     pub variables: Vec<Variable<'t>>,
-    /// Labels of `.section .debug_str` and what they point into.
+    /// Contents of `.section .debug_str`, which `.loc` refers to for the names of inlined functions.
     pub strings: DebugStrings<'t>,
 }
 
@@ -25,60 +25,60 @@ pub struct Module<'t> {
 pub struct DebugStrings<'t> {
     /// Zero-terminated strings, one after the other.
     pub bytes: Vec<u8>,
-    /// Where each label points.
+    /// Byte offset of each label.
     pub labels: HashMap<&'t str, usize>,
 }
 
 impl DebugStrings<'_> {
-    /// The string at a label plus an offset.
+    /// Returns the string at `offset` bytes behind a label.
     pub fn get(&self, label: &str, offset: u64) -> Option<String> {
         let base = if label == ".debug_str" { 0 } else { *self.labels.get(label)? };
         let start = base.checked_add(usize::try_from(offset).ok()?)?;
         let rest = self.bytes.get(start..)?;
-        // Longer than any name: a section without zeros must not be copied for each line that points into it.
+        // Bounds the copy: in a section without zeros, each line that points into it would copy the whole rest.
         let rest = &rest[..rest.len().min(1 << 12)];
         let end = rest.iter().position(|&b| b == 0).unwrap_or(rest.len());
         Some(String::from_utf8_lossy(&rest[..end]).into_owned())
     }
 }
 
-/// `.entry` or `.func`.
+/// A function: `.entry` or `.func`, definition or declaration.
 #[derive(Debug)]
 pub struct Function<'t> {
-    /// Name.
+    /// Name in the PTX.
     pub name: &'t str,
-    /// `.entry`.
+    /// Whether it is an `.entry`.
     pub entry: bool,
     /// Return values.
     pub returns: Vec<Variable<'t>>,
     /// Parameters.
     pub params: Vec<Variable<'t>>,
-    /// `.reqntid`.
+    /// Block shape required by `.reqntid`.
     pub required_block: Option<[u32; 3]>,
-    /// `.reqnctapercluster`.
+    /// Cluster shape required by `.reqnctapercluster`.
     pub required_cluster: Option<[u32; 3]>,
-    /// `.maxntid`, multiplied out.
+    /// Product of the extents in `.maxntid`.
     pub max_threads: Option<u32>,
-    /// `None` for a declaration.
+    /// Body; `None` for a declaration.
     pub body: Option<Body<'t>>,
-    /// 1-based.
+    /// Line number, from 1.
     pub line: u32,
 }
 
-/// Statements of a function, and the operands that they share.
+/// Statements of a function, and the operand list that they share.
 #[derive(Debug, Default)]
 pub struct Body<'t> {
-    /// In order.
+    /// Statements in textual order.
     pub statements: Vec<Statement<'t>>,
-    /// `Span`s point into this.
+    /// Operands of all statements; a `Span` is a range of this list.
     pub operands: Vec<Operand<'t>>,
 }
 
-/// A run of operands in `Body::operands`.
+/// Range of indices into `Body::operands`.
 pub type Span = Range<u32>;
 
 impl<'t> Body<'t> {
-    /// The operands of a span.
+    /// Returns the operands of a span.
     pub fn get(&self, span: &Span) -> &[Operand<'t>] {
         self.operands.get(span.start as usize..span.end as usize).unwrap_or(&[])
     }
@@ -87,105 +87,105 @@ impl<'t> Body<'t> {
 /// One statement of a function body.
 #[derive(Debug)]
 pub enum Statement<'t> {
-    /// `{`.
+    /// `{`, which opens a scope.
     Open,
-    /// `}`.
+    /// `}`, which closes a scope.
     Close,
-    /// `.reg`.
+    /// A `.reg` declaration.
     Registers(Registers<'t>),
-    /// `.local`, `.shared`, `.param`, `.global`, `.const` inside a body.
+    /// A variable declared in a body: `.local`, `.shared`, `.param`, `.global` or `.const`.
     Variable(Variable<'t>),
-    /// `name:`.
+    /// A label `name:` and its line.
     Label(&'t str, u32),
-    /// `name: .branchtargets a, b;`: the names are operands.
+    /// A branch-target list `name: .branchtargets a, b;`; the span holds the names.
     BranchTargets(&'t str, Span),
-    /// `.loc`.
+    /// A `.loc` directive.
     Location(Loc<'t>),
-    /// `.pragma "…"`.
+    /// A `.pragma` directive and its string.
     Pragma(&'t str),
-    /// Everything else.
+    /// An instruction.
     Instruction(Instruction<'t>),
 }
 
-/// `.loc`.
+/// Source position given by a `.loc` directive.
 #[derive(Clone, Copy, Debug)]
 pub struct Loc<'t> {
-    /// `.file` number.
+    /// Number of the `.file`.
     pub file: u32,
-    /// 1-based, 0 for none.
+    /// Line number, from 1; 0 if the code belongs to no line.
     pub line: u32,
-    /// 1-based, 0 for none.
+    /// Column, from 1; 0 if unknown.
     pub column: u32,
-    /// `function_name label+offset`.
+    /// Name of the inlined function, `function_name label+offset`: a label in `.debug_str` and an offset.
     pub function: Option<(&'t str, u64)>,
-    /// `inlined_at file line column`.
+    /// Call site of the inlined function, `inlined_at file line column`.
     pub inlined_at: Option<(u32, u32, u32)>,
 }
 
-/// `.reg .b32 %r<5>;` or one name of `.reg .b32 a, b;`.
+/// One name declared by `.reg`: `.reg .b32 %r<5>;` or a part of `.reg .b32 a, b;`.
 #[derive(Debug)]
 pub struct Registers<'t> {
-    /// `.b32`, without the dot.
+    /// Type without the dot, such as `b32`.
     pub kind: &'t str,
-    /// Name, or prefix when counted.
+    /// Name of the register, or the prefix of a counted range.
     pub name: &'t str,
-    /// `<5>`.
+    /// Number of registers in a range such as `%r<5>`.
     pub count: Option<u32>,
-    /// 1-based.
+    /// Line number, from 1.
     pub line: u32,
 }
 
-/// A variable or parameter with an address.
+/// A variable or parameter in memory.
 #[derive(Debug)]
 pub struct Variable<'t> {
-    /// `global`, `shared`, `const`, `local`, `param`.
+    /// State space: `global`, `shared`, `const`, `local` or `param`.
     pub space: &'t str,
     /// Name; `_` in prototypes.
     pub name: &'t str,
-    /// `b32`.
+    /// Element type without the dot, such as `b32`.
     pub kind: &'t str,
-    /// Bytes of one element.
+    /// Size of one element in bytes.
     pub element: u64,
-    /// Bytes in all.
+    /// Total size in bytes.
     pub size: u64,
-    /// Bytes.
+    /// Alignment in bytes.
     pub align: u64,
-    /// `[]`.
+    /// Whether the declaration is an array of unspecified length, `[]`.
     pub unsized_array: bool,
-    /// `.ptr`.
+    /// Whether the parameter has the attribute `.ptr`.
     pub pointer: bool,
-    /// Elements in order, shorter than the array or empty.
+    /// Initial values in memory order; may be fewer than the elements, or empty.
     pub init: Vec<Initial<'t>>,
-    /// 1-based.
+    /// Line number, from 1.
     pub line: u32,
 }
 
-/// One element of an initialiser.
+/// Initial value of one element.
 #[derive(Debug, Clone)]
 pub enum Initial<'t> {
     /// A number.
     Value(Operand<'t>),
-    /// `symbol+offset`, `generic(symbol)+offset`.
+    /// An address: `symbol+offset` or `generic(symbol)+offset`.
     Address {
-        /// Whose address.
+        /// Variable or function whose address is taken.
         symbol: &'t str,
-        /// Added.
+        /// Byte offset added to the address.
         offset: i64,
-        /// `generic(…)`.
+        /// Whether the address is converted to a generic address by `generic(…)`.
         generic: bool,
     },
 }
 
-/// `@p opcode a, b;`
+/// An instruction: `@p opcode a, b;`.
 #[derive(Debug)]
 pub struct Instruction<'t> {
-    /// Name of the predicate, and whether it is `@!p`.
+    /// Guard predicate; `true` if it is negated, `@!p`.
     pub guard: Option<(&'t str, bool)>,
-    /// With its modifiers.
+    /// Opcode with its modifiers.
     pub opcode: &'t str,
-    /// In order.
+    /// Operands in textual order.
     pub operands: Span,
-    /// 1-based.
+    /// Line number, from 1.
     pub line: u32,
     /// Byte offset of the opcode in the text.
     pub start: usize,
@@ -193,40 +193,40 @@ pub struct Instruction<'t> {
     pub end: usize,
 }
 
-/// One operand.
+/// An operand of an instruction.
 #[derive(Clone, Debug)]
 pub enum Operand<'t> {
-    /// A register, special register, symbol or label; `!p`; `symbol+8`.
+    /// A register, special register, symbol or label, possibly negated (`!p`) or with an offset (`symbol+8`).
     Name(Name<'t>),
-    /// Two's complement.
+    /// An integer in two's complement.
     Integer(u64),
-    /// `0f`.
+    /// Bits of a single-precision constant, `0f3F800000`.
     Float32(u32),
-    /// `0d`.
+    /// Bits of a double-precision constant, `0d3FF0000000000000`.
     Float64(u64),
-    /// `1.5`.
+    /// A decimal floating-point number such as `1.5`.
     Decimal(f64),
-    /// `[base+offset]`; without a base an absolute address.
+    /// An address `[base+offset]`; absolute if there is no base.
     Address(Option<&'t str>, i64),
-    /// `[handle, {a, b}]`: a texture or surface at coordinates.
+    /// A texture or surface with its coordinates, `[handle, {a, b}]`.
     Indexed(&'t str, Span),
-    /// `{a, b}`.
+    /// A vector of operands, `{a, b}`.
     Vector(Span),
-    /// `(a, b)` of a call.
+    /// Argument list of a call, `(a, b)`.
     List(Span),
-    /// `p|q`.
+    /// A pair of predicate destinations, `p|q`.
     Pair(&'t str, &'t str),
-    /// Brackets of another shape, kept for the message only.
+    /// Brackets with other contents, which decoding reports as unsupported.
     Other,
 }
 
-/// A name as operand.
+/// A name used as an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Name<'t> {
-    /// The name.
+    /// Text of the name.
     pub text: &'t str,
-    /// `!p`.
+    /// Whether the predicate is negated, `!p`.
     pub negated: bool,
-    /// `symbol+8`.
+    /// Byte offset added to the symbol, as in `symbol+8`.
     pub offset: i64,
 }
