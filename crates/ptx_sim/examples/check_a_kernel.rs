@@ -1,10 +1,10 @@
-//! Checks a correct kernel, and one whose author forgot a barrier.
+//! Checks a correct kernel, and the same kernel without its barrier.
 //!
 //! `cargo run -p ptx_sim --example check_a_kernel`
 
 use ptx_sim::{Failure, test_text};
 
-/// Each block reverses 64 numbers in shared memory. `BARRIER` stands between the stores and the loads.
+/// Each block reverses 64 numbers in shared memory. `BARRIER` is the text between the stores and the loads.
 const REVERSE: &str = "
 .version 7.8
 .target sm_75

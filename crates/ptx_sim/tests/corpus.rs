@@ -1,4 +1,4 @@
-//! Runs the programs in `tests/pass` and `tests/fail` and compares what happens with what their comments say.
+//! Runs the programs in `tests/pass` and `tests/fail` and compares the outcome with the expectations in their comments.
 
 #[path = "corpus/program.rs"]
 mod program;
@@ -13,7 +13,7 @@ fn correct_programs_run_clean() {
     assert!(problems.is_empty(), "{}", problems.join("\n\n"));
 }
 
-/// Whatever runs first, and for however long.
+/// The results do not depend on the order in which warps and blocks run, nor on the length of their turns.
 #[test]
 fn correct_programs_run_clean_under_other_schedules() {
     let mut problems = Vec::new();
@@ -50,7 +50,7 @@ fn wrong(test: &Test) -> Result<(), String> {
     if let Some(printed) = test.directive("prints").filter(|text| report.printed != text.replace("\\n", "\n")) {
         return Err(format!("{}: printed\n{}instead of\n{printed}", test.name, report.printed));
     }
-    // With more workers the blocks run in another order; the results of these programs don't depend on it.
+    // With more workers the blocks run in another order; the results of these programs do not depend on it.
     let (machine, buffers, result) = test.with_workers(3).run()?;
     result.map_err(|stop| format!("{} with 3 workers: {stop}", test.name))?;
     test.check_values(&machine, &buffers)
@@ -87,7 +87,7 @@ impl Test {
         Self { workers: Some(workers), ..self.again() }
     }
 
-    /// Line, code and words of every `//~`.
+    /// Returns line, code and words of every `//~` comment.
     fn marks(&self) -> Vec<(u32, String, String)> {
         let mut marks = Vec::new();
         for (line, text) in self.text.lines().enumerate() {

@@ -1,9 +1,10 @@
-//! Counters of what no reading in `tests/golden` has: vectors of atomics, calls; and the trace beside the counters.
+//! Counters without a reading in `tests/golden`: vectors of atomics, and calls. Also compares the trace with the
+//! counters.
 
 use ptx_sim::program::Space;
 use ptx_sim::{Config, Launch, Machine, Program, Report, Trace};
 
-/// One warp runs a kernel with a buffer, and the trace of it.
+/// Runs a kernel with one warp and one buffer, and records a trace.
 fn run(functions: &str, body: &str) -> Report {
     let text = format!(
         ".version 8.1\n.target sm_90\n.address_size 64\n{functions}
@@ -66,7 +67,7 @@ fn a_fence_anywhere_in_the_kernel_keeps_atomics() {
 
 #[test]
 fn copies_past_l1_are_traced_as_they_are_counted() {
-    // Rows of 16 bytes that start off a sector of shared memory.
+    // The rows of 16 bytes start at an offset within a sector of shared memory.
     let copy = |cached: &str| {
         let body = format!(
             "mov.u32 %r2, smem; mad.lo.u32 %r3, %r1, 16, %r2; add.u32 %r3, %r3, 16;

@@ -1,5 +1,5 @@
-//! What the fuzz targets of `fuzz/` check, without a fuzzer: the committed corpus, every text that once went wrong, and
-//! some mutants of the other tests' programs, the same ones every time.
+//! The checks of the fuzz targets in `fuzz/` without a fuzzer: on the committed corpus, on every text that once failed,
+//! and on a fixed selection of mutants of the other tests' programs.
 
 #[path = "../fuzz/src/lib.rs"]
 mod fuzz;
@@ -51,7 +51,7 @@ fn mutants() {
         let held = catch_unwind(|| fuzz::run(&text));
         assert!(held.is_ok(), "mutant {number}:\n{text}");
     }
-    // Mutants that nothing is executed of test only the parser.
+    // Mutants that do not parse test only the parser.
     assert!(parsed > MUTANTS / 2, "only {parsed} of {MUTANTS} are PTX");
 }
 
@@ -63,7 +63,7 @@ fn the_dictionary_has_every_opcode() {
         std::fs::write(&path, &wanted).expect("written");
     }
     let found = std::fs::read_to_string(&path).unwrap_or_default();
-    // Programs of the tests come and go; that there are other instructions does not go unnoticed.
+    // The programs of the tests may change, but a new instruction has to be in the dictionary.
     let known = |word: &str| found.lines().any(|line| line.trim_matches('"') == word);
     let opcodes = ptx_sim::isa::signatures();
     let unknown = opcodes.iter().find(|signature| {

@@ -1,5 +1,5 @@
-//! Compares the counters with what Nsight Compute read on an H200 for the micro-kernels of `tests/golden/`: one access
-//! each, at offsets that no compiler knows. What has to be equal is equal.
+//! Compares the counters with Nsight Compute's readings on an H200 for the micro-kernels of `tests/golden/`: one access
+//! each, at offsets unknown to the compiler. The values must be equal.
 
 use ptx_sim::{Config, Counters, Launch, Machine, Program};
 use std::collections::{BTreeMap, HashMap};
@@ -10,7 +10,7 @@ fn the_profiler_counts_the_same() {
     let table = Table::read("micro.csv");
     let mut programs = HashMap::new();
     let mut problems = Vec::new();
-    // Does what is exempt differ in any case? In some it agrees by chance.
+    // An exempt column must differ in at least one case; in some cases it may agree by chance.
     let mut exempt: BTreeMap<(&str, &str), bool> = BTreeMap::new();
     for row in &table.rows {
         let file = row["file"].as_str();
@@ -28,12 +28,12 @@ fn the_profiler_counts_the_same() {
         }
     }
     let stale = exempt.iter().filter(|(_, differs)| !**differs);
-    problems.extend(stale.map(|((why, name), _)| format!("{name} agrees in all cases: it is not {why} any more")));
+    problems.extend(stale.map(|((why, name), _)| format!("{name} agrees in all cases: remove its exemption ({why})")));
     assert!(table.rows.len() >= 600, "{} cases", table.rows.len());
     assert!(problems.is_empty(), "{} differ\n{}", problems.len(), problems.join("\n"));
 }
 
-/// Column of the table, and our counter.
+/// Columns of the table, each with the simulator's counter.
 fn compared(counters: &Counters) -> Vec<(&'static str, u64)> {
     let plain_atomics = counters.global_atomics - counters.global_reductions;
     vec![
@@ -61,19 +61,19 @@ fn compared(counters: &Counters) -> Vec<(&'static str, u64)> {
     ]
 }
 
-/// Why a column need not be equal: SASS is another program than PTX.
+/// Returns why a column may differ: the SASS code is not the PTX code.
 fn another_in_sass(entry: &str, column: &str) -> Option<&'static str> {
     let looping = ["atom_add_u64", "dead_add_u64", "atom_add_f32", "dead_add_f32"];
     let looping = entry.strip_prefix("shared_").is_some_and(|name| looping.contains(&name));
     match column {
-        // On sm_90 shared memory has no 64-bit and no floating-point addition: ptxas writes a loop of `LDS` and
-        // `ATOMS.CAST.SPIN`, and how often that runs is a matter of timing.
+        // On sm_90, shared memory has no 64-bit and no floating-point addition: ptxas writes a loop of `LDS` and
+        // `ATOMS.CAST.SPIN`, whose iterations depend on timing.
         "shared_ld" | "shared_atom" | "wavefronts_ld" | "wavefronts_atom" | "conflicts" if looping => Some("a loop"),
-        // The guard `offset == -1` becomes a predicated `EXIT`, which is no branch.
+        // The guard `offset == -1` becomes a predicated `EXIT`, which is not a branch.
         "branches" | "divergent" if !entry.starts_with("branch_") && !entry.starts_with("local_") => Some("a guard"),
         // Before a wait for copies ptxas writes three `@!PT LDS`, loads that no lane executes.
-        "shared_ld" if entry.starts_with("copy_") => Some("loads that nobody executes"),
-        // The profiler counts `ldmatrix` and `stmatrix` apart from loads and stores.
+        "shared_ld" if entry.starts_with("copy_") => Some("loads that no lane executes"),
+        // The profiler counts `ldmatrix` and `stmatrix` separately from loads and stores.
         "shared_ld" if entry.starts_with("matrix_load_") => Some("ldmatrix"),
         "shared_st" if entry.starts_with("matrix_store_") => Some("stmatrix"),
         _ => None,
@@ -102,7 +102,7 @@ fn run(program: &Program, entry: &str, offsets: &str) -> Counters {
     machine.launch(program, &launch).expect("runs").counters
 }
 
-/// `7` one lane, `7*4` four lanes, `0+4*32` 32 lanes from 0 in steps of 4, `-` a lane that stays out.
+/// Parses offsets: `7` is one lane, `7*4` four lanes, `0+4*32` 32 lanes from 0 in steps of 4, `-` an inactive lane.
 fn lanes(text: &str) -> Vec<i32> {
     let mut lanes = Vec::new();
     for item in text.split(' ') {

@@ -1,4 +1,4 @@
-//! Kernels tested as a user of the crate tests them.
+//! Tests of the public test harness.
 
 use ptx_sim::{Checks, Failure, test, test_text};
 
@@ -9,7 +9,7 @@ fn saxpy(x: &[f32], y: &mut [f32], n: u32) -> Result<ptx_sim::Report, Failure> {
     kernel.arg(n).arg(2.0_f32).buffer(x).buffer_mut(y).named("result").seeds(2).reproducible().run()
 }
 
-/// `out[i] = i` for a block of threads, but for every `skip`-th; with a barrier or not, whatever the body says.
+/// A kernel in which each thread of a block computes `out[i] = i`, followed by `body`.
 fn kernel(body: &str) -> String {
     format!(
         "{HEAD}.visible .entry k(.param .u64 out)
@@ -43,7 +43,7 @@ fn a_failure_is_a_report_and_changes_nothing() {
     let failure = saxpy(&[0.5; 200], &mut y, 200).expect_err("too few elements");
     assert_eq!((failure.codes(), failure.seed()), (vec!["out-of-bounds"], None));
     assert!(y.iter().all(|&y| y == 1.0));
-    // `unwrap` prints `Debug`.
+    // `unwrap` prints the `Debug` form.
     let text = format!("{failure:?}");
     assert!(
         text.starts_with(
@@ -144,11 +144,11 @@ fn an_output_is_written_completely() -> Result<(), Failure> {
     let text = failure.to_string();
     assert!(text.contains("element 20 of the output `out` (32 u32)") && text.contains("4 of its 128 bytes"), "{text}");
     assert!(out.is_empty());
-    // What may be left out is given as it is.
+    // `buffer_mut` allows elements that are not written.
     let mut given = [9_u32; 32];
     most.entry("k").grid(1).block(32).buffer_mut(&mut given).run()?;
     assert_eq!((given[19], given[20]), (19, 9));
-    // Without the check the rest is zero.
+    // Without the check, unwritten elements are zero.
     most.entry("k").grid(1).block(32).output(&mut out, 32).checks(Checks::NONE).run()?;
     assert_eq!((out.len(), out[20], out[31]), (32, 0, 31));
     Ok(())
@@ -167,7 +167,7 @@ fn every_checker_is_on() -> Result<(), Failure> {
 
 #[test]
 fn other_schedules_are_run_and_compared() -> Result<(), Failure> {
-    // Who comes first gets the first ticket.
+    // The first block to arrive gets the first ticket.
     let tickets = test_text(&kernel(
         "mov.u32 %r2, %ctaid.x; mad.lo.s32 %r3, %r2, 32, %r1; mul.wide.u32 %rd4, %r3, 4; add.s64 %rd5, %rd1, %rd4;
          atom.global.add.u32 %r4, [%rd1], 1; st.global.b32 [%rd5+4], %r4;",

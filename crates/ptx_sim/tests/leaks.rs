@@ -1,4 +1,4 @@
-//! What reports tell of memory's past, and what is still allocated.
+//! History of memory in reports, and the list of allocations that remain.
 
 use ptx_sim::{Checks, Config, Launch, Leak, Machine, Program, Report, Stop};
 
@@ -56,7 +56,7 @@ fn what_is_left_is_listed() {
     let leaks = machine.leaks();
     assert_eq!((leaks.len(), &leaks[0]), (2, &host));
     assert_eq!((leaks[1].name.as_str(), leaks[1].bytes, leaks[1].by_kernel), ("device malloc", 16, true));
-    // The host can't free what a kernel allocated; and what an earlier launch left is no leak of this one.
+    // The host cannot free a kernel's allocation, and an allocation of an earlier launch is not a leak of this one.
     assert_eq!(machine.free(leaks[1].address).expect_err("the kernel's").code(), "bad-free");
     assert!(launch(&mut machine, "look", cell).expect("look").findings.is_empty());
     assert!(launch(&mut machine, "release", cell).expect("release").findings.is_empty());
@@ -66,7 +66,7 @@ fn what_is_left_is_listed() {
 }
 
 #[test]
-fn without_the_check_nothing_is_said() {
+fn without_the_check_nothing_is_reported() {
     let (mut machine, cell) = machine();
     machine.config_mut().checks.leaks = false;
     assert!(launch(&mut machine, "keep", cell).expect("keep").findings.is_empty());
@@ -74,7 +74,7 @@ fn without_the_check_nothing_is_said() {
 }
 
 #[test]
-fn the_past_of_memory_is_told() {
+fn the_history_of_memory_is_reported() {
     let (mut machine, cell) = machine();
     launch(&mut machine, "keep", cell).expect("keep");
     launch(&mut machine, "release", cell).expect("release");

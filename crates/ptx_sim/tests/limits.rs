@@ -1,4 +1,4 @@
-//! Programs that ask for too much: of the host's memory, of its time, of what a device has. They end with a code.
+//! Programs that demand too much of the host's memory, its time, or a device's resources. Each ends with a code.
 
 use ptx_sim::{Checks, Config, Launch, Machine, Program, Report, Stop};
 
@@ -53,7 +53,7 @@ fn recursion_with_many_registers() {
 
 #[test]
 fn every_block_waits_with_a_large_stack() {
-    // Blocks that poll stay resident, and the next ones begin.
+    // Blocks that poll stay resident while further blocks start.
     let text = ".visible .entry k(.param .u64 p) {
         .reg .b64 %rd<2>; .reg .b32 %r<2>; .reg .pred %p1;
         .local .b8 big[400000];
@@ -73,7 +73,7 @@ fn alloca_until_the_stack_is_full() {
 
 #[test]
 fn device_memory_that_is_never_freed() {
-    // Counts what malloc gives until it gives null.
+    // Counts the allocations until malloc returns null.
     let text = ".extern .func (.param .b64 r) malloc(.param .b64 n);
         .visible .entry k(.param .u64 p) {
             .reg .b64 %rd<4>; .reg .pred %p1; .reg .b32 %r<3>;
@@ -118,7 +118,7 @@ fn copies_that_nobody_waits_for() {
 
 #[test]
 fn a_string_is_read_only_as_far_as_it_is_printed() {
-    // All 4096 bytes of `data` are 'a', without an end.
+    // All 4096 bytes of `data` are 'a', without a terminator.
     let text = ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);
         .global .b8 format[8] = {37, 46, 51, 115, 10, 0, 0, 0};
         .visible .entry k(.param .u64 p) {
@@ -153,7 +153,7 @@ fn tables_of_targets_that_many_branches_share() {
     assert!(error.to_string().contains("brx.idx"), "{error}");
 }
 
-/// Texts at which an algorithm of quadratic time would sit for minutes.
+/// Texts on which an algorithm of quadratic time would take minutes.
 #[test]
 fn long_texts_of_one_kind() {
     const MANY: usize = 20_000;
@@ -171,11 +171,11 @@ fn long_texts_of_one_kind() {
         format!("{} .func f{MANY}() {{ trap; }} .entry k(.param .u64 p) {{ ret; }}", {
             many(&|i| format!(".func f{}(); .func f{i}() {{ call f{}; ret; }}\n", i + 1, i + 1))
         }),
-        // Each indirect call may call every function whose address is taken.
+        // Each indirect call can reach every function whose address is taken.
         format!(".func f() {{ ret; }} .entry k(.param .u64 p) {{ .reg .b64 %r<2>; ret; {} }}", {
             many(&|_| "mov.u64 %r1, f; call %r1, ();\n".to_owned())
         }),
-        // Each line points into a section that has no zero.
+        // Each line points into a section without a zero byte.
         format!(
             ".entry k(.param .u64 p) {{ {} ret; }} .section .debug_str {{ s: {} }}",
             { many(&|i| format!(".loc 1 {i} 0, function_name s+{}, inlined_at 1 1 1\n", i % 7)) },
@@ -193,6 +193,6 @@ fn long_texts_of_one_kind() {
 fn a_variable_that_fills_memory_is_not_touched() {
     let text = ".global .b8 big[8000000000]; .visible .entry k(.param .u64 p) {
         .reg .b32 %r1; ld.global.u32 %r1, [big+7999999996]; st.global.u32 [big+4], %r1; ret; }";
-    // A host that hands out no more than it has may refuse.
+    // A host without overcommit may refuse the allocation.
     launch(Config::default(), text, 1).1.map(drop).unwrap_or_else(|stop| assert_eq!(stop.code(), "out-of-memory"));
 }

@@ -1,4 +1,4 @@
-//! The machine as a host uses it: memory, launches that are refused, limits, counters.
+//! The machine as a host uses it: memory, rejected launches, limits, counters.
 
 use ptx_sim::{Checks, Config, Counters, Launch, Machine, Program, Report, Stop, StopKind};
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 const HEADER: &str = ".version 7.8\n.target sm_75\n.address_size 64\n";
 
-/// A kernel `k(a)` whose threads have their index in %r1, 4 times it in %rd2, and `a` in %rd1.
+/// A kernel `k(a)` whose threads have their index in %r1, 4 times the index in %rd2, and `a` in %rd1.
 fn kernel(body: &str) -> Program {
     let text = format!(
         "{HEADER}
@@ -68,7 +68,7 @@ fn divergence_is_counted_once_per_branch() {
     let body = "setp.lt.u32 %p1, %r1, 7; @%p1 bra A; add.s32 %r2, %r1, 1; A: setp.lt.u32 %p2, %r1, 99; @%p2 bra B; B: add.s32 %r2, %r1, 1;";
     let found = counters(body);
     assert_eq!((found.branches, found.divergent_branches), (2, 1));
-    // 4 instructions of the prologue, 6 for all lanes, 1 for the 25 lanes that don't branch.
+    // 4 instructions of the prologue, 6 for all lanes, 1 for the 25 lanes that do not branch.
     assert_eq!(found.warp_instructions, 11);
     assert_eq!(found.thread_instructions, 10 * 32 + 25);
 }
@@ -264,7 +264,7 @@ fn counters_and_findings_do_not_depend_on_the_workers() {
 
 #[test]
 fn findings_of_the_machine_name_the_first_block() {
-    // Odd blocks look for a lane that is not there, and more so the later ones.
+    // Odd blocks read from an absent lane; the lane number grows with the block.
     let body = "mov.u32 %r2, %ctaid.x; and.b32 %r3, %r2, 1; setp.eq.u32 %p1, %r3, 0; @%p1 bra END;
         add.s32 %r4, %r2, 16; setp.gt.u32 %p2, %r1, 15; @%p2 bra END;
         shfl.sync.idx.b32 %r5, %r1, %r4, 31, 65535; END:";
@@ -292,7 +292,7 @@ fn results_in_wide_registers_are_extended() {
     assert_eq!(bytes.as_slice(), wanted);
 }
 
-/// A trap in `unwrap`, which was inlined into a library function that the kernel calls through `helper`.
+/// A trap in `unwrap`, inlined into a library function that the kernel calls through `helper`.
 fn deep_trap(kernel: &str) -> Stop {
     let text = format!(
         "{HEADER}
@@ -377,7 +377,7 @@ fn what_a_kernel_printed_before_it_stopped_is_kept() {
     assert_eq!((stop.code(), stop.printed()), ("trap", "oh!\n"));
 }
 
-/// Warp 1 reads what warp 0 has written, with nothing between: right as long as warp 0 runs first.
+/// Warp 1 reads what warp 0 has written, without synchronisation: correct only if warp 0 runs first.
 const HURRIED: &str = "
     setp.gt.u32 %p1, %r1, 31;
     @%p1 bra READ;

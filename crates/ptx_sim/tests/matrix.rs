@@ -1,10 +1,10 @@
-//! Matrix instructions give the bits of an H200. `golden/h200/matrix.bin` holds inputs and outputs of the entries of
-//! `matrix.ptx` in the order of `matrix.txt`: four warps each, with moderate exponents, wide ones, special values,
-//! powers of two and zeros.
+//! Matrix instructions give the same bits as an H200. `golden/h200/matrix.bin` holds inputs and outputs of the entries
+//! of `matrix.ptx` in the order of `matrix.txt`: four warps each, with moderate exponents, wide exponents, special
+//! values, and powers of two with zeros.
 //!
-//! They were taken from 512 warps each of which all others agree too, but for these shares of the results for special
-//! values: f16 with k 8 3 in 10 000, tf32 with k 4 7, e5m2 with e4m3 up to 50, and f64 up to 30, where NaN operands
-//! meet.
+//! They were selected from 512 warps, whose results also agree except for these shares of the results on special
+//! values, where NaN operands meet: f16 with k 8 3 in 10 000, tf32 with k 4 7, e5m2 with e4m3 up to 50, and f64 up to
+//! 30.
 
 use ptx_sim::{Config, Launch, Machine, Program};
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! The occupancy calculator against the exercises of the course notes, NVIDIA's own tables, and launches that don't
-//! fit.
+//! Compares the occupancy calculator with the exercises of the course notes and with NVIDIA's own tables, and tests
+//! launches that do not fit.
 
 use ptx_sim::occupancy::{Demand, Limit, Occupancy, occupancy};
 use ptx_sim::{Config, Launch, Machine, Profile, Program, StopKind};
@@ -13,7 +13,7 @@ fn profile(name: &str) -> Profile {
     Profile::named(name).expect("a built-in profile")
 }
 
-/// Chapter 4: 1,536 threads and 4 blocks of an SM; 128, 256, 512 or 1,024 threads in a block.
+/// Chapter 4 of the course notes: 1,536 threads and 4 blocks per SM; 128, 256, 512 or 1,024 threads per block.
 #[test]
 fn three_blocks_of_512_fill_1536_threads() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/profiles/four-blocks.toml");
@@ -25,7 +25,8 @@ fn three_blocks_of_512_fill_1536_threads() {
     assert_eq!(on(&profile, 128, 0, 0).limits, [Limit::Blocks]);
 }
 
-/// Chapter 4: 8 x 8, 16 x 16 or 32 x 32 threads with 1,024 threads and 8 blocks of an SM, 512 threads of a block.
+/// Chapter 4 of the course notes: blocks of 8 x 8, 16 x 16 or 32 x 32 threads; 1,024 threads and 8 blocks per SM, 512
+/// threads per block.
 #[test]
 fn blocks_of_16_by_16_fill_1024_threads() {
     let profile = profile("GeForce GTX 280");
@@ -34,8 +35,8 @@ fn blocks_of_16_by_16_fill_1024_threads() {
     assert_eq!(found.map(|found| found.limits), [vec![Limit::Blocks], vec![Limit::Threads], vec![Limit::Threads]]);
 }
 
-/// Chapter 5: 16,384 registers for 1,536 threads are 10 each; with 11, one block of 512 threads has to go. (The notes
-/// call what is left 512 threads, "a one-third reduction": a third less than 1,536 is 1,024.)
+/// Chapter 5 of the course notes: 16,384 registers for 1,536 threads are 10 each; with 11, one block of 512 threads no
+/// longer fits. (The notes call the remaining 512 threads "a one-third reduction"; a third less than 1,536 is 1,024.)
 #[test]
 fn an_eleventh_register_costs_a_block() {
     let profile = profile("course");
@@ -45,7 +46,7 @@ fn an_eleventh_register_costs_a_block() {
 }
 
 /// The same exercise on the device that it was first written for: 8,192 registers, 768 threads, blocks of 256; and on
-/// one of compute capability 8.6, whose 65,536 registers are handed out in units of 256 to a warp.
+/// one of compute capability 8.6, whose 65,536 registers are allocated to warps in units of 256.
 #[test]
 fn registers_are_handed_out_in_units() {
     let [ten, eleven] = [10, 11].map(|registers| on(&profile("GeForce 8800 GTX"), 256, registers, 0));
@@ -55,7 +56,8 @@ fn registers_are_handed_out_in_units() {
     assert_eq!(on(&laptop, 256, 256, 0).blocks, 0);
 }
 
-/// Chapter 5: 16 K of shared memory and eight blocks: 2 K each, and with 5 K no more than three.
+/// Chapter 5 of the course notes: 16 KiB of shared memory and eight blocks give 2 KiB each; with 5 KiB each, only three
+/// blocks fit.
 #[test]
 fn shared_memory_limits_blocks() {
     let profile = profile("course");
@@ -65,7 +67,7 @@ fn shared_memory_limits_blocks() {
     assert_eq!(on(&profile, 64, 0, (16 << 10) + 1).blocks, 0);
 }
 
-/// Values of the CUDA Occupancy Calculator for compute capability 8.0 and 9.0; each block loses 1 KiB to the system.
+/// Values of the CUDA Occupancy Calculator for compute capability 8.0 and 9.0; the system reserves 1 KiB of each block.
 #[test]
 fn current_devices() {
     let a100 = profile("A100");

@@ -1,5 +1,6 @@
-//! Runs the PTX that nvcc and clang make of the CUDA C++ programs in `tests/programs`, for several architectures, with
-//! all checkers, and compares every result with a few lines of Rust. `generate.sh` there compiles the programs again.
+//! Runs the PTX that nvcc and clang compile from the CUDA C++ programs in `tests/programs`, for several architectures
+//! and with all checkers, and compares every result with a few lines of Rust. `generate.sh` there compiles the programs
+//! again.
 
 use ptx_sim::{Checks, Config, Counters, Launch, Machine, Program, Report};
 use std::path::Path;
@@ -11,12 +12,12 @@ struct Run {
     name: String,
 }
 
-/// What a program needs to know of the runs before it may be called equal.
+/// Whether the compilers' versions of a program must have equal memory counters.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Memory {
-    /// Both compilers' code accesses memory alike.
+    /// All versions access memory alike.
     Alike,
-    /// They unroll, vectorise or hoist differently.
+    /// The compilers unroll, vectorise or hoist differently.
     Differs,
 }
 
@@ -73,7 +74,7 @@ fn param<T: Number>(value: T) -> Vec<u8> {
     bytes(&[value])
 }
 
-/// SplitMix64: the inputs.
+/// SplitMix64, the generator of the inputs.
 struct Random(u64);
 
 impl Random {
@@ -84,13 +85,13 @@ impl Random {
         z ^ z >> 31
     }
 
-    /// In [-1, 1), a multiple of 2^-23.
+    /// Returns a multiple of 2^-23 in [-1, 1).
     fn unit(&mut self) -> f32 {
         (self.bits() >> 40) as f32 / 8_388_608.0 - 1.0
     }
 }
 
-/// Calls `check` with every compiled form of a program; it returns the report of its launch.
+/// Calls `check` with every compiled version of a program; it returns the report of its launch.
 fn each(name: &str, memory: Memory, mut check: impl FnMut(&mut Run) -> Report) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
     let mut seen: Vec<(String, Counters)> = Vec::new();
@@ -154,7 +155,7 @@ fn matmul() {
         let report = run.launch("matmul", [3, 3, 1], [16, 16, 1], 0, &params);
         let expected: Vec<f32> =
             (0..n * n).map(|i| (0..n).fold(0.0f32, |sum, k| sum + a[i / n * n + k] * b[k * n + i % n])).collect();
-        // Each sum is padded with zeros, which change nothing.
+        // Each sum is padded with zeros, which do not change it.
         assert_eq!(run.read::<f32>(dc, n * n), expected, "{}", run.name);
         report
     });
@@ -473,7 +474,7 @@ fn groups() {
     });
 }
 
-/// Small integers and quarters as `f16`, which all sums below represent exactly.
+/// Returns multiples of a quarter as `f16`, which represents all sums below exactly.
 fn quarter(random: &mut Random) -> (u16, f32) {
     let value = (random.bits() % 17) as f32 / 4.0 - 2.0;
     let bits = value.to_bits();
@@ -528,8 +529,7 @@ fn half_math() {
         let found = run.read::<f32>(sums, n);
         let expected: Vec<f32> = results.chunks(2).map(|pair| pair[0] + pair[1]).collect();
         assert_eq!(found, expected, "{}", run.name);
-        // All results are exact in `f16`, and `bf16` is the upper half of `f32` where the lower half is zero or is
-        // rounded.
+        // All results are exact in `f16`. `bf16` is the upper half of `f32`, whose lower half is zero or is rounded.
         let brains = run.read::<u16>(brains, 2 * n);
         for (bits, value) in brains.iter().zip(&results) {
             let found = f32::from_bits(u32::from(*bits) << 16);
@@ -566,7 +566,7 @@ fn texture() {
             let (x, y) = (x.floor() as i64, y.floor() as i64);
             let row = |y: i64| (1.0 - fx) * at(x, y) + fx * at(x + 1, y);
             let expected = (1.0 - fy) * row(y) + fy * row(y + 1);
-            // Weights have eight bits behind the point, values lie between -1 and 1.
+            // Weights have eight fractional bits, values lie between -1 and 1.
             assert!((f64::from(found) - expected).abs() <= 4.0 / 256.0, "{}: {found} {expected}", run.name);
         }
         report

@@ -1,5 +1,4 @@
-//! The race checker where one launch of a small program is not enough: several launches, many blocks, the same report
-//! twice.
+//! Tests of the race checker beyond one launch of a small program: several launches, many blocks, reproducible reports.
 
 use ptx_sim::{Checks, Config, Launch, Machine, Program};
 
@@ -48,7 +47,7 @@ fn launches_are_ordered() {
     let b = machine.alloc(1024, "b").expect("alloc");
     assert_eq!(reverse(&mut machine, a, b), [""; 0]);
     assert_eq!(reverse(&mut machine, b, a), [""; 0]);
-    // In place it is a race, and the next launch has nothing to do with it.
+    // In place, the launch races; the next launch is unaffected.
     assert!(!reverse(&mut machine, a, a).is_empty());
     assert_eq!(reverse(&mut machine, a, b), [""; 0]);
 }
@@ -77,7 +76,7 @@ fn the_same_run_gives_the_same_report() {
     assert_eq!(first, once());
 }
 
-/// What every block knows of all blocks before it must be shared, not copied.
+/// The clocks of blocks that are ordered after all earlier blocks must be shared, not copied.
 #[test]
 fn look_back_over_ten_thousand_blocks() {
     let text = include_str!("pass/look_back_payload.ptx");

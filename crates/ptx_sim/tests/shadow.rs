@@ -1,13 +1,12 @@
-//! How much memory the checkers take: at most two bytes for every byte that a kernel touches, whatever the size of its
-//! elements.
+//! Memory used by the checkers: at most two bytes for every byte that a kernel touches, for all element sizes.
 //!
-//! A test binary of its own, because it counts what the whole process has allocated.
+//! This is a test binary of its own, because it counts the allocations of the whole process.
 
 use ptx_sim::{Checks, Config, Launch, Machine, Program};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// The system's allocator, which remembers how much was in use at most.
+/// The system's allocator with a record of the peak memory in use.
 struct Counting;
 
 static IN_USE: AtomicUsize = AtomicUsize::new(0);
@@ -17,21 +16,21 @@ fn grow(bytes: usize) {
     PEAK.fetch_max(IN_USE.fetch_add(bytes, Relaxed) + bytes, Relaxed);
 }
 
-// SAFETY: every call is handed on to the system's allocator as it is.
+// SAFETY: every call is passed on to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         grow(layout.size());
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         grow(layout.size());
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the contract of `alloc_zeroed`.
         unsafe { System.alloc_zeroed(layout) }
     }
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         IN_USE.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the contract of `dealloc`.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -41,11 +40,11 @@ static COUNTING: Counting = Counting;
 
 const ARRAY: u64 = 1 << 20;
 
-/// An element type: in PTX, its bytes, the registers that hold it.
+/// An element type: its PTX name, its size in bytes, and the registers that hold it.
 const TYPES: [(&str, u64, &str); 5] =
     [("u8", 1, "%h"), ("u16", 2, "%h"), ("f32", 4, "%f"), ("f64", 8, "%d"), ("v4.f32", 16, "{%f, %f1, %f2, %f3}")];
 
-/// `to[i] = from[i]` for every element, where `from` starts `offset` bytes behind the parameter.
+/// A kernel for `to[i] = from[i]` on every element, where `from` starts `offset` bytes after the parameter.
 fn copy(ty: &str, bytes: u64, register: &str, offset: u64) -> String {
     format!(
         "
@@ -70,7 +69,7 @@ fn copy(ty: &str, bytes: u64, register: &str, offset: u64) -> String {
     )
 }
 
-/// The most memory in use while a kernel copies an array to another one or (`in_place`) to itself.
+/// Peak memory in use while a kernel copies an array to another one or (`in_place`) to itself.
 fn peak(program: &Program, bytes: u64, in_place: bool, checks: Checks) -> usize {
     let before = IN_USE.load(Relaxed);
     PEAK.store(before, Relaxed);
@@ -99,16 +98,16 @@ fn two_bytes_of_shadow_for_a_byte() {
             let program = Program::parse(&copy(ty, bytes, register, offset)).expect("PTX");
             let touched = if in_place { ARRAY } else { 2 * ARRAY };
             let of = |checks| peak(&program, bytes, in_place, checks);
-            // The first launch of a process makes tables that stay.
+            // The first launch of a process allocates tables that stay.
             of(Checks::ALL);
             let shadow = of(Checks::ALL) - of(Checks::NONE);
-            // Warps that read bytes and don't start at multiples of 32 need a cell for each of them, in that array.
+            // Warps that read bytes at addresses that are not multiples of 32 need a cell for each byte of that array.
             let most = if (ty, how) == ("u8", "shifted") { 2.25 } else { 2.0 };
             measured.push((ty, how, shadow as f64 / touched as f64, most));
         }
     }
     let mut over = measured.iter().filter(|(.., ratio, most)| ratio > most);
-    assert!(over.next().is_none(), "bytes of shadow per byte touched, and how many are allowed: {measured:.2?}");
-    // The measurement sees the shadow.
+    assert!(over.next().is_none(), "bytes of shadow per byte touched, and the limit: {measured:.2?}");
+    // Shows that the measurement includes the shadow.
     assert!(measured.iter().all(|(.., ratio, _)| *ratio > 0.25), "{measured:.2?}");
 }

@@ -1,21 +1,21 @@
-//! Textures and surfaces give the bits of an H200. `golden/h200/textures.txt` names the configurations: what is read,
-//! of which elements and channels, in which memory, with which filter, address mode, kind of coordinates and of values;
-//! `textures.bin` holds the first channels of the results for the coordinates that `coordinates` makes.
+//! Textures and surfaces give the same bits as an H200. `golden/h200/textures.txt` names the configurations: the kind
+//! of read, elements and channels, memory, filter, address mode, and the kinds of coordinates and values.
+//! `textures.bin` holds the first channels of the results for the coordinates computed by `coordinates`.
 //!
-//! [`known`] lists what differs.
+//! [`known`] lists the differences.
 
 use ptx_sim::texture::{AddressMode, Channel, Filter, Format, Layout, Texture};
 use ptx_sim::{Config, Launch, Machine, Program};
 use std::path::Path;
 
-/// Results of a configuration.
+/// Number of results of a configuration.
 const POINTS: usize = 128;
 
 /// A line of `textures.txt`.
 struct Case<'l> {
     what: &'l str,
     bits: usize,
-    /// `u`, `i` or `f`.
+    /// Element kind: `u`, `i` or `f`.
     kind: char,
     channels: usize,
     memory: &'l str,
@@ -32,7 +32,7 @@ fn hash(i: u32) -> u32 {
     h ^ h >> 13
 }
 
-/// Of a number that is normal or exact.
+/// Converts a number that is normal or exact in `f16`.
 fn half(x: f32) -> u16 {
     if x == 0.0 {
         return 0;
@@ -94,10 +94,10 @@ impl<'l> Case<'l> {
         bytes
     }
 
-    /// x, y, z, and a layer or, for gathers, a channel.
+    /// Returns x, y, z, and a layer or, for gathers, a channel.
     fn coordinates(&self) -> Vec<[f32; 4]> {
         let size = self.extent().map(|size| size as f32);
-        // A layer is no axis.
+        // A layer is not an axis.
         let depth = if self.what.starts_with('a') { 1.0 } else { size[2] };
         let along = |i: usize, axis: usize, size: f32| {
             let r = hash((i * 3 + axis + 777) as u32);
@@ -121,7 +121,7 @@ impl<'l> Case<'l> {
         (0..POINTS).map(|i| [along(i, 0, size[0]), along(i, 1, size[1]), along(i, 2, depth), layer(i)]).collect()
     }
 
-    /// The type of the results.
+    /// Returns the type of the results.
     fn result(&self) -> &'static str {
         match (self.kind, self.unit) {
             ('f', _) | (_, true) => "f32",
@@ -172,7 +172,7 @@ impl<'l> Case<'l> {
         )
     }
 
-    /// The results here.
+    /// Computes the results in the simulator.
     fn run(&self) -> Vec<[u32; 4]> {
         let mut machine = Machine::new(Config { workers: 1, ..Config::default() });
         let mut store = |bytes: &[u8]| {
@@ -223,7 +223,8 @@ impl<'l> Case<'l> {
     }
 }
 
-/// Where results differ: how many of [`POINTS`] and by how much at most; why is in the text of `isa/texture.rs`.
+/// Returns the known differences: the number of [`POINTS`] that may differ, and the largest difference. The reasons are
+/// in the documentation of `isa/texture.rs`.
 fn known(case: &Case<'_>) -> (usize, f32) {
     match case.what {
         "fetch" if case.memory == "array" => (POINTS, f32::INFINITY),

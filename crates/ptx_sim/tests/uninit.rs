@@ -88,7 +88,7 @@ fn the_host_writes_in_pieces() {
     setup.machine.write(a, &[1; 13]).expect("write");
     setup.machine.fill(a + 13, 2, 115).expect("fill");
     assert!(setup.run("consume", 1).findings.is_empty());
-    // One byte is missing, between elements 32 and 63.
+    // One byte between elements 32 and 63 is not written.
     setup.machine.fill(a + 128, 2, 50).expect("fill");
     setup.machine.fill(a + 179, 2, 77).expect("fill");
     let findings = setup.run("consume", 2).findings;
@@ -108,7 +108,7 @@ fn what_ran_without_the_check_counts_as_written() {
 }
 
 #[test]
-fn both_places_are_told() {
+fn both_places_are_reported() {
     let mut setup = setup(Checks::ALL, 1);
     let findings = setup.run("consume", 1).findings;
     let diagnostic = &findings[0].diagnostic;
@@ -116,5 +116,5 @@ fn both_places_are_told() {
     let [(words, loaded)] = diagnostic.related.as_slice() else { panic!("{diagnostic:#?}") };
     assert!(words.contains("loaded here, by block (0, 0, 0), thread (0, 0, 0)"), "{words}");
     assert!(loaded.ptx.starts_with("ld.global.u32 %r4"));
-    assert!(diagnostic.help.as_ref().is_some_and(|help| help.contains("allocating does not write")));
+    assert!(diagnostic.help.as_ref().is_some_and(|help| help.contains("an allocation is not initialised")));
 }

@@ -1,9 +1,9 @@
-//! The kernels, their inputs, what is right, and the levels of checks.
+//! The measured kernels with their inputs and expected results, and the levels of checks.
 
 use ptx_sim::{Checks, Config, Launch, Machine, Program, Report};
 use std::time::Instant;
 
-/// A kernel and its launch. Its parameters are the input arrays, the output array, the scalars.
+/// A kernel and its launch. Its parameters are the input arrays, the output array and the scalars, in this order.
 struct Kernel {
     entry: &'static str,
     ptx: &'static str,
@@ -14,7 +14,7 @@ struct Kernel {
     expected: Vec<u32>,
 }
 
-/// Runs of which the best counts.
+/// Number of runs; the fastest one counts.
 const RUNS: usize = 5;
 
 /// Levels of checks: name, counters, checkers.
@@ -23,13 +23,13 @@ const LEVELS: [(&str, bool, Checks); 3] =
 
 type Make = fn() -> Kernel;
 
-/// What is measured.
+/// The measured kernels.
 const KERNELS: [(&str, Make); 6] = [
     ("alu", alu),
     ("reduce", reduce),
     ("divergent", divergent),
     ("histogram", histogram),
-    // A warp that lies in one row of the result, and one that lies in two.
+    // With the first block shape a warp lies in one row of the result, with the second in two.
     ("gemm", || gemm([1, 256, 1], [256, 1, 1])),
     ("gemm_tiles", || gemm([16, 16, 1], [16, 16, 1])),
 ];
@@ -69,7 +69,7 @@ pub fn run(selected: &dyn Fn(&str) -> bool) {
 }
 
 impl Kernel {
-    /// Seconds and report of a launch with fresh memory, whose result is right.
+    /// Launches with fresh memory, checks the result, and returns the time in seconds and the report.
     fn launch(&self, config: &Config) -> (f64, Report) {
         let program = Program::parse(self.ptx).unwrap_or_else(|error| panic!("{}: {error}", self.entry));
         let mut machine = Machine::new(config.clone());
@@ -99,8 +99,8 @@ impl Kernel {
     }
 }
 
-/// Seconds that this thread has run on a processor, which other programs disturb less than the time that passed; where
-/// the system tells (Linux). One worker runs on the thread that launches.
+/// Processor time of this thread in seconds, which other programs disturb less than wall-clock time; `None` where the
+/// system does not report it (other than Linux). One worker runs on the launching thread.
 fn processor_time() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     let nanoseconds: u64 = text.split_whitespace().next()?.parse().ok()?;
@@ -111,7 +111,7 @@ fn to_bytes(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// Numbers that look random and are the same every time.
+/// Reproducible pseudo-random numbers.
 fn noise(len: usize) -> impl Iterator<Item = u32> {
     let mut state = 1_u32;
     std::iter::repeat_with(move || {
@@ -145,7 +145,7 @@ fn alu() -> Kernel {
 
 fn reduce() -> Kernel {
     let (blocks, threads) = (4096, 256);
-    // Small whole numbers, whose sums are exact in any order.
+    // The sums of small whole numbers are exact in any order.
     let input: Vec<f32> = noise(blocks * threads).map(|x| (x % 64) as f32).collect();
     let sums = input.chunks_exact(threads).map(|part| part.iter().sum::<f32>().to_bits());
     Kernel {

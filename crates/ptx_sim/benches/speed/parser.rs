@@ -1,14 +1,14 @@
-//! How fast PTX is read.
+//! Speed of the parser.
 
 use ptx_sim::Program;
 use std::time::Instant;
 
-/// Bytes of PTX to parse, at least.
+/// Minimum number of bytes of PTX to parse.
 const BYTES: usize = 8 << 20;
-/// Runs of which the best counts.
+/// Number of runs; the fastest one counts.
 const RUNS: usize = 5;
 
-/// A module with very many kernels, and, when the environment variable `PTX` names a file, that file.
+/// Measures a module with many kernels and, if the environment variable `PTX` names a file, that file.
 pub fn run(selected: &dyn Fn(&str) -> bool) {
     if !selected("parser") {
         return;
@@ -33,7 +33,7 @@ fn measure(name: &str, text: &str) {
     println!("{name},{},{:.2},{:.1}", text.len(), seconds * 1e3, text.len() as f64 / seconds / 1e6);
 }
 
-/// The kernels of this benchmark again and again, each time with other names.
+/// Concatenates the kernels of this benchmark repeatedly, under different names.
 fn many_kernels() -> String {
     let kernels = [
         include_str!("ptx/gemm.ptx"),

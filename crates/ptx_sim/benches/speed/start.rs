@@ -1,10 +1,10 @@
-//! What comes before and beside the speed: a first launch, and the memory of the checkers.
+//! Time of a first launch, and memory used by the checkers.
 
 use ptx_sim::{Checks, Config, Launch, Machine, Program};
 use std::time::Instant;
 
-/// Microseconds until a one-block kernel has run, from its text on; and the bytes that all checkers keep per byte
-/// touched.
+/// Measures the microseconds from PTX text to the end of a one-block kernel, and the bytes that all checkers keep per
+/// byte touched.
 pub fn run(selected: &dyn Fn(&str) -> bool) {
     if selected("start") {
         first_launch();
@@ -32,7 +32,7 @@ fn first_launch() {
     }
 }
 
-/// Peak memory of a launch that writes every word of an array, beyond the array. Linux only.
+/// Measures the peak memory of a launch that writes every word of an array, beyond the array itself. Linux only.
 fn shadow() {
     let Some(_) = peak() else { return };
     println!("checks,bytes_touched,bytes_of_shadow_per_byte");
@@ -53,7 +53,7 @@ fn shadow() {
     }
 }
 
-/// The most memory that this process has had, in bytes.
+/// Peak memory of this process in bytes.
 fn peak() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

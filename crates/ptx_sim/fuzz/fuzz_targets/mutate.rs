@@ -1,4 +1,4 @@
-//! The programs of the tests with mutations that the bytes choose, so that most still decode and run.
+//! Mutants of the tests' programs, chosen by the bytes, so that most still decode and run.
 #![no_main]
 
 use ptx_sim_fuzz::mutation::{Mutator, Seeds, choices};

@@ -1,4 +1,5 @@
-//! What must hold for any text. The fuzz targets call it, and so does `tests/fuzz_corpus.rs`, which needs no fuzzer.
+//! Properties that hold for any text. The fuzz targets check them, and so does `tests/fuzz_corpus.rs`, which needs no
+//! fuzzer.
 
 pub mod mutation;
 
@@ -6,21 +7,22 @@ use ptx_sim::program::{Function, Kind};
 use ptx_sim::texture::{Channel, Filter, Format, Layout, Texture};
 use ptx_sim::{Checks, Config, Launch, Level, Machine, Program, Trace};
 
-/// Warp instructions of a launch.
+/// Fuel of a launch in warp instructions.
 const FUEL: u64 = 20_000;
-/// Bytes of each buffer; kernels get the first half written.
+/// Size of each buffer in bytes; the first half is initialised.
 const BUFFER: u64 = 512;
 
-/// Parsing ends with a program or with an error that lies in the text.
+/// Checks that parsing returns a program, or an error whose position lies in the text.
 pub fn parse(text: &str) {
     if let Err(error) = Program::parse(text) {
-        // The end of the text may be on a line of its own.
+        // The end of the text may count as a line of its own.
         assert!(error.line as usize <= text.lines().count() + 1, "line {} of {text:?}", error.line);
         assert!(!error.to_string().is_empty());
     }
 }
 
-/// What is PTX runs to its end or to a stop, and does the same the second time, with other instructions of the host.
+/// Checks that a program runs to its end or to a stop, with the same outcome on a second run at another level of host
+/// instructions.
 pub fn run(text: &str) {
     let Ok(program) = Program::parse(text) else { return };
     for entry in program.functions.iter().filter(|function| function.kind == Kind::Entry).take(2) {
@@ -30,11 +32,11 @@ pub fn run(text: &str) {
     }
 }
 
-/// All that a launch says and leaves in memory.
+/// Returns everything that a launch reports, and the memory it leaves.
 fn launch(text: &str, program: &Program, entry: &Function, level: Level) -> String {
     let mut config =
         Config { workers: 1, fuel: Some(FUEL), level, checks: CHECKS, host_bytes: 256 << 20, ..Config::default() };
-    // The same text always runs the same way, and similar texts in all ways.
+    // A given text always runs the same way, but similar texts cover all ways.
     match text.bytes().fold(0_u32, |hash, byte| hash.wrapping_mul(31).wrapping_add(u32::from(byte))) % 5 {
         0 => config.seed = Some(text.len() as u64),
         1 => (config.checks, config.trace) = (Checks::NONE, Some(Trace::default())),
@@ -79,7 +81,7 @@ fn launch(text: &str, program: &Program, entry: &Function, level: Level) -> Stri
     };
     for buffer in buffers {
         let mut bytes = [0; BUFFER as usize];
-        // The kernel may have freed it.
+        // The kernel may have freed the buffer.
         if machine.read(buffer, &mut bytes).is_ok() {
             outcome += &format!("\n{bytes:?}");
         }
@@ -97,7 +99,7 @@ struct Shape {
 }
 
 impl Shape {
-    /// What the program's `//@ launch` line or the kernel itself asks for, as long as it is small.
+    /// The shape of the program's `//@ launch` line, or one that the kernel accepts, as long as it is small.
     fn of(text: &str, entry: &Function) -> Self {
         let mut shape = Self { grid: [2, 1, 1], block: [40, 1, 1], cluster: None, cooperative: false };
         let small = |value: [u32; 3], most: u32| value.iter().fold(1_u32, |a, &b| a.saturating_mul(b)) <= most;

@@ -1,11 +1,11 @@
-//! Programs that are almost right: those of the tests, with tokens and lines exchanged.
+//! Mutants of the tests' programs, with tokens and lines exchanged.
 //!
-//! Bytes at random seldom pass the parser. Here names are exchanged for names of the same program, opcodes for opcodes,
-//! and numbers for numbers at some boundary, so that most mutants decode, and many of them run.
+//! Random bytes rarely parse. Here names are replaced by names of the same program, opcodes by opcodes, and numbers by
+//! boundary values, so that most mutants decode and many of them run.
 
 use std::path::Path;
 
-/// Numbers at boundaries: of widths, lanes, banks, pages, windows of the generic address space.
+/// Boundary values: of widths, lanes, banks, pages, and windows of the generic address space.
 const NUMBERS: [&str; 34] = [
     "0",
     "1",
@@ -43,7 +43,7 @@ const NUMBERS: [&str; 34] = [
     "18446744073709551615",
 ];
 
-/// Statements that ask for much; their registers become registers of the program.
+/// Statements that demand many resources; their registers are replaced by registers of the program.
 const STATEMENTS: [&str; 28] = [
     ".reg .b32 %many<1000000>;",
     ".local .align 16 .b8 big[500000];",
@@ -75,7 +75,7 @@ const STATEMENTS: [&str; 28] = [
     "ret;",
 ];
 
-/// What mutants are made of.
+/// Material for mutants.
 pub struct Seeds {
     programs: Vec<String>,
     opcodes: Vec<String>,
@@ -83,7 +83,7 @@ pub struct Seeds {
 }
 
 impl Seeds {
-    /// The programs of the crate's tests and the corpus, in order of their paths.
+    /// Reads the programs of the crate's tests and the corpus, in the order of their paths.
     pub fn read(crate_folder: &Path) -> Self {
         let mut paths = Vec::new();
         for folder in ["tests/pass", "tests/fail", "fuzz/corpus/run"] {
@@ -110,7 +110,7 @@ impl Seeds {
         Self { programs, opcodes, statements }
     }
 
-    /// The fuzzer's dictionary: what opcodes consist of, and words of the programs that look like directives.
+    /// Returns the fuzzer's dictionary: the parts of opcodes, and words of the programs that look like directives.
     pub fn dictionary(&self) -> String {
         let directives = self.programs.iter().flat_map(|text| text.split(|c: char| c.is_whitespace() || c == ';'));
         let directives = directives.filter(|word| word.starts_with('.') && word.len() > 2);
@@ -127,26 +127,26 @@ impl Seeds {
     }
 }
 
-/// Makes mutants; `choose(n)` gives a number below `n`.
+/// Generator of mutants; `choose(n)` returns a number below `n`.
 pub struct Mutator<'s, C> {
     seeds: &'s Seeds,
     choose: C,
 }
 
 impl<'s, C: FnMut(usize) -> usize> Mutator<'s, C> {
-    /// Takes its choices from `choose`.
+    /// Creates a generator that takes its choices from `choose`.
     pub fn new(seeds: &'s Seeds, choose: C) -> Self {
         Self { seeds, choose }
     }
 
-    /// One program with up to eight mutations.
+    /// Returns one program with up to eight mutations.
     pub fn program(&mut self) -> String {
         let seeds = self.seeds;
         let mut lines: Vec<String> = self.pick(&seeds.programs).lines().map(str::to_owned).collect();
         for _ in 0..=(self.choose)(8) {
             let before = lines.clone();
             self.mutate(&mut lines);
-            // What no longer parses seldom gets to run: mostly another try is worth more.
+            // A mutant that does not parse is rarely useful, so it is usually replaced by another try.
             if ptx_sim::Program::parse(&lines.join("\n")).is_err() && (self.choose)(8) != 0 {
                 lines = before;
             }
@@ -183,7 +183,7 @@ impl<'s, C: FnMut(usize) -> usize> Mutator<'s, C> {
         }
     }
 
-    /// A statement of any program, on registers of this one.
+    /// Returns a statement of any program, on registers of this one.
     fn statement(&mut self, lines: &[String]) -> String {
         let seeds = self.seeds;
         let template = self.pick(&seeds.statements).clone();
@@ -199,7 +199,7 @@ impl<'s, C: FnMut(usize) -> usize> Mutator<'s, C> {
         statement
     }
 
-    /// The line with one token exchanged.
+    /// Returns the line with one token exchanged.
     fn token(&mut self, lines: &[String], at: usize) -> String {
         let line = &lines[at];
         let all: Vec<&str> = tokens(line).collect();
@@ -231,7 +231,7 @@ impl<'s, C: FnMut(usize) -> usize> Mutator<'s, C> {
         whole.concat()
     }
 
-    /// Another opcode of the same family, or the same with a modifier of another, more or less.
+    /// Returns another opcode of the same family, or the old one with a modifier exchanged, added or removed.
     fn opcode(&mut self, old: &str, opcodes: &[String]) -> String {
         let family = old.split('.').next().unwrap_or_default();
         let relatives: Vec<&String> =
@@ -256,7 +256,7 @@ impl<'s, C: FnMut(usize) -> usize> Mutator<'s, C> {
     }
 }
 
-/// Choices that bytes make, two for each; zeros once they are used up.
+/// Choices encoded in bytes, two for each choice; zeros once the bytes are used up.
 pub fn choices(bytes: &[u8]) -> impl FnMut(usize) -> usize {
     let mut pairs = bytes.chunks(2);
     move |below| {
@@ -265,7 +265,7 @@ pub fn choices(bytes: &[u8]) -> impl FnMut(usize) -> usize {
     }
 }
 
-/// Registers that a program uses.
+/// Returns the registers that a program uses.
 fn names(lines: &[String]) -> Vec<&str> {
     let mut names: Vec<&str> =
         lines.iter().flat_map(|line| tokens(line)).filter(|token| token.starts_with('%')).collect();
@@ -274,7 +274,7 @@ fn names(lines: &[String]) -> Vec<&str> {
     names
 }
 
-/// A name that begins like `old`, if there is one.
+/// Returns a name with the same prefix as `old`, if there is one.
 fn similar<'n>(old: &str, names: &[&'n str], choose: &mut impl FnMut(usize) -> usize) -> &'n str {
     let stem = old.trim_end_matches(|c: char| c.is_ascii_digit());
     let near: Vec<&str> =
@@ -283,7 +283,7 @@ fn similar<'n>(old: &str, names: &[&'n str], choose: &mut impl FnMut(usize) -> u
     list[choose(list.len())]
 }
 
-/// Words and what stands between them; together the line.
+/// Splits a line into words and the text between them, without loss.
 fn tokens(line: &str) -> impl Iterator<Item = &str> {
     let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '%' | '$' | ':');
     let mut rest = line;

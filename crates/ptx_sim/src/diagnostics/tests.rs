@@ -74,7 +74,7 @@ error[out-of-bounds]: 4 bytes written behind the end of `output` (128 bytes)
 fn a_race_with_both_places_in_one_file() {
     let text = report(|file| {
         let mut diagnostic =
-            Diagnostic::new("race-raw", "data race on shared memory: a write and a read that nothing orders");
+            Diagnostic::new("race-raw", "data race on shared memory: a write and a read without ordering between them");
         diagnostic.label = Some("the later read".to_owned());
         diagnostic.place = Some(place(30, "ld.shared.b32 %r4, [%r3];", vec![source(file, 6, 16, None)]));
         diagnostic.thread = thread(0, 0);
@@ -87,7 +87,7 @@ fn a_race_with_both_places_in_one_file() {
     assert_eq!(
         text,
         "\
-finding[race-raw]: data race on shared memory: a write and a read that nothing orders
+finding[race-raw]: data race on shared memory: a write and a read without ordering between them
  --> neighbours.rs:6:16
   |
 4 |     tile.write(i, input[i]);
@@ -107,7 +107,7 @@ finding[race-raw]: data race on shared memory: a write and a read that nothing o
 #[test]
 fn missing_lanes_in_two_files() {
     let text = report(|file| {
-        let mut diagnostic = Diagnostic::new("missing-lanes", "the mask names lanes 16-31, which never come");
+        let mut diagnostic = Diagnostic::new("missing-lanes", "the mask names lanes 16-31, which never arrive");
         diagnostic.place = Some(place(30, "bar.warp.sync -1;", vec![source("/gone/warp.rs", 9, 0, None)]));
         diagnostic.thread = thread(0, 3);
         let elsewhere = place(50, "ret;", vec![source(file, 3, 13, None)]);
@@ -117,7 +117,7 @@ fn missing_lanes_in_two_files() {
     assert_eq!(
         text,
         "\
-error[missing-lanes]: the mask names lanes 16-31, which never come
+error[missing-lanes]: the mask names lanes 16-31, which never arrive
  --> /gone/warp.rs:9
   = note: block (0, 0, 0), thread (3, 0, 0)
   = note: in `neighbours`, PTX line 30: bar.warp.sync -1;
@@ -132,7 +132,8 @@ note: lanes 16-31 are here
 
 #[test]
 fn ptx_alone() {
-    let mut diagnostic = Diagnostic::new("race-waw", "data race on global memory: two writes that nothing orders");
+    let mut diagnostic =
+        Diagnostic::new("race-waw", "data race on global memory: two writes without ordering between them");
     diagnostic.place = Some(place(30, "st.global.b32 [%rd3], %r3;", Vec::new()));
     diagnostic.thread = thread(0, 0);
     let earlier = place(9, "st.global.b32 [%rd2], %r1;", Vec::new());
@@ -141,7 +142,7 @@ fn ptx_alone() {
     assert_eq!(
         text,
         "\
-finding[race-waw]: data race on global memory: two writes that nothing orders
+finding[race-waw]: data race on global memory: two writes without ordering between them
   --> PTX of `neighbours`:30:5
    |
 30 |     st.global.b32 [%rd3], %r3;
@@ -173,7 +174,7 @@ note: 64 threads of warps 0-1 run here
 
 #[test]
 fn colours_change_no_word() {
-    let stop = Stop::new(StopKind::Stuck, Diagnostic::new("deadlock", "nobody\u{1b}[2J can go on"));
+    let stop = Stop::new(StopKind::Stuck, Diagnostic::new("deadlock", "no thread\u{1b}[2J can go on"));
     let colour = stop.render(Style::Colour);
     assert!(colour.contains("\u{1b}[") && !colour.contains("\u{1b}[2J"), "{colour:?}");
     let mut words = colour.clone();

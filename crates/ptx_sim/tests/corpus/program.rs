@@ -1,4 +1,4 @@
-//! Programs of `tests/pass` and `tests/fail`, which say in comments how to run them and what happens then:
+//! The format of programs in `tests/pass` and `tests/fail`, whose comments specify the launch and its outcome:
 //!
 //! ```text
 //! //@ launch ENTRY grid=XxYxZ block=XxYxZ shared=BYTES cluster=XxYxZ cooperative=true args=buf:u32:N[=iota|=zero],u32:7   buffers are called arg0, arg1, ...
@@ -15,7 +15,7 @@
 use ptx_sim::{Atomics, Checks, Config, Launch, Machine, Profile, Program, Report, SameValue, Stop, texture};
 use std::path::{Path, PathBuf};
 
-/// The machine afterwards, address and length of each argument, and how the launch ended.
+/// The machine after the launch, address and length of each argument, and the outcome of the launch.
 pub type Ran = (Machine, Vec<(u64, usize)>, Result<Report, Stop>);
 
 pub struct Test {
@@ -23,7 +23,7 @@ pub struct Test {
     pub text: String,
     pub workers: Option<usize>,
     pub seed: Option<u64>,
-    /// From `pass`.
+    /// Whether the program is from `tests/pass`.
     pub correct: bool,
 }
 
@@ -132,7 +132,7 @@ fn triple(text: &str) -> [u32; 3] {
     std::array::from_fn(|_| axes.next().unwrap_or(1))
 }
 
-/// The bytes of an argument; for a buffer, its address and number of elements.
+/// Returns the bytes of an argument and, for a buffer, its address and number of elements.
 fn argument(machine: &mut Machine, index: usize, arg: &str) -> (Vec<u8>, (u64, usize)) {
     let (arg, fill) = arg.split_once('=').unwrap_or((arg, ""));
     match arg.split(':').collect::<Vec<_>>().as_slice() {
@@ -148,7 +148,7 @@ fn argument(machine: &mut Machine, index: usize, arg: &str) -> (Vec<u8>, (u64, u
             }
             (address.to_le_bytes().to_vec(), (address, len as usize))
         }
-        // A row of f32 elements, each its number.
+        // A texture of one row of f32 elements, each equal to its index.
         ["tex", "f32", len] => {
             let elements: u64 = len.parse().expect("length");
             let address = machine.alloc(elements * 4, &format!("arg{index}")).expect("alloc");

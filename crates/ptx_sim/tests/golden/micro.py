@@ -1,4 +1,4 @@
-"""Launches every case of cases.csv once, in order, through the driver API (no other kernel runs)."""
+"""Launches every case of micro.csv once, in order, through the driver API (no other kernel runs)."""
 import csv, ctypes, os, sys
 cu = ctypes.CDLL("libcuda.so.1")
 def ok(code, what):

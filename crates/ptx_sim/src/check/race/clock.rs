@@ -1,7 +1,7 @@
-//! The clocks of one block: what its lanes know, and how barriers, `*.sync` instructions and fences change that.
+//! Vector clocks of one block: the view of each lane, and how barriers, `*.sync` instructions and fences change it.
 //!
-//! Lanes of a warp mostly know the same, so a warp keeps groups of lanes that do. A group parts when some of its lanes
-//! synchronise alone, and comes together again at the next barrier or `*.sync` of the warp.
+//! Lanes of a warp usually have equal views, so a warp keeps groups of lanes with one view each. A group is split when
+//! some of its lanes synchronise alone; groups are merged at the next barrier or `*.sync` of the warp.
 
 use super::entry::Entry;
 use super::records::Record;
@@ -10,42 +10,42 @@ use super::view::{Home, Reach, View};
 use crate::observe::BlockShape;
 use std::sync::Arc;
 
-/// Relaxed reads of a warp whose fences have not come yet that are kept apart.
+/// Number of relaxed reads per warp that are kept separately until a fence follows.
 const PENDING: usize = 64;
 const BARRIERS: usize = 16;
 
-/// One block.
+/// Synchronisation state of one block.
 #[derive(Debug)]
 pub(super) struct Block {
     pub home: Home,
     pub id: [u32; 3],
-    /// Synchronisations so far.
+    /// Number of synchronisations so far.
     time: u32,
     pub warps: Vec<Warp>,
-    /// What warps that did not wait brought to each barrier.
+    /// Views that warps which arrived without waiting contributed to each barrier.
     arrivals: [Option<View>; BARRIERS],
 }
 
-/// One warp.
+/// Synchronisation state of one warp.
 #[derive(Debug)]
 pub(super) struct Warp {
-    /// The block's time at the warp's last synchronisation; what its accesses are stamped with.
+    /// The block's time at the warp's last synchronisation; the warp's accesses carry it as their stamp.
     pub stamp: u32,
-    /// Accesses of the warp with a stamp below this are ordered before all its lanes.
+    /// Accesses of the warp with a stamp below this happen before the next access of each of its lanes.
     whole: u32,
     pub groups: Vec<Group>,
-    /// Fences, to be released by strong writes that follow.
+    /// Fences whose view later strong writes release.
     fences: Vec<Fence>,
-    /// Strong reads, to be acquired by fences that follow.
+    /// Strong reads whose release a later fence acquires.
     pending: Vec<Pending>,
 }
 
-/// Lanes that know the same.
+/// Lanes of a warp that have equal views.
 #[derive(Clone, Debug)]
 pub(super) struct Group {
     pub lanes: u32,
     pub view: View,
-    /// What scopes that don't include both sides have kept from being known.
+    /// Releases that scopes without both sides kept from being acquired.
     pub kept_away: Option<KeptAway>,
 }
 
@@ -63,7 +63,7 @@ struct Fence {
     reach: Reach,
     view: View,
     time: u32,
-    /// [`Warp::whole`] at that time.
+    /// Value of [`Warp::whole`] at the fence.
     whole: u32,
 }
 
@@ -72,17 +72,17 @@ struct Pending {
     lanes: u32,
     reach: Reach,
     released: Tree,
-    /// The variable was released to the block alone.
+    /// Whether the variable was released at block scope only.
     near: bool,
 }
 
-/// How sure it is which lane made an access.
+/// Which lane made an access, as far as it is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Who {
     Lane(u8),
-    /// Several lanes at once.
+    /// Several lanes made it at once.
     Several,
-    /// One or several, which is not known any more.
+    /// One or several lanes made it; which ones is no longer recorded.
     Unknown,
 }
 
@@ -100,14 +100,14 @@ impl Block {
         }
     }
 
-    /// Time goes on for a warp: what it did so far is told apart from what it does from now on.
+    /// Advances a warp's time, which separates its accesses so far from its later ones.
     fn tick(&mut self, warp: usize) -> u32 {
         self.time = self.time.saturating_add(1);
         self.warps[warp].stamp = self.time;
         self.time
     }
 
-    /// Lanes have met at a `*.sync` instruction.
+    /// Synchronises the lanes of a `*.sync` instruction.
     pub fn meet(&mut self, warp: usize, lanes: u32, live: u32) {
         let time = self.tick(warp);
         let warp_index = warp as u8;
@@ -132,7 +132,7 @@ impl Block {
         warp.groups.push(Group { lanes, view, kept_away });
     }
 
-    /// A warp brings what it knows to a barrier and goes on.
+    /// Adds a warp's view to a barrier that it does not wait for.
     pub fn arrive(&mut self, warp: usize, id: usize) {
         let time = self.tick(warp);
         let Some(slot) = self.arrivals.get_mut(id) else { return };
@@ -145,7 +145,7 @@ impl Block {
         Arc::make_mut(&mut brought.home).learn(warp_index, u32::MAX, time);
     }
 
-    /// A barrier completes: those who waited know what all knew when they came.
+    /// Completes a barrier: the warps that waited get the union of all views contributed to it.
     pub fn barrier(&mut self, id: usize, waited: u32) {
         let all = u32::MAX >> (32 - self.warps.len().clamp(1, 32));
         let waited = waited & all;
@@ -156,7 +156,7 @@ impl Block {
         let mut others = std::mem::take(&mut view.others);
         let members = || (0..self.warps.len()).filter(|warp| waited >> warp & 1 != 0);
         if waited == all {
-            // Nothing can be known of the own block that this does not include.
+            // The time of the whole block includes all that any lane can have seen of it.
             home = Entry::whole(time);
         }
         for index in members() {
@@ -191,13 +191,13 @@ impl Block {
         }
     }
 
-    /// A fence: releases what the lanes know now by the strong writes that follow, acquires what the strong reads
-    /// before it saw.
+    /// Executes a fence: later strong writes release the lanes' current view, and the releases that earlier strong
+    /// reads saw are acquired.
     pub fn fence(&mut self, warp: usize, lanes: u32, reach: Reach) {
         self.acquire_pending(warp, lanes, reach);
         let time = self.tick(warp);
         let warp = &mut self.warps[warp];
-        // What a fence of the same or a narrower reach has set aside is included in this one.
+        // This fence includes earlier ones of the same or a narrower scope.
         for fence in warp.fences.iter_mut().filter(|fence| fence.reach <= reach) {
             fence.lanes &= !lanes;
         }
@@ -208,7 +208,7 @@ impl Block {
         }
     }
 
-    /// What a strong write by the lanes releases because of the fences before it, and to whom.
+    /// Returns what a strong write by the lanes releases because of earlier fences, and at which scope.
     pub fn fenced(&self, warp: usize, lanes: u32, reach: Reach) -> Vec<(Tree, Reach)> {
         let index = warp as u8;
         let warp = &self.warps[warp];
@@ -223,7 +223,7 @@ impl Block {
         fences.map(release).collect()
     }
 
-    /// What the lanes release now.
+    /// Returns what the lanes release now.
     pub fn release(&mut self, warp: usize, lanes: u32) -> Tree {
         let time = self.tick(warp);
         let (block, index) = (self.home.block, warp as u8);
@@ -243,7 +243,8 @@ impl Block {
         released.unwrap_or_default()
     }
 
-    /// The lanes see what was released; `near`: the reader's or the writer's scope limits it to the own block.
+    /// Acquires a release for the lanes. `near`: the scope of the reader or the writer limits it to the thread's own
+    /// block.
     pub fn acquire(&mut self, warp: usize, lanes: u32, released: &Tree, near: bool) {
         let block = self.home.block;
         self.warps[warp].each_group(lanes, |group| match near {
@@ -252,7 +253,7 @@ impl Block {
         });
     }
 
-    /// The lanes would see what was released, did the scopes allow it.
+    /// Records a release that the lanes would acquire if the scopes were wide enough.
     pub fn keep_away(&mut self, warp: usize, lanes: u32, released: &Tree, release: Reach, acquire: Reach) {
         self.warps[warp].each_group(lanes, |group| {
             let kept = group.kept_away.get_or_insert(KeptAway { released: Tree::default(), release, acquire });
@@ -261,7 +262,7 @@ impl Block {
         });
     }
 
-    /// The lanes have read what was released, and acquire it if a fence follows.
+    /// Records a release that the lanes have read; a later fence acquires it.
     pub fn postpone(&mut self, warp: usize, lanes: u32, released: &Tree, reach: Reach, near: bool) {
         let pending = &mut self.warps[warp].pending;
         let full = pending.len() >= PENDING;
@@ -294,13 +295,13 @@ impl Block {
         self.warps[warp].pending = pending;
     }
 
-    /// Has a lane read, without acquiring it, what would order an access before it?
+    /// Whether a lane has read, without acquiring it, a release that would order an access before it.
     pub fn awaits_fence(&self, warp: usize, lane: u8, record: &Record) -> bool {
         let covers = |read: &Pending| read.released.get(record.block).is_some_and(|entry| knows(entry, record));
         self.warps[warp].pending.iter().any(|read| read.lanes >> lane & 1 != 0 && covers(read))
     }
 
-    /// Is an earlier access ordered before everything that the warp does now, whichever lanes are concerned?
+    /// Whether an earlier access happens before every access that the warp makes now, for all lanes involved.
     #[inline(always)]
     pub fn settled(&self, warp: usize, record: &Record) -> bool {
         let own = record.block == self.home.block;
@@ -315,19 +316,19 @@ impl Block {
         })
     }
 
-    /// Accesses of the own block with a stamp below this are settled; others may be too.
+    /// Stamp below which all accesses of the thread's own block are settled; later ones may be too.
     #[inline(always)]
     pub fn floor(&self, warp: usize) -> u32 {
         self.warps[warp].groups.iter().map(|group| group.view.home.all()).min().unwrap_or_default()
     }
 
-    /// Does no lane of a warp know anything of other blocks?
+    /// Whether no lane of a warp has synchronised with another block.
     #[inline(always)]
     pub fn knows_only_itself(&self, warp: usize) -> bool {
         self.warps[warp].groups.iter().all(|group| group.view.others.is_empty())
     }
 
-    /// Is an earlier access by `who` ordered before what a lane does now? In doubt, yes.
+    /// Whether an earlier access by `who` happens before an access that a lane makes now; true when in doubt.
     pub fn ordered(&self, warp: usize, lane: u8, record: &Record, who: Who) -> bool {
         let own = record.block == self.home.block;
         let same_warp = own && usize::from(record.warp) == warp;
@@ -345,12 +346,12 @@ impl Block {
         entry.is_some_and(|entry| entry.covers_any(record.warp, lanes, record.stamp))
     }
 
-    /// Is any other lane of the access's warp known that far? Then the lane that released forgot its neighbours.
+    /// Whether the release covered another lane of the access's warp: then the releasing lane missed a `bar.warp.sync`.
     pub fn knows_a_neighbour(&self, warp: usize, lane: u8, record: &Record) -> bool {
         self.ordered(warp, lane, record, Who::Unknown) && record.block != self.home.block
     }
 
-    /// The synchronisation whose scopes kept an access from being ordered before a lane.
+    /// Returns the scopes of the synchronisation that were too narrow to order an access before a lane.
     pub fn too_narrow(&self, warp: usize, lane: u8, record: &Record) -> Option<(Reach, Reach)> {
         let group = self.warps[warp].groups.iter().find(|group| group.lanes >> lane & 1 != 0)?;
         let kept = group.kept_away.as_ref()?;
@@ -363,7 +364,7 @@ fn knows(entry: &Entry, record: &Record) -> bool {
 }
 
 impl Warp {
-    /// Calls `change` for every group of the lanes, after parting the groups that only some of the lanes are in.
+    /// Calls `change` for every group of the lanes, after splitting the groups that contain other lanes as well.
     fn each_group(&mut self, lanes: u32, mut change: impl FnMut(&mut Group)) {
         let mut at = 0;
         while at < self.groups.len() {
@@ -380,7 +381,7 @@ impl Warp {
         }
     }
 
-    /// All lanes know what any of them knew.
+    /// Merges all groups; their lanes get the union of the views.
     fn unite(&mut self) {
         let mut groups = std::mem::take(&mut self.groups).into_iter();
         let Some(mut all) = groups.next() else { return };

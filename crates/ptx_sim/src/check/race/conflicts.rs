@@ -1,7 +1,8 @@
-//! One access against what shadow memory remembers: is it ordered after all of it? Then it is remembered itself.
+//! Check of one access against shadow memory: the access must be ordered after every conflicting access recorded there.
+//! Then it is recorded itself.
 //!
-//! The cells of neighbouring lanes mostly refer to the same records, so one question answers for all of them. Only when
-//! that fails are lanes looked at one by one.
+//! Cells of neighbouring lanes usually refer to the same records, so one check covers all of them. Lanes are examined
+//! one by one only when that check fails.
 
 use super::clock::{Block, Who};
 use super::pieces::Piece;
@@ -13,7 +14,7 @@ use super::view::Home;
 use crate::observe::Touch;
 use std::collections::HashMap;
 
-/// An access that is being checked.
+/// The access being checked.
 pub(super) struct Now<'a> {
     pub block: &'a Block,
     pub clusters: &'a HashMap<u32, u64>,
@@ -21,12 +22,12 @@ pub(super) struct Now<'a> {
     pub record: Record,
     /// See [`Block::floor`].
     pub floor: u32,
-    /// It is a load that promises that nobody writes the memory, or breaks such a promise if one was made.
+    /// Whether the access is an `ld.global.nc`, or may violate an earlier one.
     pub promised: bool,
 }
 
 impl Now<'_> {
-    /// Checks the part of a piece that lies in a page, and remembers it.
+    /// Checks the part of a piece that lies in a page, and records it.
     #[inline(always)]
     pub fn span(&self, page: &mut Page, span: &Span, seen: &mut Seen<'_>) {
         let id = page.tables.record(&self.record);
@@ -89,7 +90,7 @@ impl Now<'_> {
         before || self.block.settled(self.warp(), record)
     }
 
-    /// Is there nothing in a set to worry about, whichever lanes are concerned?
+    /// Whether no member of a set can race with the access, for all lanes involved.
     #[inline]
     pub fn gets_along(&self, page: &Page, set: u16) -> bool {
         page.tables.set(set).members().iter().all(|&member| {
@@ -99,12 +100,12 @@ impl Now<'_> {
         })
     }
 
-    /// Was the last write made by the warp itself, in every cell by the lane that accesses it now?
+    /// Whether the warp itself made the last write, in every cell by the lane that accesses it now.
     pub fn own_write(&self, page: &Page, span: &Span, write: u16) -> bool {
         self.own(&page.tables.get(write)) && span.same_lane_each(page.shift(), page.writes.marks(span.cells(page)))
     }
 
-    /// Is all that a set has to worry about the warp's own, in every cell by the lane that accesses it now?
+    /// Whether every member of a set that could race is the warp's own, in every cell by the lane that accesses it now.
     pub fn own_accesses(&self, page: &Page, span: &Span, set: u16) -> bool {
         let fine = |record: &Record| {
             self.own(record) || self.conflict(record) == Conflict::No || self.block.settled(self.warp(), record)
@@ -176,7 +177,7 @@ impl Now<'_> {
         }
     }
 
-    /// One earlier access that may not be ordered before one cell's.
+    /// Checks one earlier access against the access to one cell.
     #[expect(clippy::too_many_arguments, reason = "the two accesses and where they are kept")]
     fn against(
         &self,
@@ -207,7 +208,7 @@ impl Now<'_> {
         seen.add(&found);
     }
 
-    /// Lanes of one store that write different values to one address.
+    /// Reports lanes of one store that write different values to one address.
     #[cold]
     pub fn among_lanes(&self, piece: Piece, seen: &mut Seen<'_>) {
         let values = |lane: usize| self.touch.peek.stored(lane);
@@ -222,7 +223,7 @@ impl Now<'_> {
     }
 }
 
-/// The values that are not the same as the one before.
+/// Removes consecutive duplicates.
 pub(super) fn different(values: impl Iterator<Item = u16>) -> impl Iterator<Item = u16> {
     let mut last = None;
     values.filter(move |value| last.replace(*value) != Some(*value))

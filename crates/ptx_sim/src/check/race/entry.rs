@@ -1,13 +1,12 @@
-//! What a thread knows about one block: which of its accesses are ordered before the thread.
+//! One component of a vector clock: the accesses of one block that happen before a thread's next access.
 //!
-//! A block counts its synchronisations. Every access carries the count (its *stamp*) that its warp had at that time;
-//! knowing a lane up to time `t` means that its accesses with a stamp below `t` are ordered before. Blocks synchronise
-//! as a whole most of the time, so one number says nearly everything, and the lanes that are known to a later time are
-//! exceptions.
+//! A block counts its synchronisations. Every access carries the count (its *stamp*) of its warp at that time. If a
+//! lane is covered up to time `t`, its accesses with a stamp below `t` are ordered. Blocks usually synchronise as a
+//! whole, so one number per block suffices in most cases; lanes that are covered to a later time are exceptions.
 
 use std::sync::Arc;
 
-/// Lanes of a warp that are known to a later time than their block.
+/// Lanes of a warp that are covered to a later time than their block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Known {
     warp: u8,
@@ -15,42 +14,42 @@ struct Known {
     time: u32,
 }
 
-/// Knowledge of one block. Nothing at first.
+/// Component for one block; initially it covers nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// Every thread of the block up to here.
+    /// Time up to which every thread of the block is covered.
     all: u32,
-    /// Exceptions; no lane twice.
+    /// Exceptions; no lane occurs twice.
     known: Vec<Known>,
 }
 
 impl Entry {
-    /// All threads of the block up to `time`.
+    /// Covers all threads of the block up to `time`.
     pub fn whole(time: u32) -> Self {
         Self { all: time, known: Vec::new() }
     }
 
-    /// Time up to which every thread of the block is known.
+    /// Returns the time up to which every thread of the block is covered.
     #[inline(always)]
     pub fn all(&self) -> u32 {
         self.all
     }
 
-    /// Is an access of any of the lanes known?
+    /// Whether an access with this stamp is covered for any of the lanes.
     #[inline]
     pub fn covers_any(&self, warp: u8, lanes: u32, stamp: u32) -> bool {
         let later = |known: &Known| known.warp == warp && known.lanes & lanes != 0 && stamp < known.time;
         stamp < self.all || self.known.iter().any(later)
     }
 
-    /// Is it known whichever lane of the warp it was?
+    /// Whether an access with this stamp is covered for every lane of the warp.
     #[inline]
     pub fn covers_warp(&self, warp: u8, stamp: u32) -> bool {
         let later = |known: &Known| known.warp == warp && known.lanes == u32::MAX && stamp < known.time;
         stamp < self.all || self.known.iter().any(later)
     }
 
-    /// Learns of lanes of a warp up to `time`.
+    /// Covers lanes of a warp up to `time`.
     pub fn learn(&mut self, warp: u8, mut lanes: u32, time: u32) {
         if time <= self.all {
             return;
@@ -72,7 +71,7 @@ impl Entry {
         }
     }
 
-    /// Is everything that `other` says known?
+    /// Whether this entry covers everything that `other` covers.
     fn includes(&self, other: &Self) -> bool {
         let holds = |wanted: &Known| {
             let later = self.known.iter().filter(|known| known.warp == wanted.warp && known.time >= wanted.time);
@@ -81,7 +80,7 @@ impl Entry {
         self.all >= other.all && other.known.iter().all(holds)
     }
 
-    /// Both together; one of the two where it says everything, so that equal knowledge stays shared.
+    /// Returns the union. If one of the two covers the other, it is returned itself, so that equal entries stay shared.
     pub fn join(a: &Arc<Self>, b: &Arc<Self>) -> Arc<Self> {
         if Arc::ptr_eq(a, b) || a.includes(b) {
             return a.clone();

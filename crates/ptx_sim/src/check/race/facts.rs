@@ -1,10 +1,10 @@
-//! What the text of a program says about its atomics.
+//! Properties of a program's atomics that are read from its text.
 //!
-//! LLVM up to 22 writes `atomicrmw` of any ordering as a plain `atom`, which PTX defines as relaxed. Under
-//! [`Atomics::Source`] a plain one is taken for what the source most likely said: acquire and release. It acquires only
-//! when its result is used, since nobody can act on a value that was thrown away. The loops that LLVM makes of the
-//! operations that PTX does not have start with an ordinary load of the word that their compare-and-swap then checks,
-//! so that load is no race with the swap.
+//! LLVM up to 22 compiles `atomicrmw` of any ordering to a plain `atom`, which PTX defines as relaxed. Under
+//! [`Atomics::Source`] an atomic without an ordering is interpreted as what the source most likely said: acquire and
+//! release. It acquires only if its result is used, because a discarded value cannot be acted on. The loops that LLVM
+//! generates for operations missing from PTX start with an ordinary load of the word that their compare-and-swap then
+//! checks, so this load does not race with the swap.
 
 use crate::machine::config::{Atomics, Checks};
 use crate::observe::Site;
@@ -12,13 +12,13 @@ use crate::program::{Access, Atomic, Function, Op, Order, Program};
 use crate::registers::{NO_SLOT, Slot};
 use std::collections::HashMap;
 
-/// Facts about a program, found out when they are asked for.
+/// Properties of a program, computed on first use.
 #[derive(Debug)]
 pub(super) struct Facts<'a> {
     program: &'a Program,
     policy: Atomics,
     orders: HashMap<Site, (bool, bool)>,
-    /// It has loads that promise that nobody writes the memory.
+    /// Whether the program contains `ld.global.nc`.
     promises: bool,
 }
 
@@ -30,17 +30,17 @@ impl<'a> Facts<'a> {
         Self { program, policy: checks.atomics.unwrap_or_else(found), orders: HashMap::new(), promises }
     }
 
-    /// Are there loads that promise that nobody writes the memory during the launch?
+    /// Whether the program contains loads that require unwritten memory, `ld.global.nc`.
     pub fn any_promise(&self) -> bool {
         self.promises
     }
 
-    /// Is this one of them?
+    /// Whether this instruction is one of them.
     pub fn promises(&self, site: Site) -> bool {
         self.promises && at(self.program, site).is_some_and(promises)
     }
 
-    /// Does an atomic acquire, does it release?
+    /// Returns whether an atomic acquires, and whether it releases.
     pub fn atomic(&mut self, site: Site, order: Order) -> (bool, bool) {
         let written = (
             matches!(order, Order::Acquire | Order::AcqRel | Order::SeqCst),
@@ -64,8 +64,7 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// Is the first the load that an emulated atomic starts with, and the second its compare-and-swap or that of another
-/// place?
+/// Whether `load` is the load that an emulated atomic starts with, and `swap` its compare-and-swap or another one's.
 pub(super) fn starts_emulation(program: &Program, load: Site, swap: Site) -> bool {
     let (Some(Op::Load(load_access)), Some(Op::Atomic(_))) = (at(program, load), at(program, swap)) else {
         return false;
@@ -93,13 +92,13 @@ fn same_word(load: &Access, swap: &Atomic) -> bool {
     load.address == swap.address && load.bytes == swap.bytes
 }
 
-/// Is a register copied to another one, directly?
+/// Whether a register is copied to another one directly.
 fn reaches(function: &Function, from: Slot, to: Slot) -> bool {
     let copies = |op: &Op| matches!(op, Op::Pure(_, args) if args.d[0] == to && args.s[0] == from);
     from == to || function.code.iter().any(|inst| copies(&inst.op))
 }
 
-/// Is a row used by any instruction? Rows of different files with one number are not told apart.
+/// Whether any instruction uses a row. Rows with the same number in different files are not distinguished.
 fn is_read(function: &Function, slot: Slot) -> bool {
     let guarded = |inst: &crate::program::Inst| inst.guard.is_some_and(|guard| guard.pred == slot);
     function.code.iter().any(|inst| {

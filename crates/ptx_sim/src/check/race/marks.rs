@@ -1,12 +1,12 @@
-//! Which lane accessed a cell of shadow memory, in one byte.
+//! The lane that accessed a cell of shadow memory, in one byte.
 //!
-//! A cell that stands for several elements, each accessed by the lane after that of the one before, is marked by the
-//! first of these lanes and by the bytes that each has. Equal marks mean that every byte was accessed by the same lane.
+//! A cell may stand for several elements that consecutive lanes accessed. Its mark is the first of these lanes and the
+//! bytes of each lane. Equal marks mean that every byte was accessed by the same lane.
 
 use super::clock::Who;
 
-/// The lane in the low bits; above them 0 (the whole cell is that lane's), 1 + log2 of the bytes that each lane has, or
-/// `ODD`.
+/// The low bits hold the lane. The bits above are 0 if that lane accessed the whole cell, 1 + log2 of the bytes of each
+/// lane, or `ODD`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Mark(u8);
 
@@ -14,30 +14,30 @@ const LANE_BITS: u32 = 5;
 const ODD: u8 = 7 << LANE_BITS;
 
 impl Mark {
-    /// It is not known any more which lane it was.
+    /// The lane is no longer recorded.
     pub const UNKNOWN: Self = Self(ODD);
-    /// Several lanes accessed all of the cell.
+    /// Several lanes accessed the whole cell.
     pub const SEVERAL: Self = Self(ODD | 1);
 
-    /// All of the cell.
+    /// One lane accessed the whole cell.
     #[inline(always)]
     pub fn lane(lane: u8) -> Self {
         Self(lane)
     }
 
-    /// Lanes side by side from `first` on that have 1 << `own` bytes each, in a cell of 1 << `shift` bytes.
+    /// Consecutive lanes from `first` on accessed 1 << `own` bytes each, in a cell of 1 << `shift` bytes.
     #[inline(always)]
     pub fn side_by_side(first: u8, own: u32, shift: u32) -> Self {
         Self(first | if own < shift { (own as u8 + 1) << LANE_BITS } else { 0 })
     }
 
-    /// The same of so many lanes further.
+    /// Returns the same mark with its lane increased by `lanes`.
     #[inline(always)]
     pub fn up(self, lanes: u8) -> Self {
         Self(self.0.wrapping_add(lanes))
     }
 
-    /// The mark of a smaller cell of 1 << `shift` bytes that starts `offset` bytes behind the start of this one.
+    /// Returns the mark of a smaller cell of 1 << `shift` bytes that starts `offset` bytes after the start of this one.
     pub fn part(self, offset: usize, shift: u32) -> Self {
         match self.bytes_each() {
             Some(own) => Self::side_by_side((self.0 & 31) + (offset >> own) as u8, own, shift),
@@ -45,13 +45,13 @@ impl Mark {
         }
     }
 
-    /// Does it hold for all bytes of the cell alike?
+    /// Whether the mark applies to all bytes of the cell alike.
     #[inline(always)]
     pub fn is_whole(self) -> bool {
         self.bytes_each().is_none()
     }
 
-    /// log2 of the bytes that each of several lanes has.
+    /// Returns log2 of the bytes of each lane, if several lanes have parts of the cell.
     #[inline(always)]
     fn bytes_each(self) -> Option<u32> {
         match self.0 >> LANE_BITS {
@@ -60,7 +60,7 @@ impl Mark {
         }
     }
 
-    /// The lane, where the mark is whole.
+    /// Returns the lane of a whole mark.
     pub fn who(self) -> Who {
         match self {
             Self::SEVERAL => Who::Several,

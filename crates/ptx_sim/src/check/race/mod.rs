@@ -1,39 +1,43 @@
-//! Data races on shared and global memory.
+//! Detection of data races on shared and global memory.
 //!
-//! Two accesses to the same byte race when they come from different threads, at least one writes, they are not both
-//! strong (atomic, volatile, relaxed and above) with scopes that include each other, and nothing orders them. Order is
-//! that of PTX's memory model: program order; block barriers, named ones and `bar.arrive` too; `*.sync` instructions
-//! among the lanes they name; releases (`st.release`, `atom.release`, a fence and then a strong write) that are
-//! acquired (`ld.acquire`, `atom.acquire`, a strong read and then a fence) through the same word of memory, as far as
-//! the scopes of both sides include the other one; the start and the end of the kernel. That lanes of a warp run in
-//! lock step here, or that a GPU mostly does what is meant, orders nothing.
+//! Two accesses to the same byte race when different threads make them, at least one writes, no happens-before order
+//! relates them, and they are not both strong (atomic, volatile, relaxed and above) with scopes that include each
+//! other's thread. The order is that of PTX's memory model. It comes from program order; from block barriers, including
+//! named barriers and `bar.arrive`; from `*.sync` instructions among the lanes in their mask; from releases
+//! (`st.release`, `atom.release`, or a fence and then a strong write) that are acquired (`ld.acquire`, `atom.acquire`,
+//! or a strong read and then a fence) through the same word of memory, if the scope of each side includes the other;
+//! and from the start and the end of the kernel. Lock-step execution of a warp creates no order here, nor do guarantees
+//! that a particular GPU gives beyond PTX.
 //!
-//! Reading order: [`entry`], [`tree`], [`view`] (what a thread knows), [`clock`] (how that changes), [`variables`]
-//! (what is handed over through memory), [`records`], [`tables`], [`marks`], [`shadow`] (what is remembered of
+//! Reading order: [`entry`], [`tree`], [`view`] (vector clocks), [`clock`] (how synchronisation changes them),
+//! [`variables`] (synchronisation through memory), [`records`], [`tables`], [`marks`], [`shadow`] (storage for earlier
 //! accesses), [`pieces`], [`usual`], [`conflicts`] (the check), [`promises`] (`ld.global.nc`), [`proxies`]
-//! (`fence.proxy.async`), [`facts`] (what LLVM does to atomics), [`report`].
+//! (`fence.proxy.async`), [`facts`] (how LLVM compiles atomics), [`report`].
 //!
-//! After FastTrack (Flanagan and Freund, PLDI 2009) for epochs, HiRace (arXiv 2401.04701) for what a GPU's shadow cell
-//! must hold, ScoRD (ISCA 2020) for scopes, Eraser (SOSP 1997) for interned sets.
+//! Sources: FastTrack (Flanagan and Freund, PLDI 2009) for epochs, HiRace (arXiv 2401.04701) for the contents of a
+//! shadow cell on a GPU, ScoRD (ISCA 2020) for scopes, Eraser (SOSP 1997) for interned sets.
 //!
-//! # What it misses
+//! # Limits
 //!
-//! * What this run's inputs and this run's order of blocks and warps don't show: a pair of accesses is judged by the
-//!   order that synchronisation happened to give it.
-//! * Of more than four unordered accesses to a word since its last ordinary write, those that come after the first four
-//!   (of different blocks, where there are that many).
-//! * Which lane of a warp made an earlier access when several did, or it was not the latest: then one lane that is
-//!   known to be ordered counts for all.
-//! * Lanes that acquire or release by one instruction share what any of them does, a compare-and-swap that fails counts
-//!   as one that succeeds, and a word's releases stay when a later relaxed atomic reads on from them.
-//! * `shfl`, `vote` and their like count as ordering memory among their lanes, which PTX does not promise.
-//! * Strong accesses of different sizes to one word get along.
-//! * Two lanes of one store that write the same value to the same word are no race, as PTX says that one of them wins.
-//! * Accesses by the host, by `vprintf`, by `free`, and through other proxies, but for bulk copies that read shared
-//!   memory which was written without a fence.
-//! * Of `ld.global.nc`, that of memory which a bulk copy writes.
+//! * Races that this run does not exhibit: a pair of accesses is judged by the inputs, and by the order in which this
+//!   run's schedule happened to execute its synchronisation.
+//! * Of the unordered accesses to a word since its last ordinary write, only the first four are kept (from different
+//!   blocks, where possible).
+//! * The lane of an earlier access, when several lanes of the warp made it or it was not the latest access: then it
+//!   suffices that the access is ordered for any one of these lanes.
+//! * Lanes that acquire or release in one instruction share the effect of each of them. A compare-and-swap that fails
+//!   counts as one that succeeds. A word keeps its releases when a later relaxed atomic continues the release sequence.
+//! * `shfl`, `vote` and similar instructions are assumed to order memory accesses among their lanes, which PTX does not
+//!   guarantee.
+//! * Strong accesses of different sizes to one word count as compatible.
+//! * Two lanes of one store that write the same value to the same word are not a race: PTX defines that one of them
+//!   takes effect.
+//! * Accesses by the host, `vprintf`, `free` and other proxies are not checked, except for bulk copies that read shared
+//!   memory written without a proxy fence.
+//! * `ld.global.nc` of memory written by a bulk copy is not reported.
 //!
-//! Under [`Atomics::Source`](crate::Atomics::Source) it also believes plain atomics to release and to acquire.
+//! Under [`Atomics::Source`](crate::Atomics::Source), atomics without an ordering are assumed to release and to
+//! acquire.
 
 mod clock;
 mod conflicts;
@@ -73,10 +77,10 @@ use usual::Check;
 use view::Reach;
 use words::{Place, Quick, each_word};
 
-/// Bytes of shared memory that no block exceeds.
+/// Upper bound on the shared memory of a block, in bytes.
 const MOST_SHARED: u64 = 1 << 24;
 
-/// The checker of one launch. The machine runs a launch that it checks on one worker.
+/// The race checker of one launch. A checked launch runs on one worker.
 #[derive(Debug)]
 pub(crate) struct Race<'a> {
     level: Level,
@@ -84,19 +88,20 @@ pub(crate) struct Race<'a> {
     seen: Seen<'a>,
     /// Resident blocks.
     blocks: Vec<Option<Block>>,
-    /// Their shared memory, at the same index; kept for the next block when one ends.
+    /// Shadows of the blocks' shared memory, at the same index. A shadow is reused for the next block when its block
+    /// ends.
     shared: Vec<Shadow>,
-    /// By ticket: index of a resident block.
+    /// Index of the resident block with a ticket.
     tickets: HashMap<u64, usize>,
-    /// By ticket: cluster, for blocks that are in one with others.
+    /// Cluster of the block with a ticket, for clusters of several blocks.
     clusters: HashMap<u32, u64>,
     global: Shadow,
     variables: HashMap<Place, variables::Variable, BuildHasherDefault<Quick>>,
-    /// Barriers of clusters and mbarriers; of each the last two phases.
+    /// Cluster barriers and mbarriers, each with its last two phases.
     named: HashMap<Variable, variables::Variable>,
-    /// By index of a block: the variables in its shared memory.
+    /// Synchronisation variables in the shared memory of each block, by block index.
     own: Vec<Vec<Place>>,
-    /// By index of a block; when bulk copies read shared memory.
+    /// State of the asynchronous proxy by block index; `None` unless bulk copies read shared memory.
     proxies: Option<Vec<Proxies>>,
     unfenced: Unfenced,
 }
@@ -120,7 +125,7 @@ impl<'a> Race<'a> {
         }
     }
 
-    /// The findings, by place.
+    /// Returns the findings, sorted by place.
     pub fn finish(self, program: &Program, layout: &Layout, shared_bytes: u64, memory: &Memory) -> Vec<Finding> {
         let in_shared = |address| layout.describe(program, address, shared_bytes);
         let unfenced = self.unfenced.findings(program, &self.seen, in_shared);
@@ -132,7 +137,7 @@ impl<'a> Race<'a> {
         findings
     }
 
-    /// Strong accesses: what they acquire comes before the check.
+    /// Applies the acquire of a strong access, before the access is checked.
     #[inline(never)]
     fn acquire_from(&mut self, index: usize, touch: &Touch<'_>, reach: Reach, now: bool) {
         if self.variables.is_empty() {
@@ -148,7 +153,7 @@ impl<'a> Race<'a> {
         });
     }
 
-    /// What strong writes release; it comes after the check.
+    /// Applies the release of a strong write, after the access is checked.
     #[inline(never)]
     fn release_to(&mut self, index: usize, touch: &Touch<'_>, reach: Reach, now: bool) {
         let warp = touch.warp as usize;
@@ -190,7 +195,7 @@ impl<'a> Race<'a> {
         });
     }
 
-    /// Ordinary stores end what was released through a word.
+    /// Ends the release sequences of words that an ordinary store overwrites.
     #[cold]
     fn overwrite(&mut self, touch: &Touch<'_>) {
         let variables = &mut self.variables;
@@ -250,7 +255,7 @@ impl Observer for Race<'_> {
         if self.leaves_all(index, touch) {
             return;
         }
-        // The machine has checked the bounds; shadow memory relies on them for its size.
+        // The machine has already checked the bounds; the check here keeps the size of shadow memory bounded.
         let plausible = match touch.space {
             Space::Shared => touch.spread.high < MOST_SHARED,
             Space::Global => touch.spread.low >= GLOBAL,

@@ -1,26 +1,26 @@
-//! An access of a warp as few pieces: lanes side by side in memory, or lanes at one address.
+//! Decomposition of a warp's access into few pieces: lanes with adjacent addresses, or lanes with one address.
 
 use crate::isa::lift::pack;
 use crate::registers::LANES;
 
-/// Neighbouring lanes whose addresses are the same, or follow each other without a gap.
+/// Consecutive lanes whose addresses are equal or adjacent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
     pub address: u64,
     pub first_lane: usize,
     pub lanes: usize,
-    /// All lanes at `address`; otherwise side by side.
+    /// Whether all lanes access `address`; otherwise their addresses are adjacent.
     pub same: bool,
 }
 
 impl Piece {
-    /// Bytes that all lanes cover together.
+    /// Bytes that the lanes cover together.
     #[inline]
     pub fn bytes(&self, per_lane: u64) -> u64 {
         if self.same { per_lane } else { per_lane * self.lanes as u64 }
     }
 
-    /// The lane that byte `offset` of the piece belongs to; the first one when they share it.
+    /// Lane that accesses byte `offset` of the piece; the first lane if they share it.
     #[inline]
     pub fn lane_at(&self, offset: u64, per_lane: u64) -> usize {
         if self.same { self.first_lane } else { self.first_lane + (offset / per_lane) as usize }
@@ -33,14 +33,14 @@ pub(super) struct Pieces<'a> {
     addresses: &'a [u64; LANES],
     /// Lanes that are in no piece yet.
     rest: u32,
-    /// Bit per lane that takes part together with the next one, at the same address.
+    /// Lanes with the same address as the next lane; both take part.
     same: u32,
-    /// The same for lanes right before the next one.
+    /// Lanes whose bytes end where those of the next lane start.
     next: u32,
 }
 
 impl<'a> Pieces<'a> {
-    /// Of the lanes of `mask`, `bytes` bytes each.
+    /// Decomposes the access of the lanes in `mask`, `bytes` bytes each.
     #[inline(always)]
     pub fn of(addresses: &'a [u64; LANES], mask: u32, bytes: u64, step: Option<i64>) -> Self {
         let pairs = mask & mask >> 1;
@@ -69,10 +69,10 @@ impl Iterator for Pieces<'_> {
     }
 }
 
-/// Bit per lane that has the same address as the next one, or lies right before it.
+/// Returns the lanes with the same address as the next lane, and the lanes that lie directly before it.
 #[inline(always)]
 fn neighbours(addresses: &[u64; LANES], mask: u32, bytes: u64) -> (u32, u32) {
-    // Blocks that are 16 threads wide: two rows in a warp.
+    // Blocks that are 16 threads wide have two rows in a warp.
     const ROW: usize = LANES / 2;
     const LINKS: u32 = u32::MAX >> (LANES - ROW + 1);
     let (low, high) = addresses.split_at(ROW);
@@ -91,7 +91,7 @@ fn neighbours(addresses: &[u64; LANES], mask: u32, bytes: u64) -> (u32, u32) {
     (pack(&same), pack(&next))
 }
 
-/// Are all addresses the same (true), or side by side (false)? Written so that the compiler makes vectors of it.
+/// Whether all addresses are equal (true) or adjacent (false). Written in a form that the compiler vectorises.
 #[inline(always)]
 fn regular(addresses: &[u64], bytes: u64) -> Option<bool> {
     let same = addresses[1] == addresses[0];
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!((pieces[0].bytes(4), pieces[2].bytes(4), pieces[1].lane_at(9, 4)), (12, 4, 6));
     }
 
-    /// What the step says is what the addresses say.
+    /// The step leads to the same pieces as the addresses.
     #[test]
     fn regular_addresses_need_no_look() {
         for step in [-4, 0, 4, 8] {
@@ -143,7 +143,7 @@ mod tests {
                 let known: Vec<Piece> = Pieces::of(&addresses, mask, 4, Some(step)).collect();
                 let lanes = known.iter().fold(0, |lanes, piece| lanes + piece.lanes);
                 assert_eq!(lanes as u32, mask.count_ones());
-                // Two rows that follow each other are told apart only where the step is not known.
+                // Two rows that follow each other are separate pieces only if the step is unknown.
                 if mask != u32::MAX || ![0, 4].contains(&step) {
                     assert_eq!(known, pieces(&addresses, mask, 4), "{step} {mask:x}");
                 }

@@ -1,5 +1,5 @@
-//! `ld.global.nc` promises that nobody writes what it reads during the launch: the data may come from a cache that no
-//! write reaches, so that neither a barrier nor a fence makes the order of the two right.
+//! Check of `ld.global.nc`: no thread may write what it reads during the launch. The data may come from a cache that
+//! writes do not update, so neither a barrier nor a fence makes such a write correct.
 
 use super::clock::Who;
 use super::conflicts::{Now, different};
@@ -9,14 +9,14 @@ use super::shadow::Page;
 use super::span::Span;
 
 impl Now<'_> {
-    /// A quick answer for cells of which one write and one set are known: yes, or maybe not.
+    /// Quick test for cells with one known write and set: true if no `.nc` load is violated, false if that is unclear.
     #[inline]
     pub fn keeps_promises(&self, page: &Page, write: Option<u16>, set: Option<u16>) -> bool {
         let unwritten = write == Some(0) || !self.record.mode.promises;
         unwritten && set.is_some_and(|set| set == 0 || !self.breaks_one(page, set))
     }
 
-    /// Does the access break an earlier promise, or was the one that it makes broken before?
+    /// Reports an access that writes memory read by `ld.global.nc`, or an `ld.global.nc` of memory that was written.
     #[cold]
     pub fn against_promises(&self, page: &mut Page, span: &Span, seen: &mut Seen<'_>) {
         let cells = span.cells(page);
@@ -47,7 +47,7 @@ impl Now<'_> {
         page.tables.set(set).members().iter().any(|&id| self.breaks(&page.tables.get(id)))
     }
 
-    /// One of the two is a write, the other one promised that there is none.
+    /// Whether one of the two accesses is a write and the other an `ld.global.nc`.
     fn breaks(&self, earlier: &Record) -> bool {
         let (now, earlier) = (self.record.mode, earlier.mode);
         now.promises && earlier.writes || now.writes && earlier.promises

@@ -1,11 +1,10 @@
-//! Writes of shared memory that a bulk copy reads. Ordinary instructions go through the generic proxy, bulk copies
-//! through the asynchronous one; what was written through the first is there for the second only behind a
-//! `fence.proxy.async`, even when a barrier is between.
+//! Check of shared memory that a bulk copy reads. Ordinary instructions use the generic proxy, bulk copies the
+//! asynchronous proxy. A write through the generic proxy is visible to the asynchronous proxy only after a
+//! `fence.proxy.async`, even if a barrier lies between.
 //!
-//! The fence may be executed by the writer or by whoever is ordered behind it. One that a thread executed which knew of
-//! the write counts for the whole block, so that a fence that is itself not ordered before the copy is taken for
-//! enough. What a bulk copy wrote, and what it read before it is written again, needs no fence: waiting for the copy is
-//! one.
+//! The writer may execute the fence, or a thread that is ordered after the write. A fence counts for the whole block,
+//! so a fence that is not itself ordered before the copy is accepted too. Memory that a bulk copy wrote, or read before
+//! it is written again, needs no fence: waiting for the copy has the same effect.
 
 use super::clock::{Block, Who};
 use super::entry::Entry;
@@ -17,16 +16,16 @@ use crate::stop::{Diagnostic, Finding, Place, Thread};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What is known of the shared memory of one block.
+/// State of the shared memory of one block.
 #[derive(Debug, Default)]
 pub(super) struct Proxies {
-    /// By word: the last write by a thread of the block, and its lane.
+    /// Last write of each word by a thread of the block, and its lane.
     writes: BTreeMap<u64, (Record, u8)>,
-    /// What some thread knew of the block when it executed a fence.
+    /// Accesses of the block that were ordered before any fence executed so far.
     fenced: Arc<Entry>,
 }
 
-/// By copy and write: the first occurrence, and how many there are.
+/// First occurrence and number of occurrences, by copy and write.
 #[derive(Debug, Default)]
 pub(super) struct Unfenced(BTreeMap<(Site, Site), (Example, u64)>);
 
@@ -37,7 +36,7 @@ struct Example {
     issuer: Thread,
 }
 
-/// Does a program have bulk copies that read shared memory?
+/// Whether a program has bulk copies that read shared memory.
 pub(super) fn reads_shared(program: &Program) -> bool {
     let reads = |op: &Op| match op {
         Op::Async(op) => matches!(&**op, Async::Bulk { from: (Space::Shared | Space::Generic, _), .. }),
@@ -51,7 +50,7 @@ fn words(start: u64, bytes: u64) -> impl Iterator<Item = u64> {
 }
 
 impl Proxies {
-    /// A write by threads of the block.
+    /// Records a write by threads of the block.
     pub fn write(&mut self, record: Record, touch: &Touch<'_>) {
         crate::machine::lanes::each(touch.mask, |lane| {
             for word in words(touch.addresses[lane], u64::from(touch.bytes)) {
@@ -60,19 +59,19 @@ impl Proxies {
         });
     }
 
-    /// A write by threads of another block.
+    /// Removes the writes that threads of another block overwrite.
     pub fn forget_lanes(&mut self, touch: &Touch<'_>) {
         crate::machine::lanes::each(touch.mask, |lane| self.forget(touch.addresses[lane], u64::from(touch.bytes)));
     }
 
-    /// A write by an asynchronous copy.
+    /// Removes the writes that an asynchronous copy overwrites.
     pub fn forget(&mut self, start: u64, bytes: u64) {
         for word in words(start, bytes) {
             self.writes.remove(&word);
         }
     }
 
-    /// `fence.proxy.async`.
+    /// Applies a `fence.proxy.async`.
     pub fn fence(&mut self, block: &mut Block, warp: usize, lanes: u32) {
         let known = block.release(warp, lanes);
         if let Some(home) = known.get(block.home.block) {
@@ -80,7 +79,7 @@ impl Proxies {
         }
     }
 
-    /// The first word of a copy's source that was written and not fenced.
+    /// Returns the first word of a copy's source that was written without a later fence.
     fn unfenced(&self, range: &Range) -> Option<(u64, &Record, u8)> {
         let end = range.start.saturating_add(range.bytes).div_ceil(4);
         let mut written = self.writes.range(range.start / 4..end);
@@ -91,7 +90,7 @@ impl Proxies {
 }
 
 impl Unfenced {
-    /// A thread of a block asks for a copy from its shared memory.
+    /// Checks a copy from shared memory when a thread issues it.
     pub fn issue(&mut self, proxies: &Proxies, block: &Block, range: &Range, seen: &Seen<'_>) {
         let Some((address, record, lane)) = proxies.unfenced(range) else { return };
         let writer = (record.block, u32::from(record.warp), Who::Lane(lane));
@@ -100,19 +99,19 @@ impl Unfenced {
         self.0.entry((range.site, record.site)).or_insert((example, 0)).1 += 1;
     }
 
-    /// Takes over what another one has seen.
+    /// Merges the occurrences of another worker.
     pub fn absorb(&mut self, other: Self) {
         for (key, (example, count)) in other.0 {
             self.0.entry(key).or_insert((example, 0)).1 += count;
         }
     }
 
-    /// The findings, by place. `describe` says where an address of shared memory lies.
+    /// Returns the findings, sorted by place. `describe` names the location of an address in shared memory.
     pub fn findings(self, program: &Program, seen: &Seen<'_>, describe: impl Fn(u64) -> String) -> Vec<Finding> {
         let finding = |((copy, write), (example, count)): ((Site, Site), (Example, u64))| {
             let at = describe(example.address);
             let title =
-                format!("a bulk copy reads shared memory that was written without a `fence.proxy.async` since, {at}");
+                format!("a bulk copy reads shared memory whose last write no `fence.proxy.async` follows, {at}");
             let mut diagnostic = Diagnostic::new("async-proxy", title);
             diagnostic.place = Some(Place::of(program, copy.function, copy.pc));
             diagnostic.label = Some("the copy".to_owned());
@@ -120,8 +119,8 @@ impl Unfenced {
             let writer = seen.earlier(example.writer, example.issuer.block);
             diagnostic.related.push((format!("the write, by {writer}:"), Place::of(program, write.function, write.pc)));
             diagnostic.help = Some(
-                "a barrier orders threads, not the copy: let the threads that write execute `fence.proxy.async.shared::cta` before \
-                 the barrier behind which the copy is issued"
+                "a barrier orders threads, not the copy: execute `fence.proxy.async.shared::cta` in the writing \
+                threads before the barrier that precedes the copy"
                     .to_owned(),
             );
             Finding { diagnostic, count }

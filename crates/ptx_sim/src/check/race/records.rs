@@ -1,4 +1,4 @@
-//! What is remembered of an access, and how two of them get along.
+//! Records of accesses, and the rule for when two of them conflict.
 
 use super::view::{Home, Reach};
 use crate::observe::Site;
@@ -14,46 +14,46 @@ pub(super) struct Record {
     pub mode: Mode,
 }
 
-/// What an access does, as far as conflicts go.
+/// Properties of an access that decide whether it conflicts with another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mode {
     pub writes: bool,
-    /// `None` for an ordinary (weak) access.
+    /// Scope of a strong access; `None` for an ordinary (weak) access.
     pub strong: Option<Reach>,
-    /// A load that promises that nobody writes the memory during the launch.
+    /// Whether the access is an `ld.global.nc`, which requires that no thread writes the memory during the launch.
     pub promises: bool,
 }
 
-/// How two accesses to the same memory get along when nothing orders them.
+/// Whether two unordered accesses to the same memory conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Conflict {
     No,
-    /// Both are strong, but a scope leaves the other one out.
+    /// Both are strong, but the scope of one excludes the other.
     Scopes,
     Yes,
 }
 
 impl Mode {
-    /// An ordinary load that promises nothing.
+    /// Whether the access is an ordinary load, but not `ld.global.nc`.
     #[inline(always)]
     pub fn is_plain_load(self) -> bool {
         !self.writes && self.strong.is_none() && !self.promises
     }
 
-    /// An ordinary store.
+    /// Whether the access is an ordinary store.
     #[inline(always)]
     pub fn is_plain_store(self) -> bool {
         self.writes && self.strong.is_none()
     }
 
-    /// Is there no conflict, whoever the two are?
+    /// Whether two accesses are compatible for any pair of threads.
     #[inline]
     pub fn gets_along(self, other: Self) -> bool {
         let device = Some(Reach::Device);
         !self.writes && !other.writes || self.strong == device && other.strong == device
     }
 
-    /// Of this access by a block and another one by another.
+    /// Returns the conflict between this access by one block and another access by another block.
     #[inline]
     pub fn conflict(self, home: Home, other: Self, other_home: impl FnOnce() -> Home) -> Conflict {
         if self.gets_along(other) {
@@ -67,8 +67,8 @@ impl Mode {
         }
     }
 
-    /// Whatever conflicts with an earlier access of mode `old` that is ordered before one of this mode, and is not
-    /// ordered after it, conflicts with this one too.
+    /// Whether an access of this mode can replace an earlier one of mode `old` that is ordered before it: then each
+    /// access that conflicts with the old one and is not ordered after it conflicts with this one too.
     pub fn covers(self, old: Self) -> bool {
         let weaker = match (self.strong, old.strong) {
             (None, _) => true,

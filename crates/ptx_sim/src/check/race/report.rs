@@ -1,5 +1,5 @@
-//! Races as findings: one for every pair of instructions and hazard, with both places, both threads, and what would
-//! order them.
+//! Findings of the race checker: one for each pair of instructions and hazard, with both places, both threads, and the
+//! missing synchronisation.
 
 use super::clock::Who;
 use super::conflicts::Now;
@@ -17,17 +17,17 @@ pub(super) struct Found<'a> {
     pub now: &'a Now<'a>,
     pub earlier: &'a Record,
     pub who: Who,
-    /// The lane whose access came second.
+    /// Lane that made the later access.
     pub lane: usize,
     pub address: u64,
-    /// At most 4, at an address that is a multiple of them.
+    /// At most 4 bytes, at an aligned address.
     pub bytes: u32,
     pub conflict: Conflict,
-    /// One of them promised that there is no other: whether they are ordered does not matter.
+    /// Whether one of them is an `ld.global.nc`, which allows no write to the memory, ordered or not.
     pub promise: bool,
 }
 
-/// Which access came second.
+/// Order and kinds of the two accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Hazard {
     ReadAfterWrite,
@@ -35,20 +35,20 @@ enum Hazard {
     WriteAfterWrite,
 }
 
-/// What a finding is made for.
+/// Identity of a finding: occurrences with the same key are merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Key {
     earlier: Site,
     later: Site,
     hazard: Hazard,
-    /// Only scopes are at fault.
+    /// Whether the accesses would be ordered if their scopes were wider.
     scopes: bool,
     shared: bool,
-    /// A write of what was promised not to be written.
+    /// Whether the write violates an `ld.global.nc`.
     promise: bool,
 }
 
-/// How far apart two threads are.
+/// Smallest group of threads that contains both accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Apart {
     Warp,
@@ -56,19 +56,19 @@ enum Apart {
     Grid,
 }
 
-/// What was forgotten, as far as can be told.
+/// The missing synchronisation, as far as it can be determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Missing {
     Order,
-    /// The flag was read, but not acquired.
+    /// The flag was read without acquire semantics.
     Acquire,
-    /// Another lane of the warp released, not the one that made the access.
+    /// Another lane of the warp released than the one that made the access.
     WarpSync,
-    /// Scopes of a release and an acquire, or of the two accesses.
+    /// The scopes of a release and an acquire, or of the two accesses, are too narrow.
     Scopes(Reach, Reach),
 }
 
-/// The occurrence that is shown.
+/// The occurrence that the finding shows.
 #[derive(Clone, Copy, Debug)]
 struct Example {
     apart: Apart,
@@ -76,10 +76,10 @@ struct Example {
     later: Thread,
     address: u64,
     missing: Missing,
-    /// What two ordinary stores wrote, and bytes of it.
+    /// Values that two ordinary stores wrote, and their size in bytes.
     values: Option<(u32, u32, u32)>,
     strong: (bool, bool),
-    /// The earlier access was made by this very instruction of this warp.
+    /// Whether the same execution of an instruction made the earlier access.
     same_instruction: bool,
 }
 
@@ -87,7 +87,7 @@ struct Example {
 struct Occurrences {
     example: Example,
     count: u64,
-    /// All were two stores of one value.
+    /// Whether every occurrence was two stores of one value.
     same_value: bool,
 }
 
@@ -98,7 +98,7 @@ pub(super) struct Seen<'a> {
     same_values: SameValue,
     grid: [u32; 3],
     threads: [u32; 3],
-    /// `%ctaid` by ticket, where clusters change the order in which blocks start.
+    /// `%ctaid` by ticket, where clusters change the launch order of blocks.
     ids: HashMap<u32, [u32; 3]>,
     pairs: HashMap<Key, Occurrences>,
 }
@@ -109,7 +109,7 @@ impl<'a> Seen<'a> {
         Self { program, same_values, grid: [1; 3], threads: [1; 3], ids: HashMap::new(), pairs: HashMap::new() }
     }
 
-    /// The shape of the launch.
+    /// Records the shape of the launch.
     pub fn shape(&mut self, shape: &BlockShape) {
         (self.grid, self.threads) = (shape.grid, shape.threads);
         if let (true, Ok(ticket)) = (shape.cluster != shape.ticket, u32::try_from(shape.ticket)) {
@@ -117,7 +117,7 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Takes note of a race.
+    /// Records a race.
     #[cold]
     pub fn add(&mut self, found: &Found<'_>) {
         let now = found.now;
@@ -136,7 +136,7 @@ impl<'a> Seen<'a> {
         let values = values(found).filter(|_| hazard == Hazard::WriteAfterWrite);
         let same_value = values.is_some_and(|(earlier, later, _)| earlier == later);
         let same_instruction = in_same_store(found);
-        // Lanes of one store that agree on the value: PTX says that one of them wins.
+        // PTX defines the result of lanes of one store that write the same value: one of them takes effect.
         if same_value && (same_instruction || self.same_values == SameValue::Ignore) {
             return;
         }
@@ -164,7 +164,7 @@ impl<'a> Seen<'a> {
         pair.same_value &= same_value;
     }
 
-    /// Takes over what another one has seen.
+    /// Merges the races of another worker.
     pub fn absorb(&mut self, other: Self) {
         if self.pairs.is_empty() {
             (self.grid, self.threads, self.ids) = (other.grid, other.threads, other.ids);
@@ -180,7 +180,8 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// The findings, by place. `describe` says where an address of global (false) or shared (true) memory lies.
+    /// Returns the findings, sorted by place. `describe` names the location of an address in global (false) or shared
+    /// (true) memory.
     pub fn finish(self, describe: impl Fn(bool, u64) -> String) -> Vec<Finding> {
         let mut pairs: Vec<_> = self.pairs.iter().collect();
         pairs.sort_by_key(|(key, _)| **key);
@@ -210,19 +211,23 @@ impl<'a> Seen<'a> {
         let at = describe(key.shared, pair.example.address);
         let how = match missing {
             Missing::Scopes(a, b) if strong == (true, true) => {
-                format!("whose scopes {} and {} leave the other one out", a.name(), b.name())
+                format!("whose scopes {} and {} do not include both threads", a.name(), b.name())
             }
             Missing::Scopes(a, b) => {
-                format!("with a release at {} and an acquire at {} between them: too narrow", a.name(), b.name())
+                format!(
+                    "ordered only by a release at {} and an acquire at {}, which are too narrow",
+                    a.name(),
+                    b.name()
+                )
             }
-            _ if pair.example.same_instruction => "by lanes of one instruction, of different values".to_owned(),
-            _ if apart == Apart::Warp => "by lanes of one warp that nothing but lock step orders".to_owned(),
-            _ => "that nothing orders".to_owned(),
+            _ if pair.example.same_instruction => "of different values by lanes of one instruction".to_owned(),
+            _ if apart == Apart::Warp => "by lanes of one warp, ordered only by lock-step execution".to_owned(),
+            _ => "without ordering between them".to_owned(),
         };
         let title = match (key.promise, second) {
             (false, _) => format!("data race on {space} memory: {both} {how}, {at}"),
-            (true, "read") => format!("`ld.global.nc` of memory that the same launch has written, {at}"),
-            (true, _) => format!("write of memory that the same launch has read by `ld.global.nc`, {at}"),
+            (true, "read") => format!("`ld.global.nc` reads memory that the same launch has written, {at}"),
+            (true, _) => format!("write to memory that the same launch has read by `ld.global.nc`, {at}"),
         };
         let mut diagnostic = Diagnostic::new(code, title);
         diagnostic.place = Some(Place::of(self.program, key.later.function, key.later.pc));
@@ -233,21 +238,21 @@ impl<'a> Seen<'a> {
         diagnostic.related.push((format!("the earlier {first}, by {whose}:"), place));
         diagnostic.notes.push(format!("the address is {:#x}", pair.example.address));
         if pair.same_value {
-            diagnostic.notes.push("every time, both wrote the same value".to_owned());
+            diagnostic.notes.push("both accesses wrote the same value in every occurrence".to_owned());
         }
         if let Some((old, new, bytes)) = pair.example.values.filter(|(old, new, _)| old != new) {
             let width = bytes as usize * 2 + 2;
-            diagnostic.notes.push(format!("the earlier one wrote {old:#0width$x}, the later one {new:#0width$x}"));
+            diagnostic.notes.push(format!("the earlier write stored {old:#0width$x}, the later write {new:#0width$x}"));
         }
         if strong.0 != strong.1 && !key.promise {
             let which = if strong.0 { "earlier" } else { "later" };
-            diagnostic.notes.push(format!("only the {which} one is atomic or otherwise strong"));
+            diagnostic.notes.push(format!("only the {which} access is atomic or otherwise strong"));
         }
         diagnostic.help = Some(help(key, &pair.example));
         Finding { diagnostic, count: pair.count }
     }
 
-    /// The thread or threads of the earlier access, with their block where it is another one.
+    /// Describes the thread or threads of the earlier access, with their block if it differs from the later one's.
     pub fn earlier(&self, (ticket, warp, who): (u32, u32, Who), later: [u32; 3]) -> String {
         let [x, y, _] = self.grid.map(u64::from);
         let linear = u64::from(ticket);
@@ -261,7 +266,7 @@ impl<'a> Seen<'a> {
         if block == later { threads } else { format!("{threads} of block {}", Triple(block)) }
     }
 
-    /// `%tid` of a lane.
+    /// Computes the `%tid` of a lane.
     pub fn thread(&self, warp: u32, lane: u32) -> [u32; 3] {
         let linear = warp * 32 + lane;
         let [x, y, _] = self.threads.map(|axis| axis.max(1));
@@ -288,7 +293,7 @@ fn missing(found: &Found<'_>) -> Missing {
     }
 }
 
-/// Was the earlier access made by another lane of the very execution that is being checked?
+/// Whether another lane made the earlier access in the same execution of the instruction.
 fn in_same_store(found: &Found<'_>) -> bool {
     let touch = found.now.touch;
     let Who::Lane(lane) = found.who else { return false };
@@ -299,7 +304,7 @@ fn in_same_store(found: &Found<'_>) -> bool {
         && found.address.checked_sub(start).is_some_and(|offset| offset < u64::from(touch.bytes))
 }
 
-/// What two ordinary stores wrote.
+/// Returns the values that two ordinary stores wrote.
 fn values(found: &Found<'_>) -> Option<(u32, u32, u32)> {
     let (now, touch) = (found.now, found.now.touch);
     if touch.kind != AccessKind::Store || now.record.mode.strong.is_some() || found.earlier.mode.strong.is_some() {
@@ -321,8 +326,9 @@ fn values(found: &Found<'_>) -> Option<(u32, u32, u32)> {
 
 fn help(key: Key, example: &Example) -> String {
     if key.promise {
-        return "`.nc` promises that nobody writes the memory during the launch, in whatever order: use an ordinary load (CUDA C++ \
-                without `__ldg` and `const … __restrict__`, Rust through a raw pointer and no `&[T]`), or write in another launch"
+        return "`.nc` requires that no thread writes the memory during the launch, ordered or not: use an ordinary \
+            load (CUDA C++ without `__ldg` and `const … __restrict__`, Rust through a raw pointer and no `&[T]`), or \
+            write in another launch"
             .to_owned();
     }
     let between = match key.hazard {
@@ -332,26 +338,31 @@ fn help(key: Key, example: &Example) -> String {
     };
     match (example.missing, example.apart) {
         (Missing::Scopes(..), Apart::Grid) => {
-            "threads of different blocks need `.gpu` (or `.sys`) on both sides: `.cta` reaches the own block alone".to_owned()
+            "threads of different blocks need `.gpu` (or `.sys`) on both sides: `.cta` covers only the thread's own \
+            block"
+                .to_owned()
         }
         (Missing::Scopes(..), _) => "use a scope that includes both threads".to_owned(),
         (Missing::Acquire, _) => {
-            "the flag was read without acquiring: read it by `ld.acquire`, or put a fence after the read".to_owned()
+            "the flag was read without acquire semantics: read it with `ld.acquire`, or put a fence after the \
+            read"
+                .to_owned()
         }
         (Missing::WarpSync, _) => {
-            "another lane of that warp released, which orders its own accesses alone: put `bar.warp.sync` before the release"
+            "another lane of that warp released, which orders only its own accesses: put `bar.warp.sync` before the \
+            release"
                 .to_owned()
         }
         (Missing::Order, Apart::Warp) if example.same_instruction => {
-            "give every lane an address of its own, let one lane store, or use an atomic".to_owned()
+            "give each lane its own address, let one lane store, or use an atomic".to_owned()
         }
         (Missing::Order, Apart::Warp) => {
-            format!("separate {between} by `bar.warp.sync`: lanes of a warp need not run in lock step")
+            format!("separate {between} by `bar.warp.sync`: lanes of a warp are not guaranteed to run in lock step")
         }
         (Missing::Order, Apart::Block) => format!("separate {between} by a barrier that all threads reach"),
         (Missing::Order, Apart::Grid) => format!(
-            "no barrier reaches another block: order {between} by a flag that one side releases and the other acquires at \
-             `.gpu` scope, make both atomic, or start a second kernel"
+            "block barriers do not synchronise different blocks: order {between} by a flag that one side releases and \
+            the other acquires at `.gpu` scope, make both accesses atomic, or start a second kernel"
         ),
     }
 }

@@ -1,12 +1,12 @@
-//! Shadow memory: for all touched memory, who last wrote it and who accessed it since then.
+//! Shadow memory: for all touched memory, the last write and the accesses since then.
 //!
-//! Pages of 4 KiB, made when they are first touched. A cell takes 3 bytes for the last write and 3 for the accesses
-//! since then, each kept only in pages where there were any. What many cells have in common is in the page's
-//! [`Tables`].
+//! Shadow memory consists of pages of 4 KiB, allocated when they are first touched. A cell takes 3 bytes for the last
+//! write and 3 for the accesses since then; each part is allocated only in pages that need it. Data that many cells
+//! share is in the page's [`Tables`].
 //!
-//! A cell stands for bytes with one history: which lane accessed which of them follows from its [`Mark`]. In device
-//! memory cells start large, since neighbouring lanes mostly access neighbouring elements; a page gets smaller ones,
-//! for good, as soon as an access begins or ends inside a cell, or is told apart byte by byte.
+//! A cell stands for bytes with one history; its [`Mark`] gives the lane that accessed each of them. In device memory
+//! cells start large, because neighbouring lanes usually access neighbouring elements. A page changes permanently to
+//! smaller cells as soon as an access begins or ends inside a cell, or has to be tracked byte by byte.
 
 use super::clock::Who;
 use super::marks::Mark;
@@ -19,55 +19,55 @@ pub(super) const PAGE_BYTES: u64 = 1 << PAGE_BITS;
 /// Pages in one part of the directory.
 const PART: usize = 1024;
 type Part = Box<[Option<Box<Page>>]>;
-/// log2 of the bytes of a cell: what a page of device memory starts with, a word, and less.
+/// log2 of the bytes of a cell: the initial size in device memory, a word, and smaller sizes.
 const SIZES: [u32; 4] = [5, WORD, 1, 0];
 const WORD: u32 = 2;
-/// Cells of the largest size that a warp's words lie in.
+/// Number of largest cells that the words of a warp occupy.
 const SMALL: usize = (LANES * 4) >> SIZES[0];
 
-/// The shadow of 4 KiB.
+/// Shadow of 4 KiB.
 #[derive(Debug)]
 pub(super) struct Page {
-    /// Bytes of a cell: 1 << shift, one of `SIZES`.
+    /// log2 of the bytes of a cell; one of `SIZES`.
     shift: u32,
     pub tables: Tables,
-    /// Record of the last ordinary write.
+    /// Records of the last ordinary writes.
     pub writes: Half,
-    /// Set of the other accesses since then, and the lane of the latest of them.
+    /// Sets of the other accesses since then, and the lane of the latest of them.
     pub sets: Half,
-    /// A word in it has been synchronised through.
+    /// Whether a word in the page has been used for synchronisation.
     pub synchronises: bool,
 }
 
-/// By cell: what it refers to, and the lanes. Empty as long as all are 0.
+/// References and lanes by cell. Empty as long as all are 0.
 #[derive(Debug, Default)]
 pub(super) struct Half {
     ids: Box<[u16]>,
     marks: Box<[Mark]>,
 }
 
-/// The shadow of a space that starts at address 0.
+/// Shadow of a state space that starts at address 0.
 #[derive(Debug)]
 pub(super) struct Shadow {
     parts: Vec<Option<Part>>,
-    /// Numbers of the pages that were made.
+    /// Numbers of the allocated pages.
     made: Vec<usize>,
-    /// What pages start with.
+    /// Initial `Page::shift` of new pages.
     shift: u32,
 }
 
 impl Shadow {
-    /// Of device memory.
+    /// Creates the shadow of device memory.
     pub fn large() -> Self {
         Self { parts: Vec::new(), made: Vec::new(), shift: SIZES[0] }
     }
 
-    /// Of shared memory, where there is little to save.
+    /// Creates the shadow of shared memory, whose small size does not justify large cells.
     pub fn small() -> Self {
         Self { shift: WORD, ..Self::large() }
     }
 
-    /// The page of an address.
+    /// Returns the page of an address, and allocates it if necessary.
     #[inline(always)]
     pub fn page(&mut self, address: u64) -> &mut Page {
         let number = page_number(address) as usize;
@@ -95,20 +95,20 @@ impl Shadow {
         self.parts.resize_with(part + 1, || None);
     }
 
-    /// The page of an address if it was ever touched.
+    /// Returns the page of an address if it exists.
     pub fn existing(&mut self, address: u64) -> Option<&mut Page> {
         let number = (address >> PAGE_BITS) as usize;
         self.parts.get_mut(number / PART)?.as_mut()?[number % PART].as_deref_mut()
     }
 
-    /// The same, to look at.
+    /// As [`Shadow::existing`], for reading.
     #[inline(always)]
     pub fn look(&self, address: u64) -> Option<&Page> {
         let number = page_number(address) as usize;
         self.parts.get(number / PART)?.as_ref()?[number % PART].as_deref()
     }
 
-    /// Forgets everything but the memory it has.
+    /// Clears all pages and keeps their memory for reuse.
     pub fn clear(&mut self) {
         let parts = &mut self.parts;
         self.made.retain(|number| {
@@ -143,13 +143,14 @@ impl Page {
         Self { shift, tables: Tables::default(), writes, sets, synchronises: false }
     }
 
-    /// log2 of the bytes of a cell.
+    /// Returns log2 of the bytes of a cell.
     #[inline(always)]
     pub fn shift(&self) -> u32 {
         self.shift
     }
 
-    /// The cells of `bytes` bytes at an address of this page; none of them has other bytes too, from now on.
+    /// Returns the cells of `bytes` bytes at an address of this page, after splitting cells that contain other bytes as
+    /// well.
     #[inline(always)]
     pub fn cells(&mut self, address: u64, bytes: u64) -> Range<usize> {
         if (address | bytes) & ((1 << self.shift) - 1) != 0 {
@@ -159,29 +160,29 @@ impl Page {
         self.whole_cells(address, bytes)
     }
 
-    /// The same if they are so already.
+    /// Returns these cells if no split is necessary.
     #[inline(always)]
     pub fn aligned_cells(&self, address: u64, bytes: u64) -> Option<Range<usize>> {
         let aligned = (address | bytes) & ((1 << self.shift) - 1) == 0;
         aligned.then(|| self.whole_cells(address, bytes))
     }
 
-    /// The one cell that bytes are, if they are one.
+    /// Returns the cell that consists of exactly these bytes, if there is one.
     #[inline(always)]
     pub fn one_cell(&self, address: u64, bytes: u64) -> Option<usize> {
         let one = bytes == 1 << self.shift && address & (bytes - 1) == 0;
         one.then_some(((address % PAGE_BYTES) >> self.shift) as usize)
     }
 
-    /// The cells that bytes lie in, each as a whole.
+    /// Returns the cells that contain any of these bytes.
     #[inline(always)]
     pub fn whole_cells(&self, address: u64, bytes: u64) -> Range<usize> {
         let offset = address % PAGE_BYTES;
         (offset >> self.shift) as usize..((offset + bytes) >> self.shift) as usize
     }
 
-    /// Like [`Page::cells`]; and none of them is larger than the elements of an access of so many bytes, or a word, and
-    /// whoever accessed one accessed all of it.
+    /// As [`Page::cells`], but the cells are at most as large as an element of the access and as a word, and each was
+    /// accessed as a whole.
     #[cold]
     pub fn exact_cells(&mut self, address: u64, bytes: u64, element: u64) -> Range<usize> {
         self.cells(address, bytes);
@@ -193,7 +194,7 @@ impl Page {
         self.whole_cells(address, bytes)
     }
 
-    /// Makes cells of 1 << `shift` bytes from larger ones.
+    /// Splits larger cells into cells of 1 << `shift` bytes.
     #[cold]
     fn refine(&mut self, shift: u32) {
         if shift < self.shift {
@@ -216,19 +217,19 @@ impl Page {
         self.synchronises = false;
     }
 
-    /// Cells of 4 KiB, to be written to; made when they are needed.
+    /// Returns references and marks of the last writes for modification, and allocates them if necessary.
     #[inline(always)]
     pub fn writes(&mut self, cells: Range<usize>) -> (&mut [u16], &mut [Mark]) {
         self.writes.cells(cells, self.shift)
     }
 
-    /// The same of the sets.
+    /// Returns references and marks of the sets for modification, and allocates them if necessary.
     #[inline(always)]
     pub fn sets(&mut self, cells: Range<usize>) -> (&mut [u16], &mut [Mark]) {
         self.sets.cells(cells, self.shift)
     }
 
-    /// An ordinary write makes what was accessed before irrelevant.
+    /// Drops the accesses before an ordinary write, which makes them irrelevant.
     #[inline(always)]
     pub fn forget_sets(&mut self, cells: Range<usize>) {
         if let Some(ids) = self.sets.ids.get_mut(cells) {
@@ -238,19 +239,19 @@ impl Page {
 }
 
 impl Half {
-    /// What a cell refers to.
+    /// Returns the reference of a cell.
     #[inline(always)]
     pub fn id(&self, cell: usize) -> u16 {
         self.ids.get(cell).copied().unwrap_or_default()
     }
 
-    /// What all of some cells refer to, if it is the same.
+    /// Returns the reference of all these cells if they have the same one.
     #[inline(always)]
     pub fn one(&self, cells: Range<usize>) -> Option<u16> {
         let Some(ids) = self.ids.get(cells) else { return Some(0) };
         let &first = ids.first()?;
         let alike = |ids: &[u16]| ids.iter().fold(0, |off, id| off | (id ^ first)) == 0;
-        // A whole warp's words, in cells of that size or of the largest: loops whose length the compiler knows.
+        // The words of a warp, in cells of a word or of the largest size: the compiler knows the length of these loops.
         let same = match ids.len() {
             1 => true,
             SMALL => alike(ids.first_chunk::<SMALL>()?),
@@ -260,23 +261,23 @@ impl Half {
         same.then_some(first)
     }
 
-    /// The lanes of some cells, of none when nothing is kept.
+    /// Returns the marks of some cells; empty if none are allocated.
     #[inline(always)]
     pub fn marks(&self, cells: Range<usize>) -> &[Mark] {
         self.marks.get(cells).unwrap_or_default()
     }
 
-    /// Who accessed a cell.
+    /// Returns the lane that accessed a cell.
     pub fn who(&self, cell: usize) -> Who {
         self.marks.get(cell).map_or(Who::Unknown, |mark| mark.who())
     }
 
-    /// Is each cell's mark, where there is something, that of all its bytes?
+    /// Whether each used cell in the range has a mark for all its bytes.
     fn whole(&self, mut cells: Range<usize>) -> bool {
         cells.all(|cell| self.id(cell) == 0 || self.marks[cell].is_whole())
     }
 
-    /// One cell, where cells are kept.
+    /// Returns one cell for modification, if cells are allocated.
     #[inline(always)]
     pub fn cell(&mut self, cell: usize) -> Option<(&mut u16, &mut Mark)> {
         Some((self.ids.get_mut(cell)?, self.marks.get_mut(cell)?))
@@ -304,19 +305,19 @@ impl Half {
     }
 }
 
-/// log2 of the bytes of the largest cells in which the elements of an access are told apart.
+/// Returns log2 of the bytes of the largest cells that separate the elements of an access.
 #[inline]
 pub(super) fn exact_shift(element: u64) -> u32 {
     element.trailing_zeros().min(WORD)
 }
 
-/// Which page an address lies in.
+/// Returns the number of the page that contains an address.
 #[inline(always)]
 pub(super) fn page_number(address: u64) -> u64 {
     address >> PAGE_BITS
 }
 
-/// Bytes from an address to the end of its page.
+/// Returns the bytes from an address to the end of its page.
 #[inline(always)]
 pub(super) fn to_page_end(address: u64) -> u64 {
     PAGE_BYTES - address % PAGE_BYTES
@@ -335,7 +336,7 @@ mod tests {
         assert_eq!((page.cells(36, 8), page.shift()), (9..11, 2));
         assert_eq!((page.writes.one(8..16), page.writes.one(7..9)), (Some(7), None));
         assert_eq!(page.writes.marks(9..10), [Mark::side_by_side(6, 1, 2)]);
-        // Two lanes have each of these words.
+        // Each of these words was accessed by two lanes.
         assert_eq!((page.exact_cells(36, 4, 4), page.shift()), (36..40, 0));
         assert_eq!((page.writes.who(37), page.writes.who(38)), (Who::Lane(6), Who::Lane(7)));
         assert_eq!((page.sets.one(0..4096), page.sets.ids.len()), (Some(0), 0));

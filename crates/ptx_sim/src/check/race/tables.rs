@@ -1,34 +1,34 @@
-//! What the cells of one page of shadow memory refer to: accesses by a warp, and sets of them. Each page has its own
-//! tables, so that a reference takes two bytes; what no cell refers to any more is dropped when a table has grown by
-//! half.
+//! Tables that the cells of one page of shadow memory refer to: accesses by a warp, and sets of accesses. Each page has
+//! its own tables, so that a reference takes two bytes. Entries without references are dropped when a table has grown
+//! by half.
 
 use super::records::{Mode, Record};
 use crate::observe::Site;
 
-/// Members of a set. Of more, the first ones are remembered, of different blocks where there are.
+/// Maximum members of a set. Of more accesses, the first ones are kept, from different blocks where possible.
 const MOST: usize = 4;
-/// Entries of a table before it is first looked through for what is no longer used; and in a page that has few cells.
+/// Entries of a table before unused ones are first searched for; `LITTLE_ROOM` applies to a page with few cells.
 const ROOM: usize = 512;
 const LITTLE_ROOM: usize = 128;
-/// Answers that are remembered at first.
+/// Initial number of cached answers.
 const MEMO: usize = 16;
-/// And at most: as many bytes as the page has, which leaves the rest of the two per byte to what cells refer to.
+/// Maximum number of cached answers: they take as many bytes as the page has, half of the two bytes of tables per byte
+/// of the page.
 const MOST_MEMO: usize = 512;
-/// A reference to a set that has one member: the member. At most 5 records are in use for every byte of a page, so that
-/// half as many again don't reach this bit.
+/// Flag of a reference to a set with one member; the other bits are the member. At most 5 records are in use for every
+/// byte of a page, so that half as many again do not reach this bit.
 const SINGLE: u16 = 1 << 15;
 
-/// Accesses to one cell since its last ordinary write that nothing has made irrelevant.
+/// The relevant accesses to one cell since its last ordinary write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Set {
     members: [u16; MOST],
     len: u8,
-    /// When it is full of ordinary loads by blocks that are all different: one more than the last of these blocks,
-    /// else 0.
+    /// If the set is full of ordinary loads by different blocks: one more than the last of these blocks; otherwise 0.
     readers: u32,
 }
 
-/// A [`Record`]: all warps of a block that do the same share what is not their number.
+/// A [`Record`] in compact form: warps of a block with the same access share everything except the warp's number.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     act: u16,
@@ -51,27 +51,27 @@ impl Act {
     }
 }
 
-/// The tables of one page. Entry 0 of each stands for nothing.
+/// The tables of one page. Entry 0 of each means "none".
 #[derive(Debug)]
 pub(super) struct Tables {
     acts: Vec<Act>,
     records: Vec<Entry>,
     sets: Vec<Set>,
-    /// By instruction: where its last record is.
+    /// Index of the last record of an instruction, by a hash of the instruction.
     hints: [u16; 16],
-    /// Recently asked: set, record, and what came out. A power of two; more where there are many sets.
+    /// Cache of recent answers: set, record, result. Its length is a power of two and grows with the number of sets.
     memo: Vec<(u16, u16, Grown)>,
     limit: usize,
 }
 
-/// A set with one more member.
+/// Result of adding a member to a set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Grown {
-    /// The one before when the access adds nothing to it.
+    /// The new set; the old one if the access adds nothing to it.
     pub set: u16,
-    /// The new member stands for an earlier access of the same warp too, whose lane may have been another.
+    /// Whether the new member replaces an earlier access of the same warp, possibly by another lane.
     pub merged: bool,
-    /// None of the members is in conflict with the new one, as far as the warp knows.
+    /// Whether no member conflicts with the new one, as far as the warp's view shows.
     pub along: bool,
 }
 
@@ -91,7 +91,7 @@ impl Default for Tables {
 }
 
 impl Tables {
-    /// Forgets everything but the memory it has.
+    /// Clears the tables and keeps their memory for reuse.
     pub fn clear(&mut self) {
         self.acts.truncate(1);
         self.records.truncate(1);
@@ -100,13 +100,13 @@ impl Tables {
         (self.hints, self.limit) = ([0; 16], 0);
     }
 
-    /// The number of a record.
+    /// Returns the number of a record, and adds it if necessary.
     #[inline(always)]
     pub fn record(&mut self, record: &Record) -> u16 {
         self.recent(record).unwrap_or_else(|| self.add(record))
     }
 
-    /// The number of a record if it is the last one of its instruction.
+    /// Returns the number of a record if it is the last one of its instruction.
     #[inline(always)]
     pub fn recent(&self, record: &Record) -> Option<u16> {
         let hint = self.hints[record.site.pc as usize & 15];
@@ -128,7 +128,7 @@ impl Tables {
         *hint
     }
 
-    /// What a number stands for.
+    /// Returns the record with a number.
     #[inline]
     pub fn get(&self, record: u16) -> Record {
         let Entry { act, warp } = self.records[usize::from(record)];
@@ -136,13 +136,13 @@ impl Tables {
         Record { block, stamp, site, warp, mode }
     }
 
-    /// What a record's access does.
+    /// Returns the mode of a record's access.
     #[inline]
     pub fn mode(&self, record: u16) -> Mode {
         self.acts[usize::from(self.records[usize::from(record)].act)].mode
     }
 
-    /// The members of a set, the latest last.
+    /// Returns the members of a set, the latest last.
     #[inline]
     pub fn set(&self, set: u16) -> Set {
         match set & SINGLE {
@@ -151,21 +151,21 @@ impl Tables {
         }
     }
 
-    /// The latest member of a set; 0 when it is empty.
+    /// Returns the latest member of a set; 0 when it is empty.
     #[inline]
     pub fn latest(&self, set: u16) -> u16 {
         self.set(set).members().last().copied().unwrap_or_default()
     }
 
-    /// The set with `record` as the latest member, if that was asked recently.
+    /// Returns the set with `record` as the latest member, if the answer is cached.
     #[inline(always)]
     pub fn known(&self, set: u16, record: u16) -> Option<Grown> {
         let (from, with, grown) = *self.memo.get(self.slot(set, record))?;
         ((from, with) == (set, record) && grown.set != 0).then_some(grown)
     }
 
-    /// The set with `record` as the latest member. Members that `settled` says are ordered before it go when it stands
-    /// for them. `along`: no member is in conflict with it.
+    /// Returns the set with `record` as the latest member. Members that `settled` reports as ordered before it are
+    /// dropped if the record covers them. `along`: no member conflicts with it.
     #[inline(never)]
     pub fn grow(&mut self, set: u16, record: u16, along: bool, settled: impl Fn(&Record) -> bool) -> Grown {
         let mut grown = match self.known(set, record) {
@@ -187,7 +187,7 @@ impl Tables {
         usize::from(set ^ record) & (self.memo.len() - 1)
     }
 
-    /// Is a set full of ordinary loads by blocks that are all different, and all before this one?
+    /// Whether a set is full of ordinary loads by different blocks, all of which precede this block.
     #[inline(always)]
     pub fn earlier_blocks_read(&self, set: u16, block: u32) -> bool {
         let readers = self.sets.get(usize::from(set)).map_or(0, |set| set.readers);
@@ -229,7 +229,7 @@ impl Tables {
         if full { last.saturating_add(1) } else { 0 }
     }
 
-    /// Does an access add to what a full set remembers? Then a member goes: one of a block that has another one.
+    /// Makes room in a full set for an access that adds information, by removing a member whose block has another one.
     fn make_room(&self, set: &mut Set, new: &Record) -> bool {
         let blocks = set.members.map(|member| self.get(member).block);
         let stands_for = |member: &u16| self.get(*member).mode.covers(new.mode);
@@ -243,14 +243,14 @@ impl Tables {
         true
     }
 
-    /// Is it time to drop what cells, perhaps `few`, don't refer to?
+    /// Whether entries that the cells, perhaps a `few`, do not refer to should be dropped.
     #[inline]
     pub fn full(&self, few: bool) -> bool {
         let limit = self.limit.max(if few { LITTLE_ROOM } else { ROOM });
         self.records.len() > limit || self.sets.len() > limit
     }
 
-    /// Drops what no cell refers to, and renumbers what they refer to.
+    /// Drops the entries without references, and renumbers the references to the others.
     #[cold]
     pub fn compact(&mut self, writes: &mut [u16], sets: &mut [u16]) {
         let old = std::mem::take(self);
@@ -295,7 +295,7 @@ impl Tables {
     }
 }
 
-/// Adds to a table. There are many, so they grow by less than twofold.
+/// Appends to a table. Tables are numerous, so they grow by less than a factor of two.
 fn push<T>(table: &mut Vec<T>, entry: T) {
     if table.len() == table.capacity() {
         table.reserve_exact(table.len() / 2 + 3);
@@ -304,7 +304,7 @@ fn push<T>(table: &mut Vec<T>, entry: T) {
 }
 
 impl Set {
-    /// Records, the latest last.
+    /// Returns the records, the latest last.
     #[inline]
     pub fn members(&self) -> &[u16] {
         &self.members[..usize::from(self.len)]

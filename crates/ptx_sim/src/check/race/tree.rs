@@ -1,7 +1,8 @@
-//! What a thread knows about all blocks: a persistent tree from block to [`Entry`].
+//! Vector clock over all blocks: a persistent tree from block to [`Entry`].
 //!
-//! Ten thousand blocks that each know of all earlier ones would be a hundred million numbers. Here they share what they
-//! have in common: a change copies the path to one leaf, and joining two trees walks only where they differ.
+//! With ten thousand blocks that each are ordered after all earlier ones, separate clocks would take a hundred million
+//! numbers. The trees share their common parts: a change copies the path to one leaf, and a union visits only the parts
+//! that differ.
 
 use super::entry::Entry;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ enum Node {
     Inner([Option<Arc<Node>>; FAN]),
 }
 
-/// Entries by block; copies are cheap.
+/// Entries by block; clones are cheap.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tree {
     root: Option<Arc<Node>>,
@@ -24,7 +25,7 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// What is known of a block.
+    /// Returns the entry of a block.
     #[inline]
     pub fn get(&self, block: u32) -> Option<&Arc<Entry>> {
         let mut node = self.root.as_deref()?;
@@ -42,13 +43,13 @@ impl Tree {
         }
     }
 
-    /// Is nothing known of any block?
+    /// Whether the tree has no entries.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.root.is_none()
     }
 
-    /// Learns of a block.
+    /// Adds the entry of a block.
     pub fn learn(&mut self, block: u32, entry: &Arc<Entry>) {
         while u64::from(block) >> (BITS * (self.height + 1)) != 0 {
             self.raise();
@@ -56,7 +57,7 @@ impl Tree {
         self.root = Some(with(self.root.as_ref(), self.height, block, entry));
     }
 
-    /// Takes over everything that `other` knows.
+    /// Adds all entries of `other`.
     pub fn join(&mut self, other: &Self) {
         let Some(theirs) = &other.root else { return };
         let Some(mine) = &self.root else {
@@ -78,7 +79,7 @@ impl Tree {
         }
     }
 
-    /// One more level; the blocks so far come under its first branch.
+    /// Adds a level; the present blocks become its first branch.
     fn raise(&mut self) {
         if let Some(root) = self.root.take() {
             let mut nodes: [Option<Arc<Node>>; FAN] = Default::default();
@@ -120,7 +121,7 @@ fn with(node: Option<&Arc<Node>>, level: u32, block: u32, entry: &Arc<Entry>) ->
     }
 }
 
-/// One of the two nodes where it says everything, so that they stay shared.
+/// Returns the union of two nodes. If one covers the other, it is returned itself, so that nodes stay shared.
 fn joined(a: &Arc<Node>, b: &Arc<Node>) -> Arc<Node> {
     if Arc::ptr_eq(a, b) {
         return a.clone();

@@ -1,8 +1,8 @@
-//! The usual cases of an access: all cells of a piece are in one state, in which nothing is to worry about.
+//! Fast paths for accesses whose cells all have the same state, in which no race is possible.
 //!
-//! What it would come to is asked once for all cells, and where the page's tables remember the answer, not even that.
-//! There are a load that leaves everything as it is, a piece that is one cell, and any other piece. What is not that
-//! simple goes to [`Now::span`], which comes to the same in the simple cases: a test runs programs both ways.
+//! The answer is computed once for all cells, or read from the cache in the page's tables. There are three paths: a
+//! load that changes nothing, a piece that is one cell, and any other piece. All other cases go to [`Now::span`], which
+//! gives the same results in the simple cases: a test runs programs both ways.
 
 use super::Race;
 use super::conflicts::Now;
@@ -20,7 +20,7 @@ use crate::program::{Order, Space};
 use std::ops::Range;
 
 impl Race<'_> {
-    /// Is this an ordinary load of which nothing has to be remembered? True only where that is quick to tell.
+    /// Whether this is an ordinary load that need not be recorded. May return false where the answer would take longer.
     #[inline(always)]
     pub(super) fn leaves_all(&self, index: usize, touch: &Touch<'_>) -> bool {
         let (low, high, per_lane) = (touch.spread.low, touch.spread.high, u64::from(touch.bytes));
@@ -66,7 +66,7 @@ impl Race<'_> {
     }
 }
 
-/// Tests ask that nothing is taken for a usual case, to see that the same comes out.
+/// Set by tests to disable the fast paths, so that the results can be compared.
 #[cfg(test)]
 static LONG_WAY: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
 
@@ -82,7 +82,7 @@ fn long_way() -> bool {
 pub(super) struct Check<'p, 'a, 's> {
     pub now: &'p Now<'a>,
     pub shadow: &'p mut Shadow,
-    /// Subtracted from addresses to get places in the shadow.
+    /// Subtracted from an address to get the position in the shadow.
     pub base: u64,
     pub seen: &'p mut Seen<'s>,
 }
@@ -120,7 +120,7 @@ impl Task for Check<'_, '_, '_> {
     }
 }
 
-/// What has to be looked at more closely.
+/// The access to cells that no fast path handles.
 struct Unusual<'p, 'a, 's> {
     now: &'p Now<'a>,
     page: &'p mut Page,
@@ -137,12 +137,12 @@ impl Task for Unusual<'_, '_, '_> {
 }
 
 impl Now<'_> {
-    /// Checks and remembers an access to one cell, of which was asked before what it comes to; false when it is
-    /// another, and nothing was done. `id`: the number of the access in the page, once it has one.
+    /// Checks and records an access to one cell for which the answer is cached; returns false, without any effect, in
+    /// other cases. `id`: the number of the access in the page, once it has one.
     #[inline(always)]
     fn one_cell(&self, page: &mut Page, id: &mut Option<u16>, piece: &Piece, at: u64, bytes: u64) -> bool {
         let Some(cell) = page.one_cell(at, bytes) else { return false };
-        // Where several lanes have parts of a cell, its mark says more.
+        // If several lanes have parts of a cell, its mark carries more information.
         if self.promised || self.record.mode.is_plain_store() || piece.lanes > 1 && !piece.same {
             return false;
         }
@@ -171,7 +171,7 @@ impl Now<'_> {
         true
     }
 
-    /// Checks and remembers an access in the usual case; false when it is another, and nothing was done.
+    /// Checks and records an access in a simple case; returns false, without any effect, in other cases.
     #[inline(always)]
     fn at_once(&self, page: &mut Page, span: &Span) -> bool {
         let Some(cells) = page.aligned_cells(span.at, span.bytes) else { return false };
@@ -208,7 +208,7 @@ impl Now<'_> {
         true
     }
 
-    /// Is it an ordinary load by one more block than a set remembers?
+    /// Whether this is an ordinary load by one more block than a set can hold.
     #[inline(always)]
     fn adds_nothing(&self, page: &Page, set: u16) -> bool {
         self.record.mode.is_plain_load()
@@ -216,12 +216,12 @@ impl Now<'_> {
             && self.block.knows_only_itself(self.warp())
     }
 
-    /// The set of some cells with this access in it.
+    /// Returns the set of some cells with this access added.
     pub fn grown(&self, page: &mut Page, set: u16, id: u16, along: bool) -> Grown {
         page.tables.grow(set, id, along, |record| self.block.settled(self.warp(), record))
     }
 
-    /// An ordinary write makes what was accessed before irrelevant.
+    /// Records an ordinary write, which makes the accesses before it irrelevant.
     #[inline(always)]
     pub fn remember_write(&self, page: &mut Page, span: &Span, cells: Range<usize>, id: u16) {
         page.forget_sets(cells.clone());
@@ -231,7 +231,7 @@ impl Now<'_> {
         span.marks(shift, marks, |old, new| *old = new);
     }
 
-    /// Puts the access into the set of some cells, which all have the same.
+    /// Adds the access to the set of some cells, which all have the same set.
     #[inline(always)]
     pub fn remember(&self, page: &mut Page, span: &Span, cells: Range<usize>, set: u16, grown: Grown) {
         if grown.set != set {
@@ -246,7 +246,7 @@ impl Now<'_> {
         span.marks(shift, page.sets(cells).1, |old, new| *old = new);
     }
 
-    /// The access stands for an earlier one too, whose lanes may have been others.
+    /// Merges marks when the access replaces an earlier one, possibly by other lanes.
     #[inline(never)]
     fn merge_marks(&self, page: &mut Page, span: &Span, mut cells: Range<usize>) {
         let marks = page.sets.marks(cells.clone());
@@ -272,7 +272,7 @@ mod tests {
     use super::program::{Test, programs};
     use std::sync::atomic::Ordering::Relaxed;
 
-    /// All that a program's run says.
+    /// Everything that a program's run reports.
     fn said(test: &Test) -> Vec<String> {
         let (_, _, result) = test.run().expect("runs");
         match result {

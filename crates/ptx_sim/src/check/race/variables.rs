@@ -1,26 +1,26 @@
-//! What was released to a word of memory, or to another thing that threads synchronise through, and who may acquire it.
+//! Synchronisation variables: releases to a word of memory or to another object that threads synchronise through.
 
 use super::clock::Block;
 use super::tree::Tree;
 use super::view::{Home, Reach};
 use crate::observe::Variable as Named;
 
-/// Releases that are kept apart before they are put together, which a variable that nobody acquires from never needs.
+/// Number of releases kept separately before they are merged, which a variable without acquires never needs.
 const LOG: usize = 8;
 
-/// One variable.
+/// One synchronisation variable.
 #[derive(Debug, Default)]
 pub(super) struct Variable {
-    /// Released to the whole device.
+    /// Releases at device scope.
     device: Vec<Tree>,
-    /// The only block that did, if it is one.
+    /// The block that made them, if only one did.
     only: Option<u32>,
-    /// Released to a block or a cluster.
+    /// Releases at block or cluster scope.
     near: Vec<(Reach, Home, Tree)>,
 }
 
 impl Variable {
-    /// Adds what a thread of a block releases.
+    /// Adds a release by a thread of a block.
     pub fn release(&mut self, home: Home, reach: Reach, released: &Tree) {
         if reach == Reach::Device {
             self.only =
@@ -41,7 +41,7 @@ impl Variable {
         }
     }
 
-    /// A read by lanes of a block: acquires at once, or (`later`) at the fence that follows.
+    /// Applies a read by lanes of a block: it acquires at once, or (`later`) at the next fence.
     pub fn read(&mut self, block: &mut Block, warp: usize, lanes: u32, reach: Reach, later: bool) {
         self.fold();
         let home = block.home;
@@ -50,7 +50,8 @@ impl Variable {
             false => block.acquire(warp, lanes, released, near),
         };
         if let Some(released) = self.device.first() {
-            // A narrow read sees what its own block released, and so what is known of the own block.
+            // A read at block scope sees what its own block released, and thus what that release covers of the reader's
+            // block.
             take(released, reach, reach == Reach::Block && self.only != Some(home.block));
         }
         for (_, _, released) in self.near.iter().filter(|(reach, from, _)| from.reaches(*reach, home)) {
@@ -74,7 +75,7 @@ impl Variable {
     }
 }
 
-/// The phase before the last one, which nobody waits for any more.
+/// Returns the phase before the last one, which no thread waits for any more.
 pub(super) fn before_last(variable: Named) -> Option<Named> {
     match variable {
         Named::ClusterBarrier { cluster, phase } => {

@@ -1,27 +1,28 @@
-//! What a thread knows: of its own block, where nearly all synchronisation is, and of all others.
+//! View of a thread: its vector clock, with the component of its own block kept apart, because most synchronisation
+//! stays within a block.
 
 use super::entry::Entry;
 use super::tree::Tree;
 use crate::program::Scope;
 use std::sync::Arc;
 
-/// Accesses that are ordered before whatever a thread does next.
+/// The accesses that happen before a thread's next access.
 #[derive(Clone, Debug, Default)]
 pub(super) struct View {
-    /// Of the thread's own block.
+    /// Component for the thread's own block.
     pub home: Arc<Entry>,
-    /// Of the other blocks.
+    /// Components for the other blocks.
     pub others: Tree,
 }
 
 impl View {
-    /// Takes over what another thread of the same block knows.
+    /// Adds the view of another thread of the same block.
     pub fn join(&mut self, other: &Self) {
         self.home = Entry::join(&self.home, &other.home);
         self.others.join(&other.others);
     }
 
-    /// Takes over what threads of any block released; `block` is the own one.
+    /// Adds a release by a thread of any block; `block` is the thread's own one.
     pub fn learn(&mut self, block: u32, released: &Tree) {
         if let Some(home) = released.get(block) {
             self.home = Entry::join(&self.home, home);
@@ -29,14 +30,14 @@ impl View {
         self.others.join(released);
     }
 
-    /// Takes over what was released of the own block alone.
+    /// Adds only the component for the thread's own block.
     pub fn learn_home(&mut self, block: u32, released: &Tree) {
         if let Some(home) = released.get(block) {
             self.home = Entry::join(&self.home, home);
         }
     }
 
-    /// Everything, as other blocks are told it.
+    /// Returns the whole view in the form that other blocks acquire.
     pub fn tree(&self, block: u32) -> Tree {
         let mut tree = self.others.clone();
         tree.learn(block, &self.home);
@@ -44,7 +45,7 @@ impl View {
     }
 }
 
-/// Who an operation is meant for. The whole system is one device here.
+/// Scope of an operation. The simulated system has one device, so `.sys` equals `.gpu`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Reach {
     Block,
@@ -70,7 +71,7 @@ impl Reach {
     }
 }
 
-/// A block, as far as scopes are concerned.
+/// A block and its cluster, to evaluate scopes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Home {
     pub block: u32,
@@ -78,7 +79,7 @@ pub(super) struct Home {
 }
 
 impl Home {
-    /// Does an operation of this block with this reach include the other block?
+    /// Whether an operation of this block at this scope includes the other block.
     pub fn reaches(self, reach: Reach, other: Self) -> bool {
         match reach {
             Reach::Block => self.block == other.block,

@@ -6,16 +6,16 @@ use crate::observe::Touch;
 use crate::program::Space;
 use std::hash::Hasher;
 
-/// A word, where it is.
+/// Location of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Place {
     /// Address of an aligned word.
     Global(u64),
-    /// Ticket of the block, address of an aligned word.
+    /// Ticket of the block, and address of an aligned word.
     Shared(u64, u64),
 }
 
-/// A hasher for addresses, which nobody chooses so that they collide: several times as fast as the standard one.
+/// A hasher for addresses, several times as fast as the standard one; the keys are not chosen by an adversary.
 #[derive(Default)]
 pub(super) struct Quick(u64);
 
@@ -35,7 +35,7 @@ impl Hasher for Quick {
     }
 }
 
-/// Calls `each` with the address of every different word of an access.
+/// Calls `each` with the address of every distinct word of an access.
 pub(super) fn each_word(touch: &Touch<'_>, mut each: impl FnMut(u64, Place)) {
     let mut last = None;
     crate::machine::lanes::each(touch.mask, |lane| {
@@ -57,11 +57,11 @@ pub(super) fn each_word(touch: &Touch<'_>, mut each: impl FnMut(u64, Place)) {
 }
 
 impl Race<'_> {
-    /// May a word of the access have been synchronised through?
+    /// Whether a word of the access may have been used for synchronisation.
     #[inline]
     pub(super) fn synchronises(&mut self, touch: &Touch<'_>) -> bool {
         let (shadow, base) = match touch.space {
-            // A block of a cluster stores to another one's too.
+            // A block of a cluster can also store to the shared memory of another block.
             Space::Shared => match self.tickets.get(&touch.owner) {
                 Some(&owner) => (&mut self.shared[owner], 0),
                 None => return false,
@@ -69,7 +69,7 @@ impl Race<'_> {
             _ => (&mut self.global, GLOBAL),
         };
         let pages = [touch.spread.low, touch.spread.high];
-        // What lies further apart than two pages is looked up without asking.
+        // An access that spans more than two pages is looked up without this filter.
         touch.spread.high - touch.spread.low >= 4096
             || pages.iter().any(|at| shadow.existing(at.wrapping_sub(base)).is_some_and(|page| page.synchronises))
     }

@@ -1,4 +1,4 @@
-//! Findings about undefined values, in words: what the value decided, and where it came from.
+//! Findings about undefined values: what the value decided, and where it came from.
 
 use super::origin::{Birth, Origin};
 use crate::machine::address;
@@ -9,30 +9,30 @@ use crate::observe::Observer;
 use crate::program::Space;
 use crate::stop::{Diagnostic, Place};
 
-/// What an undefined value decides.
+/// The effect that makes an undefined value a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
-    /// Which way a branch goes.
+    /// The direction of a branch.
     Branch,
-    /// Whether an instruction is carried out.
+    /// Whether an instruction is executed.
     Guard,
-    /// What memory is accessed.
+    /// The address of a memory access.
     Address,
-    /// Which function is called.
+    /// The function that is called.
     Callee,
-    /// How much memory is taken.
+    /// The size of an allocation.
     Size,
     /// A barrier's number, count or predicate.
     Barrier,
     /// The mask of a `*.sync` instruction.
     Mask,
-    /// Global memory.
+    /// A value stored to global memory.
     Store,
     /// The operand of an atomic.
     Operand,
-    /// What an atomic finds in memory.
+    /// The old value in memory that an atomic reads.
     Atomic,
-    /// What the kernel prints.
+    /// A value that the kernel prints.
     Print,
 }
 
@@ -57,16 +57,16 @@ impl Use {
             Self::Size => "the size of this memory depends on",
             Self::Barrier => "this barrier depends on",
             Self::Mask => "the mask of this `*.sync` depends on",
-            Self::Store => "this stores to global memory, where others see it,",
+            Self::Store => "the value stored to global memory depends on",
             Self::Operand => "this atomic's operand is",
-            Self::Atomic => "this atomic changes",
+            Self::Atomic => "this atomic modifies",
             Self::Print => "this prints",
         }
     }
 }
 
 impl<O: Observer> Worker<'_, O> {
-    /// An undefined value decides something.
+    /// Reports an undefined value that has an effect.
     #[cold]
     pub(super) fn used(&mut self, block: &Block<O::Block>, warp: u32, lane: usize, what: Use, origin: u32, at: At) {
         let mut chain = Vec::new();
@@ -82,16 +82,15 @@ impl<O: Observer> Worker<'_, O> {
         self.finding(block, warp, lane, at.site, what.code(), || {
             let mut diagnostic = Diagnostic::new(what.code(), "");
             let last = chain.last();
-            let source = last.map_or("a value that nothing has written".to_owned(), |(origin, lane)| {
-                describe(context, origin, *lane)
-            });
+            let source =
+                last.map_or("an uninitialised value".to_owned(), |(origin, lane)| describe(context, origin, *lane));
             diagnostic.title = format!("{} {source}", what.words());
             for (step, (origin, lane)) in chain.iter().enumerate() {
                 let place = Place::of(context.program, origin.site.function, origin.site.pc);
                 let thread = context.thread(origin.block, origin.warp, *lane);
                 let words = match (&origin.birth, step + 1 == chain.len()) {
                     _ if origin.site == at.site && step == 0 => continue,
-                    (Birth::Register, _) => format!("nothing had written the register when it was read, by {thread}:"),
+                    (Birth::Register, _) => format!("the register was uninitialised when it was read, by {thread}:"),
                     (_, true) => format!("the value was loaded here, by {thread}:"),
                     (_, false) => format!("the value was loaded here, by {thread}, after it had been stored:"),
                 };
@@ -103,10 +102,10 @@ impl<O: Observer> Worker<'_, O> {
     }
 }
 
-/// What was read, and that nobody had written it.
+/// Describes the memory or register that was read, and why it is undefined.
 fn describe(context: &crate::machine::grid::Context<'_>, origin: &Origin, lane: usize) -> String {
     let Birth::Memory { space, addresses, bytes, stored, .. } = &origin.birth else {
-        return "a register that nothing has written".to_owned();
+        return "an uninitialised register".to_owned();
     };
     let address = addresses[lane];
     let at = match space {
@@ -124,7 +123,7 @@ fn describe(context: &crate::machine::grid::Context<'_>, origin: &Origin, lane: 
         space => address::name(*space),
     };
     match stored >> lane & 1 {
-        0 => format!("{bytes} bytes of {space} memory {at}, which nobody has written"),
+        0 => format!("{bytes} bytes of {space} memory {at}, which are uninitialised"),
         _ => format!("{bytes} bytes of {space} memory {at}, where an undefined value was stored"),
     }
 }
@@ -134,11 +133,13 @@ fn help(origin: &Origin, lane: usize) -> Option<&'static str> {
         Birth::Register => "give the variable a value on every path that leads here",
         Birth::Memory { stored, .. } if stored >> lane & 1 != 0 => return None,
         Birth::Memory { space: Space::Shared, .. } => {
-            "shared memory holds whatever an earlier block left there: store to it, and let all threads pass a barrier, before it is read"
+            "shared memory is not initialised when a block starts: store to it and let all threads pass a barrier \
+            before it is read"
         }
         Birth::Memory { space: Space::Local | Space::Frame, .. } => "give every element a value before it is read",
         Birth::Memory { .. } => {
-            "allocating does not write: copy to the memory or fill it from the host, or let an earlier kernel write it"
+            "an allocation is not initialised: copy to the memory or fill it from the host, or write it in an earlier \
+            kernel"
         }
     })
 }
