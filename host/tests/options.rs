@@ -67,6 +67,13 @@ fn bench_refuses_names_that_nobody_has() {
     refused(&["bench", "--dtype", "f64"], 3, &["picture is left out", "no-such-libcuda.so"]);
 }
 
+#[test]
+fn a_tile_that_a_type_lacks_is_refused() {
+    let args = ["matmul", "--variant", "best", "--n", "32", "--tile", "tiny", "--device", "sim", "--json"];
+    assert!(rows(&args).iter().all(|row| row["verified"] == true));
+    refused(&[&args[..], &["--dtype", "f64"]].concat(), 2, &["no tile `tiny` for f64", "auto", "large, small"]);
+}
+
 /// The first value that this seed gives is the one that stands for an untouched counter.
 #[test]
 fn exch_takes_whatever_is_generated() {

@@ -83,6 +83,12 @@ fn failing_examples_are_listed_and_diagnosed() {
         assert!(code == 1 && err.contains(finding) && err.contains(&source), "{name}: {code}\n{out}{err}");
         assert!(!err.contains("clean"), "{err}");
     }
+    // A checker that is off finds nothing, and no result is judged: neither verified nor clean.
+    let off = ["check", "failing", "--variant", "missing_barrier", "--checks", "overflow"];
+    let (code, out, err) = host(&off);
+    assert!(code == 1 && err.contains("NOT JUDGED") && !err.contains("clean"), "{code}\n{out}{err}");
+    let (code, out, _) = host(&[&off[..], &["--json"]].concat());
+    assert_eq!((code, &json(&out)[0]["verified"]), (1, &serde_json::Value::Null), "{out}");
     let (code, _, err) = host(&["check", "failing", "--variant", "no_such_example"]);
     assert!(code == 2 && err.contains("missing_barrier"), "{err}");
     for command in [vec!["failing"], vec!["explain", "failing"], vec!["bench", "failing", "--device", "sim"]] {

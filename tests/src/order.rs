@@ -28,7 +28,7 @@ pub fn scan_gives_the_same_bits() {
         let job =
             Job { device, module, problem, oracle: &oracle, variants: &["best"], block: None, grid: None, plan: None };
         let mut verified = false;
-        let result = (family.run)(&job, &mut |row| verified = row.verified).expect("a run");
+        let result = (family.run)(&job, &mut |row| verified = row.is_verified()).expect("a run");
         assert!(verified);
         result
     };

@@ -51,9 +51,9 @@ fn explain(on: &Explaining, run: &Run<'_>) -> Vec<Variant> {
     let job = Job { device, module, problem, oracle: &oracle, variants, block: *block, grid: *grid, plan: None };
     let mut explained = Vec::new();
     let result = (family.run)(&job, &mut |row| {
-        assert!(row.verified, "{} is wrong", row.variant);
+        assert!(row.is_verified(), "{} is wrong", row.variant);
         let counters = row.counters.expect("counters");
-        explained.push(Variant::new(&row.variant, "", row.verified, counters, row.launches, row.copies));
+        explained.push(Variant::new(&row.variant, "", row.is_verified(), counters, row.launches, row.copies));
     });
     result.expect("runs");
     explained

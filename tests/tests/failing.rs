@@ -36,7 +36,7 @@ impl Simulator {
         let job = Job { device, module, problem, oracle: &oracle, variants, block: None, grid: None, plan: None };
         let (mut found, mut right) = (Vec::new(), false);
         let result = (family.run)(&job, &mut |row| {
-            right = row.verified;
+            right = row.is_verified();
             found.extend(row.findings);
         });
         if let Err(error) = result {

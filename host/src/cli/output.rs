@@ -162,7 +162,10 @@ impl<'o> Report<'o> {
 /// What does not fit in a column, on standard error.
 fn notes(row: &Row) {
     let name = format!("{} {}", row.family, row.variant);
-    if !row.verified {
+    if row.verified.is_none() && row.findings.is_empty() {
+        note(format_args!("{name}: NOT JUDGED: no checker found anything, and there is no result to compare with"));
+    }
+    if row.verified == Some(false) {
         let what = match (row.value, row.reference, row.wrong) {
             (Some(got), Some(expected), _) => format!("got {got}, expected {expected}, off by {}", row.error),
             (_, _, Some(Wrong { index, got, expected })) => {
@@ -288,9 +291,11 @@ fn value(row: &Row) -> String {
 
 fn verified(row: &Row) -> String {
     match (row.verified, row.findings.len()) {
-        (false, _) => "WRONG".into(),
-        (true, 0) => "yes".into(),
-        (true, count) => format!("yes, {count} findings"),
+        (Some(false), _) => "WRONG".into(),
+        (Some(true), 0) => "yes".into(),
+        (Some(true), count) => format!("yes, {count} findings"),
+        (None, 0) => "not judged".into(),
+        (None, count) => format!("not judged, {count} findings"),
     }
 }
 

@@ -105,7 +105,7 @@ impl Page {
         let next = last.and_then(|at| infos.get(at + 1)).map(|info| format!("{}: {}", info.name, info.idea));
         let explain = |row: Row| {
             let counters = row.counters.unwrap_or_default();
-            Variant::new(&row.variant, idea(&row.variant), row.verified, counters, row.launches, row.copies)
+            Variant::new(&row.variant, idea(&row.variant), row.is_verified(), counters, row.launches, row.copies)
         };
         Self { title, n, shape, device, variants: rows.into_iter().map(explain).collect(), next }
     }

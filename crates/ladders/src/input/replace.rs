@@ -4,33 +4,35 @@ use rustwarp::error::{Error, Result};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
 
-/// What is written: an array, a picture.
+/// The destination of an array or a picture.
 pub(super) type Writer<'w> = &'w mut BufWriter<File>;
 
-/// Writes a file under another name, and gives it its own once all bytes are there: an existing file is replaced, never
-/// half.
+/// Writes a new temporary file in the same folder and renames it once all bytes are there: an existing file is replaced
+/// as a whole, and no other file of that folder is touched.
 ///
 /// # Errors
-/// [`Error::Write`], and no file is left behind then.
+/// [`Error::Write`]; no temporary file is left behind.
 pub(super) fn replace(path: &Path, write: impl FnOnce(Writer<'_>) -> std::io::Result<()>) -> Result<()> {
     let failed = |source| Error::Write { path: path.to_owned(), source };
     if is_special(path) {
-        return fill(path, write).map(drop).map_err(failed);
+        return File::create(path).and_then(|file| fill(file, write)).map(drop).map_err(failed);
     }
-    let (whole, part) = names(path);
-    let written = fill(&part, write).and_then(|file| file.sync_data()).and_then(|()| std::fs::rename(&part, whole));
-    written.map_err(|source| {
-        // The first error is the one to report.
-        let _ = std::fs::remove_file(&part);
-        failed(source)
-    })
+    let whole = resolved(path);
+    let attempt = || {
+        let part = part_of(&whole)?;
+        fill(part.as_file().try_clone()?, write)?.sync_data()?;
+        part.persist(&whole)?;
+        Ok(())
+    };
+    attempt().map_err(failed)
 }
 
 /// Writes a file of text, which replaces an existing one when all of it is there.
 ///
 /// # Errors
-/// [`Error::Write`], and no file is left behind then.
+/// [`Error::Write`]; no temporary file is left behind.
 pub fn write_text(path: &Path, text: &str) -> Result<()> {
     replace(path, |out| out.write_all(text.as_bytes()))
 }
@@ -40,38 +42,68 @@ pub fn write_text(path: &Path, text: &str) -> Result<()> {
 /// # Errors
 /// [`Error::Write`].
 pub fn require_writable(path: &Path) -> Result<()> {
-    let (_, part) = names(path);
     let attempt = match path.is_dir() {
         true => Err(std::io::ErrorKind::IsADirectory.into()),
         false if is_special(path) => Ok(()),
-        false => File::create(&part).and_then(|_| std::fs::remove_file(&part)),
+        false => part_of(&resolved(path)).and_then(NamedTempFile::close),
     };
     attempt.map_err(|source| Error::Write { path: path.to_owned(), source })
 }
 
-fn fill(path: &Path, write: impl FnOnce(Writer<'_>) -> std::io::Result<()>) -> std::io::Result<File> {
-    let mut out = BufWriter::new(File::create(path)?);
+fn fill(file: File, write: impl FnOnce(Writer<'_>) -> std::io::Result<()>) -> std::io::Result<File> {
+    let mut out = BufWriter::new(file);
     write(&mut out)?;
     out.into_inner().map_err(std::io::IntoInnerError::into_error)
 }
 
-/// A device or a pipe, `/dev/null` say: written to, and not replaced by a file.
+/// Whether the path is a device or a pipe, such as `/dev/null`, which is written to rather than replaced.
 fn is_special(path: &Path) -> bool {
     path.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir())
 }
 
-/// The file's own name, which is not that of a link to it (`/dev/stdout`), and where it is written before it takes that
-/// name.
-fn names(path: &Path) -> (PathBuf, PathBuf) {
-    let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let mut part = whole.as_os_str().to_owned();
-    part.push(".part");
-    (whole, part.into())
+/// The path behind a symbolic link (`/dev/stdout`), so that the link stays one.
+fn resolved(path: &Path) -> PathBuf {
+    // A path that does not resolve names a new file; whether it can be created is seen when that is tried.
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+/// A new temporary file beside `whole`, under a name that no file has; removed unless it is persisted.
+fn part_of(whole: &Path) -> std::io::Result<NamedTempFile> {
+    let folder = whole.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".rustwarp-").suffix(".part");
+    // The rights of any new file rather than those of a private temporary one; the umask applies.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.tempfile_in(folder)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_with_a_similar_name_are_not_touched() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [path, other] = ["x.npy", "x.npy.part"].map(|name| folder.path().join(name));
+        std::fs::write(&other, "someone's work").expect("written");
+        require_writable(&path).expect("a writable path");
+        write_text(&path, "new").expect("written");
+        replace(&path, |_| Err(std::io::ErrorKind::StorageFull.into())).expect_err("the disk is full");
+        assert_eq!(std::fs::read_to_string(&other).expect("it is still there"), "someone's work");
+        assert_eq!(std::fs::read_to_string(&path).expect("the first result"), "new");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_result_is_readable_as_any_new_file_is() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().expect("a folder");
+        let [result, plain] = ["result", "plain"].map(|name| folder.path().join(name));
+        write_text(&result, "").and_then(|()| Ok(std::fs::write(&plain, "").expect("written"))).expect("written");
+        let mode = |path: &Path| path.metadata().expect("metadata").permissions().mode();
+        assert_eq!(mode(&result), mode(&plain));
+    }
 
     #[test]
     fn an_old_file_stays_when_the_new_one_fails() {

@@ -124,8 +124,8 @@ pub struct Row {
     pub reference: Option<Value>,
     /// Absolute difference; the largest one when the result is an array.
     pub error: Value,
-    /// The difference is within the bound that the family documents.
-    pub verified: bool,
+    /// Whether the difference is within the bound that the family documents; null where nothing was compared.
+    pub verified: Option<bool>,
     /// The first element that is wrong; null where none is, or the result is a single value, or elements are not
     /// compared one by one.
     pub wrong: Option<Wrong>,
@@ -186,7 +186,7 @@ impl Row {
             value: None,
             reference: job.oracle.value,
             error: Value::Float(verdict.error),
-            verified: verdict.verified,
+            verified: job.oracle.judges().then_some(verdict.verified),
             wrong: None,
             wrapped: job.oracle.wrapped,
             time_ms: None,
@@ -208,7 +208,7 @@ impl Row {
     /// What there is to say about the result itself, beside the verdict.
     pub fn judged(&mut self, oracle: &Oracle<'_>, result: &Tensor, depth: u64) {
         self.results = result.len() as u64;
-        if !self.verified && result.len() > 1 {
+        if self.verified == Some(false) && result.len() > 1 {
             self.wrong = oracle.first_wrong(result, depth);
         }
     }
@@ -218,7 +218,8 @@ impl Row {
         let title = format!("{} {}: the result is off by {}", self.family, self.variant, self.error);
         // Unless it is known more precisely.
         let said = self.findings.iter().any(|finding| finding.code == WRONG_RESULT);
-        let wrong = (!self.verified && !said).then(|| Diagnostic::new("finding", WRONG_RESULT, title.clone(), title));
+        let wrong = (self.verified == Some(false) && !said)
+            .then(|| Diagnostic::new("finding", WRONG_RESULT, title.clone(), title));
         self.findings.iter().cloned().chain(wrong)
     }
 
@@ -257,8 +258,13 @@ impl Row {
         self.timing = Some(timing);
     }
 
-    /// Right, and no checker had anything to say.
+    /// Whether the result was compared and is right.
+    pub fn is_verified(&self) -> bool {
+        self.verified == Some(true)
+    }
+
+    /// Whether the result was compared and is right, and no checker found anything.
     pub fn is_clean(&self) -> bool {
-        self.verified && self.findings.is_empty()
+        self.is_verified() && self.findings.is_empty()
     }
 }

@@ -133,7 +133,8 @@ pub struct Oracle<'a> {
     pub wrapped: bool,
     /// The problem's size as `--shape` would give it, where that is not the shape of the first operand.
     pub size: Option<Vec<usize>>,
-    judge: Box<Judge<'a>>,
+    /// `None` where nothing is judged.
+    judge: Option<Box<Judge<'a>>>,
     /// Where results are compared element by element.
     find: Option<Box<Find<'a>>>,
 }
@@ -166,7 +167,18 @@ type Find<'a> = dyn Fn(&Tensor, u64) -> Option<Wrong> + 'a;
 impl<'a> Oracle<'a> {
     /// `judge` compares a result that some chain of at most so many additions led to.
     pub fn new(judge: impl Fn(&Tensor, u64) -> Verdict + 'a) -> Self {
-        Self { value: None, wrapped: false, size: None, judge: Box::new(judge), find: None }
+        Self { judge: Some(Box::new(judge)), ..Self::none() }
+    }
+
+    /// Judges nothing: for kernels without a defined result. Rows say so, see
+    /// [`Row::verified`](super::Row::verified).
+    pub fn none() -> Self {
+        Self { value: None, wrapped: false, size: None, judge: None, find: None }
+    }
+
+    /// Whether results are compared at all.
+    pub fn judges(&self) -> bool {
+        self.judge.is_some()
     }
 
     /// Every element must be what `expected(index, depth)` says, and the shape must be `shape`.
@@ -215,9 +227,13 @@ impl<'a> Oracle<'a> {
         self.find.as_ref().and_then(|find| find(result, depth))
     }
 
-    /// Compares a result. `depth`: the most additions that any part of it went through one after the other.
+    /// Compares a result; of an oracle that [judges](Self::judges) nothing, no result passes. `depth`: the most
+    /// additions that any part of it went through one after the other.
     pub fn judge(&self, result: &Tensor, depth: u64) -> Verdict {
-        (self.judge)(result, depth)
+        match &self.judge {
+            Some(judge) => judge(result, depth),
+            None => Verdict { verified: false, error: f64::NAN },
+        }
     }
 }
 
@@ -260,6 +276,13 @@ mod tests {
         assert!(!oracle.judge(&Array::F32(vec![0.0, 1.0, 2.0]).into(), 0).verified, "another type");
         let first = |values: Vec<i32>| oracle.first_wrong(&Array::I32(values).into(), 0).map(|wrong| wrong.index);
         assert_eq!((first(vec![0, 1, 2]), first(vec![0, 5, 7]), first(vec![0, 5])), (None, Some(1), None));
+    }
+
+    #[test]
+    fn what_is_not_judged_does_not_pass() {
+        let none = Oracle::none();
+        assert!(!none.judges() && !none.judge(&Array::I32(vec![0]).into(), 0).verified);
+        assert!(Oracle::elements::<i32>(vec![0], |_, _| Expected::exactly(Value::Int(0))).judges());
     }
 
     #[test]

@@ -195,8 +195,24 @@ impl<T: Real> Kernel<T> {
                 let fast = allowed.clone().filter(|tile| tile.tile.any || !odd);
                 fast.min_by(|a, b| time(a).total_cmp(&time(b))).or_else(|| allowed.clone().next_back())
             }
-            // A type that has no such tile takes its smallest.
-            name => allowed.clone().find(|tile| tile.name == name).or_else(|| allowed.clone().next_back()),
+            name => {
+                let Some(tile) = tiles.iter().find(|tile| tile.name == name) else {
+                    let names: Vec<_> = tiles.iter().map(|tile| tile.name).collect();
+                    return Err(Error::Usage(format!(
+                        "matmul best has no tile `{name}` for {}; expected auto or one of: {}",
+                        T::DTYPE,
+                        names.join(", ")
+                    )));
+                };
+                if tile.tile.shared > info.max_shared {
+                    return Err(Error::Usage(format!(
+                        "tile `{name}` of matmul best needs {} bytes of shared memory per block, and this device has {}: \
+                         use --tile auto",
+                        tile.tile.shared, info.max_shared
+                    )));
+                }
+                Some(tile)
+            }
         };
         let best = found.ok_or_else(|| {
             Error::Usage(format!(
@@ -227,5 +243,31 @@ impl<T: Real> Chosen<'_, T> {
                 kernels[turned[0]][turned[1]](a, b, c, m, n, k)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::simulator;
+
+    /// The tile that is chosen, or the refusal.
+    fn chosen<T: Real>(wanted: &str, info: &DeviceInfo) -> std::result::Result<[u32; 2], String> {
+        let sizes = Sizes { m: 64, n: 68, k: 65, transposed: [false; 2] };
+        let best = Kernel::Best(T::tiles());
+        best.choose(&sizes, wanted, info).map(|choice| choice.tile).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_tile_is_taken_or_refused() {
+        let info = simulator();
+        let tile = |tile: best::Tile| Ok([tile.rows, tile.columns]);
+        assert_eq!(chosen::<f32>("tiny", &info), tile(best::TINY));
+        assert_eq!(chosen::<f64>("small", &info), tile(best::SMALL_DOUBLE));
+        let refusal = chosen::<f64>("tiny", &info).expect_err("there is no such tile");
+        assert!(["`tiny`", "f64", "large, small"].iter().all(|word| refusal.contains(word)), "{refusal}");
+        let small = DeviceInfo { max_shared: best::LARGE.shared - 1, ..info };
+        let refusal = chosen::<f32>("large", &small).expect_err("it does not fit");
+        assert!(refusal.contains("`large`") && refusal.contains("--tile auto"), "{refusal}");
     }
 }
