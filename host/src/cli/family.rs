@@ -6,7 +6,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use indicatif::{ProgressBar, ProgressStyle};
 use ladders::bench::{Cache, Plan};
 use ladders::input::{self, size};
-use ladders::kernels::settings::Kind;
+use ladders::kernels::settings::{self, Kind, Number, Range};
 use ladders::kernels::{Demand, Family, Job, Operand, Problem, Row, Settings};
 use rustwarp::backend::{Backend, Checks, Choice};
 use rustwarp::diagnostic::Diagnostic;
@@ -78,9 +78,13 @@ pub(super) fn command(family: &Family, command: Command) -> Command {
         }
         match setting.kind {
             Kind::Flag => arg.action(ArgAction::SetTrue),
-            Kind::Number { default, .. } => arg.value_name("N").help(format!("{}; default {default}", setting.help)),
-            Kind::Choice(choices) => arg.value_parser(clap::builder::PossibleValuesParser::new(choices)),
-            Kind::Range { default: (low, high) } => arg
+            Kind::Number(Number { default, .. }) => {
+                arg.value_name("N").help(format!("{}; default {default}", setting.help))
+            }
+            Kind::Choice(settings::Choice(choices)) => {
+                arg.value_parser(clap::builder::PossibleValuesParser::new(choices))
+            }
+            Kind::Range(Range { default: (low, high) }) => arg
                 .value_name("LOW:HIGH")
                 .allow_hyphen_values(true)
                 .help(format!("{}; default {low}:{high}", setting.help)),

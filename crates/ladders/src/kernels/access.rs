@@ -2,7 +2,7 @@
 
 use super::block;
 use super::generic::with_float;
-use super::settings::{Kind, Setting};
+use super::settings::{Number, Setting};
 use super::{BlockRule, Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
 use crate::compare::Expected;
 use cuda_std::launch::{Call, PtrMut, Slice};
@@ -12,6 +12,20 @@ use rustwarp::element::{Dtype, Element, Value};
 use rustwarp::error::{Error, Result};
 use rustwarp::tensor::Tensor;
 
+const STRIDE: Setting<Number> = Setting {
+    name: "stride",
+    help: "elements from lane to lane of the variant strided",
+    generated: false,
+    kind: Number { default: 2, min: 1, max: 32 },
+};
+
+const OFFSET: Setting<Number> = Setting {
+    name: "offset",
+    help: "lanes that the variant offset leaves idle at the start",
+    generated: false,
+    kind: Number { default: 1, min: 0, max: 32 },
+};
+
 /// The family.
 pub const FAMILY: Family = Family {
     name: "access",
@@ -20,20 +34,7 @@ pub const FAMILY: Family = Family {
     ops: &[],
     dtypes: DTYPES,
     only: &[],
-    settings: &[
-        Setting {
-            name: "stride",
-            help: "elements from lane to lane of the variant strided",
-            generated: false,
-            kind: Kind::Number { default: 2, min: 1, max: 32 },
-        },
-        Setting {
-            name: "offset",
-            help: "lanes that the variant offset leaves idle at the start",
-            generated: false,
-            kind: Kind::Number { default: 1, min: 0, max: 32 },
-        },
-    ],
+    settings: &[STRIDE.listed(), OFFSET.listed()],
     variants,
     cases,
     sizes,
@@ -51,8 +52,8 @@ const DTYPES: &[Dtype] = &[Dtype::F32, Dtype::F64];
 enum Kernel<T: 'static> {
     /// Rows and columns.
     Walk(for<'a> fn(Slice<'a, T>, u32, u32, PtrMut<'a, T>) -> Call<'a>),
-    /// A setting, by name.
-    Step(&'static str, for<'a> fn(Slice<'a, T>, u32, PtrMut<'a, T>) -> Call<'a>),
+    /// A setting.
+    Step(Setting<Number>, for<'a> fn(Slice<'a, T>, u32, PtrMut<'a, T>) -> Call<'a>),
     /// Nothing.
     Flat(for<'a> fn(Slice<'a, T>, PtrMut<'a, T>) -> Call<'a>),
 }
@@ -94,7 +95,7 @@ fn table<T: Element>() -> Vec<Variant<T>> {
         Variant {
             name: "strided",
             idea: strided::IDEA,
-            kernel: Kernel::Step("stride", strided::access_strided::<T>),
+            kernel: Kernel::Step(STRIDE, strided::access_strided::<T>),
             threads: |extent| extent.len().next_multiple_of(32 * extent.stride),
         },
         Variant {
@@ -106,7 +107,7 @@ fn table<T: Element>() -> Vec<Variant<T>> {
         Variant {
             name: "offset",
             idea: offset::IDEA,
-            kernel: Kernel::Step("offset", offset::access_offset::<T>),
+            kernel: Kernel::Step(OFFSET, offset::access_offset::<T>),
             threads: |extent| extent.len() + extent.offset,
         },
         Variant {
@@ -136,7 +137,7 @@ impl<T: Element> Kernel<T> {
     fn call<'a>(&self, problem: &Problem<'_>, shape: [u32; 2], input: Slice<'a, T>, output: PtrMut<'a, T>) -> Call<'a> {
         match self {
             Self::Walk(kernel) => kernel(input, shape[0], shape[1], output),
-            Self::Step(name, kernel) => kernel(input, problem.settings.number(name) as u32, output),
+            Self::Step(setting, kernel) => kernel(input, problem.settings.number(setting) as u32, output),
             Self::Flat(kernel) => kernel(input, output),
         }
     }
@@ -202,12 +203,11 @@ fn typed<T: Element>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor>
     let (Ok(height), Ok(width)) = (u32::try_from(rows), u32::try_from(columns)) else {
         return Err(Error::Usage(format!("access takes up to 2^32 - 1 rows and columns, not {rows}x{columns}")));
     };
-    let number = |name| job.problem.settings.number(name);
     let extent = Extent {
         rows: rows as u64,
         columns: columns as u64,
-        stride: number("stride"),
-        offset: number("offset"),
+        stride: job.problem.settings.number(&STRIDE),
+        offset: job.problem.settings.number(&OFFSET),
         size: size_of::<T>() as u64,
     };
     let bytes = 2 * size_of_val(input) as u64;

@@ -6,7 +6,7 @@
 
 use super::problem::{bench_lengths, epsilon};
 use super::reduce::oracle::{beats, empty};
-use super::settings::{Kind, Setting};
+use super::settings::{Number, Setting};
 use super::{
     BlockRule, Case, Demand, Entry, Family, Job, Limits, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work,
 };
@@ -19,6 +19,13 @@ use rustwarp::error::{Error, Result};
 use rustwarp::tensor::Tensor;
 use rustwarp::with_dtype;
 
+const ADDRESSES: Setting<Number> = Setting {
+    name: "addresses",
+    help: "counters: 1 is the most contention",
+    generated: false,
+    kind: Number { default: 1, min: 1, max: MAX_ADDRESSES as u64 },
+};
+
 /// The family.
 pub const FAMILY: Family = Family {
     name: "atomics",
@@ -27,12 +34,7 @@ pub const FAMILY: Family = Family {
     ops: &["add", "sub", "inc", "dec", "min", "max", "exch", "cas"],
     dtypes: &[Dtype::U32, Dtype::I32, Dtype::U64, Dtype::I64, Dtype::F32, Dtype::F64],
     only: &[("inc", &[Dtype::U32]), ("dec", &[Dtype::U32])],
-    settings: &[Setting {
-        name: "addresses",
-        help: "counters: 1 is the most contention",
-        generated: false,
-        kind: Kind::Number { default: 1, min: 1, max: MAX_ADDRESSES as u64 },
-    }],
+    settings: &[ADDRESSES.listed()],
     variants,
     cases,
     sizes,
@@ -170,7 +172,7 @@ fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
 
 fn typed_oracle<T: Element>(problem: Problem<'_>, start: T) -> Result<Oracle<'_>> {
     let input = problem.view::<T>(0)?;
-    let addresses = problem.settings.number("addresses") as usize;
+    let addresses = problem.settings.number(&ADDRESSES) as usize;
     if problem.op == "exch" {
         if input.iter().any(|x| x.same(start)) {
             let text = format!(
@@ -259,7 +261,7 @@ fn typed<T: Element>(
 ) -> Result<Tensor> {
     let input = job.problem.view::<T>(0)?;
     let n = input.len();
-    let addresses = job.problem.settings.number("addresses");
+    let addresses = job.problem.settings.number(&ADDRESSES);
     let len = addresses as usize + if returns { n } else { 0 };
     let starts = vec![start; addresses as usize];
     let bytes = size_of_val(input) as u64 + (len * size_of::<T>()) as u64;

@@ -1,7 +1,7 @@
 //! Banks: sums of 32 words each, read from shared memory in several orders.
 
 use super::block;
-use super::settings::{Kind, Setting};
+use super::settings::{Choice, Number, Setting};
 use super::{BlockRule, Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
 use crate::compare::Expected;
 use cuda_std::launch::{Call, PtrMut, Slice};
@@ -11,6 +11,15 @@ use rustwarp::element::{Array, Dtype, Value};
 use rustwarp::error::{Error, Result};
 use rustwarp::tensor::Tensor;
 
+const STRIDE: Setting<Number> = Setting {
+    name: "stride",
+    help: "words from one to the next of a group in shared memory",
+    generated: false,
+    kind: Number { default: 32, min: 1, max: MAX_STRIDE as u64 },
+};
+
+const WORD: Setting<Choice> = Setting { name: "word", help: "bytes of a word", generated: false, kind: Choice(WORDS) };
+
 /// The family.
 pub const FAMILY: Family = Family {
     name: "banks",
@@ -19,15 +28,7 @@ pub const FAMILY: Family = Family {
     ops: &[],
     dtypes: &[Dtype::U32],
     only: &[],
-    settings: &[
-        Setting {
-            name: "stride",
-            help: "words from one to the next of a group in shared memory",
-            generated: false,
-            kind: Kind::Number { default: 32, min: 1, max: MAX_STRIDE as u64 },
-        },
-        Setting { name: "word", help: "bytes of a word", generated: false, kind: Kind::Choice(WORDS) },
-    ],
+    settings: &[STRIDE.listed(), WORD.listed()],
     variants,
     cases,
     sizes,
@@ -102,7 +103,7 @@ fn sizes() -> Vec<Case> {
 
 /// `u32` in a word.
 fn word_len(problem: &Problem<'_>) -> usize {
-    match problem.settings.choice("word") {
+    match problem.settings.choice(&WORD) {
         "8" => 2,
         "16" => 4,
         _ => 1,
@@ -123,7 +124,7 @@ fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
 fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
     let input = job.problem.view::<u32>(0)?;
     let (n, len) = (input.len(), word_len(&job.problem));
-    let stride = job.problem.settings.number("stride") as u32;
+    let stride = job.problem.settings.number(&STRIDE) as u32;
     let bytes = 2 * size_of_val(input) as u64;
     require_memory(job.device, Some(bytes), "banks with as many sums as values", "use a smaller --n or input")?;
     let groups = n.div_ceil(WARP as usize * len) as u64;

@@ -1,7 +1,7 @@
 //! What the convolutions of one and of two axes share: settings, the reference, and who can be filtered.
 
 use super::problem::epsilon;
-use super::settings::{Kind, Setting, Settings};
+use super::settings::{Choice, Setting, Settings};
 use crate::compare::Expected;
 use kernels_gpu::conv2d::Frame;
 use kernels_gpu::filter;
@@ -15,16 +15,16 @@ pub(super) const DTYPES: &[Dtype] = &[Dtype::F32, Dtype::F64];
 pub(super) const MAX_AXIS: usize = 1 << 30;
 
 /// What is taken for elements beyond the border.
-pub(super) const BORDER: Setting = Setting {
+pub(super) const BORDER: Setting<Choice> = Setting {
     name: "border",
     help: "What lies beyond the border: zeros, the nearest element, or the mirror image (whose mirror is the border's element)",
     generated: false,
-    kind: Kind::Choice(&["zero", "clamp", "mirror"]),
+    kind: Choice(&["zero", "clamp", "mirror"]),
 };
 
 /// The setting as kernels take it.
 pub(super) fn border(settings: &Settings) -> u32 {
-    match settings.choice("border") {
+    match settings.choice(&BORDER) {
         "clamp" => filter::CLAMP,
         "mirror" => filter::MIRROR,
         _ => filter::ZERO,

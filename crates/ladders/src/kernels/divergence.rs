@@ -2,7 +2,7 @@
 
 use super::block;
 use super::problem::bench_lengths;
-use super::settings::{Kind, Setting};
+use super::settings::{Number, Setting};
 use super::{BlockRule, Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
 use crate::compare::Expected;
 use cuda_std::launch::{Call, PtrMut, Slice};
@@ -20,7 +20,7 @@ pub const FAMILY: Family = Family {
     ops: &[],
     dtypes: &[Dtype::U32],
     only: &[],
-    settings: &[steps("short", "steps of the short chain", 16), steps("long", "steps of the long chain", 64)],
+    settings: &[SHORT_STEPS.listed(), LONG_STEPS.listed()],
     variants,
     cases,
     sizes: bench_lengths,
@@ -32,8 +32,11 @@ pub const FAMILY: Family = Family {
     peer: None,
 };
 
-const fn steps(name: &'static str, help: &'static str, default: u64) -> Setting {
-    Setting { name, help, generated: false, kind: Kind::Number { default, min: 0, max: 1 << 20 } }
+const SHORT_STEPS: Setting<Number> = steps("short", "steps of the short chain", 16);
+const LONG_STEPS: Setting<Number> = steps("long", "steps of the long chain", 64);
+
+const fn steps(name: &'static str, help: &'static str, default: u64) -> Setting<Number> {
+    Setting { name, help, generated: false, kind: Number { default, min: 0, max: 1 << 20 } }
 }
 
 /// A row of the table.
@@ -72,7 +75,7 @@ fn cases() -> Vec<Case> {
 
 fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
     let input = problem.view::<u32>(0)?;
-    let (short, long) = (problem.settings.number("short"), problem.settings.number("long"));
+    let (short, long) = (problem.settings.number(&SHORT_STEPS), problem.settings.number(&LONG_STEPS));
     let expected = move |i: usize, _| {
         let sum = chain(SHORT, input[i], short) + chain(LONG, input[i], long);
         Expected::exactly(Value::Int(i128::from(sum % (1 << 32))))
@@ -89,7 +92,7 @@ fn chain(chain: Chain, x: u32, steps: u64) -> u64 {
 fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
     let input = job.problem.view::<u32>(0)?;
     let n = input.len();
-    let steps = |name| job.problem.settings.number(name) as u32;
+    let steps = |setting| job.problem.settings.number(setting) as u32;
     let bytes = 2 * size_of_val(input) as u64;
     require_memory(job.device, Some(bytes), "divergence with as many results as values", "use a smaller --n or input")?;
     let blocks = n.div_ceil(ELEMENTS as usize) as u64;
@@ -103,7 +106,7 @@ fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
         job.require_no_grid(name)?;
         let block = BLOCKS.choose(job.block, name, job.device.info().max_block)?;
         let output = Buffer::<u32>::uninit(job.device, n, "output")?;
-        let call = (variant.kernel)(device_input.slice(n), steps("short"), steps("long"), output.ptr());
+        let call = (variant.kernel)(device_input.slice(n), steps(&SHORT_STEPS), steps(&LONG_STEPS), output.ptr());
         let trial = Trial {
             family: FAMILY.name,
             variant: name,

@@ -5,7 +5,7 @@
 //! are exact.
 
 use super::problem::{Case, Operand};
-use super::settings::{Kind, Setting};
+use super::settings::{Number, Setting};
 use super::{BlockRule, Demand, Entry, Family, Job, Limits, Oracle, Problem, Row, Trial, VariantInfo, Work};
 use crate::compare::Expected;
 use cuda_std::launch::{Call, PtrMut, Slice};
@@ -15,6 +15,20 @@ use rustwarp::element::{Array, Dtype, Value};
 use rustwarp::error::{Error, Result};
 use rustwarp::tensor::{Tensor, text};
 
+const PERCENT: Setting<Number> = Setting {
+    name: "percent",
+    help: "The factor of scale, in hundredths",
+    generated: false,
+    kind: Number { default: 200, min: 0, max: 100_000 },
+};
+
+const RADIUS: Setting<Number> = Setting {
+    name: "radius",
+    help: "Of blur: pixels from the middle of the square to its edge",
+    generated: false,
+    kind: Number { default: 1, min: 0, max: MAX_RADIUS as u64 },
+};
+
 /// The family.
 pub const FAMILY: Family = Family {
     name: "picture",
@@ -23,20 +37,7 @@ pub const FAMILY: Family = Family {
     ops: &["scale", "grey", "blur"],
     dtypes: &[Dtype::U8],
     only: &[],
-    settings: &[
-        Setting {
-            name: "percent",
-            help: "The factor of scale, in hundredths",
-            generated: false,
-            kind: Kind::Number { default: 200, min: 0, max: 100_000 },
-        },
-        Setting {
-            name: "radius",
-            help: "Of blur: pixels from the middle of the square to its edge",
-            generated: false,
-            kind: Kind::Number { default: 1, min: 0, max: MAX_RADIUS as u64 },
-        },
-    ],
+    settings: &[PERCENT.listed(), RADIUS.listed()],
     variants,
     cases,
     sizes,
@@ -222,8 +223,8 @@ fn picture(problem: Problem<'_>) -> Result<Picture> {
         return Err(Error::Usage(format!("picture takes up to 2^30 rows, and bytes in a row, not {}", text(shape))));
     }
     let amount = match problem.op {
-        "blur" => problem.settings.number("radius"),
-        _ => problem.settings.number("percent"),
+        "blur" => problem.settings.number(&RADIUS),
+        _ => problem.settings.number(&PERCENT),
     };
     let [rows, columns, channels] = [rows, columns, channels].map(|n| n as u32);
     Ok(Picture { rows, columns, channels, amount: amount as u32 })

@@ -2,7 +2,7 @@
 //! is shown.
 
 use super::block;
-use super::settings::{Kind, Setting};
+use super::settings::{Number, Setting};
 use super::{BlockRule, Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
 use crate::compare::Expected;
 use cuda_std::launch::{Call, PtrMut, Slice};
@@ -12,6 +12,20 @@ use rustwarp::element::{Array, Dtype, Value};
 use rustwarp::error::{Error, Result};
 use rustwarp::tensor::Tensor;
 
+const FIRST: Setting<Number> = Setting {
+    name: "first",
+    help: "the first thread of the grid that prints",
+    generated: false,
+    kind: Number { default: 0, min: 0, max: u32::MAX as u64 },
+};
+
+const COUNT: Setting<Number> = Setting {
+    name: "count",
+    help: "how many threads print, from that one on",
+    generated: false,
+    kind: Number { default: 6, min: 0, max: u32::MAX as u64 },
+};
+
 /// The family.
 pub const FAMILY: Family = Family {
     name: "print",
@@ -20,20 +34,7 @@ pub const FAMILY: Family = Family {
     ops: &[],
     dtypes: &[Dtype::I32],
     only: &[],
-    settings: &[
-        Setting {
-            name: "first",
-            help: "the first thread of the grid that prints",
-            generated: false,
-            kind: Kind::Number { default: 0, min: 0, max: u32::MAX as u64 },
-        },
-        Setting {
-            name: "count",
-            help: "how many threads print, from that one on",
-            generated: false,
-            kind: Kind::Number { default: 6, min: 0, max: u32::MAX as u64 },
-        },
-    ],
+    settings: &[FIRST.listed(), COUNT.listed()],
     variants,
     cases,
     sizes: || vec![Case::new(&[1 << 20]).with("count", "0"), Case::new(&[1 << 20]).with("count", "6")],
@@ -103,7 +104,7 @@ fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
 fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
     let input = job.problem.view::<i32>(0)?;
     let n = input.len();
-    let number = |name| job.problem.settings.number(name) as u32;
+    let number = |setting| job.problem.settings.number(setting) as u32;
     let bytes = 2 * size_of_val(input) as u64;
     require_memory(job.device, Some(bytes), "print with as many results as values", "use a smaller --n or input")?;
     let device_input = Buffer::from_slice(job.device, input, "input")?;
@@ -117,7 +118,7 @@ fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
         let blocks = n.div_ceil(block as usize) as u64;
         let grid = block::grid(blocks, &format!("{name} of {n} values"), "use a larger --block")?;
         let output = Buffer::<i32>::uninit(job.device, n, "output")?;
-        let call = (variant.kernel)(device_input.slice(n), number("first"), number("count"), output.ptr());
+        let call = (variant.kernel)(device_input.slice(n), number(&FIRST), number(&COUNT), output.ptr());
         let trial = Trial {
             family: FAMILY.name,
             variant: name,

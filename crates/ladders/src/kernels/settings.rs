@@ -1,86 +1,131 @@
-//! What a family can be asked besides operation, type and size: `--exclusive`, `--bins 64`, `--border mirror`.
+//! Options of a family besides operation, type and size: `--exclusive`, `--bins 64`, `--border mirror`.
+//!
+//! A family declares each option as a constant of its kind, lists it, and reads its value by that constant, so that an
+//! option that does not exist, or is of another kind, is a compile error.
 
 use rustwarp::error::{Error, Result};
 use std::collections::BTreeMap;
 
-/// One option of a family.
+/// One option of a family: of a known kind `K`, or of any in a family's list.
 #[derive(Clone, Copy, Debug)]
-pub struct Setting {
+pub struct Setting<K = Kind> {
     /// Behind `--`.
     pub name: &'static str,
     /// In `--help`.
     pub help: &'static str,
-    /// It says what data to generate: refused beside `--input`, which leaves nothing to generate.
+    /// Whether it describes generated data: refused beside `--input`, where nothing is generated.
     pub generated: bool,
     /// What it takes.
-    pub kind: Kind,
+    pub kind: K,
 }
 
 /// What an option takes.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
-    /// Nothing: it is there or not.
+    /// No value: the option is there or not.
     Flag,
     /// A whole number.
-    Number {
-        /// When left out.
-        default: u64,
-        /// Smallest.
-        min: u64,
-        /// Largest.
-        max: u64,
-    },
-    /// One of a list; the first when left out.
-    Choice(&'static [&'static str]),
-    /// Two numbers with a colon between, the first below the second.
-    Range {
-        /// When left out.
-        default: (f64, f64),
-    },
+    Number(Number),
+    /// One of a list.
+    Choice(Choice),
+    /// Two numbers.
+    Range(Range),
 }
 
-/// The options of one job; those that nobody gave have their defaults.
+/// An option without a value, which is there or not.
+#[derive(Clone, Copy, Debug)]
+pub struct Flag;
+
+/// A whole number.
+#[derive(Clone, Copy, Debug)]
+pub struct Number {
+    /// When left out.
+    pub default: u64,
+    /// Smallest.
+    pub min: u64,
+    /// Largest.
+    pub max: u64,
+}
+
+/// One of a list, which is not empty; the first when left out.
+#[derive(Clone, Copy, Debug)]
+pub struct Choice(pub &'static [&'static str]);
+
+/// Two numbers with a colon between, the first below the second.
+#[derive(Clone, Copy, Debug)]
+pub struct Range {
+    /// When left out.
+    pub default: (f64, f64),
+}
+
+/// The options that were given for one job; the others have their defaults.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
-    known: BTreeMap<&'static str, Value>,
-    /// Those that somebody gave.
-    given: Vec<&'static str>,
+    given: BTreeMap<&'static str, Value>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Value {
-    Flag(bool),
+    Flag,
     Number(u64),
     Choice(&'static str),
     Range(f64, f64),
 }
 
-impl Setting {
-    fn default(&self) -> Value {
-        match self.kind {
-            Kind::Flag => Value::Flag(false),
-            Kind::Number { default, .. } => Value::Number(default),
-            Kind::Choice(choices) => Value::Choice(choices.first().copied().unwrap_or_default()),
-            Kind::Range { default: (low, high) } => Value::Range(low, high),
-        }
+impl<K: Copy> Setting<K> {
+    const fn with_kind(self, kind: Kind) -> Setting {
+        Setting { name: self.name, help: self.help, generated: self.generated, kind }
     }
+}
 
+impl Setting<Flag> {
+    /// As in a family's list.
+    pub const fn listed(self) -> Setting {
+        self.with_kind(Kind::Flag)
+    }
+}
+
+impl Setting<Number> {
+    /// As in a family's list.
+    pub const fn listed(self) -> Setting {
+        let Number { default, min, max } = self.kind;
+        assert!(min <= default && default <= max);
+        self.with_kind(Kind::Number(self.kind))
+    }
+}
+
+impl Setting<Choice> {
+    /// As in a family's list.
+    pub const fn listed(self) -> Setting {
+        assert!(!self.kind.0.is_empty());
+        self.with_kind(Kind::Choice(self.kind))
+    }
+}
+
+impl Setting<Range> {
+    /// As in a family's list.
+    pub const fn listed(self) -> Setting {
+        self.with_kind(Kind::Range(self.kind))
+    }
+}
+
+impl Setting {
     fn parse(&self, text: &str) -> Result<Value> {
         let wrong = |wanted: &str| Error::Usage(format!("--{} {text}: {wanted}", self.name));
         match self.kind {
             Kind::Flag => match text {
-                "" | "true" => Ok(Value::Flag(true)),
+                "" | "true" => Ok(Value::Flag),
                 _ => Err(wrong("it takes no value")),
             },
-            Kind::Number { min, max, .. } => match crate::input::size::parse(text) {
+            Kind::Number(Number { min, max, .. }) => match crate::input::size::parse(text) {
                 Ok(number) if (min..=max).contains(&number) => Ok(Value::Number(number)),
                 _ => Err(wrong(&format!("it must be a whole number from {min} to {max}"))),
             },
-            Kind::Choice(choices) => match choices.iter().find(|choice| **choice == text) {
+            Kind::Choice(Choice(choices)) => match choices.iter().find(|choice| **choice == text) {
                 Some(choice) => Ok(Value::Choice(choice)),
                 None => Err(wrong(&format!("there are: {}", choices.join(" ")))),
             },
-            Kind::Range { .. } => {
+            Kind::Range(_) => {
                 let ends = text.split_once(':').and_then(|(low, high)| Some((low.parse().ok()?, high.parse().ok()?)));
                 match ends {
                     Some((low, high)) if low < high && f64::is_finite(low) && f64::is_finite(high) => {
@@ -99,56 +144,54 @@ impl Settings {
     /// # Errors
     /// [`Error::Usage`] for an option that there is not, or that can't be what the text says.
     pub fn new<'t>(settings: &[Setting], given: impl IntoIterator<Item = (&'t str, &'t str)>) -> Result<Self> {
-        let mut known: BTreeMap<_, _> = settings.iter().map(|setting| (setting.name, setting.default())).collect();
-        let mut names = Vec::new();
+        let mut values = BTreeMap::new();
         for (name, text) in given {
             let Some(setting) = settings.iter().find(|setting| setting.name == name) else {
                 return Err(Error::Usage(format!("there is no --{name} here")));
             };
-            known.insert(setting.name, setting.parse(text)?);
-            names.push(setting.name);
+            values.insert(setting.name, setting.parse(text)?);
         }
-        Ok(Self { known, given: names })
+        Ok(Self { given: values })
     }
 
-    /// Somebody gave this option.
-    pub fn is_given(&self, name: &str) -> bool {
-        self.given.contains(&name)
+    /// Whether this option was given, its default too.
+    pub fn is_given<K>(&self, setting: &Setting<K>) -> bool {
+        self.given.contains_key(setting.name)
     }
 
-    /// A flag; false where the family has none of this name.
-    pub fn flag(&self, name: &str) -> bool {
-        matches!(self.known.get(name), Some(Value::Flag(true)))
+    /// Whether a flag was given.
+    pub fn flag(&self, setting: &Setting<Flag>) -> bool {
+        self.is_given(setting)
     }
 
-    /// A number; 0 where the family has none of this name.
-    pub fn number(&self, name: &str) -> u64 {
-        match self.known.get(name) {
+    /// A number, or its default.
+    pub fn number(&self, setting: &Setting<Number>) -> u64 {
+        match self.given.get(setting.name) {
             Some(Value::Number(number)) => *number,
-            _ => 0,
+            _ => setting.kind.default,
         }
     }
 
-    /// A choice; empty where the family has none of this name.
-    pub fn choice(&self, name: &str) -> &'static str {
-        match self.known.get(name) {
+    /// A choice, or the first one.
+    pub fn choice(&self, setting: &Setting<Choice>) -> &'static str {
+        match self.given.get(setting.name) {
             Some(Value::Choice(choice)) => choice,
-            _ => "",
+            _ => setting.kind.0[0],
         }
     }
 
-    /// Both ends; zeros where the family has no range of this name.
-    pub fn range(&self, name: &str) -> (f64, f64) {
-        match self.known.get(name) {
+    /// Both ends, or the default ones.
+    pub fn range(&self, setting: &Setting<Range>) -> (f64, f64) {
+        match self.given.get(setting.name) {
             Some(Value::Range(low, high)) => (*low, *high),
-            _ => (0.0, 0.0),
+            _ => setting.kind.default,
         }
     }
 
-    /// What somebody gave, a default's value too, as it would be typed; in the order of the names.
+    /// What was given, defaults too, as it would be typed; in the order of the names.
     pub fn text(&self) -> String {
-        let given = self.known.iter().filter(|(name, _)| self.is_given(name)).map(|(name, value)| match value {
-            Value::Flag(_) => format!("--{name}"),
+        let given = self.given.iter().map(|(name, value)| match value {
+            Value::Flag => format!("--{name}"),
             Value::Number(number) => format!("--{name} {number}"),
             Value::Choice(choice) => format!("--{name} {choice}"),
             Value::Range(low, high) => format!("--{name} {low}:{high}"),
@@ -161,24 +204,38 @@ impl Settings {
 mod tests {
     use super::*;
 
-    const ALL: &[Setting] = &[
-        Setting { name: "exclusive", help: "", generated: false, kind: Kind::Flag },
-        Setting { name: "bins", help: "", generated: false, kind: Kind::Number { default: 256, min: 1, max: 1 << 20 } },
-        Setting { name: "border", help: "", generated: false, kind: Kind::Choice(&["zero", "clamp", "mirror"]) },
-        Setting { name: "range", help: "", generated: false, kind: Kind::Range { default: (0.0, 1.0) } },
-    ];
+    const EXCLUSIVE: Setting<Flag> = Setting { name: "exclusive", help: "", generated: false, kind: Flag };
+    const BINS: Setting<Number> =
+        Setting { name: "bins", help: "", generated: false, kind: Number { default: 256, min: 1, max: 1 << 20 } };
+    const BORDER: Setting<Choice> =
+        Setting { name: "border", help: "", generated: false, kind: Choice(&["zero", "clamp", "mirror"]) };
+    const RANGE: Setting<Range> =
+        Setting { name: "range", help: "", generated: false, kind: Range { default: (0.0, 1.0) } };
+    const ALL: &[Setting] = &[EXCLUSIVE.listed(), BINS.listed(), BORDER.listed(), RANGE.listed()];
 
     #[test]
     fn defaults_and_given_values() {
         let none = Settings::new(ALL, []).expect("the defaults");
-        assert!(!none.flag("exclusive") && !none.is_given("bins"));
-        assert_eq!((none.number("bins"), none.choice("border"), none.range("range")), (256, "zero", (0.0, 1.0)));
+        assert!(!none.flag(&EXCLUSIVE) && !none.is_given(&BINS));
+        assert_eq!((none.number(&BINS), none.choice(&BORDER), none.range(&RANGE)), (256, "zero", (0.0, 1.0)));
         assert_eq!(none.text(), "");
         let given = [("exclusive", ""), ("bins", "2^10"), ("border", "mirror"), ("range", "-1.5:2")];
         let all = Settings::new(ALL, given).expect("all of them");
-        assert!(all.flag("exclusive"));
-        assert_eq!((all.number("bins"), all.choice("border"), all.range("range")), (1024, "mirror", (-1.5, 2.0)));
+        assert!(all.flag(&EXCLUSIVE) && all.is_given(&RANGE));
+        assert_eq!((all.number(&BINS), all.choice(&BORDER), all.range(&RANGE)), (1024, "mirror", (-1.5, 2.0)));
         assert_eq!(all.text(), "--bins 1024 --border mirror --exclusive --range -1.5:2");
+        let default = Settings::new(ALL, [("bins", "256")]).expect("the default, given");
+        assert!(default.is_given(&BINS) && default.text() == "--bins 256");
+    }
+
+    /// A job whose settings were made without a list, or with another family's, reads defaults, and never 0.
+    #[test]
+    fn an_option_outside_the_list_has_its_default() {
+        for settings in [Settings::default(), Settings::new(&[], []).expect("no settings")] {
+            assert!(!settings.flag(&EXCLUSIVE));
+            assert_eq!((settings.number(&BINS), settings.choice(&BORDER)), (256, "zero"));
+            assert_eq!(settings.range(&RANGE), (0.0, 1.0));
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Threads: the course's formulas for local and global ids, against the registers of every thread of a launch.
 
-use super::settings::{Kind, Setting};
+use super::settings::{Number, Setting};
 use super::{BlockRule, Case, Entry, Family, Job, Limits, Oracle, Problem, Row, Trial, VariantInfo, Work};
 use crate::compare::Verdict;
 use cuda_std::launch::{Call, PtrMut};
@@ -19,12 +19,12 @@ pub const FAMILY: Family = Family {
     dtypes: &[Dtype::U32],
     only: &[],
     settings: &[
-        size("block-x", "threads of a block along x", 4, 1024),
-        size("block-y", "threads of a block along y", 2, 1024),
-        size("block-z", "threads of a block along z", 2, 64),
-        size("grid-x", "blocks along x", 3, (1 << 31) - 1),
-        size("grid-y", "blocks along y", 2, 65535),
-        size("grid-z", "blocks along z", 2, 65535),
+        SIZES_OF_BLOCK[0].listed(),
+        SIZES_OF_BLOCK[1].listed(),
+        SIZES_OF_BLOCK[2].listed(),
+        SIZES_OF_GRID[0].listed(),
+        SIZES_OF_GRID[1].listed(),
+        SIZES_OF_GRID[2].listed(),
     ],
     variants,
     cases,
@@ -37,8 +37,19 @@ pub const FAMILY: Family = Family {
     peer: None,
 };
 
-const fn size(name: &'static str, help: &'static str, default: u64, max: u64) -> Setting {
-    Setting { name, help, generated: false, kind: Kind::Number { default, min: 1, max } }
+const SIZES_OF_BLOCK: [Setting<Number>; 3] = [
+    size("block-x", "threads of a block along x", 4, 1024),
+    size("block-y", "threads of a block along y", 2, 1024),
+    size("block-z", "threads of a block along z", 2, 64),
+];
+const SIZES_OF_GRID: [Setting<Number>; 3] = [
+    size("grid-x", "blocks along x", 3, (1 << 31) - 1),
+    size("grid-y", "blocks along y", 2, 65535),
+    size("grid-z", "blocks along z", 2, 65535),
+];
+
+const fn size(name: &'static str, help: &'static str, default: u64, max: u64) -> Setting<Number> {
+    Setting { name, help, generated: false, kind: Number { default, min: 1, max } }
 }
 
 /// A row of the table.
@@ -106,9 +117,9 @@ fn sizes() -> Vec<Case> {
 /// Block and grid of a job: those of the settings, or along x what `--block` and `--grid` say.
 fn launch_sizes(job: &Job<'_>) -> ([u32; 3], [u32; 3]) {
     let settings = job.problem.settings;
-    let along = |what: &str| ["x", "y", "z"].map(|axis| settings.number(&format!("{what}-{axis}")) as u32);
+    let along = |sizes: &[Setting<Number>; 3]| sizes.each_ref().map(|size| settings.number(size) as u32);
     let line = |length: u32| [length, 1, 1];
-    (job.block.map_or_else(|| along("block"), line), job.grid.map_or_else(|| along("grid"), line))
+    (job.block.map_or_else(|| along(&SIZES_OF_BLOCK), line), job.grid.map_or_else(|| along(&SIZES_OF_GRID), line))
 }
 
 /// The same sizes in fewer dimensions: the last one takes the others in.

@@ -6,7 +6,7 @@
 
 use super::convolution::{BORDER, DTYPES, MAX_AXIS, Reference, border, require_finite};
 use super::generic::with_float;
-use super::settings::{Kind, Setting};
+use super::settings::{Number, Setting};
 use super::{Case, Demand, Family, Job, Limits, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
 use kernels_gpu::conv1d::{Frame, MAX_CHANNELS, MAX_MASK, tiled};
 use kernels_gpu::conv2d;
@@ -19,6 +19,13 @@ use table::{Launch, Operands, Variant, entries, table};
 
 mod table;
 
+const MASK: Setting<Number> = Setting {
+    name: "mask",
+    help: "Taps of a generated mask",
+    generated: true,
+    kind: Number { default: 5, min: 1, max: MAX_MASK as u64 },
+};
+
 /// The family.
 pub const FAMILY: Family = Family {
     name: "conv1d",
@@ -27,15 +34,7 @@ pub const FAMILY: Family = Family {
     ops: &[],
     dtypes: DTYPES,
     only: &[],
-    settings: &[
-        BORDER,
-        Setting {
-            name: "mask",
-            help: "Taps of a generated mask",
-            generated: true,
-            kind: Kind::Number { default: 5, min: 1, max: MAX_MASK as u64 },
-        },
-    ],
+    settings: &[BORDER.listed(), MASK.listed()],
     variants,
     cases,
     sizes,
@@ -105,7 +104,7 @@ fn generate(demand: &Demand<'_>) -> Result<Vec<Tensor>> {
         2 => demand.tensor(0, &demand.axes::<2>(axes)?)?,
         _ => demand.tensor(0, &demand.axes::<1>(axes)?)?,
     };
-    Ok(vec![signal, demand.tensor(1, &[demand.settings.number("mask") as usize])?])
+    Ok(vec![signal, demand.tensor(1, &[demand.settings.number(&MASK) as usize])?])
 }
 
 /// The problem's sizes, after refusing what can't be filtered.

@@ -6,7 +6,7 @@
 
 use super::convolution::{BORDER, DTYPES, MAX_AXIS, Reference, border, require_finite};
 use super::generic::with_float;
-use super::settings::{Kind, Setting};
+use super::settings::{Number, Setting};
 use super::{Case, Demand, Family, Job, Limits, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
 use kernels_gpu::conv2d::{Frame, MAX_MASK};
 use kernels_gpu::filter::Sample;
@@ -18,6 +18,20 @@ use table::{Operands, entries, table};
 
 mod table;
 
+const MASK: Setting<Number> = Setting {
+    name: "mask",
+    help: "Columns of a generated mask, and rows unless --mask-rows says otherwise",
+    generated: true,
+    kind: Number { default: 5, min: 1, max: MAX_MASK as u64 },
+};
+
+const MASK_ROWS: Setting<Number> = Setting {
+    name: "mask-rows",
+    help: "Rows of a generated mask; 0: as many as columns",
+    generated: true,
+    kind: Number { default: 0, min: 0, max: MAX_MASK as u64 },
+};
+
 /// The family.
 pub const FAMILY: Family = Family {
     name: "conv2d",
@@ -26,21 +40,7 @@ pub const FAMILY: Family = Family {
     ops: &[],
     dtypes: DTYPES,
     only: &[],
-    settings: &[
-        BORDER,
-        Setting {
-            name: "mask",
-            help: "Columns of a generated mask, and rows unless --mask-rows says otherwise",
-            generated: true,
-            kind: Kind::Number { default: 5, min: 1, max: MAX_MASK as u64 },
-        },
-        Setting {
-            name: "mask-rows",
-            help: "Rows of a generated mask; 0: as many as columns",
-            generated: true,
-            kind: Kind::Number { default: 0, min: 0, max: MAX_MASK as u64 },
-        },
-    ],
+    settings: &[BORDER.listed(), MASK.listed(), MASK_ROWS.listed()],
     variants,
     cases,
     sizes,
@@ -98,8 +98,8 @@ fn generate(demand: &Demand<'_>) -> Result<Vec<Tensor>> {
         3 => demand.tensor(0, &demand.axes::<3>(axes)?)?,
         _ => demand.tensor(0, &demand.axes::<2>(axes)?)?,
     };
-    let columns = demand.settings.number("mask") as usize;
-    let rows = match demand.settings.number("mask-rows") as usize {
+    let columns = demand.settings.number(&MASK) as usize;
+    let rows = match demand.settings.number(&MASK_ROWS) as usize {
         0 => columns,
         rows => rows,
     };

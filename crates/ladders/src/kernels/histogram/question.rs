@@ -1,7 +1,7 @@
 //! What is counted: which elements, in which bins; and elements to count.
 
 use crate::input::generate::{generate, generate_with};
-use crate::kernels::settings::{Kind, Setting, Settings};
+use crate::kernels::settings::{Flag, Number, Range, Setting, Settings};
 use crate::kernels::{Demand, Problem};
 use kernels_gpu::histogram::Letter;
 use rustwarp::backend::require_host_memory;
@@ -9,33 +9,36 @@ use rustwarp::element::{Dtype, Element, Scalar};
 use rustwarp::error::{Error, Result};
 use rustwarp::tensor::Tensor;
 
+const BINS: Setting<Number> = Setting {
+    name: "bins",
+    help: "Bins: u8 and u32 are their own bin, and values from N upwards are not counted; floats get N equal parts of --range",
+    generated: false,
+    kind: Number { default: 256, min: 1, max: 1 << 20 },
+};
+
+const LETTERS: Setting<Flag> = Setting {
+    name: "letters",
+    help: "Count the letters of a text in groups of four: a-d, e-h, …, y-z; capitals too, and nothing else",
+    generated: false,
+    kind: Flag,
+};
+
+const RANGE: Setting<Range> = Setting {
+    name: "range",
+    help: "For floats: count what is at least LOW and below HIGH",
+    generated: false,
+    kind: Range { default: (-1.0, 1.0) },
+};
+
+const SKEW: Setting<Number> = Setting {
+    name: "skew",
+    help: "Of generated elements, this percentage is equal to the first one",
+    generated: true,
+    kind: Number { default: 0, min: 0, max: 100 },
+};
+
 /// The family's options.
-pub(super) const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "bins",
-        help: "Bins: u8 and u32 are their own bin, and values from N upwards are not counted; floats get N equal parts of --range",
-        generated: false,
-        kind: Kind::Number { default: 256, min: 1, max: 1 << 20 },
-    },
-    Setting {
-        name: "letters",
-        help: "Count the letters of a text in groups of four: a-d, e-h, …, y-z; capitals too, and nothing else",
-        generated: false,
-        kind: Kind::Flag,
-    },
-    Setting {
-        name: "range",
-        help: "For floats: count what is at least LOW and below HIGH",
-        generated: false,
-        kind: Kind::Range { default: (-1.0, 1.0) },
-    },
-    Setting {
-        name: "skew",
-        help: "Of generated elements, this percentage is equal to the first one",
-        generated: true,
-        kind: Kind::Number { default: 0, min: 0, max: 100 },
-    },
-];
+pub(super) const SETTINGS: &[Setting] = &[BINS.listed(), LETTERS.listed(), RANGE.listed(), SKEW.listed()];
 
 /// What the settings say about bins.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,22 +59,23 @@ impl Question {
 
     fn new(settings: &Settings, dtype: Dtype) -> Result<Self> {
         let refuse = |text: String| Err(Error::Usage(text));
-        let bins = settings.number("bins") as u32;
-        if settings.flag("letters") {
+        let bins = settings.number(&BINS) as u32;
+        if settings.flag(&LETTERS) {
             if dtype != Dtype::U8 {
                 return refuse(format!("--letters counts bytes of text, not {dtype}: use --dtype u8"));
             }
-            if let Some(other) = ["bins", "range"].into_iter().find(|name| settings.is_given(name)) {
+            let given = [(BINS.name, settings.is_given(&BINS)), (RANGE.name, settings.is_given(&RANGE))];
+            if let Some((other, _)) = given.into_iter().find(|(_, given)| *given) {
                 return refuse(format!("--letters has its own bins: leave --{other} out"));
             }
             return Ok(Self { bins: Letter::GROUPS, letters: true, range: [0.0; 3] });
         }
-        if settings.is_given("range") && !dtype.is_float() {
+        if settings.is_given(&RANGE) && !dtype.is_float() {
             return refuse(format!(
                 "--range is for floats, and {dtype} is its own bin: leave it out, or use --dtype f32"
             ));
         }
-        let ends = settings.range("range");
+        let ends = settings.range(&RANGE);
         let range = match dtype {
             Dtype::F32 => parts::<f32>(ends, bins)?,
             Dtype::F64 => parts::<f64>(ends, bins)?,
@@ -126,7 +130,7 @@ pub(super) fn generate_input(demand: &Demand<'_>) -> Result<Vec<Tensor>> {
     let bytes = (n as u64).saturating_mul(demand.dtype.size() as u64);
     require_host_memory(bytes, &format!("an operand of {n} elements of {}", demand.dtype), "use a smaller --n")?;
     let question = Question::new(demand.settings, demand.dtype)?;
-    let skewed = Skewed { n, seed: demand.seed, percent: demand.settings.number("skew") };
+    let skewed = Skewed { n, seed: demand.seed, percent: demand.settings.number(&SKEW) };
     let data = match demand.dtype {
         Dtype::U8 => skewed.make(|random| random as u8),
         Dtype::U32 => skewed.make(|random| (((random >> 32) * u64::from(question.bins)) >> 32) as u32),

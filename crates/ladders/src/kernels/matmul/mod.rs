@@ -5,7 +5,7 @@
 //! what is checked of large products is in the module text of `matmul/oracle.rs`. A product without terms (K = 0) is 0.
 
 use super::block;
-use super::settings::{Kind, Setting};
+use super::settings::{Choice, Flag, Setting};
 use super::{Case, Entry, Family, Job, Limits, Operand, Problem, Row, Trial, VariantInfo, Work};
 use kernels_gpu::matmul::{A_TRANSPOSED, B_TRANSPOSED};
 use rustwarp::backend::{Buffer, Shape, require_memory};
@@ -17,6 +17,19 @@ use table::{Real, Variant};
 mod oracle;
 mod table;
 
+const TRANSPOSE_A: Setting<Flag> =
+    Setting { name: "transpose-a", help: "A is stored transposed, as KxM", generated: false, kind: Flag };
+
+const TRANSPOSE_B: Setting<Flag> =
+    Setting { name: "transpose-b", help: "B is stored transposed, as NxK", generated: false, kind: Flag };
+
+const TILE: Setting<Choice> = Setting {
+    name: "tile",
+    help: "Tile of `best`; auto takes the one that should be fastest for the size",
+    generated: false,
+    kind: Choice(&["auto", "large", "small", "tiny"]),
+};
+
 /// The family.
 pub const FAMILY: Family = Family {
     name: "matmul",
@@ -25,23 +38,15 @@ pub const FAMILY: Family = Family {
     ops: &[],
     dtypes: &[Dtype::F32, Dtype::F64],
     only: &[],
-    settings: &[
-        Setting { name: "transpose-a", help: "A is stored transposed, as KxM", generated: false, kind: Kind::Flag },
-        Setting { name: "transpose-b", help: "B is stored transposed, as NxK", generated: false, kind: Kind::Flag },
-        Setting {
-            name: "tile",
-            help: "Tile of `best`; auto takes the one that should be fastest for the size",
-            generated: false,
-            kind: Kind::Choice(&["auto", "large", "small", "tiny"]),
-        },
-    ],
+    settings: &[TRANSPOSE_A.listed(), TRANSPOSE_B.listed(), TILE.listed()],
     variants,
     cases,
     sizes,
     generate: |demand| {
         let [m, n, k] = demand.axes::<3>("MxNxK, or one number for a cube")?;
-        let stored = |name, shape: [usize; 2]| if demand.settings.flag(name) { [shape[1], shape[0]] } else { shape };
-        Ok(vec![demand.tensor(0, &stored("transpose-a", [m, k]))?, demand.tensor(1, &stored("transpose-b", [k, n]))?])
+        let stored =
+            |setting, shape: [usize; 2]| if demand.settings.flag(setting) { [shape[1], shape[0]] } else { shape };
+        Ok(vec![demand.tensor(0, &stored(&TRANSPOSE_A, [m, k]))?, demand.tensor(1, &stored(&TRANSPOSE_B, [k, n]))?])
     },
     oracle: |problem| match problem.dtype {
         Dtype::F32 => oracle::oracle::<f32>(problem, Sizes::of(&problem)?),
@@ -78,7 +83,7 @@ impl Sizes {
         let [a, b] = problem.inputs else {
             return Err(Error::Usage(format!("matmul takes two operands, A and B, not {}", problem.inputs.len())));
         };
-        let transposed = ["transpose-a", "transpose-b"].map(|name| problem.settings.flag(name));
+        let transposed = [&TRANSPOSE_A, &TRANSPOSE_B].map(|setting| problem.settings.flag(setting));
         let [rows, columns] = a.matrix("operand A of matmul")?;
         let (m, k) = if transposed[0] { (columns, rows) } else { (rows, columns) };
         let [rows, columns] = b.matrix("operand B of matmul")?;
@@ -185,7 +190,7 @@ fn typed<T: Real>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
         job.require_no_grid(name)?;
         let info = job.device.info();
         let block = variant.block.choose(job.block, name, info.max_block)?;
-        let choice = variant.kernel.choose(&sizes, job.problem.settings.choice("tile"), info)?;
+        let choice = variant.kernel.choose(&sizes, job.problem.settings.choice(&TILE), info)?;
         let tiles = u64::from(shape[0].div_ceil(choice.tile[0])) * u64::from(shape[1].div_ceil(choice.tile[1]));
         let what = format!("a product of {}x{}", sizes.m, sizes.n);
         let grid = block::grid(tiles, &what, "multiply in parts")?;

@@ -249,7 +249,7 @@ impl<T: Real> Chosen<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::simulator;
+    use rustwarp::backend::simulator;
 
     /// The tile that is chosen, or the refusal.
     fn chosen<T: Real>(wanted: &str, info: &DeviceInfo) -> std::result::Result<[u32; 2], String> {

@@ -7,7 +7,7 @@
 
 use super::generic::with_op;
 use super::problem::bench_lengths;
-use super::settings::Kind;
+use super::settings::Flag;
 use super::{Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Row, Setting, Trial, VariantInfo, Work};
 use kernels_gpu::reduce::{Op, Sum};
 use launches::{Plan, Scratch};
@@ -22,6 +22,9 @@ mod launches;
 mod oracle;
 pub mod table;
 
+const EXCLUSIVE: Setting<Flag> =
+    Setting { name: "exclusive", help: "Leave each element out of its own sum", generated: false, kind: Flag };
+
 /// The family.
 pub const FAMILY: Family = Family {
     name: "scan",
@@ -30,12 +33,7 @@ pub const FAMILY: Family = Family {
     ops: &["sum", "max", "min"],
     dtypes: Dtype::NUMBERS,
     only: &[],
-    settings: &[Setting {
-        name: "exclusive",
-        help: "Leave each element out of its own sum",
-        generated: false,
-        kind: Kind::Flag,
-    }],
+    settings: &[EXCLUSIVE.listed()],
     variants,
     cases,
     sizes: bench_lengths,
@@ -80,7 +78,7 @@ fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
         let shape = rustwarp::tensor::text(input.shape());
         return Err(Error::Usage(format!("scan takes a vector, not an array of {shape} elements: reshape it")));
     }
-    let exclusive = problem.settings.flag("exclusive");
+    let exclusive = problem.settings.flag(&EXCLUSIVE);
     with_dtype!(
         problem.dtype,
         T => oracle::oracle::<T>(problem.op, exclusive, problem.view::<T>(0)?),
@@ -98,7 +96,7 @@ fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
 
 fn typed<O: Op<T>, T: Element>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
     let input = job.problem.view::<T>(0)?;
-    let exclusive = job.problem.settings.flag("exclusive");
+    let exclusive = job.problem.settings.flag(&EXCLUSIVE);
     // The variants run in turn, so the largest scratch memory counts.
     let mut scratch = 0;
     for name in job.variants {

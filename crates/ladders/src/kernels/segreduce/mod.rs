@@ -6,7 +6,7 @@
 use super::block::MAX_GRID;
 use super::generic::with_op;
 use super::reduce::oracle::{Reference, reference};
-use super::settings::Kind;
+use super::settings::{Choice, Number};
 use super::{
     BlockRule, Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Row, Setting, Trial, VariantInfo, Work,
 };
@@ -21,6 +21,20 @@ use rustwarp::with_dtype;
 
 mod mix;
 
+const LENGTH: Setting<Number> = Setting {
+    name: "length",
+    help: "Mean length of the generated segments",
+    generated: true,
+    kind: Number { default: 128, min: 1, max: 1 << 40 },
+};
+
+const MIX: Setting<Choice> = Setting {
+    name: "mix",
+    help: "Lengths of the generated segments: all equal; from 0 to twice the mean; many short ones and few long ones",
+    generated: true,
+    kind: Choice(&["equal", "uniform", "power"]),
+};
+
 /// The family.
 pub const FAMILY: Family = Family {
     name: "segreduce",
@@ -29,26 +43,13 @@ pub const FAMILY: Family = Family {
     ops: &["sum", "max", "min"],
     dtypes: Dtype::NUMBERS,
     only: &[],
-    settings: &[
-        Setting {
-            name: "length",
-            help: "Mean length of the generated segments",
-            generated: true,
-            kind: Kind::Number { default: 128, min: 1, max: 1 << 40 },
-        },
-        Setting {
-            name: "mix",
-            help: "Lengths of the generated segments: all equal; from 0 to twice the mean; many short ones and few long ones",
-            generated: true,
-            kind: Kind::Choice(&["equal", "uniform", "power"]),
-        },
-    ],
+    settings: &[LENGTH.listed(), MIX.listed()],
     variants,
     cases,
     sizes,
     generate: |demand| {
         let mut operands = demand.vectors(1)?;
-        let (mean, mix) = (demand.settings.number("length"), demand.settings.choice("mix"));
+        let (mean, mix) = (demand.settings.number(&LENGTH), demand.settings.choice(&MIX));
         let offsets = mix::offsets(operands[0].len() as u64, mean, mix, demand.seed.wrapping_add(1));
         operands.push(Tensor::from(u64::wrap(offsets)));
         Ok(operands)

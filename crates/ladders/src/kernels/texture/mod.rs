@@ -9,7 +9,7 @@
 //!
 //! u8 are read as numbers from 0 to 1 with `--read normalised`; otherwise the result is u8 again, rounded.
 
-use super::settings::Kind;
+use super::settings::{Choice, Flag, Number, Range};
 use super::{BlockRule, Case, Demand, Entry, Family, Job, Limits, Operand, Row, Setting, Trial, VariantInfo, Work};
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::texture::*;
@@ -23,6 +23,58 @@ use rustwarp::tensor::Tensor;
 mod oracle;
 mod request;
 
+const DIMS: Setting<Choice> = Setting {
+    name: "dims",
+    help: "dimensions; one axis more is the channels. auto: as many as axes, but of u8 a last of three that is 3 or 4 is colour",
+    generated: false,
+    kind: Choice(&["auto", "1", "2", "3"]),
+};
+
+const FILTER: Setting<Choice> = Setting {
+    name: "filter",
+    help: "a mean of the nearest texels, or the one that a sample lies in",
+    generated: false,
+    kind: Choice(&["linear", "point"]),
+};
+
+const ADDRESS: Setting<Choice> = Setting {
+    name: "address",
+    help: "outside: the nearest texel, the array again (with --normalised), the same turned over (likewise), or 0",
+    generated: false,
+    kind: Choice(&["clamp", "wrap", "mirror", "border"]),
+};
+
+const NORMALISED: Setting<Flag> =
+    Setting { name: "normalised", help: "coordinates from 0 to 1", generated: false, kind: Flag };
+
+const READ: Setting<Choice> = Setting {
+    name: "read",
+    help: "u8 as what they are, or as numbers from 0 to 1",
+    generated: false,
+    kind: Choice(&["element", "normalised"]),
+};
+
+const SCALE: Setting<Number> = Setting {
+    name: "scale",
+    help: "samples along an axis, in per cent of the texels there",
+    generated: false,
+    kind: Number { default: 100, min: 1, max: 10_000 },
+};
+
+const WINDOW: Setting<Range> = Setting {
+    name: "window",
+    help: "which part of each axis, which goes from 0 to 1",
+    generated: false,
+    kind: Range { default: (0.0, 1.0) },
+};
+
+const TURN: Setting<Number> = Setting {
+    name: "turn",
+    help: "degrees that the samples are turned by, from x to y",
+    generated: false,
+    kind: Number { default: 0, min: 0, max: 359 },
+};
+
 /// The family.
 pub const FAMILY: Family = Family {
     name: "texture",
@@ -32,49 +84,14 @@ pub const FAMILY: Family = Family {
     dtypes: &[Dtype::F32, Dtype::U8],
     only: &[],
     settings: &[
-        Setting {
-            name: "dims",
-            help: "dimensions; one axis more is the channels. auto: as many as axes, but of u8 a last of three that is 3 or 4 is colour",
-            generated: false,
-            kind: Kind::Choice(&["auto", "1", "2", "3"]),
-        },
-        Setting {
-            name: "filter",
-            help: "a mean of the nearest texels, or the one that a sample lies in",
-            generated: false,
-            kind: Kind::Choice(&["linear", "point"]),
-        },
-        Setting {
-            name: "address",
-            help: "outside: the nearest texel, the array again (with --normalised), the same turned over (likewise), or 0",
-            generated: false,
-            kind: Kind::Choice(&["clamp", "wrap", "mirror", "border"]),
-        },
-        Setting { name: "normalised", help: "coordinates from 0 to 1", generated: false, kind: Kind::Flag },
-        Setting {
-            name: "read",
-            help: "u8 as what they are, or as numbers from 0 to 1",
-            generated: false,
-            kind: Kind::Choice(&["element", "normalised"]),
-        },
-        Setting {
-            name: "scale",
-            help: "samples along an axis, in per cent of the texels there",
-            generated: false,
-            kind: Kind::Number { default: 100, min: 1, max: 10_000 },
-        },
-        Setting {
-            name: "window",
-            help: "which part of each axis, which goes from 0 to 1",
-            generated: false,
-            kind: Kind::Range { default: (0.0, 1.0) },
-        },
-        Setting {
-            name: "turn",
-            help: "degrees that the samples are turned by, from x to y",
-            generated: false,
-            kind: Kind::Number { default: 0, min: 0, max: 359 },
-        },
+        DIMS.listed(),
+        FILTER.listed(),
+        ADDRESS.listed(),
+        NORMALISED.listed(),
+        READ.listed(),
+        SCALE.listed(),
+        WINDOW.listed(),
+        TURN.listed(),
     ],
     variants,
     cases,
@@ -222,7 +239,7 @@ fn sizes() -> Vec<Case> {
 /// One number stands for as many equal ones as there are dimensions.
 fn generate(demand: &Demand<'_>) -> Result<Vec<Tensor>> {
     let text = "as many numbers as --dims, or one more: the channels";
-    let shape = match (demand.size, demand.settings.choice("dims")) {
+    let shape = match (demand.size, demand.settings.choice(&DIMS)) {
         ([_], "1") => demand.axes::<1>(text)?.to_vec(),
         ([_], "auto" | "2") | ([_, _], _) => demand.axes::<2>(text)?.to_vec(),
         ([_], _) | ([_, _, _], _) => demand.axes::<3>(text)?.to_vec(),

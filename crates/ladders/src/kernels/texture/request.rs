@@ -63,7 +63,7 @@ impl Request {
             return wrong(format!("texture takes one operand, not {}", problem.inputs.len()));
         };
         let shape = texels.shape();
-        let dimensions = match settings.choice("dims") {
+        let dimensions = match settings.choice(&super::DIMS) {
             "1" => 1,
             "2" => 2,
             "3" => 3,
@@ -93,44 +93,44 @@ impl Request {
                 extent_text(extent.map(|n| n as u64))
             ));
         }
-        let read = match (problem.dtype, settings.choice("read")) {
+        let read = match (problem.dtype, settings.choice(&super::READ)) {
             (Dtype::F32, _) => Read::Float,
             (Dtype::U8, "normalised") => Read::Fraction,
             (Dtype::U8, _) => Read::Byte,
             (other, _) => return wrong(format!("texture has no kernel for {other}: convert the data to f32 or u8")),
         };
-        let address = match settings.choice("address") {
+        let address = match settings.choice(&super::ADDRESS) {
             "wrap" => address::WRAP,
             "mirror" => address::MIRROR,
             "border" => address::BORDER,
             _ => address::CLAMP,
         };
-        let normalised = settings.flag("normalised");
+        let normalised = settings.flag(&super::NORMALISED);
         if matches!(address, address::WRAP | address::MIRROR) && !normalised {
             return wrong(format!(
                 "--address {} needs --normalised: with other coordinates texture units clamp instead",
-                settings.choice("address")
+                settings.choice(&super::ADDRESS)
             ));
         }
-        let turn = settings.number("turn");
+        let turn = settings.number(&super::TURN);
         if turn != 0 && dimensions == 1 {
             return wrong("--turn needs two dimensions or three".to_owned());
         }
-        let window = settings.range("window");
+        let window = settings.range(&super::WINDOW);
         if window.0 < -FARTHEST || window.1 > FARTHEST {
             return wrong(format!(
                 "--window {}:{}: it must lie between -{FARTHEST} and {FARTHEST}",
                 window.0, window.1
             ));
         }
-        let linear = settings.choice("filter") != "point";
+        let linear = settings.choice(&super::FILTER) != "point";
         if linear && problem.dtype == Dtype::F32 && problem.view::<f32>(0)?.iter().any(|x| !x.is_finite()) {
             return wrong(
                 "a linear filter needs finite numbers: use --filter point for texels that are NaN or infinite"
                     .to_owned(),
             );
         }
-        let density = settings.number("scale") as f64 / 100.0 * (window.1 - window.0);
+        let density = settings.number(&super::SCALE) as f64 / 100.0 * (window.1 - window.0);
         let mut size = [1; 3];
         for (m, &n) in size.iter_mut().zip(&extent).take(dimensions) {
             let samples = (n as f64 * density).round();
