@@ -248,7 +248,8 @@ fn describe(row: &ladders::kernels::Row) -> String {
 /// Panics if a result is wrong.
 pub fn parts_of_an_array(bench: &Bench) {
     use kernels_gpu::reduce::{Sum, best::reduce_best};
-    use rustwarp::{Buffer, Shape};
+    use rustwarp::Shape;
+    use rustwarp::backend::Buffer;
 
     let values: Vec<u32> = ladders::input::generate::generate(1009, 3);
     let input = Buffer::from_slice(&*bench.device, &values, "input").expect("memory");

@@ -3,7 +3,7 @@
 
 use kernels_gpu::reduce::{Max, Sum};
 use ladders::kernels::reduce::reduce;
-use rustwarp::Buffer;
+use rustwarp::backend::Buffer;
 use rustwarp::backend::Choice;
 use tests::matrix::{bench, parts_of_an_array};
 

@@ -18,6 +18,19 @@ pub enum Error {
         /// What is wrong with it, and what to do.
         reason: String,
     },
+    /// Memory of one device was given to work on another.
+    #[error("{what} lies on {found}, and the work is on {expected}: copy it there first")]
+    OtherDevice {
+        /// The argument.
+        what: &'static str,
+        /// The device that works.
+        expected: String,
+        /// The device that the memory lies on.
+        found: String,
+    },
+    /// Arguments whose lengths or shapes do not fit together.
+    #[error("{0}")]
+    Mismatch(String),
     /// The device that was asked for is not there.
     #[error("{0}")]
     NoDevice(String),
@@ -54,7 +67,12 @@ impl Error {
     /// verified, 1 a wrong result or a finding, and neither is an error here.)
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Usage(_) | Self::Input { .. } | Self::BadPtx(_) | Self::Write { .. } => 2,
+            Self::Usage(_)
+            | Self::OtherDevice { .. }
+            | Self::Mismatch(_)
+            | Self::Input { .. }
+            | Self::BadPtx(_)
+            | Self::Write { .. } => 2,
             Self::NoDevice(_) | Self::NoPtx(_) | Self::Unsupported(_) | Self::Device(_) => 3,
             Self::Fault(_) => 4,
         }

@@ -1,7 +1,22 @@
-//! Devices, memory, modules and launches, on a GPU or on the simulator through the same calls.
+//! Kernels on a GPU or on the simulator, from Rust: devices, memory, one function per family, and launches of kernels of
+//! your own.
 //!
-//! In reading order: element types and arrays ([`element`], [`tensor`]), which PTX is loaded ([`ptx`]), what a device
-//! can do ([`backend`]), and what can go wrong ([`diagnostic`], [`error`]).
+//! ```no_run
+//! let device = rustwarp::Device::default()?; // a GPU if one answers, else the simulator
+//! let x = device.upload(&[1.0_f32; 1000])?;
+//! assert_eq!(device.sum(&x)?, 1000.0);
+//! # Ok::<(), rustwarp::Error>(())
+//! ```
+//!
+//! - [`Device`], [`Buffer`], [`Module`], [`Launch`]: where kernels run, what they work on, and how they are started.
+//! - One module per family, each with plain functions over buffers: [`mod@vecadd`], [`mod@dot`], [`mod@reduce`],
+//!   [`mod@segreduce`], [`mod@scan`], [`mod@histogram`], [`mod@transpose`], [`mod@matmul`], [`mod@conv1d`],
+//!   [`mod@conv2d`]. Matrices are row-major. A function waits for its result, or for the kernel that writes it.
+//! - [`backend`]: the interface under [`Device`], for programs that verify, count or time launches.
+//! - [`element`] and [`tensor`]: arrays whose element type is known at run time. [`ptx`]: which PTX is loaded.
+//!
+//! The kernels' PTX is built by `cargo xtask build-ptx` and looked for in `RUSTWARP_PTX_DIR`, beside the program, and in
+//! `target/ptx`: see [`ptx::find`].
 
 pub mod backend;
 pub mod diagnostic;
@@ -10,9 +25,28 @@ pub mod error;
 pub mod ptx;
 pub mod tensor;
 
-pub use backend::{Atomics, Backend, Buffer, Checkers, Checks, Choice, Module, Shape};
+mod buffer;
+mod device;
+mod launch;
+
+pub mod conv1d;
+pub mod conv2d;
+pub mod dot;
+pub mod filter;
+pub mod histogram;
+pub mod matmul;
+pub mod reduce;
+pub mod scan;
+pub mod segreduce;
+pub mod transpose;
+pub mod vecadd;
+
+pub use backend::{Atomics, Backend, Checkers, Checks, Choice, Shape};
+pub use buffer::{Buffer, Handle};
 pub use cuda_std::launch::Call;
+pub use device::{Device, Module};
 pub use diagnostic::Diagnostic;
 pub use element::{Array, Dtype, Element, Scalar};
 pub use error::{Error, Result};
+pub use launch::{Launch, MAX_GRID};
 pub use tensor::Tensor;

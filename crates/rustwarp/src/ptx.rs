@@ -139,6 +139,19 @@ pub fn find(package: &str, sm: Option<u32>, arch: Option<&str>) -> Result<Image>
     )))
 }
 
+/// The kernels of one family (a module at the root of the package) for a device: see [`find`].
+///
+/// # Errors
+/// As [`find`].
+pub fn find_family(package: &str, family: &str, sm: Option<u32>, arch: Option<&str>) -> Result<Image> {
+    let mut image = find(package, sm, arch)?;
+    let prefix = format!("{family}_");
+    if let Ok(text) = std::str::from_utf8(&image.bytes) {
+        image.bytes = only(text, |name| name == family || name.starts_with(&prefix)).into_bytes();
+    }
+    Ok(image)
+}
+
 fn choose(present: &[Arch], sm: Option<u32>, arch: Option<&str>, folder: &Path) -> Result<Arch> {
     let names: Vec<_> = present.iter().map(ToString::to_string).collect();
     let names = names.join(", ");

@@ -7,17 +7,18 @@ use crate::error::{Error, Result};
 use cuda_std::launch::Call;
 use std::fmt;
 
-mod buffer;
 mod gpu;
 pub mod occupancy;
 mod options;
 mod sim;
 pub mod texture;
 
-pub use buffer::Buffer;
 pub use options::{Atomics, Checkers, Checks, Choice, Printed, SameValue, Simulation};
 pub use sim::{Analysis, Counters, SourceLine};
 pub use texture::{Sampling, Texture};
+
+/// Device memory of code that borrows its device.
+pub type Buffer<'d, T> = crate::buffer::Buffer<T, &'d dyn Backend>;
 
 /// What is known about a device.
 #[derive(Clone, Debug, serde::Serialize)]

@@ -1,0 +1,148 @@
+//! Typed device memory.
+
+use crate::backend::Backend;
+use crate::device::Device;
+use crate::error::{Error, Result};
+use bytemuck::Pod;
+use cuda_std::launch::{PtrMut, Slice};
+use std::marker::PhantomData;
+
+/// What a buffer keeps of the device that its memory lies on.
+pub trait Handle {
+    /// The device.
+    fn backend(&self) -> &dyn Backend;
+}
+
+impl Handle for &dyn Backend {
+    fn backend(&self) -> &dyn Backend {
+        *self
+    }
+}
+
+/// Device memory for `len` elements, released on drop.
+///
+/// A `Buffer<T>` keeps its [`Device`] open. [`backend::Buffer`](crate::backend::Buffer) is the same memory for code
+/// that borrows a [`Backend`].
+pub struct Buffer<T, H: Handle = Device> {
+    device: H,
+    address: u64,
+    len: usize,
+    marker: PhantomData<T>,
+}
+
+impl<T: Pod> Buffer<T> {
+    /// The device that the memory lies on.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// Copies all elements to the host, after everything launched before has ended.
+    ///
+    /// # Errors
+    /// Whatever the device reports, faults of earlier launches included.
+    pub fn download(&self) -> Result<Vec<T>> {
+        self.read(self.len)
+    }
+}
+
+impl<T: Pod, H: Handle> Buffer<T, H> {
+    /// Allocates uninitialised elements; `name` appears in messages.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for more bytes than the device has free.
+    pub fn uninit(device: H, len: usize, name: &str) -> Result<Self> {
+        let bytes = (len as u64).checked_mul(size_of::<T>() as u64).ok_or_else(|| {
+            let size = size_of::<T>();
+            Error::Usage(format!("'{name}': {len} elements of {size} bytes are more bytes than fit in 64 bits"))
+        })?;
+        let address = device.backend().alloc(bytes, align_of::<T>() as u64, name)?;
+        Ok(Self { device, address, len, marker: PhantomData })
+    }
+
+    /// Allocates and fills as many elements as `values` has; `name` appears in messages.
+    ///
+    /// # Errors
+    /// As [`Buffer::uninit`].
+    pub fn from_slice(device: H, values: &[T], name: &str) -> Result<Self> {
+        let buffer = Self::uninit(device, values.len(), name)?;
+        buffer.write(values)?;
+        Ok(buffer)
+    }
+
+    /// Overwrites the first elements.
+    ///
+    /// # Errors
+    /// Whatever the device reports.
+    ///
+    /// # Panics
+    /// Panics if there are more values than elements.
+    pub fn write(&self, values: &[T]) -> Result<()> {
+        assert!(values.len() <= self.len, "writing {} elements into {}", values.len(), self.len);
+        self.device.backend().write(self.address, bytemuck::cast_slice(values))
+    }
+
+    /// Copies the first `len` elements to the host, after everything launched before has ended.
+    ///
+    /// # Errors
+    /// Whatever the device reports, faults of earlier launches included.
+    ///
+    /// # Panics
+    /// Panics if the buffer has fewer elements.
+    pub fn read(&self, len: usize) -> Result<Vec<T>> {
+        assert!(len <= self.len, "reading {len} elements of {}", self.len);
+        let mut values = vec![<T as bytemuck::Zeroable>::zeroed(); len];
+        self.device.backend().read(self.address, bytemuck::cast_slice_mut(&mut values))?;
+        Ok(values)
+    }
+
+    /// The first `len` elements as the argument of a kernel that reads them.
+    ///
+    /// # Panics
+    /// Panics if the buffer has fewer elements.
+    pub fn slice(&self, len: usize) -> Slice<'_, T> {
+        assert!(len <= self.len, "a slice of {len} elements of {}", self.len);
+        // SAFETY: the memory lives as long as the buffer, which the slice borrows.
+        unsafe { Slice::new(self.address, len) }
+    }
+
+    /// The first element's address as the argument of a kernel that writes.
+    pub fn ptr(&self) -> PtrMut<'_, T> {
+        // SAFETY: the memory lives as long as the buffer, which the pointer borrows.
+        unsafe { PtrMut::new(self.address) }
+    }
+}
+
+impl<T, H: Handle> Buffer<T, H> {
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Device address.
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// Bytes.
+    pub fn bytes(&self) -> u64 {
+        (self.len * size_of::<T>()) as u64
+    }
+}
+
+impl<T, H: Handle> Drop for Buffer<T, H> {
+    fn drop(&mut self) {
+        self.device.backend().free(self.address);
+    }
+}
+
+impl<T, H: Handle> std::fmt::Debug for Buffer<T, H> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let device = &self.device.backend().info().device;
+        write!(f, "Buffer<{}>({} elements on {device})", std::any::type_name::<T>(), self.len)
+    }
+}

@@ -1,0 +1,102 @@
+//! Convolution of signals: `out[i] = sum of in[i + j - K/2] * mask[j]`, as long as the signal.
+//!
+//! A signal is samples, or samples x channels (row-major), each channel filtered by itself; the mask has 1 to
+//! [`MAX_MASK`] taps, which are finite.
+//!
+//! - *Error bound*: `(K + 1) * epsilon * sum of |in * mask|`.
+//! - *Determinism*: the same bits on every run on every device.
+//! - *Source*: outputs in registers that share their inputs, tiles in shared memory. The kernels are
+//!   `kernels_gpu::conv1d::best`.
+
+use crate::backend::Shape;
+use crate::buffer::{Buffer, Handle};
+use crate::element::Element;
+use crate::error::{Error, Result};
+use crate::filter::{Border, MAX_AXIS};
+use crate::launch::Launch;
+use cuda_std::launch::{PtrMut, Slice};
+use kernels_gpu::conv1d::best;
+use kernels_gpu::conv1d::best::interleaved::{Split, conv1d_best_interleaved};
+use kernels_gpu::conv1d::{Frame, MAX_CHANNELS};
+use kernels_gpu::filter::Sample;
+
+/// Most taps of a mask.
+pub use kernels_gpu::conv1d::MAX_MASK;
+
+/// The signal filtered by the mask; `channels` is 1 for a plain vector.
+///
+/// # Errors
+/// [`Error::Mismatch`] when the signal is no whole number of samples, [`Error::Usage`] for sizes beyond the limits,
+/// [`Error::OtherDevice`] for buffers of two devices, [`Error::NoPtx`] when the kernels are not built, and whatever the
+/// device reports.
+pub fn conv1d<T: Element + Sample>(
+    signal: &Buffer<T>,
+    channels: usize,
+    mask: &Buffer<T>,
+    border: Border,
+) -> Result<Buffer<T>> {
+    let (device, n) = (signal.device(), signal.len());
+    device.require(mask, "the mask")?;
+    if channels == 0 || !n.is_multiple_of(channels) {
+        return Err(Error::Mismatch(format!("{n} elements are no whole number of samples of {channels} channels")));
+    }
+    let frame = frame([n / channels, channels, mask.len()], border)?;
+    let output = device.uninit::<T>(n)?;
+    if n > 0 {
+        launch(frame, signal.slice(n), mask.slice(mask.len()), output.ptr())
+            .run(device.backend(), device.family("conv1d")?)?;
+    }
+    Ok(output)
+}
+
+/// Sizes as kernels take them, from samples, channels and taps.
+///
+/// # Errors
+/// [`Error::Usage`] for sizes that there is no kernel for, with what to do instead.
+pub fn frame([samples, channels, taps]: [usize; 3], border: Border) -> Result<Frame> {
+    if !(1..=MAX_MASK as usize).contains(&taps) {
+        return Err(Error::Usage(format!(
+            "conv1d takes masks of 1 to {MAX_MASK} taps, not {taps}: beyond that a Fourier transform does less work"
+        )));
+    }
+    if channels > MAX_CHANNELS as usize {
+        return Err(Error::Usage(format!(
+            "conv1d takes signals of up to {MAX_CHANNELS} channels, not {channels}: filter some of them at a time; a signal of one \
+             channel is a vector, or samples x 1"
+        )));
+    }
+    if samples.saturating_mul(channels) > MAX_AXIS {
+        return Err(Error::Usage(format!(
+            "conv1d takes signals of up to 2^30 elements, not {samples}x{channels}: filter it in parts"
+        )));
+    }
+    let [samples, channels, taps] = [samples, channels, taps].map(|n| n as u32);
+    Ok(Frame { samples, channels, taps, border: border.for_kernels() })
+}
+
+/// Threads per block.
+pub const BLOCK: u32 = best::BLOCK;
+
+/// Filters a signal that has an element. Signal, mask and output have the sizes of the frame.
+pub fn launch<'a, T: Element + Sample>(
+    frame: Frame,
+    signal: Slice<'a, T>,
+    mask: Slice<'a, T>,
+    output: PtrMut<'a, T>,
+) -> Launch<'a> {
+    let bytes = size_of::<T>();
+    let (call, [across, down], shared) = if frame.channels == 1 {
+        let outputs = BLOCK * best::outputs_per_thread(bytes);
+        let call = best::conv1d_best::<T>(signal, mask, frame.border, output);
+        (call, [frame.samples.div_ceil(outputs), 1], best::shared_bytes(frame.taps, bytes))
+    } else {
+        let split = Split::new(frame.channels, bytes);
+        let grid = [frame.samples.div_ceil(split.samples(bytes)), frame.channels.div_ceil(split.channels)];
+        let call = conv1d_best_interleaved::<T>(signal, mask, frame, split, output);
+        (call, grid, split.shared_bytes(frame.taps, bytes))
+    };
+    let shape = Shape { grid: [across, down, 1], ..Shape::linear(across, BLOCK) }.with_shared(shared);
+    // SAFETY: a signal and a mask of this frame, an output as long as the signal, and the kernel's block, with a grid and
+    // shared memory for all of the signal.
+    unsafe { Launch::new(call, shape) }
+}

@@ -1,0 +1,162 @@
+//! Convolution of pictures: `out[y][x] = sum of in[y + i - R/2][x + j - C/2] * mask[i][j]`, for each channel.
+//!
+//! A picture is height x width x channels, row-major; the mask is R x C with up to [`MAX_MASK`] of each, and its taps are
+//! finite. The result has the shape of the picture.
+//!
+//! - *Error bound*: `(R * C + 1) * epsilon * sum of |in * mask|`.
+//! - *Determinism*: the same bits on every run on every device.
+//! - *Source*: rows that march down the picture with their window in registers. The kernels are
+//!   `kernels_gpu::conv2d::best`.
+
+use crate::backend::{DeviceInfo, Shape};
+use crate::buffer::{Buffer, Handle};
+use crate::element::Element;
+use crate::error::{Error, Result};
+use crate::filter::{Border, MAX_AXIS};
+use crate::launch::Launch;
+use cuda_std::launch::{PtrMut, Slice};
+use kernels_gpu::conv2d::{Frame, best};
+use kernels_gpu::filter::Sample;
+
+/// Most rows and columns of a mask.
+pub use kernels_gpu::conv2d::MAX_MASK;
+
+/// The picture of `[rows, columns, channels]` filtered by a mask of `[rows, columns]`, which lies on the host.
+///
+/// # Errors
+/// [`Error::Mismatch`] when the buffer or the mask does not have the elements of its shape, [`Error::Usage`] for sizes
+/// beyond the limits, [`Error::NoPtx`] when the kernels are not built, and whatever the device reports.
+pub fn conv2d<T: Element + Sample>(
+    picture: &Buffer<T>,
+    shape: [usize; 3],
+    mask: &[T],
+    mask_shape: [usize; 2],
+    border: Border,
+) -> Result<Buffer<T>> {
+    let (device, n) = (picture.device(), picture.len());
+    let elements = |shape: &[usize]| shape.iter().try_fold(1_usize, |product, &n| product.checked_mul(n));
+    if elements(&shape) != Some(n) {
+        return Err(Error::Mismatch(format!("{n} elements are no picture of {}", crate::tensor::text(&shape))));
+    }
+    if elements(&mask_shape) != Some(mask.len()) {
+        let text = crate::tensor::text(&mask_shape);
+        return Err(Error::Mismatch(format!("{} elements are no mask of {text}", mask.len())));
+    }
+    let frame = frame(shape, mask_shape, border)?;
+    let output = device.uninit::<T>(n)?;
+    if n > 0 {
+        let device_mask = device.upload(mask)?;
+        let operands = Operands { input: picture.slice(n), mask: device_mask.slice(mask.len()), taps: mask, frame };
+        launch(&operands, device.info(), None, output.ptr())?.run(device.backend(), device.family("conv2d")?)?;
+        // The mask is released on return.
+        device.synchronize()?;
+    }
+    Ok(output)
+}
+
+/// Sizes as kernels take them.
+///
+/// # Errors
+/// [`Error::Usage`] for sizes that there is no kernel for.
+pub fn frame([rows, columns, channels]: [usize; 3], mask: [usize; 2], border: Border) -> Result<Frame> {
+    if mask.iter().any(|n| !(1..=MAX_MASK as usize).contains(n)) {
+        let shape = crate::tensor::text(&mask);
+        return Err(Error::Usage(format!("conv2d takes masks of 1x1 to {MAX_MASK}x{MAX_MASK}, not {shape}")));
+    }
+    if rows > MAX_AXIS || columns.saturating_mul(channels) > MAX_AXIS {
+        let shape = crate::tensor::text(&[rows, columns, channels]);
+        return Err(Error::Usage(format!(
+            "conv2d takes images of up to 2^30 rows, and elements in a row, not {shape}"
+        )));
+    }
+    let [rows, columns, channels, mask_rows, mask_columns] =
+        [rows, columns, channels, mask[0], mask[1]].map(|n| n as u32);
+    Ok(Frame { rows, columns, channels, mask_rows, mask_columns, border: border.for_kernels() })
+}
+
+/// A picture and a mask of one frame.
+pub struct Operands<'a, T> {
+    /// The picture.
+    pub input: Slice<'a, T>,
+    /// The mask, on the device.
+    pub mask: Slice<'a, T>,
+    /// The mask, on the host.
+    pub taps: &'a [T],
+    /// Their sizes.
+    pub frame: Frame,
+}
+
+/// Whether there is a kernel for this mask alone, which takes any number of strips.
+pub fn marches(frame: Frame) -> bool {
+    let size = frame.mask_rows;
+    frame.mask_columns == size && frame.rows >= size && frame.columns >= size && best::SIZES.contains(&size)
+}
+
+/// Threads per block.
+pub const BLOCK: u32 = best::BLOCK;
+
+const _: () = assert!(best::any_size::WIDTH * best::any_size::ROWS == BLOCK);
+
+/// Filters a picture that has an element, into an output of its size; with about `grid` blocks, where that is given and
+/// the kernel takes any number.
+///
+/// # Errors
+/// [`Error::Usage`] for a picture that needs more blocks than a grid has room for.
+pub fn launch<'a, T: Element + Sample>(
+    of: &Operands<'a, T>,
+    info: &DeviceInfo,
+    grid: Option<u32>,
+    output: PtrMut<'a, T>,
+) -> Result<Launch<'a>> {
+    let Operands { input, taps, frame, .. } = *of;
+    if !marches(frame) {
+        return any_size(of, output);
+    }
+    let size = frame.mask_rows;
+    let across = frame.columns.div_ceil(best::BLOCK * best::columns_per_thread(size_of::<T>()));
+    let blocks = grid.unwrap_or(info.multiprocessors * best::blocks_per_sm(size));
+    let strips = (blocks / across.saturating_mul(frame.channels).max(1)).max(1);
+    let strip = frame.rows.div_ceil(strips).max(best::MIN_STRIP);
+    let shape = shape([across, frame.rows.div_ceil(strip), frame.channels], [best::BLOCK, 1], frame)?;
+    let call = match size {
+        3 => best::conv2d_best::<T, 3>(input, square(taps), frame, strip, output),
+        5 => best::conv2d_best::<T, 5>(input, square(taps), frame, strip, output),
+        7 => best::conv2d_best::<T, 7>(input, square(taps), frame, strip, output),
+        9 => best::conv2d_best::<T, 9>(input, square(taps), frame, strip, output),
+        13 => best::conv2d_best::<T, 13>(input, square(taps), frame, strip, output),
+        17 => best::conv2d_best::<T, 17>(input, square(taps), frame, strip, output),
+        _ => return any_size(of, output),
+    };
+    // SAFETY: a picture and a mask of this frame, the kernel's block, and strips that cover the picture.
+    Ok(unsafe { Launch::new(call, shape) })
+}
+
+/// Masks that have no kernel of their own, and pictures smaller than the mask.
+fn any_size<'a, T: Element + Sample>(of: &Operands<'a, T>, output: PtrMut<'a, T>) -> Result<Launch<'a>> {
+    use best::any_size::{HEIGHT, ROWS, WIDTH, conv2d_best_any, shared_elements};
+    let frame = of.frame;
+    let grid = [frame.columns.div_ceil(WIDTH), frame.rows.div_ceil(HEIGHT), frame.channels];
+    let shared = shared_elements(frame.mask_rows, frame.mask_columns) * size_of::<T>() as u32;
+    let shape = shape(grid, [WIDTH, ROWS], frame)?.with_shared(shared);
+    let call = conv2d_best_any::<T>(of.input, of.mask, frame, output);
+    // SAFETY: a picture and a mask of this frame, the kernel's block, a block per tile, and its shared memory.
+    Ok(unsafe { Launch::new(call, shape) })
+}
+
+/// A grid of this many blocks along each axis.
+fn shape(grid: [u32; 3], block: [u32; 2], frame: Frame) -> Result<Shape> {
+    if grid[0] > i32::MAX as u32 || grid[1] > 65_535 || grid[2] > 65_535 {
+        let Frame { rows, columns, channels, .. } = frame;
+        return Err(Error::Usage(format!(
+            "{rows}x{columns}x{channels} needs a grid of {}x{}x{} blocks, and the last two axes have at most 65535: use a smaller \
+             image",
+            grid[0], grid[1], grid[2]
+        )));
+    }
+    Ok(Shape { grid, block: [block[0], block[1], 1], shared: 0, cluster: None, cooperative: false })
+}
+
+/// A mask as kernels take it by value.
+fn square<T: Copy, const K: usize>(taps: &[T]) -> [[T; K]; K] {
+    core::array::from_fn(|i| core::array::from_fn(|j| taps[i * K + j]))
+}

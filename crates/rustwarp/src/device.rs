@@ -1,0 +1,180 @@
+//! A device: a GPU or the simulator.
+
+use crate::backend::{self, Backend, Checks, Choice, DeviceInfo, Printed, Shape};
+use crate::buffer::{Buffer, Handle};
+use crate::error::{Error, Result};
+use crate::ptx;
+use bytemuck::Pod;
+use cuda_std::launch::Call;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fmt;
+use std::rc::Rc;
+
+/// A GPU with its context and one stream, or the simulator.
+///
+/// Clones are the same device, which is closed when the last clone, buffer and module of it is dropped. A device belongs
+/// to one thread; several threads open one each.
+#[derive(Clone)]
+pub struct Device {
+    inner: Rc<Inner>,
+}
+
+struct Inner {
+    backend: Box<dyn Backend>,
+    /// The kernels that are loaded already, by the name of their family.
+    families: RefCell<HashMap<&'static str, backend::Module>>,
+}
+
+impl Device {
+    /// Opens the first GPU if one answers, and the simulator otherwise. [`Device::info`] has the one that was opened.
+    ///
+    /// # Errors
+    /// None today: the simulator is always there.
+    #[expect(clippy::should_implement_trait, reason = "`Default::default` cannot report an error")]
+    pub fn default() -> Result<Self> {
+        Self::open(Choice::Auto)
+    }
+
+    /// Opens the GPU of this number, counted from 0.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`] when there is no such GPU, or no driver.
+    pub fn gpu(number: u32) -> Result<Self> {
+        Self::open(Choice::Gpu(number))
+    }
+
+    /// Opens the simulator, which runs the same PTX on the CPU. Accesses out of bounds end a run; the other checkers are
+    /// off.
+    ///
+    /// # Errors
+    /// None today.
+    pub fn sim() -> Result<Self> {
+        Self::open(Choice::Sim)
+    }
+
+    fn open(choice: Choice) -> Result<Self> {
+        let (backend, _) = backend::open_printing(choice, Checks::Bounds, Printed::Stdout)?;
+        Ok(Self::new(backend))
+    }
+
+    /// A device from a backend, for instance one with checkers.
+    pub fn new(backend: Box<dyn Backend>) -> Self {
+        Self { inner: Rc::new(Inner { backend, families: RefCell::default() }) }
+    }
+
+    /// What is known about the device.
+    pub fn info(&self) -> &DeviceInfo {
+        self.inner.backend.info()
+    }
+
+    /// Copies `values` to the device.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for more bytes than the device has free.
+    pub fn upload<T: Pod>(&self, values: &[T]) -> Result<Buffer<T>> {
+        Buffer::from_slice(self.clone(), values, "buffer")
+    }
+
+    /// Allocates `len` elements whose bytes are all 0.
+    ///
+    /// # Errors
+    /// As [`Device::upload`].
+    pub fn zeros<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
+        let buffer = self.uninit::<T>(len)?;
+        if len > 0 {
+            self.inner.backend.fill(buffer.address(), 0, buffer.bytes())?;
+        }
+        Ok(buffer)
+    }
+
+    /// Allocates `len` elements that hold no defined value until a kernel writes them.
+    ///
+    /// # Errors
+    /// As [`Device::upload`].
+    pub fn uninit<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
+        Buffer::uninit(self.clone(), len, "buffer")
+    }
+
+    /// Loads a module from PTX text (a GPU takes a cubin too); `name` appears in messages.
+    ///
+    /// # Errors
+    /// [`Error::BadPtx`] for text that is no PTX, [`Error::NoPtx`] for PTX that this device or driver can't run.
+    pub fn load(&self, image: &[u8], name: &str) -> Result<Module> {
+        Ok(Module { device: self.clone(), module: self.inner.backend.load(image, name)? })
+    }
+
+    /// Waits for everything launched.
+    ///
+    /// # Errors
+    /// Faults of earlier launches.
+    pub fn synchronize(&self) -> Result<()> {
+        self.inner.backend.synchronize()
+    }
+
+    /// The kernels of a family of `kernels-gpu`, loaded on first use.
+    ///
+    /// # Errors
+    /// [`Error::NoPtx`] with the command that builds them.
+    pub(crate) fn family(&self, name: &'static str) -> Result<backend::Module> {
+        let known = self.inner.families.borrow().get(name).copied();
+        if let Some(module) = known {
+            return Ok(module);
+        }
+        let image = ptx::find_family("kernels-gpu", name, self.info().sm, None)?;
+        let module = self.inner.backend.load(&image.bytes, &image.path.display().to_string())?;
+        self.inner.families.borrow_mut().insert(name, module);
+        Ok(module)
+    }
+
+    /// Refuses memory of another device; `what` names it.
+    ///
+    /// # Errors
+    /// [`Error::OtherDevice`].
+    pub(crate) fn require<T: Pod>(&self, buffer: &Buffer<T>, what: &'static str) -> Result<()> {
+        if Rc::ptr_eq(&self.inner, &buffer.device().inner) {
+            return Ok(());
+        }
+        let [expected, found] = [self, buffer.device()].map(|device| device.info().device.clone());
+        Err(Error::OtherDevice { what, expected, found })
+    }
+}
+
+impl Handle for Device {
+    fn backend(&self) -> &dyn Backend {
+        &*self.inner.backend
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Device({}: {})", self.info().device, self.info().name)
+    }
+}
+
+/// A loaded module of PTX. Keeps its device open.
+#[derive(Clone, Debug)]
+pub struct Module {
+    device: Device,
+    module: backend::Module,
+}
+
+impl Module {
+    /// The device that it is loaded on.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// Starts a kernel, in stream order. A fault may show here or at the next wait.
+    ///
+    /// # Safety
+    /// As [`Backend::launch`]: the kernel's own contract holds for these arguments and this shape.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for an entry that the module has not, or a shape that the device refuses; [`Error::Fault`] when
+    /// the kernel broke.
+    pub unsafe fn launch(&self, call: &Call<'_>, shape: Shape) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { self.device.backend().launch(self.module, call, shape) }
+    }
+}

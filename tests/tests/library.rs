@@ -1,0 +1,135 @@
+//! The library's functions on the simulator, against a line of plain Rust each.
+#![expect(clippy::expect_used, reason = "a test stops at the first surprise")]
+
+use rustwarp::filter::Border;
+use rustwarp::matmul::Sizes;
+use rustwarp::scan::Kind;
+use rustwarp::{Device, Error};
+
+fn sim() -> Device {
+    Device::sim().expect("the simulator")
+}
+
+/// Numbers whose sums are exact in any order.
+fn numbers(n: usize) -> Vec<f32> {
+    (0..n).map(|i| (i * 7 % 31) as f32 - 15.0).collect()
+}
+
+#[test]
+fn reductions() {
+    let (device, values) = (sim(), numbers(1003));
+    let x = device.upload(&values).expect("memory");
+    assert_eq!(device.sum(&x).expect("a sum"), values.iter().sum::<f32>());
+    assert_eq!((device.max(&x).expect("a maximum"), device.min(&x).expect("a minimum")), (15.0, -15.0));
+    let place = |wanted| values.iter().position(|&x| x == wanted).map(|i| i as u64);
+    assert_eq!(device.argmax(&x).expect("an index"), place(15.0));
+    assert_eq!(device.argmin(&x).expect("an index"), place(-15.0));
+    assert_eq!(device.dot(&x, &x).expect("a product"), values.iter().map(|x| x * x).sum::<f32>());
+    let empty = device.upload::<i32>(&[]).expect("memory");
+    assert_eq!((device.sum(&empty).expect("0"), device.max(&empty).expect("the lowest")), (0, i32::MIN));
+    assert_eq!(device.argmax(&empty).expect("none"), None);
+}
+
+#[test]
+fn segments() {
+    let x = sim().upload(&[9, 1, 2, 4, 9]).expect("memory");
+    let sums = |offsets: &[u64]| rustwarp::segreduce::sum(&x, offsets).and_then(|sums| sums.download());
+    assert_eq!(sums(&[1, 3, 3, 4]).expect("sums"), [3, 0, 4]);
+    assert_eq!(sums(&[0]).expect("no segments"), [0; 0]);
+    for wrong in [&[][..], &[0, 3, 2], &[0, 6]] {
+        assert!(matches!(sums(wrong), Err(Error::Mismatch(_))), "{wrong:?}");
+    }
+}
+
+#[test]
+fn scans() {
+    let device = sim();
+    // One tile, several small ones, and large ones.
+    for n in [0_usize, 1, 1009, 5000, 140_001] {
+        let values: Vec<u64> = (0..n as u64).map(|i| i * i % 97).collect();
+        let x = device.upload(&values).expect("memory");
+        let before: Vec<u64> = values.iter().scan(0, |sum, x| Some(std::mem::replace(sum, *sum + x))).collect();
+        let through: Vec<u64> = before.iter().zip(&values).map(|(before, x)| before + x).collect();
+        assert!(device.exclusive_scan(&x).and_then(|y| y.download()).expect("sums") == before, "{n}");
+        assert!(device.inclusive_scan(&x).and_then(|y| y.download()).expect("sums") == through, "{n}");
+    }
+    let maxima = device.upload(&[3, 1, 4, 1, 5]).and_then(|x| rustwarp::scan::maxima(&x, Kind::Inclusive));
+    assert_eq!(maxima.and_then(|y| y.download()).expect("maxima"), [3, 3, 4, 4, 5]);
+}
+
+#[test]
+fn histograms() {
+    let device = sim();
+    let bytes = device.upload::<u8>(&[0, 3, 3, 255, 7]).expect("memory");
+    assert_eq!(device.histogram(&bytes, 4).and_then(|y| y.download()).expect("counts"), [1, 0, 0, 2]);
+    let keys: Vec<u32> = (0..3000).map(|i| i * i % 1000).collect();
+    let x = device.upload(&keys).expect("memory");
+    let mut expected = vec![0_u64; 1000];
+    keys.iter().for_each(|&key| expected[key as usize] += 1);
+    assert_eq!(device.histogram(&x, 1000).and_then(|y| y.download()).expect("counts"), expected);
+    let text = device.upload(b"Hello, World").expect("memory");
+    let letters = rustwarp::histogram::of_letters(&text).and_then(|y| y.download()).expect("counts");
+    assert_eq!(letters, [1, 2, 3, 2, 1, 1, 0]);
+    let floats = device.upload(&[0.0_f32, 0.49, 0.5, 1.0, -0.1, f32::NAN]).expect("memory");
+    let halves = rustwarp::histogram::of_range(&floats, 2, 0.0..1.0).and_then(|y| y.download());
+    assert_eq!(halves.expect("counts"), [2, 1]);
+    assert!(matches!(rustwarp::histogram::of_range(&floats, 2, 1.0..1.0), Err(Error::Usage(_))));
+}
+
+#[test]
+fn matrices() {
+    let device = sim();
+    let (m, n, k) = (33, 18, 7);
+    let (a, b) = (numbers(m * k), numbers(k * n));
+    let (x, y) = (device.upload(&a).expect("memory"), device.upload(&b).expect("memory"));
+    let mut expected = vec![0.0; m * n];
+    for i in 0..m * n {
+        expected[i] = (0..k).map(|p| a[i / n * k + p] * b[p * n + i % n]).sum();
+    }
+    let sizes = Sizes { m, n, k, ..Sizes::default() };
+    assert_eq!(device.matmul(&x, &y, sizes).and_then(|c| c.download()).expect("a product"), expected);
+    let turned = device.transpose(&y, k, n).expect("a matrix");
+    assert_eq!(turned.read(2).expect("a row"), [b[0], b[n]]);
+    let sizes = Sizes { transposed: [false, true], ..sizes };
+    assert_eq!(device.matmul(&x, &turned, sizes).and_then(|c| c.download()).expect("a product"), expected);
+    let sum = device.add(&x, &x).and_then(|sum| sum.download()).expect("a sum");
+    assert!(sum.iter().zip(&a).all(|(sum, a)| *sum == 2.0 * a) && sum.len() == a.len());
+    assert!(matches!(device.add(&x, &y), Err(Error::Mismatch(_))));
+}
+
+#[test]
+fn convolutions() {
+    let device = sim();
+    let signal = device.upload(&[1.0_f64, 2.0, 4.0]).expect("memory");
+    let mask = device.upload(&[100.0, 10.0, 1.0]).expect("memory");
+    for (border, expected) in [
+        (Border::Zero, [12.0, 124.0, 240.0]),
+        (Border::Clamp, [112.0, 124.0, 244.0]),
+        (Border::Mirror, [212.0, 124.0, 242.0]),
+    ] {
+        let filtered = rustwarp::conv1d::conv1d(&signal, 1, &mask, border).and_then(|y| y.download());
+        assert_eq!(filtered.expect("a signal"), expected, "{border:?}");
+        let taps = [100.0, 10.0, 1.0];
+        let row = rustwarp::conv2d::conv2d(&signal, [1, 3, 1], &taps, [1, 3], border).and_then(|y| y.download());
+        assert_eq!(row.expect("a picture"), expected, "{border:?}");
+    }
+    let stereo = device.upload(&[1.0_f32, 10.0, 2.0, 20.0]).expect("memory");
+    let mean = device.upload(&[1.0_f32, 1.0]).expect("memory");
+    let sums = rustwarp::conv1d::conv1d(&stereo, 2, &mean, Border::Zero).and_then(|y| y.download());
+    assert_eq!(sums.expect("a signal"), [1.0, 10.0, 3.0, 30.0]);
+    let picture = device.upload(&[1.0_f32; 25]).expect("memory");
+    let filtered = rustwarp::conv2d::conv2d(&picture, [5, 5, 1], &[1.0; 9], [3, 3], Border::Zero);
+    let filtered = filtered.and_then(|y| y.download()).expect("a picture");
+    assert_eq!((filtered[0], filtered[2], filtered[12]), (4.0, 6.0, 9.0));
+}
+
+#[test]
+fn memory_of_another_device_is_refused() {
+    let (one, other) = (sim(), sim());
+    let x = one.upload(&[1.0_f32]).expect("memory");
+    assert!(matches!(other.sum(&x), Err(Error::OtherDevice { .. })));
+    let y = other.upload(&[1.0_f32]).expect("memory");
+    assert!(matches!(rustwarp::dot::dot(&x, &y), Err(Error::OtherDevice { .. })));
+    drop(one);
+    assert_eq!(x.download().expect("the buffer keeps its device open"), [1.0]);
+}
