@@ -1,14 +1,15 @@
-//! Which vector instructions of the host the loops over lanes may use, chosen when a machine runs.
+//! Level of the host's vector instructions for loops over lanes, selected when a machine runs.
 //!
-//! The loops are plain Rust. What differs is what the compiler may make of them: the body of every hot instruction, and
-//! of the loop over instructions, is compiled once per level, as a function with `#[target_feature]` around the same
-//! inlined code. So all levels compute the same bits, and only one place knows which of them runs: a value of type
-//! [`V3`] exists only on a processor that has what it stands for, and is needed to call what was compiled for it.
+//! The loops are plain Rust. Levels differ in the instructions that the compiler may use: the body of every hot
+//! instruction, and of the loop over instructions, is compiled once per level, as a function with `#[target_feature]`
+//! around the same inlined code. All levels therefore compute the same bits. The selected level is represented by a
+//! value: a value of type [`V3`] exists only on a processor with these features, and is needed to call code compiled
+//! for them.
 
 use crate::registers::{Args, Pure, Registers};
 use std::fmt;
 
-/// A set of vector instructions that this host has.
+/// A level of vector instructions that this host supports.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Level(Choice);
 
@@ -19,7 +20,7 @@ enum Choice {
     V3(V3),
 }
 
-/// What every processor of the architecture has.
+/// The features of every processor of the architecture.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Baseline;
 
@@ -30,7 +31,7 @@ pub(crate) struct V3(());
 
 #[cfg(target_arch = "x86_64")]
 impl V3 {
-    /// The same features as in every `#[target_feature]` of this crate.
+    /// Detects the features that every `#[target_feature]` of this crate names.
     fn detect() -> Option<Self> {
         let found = is_x86_feature_detected!("avx2")
             && is_x86_feature_detected!("bmi1")
@@ -45,10 +46,10 @@ impl V3 {
 }
 
 impl Level {
-    /// What every processor of the architecture has.
+    /// The level of every processor of the architecture.
     pub const BASELINE: Self = Self(Choice::Baseline(Baseline));
 
-    /// The fastest that this host has.
+    /// Returns the fastest level of this host.
     pub fn best() -> Self {
         #[cfg(target_arch = "x86_64")]
         if let Some(found) = V3::detect() {
@@ -57,7 +58,7 @@ impl Level {
         Self::BASELINE
     }
 
-    /// All that this host has, slowest first.
+    /// Returns all levels of this host, the slowest first.
     pub fn available() -> Vec<Self> {
         let mut all = vec![Self::BASELINE, Self::best()];
         all.dedup();
@@ -71,7 +72,7 @@ impl Default for Level {
     }
 }
 
-/// `baseline`, `x86-64-v3`.
+/// Displays `baseline` or `x86-64-v3`.
 impl fmt::Display for Level {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0 {
@@ -88,22 +89,22 @@ impl fmt::Debug for Level {
     }
 }
 
-/// Runs code compiled for its level.
+/// A level that code is compiled for.
 pub(crate) trait Host: Copy {
-    /// Runs an instruction.
+    /// Executes an instruction.
     fn run(self, pure: &Pure, registers: &mut Registers, mask: u32, args: &Args);
     /// Runs a task.
     fn perform<T: Task>(self, task: &mut T) -> T::Output;
 }
 
-/// Code to be compiled for every level: a closure whose body is inlined for certain.
+/// Code that is compiled for every level: a closure whose body is always inlined.
 pub(crate) trait Task {
-    /// What it gives.
+    /// Result of the task.
     type Output;
-    /// The body. Implementations are `#[inline(always)]`, and so is all that has loops over lanes in it.
+    /// Runs the body. Implementations are `#[inline(always)]`, as are all functions in it with loops over lanes.
     ///
-    /// By reference: a value that is copied right after it was put together waits until the parts have reached the
-    /// cache.
+    /// Passed by reference, because copying a value right after its construction has to wait for the stores of its
+    /// parts.
     fn run<H: Host>(&mut self, host: H) -> Self::Output;
 }
 
@@ -127,7 +128,7 @@ impl Host for Baseline {
 impl Host for V3 {
     #[inline(always)]
     fn run(self, pure: &Pure, registers: &mut Registers, mask: u32, args: &Args) {
-        // SAFETY: the function needs the features that `self` proves to be there, and nothing else: see `Pure::lifted`.
+        // SAFETY: the only requirement of the function is the features that `self` proves: see `Pure::lifted`.
         unsafe { (pure.v3)(registers, mask, args) }
     }
 
@@ -144,7 +145,7 @@ impl Host for V3 {
     }
 }
 
-/// Where the level is not known when the code is compiled.
+/// For code in which the level is not known at compile time.
 impl Host for Level {
     fn run(self, pure: &Pure, registers: &mut Registers, mask: u32, args: &Args) {
         match self.0 {
@@ -176,7 +177,7 @@ mod tests {
         assert_eq!(Level::best() != Level::BASELINE, V3::detect().is_some());
     }
 
-    /// A function that needs more than `detect` looks for would run on processors that don't have it.
+    /// A function that requires more features than `detect` tests for would run on processors without them.
     #[test]
     fn code_for_a_level_needs_the_features_that_are_detected() {
         let own = include_str!("level.rs");

@@ -33,88 +33,88 @@
 //! assert_eq!(u32::from_le_bytes(first), 0x0202_0202);
 //! assert_eq!(report.counters.global_requests, 2);
 //!
-//! // One thread too many: the launch stops, and says whose fault it was and where.
+//! // With one thread too many, the launch stops with a report of the fault and its place.
 //! let stop = machine.launch(&program, &Launch { block: [33, 1, 1], ..launch }).unwrap_err();
 //! assert_eq!((stop.kind(), stop.code()), (ptx_sim::StopKind::Fault, "out-of-bounds"));
 //! assert!(stop.to_string().contains("`data` (128 bytes)"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # What it runs
+//! # Supported PTX
 //!
-//! PTX as LLVM 22 and nvcc write it for kernels in Rust, C and C++: integer, floating-point, half-precision and packed
-//! arithmetic with PTX's rounding, every state space, vector accesses, atomics, fences, barriers, warp-wide `*.sync`
-//! instructions, device functions, indirect calls and recursion, `alloca`, and the functions `vprintf`, `malloc`,
-//! `free` and `__assertfail`. [`isa::signatures`] lists the instructions that only compute.
+//! The PTX that LLVM 22 and nvcc generate for kernels in Rust, C and C++: integer, floating-point, half-precision and
+//! packed arithmetic with PTX's rounding, every state space, vector accesses, atomics, fences, barriers, warp-wide
+//! `*.sync` instructions, device functions, indirect calls and recursion, `alloca`, and the functions `vprintf`,
+//! `malloc`, `free` and `__assertfail`. [`isa::signatures`] lists the instructions that only compute.
 //!
-//! Asynchronous copies (`cp.async` and linear `cp.async.bulk`), mbarriers, and clusters with distributed shared memory
-//! run too. A copy takes effect when it is waited for, the latest moment that PTX allows.
+//! Asynchronous copies (`cp.async` and linear `cp.async.bulk`), mbarriers, and clusters with distributed shared memory.
+//! A copy takes effect when it is waited for, which is the latest moment that PTX allows.
 //!
 //! Instructions on matrices (`mma`, `wmma`, `ldmatrix`, `stmatrix`, `movmatrix`), textures and surfaces
-//! ([`Machine::texture`]). [`Report::fidelity`] tells which instructions of a run gave a GPU's bits and which only keep
-//! within a bound.
+//! ([`Machine::texture`]). [`Report::fidelity`] reports which instructions of a run have the same bits as a GPU and
+//! which only stay within an error bound.
 //!
-//! Not supported: tensor maps, `wgmma` and `tcgen05`, cube maps, mipmaps, texture references, and launches from a
-//! kernel. An instruction that is not supported is kept and stops the run, with [`StopKind::Unsupported`], only when it
-//! is executed: a module may have any number of them in kernels that you don't launch.
+//! Tensor maps, `wgmma` and `tcgen05`, cube maps, mipmaps, texture references, and launches from a kernel are not
+//! supported. An unsupported instruction is kept and stops the run, with [`StopKind::Unsupported`], only when it is
+//! executed: a module may contain any number of them in kernels that are not launched.
 //!
 //! # What every run checks
 //!
-//! That each access lies in a live allocation (or variable, frame, or the block's shared memory), is aligned, and is
-//! allowed in its state space; that the threads of a block reach the same barriers; that the masks of `*.sync`
-//! instructions name lanes that come, and shuffles read from lanes that take part; that asynchronous copies are waited
-//! for before their bytes are used, and mbarriers are used as they may be; traps, assertions, runaway recursion; and
-//! blocks none of whose threads can go on. A violation ends the launch with a [`Stop`], or, where PTX merely leaves a
-//! value undefined, becomes a [`Finding`] in the [`Report`].
+//! Every run checks that each access lies in a live allocation (or variable, frame, or the block's shared memory), is
+//! aligned, and is allowed in its state space; that the threads of a block reach the same barriers; that the masks of
+//! `*.sync` instructions name lanes that arrive, and shuffles read from lanes that participate; that asynchronous
+//! copies are waited for before their bytes are used, and mbarriers are used correctly. It also detects traps, failed
+//! assertions, unbounded recursion, and blocks none of whose threads can make progress. A violation ends the launch
+//! with a [`Stop`] or, where PTX merely leaves a value undefined, becomes a [`Finding`] in the [`Report`].
 //!
-//! [`Checks::race`] adds data races on shared and global memory, by PTX's memory model: between blocks and within warps
-//! too, with the order that barriers, `*.sync` instructions, fences, flags, locks and tickets give, and with scopes. A
-//! launch that is checked for races runs on one worker. It adds writes of memory that the launch reads by
-//! `ld.global.nc`, which no order makes right, and bulk copies from shared memory that was written without a
-//! `fence.proxy.async` since. What plain atomics mean is [`Checks::atomics`], and whether equal values race
-//! [`Checks::same_value_writes`]. As every dynamic checker, it speaks of this run's inputs alone; the rest of what it
-//! misses is listed in `src/check/race/mod.rs`.
+//! [`Checks::race`] adds data races on shared and global memory by PTX's memory model, between blocks and within warps.
+//! It takes into account the order created by barriers, `*.sync` instructions, fences, flags, locks and tickets, and
+//! the scopes of atomics and fences. A launch that is checked for races runs on one worker. The checker also reports
+//! writes to memory that the launch reads by `ld.global.nc`, ordered or not, and bulk copies from shared memory whose
+//! last write no `fence.proxy.async` follows. [`Checks::atomics`] selects how atomics without an ordering are
+//! interpreted, [`Checks::same_value_writes`] whether equal values race. As with every dynamic checker, the findings
+//! depend on this run's inputs; its other limits are listed in `src/check/race/mod.rs`.
 //!
-//! [`Checks::uninit`] adds values that nobody has written, in global, shared and local memory and in registers, where
-//! they decide a branch, an address, a barrier, an atomic, or what is printed or global memory holds. Reading or
-//! copying them is no finding: padding and unused parts of vectors are not reported. It misses that bits of a byte may
-//! be written one by one, and what [`Machine::read`] takes to the host. [`Checks::overflow`], on request, reports
-//! signed integer arithmetic that wraps; PTX does not know what was signed in the source.
+//! [`Checks::uninit`] adds uninitialised values in global, shared and local memory and in registers, where they affect
+//! a branch, an address, a barrier, an atomic, printed output or global memory. Reading or copying them is not a
+//! finding, so padding and unused parts of vectors are not reported. The checker does not track bits of a byte that are
+//! written one by one, nor values that [`Machine::read`] copies to the host. [`Checks::overflow`], on request, reports
+//! signed integer arithmetic that wraps; the types in PTX do not always reflect those of the source.
 //!
-//! # What the counters mean
+//! # Meaning of the counters
 //!
-//! [`Counters`] count PTX instructions, never those of the machine code (SASS) that a driver makes of them: compare
-//! them between variants of a kernel, not with a profiler's instruction counts. *Sectors* are the different aligned
-//! 32-byte pieces of global memory that one warp instruction touches. *Wavefronts* are the passes that shared memory
-//! with 32 banks of 4 bytes needs for one warp instruction; lanes that want the same word share a pass. *Bank
-//! conflicts* are the wavefronts beyond those that the amount of data needs at least. There is no cache and no model of
-//! time.
+//! [`Counters`] count PTX instructions, not the machine code (SASS) that a driver compiles from them: compare them
+//! between variants of a kernel, not with a profiler's instruction counts. *Sectors* are the distinct aligned 32-byte
+//! pieces of global memory that one warp instruction accesses. *Wavefronts* are the passes over the 32 banks of 4 bytes
+//! that one warp instruction on shared memory takes; lanes that access the same word share a pass. *Bank conflicts* are
+//! the wavefronts beyond the minimum for the amount of data. There is no cache and no model of time.
 //!
 //! # Order of execution
 //!
-//! Blocks start in order. Warps of a block take turns; lanes of a warp run in lock step until they diverge, and meet
-//! again where the branch's two sides do. Every lane that can run gets its turn in the end, so that locks within a warp
-//! and waiting for earlier blocks work as on a GPU with independent thread scheduling. With [`Config::workers`] = 1 the
-//! order is the same every time. With more, it depends on the host wherever blocks talk to each other through global
+//! Blocks start in order. Warps of a block take turns; lanes of a warp run in lock step until they diverge, and
+//! reconverge where the two sides of the branch do. Every lane that can run eventually does, so locks within a warp and
+//! waiting for earlier blocks work as on a GPU with independent thread scheduling. With [`Config::workers`] = 1 the
+//! order is the same in every run. With more workers, it depends on the host wherever blocks communicate through global
 //! memory.
 //!
 //! # Limits
 //!
-//! Any text gives a program or an error, and any launch with [`Config::fuel`] a report or a stop: what a program asks
-//! of the host is limited. [`Config::host_bytes`] is the room for registers, stacks and shared memory; kernels allocate
-//! at most 1 GiB in 65 536 pieces and get null beyond; a launch prints at most 64 MiB.
+//! Any text results in a program or an error, and any launch with [`Config::fuel`] in a report or a stop, because a
+//! program's use of host resources is limited. [`Config::host_bytes`] limits the memory for registers, stacks and
+//! shared memory; kernels can allocate at most 1 GiB in 65 536 allocations, beyond which they get null; a launch can
+//! print at most 64 MiB.
 //!
-//! Threads that only poll for what never comes are recognised by a state that comes back, and stopped as a livelock. An
-//! endless loop that stores to memory or reads a clock looks like one that is only slow: it ends when [`Config::fuel`]
-//! is used up, and without that never. `%clock` and `%globaltimer` count the warp instructions of one worker, not time.
-//! Other threads see a store at once, and on an x86-64 host stores in order: that a fence is missing does not show in
-//! what a program computes, only to [`Checks::race`]. (Memory is
-//! accessed by relaxed atomics of the host. With several workers on a host that reorders stores, such as 64-bit Arm, a
-//! program that hands data over by flag and fence needs `workers: 1`.)
+//! Threads that only poll for a change that never happens are recognised by a repeated state, and stopped as a
+//! livelock. An endless loop that stores to memory or reads a clock cannot be distinguished from a slow one: it ends
+//! only when [`Config::fuel`] is used up. `%clock` and `%globaltimer` count the warp instructions of one worker, not
+//! time. Stores are visible to other threads at once, and in order on an x86-64 host, so a missing fence does not
+//! affect a program's results; only [`Checks::race`] detects it. (Memory is accessed by relaxed atomics of the host.
+//! With several workers on a host that reorders stores, such as 64-bit Arm, a program that passes data by flag and
+//! fence needs `workers: 1`.)
 //!
-//! # Where to read on
+//! # Further reading
 //!
-//! [`stop`] for what a report consists of, [`count`] for the counters, [`program`] for what the parser makes of PTX.
+//! The module [`stop`] describes reports, [`count`] the counters, and [`program`] the decoded form of PTX.
 
 // Tests inside the crate share code with those outside.
 #[cfg(test)]

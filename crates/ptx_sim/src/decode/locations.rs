@@ -1,26 +1,26 @@
-//! `.loc` lines: each different place once, with the chain of calls it was inlined through.
+//! Source locations from `.loc`: each distinct location once, with its chain of inlined calls.
 
 use std::collections::HashMap;
 
 use crate::program::Location;
 use crate::syntax::tree::{DebugStrings, Loc};
 
-/// Collects places.
+/// Collects the locations of a module.
 #[derive(Default)]
 pub struct Locations<'t> {
     list: Vec<Location>,
     known: HashMap<Key<'t>, u32>,
     files: Vec<String>,
     numbers: HashMap<u32, u32>,
-    /// The latest place with this file, line and column: what `inlined_at` refers to.
+    /// The latest location with this file, line and column, which `inlined_at` refers to.
     latest: HashMap<(u32, u32, u32), u32>,
 }
 
-/// What makes a place different from another.
+/// Identity of a location.
 type Key<'t> = (u32, u32, u32, Option<(&'t str, u64)>, Option<u32>);
 
 impl<'t> Locations<'t> {
-    /// Takes the files of a module.
+    /// Creates a collection with the files of a module.
     pub fn new(files: &[(u32, String)]) -> Self {
         let mut locations = Locations::default();
         for (number, name) in files {
@@ -31,12 +31,12 @@ impl<'t> Locations<'t> {
         locations
     }
 
-    /// `inlined_at` never refers to a place of another function.
+    /// Starts a function: `inlined_at` never refers to a location of another function.
     pub fn start_function(&mut self) {
         self.latest.clear();
     }
 
-    /// The index of a place.
+    /// Returns the index of a location, and adds it if necessary.
     pub fn add(&mut self, loc: &Loc<'t>, strings: &DebugStrings<'_>) -> u32 {
         let inlined_at = loc.inlined_at.map(|at| match self.latest.get(&at) {
             Some(&place) => place,
@@ -68,7 +68,7 @@ impl<'t> Locations<'t> {
         index
     }
 
-    /// The places, and the files they name.
+    /// Returns the locations, and the files that they refer to.
     pub fn finish(self) -> (Vec<Location>, Vec<String>) {
         (self.list, self.files)
     }

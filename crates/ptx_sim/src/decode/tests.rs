@@ -1,4 +1,4 @@
-//! PTX snippets in the styles of LLVM and nvcc, and texts that are wrong.
+//! PTX snippets in the styles of LLVM and nvcc, and wrong texts.
 
 use crate::program::{
     Access, BarrierKind, Callee, Collective, FrameCopy, Function, Kind, Op, Order, Preset, Program, Scope, Space,
@@ -15,7 +15,7 @@ fn module(text: &str) -> Program {
     }
 }
 
-/// One entry with registers of all kinds and these statements.
+/// Parses one entry with registers of all kinds and these statements.
 fn body(statements: &str) -> (Program, Function) {
     let program = module(&format!(
         ".visible .entry k(.param .u64 .ptr .global .align 1 k_param_0, .param .align 16 .b8 k_param_1[16], .param .u8 c)\n\
@@ -37,7 +37,7 @@ fn access(statement: &str) -> Access {
     }
 }
 
-/// Line, found and expected of the error that a text has.
+/// Returns line, found and expected of a text's error.
 fn error(text: &str) -> (u32, String) {
     match Program::parse(&format!("{HEAD}{text}")) {
         Ok(_) => panic!("accepted: {text}"),
@@ -351,7 +351,7 @@ fn wrong_texts_say_where() {
     assert_eq!(without_version, Err(1));
 }
 
-/// Every prefix of a text, and the text with any byte replaced, is read or refused, without a panic.
+/// Every prefix of a text, and the text with any byte replaced, is parsed or rejected without a panic.
 #[test]
 fn damaged_texts_never_panic() {
     let text = format!(

@@ -1,9 +1,9 @@
-//! One mbarrier: arrivals and bytes that a phase waits for. PTX ISA, "Parallel Synchronization and Communication",
+//! State of an mbarrier: pending arrivals and bytes of a phase. PTX ISA, "Parallel Synchronization and Communication",
 //! `mbarrier`.
 //!
 //! A phase is complete when its pending arrivals and its pending bytes are both zero; the next one begins at once. The
-//! 64 bits in memory are opaque to programs. Here they hold the whole state, so that an ordinary store to them shows at
-//! the next use.
+//! 64 bits in memory are opaque to programs. Here they hold the whole state, so an ordinary store to them is detected
+//! at the next use.
 
 use crate::observe::Site;
 use std::fmt;
@@ -14,24 +14,25 @@ pub const MOST: u32 = (1 << 20) - 1;
 /// An mbarrier in shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mbarrier {
-    /// Arrivals that each phase starts with.
+    /// Number of arrivals that each phase starts with.
     expected: u32,
-    /// Arrivals that the current phase still waits for.
+    /// Number of arrivals that the current phase still waits for.
     pending: u32,
-    /// Bytes that the current phase still waits for; below zero when copies finished before they were announced.
+    /// Number of bytes that the current phase still waits for; negative when copies completed before they were
+    /// announced.
     bytes: i32,
-    /// Phases that are complete.
+    /// Number of completed phases.
     phase: u32,
-    /// Where it was initialised.
+    /// Instruction that initialised it.
     pub site: Site,
 }
 
-/// An operation that an mbarrier can't take.
+/// An invalid operation on an mbarrier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misuse {
-    /// For [`crate::stop::Diagnostic::code`].
+    /// Code for [`crate::stop::Diagnostic::code`].
     pub code: &'static str,
-    /// The end of a sentence that starts with the mbarrier.
+    /// End of a sentence whose subject is the mbarrier.
     pub what: String,
 }
 
@@ -40,7 +41,10 @@ fn misuse<T>(code: &'static str, what: String) -> Result<T, Misuse> {
 }
 
 impl Mbarrier {
-    /// Initialised for `count` arrivals in each phase.
+    /// Creates an mbarrier with `count` arrivals in each phase.
+    ///
+    /// # Errors
+    /// `mbarrier-count` if the count is out of range.
     pub fn new(count: u32, site: Site) -> Result<Self, Misuse> {
         if count == 0 || count > MOST {
             return misuse("mbarrier-count", format!("can't wait for {count} arrivals: 1 to {MOST} are possible"));
@@ -48,7 +52,7 @@ impl Mbarrier {
         Ok(Self { expected: count, pending: count, bytes: 0, phase: 0, site })
     }
 
-    /// What is in memory, and the state that an arrival returns. Never zero.
+    /// Returns the value in memory, which is also the state that an arrival returns. Never zero.
     pub fn bits(&self) -> u64 {
         let bytes = u64::from((self.bytes + MOST as i32) as u32);
         u64::from(self.phase & 1) << 63
@@ -58,7 +62,10 @@ impl Mbarrier {
             | u64::from(self.expected)
     }
 
-    /// `count` arrivals; with `drop`, later phases wait for that many fewer.
+    /// Records `count` arrivals; with `drop`, later phases wait for that many fewer.
+    ///
+    /// # Errors
+    /// `mbarrier-overflow` if the phase waits for fewer arrivals.
     pub fn arrive(&mut self, count: u32, drop: bool) -> Result<(), Misuse> {
         if count == 0 || count > self.pending {
             let what = format!(
@@ -75,7 +82,10 @@ impl Mbarrier {
         Ok(())
     }
 
-    /// One more arrival in this phase.
+    /// Increments the pending arrivals of this phase.
+    ///
+    /// # Errors
+    /// `mbarrier-overflow` if the number is at its maximum.
     pub fn increment(&mut self) -> Result<(), Misuse> {
         if self.pending >= MOST {
             return misuse("mbarrier-overflow", format!("waits for more than {MOST} arrivals"));
@@ -84,7 +94,10 @@ impl Mbarrier {
         Ok(())
     }
 
-    /// This phase waits for more bytes; below zero, for fewer: they have come.
+    /// Adds to the pending bytes of this phase; a negative number records bytes that have arrived.
+    ///
+    /// # Errors
+    /// `mbarrier-bytes` if the sum is out of range.
     pub fn expect(&mut self, bytes: i64) -> Result<(), Misuse> {
         match i64::from(self.bytes).checked_add(bytes).filter(|sum| sum.unsigned_abs() <= u64::from(MOST)) {
             Some(sum) => self.bytes = sum as i32,
@@ -100,17 +113,17 @@ impl Mbarrier {
         Ok(())
     }
 
-    /// Arrivals that the current phase waits for.
+    /// Returns the number of arrivals that the current phase waits for.
     pub fn pending(&self) -> u32 {
         self.pending
     }
 
-    /// Phases that are complete.
+    /// Returns the number of completed phases.
     pub fn phase(&self) -> u64 {
         u64::from(self.phase)
     }
 
-    /// Is the phase of that parity complete?
+    /// Whether the phase with that parity is complete.
     pub fn passed(&self, parity: bool) -> bool {
         (self.phase & 1 != 0) != parity
     }
@@ -123,24 +136,24 @@ impl Mbarrier {
     }
 }
 
-/// The parity of the phase that a state belongs to.
+/// Returns the parity of the phase that a state belongs to.
 pub fn parity_of(state: u64) -> bool {
     state >> 63 != 0
 }
 
-/// `mbarrier.pending_count`.
+/// Returns the pending arrivals of a state, `mbarrier.pending_count`.
 pub fn pending_of(state: u64) -> u32 {
     (state >> 20) as u32 & MOST
 }
 
-/// What the current phase lacks.
+/// Displays the missing arrivals and bytes of the current phase.
 impl fmt::Display for Mbarrier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "phase {} lacks {} of {} arrivals", self.phase, self.pending, self.expected)?;
         match self.bytes {
             0 => Ok(()),
             bytes if bytes > 0 => write!(f, " and {bytes} bytes of copies"),
-            bytes => write!(f, ", and {} bytes of copies came that nobody expects", bytes.unsigned_abs()),
+            bytes => write!(f, ", and {} bytes of copies arrived unannounced", bytes.unsigned_abs()),
         }
     }
 }
@@ -172,7 +185,7 @@ mod tests {
         assert!(!barrier.passed(false));
         barrier.arrive(1, true).expect("the last arrival");
         assert!(barrier.passed(false));
-        assert_eq!(barrier.arrive(1, false).expect_err("nobody is expected").code, "mbarrier-overflow");
+        assert_eq!(barrier.arrive(1, false).expect_err("no arrival is pending").code, "mbarrier-overflow");
     }
 
     #[test]

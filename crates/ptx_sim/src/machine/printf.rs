@@ -1,15 +1,15 @@
-//! C's `printf` formats, for `vprintf` with CUDA's arguments: 4-byte integers, 8-byte everything else, each aligned to
-//! its size.
+//! C's `printf` formats, for `vprintf` with CUDA's arguments: integers of 4 bytes, all other arguments of 8 bytes, each
+//! aligned to its size.
 
-/// A formatted call.
+/// Result of a formatted call.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Printed {
     pub text: String,
-    /// Arguments that were consumed.
+    /// Number of arguments that were consumed.
     pub arguments: u64,
 }
 
-/// One conversion: what stands between `%` and its letter.
+/// One conversion: the flags between `%` and its letter.
 #[derive(Clone, Copy, Debug, Default)]
 struct Spec {
     left: bool,
@@ -20,14 +20,15 @@ struct Spec {
     width: usize,
     precision: Option<usize>,
     wide: bool,
-    /// Bits of `h` and `hh`.
+    /// Width in bits for `h` and `hh`.
     narrow: Option<u32>,
 }
 
-/// Widths and precisions beyond this are cut, so that a wild `*` argument can't exhaust memory.
+/// Limit on widths and precisions, so that an arbitrary `*` argument cannot exhaust memory.
 const MOST: usize = 4096;
 
-/// Formats; `next(bytes)` reads the next argument, `string` follows a pointer, for so many bytes at most.
+/// Formats a string. `next(bytes)` returns the next argument; `string` reads a string at a pointer, up to a number of
+/// bytes.
 pub fn format(
     format: &[u8],
     next: &mut dyn FnMut(u64) -> u64,
@@ -101,7 +102,7 @@ fn parse<'a>(mut rest: &'a [u8], next: &mut dyn FnMut(u64) -> u64) -> (Spec, &'a
     if let Some(after) = rest.strip_prefix(b".") {
         let precision;
         (precision, rest) = number(after, next);
-        // A negative precision counts as none.
+        // A negative precision counts as absent.
         spec.precision = usize::try_from(precision.unwrap_or(0)).ok().map(|precision| precision.min(MOST));
     }
     while let Some((&letter, after)) = rest.split_first() {
@@ -255,7 +256,7 @@ fn pad(out: &mut Vec<u8>, spec: Spec, prefix: &[u8], digits: &[u8], zeros: bool)
 mod tests {
     use super::*;
 
-    /// Arguments as the bits that `vprintf` would find.
+    /// Formats with arguments given as the bits that `vprintf` would read.
     fn printed(text: &str, arguments: &[u64]) -> String {
         let mut rest = arguments.iter();
         let mut next = |_| *rest.next().expect("argument");

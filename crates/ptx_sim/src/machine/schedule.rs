@@ -1,25 +1,25 @@
-//! Who runs next, and for how long. Without a seed: fixed rules. With one: a sequence of choices that the seed alone
-//! decides, within what a GPU with independent thread scheduling may do.
+//! Order and duration of execution. Without a seed, fixed rules apply. With a seed, a reproducible sequence of choices
+//! applies, within what a GPU with independent thread scheduling may do.
 
 use super::warp::{Split, State, Warp};
 
-/// Choices of one worker.
+/// Scheduling choices of one worker.
 #[derive(Debug, Default)]
 pub struct Schedule {
     /// State of a SplitMix64 generator; `None` without a seed.
     state: Option<u64>,
-    /// Nothing happens any more: back to the fixed rules, under which a state that comes back is recognised.
+    /// Whether no changes occur any more: then the fixed rules apply, under which a repeated state is recognised.
     pub calm: bool,
 }
 
 impl Schedule {
-    /// The choices of a seed.
+    /// Creates the scheduler of a seed.
     pub fn new(seed: Option<u64>) -> Self {
         Self { state: seed, calm: false }
     }
 
-    /// A choice among `0..count`; `None`: by the fixed rules. (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number
-    /// Generators", 2014, for the generator.)
+    /// Returns a choice among `0..count`; `None` under the fixed rules. Generator: Steele, Lea, Flood, "Fast Splittable
+    /// Pseudorandom Number Generators", 2014.
     pub fn choose(&mut self, count: usize) -> Option<usize> {
         let state = self.state.as_mut().filter(|_| !self.calm && count > 1)?;
         *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -29,24 +29,24 @@ impl Schedule {
         Some(((mixed ^ mixed >> 31) % count as u64) as usize)
     }
 
-    /// True once in `count` times; never by the fixed rules.
+    /// Returns true once in `count` calls on average; never under the fixed rules.
     pub fn once_in(&mut self, count: usize) -> bool {
         self.choose(count) == Some(0)
     }
 
-    /// Warp instructions of a slice: `most`, or some power of two below it.
+    /// Returns the warp instructions of a slice: `most`, or a power of two below it.
     pub fn slice(&mut self, most: u64) -> u64 {
         (most >> self.choose(11).unwrap_or(0)).max(1)
     }
 
-    /// The order of `count` warps in a round: a first one, and the distance to the next.
+    /// Returns the order of `count` warps in a round: the first one, and the distance to the next.
     pub fn round(&mut self, count: usize) -> (usize, usize) {
         let first = self.choose(count).unwrap_or(0);
         let back = self.once_in(2);
         (first, if back { count - 1 } else { 1 })
     }
 
-    /// A split of a warp that can run: the newest, or any.
+    /// Returns a split of a warp that can run: the newest, or any.
     #[inline]
     pub fn ready(&mut self, warp: &Warp) -> Option<usize> {
         if self.state.is_none() || warp.splits.len() < 2 {
