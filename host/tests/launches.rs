@@ -1,5 +1,5 @@
 //! Any PTX file, launched and checked, and what is said of it. On the simulator.
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod program;
 

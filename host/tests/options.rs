@@ -1,5 +1,4 @@
 //! Options are heeded or refused, never ignored.
-#![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 
 mod program;
 

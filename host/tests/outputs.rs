@@ -1,5 +1,5 @@
 //! Files that a command was asked for are written, or the command says why not.
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod program;
 

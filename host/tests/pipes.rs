@@ -1,6 +1,5 @@
 //! Nobody reads: what a command found decides its exit code all the same.
 #![cfg(unix)]
-#![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 
 mod program;
 

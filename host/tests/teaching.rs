@@ -1,5 +1,4 @@
 //! Commands for learners: kernels that print, and kernels that fail. On the simulator.
-#![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 
 use ladders::input::generate::generate;
 use serde_json::Value;

@@ -1,5 +1,4 @@
 //! Every public item of `cuda_std`, in a small kernel of its own, on the simulator.
-#![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,6 +1,5 @@
 //! The failing examples: the simulator diagnoses each with the code in the examples' table at the line marked in its
 //! source, or its result differs from the right one; and the correct rung passes all checks.
-#![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 
 use ladders::kernels::failing::{self, EXAMPLES};
 use ladders::kernels::{self, Case, Demand, FAMILIES, Family, Job, Problem, Settings};

@@ -1,5 +1,4 @@
 //! Tests that need a GPU. They are compiled with `--features gpu` only; then a missing GPU is a failure.
-#![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 
 use kernels_gpu::reduce::{Max, Sum};
 use ladders::kernels::reduce::reduce;

@@ -1,6 +1,5 @@
 //! Operands that each start at any element, and segments that the generator does not produce, on the simulator with
 //! every checker on.
-#![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 
 use cuda_std::launch::Slice;
 use kernels_gpu::{dot, vecadd};

@@ -1,5 +1,4 @@
 //! The planted bugs: the simulator finds each, and names its Rust line.
-#![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 
 use ptx_sim::stop::Diagnostic;
 use test_kernels::planted::{Bug, all};

@@ -1,5 +1,4 @@
 //! The PTX itself: it assembles for every architecture, and has the instructions that the source intends.
-#![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 
 /// The text of one entry, without debug lines.
 fn entry<'a>(ptx: &'a str, name: &str) -> Vec<&'a str> {

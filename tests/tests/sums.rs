@@ -1,5 +1,4 @@
 //! Precise sums, on numbers for which a plain sum has a large error.
-#![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 
 use ladders::kernels::{self, Job, Problem, Settings};
 use rustwarp::Tensor;

@@ -1,5 +1,4 @@
 //! The families that demonstrate one counter each: a formula gives the number that the simulator must count.
-#![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 
 use ladders::kernels::{self, Demand, Job, Problem, Settings};
 use rustwarp::backend::{Backend, Checkers, Checks, Choice, Counters, Module, Printed, open_printing};

@@ -15,7 +15,8 @@ use crate::{build_ptx, command, setup, workspace};
 const LADDER: &str = "ladder.cubin";
 
 /// The first rungs, for `host`.
-const RUNGS: &str = "reduce --variant interleaved,interleaved_strided,sequential --dtype i32 --n 2^22 --block 128 --warm --repeat 101 --device gpu";
+const RUNGS: &str = "reduce --variant interleaved,interleaved_strided,sequential --dtype i32 --n 2^22 --block 128 \
+    --warm --repeat 101 --device gpu";
 
 /// What to measure.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -98,7 +99,6 @@ fn is_newer(product: &Path, source: &Path) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 mod tests {
     use super::*;
 

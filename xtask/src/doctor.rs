@@ -94,7 +94,8 @@ impl Page {
         let sound = match chosen.and_then(|index| candidates.get(index)) {
             Some(Candidate { outcome: Ok(toolchain), .. }) => self.pieces(toolchain),
             _ if search.asked.is_some() => {
-                let fix = "unset RUSTWARP_TOOLCHAIN, or add what it lacks (rustup component add rust-src llvm-tools --toolchain NAME)";
+                let fix = "unset RUSTWARP_TOOLCHAIN, or add what it lacks (rustup component add rust-src llvm-tools \
+                    --toolchain NAME)";
                 self.missing("toolchain", "the one that RUSTWARP_TOOLCHAIN names is not usable", fix);
                 false
             }

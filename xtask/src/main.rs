@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches, Parser};
 
 mod bench;
 mod build_ptx;
@@ -14,6 +14,7 @@ mod docs;
 mod doctor;
 mod setup;
 mod test;
+mod tidy;
 mod workspace;
 
 #[derive(Parser)]
@@ -40,12 +41,20 @@ enum Task {
     Dist,
     /// Writes the pages of docs/ladders from the sources, the simulator and docs/results
     Docs(docs::Options),
+    /// Checks the project's rules on structure and text
+    Tidy,
     /// Runs every check that needs no GPU
     Ci,
 }
 
+/// The command line; the rules of `tidy` are part of its help.
+fn command_line() -> clap::Command {
+    Task::command().mut_subcommand("tidy", |tidy| tidy.after_help(tidy::help()))
+}
+
 fn main() -> ExitCode {
-    let done = match Task::parse() {
+    let task = Task::from_arg_matches(&command_line().get_matches()).unwrap_or_else(|error| error.exit());
+    let done = match task {
         Task::Setup(options) => setup::run(&options),
         Task::Doctor => doctor::run(),
         Task::BuildPtx(options) => build_ptx::run(&options),
@@ -54,6 +63,7 @@ fn main() -> ExitCode {
         Task::Bench(options) => bench::run(&options),
         Task::Dist => dist::run(),
         Task::Docs(options) => docs::run(&options),
+        Task::Tidy => tidy::run(),
         Task::Ci => ci::run(),
     };
     match done {

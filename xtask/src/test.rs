@@ -1,10 +1,10 @@
-//! `cargo xtask test`: sets up what is missing, builds the PTX, and runs every test.
+//! `cargo xtask test`: checks the rules, sets up what is missing, builds the PTX, and runs every test.
 
 use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::{build_ptx, command, setup};
+use crate::{build_ptx, command, setup, tidy};
 
 /// Which tests.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -19,6 +19,7 @@ pub struct Options {
 
 /// Runs the tests.
 pub fn run(options: &Options) -> Result<ExitCode> {
+    tidy::run()?;
     setup::all()?;
     build_ptx::all()?;
     let mut cargo = command::cargo();

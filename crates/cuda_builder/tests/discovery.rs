@@ -1,6 +1,5 @@
 //! Finding a device toolchain among made-up folders: order of preference, missing pieces, half-finished caches.
 #![cfg(unix)]
-#![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 
 use std::{
     fs,

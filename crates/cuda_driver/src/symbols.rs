@@ -5,8 +5,6 @@
 //! handle is `*mut c_void` here, and every enumeration the `u32` that it is in C. No function takes a float or a struct
 //! by value.
 
-#![allow(non_snake_case, reason = "the names are the driver's own")]
-
 use crate::library::{Slot, known};
 use std::ffi::{CStr, c_char, c_void};
 
@@ -43,7 +41,7 @@ macro_rules! forward {
 
 /// The address of a function.
 #[derive(Clone, Copy, Debug)]
-pub struct Address(#[allow(dead_code, reason = "the address matters to the linker only")] *const ());
+pub struct Address(#[expect(dead_code, reason = "the address matters to the linker only")] *const ());
 
 // SAFETY: the address of a function is the same in every thread, and is never dereferenced.
 unsafe impl Sync for Address {}
@@ -99,7 +97,8 @@ forward! {
     cuFuncSetAttribute(hfunc: *mut c_void, attrib: u32, value: i32);
     cuFuncSetCacheConfig(hfunc: *mut c_void, config: u32);
     cuFuncSetSharedMemConfig(hfunc: *mut c_void, config: u32);
-    cuGraphAddKernelNode(graph_node: *mut c_void, h_graph: *mut c_void, dependencies: *mut c_void, num_dependencies: usize, node_params: *mut c_void);
+    cuGraphAddKernelNode(graph_node: *mut c_void, h_graph: *mut c_void, dependencies: *mut c_void,
+        num_dependencies: usize, node_params: *mut c_void);
     cuGraphCreate(graph: *mut c_void, flags: u32);
     cuGraphDebugDotPrint(h_graph: *mut c_void, path: *mut c_void, flags: u32);
     cuGraphDestroy(h_graph: *mut c_void);
@@ -110,8 +109,11 @@ forward! {
     cuImportExternalMemory(ext_mem_out: *mut c_void, mem_handle_desc: *mut c_void);
     cuInit(flags: u32);
     cuLaunchHostFunc(h_stream: *mut c_void, function: *mut c_void, user_data: *mut c_void);
-    cuLaunchKernel(f: *mut c_void, grid_dim_x: u32, grid_dim_y: u32, grid_dim_z: u32, block_dim_x: u32, block_dim_y: u32, block_dim_z: u32, shared_mem_bytes: u32, h_stream: *mut c_void, kernel_params: *mut c_void, extra: *mut c_void);
-    cuLinkAddData_v2(state: *mut c_void, kind: u32, data: *mut c_void, size: usize, name: *mut c_void, num_options: u32, options: *mut c_void, option_values: *mut c_void);
+    cuLaunchKernel(f: *mut c_void, grid_dim_x: u32, grid_dim_y: u32, grid_dim_z: u32, block_dim_x: u32,
+        block_dim_y: u32, block_dim_z: u32, shared_mem_bytes: u32, h_stream: *mut c_void, kernel_params: *mut c_void,
+        extra: *mut c_void);
+    cuLinkAddData_v2(state: *mut c_void, kind: u32, data: *mut c_void, size: usize, name: *mut c_void,
+        num_options: u32, options: *mut c_void, option_values: *mut c_void);
     cuLinkComplete(state: *mut c_void, cubin_out: *mut c_void, size_out: *mut c_void);
     cuLinkCreate_v2(num_options: u32, options: *mut c_void, option_values: *mut c_void, state_out: *mut c_void);
     cuLinkDestroy(state: *mut c_void);
@@ -145,11 +147,15 @@ forward! {
     cuModuleGetGlobal_v2(dptr: *mut c_void, bytes: *mut c_void, hmod: *mut c_void, name: *mut c_void);
     cuModuleLoad(module: *mut c_void, fname: *mut c_void);
     cuModuleLoadData(module: *mut c_void, image: *mut c_void);
-    cuModuleLoadDataEx(module: *mut c_void, image: *mut c_void, num_options: u32, options: *mut c_void, option_values: *mut c_void);
+    cuModuleLoadDataEx(module: *mut c_void, image: *mut c_void, num_options: u32, options: *mut c_void,
+        option_values: *mut c_void);
     cuModuleUnload(hmod: *mut c_void);
-    cuOccupancyAvailableDynamicSMemPerBlock(dynamic_smem_size: *mut c_void, func: *mut c_void, num_blocks: i32, block_size: i32);
-    cuOccupancyMaxActiveBlocksPerMultiprocessor(num_blocks: *mut c_void, func: *mut c_void, block_size: i32, dynamic_smem_size: usize);
-    cuOccupancyMaxPotentialBlockSize(min_grid_size: *mut c_void, block_size: *mut c_void, func: *mut c_void, block_size_to_dynamic_smem_size: *mut c_void, dynamic_smem_size: usize, block_size_limit: i32);
+    cuOccupancyAvailableDynamicSMemPerBlock(dynamic_smem_size: *mut c_void, func: *mut c_void, num_blocks: i32,
+        block_size: i32);
+    cuOccupancyMaxActiveBlocksPerMultiprocessor(num_blocks: *mut c_void, func: *mut c_void, block_size: i32,
+        dynamic_smem_size: usize);
+    cuOccupancyMaxPotentialBlockSize(min_grid_size: *mut c_void, block_size: *mut c_void, func: *mut c_void,
+        block_size_to_dynamic_smem_size: *mut c_void, dynamic_smem_size: usize, block_size_limit: i32);
     cuStreamCreateWithPriority(stream: *mut c_void, flags: u32, priority: i32);
     cuStreamDestroy_v2(h_stream: *mut c_void);
     cuStreamGetFlags(h_stream: *mut c_void, flags: *mut c_void);
@@ -159,7 +165,8 @@ forward! {
     cuSurfObjectCreate(surf_object: *mut c_void, res_desc: *mut c_void);
     cuSurfObjectDestroy(surf_object: u64);
     cuSurfObjectGetResourceDesc(res_desc: *mut c_void, surf_object: u64);
-    cuTexObjectCreate(tex_object: *mut c_void, res_desc: *mut c_void, tex_desc: *mut c_void, res_view_desc: *mut c_void);
+    cuTexObjectCreate(tex_object: *mut c_void, res_desc: *mut c_void, tex_desc: *mut c_void,
+        res_view_desc: *mut c_void);
     cuTexObjectDestroy(tex_object: u64);
     cuTexObjectGetResourceDesc(res_desc: *mut c_void, tex_object: u64);
 }

@@ -20,7 +20,7 @@ use crate::intrinsics as nvvm;
 
 /// Index or size in two dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
+#[expect(missing_docs, reason = "the names are those of the axes")]
 pub struct UVec2 {
     pub x: u32,
     pub y: u32,
@@ -28,7 +28,7 @@ pub struct UVec2 {
 
 /// Index or size in three dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
+#[expect(missing_docs, reason = "the names are those of the axes")]
 pub struct UVec3 {
     pub x: u32,
     pub y: u32,

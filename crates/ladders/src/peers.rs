@@ -144,7 +144,8 @@ fn find(program: &str) -> Result<PathBuf> {
     place.ok_or_else(|| {
         Error::Unsupported(format!(
             "the peer program '{program}' is not built: compile it with `nvcc -O3 -std=c++17 -arch=native \
-             bench/peers/{program}.cu -o target/peers/{program}`, or copy bench/peers/{program}.py there; or leave --peers out \
+             bench/peers/{program}.cu -o target/peers/{program}`, or copy bench/peers/{program}.py there; or leave \
+             --peers out \
              (RUSTWARP_PEERS_DIR names another place)"
         ))
     })

@@ -81,7 +81,7 @@ pub struct Format {
 
 /// Type of one channel of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names are those of Rust's types")]
+#[expect(missing_docs, reason = "the names are those of Rust's types")]
 pub enum Channel {
     U8,
     I8,

@@ -7,7 +7,7 @@ use std::fmt;
 
 /// An element type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the names are Rust's own")]
+#[expect(missing_docs, reason = "the names are Rust's own")]
 pub enum Dtype {
     F32,
     F64,
@@ -133,7 +133,7 @@ pub trait Element: kernels_gpu::number::Number + Scalar {
 
 /// An array whose element type is known only at run time.
 #[derive(Clone, Debug, PartialEq)]
-#[allow(missing_docs, reason = "the names are the element types")]
+#[expect(missing_docs, reason = "the names are the element types")]
 pub enum Array {
     F32(Vec<f32>),
     F64(Vec<f64>),

@@ -134,7 +134,8 @@ pub fn find(package: &str, sm: Option<u32>, arch: Option<&str>) -> Result<Image>
     }
     let list: Vec<_> = folders.iter().map(|folder| folder.display().to_string()).collect();
     Err(Error::NoPtx(format!(
-        "the PTX of {package} is not built: run `cargo xtask build-ptx` (looked in {}; RUSTWARP_PTX_DIR names another place)",
+        "the PTX of {package} is not built: run `cargo xtask build-ptx` (looked in {}; RUSTWARP_PTX_DIR names another \
+         place)",
         list.join(", ")
     )))
 }
@@ -226,7 +227,8 @@ mod tests {
 
     #[test]
     fn entries_of_others_are_left_out_and_lines_stay() {
-        let text = ".target sm_75\n.visible .entry a(\n.param .u64 x\n)\n{\n\tret;\n}\n// b\n.visible .entry b()\n{\n\tret;\n}\n.global .u32 g;";
+        let text = ".target sm_75\n.visible .entry a(\n.param .u64 x\n)\n{\n\tret;\n}\n// b\n.visible .entry \
+            b()\n{\n\tret;\n}\n.global .u32 g;";
         let both = only(text, |_| true);
         assert_eq!(both, text);
         assert_eq!(

@@ -85,8 +85,10 @@ pub fn is_peer(family: &Family, row: &Row) -> bool {
 
 /// The list of pages.
 pub fn index() -> String {
-    let mut text = "# The ladders\n\nOne page per family: the idea of each rung, its code, the simulator's counters, and the \
-                    times of an H200.\n`cargo xtask docs` generates these pages from the sources, the simulator and `docs/results`.\n\n\
+    let mut text = "# The ladders\n\nOne page per family: the idea of each rung, its code, the simulator's counters, \
+        and the \
+                    times of an H200.\n`cargo xtask docs` generates these pages from the sources, the simulator and \
+                    `docs/results`.\n\n\
                     | family | what it computes | rungs |\n|---|---|---|\n"
         .to_owned();
     for family in FAMILIES {

@@ -133,8 +133,8 @@ fn families(rows: &[Row]) -> String {
     table(&header, lines)
 }
 
-/// The ratios, and the places where they were measured, each as one text: sizes with the default settings, then for each
-/// size the other settings.
+/// The ratios, and the places where they were measured, each as one text: sizes with the default settings, then for
+/// each size the other settings.
 fn runs<'r>(ratios: impl Iterator<Item = (&'r Row, f64)>) -> (String, String) {
     let mut runs: Vec<(Option<String>, Vec<String>, Vec<String>)> = Vec::new();
     for (row, over) in ratios {

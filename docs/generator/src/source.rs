@@ -137,7 +137,8 @@ mod tests {
 
     #[test]
     fn a_kernel_ends_where_it_began() {
-        let text = "#[kernel]\npub unsafe fn a_b<T>(x: u32) {\n    {\n    }\n}\nmacro! {\n    #[kernel]\n    fn c() {\n    }\n}\n";
+        let text = "#[kernel]\npub unsafe fn a_b<T>(x: u32) {\n    {\n    }\n}\nmacro! {\n    #[kernel]\n    fn c() \
+            {\n    }\n}\n";
         let found = kernels(text);
         assert_eq!(found[0], ("a_b", "#[kernel]\npub unsafe fn a_b<T>(x: u32) {\n    {\n    }\n}".to_owned()));
         assert_eq!(found[1], ("c", "#[kernel]\nfn c() {\n}".to_owned()));

@@ -364,7 +364,8 @@ mod tests {
     #[test]
     fn parameters_are_compared_before_anything_is_launched() {
         // Comments are no declarations.
-        let text = ".version 7.8\n.target sm_75\n.address_size 64\n// .entry add2(.param .u32 x)\n/* .entry ghost() */\n\
+        let text = ".version 7.8\n.target sm_75\n.address_size 64\n// .entry add2(.param .u32 x)\n/* .entry ghost() \
+            */\n\
                     .visible .entry add2(\n.param .u64 .ptr .global .align 4 a, // first (of 3),\n.param .u32 n,\n\
                     .param .align 8 .b8 s[24]\n)\n{ ret; }\n.entry add ( ) { ret; }\n.entry none { ret; }";
         let entries = backend::entries(text.as_bytes()).expect("PTX");

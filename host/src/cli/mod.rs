@@ -76,10 +76,19 @@ fn command() -> Command {
         .subcommands(families)
         .subcommand(subcommand::<run::Options>("run", "Launch an entry of any PTX file"))
         .subcommand(subcommand::<check::Options>("check", "Run a family or a PTX file on the simulator, checkers on"))
-        .subcommand(subcommand::<explain::Options>("explain", "Where the time goes: counters, source lines, limits, an estimate; --html FILE for plots"))
-        .subcommand(subcommand::<bench::Options>("bench", "Time families on a GPU, beside the vendor's libraries with --peers"))
+        .subcommand(subcommand::<explain::Options>(
+            "explain",
+            "Where the time goes: counters, source lines, limits, \
+            an estimate; --html FILE for plots",
+        ))
+        .subcommand(subcommand::<bench::Options>(
+            "bench",
+            "Time families on a GPU, beside the vendor's libraries with \
+            --peers",
+        ))
         .after_help(
-            "Exit codes: 0 done and verified, 1 wrong result or finding, 2 usage or bad input, 3 no such device, driver or \
+            "Exit codes: 0 done and verified, 1 wrong result or finding, 2 usage or bad input, 3 no such device, \
+             driver or \
              PTX, 4 the kernel faulted",
         )
 }

@@ -108,7 +108,8 @@ fn around(a: u32, b: u32) -> u32 {
 /// Defines an operation: `of T: Number` for all numbers, `of u32` for one type.
 macro_rules! op {
     (
-        $(#[$doc:meta])* $name:ident $entry:literal of $t:ident $(: $bound:ident)?, starts $start:expr, $(returns $returns:expr,)?
+        $(#[$doc:meta])* $name:ident $entry:literal of $t:ident $(: $bound:ident)?, starts $start:expr,
+        $(returns $returns:expr,)?
         applies |$counter:ident, $value:ident| $apply:expr,
         part $part:expr, joins |$first:ident, $second:ident| $join:expr,
         applies |$at:ident, $joined:ident| $apply_part:expr

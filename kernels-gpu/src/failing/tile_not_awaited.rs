@@ -41,7 +41,8 @@ pub unsafe fn failing_tile_not_awaited(input: &[u32], output: *mut u32) {
             right.add(t).write(*input.get_unchecked((phase * TILE + y) * WIDTH + column)); // AS WELL
             let mut k = 0; // here a barrier is missing
             while k < TILE {
-                sum = sum.wrapping_add(left.add(y * TILE + k).read().wrapping_mul(right.add(k * TILE + x).read())); // FINDING
+                let product = left.add(y * TILE + k).read().wrapping_mul(right.add(k * TILE + x).read()); // FINDING
+                sum = sum.wrapping_add(product);
                 k += 1;
             }
             thread::sync_threads(); // both tiles are used before the next phase writes them

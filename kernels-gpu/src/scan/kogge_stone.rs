@@ -48,7 +48,8 @@ pub unsafe fn scan_kogge_stone<O: Op<T>, T: Number>(input: &[T], exclusive: u32,
             }
             values.add((to + tid) as usize).write(value);
         }
-        thread::sync_threads(); // this step's results are there before the next one reads them and overwrites what this one read
+        // This step's results are there before the next one reads them and overwrites what this one read.
+        thread::sync_threads();
         (from, to) = (to, from);
         s *= 2;
     }

@@ -278,7 +278,10 @@ pub fn cases() -> std::vec::Vec<crate::case::Case> {
                 .calls(|b| atomic_hand_over::<$scope, $t>(out(b[0]), out(b[1]), out(b[2]))),
         ); )* };
     }
-    hand_over! { Block u32; Device u32; System u32; Block u64; Device u64; System u64; Block f32; Device f32; System f32; Block f64; Device f64; System f64; }
+    hand_over! {
+        Block u32; Device u32; System u32; Block u64; Device u64; System u64;
+        Block f32; Device f32; System f32; Block f64; Device f64; System f64;
+    }
     cases.push(Case::new("atomic_static", 2, 40).output(&[1u32; 80]).calls(|b| atomic_static(out(b[0]))));
     cases
 }

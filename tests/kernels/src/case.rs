@@ -59,7 +59,7 @@ pub enum Memory {
 }
 
 /// Texels with all their channels.
-#[allow(missing_docs, reason = "the names are those of Rust's types")]
+#[expect(missing_docs, reason = "the names are those of Rust's types")]
 pub enum Texels {
     F32(Vec<f32>),
     I8(Vec<i8>),

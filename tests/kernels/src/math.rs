@@ -74,7 +74,8 @@ pub fn cases() -> std::vec::Vec<crate::case::Case> {
     let mut cases = Vec::new();
     macro_rules! exact {
         ($($t:ident)*) => { $(
-            let edge: [$t; 14] = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.5, 1e10, -7.3, $t::NAN, $t::INFINITY, $t::NEG_INFINITY,
+            let edge: [$t; 14] = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.5, 1e10, -7.3,
+                $t::NAN, $t::INFINITY, $t::NEG_INFINITY,
                 $t::MIN_POSITIVE / 2.0, $t::MAX];
             let (xs, ys): (Vec<$t>, Vec<$t>) = edge.iter().flat_map(|&x| edge.iter().map(move |&y| (x, y))).unzip();
             let n = xs.len();
@@ -87,7 +88,8 @@ pub fn cases() -> std::vec::Vec<crate::case::Case> {
                         if x.is_sign_negative() { x } else { y } } else { x.min(y) };
                     let row = [
                         ("sqrt", x.sqrt(), true), ("mul_add", x.mul_add(y, x), true), ("floor", x.floor(), true),
-                        ("ceil", x.ceil(), true), ("trunc", x.trunc(), true), ("round_ties_even", x.round_ties_even(), true),
+                        ("ceil", x.ceil(), true), ("trunc", x.trunc(), true),
+                        ("round_ties_even", x.round_ties_even(), true),
                         ("maximum", maximum, true), ("minimum", minimum, true), ("max_num", x.max(y), false),
                         ("min_num", x.min(y), false),
                     ];

@@ -228,7 +228,8 @@ pub fn cases() -> std::vec::Vec<crate::case::Case> {
                 expected.extend(from.map(<$t as Lane>::of));
             }
             let name = std::format!("warp_shuffles of {} by {operand}", stringify!($t));
-            cases.push(Case::new(&name, 1, 64).output(&expected).calls(move |b| warp_shuffles::<$t>(out(b[0]), operand)));
+            let case = Case::new(&name, 1, 64).output(&expected);
+            cases.push(case.calls(move |b| warp_shuffles::<$t>(out(b[0]), operand)));
         } )* };
     }
     each!(u8 u16 u32 i32 u64 i64 f32 f64);
@@ -268,7 +269,8 @@ pub fn cases() -> std::vec::Vec<crate::case::Case> {
             };
             let expected: Vec<u32> = (0..32).flat_map(row).collect();
             let name = std::format!("warp_matches of {} by {divisor}", stringify!($t));
-            cases.push(Case::new(&name, 1, 32).output(&expected).calls(move |b| warp_matches::<$t>(out(b[0]), divisor)));
+            let case = Case::new(&name, 1, 32).output(&expected);
+            cases.push(case.calls(move |b| warp_matches::<$t>(out(b[0]), divisor)));
         } )* };
     }
     matches!(u32 i32 u64 i64 f32 f64);
@@ -292,7 +294,8 @@ pub fn cases() -> std::vec::Vec<crate::case::Case> {
                 expected.extend(if mask >> lane & 1 == 1 { over(mask) } else { [value(lane); 6] });
             }
             let name = std::format!("warp_reductions of {} over {mask:#x}", stringify!($t));
-            cases.push(Case::new(&name, 1, 32).output(&expected).calls(move |b| warp_reductions::<$t>(out(b[0]), mask)));
+            let case = Case::new(&name, 1, 32).output(&expected);
+            cases.push(case.calls(move |b| warp_reductions::<$t>(out(b[0]), mask)));
         } )* };
     }
     reductions!(u32 i32);

@@ -139,7 +139,10 @@ mod tests {
 
     #[test]
     fn an_executable_is_found_in_cargos_message() {
-        let message = r#"{"reason":"compiler-artifact","package_id":"p","target":{"kind":["test"],"name":"gpu","src_path":"x"},"executable":"/t/gpu-1f"}"#;
+        let message = concat!(
+            r#"{"reason":"compiler-artifact","package_id":"p","target":{"kind":["test"],"name":"gpu","src_path":"x"},"#,
+            r#""executable":"/t/gpu-1f"}"#
+        );
         assert_eq!(executable(message), Some(("gpu".to_owned(), PathBuf::from("/t/gpu-1f"))));
         let library = r#"{"reason":"compiler-artifact","target":{"kind":["lib"],"name":"host"},"executable":null}"#;
         assert_eq!(executable(library), None);

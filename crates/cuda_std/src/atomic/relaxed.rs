@@ -41,10 +41,12 @@ macro_rules! read_modify_write {
             unsafe {
                 match S::KIND {
                     Kind::Block if !is_shared($at) => {
-                        asm!(concat!("atom.relaxed.cta.", $op, " {}, [{}], {};"), out($class) old, in(reg64) $at, in($class) $value, options(nostack));
+                        asm!(concat!("atom.relaxed.cta.", $op, " {}, [{}], {};"),
+                            out($class) old, in(reg64) $at, in($class) $value, options(nostack));
                     }
                     Kind::System if !is_shared($at) => {
-                        asm!(concat!("atom.relaxed.sys.", $op, " {}, [{}], {};"), out($class) old, in(reg64) $at, in($class) $value, options(nostack));
+                        asm!(concat!("atom.relaxed.sys.", $op, " {}, [{}], {};"),
+                            out($class) old, in(reg64) $at, in($class) $value, options(nostack));
                     }
                     _ => old = $llvm,
                 }
@@ -69,7 +71,8 @@ macro_rules! access {
             macro_rules! ld {
                 ($qualifiers:literal) => {{
                     let value;
-                    asm!(concat!("ld.", $qualifiers, ".", $bits, " {}, [{}];"), out($class) value, in(reg64) at, options(nostack));
+                    asm!(concat!("ld.", $qualifiers, ".", $bits, " {}, [{}];"),
+                        out($class) value, in(reg64) at, options(nostack));
                     value
                 }};
             }
@@ -87,7 +90,9 @@ macro_rules! access {
                     (Ordering::Relaxed, Kind::Block) => ld!("relaxed.cta"),
                     (Ordering::Relaxed, Kind::Device) => ld!("relaxed.gpu"),
                     (Ordering::Relaxed, Kind::System) => ld!("relaxed.sys"),
-                    (Ordering::Release | Ordering::AcqRel, _) => panic!("a load can't have the ordering `Release` or `AcqRel`"),
+                    (Ordering::Release | Ordering::AcqRel, _) => {
+                        panic!("a load can't have the ordering `Release` or `AcqRel`")
+                    }
                     (_, Kind::Block) => ld!("acquire.cta"),
                     (_, Kind::Device) => ld!("acquire.gpu"),
                     (_, Kind::System) => ld!("acquire.sys"),
@@ -99,7 +104,8 @@ macro_rules! access {
         pub unsafe fn store<S: Scope>(at: *mut $t, value: $t, order: Ordering) {
             macro_rules! st {
                 ($qualifiers:literal) => {
-                    asm!(concat!("st.", $qualifiers, ".", $bits, " [{}], {};"), in(reg64) at, in($class) value, options(nostack))
+                    asm!(concat!("st.", $qualifiers, ".", $bits, " [{}], {};"),
+                        in(reg64) at, in($class) value, options(nostack))
                 };
             }
             if order == Ordering::SeqCst {
@@ -115,7 +121,9 @@ macro_rules! access {
                     (Ordering::Relaxed, Kind::Block) => st!("relaxed.cta"),
                     (Ordering::Relaxed, Kind::Device) => st!("relaxed.gpu"),
                     (Ordering::Relaxed, Kind::System) => st!("relaxed.sys"),
-                    (Ordering::Acquire | Ordering::AcqRel, _) => panic!("a store can't have the ordering `Acquire` or `AcqRel`"),
+                    (Ordering::Acquire | Ordering::AcqRel, _) => {
+                        panic!("a store can't have the ordering `Acquire` or `AcqRel`")
+                    }
                     (_, Kind::Block) => st!("release.cta"),
                     (_, Kind::Device) => st!("release.gpu"),
                     (_, Kind::System) => st!("release.sys"),
@@ -139,7 +147,8 @@ macro_rules! access {
             // SAFETY: by contract `at` points to a live value that is only accessed atomically.
             unsafe {
                 if is_shared(at) {
-                    let result = $atomic::from_ptr(at).compare_exchange(current, new, Ordering::Relaxed, Ordering::Relaxed);
+                    let place = $atomic::from_ptr(at);
+                    let result = place.compare_exchange(current, new, Ordering::Relaxed, Ordering::Relaxed);
                     return result.unwrap_or_else(|found| found);
                 }
                 match S::KIND {
@@ -153,7 +162,8 @@ macro_rules! access {
 }
 
 macro_rules! integer {
-    ($t:ident $atomic:ident $class:ident: $add:literal $min:literal $max:literal $exch:literal $and:literal $or:literal $xor:literal) => {
+    ($t:ident $atomic:ident $class:ident:
+        $add:literal $min:literal $max:literal $exch:literal $and:literal $or:literal $xor:literal) => {
         pub mod $t {
             use super::*;
             read_modify_write! {

@@ -103,7 +103,8 @@ pub fn tanh(x: f32) -> f32 {
     let y;
     // SAFETY: the instruction uses registers only.
     unsafe {
-        core::arch::asm!("tanh.approx.f32 {}, {};", out(reg32) y, in(reg32) x, options(pure, nomem, nostack, preserves_flags))
+        core::arch::asm!("tanh.approx.f32 {}, {};",
+            out(reg32) y, in(reg32) x, options(pure, nomem, nostack, preserves_flags))
     };
     y
 }

@@ -55,13 +55,16 @@ pub unsafe fn copy_async<T>(to: SharedAddress, from: *const T) {
     unsafe {
         if size_of::<T>() == 16 {
             core::arch::asm!(
-                "{{ .reg .u64 global; cvta.to.global.u64 global, {from}; cp.async.cg.shared.global [{to}], [global], 16; }}",
+                "{{ .reg .u64 global; cvta.to.global.u64 global, {from}; cp.async.cg.shared.global [{to}], [global], \
+                 16; }}",
                 to = in(reg32) to.0, from = in(reg64) from, options(nostack, preserves_flags)
             );
         } else {
             core::arch::asm!(
-                "{{ .reg .u64 global; cvta.to.global.u64 global, {from}; cp.async.ca.shared.global [{to}], [global], {bytes}; }}",
-                to = in(reg32) to.0, from = in(reg64) from, bytes = const size_of::<T>(), options(nostack, preserves_flags)
+                "{{ .reg .u64 global; cvta.to.global.u64 global, {from}; cp.async.ca.shared.global [{to}], [global], \
+                 {bytes}; }}",
+                to = in(reg32) to.0, from = in(reg64) from, bytes = const size_of::<T>(),
+                options(nostack, preserves_flags)
             );
         }
     }
@@ -85,7 +88,8 @@ pub unsafe fn copy_async_or_zero<T>(to: SharedAddress, from: *const T, there: bo
     unsafe {
         let read = if there { size_of::<T>() as u32 } else { 0 };
         core::arch::asm!(
-            "{{ .reg .u64 global; cvta.to.global.u64 global, {from}; cp.async.ca.shared.global [{to}], [global], {bytes}, {read}; }}",
+            "{{ .reg .u64 global; cvta.to.global.u64 global, {from}; cp.async.ca.shared.global [{to}], [global], \
+             {bytes}, {read}; }}",
             to = in(reg32) to.0, from = in(reg64) from, bytes = const size_of::<T>(), read = in(reg32) read,
             options(nostack, preserves_flags)
         );

@@ -24,7 +24,8 @@ pub unsafe fn multiply_add_f64(sums: [f64; 4], left: [f64; 2], right: f64) -> [f
     #[cfg(target_feature = "sm_90")]
     unsafe {
         core::arch::asm!(
-            "mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {{{p}, {q}, {r}, {s}}}, {{{a}, {b}}}, {{{c}}}, {{{p}, {q}, {r}, {s}}};",
+            "mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 \
+             {{{p}, {q}, {r}, {s}}}, {{{a}, {b}}}, {{{c}}}, {{{p}, {q}, {r}, {s}}};",
             p = inout(reg64) p, q = inout(reg64) q, r = inout(reg64) r, s = inout(reg64) s,
             a = in(reg64) left[0], b = in(reg64) left[1], c = in(reg64) right,
             options(pure, nomem, nostack, preserves_flags)

@@ -14,8 +14,10 @@ const OPEN: usize = 2;
 pub fn render(page: &Page) -> serde_json::Result<String> {
     let mut out = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>{}</title>\n<style>{STYLE}</style>\n\
-         </head>\n<body>\n<main>\n<h1>{}</h1>\n<p class=\"sub\">Counted by the simulator, times estimated for {} from a cold cache: \
+         <meta name=\"viewport\" content=\"width=device-width, \
+         initial-scale=1\"/>\n<title>{}</title>\n<style>{STYLE}</style>\n\
+         </head>\n<body>\n<main>\n<h1>{}</h1>\n<p class=\"sub\">Counted by the simulator, times estimated for {} from \
+         a cold cache: \
          {} multiprocessors, {:.0} GB/s.</p>\n",
         escape(&page.title),
         escape(&page.title),
@@ -35,7 +37,8 @@ pub fn render(page: &Page) -> serde_json::Result<String> {
     if !roofline.is_empty() {
         let _ = writeln!(
             out,
-            "<section><h2>Roofline</h2>{roofline}<p class=\"note\">Operations per byte that has to come from memory at least \
+            "<section><h2>Roofline</h2>{roofline}<p class=\"note\">Operations per byte that has to come from memory \
+             at least \
              once; the roofs are the device's nominal limits.</p></section>"
         );
     }
@@ -127,7 +130,8 @@ fn section(out: &mut String, variant: &Variant, open: bool) {
         }
         let _ = writeln!(
             out,
-            "</tbody></table><p class=\"note\">Occupancy {:.0} %: {} blocks of {} threads per multiprocessor, limited by {}.</p>",
+            "</tbody></table><p class=\"note\">Occupancy {:.0} %: {} blocks of {} threads per multiprocessor, limited \
+             by {}.</p>",
             launch.occupancy.2 * 100.0,
             launch.occupancy.0,
             launch.block.iter().product::<u32>(),
@@ -153,7 +157,8 @@ fn section(out: &mut String, variant: &Variant, open: bool) {
         }
         let place = if banks.line == 0 { String::new() } else { format!(" ({}:{})", banks.file, banks.line) };
         let note = format!(
-            "<code>{}</code>{}, the shared-memory instruction with the most conflicts: one request of a warp that took the most wavefronts. Of all its requests, {passes}.",
+            "<code>{}</code>{}, the shared-memory instruction with the most conflicts: one request of a warp that \
+             took the most wavefronts. Of all its requests, {passes}.",
             escape(&banks.ptx),
             escape(&place)
         );
@@ -180,23 +185,38 @@ pub fn escape(text: &str) -> String {
 }
 
 const STYLE: &str = "
-:root { color-scheme: light dark; --page: #fcfcfb; --ink: #1f1e1b; --soft: #6b6a63; --line: #dddbd3; --field: #f1efe8; --a: #2a6fc9; --b: #c4571f; --good: #1a7f4b; }
-@media (prefers-color-scheme: dark) { :root { --page: #191918; --ink: #eceae3; --soft: #a09e95; --line: #3a3936; --field: #242422; --a: #6aa5f0; --b: #ee9560; --good: #5cc48d; } }
+:root { color-scheme: light dark; --page: #fcfcfb; --ink: #1f1e1b; --soft: #6b6a63; --line: #dddbd3; \
+--field: #f1efe8; --a: #2a6fc9; --b: #c4571f; --good: #1a7f4b; }
+@media (prefers-color-scheme: dark) { :root { --page: #191918; --ink: #eceae3; --soft: #a09e95; --line: #3a3936; \
+--field: #242422; --a: #6aa5f0; --b: #ee9560; --good: #5cc48d; } }
 body { margin: 0; background: var(--page); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; }
 main { max-width: 1080px; margin: 0 auto; padding: 28px 24px 60px; }
-h1 { font-size: 26px; margin: 0; } h2 { font-size: 19px; margin: 30px 0 8px; } h3 { font-size: 15px; margin: 22px 0 6px; }
+h1 { font-size: 26px; margin: 0; } h2 { font-size: 19px; margin: 30px 0 8px; } \
+h3 { font-size: 15px; margin: 22px 0 6px; }
 .sub, .note { color: var(--soft); } .note { font-size: 13px; } .verdict { font-size: 17px; }
-.times { display: grid; grid-template-columns: max-content minmax(120px, 1fr) max-content minmax(0, 1.2fr); gap: 6px 12px; align-items: center; }
-.track { background: var(--field); border-radius: 3px; height: 14px; } .fill { background: var(--a); border-radius: 3px; height: 14px; }
-.times .value { text-align: right; font-variant-numeric: tabular-nums; } .times .why { color: var(--soft); font-size: 13px; }
+.times { display: grid; grid-template-columns: max-content minmax(120px, 1fr) max-content minmax(0, 1.2fr); \
+gap: 6px 12px; align-items: center; }
+.track { background: var(--field); border-radius: 3px; height: 14px; } \
+.fill { background: var(--a); border-radius: 3px; height: 14px; }
+.times .value { text-align: right; font-variant-numeric: tabular-nums; } \
+.times .why { color: var(--soft); font-size: 13px; }
 .scroll { overflow-x: auto; }
-table { border-collapse: collapse; } th, td { text-align: left; padding: 4px 12px 4px 0; border-bottom: 1px solid var(--line); font-weight: normal; vertical-align: top; }
-thead th { color: var(--soft); font-size: 13px; } .n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; } .best { color: var(--good); font-weight: 600; }
+table { border-collapse: collapse; } th, td { text-align: left; padding: 4px 12px 4px 0; \
+border-bottom: 1px solid var(--line); font-weight: normal; vertical-align: top; }
+thead th { color: var(--soft); font-size: 13px; } \
+.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; } \
+.best { color: var(--good); font-weight: 600; }
 tbody th, td.note { white-space: nowrap; }
-details { border-top: 1px solid var(--line); margin-top: 28px; } summary { cursor: pointer; } summary h2 { display: inline-block; margin: 18px 6px 6px 0; }
-.lines { padding-left: 22px; } .lines p { margin: 2px 0 10px; } .share { font-weight: 600; } .place { color: var(--soft); font-size: 13px; }
-pre { background: var(--field); padding: 6px 10px; margin: 4px 0; overflow-x: auto; border-radius: 4px; font-size: 13px; } code { font-size: 12px; }
-figure { margin: 0; } svg { width: 100%; height: auto; display: block; } svg text { fill: var(--ink); font: 12px system-ui, sans-serif; }
-.end { text-anchor: end; } .middle { text-anchor: middle; } .heat, .bar { fill: var(--a); } .field { fill: var(--field); }
-.grid { stroke: var(--line); fill: none; } .roof { stroke: var(--soft); stroke-width: 2; fill: none; } .p0 { fill: var(--a); } .p1 { fill: var(--b); }
+details { border-top: 1px solid var(--line); margin-top: 28px; } summary { cursor: pointer; } \
+summary h2 { display: inline-block; margin: 18px 6px 6px 0; }
+.lines { padding-left: 22px; } .lines p { margin: 2px 0 10px; } .share { font-weight: 600; } \
+.place { color: var(--soft); font-size: 13px; }
+pre { background: var(--field); padding: 6px 10px; margin: 4px 0; overflow-x: auto; border-radius: 4px; \
+font-size: 13px; } code { font-size: 12px; }
+figure { margin: 0; } svg { width: 100%; height: auto; display: block; } \
+svg text { fill: var(--ink); font: 12px system-ui, sans-serif; }
+.end { text-anchor: end; } .middle { text-anchor: middle; } .heat, .bar { fill: var(--a); } \
+.field { fill: var(--field); }
+.grid { stroke: var(--line); fill: none; } .roof { stroke: var(--soft); stroke-width: 2; fill: none; } \
+.p0 { fill: var(--a); } .p1 { fill: var(--b); }
 ";

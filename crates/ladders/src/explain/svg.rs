@@ -38,7 +38,8 @@ pub fn activity(variant: &Variant) -> String {
             let x = left + column as f64 * step;
             let _ = write!(
                 out,
-                "<rect x=\"{x:.1}\" y=\"{:.1}\" width=\"{:.2}\" height=\"{:.1}\" class=\"heat\" fill-opacity=\"{:.2}\"/>",
+                "<rect x=\"{x:.1}\" y=\"{:.1}\" width=\"{:.2}\" height=\"{:.1}\" class=\"heat\" \
+                 fill-opacity=\"{:.2}\"/>",
                 y + 1.0,
                 step + 0.2,
                 row - 2.0,
@@ -64,7 +65,8 @@ pub fn banks(variant: &Variant) -> String {
         for (bank, words) in row.iter().enumerate().filter(|(_, words)| **words > 0) {
             let _ = write!(
                 out,
-                "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" class=\"heat\" fill-opacity=\"{:.2}\"/>",
+                "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" class=\"heat\" \
+                 fill-opacity=\"{:.2}\"/>",
                 left + bank as f64 * cell,
                 top + lane as f64 * cell,
                 cell - 1.0,
@@ -229,7 +231,8 @@ pub fn roofline(page: &Page) -> String {
 
 fn open(width: f64, height: f64, label: &str) -> String {
     format!(
-        "<svg viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\" aria-label=\"{label}\" style=\"max-width:{width:.0}px\">"
+        "<svg viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\" aria-label=\"{label}\" \
+         style=\"max-width:{width:.0}px\">"
     )
 }
 

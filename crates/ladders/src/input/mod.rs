@@ -87,7 +87,8 @@ fn text(path: &Path, dtype: Dtype) -> Result<Array> {
             .map(|word| word.parse::<T>().map_err(|_| Error::input(path, format!("'{word}' is no {dtype}"))))
             .collect();
         Ok(<T as rustwarp::element::Scalar>::wrap(values?))
-    }, else => Err(Error::input(path, format!("text holds f32 f64 i32 u32 i64 u64, not {dtype}: use a .npy or raw file"))))
+    }, else => Err(Error::input(path, format!("text holds f32 f64 i32 u32 i64 u64, not {dtype}: use a .npy or raw \
+        file"))))
 }
 
 /// Bytes of a file. A folder is refused here: it opens like a file, and only reading it fails.

@@ -17,7 +17,8 @@ pub(super) const MAX_AXIS: usize = 1 << 30;
 /// What is taken for elements beyond the border.
 pub(super) const BORDER: Setting<Choice> = Setting {
     name: "border",
-    help: "What lies beyond the border: zeros, the nearest element, or the mirror image (whose mirror is the border's element)",
+    help: "What lies beyond the border: zeros, the nearest element, or the mirror image (whose mirror is the border's \
+        element)",
     generated: false,
     kind: Choice(&["zero", "clamp", "mirror"]),
 };

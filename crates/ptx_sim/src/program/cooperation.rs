@@ -24,7 +24,7 @@ pub enum BarrierKind {
 
 /// `bar.red.{popc,and,or}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names are PTX's own")]
+#[expect(missing_docs, reason = "the names are PTX's own")]
 pub enum BarrierReduce {
     Popc,
     And,
@@ -33,7 +33,6 @@ pub enum BarrierReduce {
 
 /// Instructions that all lanes of a mask execute together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the names are PTX's own")]
 pub enum Collective {
     /// Sources: value (w32), lane operand (w32), clamp/segment operand (w32). Destinations: value (w32), predicate.
     Shuffle(Shuffle),
@@ -53,7 +52,7 @@ pub enum Collective {
 
 /// `shfl.sync` modes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the names are PTX's own")]
+#[expect(missing_docs, reason = "the names are PTX's own")]
 pub enum Shuffle {
     Up,
     Down,

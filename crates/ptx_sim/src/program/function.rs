@@ -95,7 +95,7 @@ pub enum Preset {
 
 /// Special registers that are constant for a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the names are PTX's own: %tid, %ntid, ...; the number is the axis")]
+#[expect(missing_docs, reason = "the names are PTX's own: %tid, %ntid, ...; the number is the axis")]
 pub enum Special {
     Tid(u8),
     Ntid(u8),

@@ -66,7 +66,7 @@ pub struct Atomic {
 
 /// Memory order, as PTX writes it. `Weak` is an ordinary access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the names are PTX's own")]
+#[expect(missing_docs, reason = "the names are PTX's own")]
 pub enum Order {
     Weak,
     Volatile,
@@ -80,7 +80,7 @@ pub enum Order {
 
 /// Who an ordered access is ordered for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[allow(missing_docs, reason = "the names are PTX's own")]
+#[expect(missing_docs, reason = "the names are PTX's own")]
 pub enum Scope {
     Cta,
     Cluster,

@@ -172,7 +172,7 @@ pub struct FrameCopy {
 
 /// Special registers that change while a thread runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the names are PTX's own")]
+#[expect(missing_docs, reason = "the names are PTX's own")]
 pub enum Timer {
     Clock,
     ClockHi,

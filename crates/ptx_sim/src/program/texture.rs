@@ -56,7 +56,7 @@ pub enum TextureKind {
 
 /// What a query asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names are PTX's own")]
+#[expect(missing_docs, reason = "the names are PTX's own")]
 pub enum Query {
     Width,
     Height,

@@ -103,7 +103,8 @@ impl Gpu {
             let result = unsafe { sys::cuFuncSetAttribute(function, attribute, value) };
             if result != sys::CUresult::CUDA_SUCCESS {
                 return Err(Error::Usage(format!(
-                    "'{entry}' can't have {shared} bytes of dynamic shared memory: {} allows {} per block, static included",
+                    "'{entry}' can't have {shared} bytes of dynamic shared memory: {} allows {} per block, static \
+                     included",
                     self.info.name, self.info.max_shared
                 )));
             }
@@ -350,7 +351,8 @@ impl Backend for Gpu {
         };
         match result {
             sys::CUresult::CUDA_ERROR_INVALID_VALUE => Err(Error::Usage(format!(
-                "the GPU refuses to launch '{}' with {shape}: at most {} threads per block and {} bytes of shared memory",
+                "the GPU refuses to launch '{}' with {shape}: at most {} threads per block and {} bytes of shared \
+                 memory",
                 call.entry, self.info.max_block, self.info.max_shared
             ))),
             sys::CUresult::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES => {
@@ -513,7 +515,8 @@ fn explain_load(error: CudaError, image: &[u8], name: &str, cuda: (u32, u32)) ->
     match (code, header) {
         // 222: CUDA_ERROR_UNSUPPORTED_PTX_VERSION, which `cust` doesn't know.
         (218 | 222, Some(header)) if code == 222 || line.contains(".version") => Error::NoPtx(format!(
-            "{name} is PTX ISA {}.{}, newer than this driver (CUDA {}.{}) knows: update the driver, or build for an older \
+            "{name} is PTX ISA {}.{}, newer than this driver (CUDA {}.{}) knows: update the driver, or build for an \
+             older \
              PTX ISA.{says}",
             header.version.0, header.version.1, cuda.0, cuda.1
         )),

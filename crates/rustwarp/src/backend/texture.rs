@@ -33,7 +33,7 @@ pub enum Layout {
 
 /// Type of one channel of a texel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names are those of Rust's types")]
+#[expect(missing_docs, reason = "the names are those of Rust's types")]
 pub enum Channel {
     U8,
     I8,

@@ -1,8 +1,8 @@
 //! What `host bench` measures: of each family, those of the operations, types, variants and sizes asked for that it
 //! has.
 
-use super::super::family;
 use super::Options;
+use crate::cli::family;
 use ladders::input::size;
 use ladders::kernels::{self, Case, FAMILIES, Family, Settings};
 use rustwarp::diagnostic::note;

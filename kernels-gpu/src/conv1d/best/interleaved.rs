@@ -9,8 +9,8 @@
 //! - Of many channels, a block has some, 64 bytes of a sample at most: the halo of a long mask needs as much memory for
 //!   each.
 
-use super::super::Frame;
 use super::{BLOCK, add_tap, groups, outputs_per_thread};
+use crate::conv1d::Frame;
 use crate::filter::Sample;
 use crate::unroll::unroll;
 use cuda_std::{kernel, launch::Scalar, shared::dynamic_shared_mem, thread};

@@ -5,7 +5,7 @@
 //! lanes) for every [`COLUMN`] of them. The registers are a ring, which costs no moves where the loop is unrolled as
 //! often as it has places.
 
-use super::super::Frame;
+use crate::conv2d::Frame;
 use crate::filter::Sample;
 use crate::unroll::unroll;
 use cuda_std::{kernel, shared::dynamic_shared_mem, thread};

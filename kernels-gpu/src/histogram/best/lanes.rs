@@ -54,7 +54,7 @@ pub const fn shared_bytes<T: Sample>(bins: u32) -> u32 {
 /// The block is a multiple of 32, has `shared_bytes` of dynamic shared memory, and its threads get at most 2^32 - 1
 /// elements; `counts` and `totals` have `bins` elements, of which those of `totals` are 0, and so is `ticket`; nobody
 /// else uses the three meanwhile; for floats `range` is as [`Sample::rule`] requires.
-#[kernel(for T in [u8, super::super::Letter, u32, f32, f64])]
+#[kernel(for T in [u8, crate::histogram::Letter, u32, f32, f64])]
 pub unsafe fn histogram_best_lanes<T: Sample>(
     input: &[T],
     bins: u32,

@@ -33,7 +33,7 @@ pub const ELEMENTS_PER_BIN: u64 = 4;
 /// The block is a multiple of 32 and has `4 * window` bytes of dynamic shared memory; the grid is a multiple of
 /// `bins / window`, rounded up, and a group's elements are at most 2^32 - 1; `counts` has `bins` elements, which nobody
 /// else changes; for floats `range` is as [`Sample::rule`] requires.
-#[kernel(for T in [u8, super::super::Letter, u32, f32, f64])]
+#[kernel(for T in [u8, crate::histogram::Letter, u32, f32, f64])]
 pub unsafe fn histogram_best_windows<T: Sample>(
     input: &[T],
     bins: u32,

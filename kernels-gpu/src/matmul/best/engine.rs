@@ -131,6 +131,7 @@ unsafe fn pair_of_rows<T: Factor, const TM: usize, const TN: usize>(
         let before = [sums[upper][even], sums[upper][odd], sums[lower][even], sums[lower][odd]];
         // SAFETY: the caller upholds this function's contract.
         let after = unsafe { T::multiply_add_tensor(before, a, b[block]) };
-        (sums[upper][even], sums[upper][odd], sums[lower][even], sums[lower][odd]) = (after[0], after[1], after[2], after[3]);
+        (sums[upper][even], sums[upper][odd]) = (after[0], after[1]);
+        (sums[lower][even], sums[lower][odd]) = (after[2], after[3]);
     });
 }

@@ -77,7 +77,8 @@ pub struct Tile {
 /// The parameters of a kernel below, in the order of `product`'s, and its [`Tile`].
 macro_rules! tile {
     ($(#[$doc:meta])* $kernel:ident $constant:ident $t:ident:
-        $bm:literal $bn:literal $bk:literal, $tm:literal $tn:literal, $stages:literal $slices:literal, $w:literal $any:literal) => {
+        $bm:literal $bn:literal $bk:literal, $tm:literal $tn:literal,
+        $stages:literal $slices:literal, $w:literal $any:literal) => {
         $(#[$doc])*
         pub const $constant: Tile = Tile {
             rows: $bm,
@@ -101,7 +102,9 @@ macro_rules! tile {
             k: u32,
         ) {
             // SAFETY: the caller upholds this function's contract.
-            unsafe { product::<T, $bm, $bn, $bk, $tm, $tn, $stages, $slices, $w, $any, TURN_A, TURN_B>(a, b, c, [m, n, k]) };
+            unsafe {
+                product::<T, $bm, $bn, $bk, $tm, $tn, $stages, $slices, $w, $any, TURN_A, TURN_B>(a, b, c, [m, n, k])
+            };
         }
     };
 }

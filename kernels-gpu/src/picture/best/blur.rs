@@ -11,7 +11,7 @@
 //! - A division by the size of the window is a multiplication by `2^32 / size + 1`, of which the upper half is taken:
 //!   exact for sums below `2^32 / size`, and they are at most `256 * size`.
 
-use super::super::{MAX_RADIUS, Picture, average, inside};
+use crate::picture::{MAX_RADIUS, Picture, average, inside};
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, kernel, thread};
 

@@ -77,15 +77,18 @@ mod table {
                 .calls(|b| race_scan(slice(b[0], 256), out(b[1]))), prints &[];
             OutOfBounds in "planted/bounds.rs": bounds_write, new("bounds_write", 4, 32).output(&[0u32; 100])
                 .calls(|b| bounds_write(out(b[0]))), prints &[];
-            OutOfBounds in "planted/bounds.rs": bounds_read, new("bounds_read", 1, 32).input(&[1u32; 32]).output(&[0u32; 32])
+            OutOfBounds in "planted/bounds.rs": bounds_read,
+                new("bounds_read", 1, 32).input(&[1u32; 32]).output(&[0u32; 32])
                 .calls(|b| bounds_read(slice(b[0], 32), out(b[1]))), prints &[];
             OutOfBounds in "planted/bounds.rs": bounds_shared, new("bounds_shared", 1, 65).output(&[0u32; 65])
                 .calls(|b| bounds_shared(out(b[0]))), prints &[];
-            BarrierDivergence in "planted/barrier.rs": barrier_in_branch, new("barrier_in_branch", 1, 64).shared(256).output(&[0u32; 64])
+            BarrierDivergence in "planted/barrier.rs": barrier_in_branch,
+                new("barrier_in_branch", 1, 64).shared(256).output(&[0u32; 64])
                 .calls(|b| barrier_in_branch(out(b[0]))), prints &[];
             Panic in "panic.rs": panic_index, new("panic_index", 2, 32).input(&words).output(&[0u32; 64])
                 .calls(|b| panic_index(slice(b[0], 35), out(b[1]))),
-                prints &["panic.rs:", "block (1,0,0) thread (3,0,0)", "index out of bounds: the len is 35 but the index is 35"];
+                prints &["panic.rs:", "block (1,0,0) thread (3,0,0)", "index out of bounds: the len is 35 but the \
+                    index is 35"];
             Panic in "panic.rs": panic_message, new("panic_message", 1, 64).calls(|_| panic_message(40)),
                 prints &["panic.rs:", "block (0,0,0) thread (40,0,0)", "thread 40 reached the limit of 40"];
             Panic in "panic.rs": panic_unwrap, new("panic_unwrap", 1, 1).calls(|_| panic_unwrap(0)),

@@ -115,7 +115,8 @@ fn frame(problem: Problem<'_>) -> Result<Frame> {
         (&[samples, channels], &[taps]) => (samples, channels, taps),
         _ => {
             return Err(Error::Usage(format!(
-                "conv1d takes a signal of samples or samples x channels and a vector as a mask, not a signal of {} and a mask of {}",
+                "conv1d takes a signal of samples or samples x channels and a vector as a mask, not a signal of {} \
+                 and a mask of {}",
                 text(signal),
                 text(mask)
             )));
@@ -128,7 +129,8 @@ fn frame(problem: Problem<'_>) -> Result<Frame> {
     }
     if channels > MAX_CHANNELS as usize {
         return Err(Error::Usage(format!(
-            "conv1d takes signals of up to {MAX_CHANNELS} channels, not {channels}: filter some of them at a time; a signal of one \
+            "conv1d takes signals of up to {MAX_CHANNELS} channels, not {channels}: filter some of them at a time; a \
+             signal of one \
              channel is a vector, or samples x 1"
         )));
     }

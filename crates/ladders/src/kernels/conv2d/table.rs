@@ -111,7 +111,8 @@ fn shape(grid: [u32; 3], block: [u32; 2], frame: Frame) -> Result<Shape> {
     if grid[0] > i32::MAX as u32 || grid[1] > 65_535 || grid[2] > 65_535 {
         let Frame { rows, columns, channels, .. } = frame;
         return Err(Error::Usage(format!(
-            "{rows}x{columns}x{channels} needs a grid of {}x{}x{} blocks, and the last two axes have at most 65535: use a smaller \
+            "{rows}x{columns}x{channels} needs a grid of {}x{}x{} blocks, and the last two axes have at most 65535: \
+             use a smaller \
              image, or another variant",
             grid[0], grid[1], grid[2]
         )));

@@ -11,7 +11,8 @@ use rustwarp::tensor::Tensor;
 
 const BINS: Setting<Number> = Setting {
     name: "bins",
-    help: "Bins: u8 and u32 are their own bin, and values from N upwards are not counted; floats get N equal parts of --range",
+    help: "Bins: u8 and u32 are their own bin, and values from N upwards are not counted; floats get N equal parts of \
+        --range",
     generated: false,
     kind: Number { default: 256, min: 1, max: 1 << 20 },
 };

@@ -67,11 +67,11 @@ pub const FAMILY: Family = Family {
 /// What is multiplied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sizes {
-    /// Rows of the product, columns of the product, products per element.
+    /// Rows of the product.
     pub m: usize,
-    #[allow(missing_docs)]
+    /// Columns of the product.
     pub n: usize,
-    #[allow(missing_docs)]
+    /// Products per element.
     pub k: usize,
     /// A, and B, are stored transposed.
     pub transposed: [bool; 2],
@@ -91,7 +91,8 @@ impl Sizes {
         if k != depth {
             let how = |transposed| if transposed { ", stored transposed" } else { "" };
             return Err(Error::Usage(format!(
-                "matmul can't multiply A ({}{}) by B ({}{}): A has {k} columns and B {depth} rows, and these must be equal \
+                "matmul can't multiply A ({}{}) by B ({}{}): A has {k} columns and B {depth} rows, and these must be \
+                 equal \
                  (--transpose-a and --transpose-b say how they are stored)",
                 text(a.shape()),
                 how(transposed[0]),

@@ -206,7 +206,8 @@ impl<T: Real> Kernel<T> {
                 };
                 if tile.tile.shared > info.max_shared {
                     return Err(Error::Usage(format!(
-                        "tile `{name}` of matmul best needs {} bytes of shared memory per block, and this device has {}: \
+                        "tile `{name}` of matmul best needs {} bytes of shared memory per block, and this device has \
+                         {}: \
                          use --tile auto",
                         tile.tile.shared, info.max_shared
                     )));

@@ -63,7 +63,11 @@ fn variants() -> Vec<VariantInfo> {
     }
     let info = |(row, variant): (usize, Variant<i32>)| {
         let types = |op: &&str| -> Vec<Entry> {
-            let typed = |dtype: &Dtype| with_dtype!(dtype, T => with_op!(FAMILY, *op, O => entries::<O, T>(row)).unwrap_or_default(), else => Vec::new());
+            let typed = |dtype: &Dtype| {
+                with_dtype!(dtype, T => {
+                    with_op!(FAMILY, *op, O => entries::<O, T>(row)).unwrap_or_default()
+                }, else => Vec::new())
+            };
             Dtype::NUMBERS.iter().flat_map(typed).collect()
         };
         let entries = FAMILY.ops.iter().flat_map(types).collect();

@@ -146,7 +146,11 @@ fn variants() -> Vec<VariantInfo> {
     }
     let info = |(row, variant): (usize, Variant<i32>)| {
         let types = |op: &&str| -> Vec<Entry> {
-            let typed = |dtype: &Dtype| with_dtype!(*dtype, T => with_op!(FAMILY, *op, O => entry::<O, T>(row)).ok(), else => None);
+            let typed = |dtype: &Dtype| {
+                with_dtype!(*dtype, T => {
+                    with_op!(FAMILY, *op, O => entry::<O, T>(row)).ok()
+                }, else => None)
+            };
             Dtype::NUMBERS.iter().filter_map(typed).collect()
         };
         let entries = FAMILY.ops.iter().flat_map(types).collect();
@@ -186,14 +190,16 @@ fn sizes() -> Vec<Case> {
 fn offsets<'a>(problem: &Problem<'a>) -> Result<&'a [u64]> {
     let (offsets, len) = (problem.view::<u64>(1)?, problem.inputs[0].len() as u64);
     let Some(&last) = offsets.last() else {
-        let text = "segreduce needs one offset more than there are segments, and there is none: no segments are one offset of 0";
+        let text = "segreduce needs one offset more than there are segments, and there is none: no segments are one \
+            offset of 0";
         return Err(Error::Usage(text.to_owned()));
     };
     if let Some(k) = offsets.windows(2).position(|pair| pair[0] > pair[1]) {
         let (before, after) = (offsets[k], offsets[k + 1]);
         let at = k + 1;
         return Err(Error::Usage(format!(
-            "the offsets of segreduce must ascend, and offset {at} is {after}, after {before}: segment {k} would end before it begins"
+            "the offsets of segreduce must ascend, and offset {at} is {after}, after {before}: segment {k} would end \
+             before it begins"
         )));
     }
     if last > len {

@@ -25,7 +25,8 @@ mod request;
 
 const DIMS: Setting<Choice> = Setting {
     name: "dims",
-    help: "dimensions; one axis more is the channels. auto: as many as axes, but of u8 a last of three that is 3 or 4 is colour",
+    help: "dimensions; one axis more is the channels. auto: as many as axes, but of u8 a last of three that is 3 or 4 \
+        is colour",
     generated: false,
     kind: Choice(&["auto", "1", "2", "3"]),
 };

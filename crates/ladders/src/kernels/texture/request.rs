@@ -78,7 +78,8 @@ impl Request {
             Some(1) if (1..=4).contains(&shape[dimensions]) => (&shape[..dimensions], shape[dimensions]),
             _ => {
                 return wrong(format!(
-                    "--dims {dimensions} needs an operand of {dimensions} axes, or one more with 1 to 4 channels, not {}",
+                    "--dims {dimensions} needs an operand of {dimensions} axes, or one more with 1 to 4 channels, not \
+                     {}",
                     tensor::text(shape)
                 ));
             }

@@ -1,0 +1,114 @@
+//! Files that need each other can't be read, moved or tested apart. A file and its child may name each other: the child
+//! is a part of the file.
+
+use std::collections::BTreeSet;
+
+use super::graph::{Graph, is_parent};
+use super::known::{covers, unneeded};
+use super::tree::{Finding, Tree};
+
+/// For help and documentation.
+pub const ASKS: &str = "no circle of imports is larger than a file and its child";
+
+/// Folders with circles, the most files that all lead to each other there, and who mends them.
+const KNOWN: &[(&str, usize, &str)] = &[
+    ("crates/cuda_builder/", 15, "being cut into stages"),
+    ("crates/cuda_std/", 2, "`print!` and the text that it makes"),
+    ("crates/ladders/", 31, "the list of families stands where their trait does"),
+    ("crates/ptx_sim/", 48, "being cut into layers"),
+    ("crates/rustwarp/", 6, "the choice of a backend and the memory behind it stand beside its trait"),
+    ("host/", 10, "exit codes stand beside the dispatch"),
+    ("kernels-gpu/", 4, "a rung and the variant built on it share a tile"),
+    ("tests/kernels/", 9, "the list of cases stands beside their type"),
+];
+
+/// Files that lead to each other.
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    checked(tree, KNOWN)
+}
+
+fn checked(tree: &Tree, known: &[(&'static str, usize, &'static str)]) -> Vec<Finding> {
+    let mut needed = BTreeSet::new();
+    let mut found = Vec::new();
+    for package in &tree.packages {
+        let graph = Graph::of(tree, package);
+        for knot in graph.knots() {
+            let Some(circle) = circle(&graph, &knot) else { continue };
+            let exception = known
+                .iter()
+                .find(|(folder, most, why)| knot.len() <= *most && knot.iter().all(|file| covers((folder, why), file)));
+            match exception {
+                Some((folder, ..)) => {
+                    needed.insert(*folder);
+                }
+                None => found.push(finding(&graph, &circle, knot.len())),
+            }
+        }
+    }
+    found
+        .extend(known.iter().filter(|(folder, ..)| !needed.contains(folder)).map(|known| unneeded("circles", known.0)));
+    found
+}
+
+/// The smallest circle that is not a file and its child, if there is one; its first file is not repeated at the end.
+fn circle<'g>(graph: &'g Graph, knot: &BTreeSet<&'g str>) -> Option<Vec<&'g str>> {
+    let edges = || graph.edges.keys().filter(|(from, to)| knot.contains(from.as_str()) && knot.contains(to.as_str()));
+    let pair = edges().find(|(from, to)| graph.has(to, from) && !is_parent(from, to) && !is_parent(to, from));
+    if let Some((from, to)) = pair {
+        return Some(vec![from, to]);
+    }
+    // Without the edge, the way from its end to its start is longer than back.
+    let circles = edges().filter_map(|(from, to)| graph.detour(knot, to, from));
+    circles.min_by_key(Vec::len)
+}
+
+fn finding(graph: &Graph, circle: &[&str], all: usize) -> Finding {
+    let next = circle.iter().cycle().skip(1);
+    let steps = circle.iter().zip(next).map(|(from, to)| format!("{from}:{} -> {to}", graph.line(from, to)));
+    let text = format!(
+        "circle of imports, and {all} files in all that lead to each other: {}; move what both need to a file below \
+         both",
+        steps.collect::<Vec<_>>().join(", ")
+    );
+    Finding::new(circle[0], graph.line(circle[0], circle[1 % circle.len()]), text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(files: &[(&str, &str)], known: &[(&'static str, usize, &'static str)]) -> Vec<String> {
+        let tree = Tree::of_crate("x", "src/lib.rs", files);
+        checked(&tree, known).into_iter().map(|finding| finding.to_string()).collect()
+    }
+
+    const SIBLINGS: &[(&str, &str)] = &[
+        ("src/lib.rs", "mod a;\nmod b;"),
+        ("src/a.rs", "pub struct A;\nuse super::b::B;"),
+        ("src/b.rs", "pub struct B;\nfn f(_: crate::a::A) {}"),
+    ];
+
+    #[test]
+    fn siblings_that_need_each_other_are_found() {
+        let found = found(SIBLINGS, &[]);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].starts_with("src/a.rs:2: circle") && found[0].contains("src/b.rs:2 -> src/a.rs"), "{found:?}");
+    }
+
+    #[test]
+    fn an_exception_has_a_size_and_is_needed() {
+        assert_eq!(found(SIBLINGS, &[("src/", 2, "why")]), Vec::<String>::new());
+        assert_eq!(found(SIBLINGS, &[("src/", 1, "why")]).len(), 2);
+        assert_eq!(found(&SIBLINGS[..1], &[("src/", 2, "why")]).len(), 1);
+    }
+
+    #[test]
+    fn a_file_and_each_of_its_children_may() {
+        let parent = ("src/lib.rs", "mod a;\nmod b;\npub struct L;\nfn f(_: a::A, _: b::B) {}");
+        let child = ("src/a.rs", "pub struct A(super::L);");
+        let star = [parent, child, ("src/b.rs", "pub struct B(super::L);")];
+        assert_eq!(found(&star, &[]), Vec::<String>::new());
+        let ring = [parent, child, ("src/b.rs", "pub struct B(crate::a::A);")];
+        assert_eq!(found(&ring, &[]).len(), 1, "lib -> b -> a -> lib");
+    }
+}

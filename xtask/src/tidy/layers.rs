@@ -1,0 +1,109 @@
+//! The layers of `ptx_sim`: each names only itself and those below.
+
+use super::graph::Graph;
+use super::known::unneeded;
+use super::tree::{Finding, Tree};
+
+/// For help and documentation.
+pub const ASKS: &str = "a module of ptx_sim names its own layer and those below: the table is in layers.rs";
+
+const SOURCES: &str = "crates/ptx_sim/src/";
+
+/// Modules of `ptx_sim`, from the ground up; a file or a folder each.
+const LAYERS: &[(&str, &[&str])] = &[
+    ("ground", &["syntax", "isa", "memory", "level", "stop", "diagnostics", "texture", "profile", "registers"]),
+    ("program", &["program", "decode"]),
+    ("observe", &["observe"]),
+    ("machine", &["machine", "occupancy"]),
+    ("observers", &["check", "count", "trace", "fidelity"]),
+    ("top", &["session", "harness", "explain", "lib"]),
+];
+
+/// Files that name a layer above theirs, until they are moved.
+const KNOWN: &[(&str, &str, &str)] = &[
+    ("isa", "program", "instruction rows name decoded operands"),
+    ("machine", "check", "a launch assembles its observers"),
+    ("machine", "count", "a launch assembles its observers"),
+    ("machine", "trace", "a launch assembles its observers"),
+    ("registers", "check", "a warp's registers are laid out for the checker of uninitialised values"),
+    ("observe", "machine", "events name lanes and positions"),
+    ("stop", "program", "a fault names its instruction"),
+];
+
+/// Imports that go up.
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    let Some(package) = tree.packages.iter().find(|package| package.name == "ptx_sim") else { return Vec::new() };
+    checked(tree, &Graph::of(tree, package), KNOWN)
+}
+
+fn checked(tree: &Tree, graph: &Graph, known: &[(&str, &str, &str)]) -> Vec<Finding> {
+    let ours = tree.files.iter().filter(|file| file.path.starts_with(SOURCES));
+    let unknown = ours.filter(|file| layer(&file.path).is_none()).map(|file| {
+        let text = format!("`{}` has no layer: give it one in xtask/src/tidy/layers.rs", module(&file.path));
+        Finding::new(&file.path, 1, text)
+    });
+    let upward: Vec<_> = graph
+        .edges
+        .iter()
+        .filter_map(|((from, to), line)| {
+            let (low, high) = (layer(from)?, layer(to)?);
+            (low < high).then_some((module(from), module(to), from, line, LAYERS[low].0, LAYERS[high].0))
+        })
+        .collect();
+    let is_known = |from: &str, to: &str| known.iter().any(|known| (known.0, known.1) == (from, to));
+    let wrong = upward.iter().filter(|(from, to, ..)| !is_known(from, to)).map(|(from, to, file, line, low, high)| {
+        let text = format!("`{from}` (layer {low}) names `{to}` ({high}), which is above it: turn the import round");
+        Finding::new(file, **line, text)
+    });
+    let is_needed = |known: &(&str, &str, &str)| upward.iter().any(|(from, to, ..)| (*from, *to) == (known.0, known.1));
+    let rest = known
+        .iter()
+        .filter(|known| !is_needed(known))
+        .map(|(from, to, _)| unneeded("layers", &format!("{from} -> {to}")));
+    unknown.chain(wrong).chain(rest).collect()
+}
+
+/// The crate's module that a file belongs to.
+fn module(path: &str) -> &str {
+    let inner = path.strip_prefix(SOURCES).unwrap_or(path);
+    inner.split('/').next().unwrap_or(inner).trim_end_matches(".rs")
+}
+
+fn layer(path: &str) -> Option<usize> {
+    path.strip_prefix(SOURCES)?;
+    LAYERS.iter().position(|(_, modules)| modules.contains(&module(path)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(files: &[(&str, &str)], known: &[(&str, &str, &str)]) -> Vec<String> {
+        let tree = Tree::of_crate("ptx_sim", "crates/ptx_sim/src/lib.rs", files);
+        let graph = Graph::of(&tree, &tree.packages[0]);
+        checked(&tree, &graph, known).into_iter().map(|finding| finding.to_string()).collect()
+    }
+
+    #[test]
+    fn an_import_that_goes_up_is_found() {
+        let files = [
+            ("crates/ptx_sim/src/lib.rs", "mod machine; mod check; mod syntax;"),
+            ("crates/ptx_sim/src/machine/mod.rs", "mod warp;\nuse crate::syntax::T;"),
+            ("crates/ptx_sim/src/machine/warp.rs", "\nuse crate::check::Race;"),
+            ("crates/ptx_sim/src/check.rs", "pub struct Race(crate::machine::M);"),
+            ("crates/ptx_sim/src/syntax.rs", "pub struct T;"),
+        ];
+        let found_here = found(&files, &[]);
+        assert_eq!(found_here.len(), 1, "{found_here:?}");
+        assert!(
+            found_here[0].starts_with("crates/ptx_sim/src/machine/warp.rs:2: `machine` (layer machine) names `check`")
+        );
+        assert_eq!(found(&files, &[("machine", "check", "why")]), Vec::<String>::new());
+        assert!(found(&files[..1], &[("machine", "check", "why")])[0].contains("no longer needed"));
+    }
+
+    #[test]
+    fn a_new_module_needs_a_layer() {
+        assert!(found(&[("crates/ptx_sim/src/news.rs", "")], &[])[0].contains("`news` has no layer"));
+    }
+}

@@ -1,0 +1,51 @@
+//! A file holds one idea and fits in a reader's head.
+
+use super::known::{self, Known};
+use super::tree::{Finding, Tree};
+
+/// For help and documentation.
+pub const ASKS: &str = "a file of over 400 lines is in a list with its reason";
+
+const LINES: usize = 400;
+
+/// Long files, each with its reason.
+const REASONS: &[Known] = &[
+    ("crates/ladders/src/kernels/failing.rs", "a table: ten lines for each of 25 examples"),
+    ("crates/ladders/src/kernels/texture/mod.rs", "splits when one driver runs all families"),
+    ("crates/rustwarp/src/backend/gpu.rs", "all that names `cust`; splits with the rule `cust`"),
+    ("crates/ptx_sim/src/isa/float.rs", "a table of instructions with the test of each"),
+    ("crates/ptx_sim/src/machine/", "the machine is being cut into layers"),
+    ("crates/ptx_sim/tests/machine.rs", "one machine, many launches"),
+    ("crates/ptx_sim/tests/programs.rs", "a table of programs"),
+];
+
+/// Files that are too long.
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    checked(tree, REASONS)
+}
+
+fn checked(tree: &Tree, reasons: &[Known]) -> Vec<Finding> {
+    let lines = tree.files.iter().map(|file| (file, file.text.lines().count()));
+    let long = lines.filter(|(_, lines)| *lines > LINES).map(|(file, lines)| {
+        let text =
+            format!("{lines} lines, {LINES} is the limit: split it by ideas, or give the reason in long_files.rs");
+        Finding::new(&file.path, LINES + 1, text)
+    });
+    known::without("long_files", reasons, long.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_file_needs_its_reason() {
+        let long = "\n".repeat(401);
+        let tree = Tree::of(&[("a.rs", &long), ("b.rs", &long[1..])]);
+        let found = checked(&tree, &[]);
+        assert_eq!((found.len(), found[0].path.as_str(), found[0].line), (1, "a.rs", 401));
+        assert!(found[0].text.contains("split it"));
+        assert_eq!(checked(&tree, &[("a.rs", "why")]), []);
+        assert_eq!(checked(&tree, &[("a.rs", "why"), ("b.rs", "why")])[0].path, "xtask/src/tidy/long_files.rs");
+    }
+}

@@ -1,0 +1,107 @@
+//! `cargo xtask tidy`: the project's rules on structure and text, which no compiler checks.
+//!
+//! [`RULES`] lists them. Each rule is a pure function from the [`Tree`] to findings, in a file of its own, with a test
+//! that plants a violation. Exceptions are lists in the rule's file, each entry with its reason; an entry that is no
+//! longer needed is a finding, too.
+
+mod circles;
+mod crates;
+
+mod expectations;
+mod gpu_backend;
+mod graph;
+mod known;
+mod layers;
+mod long_files;
+mod long_lines;
+mod module_files;
+mod module_text;
+mod modules;
+mod syntax;
+mod tree;
+mod upward;
+
+use std::{fmt::Write, process::ExitCode};
+
+use anyhow::{Result, bail};
+
+use crate::workspace;
+use tree::{Finding, Tree};
+
+/// A rule of the project.
+struct Rule {
+    /// As printed with each finding.
+    name: &'static str,
+    /// What it asks for.
+    asks: &'static str,
+    /// Findings, in any order.
+    check: fn(&Tree) -> Vec<Finding>,
+}
+
+/// The table: command, help and documentation read it.
+const RULES: &[Rule] = &[
+    Rule { name: "crates", asks: crates::ASKS, check: crates::check },
+    Rule { name: "layers", asks: layers::ASKS, check: layers::check },
+    Rule { name: "circles", asks: circles::ASKS, check: circles::check },
+    Rule { name: "upward", asks: upward::ASKS, check: upward::check },
+    Rule { name: "cust", asks: gpu_backend::ASKS, check: gpu_backend::check },
+    Rule { name: "module-files", asks: module_files::ASKS, check: module_files::check },
+    Rule { name: "module-text", asks: module_text::ASKS, check: module_text::check },
+    Rule { name: "long-files", asks: long_files::ASKS, check: long_files::check },
+    Rule { name: "long-lines", asks: long_lines::ASKS, check: long_lines::check },
+    Rule { name: "expectations", asks: expectations::ASKS, check: expectations::check },
+];
+
+/// Checks the working tree; fails when a rule is broken.
+pub fn run() -> Result<ExitCode> {
+    let tree = Tree::read(&workspace::root())?;
+    let mut broken = 0;
+    for rule in RULES {
+        let mut findings = (rule.check)(&tree);
+        findings.sort();
+        for finding in &findings {
+            println!("{}: {finding}", rule.name);
+        }
+        broken += findings.len();
+    }
+    if broken > 0 {
+        bail!("{broken} findings; `cargo xtask tidy --help` explains the rules");
+    }
+    println!("tidy: {} rules hold in {} files", RULES.len(), tree.files.len());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The rules, for `--help`.
+pub fn help() -> String {
+    RULES.iter().fold("Rules:\n".to_owned(), |mut text, rule| {
+        // Writing to a string can't fail.
+        let _ = writeln!(text, "  {:<13} {}", rule.name, rule.asks);
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_working_tree_is_tidy() {
+        let tree = Tree::read(&workspace::root()).expect("the sources");
+        assert!(tree.files.len() > 500, "{} files", tree.files.len());
+        let found: Vec<_> = RULES
+            .iter()
+            .flat_map(|rule| (rule.check)(&tree).into_iter().map(|finding| format!("{}: {finding}", rule.name)))
+            .collect();
+        assert!(found.is_empty(), "{}", found.join("\n"));
+    }
+
+    #[test]
+    fn help_and_contributing_list_every_rule() {
+        let contributing = std::fs::read_to_string(workspace::root().join("CONTRIBUTING.md")).expect("a file");
+        let help = help();
+        for rule in RULES {
+            assert!(help.contains(rule.asks), "{}", rule.name);
+            assert!(contributing.contains(&format!("`{}`", rule.name)), "CONTRIBUTING.md lacks `{}`", rule.name);
+        }
+    }
+}
