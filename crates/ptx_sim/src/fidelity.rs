@@ -2,8 +2,8 @@
 //! were not executed at all.
 
 use crate::count::InstructionCounters;
-use crate::machine::Report;
 use crate::program::{Op, Program, TextureKind};
+use crate::session::Report;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 

@@ -10,7 +10,7 @@
 //! All of this was read off an H200 with Nsight Compute: `tests/golden/micro.csv`.
 
 use super::contention::Wanted;
-use crate::machine::lanes::Spread;
+use crate::lanes::Spread;
 use crate::observe::{AccessKind, Touch};
 use crate::registers::LANES;
 
@@ -106,7 +106,7 @@ fn distinct_words(addresses: &[u64; LANES], lanes: u32, words: u32) -> u32 {
     let mut first = [u64::MAX; 32];
     let mut count = [0_u32; 32];
     let (mut more, mut len) = ([0; 2 * LANES], 0);
-    crate::machine::lanes::each(lanes, |lane| {
+    crate::lanes::each(lanes, |lane| {
         for word in 0..u64::from(words) {
             let word = (addresses[lane] >> 2) + word;
             let bank = (word & 31) as usize;

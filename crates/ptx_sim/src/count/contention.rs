@@ -1,6 +1,6 @@
 //! Contention: lanes of one atomic instruction that want the same address take turns.
 
-use crate::machine::lanes::{Spread, each};
+use crate::lanes::{Spread, each};
 use crate::registers::LANES;
 
 /// Slots of the table by which equal keys are found: at most half of them are taken.
@@ -91,7 +91,7 @@ mod tests {
         let lanes: Vec<u32> = wanted.each().map(|(_, lanes)| lanes).collect();
         assert_eq!(lanes.iter().sum::<u32>(), mask.count_ones());
         for (address, lanes) in wanted.each() {
-            assert_eq!(crate::machine::lanes::select(mask, |lane| addresses[lane] == address).count_ones(), lanes);
+            assert_eq!(crate::lanes::select(mask, |lane| addresses[lane] == address).count_ones(), lanes);
         }
         (wanted.count(), lanes.iter().copied().max().unwrap_or(0), lanes)
     }

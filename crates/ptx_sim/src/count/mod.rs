@@ -33,7 +33,7 @@ mod work;
 
 pub(crate) use tally::Counting;
 
-use crate::machine::lanes::Spread;
+use crate::lanes::Spread;
 use crate::observe::{AccessKind, Bypass, Touch};
 use crate::program::Program;
 use crate::stop::Place;

@@ -1,7 +1,7 @@
 //! Sectors: global memory moves in aligned pieces of 32 bytes; an instruction costs as many as its lanes touch.
 
 use super::contention::Wanted;
-use crate::machine::lanes::Spread;
+use crate::lanes::Spread;
 use crate::registers::LANES;
 
 const SECTOR_BITS: u32 = 5;
@@ -38,7 +38,7 @@ fn one_by_one(addresses: &[u64; LANES], mask: u32, size: u64) -> u32 {
     let span = |address: u64| (address >> SECTOR_BITS, (address + (size - 1)) >> SECTOR_BITS);
     // Lanes usually ascend: then a sector is new exactly when it is behind the last one.
     let (mut count, mut last, mut ascending) = (0, None, true);
-    crate::machine::lanes::each(mask, |lane| {
+    crate::lanes::each(mask, |lane| {
         let (start, end) = span(addresses[lane]);
         let new = last.map_or(start, |last: u64| start.max(last + 1));
         ascending &= last.is_none_or(|last| start >= last);
@@ -49,7 +49,7 @@ fn one_by_one(addresses: &[u64; LANES], mask: u32, size: u64) -> u32 {
         return count as u32;
     }
     let mut seen: Vec<u64> = Vec::with_capacity(2 * LANES);
-    crate::machine::lanes::each(mask, |lane| {
+    crate::lanes::each(mask, |lane| {
         let (start, end) = span(addresses[lane]);
         seen.extend(start..=end);
     });
@@ -72,7 +72,7 @@ pub fn different_bytes(addresses: &[u64; LANES], mask: u32, bytes: u32, spread: 
 #[inline(never)]
 fn different_bytes_of_any(addresses: &[u64; LANES], mask: u32, size: u64) -> u64 {
     let (mut starts, mut count) = ([0; LANES], 0);
-    crate::machine::lanes::each(mask, |lane| {
+    crate::lanes::each(mask, |lane| {
         starts[count] = addresses[lane];
         count += 1;
     });
@@ -93,7 +93,7 @@ fn different_bytes_of_any(addresses: &[u64; LANES], mask: u32, size: u64) -> u64
 pub fn bypassing_sectors(from: &[u64; LANES], to: &[u64; LANES], mask: u32) -> u32 {
     const LINE_BITS: u32 = 7;
     let mut pairs = Vec::with_capacity(LANES);
-    crate::machine::lanes::each(mask, |lane| pairs.push((to[lane] >> SECTOR_BITS, from[lane] >> LINE_BITS)));
+    crate::lanes::each(mask, |lane| pairs.push((to[lane] >> SECTOR_BITS, from[lane] >> LINE_BITS)));
     pairs.sort_unstable();
     pairs.dedup();
     pairs.len() as u32
@@ -116,7 +116,7 @@ pub fn local_sectors(addresses: &[u64; LANES], mask: u32, bytes: u32, spread: Sp
         return groups * words as u32;
     }
     let mut seen: Vec<u64> = Vec::with_capacity(4 * LANES);
-    crate::machine::lanes::each(mask, |lane| {
+    crate::lanes::each(mask, |lane| {
         let first = addresses[lane] >> 2;
         seen.extend((first..first + words).map(|word| word * 4 + lane as u64 / 8));
     });

@@ -2,14 +2,13 @@
 
 use super::tally::{Counting, Tally};
 use super::{Counters, InstructionCounters, work};
-use crate::machine::Seen;
 use crate::program::{Async, Callee, Function, Kind, MatrixKind, Op, Preset, Program};
 use crate::registers::{NO_SLOT, Slot};
 use std::cell::LazyCell;
 
 impl Counting {
     /// Totals, and counters of the instructions that were executed, in program order.
-    pub fn finish(self, program: &Program) -> Seen {
+    pub fn finish(self, program: &Program) -> (Counters, Vec<InstructionCounters>) {
         let mut counters = Counters { barriers: self.barriers, ..Counters::default() };
         let mut instructions = Vec::new();
         let lists = self.lists();
@@ -46,7 +45,7 @@ impl Counting {
         counters.atomics = counters.shared_atomics + counters.global_atomics;
         counters.local_requests = counters.local_loads + counters.local_stores;
         counters.local_sectors = counters.local_load_sectors + counters.local_store_sectors;
-        Seen { counters, instructions, ..Seen::default() }
+        (counters, instructions)
     }
 }
 

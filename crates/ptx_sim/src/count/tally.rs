@@ -6,8 +6,8 @@
 
 use super::contention::Wanted;
 use super::{banks, sectors};
-use crate::observe::{AccessKind, BlockShape, Bypass, Observer, Site, Touch};
-use crate::program::Space;
+use crate::observe::{AccessKind, BlockShape, Bypass, Observer, Range, Site, Touch, Variable, no_shadow};
+use crate::program::{Order, Scope, Space};
 
 /// Lanes per address of atomics, in classes: 1, 2, up to 4, 8, 16, 32.
 pub const CLASSES: usize = 6;
@@ -143,6 +143,11 @@ impl Memory {
 
 impl Observer for Counting {
     type Block = ();
+    type Shadow = ();
+
+    fn shadow(&mut self) -> &mut () {
+        no_shadow()
+    }
 
     fn begin(&mut self, _: &BlockShape) {}
 
@@ -229,4 +234,21 @@ impl Observer for Counting {
             }
         }
     }
+    fn end(&mut self, _: ()) {}
+
+    fn fence(&mut self, _: &mut (), _: u32, _: u32, _: Order, _: Scope) {}
+
+    fn meet(&mut self, _: &mut (), _: u32, _: u32, _: u32) {}
+
+    fn arrive(&mut self, _: &mut (), _: u32, _: u32) {}
+
+    fn proxy_fence(&mut self, _: &mut (), _: u32, _: u32) {}
+
+    fn issue(&mut self, _: &mut (), _: &Range) {}
+
+    fn range(&mut self, _: &mut (), _: &Range) {}
+
+    fn release(&mut self, _: &mut (), _: u32, _: u32, _: Variable, _: Scope) {}
+
+    fn acquire(&mut self, _: &mut (), _: u32, _: u32, _: Variable, _: Scope) {}
 }

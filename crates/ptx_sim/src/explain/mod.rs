@@ -16,10 +16,11 @@ pub use lines::Line;
 pub use time::{Limit, Time};
 
 use crate::count::Counters;
-use crate::machine::{Launch, Report};
+use crate::machine::Launch;
 use crate::occupancy::{Demand, occupancy};
 use crate::profile::Profile;
 use crate::program::{Program, Space};
+use crate::session::Report;
 use crate::stop::Stop;
 use serde::Serialize;
 

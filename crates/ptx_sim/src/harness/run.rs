@@ -3,9 +3,10 @@
 
 use super::argument::{Given, Written, plural};
 use super::{Dim, Failure, Test};
-use crate::machine::{Config, Launch, Machine, Report};
+use crate::machine::Launch;
 use crate::profile::Profile;
 use crate::program::{Function, Kind};
+use crate::session::{Config, Machine, Report};
 use crate::stop::{Diagnostic, Stop, StopKind, Triple, demangled};
 
 /// Result of one schedule: the report, and the contents of each buffer that is copied back.

@@ -4,24 +4,8 @@
 //! Sources are copied to locals first, so that the loop over a function of plain numbers vectorises, and a destination
 //! may be a source too.
 
+pub use crate::registers::File;
 use crate::registers::{Args, LANES, NO_SLOT, Pure, Registers, Slot};
-
-/// Where a value of an operand lives and how its literals are read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum File {
-    /// `Registers::pred`.
-    Pred,
-    /// `Registers::w32`, 16 bits used, the rest zero.
-    Half,
-    /// `Registers::w32`.
-    Word,
-    /// `Registers::w32`, decimal literals are `f32`.
-    Single,
-    /// `Registers::w64`.
-    Long,
-    /// `Registers::w64`, decimal literals are `f64`.
-    Double,
-}
 
 /// The meaning of an instruction, and which files its operands are in.
 #[derive(Clone, Copy, Debug)]

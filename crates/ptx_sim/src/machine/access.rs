@@ -1,17 +1,16 @@
 //! `ld` and `st`: addresses resolved to a space, checked per lane, reported to the observers, carried out.
 
-use super::address;
 use super::block::Block;
 use super::faults::{At, BadAccess};
 use super::grid::Worker;
-use super::lanes::{self, Spread};
-use super::peek::Peek;
-use super::transfer::{Allocated, Drain, Fill, Lanes};
 use super::warp::Warp;
-use crate::check::uninit;
 use crate::isa::lift::every;
+use crate::lanes::{self, Spread};
 use crate::level::{Host, Task};
-use crate::observe::{AccessKind, Observer, Touch};
+use crate::memory::address;
+use crate::memory::transfer::{Allocated, Drain, Fill, Lanes};
+use crate::observe::Peek;
+use crate::observe::{self, AccessKind, Observer, Shadow, Touch};
 use crate::program::{Access, Address, Order, Scope, Space};
 use crate::registers::{LANES, Registers};
 use crate::stop::Stop;
@@ -120,9 +119,10 @@ impl<O: Observer> Worker<'_, O> {
             return Ok(mask);
         }
         let spread = self.check(block, warp, space, addresses, mask, shape, at, None)?;
-        if O::INIT {
-            let lanes = uninit::Lanes { space, addresses, mask, spread };
-            self.load_shadows(block, warp, registers, access, lanes, at);
+        if O::Shadow::ON {
+            let lanes = observe::Lanes { space, addresses, mask, spread };
+            let (shadow, mut scene) = self.shadow(block, warp, at.site);
+            shadow.load(&mut scene, registers, access, lanes);
         }
         let lanes = Lanes { access, addresses, mask, spread: &spread };
         match space {
@@ -168,9 +168,10 @@ impl<O: Observer> Worker<'_, O> {
             return Ok(mask);
         }
         let spread = self.check(block, warp, space, addresses, mask, shape, at, Some((registers, access)))?;
-        if O::INIT {
-            let lanes = uninit::Lanes { space, addresses, mask, spread };
-            self.store_shadows(block, warp, registers, access, lanes, at);
+        if O::Shadow::ON {
+            let lanes = observe::Lanes { space, addresses, mask, spread };
+            let (shadow, mut scene) = self.shadow(block, warp, at.site);
+            shadow.store(&mut scene, registers, access, lanes);
         }
         let lanes = Lanes { access, addresses, mask, spread: &spread };
         // What a thread writes to its own stack is no sign that it gets anywhere.

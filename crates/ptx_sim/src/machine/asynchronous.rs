@@ -2,15 +2,15 @@
 //! themselves come later: `in_flight`.
 
 use super::access::{Shape, addresses};
-use super::address;
 use super::block::Block;
 use super::cluster::{Key, address_of, pick};
 use super::faults::At;
 use super::grid::Worker;
 use super::in_flight::{End, Source, Transfer, Waiting, What, Who, lanes_of, whole};
-use super::lanes;
 use super::mbarrier::{Mbarrier, Misuse, parity_of, pending_of};
 use super::warp::{Split, Warp};
+use crate::lanes;
+use crate::memory::address;
 use crate::observe::{AccessKind, Bypass, Observer, Range, Site};
 use crate::program::{Address, Async, Group, Mbarrier as Kind, Order, Scope, Space};
 use crate::registers::{LANES, NO_SLOT, Registers, Slot};

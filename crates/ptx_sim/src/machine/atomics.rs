@@ -5,10 +5,9 @@ use super::access::{Shape, addresses};
 use super::block::Block;
 use super::faults::At;
 use super::grid::Worker;
-use super::lanes::{self, each};
 use super::warp::Warp;
-use crate::check::uninit::Lanes;
-use crate::observe::{AccessKind, Observer};
+use crate::lanes::{self, each};
+use crate::observe::{AccessKind, Lanes, Observer, Shadow};
 use crate::program::{Atomic, Space};
 use crate::registers::{LANES, NO_SLOT, Registers};
 use crate::stop::Stop;
@@ -46,9 +45,10 @@ impl<O: Observer> Worker<'_, O> {
                 return Ok(());
             }
             let spread = this.check(block, warp, space, addresses, mask, shape, at, None)?;
-            if O::INIT {
+            if O::Shadow::ON {
                 let lanes = Lanes { space, addresses, mask, spread };
-                this.atomic_shadows(block, warp, registers, atomic, lanes, at);
+                let (shadow, mut scene) = this.shadow(block, warp, at.site);
+                shadow.atomic(&mut scene, registers, atomic, lanes);
             }
             match space {
                 Space::Shared if atomic.bytes == 4 && !atomic.wide => {
@@ -81,7 +81,7 @@ impl<O: Observer> Worker<'_, O> {
                     }
                 }),
                 _ => {
-                    let name = super::address::name(space);
+                    let name = crate::memory::address::name(space);
                     let (lane, title) = (lanes::first(mask), format!("atomic on {name} memory"));
                     return Err(this.fault(block, warp.index, lane, at.site, "wrong-space", title));
                 }

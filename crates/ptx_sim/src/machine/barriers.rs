@@ -6,8 +6,8 @@
 
 use super::block::{BARRIERS, Block};
 use super::grid::Worker;
-use super::lanes;
 use super::warp::{Split, State, Warp};
+use crate::lanes;
 use crate::observe::{Observer, Site};
 use crate::program::{BarrierKind, BarrierReduce, Op};
 use crate::stop::{Diagnostic, Place, Stop, StopKind};

@@ -4,8 +4,7 @@ use super::barriers::Barrier;
 use super::grid::Worker;
 use super::in_flight::InFlight;
 use super::warp::Warp;
-use crate::check::uninit::BlockStates;
-use crate::observe::{BlockShape, Observer};
+use crate::observe::{BlockShape, BlockStates, Observer, Shadow};
 use crate::stop::Stop;
 
 /// Barriers that a block has.
@@ -102,11 +101,7 @@ impl<O: Observer> Worker<'_, O> {
             live: u32::MAX >> (32 - warps),
             observed: self.observer.begin(&shape),
             printed: String::new(),
-            states: if O::INIT {
-                BlockStates::fresh(context.shared_bytes, context.config.checks.uninit)
-            } else {
-                BlockStates::default()
-            },
+            states: self.observer.shadow().fresh(context.shared_bytes),
         };
         for index in 0..warps {
             let lanes = (context.threads - index * 32).min(32);

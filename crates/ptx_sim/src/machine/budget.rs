@@ -50,7 +50,8 @@ fn stack_bytes(warp: &Warp) -> u64 {
 impl<O: Observer> Worker<'_, O> {
     /// A stop when there is no room for the next block.
     pub fn afford_block(&self) -> Result<(), Stop> {
-        let Context { program, entry, threads, shared_bytes, budget, config, .. } = self.context;
+        let Context { setting, entry, threads, budget, setup, .. } = self.context;
+        let (program, shared_bytes) = (setting.program, setting.shared_bytes);
         let function = &program.functions[*entry as usize];
         let warps = threads.div_ceil(LANES as u32) as usize;
         let registers = register_bytes(function.rows) * warps.saturating_sub(self.pooled(*entry)) as u64;
@@ -68,7 +69,7 @@ impl<O: Observer> Worker<'_, O> {
             function.frame_bytes.saturating_mul(LANES as u64),
             self.resident.len()
         );
-        let help = format!("launch smaller blocks, or raise `Config::host_bytes`, which is {}", config.host_bytes);
+        let help = format!("launch smaller blocks, or raise `Config::host_bytes`, which is {}", setup.host_bytes);
         Err(Stop::usage("out-of-memory", title).with_help(help))
     }
 

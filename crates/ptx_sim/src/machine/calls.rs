@@ -1,12 +1,11 @@
 //! Calls of device functions: frames, parameters in the threads' own memory, returns.
 
-use super::address;
 use super::block::Block;
 use super::grid::Worker;
-use super::lanes;
 use super::warp::{Frame, NO_JOIN, Split, State, Warp};
-use crate::check::uninit::copy_parameters;
-use crate::observe::{Observer, Site};
+use crate::lanes;
+use crate::memory::address;
+use crate::observe::{Copies, Observer, Shadow, Site};
 use crate::program::{Callee, FrameCopy, Kind, Op, Param};
 use crate::registers::LANES;
 use crate::stop::Stop;
@@ -45,7 +44,7 @@ impl<O: Observer> Worker<'_, O> {
             let (from, depth) = (caller.base, caller.depth + 1);
             let base = caller.top.next_multiple_of(FRAME_ALIGN);
             if depth > MAX_DEPTH || self.stack_exceeded(target, base) {
-                let limit = self.context.config.profile.stack_bytes;
+                let limit = self.context.setup.profile.stack_bytes;
                 let title = format!("call depth {depth} exceeds the stack of {limit} bytes per thread");
                 return Err(self.fault(block, warp.index, lanes::first(mask), site, "stack-overflow", title));
             }
@@ -57,9 +56,10 @@ impl<O: Observer> Worker<'_, O> {
             let frame = Frame { base, lanes: mask, caller, depth, ..Frame::default() };
             self.open_frame(warp, block.id, target, frame, join);
             copy_all(&mut warp.local, params, &function.params, mask, |caller, callee| (from + caller, base + callee));
-            if O::INIT {
+            if O::Shadow::ON {
                 let place = |caller, callee| (from + caller, base + callee);
-                copy_parameters(&mut warp.states, params, &function.params, mask, place);
+                let copies = Copies { copies: params, params: &function.params, mask };
+                self.observer.shadow().copies(&mut warp.states, copies, place);
             }
         }
         Ok(None)
@@ -77,9 +77,10 @@ impl<O: Observer> Worker<'_, O> {
             copy_all(&mut warp.local, returns, &function.returns, mask, |caller, callee| {
                 (base + callee, to_base + caller)
             });
-            if O::INIT {
+            if O::Shadow::ON {
                 let place = |caller, callee| (base + callee, to_base + caller);
-                copy_parameters(&mut warp.states, returns, &function.returns, mask, place);
+                let copies = Copies { copies: returns, params: &function.returns, mask };
+                self.observer.shadow().copies(&mut warp.states, copies, place);
             }
         }
         let outside = warp.join_outside(split.frame, split.join);

@@ -9,13 +9,12 @@ use super::block::Block;
 use super::faults::{At, BadAccess};
 use super::grid::Worker;
 use super::in_flight::{Who, lanes_of};
-use super::lanes::{self, Spread, each};
-use super::peek::Peek;
-use super::transfer::{Drain, Fill, Lanes};
 use super::warp::{Split, State, Warp};
-use crate::check::uninit;
+use crate::lanes::{self, Spread, each};
 use crate::level::Host;
-use crate::observe::{AccessKind, Observer, Site, Touch, Variable};
+use crate::memory::transfer::{Drain, Fill, Lanes};
+use crate::observe::Peek;
+use crate::observe::{self, AccessKind, Observer, Shadow, Site, Touch, Variable};
 use crate::program::{Access, Atomic, Scope, Space};
 use crate::registers::{LANES, Registers};
 use crate::stop::{Diagnostic, Stop, StopKind, Triple};
@@ -108,12 +107,13 @@ impl<O: Observer> Worker<'_, O> {
         let bytes = u32::from(access.bytes) * access.registers.len() as u32;
         let (order, scope) = (access.order, access.scope);
         let shape = Shape { kind: AccessKind::Load, order, scope, bytes, matrix_rows: false };
-        let level = self.context.config.level;
+        let level = self.context.setup.level;
         self.in_each_block(block, warp, addresses, mask, shape, at, None, |this, block, warp, shared| {
-            if O::INIT {
-                this.load_shadows(block, warp, registers, access, shared, at);
+            if O::Shadow::ON {
+                let (shadow, mut scene) = this.shadow(block, warp, at.site);
+                shadow.load(&mut scene, registers, access, shared);
             }
-            let uninit::Lanes { addresses, mask, ref spread, .. } = shared;
+            let observe::Lanes { addresses, mask, ref spread, .. } = shared;
             let lanes = Lanes { access, addresses, mask, spread };
             level.perform(&mut Fill { lanes, registers, source: block.shared.as_slice() });
         })
@@ -136,13 +136,14 @@ impl<O: Observer> Worker<'_, O> {
         let bytes = u32::from(access.bytes) * access.registers.len() as u32;
         let (order, scope) = (access.order, access.scope);
         let shape = Shape { kind: AccessKind::Store, order, scope, bytes, matrix_rows: false };
-        let level = self.context.config.level;
+        let level = self.context.setup.level;
         let stored = Some((registers, access));
         self.in_each_block(block, warp, addresses, mask, shape, at, stored, |this, block, warp, shared| {
-            if O::INIT {
-                this.store_shadows(block, warp, registers, access, shared, at);
+            if O::Shadow::ON {
+                let (shadow, mut scene) = this.shadow(block, warp, at.site);
+                shadow.store(&mut scene, registers, access, shared);
             }
-            let uninit::Lanes { addresses, mask, ref spread, .. } = shared;
+            let observe::Lanes { addresses, mask, ref spread, .. } = shared;
             let lanes = Lanes { access, addresses, mask, spread };
             level.perform(&mut Drain { lanes, registers, sink: block.shared.as_mut_slice() });
         })
@@ -168,8 +169,9 @@ impl<O: Observer> Worker<'_, O> {
             Shape { kind: AccessKind::Atomic, order, scope, bytes: u32::from(atomic.bytes), matrix_rows: false };
         let mut changed = false;
         self.in_each_block(block, warp, addresses, mask, shape, at, None, |this, block, warp, shared| {
-            if O::INIT {
-                this.atomic_shadows(block, warp, registers, atomic, shared, at);
+            if O::Shadow::ON {
+                let (shadow, mut scene) = this.shadow(block, warp, at.site);
+                shadow.atomic(&mut scene, registers, atomic, shared);
             }
             each(shared.mask, |lane| {
                 let (b, c) = operands(registers, lane);
@@ -194,7 +196,7 @@ impl<O: Observer> Worker<'_, O> {
         shape: Shape,
         at: At,
         stored: Option<(&Registers, &Access)>,
-        mut then: impl FnMut(&mut Self, &mut Block<O::Block>, &mut Warp, uninit::Lanes<'_>),
+        mut then: impl FnMut(&mut Self, &mut Block<O::Block>, &mut Warp, observe::Lanes<'_>),
     ) -> Result<(), Stop> {
         let mut offsets = *addresses;
         let mut blocks = [block.ticket; LANES];
@@ -210,7 +212,7 @@ impl<O: Observer> Worker<'_, O> {
             let here = lanes::select(rest, |lane| blocks[lane] == ticket);
             rest &= !here;
             let spread = Spread::of(&offsets, here);
-            let shared = uninit::Lanes { space: Space::Shared, addresses: &offsets, mask: here, spread };
+            let shared = observe::Lanes { space: Space::Shared, addresses: &offsets, mask: here, spread };
             if ticket == block.ticket {
                 self.check(block, warp, Space::Shared, &offsets, here, shape, at, stored)?;
                 then(self, block, warp, shared);

@@ -3,10 +3,10 @@
 use super::block::Block;
 use super::faults::At;
 use super::grid::Worker;
-use super::lanes;
 use super::warp::{Split, State, Warp};
+use crate::lanes;
 use crate::level::Host;
-use crate::observe::{Observer, Site};
+use crate::observe::{Meeting, Observer, Shadow, Site};
 use crate::program::{Collective, Op, Shuffle};
 use crate::registers::{Args, LANES, Registers};
 use crate::stop::{Diagnostic, Stop};
@@ -17,7 +17,7 @@ impl<O: Observer> Worker<'_, O> {
     pub fn meet_at_once(
         &mut self,
         block: &mut Block<O::Block>,
-        warp: &Warp,
+        warp: &mut Warp,
         registers: &mut Registers,
         op: &Op,
         mask: u32,
@@ -30,10 +30,11 @@ impl<O: Observer> Worker<'_, O> {
             return Ok(false);
         }
         self.check_sources(block, warp.index, registers, *kind, args, mask, at.site);
-        if O::INIT {
-            self.meet_shadows(block, warp, registers, *kind, run, args, mask, at);
+        if O::Shadow::ON {
+            let (shadow, mut scene) = self.shadow(block, warp, at.site);
+            shadow.meet(&mut scene, registers, Meeting { kind: *kind, run, args }, mask);
         }
-        self.context.config.level.run(run, registers, mask, args);
+        self.context.setup.level.run(run, registers, mask, args);
         self.observer.meet(&mut block.observed, warp.index, mask, warp.live);
         Ok(true)
     }
@@ -119,10 +120,12 @@ impl<O: Observer> Worker<'_, O> {
             }
             let site = self.site(warp, split);
             self.check_sources(block, warp.index, &copy, kind, &args, came, site);
-            if O::INIT {
-                self.meet_shadows(block, warp, &mut copy, kind, &run, &args, came, At { site, frame: split.frame });
+            if O::Shadow::ON {
+                let (shadow, mut scene) = self.shadow(block, warp, site);
+                let meeting = Meeting { kind, run: &run, args: &args };
+                shadow.meet(&mut scene, &mut copy, meeting, came);
             }
-            self.context.config.level.run(&run, &mut copy, came, &args);
+            self.context.setup.level.run(&run, &mut copy, came, &args);
             results.push((split, args, copy));
         }
         for (split, args, copy) in results {

@@ -2,11 +2,11 @@
 
 use super::block::Block;
 use super::faults::At;
-use super::flow::NOWHERE;
 use super::grid::Worker;
-use super::lanes;
 use super::warp::{Frame, Split, Warp};
-use crate::observe::{Observer, Site};
+use crate::lanes;
+use crate::observe::{Observer, Shadow, Site};
+use crate::program::flow::NOWHERE;
 use crate::program::{Async, Inst, Op};
 use crate::stop::{Diagnostic, Stop, StopKind};
 
@@ -137,7 +137,7 @@ impl<O: Observer> Worker<'_, O> {
         mask: u32,
         at: At,
     ) -> Result<u64, Stop> {
-        let limit = self.context.config.profile.stack_bytes;
+        let limit = self.context.setup.profile.stack_bytes;
         let frame = &mut warp.frames[at.frame as usize];
         let start = frame.top.next_multiple_of(align.clamp(1, 1 << 20));
         let top = start.saturating_add(bytes);
@@ -152,7 +152,9 @@ impl<O: Observer> Worker<'_, O> {
             return Err(self.fault(block, warp.index, lanes::first(mask), at.site, "out-of-memory", title));
         }
         self.reserve_stack(warp, top.next_multiple_of(8));
-        self.fresh_stack(warp, start, top, mask);
+        if O::Shadow::ON {
+            self.observer.shadow().fresh_stack(&mut warp.states, start, top, mask);
+        }
         Ok(start)
     }
 }

@@ -1,15 +1,14 @@
 //! The loop over instructions.
 
 use super::access::Carried;
-use super::address;
 use super::block::{Block, WarpTurn};
 use super::faults::At;
 use super::grid::Worker;
-use super::lanes;
 use super::warp::{Split, State, Warp};
-use crate::check::uninit;
+use crate::lanes;
 use crate::level::{Host, Task};
-use crate::observe::{Observer, Site};
+use crate::memory::address;
+use crate::observe::{Observer, Shadow, Site};
 use crate::program::{BarrierKind, Inst, Op, Space, Timer};
 use crate::registers::Registers;
 use crate::stop::Stop;
@@ -118,7 +117,7 @@ impl<O: Observer> Worker<'_, O> {
             // Taken out, so that instructions can change registers and the warp side by side.
             let mut registers = std::mem::take(&mut warp.frames[split.frame as usize].registers);
             let before = *fuel;
-            let level = self.context.config.level;
+            let level = self.context.setup.level;
             let left = level.perform(&mut Straight {
                 worker: self,
                 block,
@@ -185,7 +184,6 @@ impl<O: Observer> Worker<'_, O> {
         let mut first = pc;
         let started = self.clock + *fuel;
         let at = |pc: u32| At { site: Site { function, pc }, frame };
-        let plan = if O::INIT { self.context.plans.get(function as usize) } else { None };
         let flow = &self.context.flows[function as usize];
         let left = loop {
             if pc == join_pc {
@@ -200,10 +198,9 @@ impl<O: Observer> Worker<'_, O> {
                 let end = pc + plain.min(u32::try_from(*fuel).unwrap_or(u32::MAX));
                 *fuel -= u64::from(end - pc);
                 for inst in &code[pc as usize..end as usize] {
-                    if let Some(plan) = plan
-                        && !uninit::passes(plan, registers, pc, active, active)
-                    {
-                        self.inspect(block, warp, registers, inst, plan, active, active, at(pc));
+                    if O::Shadow::ON && !self.observer.shadow().passes(at(pc).site, registers, active, active) {
+                        let (shadow, mut scene) = self.shadow(block, warp, at(pc).site);
+                        shadow.inspect(&mut scene, registers, inst, active, active);
                     }
                     if let Op::Pure(pure, args) = &inst.op {
                         host.run(pure, registers, active, args);
@@ -224,10 +221,9 @@ impl<O: Observer> Worker<'_, O> {
                     mask
                 }
             };
-            if let Some(plan) = plan
-                && !uninit::passes(plan, registers, pc, active, mask)
-            {
-                self.inspect(block, warp, registers, inst, plan, active, mask, at(pc));
+            if O::Shadow::ON && !self.observer.shadow().passes(at(pc).site, registers, active, mask) {
+                let (shadow, mut scene) = self.shadow(block, warp, at(pc).site);
+                shadow.inspect(&mut scene, registers, inst, active, mask);
             }
             match &inst.op {
                 Op::Branch { target } => {

@@ -1,15 +1,16 @@
 //! Functions that PTX declares and the driver provides: `vprintf`, `malloc`, `free`, `__assertfail`.
 
-use super::address;
-use super::allocations::FreeError;
 use super::block::Block;
 use super::faults::At;
 use super::grid::Worker;
-use super::history::{self, Event};
-use super::lanes::{self, load_local, load_words, store_local};
+use super::history;
 use super::printf;
 use super::warp::{Split, Warp};
-use crate::observe::{Observer, Site};
+use crate::lanes::{self, load_local, load_words, store_local};
+use crate::memory::Event;
+use crate::memory::FreeError;
+use crate::memory::address;
+use crate::observe::{Observer, Shadow, Site};
 use crate::program::{FrameCopy, Space};
 use crate::stop::{Diagnostic, Stop, StopKind};
 use std::sync::atomic::Ordering::Relaxed;
@@ -54,7 +55,10 @@ impl<O: Observer> Worker<'_, O> {
                 for byte in 0..copy.size.min(8) {
                     store_local(&mut warp.local, lane, base + copy.caller + byte, 1, result >> (byte * 8));
                 }
-                self.writes_memory(block, warp, Space::Frame, lane, base + copy.caller, copy.size.min(8));
+                if O::Shadow::ON {
+                    let (shadow, mut scene) = self.shadow(block, warp, site);
+                    shadow.writes(&mut scene, Space::Frame, lane, base + copy.caller, copy.size.min(8));
+                }
             }
         }
         Ok(())
@@ -63,7 +67,7 @@ impl<O: Observer> Worker<'_, O> {
     fn print(
         &mut self,
         block: &mut Block<O::Block>,
-        warp: &Warp,
+        warp: &mut Warp,
         lane: usize,
         format: u64,
         arguments: u64,
@@ -103,8 +107,11 @@ impl<O: Observer> Worker<'_, O> {
             let title = format!("vprintf's arguments at {address:#x} cannot be read");
             return Err(self.fault(block, warp.index, lane, site, "printf", title));
         }
-        for part in shown.into_iter().chain(strings) {
-            self.shows(block, warp, lane, part, at);
+        if O::Shadow::ON {
+            let (shadow, mut scene) = self.shadow(block, warp, at.site);
+            for (address, bytes) in shown.into_iter().chain(strings) {
+                shadow.shows(&mut scene, lane, address, bytes);
+            }
         }
         let new = text.text.len() as u64;
         if self.context.printed.fetch_add(new, Relaxed) + new > MAX_PRINTED {

@@ -1,14 +1,14 @@
 //! What went wrong, put into words: every fault names the access, the thread, the nearest allocation and the source
 //! line.
 
-use super::address;
 use super::block::Block;
 use super::grid::Worker;
 use super::history;
 use super::warp::Warp;
-use crate::observe::{AccessKind, Observer, Site};
+use crate::memory::address;
+use crate::observe::{AccessKind, Blamed, Observer, Scene, Site};
 use crate::program::Space;
-use crate::stop::{CALLED_HERE, Diagnostic, Finding, Place, Stop, StopKind, Thread, block_order};
+use crate::stop::{CALLED_HERE, Diagnostic, Place, Stop, StopKind};
 
 /// Where the machine is: the instruction and the frame that executes it.
 #[derive(Clone, Copy, Debug)]
@@ -65,6 +65,27 @@ impl<O: Observer> Worker<'_, O> {
             caller = frame.caller;
         }
         stop
+    }
+
+    /// The shadow of undefined values, and the scene of an instruction.
+    #[inline(always)]
+    pub fn shadow<'s>(
+        &'s mut self,
+        block: &'s mut Block<O::Block>,
+        warp: &'s mut Warp,
+        site: Site,
+    ) -> (&'s mut O::Shadow, Scene<'s>) {
+        let scene = Scene {
+            setting: &self.context.setting,
+            snapshot: &mut self.snapshot,
+            findings: &mut self.findings,
+            block: block.id,
+            warp: warp.index,
+            site,
+            states: &mut block.states,
+            local: &mut warp.states,
+        };
+        (self.observer.shadow(), scene)
     }
 
     /// The program's fault.
@@ -155,20 +176,6 @@ impl<O: Observer> Worker<'_, O> {
         code: &'static str,
         describe: impl FnOnce() -> Diagnostic,
     ) {
-        let thread: Thread = self.context.thread(block.id, warp, lane);
-        if let Some(seen) = self.findings.get_mut(&(site, code)) {
-            let first = seen.diagnostic.thread.is_some_and(|seen| block_order(seen.block) <= block_order(block.id));
-            if first {
-                seen.count += 1;
-                return;
-            }
-        }
-        let place = Place::of(self.context.program, site.function, site.pc);
-        let diagnostic = Diagnostic { place: Some(place), thread: Some(thread), ..describe() };
-        let finding = Finding { diagnostic, count: 1 };
-        match self.findings.get_mut(&(site, code)) {
-            Some(seen) => seen.absorb(finding),
-            None => drop(self.findings.insert((site, code), finding)),
-        }
+        self.findings.add(&self.context.setting, Blamed { block: block.id, warp, lane, site }, code, describe);
     }
 }

@@ -6,49 +6,37 @@
 
 use super::block::{Block, BlockTurn};
 use super::budget::{Budget, register_bytes};
-use super::config::{Config, Launch, Report};
-use super::flow::Flow;
-use super::history;
+use super::launch::{Launch, Setup};
 use super::livelock::{Stillness, Watch};
-use super::module::{Layout, Module};
+use super::module::Module;
 use super::schedule::Schedule;
 use super::validate::Placed;
 use super::warp::{Frame, Held, NO_JOIN, Warp};
-use crate::check::uninit::Origins;
-use crate::check::uninit::plan::Plan;
-use crate::count::{Counters, InstructionCounters};
-use crate::machine::allocations::{Memory, Snapshot};
-use crate::observe::{Observer, Site};
-use crate::program::Program;
+use crate::memory::{Memory, Snapshot};
+use crate::observe::{Findings, Observer, Setting, Shadow, thread_id};
+use crate::program::flow::Flow;
+use crate::program::{Layout, Program};
 use crate::registers::{LANES, Registers};
-use crate::stop::{Diagnostic, Finding, Stop, StopKind, Thread};
-use crate::trace::Traced;
-use std::collections::HashMap;
+use crate::stop::{Diagnostic, Finding, Stop, StopKind};
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What all workers of a launch share.
 pub struct Context<'a> {
-    pub program: &'a Program,
+    pub setting: Setting<'a>,
     /// Number of the program among those that the machine has seen.
     pub module: usize,
     pub entry: u32,
     pub flows: Arc<[Flow]>,
     pub addresses: Arc<[u64]>,
-    pub layout: Arc<Layout>,
-    pub memory: &'a Memory,
-    pub config: &'a Config,
-    /// By function; empty when undefined values are not tracked.
-    pub plans: Arc<[Plan]>,
+    pub setup: &'a Setup,
     pub grid: [u32; 3],
-    pub block: [u32; 3],
     /// Threads of a block.
     pub threads: u32,
     /// `%tid` by warp, axis and lane.
     pub thread_ids: Vec<[[u32; LANES]; 3]>,
-    /// Static and dynamic.
-    pub shared_bytes: u64,
+    /// Of shared memory.
     pub dynamic_bytes: u64,
     /// The kernel's parameters, as words.
     pub params: Vec<u32>,
@@ -74,6 +62,14 @@ pub struct Context<'a> {
     outcome: Mutex<Outcome>,
 }
 
+impl<'a> Deref for Context<'a> {
+    type Target = Setting<'a>;
+    #[inline(always)]
+    fn deref(&self) -> &Setting<'a> {
+        &self.setting
+    }
+}
+
 /// Something that all workers write, on cache lines of its own (two, as processors fetch them in pairs): what lies
 /// beside it is read with every instruction.
 #[derive(Debug, Default)]
@@ -93,7 +89,7 @@ struct Outcome {
     /// Of the earliest block that stopped.
     stop: Option<(u64, Stop)>,
     printed: Vec<(u64, String)>,
-    findings: HashMap<(Site, &'static str), Finding>,
+    findings: Findings,
 }
 
 /// One host thread of a launch.
@@ -104,7 +100,7 @@ pub struct Worker<'a, O: Observer> {
     /// Warp instructions executed by this worker.
     pub clock: u64,
     /// What the machine itself found, once per instruction.
-    pub findings: HashMap<(Site, &'static str), Finding>,
+    pub findings: Findings,
     /// Register files of ended frames, by function.
     pool: Vec<Vec<Held>>,
     /// Warps of blocks that ended, for their memory.
@@ -122,8 +118,6 @@ pub struct Worker<'a, O: Observer> {
     pub pause: bool,
     /// Blocks that have begun and not ended; the one that runs is taken out.
     pub resident: Vec<Option<Box<Block<O::Block>>>>,
-    /// Of undefined values.
-    pub origins: Origins,
 }
 
 impl<'a> Context<'a> {
@@ -137,7 +131,7 @@ impl<'a> Context<'a> {
         launch: &Launch<'_>,
         placed: Placed,
         memory: &'a Memory,
-        config: &'a Config,
+        setup: &'a Setup,
     ) -> Self {
         let function = &program.functions[entry as usize];
         let end = function.params.iter().map(|param| param.offset + param.size).max().unwrap_or(0);
@@ -153,19 +147,20 @@ impl<'a> Context<'a> {
             std::array::from_fn(|axis| std::array::from_fn(|lane| id(lane)[axis]))
         });
         Self {
-            program,
+            setting: Setting {
+                program,
+                memory,
+                shared_bytes: layout.static_bytes + launch.dynamic_shared,
+                layout,
+                block: launch.block,
+            },
             module: module.number,
             entry,
             flows: module.flows.clone(),
             addresses: module.addresses.clone(),
-            shared_bytes: layout.static_bytes + launch.dynamic_shared,
             dynamic_bytes: launch.dynamic_shared,
-            layout,
-            memory,
-            config,
-            plans: module.plans.clone(),
+            setup,
             grid: launch.grid,
-            block: launch.block,
             threads,
             thread_ids: thread_ids.collect(),
             params: words.collect(),
@@ -180,7 +175,7 @@ impl<'a> Context<'a> {
             explicit_cluster: launch.cluster.is_some() || function.required_cluster.is_some(),
             clusters: module.maps_addresses,
             cluster_blocks: placed.cluster.iter().map(|&n| u64::from(n)).product(),
-            budget: Budget::new(config.host_bytes),
+            budget: Budget::new(setup.host_bytes),
             printed: AtomicU64::new(0),
             outcome: Mutex::default(),
         }
@@ -202,15 +197,9 @@ impl<'a> Context<'a> {
         std::array::from_fn(|axis| (first[axis] * u64::from(self.cluster[axis]) + within[axis]) as u32)
     }
 
-    /// A lane, for reports.
-    pub fn thread(&self, block: [u32; 3], warp: u32, lane: usize) -> Thread {
-        Thread { block, thread: thread_id(self.block, warp, lane) }
-    }
-
     fn workers(&self) -> u64 {
-        // The race checker has one memory of what was accessed.
-        let wanted = match self.config.workers {
-            _ if self.config.checks.race || self.config.seed.is_some() => 1,
+        let wanted = match self.setup.workers {
+            _ if self.setup.seed.is_some() => 1,
             0 => std::thread::available_parallelism().map_or(1, |cores| cores.get()),
             workers => workers,
         };
@@ -225,28 +214,20 @@ impl<'a> Context<'a> {
     }
 }
 
-/// `%tid` of a lane.
-fn thread_id(block: [u32; 3], warp: u32, lane: usize) -> [u32; 3] {
-    let linear = warp * 32 + lane as u32;
-    let [x, y, _] = block;
-    [linear % x, linear / x % y, linear / x / y]
-}
-
-/// What the observers of a launch saw.
-#[derive(Default)]
-pub struct Seen {
-    pub counters: Counters,
-    pub instructions: Vec<InstructionCounters>,
+/// What a launch leaves behind.
+pub struct Ran<O> {
+    /// The observer, which has seen everything.
+    pub observer: O,
+    /// Why the earliest block that stopped did so.
+    pub stop: Option<Stop>,
+    /// What the machine and the shadow of undefined values found, by place.
     pub findings: Vec<Finding>,
-    pub traced: Option<Traced>,
+    /// Output of `vprintf`, block by block.
+    pub printed: String,
 }
 
-/// Runs all blocks. `observe` makes a worker's observer, `finish` reads the one that has seen everything.
-pub fn run<O: Observer>(
-    context: &Context<'_>,
-    observe: impl Fn() -> O + Sync,
-    finish: impl FnOnce(O) -> Seen,
-) -> Result<Report, Stop> {
+/// Runs all blocks. `observe` makes a worker's observer.
+pub fn run<O: Observer>(context: &Context<'_>, observe: impl Fn() -> O + Sync) -> Ran<O> {
     let workers = context.workers();
     let resident = context.resident.div_ceil(workers).next_multiple_of(context.cluster_blocks);
     let work = || Worker::new(context, observe()).work(resident);
@@ -265,21 +246,11 @@ pub fn run<O: Observer>(
             }
         });
     }
-    let Seen { counters, instructions, mut findings, traced } = finish(observer);
     let mut outcome = context.outcome.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut own: Vec<_> = std::mem::take(&mut outcome.findings).into_iter().collect();
-    own.sort_by_key(|(key, _)| *key);
-    findings.extend(own.into_iter().map(|(_, finding)| finding));
     outcome.printed.sort_by_key(|(ticket, _)| *ticket);
     let printed = outcome.printed.iter().map(|(_, text)| text.as_str()).collect();
-    match outcome.stop.take() {
-        Some((_, stop)) => Err(stop.with_run(printed, findings)),
-        None if context.config.checks.leaks => {
-            findings.extend(history::leaks(context));
-            Ok(Report { counters, instructions, findings, traced, printed })
-        }
-        None => Ok(Report { counters, instructions, findings, traced, printed }),
-    }
+    let findings = std::mem::take(&mut outcome.findings).finish();
+    Ran { observer, stop: outcome.stop.take().map(|(_, stop)| stop), findings, printed }
 }
 
 impl<'a, O: Observer> Worker<'a, O> {
@@ -289,17 +260,16 @@ impl<'a, O: Observer> Worker<'a, O> {
             observer,
             snapshot: context.memory.snapshot(),
             clock: 0,
-            findings: HashMap::new(),
+            findings: Findings::default(),
             pool: context.program.functions.iter().map(|_| Vec::new()).collect(),
             spare: Vec::new(),
             nobody: None,
             reported: 0,
             acted: false,
             watch: Watch::default(),
-            schedule: Schedule::new(context.config.seed),
+            schedule: Schedule::new(context.setup.seed),
             pause: false,
             resident: Vec::new(),
-            origins: Origins::default(),
         }
     }
 
@@ -327,7 +297,7 @@ impl<'a, O: Observer> Worker<'a, O> {
                     self.leave(block.ticket, block.printed);
                     self.spare.append(&mut block.warps);
                     self.observer.end(block.observed);
-                    if let Some(progress) = &self.context.config.progress {
+                    if let Some(progress) = &self.context.setup.progress {
                         progress.fetch_add(1, Relaxed);
                     }
                     continue;
@@ -404,14 +374,7 @@ impl<'a, O: Observer> Worker<'a, O> {
 
     fn merge_findings(&mut self) {
         let mine = std::mem::take(&mut self.findings);
-        self.outcome(|outcome| {
-            for (key, finding) in mine {
-                match outcome.findings.get_mut(&key) {
-                    Some(seen) => seen.absorb(finding),
-                    None => drop(outcome.findings.insert(key, finding)),
-                }
-            }
-        });
+        self.outcome(|outcome| outcome.findings.absorb(mine));
     }
 
     fn outcome(&self, change: impl FnOnce(&mut Outcome)) {
@@ -420,7 +383,7 @@ impl<'a, O: Observer> Worker<'a, O> {
 
     /// Stops the launch when it has used up its fuel, or when another worker has stopped.
     pub fn check_fuel(&mut self, block: &Block<O::Block>) -> Result<(), Stop> {
-        let Some(limit) = self.context.config.fuel else { return Ok(()) };
+        let Some(limit) = self.context.setup.fuel else { return Ok(()) };
         let new = self.clock - self.reported;
         self.reported = self.clock;
         if self.context.executed.fetch_add(new, Relaxed) + new <= limit {
@@ -438,7 +401,7 @@ impl<'a, O: Observer> Worker<'a, O> {
     pub fn begin_warp(&mut self, block: [u32; 3], index: u32, lanes: u32) -> Box<Warp> {
         let mut warp = self.spare.pop().unwrap_or_default();
         (warp.index, warp.live) = (index, lanes);
-        let frame = Frame { lanes, base: super::address::STACK_START, ..Frame::default() };
+        let frame = Frame { lanes, base: crate::memory::address::STACK_START, ..Frame::default() };
         self.open_frame(&mut warp, block, self.context.entry, frame, NO_JOIN);
         warp
     }
@@ -455,7 +418,7 @@ impl<'a, O: Observer> Worker<'a, O> {
             w32: vec![[0; 32]; rows.w32 as usize],
             w64: vec![[0; 32]; rows.w64 as usize],
             pred: vec![0; rows.pred as usize],
-            shadow: O::INIT.then(Box::default),
+            shadow: O::Shadow::ON.then(Box::default),
         };
         (registers.into(), true)
     }

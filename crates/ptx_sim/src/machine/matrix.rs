@@ -7,10 +7,10 @@ use super::access::{Shape, addresses};
 use super::block::Block;
 use super::faults::At;
 use super::grid::Worker;
-use super::lanes;
 use super::warp::{Split, State, Warp};
 use crate::isa::matrix::multiply;
-use crate::observe::{AccessKind, Observer, Site};
+use crate::lanes;
+use crate::observe::{AccessKind, Observer, Shadow, Site};
 use crate::program::{Access, Address, Collective, Fragment, Matrix, MatrixKind, Order, Order2, Scope, Space};
 use crate::registers::{LANES, NO_SLOT, Registers};
 use crate::stop::Stop;
@@ -26,8 +26,9 @@ impl<O: Observer> Worker<'_, O> {
         matrix: &Matrix,
         at: At,
     ) -> Result<(), Stop> {
-        if O::INIT {
-            self.matrix_shadows(block, warp, registers, matrix, at);
+        if O::Shadow::ON {
+            let (shadow, mut scene) = self.shadow(block, warp, at.site);
+            shadow.matrix(&mut scene, registers, matrix);
         }
         match &matrix.kind {
             MatrixKind::Multiply(shape) => multiply(registers, matrix, shape),
@@ -99,6 +100,24 @@ impl<O: Observer> Worker<'_, O> {
         Ok(())
     }
 
+    /// The lanes of `mask` each write some bytes.
+    #[expect(clippy::too_many_arguments, reason = "the parts of one access")]
+    fn lanes_write(
+        &mut self,
+        block: &mut Block<O::Block>,
+        warp: &mut Warp,
+        at: At,
+        space: Space,
+        addresses: &[u64; LANES],
+        mask: u32,
+        bytes: u32,
+    ) {
+        if O::Shadow::ON {
+            let (shadow, mut scene) = self.shadow(block, warp, at.site);
+            lanes::each(mask, |lane| shadow.writes(&mut scene, space, lane, addresses[lane], u64::from(bytes)));
+        }
+    }
+
     fn partial(&mut self, block: &Block<O::Block>, warp: &Warp, came: u32, site: Site) -> Stop {
         let title = format!(
             "a matrix instruction needs all 32 lanes of the warp, and only {} are left",
@@ -166,7 +185,7 @@ impl<O: Observer> Worker<'_, O> {
             this.only_shared(block, warp, space, mask, at)?;
             let shape = weak(AccessKind::Store, 16, true);
             this.check(block, warp, space, addresses, mask, shape, at, Some((&scratch, &access)))?;
-            this.lanes_write(block, warp, space, addresses, mask, 16);
+            this.lanes_write(block, warp, at, space, addresses, mask, 16);
             lanes::each(mask, |lane| {
                 for (w, row) in words.iter().enumerate() {
                     lanes::store_words(&mut block.shared, addresses[lane] + 4 * w as u64, 4, u64::from(row[lane]));
@@ -183,7 +202,8 @@ impl<O: Observer> Worker<'_, O> {
         if matches!(space, Space::Shared | Space::Global | Space::Const) {
             return Ok(());
         }
-        let title = format!("a matrix lies in {} memory, not in global or shared memory", super::address::name(space));
+        let title =
+            format!("a matrix lies in {} memory, not in global or shared memory", crate::memory::address::name(space));
         Err(self.fault(block, warp.index, lanes::first(mask), at.site, "wrong-space", title))
     }
 
@@ -198,7 +218,8 @@ impl<O: Observer> Worker<'_, O> {
         if space == Space::Shared {
             return Ok(());
         }
-        let title = format!("the rows of a matrix lie in {} memory, not in shared memory", super::address::name(space));
+        let title =
+            format!("the rows of a matrix lie in {} memory, not in shared memory", crate::memory::address::name(space));
         Err(self.fault(block, warp.index, lanes::first(mask), at.site, "wrong-space", title))
     }
 
@@ -263,7 +284,7 @@ impl<O: Observer> Worker<'_, O> {
                     this.not_local(block, warp, space, mask, at)?;
                     let shape = weak(AccessKind::Store, parts.bytes, false);
                     this.check(block, warp, space, places, mask, shape, at, Some((&scratch, &access)))?;
-                    this.lanes_write(block, warp, space, places, mask, parts.bytes);
+                    this.lanes_write(block, warp, at, space, places, mask, parts.bytes);
                     this.write_lanes(block, space, places, mask, parts.bytes as u8, &values);
                     Ok(())
                 })?;

@@ -1,12 +1,10 @@
 //! A program made ready to run: its variables placed in memory, its control flow analysed, its shared memory laid out.
 
-use super::address;
-use super::allocations::Memory;
-use super::config::Checks;
-use super::flow::{self, Flow};
-use crate::check::uninit::plan::Plan;
+use crate::memory::Memory;
+use crate::memory::address;
+use crate::program::flow::{self, Flow};
 use crate::program::source::Hash;
-use crate::program::{Async, Callee, Function, Op, Preset, Program, Source, Space, Symbol, Variable};
+use crate::program::{Async, Layout, Op, Program, Source, Space, Symbol, Variable};
 use crate::stop::Stop;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,19 +22,7 @@ pub struct Module {
     pub flows: Arc<[Flow]>,
     /// Some instruction makes addresses of other blocks' shared memory.
     pub maps_addresses: bool,
-    /// By function, for launches that look at registers; and whether at overflow.
-    pub plans: Arc<[Plan]>,
-    planned: Option<bool>,
     layouts: HashMap<u32, Arc<Layout>>,
-}
-
-/// Shared memory of one kernel: the variables that it or the functions it may call use.
-#[derive(Debug)]
-pub struct Layout {
-    /// By variable: offset, for those that are used.
-    pub offsets: Vec<Option<u64>>,
-    /// Bytes of static shared memory; dynamic shared memory starts here.
-    pub static_bytes: u64,
 }
 
 impl Module {
@@ -55,73 +41,13 @@ impl Module {
             addresses: addresses.into(),
             flows: flow::analyse(program).into(),
             maps_addresses: maps_addresses(program),
-            plans: Arc::default(),
-            planned: None,
             layouts: HashMap::new(),
         })
-    }
-
-    /// Works out what instructions read and write, when that is wanted and not known.
-    pub fn plan(&mut self, program: &Program, checks: Checks) {
-        let wanted = checks.inspect().then_some(checks.overflow);
-        if wanted != self.planned {
-            self.plans = wanted.map_or_else(Arc::default, |overflow| Plan::of_all(program, overflow).into());
-            self.planned = wanted;
-        }
     }
 
     /// The shared memory of an entry.
     pub fn layout(&mut self, program: &Program, entry: u32) -> Arc<Layout> {
         self.layouts.entry(entry).or_insert_with(|| Arc::new(Layout::of(program, entry))).clone()
-    }
-}
-
-impl Layout {
-    pub fn of(program: &Program, entry: u32) -> Self {
-        let mut offsets = vec![None; program.variables.len()];
-        let mut end = 0_u64;
-        let mut dynamic_align = 1;
-        for function in reachable(program, entry).into_iter().filter_map(|index| program.functions.get(index as usize))
-        {
-            for index in symbols(function).filter_map(variable) {
-                let Some(variable) = program.variables.get(index as usize) else { continue };
-                if variable.space != Space::Shared || offsets[index as usize].is_some() {
-                    continue;
-                }
-                if variable.dynamic {
-                    dynamic_align = dynamic_align.max(variable.align);
-                    continue;
-                }
-                let start = end.checked_next_multiple_of(variable.align.max(1)).unwrap_or(u64::MAX);
-                offsets[index as usize] = Some(start);
-                end = start.saturating_add(variable.size);
-            }
-        }
-        let static_bytes = end.checked_next_multiple_of(dynamic_align).unwrap_or(u64::MAX);
-        for (offset, variable) in offsets.iter_mut().zip(&program.variables) {
-            if variable.dynamic && variable.space == Space::Shared {
-                *offset = Some(static_bytes);
-            }
-        }
-        Self { offsets, static_bytes }
-    }
-
-    /// Where an address of shared memory lies, in words.
-    pub fn describe(&self, program: &Program, address: u64, total: u64) -> String {
-        let placed = program.variables.iter().zip(&self.offsets).filter_map(|(variable, offset)| {
-            let size = if variable.dynamic { total.saturating_sub((*offset)?) } else { variable.size };
-            Some((variable, (*offset)?, size)).filter(|(_, _, size)| *size > 0)
-        });
-        let before = placed.filter(|(_, offset, _)| *offset <= address).max_by_key(|(_, offset, _)| *offset);
-        let Some((variable, offset, size)) = before else {
-            return format!("the block has {total} bytes of shared memory");
-        };
-        let name = crate::stop::demangled(&variable.name);
-        match (address - offset).checked_sub(size) {
-            None => format!("at byte {} of `{name}` ({size} bytes)", address - offset),
-            Some(0) => format!("right after the end of `{name}` ({size} bytes)"),
-            Some(over) => format!("{over} bytes past the end of `{name}` ({size} bytes)"),
-        }
     }
 }
 
@@ -186,55 +112,6 @@ fn initialise(
         }
     }
     Ok(())
-}
-
-fn variable(symbol: Symbol) -> Option<u32> {
-    match symbol {
-        Symbol::Variable(index) => Some(index),
-        _ => None,
-    }
-}
-
-fn symbols(function: &Function) -> impl Iterator<Item = Symbol> {
-    function.preset.iter().filter_map(|preset| match preset {
-        Preset::Address64(_, symbol, _) | Preset::Address32(_, symbol, _) => Some(*symbol),
-        _ => None,
-    })
-}
-
-/// The entry and all functions that it may call. An indirect call may call every function whose address is taken.
-fn reachable(program: &Program, entry: u32) -> Vec<u32> {
-    let mut seen = vec![false; program.functions.len()];
-    let mut order = Vec::new();
-    let mut todo = vec![entry];
-    let mut indirect = false;
-    while let Some(index) = todo.pop() {
-        let Some(function) = program.functions.get(index as usize) else { continue };
-        if std::mem::replace(&mut seen[index as usize], true) {
-            continue;
-        }
-        order.push(index);
-        for inst in &function.code {
-            match inst.op {
-                Op::Call { callee: Callee::Direct(callee), .. } => todo.push(callee),
-                Op::Call { callee: Callee::Indirect(_), .. } if !std::mem::replace(&mut indirect, true) => {
-                    todo.extend(taken(program));
-                }
-                _ => {}
-            }
-        }
-    }
-    order.sort_unstable();
-    order
-}
-
-fn taken(program: &Program) -> impl Iterator<Item = u32> {
-    let in_code = program.functions.iter().flat_map(symbols);
-    let in_data = program.variables.iter().flat_map(|variable| variable.relocations.iter().map(|r| r.target));
-    in_code.chain(in_data).filter_map(|symbol| match symbol {
-        Symbol::Function(index) => Some(index),
-        _ => None,
-    })
 }
 
 /// What distinguishes one program from another, so that launching a program again finds its global variables: its text,

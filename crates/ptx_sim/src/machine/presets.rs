@@ -1,9 +1,9 @@
 //! Frames, and the rows that hold a value before a function's first instruction runs.
 
-use super::address;
 use super::grid::{Context, Worker};
 use super::warp::{Frame, Split, State, Warp};
-use crate::observe::Observer;
+use crate::memory::address;
+use crate::observe::{Observer, Shadow};
 use crate::program::{Preset, Special, Symbol};
 use crate::registers::LANES;
 
@@ -23,10 +23,11 @@ impl<O: Observer> Worker<'_, O> {
         for preset in code.preset.iter().filter(|preset| new || !lasts(preset)) {
             fill(context, &mut frame, block, warp.index, preset);
         }
-        if let (Some(shadow), Some(plan)) = (&mut frame.registers.shadow, context.plans.get(function as usize)) {
-            shadow.enter(&plan.entry, context.config.checks.uninit);
+        if O::Shadow::ON {
+            let shadow = self.observer.shadow();
+            shadow.enter(&mut frame.registers, function);
+            shadow.fresh_stack(&mut warp.states, frame.base, frame.top.next_multiple_of(8), frame.lanes);
         }
-        self.fresh_stack(warp, frame.base, frame.top.next_multiple_of(8), frame.lanes);
         let mask = frame.lanes;
         let index = warp.new_frame();
         warp.frames[index as usize] = frame;
@@ -37,7 +38,7 @@ impl<O: Observer> Worker<'_, O> {
     /// Would a frame at `base` exceed the stack?
     pub fn stack_exceeded(&self, function: u32, base: u64) -> bool {
         let bytes = self.context.program.functions[function as usize].frame_bytes;
-        base.saturating_add(bytes) > self.context.config.profile.stack_bytes
+        base.saturating_add(bytes) > self.context.setup.profile.stack_bytes
     }
 }
 
@@ -118,7 +119,7 @@ fn special_row(context: &Context<'_>, warp: u32, special: Special) -> Option<[u3
 /// Special registers that are the same in all lanes.
 fn special_value(context: &Context<'_>, block: [u32; 3], warp: u32, special: Special) -> u64 {
     let axis = |values: [u32; 3], axis: u8| u64::from(values.get(usize::from(axis)).copied().unwrap_or(0));
-    let multiprocessors = u64::from(context.config.profile.multiprocessors.max(1));
+    let multiprocessors = u64::from(context.setup.profile.multiprocessors.max(1));
     match special {
         Special::Ntid(n) => axis(context.block, n),
         Special::Ctaid(n) => axis(block, n),

@@ -3,8 +3,8 @@
 use super::block::Block;
 use super::cluster::Key;
 use super::grid::Worker;
-use super::lanes;
 use super::warp::State;
+use crate::lanes;
 use crate::observe::{Observer, Site};
 use crate::stop::{Diagnostic, Place, Stop, StopKind, Triple};
 

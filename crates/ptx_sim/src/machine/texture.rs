@@ -6,10 +6,10 @@
 use super::block::Block;
 use super::faults::At;
 use super::grid::Worker;
-use super::lanes;
 use super::warp::Warp;
-use crate::check::uninit::define_range;
 use crate::isa::texture::{exact, filtered, float, integer, taps, weights};
+use crate::lanes;
+use crate::memory::cells::define_range;
 use crate::observe::Observer;
 use crate::program::{self, Outside, Query, TextureKind};
 use crate::registers::{LANES, NO_SLOT, Registers};

@@ -1,33 +1,15 @@
 //! Is a launch possible at all? What the driver would refuse is refused here, with the reason.
 
-use super::address::STACK_START;
-use super::config::{Config, Launch};
-use super::module::Layout;
+use super::launch::Launch;
+use crate::memory::address::STACK_START;
 use crate::occupancy::{Demand, Occupancy, occupancy};
 use crate::profile::Profile;
-use crate::program::{Function, Kind, Program};
+use crate::program::{Function, Layout};
 use crate::stop::{Stop, Triple, demangled};
 
 const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
 const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
 const AXES: [&str; 3] = ["x", "y", "z"];
-
-/// The entry of that name.
-pub fn entry(program: &Program, name: &str) -> Result<u32, Stop> {
-    let entries = || program.functions.iter().enumerate().filter(|(_, function)| function.kind == Kind::Entry);
-    if let Some((index, _)) = entries().find(|(_, function)| function.name == name) {
-        return Ok(index as u32);
-    }
-    let mut near: Vec<(usize, &str)> =
-        entries().map(|(_, function)| (distance(name, &function.name), function.name.as_str())).collect();
-    near.sort();
-    let names: Vec<&str> = near.iter().take(5).map(|(_, name)| *name).collect();
-    let help = match names.as_slice() {
-        [] => "the PTX has no entries".to_owned(),
-        names => format!("the PTX has {} entries, among them {}", near.len(), names.join(", ")),
-    };
-    Err(Stop::usage("unknown-entry", format!("no kernel `{name}` in the PTX")).with_help(help))
-}
 
 /// Where the blocks of a launch go.
 #[derive(Clone, Copy, Debug)]
@@ -39,8 +21,7 @@ pub struct Placed {
 }
 
 /// Shape, parameters, shared memory, clusters, and room on the device.
-pub fn launch(launch: &Launch<'_>, function: &Function, layout: &Layout, config: &Config) -> Result<Placed, Stop> {
-    let profile = &config.profile;
+pub fn launch(launch: &Launch<'_>, function: &Function, layout: &Layout, profile: &Profile) -> Result<Placed, Stop> {
     let name = demangled(&function.name);
     let refuse = |code, title: String| Err(Stop::usage(code, format!("cannot launch `{name}`: {title}")));
     for (axis, ((&blocks, most_blocks), (&threads, most_threads))) in
@@ -158,31 +139,4 @@ fn params(launch: &Launch<'_>, function: &Function) -> Result<(), Stop> {
         }
     }
     Ok(())
-}
-
-/// Edits that make one name of the other (Levenshtein).
-fn distance(a: &str, b: &str) -> usize {
-    let b = b.as_bytes();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.iter().enumerate() {
-            let cost = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = cost.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row.last().copied().unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::distance;
-
-    #[test]
-    fn edits() {
-        assert_eq!(distance("reduce_sum", "reduce_sum"), 0);
-        assert_eq!(distance("reduce_sum", "reduce_max"), 3);
-        assert_eq!(distance("", "abc"), 3);
-    }
 }

@@ -6,9 +6,8 @@
 
 mod estimate;
 
-use crate::machine::static_shared;
 use crate::profile::{Profile, RegisterAllocation};
-use crate::program::Program;
+use crate::program::{Layout, Program, entry};
 use crate::stop::Stop;
 use std::fmt;
 
@@ -60,7 +59,8 @@ impl Demand {
     /// # Errors
     /// `unknown-entry` if the program has no such entry.
     pub fn of(program: &Program, entry: &str, threads: u32, dynamic_shared: u64, registers: u32) -> Result<Self, Stop> {
-        let shared_bytes = static_shared(program, entry)?.saturating_add(dynamic_shared);
+        let shared_bytes =
+            Layout::of(program, entry::entry(program, entry)?).static_bytes.saturating_add(dynamic_shared);
         Ok(Self { threads, registers, shared_bytes })
     }
 }

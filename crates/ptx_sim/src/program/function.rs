@@ -2,7 +2,7 @@
 
 use super::{Inst, Symbol};
 use crate::isa::lift::Meaning;
-use crate::registers::Slot;
+use crate::registers::{Rows, Slot};
 
 /// A function.
 #[derive(Clone, Debug)]
@@ -59,17 +59,6 @@ pub struct Param {
     pub offset: u64,
     /// `.ptr`: the value is an address.
     pub pointer: bool,
-}
-
-/// Number of rows of each register file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rows {
-    /// Rows of `Registers::w32`.
-    pub w32: u32,
-    /// Rows of `Registers::w64`.
-    pub w64: u32,
-    /// Rows of `Registers::pred`.
-    pub pred: u32,
 }
 
 /// A row that holds a value before the first instruction runs. All other rows start undefined.

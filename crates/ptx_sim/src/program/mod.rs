@@ -2,20 +2,27 @@
 
 mod asynchronous;
 mod cooperation;
+pub(crate) mod entry;
+pub(crate) mod flow;
 mod function;
+mod layout;
 mod matrix;
 mod memory;
 mod op;
+mod site;
 pub(crate) mod source;
 mod texture;
 mod variable;
 
+pub use crate::registers::Rows;
 pub use asynchronous::{Async, Group, Mbarrier, Reduce};
 pub use cooperation::{BarrierKind, BarrierReduce, Collective, Shuffle};
-pub use function::{Function, Kind, Param, Preset, Rows, Special};
+pub use function::{Function, Kind, Param, Preset, Special};
+pub(crate) use layout::Layout;
 pub use matrix::{Element, Fragment, Matrix, MatrixKind, Multiply, Order2, Sum};
 pub use memory::{Access, Address, Atomic, Order, Scope};
 pub use op::{Callee, FrameCopy, Guard, Inst, Op, Timer};
+pub use site::Site;
 pub use source::Source;
 pub use texture::{Outside, Query, Texture, TextureKind};
 pub use variable::{Relocation, Symbol, Variable};

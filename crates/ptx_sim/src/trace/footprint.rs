@@ -25,7 +25,7 @@ impl Footprint {
         if dense {
             return self.add(touch.spread.low / SECTOR, last(touch.spread.high));
         }
-        crate::machine::lanes::each(touch.mask, |lane| {
+        crate::lanes::each(touch.mask, |lane| {
             self.add(touch.addresses[lane] / SECTOR, last(touch.addresses[lane]));
         });
     }

@@ -5,8 +5,8 @@
 mod footprint;
 
 use crate::count::{bypassing_sectors_of, sectors_of, wavefronts_of};
-use crate::observe::{AccessKind, BlockShape, Bypass, Observer, Site, Touch};
-use crate::program::Space;
+use crate::observe::{AccessKind, BlockShape, Bypass, Observer, Range, Site, Touch, Variable, no_shadow};
+use crate::program::{Order, Scope, Space};
 use crate::registers::LANES;
 use footprint::Footprint;
 use std::collections::{BTreeMap, HashMap};
@@ -180,7 +180,7 @@ impl Tracing {
         }
         // Added up over requests, every lane would have used every bank.
         **words = [[0; 32]; LANES];
-        crate::machine::lanes::each(touch.mask, |lane| {
+        crate::lanes::each(touch.mask, |lane| {
             for word in 0..u64::from((touch.bytes / 4).max(1)) {
                 let count = &mut words[lane][((touch.addresses[lane] >> 2) + word) as usize & 31];
                 *count += 1;
@@ -199,7 +199,7 @@ impl Tracing {
         }
         if touch.kind == AccessKind::Atomic {
             let mut addresses: Vec<u64> = Vec::with_capacity(LANES);
-            crate::machine::lanes::each(touch.mask, |lane| addresses.push(touch.addresses[lane]));
+            crate::lanes::each(touch.mask, |lane| addresses.push(touch.addresses[lane]));
             addresses.sort_unstable();
             addresses.dedup();
             for address in addresses {
@@ -217,6 +217,11 @@ impl Tracing {
 
 impl Observer for Tracing {
     type Block = Option<Box<Recording>>;
+    type Shadow = ();
+
+    fn shadow(&mut self) -> &mut () {
+        no_shadow()
+    }
 
     fn begin(&mut self, shape: &BlockShape) -> Self::Block {
         (shape.block == self.what.block).then(|| {
@@ -302,4 +307,25 @@ impl Observer for Tracing {
             self.warps = other.warps;
         }
     }
+    fn guarded(&mut self, _: Site, _: u32) {}
+
+    fn branch(&mut self, _: Site, _: bool) {}
+
+    fn fence(&mut self, _: &mut Self::Block, _: u32, _: u32, _: Order, _: Scope) {}
+
+    fn meet(&mut self, _: &mut Self::Block, _: u32, _: u32, _: u32) {}
+
+    fn arrive(&mut self, _: &mut Self::Block, _: u32, _: u32) {}
+
+    fn barrier(&mut self, _: &mut Self::Block, _: u32, _: u32, _: u32) {}
+
+    fn proxy_fence(&mut self, _: &mut Self::Block, _: u32, _: u32) {}
+
+    fn issue(&mut self, _: &mut Self::Block, _: &Range) {}
+
+    fn range(&mut self, _: &mut Self::Block, _: &Range) {}
+
+    fn release(&mut self, _: &mut Self::Block, _: u32, _: u32, _: Variable, _: Scope) {}
+
+    fn acquire(&mut self, _: &mut Self::Block, _: u32, _: u32, _: Variable, _: Scope) {}
 }

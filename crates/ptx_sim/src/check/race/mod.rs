@@ -44,6 +44,7 @@ mod conflicts;
 mod entry;
 mod facts;
 mod marks;
+mod options;
 mod pieces;
 mod promises;
 mod proxies;
@@ -58,10 +59,11 @@ mod variables;
 mod view;
 mod words;
 
+pub use options::{Atomics, Options, SameValue};
+
 use crate::level::{Host, Level};
-use crate::machine::config::Checks;
-use crate::machine::{GLOBAL, Layout, Memory};
-use crate::observe::{AccessKind, BlockShape, Observer, Range, Touch, Variable};
+use crate::memory::address::GLOBAL;
+use crate::observe::{AccessKind, BlockShape, Bypass, Observer, Range, Setting, Site, Touch, Variable, no_shadow};
 use crate::program::{Order, Program, Scope, Space};
 use crate::stop::Finding;
 use clock::Block;
@@ -107,11 +109,11 @@ pub(crate) struct Race<'a> {
 }
 
 impl<'a> Race<'a> {
-    pub fn new(program: &'a Program, checks: &Checks, level: Level) -> Self {
+    pub fn new(program: &'a Program, options: Options, level: Level) -> Self {
         Self {
             level,
-            facts: Facts::new(program, checks),
-            seen: Seen::new(program, checks),
+            facts: Facts::new(program, options),
+            seen: Seen::new(program, options),
             blocks: Vec::new(),
             shared: Vec::new(),
             tickets: HashMap::new(),
@@ -126,8 +128,9 @@ impl<'a> Race<'a> {
     }
 
     /// Returns the findings, sorted by place.
-    pub fn finish(self, program: &Program, layout: &Layout, shared_bytes: u64, memory: &Memory) -> Vec<Finding> {
-        let in_shared = |address| layout.describe(program, address, shared_bytes);
+    pub fn finish(self, setting: &Setting<'_>) -> Vec<Finding> {
+        let Setting { program, layout, memory, shared_bytes, .. } = setting;
+        let in_shared = |address| layout.describe(program, address, *shared_bytes);
         let unfenced = self.unfenced.findings(program, &self.seen, in_shared);
         let mut findings = self.seen.finish(|shared, address| match shared {
             true => in_shared(address),
@@ -210,6 +213,11 @@ impl<'a> Race<'a> {
 impl Observer for Race<'_> {
     /// Index into `blocks`.
     type Block = usize;
+    type Shadow = ();
+
+    fn shadow(&mut self) -> &mut () {
+        no_shadow()
+    }
 
     fn begin(&mut self, shape: &BlockShape) -> usize {
         self.seen.shape(shape);
@@ -386,4 +394,11 @@ impl Observer for Race<'_> {
         self.seen.absorb(other.seen);
         self.unfenced.absorb(other.unfenced);
     }
+    fn ran(&mut self, _: &mut usize, _: u32, _: Site, _: u32, _: u32) {}
+
+    fn guarded(&mut self, _: Site, _: u32) {}
+
+    fn branch(&mut self, _: Site, _: bool) {}
+
+    fn bypass(&mut self, _: &mut usize, _: &Bypass<'_>) {}
 }

@@ -52,7 +52,7 @@ fn words(start: u64, bytes: u64) -> impl Iterator<Item = u64> {
 impl Proxies {
     /// Records a write by threads of the block.
     pub fn write(&mut self, record: Record, touch: &Touch<'_>) {
-        crate::machine::lanes::each(touch.mask, |lane| {
+        crate::lanes::each(touch.mask, |lane| {
             for word in words(touch.addresses[lane], u64::from(touch.bytes)) {
                 self.writes.insert(word, (record, lane as u8));
             }
@@ -61,7 +61,7 @@ impl Proxies {
 
     /// Removes the writes that threads of another block overwrite.
     pub fn forget_lanes(&mut self, touch: &Touch<'_>) {
-        crate::machine::lanes::each(touch.mask, |lane| self.forget(touch.addresses[lane], u64::from(touch.bytes)));
+        crate::lanes::each(touch.mask, |lane| self.forget(touch.addresses[lane], u64::from(touch.bytes)));
     }
 
     /// Removes the writes that an asynchronous copy overwrites.

@@ -4,9 +4,9 @@
 use super::clock::Who;
 use super::conflicts::Now;
 use super::facts::starts_emulation;
+use super::options::{Options, SameValue};
 use super::records::{Conflict, Record};
 use super::view::Reach;
-use crate::machine::config::{Checks, SameValue};
 use crate::observe::{AccessKind, BlockShape, Site};
 use crate::program::{Program, Space};
 use crate::stop::{Diagnostic, Finding, Place, Thread, Triple, block_order};
@@ -104,8 +104,8 @@ pub(super) struct Seen<'a> {
 }
 
 impl<'a> Seen<'a> {
-    pub fn new(program: &'a Program, checks: &Checks) -> Self {
-        let same_values = checks.same_value_writes;
+    pub fn new(program: &'a Program, options: Options) -> Self {
+        let same_values = options.same_value_writes;
         Self { program, same_values, grid: [1; 3], threads: [1; 3], ids: HashMap::new(), pairs: HashMap::new() }
     }
 

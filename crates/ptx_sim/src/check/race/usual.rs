@@ -14,7 +14,7 @@ use super::shadow::{Page, Shadow, exact_shift, page_number, to_page_end};
 use super::span::Span;
 use super::tables::Grown;
 use crate::level::{Host, Task};
-use crate::machine::GLOBAL;
+use crate::memory::address::GLOBAL;
 use crate::observe::{AccessKind, Touch};
 use crate::program::{Order, Space};
 use std::ops::Range;

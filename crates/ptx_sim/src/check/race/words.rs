@@ -1,7 +1,7 @@
 //! Words of memory that threads synchronise through.
 
 use super::Race;
-use crate::machine::GLOBAL;
+use crate::memory::address::GLOBAL;
 use crate::observe::Touch;
 use crate::program::Space;
 use std::hash::Hasher;
@@ -38,7 +38,7 @@ impl Hasher for Quick {
 /// Calls `each` with the address of every distinct word of an access.
 pub(super) fn each_word(touch: &Touch<'_>, mut each: impl FnMut(u64, Place)) {
     let mut last = None;
-    crate::machine::lanes::each(touch.mask, |lane| {
+    crate::lanes::each(touch.mask, |lane| {
         let address = touch.addresses[lane];
         if last == Some(address) {
             return;

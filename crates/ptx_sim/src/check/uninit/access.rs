@@ -1,33 +1,27 @@
 //! Undefined values through loads, stores and atomics. Called once an access has been checked, before it is carried
 //! out.
 
-use super::cells::{self, Bytes, Device, Lane};
+use super::Uninit;
 use super::origin::{Birth, COMPUTED, Origin, remember};
-use super::registers::{NEVER_WRITTEN, RegisterShadow};
 use super::report::Use;
 use crate::isa::File;
-use crate::machine::block::Block;
-use crate::machine::faults::At;
-use crate::machine::grid::Worker;
-use crate::machine::lanes::{Spread, each, first, select};
-use crate::machine::warp::Warp;
-use crate::observe::Observer;
+use crate::lanes::{each, first, select};
+use crate::memory::cells::{self, Bytes, Device, Lane};
+use crate::observe::{Lanes, Scene};
 use crate::program::{Access, Space};
+use crate::registers::shadow::{NEVER_WRITTEN, RegisterShadow};
 use crate::registers::{LANES, NO_SLOT, Registers};
 
 /// An access whose lanes are this close together is looked at as one piece.
 const CLOSE: u64 = 1024;
 
-/// The lanes of one access in one space.
-#[derive(Clone, Copy)]
-pub struct Lanes<'a> {
-    pub space: Space,
-    pub addresses: &'a [u64; LANES],
-    pub mask: u32,
-    pub spread: Spread,
+/// What the check asks of the lanes of an access.
+trait Near {
+    fn close(&self, bytes: u32) -> Option<u64>;
+    fn by_address(&self, holds: impl FnMut(u64) -> bool) -> u32;
 }
 
-impl Lanes<'_> {
+impl Near for Lanes<'_> {
     /// From the first byte of any lane to the last, when that is not much.
     fn close(&self, bytes: u32) -> Option<u64> {
         let span = self.spread.high.wrapping_sub(self.spread.low).checked_add(u64::from(bytes))?;
@@ -73,21 +67,19 @@ pub(super) fn low(bytes: u32) -> u64 {
     if bytes >= 64 { u64::MAX } else { (1 << bytes) - 1 }
 }
 
-impl<O: Observer> Worker<'_, O> {
+impl Uninit {
     /// `ld`: the destinations get what memory holds.
     #[inline(always)]
     pub fn load_shadows(
         &mut self,
-        block: &Block<O::Block>,
-        warp: &Warp,
+        scene: &mut Scene<'_>,
         registers: &mut Registers,
         access: &Access,
         lanes: Lanes<'_>,
-        at: At,
     ) {
         let bytes = u32::from(access.bytes) * access.registers.len() as u32;
-        if !self.all_defined(block, warp, lanes, bytes) {
-            self.load_undefined(block, warp, registers, access, lanes, at);
+        if !self.all_defined(scene, lanes, bytes) {
+            self.load_undefined(scene, registers, access, lanes);
         } else {
             self.defines_loaded(registers, access, lanes.mask);
         }
@@ -107,24 +99,25 @@ impl<O: Observer> Worker<'_, O> {
 
     /// A quick answer: yes, or maybe not.
     #[inline(always)]
-    pub(super) fn all_defined(&mut self, block: &Block<O::Block>, warp: &Warp, lanes: Lanes<'_>, bytes: u32) -> bool {
+    pub(super) fn all_defined(&mut self, scene: &mut Scene<'_>, lanes: Lanes<'_>, bytes: u32) -> bool {
         let (mask, low) = (lanes.mask, lanes.spread.low);
         match lanes.space {
             Space::Const | Space::Param => true,
             Space::Shared => match lanes.close(bytes) {
-                Some(span) => cells::all_defined(&block.states.shared, low, span),
+                Some(span) => cells::all_defined(&scene.states.shared, low, span),
                 None => {
-                    let defined = |address: u64| cells::all_defined(&block.states.shared, address, u64::from(bytes));
+                    let defined = |address: u64| cells::all_defined(&scene.states.shared, address, u64::from(bytes));
                     lanes.by_address(defined) == mask
                 }
             },
             Space::Local | Space::Frame => {
                 let words = (low / 4) as usize..(lanes.spread.high + u64::from(bytes)).div_ceil(4) as usize;
-                let Some(rows) = warp.states.get(words).filter(|rows| rows.len() <= 8) else { return false };
+                let Some(rows) = scene.local.get(words).filter(|rows| rows.len() <= 8) else { return false };
                 rows.iter().all(|row| select(mask, |lane| row[lane] & 0xf != 0xf) == 0)
             }
             Space::Global | Space::Generic => {
-                let Some(view) = self.snapshot.find(low).filter(|view| view.holds(lanes.spread.high, u64::from(bytes)))
+                let Some(view) =
+                    scene.snapshot.find(low).filter(|view| view.holds(lanes.spread.high, u64::from(bytes)))
                 else {
                     return false;
                 };
@@ -144,8 +137,7 @@ impl<O: Observer> Worker<'_, O> {
     /// What memory holds for one lane.
     pub(super) fn bytes_at(
         &mut self,
-        block: &Block<O::Block>,
-        warp: &Warp,
+        scene: &mut Scene<'_>,
         space: Space,
         lane: usize,
         address: u64,
@@ -153,40 +145,32 @@ impl<O: Observer> Worker<'_, O> {
     ) -> Bytes {
         match space {
             Space::Const | Space::Param => Bytes::default(),
-            Space::Shared => cells::read(&block.states.shared, address, bytes),
-            Space::Local | Space::Frame => cells::read_lane(&warp.states, lane, address, bytes),
+            Space::Shared => cells::read(&scene.states.shared, address, bytes),
+            Space::Local | Space::Frame => cells::read_lane(&scene.local, lane, address, bytes),
             Space::Global | Space::Generic => {
-                self.on_device(address).map_or(Bytes::default(), |(device, at)| cells::read(&device, at, bytes))
+                Self::on_device(scene, address).map_or(Bytes::default(), |(device, at)| cells::read(&device, at, bytes))
             }
         }
     }
 
     /// The cells of the allocation at an address, and where it is there; `None` when it is not tracked.
-    fn on_device(&mut self, address: u64) -> Option<(Device<'_>, u64)> {
-        let view = self.snapshot.find(address)?;
+    fn on_device<'s>(scene: &'s mut Scene<'_>, address: u64) -> Option<(Device<'s>, u64)> {
+        let view = scene.snapshot.find(address)?;
         Some((Device(view.shadow.as_deref()?), address - view.base))
     }
 
     /// What memory holds for every lane of an access.
-    pub(super) fn bytes_of_lanes(
-        &mut self,
-        block: &Block<O::Block>,
-        warp: &Warp,
-        lanes: Lanes<'_>,
-        bytes: u32,
-    ) -> [Bytes; LANES] {
+    pub(super) fn bytes_of_lanes(&mut self, scene: &mut Scene<'_>, lanes: Lanes<'_>, bytes: u32) -> [Bytes; LANES] {
         std::array::from_fn(|lane| match lanes.mask >> lane & 1 {
             0 => Bytes::default(),
-            _ => self.bytes_at(block, warp, lanes.space, lane, lanes.addresses[lane], bytes),
+            _ => self.bytes_at(scene, lanes.space, lane, lanes.addresses[lane], bytes),
         })
     }
 
     /// The lane's bytes are written; those whose bit is set in `undefined` with an undefined value.
-    #[expect(clippy::too_many_arguments, reason = "who, where, what")]
     pub(super) fn mark(
         &mut self,
-        block: &mut Block<O::Block>,
-        warp: &mut Warp,
+        scene: &mut Scene<'_>,
         space: Space,
         lane: usize,
         address: u64,
@@ -198,19 +182,19 @@ impl<O: Observer> Worker<'_, O> {
         match space {
             Space::Const | Space::Param => {}
             Space::Shared => {
-                cells::write(&mut block.states.shared, address, bytes, undefined);
+                cells::write(&mut scene.states.shared, address, bytes, undefined);
                 if undefined != 0 {
-                    remember(&mut block.states.shared_stored, word, origin);
+                    remember(&mut scene.states.shared_stored, word, origin);
                 }
             }
             Space::Local | Space::Frame => {
-                cells::write(&mut Lane(&mut warp.states, lane), address, bytes, undefined);
+                cells::write(&mut Lane(&mut scene.local, lane), address, bytes, undefined);
                 if undefined != 0 {
-                    remember(&mut block.states.local_stored, (warp.index, lane, word), origin);
+                    remember(&mut scene.states.local_stored, (scene.warp, lane, word), origin);
                 }
             }
             Space::Global | Space::Generic => {
-                if let Some((mut device, at)) = self.on_device(address) {
+                if let Some((mut device, at)) = Self::on_device(scene, address) {
                     cells::write(&mut device, at, bytes, undefined);
                     if undefined != 0 {
                         remember(&mut self.origins.stored, word, origin);
@@ -222,22 +206,14 @@ impl<O: Observer> Worker<'_, O> {
 
     #[cold]
     #[inline(never)]
-    fn load_undefined(
-        &mut self,
-        block: &Block<O::Block>,
-        warp: &Warp,
-        registers: &mut Registers,
-        access: &Access,
-        lanes: Lanes<'_>,
-        at: At,
-    ) {
+    fn load_undefined(&mut self, scene: &mut Scene<'_>, registers: &mut Registers, access: &Access, lanes: Lanes<'_>) {
         let Some(mut shadow) = registers.shadow.take() else { return };
         let one = u32::from(access.bytes);
         let bytes = one * access.registers.len() as u32;
-        let found = self.bytes_of_lanes(block, warp, lanes, bytes);
+        let found = self.bytes_of_lanes(scene, lanes, bytes);
         let undefined = |lane: usize| found[lane].undefined & access.used_bytes;
         let bad = select(lanes.mask, |lane| undefined(lane) != 0);
-        let origin = if bad == 0 { NEVER_WRITTEN } else { self.birth(block, warp, lanes, bytes, bad, &found, at) };
+        let origin = if bad == 0 { NEVER_WRITTEN } else { self.birth(scene, lanes, bytes, bad, &found) };
         for (index, slot) in access.registers.iter().enumerate() {
             let [first, second] = rows(&shadow, access, *slot);
             let Some(first) = first else { continue };
@@ -263,50 +239,39 @@ impl<O: Observer> Worker<'_, O> {
     }
 
     /// The origin of what a load found undefined.
-    #[expect(clippy::too_many_arguments, reason = "who, where, what")]
     pub(super) fn birth(
         &mut self,
-        block: &Block<O::Block>,
-        warp: &Warp,
+        scene: &mut Scene<'_>,
         lanes: Lanes<'_>,
         bytes: u32,
         bad: u32,
         found: &[Bytes; LANES],
-        at: At,
     ) -> u32 {
         let stored = select(bad, |lane| found[lane].written != 0 && found[lane].written == found[lane].undefined);
         let word = |lane: usize| lanes.addresses[lane] / 4;
         let earlier = |lane: usize| match lanes.space {
-            Space::Shared => block.states.shared_stored.get(&word(lane)),
-            Space::Local | Space::Frame => block.states.local_stored.get(&(warp.index, lane, word(lane))),
+            Space::Shared => scene.states.shared_stored.get(&word(lane)),
+            Space::Local | Space::Frame => scene.states.local_stored.get(&(scene.warp, lane, word(lane))),
             _ => self.origins.stored.get(&word(lane)),
         };
         let earlier = if stored == 0 { None } else { earlier(first(stored)).copied() };
         let birth = Birth::Memory { space: lanes.space, addresses: Box::new(*lanes.addresses), bytes, stored, earlier };
-        self.origins.add(Origin { site: at.site, block: block.id, warp: warp.index, birth })
+        self.origins.add(Origin { site: scene.site, block: scene.block, warp: scene.warp, birth })
     }
 
     /// `st`: memory gets what the sources hold; global memory is where undefined values come to light.
     #[inline]
-    pub fn store_shadows(
-        &mut self,
-        block: &mut Block<O::Block>,
-        warp: &mut Warp,
-        registers: &Registers,
-        access: &Access,
-        lanes: Lanes<'_>,
-        at: At,
-    ) {
+    pub fn store_shadows(&mut self, scene: &mut Scene<'_>, registers: &Registers, access: &Access, lanes: Lanes<'_>) {
         let Some(shadow) = registers.shadow.as_deref() else { return };
         let sources = access.registers.iter().flat_map(|slot| rows(shadow, access, *slot)).flatten();
         let bad = sources.fold(0, |bad, row| bad | shadow.undefined(row)) & lanes.mask;
         if bad != 0 {
-            return self.store_undefined(block, warp, registers, access, lanes, at);
+            return self.store_undefined(scene, registers, access, lanes);
         }
         let bytes = u32::from(access.bytes) * access.registers.len() as u32;
         if matches!(lanes.space, Space::Global | Space::Generic)
             && lanes.spread.stride == Some(i64::from(bytes))
-            && let Some(view) = self.snapshot.find(lanes.spread.low)
+            && let Some(view) = scene.snapshot.find(lanes.spread.low)
             && view.holds(lanes.spread.high, u64::from(bytes))
         {
             if let Some(shadow) = view.shadow.as_deref() {
@@ -319,28 +284,20 @@ impl<O: Observer> Worker<'_, O> {
             && (lanes.spread.low | u64::from(bytes)) & 3 == 0
         {
             let words = (lanes.spread.low / 4) as usize..(lanes.spread.high + u64::from(bytes)).div_ceil(4) as usize;
-            if let Some(cells) = block.states.shared.get_mut(words) {
+            if let Some(cells) = scene.states.shared.get_mut(words) {
                 cells.fill(cells::DEFINED);
                 return;
             }
         }
-        if !self.all_defined(block, warp, lanes, bytes) {
+        if !self.all_defined(scene, lanes, bytes) {
             let (space, addresses) = (lanes.space, lanes.addresses);
-            each(lanes.mask, |lane| self.mark(block, warp, space, lane, addresses[lane], bytes, 0, NEVER_WRITTEN));
+            each(lanes.mask, |lane| self.mark(scene, space, lane, addresses[lane], bytes, 0, NEVER_WRITTEN));
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn store_undefined(
-        &mut self,
-        block: &mut Block<O::Block>,
-        warp: &mut Warp,
-        registers: &Registers,
-        access: &Access,
-        lanes: Lanes<'_>,
-        at: At,
-    ) {
+    fn store_undefined(&mut self, scene: &mut Scene<'_>, registers: &Registers, access: &Access, lanes: Lanes<'_>) {
         let Some(shadow) = registers.shadow.as_deref() else { return };
         let one = u32::from(access.bytes);
         let bytes = one * access.registers.len() as u32;
@@ -351,7 +308,7 @@ impl<O: Observer> Worker<'_, O> {
             for (index, slot) in access.registers.iter().enumerate() {
                 for (half, row) in rows(shadow, access, *slot).into_iter().enumerate() {
                     let Some(row) = row else { continue };
-                    let (bits, from) = self.born(block, warp, shadow, row, lane, at);
+                    let (bits, from) = self.born(scene, shadow, row, lane);
                     let here = bytes_of(bits) & low(one.min(8));
                     if here != 0 {
                         undefined |= here.checked_shl(index as u32 * one + half as u32 * 8).unwrap_or(0);
@@ -362,12 +319,12 @@ impl<O: Observer> Worker<'_, O> {
             }
             if seen && (computed || undefined == low(bytes)) {
                 if !reported {
-                    self.used(block, warp.index, lane, Use::Store, origin, at);
+                    self.used(scene, lane, Use::Store, origin);
                     reported = true;
                 }
                 undefined = 0;
             }
-            self.mark(block, warp, lanes.space, lane, lanes.addresses[lane], bytes, undefined, origin);
+            self.mark(scene, lanes.space, lane, lanes.addresses[lane], bytes, undefined, origin);
         });
     }
 }

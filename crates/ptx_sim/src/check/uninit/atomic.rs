@@ -1,29 +1,24 @@
 //! Undefined values through atomics.
 
-use super::access::{Lanes, bits_of, bytes_of, low};
-use super::registers::NEVER_WRITTEN;
+use super::Uninit;
+use super::access::{bits_of, bytes_of, low};
 use super::report::Use;
 use crate::isa::File;
-use crate::machine::block::Block;
-use crate::machine::faults::At;
-use crate::machine::grid::Worker;
-use crate::machine::lanes::{each, first, select};
-use crate::machine::warp::Warp;
-use crate::observe::Observer;
+use crate::lanes::{each, first, select};
+use crate::observe::{Lanes, Scene};
 use crate::program::Atomic;
+use crate::registers::shadow::NEVER_WRITTEN;
 use crate::registers::{NO_SLOT, Registers};
 
-impl<O: Observer> Worker<'_, O> {
+impl Uninit {
     /// `atom`, `red`: what they find and what they are given must be defined, but for `exch`, which only moves. A `cas`
     /// may find undefined bytes beside those that matter: that is how compilers make atomics of one and two bytes.
     pub fn atomic_shadows(
         &mut self,
-        block: &mut Block<O::Block>,
-        warp: &mut Warp,
+        scene: &mut Scene<'_>,
         registers: &mut Registers,
         atomic: &Atomic,
         lanes: Lanes<'_>,
-        at: At,
     ) {
         let Some(mut shadow) = registers.shadow.take() else { return };
         let file = if atomic.wide { File::Long } else { File::Word };
@@ -31,42 +26,42 @@ impl<O: Observer> Worker<'_, O> {
         let destination = atomic.destination.filter(|slot| *slot != NO_SLOT).map(|slot| shadow.row(file, slot));
         let operands = [atomic.b, atomic.c].map(|slot| shadow.row(file, slot));
         let bad = operands.iter().fold(0, |bad, row| bad | shadow.undefined(*row)) & lanes.mask;
-        if bad == 0 && self.all_defined(block, warp, lanes, bytes) {
+        if bad == 0 && self.all_defined(scene, lanes, bytes) {
             destination.into_iter().for_each(|row| shadow.define(row, lanes.mask));
             registers.shadow = Some(shadow);
             return;
         }
-        let program = self.context.program;
-        let inst = program.functions[at.site.function as usize].code.get(at.site.pc as usize);
+        let program = scene.setting.program;
+        let inst = program.functions[scene.site.function as usize].code.get(scene.site.pc as usize);
         let opcode = inst.map_or("", |inst| program.opcode(inst));
         let (exchanges, compares) = (opcode.contains(".exch"), opcode.contains(".cas"));
-        let found = self.bytes_of_lanes(block, warp, lanes, bytes);
+        let found = self.bytes_of_lanes(scene, lanes, bytes);
         let bad_memory = select(lanes.mask, |lane| match found[lane].undefined {
             0 => false,
             undefined => !exchanges && (!compares || undefined == low(bytes)),
         });
         let born = select(lanes.mask, |lane| found[lane].undefined != 0);
-        let origin = if born == 0 { NEVER_WRITTEN } else { self.birth(block, warp, lanes, bytes, born, &found, at) };
+        let origin = if born == 0 { NEVER_WRITTEN } else { self.birth(scene, lanes, bytes, born, &found) };
         if bad_memory != 0 {
             let lane = first(bad_memory);
-            self.used(block, warp.index, lane, Use::Atomic, origin | lane as u32, at);
+            self.used(scene, lane, Use::Atomic, origin | lane as u32);
         }
         for row in operands {
             // A comparison with a word that is undefined in part: see above.
             let whole = |lane: usize| {
-                shadow.get(row, lane).0 & crate::check::uninit::rule::ones(file) != 0
+                shadow.get(row, lane).0 & super::rule::ones(file) != 0
                     && (!compares || bytes_of(shadow.get(row, lane).0) & low(bytes) == low(bytes))
             };
             let wrong = select(lanes.mask, whole);
             if wrong != 0 {
                 let lane = first(wrong);
-                let (_, from) = self.born(block, warp, &shadow, row, lane, at);
-                self.used(block, warp.index, lane, Use::Operand, from, at);
+                let (_, from) = self.born(scene, &shadow, row, lane);
+                self.used(scene, lane, Use::Operand, from);
             }
             shadow.define(row, lanes.mask);
         }
         each(lanes.mask, |lane| {
-            self.mark(block, warp, lanes.space, lane, lanes.addresses[lane], bytes, 0, NEVER_WRITTEN);
+            self.mark(scene, lanes.space, lane, lanes.addresses[lane], bytes, 0, NEVER_WRITTEN);
             if let Some(row) = destination {
                 let bits = if exchanges { bits_of(found[lane].undefined) } else { 0 };
                 shadow.set(row, lane, bits, origin | lane as u32);

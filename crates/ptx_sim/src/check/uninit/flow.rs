@@ -1,54 +1,49 @@
 //! Undefined values through instructions that work on registers, and where they decide something.
 
+use super::Uninit;
 use super::origin::{Birth, COMPUTED, Origin};
 use super::plan::{NO_ROW, Plan};
-use super::registers::{NEVER_WRITTEN, RegisterShadow};
 use super::report::Use;
 use super::rule::{Rule, Source, ones};
 use crate::isa::File;
 use crate::isa::lift::Meaning;
+use crate::lanes::{each, first};
 use crate::level::{Host, Level};
-use crate::machine::block::Block;
-use crate::machine::faults::At;
-use crate::machine::grid::Worker;
-use crate::machine::lanes::{each, first};
-use crate::machine::warp::Warp;
-use crate::observe::Observer;
+use crate::observe::{Meeting, Scene};
 use crate::program::{Collective, Inst, Op};
+use crate::registers::shadow::{NEVER_WRITTEN, RegisterShadow};
 use crate::registers::{Args, LANES, NO_SLOT, Pure, Registers};
 use crate::stop::Diagnostic;
 
-impl<O: Observer> Worker<'_, O> {
+impl Uninit {
     /// Looks at an instruction that does not pass: before it is carried out, with the lanes that are there and those
     /// whose guard holds.
     #[cold]
     #[inline(never)]
-    #[expect(clippy::too_many_arguments, reason = "the parts of one instruction")]
-    pub fn inspect(
+    pub fn inspect_undefined(
         &mut self,
-        block: &Block<O::Block>,
-        warp: &Warp,
+        scene: &mut Scene<'_>,
         registers: &mut Registers,
         inst: &Inst,
-        plan: &Plan,
         active: u32,
         mask: u32,
-        at: At,
     ) {
-        let (Some(step), Some(mut shadow)) = (plan.step(at.site.pc), registers.shadow.take()) else { return };
+        let plans = self.plans.clone();
+        let Some(plan) = plans.get(scene.site.function as usize) else { return };
+        let (Some(step), Some(mut shadow)) = (plan.step(scene.site.pc), registers.shadow.take()) else { return };
         if step.guard != NO_ROW {
             let what = if matches!(inst.op, Op::Branch { .. }) { Use::Branch } else { Use::Guard };
-            self.decide(block, warp, &mut shadow, step.guard, active, what, at);
+            self.decide(scene, &mut shadow, step.guard, active, what);
         }
         let (reads, writes) = plan.rows(step);
         match &inst.op {
             _ if mask == 0 => {}
             Op::Pure(run, args) => {
-                let function = &self.context.program.functions[at.site.function as usize];
-                match function.meanings.get(at.site.pc as usize).copied().flatten() {
+                let function = &scene.setting.program.functions[scene.site.function as usize];
+                match function.meanings.get(scene.site.pc as usize).copied().flatten() {
                     Some(meaning) => {
                         let step = Computation { run, args, meaning, rule: step.rule };
-                        self.compute(block, warp, &mut shadow, registers, &step, mask, at);
+                        self.compute(scene, &mut shadow, registers, &step, mask);
                     }
                     // What it reads is not known.
                     None => args.d.iter().for_each(|slot| {
@@ -57,13 +52,13 @@ impl<O: Observer> Worker<'_, O> {
                     }),
                 }
                 if step.arithmetic.is_some() {
-                    self.watch_overflow(block, warp, &shadow, registers, inst, plan, mask, at);
+                    self.watch_overflow(scene, &shadow, registers, inst, plan, mask);
                 }
             }
             Op::ConvertAddress { .. } | Op::IsSpace { .. } => {
                 if let ([source], [destination]) = (reads, writes) {
                     each(mask, |lane| {
-                        let (bits, origin) = self.born(block, warp, &shadow, *source, lane, at);
+                        let (bits, origin) = self.born(scene, &shadow, *source, lane);
                         let bits = if matches!(inst.op, Op::IsSpace { .. }) && bits != 0 { 1 } else { bits };
                         shadow.set(*destination, lane, bits, origin);
                     });
@@ -79,7 +74,7 @@ impl<O: Observer> Worker<'_, O> {
                     _ => Use::Address,
                 };
                 for row in reads {
-                    self.decide(block, warp, &mut shadow, *row, mask, what, at);
+                    self.decide(scene, &mut shadow, *row, mask, what);
                 }
                 writes.iter().for_each(|row| shadow.define(*row, mask));
             }
@@ -89,54 +84,40 @@ impl<O: Observer> Worker<'_, O> {
 
     /// A register decides something: a finding for the first lane in which it is undefined. It counts as defined from
     /// then on.
-    #[expect(clippy::too_many_arguments, reason = "the parts of one instruction")]
     pub(super) fn decide(
         &mut self,
-        block: &Block<O::Block>,
-        warp: &Warp,
+        scene: &mut Scene<'_>,
         shadow: &mut RegisterShadow,
         row: u32,
         mask: u32,
         what: Use,
-        at: At,
     ) {
         let bad = shadow.undefined(row) & mask;
         if bad != 0 {
             let lane = first(bad);
-            let (_, origin) = self.born(block, warp, shadow, row, lane, at);
-            self.used(block, warp.index, lane, what, origin, at);
+            let (_, origin) = self.born(scene, shadow, row, lane);
+            self.used(scene, lane, what, origin);
             shadow.define(row, bad);
         }
     }
 
     /// Undefined bits of a lane of a register and their origin; a register that nothing has written gets one here.
-    pub(super) fn born(
-        &mut self,
-        block: &Block<O::Block>,
-        warp: &Warp,
-        shadow: &RegisterShadow,
-        row: u32,
-        lane: usize,
-        at: At,
-    ) -> (u64, u32) {
+    pub(super) fn born(&mut self, scene: &mut Scene<'_>, shadow: &RegisterShadow, row: u32, lane: usize) -> (u64, u32) {
         let (bits, origin) = shadow.get(row, lane);
         if bits == 0 || origin != NEVER_WRITTEN {
             return (bits, origin);
         }
-        let new = Origin { site: at.site, block: block.id, warp: warp.index, birth: Birth::Register };
+        let new = Origin { site: scene.site, block: scene.block, warp: scene.warp, birth: Birth::Register };
         (bits, self.origins.add(new) | lane as u32)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the parts of one instruction")]
     fn compute(
         &mut self,
-        block: &Block<O::Block>,
-        warp: &Warp,
+        scene: &mut Scene<'_>,
         shadow: &mut RegisterShadow,
         registers: &Registers,
         step: &Computation<'_>,
         mask: u32,
-        at: At,
     ) {
         let rows: Vec<u32> = step.sources().map(|(file, slot)| shadow.row(file, slot)).collect();
         let bad = rows.iter().fold(0, |bad, row| bad | shadow.undefined(*row)) & mask;
@@ -149,7 +130,7 @@ impl<O: Observer> Worker<'_, O> {
         each(bad, |lane| {
             let mut sources = [Source::default(); 4];
             for (i, ((file, slot), row)) in step.sources().zip(&rows).enumerate().take(4) {
-                let (bits, origin) = self.born(block, warp, shadow, *row, lane, at);
+                let (bits, origin) = self.born(scene, shadow, *row, lane);
                 let all = ones(file);
                 sources[i] =
                     Source { value: step.value(registers, i, file, slot, lane), undefined: bits & all, ones: all };
@@ -177,20 +158,15 @@ impl<O: Observer> Worker<'_, O> {
     }
 
     /// The lanes of `mask` carry out a `*.sync` instruction that moves values between lanes.
-    #[expect(clippy::too_many_arguments, reason = "the parts of one instruction")]
     pub fn meet_shadows(
         &mut self,
-        block: &Block<O::Block>,
-        warp: &Warp,
+        scene: &mut Scene<'_>,
         registers: &mut Registers,
-        kind: Collective,
-        run: &Pure,
-        args: &Args,
+        Meeting { kind, run, args }: Meeting<'_>,
         mask: u32,
-        at: At,
     ) {
-        let function = &self.context.program.functions[at.site.function as usize];
-        let meaning = function.meanings.get(at.site.pc as usize).copied().flatten();
+        let function = &scene.setting.program.functions[scene.site.function as usize];
+        let meaning = function.meanings.get(scene.site.pc as usize).copied().flatten();
         let (Some(meaning), Some(mut shadow)) = (meaning, registers.shadow.take()) else { return };
         let step = Computation { run, args, meaning, rule: Rule::Any };
         let rows: Vec<u32> = step.sources().map(|(file, slot)| shadow.row(file, slot)).collect();
@@ -204,7 +180,7 @@ impl<O: Observer> Worker<'_, O> {
             let control = rows[1..].iter().fold(0, |bad, row| bad | shadow.undefined(*row)) & mask;
             let bits = step.move_shadow(&shadow, registers, 1, mask);
             let mut ids = step.scratch(registers);
-            each(mask, |lane| ids.0.w32[0][lane] = self.born(block, warp, &shadow, value, lane, at).1);
+            each(mask, |lane| ids.0.w32[0][lane] = self.born(scene, &shadow, value, lane).1);
             ids.run(&step, mask);
             for (d, (file, slot)) in step.destinations() {
                 let row = shadow.row(file, slot);
@@ -218,7 +194,7 @@ impl<O: Observer> Worker<'_, O> {
             let lane = first(bad);
             let mut origin = NEVER_WRITTEN;
             for row in &rows {
-                let (bits, found) = self.born(block, warp, &shadow, *row, lane, at);
+                let (bits, found) = self.born(scene, &shadow, *row, lane);
                 origin = if bits != 0 { found | COMPUTED } else { origin };
             }
             let ballot = kind == Collective::Vote;
@@ -231,19 +207,16 @@ impl<O: Observer> Worker<'_, O> {
         registers.shadow = Some(shadow);
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the parts of one instruction")]
     fn watch_overflow(
         &mut self,
-        block: &Block<O::Block>,
-        warp: &Warp,
+        scene: &mut Scene<'_>,
         shadow: &RegisterShadow,
         registers: &Registers,
         inst: &Inst,
         plan: &Plan,
         mask: u32,
-        at: At,
     ) {
-        let (Op::Pure(_, args), Some(step)) = (&inst.op, plan.step(at.site.pc)) else { return };
+        let (Op::Pure(_, args), Some(step)) = (&inst.op, plan.step(scene.site.pc)) else { return };
         let Some(arithmetic) = step.arithmetic else { return };
         let wide = arithmetic.file() == File::Long;
         let value = |slot: u32, lane: usize| match wide {
@@ -257,7 +230,7 @@ impl<O: Observer> Worker<'_, O> {
             rest &= rest - 1;
             let sources = [0, 1, 2].map(|i| value(args.s[i], lane));
             if let Some(words) = arithmetic.overflow(sources) {
-                self.finding(block, warp.index, lane, at.site, "overflow", || {
+                scene.finding(lane, "overflow", || {
                     let mut diagnostic = Diagnostic::new("overflow", format!("signed integer overflow: {words}"));
                     diagnostic.notes.push(
                         "PTX wraps, and compilers write `.s32` for unsigned additions too: this may be meant"

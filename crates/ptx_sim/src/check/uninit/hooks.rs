@@ -1,26 +1,22 @@
 //! What instructions with handlers of their own call, so that the check knows what they read and write. All of it costs
 //! nothing when the check is off ([`Observer::INIT`]).
 
-use super::access::Lanes;
-use super::cells::{self, Lane};
+use super::Uninit;
 use super::origin::COMPUTED;
-use super::registers::NEVER_WRITTEN;
 use super::report::Use;
 use crate::isa::File;
-use crate::machine::address;
-use crate::machine::block::Block;
-use crate::machine::faults::At;
-use crate::machine::grid::Worker;
-use crate::machine::lanes::{Spread, each};
-use crate::machine::warp::Warp;
-use crate::observe::Observer;
-use crate::program::{FrameCopy, Param, Space};
+use crate::lanes::{Spread, each};
+use crate::memory::address;
+use crate::memory::cells::{self, Lane};
+use crate::observe::{Copies, Lanes, Scene};
+use crate::program::Space;
+use crate::registers::shadow::NEVER_WRITTEN;
 use crate::registers::{LANES, NO_SLOT, Registers};
 
-impl<O: Observer> Worker<'_, O> {
+impl Uninit {
     /// The lanes of `mask` write registers with defined values, whatever they read.
     pub fn defines(&self, registers: &mut Registers, written: &[(File, u32)], mask: u32) {
-        if let (true, Some(shadow)) = (O::INIT, registers.shadow.as_deref_mut()) {
+        if let Some(shadow) = registers.shadow.as_deref_mut() {
             for (file, slot) in written.iter().filter(|(_, slot)| *slot != NO_SLOT) {
                 shadow.define(shadow.row(*file, *slot), mask);
             }
@@ -30,20 +26,14 @@ impl<O: Observer> Worker<'_, O> {
     /// The lanes of `mask` compute registers from registers: an undefined bit in any source of any of these lanes makes
     /// all destinations of all of them undefined. For instructions that a warp carries out together (`mma`); call it
     /// before the destinations are written.
-    #[expect(clippy::too_many_arguments, reason = "the parts of one instruction")]
     pub fn computes_together(
         &mut self,
-        block: &Block<O::Block>,
-        warp: &Warp,
+        scene: &mut Scene<'_>,
         registers: &mut Registers,
         read: &[(File, u32)],
         written: &[(File, u32)],
         mask: u32,
-        at: At,
     ) {
-        if !O::INIT {
-            return;
-        }
         let Some(mut shadow) = registers.shadow.take() else { return };
         let rows: Vec<u32> =
             read.iter().filter(|(_, slot)| *slot != NO_SLOT).map(|(file, slot)| shadow.row(*file, *slot)).collect();
@@ -51,7 +41,7 @@ impl<O: Observer> Worker<'_, O> {
         for row in rows {
             let bad = shadow.undefined(row) & mask;
             if bad != 0 && origin.is_none() {
-                origin = Some(self.born(block, warp, &shadow, row, bad.trailing_zeros() as usize, at).1 | COMPUTED);
+                origin = Some(self.born(scene, &shadow, row, bad.trailing_zeros() as usize).1 | COMPUTED);
             }
         }
         for (file, slot) in written.iter().filter(|(_, slot)| *slot != NO_SLOT) {
@@ -67,91 +57,62 @@ impl<O: Observer> Worker<'_, O> {
     /// A register decides what is accessed or who is waited for: a finding where it is undefined.
     pub fn needs_defined(
         &mut self,
-        block: &Block<O::Block>,
-        warp: &Warp,
+        scene: &mut Scene<'_>,
         registers: &mut Registers,
         (file, slot): (File, u32),
         mask: u32,
-        at: At,
     ) {
-        if !O::INIT {
-            return;
-        }
         if let Some(mut shadow) = registers.shadow.take() {
             let row = shadow.row(file, slot);
-            self.decide(block, warp, &mut shadow, row, mask, Use::Address, at);
+            self.decide(scene, &mut shadow, row, mask, Use::Address);
             registers.shadow = Some(shadow);
         }
     }
 
     /// One lane writes defined bytes to memory, at an address in `space`.
-    pub fn writes_memory(
-        &mut self,
-        block: &mut Block<O::Block>,
-        warp: &mut Warp,
-        space: Space,
-        lane: usize,
-        address: u64,
-        bytes: u64,
-    ) {
-        if !O::INIT {
-            return;
-        }
+    pub fn writes_memory(&mut self, scene: &mut Scene<'_>, space: Space, lane: usize, address: u64, bytes: u64) {
         let mut done = 0;
         while done < bytes {
             let step = (bytes - done).min(64);
-            self.mark(block, warp, space, lane, address.wrapping_add(done), step as u32, 0, NEVER_WRITTEN);
+            self.mark(scene, space, lane, address.wrapping_add(done), step as u32, 0, NEVER_WRITTEN);
             done += step;
         }
     }
 
     /// One lane shows bytes at a generic address to the outside (`vprintf`): a finding where nobody has written them.
-    pub fn shows(&mut self, block: &Block<O::Block>, warp: &Warp, lane: usize, (address, bytes): (u64, u64), at: At) {
-        if !O::INIT {
-            return;
-        }
+    pub fn shows_memory(&mut self, scene: &mut Scene<'_>, lane: usize, (address, bytes): (u64, u64)) {
         let (space, start) = address::split(address);
         for done in (0..bytes).step_by(64) {
             let (offset, step) = (start.wrapping_add(done), (bytes - done).min(64) as u32);
-            let found = self.bytes_at(block, warp, space, lane, offset, step);
+            let found = self.bytes_at(scene, space, lane, offset, step);
             if found.undefined != 0 {
                 let (addresses, mask) = ([offset; LANES], 1 << lane);
                 let lanes = Lanes { space, addresses: &addresses, mask, spread: Spread::of(&addresses, mask) };
-                let origin = self.birth(block, warp, lanes, step, mask, &[found; LANES], at) | lane as u32;
-                return self.used(block, warp.index, lane, Use::Print, origin, at);
+                let origin = self.birth(scene, lanes, step, mask, &[found; LANES]) | lane as u32;
+                return self.used(scene, lane, Use::Print, origin);
             }
-        }
-    }
-
-    /// Bytes of the stack that a frame or `alloca` takes for the lanes of `mask`: nothing of them is written.
-    pub fn fresh_stack(&self, warp: &mut Warp, from: u64, to: u64, mask: u32) {
-        if !O::INIT {
-            return;
-        }
-        let words = (from / 4) as usize..to.div_ceil(4) as usize;
-        if warp.states.len() < words.end {
-            warp.states.resize(words.end, [0; LANES]);
-        }
-        if let Some(rows) = warp.states.get_mut(words) {
-            let state = if self.context.config.checks.uninit { 0 } else { cells::DEFINED };
-            rows.iter_mut().for_each(|row| each(mask, |lane| row[lane] = state));
         }
     }
 }
 
+/// Sets the state of bytes of the stack that a frame or `alloca` takes for the lanes of `mask`.
+pub fn fresh_stack(local: &mut Vec<[u8; LANES]>, from: u64, to: u64, mask: u32, state: u8) {
+    let words = (from / 4) as usize..to.div_ceil(4) as usize;
+    if local.len() < words.end {
+        local.resize(words.end, [0; LANES]);
+    }
+    if let Some(rows) = local.get_mut(words) {
+        rows.iter_mut().for_each(|row| each(mask, |lane| row[lane] = state));
+    }
+}
+
 /// What is known of parameters and return values goes with them.
-pub fn copy_parameters(
-    states: &mut [[u8; LANES]],
-    copies: &[FrameCopy],
-    params: &[Param],
-    mask: u32,
-    place: impl Fn(u64, u64) -> (u64, u64),
-) {
-    for copy in copies {
-        let Some(param) = params.get(copy.index as usize) else { continue };
+pub fn copy_parameters(states: &mut [[u8; LANES]], copies: Copies<'_>, place: impl Fn(u64, u64) -> (u64, u64)) {
+    for copy in copies.copies {
+        let Some(param) = copies.params.get(copy.index as usize) else { continue };
         let (from, to) = place(copy.caller, param.offset);
         let size = copy.size.min(param.size);
-        each(mask, |lane| {
+        each(copies.mask, |lane| {
             let mut done = 0;
             while done < size {
                 let step = (size - done).min(64) as u32;

@@ -16,68 +16,156 @@
 //! unused half of an enum, copied eight bytes at a time to global memory) is reported, although the language may allow
 //! it. Multiplication, division and floating-point arithmetic make the whole result undefined.
 //!
-//! Reading order: [`cells`] (memory), [`registers`], [`rule`] (opcodes), [`plan`], `settled`, then `flow` (the
-//! instructions), `access` (loads and stores), `atomic`, `report`. Other instructions tell what they write through
-//! `hooks`.
+//! Reading order: `memory::cells` and `registers::shadow` (the state), [`rule`] (opcodes), [`plan`], `settled`, then `flow` (the
+//! instructions), `access` (loads and stores), `atomic`, `report`. Other instructions report what
+//! they write through `hooks`.
 
 mod access;
 mod atomic;
-mod cells;
 mod flow;
 mod hooks;
 mod matrix;
 mod origin;
 pub mod plan;
-pub mod registers;
 mod report;
 mod rule;
 mod settled;
 
-pub use access::Lanes;
-pub use cells::{define_range, undefined_in};
-pub use hooks::copy_parameters;
-pub use origin::{BlockStates, Origins};
-
-use crate::observe::{BlockShape, Observer};
-use crate::registers::Registers;
+use crate::memory::cells::DEFINED;
+use crate::observe::{
+    BlockShape, BlockStates, Bypass, Copies, Lanes, Meeting, Observer, Range, Scene, Shadow, Site, Touch, Variable,
+};
+use crate::program::{Access, Atomic, Inst, Matrix, Order, Scope, Space};
+use crate::registers::shadow::RegisterShadow;
+use crate::registers::{LANES, Registers};
+use origin::Origins;
 use plan::{NO_ROW, Plan};
-use registers::RegisterShadow;
+use std::sync::Arc;
 
-/// Turns the check on: see [`Observer::INIT`].
-#[derive(Debug, Default)]
-pub struct Uninit;
+/// The check of one worker.
+#[derive(Debug)]
+pub struct Uninit {
+    /// By function.
+    plans: Arc<[Plan]>,
+    /// Fresh registers and memory count as undefined; otherwise only overflow is looked for.
+    tracked: bool,
+    origins: Origins,
+}
 
+impl Uninit {
+    pub fn new(plans: Arc<[Plan]>, tracked: bool) -> Self {
+        Self { plans, tracked, origins: Origins::default() }
+    }
+
+    #[inline(never)]
+    fn passes_now(&self, site: Site, shadow: &mut RegisterShadow, active: u32, mask: u32) -> bool {
+        let Some(plan) = self.plans.get(site.function as usize) else { return true };
+        let Some(step) = plan.step(site.pc) else { return true };
+        let (reads, writes) = plan.rows(step);
+        let guard = if step.guard == NO_ROW { 0 } else { shadow.undefined(step.guard) };
+        let bad = reads.iter().fold(0, |bad, &row| bad | shadow.undefined(row));
+        if guard & active | bad & mask != 0 || step.always {
+            return false;
+        }
+        let mut later = guard | bad;
+        for &row in writes {
+            shadow.define(row, mask);
+            later |= shadow.undefined(row);
+        }
+        if later == 0 {
+            shadow.set_clean(site.pc);
+        }
+        true
+    }
+}
+
+impl Shadow for Uninit {
+    const ON: bool = true;
+
+    fn fresh(&self, shared_bytes: u64) -> BlockStates {
+        BlockStates::fresh(shared_bytes, self.tracked)
+    }
+
+    fn enter(&self, registers: &mut Registers, function: u32) {
+        if let (Some(shadow), Some(plan)) = (&mut registers.shadow, self.plans.get(function as usize)) {
+            shadow.enter(&plan.entry, self.tracked);
+        }
+    }
+
+    #[inline(always)]
+    fn passes(&self, site: Site, registers: &mut Registers, active: u32, mask: u32) -> bool {
+        let Some(shadow) = registers.shadow.as_deref_mut() else { return true };
+        shadow.clean(site.pc) || self.passes_now(site, shadow, active, mask)
+    }
+
+    fn inspect(&mut self, scene: &mut Scene<'_>, registers: &mut Registers, inst: &Inst, active: u32, mask: u32) {
+        self.inspect_undefined(scene, registers, inst, active, mask);
+    }
+
+    #[inline(always)]
+    fn load(&mut self, scene: &mut Scene<'_>, registers: &mut Registers, access: &Access, lanes: Lanes<'_>) {
+        self.load_shadows(scene, registers, access, lanes);
+    }
+
+    #[inline]
+    fn store(&mut self, scene: &mut Scene<'_>, registers: &Registers, access: &Access, lanes: Lanes<'_>) {
+        self.store_shadows(scene, registers, access, lanes);
+    }
+
+    fn atomic(&mut self, scene: &mut Scene<'_>, registers: &mut Registers, atomic: &Atomic, lanes: Lanes<'_>) {
+        self.atomic_shadows(scene, registers, atomic, lanes);
+    }
+
+    fn matrix(&mut self, scene: &mut Scene<'_>, registers: &mut Registers, matrix: &Matrix) {
+        self.matrix_shadows(scene, registers, matrix);
+    }
+
+    fn meet(&mut self, scene: &mut Scene<'_>, registers: &mut Registers, meeting: Meeting<'_>, mask: u32) {
+        self.meet_shadows(scene, registers, meeting, mask);
+    }
+
+    fn writes(&mut self, scene: &mut Scene<'_>, space: Space, lane: usize, address: u64, bytes: u64) {
+        self.writes_memory(scene, space, lane, address, bytes);
+    }
+
+    fn shows(&mut self, scene: &mut Scene<'_>, lane: usize, address: u64, bytes: u64) {
+        self.shows_memory(scene, lane, (address, bytes));
+    }
+
+    fn fresh_stack(&self, local: &mut Vec<[u8; LANES]>, from: u64, to: u64, mask: u32) {
+        let state = if self.tracked { 0 } else { DEFINED };
+        hooks::fresh_stack(local, from, to, mask, state);
+    }
+
+    fn copies(&self, local: &mut [[u8; LANES]], copies: Copies<'_>, place: impl Fn(u64, u64) -> (u64, u64)) {
+        hooks::copy_parameters(local, copies, place);
+    }
+}
+
+/// Sees instructions through [`Shadow`] alone: no event matters.
 impl Observer for Uninit {
     type Block = ();
-    const INIT: bool = true;
+    type Shadow = Self;
+
+    #[inline(always)]
+    fn shadow(&mut self) -> &mut Self {
+        self
+    }
     fn begin(&mut self, _: &BlockShape) {}
+    fn end(&mut self, (): ()) {}
+    fn ran(&mut self, _: &mut Self::Block, _: u32, _: Site, _: u32, _: u32) {}
+    fn guarded(&mut self, _: Site, _: u32) {}
+    fn branch(&mut self, _: Site, _: bool) {}
+    fn touch(&mut self, _: &mut Self::Block, _: &Touch<'_>) {}
+    fn bypass(&mut self, _: &mut Self::Block, _: &Bypass<'_>) {}
+    fn fence(&mut self, _: &mut Self::Block, _: u32, _: u32, _: Order, _: Scope) {}
+    fn meet(&mut self, _: &mut Self::Block, _: u32, _: u32, _: u32) {}
+    fn arrive(&mut self, _: &mut Self::Block, _: u32, _: u32) {}
+    fn barrier(&mut self, _: &mut Self::Block, _: u32, _: u32, _: u32) {}
+    fn proxy_fence(&mut self, _: &mut Self::Block, _: u32, _: u32) {}
+    fn issue(&mut self, _: &mut Self::Block, _: &Range) {}
+    fn range(&mut self, _: &mut Self::Block, _: &Range) {}
+    fn release(&mut self, _: &mut Self::Block, _: u32, _: u32, _: Variable, _: Scope) {}
+    fn acquire(&mut self, _: &mut Self::Block, _: u32, _: u32, _: Variable, _: Scope) {}
     fn absorb(&mut self, _: Self) {}
-}
-
-/// The usual case, in a few masks: the guard and all sources are defined in the lanes that use them, and so are the
-/// results from now on. False when the instruction has to be looked at, and nothing was changed.
-#[inline(always)]
-pub fn passes(plan: &Plan, registers: &mut Registers, pc: u32, active: u32, mask: u32) -> bool {
-    let Some(shadow) = registers.shadow.as_deref_mut() else { return true };
-    shadow.clean(pc) || passes_now(plan, shadow, pc, active, mask)
-}
-
-#[inline(never)]
-fn passes_now(plan: &Plan, shadow: &mut RegisterShadow, pc: u32, active: u32, mask: u32) -> bool {
-    let Some(step) = plan.step(pc) else { return true };
-    let (reads, writes) = plan.rows(step);
-    let guard = if step.guard == NO_ROW { 0 } else { shadow.undefined(step.guard) };
-    let bad = reads.iter().fold(0, |bad, &row| bad | shadow.undefined(row));
-    if guard & active | bad & mask != 0 || step.always {
-        return false;
-    }
-    let mut later = guard | bad;
-    for &row in writes {
-        shadow.define(row, mask);
-        later |= shadow.undefined(row);
-    }
-    if later == 0 {
-        shadow.set_clean(pc);
-    }
-    true
 }

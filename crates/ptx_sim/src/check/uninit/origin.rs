@@ -1,8 +1,8 @@
 //! Where undefined values come from: the instruction that read them, and what it read.
 
-use super::registers::NEVER_WRITTEN;
 use crate::observe::Site;
 use crate::registers::LANES;
+use crate::registers::shadow::NEVER_WRITTEN;
 use std::collections::{BTreeMap, HashMap};
 
 /// Origins of one instruction that are told apart; later ones count as its first.
@@ -75,30 +75,6 @@ impl Origins {
 pub fn remember<K: Ord>(stored: &mut BTreeMap<K, u32>, key: K, origin: u32) {
     if stored.len() < MOST_STORED || stored.contains_key(&key) {
         stored.insert(key, origin & !COMPUTED);
-    }
-}
-
-/// What is known of one block's memory.
-#[derive(Debug, Default)]
-pub struct BlockStates {
-    /// A cell for each word of shared memory; empty when the check is off.
-    pub shared: Vec<u8>,
-    /// Undefined values in shared memory, by word.
-    pub shared_stored: BTreeMap<u64, u32>,
-    /// Undefined values in local memory, by warp, lane and word.
-    pub local_stored: BTreeMap<(u32, usize, u64), u32>,
-}
-
-impl BlockStates {
-    /// Of a block that starts: nothing is written, when that is `tracked`.
-    pub fn fresh(shared_bytes: u64, tracked: bool) -> Self {
-        let state = if tracked { 0 } else { super::cells::DEFINED };
-        Self { shared: vec![state; shared_bytes.div_ceil(4) as usize], ..Self::default() }
-    }
-
-    /// Bytes of shared memory are written, by something that is not a store: an asynchronous copy, an mbarrier.
-    pub fn writes_shared(&mut self, offset: u64, bytes: u32) {
-        super::cells::write(&mut self.shared, offset, bytes, 0);
     }
 }
 

@@ -1,14 +1,14 @@
 //! What each instruction reads and writes, worked out once per function, so that the usual case of an instruction whose
 //! sources are all defined is a few masks.
 
-use super::registers::row;
 use super::rule::{Rule, rule};
-use super::settled::Entry;
+use super::settled;
 use crate::check::overflow::{self, Arithmetic};
 use crate::isa::File;
 use crate::program::{Address, Async, Mbarrier, TextureKind};
 use crate::program::{BarrierKind, BarrierReduce, Callee, Function, Op, Program};
 use crate::registers::NO_SLOT;
+use crate::registers::shadow::{Entry, row};
 
 /// No row.
 pub const NO_ROW: u32 = u32::MAX;
@@ -68,7 +68,7 @@ impl Plan {
                 arithmetic,
             });
         }
-        plan.entry = Entry::of(function, &plan);
+        plan.entry = settled::entry(function, &plan);
         plan
     }
 

@@ -1,11 +1,9 @@
 //! Findings about undefined values: what the value decided, and where it came from.
 
+use super::Uninit;
 use super::origin::{Birth, Origin};
-use crate::machine::address;
-use crate::machine::block::Block;
-use crate::machine::faults::At;
-use crate::machine::grid::Worker;
-use crate::observe::Observer;
+use crate::memory::address;
+use crate::observe::{Scene, Setting};
 use crate::program::Space;
 use crate::stop::{Diagnostic, Place};
 
@@ -65,10 +63,10 @@ impl Use {
     }
 }
 
-impl<O: Observer> Worker<'_, O> {
+impl Uninit {
     /// Reports an undefined value that has an effect.
     #[cold]
-    pub(super) fn used(&mut self, block: &Block<O::Block>, warp: u32, lane: usize, what: Use, origin: u32, at: At) {
+    pub(super) fn used(&mut self, scene: &mut Scene<'_>, lane: usize, what: Use, origin: u32) {
         let mut chain = Vec::new();
         let mut next = Some(origin);
         while let Some((origin, lane)) = next.and_then(|id| self.origins.get(id)).filter(|_| chain.len() < 4) {
@@ -78,18 +76,18 @@ impl<O: Observer> Worker<'_, O> {
             };
             chain.push((origin.clone(), lane));
         }
-        let context = self.context;
-        self.finding(block, warp, lane, at.site, what.code(), || {
+        let (setting, site) = (scene.setting, scene.site);
+        scene.finding(lane, what.code(), || {
             let mut diagnostic = Diagnostic::new(what.code(), "");
             let last = chain.last();
             let source =
-                last.map_or("an uninitialised value".to_owned(), |(origin, lane)| describe(context, origin, *lane));
+                last.map_or("an uninitialised value".to_owned(), |(origin, lane)| describe(setting, origin, *lane));
             diagnostic.title = format!("{} {source}", what.words());
             for (step, (origin, lane)) in chain.iter().enumerate() {
-                let place = Place::of(context.program, origin.site.function, origin.site.pc);
-                let thread = context.thread(origin.block, origin.warp, *lane);
+                let place = Place::of(setting.program, origin.site.function, origin.site.pc);
+                let thread = setting.thread(origin.block, origin.warp, *lane);
                 let words = match (&origin.birth, step + 1 == chain.len()) {
-                    _ if origin.site == at.site && step == 0 => continue,
+                    _ if origin.site == site && step == 0 => continue,
                     (Birth::Register, _) => format!("the register was uninitialised when it was read, by {thread}:"),
                     (_, true) => format!("the value was loaded here, by {thread}:"),
                     (_, false) => format!("the value was loaded here, by {thread}, after it had been stored:"),
@@ -103,20 +101,20 @@ impl<O: Observer> Worker<'_, O> {
 }
 
 /// Describes the memory or register that was read, and why it is undefined.
-fn describe(context: &crate::machine::grid::Context<'_>, origin: &Origin, lane: usize) -> String {
+fn describe(setting: &Setting<'_>, origin: &Origin, lane: usize) -> String {
     let Birth::Memory { space, addresses, bytes, stored, .. } = &origin.birth else {
         return "an uninitialised register".to_owned();
     };
     let address = addresses[lane];
     let at = match space {
-        Space::Shared => context.layout.describe(context.program, address, context.shared_bytes),
+        Space::Shared => setting.layout.describe(setting.program, address, setting.shared_bytes),
         Space::Frame => format!("at local address {address:#x}"),
         Space::Local => {
-            let name = context.program.functions.get(origin.site.function as usize);
+            let name = setting.program.functions.get(origin.site.function as usize);
             let name = name.map_or_else(String::new, |function| crate::stop::demangled(&function.name));
             format!("at local address {:#x} in `{name}`", address.saturating_sub(address::STACK_START))
         }
-        _ => context.memory.describe(address),
+        _ => setting.memory.describe(address),
     };
     let space = match space {
         Space::Frame => "a parameter or result in local",

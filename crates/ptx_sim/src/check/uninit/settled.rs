@@ -5,49 +5,37 @@
 //! Only what is understood is settled: a function with instructions that touch registers in ways of their own has none.
 
 use super::plan::{NO_ROW, Plan, Step};
-use super::registers::row;
 use crate::isa::File;
-use crate::machine::flow::{Block, blocks_of};
+use crate::program::flow::{Block, blocks_of};
 use crate::program::{Access, BarrierKind, Function, Op, Preset, Rows, Space};
 use crate::registers::NO_SLOT;
+use crate::registers::shadow::{Entry, row};
 
 /// Bits of state per function; the analysis of a larger one is left out.
 const MOST: usize = 1 << 26;
 
-/// What is known of a frame's registers when its function is entered.
-#[derive(Clone, Debug, Default)]
-pub struct Entry {
-    pub rows: Rows,
-    /// By row: all lanes, or none when it is preset or settled.
-    pub undefined: Vec<u32>,
-    /// Bit per instruction all of whose registers are known to be defined.
-    pub clean: Vec<u64>,
-}
-
-impl Entry {
-    /// Of a function whose instructions `plan` knows.
-    pub fn of(function: &Function, plan: &Plan) -> Self {
-        let rows = function.rows;
-        let count = (rows.w32 as usize) + (rows.w64 as usize) + (rows.pred as usize);
-        let mut undefined = vec![u32::MAX; count];
-        for row in function.preset.iter().map(|preset| preset_row(rows, preset)) {
-            undefined[row as usize] = 0;
-        }
-        for (row, _) in settled(function, plan, &undefined).iter().enumerate().filter(|(_, settled)| **settled) {
-            undefined[row] = 0;
-        }
-        let mut clean = vec![0; function.code.len().div_ceil(64)];
-        for pc in 0..function.code.len() {
-            let Some(step) = plan.step(pc as u32) else { continue };
-            let (reads, writes) = plan.rows(step);
-            let guard = (step.guard != NO_ROW).then_some(step.guard);
-            let mut all = reads.iter().chain(writes).copied().chain(guard);
-            if !step.always && all.all(|row| undefined.get(row as usize) == Some(&0)) {
-                clean[pc / 64] |= 1 << (pc % 64);
-            }
-        }
-        Self { rows, undefined, clean }
+/// The state of the registers when a function is entered whose instructions `plan` lists.
+pub fn entry(function: &Function, plan: &Plan) -> Entry {
+    let rows = function.rows;
+    let count = (rows.w32 as usize) + (rows.w64 as usize) + (rows.pred as usize);
+    let mut undefined = vec![u32::MAX; count];
+    for row in function.preset.iter().map(|preset| preset_row(rows, preset)) {
+        undefined[row as usize] = 0;
     }
+    for (row, _) in settled(function, plan, &undefined).iter().enumerate().filter(|(_, settled)| **settled) {
+        undefined[row] = 0;
+    }
+    let mut clean = vec![0; function.code.len().div_ceil(64)];
+    for pc in 0..function.code.len() {
+        let Some(step) = plan.step(pc as u32) else { continue };
+        let (reads, writes) = plan.rows(step);
+        let guard = (step.guard != NO_ROW).then_some(step.guard);
+        let mut all = reads.iter().chain(writes).copied().chain(guard);
+        if !step.always && all.all(|row| undefined.get(row as usize) == Some(&0)) {
+            clean[pc / 64] |= 1 << (pc % 64);
+        }
+    }
+    Entry { rows, undefined, clean }
 }
 
 fn preset_row(rows: Rows, preset: &Preset) -> u32 {

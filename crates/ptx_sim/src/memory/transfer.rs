@@ -3,10 +3,10 @@
 //! Compiled once per level of the host's vector instructions, not per set of observers: see [`Task`]. Whole warps whose
 //! addresses are neighbours, or one address, move as rows; everything else lane by lane.
 
-use super::allocations::{Snapshot, View};
-use super::lanes::{self, Spread, each};
 use super::storage::Storage;
+use super::{Snapshot, View};
 use crate::isa::lift::{blend, every};
+use crate::lanes::{self, Spread, each};
 use crate::level::{Host, Task};
 use crate::program::Access;
 use crate::registers::{LANES, NO_SLOT, Registers};

@@ -1,8 +1,8 @@
 //! A look at memory and registers around an access, for observers: nothing is read before one asks.
 
-use super::allocations::Snapshot;
-use super::lanes::{Spread, load_words};
-use super::transfer::{Lanes, Sink, drain};
+use crate::lanes::{Spread, load_words};
+use crate::memory::Snapshot;
+use crate::memory::transfer::{Lanes, Sink, drain};
 use crate::program::{Access, Space};
 use crate::registers::{LANES, Registers};
 

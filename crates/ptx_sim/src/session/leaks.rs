@@ -1,8 +1,8 @@
 //! What is left when kernels have run: memory that nobody freed, bytes that nobody has written.
 
 use super::Machine;
-use super::history::Owner;
-use crate::check::uninit::undefined_in;
+use crate::memory::Owner;
+use crate::memory::cells::undefined_in;
 
 /// Device memory that is not freed yet.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,14 +3,21 @@
 //! One mask of lanes per row answers nearly every question; bits and origins are kept only for rows that have held an
 //! undefined value that was not simply "never written".
 
-use super::settled::Entry;
-use crate::isa::File;
-use crate::program::Rows;
-use crate::registers::{LANES, Slot};
+use super::{File, LANES, Rows, Slot};
 use std::hash::{Hash, Hasher};
 
-/// The origin of a register that nothing has written; see [`super::origin`].
+/// The origin of a register that nothing has written.
 pub const NEVER_WRITTEN: u32 = 0;
+
+/// What is known of a frame's registers when its function is entered.
+#[derive(Clone, Debug, Default)]
+pub struct Entry {
+    pub rows: Rows,
+    /// By row: all lanes, or none when it is preset or settled.
+    pub undefined: Vec<u32>,
+    /// Bit per instruction all of whose registers are known to be defined.
+    pub clean: Vec<u64>,
+}
 
 /// Bits and origins of one row. Lanes that are defined have entries without meaning.
 #[derive(Clone, Debug)]

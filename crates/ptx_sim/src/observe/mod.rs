@@ -1,19 +1,21 @@
 //! What the machine tells its observers. A checker or a counter implements [`Observer`] and listens to the events it
 //! needs; the machine is compiled once per set of observers, so one that is off costs nothing.
 
-use crate::machine::Peek;
-use crate::machine::lanes::Spread;
+mod combine;
+mod findings;
+mod peek;
+mod setting;
+mod shadow;
+
+pub use findings::{Blamed, Findings};
+pub use peek::Peek;
+pub use setting::{Setting, thread_id};
+pub use shadow::{BlockStates, Copies, Lanes, Meeting, Scene, Shadow};
+
+use crate::lanes::Spread;
+pub use crate::program::Site;
 use crate::program::{Order, Scope, Space};
 use crate::registers::LANES;
-
-/// An instruction: index of its function, and of itself in the function's code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Site {
-    /// Index into `Program::functions`.
-    pub function: u32,
-    /// Index into `Function::code`.
-    pub pc: u32,
-}
 
 /// What an access does to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -138,165 +140,77 @@ pub struct BlockShape {
     pub shared_bytes: u64,
 }
 
-/// Listens to one worker's events. Every method has an empty default.
-#[allow(unused_variables, reason = "the defaults do nothing; the names are the documentation")]
+/// The shadow of an observer that follows no undefined values.
+pub fn no_shadow() -> &'static mut () {
+    // A box of nothing takes no memory.
+    Box::leak(Box::new(()))
+}
+
+/// Receives one worker's events. No event has a default body: an observer says of each what it does.
 pub trait Observer: Send + Sized {
     /// What it keeps per resident block.
     type Block: Send;
-    /// Undefined values are tracked. Whoever adds an instruction that does more than compute on registers through
-    /// `Op::Pure` tells what it reads and writes by the functions of `check/uninit/hooks.rs`: `defines` or
-    /// `computes_together` for destination registers, `needs_defined` for registers that hold an address, a size or a
-    /// mask, `writes_memory` (or `BlockStates::writes_shared`) for memory that is not accessed through `load`, `store`
-    /// and `atomic`; or it has its arm in `check/uninit/plan.rs`, which says which registers an instruction reads and
-    /// writes.
-    const INIT: bool = false;
+    /// Follows undefined values; `()` unless that is what the observer is for.
+    type Shadow: Shadow;
+
+    /// The part that follows undefined values.
+    fn shadow(&mut self) -> &mut Self::Shadow;
 
     /// A block starts.
     fn begin(&mut self, shape: &BlockShape) -> Self::Block;
 
     /// A block has ended.
-    fn end(&mut self, block: Self::Block) {}
+    fn end(&mut self, block: Self::Block);
 
     /// A warp has executed the instructions from `from` up to, but not including, `end`, one after the other, with
     /// `active` lanes.
-    fn ran(&mut self, block: &mut Self::Block, warp: u32, from: Site, end: u32, active: u32) {}
+    fn ran(&mut self, block: &mut Self::Block, warp: u32, from: Site, end: u32, active: u32);
 
     /// The guard of an instruction is false for the active lanes of `off`, of which there is at least one.
-    fn guarded(&mut self, site: Site, off: u32) {}
+    fn guarded(&mut self, site: Site, off: u32);
 
     /// A conditional branch; `divergent` when its lanes go different ways.
-    fn branch(&mut self, site: Site, divergent: bool) {}
+    fn branch(&mut self, site: Site, divergent: bool);
 
     /// A memory access.
-    fn touch(&mut self, block: &mut Self::Block, touch: &Touch<'_>) {}
+    fn touch(&mut self, block: &mut Self::Block, touch: &Touch<'_>);
 
     /// The load that the last [`Observer::touch`] showed goes past L1.
-    fn bypass(&mut self, block: &mut Self::Block, past: &Bypass<'_>) {}
+    fn bypass(&mut self, block: &mut Self::Block, past: &Bypass<'_>);
 
     /// A fence.
-    fn fence(&mut self, block: &mut Self::Block, warp: u32, mask: u32, order: Order, scope: Scope) {}
+    fn fence(&mut self, block: &mut Self::Block, warp: u32, mask: u32, order: Order, scope: Scope);
 
     /// The lanes of `mask` have met at a `*.sync` instruction; `live` lanes have not exited.
-    fn meet(&mut self, block: &mut Self::Block, warp: u32, mask: u32, live: u32) {}
+    fn meet(&mut self, block: &mut Self::Block, warp: u32, mask: u32, live: u32);
 
     /// A warp comes to block barrier `id` and does not wait there (`bar.arrive`).
-    fn arrive(&mut self, block: &mut Self::Block, warp: u32, id: u32) {}
+    fn arrive(&mut self, block: &mut Self::Block, warp: u32, id: u32);
 
     /// Block barrier `id` completes. Bit per warp: those that came, and those of them that waited for the rest.
-    fn barrier(&mut self, block: &mut Self::Block, id: u32, arrived: u32, waited: u32) {}
+    fn barrier(&mut self, block: &mut Self::Block, id: u32, arrived: u32, waited: u32);
 
     /// A fence between the generic and the asynchronous proxy.
-    fn proxy_fence(&mut self, block: &mut Self::Block, warp: u32, mask: u32) {}
+    fn proxy_fence(&mut self, block: &mut Self::Block, warp: u32, mask: u32);
 
     /// A thread of the block asks for a bulk copy from shared memory; the access itself comes later, as a
     /// [`Observer::range`].
-    fn issue(&mut self, block: &mut Self::Block, range: &Range) {}
+    fn issue(&mut self, block: &mut Self::Block, range: &Range);
 
     /// An asynchronous access, in the block of the thread that asked for it. When it signals an mbarrier, a [release]
     /// by the same thread follows.
     ///
     /// [release]: Observer::release
-    fn range(&mut self, block: &mut Self::Block, range: &Range) {}
+    fn range(&mut self, block: &mut Self::Block, range: &Range);
 
     /// The lanes make what they did so far visible to those who [`Observer::acquire`] the same variable later: an
     /// arrival at a cluster barrier or an mbarrier. `scope` is the one that the instruction names, or has by default.
     /// Arrivals with `.relaxed` don't call it.
-    fn release(&mut self, block: &mut Self::Block, warp: u32, mask: u32, variable: Variable, scope: Scope) {}
+    fn release(&mut self, block: &mut Self::Block, warp: u32, mask: u32, variable: Variable, scope: Scope);
 
     /// The lanes see what was released to the variable: a wait that succeeded.
-    fn acquire(&mut self, block: &mut Self::Block, warp: u32, mask: u32, variable: Variable, scope: Scope) {}
+    fn acquire(&mut self, block: &mut Self::Block, warp: u32, mask: u32, variable: Variable, scope: Scope);
 
     /// Takes over what another worker's observer saw.
     fn absorb(&mut self, other: Self);
-}
-
-/// Sees nothing.
-impl Observer for () {
-    type Block = ();
-    #[inline(always)]
-    fn begin(&mut self, _: &BlockShape) {}
-    fn absorb(&mut self, (): ()) {}
-}
-
-/// Two observers are one.
-impl<A: Observer, B: Observer> Observer for (A, B) {
-    type Block = (A::Block, B::Block);
-    const INIT: bool = A::INIT || B::INIT;
-
-    fn begin(&mut self, shape: &BlockShape) -> Self::Block {
-        (self.0.begin(shape), self.1.begin(shape))
-    }
-    fn end(&mut self, block: Self::Block) {
-        self.0.end(block.0);
-        self.1.end(block.1);
-    }
-    #[inline(always)]
-    fn ran(&mut self, block: &mut Self::Block, warp: u32, from: Site, end: u32, active: u32) {
-        self.0.ran(&mut block.0, warp, from, end, active);
-        self.1.ran(&mut block.1, warp, from, end, active);
-    }
-    #[inline(always)]
-    fn guarded(&mut self, site: Site, off: u32) {
-        self.0.guarded(site, off);
-        self.1.guarded(site, off);
-    }
-    #[inline(always)]
-    fn branch(&mut self, site: Site, divergent: bool) {
-        self.0.branch(site, divergent);
-        self.1.branch(site, divergent);
-    }
-    #[inline(always)]
-    fn touch(&mut self, block: &mut Self::Block, touch: &Touch<'_>) {
-        self.0.touch(&mut block.0, touch);
-        self.1.touch(&mut block.1, touch);
-    }
-    #[inline(always)]
-    fn fence(&mut self, block: &mut Self::Block, warp: u32, mask: u32, order: Order, scope: Scope) {
-        self.0.fence(&mut block.0, warp, mask, order, scope);
-        self.1.fence(&mut block.1, warp, mask, order, scope);
-    }
-    #[inline(always)]
-    fn meet(&mut self, block: &mut Self::Block, warp: u32, mask: u32, live: u32) {
-        self.0.meet(&mut block.0, warp, mask, live);
-        self.1.meet(&mut block.1, warp, mask, live);
-    }
-    fn bypass(&mut self, block: &mut Self::Block, past: &Bypass<'_>) {
-        self.0.bypass(&mut block.0, past);
-        self.1.bypass(&mut block.1, past);
-    }
-
-    fn proxy_fence(&mut self, block: &mut Self::Block, warp: u32, mask: u32) {
-        self.0.proxy_fence(&mut block.0, warp, mask);
-        self.1.proxy_fence(&mut block.1, warp, mask);
-    }
-    fn issue(&mut self, block: &mut Self::Block, range: &Range) {
-        self.0.issue(&mut block.0, range);
-        self.1.issue(&mut block.1, range);
-    }
-    fn range(&mut self, block: &mut Self::Block, range: &Range) {
-        self.0.range(&mut block.0, range);
-        self.1.range(&mut block.1, range);
-    }
-    #[inline(always)]
-    fn arrive(&mut self, block: &mut Self::Block, warp: u32, id: u32) {
-        self.0.arrive(&mut block.0, warp, id);
-        self.1.arrive(&mut block.1, warp, id);
-    }
-    #[inline(always)]
-    fn barrier(&mut self, block: &mut Self::Block, id: u32, arrived: u32, waited: u32) {
-        self.0.barrier(&mut block.0, id, arrived, waited);
-        self.1.barrier(&mut block.1, id, arrived, waited);
-    }
-    fn release(&mut self, block: &mut Self::Block, warp: u32, mask: u32, variable: Variable, scope: Scope) {
-        self.0.release(&mut block.0, warp, mask, variable, scope);
-        self.1.release(&mut block.1, warp, mask, variable, scope);
-    }
-    fn acquire(&mut self, block: &mut Self::Block, warp: u32, mask: u32, variable: Variable, scope: Scope) {
-        self.0.acquire(&mut block.0, warp, mask, variable, scope);
-        self.1.acquire(&mut block.1, warp, mask, variable, scope);
-    }
-    fn absorb(&mut self, other: Self) {
-        self.0.absorb(other.0);
-        self.1.absorb(other.1);
-    }
 }

@@ -1,5 +1,6 @@
-//! What a machine is like, what a launch asks for, and what it reports.
+//! The configuration of a machine, and the report of a launch.
 
+use crate::check::race::{Atomics, SameValue};
 use crate::count::{Counters, InstructionCounters};
 use crate::level::Level;
 use crate::profile::Profile;
@@ -73,48 +74,6 @@ impl Checks {
     pub(crate) fn inspect(self) -> bool {
         self.uninit || self.overflow
     }
-}
-
-/// What `atom` and `red` without a memory order are taken for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Atomics {
-    /// What the source most likely said: acquire and release. LLVM up to version 22 drops the ordering of `atomicrmw`.
-    Source,
-    /// What PTX says: relaxed. Order needs fences.
-    Ptx,
-}
-
-/// What is thought of threads that write one value to the same place, with nothing that orders them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum SameValue {
-    /// A race, as PTX and Rust have it; the report has a note.
-    #[default]
-    Report,
-    /// A habit of CUDA programmers.
-    Ignore,
-}
-
-/// A kernel and the shape it runs in.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Launch<'a> {
-    /// Name of the `.entry`.
-    pub entry: &'a str,
-    /// Blocks in x, y, z.
-    pub grid: [u32; 3],
-    /// Threads of a block in x, y, z.
-    pub block: [u32; 3],
-    /// Bytes of dynamic shared memory.
-    pub dynamic_shared: u64,
-    /// Little-endian bytes of each parameter, in order.
-    pub params: &'a [Vec<u8>],
-    /// Blocks of a cluster in x, y, z; `None` for what the kernel itself requires, or else no clusters.
-    pub cluster: Option<[u32; 3]>,
-    /// Registers of a thread, as ptxas counts them for the kernel; `None`: they don't limit how many blocks are
-    /// resident.
-    pub registers: Option<u32>,
-    /// All blocks are resident at once, so that they may wait for each other: refused when the device has no room for
-    /// them.
-    pub cooperative: bool,
 }
 
 /// What a launch that ran to its end has to say.

@@ -3,7 +3,37 @@
 //! Every operand of a decoded instruction is a row: constants, special registers and symbol addresses are rows that the
 //! machine fills when a function is entered, so executing an instruction never asks what kind an operand is.
 
-use crate::check::uninit::registers::RegisterShadow;
+pub(crate) mod shadow;
+
+use shadow::RegisterShadow;
+
+/// Where a value of an operand lives and how its literals are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum File {
+    /// `Registers::pred`.
+    Pred,
+    /// `Registers::w32`, 16 bits used, the rest zero.
+    Half,
+    /// `Registers::w32`.
+    Word,
+    /// `Registers::w32`, decimal literals are `f32`.
+    Single,
+    /// `Registers::w64`.
+    Long,
+    /// `Registers::w64`, decimal literals are `f64`.
+    Double,
+}
+
+/// Number of rows of each register file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rows {
+    /// Rows of `Registers::w32`.
+    pub w32: u32,
+    /// Rows of `Registers::w64`.
+    pub w64: u32,
+    /// Rows of `Registers::pred`.
+    pub pred: u32,
+}
 
 /// Threads in a warp.
 pub const LANES: usize = 32;

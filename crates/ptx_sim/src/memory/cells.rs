@@ -3,7 +3,7 @@
 //! Zero, the state of fresh memory, is "nobody has written it". Bit `i` says that byte `i` is defined; bit `4 + i` that
 //! it was written, with an undefined value.
 
-use crate::machine::storage::Storage;
+use super::storage::Storage;
 use crate::registers::LANES;
 use std::sync::atomic::Ordering::Relaxed;
 

@@ -3,13 +3,22 @@
 //! Addresses are never used twice, so an access after `free` is always recognised; a red zone follows every allocation,
 //! so an access past the end never hits a neighbour.
 
-use super::address::{GLOBAL, NULL_PAGE};
-use super::history::{Event, Owner};
-use super::storage::Storage;
-use crate::check::uninit::define_range;
+pub mod address;
+pub mod cells;
+mod owner;
+mod snapshot;
+pub mod storage;
+pub mod transfer;
+
+pub use owner::{Event, Owner};
+pub use snapshot::{Snapshot, View};
+
 use crate::texture::Texture;
+use address::{GLOBAL, NULL_PAGE};
+use cells::define_range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use storage::Storage;
 
 const ALIGN: u64 = 512;
 /// Freed allocations that are remembered by name.
@@ -232,15 +241,7 @@ impl Memory {
 
     /// What workers look into.
     pub fn snapshot(&self) -> Snapshot {
-        let table = self.read();
-        Snapshot {
-            views: table.list.iter().filter_map(Allocation::view).collect(),
-            seen: table.list.len(),
-            reshaped: table.reshaped,
-            last: 0,
-            recent: [0; RECENT],
-            generation: self.generation.load(Ordering::Acquire),
-        }
+        Snapshot::of(&self.read(), &self.generation)
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Table> {
@@ -251,14 +252,6 @@ impl Memory {
         let guard = self.table.write().unwrap_or_else(PoisonError::into_inner);
         self.generation.fetch_add(1, Ordering::Release);
         guard
-    }
-}
-
-impl Allocation {
-    fn view(&self) -> Option<View> {
-        let storage = self.storage.clone()?;
-        let Allocation { base, size, constant, .. } = *self;
-        Some(View { base, size, constant, storage, shadow: self.shadow.clone() })
     }
 }
 
@@ -288,105 +281,6 @@ impl Table {
         });
         self.freed = REMEMBERED;
     }
-}
-
-/// A live allocation.
-#[derive(Clone, Debug)]
-pub struct View {
-    pub base: u64,
-    pub size: u64,
-    pub constant: bool,
-    pub storage: Arc<Storage>,
-    /// See [`Allocation::shadow`].
-    pub shadow: Option<Arc<Storage>>,
-}
-
-impl View {
-    /// Do bytes that start behind the allocation's base end inside it?
-    #[inline(always)]
-    pub fn holds(&self, address: u64, bytes: u64) -> bool {
-        let offset = address.wrapping_sub(self.base);
-        offset < self.size && bytes <= self.size - offset
-    }
-}
-
-/// The live allocations at some moment, by address.
-#[derive(Debug)]
-pub struct Snapshot {
-    views: Vec<View>,
-    /// Allocations of the table that it has looked at, and the table's count of other changes then.
-    seen: usize,
-    reshaped: u64,
-    last: usize,
-    /// Where the instructions with these last bits of their index looked the last time.
-    recent: [u32; RECENT],
-    generation: u64,
-}
-
-const RECENT: usize = 32;
-
-impl Snapshot {
-    /// Brings the snapshot up to date; cheap when nothing changed. True when something did.
-    #[inline]
-    pub fn refresh(&mut self, memory: &Memory) -> bool {
-        let stale = self.generation != memory.generation.load(Ordering::Acquire);
-        if stale {
-            self.update(memory);
-        }
-        stale
-    }
-
-    /// Takes the new allocations over, all being well: a kernel that allocates in a loop must not copy the list each
-    /// time.
-    #[cold]
-    fn update(&mut self, memory: &Memory) {
-        let table = memory.read();
-        if table.reshaped == self.reshaped
-            && let Some(new) = table.list.get(self.seen..)
-        {
-            self.views.extend(new.iter().filter_map(Allocation::view));
-            self.seen = table.list.len();
-            self.generation = memory.generation.load(Ordering::Acquire);
-            return;
-        }
-        drop(table);
-        *self = memory.snapshot();
-    }
-
-    /// The same as [`Snapshot::find`], which then finds it too; an instruction tends to stay in one allocation.
-    #[inline(always)]
-    pub fn find_for(&mut self, pc: u32, address: u64) -> Option<&View> {
-        let recent = &mut self.recent[pc as usize % RECENT];
-        self.last = *recent as usize;
-        let hit = self.views.get(self.last).is_some_and(|view| address.wrapping_sub(view.base) < view.size);
-        if !hit {
-            let found = search(&self.views, address)?;
-            (self.last, *recent) = (found, found as u32);
-        }
-        self.views.get(self.last)
-    }
-
-    /// The allocation that an address lies in.
-    #[inline(always)]
-    pub fn find(&mut self, address: u64) -> Option<&View> {
-        let hit = self.views.get(self.last).is_some_and(|view| address.wrapping_sub(view.base) < view.size);
-        if !hit {
-            self.last = search(&self.views, address)?;
-        }
-        self.views.get(self.last)
-    }
-
-    /// The same without remembering the answer.
-    pub fn at(&self, address: u64) -> Option<&View> {
-        self.views.get(search(&self.views, address)?)
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn search(views: &[View], address: u64) -> Option<usize> {
-    let at = views.partition_point(|view| view.base <= address).checked_sub(1)?;
-    (address - views[at].base < views[at].size).then_some(at)
 }
 
 #[cfg(test)]
@@ -427,7 +321,7 @@ mod tests {
     #[test]
     fn who_allocated_frees() {
         let memory = Memory::new(false);
-        let site = crate::observe::Site { function: 0, pc: 0 };
+        let site = crate::program::Site { function: 0, pc: 0 };
         let thread = crate::stop::Thread { block: [0; 3], thread: [0; 3] };
         let event = Event { program: 0, launch: 1, site, thread };
         let host = memory.alloc(8, "host").expect("alloc");

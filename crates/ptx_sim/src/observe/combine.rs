@@ -1,0 +1,117 @@
+//! Observers made of observers: none, and two as one.
+
+use super::{BlockShape, Bypass, Observer, Range, Site, Touch, Variable};
+use crate::program::{Order, Scope};
+
+/// Observes nothing.
+impl Observer for () {
+    type Block = ();
+    type Shadow = ();
+    fn shadow(&mut self) -> &mut () {
+        self
+    }
+    #[inline(always)]
+    fn begin(&mut self, _: &BlockShape) {}
+    fn end(&mut self, (): ()) {}
+    fn ran(&mut self, _: &mut Self::Block, _: u32, _: Site, _: u32, _: u32) {}
+    fn guarded(&mut self, _: Site, _: u32) {}
+    fn branch(&mut self, _: Site, _: bool) {}
+    fn touch(&mut self, _: &mut Self::Block, _: &Touch<'_>) {}
+    fn bypass(&mut self, _: &mut Self::Block, _: &Bypass<'_>) {}
+    fn fence(&mut self, _: &mut Self::Block, _: u32, _: u32, _: Order, _: Scope) {}
+    fn meet(&mut self, _: &mut Self::Block, _: u32, _: u32, _: u32) {}
+    fn arrive(&mut self, _: &mut Self::Block, _: u32, _: u32) {}
+    fn barrier(&mut self, _: &mut Self::Block, _: u32, _: u32, _: u32) {}
+    fn proxy_fence(&mut self, _: &mut Self::Block, _: u32, _: u32) {}
+    fn issue(&mut self, _: &mut Self::Block, _: &Range) {}
+    fn range(&mut self, _: &mut Self::Block, _: &Range) {}
+    fn release(&mut self, _: &mut Self::Block, _: u32, _: u32, _: Variable, _: Scope) {}
+    fn acquire(&mut self, _: &mut Self::Block, _: u32, _: u32, _: Variable, _: Scope) {}
+    fn absorb(&mut self, (): ()) {}
+}
+
+/// Two observers as one; the second one may follow undefined values.
+impl<A: Observer<Shadow = ()>, B: Observer> Observer for (A, B) {
+    type Block = (A::Block, B::Block);
+    type Shadow = B::Shadow;
+
+    #[inline(always)]
+    fn shadow(&mut self) -> &mut B::Shadow {
+        self.1.shadow()
+    }
+    fn begin(&mut self, shape: &BlockShape) -> Self::Block {
+        (self.0.begin(shape), self.1.begin(shape))
+    }
+    fn end(&mut self, block: Self::Block) {
+        self.0.end(block.0);
+        self.1.end(block.1);
+    }
+    #[inline(always)]
+    fn ran(&mut self, block: &mut Self::Block, warp: u32, from: Site, end: u32, active: u32) {
+        self.0.ran(&mut block.0, warp, from, end, active);
+        self.1.ran(&mut block.1, warp, from, end, active);
+    }
+    #[inline(always)]
+    fn guarded(&mut self, site: Site, off: u32) {
+        self.0.guarded(site, off);
+        self.1.guarded(site, off);
+    }
+    #[inline(always)]
+    fn branch(&mut self, site: Site, divergent: bool) {
+        self.0.branch(site, divergent);
+        self.1.branch(site, divergent);
+    }
+    #[inline(always)]
+    fn touch(&mut self, block: &mut Self::Block, touch: &Touch<'_>) {
+        self.0.touch(&mut block.0, touch);
+        self.1.touch(&mut block.1, touch);
+    }
+    fn bypass(&mut self, block: &mut Self::Block, past: &Bypass<'_>) {
+        self.0.bypass(&mut block.0, past);
+        self.1.bypass(&mut block.1, past);
+    }
+    #[inline(always)]
+    fn fence(&mut self, block: &mut Self::Block, warp: u32, mask: u32, order: Order, scope: Scope) {
+        self.0.fence(&mut block.0, warp, mask, order, scope);
+        self.1.fence(&mut block.1, warp, mask, order, scope);
+    }
+    #[inline(always)]
+    fn meet(&mut self, block: &mut Self::Block, warp: u32, mask: u32, live: u32) {
+        self.0.meet(&mut block.0, warp, mask, live);
+        self.1.meet(&mut block.1, warp, mask, live);
+    }
+    #[inline(always)]
+    fn arrive(&mut self, block: &mut Self::Block, warp: u32, id: u32) {
+        self.0.arrive(&mut block.0, warp, id);
+        self.1.arrive(&mut block.1, warp, id);
+    }
+    #[inline(always)]
+    fn barrier(&mut self, block: &mut Self::Block, id: u32, arrived: u32, waited: u32) {
+        self.0.barrier(&mut block.0, id, arrived, waited);
+        self.1.barrier(&mut block.1, id, arrived, waited);
+    }
+    fn proxy_fence(&mut self, block: &mut Self::Block, warp: u32, mask: u32) {
+        self.0.proxy_fence(&mut block.0, warp, mask);
+        self.1.proxy_fence(&mut block.1, warp, mask);
+    }
+    fn issue(&mut self, block: &mut Self::Block, range: &Range) {
+        self.0.issue(&mut block.0, range);
+        self.1.issue(&mut block.1, range);
+    }
+    fn range(&mut self, block: &mut Self::Block, range: &Range) {
+        self.0.range(&mut block.0, range);
+        self.1.range(&mut block.1, range);
+    }
+    fn release(&mut self, block: &mut Self::Block, warp: u32, mask: u32, variable: Variable, scope: Scope) {
+        self.0.release(&mut block.0, warp, mask, variable, scope);
+        self.1.release(&mut block.1, warp, mask, variable, scope);
+    }
+    fn acquire(&mut self, block: &mut Self::Block, warp: u32, mask: u32, variable: Variable, scope: Scope) {
+        self.0.acquire(&mut block.0, warp, mask, variable, scope);
+        self.1.acquire(&mut block.1, warp, mask, variable, scope);
+    }
+    fn absorb(&mut self, other: Self) {
+        self.0.absorb(other.0);
+        self.1.absorb(other.1);
+    }
+}

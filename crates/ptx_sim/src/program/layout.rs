@@ -1,0 +1,110 @@
+//! The layout of a kernel's shared memory.
+
+use super::{Callee, Function, Op, Preset, Program, Space, Symbol};
+
+/// Shared memory of one kernel: the variables that it or the functions it may call use.
+#[derive(Debug)]
+pub struct Layout {
+    /// By variable: offset, for those that are used.
+    pub offsets: Vec<Option<u64>>,
+    /// Bytes of static shared memory; dynamic shared memory starts here.
+    pub static_bytes: u64,
+}
+
+impl Layout {
+    pub fn of(program: &Program, entry: u32) -> Self {
+        let mut offsets = vec![None; program.variables.len()];
+        let mut end = 0_u64;
+        let mut dynamic_align = 1;
+        for function in reachable(program, entry).into_iter().filter_map(|index| program.functions.get(index as usize))
+        {
+            for index in symbols(function).filter_map(variable) {
+                let Some(variable) = program.variables.get(index as usize) else { continue };
+                if variable.space != Space::Shared || offsets[index as usize].is_some() {
+                    continue;
+                }
+                if variable.dynamic {
+                    dynamic_align = dynamic_align.max(variable.align);
+                    continue;
+                }
+                let start = end.checked_next_multiple_of(variable.align.max(1)).unwrap_or(u64::MAX);
+                offsets[index as usize] = Some(start);
+                end = start.saturating_add(variable.size);
+            }
+        }
+        let static_bytes = end.checked_next_multiple_of(dynamic_align).unwrap_or(u64::MAX);
+        for (offset, variable) in offsets.iter_mut().zip(&program.variables) {
+            if variable.dynamic && variable.space == Space::Shared {
+                *offset = Some(static_bytes);
+            }
+        }
+        Self { offsets, static_bytes }
+    }
+
+    /// Where an address of shared memory lies, in words.
+    pub fn describe(&self, program: &Program, address: u64, total: u64) -> String {
+        let placed = program.variables.iter().zip(&self.offsets).filter_map(|(variable, offset)| {
+            let size = if variable.dynamic { total.saturating_sub((*offset)?) } else { variable.size };
+            Some((variable, (*offset)?, size)).filter(|(_, _, size)| *size > 0)
+        });
+        let before = placed.filter(|(_, offset, _)| *offset <= address).max_by_key(|(_, offset, _)| *offset);
+        let Some((variable, offset, size)) = before else {
+            return format!("the block has {total} bytes of shared memory");
+        };
+        let name = crate::stop::demangled(&variable.name);
+        match (address - offset).checked_sub(size) {
+            None => format!("at byte {} of `{name}` ({size} bytes)", address - offset),
+            Some(0) => format!("right after the end of `{name}` ({size} bytes)"),
+            Some(over) => format!("{over} bytes past the end of `{name}` ({size} bytes)"),
+        }
+    }
+}
+
+fn variable(symbol: Symbol) -> Option<u32> {
+    match symbol {
+        Symbol::Variable(index) => Some(index),
+        _ => None,
+    }
+}
+
+fn symbols(function: &Function) -> impl Iterator<Item = Symbol> {
+    function.preset.iter().filter_map(|preset| match preset {
+        Preset::Address64(_, symbol, _) | Preset::Address32(_, symbol, _) => Some(*symbol),
+        _ => None,
+    })
+}
+
+/// The entry and all functions that it may call. An indirect call may call every function whose address is taken.
+fn reachable(program: &Program, entry: u32) -> Vec<u32> {
+    let mut seen = vec![false; program.functions.len()];
+    let mut order = Vec::new();
+    let mut todo = vec![entry];
+    let mut indirect = false;
+    while let Some(index) = todo.pop() {
+        let Some(function) = program.functions.get(index as usize) else { continue };
+        if std::mem::replace(&mut seen[index as usize], true) {
+            continue;
+        }
+        order.push(index);
+        for inst in &function.code {
+            match inst.op {
+                Op::Call { callee: Callee::Direct(callee), .. } => todo.push(callee),
+                Op::Call { callee: Callee::Indirect(_), .. } if !std::mem::replace(&mut indirect, true) => {
+                    todo.extend(taken(program));
+                }
+                _ => {}
+            }
+        }
+    }
+    order.sort_unstable();
+    order
+}
+
+fn taken(program: &Program) -> impl Iterator<Item = u32> {
+    let in_code = program.functions.iter().flat_map(symbols);
+    let in_data = program.variables.iter().flat_map(|variable| variable.relocations.iter().map(|r| r.target));
+    in_code.chain(in_data).filter_map(|symbol| match symbol {
+        Symbol::Function(index) => Some(index),
+        _ => None,
+    })
+}

@@ -1,0 +1,132 @@
+//! Launches: which observers watch, and what they found as one report.
+
+use super::Machine;
+use super::config::{Config, Report};
+use crate::check::leaks;
+use crate::check::race::{Options, Race};
+use crate::check::uninit::Uninit;
+use crate::check::uninit::plan::Plan;
+use crate::count::{Counters, Counting, InstructionCounters};
+use crate::machine::{self, Context, Launch, Setup, validate};
+use crate::observe::Observer;
+use crate::program::{Program, entry};
+use crate::stop::{Finding, Stop};
+use crate::trace::{Traced, Tracing};
+use std::sync::Arc;
+
+/// What the observers of a launch saw.
+#[derive(Default)]
+struct Seen {
+    counters: Counters,
+    instructions: Vec<InstructionCounters>,
+    findings: Vec<Finding>,
+    traced: Option<Traced>,
+}
+
+impl Machine {
+    /// Runs a kernel to its end.
+    ///
+    /// # Errors
+    /// When the launch is not possible (no such entry, a shape or parameters that do not fit, no room), and when a
+    /// thread stops: a fault of the program, an instruction that is not supported, or threads that wait for ever.
+    pub fn launch(&mut self, program: &Program, launch: &Launch<'_>) -> Result<Report, Stop> {
+        let entry = entry::entry(program, launch.entry)?;
+        let number = self.load(program)?;
+        let checks = self.config.checks;
+        let loaded = &mut self.modules[number];
+        let layout = loaded.module.layout(program, entry);
+        let placed = validate(launch, &program.functions[entry as usize], &layout, &self.config.profile)?;
+        self.memory.launch += 1;
+        self.memory.track(checks.uninit);
+        let plans = if checks.inspect() { loaded.plans(program, checks.overflow) } else { Arc::default() };
+        let setup = setup(&self.config);
+        let context = Context::new(program, entry, &loaded.module, layout, launch, placed, &self.memory, &setup);
+        if let Some(trace) = self.config.trace {
+            return watch(
+                &self.config,
+                &context,
+                || (Counting::default(), Tracing::new(trace)),
+                |(counts, traced)| Seen { traced: Some(traced.finish()), ..counted(counts, program) },
+            );
+        }
+        let options = Options { atomics: checks.atomics, same_value_writes: checks.same_value_writes };
+        let race = || Race::new(program, options, self.config.level);
+        let raced = |race: Race<'_>| race.finish(&context.setting);
+        let uninit = || Uninit::new(plans.clone(), checks.uninit);
+        let counts = self.config.counters;
+        let count = |seen: Counting| if counts { counted(seen, program) } else { Seen::default() };
+        if checks.inspect() {
+            // One set with counters, whether they are asked for or not: every set is another copy of the machine.
+            return match checks.race {
+                true => watch(
+                    &self.config,
+                    &context,
+                    || (Counting::default(), (race(), uninit())),
+                    |(counts, (races, _))| Seen { findings: raced(races), ..count(counts) },
+                ),
+                false => watch(&self.config, &context, || (Counting::default(), uninit()), |(counts, _)| count(counts)),
+            };
+        }
+        match (counts, checks.race) {
+            (true, true) => watch(
+                &self.config,
+                &context,
+                || (Counting::default(), race()),
+                |(counts, races)| Seen { findings: raced(races), ..count(counts) },
+            ),
+            (true, false) => watch(&self.config, &context, Counting::default, count),
+            (false, true) => {
+                watch(&self.config, &context, race, |races| Seen { findings: raced(races), ..Seen::default() })
+            }
+            (false, false) => watch(&self.config, &context, || (), |()| Seen::default()),
+        }
+    }
+}
+
+impl super::Loaded {
+    /// What each instruction reads and writes; with `overflow`, integer arithmetic is always looked at.
+    fn plans(&mut self, program: &Program, overflow: bool) -> Arc<[Plan]> {
+        if self.plans.as_ref().is_none_or(|(with, _)| *with != overflow) {
+            self.plans = Some((overflow, Plan::of_all(program, overflow).into()));
+        }
+        self.plans.as_ref().map(|(_, plans)| plans.clone()).unwrap_or_default()
+    }
+}
+
+/// The part of the configuration that the machine reads.
+fn setup(config: &Config) -> Setup {
+    Setup {
+        level: config.level,
+        // The race checker has one memory of what was accessed.
+        workers: if config.checks.race { 1 } else { config.workers },
+        profile: config.profile.clone(),
+        seed: config.seed,
+        fuel: config.fuel,
+        host_bytes: config.host_bytes,
+        progress: config.progress.clone(),
+    }
+}
+
+fn counted(seen: Counting, program: &Program) -> Seen {
+    let (counters, instructions) = seen.finish(program);
+    Seen { counters, instructions, ..Seen::default() }
+}
+
+/// Runs a launch with one set of observers; `finish` reads what they saw.
+fn watch<O: Observer>(
+    config: &Config,
+    context: &Context<'_>,
+    observe: impl Fn() -> O + Sync,
+    finish: impl FnOnce(O) -> Seen,
+) -> Result<Report, Stop> {
+    let ran = machine::run(context, observe);
+    let Seen { counters, instructions, mut findings, traced } = finish(ran.observer);
+    findings.extend(ran.findings);
+    if let Some(stop) = ran.stop {
+        return Err(stop.with_run(ran.printed, findings));
+    }
+    if config.checks.leaks {
+        findings.extend(leaks::findings(context.setting.program, context.setting.memory));
+    }
+    Ok(Report { counters, instructions, findings, traced, printed: ran.printed })
+}

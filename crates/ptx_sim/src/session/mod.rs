@@ -1,0 +1,161 @@
+//! A session: a machine with memory that outlives launches, and the launches that run on it.
+
+mod config;
+mod launch;
+mod leaks;
+
+pub use config::{Checks, Config, Report};
+pub use leaks::Leak;
+
+use crate::check::uninit::plan::Plan;
+use crate::machine::{Identity, Module, texture_handle};
+use crate::memory::storage::Storage;
+use crate::memory::{FreeError, Memory, address};
+use crate::program::{Program, Space};
+use crate::stop::{Diagnostic, Stop, StopKind};
+use crate::texture::Texture;
+use std::sync::Arc;
+
+/// A program that the machine has seen.
+#[derive(Debug)]
+struct Loaded {
+    module: Module,
+    /// By function, for launches that follow undefined values; and whether they look at overflow.
+    plans: Option<(bool, Arc<[Plan]>)>,
+}
+
+/// A simulated GPU: memory that outlives launches, and a way to run kernels on it.
+#[derive(Debug)]
+pub struct Machine {
+    config: Config,
+    memory: Memory,
+    modules: Vec<Loaded>,
+    next_constant: u64,
+}
+
+impl Machine {
+    /// A machine with empty memory.
+    pub fn new(config: Config) -> Self {
+        let memory = Memory::new(config.checks.uninit);
+        Self { config, memory, modules: Vec::new(), next_constant: 0 }
+    }
+
+    /// How it runs programs.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Changes how it runs the next launches.
+    pub fn config_mut(&mut self) -> &mut Config {
+        &mut self.config
+    }
+
+    /// Allocates device memory; `name` is what reports call it. The address is a multiple of 512.
+    pub fn alloc(&mut self, bytes: u64, name: &str) -> Result<u64, Stop> {
+        self.memory.alloc(bytes, name).ok_or_else(|| {
+            Stop::usage("out-of-memory", format!("no host memory for `{name}` of {bytes} bytes"))
+                .with_help("make the problem smaller, or free buffers first")
+        })
+    }
+
+    /// Gives memory back; later accesses to it are reported as such.
+    pub fn free(&mut self, address: u64) -> Result<(), Stop> {
+        self.memory.free(address, None).map_err(|error| match error {
+            FreeError::Twice(allocation) => {
+                Stop::usage("double-free", format!("`{}` at {address:#x} was freed before", allocation.name))
+            }
+            FreeError::Foreign(allocation) => {
+                let title = format!("`{}` at {address:#x} is not the host's to free", allocation.name);
+                Stop::usage("bad-free", title)
+            }
+            FreeError::Unknown => {
+                let near = self.memory.describe(address);
+                Stop::usage("bad-free", format!("{address:#x} is not the start of an allocation: {near}"))
+            }
+        })
+    }
+
+    /// Copies bytes to the device.
+    pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), Stop> {
+        let (storage, offset) = self.locate("write", address, bytes.len() as u64)?;
+        storage.write(offset as usize, bytes);
+        self.memory.define(address, bytes.len() as u64);
+        Ok(())
+    }
+
+    /// Copies bytes from the device.
+    pub fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), Stop> {
+        let (storage, offset) = self.locate("read", address, bytes.len() as u64)?;
+        storage.read(offset as usize, bytes);
+        Ok(())
+    }
+
+    /// Sets `len` bytes to `byte`.
+    pub fn fill(&mut self, address: u64, byte: u8, len: u64) -> Result<(), Stop> {
+        let (storage, offset) = self.locate("fill", address, len)?;
+        let chunk = [byte; 4096];
+        let mut done = 0;
+        while done < len {
+            let step = (len - done).min(chunk.len() as u64);
+            storage.write((offset + done) as usize, &chunk[..step as usize]);
+            done += step;
+        }
+        self.memory.define(address, len);
+        Ok(())
+    }
+
+    /// Address and bytes of a global or constant variable, to be used with [`Machine::read`] and [`Machine::write`].
+    /// Loads the program if this machine has not seen it.
+    pub fn symbol(&mut self, program: &Program, name: &str) -> Result<(u64, u64), Stop> {
+        let module = self.load(program)?;
+        let placed = program.variables.iter().zip(self.modules[module].module.addresses.iter());
+        let mut wanted = placed.filter(|(variable, _)| variable.name == name && variable.space != Space::Shared);
+        match wanted.next() {
+            Some((variable, address)) => Ok((address + address::window(variable.space), variable.size)),
+            None => Err(Stop::usage("unknown-symbol", format!("no global or constant variable `{name}` in the PTX"))),
+        }
+    }
+
+    /// Creates a texture or surface object over device memory; kernels take the handle as a 64-bit parameter. It lasts
+    /// as long as the machine.
+    ///
+    /// # Errors
+    /// `bad-texture` when the description has no elements or more than its memory holds.
+    pub fn texture(&mut self, texture: &Texture) -> Result<u64, Stop> {
+        let bad = |why: String| Stop::usage("bad-texture", why);
+        let element = texture.format.bytes();
+        if !matches!(texture.format.channels, 1 | 2 | 4) {
+            return Err(bad(format!("a texture has 1, 2 or 4 channels, not {}", texture.format.channels)));
+        }
+        let Some(bytes) = texture.layout.bytes(element) else {
+            return Err(bad("the texture has no elements, or more than memory can hold".to_owned()));
+        };
+        let address = texture.layout.address();
+        if !address.is_multiple_of(element) || self.memory.find(address, bytes).is_none() {
+            let near = self.memory.describe(address);
+            return Err(bad(format!(
+                "{bytes} bytes at {address:#x} are not memory for {element}-byte elements: {near}"
+            )));
+        }
+        self.memory.textures.push(*texture);
+        Ok(texture_handle(self.memory.textures.len() - 1))
+    }
+
+    fn load(&mut self, program: &Program) -> Result<usize, Stop> {
+        let identity = Identity::of(program);
+        if let Some(at) = self.modules.iter().position(|known| known.module.identity == identity) {
+            return Ok(at);
+        }
+        let module = Module::load(program, self.modules.len(), &self.memory, &mut self.next_constant)?;
+        self.modules.push(Loaded { module, plans: None });
+        Ok(self.modules.len() - 1)
+    }
+
+    fn locate(&self, what: &str, address: u64, bytes: u64) -> Result<(Arc<Storage>, u64), Stop> {
+        self.memory.find(address, bytes).ok_or_else(|| {
+            let near = self.memory.describe(address);
+            let title = format!("cannot {what} {bytes} bytes at {address:#x} from the host: {near}");
+            Stop::new(StopKind::Usage, Diagnostic::new("out-of-bounds", title))
+        })
+    }
+}
