@@ -1,6 +1,7 @@
 //! Diagnostics as SARIF 2.1.0, which CI systems show on a pull request
 //! (<https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html>).
 
+use rustwarp::backend::{Severity, code};
 use rustwarp::diagnostic::{Diagnostic, Place};
 use rustwarp::error::Result;
 use serde_json::{Value, json};
@@ -63,7 +64,7 @@ fn result(found: &Diagnostic, codes: &[&str]) -> Value {
 /// What ends a run is an error, and so are findings that are wrong on every GPU; lock step and wrapping are matters of
 /// taste.
 fn level(found: &Diagnostic) -> &'static str {
-    let lenient = found.code.starts_with("race-warp-") || found.code == "overflow";
+    let lenient = code(&found.code).is_some_and(|row| row.severity == Severity::Warning);
     if found.kind == "finding" && lenient { "warning" } else { "error" }
 }
 
@@ -128,59 +129,16 @@ fn source_line(place: &Place) -> Option<String> {
     text.lines().nth((place.line? as usize).checked_sub(1)?).map(str::to_owned)
 }
 
-fn rule(code: &str) -> Value {
-    let (short, help) = match code {
-        "out-of-bounds" => {
-            ("Access outside of every allocation", "Compare the index with the length before the access.")
+/// The rule of a code: from the simulator's tables, but for what the comparison with the reference finds.
+fn rule(name: &str) -> Value {
+    let known = code(name).map(|row| (row.title.to_owned(), row.advice));
+    let (short, help) = known.unwrap_or_else(|| match name {
+        "wrong-result" => {
+            ("A result differs from the reference".to_owned(), "Compare with the findings of the checkers first.")
         }
-        "misaligned" => ("Misaligned access", "The address of an access must be a multiple of its size."),
-        "wrong-space" => {
-            ("Access to the wrong address space", "Pass a pointer into the space that the instruction names.")
-        }
-        "use-after-free" => {
-            ("Access to freed memory", "Keep the allocation until the last launch that uses it has ended.")
-        }
-        "leak" => {
-            ("Device memory is never freed", "Free what `malloc` gave before the last thread that knows it ends.")
-        }
-        "double-free" => ("Memory is freed twice", "Let one owner free it."),
-        "trap" => ("The kernel trapped", "A panic or an assertion failed: what it printed says which."),
-        "deadlock" | "livelock" => {
-            ("Threads wait for what never comes", "Find who should have come: the places say where it is.")
-        }
-        "fuel" => ("The launch did not end in time", "Look for a loop that does not end, or allow more instructions."),
-        "barrier-divergence" => ("Part of a warp did not come to a barrier", "Move the barrier out of the branch."),
-        "missing-lanes" => ("Lanes of a mask never come", "The mask must name the lanes that execute the instruction."),
-        "shuffle-source" => ("Shuffle from a lane that takes no part", "Read only from lanes that the mask names."),
-        "overflow" => ("Signed arithmetic wrapped", "Use a wider type, or wrapping arithmetic where it is meant."),
-        "wrong-result" => ("A result differs from the reference", "Compare with the findings of the checkers first."),
-        "nc-written" => (
-            "Memory read by a non-coherent load is written",
-            "Load it by an ordinary load, or write it in another launch.",
-        ),
-        "async-proxy" => (
-            "A bulk copy may not see what was written",
-            "Execute `fence.proxy.async` between the writes and the barrier before the copy.",
-        ),
-        "race-scope" => ("Data race: scopes too narrow", "Give fences and atomics a scope that has both threads."),
-        _ if code.starts_with("race-warp") => (
-            "Hazard inside a warp",
-            "Lock step orders nothing since Volta: put a warp-wide barrier between the accesses.",
-        ),
-        _ if code.starts_with("race") => {
-            ("Data race", "Order the accesses: by a barrier, or by a release and an acquire.")
-        }
-        _ if code.starts_with("uninit") => {
-            ("A value that nobody has written decides something", "Write the memory first.")
-        }
-        _ if code.starts_with("mbarrier") => ("Wrong use of an mbarrier", "Initialise it once, before its first use."),
-        _ if code.starts_with("async") => {
-            ("Wrong use of an asynchronous copy", "Wait for the copy before its bytes are used.")
-        }
-        _ => ("", "The result's message says what happened and what to do."),
-    };
-    let short = if short.is_empty() { code.replace(['-', '_'], " ") } else { short.to_owned() };
-    json!({ "id": code, "shortDescription": { "text": short }, "help": { "text": help } })
+        _ => (name.replace(['-', '_'], " "), "The result's message says what happened and what to do."),
+    });
+    json!({ "id": name, "shortDescription": { "text": short }, "help": { "text": help } })
 }
 
 #[cfg(test)]

@@ -120,7 +120,7 @@
 #[cfg(test)]
 extern crate self as ptx_sim;
 
-mod check;
+pub mod check;
 pub mod count;
 mod decode;
 mod diagnostics;
@@ -143,6 +143,7 @@ mod syntax;
 pub mod texture;
 pub mod trace;
 
+pub use check::Checks;
 pub use check::race::{Atomics, SameValue};
 pub use count::{Counters, InstructionCounters};
 pub use diagnostics::Style;
@@ -152,7 +153,7 @@ pub use level::Level;
 pub use machine::Launch;
 pub use profile::Profile;
 pub use program::Program;
-pub use session::{Checks, Config, Leak, Machine, Report};
+pub use session::{Config, Leak, Machine, Report};
 pub use stop::{Finding, Stop, StopKind};
 pub use syntax::ParseError;
 pub use trace::Trace;

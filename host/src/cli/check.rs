@@ -2,9 +2,10 @@
 
 use super::{CLEAN, WRONG, device, family, launch, output, seeds, simulation};
 use crate::sarif;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Command, FromArgMatches};
 use ladders::kernels::{self, Family, failing};
-use rustwarp::backend::{Atomics, Checkers, Checks, Choice, SameValue};
+use rustwarp::backend::{Atomics, CHECKERS, Checker, Checkers, Checks, Choice, SameValue};
 use rustwarp::diagnostic::{Diagnostic, note};
 use rustwarp::error::Error;
 use rustwarp::ptx::Image;
@@ -25,10 +26,9 @@ pub(super) struct Options {
 #[derive(Clone, Debug, Default, clap::Args)]
 #[group(skip)]
 struct How {
-    /// What to look for, beside what every run on the simulator checks: race, uninit, leaks, overflow (signed
-    /// arithmetic that wraps), or all [default: race,uninit,leaks]
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "LIST")]
-    checks: Vec<Check>,
+    // From the table of the simulator's checkers, as are the names.
+    #[arg(long, value_parser = checkers(), value_delimiter = ',', value_name = "LIST", help = checks_help())]
+    checks: Vec<String>,
     /// What atomics without a memory order are for the race checker: source (acquire and release), ptx (relaxed), or
     /// auto: source for PTX by LLVM, which drops the order that the source has [default: auto]
     #[arg(long, value_parser = str::parse::<Atomics>)]
@@ -40,19 +40,22 @@ struct How {
     simulation: simulation::Options,
 }
 
-/// A checker that costs time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Check {
-    /// Data races
-    Race,
-    /// Uninitialised values
-    Uninit,
-    /// Memory that kernels don't free
-    Leaks,
-    /// Signed arithmetic that wraps
-    Overflow,
-    /// Every one
-    All,
+/// The name of every checker, and `all`.
+fn checkers() -> PossibleValuesParser {
+    let one = |checker: &Checker| PossibleValue::new(checker.name).help(checker.help);
+    PossibleValuesParser::new(CHECKERS.iter().map(one).chain([PossibleValue::new(ALL).help("every one")]))
+}
+
+const ALL: &str = "all";
+
+fn checks_help() -> String {
+    let names: Vec<String> = CHECKERS.iter().map(|checker| format!("{} ({})", checker.name, checker.help)).collect();
+    let default: Vec<&str> = CHECKERS.iter().filter(|checker| checker.default).map(|checker| checker.name).collect();
+    format!(
+        "What to look for, besides what every run on the simulator checks: {}, or {ALL} [default: {}]",
+        names.join(", "),
+        default.join(",")
+    )
 }
 
 impl How {
@@ -71,14 +74,13 @@ impl How {
         if self.checks.is_empty() {
             return Checks::On(default);
         }
-        let on = |check| self.checks.contains(&check) || self.checks.contains(&Check::All);
-        Checks::On(Checkers {
-            race: on(Check::Race),
-            uninit: on(Check::Uninit),
-            leaks: on(Check::Leaks),
-            overflow: on(Check::Overflow),
-            ..default
-        })
+        let mut on = default.on;
+        for checker in CHECKERS {
+            if let Some(switch) = on.switch(checker.name) {
+                *switch = self.checks.iter().any(|name| name == checker.name || name == ALL);
+            }
+        }
+        Checks::On(Checkers { on, ..default })
     }
 }
 

@@ -1,8 +1,128 @@
 //! Checkers: observers that look for bugs. Each publishes what it misses.
 //!
+//! A checker is one file or folder here and one row of the table below, which is what configures it ([`Checks`]), names
+//! it on command lines, and describes its findings in reports ([`CHECKERS`], [`code`]). A checker without options also
+//! names its type in its row, which makes it part of the observer of a launch.
+//!
 //! Bounds, alignment, state spaces, barriers and `*.sync` masks are checked by the machine itself, in every run.
 
 pub(crate) mod leaks;
 pub(crate) mod overflow;
+pub(crate) mod partial_stores;
 pub(crate) mod race;
+mod table;
 pub(crate) mod uninit;
+
+pub(crate) use table::Several;
+pub use table::{Checker, Code, Severity};
+
+use race::{Atomics, SameValue};
+use table::checkers;
+
+checkers! {
+    /// Data races on shared and global memory. The launch runs on one worker.
+    race "race" true "data races" {
+        "race-raw" Error "Data race" "Order the accesses: by a barrier, or by a release and an acquire."
+        "race-war" Error "Data race" "Order the accesses: by a barrier, or by a release and an acquire."
+        "race-waw" Error "Data race" "Order the accesses: by a barrier, or by a release and an acquire."
+        "race-warp-raw" Warning "Hazard inside a warp" "Lock step orders nothing since Volta: put a warp-wide barrier between the accesses."
+        "race-warp-war" Warning "Hazard inside a warp" "Lock step orders nothing since Volta: put a warp-wide barrier between the accesses."
+        "race-warp-waw" Warning "Hazard inside a warp" "Lock step orders nothing since Volta: put a warp-wide barrier between the accesses."
+        "race-scope" Error "Data race: scopes too narrow" "Give fences and atomics a scope that has both threads."
+        "nc-written" Error "Memory read by a non-coherent load is written" "Load it by an ordinary load, or write it in another launch."
+        "async-proxy" Error "A bulk copy may not see what was written" "Execute `fence.proxy.async` between the writes and the barrier before the copy."
+    }
+    /// Values that nothing has written, where they decide something: see the crate's documentation. To be set before
+    /// memory is allocated: what is allocated or used without the check counts as written.
+    uninit "uninit" true "uninitialised values that decide something" {
+        "uninit-branch" Error "A value that nothing has written decides something" "Write the memory first."
+        "uninit-address" Error "A value that nothing has written decides something" "Write the memory first."
+        "uninit-sync" Error "A value that nothing has written decides something" "Write the memory first."
+        "uninit-store" Error "A value that nothing has written decides something" "Write the memory first."
+        "uninit-atomic" Error "A value that nothing has written decides something" "Write the memory first."
+        "uninit-print" Error "A value that nothing has written decides something" "Write the memory first."
+    }
+    /// Memory that threads allocate and do not free before the launch ends.
+    leaks "leaks" true "memory that kernels allocate and do not free" {
+        "leak" Error "Device memory is never freed" "Free the result of `malloc` before the last thread that has it ends."
+    }
+    /// Signed integer overflow. PTX wraps, and compilers rely on it: not in [`Checks::ALL`].
+    overflow "overflow" false "signed integer arithmetic that wraps" {
+        "overflow" Warning "Signed arithmetic wrapped" "Use a wider type, or wrapping arithmetic where it is meant."
+    }
+    /// Stores of warps to global memory that leave most of each sector unwritten. Slow, but not wrong: not in
+    /// [`Checks::ALL`].
+    partial_stores "partial-stores" false "global stores that fill sectors only in part" by partial_stores::PartialStores {
+        "partial-sectors" Warning "A store fills sectors of memory only in part" "Let neighbouring lanes store neighbouring elements."
+    }
+}
+
+/// Codes of findings and stops of the checks that every run makes.
+pub const EVERY_RUN: &[Code] = &[
+    error(
+        "out-of-bounds",
+        "Access outside of every allocation",
+        "Compare the index with the length before the access.",
+    ),
+    error("misaligned", "Misaligned access", "The address of an access must be a multiple of its size."),
+    error(
+        "wrong-space",
+        "Access to the wrong address space",
+        "Pass a pointer into the space that the instruction names.",
+    ),
+    error(
+        "use-after-free",
+        "Access to freed memory",
+        "Keep the allocation until the last launch that uses it has ended.",
+    ),
+    error("double-free", "Memory is freed twice", "Let one owner free it."),
+    error("trap", "The kernel trapped", "A panic or an assertion failed: what it printed says which."),
+    error("deadlock", STUCK.0, STUCK.1),
+    error("livelock", STUCK.0, STUCK.1),
+    error("fuel", "The launch did not end in time", "Look for a loop that does not end, or allow more instructions."),
+    error("barrier-divergence", "Part of a warp did not come to a barrier", "Move the barrier out of the branch."),
+    error("missing-lanes", "Lanes of a mask never come", "The mask must name the lanes that execute the instruction."),
+    error("shuffle-source", "Shuffle from a lane that takes no part", "Read only from lanes that the mask names."),
+    error("mbarrier-", "Wrong use of an mbarrier", "Initialise it once, before its first use."),
+    error("async-", "Wrong use of an asynchronous copy", "Wait for the copy before its bytes are used."),
+];
+
+const STUCK: (&str, &str) =
+    ("Threads wait for what never comes", "Find the threads that should have come: the places say where they are.");
+
+const fn error(code: &'static str, title: &'static str, advice: &'static str) -> Code {
+    Code { code, severity: Severity::Error, title, advice }
+}
+
+/// What a code means; a row whose code ends in `-` describes every code that starts so and has no row of its own.
+pub fn code(name: &str) -> Option<&'static Code> {
+    let all = || CHECKERS.iter().flat_map(|checker| checker.codes).chain(EVERY_RUN);
+    let stands_for = |row: &&Code| row.code.ends_with('-') && name.starts_with(row.code);
+    all().find(|row| row.code == name).or_else(|| all().find(stands_for))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CHECKERS, Checks, Severity, code};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_checker_has_a_switch_and_codes_of_its_own() {
+        let mut codes = BTreeSet::new();
+        for checker in CHECKERS {
+            let mut checks = Checks::ALL;
+            assert_eq!(checks.switch(checker.name).map(|on| *on), Some(checker.default), "{}", checker.name);
+            assert!(!checker.codes.is_empty() && checker.codes.iter().all(|row| codes.insert(row.code)));
+        }
+        let mut none = Checks::NONE;
+        assert!(none.switch("bounds").is_none());
+    }
+
+    #[test]
+    fn codes_are_found_by_name_or_by_prefix() {
+        assert_eq!(code("race-warp-raw").map(|row| row.severity), Some(Severity::Warning));
+        assert_eq!(code("async-proxy").map(|row| row.title), Some("A bulk copy may not see what was written"));
+        assert_eq!(code("async-not-waited").map(|row| row.code), Some("async-"));
+        assert!(code("no-such-code").is_none());
+    }
+}

@@ -26,7 +26,7 @@
 
 mod banks;
 mod contention;
-mod sectors;
+pub(crate) mod sectors;
 mod sums;
 mod tally;
 mod work;

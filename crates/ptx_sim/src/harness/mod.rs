@@ -28,8 +28,8 @@ mod run;
 pub use argument::{Argument, Dim, Number};
 pub use failure::Failure;
 
+use crate::check::Checks;
 use crate::program::Program;
-use crate::session::Checks;
 use crate::stop::Stop;
 use argument::{Back, Given, Grown, Item, Written, raw};
 use std::path::Path;

@@ -1,6 +1,6 @@
-//! Observers made of observers: none, and two as one.
+//! Observers made of observers: none, two as one, and one that may be off.
 
-use super::{BlockShape, Bypass, Observer, Range, Site, Touch, Variable};
+use super::{BlockShape, Bypass, Observer, Range, Site, Touch, Variable, no_shadow};
 use crate::program::{Order, Scope};
 
 /// Observes nothing.
@@ -113,5 +113,112 @@ impl<A: Observer<Shadow = ()>, B: Observer> Observer for (A, B) {
     fn absorb(&mut self, other: Self) {
         self.0.absorb(other.0);
         self.1.absorb(other.1);
+    }
+}
+
+/// An observer that may be off in a launch.
+impl<O: Observer<Shadow = ()>> Observer for Option<O> {
+    type Block = Option<O::Block>;
+    type Shadow = ();
+
+    fn shadow(&mut self) -> &mut () {
+        no_shadow()
+    }
+    fn begin(&mut self, shape: &BlockShape) -> Self::Block {
+        self.as_mut().map(|this| this.begin(shape))
+    }
+    fn end(&mut self, block: Self::Block) {
+        if let (Some(this), Some(block)) = (self, block) {
+            this.end(block);
+        }
+    }
+    #[inline(always)]
+    fn ran(&mut self, block: &mut Self::Block, warp: u32, from: Site, end: u32, active: u32) {
+        if let (Some(this), Some(block)) = (self, block) {
+            this.ran(block, warp, from, end, active);
+        }
+    }
+    #[inline(always)]
+    fn guarded(&mut self, site: Site, off: u32) {
+        if let Some(this) = self {
+            this.guarded(site, off);
+        }
+    }
+    #[inline(always)]
+    fn branch(&mut self, site: Site, divergent: bool) {
+        if let Some(this) = self {
+            this.branch(site, divergent);
+        }
+    }
+    #[inline(always)]
+    fn touch(&mut self, block: &mut Self::Block, touch: &Touch<'_>) {
+        if let (Some(this), Some(block)) = (self, block) {
+            this.touch(block, touch);
+        }
+    }
+    #[inline(always)]
+    fn bypass(&mut self, block: &mut Self::Block, past: &Bypass<'_>) {
+        if let (Some(this), Some(block)) = (self, block) {
+            this.bypass(block, past);
+        }
+    }
+    #[inline(always)]
+    fn fence(&mut self, block: &mut Self::Block, warp: u32, mask: u32, order: Order, scope: Scope) {
+        if let (Some(this), Some(block)) = (self, block) {
+            this.fence(block, warp, mask, order, scope);
+        }
+    }
+    #[inline(always)]
+    fn meet(&mut self, block: &mut Self::Block, warp: u32, mask: u32, live: u32) {
+        if let (Some(this), Some(block)) = (self, block) {
+            this.meet(block, warp, mask, live);
+        }
+    }
+    #[inline(always)]
+    fn arrive(&mut self, block: &mut Self::Block, warp: u32, id: u32) {
+        if let (Some(this), Some(block)) = (self, block) {
+            this.arrive(block, warp, id);
+        }
+    }
+    #[inline(always)]
+    fn barrier(&mut self, block: &mut Self::Block, id: u32, arrived: u32, waited: u32) {
+        if let (Some(this), Some(block)) = (self, block) {
+            this.barrier(block, id, arrived, waited);
+        }
+    }
+    #[inline(always)]
+    fn proxy_fence(&mut self, block: &mut Self::Block, warp: u32, mask: u32) {
+        if let (Some(this), Some(block)) = (self, block) {
+            this.proxy_fence(block, warp, mask);
+        }
+    }
+    #[inline(always)]
+    fn issue(&mut self, block: &mut Self::Block, range: &Range) {
+        if let (Some(this), Some(block)) = (self, block) {
+            this.issue(block, range);
+        }
+    }
+    #[inline(always)]
+    fn range(&mut self, block: &mut Self::Block, range: &Range) {
+        if let (Some(this), Some(block)) = (self, block) {
+            this.range(block, range);
+        }
+    }
+    #[inline(always)]
+    fn release(&mut self, block: &mut Self::Block, warp: u32, mask: u32, variable: Variable, scope: Scope) {
+        if let (Some(this), Some(block)) = (self, block) {
+            this.release(block, warp, mask, variable, scope);
+        }
+    }
+    #[inline(always)]
+    fn acquire(&mut self, block: &mut Self::Block, warp: u32, mask: u32, variable: Variable, scope: Scope) {
+        if let (Some(this), Some(block)) = (self, block) {
+            this.acquire(block, warp, mask, variable, scope);
+        }
+    }
+    fn absorb(&mut self, other: Self) {
+        if let (Some(this), Some(other)) = (self, other) {
+            this.absorb(other);
+        }
     }
 }

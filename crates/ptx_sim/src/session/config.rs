@@ -1,6 +1,6 @@
 //! The configuration of a machine, and the report of a launch.
 
-use crate::check::race::{Atomics, SameValue};
+use crate::check::Checks;
 use crate::count::{Counters, InstructionCounters};
 use crate::level::Level;
 use crate::profile::Profile;
@@ -36,44 +36,6 @@ pub struct Config {
     pub trace: Option<Trace>,
     /// Counts finished blocks while a launch runs.
     pub progress: Option<Arc<AtomicU64>>,
-}
-
-/// Checks that cost time. Bounds, alignment, state spaces, barriers and `*.sync` masks are checked in every run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Checks {
-    /// Data races on shared and global memory. The launch runs on one worker.
-    pub race: bool,
-    /// What plain atomics are taken for; `None`: [`Atomics::Source`] for PTX that says that LLVM wrote it, else
-    /// [`Atomics::Ptx`].
-    pub atomics: Option<Atomics>,
-    /// Whether unordered stores of one value are races.
-    pub same_value_writes: SameValue,
-    /// Values that nobody has written, where they decide something: see the crate's documentation. To be set before
-    /// memory is allocated: what is allocated or used without the check counts as written.
-    pub uninit: bool,
-    /// Memory that threads allocate and nobody frees before the launch ends.
-    pub leaks: bool,
-    /// Signed integer overflow. PTX wraps, and compilers rely on it: not in [`Checks::ALL`].
-    pub overflow: bool,
-}
-
-impl Checks {
-    /// Nothing beyond what every run checks.
-    pub const NONE: Self = Self {
-        race: false,
-        atomics: None,
-        same_value_writes: SameValue::Report,
-        uninit: false,
-        leaks: false,
-        overflow: false,
-    };
-    /// Every check whose findings are mistakes.
-    pub const ALL: Self = Self { race: true, uninit: true, leaks: true, ..Self::NONE };
-
-    /// Registers are looked at.
-    pub(crate) fn inspect(self) -> bool {
-        self.uninit || self.overflow
-    }
 }
 
 /// What a launch that ran to its end has to say.

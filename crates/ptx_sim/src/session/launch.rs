@@ -2,10 +2,10 @@
 
 use super::Machine;
 use super::config::{Config, Report};
-use crate::check::leaks;
 use crate::check::race::{Options, Race};
 use crate::check::uninit::Uninit;
 use crate::check::uninit::plan::Plan;
+use crate::check::{self, Several, leaks};
 use crate::count::{Counters, Counting, InstructionCounters};
 use crate::machine::{self, Context, Launch, Setup, validate};
 use crate::observe::Observer;
@@ -38,7 +38,9 @@ impl Machine {
         let placed = validate(launch, &program.functions[entry as usize], &layout, &self.config.profile)?;
         self.memory.launch += 1;
         self.memory.track(checks.uninit);
-        let plans = if checks.inspect() { loaded.plans(program, checks.overflow) } else { Arc::default() };
+        // Registers are looked at.
+        let inspect = checks.uninit || checks.overflow;
+        let plans = if inspect { loaded.plans(program, checks.overflow) } else { Arc::default() };
         let setup = setup(&self.config);
         let context = Context::new(program, entry, &loaded.module, layout, launch, placed, &self.memory, &setup);
         if let Some(trace) = self.config.trace {
@@ -52,20 +54,19 @@ impl Machine {
         let options = Options { atomics: checks.atomics, same_value_writes: checks.same_value_writes };
         let race = || Race::new(program, options, self.config.level);
         let raced = |race: Race<'_>| race.finish(&context.setting);
-        let uninit = || Uninit::new(plans.clone(), checks.uninit);
         let counts = self.config.counters;
         let count = |seen: Counting| if counts { counted(seen, program) } else { Seen::default() };
-        if checks.inspect() {
-            // One set with counters, whether they are asked for or not: every set is another copy of the machine.
-            return match checks.race {
-                true => watch(
-                    &self.config,
-                    &context,
-                    || (Counting::default(), (race(), uninit())),
-                    |(counts, (races, _))| Seen { findings: raced(races), ..count(counts) },
-                ),
-                false => watch(&self.config, &context, || (Counting::default(), uninit()), |(counts, _)| count(counts)),
+        // One set for whatever is asked for besides counters and races: every set is another copy of the machine.
+        if inspect || check::listed(checks).is_some() {
+            let observe = || {
+                let uninit = Uninit::new(plans.clone(), checks.uninit);
+                (Counting::default(), (check::listed(checks), (checks.race.then(race), uninit)))
             };
+            return watch(&self.config, &context, observe, |(counts, (listed, (races, _)))| {
+                let mut findings = races.map_or_else(Vec::new, raced);
+                findings.extend(listed.map_or_else(Vec::new, |listed| listed.finish(&context.setting)));
+                Seen { findings, ..count(counts) }
+            });
         }
         match (counts, checks.race) {
             (true, true) => watch(

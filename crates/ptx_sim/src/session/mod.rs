@@ -4,7 +4,7 @@ mod config;
 mod launch;
 mod leaks;
 
-pub use config::{Checks, Config, Report};
+pub use config::{Config, Report};
 pub use leaks::Leak;
 
 use crate::check::uninit::plan::Plan;

@@ -3,7 +3,7 @@
 //! ```text
 //! //@ launch ENTRY grid=XxYxZ block=XxYxZ shared=BYTES cluster=XxYxZ cooperative=true args=buf:u32:N[=iota|=zero],u32:7   buffers are called arg0, arg1, ...
 //!                        tex:f32:N: a texture of N elements 0, 1, ... in linear memory
-//! //@ checks race uninit leaks overflow atomics=ptx atomics=source same-value=ignore    `pass` programs are always checked for races
+//! //@ checks NAME… atomics=ptx atomics=source same-value=ignore    `pass` programs are always checked for races
 //! //@ config workers=1 fuel=1000000 seed=7 profile=a100
 //! //@ expect K[I] = V     element I of argument K;  `expect K all V`: every element
 //! //@ prints TEXT         what vprintf wrote, `\n` for a line's end
@@ -12,6 +12,7 @@
 //!                        a line may have several
 //! ```
 
+use ptx_sim::check::CHECKERS;
 use ptx_sim::{Atomics, Checks, Config, Launch, Machine, Profile, Program, Report, SameValue, Stop, texture};
 use std::path::{Path, PathBuf};
 
@@ -52,9 +53,7 @@ impl Test {
 
     fn checks(&self) -> Checks {
         let words: Vec<&str> = self.directives("checks").flat_map(str::split_whitespace).collect();
-        Checks {
-            // A launch that is checked for races has one worker.
-            race: self.workers.is_none() && (self.correct || words.contains(&"race")),
+        let mut checks = Checks {
             atomics: words.iter().find_map(|word| match *word {
                 "atomics=ptx" => Some(Atomics::Ptx),
                 "atomics=source" => Some(Atomics::Source),
@@ -64,10 +63,15 @@ impl Test {
                 true => SameValue::Ignore,
                 false => SameValue::Report,
             },
-            uninit: words.contains(&"uninit"),
-            leaks: self.correct || words.contains(&"leaks"),
-            overflow: words.contains(&"overflow"),
+            ..Checks::NONE
+        };
+        for checker in CHECKERS {
+            let on = words.contains(&checker.name) || self.correct && matches!(checker.name, "race" | "leaks");
+            // A launch that is checked for races has one worker.
+            let possible = checker.name != "race" || self.workers.is_none();
+            *checks.switch(checker.name).expect("a checker of the table") = on && possible;
         }
+        checks
     }
 
     pub fn directives<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {

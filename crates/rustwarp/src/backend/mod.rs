@@ -13,7 +13,9 @@ mod options;
 mod sim;
 pub mod texture;
 
-pub use options::{Atomics, Checkers, Checks, Choice, Printed, SameValue, Simulation};
+pub use options::{
+    Atomics, CHECKERS, Checker, Checkers, Checks, Choice, Code, Printed, SameValue, Severity, Simulation, code,
+};
 pub use sim::{Analysis, Counters, SourceLine};
 pub use texture::{Sampling, Texture};
 

@@ -1,6 +1,7 @@
 //! What a device is told when it is opened, and before it simulates.
 
 use crate::error::{Error, Result};
+pub use ptx_sim::check::{CHECKERS, Checker, Code, Severity, code};
 
 /// Which device to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,14 +44,8 @@ pub enum Checks {
 /// Checkers that cost time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checkers {
-    /// Data races.
-    pub race: bool,
-    /// Values that nobody has written and that decide something.
-    pub uninit: bool,
-    /// Memory that a kernel allocates and nobody frees.
-    pub leaks: bool,
-    /// Signed arithmetic that wraps: no mistake as such.
-    pub overflow: bool,
+    /// Those that are on, by the names of [`CHECKERS`]. How the race checker reads a program is said here, below.
+    pub on: ptx_sim::Checks,
     /// For the race checker.
     pub atomics: Atomics,
     /// For the race checker.
@@ -60,14 +55,7 @@ pub struct Checkers {
 impl Default for Checkers {
     /// Every checker whose findings are mistakes.
     fn default() -> Self {
-        Self {
-            race: true,
-            uninit: true,
-            leaks: true,
-            overflow: false,
-            atomics: Atomics::default(),
-            same_value: SameValue::default(),
-        }
+        Self { on: ptx_sim::Checks::ALL, atomics: Atomics::default(), same_value: SameValue::default() }
     }
 }
 

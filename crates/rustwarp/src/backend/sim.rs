@@ -278,13 +278,12 @@ fn fidelity(line: ptx_sim::fidelity::Line) -> Fidelity {
 }
 
 fn watch(checkers: Checkers) -> ptx_sim::Checks {
-    let Checkers { race, uninit, leaks, overflow, .. } = checkers;
     let same_value_writes = match checkers.same_value {
         SameValue::Report => ptx_sim::SameValue::Report,
         SameValue::Ignore => ptx_sim::SameValue::Ignore,
     };
     let atomics = policy(checkers.atomics);
-    ptx_sim::Checks { race, atomics, same_value_writes, uninit, leaks, overflow }
+    ptx_sim::Checks { atomics, same_value_writes, ..checkers.on }
 }
 
 fn policy(atomics: Atomics) -> Option<ptx_sim::Atomics> {
