@@ -32,6 +32,11 @@ pub fn first(mask: u32) -> usize {
     (mask.trailing_zeros() as usize).min(LANES - 1)
 }
 
+/// Lanes of a mask, in order.
+pub fn lanes_of(mask: u32) -> impl Iterator<Item = usize> {
+    (0..LANES).filter(move |lane| mask >> lane & 1 != 0)
+}
+
 /// How the addresses of one instruction lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spread {

@@ -2,8 +2,8 @@
 
 use super::block::Block;
 use super::faults::{At, BadAccess};
-use super::grid::Worker;
 use super::warp::Warp;
+use super::worker::Worker;
 use crate::isa::lift::every;
 use crate::lanes::{self, Spread};
 use crate::level::{Host, Task};

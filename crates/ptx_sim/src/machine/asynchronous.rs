@@ -3,18 +3,19 @@
 
 use super::access::{Shape, addresses};
 use super::block::Block;
-use super::cluster::{Key, address_of, pick};
+use super::cluster::address_of;
 use super::faults::At;
-use super::grid::Worker;
-use super::in_flight::{End, Source, Transfer, Waiting, What, Who, lanes_of, whole};
-use super::mbarrier::{Mbarrier, Misuse, parity_of, pending_of};
+use super::in_flight::{End, Source, Transfer, What, Who};
+use super::key::Key;
+use super::mbarrier::pending_of;
 use super::warp::{Split, Warp};
-use crate::lanes;
+use super::worker::Worker;
+use crate::lanes::{self, lanes_of};
 use crate::memory::address;
 use crate::observe::{AccessKind, Bypass, Observer, Range, Site};
-use crate::program::{Address, Async, Group, Mbarrier as Kind, Order, Scope, Space};
+use crate::program::{Address, Async, Group, Order, Scope, Space};
 use crate::registers::{LANES, NO_SLOT, Registers, Slot};
-use crate::stop::{Diagnostic, Place, Stop};
+use crate::stop::{Diagnostic, Stop};
 
 impl<O: Observer> Worker<'_, O> {
     /// Runs one for the lanes of `split`. Gives the split to go on with.
@@ -292,222 +293,6 @@ impl<O: Observer> Worker<'_, O> {
         self.issue(block, warp, transfers)
     }
 
-    /// `mbarrier.*`, lane by lane.
-    #[expect(clippy::too_many_arguments, reason = "the parts of one instruction")]
-    fn on_mbarriers(
-        &mut self,
-        block: &mut Block<O::Block>,
-        warp: &mut Warp,
-        kind: &Kind,
-        (space, address): (Space, Address),
-        scope: Option<Scope>,
-        mask: u32,
-        at: At,
-    ) -> Result<(), Stop> {
-        let places = addresses(registers(warp, at), &address);
-        let mut keys = [Key { block: block.ticket, offset: 0 }; LANES];
-        for lane in lanes_of(mask) {
-            let who = Who { block: block.ticket, warp: warp.index, lane, site: at.site };
-            keys[lane] = self.mbarrier_at(block, who, space, places[lane])?;
-        }
-        // The observers see an access to the block's own memory: ordinary when the object begins or ends, else atomic.
-        let own = lanes::select(mask, |lane| keys[lane].block == block.ticket);
-        let access = match kind {
-            Kind::Init(_) | Kind::Invalidate => (AccessKind::Store, Order::Weak),
-            Kind::Test { .. } => (AccessKind::Load, Order::Relaxed),
-            _ => (AccessKind::Atomic, Order::Relaxed),
-        };
-        if own != 0 {
-            let shape = Shape { kind: access.0, order: access.1, scope: Scope::Cta, bytes: 8, matrix_rows: false };
-            let offsets = keys.map(|key| key.offset);
-            self.check(block, warp, Space::Shared, &offsets, own, shape, at, None)?;
-        }
-        if let Kind::Test { destination, phase, parity } = *kind {
-            return self.test_mbarriers(block, warp, &keys, (destination, phase, parity), scope, mask, at);
-        }
-        warp.wrote = true;
-        for lane in lanes_of(mask) {
-            let (key, who) = (keys[lane], Who { block: block.ticket, warp: warp.index, lane, site: at.site });
-            let row = |warp: &Warp, slot: Slot| warp.frames[at.frame as usize].registers.w32[slot as usize][lane];
-            match *kind {
-                Kind::Init(count) => self.make_mbarrier(block, key, who, row(warp, count))?,
-                Kind::Invalidate => self.end_mbarrier(block, key, who)?,
-                Kind::ExpectBytes(bytes) => {
-                    let bytes = i64::from(row(warp, bytes));
-                    self.with_mbarrier(block, key, who, |found| found.expect(bytes))?;
-                }
-                Kind::CompleteBytes(bytes) => {
-                    let bytes = i64::from(row(warp, bytes));
-                    self.with_mbarrier(block, key, who, |found| found.expect(-bytes))?;
-                }
-                Kind::Arrive { state, count, bytes, drop, no_complete } => {
-                    let count = count.map_or(1, |slot| row(warp, slot));
-                    let bytes = bytes.map_or(0, |slot| i64::from(row(warp, slot)));
-                    if let Some(scope) = scope {
-                        let phase = self.with_mbarrier(block, key, who, |found| Ok(found.phase()))?;
-                        self.observer.release(&mut block.observed, warp.index, 1 << lane, key.variable(phase), scope);
-                    }
-                    let before = self.with_mbarrier(block, key, who, |found| {
-                        let before = found.bits();
-                        // So that bytes which came early don't complete the phase before the arrival.
-                        found.expect(bytes)?;
-                        if no_complete && count >= found.pending() {
-                            let what = format!("gets the last of its arrivals by `noComplete`: {found}");
-                            return Err(Misuse { code: "mbarrier-complete", what });
-                        }
-                        found.arrive(count, drop)?;
-                        Ok(before)
-                    })?;
-                    if state != NO_SLOT {
-                        registers(warp, at).w64[state as usize][lane] = before;
-                    }
-                }
-                Kind::Test { .. } => {}
-            }
-        }
-        Ok(())
-    }
-
-    /// `test_wait` and `try_wait`: what signals an mbarrier in an incomplete phase completes first, so that a test
-    /// fails only when the phase waits for a thread.
-    #[expect(clippy::too_many_arguments, reason = "the parts of one instruction")]
-    fn test_mbarriers(
-        &mut self,
-        block: &mut Block<O::Block>,
-        warp: &mut Warp,
-        keys: &[Key; LANES],
-        (destination, phase, parity): (Slot, Slot, bool),
-        scope: Option<Scope>,
-        mask: u32,
-        at: At,
-    ) -> Result<(), Stop> {
-        let mut passed = 0;
-        for lane in lanes_of(mask) {
-            let who = Who { block: block.ticket, warp: warp.index, lane, site: at.site };
-            let frame = &warp.frames[at.frame as usize].registers;
-            let wanted = match parity {
-                true => frame.w32[phase as usize][lane] & 1 != 0,
-                false => parity_of(frame.w64[phase as usize][lane]),
-            };
-            let key = keys[lane];
-            // The phases that are complete, when the one that is asked for is.
-            let test = |found: &mut Mbarrier| Ok(found.passed(wanted).then_some(found.phase()));
-            let mut done = self.with_mbarrier(block, key, who, test)?;
-            if done.is_none() {
-                self.complete_signalling(block, key)?;
-                done = self.with_mbarrier(block, key, who, test)?;
-            }
-            passed |= u32::from(done.is_some()) << lane;
-            if let (Some(scope), Some(last)) = (scope, done.and_then(|phases| phases.checked_sub(1))) {
-                self.observer.acquire(&mut block.observed, warp.index, 1 << lane, key.variable(last), scope);
-            }
-        }
-        let frame = registers(warp, at);
-        if destination != NO_SLOT {
-            let row = &mut frame.pred[destination as usize];
-            *row = *row & !mask | passed;
-        }
-        let failed = mask & !passed;
-        if failed == 0 {
-            block.in_flight.waits.remove(&warp.index);
-        } else {
-            let mbarrier = keys[lanes::first(failed)];
-            block.in_flight.waits.insert(warp.index, Waiting { lanes: failed, site: at.site, mbarrier });
-            warp.polled = true;
-            self.pause = true;
-        }
-        Ok(())
-    }
-
-    /// The place of an mbarrier, aligned and in range.
-    fn mbarrier_at(&self, block: &Block<O::Block>, who: Who, space: Space, address: u64) -> Result<Key, Stop> {
-        let inside = match space {
-            Space::Generic if address::space_of(address) == Space::Shared => address - address::window(Space::Shared),
-            Space::Generic => {
-                let name = address::name(address::space_of(address));
-                let title =
-                    format!("an mbarrier at {address:#x}, which is in {name} memory: it must be in shared memory");
-                return Err(self.stop_of(who, Diagnostic::new("wrong-space", title)));
-            }
-            _ => address,
-        };
-        self.shared_end(block, who, inside, 8, 8, AccessKind::Atomic)
-    }
-
-    fn make_mbarrier(&mut self, block: &mut Block<O::Block>, key: Key, who: Who, count: u32) -> Result<(), Stop> {
-        if let Some(earlier) = block.in_flight.mbarriers.get(&key.offset).map(|found| found.site) {
-            let place = Place::of(self.context.program, earlier.function, earlier.pc);
-            let name = self.shared_name(key);
-            self.finding(block, who.warp, who.lane, who.site, "mbarrier-again", || {
-                let title = format!("an mbarrier is initialised where there is one already, {name}");
-                let mut diagnostic = Diagnostic::new("mbarrier-again", title);
-                diagnostic.related.push(("initialised before here:".to_owned(), place));
-                diagnostic.help = Some("end the old one with `mbarrier.inval` first".to_owned());
-                diagnostic
-            });
-        }
-        let made = Mbarrier::new(count, who.site).map_err(|misuse| self.misused(key, who, misuse, None))?;
-        lanes::store_words(&mut block.shared, key.offset, 8, made.bits());
-        block.states.writes_shared(key.offset, 8);
-        block.in_flight.mbarriers.insert(key.offset, made);
-        Ok(())
-    }
-
-    fn end_mbarrier(&mut self, block: &mut Block<O::Block>, key: Key, who: Who) -> Result<(), Stop> {
-        let mut peers = self.resident.iter().flatten().filter(|peer| peer.cluster == block.cluster);
-        if block.in_flight.signals(key) || peers.any(|peer| peer.in_flight.signals(key)) {
-            let what = "is invalidated while copies that signal it are in flight".to_owned();
-            return Err(self.misused(key, who, Misuse { code: "mbarrier-in-use", what }, None));
-        }
-        self.with_mbarrier(block, key, who, |_| Ok(()))?;
-        block.in_flight.mbarriers.remove(&key.offset);
-        Ok(())
-    }
-
-    /// Changes an mbarrier of any block of the cluster.
-    pub fn with_mbarrier<R>(
-        &mut self,
-        block: &mut Block<O::Block>,
-        key: Key,
-        who: Who,
-        change: impl FnOnce(&mut Mbarrier) -> Result<R, Misuse>,
-    ) -> Result<R, Stop> {
-        let Some(target) = pick(&mut self.resident, block, key.block) else { return Err(self.ended(who, key.block)) };
-        let Some(found) = target.in_flight.mbarriers.get_mut(&key.offset) else {
-            let what = "was not initialised, or was invalidated".to_owned();
-            return Err(self.misused(key, who, Misuse { code: "mbarrier-uninitialised", what }, None));
-        };
-        let site = Some(found.site);
-        if lanes::load_words(&target.shared, key.offset, 8) != found.bits() {
-            let what = "was overwritten by an ordinary store".to_owned();
-            return Err(self.misused(key, who, Misuse { code: "mbarrier-overwritten", what }, site));
-        }
-        let result = change(found);
-        lanes::store_words(&mut target.shared, key.offset, 8, found.bits());
-        result.map_err(|misuse| self.misused(key, who, misuse, site))
-    }
-
-    #[cold]
-    fn misused(&self, key: Key, who: Who, misuse: Misuse, made: Option<Site>) -> Stop {
-        let title = format!("the mbarrier {} {}", self.shared_name(key), misuse.what);
-        let mut diagnostic = Diagnostic::new(misuse.code, title);
-        if let Some(site) = made {
-            let place = Place::of(self.context.program, site.function, site.pc);
-            diagnostic.related.push(("initialised here:".to_owned(), place));
-        }
-        if misuse.code == "mbarrier-uninitialised" {
-            diagnostic.help = Some(
-                "let one thread execute `mbarrier.init`, and a barrier follow before the others use it".to_owned(),
-            );
-        }
-        self.stop_of(who, diagnostic)
-    }
-
-    /// Where a byte of shared memory is, in words.
-    pub fn shared_name(&self, key: Key) -> String {
-        self.context.layout.describe(self.context.program, key.offset, self.context.shared_bytes)
-    }
-
     /// `mapa` and `getctarank`.
     fn map_addresses(
         &mut self,
@@ -564,7 +349,7 @@ impl<O: Observer> Worker<'_, O> {
     }
 }
 
-fn registers(warp: &mut Warp, at: At) -> &mut Registers {
+pub fn registers(warp: &mut Warp, at: At) -> &mut Registers {
     &mut warp.frames[at.frame as usize].registers
 }
 
@@ -578,4 +363,9 @@ fn set32(registers: &mut Registers, slot: Slot, mask: u32, value: impl Fn(usize)
 fn transfer(who: Who, group: Group, what: What, number: u32, issue: u64) -> Transfer {
     let Who { block: owner, warp, lane, site } = who;
     Transfer { site, owner, warp, lane: lane as u8, group, what, number, issue }
+}
+
+/// The largest power of two of at most `bytes`, which is not 0.
+fn whole(bytes: u32) -> u32 {
+    1 << bytes.ilog2()
 }

@@ -4,8 +4,8 @@
 use super::access::{Shape, addresses};
 use super::block::Block;
 use super::faults::At;
-use super::grid::Worker;
 use super::warp::Warp;
+use super::worker::Worker;
 use crate::lanes::{self, each};
 use crate::observe::{AccessKind, Lanes, Observer, Shadow};
 use crate::program::{Atomic, Space};

@@ -4,28 +4,14 @@
 //! barrier they must come together, at the same instruction, and lanes that never come are barrier divergence, the
 //! program's fault.
 
+use super::barrier::Barrier;
 use super::block::{BARRIERS, Block};
-use super::grid::Worker;
 use super::warp::{Split, State, Warp};
+use super::worker::Worker;
 use crate::lanes;
 use crate::observe::{Observer, Site};
 use crate::program::{BarrierKind, BarrierReduce, Op};
 use crate::stop::{Diagnostic, Place, Stop, StopKind};
-
-/// One of a block's barriers, between two completions.
-#[derive(Clone, Copy, Debug, Default, Hash)]
-pub struct Barrier {
-    /// Bit per warp that has come.
-    arrived: u32,
-    /// Bit per warp that came and waits.
-    waiting: u32,
-    /// Warps that came, times 32; a warp may come twice with `arrive`.
-    threads: u32,
-    /// Threads that the barrier waits for; 0 for all warps that have not ended.
-    wanted: u32,
-    /// Lanes with a true predicate, and lanes at all.
-    reduced: (u32, u32),
-}
 
 /// The operands of a barrier instruction.
 #[derive(Clone, Copy)]
@@ -34,14 +20,6 @@ struct Operands {
     id: u32,
     count: Option<u32>,
     kind: BarrierKind,
-}
-
-impl<B> Block<B> {
-    /// Does the barrier exist, and is nobody there who waits for a number of threads?
-    #[inline]
-    pub fn waits_for_all(&self, id: u32) -> bool {
-        self.barriers.get(id as usize).is_some_and(|barrier| barrier.wanted == 0)
-    }
 }
 
 impl<O: Observer> Worker<'_, O> {

@@ -1,19 +1,12 @@
-//! One block: its warps, its shared memory, its barriers; and the order in which its warps run.
+//! The state of a resident block: its warps, its shared memory, its barriers.
 
-use super::barriers::Barrier;
-use super::grid::Worker;
+use super::barrier::Barrier;
 use super::in_flight::InFlight;
 use super::warp::Warp;
-use crate::observe::{BlockShape, BlockStates, Observer, Shadow};
-use crate::stop::Stop;
+use crate::observe::BlockStates;
 
 /// Barriers that a block has.
 pub const BARRIERS: usize = 16;
-/// Warp instructions that a warp runs before the next one gets its turn.
-const SLICE: u64 = 4096;
-/// Rounds over the warps after which other blocks get their turn even if this one doesn't look as if it waited.
-const ROUNDS: u32 = 64;
-
 /// A resident block.
 #[derive(Debug)]
 pub struct Block<B> {
@@ -45,6 +38,12 @@ pub struct Block<B> {
 }
 
 impl<B> Block<B> {
+    /// Does the barrier exist, and is nobody there who waits for a number of threads?
+    #[inline]
+    pub fn waits_for_all(&self, id: u32) -> bool {
+        self.barriers.get(id as usize).is_some_and(|barrier| barrier.wanted == 0)
+    }
+
     /// The ticket of the first block of its cluster, when clusters have so many.
     pub fn first_ticket(&self, cluster_blocks: u64) -> u64 {
         self.cluster * cluster_blocks
@@ -73,97 +72,14 @@ pub enum WarpTurn {
     Over { waiting: bool },
 }
 
-impl<O: Observer> Worker<'_, O> {
-    /// A block at its first instruction.
-    pub fn begin(&mut self, ticket: u64) -> Block<O::Block> {
-        let context = self.context;
-        let id = context.block_id(ticket);
-        let warps = context.threads.div_ceil(32);
-        let shape = BlockShape {
-            ticket,
-            cluster: ticket / context.cluster_blocks,
-            grid: context.grid,
-            block: id,
-            threads: context.block,
-            warps,
-            shared_bytes: context.shared_bytes,
-        };
-        let mut block = Block {
-            ticket,
-            cluster: ticket / context.cluster_blocks,
-            parked: false,
-            cluster_phase: 0,
-            in_flight: InFlight::default(),
-            id,
-            warps: Vec::with_capacity(warps as usize),
-            shared: vec![0; context.shared_bytes.div_ceil(8) as usize * 2],
-            barriers: [Barrier::default(); BARRIERS],
-            live: u32::MAX >> (32 - warps),
-            observed: self.observer.begin(&shape),
-            printed: String::new(),
-            states: self.observer.shadow().fresh(context.shared_bytes),
-        };
-        for index in 0..warps {
-            let lanes = (context.threads - index * 32).min(32);
-            let warp = self.begin_warp(id, index, u32::MAX >> (32 - lanes));
-            block.warps.push(warp);
-        }
-        block
+/// A resident block: the running one, which has been taken out of the list, or one of the list.
+pub fn pick<'b, B>(
+    resident: &'b mut [Option<Box<Block<B>>>],
+    running: &'b mut Block<B>,
+    ticket: u64,
+) -> Option<&'b mut Block<B>> {
+    if running.ticket == ticket {
+        return Some(running);
     }
-
-    /// Runs a block until it ends or others should run.
-    pub fn run_block(&mut self, block: &mut Block<O::Block>) -> Result<BlockTurn, Stop> {
-        for _ in 0..ROUNDS {
-            let mut progress = false;
-            let mut waiting = true;
-            let warps = block.warps.len();
-            let (first, step) = self.schedule.round(warps);
-            let mut next = first;
-            for _ in 0..warps {
-                let index = next;
-                next += step;
-                next -= if next < warps { 0 } else { warps };
-                if block.live >> index & 1 == 0 || block.warps[index].waits_at.is_some() {
-                    continue;
-                }
-                // The warp is taken out, so that it and the rest of the block can be changed side by side.
-                let mut warp = self.nobody.take().unwrap_or_default();
-                std::mem::swap(&mut block.warps[index], &mut warp);
-                let before = self.clock;
-                let slice = self.schedule.slice(SLICE);
-                let turn = self.run_warp(block, &mut warp, slice);
-                self.acted |= warp.wrote;
-                progress |= self.clock != before || turn.as_ref().is_ok_and(|turn| *turn == WarpTurn::Done);
-                waiting &= matches!(turn, Ok(WarpTurn::Over { waiting: true }));
-                std::mem::swap(&mut block.warps[index], &mut warp);
-                self.nobody = Some(warp);
-                if turn? == WarpTurn::Done {
-                    self.end_warp(block, index as u32)?;
-                }
-            }
-            if block.live == 0 {
-                self.finish_transfers(block)?;
-                return Ok(BlockTurn::Done);
-            }
-            if !progress {
-                if block.warps.iter().any(|warp| warp.cluster.arrived != 0) {
-                    block.parked = true;
-                    return Ok(BlockTurn::Parked);
-                }
-                return Err(self.stuck(block));
-            }
-            self.check_fuel(block)?;
-            if waiting || self.schedule.once_in(8) {
-                return Ok(BlockTurn::Over);
-            }
-        }
-        Ok(BlockTurn::Over)
-    }
-
-    fn end_warp(&mut self, block: &mut Block<O::Block>, index: u32) -> Result<(), Stop> {
-        block.live &= !(1 << index);
-        block.warps[index as usize].reset();
-        self.settle_cluster(block, None);
-        self.barriers_after_exit(block)
-    }
+    resident.iter_mut().flatten().map(|block| &mut **block).find(|block| block.ticket == ticket)
 }

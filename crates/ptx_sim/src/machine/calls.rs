@@ -1,8 +1,9 @@
 //! Calls of device functions: frames, parameters in the threads' own memory, returns.
 
 use super::block::Block;
-use super::grid::Worker;
-use super::warp::{Frame, NO_JOIN, Split, State, Warp};
+use super::frame::Frame;
+use super::warp::{NO_JOIN, Split, State, Warp};
+use super::worker::Worker;
 use crate::lanes;
 use crate::memory::address;
 use crate::observe::{Copies, Observer, Shadow, Site};

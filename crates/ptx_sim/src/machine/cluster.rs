@@ -7,10 +7,11 @@
 use super::access::Shape;
 use super::block::Block;
 use super::faults::{At, BadAccess};
-use super::grid::Worker;
-use super::in_flight::{Who, lanes_of};
+use super::in_flight::Who;
+use super::key::Key;
 use super::warp::{Split, State, Warp};
-use crate::lanes::{self, Spread, each};
+use super::worker::Worker;
+use crate::lanes::{self, Spread, each, lanes_of};
 use crate::level::Host;
 use crate::memory::transfer::{Drain, Fill, Lanes};
 use crate::observe::Peek;
@@ -22,33 +23,6 @@ use crate::stop::{Diagnostic, Stop, StopKind, Triple};
 /// Bits of the byte in an address of `shared::cluster`.
 const BYTE_BITS: u32 = 24;
 const BYTES: u64 = 1 << BYTE_BITS;
-
-/// A byte of a block's shared memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Key {
-    /// The block's ticket.
-    pub block: u64,
-    pub offset: u64,
-}
-
-impl Key {
-    /// What the observers know an mbarrier by.
-    pub fn variable(self, phase: u64) -> Variable {
-        Variable::Mbarrier { owner: self.block, address: self.offset, phase }
-    }
-}
-
-/// A resident block: the running one, which has been taken out of the list, or one of the list.
-pub fn pick<'b, B>(
-    resident: &'b mut [Option<Box<Block<B>>>],
-    running: &'b mut Block<B>,
-    ticket: u64,
-) -> Option<&'b mut Block<B>> {
-    if running.ticket == ticket {
-        return Some(running);
-    }
-    resident.iter_mut().flatten().map(|block| &mut **block).find(|block| block.ticket == ticket)
-}
 
 /// The address of `offset` in the block of a rank.
 pub fn address_of(rank: u64, offset: u64) -> u64 {
@@ -394,13 +368,4 @@ fn exchange_shared<B>(block: &mut Block<B>, target: &mut Block<B>) {
 /// What the observers know the cluster's barrier by, so many phases back.
 fn barrier_of<B>(block: &Block<B>, back: u64) -> Variable {
     Variable::ClusterBarrier { cluster: block.cluster, phase: block.cluster_phase.saturating_sub(back) }
-}
-
-/// Lanes of a warp at the cluster's barrier.
-#[derive(Clone, Copy, Debug, Default, Hash)]
-pub struct AtClusterBarrier {
-    /// Arrived, and the barrier is not complete.
-    pub arrived: u32,
-    /// The barrier is complete, and they have not waited for it yet.
-    pub passed: u32,
 }

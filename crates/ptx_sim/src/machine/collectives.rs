@@ -2,8 +2,8 @@
 
 use super::block::Block;
 use super::faults::At;
-use super::grid::Worker;
 use super::warp::{Split, State, Warp};
+use super::worker::Worker;
 use crate::lanes;
 use crate::level::Host;
 use crate::observe::{Meeting, Observer, Shadow, Site};

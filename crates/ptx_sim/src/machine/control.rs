@@ -2,8 +2,9 @@
 
 use super::block::Block;
 use super::faults::At;
-use super::grid::Worker;
-use super::warp::{Frame, Split, Warp};
+use super::frame::Frame;
+use super::warp::{Split, Warp};
+use super::worker::Worker;
 use crate::lanes;
 use crate::observe::{Observer, Shadow, Site};
 use crate::program::flow::NOWHERE;

@@ -3,8 +3,8 @@
 use super::access::Carried;
 use super::block::{Block, WarpTurn};
 use super::faults::At;
-use super::grid::Worker;
 use super::warp::{Split, State, Warp};
+use super::worker::Worker;
 use crate::lanes;
 use crate::level::{Host, Task};
 use crate::memory::address;

@@ -2,10 +2,10 @@
 
 use super::block::Block;
 use super::faults::At;
-use super::grid::Worker;
 use super::history;
 use super::printf;
 use super::warp::{Split, Warp};
+use super::worker::Worker;
 use crate::lanes::{self, load_local, load_words, store_local};
 use crate::memory::Event;
 use crate::memory::FreeError;

@@ -2,9 +2,10 @@
 //! line.
 
 use super::block::Block;
-use super::grid::Worker;
 use super::history;
+use super::in_flight::Who;
 use super::warp::Warp;
+use super::worker::Worker;
 use crate::memory::address;
 use crate::observe::{AccessKind, Blamed, Observer, Scene, Site};
 use crate::program::Space;
@@ -177,5 +178,24 @@ impl<O: Observer> Worker<'_, O> {
         describe: impl FnOnce() -> Diagnostic,
     ) {
         self.findings.add(&self.context.setting, Blamed { block: block.id, warp, lane, site }, code, describe);
+    }
+
+    /// The memory of a block that has ended is gone.
+    #[cold]
+    pub fn ended(&self, who: Who, target: u64) -> Stop {
+        let target = crate::stop::Triple(self.context.block_id(target));
+        let title = format!("access to the shared memory of block {target}, which has ended");
+        let mut diagnostic = Diagnostic::new("block-ended", title);
+        diagnostic.help = Some("keep the blocks of a cluster alive with a cluster barrier before they end".to_owned());
+        self.stop_of(who, diagnostic)
+    }
+
+    /// A stop that blames a thread of any block.
+    #[cold]
+    pub fn stop_of(&self, who: Who, diagnostic: Diagnostic) -> Stop {
+        let context = self.context;
+        let thread = context.thread(context.block_id(who.block), who.warp, who.lane);
+        let place = Place::of(context.program, who.site.function, who.site.pc);
+        Stop::new(StopKind::Fault, Diagnostic { place: Some(place), thread: Some(thread), ..diagnostic })
     }
 }

@@ -5,214 +5,14 @@
 //! those it has. Blocks that started keep making progress, whatever the number of workers.
 
 use super::block::{Block, BlockTurn};
-use super::budget::{Budget, register_bytes};
-use super::launch::{Launch, Setup};
-use super::livelock::{Stillness, Watch};
-use super::module::Module;
-use super::schedule::Schedule;
-use super::validate::Placed;
-use super::warp::{Frame, Held, NO_JOIN, Warp};
-use crate::memory::{Memory, Snapshot};
-use crate::observe::{Findings, Observer, Setting, Shadow, thread_id};
-use crate::program::flow::Flow;
-use crate::program::{Layout, Program};
-use crate::registers::{LANES, Registers};
+use super::context::Context;
+use super::frame::Frame;
+use super::warp::{NO_JOIN, Warp};
+use super::worker::Worker;
+use crate::observe::Observer;
 use crate::stop::{Diagnostic, Finding, Stop, StopKind};
-use std::ops::Deref;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
-
-/// What all workers of a launch share.
-pub struct Context<'a> {
-    pub setting: Setting<'a>,
-    /// Number of the program among those that the machine has seen.
-    pub module: usize,
-    pub entry: u32,
-    pub flows: Arc<[Flow]>,
-    pub addresses: Arc<[u64]>,
-    pub setup: &'a Setup,
-    pub grid: [u32; 3],
-    /// Threads of a block.
-    pub threads: u32,
-    /// `%tid` by warp, axis and lane.
-    pub thread_ids: Vec<[[u32; LANES]; 3]>,
-    /// Of shared memory.
-    pub dynamic_bytes: u64,
-    /// The kernel's parameters, as words.
-    pub params: Vec<u32>,
-    pub param_bytes: u64,
-    blocks: u64,
-    next: Apart<AtomicU64>,
-    stopped: AtomicBool,
-    executed: Apart<AtomicU64>,
-    pub stillness: Apart<Stillness>,
-    /// Blocks that the device has room for at once.
-    resident: u64,
-    /// Blocks of a cluster in x, y, z: all of them start together, on one worker.
-    pub cluster: [u32; 3],
-    /// The launch or the kernel asks for clusters.
-    pub explicit_cluster: bool,
-    /// Shared addresses may be those of other blocks.
-    pub clusters: bool,
-    /// How many these are; 1 without clusters.
-    pub cluster_blocks: u64,
-    pub budget: Budget,
-    /// Bytes of text so far.
-    pub printed: AtomicU64,
-    outcome: Mutex<Outcome>,
-}
-
-impl<'a> Deref for Context<'a> {
-    type Target = Setting<'a>;
-    #[inline(always)]
-    fn deref(&self) -> &Setting<'a> {
-        &self.setting
-    }
-}
-
-/// Something that all workers write, on cache lines of its own (two, as processors fetch them in pairs): what lies
-/// beside it is read with every instruction.
-#[derive(Debug, Default)]
-#[repr(align(128))]
-pub struct Apart<T>(T);
-
-impl<T> Deref for Apart<T> {
-    type Target = T;
-    fn deref(&self) -> &T {
-        &self.0
-    }
-}
-
-/// What workers leave behind.
-#[derive(Default)]
-struct Outcome {
-    /// Of the earliest block that stopped.
-    stop: Option<(u64, Stop)>,
-    printed: Vec<(u64, String)>,
-    findings: Findings,
-}
-
-/// One host thread of a launch.
-pub struct Worker<'a, O: Observer> {
-    pub context: &'a Context<'a>,
-    pub observer: O,
-    pub snapshot: Snapshot,
-    /// Warp instructions executed by this worker.
-    pub clock: u64,
-    /// What the machine itself found, once per instruction.
-    pub findings: Findings,
-    /// Register files of ended frames, by function.
-    pool: Vec<Vec<Held>>,
-    /// Warps of blocks that ended, for their memory.
-    #[expect(clippy::vec_box, reason = "blocks keep them in boxes")]
-    spare: Vec<Box<Warp>>,
-    /// In the place of the warp that runs.
-    pub nobody: Option<Box<Warp>>,
-    reported: u64,
-    /// The turn of the block did something that others may see, or that may be different the next time.
-    pub acted: bool,
-    pub watch: Watch,
-    /// Who runs next.
-    pub schedule: Schedule,
-    /// The instruction that ran last waits: others should run.
-    pub pause: bool,
-    /// Blocks that have begun and not ended; the one that runs is taken out.
-    pub resident: Vec<Option<Box<Block<O::Block>>>>,
-}
-
-impl<'a> Context<'a> {
-    /// A launch that was found to be possible.
-    #[expect(clippy::too_many_arguments, reason = "all that a launch consists of")]
-    pub fn new(
-        program: &'a Program,
-        entry: u32,
-        module: &Module,
-        layout: Arc<Layout>,
-        launch: &Launch<'_>,
-        placed: Placed,
-        memory: &'a Memory,
-        setup: &'a Setup,
-    ) -> Self {
-        let function = &program.functions[entry as usize];
-        let end = function.params.iter().map(|param| param.offset + param.size).max().unwrap_or(0);
-        let mut bytes = vec![0; end.next_multiple_of(8) as usize];
-        for (param, value) in function.params.iter().zip(launch.params) {
-            let start = param.offset as usize;
-            bytes[start..start + value.len()].copy_from_slice(value);
-        }
-        let words = bytes.chunks_exact(4).map(|word| word.iter().rev().fold(0, |v, byte| v << 8 | u32::from(*byte)));
-        let threads: u32 = launch.block.iter().product();
-        let thread_ids = (0..threads.div_ceil(32)).map(|warp| {
-            let id = |lane| thread_id(launch.block, warp, lane);
-            std::array::from_fn(|axis| std::array::from_fn(|lane| id(lane)[axis]))
-        });
-        Self {
-            setting: Setting {
-                program,
-                memory,
-                shared_bytes: layout.static_bytes + launch.dynamic_shared,
-                layout,
-                block: launch.block,
-            },
-            module: module.number,
-            entry,
-            flows: module.flows.clone(),
-            addresses: module.addresses.clone(),
-            dynamic_bytes: launch.dynamic_shared,
-            setup,
-            grid: launch.grid,
-            threads,
-            thread_ids: thread_ids.collect(),
-            params: words.collect(),
-            param_bytes: end,
-            blocks: launch.grid.iter().map(|&n| u64::from(n)).product(),
-            next: Apart::default(),
-            stopped: AtomicBool::new(false),
-            executed: Apart::default(),
-            stillness: Apart::default(),
-            resident: placed.resident,
-            cluster: placed.cluster,
-            explicit_cluster: launch.cluster.is_some() || function.required_cluster.is_some(),
-            clusters: module.maps_addresses,
-            cluster_blocks: placed.cluster.iter().map(|&n| u64::from(n)).product(),
-            budget: Budget::new(setup.host_bytes),
-            printed: AtomicU64::new(0),
-            outcome: Mutex::default(),
-        }
-    }
-
-    /// `%cluster_ctarank`.
-    pub fn rank_of(&self, block: [u32; 3]) -> u64 {
-        let [x, y, z] = std::array::from_fn(|axis| u64::from(block[axis] % self.cluster[axis]));
-        x + u64::from(self.cluster[0]) * (y + u64::from(self.cluster[1]) * z)
-    }
-
-    /// `%ctaid` of the block that starts at `ticket`.
-    pub fn block_id(&self, ticket: u64) -> [u32; 3] {
-        let [cx, cy, _] = self.cluster.map(u64::from);
-        let [x, y] = [u64::from(self.grid[0]) / cx, u64::from(self.grid[1]) / cy];
-        let (cluster, rank) = (ticket / self.cluster_blocks, ticket % self.cluster_blocks);
-        let first = [cluster % x, cluster / x % y, cluster / x / y];
-        let within = [rank % cx, rank / cx % cy, rank / cx / cy];
-        std::array::from_fn(|axis| (first[axis] * u64::from(self.cluster[axis]) + within[axis]) as u32)
-    }
-
-    fn workers(&self) -> u64 {
-        let wanted = match self.setup.workers {
-            _ if self.setup.seed.is_some() => 1,
-            0 => std::thread::available_parallelism().map_or(1, |cores| cores.get()),
-            workers => workers,
-        };
-        (wanted as u64).min(self.blocks / self.cluster_blocks).max(1)
-    }
-
-    /// The first block of the next cluster, without clusters the next block.
-    fn ticket(&self) -> Option<u64> {
-        // Not `fetch_add`: idle workers would count on past the end.
-        let next = |next| (next < self.blocks).then_some(next + self.cluster_blocks);
-        self.next.fetch_update(Relaxed, Relaxed, next).ok()
-    }
-}
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// What a launch leaves behind.
 pub struct Ran<O> {
@@ -254,25 +54,6 @@ pub fn run<O: Observer>(context: &Context<'_>, observe: impl Fn() -> O + Sync) -
 }
 
 impl<'a, O: Observer> Worker<'a, O> {
-    fn new(context: &'a Context<'a>, observer: O) -> Self {
-        Self {
-            context,
-            observer,
-            snapshot: context.memory.snapshot(),
-            clock: 0,
-            findings: Findings::default(),
-            pool: context.program.functions.iter().map(|_| Vec::new()).collect(),
-            spare: Vec::new(),
-            nobody: None,
-            reported: 0,
-            acted: false,
-            watch: Watch::default(),
-            schedule: Schedule::new(context.setup.seed),
-            pause: false,
-            resident: Vec::new(),
-        }
-    }
-
     fn work(mut self, limit: u64) -> O {
         let mut turn = 0;
         while !self.context.stopped.load(Relaxed) {
@@ -372,15 +153,6 @@ impl<'a, O: Observer> Worker<'a, O> {
         });
     }
 
-    fn merge_findings(&mut self) {
-        let mine = std::mem::take(&mut self.findings);
-        self.outcome(|outcome| outcome.findings.absorb(mine));
-    }
-
-    fn outcome(&self, change: impl FnOnce(&mut Outcome)) {
-        change(&mut self.context.outcome.lock().unwrap_or_else(PoisonError::into_inner));
-    }
-
     /// Stops the launch when it has used up its fuel, or when another worker has stopped.
     pub fn check_fuel(&mut self, block: &Block<O::Block>) -> Result<(), Stop> {
         let Some(limit) = self.context.setup.fuel else { return Ok(()) };
@@ -404,42 +176,5 @@ impl<'a, O: Observer> Worker<'a, O> {
         let frame = Frame { lanes, base: crate::memory::address::STACK_START, ..Frame::default() };
         self.open_frame(&mut warp, block, self.context.entry, frame, NO_JOIN);
         warp
-    }
-
-    /// Registers for a function, with undefined contents; and whether they are new, so that not even constants are in
-    /// them.
-    pub fn registers(&mut self, function: u32) -> (Held, bool) {
-        if let Some(registers) = self.pool[function as usize].pop() {
-            return (registers, false);
-        }
-        let rows = self.context.program.functions[function as usize].rows;
-        self.context.budget.take(register_bytes(rows));
-        let registers = Registers {
-            w32: vec![[0; 32]; rows.w32 as usize],
-            w64: vec![[0; 32]; rows.w64 as usize],
-            pred: vec![0; rows.pred as usize],
-            shadow: O::Shadow::ON.then(Box::default),
-        };
-        (registers.into(), true)
-    }
-
-    /// Registers that are kept for frames of a function.
-    pub fn pooled(&self, function: u32) -> usize {
-        self.pool[function as usize].len()
-    }
-
-    /// Warps that ended, for their memory; the last one is used first.
-    pub fn spare(&self) -> &[Box<Warp>] {
-        &self.spare
-    }
-
-    /// Keeps the registers of a frame that ended.
-    pub fn recycle(pool: &mut [Vec<Held>], frame: &mut Frame) {
-        pool[frame.function as usize].push(std::mem::take(&mut frame.registers));
-    }
-
-    /// The pool, for [`Worker::recycle`] while the worker's other parts are in use.
-    pub fn pool(&mut self) -> &mut [Vec<Held>] {
-        &mut self.pool
     }
 }

@@ -1,6 +1,6 @@
 //! Whose an allocation is, and who freed it: what reports tell of memory beside its name and size.
 
-use super::grid::Context;
+use super::context::Context;
 use crate::memory::{Allocation, Event, Owner};
 use crate::stop::{Diagnostic, Place};
 

@@ -10,68 +10,16 @@
 //! ends it.
 
 use super::block::Block;
-use super::grid::Worker;
+use super::stillness::Watch;
 use super::warp::State;
+use super::worker::Worker;
 use crate::observe::Observer;
 use crate::stop::{Diagnostic, Stop, StopKind};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::Ordering::SeqCst;
 
 /// Rounds without a change before states are compared, which costs time.
 const CALM: u64 = 256;
-
-/// What the workers of a launch know of each other.
-#[derive(Debug, Default)]
-pub struct Stillness {
-    epoch: AtomicU64,
-    /// Workers that have not left.
-    active: AtomicU64,
-    /// An epoch, and how many workers came back to an earlier state within it.
-    repeating: Mutex<(u64, u64)>,
-}
-
-/// What a worker knows of itself.
-#[derive(Debug, Default)]
-pub struct Watch {
-    epoch: u64,
-    /// Rounds within the epoch.
-    rounds: u64,
-    /// The state at the round that was a power of two; Brent's way to find a cycle of any length.
-    earlier: Option<u64>,
-    published: bool,
-}
-
-impl Stillness {
-    /// Called once, before the workers start.
-    pub fn start(&self, workers: u64) {
-        self.active.store(workers, SeqCst);
-    }
-
-    /// Something changed that others may see. Called after the change: whoever sees the old epoch later has seen the
-    /// change too.
-    pub fn changed(&self) {
-        self.epoch.fetch_add(1, SeqCst);
-    }
-
-    /// A worker has nothing left to do.
-    pub fn leave(&self) {
-        self.active.fetch_sub(1, SeqCst);
-        self.changed();
-    }
-
-    /// One more worker repeats itself; true when all do.
-    fn publish(&self, epoch: u64) -> bool {
-        let mut repeating = self.repeating.lock().unwrap_or_else(PoisonError::into_inner);
-        if repeating.0 < epoch {
-            *repeating = (epoch, 0);
-        }
-        if repeating.0 == epoch {
-            repeating.1 += 1;
-        }
-        *repeating == (epoch, self.active.load(SeqCst)) && self.epoch.load(SeqCst) == epoch
-    }
-}
 
 impl<O: Observer> Worker<'_, O> {
     /// After a round over all blocks of this worker: a stop when no block of any worker will ever get anywhere.

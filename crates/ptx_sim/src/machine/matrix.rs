@@ -6,8 +6,8 @@
 use super::access::{Shape, addresses};
 use super::block::Block;
 use super::faults::At;
-use super::grid::Worker;
 use super::warp::{Split, State, Warp};
+use super::worker::Worker;
 use crate::isa::matrix::multiply;
 use crate::lanes;
 use crate::observe::{AccessKind, Observer, Shadow, Site};

@@ -6,35 +6,46 @@
 //! `collectives`, `calls`, `externs`.
 
 mod access;
+mod afford;
 mod asynchronous;
 mod atomics;
+mod barrier;
 mod barriers;
 mod block;
 mod budget;
 mod calls;
 mod cluster;
 mod collectives;
+mod context;
 mod control;
+mod copies;
 mod execute;
 mod externs;
 mod faults;
+mod frame;
 mod grid;
 mod history;
 mod in_flight;
+mod key;
 mod launch;
 mod livelock;
 mod matrix;
 mod mbarrier;
+mod mbarriers;
 mod module;
 mod presets;
 mod printf;
 mod schedule;
+mod stillness;
 mod stuck;
 mod texture;
+mod turns;
 mod validate;
 mod warp;
+mod worker;
 
-pub(crate) use grid::{Context, run};
+pub(crate) use context::Context;
+pub(crate) use grid::run;
 pub use launch::Launch;
 pub(crate) use launch::Setup;
 pub(crate) use module::{Identity, Module};

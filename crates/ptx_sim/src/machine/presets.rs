@@ -1,7 +1,9 @@
 //! Frames, and the rows that hold a value before a function's first instruction runs.
 
-use super::grid::{Context, Worker};
-use super::warp::{Frame, Split, State, Warp};
+use super::context::Context;
+use super::frame::Frame;
+use super::warp::{Split, State, Warp};
+use super::worker::Worker;
 use crate::memory::address;
 use crate::observe::{Observer, Shadow};
 use crate::program::{Preset, Special, Symbol};

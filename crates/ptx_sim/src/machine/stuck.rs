@@ -1,9 +1,9 @@
 //! Nothing can go on: who waits where.
 
 use super::block::Block;
-use super::cluster::Key;
-use super::grid::Worker;
+use super::key::Key;
 use super::warp::State;
+use super::worker::Worker;
 use crate::lanes;
 use crate::observe::{Observer, Site};
 use crate::stop::{Diagnostic, Place, Stop, StopKind, Triple};

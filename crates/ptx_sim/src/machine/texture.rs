@@ -5,8 +5,8 @@
 
 use super::block::Block;
 use super::faults::At;
-use super::grid::Worker;
 use super::warp::Warp;
+use super::worker::Worker;
 use crate::isa::texture::{exact, filtered, float, integer, taps, weights};
 use crate::lanes;
 use crate::memory::cells::define_range;

@@ -5,10 +5,8 @@
 //! after it. Splits run one at a time, the newest first. Two splits that happen to reach the same instruction of the
 //! same frame merge.
 
-use super::cluster::AtClusterBarrier;
+use super::frame::Frame;
 use crate::program::Collective;
-use crate::registers::Registers;
-use std::ops::{Deref, DerefMut};
 
 /// No join: these lanes run to the end of the kernel.
 pub const NO_JOIN: u32 = u32::MAX;
@@ -54,48 +52,13 @@ pub struct Join {
     pub arrived: u32,
 }
 
-/// The registers of a frame, in a box: they are taken out and put back whenever a warp runs.
-#[derive(Debug, Default, Hash)]
-pub struct Held(Option<Box<Registers>>);
-
-static NONE: Registers = Registers { w32: Vec::new(), w64: Vec::new(), pred: Vec::new(), shadow: None };
-
-impl From<Registers> for Held {
-    fn from(registers: Registers) -> Self {
-        Self(Some(Box::new(registers)))
-    }
-}
-
-impl Deref for Held {
-    type Target = Registers;
-    #[inline]
-    fn deref(&self) -> &Registers {
-        self.0.as_deref().unwrap_or(&NONE)
-    }
-}
-
-impl DerefMut for Held {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut Registers {
-        self.0.get_or_insert_default()
-    }
-}
-
-/// One activation of a function, shared by the lanes that called it together.
-#[derive(Debug, Default, Hash)]
-pub struct Frame {
-    pub function: u32,
-    pub registers: Held,
-    /// Start of its bytes in the threads' local memory.
-    pub base: u64,
-    /// End of its bytes, `alloca` included.
-    pub top: u64,
-    /// Lanes that have not returned; 0 marks a free entry.
-    pub lanes: u32,
-    /// Calling frame and the call's pc; `None` for the kernel itself.
-    pub caller: Option<(u32, u32)>,
-    /// Calls above this one.
-    pub depth: u32,
+/// Lanes of a warp at the cluster's barrier.
+#[derive(Clone, Copy, Debug, Default, Hash)]
+pub struct AtClusterBarrier {
+    /// Arrived, and the barrier is not complete.
+    pub arrived: u32,
+    /// The barrier is complete, and they have not waited for it yet.
+    pub passed: u32,
 }
 
 /// The lanes of one warp.

@@ -1,0 +1,180 @@
+//! What all workers of a launch share.
+
+use super::budget::Budget;
+use super::launch::{Launch, Setup};
+use super::module::Module;
+use super::stillness::Stillness;
+use super::validate::Placed;
+use crate::memory::Memory;
+use crate::observe::{Findings, Setting, thread_id};
+use crate::program::flow::Flow;
+use crate::program::{Layout, Program};
+use crate::registers::LANES;
+use crate::stop::Stop;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+
+/// What all workers of a launch share.
+pub struct Context<'a> {
+    pub setting: Setting<'a>,
+    /// Number of the program among those that the machine has seen.
+    pub module: usize,
+    pub entry: u32,
+    pub flows: Arc<[Flow]>,
+    pub addresses: Arc<[u64]>,
+    pub setup: &'a Setup,
+    pub grid: [u32; 3],
+    /// Threads of a block.
+    pub threads: u32,
+    /// `%tid` by warp, axis and lane.
+    pub thread_ids: Vec<[[u32; LANES]; 3]>,
+    /// Of shared memory.
+    pub dynamic_bytes: u64,
+    /// The kernel's parameters, as words.
+    pub params: Vec<u32>,
+    pub param_bytes: u64,
+    pub blocks: u64,
+    pub next: Apart<AtomicU64>,
+    pub stopped: AtomicBool,
+    pub executed: Apart<AtomicU64>,
+    pub stillness: Apart<Stillness>,
+    /// Blocks that the device has room for at once.
+    pub resident: u64,
+    /// Blocks of a cluster in x, y, z: all of them start together, on one worker.
+    pub cluster: [u32; 3],
+    /// The launch or the kernel asks for clusters.
+    pub explicit_cluster: bool,
+    /// Shared addresses may be those of other blocks.
+    pub clusters: bool,
+    /// How many these are; 1 without clusters.
+    pub cluster_blocks: u64,
+    pub budget: Budget,
+    /// Bytes of text so far.
+    pub printed: AtomicU64,
+    pub outcome: Mutex<Outcome>,
+}
+
+impl<'a> Deref for Context<'a> {
+    type Target = Setting<'a>;
+    #[inline(always)]
+    fn deref(&self) -> &Setting<'a> {
+        &self.setting
+    }
+}
+
+/// Something that all workers write, on cache lines of its own (two, as processors fetch them in pairs): what lies
+/// beside it is read with every instruction.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub struct Apart<T>(T);
+
+impl<T> Deref for Apart<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+/// What workers leave behind.
+#[derive(Default)]
+pub struct Outcome {
+    /// Of the earliest block that stopped.
+    pub stop: Option<(u64, Stop)>,
+    pub printed: Vec<(u64, String)>,
+    pub findings: Findings,
+}
+
+impl<'a> Context<'a> {
+    /// A launch that was found to be possible.
+    #[expect(clippy::too_many_arguments, reason = "all that a launch consists of")]
+    pub fn new(
+        program: &'a Program,
+        entry: u32,
+        module: &Module,
+        layout: Arc<Layout>,
+        launch: &Launch<'_>,
+        placed: Placed,
+        memory: &'a Memory,
+        setup: &'a Setup,
+    ) -> Self {
+        let function = &program.functions[entry as usize];
+        let end = function.params.iter().map(|param| param.offset + param.size).max().unwrap_or(0);
+        let mut bytes = vec![0; end.next_multiple_of(8) as usize];
+        for (param, value) in function.params.iter().zip(launch.params) {
+            let start = param.offset as usize;
+            bytes[start..start + value.len()].copy_from_slice(value);
+        }
+        let words = bytes.chunks_exact(4).map(|word| word.iter().rev().fold(0, |v, byte| v << 8 | u32::from(*byte)));
+        let threads: u32 = launch.block.iter().product();
+        let thread_ids = (0..threads.div_ceil(32)).map(|warp| {
+            let id = |lane| thread_id(launch.block, warp, lane);
+            std::array::from_fn(|axis| std::array::from_fn(|lane| id(lane)[axis]))
+        });
+        Self {
+            setting: Setting {
+                program,
+                memory,
+                shared_bytes: layout.static_bytes + launch.dynamic_shared,
+                layout,
+                block: launch.block,
+            },
+            module: module.number,
+            entry,
+            flows: module.flows.clone(),
+            addresses: module.addresses.clone(),
+            dynamic_bytes: launch.dynamic_shared,
+            setup,
+            grid: launch.grid,
+            threads,
+            thread_ids: thread_ids.collect(),
+            params: words.collect(),
+            param_bytes: end,
+            blocks: launch.grid.iter().map(|&n| u64::from(n)).product(),
+            next: Apart::default(),
+            stopped: AtomicBool::new(false),
+            executed: Apart::default(),
+            stillness: Apart::default(),
+            resident: placed.resident,
+            cluster: placed.cluster,
+            explicit_cluster: launch.cluster.is_some() || function.required_cluster.is_some(),
+            clusters: module.maps_addresses,
+            cluster_blocks: placed.cluster.iter().map(|&n| u64::from(n)).product(),
+            budget: Budget::new(setup.host_bytes),
+            printed: AtomicU64::new(0),
+            outcome: Mutex::default(),
+        }
+    }
+
+    /// `%cluster_ctarank`.
+    pub fn rank_of(&self, block: [u32; 3]) -> u64 {
+        let [x, y, z] = std::array::from_fn(|axis| u64::from(block[axis] % self.cluster[axis]));
+        x + u64::from(self.cluster[0]) * (y + u64::from(self.cluster[1]) * z)
+    }
+
+    /// `%ctaid` of the block that starts at `ticket`.
+    pub fn block_id(&self, ticket: u64) -> [u32; 3] {
+        let [cx, cy, _] = self.cluster.map(u64::from);
+        let [x, y] = [u64::from(self.grid[0]) / cx, u64::from(self.grid[1]) / cy];
+        let (cluster, rank) = (ticket / self.cluster_blocks, ticket % self.cluster_blocks);
+        let first = [cluster % x, cluster / x % y, cluster / x / y];
+        let within = [rank % cx, rank / cx % cy, rank / cx / cy];
+        std::array::from_fn(|axis| (first[axis] * u64::from(self.cluster[axis]) + within[axis]) as u32)
+    }
+
+    pub fn workers(&self) -> u64 {
+        let wanted = match self.setup.workers {
+            _ if self.setup.seed.is_some() => 1,
+            0 => std::thread::available_parallelism().map_or(1, |cores| cores.get()),
+            workers => workers,
+        };
+        (wanted as u64).min(self.blocks / self.cluster_blocks).max(1)
+    }
+
+    /// The first block of the next cluster, without clusters the next block.
+    pub fn ticket(&self) -> Option<u64> {
+        // Not `fetch_add`: idle workers would count on past the end.
+        let next = |next| (next < self.blocks).then_some(next + self.cluster_blocks);
+        self.next.fetch_update(Relaxed, Relaxed, next).ok()
+    }
+}

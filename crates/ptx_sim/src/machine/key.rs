@@ -1,0 +1,18 @@
+//! A byte of the shared memory of any resident block.
+
+use crate::observe::Variable;
+
+/// A byte of a block's shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Key {
+    /// The block's ticket.
+    pub block: u64,
+    pub offset: u64,
+}
+
+impl Key {
+    /// What the observers know an mbarrier by.
+    pub fn variable(self, phase: u64) -> Variable {
+        Variable::Mbarrier { owner: self.block, address: self.offset, phase }
+    }
+}

@@ -1,0 +1,108 @@
+//! The start of a block, and the order in which its warps run.
+
+use super::barrier::Barrier;
+use super::block::{BARRIERS, Block, BlockTurn, WarpTurn};
+use super::in_flight::InFlight;
+use super::worker::Worker;
+use crate::observe::{BlockShape, Observer, Shadow};
+use crate::stop::Stop;
+
+/// Warp instructions that a warp runs before the next one gets its turn.
+const SLICE: u64 = 4096;
+/// Rounds over the warps after which other blocks get their turn even if this one doesn't look as if it waited.
+const ROUNDS: u32 = 64;
+
+impl<O: Observer> Worker<'_, O> {
+    /// A block at its first instruction.
+    pub fn begin(&mut self, ticket: u64) -> Block<O::Block> {
+        let context = self.context;
+        let id = context.block_id(ticket);
+        let warps = context.threads.div_ceil(32);
+        let shape = BlockShape {
+            ticket,
+            cluster: ticket / context.cluster_blocks,
+            grid: context.grid,
+            block: id,
+            threads: context.block,
+            warps,
+            shared_bytes: context.shared_bytes,
+        };
+        let mut block = Block {
+            ticket,
+            cluster: ticket / context.cluster_blocks,
+            parked: false,
+            cluster_phase: 0,
+            in_flight: InFlight::default(),
+            id,
+            warps: Vec::with_capacity(warps as usize),
+            shared: vec![0; context.shared_bytes.div_ceil(8) as usize * 2],
+            barriers: [Barrier::default(); BARRIERS],
+            live: u32::MAX >> (32 - warps),
+            observed: self.observer.begin(&shape),
+            printed: String::new(),
+            states: self.observer.shadow().fresh(context.shared_bytes),
+        };
+        for index in 0..warps {
+            let lanes = (context.threads - index * 32).min(32);
+            let warp = self.begin_warp(id, index, u32::MAX >> (32 - lanes));
+            block.warps.push(warp);
+        }
+        block
+    }
+
+    /// Runs a block until it ends or others should run.
+    pub fn run_block(&mut self, block: &mut Block<O::Block>) -> Result<BlockTurn, Stop> {
+        for _ in 0..ROUNDS {
+            let mut progress = false;
+            let mut waiting = true;
+            let warps = block.warps.len();
+            let (first, step) = self.schedule.round(warps);
+            let mut next = first;
+            for _ in 0..warps {
+                let index = next;
+                next += step;
+                next -= if next < warps { 0 } else { warps };
+                if block.live >> index & 1 == 0 || block.warps[index].waits_at.is_some() {
+                    continue;
+                }
+                // The warp is taken out, so that it and the rest of the block can be changed side by side.
+                let mut warp = self.nobody.take().unwrap_or_default();
+                std::mem::swap(&mut block.warps[index], &mut warp);
+                let before = self.clock;
+                let slice = self.schedule.slice(SLICE);
+                let turn = self.run_warp(block, &mut warp, slice);
+                self.acted |= warp.wrote;
+                progress |= self.clock != before || turn.as_ref().is_ok_and(|turn| *turn == WarpTurn::Done);
+                waiting &= matches!(turn, Ok(WarpTurn::Over { waiting: true }));
+                std::mem::swap(&mut block.warps[index], &mut warp);
+                self.nobody = Some(warp);
+                if turn? == WarpTurn::Done {
+                    self.end_warp(block, index as u32)?;
+                }
+            }
+            if block.live == 0 {
+                self.finish_transfers(block)?;
+                return Ok(BlockTurn::Done);
+            }
+            if !progress {
+                if block.warps.iter().any(|warp| warp.cluster.arrived != 0) {
+                    block.parked = true;
+                    return Ok(BlockTurn::Parked);
+                }
+                return Err(self.stuck(block));
+            }
+            self.check_fuel(block)?;
+            if waiting || self.schedule.once_in(8) {
+                return Ok(BlockTurn::Over);
+            }
+        }
+        Ok(BlockTurn::Over)
+    }
+
+    fn end_warp(&mut self, block: &mut Block<O::Block>, index: u32) -> Result<(), Stop> {
+        block.live &= !(1 << index);
+        block.warps[index as usize].reset();
+        self.settle_cluster(block, None);
+        self.barriers_after_exit(block)
+    }
+}
