@@ -3,8 +3,8 @@
 use super::Machine;
 use super::config::{Config, Report};
 use crate::check::race::{Options, Race};
-use crate::check::uninit::Uninit;
 use crate::check::uninit::plan::Plan;
+use crate::check::uninit::{self, Uninit};
 use crate::check::{self, Several, leaks};
 use crate::count::{Counters, Counting, InstructionCounters};
 use crate::machine::{self, Context, Launch, Setup, validate};
@@ -88,7 +88,7 @@ impl super::Loaded {
     /// What each instruction reads and writes; with `overflow`, integer arithmetic is always looked at.
     fn plans(&mut self, program: &Program, overflow: bool) -> Arc<[Plan]> {
         if self.plans.as_ref().is_none_or(|(with, _)| *with != overflow) {
-            self.plans = Some((overflow, Plan::of_all(program, overflow).into()));
+            self.plans = Some((overflow, uninit::plans(program, overflow).into()));
         }
         self.plans.as_ref().map(|(_, plans)| plans.clone()).unwrap_or_default()
     }

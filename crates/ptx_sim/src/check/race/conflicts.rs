@@ -4,27 +4,14 @@
 //! Cells of neighbouring lanes usually refer to the same records, so one check covers all of them. Lanes are examined
 //! one by one only when that check fails.
 
-use super::clock::{Block, Who};
+use super::clock::Who;
+use super::now::Now;
 use super::pieces::Piece;
 use super::records::{Conflict, Record};
 use super::report::{Found, Seen};
 use super::shadow::Page;
 use super::span::Span;
 use super::view::Home;
-use crate::observe::Touch;
-use std::collections::HashMap;
-
-/// The access being checked.
-pub(super) struct Now<'a> {
-    pub block: &'a Block,
-    pub clusters: &'a HashMap<u32, u64>,
-    pub touch: &'a Touch<'a>,
-    pub record: Record,
-    /// See [`Block::floor`].
-    pub floor: u32,
-    /// Whether the access is an `ld.global.nc`, or may violate an earlier one.
-    pub promised: bool,
-}
 
 impl Now<'_> {
     /// Checks the part of a piece that lies in a page, and records it.

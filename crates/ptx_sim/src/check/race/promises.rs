@@ -2,7 +2,8 @@
 //! writes do not update, so neither a barrier nor a fence makes such a write correct.
 
 use super::clock::Who;
-use super::conflicts::{Now, different};
+use super::conflicts::different;
+use super::now::Now;
 use super::records::{Conflict, Record};
 use super::report::{Found, Seen};
 use super::shadow::Page;

@@ -2,8 +2,8 @@
 //! missing synchronisation.
 
 use super::clock::Who;
-use super::conflicts::Now;
 use super::facts::starts_emulation;
+use super::now::Now;
 use super::options::{Options, SameValue};
 use super::records::{Conflict, Record};
 use super::view::Reach;

@@ -4,14 +4,14 @@
 //! load that changes nothing, a piece that is one cell, and any other piece. All other cases go to [`Now::span`], which
 //! gives the same results in the simple cases: a test runs programs both ways.
 
-use super::Race;
-use super::conflicts::Now;
 use super::marks::Mark;
+use super::now::Now;
 use super::pieces::{Piece, Pieces};
 use super::records::{Mode, Record};
 use super::report::Seen;
 use super::shadow::{Page, Shadow, exact_shift, page_number, to_page_end};
 use super::span::Span;
+use super::state::Race;
 use super::tables::Grown;
 use crate::level::{Host, Task};
 use crate::memory::address::GLOBAL;

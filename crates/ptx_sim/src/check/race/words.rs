@@ -1,7 +1,5 @@
 //! Words of memory that threads synchronise through.
 
-use super::Race;
-use crate::memory::address::GLOBAL;
 use crate::observe::Touch;
 use crate::program::Space;
 use std::hash::Hasher;
@@ -54,23 +52,4 @@ pub(super) fn each_word(touch: &Touch<'_>, mut each: impl FnMut(u64, Place)) {
             word += 4;
         }
     });
-}
-
-impl Race<'_> {
-    /// Whether a word of the access may have been used for synchronisation.
-    #[inline]
-    pub(super) fn synchronises(&mut self, touch: &Touch<'_>) -> bool {
-        let (shadow, base) = match touch.space {
-            // A block of a cluster can also store to the shared memory of another block.
-            Space::Shared => match self.tickets.get(&touch.owner) {
-                Some(&owner) => (&mut self.shared[owner], 0),
-                None => return false,
-            },
-            _ => (&mut self.global, GLOBAL),
-        };
-        let pages = [touch.spread.low, touch.spread.high];
-        // An access that spans more than two pages is looked up without this filter.
-        touch.spread.high - touch.spread.low >= 4096
-            || pages.iter().any(|at| shadow.existing(at.wrapping_sub(base)).is_some_and(|page| page.synchronises))
-    }
 }

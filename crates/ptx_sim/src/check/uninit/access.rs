@@ -1,9 +1,9 @@
 //! Undefined values through loads, stores and atomics. Called once an access has been checked, before it is carried
 //! out.
 
-use super::Uninit;
 use super::origin::{Birth, COMPUTED, Origin, remember};
 use super::report::Use;
+use super::state::Uninit;
 use crate::isa::File;
 use crate::lanes::{each, first, select};
 use crate::memory::cells::{self, Bytes, Device, Lane};

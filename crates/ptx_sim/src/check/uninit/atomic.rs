@@ -1,8 +1,8 @@
 //! Undefined values through atomics.
 
-use super::Uninit;
 use super::access::{bits_of, bytes_of, low};
 use super::report::Use;
+use super::state::Uninit;
 use crate::isa::File;
 use crate::lanes::{each, first, select};
 use crate::observe::{Lanes, Scene};

@@ -1,10 +1,10 @@
 //! Undefined values through instructions that work on registers, and where they decide something.
 
-use super::Uninit;
 use super::origin::{Birth, COMPUTED, Origin};
 use super::plan::{NO_ROW, Plan};
 use super::report::Use;
 use super::rule::{Rule, Source, ones};
+use super::state::Uninit;
 use crate::isa::File;
 use crate::isa::lift::Meaning;
 use crate::lanes::{each, first};

@@ -1,9 +1,9 @@
 //! What instructions with handlers of their own call, so that the check knows what they read and write. All of it costs
 //! nothing when the check is off ([`Observer::INIT`]).
 
-use super::Uninit;
 use super::origin::COMPUTED;
 use super::report::Use;
+use super::state::Uninit;
 use crate::isa::File;
 use crate::lanes::{Spread, each};
 use crate::memory::address;

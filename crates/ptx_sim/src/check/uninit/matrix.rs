@@ -2,7 +2,7 @@
 //! they load counts as defined, and what they store becomes so: fragments at the edge of a matrix are often undefined
 //! in part.
 
-use super::Uninit;
+use super::state::Uninit;
 use crate::isa::File;
 use crate::observe::Scene;
 use crate::program::{Element, Matrix, MatrixKind, Sum};

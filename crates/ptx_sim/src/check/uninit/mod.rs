@@ -30,33 +30,30 @@ pub mod plan;
 mod report;
 mod rule;
 mod settled;
+mod state;
+
+pub use state::Uninit;
 
 use crate::memory::cells::DEFINED;
 use crate::observe::{
     BlockShape, BlockStates, Bypass, Copies, Lanes, Meeting, Observer, Range, Scene, Shadow, Site, Touch, Variable,
 };
-use crate::program::{Access, Atomic, Inst, Matrix, Order, Scope, Space};
+use crate::program::{Access, Atomic, Function, Inst, Matrix, Order, Program, Scope, Space};
 use crate::registers::shadow::RegisterShadow;
 use crate::registers::{LANES, Registers};
-use origin::Origins;
 use plan::{NO_ROW, Plan};
-use std::sync::Arc;
 
-/// The check of one worker.
-#[derive(Debug)]
-pub struct Uninit {
-    /// By function.
-    plans: Arc<[Plan]>,
-    /// Fresh registers and memory count as undefined; otherwise only overflow is looked for.
-    tracked: bool,
-    origins: Origins,
+/// What each instruction of each function reads and writes; with `overflow`, integer arithmetic is always looked at.
+pub fn plans(program: &Program, overflow: bool) -> Vec<Plan> {
+    let one = |function: &Function| {
+        let mut plan = Plan::of(program, function, overflow);
+        plan.entry = settled::entry(function, &plan);
+        plan
+    };
+    program.functions.iter().map(one).collect()
 }
 
 impl Uninit {
-    pub fn new(plans: Arc<[Plan]>, tracked: bool) -> Self {
-        Self { plans, tracked, origins: Origins::default() }
-    }
-
     #[inline(never)]
     fn passes_now(&self, site: Site, shadow: &mut RegisterShadow, active: u32, mask: u32) -> bool {
         let Some(plan) = self.plans.get(site.function as usize) else { return true };

@@ -2,7 +2,6 @@
 //! sources are all defined is a few masks.
 
 use super::rule::{Rule, rule};
-use super::settled;
 use crate::check::overflow::{self, Arithmetic};
 use crate::isa::File;
 use crate::program::{Address, Async, Mbarrier, TextureKind};
@@ -39,12 +38,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Plans of all functions; with `overflow`, integer arithmetic is always looked at.
-    pub fn of_all(program: &Program, overflow: bool) -> Vec<Self> {
-        program.functions.iter().map(|function| Self::of(program, function, overflow)).collect()
-    }
-
-    fn of(program: &Program, function: &Function, overflow: bool) -> Self {
+    /// Of one function; its entry is left to [`super::settled`]. With `overflow`, integer arithmetic is always looked at.
+    pub fn of(program: &Program, function: &Function, overflow: bool) -> Self {
         let mut plan = Self::default();
         for (pc, inst) in function.code.iter().enumerate() {
             let opcode = program.opcode(inst);
@@ -68,7 +63,6 @@ impl Plan {
                 arithmetic,
             });
         }
-        plan.entry = settled::entry(function, &plan);
         plan
     }
 

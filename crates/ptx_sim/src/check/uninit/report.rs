@@ -1,7 +1,7 @@
 //! Findings about undefined values: what the value decided, and where it came from.
 
-use super::Uninit;
 use super::origin::{Birth, Origin};
+use super::state::Uninit;
 use crate::memory::address;
 use crate::observe::{Scene, Setting};
 use crate::program::Space;

@@ -1,0 +1,18 @@
+//! The access that is being checked.
+
+use super::clock::Block;
+use super::records::Record;
+use crate::observe::Touch;
+use std::collections::HashMap;
+
+/// The access being checked.
+pub(super) struct Now<'a> {
+    pub block: &'a Block,
+    pub clusters: &'a HashMap<u32, u64>,
+    pub touch: &'a Touch<'a>,
+    pub record: Record,
+    /// See [`Block::floor`].
+    pub floor: u32,
+    /// Whether the access is an `ld.global.nc`, or may violate an earlier one.
+    pub promised: bool,
+}
