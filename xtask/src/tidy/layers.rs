@@ -11,8 +11,8 @@ const SOURCES: &str = "crates/ptx_sim/src/";
 
 /// Modules of `ptx_sim`, from the ground up; a file or a folder each.
 const LAYERS: &[(&str, &[&str])] = &[
-    ("ground", &["syntax", "isa", "memory", "level", "stop", "diagnostics", "texture", "profile", "registers"]),
-    ("program", &["program", "decode"]),
+    ("ground", &["syntax", "isa", "lanes", "level", "stop", "diagnostics", "texture", "profile", "registers"]),
+    ("program", &["program", "decode", "memory"]),
     ("observe", &["observe"]),
     ("machine", &["machine", "occupancy"]),
     ("observers", &["check", "count", "trace", "fidelity"]),
@@ -22,11 +22,6 @@ const LAYERS: &[(&str, &[&str])] = &[
 /// Files that name a layer above theirs, until they are moved.
 const KNOWN: &[(&str, &str, &str)] = &[
     ("isa", "program", "instruction rows name decoded operands"),
-    ("machine", "check", "a launch assembles its observers"),
-    ("machine", "count", "a launch assembles its observers"),
-    ("machine", "trace", "a launch assembles its observers"),
-    ("registers", "check", "a warp's registers are laid out for the checker of uninitialised values"),
-    ("observe", "machine", "events name lanes and positions"),
     ("stop", "program", "a fault names its instruction"),
 ];
 

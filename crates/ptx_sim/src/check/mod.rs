@@ -25,12 +25,18 @@ checkers! {
         "race-raw" Error "Data race" "Order the accesses: by a barrier, or by a release and an acquire."
         "race-war" Error "Data race" "Order the accesses: by a barrier, or by a release and an acquire."
         "race-waw" Error "Data race" "Order the accesses: by a barrier, or by a release and an acquire."
-        "race-warp-raw" Warning "Hazard inside a warp" "Lock step orders nothing since Volta: put a warp-wide barrier between the accesses."
-        "race-warp-war" Warning "Hazard inside a warp" "Lock step orders nothing since Volta: put a warp-wide barrier between the accesses."
-        "race-warp-waw" Warning "Hazard inside a warp" "Lock step orders nothing since Volta: put a warp-wide barrier between the accesses."
-        "race-scope" Error "Data race: scopes too narrow" "Give fences and atomics a scope that has both threads."
-        "nc-written" Error "Memory read by a non-coherent load is written" "Load it by an ordinary load, or write it in another launch."
-        "async-proxy" Error "A bulk copy may not see what was written" "Execute `fence.proxy.async` between the writes and the barrier before the copy."
+        "race-warp-raw" Warning "Hazard inside a warp"
+            "Lock step orders nothing since Volta: put a warp-wide barrier between the accesses."
+        "race-warp-war" Warning "Hazard inside a warp"
+            "Lock step orders nothing since Volta: put a warp-wide barrier between the accesses."
+        "race-warp-waw" Warning "Hazard inside a warp"
+            "Lock step orders nothing since Volta: put a warp-wide barrier between the accesses."
+        "race-scope" Error "Data race: scopes too narrow"
+            "Give fences and atomics a scope that has both threads."
+        "nc-written" Error "Memory read by a non-coherent load is written"
+            "Load it by an ordinary load, or write it in another launch."
+        "async-proxy" Error "A bulk copy may not see what was written"
+            "Execute `fence.proxy.async` between the writes and the barrier before the copy."
     }
     /// Values that nothing has written, where they decide something: see the crate's documentation. To be set before
     /// memory is allocated: what is allocated or used without the check counts as written.
@@ -44,16 +50,20 @@ checkers! {
     }
     /// Memory that threads allocate and do not free before the launch ends.
     leaks "leaks" true "memory that kernels allocate and do not free" {
-        "leak" Error "Device memory is never freed" "Free the result of `malloc` before the last thread that has it ends."
+        "leak" Error "Device memory is never freed"
+            "Free the result of `malloc` before the last thread that has it ends."
     }
     /// Signed integer overflow. PTX wraps, and compilers rely on it: not in [`Checks::ALL`].
     overflow "overflow" false "signed integer arithmetic that wraps" {
-        "overflow" Warning "Signed arithmetic wrapped" "Use a wider type, or wrapping arithmetic where it is meant."
+        "overflow" Warning "Signed arithmetic wrapped"
+            "Use a wider type, or wrapping arithmetic where it is meant."
     }
     /// Stores of warps to global memory that leave most of each sector unwritten. Slow, but not wrong: not in
     /// [`Checks::ALL`].
-    partial_stores "partial-stores" false "global stores that fill sectors only in part" by partial_stores::PartialStores {
-        "partial-sectors" Warning "A store fills sectors of memory only in part" "Let neighbouring lanes store neighbouring elements."
+    partial_stores "partial-stores" false "global stores that fill sectors only in part"
+        by partial_stores::PartialStores {
+        "partial-sectors" Warning "A store fills sectors of memory only in part"
+            "Let neighbouring lanes store neighbouring elements."
     }
 }
 

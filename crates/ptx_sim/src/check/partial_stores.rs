@@ -4,8 +4,8 @@
 //! write what would fit in four. An instruction is reported when its executions, taken together, leave at least half of
 //! the bytes of their sectors unwritten.
 //!
-//! What it misses: stores that complete each other's sectors in the level-2 cache before these are written back count as
-//! partial all the same, so a finding is a place to look at. Executions that touch one sector are left out, as those of
+//! What it misses: stores that complete each other's sectors in the level-2 cache before these are written back count
+//! as partial all the same, so a finding is a place to look at. Executions that touch one sector are left out, as those of
 //! one thread that stores a result are, and so are atomics and asynchronous copies.
 
 use super::table::Check;

@@ -1,9 +1,10 @@
-//! The machine: memory, warps in lockstep, blocks, the grid.
+//! The machine: warps in lockstep, blocks, the grid. It is generic over one observer, and names no checker or counter.
 //!
-//! Reading order: [`config`] (what goes in and out), `grid` (blocks over worker threads), `block`, `warp` (which lanes
-//! are where), `execute` (the loop over instructions) and `control`, then the instructions that are more than bits in
-//! registers: `access`, `transfer`, `atomics`, `asynchronous` with `in_flight` and `mbarrier`, `cluster`, `barriers`,
-//! `collectives`, `calls`, `externs`.
+//! Reading order. State: `launch` (what goes in), `context` (shared by all workers), `worker`, `block`, `warp` (which
+//! lanes are where), `frame`, `barrier`, `in_flight`, `mbarrier`. Steps: `grid` (blocks over worker threads), `turns`
+//! (warps of a block), `execute` (the loop over instructions) and `control`, then the instructions that are more than
+//! bits in registers: `access`, `atomics`, `asynchronous`, `copies`, `mbarriers`, `cluster`, `barriers`, `collectives`,
+//! `matrix`, `texture`, `calls`, `externs`.
 
 mod access;
 mod afford;

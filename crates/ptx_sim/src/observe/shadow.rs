@@ -86,8 +86,8 @@ impl Scene<'_> {
 /// Follows undefined values. The machine calls it before an instruction is carried out; `()` follows nothing, and then
 /// none of it is compiled.
 ///
-/// An instruction that does more than compute on registers through `Op::Pure` reports what it reads and writes by one of
-/// these methods, or by its arm in `check/uninit/plan.rs`, which lists the registers that an instruction reads and
+/// An instruction that does more than compute on registers through `Op::Pure` reports what it reads and writes by one
+/// of these methods, or by its arm in `check/uninit/plan.rs`, which lists the registers that an instruction reads and
 /// writes.
 pub trait Shadow: Send {
     /// Undefined values are followed: all that follows is called.

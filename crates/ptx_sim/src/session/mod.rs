@@ -20,7 +20,8 @@ use std::sync::Arc;
 #[derive(Debug)]
 struct Loaded {
     module: Module,
-    /// By function, for launches that follow undefined values; and whether they look at overflow.
+    /// Registers that each instruction reads and writes, by function, and whether integer arithmetic is watched for
+    /// overflow. `None` before the first launch that follows undefined values.
     plans: Option<(bool, Arc<[Plan]>)>,
 }
 
@@ -34,23 +35,26 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// A machine with empty memory.
+    /// Creates a machine with empty memory.
     pub fn new(config: Config) -> Self {
         let memory = Memory::new(config.checks.uninit);
         Self { config, memory, modules: Vec::new(), next_constant: 0 }
     }
 
-    /// How it runs programs.
+    /// The configuration of the next launch.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// Changes how it runs the next launches.
+    /// The configuration of the next launch, to be changed.
     pub fn config_mut(&mut self) -> &mut Config {
         &mut self.config
     }
 
     /// Allocates device memory; `name` is what reports call it. The address is a multiple of 512.
+    ///
+    /// # Errors
+    /// `out-of-memory` when the host has no room.
     pub fn alloc(&mut self, bytes: u64, name: &str) -> Result<u64, Stop> {
         self.memory.alloc(bytes, name).ok_or_else(|| {
             Stop::usage("out-of-memory", format!("no host memory for `{name}` of {bytes} bytes"))
@@ -58,7 +62,10 @@ impl Machine {
         })
     }
 
-    /// Gives memory back; later accesses to it are reported as such.
+    /// Frees memory; later accesses to it are reported as such.
+    ///
+    /// # Errors
+    /// `double-free` or `bad-free` when the address is not the start of a live allocation of the host.
     pub fn free(&mut self, address: u64) -> Result<(), Stop> {
         self.memory.free(address, None).map_err(|error| match error {
             FreeError::Twice(allocation) => {
@@ -76,6 +83,9 @@ impl Machine {
     }
 
     /// Copies bytes to the device.
+    ///
+    /// # Errors
+    /// `out-of-bounds` when they do not fit in one live allocation.
     pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), Stop> {
         let (storage, offset) = self.locate("write", address, bytes.len() as u64)?;
         storage.write(offset as usize, bytes);
@@ -84,6 +94,9 @@ impl Machine {
     }
 
     /// Copies bytes from the device.
+    ///
+    /// # Errors
+    /// `out-of-bounds` when they do not lie in one live allocation.
     pub fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), Stop> {
         let (storage, offset) = self.locate("read", address, bytes.len() as u64)?;
         storage.read(offset as usize, bytes);
@@ -91,6 +104,9 @@ impl Machine {
     }
 
     /// Sets `len` bytes to `byte`.
+    ///
+    /// # Errors
+    /// `out-of-bounds` when they do not lie in one live allocation.
     pub fn fill(&mut self, address: u64, byte: u8, len: u64) -> Result<(), Stop> {
         let (storage, offset) = self.locate("fill", address, len)?;
         let chunk = [byte; 4096];
@@ -106,6 +122,10 @@ impl Machine {
 
     /// Address and bytes of a global or constant variable, to be used with [`Machine::read`] and [`Machine::write`].
     /// Loads the program if this machine has not seen it.
+    ///
+    /// # Errors
+    /// `unknown-symbol` when the program has no such variable; `out-of-memory` when the host has no room for its
+    /// variables.
     pub fn symbol(&mut self, program: &Program, name: &str) -> Result<(u64, u64), Stop> {
         let module = self.load(program)?;
         let placed = program.variables.iter().zip(self.modules[module].module.addresses.iter());

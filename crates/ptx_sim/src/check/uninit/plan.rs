@@ -38,7 +38,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Of one function; its entry is left to [`super::settled`]. With `overflow`, integer arithmetic is always looked at.
+    /// The plan of one function, without its entry. With `overflow`, integer arithmetic is always looked at.
     pub fn of(program: &Program, function: &Function, overflow: bool) -> Self {
         let mut plan = Self::default();
         for (pc, inst) in function.code.iter().enumerate() {
