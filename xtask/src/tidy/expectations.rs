@@ -14,7 +14,6 @@ const KNOWN: &[Known] = &[
     ("crates/cuda_std/src/lib.rs", "built for the device and for the host"),
     ("crates/cuda_std/src/warp/matrix.rs", "built for the device and for the host"),
     ("crates/cuda_std_macros/src/", "the attributes are generated for any kernel, and the lints fire for some"),
-    ("crates/ptx_sim/src/observe.rs", "until no event has an empty default"),
     ("host/tests/program/mod.rs", "a part of several tests, and each uses some of it"),
 ];
 

@@ -15,8 +15,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("program", &["program", "decode", "memory"]),
     ("observe", &["observe"]),
     ("machine", &["machine", "occupancy"]),
-    ("observers", &["check", "count", "trace", "fidelity"]),
-    ("top", &["session", "harness", "explain", "lib"]),
+    ("observers", &["check", "count", "trace"]),
+    ("top", &["session", "harness", "explain", "fidelity", "lib"]),
 ];
 
 /// Files that name a layer above theirs, until they are moved.

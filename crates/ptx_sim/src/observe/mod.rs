@@ -76,7 +76,6 @@ pub struct Bypass<'a> {
 
 /// What threads synchronise through besides memory accesses, fences, `*.sync` and block barriers: see
 /// [`Observer::release`].
-#[allow(dead_code, reason = "made where clusters and mbarriers are")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Variable {
     /// A phase of the barrier of all threads of a cluster.
@@ -100,7 +99,6 @@ pub enum Variable {
 /// Bytes that a bulk copy reads or writes, or that a store signalling an mbarrier writes, when it is carried out.
 /// Copies by `cp.async` are shown as [`Touch`]es of the threads that issued them: a load when issued, a store when
 /// waited for.
-#[allow(dead_code, reason = "for checkers")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
     /// The instruction that asked for it.
