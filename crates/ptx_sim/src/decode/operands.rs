@@ -1,8 +1,8 @@
 //! Operands to rows: registers have theirs; constants, special registers and addresses get one that is filled on entry.
 
-use super::function::{Decoder, PresetKey};
+use super::decoder::{Decoder, PresetKey};
 use super::names::{Named, Register};
-use super::{Reject, unsupported};
+use super::reject::{Reject, unsupported};
 use crate::isa::{self, File};
 use crate::program::{Address, Guard, Preset, Space, Symbol};
 use crate::registers::{NO_SLOT, Slot};

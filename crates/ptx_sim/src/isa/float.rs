@@ -2,9 +2,27 @@
 //!
 //! `.rn` is the processor's own arithmetic; other roundings go through [`soft`]. Every `f32` NaN is the canonical one.
 
+use super::facts::Fidelity::{self, Exact};
+use super::facts::Latency::{Alu, Special};
+use super::facts::Undefined::Any;
+use super::facts::Work::{self, F32 as Single, F64 as Double};
+use super::facts::{Facts, facts};
 use super::lift::{lift, lift_call};
 use super::soft::{self, F32, F64, Format, Number, Rounding};
 use super::table::Table;
+
+/// One operation on `f32`: a sum, a product, an extreme.
+const ONE: Facts = facts(Any, Single(1), Alu, Exact);
+const FUSED: Facts = facts(Any, Single(2), Alu, Exact);
+const QUOTIENT: Facts = facts(Any, Single(1), Special, Exact);
+/// A GPU's `div.full` is within 2 ulp; here it is rounded correctly.
+const FULL_QUOTIENT: Facts = facts(Any, Single(1), Special, Fidelity::Approximate("2 ulp"));
+/// The same on `f64`.
+const ONE64: Facts = facts(Any, Double(1), Alu, Exact);
+const FUSED64: Facts = facts(Any, Double(2), Alu, Exact);
+const QUOTIENT64: Facts = facts(Any, Double(1), Special, Exact);
+/// Signs and kinds are looked up in bits, which is no arithmetic.
+const INSPECTED: Facts = facts(Any, Work::None, Alu, Exact);
 
 /// Adds this chapter's rows.
 pub fn list(t: &mut Table) {
@@ -73,10 +91,11 @@ pub fn flush_tiny(x: f32, tiny: bool) -> f32 {
 /// Rows of an `f32` instruction without modifiers and with `.ftz`; `$tiny` says that a result that is not subnormal was
 /// so before rounding.
 macro_rules! with_ftz {
-    ($t:ident, $lift:ident, [$($name:literal),*], ($($x:ident),*), $value:expr, $tiny:expr) => {
-        $t.row(concat!($($name,)* ".f32"), $lift!(($(with_ftz!(@f32 $x)),*) -> u32, |$($x),*| canonical($value)));
+    ($t:ident, $facts:expr, $lift:ident, [$($name:literal),*], ($($x:ident),*), $value:expr, $tiny:expr) => {
+        $t.row(concat!($($name,)* ".f32"), $facts, $lift!(($(with_ftz!(@f32 $x)),*) -> u32, |$($x),*| canonical($value)));
         $t.row(
             concat!($($name,)* ".ftz.f32"),
+            $facts,
             $lift!(($(with_ftz!(@f32 $x)),*) -> u32, |$($x),*| {
                 $(let $x = flush($x);)*
                 canonical(flush_tiny($value, $tiny))
@@ -89,11 +108,16 @@ pub(super) use with_ftz;
 
 /// The same, and both with `.sat`.
 macro_rules! with_ftz_sat {
-    ($t:ident, $lift:ident, [$($name:literal),*], ($($x:ident),*), $value:expr, $tiny:expr) => {
-        with_ftz!($t, $lift, [$($name),*], ($($x),*), $value, $tiny);
-        $t.row(concat!($($name,)* ".sat.f32"), $lift!(($(with_ftz!(@f32 $x)),*) -> u32, |$($x),*| saturate($value)));
+    ($t:ident, $facts:expr, $lift:ident, [$($name:literal),*], ($($x:ident),*), $value:expr, $tiny:expr) => {
+        with_ftz!($t, $facts, $lift, [$($name),*], ($($x),*), $value, $tiny);
+        $t.row(
+            concat!($($name,)* ".sat.f32"),
+            $facts,
+            $lift!(($(with_ftz!(@f32 $x)),*) -> u32, |$($x),*| saturate($value)),
+        );
         $t.row(
             concat!($($name,)* ".ftz.sat.f32"),
+            $facts,
             $lift!(($(with_ftz!(@f32 $x)),*) -> u32, |$($x),*| {
                 $(let $x = flush($x);)*
                 saturate(flush_tiny($value, $tiny))
@@ -104,14 +128,14 @@ macro_rules! with_ftz_sat {
 
 fn arithmetic(t: &mut Table) {
     // A sum that is subnormal is exact.
-    with_ftz_sat!(t, lift, ["add[.rn]"], (a, b), a + b, false);
-    with_ftz_sat!(t, lift, ["sub[.rn]"], (a, b), a - b, false);
-    with_ftz_sat!(t, lift, ["mul[.rn]"], (a, b), a * b, tiny_product(a, b));
-    with_ftz_sat!(t, lift, ["{fma|mad}.rn"], (a, b, c), a.mul_add(b, c), tiny_fused(a, b, c));
-    t.row("add[.rn].f64", lift!((f64, f64) -> u64, |a, b| propagated(a + b, [b, a])));
-    t.row("sub[.rn].f64", lift!((f64, f64) -> u64, |a, b| propagated(a - b, [b, a])));
-    t.row("mul[.rn].f64", lift!((f64, f64) -> u64, |a, b| propagated(a * b, [b, a])));
-    t.row("{fma|mad}.rn.f64", lift!((f64, f64, f64) -> u64, |a, b, c| propagated(a.mul_add(b, c), [b, c, a])));
+    with_ftz_sat!(t, ONE, lift, ["add[.rn]"], (a, b), a + b, false);
+    with_ftz_sat!(t, ONE, lift, ["sub[.rn]"], (a, b), a - b, false);
+    with_ftz_sat!(t, ONE, lift, ["mul[.rn]"], (a, b), a * b, tiny_product(a, b));
+    with_ftz_sat!(t, FUSED, lift, ["{fma|mad}.rn"], (a, b, c), a.mul_add(b, c), tiny_fused(a, b, c));
+    t.row("add[.rn].f64", ONE64, lift!((f64, f64) -> u64, |a, b| propagated(a + b, [b, a])));
+    t.row("sub[.rn].f64", ONE64, lift!((f64, f64) -> u64, |a, b| propagated(a - b, [b, a])));
+    t.row("mul[.rn].f64", ONE64, lift!((f64, f64) -> u64, |a, b| propagated(a * b, [b, a])));
+    t.row("{fma|mad}.rn.f64", FUSED64, lift!((f64, f64, f64) -> u64, |a, b, c| propagated(a.mul_add(b, c), [b, c, a])));
 }
 
 /// `f64` holds the product exactly.
@@ -193,43 +217,50 @@ fn directed(t: &mut Table) {
     const RZ: Rounding = Rounding::Zero;
     macro_rules! mode {
         ($r:expr, $m:literal) => {
-            with_ftz_sat!(t, lift_call, ["add.", $m], (a, b), add32(a, b, $r), false);
-            with_ftz_sat!(t, lift_call, ["sub.", $m], (a, b), add32(a, -b, $r), false);
-            with_ftz_sat!(t, lift_call, ["mul.", $m], (a, b), mul32(a, b, $r), tiny(mul32(a, b, RZ)));
-            with_ftz_sat!(t, lift_call, ["{fma|mad}.", $m], (a, b, c), fma32(a, b, c, $r), tiny_rounded(a, b, c, $r));
-            with_ftz!(t, lift_call, ["div.", $m], (a, b), div32(a, b, $r), tiny(div32(a, b, RZ)));
-            with_ftz!(t, lift_call, ["rcp.", $m], (a), div32(1.0, a, $r), tiny(div32(1.0, a, RZ)));
-            with_ftz!(t, lift_call, ["sqrt.", $m], (a), sqrt32(a, $r), false);
+            with_ftz_sat!(t, ONE, lift_call, ["add.", $m], (a, b), add32(a, b, $r), false);
+            with_ftz_sat!(t, ONE, lift_call, ["sub.", $m], (a, b), add32(a, -b, $r), false);
+            with_ftz_sat!(t, ONE, lift_call, ["mul.", $m], (a, b), mul32(a, b, $r), tiny(mul32(a, b, RZ)));
+            with_ftz_sat!(t, FUSED, lift_call, ["{fma|mad}.", $m], (a, b, c), fma32(a, b, c, $r), tiny_rounded(a, b, c, $r));
+            with_ftz!(t, QUOTIENT, lift_call, ["div.", $m], (a, b), div32(a, b, $r), tiny(div32(a, b, RZ)));
+            with_ftz!(t, QUOTIENT, lift_call, ["rcp.", $m], (a), div32(1.0, a, $r), tiny(div32(1.0, a, RZ)));
+            with_ftz!(t, QUOTIENT, lift_call, ["sqrt.", $m], (a), sqrt32(a, $r), false);
             t.row(
                 concat!("add.", $m, ".f64"),
+                ONE64,
                 lift_call!((f64, f64) -> u64, |a, b| propagated(add64(a, b, $r), [b, a])),
             );
             t.row(
                 concat!("sub.", $m, ".f64"),
+                ONE64,
                 lift_call!((f64, f64) -> u64, |a, b| propagated(add64(a, -b, $r), [b, a])),
             );
             t.row(
                 concat!("mul.", $m, ".f64"),
+                ONE64,
                 lift_call!((f64, f64) -> u64, |a, b| {
                     propagated(round64(soft::multiply(double(a), double(b)), $r), [b, a])
                 }),
             );
             t.row(
                 concat!("{fma|mad}.", $m, ".f64"),
+                FUSED64,
                 lift_call!((f64, f64, f64) -> u64, |a, b, c| propagated(fma64(a, b, c, $r), [b, c, a])),
             );
             t.row(
                 concat!("div.", $m, ".f64"),
+                QUOTIENT64,
                 lift_call!((f64, f64) -> u64, |a, b| {
                     propagated(round64(soft::divide(double(a), double(b)), $r), [a, b])
                 }),
             );
             t.row(
                 concat!("rcp.", $m, ".f64"),
+                QUOTIENT64,
                 lift_call!((f64) -> u64, |a| propagated(round64(soft::divide(double(1.0), double(a)), $r), [a])),
             );
             t.row(
                 concat!("sqrt.", $m, ".f64"),
+                QUOTIENT64,
                 lift_call!((f64) -> u64, |a| propagated(round64(soft::square_root(double(a)), $r), [a])),
             );
         };
@@ -240,12 +271,13 @@ fn directed(t: &mut Table) {
 }
 
 fn quotients(t: &mut Table) {
-    with_ftz!(t, lift, ["div.{rn|full}"], (a, b), a / b, tiny_quotient(a, b));
-    with_ftz!(t, lift, ["rcp.rn"], (a), 1.0 / a, false);
-    with_ftz!(t, lift, ["sqrt.rn"], (a), a.sqrt(), false);
-    t.row("div.rn.f64", lift!((f64, f64) -> u64, |a, b| propagated(a / b, [a, b])));
-    t.row("rcp.rn.f64", lift!((f64) -> u64, |a| propagated(1.0 / a, [a])));
-    t.row("sqrt.rn.f64", lift!((f64) -> u64, |a| propagated(a.sqrt(), [a])));
+    with_ftz!(t, QUOTIENT, lift, ["div.rn"], (a, b), a / b, tiny_quotient(a, b));
+    with_ftz!(t, FULL_QUOTIENT, lift, ["div.full"], (a, b), a / b, tiny_quotient(a, b));
+    with_ftz!(t, QUOTIENT, lift, ["rcp.rn"], (a), 1.0 / a, false);
+    with_ftz!(t, QUOTIENT, lift, ["sqrt.rn"], (a), a.sqrt(), false);
+    t.row("div.rn.f64", QUOTIENT64, lift!((f64, f64) -> u64, |a, b| propagated(a / b, [a, b])));
+    t.row("rcp.rn.f64", QUOTIENT64, lift!((f64) -> u64, |a| propagated(1.0 / a, [a])));
+    t.row("sqrt.rn.f64", QUOTIENT64, lift!((f64) -> u64, |a| propagated(a.sqrt(), [a])));
 }
 
 /// `f64` holds the product of the divisor with the smallest normal number exactly.
@@ -255,15 +287,15 @@ fn tiny_quotient(a: f32, b: f32) -> bool {
 }
 
 fn signs(t: &mut Table) {
-    t.row("neg.f32", lift!((f32) -> u32, |a| canonical(-a)));
-    t.row("abs.f32", lift!((f32) -> u32, |a| canonical(a.abs())));
-    t.row("neg.ftz.f32", lift!((f32) -> u32, |a| canonical(flush(-a))));
-    t.row("abs.ftz.f32", lift!((f32) -> u32, |a| canonical(flush(a.abs()))));
-    t.row("neg.f64", lift!((u64) -> u64, |a| if is_nan64(a) { quiet64(a) } else { a ^ 1 << 63 }));
-    t.row("abs.f64", lift!((u64) -> u64, |a| if is_nan64(a) { quiet64(a) } else { a & !(1 << 63) }));
+    t.row("neg.f32", INSPECTED, lift!((f32) -> u32, |a| canonical(-a)));
+    t.row("abs.f32", INSPECTED, lift!((f32) -> u32, |a| canonical(a.abs())));
+    t.row("neg.ftz.f32", INSPECTED, lift!((f32) -> u32, |a| canonical(flush(-a))));
+    t.row("abs.ftz.f32", INSPECTED, lift!((f32) -> u32, |a| canonical(flush(a.abs()))));
+    t.row("neg.f64", INSPECTED, lift!((u64) -> u64, |a| if is_nan64(a) { quiet64(a) } else { a ^ 1 << 63 }));
+    t.row("abs.f64", INSPECTED, lift!((u64) -> u64, |a| if is_nan64(a) { quiet64(a) } else { a & !(1 << 63) }));
     // The sign comes from the first operand.
-    t.row("copysign.f32", lift!((u32, u32) -> u32, |a, b| a & 1 << 31 | b & !(1 << 31)));
-    t.row("copysign.f64", lift!((u64, u64) -> u64, |a, b| a & 1 << 63 | b & !(1 << 63)));
+    t.row("copysign.f32", INSPECTED, lift!((u32, u32) -> u32, |a, b| a & 1 << 31 | b & !(1 << 31)));
+    t.row("copysign.f64", INSPECTED, lift!((u64, u64) -> u64, |a, b| a & 1 << 63 | b & !(1 << 63)));
 }
 
 /// IEEE 754-2008 `minNum` with -0 below +0, and `.NaN` variants that keep NaN.
@@ -278,20 +310,20 @@ fn extremes(t: &mut Table) {
             if $a > $b || $b.is_nan() || $a == $b && $a.is_sign_positive() { $a } else { $b }
         };
     }
-    t.row("min.f64", lift!((f64, f64) -> u64, |a, b| propagated(smaller!(f64, a, b), [b, a])));
-    t.row("max.f64", lift!((f64, f64) -> u64, |a, b| propagated(larger!(f64, a, b), [b, a])));
+    t.row("min.f64", ONE64, lift!((f64, f64) -> u64, |a, b| propagated(smaller!(f64, a, b), [b, a])));
+    t.row("max.f64", ONE64, lift!((f64, f64) -> u64, |a, b| propagated(larger!(f64, a, b), [b, a])));
     macro_rules! variants {
         ($name:literal, $f:ident) => {
-            with_ftz!(t, lift, [$name], (a, b), $f!(f32, a, b), false);
-            with_ftz!(t, lift, [$name, ".xorsign.abs"], (a, b), {
+            with_ftz!(t, ONE, lift, [$name], (a, b), $f!(f32, a, b), false);
+            with_ftz!(t, ONE, lift, [$name, ".xorsign.abs"], (a, b), {
                 let sign = (a.to_bits() ^ b.to_bits()) & 1 << 31;
                 let (x, y) = (a.abs(), b.abs());
                 f32::from_bits($f!(f32, x, y).to_bits() | sign)
             }, false);
-            t.row(concat!($name, ".NaN.f32"), lift!((f32, f32) -> u32, |a, b| {
+            t.row(concat!($name, ".NaN.f32"), ONE, lift!((f32, f32) -> u32, |a, b| {
                 if a.is_nan() || b.is_nan() { 0x7fff_ffff } else { $f!(f32, a, b).to_bits() }
             }));
-            t.row(concat!($name, ".ftz.NaN.f32"), lift!((f32, f32) -> u32, |a, b| {
+            t.row(concat!($name, ".ftz.NaN.f32"), ONE, lift!((f32, f32) -> u32, |a, b| {
                 let (a, b) = (flush(a), flush(b));
                 if a.is_nan() || b.is_nan() { 0x7fff_ffff } else { $f!(f32, a, b).to_bits() }
             }));
@@ -304,12 +336,12 @@ fn extremes(t: &mut Table) {
 fn kinds(t: &mut Table) {
     macro_rules! kind {
         ($t:ty, $n:literal) => {
-            t.row(concat!("testp.finite.", $n), lift!(($t) -> bool, |a| a.is_finite()));
-            t.row(concat!("testp.infinite.", $n), lift!(($t) -> bool, |a| a.is_infinite()));
-            t.row(concat!("testp.number.", $n), lift!(($t) -> bool, |a| !a.is_nan()));
-            t.row(concat!("testp.notanumber.", $n), lift!(($t) -> bool, |a| a.is_nan()));
-            t.row(concat!("testp.normal.", $n), lift!(($t) -> bool, |a| a.is_finite() && !a.is_subnormal()));
-            t.row(concat!("testp.subnormal.", $n), lift!(($t) -> bool, |a| a.is_subnormal()));
+            t.row(concat!("testp.finite.", $n), INSPECTED, lift!(($t) -> bool, |a| a.is_finite()));
+            t.row(concat!("testp.infinite.", $n), INSPECTED, lift!(($t) -> bool, |a| a.is_infinite()));
+            t.row(concat!("testp.number.", $n), INSPECTED, lift!(($t) -> bool, |a| !a.is_nan()));
+            t.row(concat!("testp.notanumber.", $n), INSPECTED, lift!(($t) -> bool, |a| a.is_nan()));
+            t.row(concat!("testp.normal.", $n), INSPECTED, lift!(($t) -> bool, |a| a.is_finite() && !a.is_subnormal()));
+            t.row(concat!("testp.subnormal.", $n), INSPECTED, lift!(($t) -> bool, |a| a.is_subnormal()));
         };
     }
     kind!(f32, "f32");

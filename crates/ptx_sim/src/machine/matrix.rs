@@ -30,7 +30,9 @@ impl<O: Observer> Worker<'_, O> {
             self.matrix_shadows(block, warp, registers, matrix, at);
         }
         match &matrix.kind {
-            MatrixKind::Multiply(shape) => multiply(registers, matrix, shape),
+            MatrixKind::Multiply(shape) => {
+                multiply(registers, [&matrix.d, &matrix.a, &matrix.b, &matrix.c], shape);
+            }
             MatrixKind::Transpose => {
                 if let (&[d], &[a]) = (matrix.d.as_slice(), matrix.a.as_slice()) {
                     let rows = registers.w32[a as usize];

@@ -1,6 +1,7 @@
 //! Instructions whose effect comes later, the mbarriers that tell when, and what blocks of a cluster do together.
 
-use super::{Address, Scope, Space};
+use super::Address;
+use crate::isa::memory::{Scope, Space};
 use crate::registers::Slot;
 
 /// An asynchronous instruction, or one about mbarriers or clusters. Immediate operands are preset rows.

@@ -1,7 +1,10 @@
 //! Functions: parameters, registers, what these hold at the start.
 
 use super::{Inst, Symbol};
+use crate::isa::File;
+use crate::isa::facts::{Facts, Fidelity, Latency, Undefined, Work, facts};
 use crate::isa::lift::Meaning;
+use crate::isa::special::Special;
 use crate::registers::Slot;
 
 /// A function.
@@ -23,8 +26,8 @@ pub struct Function {
     pub preset: Vec<Preset>,
     /// Instructions; branch targets index this.
     pub code: Vec<Inst>,
-    /// By instruction: the files of its operands, for those that compute on registers.
-    pub(crate) meanings: Vec<Option<Meaning>>,
+    /// By instruction: what the tables say of it.
+    pub(crate) described: Vec<Described>,
     /// `.reqntid`: the block must have exactly this shape.
     pub required_block: Option<[u32; 3]>,
     /// `.reqnctapercluster`: a cluster must have exactly this shape.
@@ -33,6 +36,33 @@ pub struct Function {
     pub max_threads: Option<u32>,
     /// Line of the declaration in the PTX text.
     pub line: u32,
+}
+
+/// What the tables say of an instruction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Described {
+    /// What the checkers, the counters and the estimates of time need to know of it.
+    pub facts: &'static Facts,
+    /// The files of its operands, for an instruction that computes on registers.
+    pub meaning: Option<&'static Meaning>,
+}
+
+impl Described {
+    /// A description of an instruction that only controls.
+    pub const NOTHING: Self =
+        Self { facts: &facts(Undefined::Any, Work::None, Latency::Alu, Fidelity::Exact), meaning: None };
+}
+
+impl Function {
+    /// The facts of an instruction.
+    pub(crate) fn facts(&self, pc: u32) -> &'static Facts {
+        self.described.get(pc as usize).unwrap_or(&Described::NOTHING).facts
+    }
+
+    /// The meaning of an instruction that computes on registers.
+    pub(crate) fn meaning(&self, pc: u32) -> Option<&'static Meaning> {
+        self.described.get(pc as usize)?.meaning
+    }
 }
 
 /// Entry, device function, or a name that the machine implements.
@@ -72,6 +102,18 @@ pub struct Rows {
     pub pred: u32,
 }
 
+impl Rows {
+    /// Number of a row when all three files are numbered through: `w32`, `w64`, `pred`.
+    #[inline(always)]
+    pub(crate) fn number(self, file: File, slot: Slot) -> u32 {
+        match file {
+            File::Half | File::Word | File::Single => slot,
+            File::Long | File::Double => self.w32.saturating_add(slot),
+            File::Pred => self.w32.saturating_add(self.w64).saturating_add(slot),
+        }
+    }
+}
+
 /// A row that holds a value before the first instruction runs. All other rows start undefined.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Preset {
@@ -91,35 +133,4 @@ pub enum Preset {
     Address64(Slot, Symbol, i64),
     /// The same, low 32 bits, into `w32`.
     Address32(Slot, Symbol, i64),
-}
-
-/// Special registers that are constant for a thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the names are PTX's own: %tid, %ntid, ...; the number is the axis")]
-pub enum Special {
-    Tid(u8),
-    Ntid(u8),
-    Ctaid(u8),
-    Nctaid(u8),
-    ClusterCtaid(u8),
-    ClusterNctaid(u8),
-    Clusterid(u8),
-    Nclusterid(u8),
-    ClusterCtarank,
-    ClusterNctarank,
-    IsExplicitCluster,
-    Laneid,
-    Warpid,
-    Nwarpid,
-    Smid,
-    Nsmid,
-    Gridid,
-    LanemaskEq,
-    LanemaskLe,
-    LanemaskLt,
-    LanemaskGe,
-    LanemaskGt,
-    DynamicSmemSize,
-    TotalSmemSize,
-    Envreg(u8),
 }

@@ -1,6 +1,6 @@
 //! Operands of instructions that access memory.
 
-use super::Space;
+use crate::isa::memory::{AtomicOperation, Order, Scope, Space};
 use crate::registers::Slot;
 
 /// The address operand of a memory instruction: a row plus a constant.
@@ -42,10 +42,16 @@ pub struct Access {
 /// A read-modify-write. `combine(old, b, c)` gives the new value from zero-extended bits.
 #[derive(Clone, Debug)]
 pub struct Atomic {
+    /// What is done.
+    pub operation: AtomicOperation,
+    /// The operands have an unsigned type.
+    pub unsigned: bool,
     /// Space named by the instruction.
     pub space: Space,
     /// Memory order; PTX's default is `Relaxed`.
     pub order: Order,
+    /// The text names the order.
+    pub order_is_written: bool,
     /// PTX's default is `Gpu`.
     pub scope: Scope,
     /// Bytes: 2, 4 or 8.
@@ -62,28 +68,4 @@ pub struct Atomic {
     pub c: Slot,
     /// The new value from (old, b, c).
     pub combine: fn(u64, u64, u64) -> u64,
-}
-
-/// Memory order, as PTX writes it. `Weak` is an ordinary access.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the names are PTX's own")]
-pub enum Order {
-    Weak,
-    Volatile,
-    Relaxed,
-    Acquire,
-    Release,
-    AcqRel,
-    SeqCst,
-    Mmio,
-}
-
-/// Who an ordered access is ordered for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[expect(missing_docs, reason = "the names are PTX's own")]
-pub enum Scope {
-    Cta,
-    Cluster,
-    Gpu,
-    Sys,
 }

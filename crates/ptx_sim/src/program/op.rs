@@ -1,6 +1,9 @@
 //! Instructions.
 
-use super::{Access, Async, Atomic, BarrierKind, Collective, Matrix, Order, Scope, Space, Texture};
+use super::{Access, Async, Atomic, BarrierKind, Matrix, Texture};
+use crate::isa::memory::{Order, Scope, Space};
+use crate::isa::special::Timer;
+use crate::isa::collective::Collective;
 use crate::registers::{Args, Pure, Slot};
 
 /// One instruction.
@@ -168,16 +171,4 @@ pub struct FrameCopy {
     pub index: u32,
     /// Bytes.
     pub size: u64,
-}
-
-/// Special registers that change while a thread runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the names are PTX's own")]
-pub enum Timer {
-    Clock,
-    ClockHi,
-    Clock64,
-    Globaltimer,
-    GlobaltimerLo,
-    GlobaltimerHi,
 }

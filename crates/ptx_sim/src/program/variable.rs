@@ -1,6 +1,6 @@
 //! Variables of a module, their initialisers, and what has an address.
 
-use super::Space;
+use crate::isa::memory::Space;
 
 /// A variable with an address.
 #[derive(Clone, Debug)]

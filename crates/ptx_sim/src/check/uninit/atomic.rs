@@ -10,7 +10,7 @@ use crate::machine::grid::Worker;
 use crate::machine::lanes::{each, first, select};
 use crate::machine::warp::Warp;
 use crate::observe::Observer;
-use crate::program::Atomic;
+use crate::program::{Atomic, AtomicOperation};
 use crate::registers::{NO_SLOT, Registers};
 
 impl<O: Observer> Worker<'_, O> {
@@ -36,10 +36,8 @@ impl<O: Observer> Worker<'_, O> {
             registers.shadow = Some(shadow);
             return;
         }
-        let program = self.context.program;
-        let inst = program.functions[at.site.function as usize].code.get(at.site.pc as usize);
-        let opcode = inst.map_or("", |inst| program.opcode(inst));
-        let (exchanges, compares) = (opcode.contains(".exch"), opcode.contains(".cas"));
+        let exchanges = atomic.operation == AtomicOperation::Exch;
+        let compares = atomic.operation == AtomicOperation::Cas;
         let found = self.bytes_of_lanes(block, warp, lanes, bytes);
         let bad_memory = select(lanes.mask, |lane| match found[lane].undefined {
             0 => false,

@@ -45,8 +45,8 @@ impl<O: Observer> Worker<'_, O> {
             _ if mask == 0 => {}
             Op::Pure(run, args) => {
                 let function = &self.context.program.functions[at.site.function as usize];
-                match function.meanings.get(at.site.pc as usize).copied().flatten() {
-                    Some(meaning) => {
+                match function.meaning(at.site.pc) {
+                    Some(&meaning) => {
                         let step = Computation { run, args, meaning, rule: step.rule };
                         self.compute(block, warp, &mut shadow, registers, &step, mask, at);
                     }
@@ -190,8 +190,8 @@ impl<O: Observer> Worker<'_, O> {
         at: At,
     ) {
         let function = &self.context.program.functions[at.site.function as usize];
-        let meaning = function.meanings.get(at.site.pc as usize).copied().flatten();
-        let (Some(meaning), Some(mut shadow)) = (meaning, registers.shadow.take()) else { return };
+        let meaning = function.meaning(at.site.pc);
+        let (Some(&meaning), Some(mut shadow)) = (meaning, registers.shadow.take()) else { return };
         let step = Computation { run, args, meaning, rule: Rule::Any };
         let rows: Vec<u32> = step.sources().map(|(file, slot)| shadow.row(file, slot)).collect();
         let bad = rows.iter().fold(0, |bad, row| bad | shadow.undefined(*row)) & mask;
