@@ -3,8 +3,8 @@
 use super::decoder::Decoder;
 use super::reject::{Reject, unsupported};
 use crate::isa::File;
-use crate::isa::table::Row;
 use crate::isa::collective::Collective;
+use crate::isa::table::Row;
 use crate::program::Op;
 use crate::registers::{Args, NO_SLOT, Slot};
 use crate::syntax::tree::Operand;

@@ -126,7 +126,31 @@ macro_rules! with_ftz_sat {
     };
 }
 
+/// Rows of an instruction on two `f32` in a register of 64 bits, without modifiers and with `.ftz`.
+macro_rules! pairs {
+    ($t:ident, $facts:expr, $lift:ident, [$($name:literal),*], ($($x:ident),*), $value:expr, $tiny:expr) => {
+        pairs!(@ $t, $facts, $lift, concat!($($name,)* ".f32x2"), ($($x),*), canonical($value), |x: f32| x);
+        pairs!(
+            @ $t, $facts, $lift, concat!($($name,)* ".ftz.f32x2"), ($($x),*), canonical(flush_tiny($value, $tiny)), flush
+        );
+    };
+    (@ $t:ident, $facts:expr, $lift:ident, $name:expr, ($($x:ident),*), $value:expr, $read:expr) => {
+        $t.row($name, $facts.packed(32), $lift!(($(pairs!(@u64 $x)),*) -> u64, |$($x),*| {
+            let one = |shift: u32| {
+                $(let $x = $read(f32::from_bits(($x >> shift) as u32));)*
+                u64::from($value) << shift
+            };
+            one(0) | one(32)
+        }));
+    };
+    (@u64 $x:ident) => { u64 };
+}
+
 fn arithmetic(t: &mut Table) {
+    pairs!(t, ONE, lift, ["add[.rn]"], (a, b), a + b, false);
+    pairs!(t, ONE, lift, ["sub[.rn]"], (a, b), a - b, false);
+    pairs!(t, ONE, lift, ["mul[.rn]"], (a, b), a * b, tiny_product(a, b));
+    pairs!(t, FUSED, lift, ["fma.rn"], (a, b, c), a.mul_add(b, c), tiny_fused(a, b, c));
     // A sum that is subnormal is exact.
     with_ftz_sat!(t, ONE, lift, ["add[.rn]"], (a, b), a + b, false);
     with_ftz_sat!(t, ONE, lift, ["sub[.rn]"], (a, b), a - b, false);
@@ -221,6 +245,10 @@ fn directed(t: &mut Table) {
             with_ftz_sat!(t, ONE, lift_call, ["sub.", $m], (a, b), add32(a, -b, $r), false);
             with_ftz_sat!(t, ONE, lift_call, ["mul.", $m], (a, b), mul32(a, b, $r), tiny(mul32(a, b, RZ)));
             with_ftz_sat!(t, FUSED, lift_call, ["{fma|mad}.", $m], (a, b, c), fma32(a, b, c, $r), tiny_rounded(a, b, c, $r));
+            pairs!(t, ONE, lift_call, ["add.", $m], (a, b), add32(a, b, $r), false);
+            pairs!(t, ONE, lift_call, ["sub.", $m], (a, b), add32(a, -b, $r), false);
+            pairs!(t, ONE, lift_call, ["mul.", $m], (a, b), mul32(a, b, $r), tiny(mul32(a, b, RZ)));
+            pairs!(t, FUSED, lift_call, ["fma.", $m], (a, b, c), fma32(a, b, c, $r), tiny_rounded(a, b, c, $r));
             with_ftz!(t, QUOTIENT, lift_call, ["div.", $m], (a, b), div32(a, b, $r), tiny(div32(a, b, RZ)));
             with_ftz!(t, QUOTIENT, lift_call, ["rcp.", $m], (a), div32(1.0, a, $r), tiny(div32(1.0, a, RZ)));
             with_ftz!(t, QUOTIENT, lift_call, ["sqrt.", $m], (a), sqrt32(a, $r), false);
@@ -350,13 +378,37 @@ fn kinds(t: &mut Table) {
 
 #[cfg(test)]
 mod tests {
-    use crate::isa::testing::check;
+    use crate::isa::testing::{check, run};
 
     const ONE: u64 = 0x3f80_0000;
     const MINUS_ONE: u64 = 0xbf80_0000;
     const NAN: u64 = 0x7fff_ffff;
     const INFINITY: u64 = 0x7f80_0000;
     const ULP: u64 = 0x3300_0000; // 2^-25: a quarter of the distance from 1 to its successor
+
+    /// Each half of a pair has the bits of the instruction on one number.
+    #[test]
+    fn pairs_are_two_numbers() {
+        let numbers = [0, 1, ULP, ONE, MINUS_ONE, 0x0080_0000, 0x7f7f_ffff, INFINITY, 0x7fc1_2345, 0x3fff_ffff];
+        for (name, operands) in [("add", 2), ("sub", 2), ("mul", 2), ("fma", 3)] {
+            for modifiers in ["rn", "rz", "rm", "rp", "rn.ftz", "rz.ftz", "rm.ftz", "rp.ftz"] {
+                for at in 0..numbers.len() {
+                    let number = |half: usize, i: usize| numbers[(at + (3 * half + 1) * i + half) % numbers.len()];
+                    let pair: Vec<u64> = (0..operands).map(|i| number(0, i) | number(1, i) << 32).collect();
+                    let one = |half| {
+                        let bits: Vec<u64> = (0..operands).map(|i| number(half, i)).collect();
+                        run(&format!("{name}.{modifiers}.f32"), &bits)[0]
+                    };
+                    let expected = one(0) | one(1) << 32;
+                    assert_eq!(
+                        run(&format!("{name}.{modifiers}.f32x2"), &pair),
+                        [expected],
+                        "{name} {modifiers} {pair:x?}"
+                    );
+                }
+            }
+        }
+    }
 
     #[test]
     fn sums_and_products() {

@@ -3,7 +3,7 @@
 
 use super::collective::{Collective, Shuffle};
 use super::facts::{Facts, Fidelity, Latency, Undefined, Work, facts};
-use super::lift::File::{Long, Pred, Word};
+use super::lift::File::{Long, Pred, Single, Word};
 use super::lift::{Meaning, predicate, write_predicate};
 use super::table::{Row, Table};
 use crate::registers::{Args, LANES, NO_SLOT, Pure, Registers, Run, Slot};
@@ -110,6 +110,24 @@ fn reduce(registers: &mut Registers, mask: u32, args: &Args, f: impl Fn(u32, u32
     }
 }
 
+/// `redux.sync` of `f32`: the smallest or largest number, with -0 below +0. A NaN is left out, or with `KEEP_NAN` is
+/// the result; the result is the canonical NaN too where there is no number.
+fn reduce_float<const LARGEST: bool, const ABSOLUTE: bool, const KEEP_NAN: bool>(
+    registers: &mut Registers,
+    mask: u32,
+    args: &Args,
+) {
+    let row = registers.w32[args.s[0] as usize];
+    let magnitude = |bits: u32| bits & 0x7fff_ffff;
+    let all = lanes(mask).map(|lane| if ABSOLUTE { magnitude(row[lane]) } else { row[lane] });
+    let (nans, numbers): (Vec<u32>, Vec<u32>) = all.partition(|&bits| magnitude(bits) > 0x7f80_0000);
+    // Bits in the order of the numbers.
+    let order = |bits: &u32| if bits >> 31 != 0 { !bits } else { bits | 1 << 31 };
+    let found = if LARGEST { numbers.into_iter().max_by_key(order) } else { numbers.into_iter().min_by_key(order) };
+    let result = found.filter(|_| nans.is_empty() || !KEEP_NAN).unwrap_or(0x7fff_ffff);
+    write_word(registers, args.d[0], mask, |_| result);
+}
+
 fn elect(registers: &mut Registers, mask: u32, args: &Args) {
     let leader = mask.trailing_zeros();
     write_word(registers, args.d[0], mask, |_| leader);
@@ -146,6 +164,15 @@ pub fn list(t: &mut Table) {
     redux("redux.sync.and.b32", |r, m, a| reduce(r, m, a, |x, y| x & y));
     redux("redux.sync.or.b32", |r, m, a| reduce(r, m, a, |x, y| x | y));
     redux("redux.sync.xor.b32", |r, m, a| reduce(r, m, a, |x, y| x ^ y));
+    let mut float = |opcode, run| add(opcode, Collective::Redux, run, &[Single], &[Single], 0);
+    float("redux.sync.min.f32", reduce_float::<false, false, false>);
+    float("redux.sync.min.NaN.f32", reduce_float::<false, false, true>);
+    float("redux.sync.min.abs.f32", reduce_float::<false, true, false>);
+    float("redux.sync.min.abs.NaN.f32", reduce_float::<false, true, true>);
+    float("redux.sync.max.f32", reduce_float::<true, false, false>);
+    float("redux.sync.max.NaN.f32", reduce_float::<true, false, true>);
+    float("redux.sync.max.abs.f32", reduce_float::<true, true, false>);
+    float("redux.sync.max.abs.NaN.f32", reduce_float::<true, true, true>);
     add("elect.sync", Collective::Elect, elect, &[Word, Pred], &[], 1);
     add("bar.warp.sync", Collective::Sync, |_, _, _| {}, &[], &[], 0);
 }
@@ -222,5 +249,29 @@ mod tests {
         assert_eq!((least[0], least[1]), (9999, u32::MAX));
         let (leader, elected) = run("elect.sync", 0xf0, [[0; LANES]; 3], 0);
         assert_eq!((leader[4], elected), (4, 0x10));
+    }
+
+    #[test]
+    fn reductions_of_floats() {
+        const NAN: u32 = 0x7fc0_1234;
+        let of = |opcode: &str, values: [f32; 4]| {
+            let mut row = [0; LANES];
+            row[..4].copy_from_slice(&values.map(|value| if value.is_nan() { NAN } else { value.to_bits() }));
+            let (found, _) = run(opcode, 0xf, [row; 3], 0);
+            assert_eq!((found[3], found[4]), (found[0], 9999));
+            found[0]
+        };
+        let (some, nan) = ([1.0, -2.0, 0.5, -0.25], f32::NAN);
+        assert_eq!(of("redux.sync.min.f32", some), (-2.0f32).to_bits());
+        assert_eq!(of("redux.sync.max.f32", some), 1.0f32.to_bits());
+        assert_eq!(of("redux.sync.min.abs.f32", some), 0.25f32.to_bits());
+        assert_eq!(of("redux.sync.max.abs.f32", some), 2.0f32.to_bits());
+        // Zeros have an order.
+        assert_eq!(of("redux.sync.min.f32", [0.0, -0.0, 0.0, 0.0]), 1 << 31);
+        assert_eq!(of("redux.sync.max.f32", [-0.0, 0.0, -0.0, -0.0]), 0);
+        assert_eq!(of("redux.sync.max.f32", [nan, -1.0, nan, f32::NEG_INFINITY]), (-1.0f32).to_bits());
+        assert_eq!(of("redux.sync.max.NaN.f32", [nan, -1.0, nan, 3.0]), 0x7fff_ffff);
+        assert_eq!(of("redux.sync.min.abs.NaN.f32", some), 0.25f32.to_bits());
+        assert_eq!(of("redux.sync.min.f32", [nan; 4]), 0x7fff_ffff);
     }
 }

@@ -24,10 +24,10 @@ pub use source::Source;
 pub use texture::{Outside, Query, Texture, TextureKind};
 pub use variable::{Relocation, Symbol, Variable};
 
+pub use crate::isa::collective::{Collective, Shuffle};
 pub use crate::isa::matrix::{Element, Fragment, Multiply, Order2, Sum};
 pub use crate::isa::memory::{AtomicOperation, Order, Scope, Space};
 pub use crate::isa::special::{Special, Timer};
-pub use crate::isa::collective::{Collective, Shuffle};
 
 /// A parsed and decoded PTX module.
 #[derive(Clone, Debug, Default)]

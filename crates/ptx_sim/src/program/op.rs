@@ -1,9 +1,9 @@
 //! Instructions.
 
 use super::{Access, Async, Atomic, BarrierKind, Matrix, Texture};
+use crate::isa::collective::Collective;
 use crate::isa::memory::{Order, Scope, Space};
 use crate::isa::special::Timer;
-use crate::isa::collective::Collective;
 use crate::registers::{Args, Pure, Slot};
 
 /// One instruction.
