@@ -165,7 +165,7 @@ impl<'t> Decoder<'_, 't> {
     }
 }
 
-/// A cache policy comes last and tells nothing but where data is cached.
+/// The operands without the cache policy, which comes last and only says where data is cached.
 fn without_policy<'o, 't>(hints: &[&str], operands: &'o [Operand<'t>]) -> &'o [Operand<'t>] {
     match operands.split_last() {
         Some((_, rest)) if hints.contains(&"L2::cache_hint") => rest,

@@ -30,8 +30,7 @@ pub const ROWS: &[Effect] = &[
     Effect { name: "alloca", facts: CONTROL, decode: |d, modifiers, operands| d.alloca(modifiers, operands) },
     Effect { name: "stacksave", facts: CONTROL, decode: |d, _, operands| d.stack_save(operands) },
     Effect { name: "stackrestore", facts: CONTROL, decode: |d, _, operands| d.stack_restore(operands) },
-    // What the next kernel may start, what a profiler is to count, how many registers are kept: nothing that a program
-    // computes depends on them.
+    // Start of the next kernel, events for a profiler, number of registers: no result of a program depends on them.
     Effect { name: "griddepcontrol", facts: CONTROL, decode: |_, _, _| Ok(Op::Nothing) },
     Effect { name: "pmevent", facts: CONTROL, decode: |_, _, _| Ok(Op::Nothing) },
     Effect { name: "setmaxnreg", facts: CONTROL, decode: |_, _, _| Ok(Op::Nothing) },

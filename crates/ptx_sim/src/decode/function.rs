@@ -105,7 +105,7 @@ impl<'t> Decoder<'_, 't> {
                 }
                 Statement::Close => {
                     self.names.close();
-                    // What a scope had in the frame is free again behind it.
+                    // The part of the frame that a scope used is reused behind it.
                     if let Some((scope, end)) = open.pop() {
                         (self.scope, frame) = (scope, end);
                     }

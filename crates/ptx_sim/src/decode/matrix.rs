@@ -93,7 +93,7 @@ impl<'t> Decoder<'_, 't> {
             return unsupported("this form of `mma` is not known");
         };
         let multiply = Multiply { m, n, k, a, b, c, d, saturate, and, wmma: None };
-        // `m8n8k4` with f16 has a layout of its own, which only the first tensor cores run well.
+        // `m8n8k4` with f16 has a layout of its own, made for the first tensor cores.
         let known = match a {
             Element::F16 => m == 16 && matches!(k, 8 | 16),
             Element::Bf16 => m == 16 && matches!(k, 8 | 16) && d == Sum::F32,
@@ -341,7 +341,7 @@ fn sum(kind: &str) -> Option<Sum> {
     })
 }
 
-/// Factors and sums that go together.
+/// Whether the types of the factors and of the sums may be combined.
 fn consistent(multiply: &Multiply) -> bool {
     use Element::{B1, Bf16, E4m3, E5m2, F16, F64, S4, S8, Tf32, U4, U8};
     let factors = match (multiply.a, multiply.b) {

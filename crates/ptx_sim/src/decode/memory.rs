@@ -266,8 +266,8 @@ fn ordered(fence: Option<(Order, Scope)>) -> Result<Op, Reject> {
     }
 }
 
-/// Orders accesses through different proxies. Of the others than the asynchronous proxy there is nothing to order:
-/// different mappings of the same memory, for example, do not exist.
+/// Orders accesses through different proxies. Only the asynchronous proxy exists here: other proxies, such as different
+/// mappings of the same memory, have no accesses that would need an order.
 fn proxy_fence(words: &[&str]) -> Op {
     match words {
         // Asynchronous copies take effect when they are waited for and read memory as it is then, but the race checker
@@ -278,7 +278,7 @@ fn proxy_fence(words: &[&str]) -> Op {
     }
 }
 
-/// The operands but for the cache policy, which changes no value.
+/// The operands without the cache policy, which changes no value.
 fn without_hint<'o, 't>(words: &[&str], operands: &'o [Operand<'t>]) -> &'o [Operand<'t>] {
     match operands {
         [rest @ .., _] if words.contains(&"L2::cache_hint") => rest,

@@ -1,4 +1,4 @@
-//! Module scope: which names there are, functions.
+//! Module scope: the declared names, and the functions.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ impl Program {
     /// Reads and decodes a PTX text. Instructions that are unknown here are kept and fail when they are executed.
     ///
     /// # Errors
-    /// When the text is not PTX: bad syntax, a name that nothing declares, a size that no memory has.
+    /// When the text is not PTX: bad syntax, a name that is not declared, a size that exceeds any memory.
     pub fn parse(text: &str) -> Result<Program, ParseError> {
         let module = syntax::parse(text)?;
         let mut context = Context::new(&module);

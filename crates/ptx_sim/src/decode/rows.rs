@@ -20,7 +20,7 @@ impl<'t> Decoder<'_, 't> {
         Ok(op)
     }
 
-    /// The instruction at hand is that of a row.
+    /// Takes the facts and the meaning of the instruction at hand from a row.
     pub fn describe(&mut self, row: &'static Row) {
         self.described.facts = &row.facts;
         self.described.meaning = Some(&row.meaning);

@@ -195,7 +195,7 @@ impl<'t> Decoder<'_, 't> {
     }
 }
 
-/// Dimensions, and whether there are layers.
+/// The number of dimensions, and whether there are layers.
 fn geometry_of(word: &str) -> Option<(usize, bool)> {
     Some(match word {
         "1d" => (1, false),
@@ -207,7 +207,7 @@ fn geometry_of(word: &str) -> Option<(usize, bool)> {
     })
 }
 
-/// Is it `f32`? `None` when it is not a type of 32 bits.
+/// Whether a type is `f32`; `None` when it is not a type of 32 bits.
 fn result_type(word: &str) -> Option<bool> {
     match word {
         "f32" => Some(true),

@@ -85,7 +85,7 @@ pub fn index(length: usize, line: u32) -> Result<u32, ParseError> {
     u32::try_from(length).map_err(|_| ParseError::on_line(line, "too many declarations", "fewer than 2^32 of them"))
 }
 
-/// The next aligned offset, and moves the end behind it.
+/// Reserves `size` bytes: returns the next aligned offset and moves `end` behind it.
 pub fn reserve(end: &mut u64, size: u64, align: u64) -> u64 {
     let offset = end.checked_next_multiple_of(align.max(1)).unwrap_or(u64::MAX);
     *end = offset.saturating_add(size);

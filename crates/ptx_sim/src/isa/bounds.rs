@@ -94,7 +94,7 @@ const FUNCTIONS: [Function; 18] = [
         error: |_| Some(Error::Relative(2f64.powf(-9.9))) },
 ];
 
-/// Of the last type of an opcode.
+/// The format of the last type of an opcode.
 fn format(opcode: &str) -> Format {
     match opcode.rsplit('.').next() {
         Some("f16") => F16,

@@ -55,9 +55,9 @@ pub enum Undefined {
     Lop3,
     /// Carries run from an undefined bit to those above.
     Carry,
-    /// Parts of so many bits are independent of each other.
+    /// Parts of this many bits are independent of each other.
     Parts(u8),
-    /// Two sources become fields of so many bits; the first is the upper one.
+    /// Two sources become fields of this many bits; the first is the upper one.
     Pack(u8),
     /// `selp`.
     Select,

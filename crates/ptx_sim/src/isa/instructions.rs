@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use super::lift::File;
 use super::table::{Row, Table};
-use super::{approximate, carry, compare, convert, float, half, integer, logic, moves, set, warp};
+use super::{approximate, carry, compare, convert, float, half, integer, logic, moves, set, sign, warp};
 
 static TABLE: LazyLock<HashMap<String, Row>> = LazyLock::new(|| {
     let mut table = Table::default();
@@ -16,6 +16,7 @@ static TABLE: LazyLock<HashMap<String, Row>> = LazyLock::new(|| {
         compare::list,
         set::list,
         float::list,
+        sign::list,
         approximate::list,
         half::list,
         convert::list,

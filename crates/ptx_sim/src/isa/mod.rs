@@ -21,6 +21,7 @@ pub(crate) mod matrix;
 pub(crate) mod memory;
 mod moves;
 mod set;
+mod sign;
 mod soft;
 pub(crate) mod special;
 pub(crate) mod table;

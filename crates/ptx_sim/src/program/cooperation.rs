@@ -5,17 +5,17 @@ use crate::registers::Slot;
 /// What a block barrier does besides counting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BarrierKind {
-    /// Wait.
+    /// Threads wait.
     Sync,
-    /// Count, don't wait.
+    /// Threads are counted and do not wait.
     Arrive,
-    /// Wait, and reduce a predicate over the block.
+    /// Threads wait, and a predicate is reduced over the block.
     Reduce {
-        /// How.
+        /// The reduction.
         op: BarrierReduce,
         /// Row of `pred`.
         source: Slot,
-        /// `!p`.
+        /// The predicate is written with `!`.
         negated: bool,
         /// Row of `w32` for `Popc`, else of `pred`.
         destination: Slot,

@@ -1,4 +1,4 @@
-//! Functions: parameters, registers, what these hold at the start.
+//! Functions: parameters, registers, and what registers hold at the start.
 
 use super::{Inst, Symbol};
 use crate::isa::File;
@@ -12,7 +12,7 @@ use crate::registers::Slot;
 pub struct Function {
     /// Name in the PTX text.
     pub name: String,
-    /// What it is.
+    /// Entry, device function or extern.
     pub kind: Kind,
     /// Parameters in order. Offsets are into the kernel's parameters (entry) or into the frame (device function).
     pub params: Vec<Param>,
@@ -26,7 +26,7 @@ pub struct Function {
     pub preset: Vec<Preset>,
     /// Instructions; branch targets index this.
     pub code: Vec<Inst>,
-    /// By instruction: what the tables say of it.
+    /// What the tables say of each instruction.
     pub(crate) described: Vec<Described>,
     /// `.reqntid`: the block must have exactly this shape.
     pub required_block: Option<[u32; 3]>,
@@ -81,9 +81,9 @@ pub enum Kind {
 pub struct Param {
     /// Name in the PTX text.
     pub name: String,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// Bytes, a power of two.
+    /// Alignment in bytes, a power of two.
     pub align: u64,
     /// See `Function::params`.
     pub offset: u64,
@@ -121,16 +121,16 @@ pub enum Preset {
     Const32(Slot, u32),
     /// The same bits in every lane.
     Const64(Slot, u64),
-    /// Bit per lane: all ones or all zeros.
+    /// The same predicate in every lane.
     ConstPred(Slot, bool),
     /// A special register that never changes during a launch, into `w32`.
     Special32(Slot, Special),
-    /// The same, into `w64`.
+    /// A special register that never changes during a launch, into `w64`.
     Special64(Slot, Special),
-    /// The same, whether it is not zero, into `pred`.
+    /// Whether such a special register is not zero, into `pred`.
     SpecialPred(Slot, Special),
     /// Address of a symbol in its own space plus an addend, into `w64`.
     Address64(Slot, Symbol, i64),
-    /// The same, low 32 bits, into `w32`.
+    /// The low 32 bits of such an address, into `w32`.
     Address32(Slot, Symbol, i64),
 }

@@ -8,7 +8,7 @@ use crate::registers::Slot;
 /// `mma`, `ldmatrix`, `stmatrix`, `movmatrix`, `wmma`: executed by all 32 lanes at once.
 #[derive(Clone, Debug)]
 pub struct Matrix {
-    /// Which.
+    /// What is done.
     pub kind: MatrixKind,
     /// Rows of the result, or of what is loaded.
     pub d: Vec<Slot>,
@@ -18,9 +18,9 @@ pub struct Matrix {
     pub b: Vec<Slot>,
     /// Rows of the summand.
     pub c: Vec<Slot>,
-    /// Of a load or store.
+    /// Address of a load or store.
     pub address: Option<Address>,
-    /// Its space.
+    /// Space of the address.
     pub space: Space,
     /// `wmma` loads and stores: row of `w32`, elements from one row (or column) to the next.
     pub stride: Option<Slot>,
@@ -29,7 +29,7 @@ pub struct Matrix {
 /// What is done with the matrices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MatrixKind {
-    /// `ldmatrix` of 8x8 matrices with elements of 16 bits: how many are `d`'s.
+    /// `ldmatrix` of 8x8 matrices with elements of 16 bits, one for each row of `d`.
     Load {
         /// `.trans`.
         transposed: bool,

@@ -31,9 +31,9 @@ pub struct Access {
     pub sign_extend: u8,
     /// One row per element, in address order; `NO_SLOT` for `_`.
     pub registers: Vec<Slot>,
-    /// Where.
+    /// Address of the access.
     pub address: Address,
-    /// `ld.global.nc`: promises that nobody writes the memory during the launch.
+    /// `ld.global.nc`: the memory must not be written during the launch.
     pub non_coherent: bool,
     /// `.pragma "used_bytes_mask"`: bit i clear means that byte i of the access is not used afterwards.
     pub used_bytes: u64,
@@ -42,7 +42,7 @@ pub struct Access {
 /// A read-modify-write. `combine(old, b, c)` gives the new value from zero-extended bits.
 #[derive(Clone, Debug)]
 pub struct Atomic {
-    /// What is done.
+    /// What is computed.
     pub operation: AtomicOperation,
     /// The operands have an unsigned type.
     pub unsigned: bool,
@@ -52,15 +52,15 @@ pub struct Atomic {
     pub order: Order,
     /// The text names the order.
     pub order_is_written: bool,
-    /// PTX's default is `Gpu`.
+    /// Scope of the order; PTX's default is `Gpu`.
     pub scope: Scope,
-    /// Bytes: 2, 4 or 8.
+    /// Size in bytes: 2, 4 or 8.
     pub bytes: u8,
     /// Rows are in `w64` (else `w32`).
     pub wide: bool,
     /// Old value; `None` for `red`, `NO_SLOT` for an `atom` whose result is `_`.
     pub destination: Option<Slot>,
-    /// Where.
+    /// Address of the access.
     pub address: Address,
     /// First operand.
     pub b: Slot,

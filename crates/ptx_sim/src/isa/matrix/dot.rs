@@ -106,7 +106,7 @@ fn float_sum(shape: &Multiply, a: &[Term], b: &[Term], c: u64, block: usize) -> 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Term {
     significand: i64,
-    /// Of the bit before the point, also for subnormal numbers.
+    /// Exponent of the bit before the point, also for subnormal numbers.
     exponent: i32,
     fraction: i32,
     special: Special,
