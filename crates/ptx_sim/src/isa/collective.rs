@@ -2,7 +2,6 @@
 
 /// Instructions that all lanes of a mask execute together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the names are PTX's own")]
 pub enum Collective {
     /// Sources: value (w32), lane operand (w32), clamp/segment operand (w32). Destinations: value (w32), predicate.
     Shuffle(Shuffle),
@@ -22,7 +21,7 @@ pub enum Collective {
 
 /// `shfl.sync` modes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the names are PTX's own")]
+#[expect(missing_docs, reason = "the names are PTX's own")]
 pub enum Shuffle {
     Up,
     Down,

@@ -23,7 +23,7 @@ pub enum Space {
 
 /// Memory order, as PTX writes it. `Weak` is an ordinary access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the names are PTX's own")]
+#[expect(missing_docs, reason = "the names are PTX's own")]
 pub enum Order {
     Weak,
     Volatile,
@@ -37,7 +37,7 @@ pub enum Order {
 
 /// Who an ordered access is ordered for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[allow(missing_docs, reason = "the names are PTX's own")]
+#[expect(missing_docs, reason = "the names are PTX's own")]
 pub enum Scope {
     Cta,
     Cluster,
@@ -157,7 +157,7 @@ pub(crate) fn membar(words: &[&str]) -> Option<(Order, Scope)> {
 
 /// The operation of a read-modify-write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the names are PTX's own")]
+#[expect(missing_docs, reason = "the names are PTX's own")]
 pub enum AtomicOperation {
     Add,
     And,

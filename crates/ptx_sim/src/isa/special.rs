@@ -2,7 +2,7 @@
 
 /// Special registers that are constant for a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the names are PTX's own: %tid, %ntid, ...; the number is the axis")]
+#[expect(missing_docs, reason = "the names are PTX's own: %tid, %ntid, ...; the number is the axis")]
 pub enum Special {
     Tid(u8),
     Ntid(u8),
@@ -33,7 +33,7 @@ pub enum Special {
 
 /// Special registers that change while a thread runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the names are PTX's own")]
+#[expect(missing_docs, reason = "the names are PTX's own")]
 pub enum Timer {
     Clock,
     ClockHi,

@@ -2,7 +2,7 @@
 
 /// Shapes and types of a product: `a` is m by k, `b` is k by n.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names are PTX's own")]
+#[expect(missing_docs, reason = "the names are PTX's own")]
 pub struct Multiply {
     pub m: usize,
     pub n: usize,
@@ -21,7 +21,7 @@ pub struct Multiply {
 
 /// Types of factors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names are PTX's own")]
+#[expect(missing_docs, reason = "the names are PTX's own")]
 pub enum Element {
     F16,
     Bf16,
@@ -57,7 +57,7 @@ impl Element {
 
 /// Types of sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names are PTX's own")]
+#[expect(missing_docs, reason = "the names are PTX's own")]
 pub enum Sum {
     F16,
     F32,
