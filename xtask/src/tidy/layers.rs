@@ -21,7 +21,6 @@ const LAYERS: &[(&str, &[&str])] = &[
 
 /// Files that name a layer above theirs, until they are moved.
 const KNOWN: &[(&str, &str, &str)] = &[
-    ("isa", "program", "instruction rows name decoded operands"),
     ("machine", "check", "a launch assembles its observers"),
     ("machine", "count", "a launch assembles its observers"),
     ("machine", "trace", "a launch assembles its observers"),

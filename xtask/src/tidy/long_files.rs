@@ -13,7 +13,6 @@ const REASONS: &[Known] = &[
     ("crates/ladders/src/kernels/failing.rs", "a table: ten lines for each of 25 examples"),
     ("crates/ladders/src/kernels/texture/mod.rs", "splits when one driver runs all families"),
     ("crates/rustwarp/src/backend/gpu.rs", "all that names `cust`; splits with the rule `cust`"),
-    ("crates/ptx_sim/src/isa/float.rs", "a table of instructions with the test of each"),
     ("crates/ptx_sim/src/machine/", "the machine is being cut into layers"),
     ("crates/ptx_sim/tests/machine.rs", "one machine, many launches"),
     ("crates/ptx_sim/tests/programs.rs", "a table of programs"),
