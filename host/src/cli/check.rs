@@ -173,7 +173,7 @@ fn check_examples(
     found: &mut Vec<Diagnostic>,
 ) -> Result<bool, Error> {
     let mut whole = true;
-    let names = failing::FAMILY.select(&options.variant)?;
+    let names: Vec<_> = failing::FAMILY.select(&options.variant)?.iter().map(|rung| rung.name).collect();
     if let Some(path) = &options.output {
         family::require_output(&failing::FAMILY, path, names.len())?;
     }

@@ -97,7 +97,7 @@ fn explain_family(family: &Family, options: &[String]) -> anyhow::Result<u8> {
             "explain runs on the simulator: leave --device out, and choose the device to estimate for with --profile";
         return Err(Error::Usage(text.to_owned()).into());
     }
-    if parsed.n.is_none() && parsed.shape.is_empty() && parsed.input.is_empty() && family.is_of_vectors() {
+    if parsed.n.is_none() && parsed.shape.is_empty() && parsed.input.is_empty() && family.of_vectors {
         parsed.n = Some(DEFAULT_N);
     }
     require_writable(parsed.json.json.as_ref(), own.own.html.as_deref())?;

@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use ladders::bench::{Cache, Plan};
 use ladders::input::{self, size};
 use ladders::kernels::settings::{self, Kind, Number, Range};
-use ladders::kernels::{Demand, Family, Job, Operand, Problem, Row, Settings};
+use ladders::kernels::{Demand, Family, Job, Operand, Problem, Row, RungId, Settings};
 use rustwarp::backend::{Backend, Checks, Choice};
 use rustwarp::diagnostic::Diagnostic;
 use rustwarp::element::{Dtype, Scalar};
@@ -165,8 +165,8 @@ pub(super) fn run_on(
     let op = family.op(options.op.as_deref())?;
     let variants = family.select(&options.variant)?;
     // Refused before a device is opened and data is made.
-    for variant in (family.variants)().iter().filter(|variant| variants.contains(&variant.name)) {
-        variant.block.choose(options.block, variant.name, u32::MAX)?;
+    for variant in &variants {
+        family.info(*variant).block.choose(options.block, variant.name, u32::MAX)?;
     }
     if let Some(path) = &options.output {
         require_output(family, path, variants.len())?;
@@ -180,7 +180,8 @@ pub(super) fn run_on(
     let module = options.ptx.load(&*device, family)?;
     let inputs = inputs(family, options, &*device, files)?;
     let problem = problem(family, op, &inputs, &options.settings)?;
-    let oracle = (family.oracle)(problem)?;
+    let ladder = family.resolve(&problem)?;
+    let oracle = ladder.oracle(problem)?;
 
     let plan = Plan::new(&*device, options.timing.repeat, options.timing.cache())?;
     let job = Job {
@@ -196,7 +197,7 @@ pub(super) fn run_on(
     let progress = progress(variants.len());
     // A row that names the output file waits until that is written.
     let mut waiting = None;
-    let result = (family.run)(&job, &mut |row| {
+    let result = ladder.run(&job, &mut |row| {
         progress.set_message(row.variant.clone());
         progress.inc(1);
         found.extend(row.diagnostics());
@@ -233,7 +234,7 @@ pub(super) fn require_output(family: &Family, path: &Path, variants: usize) -> R
         let text = "--output writes the result of one variant: choose it with --variant";
         return Err(Error::Usage(text.to_owned()));
     }
-    if input::picture::is_picture(path) && family.is_of_vectors() {
+    if input::picture::is_picture(path) && family.of_vectors {
         let path = path.display();
         return Err(Error::Usage(format!(
             "the result of {} is no picture, as {path} would be: use a .npy file",
@@ -255,24 +256,20 @@ fn few(result: &Tensor) -> Option<String> {
 }
 
 /// Runs variants once, on a device that times mean nothing on; every row, in order.
-pub(super) fn rows(
-    family: &Family,
-    options: &Options,
-    device: &dyn Backend,
-    variants: &[&'static str],
-) -> Result<Vec<Row>> {
+pub(super) fn rows(family: &Family, options: &Options, device: &dyn Backend, variants: &[RungId]) -> Result<Vec<Row>> {
     let op = family.op(options.op.as_deref())?;
     options.dtype.map_or(Ok(()), |dtype| family.require_kernel(dtype))?;
     let files = read_inputs(family, options)?;
     let module = options.ptx.load(device, family)?;
     let inputs = inputs(family, options, device, files)?;
     let problem = problem(family, op, &inputs, &options.settings)?;
-    let oracle = (family.oracle)(problem)?;
+    let ladder = family.resolve(&problem)?;
+    let oracle = ladder.oracle(problem)?;
     let (block, grid) = (options.block, options.grid);
     let job = Job { device, module, problem, oracle: &oracle, variants, block, grid, plan: None };
     let mut rows = Vec::new();
     let progress = progress(variants.len());
-    let result = (family.run)(&job, &mut |row| {
+    let result = ladder.run(&job, &mut |row| {
         progress.set_message(row.variant.clone());
         progress.inc(1);
         rows.push(row);
@@ -287,7 +284,7 @@ fn inputs(family: &Family, options: &Options, device: &dyn Backend, files: Optio
         return Ok(inputs);
     }
     let (default, square) = if device.info().is_gpu() { (1 << 22, 1024) } else { (1 << 16, 64) };
-    let vectors = family.is_of_vectors();
+    let vectors = family.of_vectors;
     let size = match (options.n, options.shape.as_slice()) {
         (Some(n), _) => vec![n],
         (None, []) => vec![if vectors { default } else { square }],

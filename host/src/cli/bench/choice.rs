@@ -4,7 +4,7 @@
 use super::Options;
 use crate::cli::family;
 use ladders::input::size;
-use ladders::kernels::{self, Case, FAMILIES, Family, Settings};
+use ladders::kernels::{self, Case, FAMILIES, Family, RungId, Settings};
 use rustwarp::diagnostic::note;
 use rustwarp::element::Dtype;
 use rustwarp::error::{Error, Result};
@@ -14,7 +14,7 @@ pub(super) struct Chosen {
     pub family: &'static Family,
     pub ops: Vec<&'static str>,
     pub dtypes: Vec<Dtype>,
-    pub variants: Vec<&'static str>,
+    pub variants: Vec<RungId>,
     pub cases: Vec<Case>,
 }
 
@@ -69,8 +69,7 @@ impl Options {
         let variants: Vec<_> =
             self.variants().into_iter().filter_map(|name| family.select(name).ok()).flatten().collect();
         let variants = if variants.is_empty() { family.select(&self.variant)? } else { variants };
-        let infos = (family.variants)();
-        for info in infos.iter().filter(|info| variants.contains(&info.name)) {
+        for info in variants.iter().map(|variant| family.info(*variant)) {
             info.block.choose(self.block, info.name, u32::MAX)?;
         }
         let cases = self.cases(family)?;
@@ -168,7 +167,12 @@ mod tests {
         let chosen = options(words).chosen().map_err(|error| error.to_string())?;
         let text = |one: &Chosen| {
             let dtypes: Vec<_> = one.dtypes.iter().map(|dtype| dtype.name()).collect();
-            [one.ops.join(","), dtypes.join(","), one.variants.join(",")].join(" ")
+            [
+                one.ops.join(","),
+                dtypes.join(","),
+                one.variants.iter().map(|variant| variant.name).collect::<Vec<_>>().join(","),
+            ]
+            .join(" ")
         };
         Ok(chosen.iter().map(|one| (one.family.name, text(one))).collect())
     }

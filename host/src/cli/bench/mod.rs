@@ -141,7 +141,8 @@ impl Bench<'_> {
         let demand = Demand { size: &case.size, dtype, seed: options.seed, settings: &settings };
         let inputs = (family.generate)(&demand)?;
         let problem = family::problem(family, op, &inputs, &settings)?;
-        let oracle = (family.oracle)(problem)?;
+        let ladder = family.resolve(&problem)?;
+        let oracle = ladder.oracle(problem)?;
         let job = Job {
             device: self.device,
             module,
@@ -156,7 +157,7 @@ impl Bench<'_> {
         let heading = [family.name, op, dtype.name(), &text(&size), &settings.text()];
         report.section(&heading.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" "));
         let mut work = Work::default();
-        (family.run)(&job, &mut |row| {
+        ladder.run(&job, &mut |row| {
             work = row.work;
             report.add(row);
         })?;

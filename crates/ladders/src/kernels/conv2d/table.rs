@@ -1,5 +1,7 @@
 //! The variants of `conv2d`, and how each is launched.
 
+use crate::kernels::entry::Nothing;
+use crate::kernels::ladder::Rung;
 use crate::kernels::{BlockRule, Entry};
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::conv2d::{Frame, ROWS, TILE, basic, best, cached, channels, constant, tiled};
@@ -24,65 +26,86 @@ pub(super) struct Operands<'a, T> {
 /// Calls in order, and the shape of each.
 type Launch<'a> = Result<(Vec<Call<'a>>, Shape)>;
 
-/// A row of the table.
-pub(super) struct Variant<T: 'static> {
-    pub name: &'static str,
-    pub idea: &'static str,
-    /// Threads across and down a block.
-    pub threads: [u32; 2],
+/// What a row of the table launches.
+pub(super) struct Kernel<T: 'static> {
     /// What it does to a picture that has an element.
     pub launch: for<'a> fn(&Operands<'a, T>) -> Launch<'a>,
     /// Sizes of (square) masks and channels that have a kernel of their own, and one of those that share one.
     kinds: fn() -> Vec<[u32; 2]>,
 }
 
-impl<T> Variant<T> {
-    /// Its blocks are as many as asked for, as near as that divides the picture.
-    pub fn takes_grid(&self, frame: Frame) -> bool {
-        self.name == "best" && marches(frame)
+impl<T: Element + Sample> Kernel<T> {
+    /// Whether its blocks are as many as asked for, as near as that divides the picture.
+    pub fn takes_grid(&self, name: &str, frame: Frame) -> bool {
+        name == "best" && marches(frame)
     }
 
-    /// The one size that it is made for.
-    pub fn block(&self) -> BlockRule {
-        // Tables are made of three sizes of block.
-        let [across, down] = self.threads;
-        match across * down {
-            128 => BlockRule::OneOf { sizes: &[128], default: 128 },
-            256 => BlockRule::OneOf { sizes: &[256], default: 256 },
-            _ => BlockRule::OneOf { sizes: &[1024], default: 1024 },
-        }
+    /// The entries of all kernels that it launches.
+    pub fn entries(&self) -> Vec<Entry> {
+        let entry = |[size, channels]: [u32; 2]| {
+            let taps = vec![T::ZERO; (size * size) as usize];
+            let frame =
+                Frame { rows: size, columns: size, channels, mask_rows: size, mask_columns: size, border: ZERO };
+            let (input, mask, output) = (Slice::nothing(), Slice::nothing(), PtrMut::nothing());
+            let operands = Operands { input, mask, taps: &taps, frame, output, grid: None, multiprocessors: 1 };
+            (self.launch)(&operands).map_or(Vec::new(), |(calls, _)| calls.into_iter().map(Entry::from).collect())
+        };
+        (self.kinds)().into_iter().flat_map(entry).collect()
     }
+}
+
+/// Blocks of one size, the only one that a kernel is made for.
+const fn only(sizes: &'static [u32]) -> BlockRule {
+    BlockRule::OneOf { sizes, default: sizes[0] }
 }
 
 const _: () = assert!(best::BLOCK == 128 && best::any_size::WIDTH * best::any_size::ROWS == 128);
 const _: () = assert!(TILE * ROWS == 256 && tiled::SIDE * tiled::SIDE == 1024);
 
 /// The table, slowest first.
-pub(super) fn table<T: Element + Sample>() -> Vec<Variant<T>> {
+pub(super) fn rungs<T: Element + Sample>() -> Vec<Rung<Kernel<T>>> {
     vec![
-        Variant { name: "basic", idea: basic::IDEA, threads: [TILE, ROWS], launch: launch_basic, kinds: any_kind },
-        Variant {
+        Rung {
+            name: "basic",
+            idea: basic::IDEA,
+            block: only(&[TILE * ROWS]),
+            kernel: Kernel { launch: launch_basic, kinds: any_kind },
+        },
+        Rung {
             name: "constant",
             idea: constant::IDEA,
-            threads: [TILE, ROWS],
-            launch: launch_constant,
-            kinds: || constant::SIZES.iter().map(|&size| [size, 1]).chain(any_kind()).collect(),
+            block: only(&[TILE * ROWS]),
+            kernel: Kernel {
+                launch: launch_constant,
+                kinds: || constant::SIZES.iter().map(|&size| [size, 1]).chain(any_kind()).collect(),
+            },
         },
-        Variant { name: "tiled", idea: tiled::IDEA, threads: [tiled::SIDE; 2], launch: launch_tiled, kinds: any_kind },
-        Variant { name: "cached", idea: cached::IDEA, threads: [TILE, ROWS], launch: launch_cached, kinds: any_kind },
-        Variant {
+        Rung {
+            name: "tiled",
+            idea: tiled::IDEA,
+            block: only(&[tiled::SIDE * tiled::SIDE]),
+            kernel: Kernel { launch: launch_tiled, kinds: any_kind },
+        },
+        Rung {
+            name: "cached",
+            idea: cached::IDEA,
+            block: only(&[TILE * ROWS]),
+            kernel: Kernel { launch: launch_cached, kinds: any_kind },
+        },
+        Rung {
             name: "channels",
             idea: channels::IDEA,
-            threads: [TILE, ROWS],
-            launch: launch_channels,
-            kinds: || [1, 3, 4].map(|channels| [4, channels]).to_vec(),
+            block: only(&[TILE * ROWS]),
+            kernel: Kernel { launch: launch_channels, kinds: || [1, 3, 4].map(|channels| [4, channels]).to_vec() },
         },
-        Variant {
+        Rung {
             name: "best",
             idea: best::IDEA,
-            threads: [best::BLOCK, 1],
-            launch: launch_best,
-            kinds: || best::SIZES.iter().map(|&size| [size, 1]).chain([[2, 1]]).collect(),
+            block: only(&[best::BLOCK]),
+            kernel: Kernel {
+                launch: launch_best,
+                kinds: || best::SIZES.iter().map(|&size| [size, 1]).chain([[2, 1]]).collect(),
+            },
         },
     ]
 }
@@ -90,20 +113,6 @@ pub(super) fn table<T: Element + Sample>() -> Vec<Variant<T>> {
 /// One kernel for everything.
 fn any_kind() -> Vec<[u32; 2]> {
     vec![[2, 1]]
-}
-
-/// The entries of a row.
-pub(super) fn entries<T: Element + Sample>(row: usize) -> Vec<Entry> {
-    let variant = &table::<T>()[row];
-    // SAFETY: nothing is launched; only the names and the parameters are of interest.
-    let (input, mask, output) = unsafe { (Slice::new(0, 0), Slice::new(0, 0), PtrMut::new(0)) };
-    let entry = |[size, channels]: [u32; 2]| {
-        let taps = vec![T::ZERO; (size * size) as usize];
-        let frame = Frame { rows: size, columns: size, channels, mask_rows: size, mask_columns: size, border: ZERO };
-        let operands = Operands { input, mask, taps: &taps, frame, output, grid: None, multiprocessors: 1 };
-        (variant.launch)(&operands).map_or(Vec::new(), |(calls, _)| calls.into_iter().map(Entry::from).collect())
-    };
-    (variant.kinds)().into_iter().flat_map(entry).collect()
 }
 
 /// A grid of so many blocks along each axis.

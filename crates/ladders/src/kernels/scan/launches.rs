@@ -1,15 +1,16 @@
 //! The launches of one scan: shapes, scratch memory, and the longest chain of additions. Made once, run many times.
 
-use super::table::{Scheme, Sections, Variant};
+use super::table::{Scheme, Sections};
 use crate::kernels::block::MAX_GRID;
+use crate::kernels::plan::Plan;
 use cuda_std::launch::{Call, Slice};
-use rustwarp::backend::{Backend, Buffer, Module, Shape};
+use rustwarp::backend::{Backend, Buffer, Shape};
 use rustwarp::element::Element;
 use rustwarp::error::{Error, Result};
 
 /// What is launched, without memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Plan {
+pub(super) struct Blueprint {
     /// Threads per block.
     pub block: u32,
     /// Lengths of what is scanned: the array; the totals of its sections; the totals of theirs; … Each but the last of
@@ -27,9 +28,9 @@ pub(super) struct Plan {
     bytes: u64,
 }
 
-impl Plan {
+impl Blueprint {
     /// For `n` elements.
-    pub fn new<T: Element>(variant: &Variant<T>, n: u64, block: u32) -> Result<Self> {
+    pub fn new<T: Element>(scheme: &Scheme<T>, n: u64, block: u32) -> Result<Self> {
         let bytes = size_of::<T>();
         let mut plan = Self {
             block,
@@ -44,7 +45,7 @@ impl Plan {
             plan.levels.clear();
             return Ok(plan);
         }
-        match &variant.scheme {
+        match scheme {
             Scheme::Steps(_) => {
                 plan.steps = (0..63).map(|power| 1 << power).take_while(|&step| step == 1 || step < n).collect();
                 plan.depth = plan.steps.len() as u64;
@@ -54,7 +55,7 @@ impl Plan {
                 plan.sections(sections, n)?;
             }
             Scheme::OnePass { state_words, .. } => {
-                if let Some(tiles) = variant.scheme.tiles(n) {
+                if let Some(tiles) = scheme.tiles(n) {
                     let count = grid(n, (tiles.len)(block).into(), block)?;
                     plan.grids.push(count);
                     plan.words = state_words(count.into(), bytes);
@@ -109,7 +110,6 @@ fn grid(n: u64, per_block: u64, block: u32) -> Result<u32> {
 
 /// Device memory besides the input.
 pub(super) struct Scratch<'d, T> {
-    device: &'d dyn Backend,
     /// The result of each level: the output, then what lies before each section of the level above.
     scanned: Vec<Buffer<'d, T>>,
     /// The totals of each level's sections; of the last level a single one, which nobody reads.
@@ -118,12 +118,11 @@ pub(super) struct Scratch<'d, T> {
     between: Buffer<'d, T>,
     /// Tickets and records.
     state: Buffer<'d, u64>,
-    state_bytes: u64,
 }
 
 impl<'d, T: Element> Scratch<'d, T> {
     /// As much as the plan needs.
-    pub fn new(device: &'d dyn Backend, plan: &Plan) -> Result<Self> {
+    pub fn new(device: &'d dyn Backend, plan: &Blueprint) -> Result<Self> {
         let buffer = |len: u64, name| Buffer::uninit(device, length(len)?, name);
         let mut scanned = vec![buffer(plan.levels.first().copied().unwrap_or(0), "output")?];
         let mut totals = Vec::new();
@@ -134,27 +133,43 @@ impl<'d, T: Element> Scratch<'d, T> {
         totals.push(buffer(1, "total of the last section")?);
         let between = buffer(plan.between(), "between steps")?;
         let state = Buffer::from_slice(device, &vec![0; length(plan.words)?], "state")?;
-        Ok(Self { device, scanned, totals, between, state, state_bytes: 8 * plan.words })
+        Ok(Self { scanned, totals, between, state })
     }
 
-    /// Where the result is, once everything has run.
-    pub fn output(&self) -> &Buffer<'d, T> {
-        &self.scanned[0]
+    /// The plan of a run.
+    pub fn plan<'s>(
+        &'s self,
+        blueprint: &Blueprint,
+        scheme: &Scheme<T>,
+        input: Slice<'s, T>,
+        exclusive: bool,
+    ) -> Plan<'s> {
+        let grid = blueprint.grid();
+        let mut plan = Plan::new(blueprint.block, grid, &self.scanned[0], &[input.len]).with_depth(blueprint.depth);
+        if let Scheme::OnePass { reset: true, .. } = scheme {
+            plan = plan.clear(&self.state);
+        }
+        for (call, shape) in self.calls(blueprint, scheme, input, exclusive) {
+            // SAFETY: the call is the kernel's own launcher's, with a block size that its rule allows; the buffers are
+            // borrowed, and the blueprint gives each as many elements as the kernel reads or writes there.
+            plan = unsafe { plan.launch(call, shape) };
+        }
+        plan
     }
 
     /// The launches, in order.
-    pub fn launches<'s>(
+    fn calls<'s>(
         &'s self,
-        plan: &Plan,
-        variant: &Variant<T>,
+        plan: &Blueprint,
+        scheme: &Scheme<T>,
         input: Slice<'s, T>,
         exclusive: bool,
-    ) -> Launches<'s> {
-        let mut launches = Launches { device: self.device, reset: None, calls: Vec::new() };
+    ) -> Vec<(Call<'s>, Shape)> {
         // Nothing to scan, nothing to launch: no grid has 0 blocks.
         if plan.levels.is_empty() {
-            return launches;
+            return Vec::new();
         }
+        let mut calls = Vec::new();
         let block = plan.block;
         let first = Shape::linear(plan.grid(), block);
         let inputs: Vec<_> = plan
@@ -168,8 +183,7 @@ impl<'d, T: Element> Scratch<'d, T> {
             .collect();
         // The totals of sections are always scanned exclusively: what lies before a section.
         let flag = |level: usize| u32::from(exclusive || level > 0);
-        let calls = &mut launches.calls;
-        match &variant.scheme {
+        match scheme {
             Scheme::Steps(step) => {
                 let mut from = input;
                 for (number, &distance) in plan.steps.iter().enumerate() {
@@ -210,13 +224,12 @@ impl<'d, T: Element> Scratch<'d, T> {
                     calls.push((scan(*from, flag(level), offsets, self.scanned[level].ptr()), shape));
                 }
             }
-            Scheme::OnePass { reset, .. } => {
-                launches.reset = reset.then(|| (self.state.address(), self.state_bytes));
-                let scan = variant.scheme.tiles(plan.levels[0]).map(|tiles| tiles.scan);
+            Scheme::OnePass { .. } => {
+                let scan = scheme.tiles(plan.levels[0]).map(|tiles| tiles.scan);
                 calls.extend(scan.map(|scan| (scan(input, flag(0), self.state.ptr(), self.scanned[0].ptr()), first)));
             }
         }
-        launches
+        calls
     }
 }
 
@@ -225,37 +238,15 @@ fn length(len: u64) -> Result<usize> {
     len.try_into().map_err(|_| Error::Usage(format!("{len} elements are more than this machine can address")))
 }
 
-/// One run, ready to go.
-pub(super) struct Launches<'s> {
-    device: &'s dyn Backend,
-    /// Memory to set to 0 first: address and bytes.
-    reset: Option<(u64, u64)>,
-    calls: Vec<(Call<'s>, Shape)>,
-}
-
-impl Launches<'_> {
-    /// Starts everything; does not wait.
-    pub fn run(&self, module: Module) -> Result<()> {
-        if let Some((address, bytes)) = self.reset {
-            self.device.fill(address, 0, bytes)?;
-        }
-        self.calls.iter().try_for_each(|(call, shape)| {
-            // SAFETY: the call is the kernel's own launcher's, with a block size that its rule allows; the buffers are
-            // borrowed, and the plan gives each as many elements as the kernel reads or writes there.
-            unsafe { self.device.launch(module, call, *shape) }
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::kernels::scan::table;
     use kernels_gpu::reduce::Sum;
 
-    fn plan(name: &str, n: u64, block: u32) -> Result<Plan> {
-        let variant = table::variants::<Sum, f32>().into_iter().find(|v| v.name == name).expect("a variant");
-        Plan::new(&variant, n, block)
+    fn plan(name: &str, n: u64, block: u32) -> Result<Blueprint> {
+        let rung = table::rungs::<Sum, f32>().into_iter().find(|rung| rung.name == name).expect("a rung");
+        Blueprint::new(&rung.kernel, n, block)
     }
 
     #[test]
