@@ -73,7 +73,9 @@ impl<'m> Plan<'m> {
 
     /// With a buffer set to 0.
     pub fn clear<T>(mut self, buffer: &'m Buffer<'_, T>) -> Self {
-        self.steps.push(Step::Clear { address: buffer.address(), bytes: buffer.bytes() });
+        if !buffer.is_empty() {
+            self.steps.push(Step::Clear { address: buffer.address(), bytes: buffer.bytes() });
+        }
         self
     }
 
@@ -101,7 +103,7 @@ impl<'m> Plan<'m> {
     /// Starts everything; does not wait for the device unless the host has work to do.
     pub fn run(&self, device: &dyn Backend, module: Module) -> Result<()> {
         self.steps.iter().try_for_each(|step| match step {
-            // SAFETY: who added the launch promised that its contract holds; `self` borrows the buffers.
+            // SAFETY: the code that added the launch promised that its contract holds; `self` borrows the buffers.
             Step::Launch(call, shape) => unsafe { device.launch(module, call, *shape) },
             Step::Copy { to, from, bytes } => device.copy(*to, *from, *bytes),
             Step::Clear { address, bytes } => device.fill(*address, 0, *bytes),
