@@ -1,8 +1,8 @@
 //! A problem on a device: what a family is asked to run, and the row that each variant gives.
 
-use super::RungId;
 use super::plan::Plan as Launches;
 use super::problem::{Oracle, Problem, Work, Wrong};
+use super::variant::RungId;
 use crate::bench::{Plan, Timing};
 use crate::compare::Verdict;
 use rustwarp::backend::{Analysis, Backend, Counters, Module, Observed};

@@ -5,7 +5,6 @@ use rustwarp::element::Dtype;
 use rustwarp::error::{Error, Result};
 use rustwarp::ptx::Image;
 use rustwarp::tensor::Tensor;
-use serde::Serialize;
 
 pub mod access;
 pub mod atomics;
@@ -35,6 +34,7 @@ pub mod settings;
 pub mod texture;
 pub mod threads;
 pub mod transpose;
+mod variant;
 pub mod vecadd;
 
 pub use block::BlockRule;
@@ -44,6 +44,7 @@ pub use job::{Job, Row};
 pub use ladder::Resolved;
 pub use problem::{Case, Operand, Oracle, Problem, Work, Wrong};
 pub use settings::{Setting, Settings};
+pub use variant::{RungId, VariantInfo};
 
 /// Every family, smallest first.
 pub const FAMILIES: &[Family] = &[
@@ -119,29 +120,6 @@ impl Limits {
     /// Grids that are made for the device: several elements for each of an H200's 270336 threads, or nobody would see
     /// which elements a thread takes.
     pub const GRID_OF_DEVICE: Self = Self { explained: 1 << 20, ..Self::DEFAULT };
-}
-
-/// What is known about a variant without running it.
-#[derive(Clone, Debug, Serialize)]
-pub struct VariantInfo {
-    /// As on the command line.
-    #[serde(rename = "variant")]
-    pub name: &'static str,
-    /// The one idea that sets it apart.
-    pub idea: &'static str,
-    /// Block sizes that it can be launched with.
-    pub block: BlockRule,
-    /// Every `.entry` in the PTX that belongs to it.
-    pub entries: Vec<Entry>,
-}
-
-/// A variant of a family, as a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RungId {
-    /// Row of the family's table.
-    pub(crate) row: usize,
-    /// As on the command line.
-    pub name: &'static str,
 }
 
 /// The family of this name.

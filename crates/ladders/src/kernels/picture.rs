@@ -166,7 +166,7 @@ impl Ladder for Pictures {
             grid: rung.grid,
             multiprocessors: rung.device.info().multiprocessors,
         })?;
-        // SAFETY: the call is the kernel's own launcher's, with room for its results, and the shape that the rung makes.
+        // SAFETY: the call is the kernel's own launcher's, with room for its results, and the table's shape.
         run(unsafe { Plan::of(call, shape, &output, &input.result) })
     }
 }

@@ -1,6 +1,6 @@
 //! The launches and buffers of one run.
 
-use super::Oracle;
+use super::problem::Oracle;
 use cuda_std::launch::Call;
 use rustwarp::backend::{Backend, Buffer, Module, Shape};
 use rustwarp::diagnostic::Diagnostic;
