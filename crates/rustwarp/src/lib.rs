@@ -1,5 +1,5 @@
-//! Kernels on a GPU or on the simulator, from Rust: devices, memory, one function per family, and launches of kernels of
-//! your own.
+//! Kernels on a GPU or on the simulator, from Rust: devices, memory, one function per family, and launches of kernels
+//! of your own.
 //!
 //! ```no_run
 //! let device = rustwarp::Device::default()?; // a GPU if one answers, else the simulator
@@ -15,8 +15,8 @@
 //! - [`backend`]: the interface under [`Device`], for programs that verify, count or time launches.
 //! - [`element`] and [`tensor`]: arrays whose element type is known at run time. [`ptx`]: which PTX is loaded.
 //!
-//! The kernels' PTX is built by `cargo xtask build-ptx` and looked for in `RUSTWARP_PTX_DIR`, beside the program, and in
-//! `target/ptx`: see [`ptx::find`].
+//! The kernels' PTX is built by `cargo xtask build-ptx` and looked for in `RUSTWARP_PTX_DIR`, beside the program, and
+//! in `target/ptx`: see [`ptx::find`].
 
 pub mod backend;
 pub mod diagnostic;
