@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Writes the file, of no results too: then a CI system closes what it showed before.
+/// Writes the file, even without results: a CI system then closes those that it showed before.
 ///
 /// # Errors
 /// [`Error::Write`](rustwarp::Error::Write).
@@ -16,7 +16,7 @@ pub fn write(path: &Path, found: &[Diagnostic]) -> Result<()> {
     ladders::input::write_text(path, &text)
 }
 
-/// One run of this tool, with a rule for each code met.
+/// Makes the log of one run of this tool, with a rule for each code that occurs.
 pub fn log(found: &[Diagnostic]) -> Value {
     let codes: BTreeSet<&str> = found.iter().map(|diagnostic| diagnostic.code.as_str()).collect();
     let codes: Vec<&str> = codes.into_iter().collect();
@@ -60,14 +60,14 @@ fn result(found: &Diagnostic, codes: &[&str]) -> Value {
     result
 }
 
-/// What ends a run is an error, and so are findings that are wrong on every GPU; lock step and wrapping are matters of
-/// taste.
+/// Severity: faults and findings that are wrong on every GPU are errors; reliance on lock step and wrapping arithmetic
+/// are not.
 fn level(found: &Diagnostic) -> &'static str {
     let lenient = found.code.starts_with("race-warp-") || found.code == "overflow";
     if found.kind == "finding" && lenient { "warning" } else { "error" }
 }
 
-/// The Rust line, or the PTX line where there are no line tables.
+/// The location of the Rust line, or of the PTX line without line tables.
 fn physical(place: &Place) -> Option<Value> {
     let (file, line, column) = match (&place.file, place.line) {
         (Some(file), Some(line)) if line > 0 => (file, line, place.column),
@@ -81,7 +81,8 @@ fn physical(place: &Place) -> Option<Value> {
     Some(json!({ "artifactLocation": artifact(file), "region": region }))
 }
 
-/// Relative to the current directory, which CI has at the root of the sources; absolute for files elsewhere.
+/// The file's path relative to the current directory, which in CI is the root of the sources; absolute for files
+/// elsewhere.
 fn artifact(file: &str) -> Value {
     let path = Path::new(file);
     let here = std::env::current_dir().ok();
@@ -102,8 +103,8 @@ fn uri(path: &str) -> String {
     path.bytes().map(encode).collect()
 }
 
-/// The same as long as the code, the functions and the text of the lines are: edits elsewhere move lines, and change
-/// nothing.
+/// A fingerprint that stays the same while the code, the functions and the text of the lines do, even if edits
+/// elsewhere move the lines.
 fn fingerprint(found: &Diagnostic) -> String {
     let mut text = found.code.clone();
     for place in &found.places {
@@ -113,14 +114,15 @@ fn fingerprint(found: &Diagnostic) -> String {
     if found.places.is_empty() {
         text += &format!("\0{}", found.title);
     }
-    // FNV-1a, 64 bits: http://www.isthe.com/chongo/tech/comp/fnv/. The same in every version of this program.
+    // This is FNV-1a with 64 bits (http://www.isthe.com/chongo/tech/comp/fnv/), which is the same in every version of
+    // this program.
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
     format!("{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325, step))
 }
 
 fn source_line(place: &Place) -> Option<String> {
     let path = Path::new(place.file.as_ref()?);
-    // The name comes from the PTX, and may be anything.
+    // The name comes from the PTX, and may be any text.
     if !path.is_file() {
         return None;
     }
@@ -140,17 +142,22 @@ fn rule(code: &str) -> Value {
         "use-after-free" => {
             ("Access to freed memory", "Keep the allocation until the last launch that uses it has ended.")
         }
-        "leak" => {
-            ("Device memory is never freed", "Free what `malloc` gave before the last thread that knows it ends.")
-        }
+        "leak" => (
+            "Device memory is never freed",
+            "Free what `malloc` returned before the last thread that has its address ends.",
+        ),
         "double-free" => ("Memory is freed twice", "Let one owner free it."),
-        "trap" => ("The kernel trapped", "A panic or an assertion failed: what it printed says which."),
-        "deadlock" | "livelock" => {
-            ("Threads wait for what never comes", "Find who should have come: the places say where it is.")
-        }
+        "trap" => ("The kernel trapped", "A panic or a failed assertion: the printed text says which."),
+        "deadlock" | "livelock" => (
+            "Threads wait for an event that never occurs",
+            "Find the threads that should cause it: the locations show where each is.",
+        ),
         "fuel" => ("The launch did not end in time", "Look for a loop that does not end, or allow more instructions."),
-        "barrier-divergence" => ("Part of a warp did not come to a barrier", "Move the barrier out of the branch."),
-        "missing-lanes" => ("Lanes of a mask never come", "The mask must name the lanes that execute the instruction."),
+        "barrier-divergence" => ("Part of a warp did not reach a barrier", "Move the barrier out of the branch."),
+        "missing-lanes" => (
+            "Lanes of a mask never reach the instruction",
+            "The mask must name the lanes that execute the instruction.",
+        ),
         "shuffle-source" => ("Shuffle from a lane that takes no part", "Read only from lanes that the mask names."),
         "overflow" => ("Signed arithmetic wrapped", "Use a wider type, or wrapping arithmetic where it is meant."),
         "wrong-result" => ("A result differs from the reference", "Compare with the findings of the checkers first."),
@@ -159,10 +166,10 @@ fn rule(code: &str) -> Value {
             "Load it by an ordinary load, or write it in another launch.",
         ),
         "async-proxy" => (
-            "A bulk copy may not see what was written",
+            "A bulk copy may not observe earlier writes",
             "Execute `fence.proxy.async` between the writes and the barrier before the copy.",
         ),
-        "race-scope" => ("Data race: scopes too narrow", "Give fences and atomics a scope that has both threads."),
+        "race-scope" => ("Data race: scopes too narrow", "Give fences and atomics a scope that includes both threads."),
         _ if code.starts_with("race-warp") => (
             "Hazard inside a warp",
             "Lock step orders nothing since Volta: put a warp-wide barrier between the accesses.",
@@ -171,13 +178,13 @@ fn rule(code: &str) -> Value {
             ("Data race", "Order the accesses: by a barrier, or by a release and an acquire.")
         }
         _ if code.starts_with("uninit") => {
-            ("A value that nobody has written decides something", "Write the memory first.")
+            ("An uninitialised value affects the program's behaviour", "Write the memory before it is read.")
         }
         _ if code.starts_with("mbarrier") => ("Wrong use of an mbarrier", "Initialise it once, before its first use."),
         _ if code.starts_with("async") => {
             ("Wrong use of an asynchronous copy", "Wait for the copy before its bytes are used.")
         }
-        _ => ("", "The result's message says what happened and what to do."),
+        _ => ("", "The result's message describes the problem and its solution."),
     };
     let short = if short.is_empty() { code.replace(['-', '_'], " ") } else { short.to_owned() };
     json!({ "id": code, "shortDescription": { "text": short }, "help": { "text": help } })

@@ -16,29 +16,29 @@ mod look;
 
 /// Pixels of a panel.
 const WIDTH: u32 = 760;
-/// Pixels of a panel of lines.
+/// Height of a panel of lines in pixels.
 const HEIGHT: u32 = 400;
-/// Pixels on the right for the lines' names.
+/// Width of the lines' names on the right, in pixels.
 const NAMES: i32 = 190;
-/// Pixels of a bar with its gap.
+/// Height of a bar with its gap, in pixels.
 const BAR: i32 = 22;
 /// One picture of several.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Panel {
     /// A line per variant over the number of elements, both axes logarithmic.
     Lines {
-        /// What is measured.
+        /// Title: the subject of the measurements.
         title: String,
-        /// Of the vertical axis.
+        /// Unit of the vertical axis.
         unit: &'static str,
-        /// In the order of the ladder.
+        /// The lines in the order of the ladder.
         lines: Vec<Line>,
     },
     /// A bar per variant.
     Bars {
-        /// What is measured, of what, in which unit.
+        /// Title: the quantity, its subject, and its unit.
         title: String,
-        /// Name and length, in the order of the ladder.
+        /// Names and lengths of the bars, in the order of the ladder.
         bars: Vec<(String, f64)>,
     },
 }
@@ -46,30 +46,30 @@ pub enum Panel {
 /// A variant's measurements.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// Its name.
+    /// The variant's name.
     pub name: String,
     /// The vendor's: drawn black and thick.
     pub peer: bool,
-    /// Elements, and what was measured.
+    /// Pairs of number of elements and measured value.
     pub points: Vec<(f64, f64)>,
 }
 
-/// One measurement: what a panel is made of.
+/// One measurement, from which panels are made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurement {
-    /// Measurements of the same subject are compared with each other: family, operation, type, settings.
+    /// Family, operation, type and settings: measurements of the same subject are compared with each other.
     pub subject: String,
-    /// As in the row.
+    /// The variant's name, as in the row.
     pub variant: String,
-    /// Not one of the family's variants.
+    /// Whether it is another library's and not one of the family's variants.
     pub peer: bool,
-    /// Elements of the first operand.
+    /// Number of elements of the first operand.
     pub n: u64,
     /// Unit and value.
     pub value: (&'static str, f64),
 }
 
-/// What rows tell: on a GPU the rate, on the simulator what time goes into.
+/// Panels of rows: of the rates on a GPU, and of the counters that determine the time on the simulator.
 pub fn of_rows<'r>(rows: impl IntoIterator<Item = &'r Row>) -> Vec<Panel> {
     panels(rows.into_iter().flat_map(measurements))
 }
@@ -96,8 +96,8 @@ fn measurements(row: &Row) -> Vec<Measurement> {
     }
 }
 
-/// A panel per subject and unit, in the order in which they first appear: lines where there are several sizes, else
-/// bars. What is 0 for all variants has no panel.
+/// Makes a panel per subject and unit, in the order in which they first appear: lines if there are several sizes, else
+/// bars. A quantity that is 0 for all variants has no panel.
 pub fn panels(measurements: impl IntoIterator<Item = Measurement>) -> Vec<Panel> {
     let mut subjects: Vec<Vec<Measurement>> = Vec::new();
     for one in measurements {
