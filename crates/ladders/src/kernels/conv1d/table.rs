@@ -1,4 +1,4 @@
-//! The variants of `conv1d`, and how each is launched.
+//! The variants of `conv1d`, and their launches.
 
 use crate::kernels::entry::Nothing;
 use crate::kernels::ladder::Rung;
@@ -9,7 +9,7 @@ use kernels_gpu::conv1d::{BLOCK, Frame, basic, best, cached, channels, constant,
 use kernels_gpu::filter::{Part, Sample, TAPS, ZERO};
 use rustwarp::element::Element;
 
-/// What is given to a kernel.
+/// The operands of a kernel.
 pub(super) struct Operands<'a, T> {
     pub input: Slice<'a, T>,
     pub mask: Slice<'a, T>,
@@ -24,11 +24,11 @@ pub(super) struct Operands<'a, T> {
 pub(super) struct Kernel<T: 'static> {
     /// What it does to a signal that has an element.
     pub launch: for<'a> fn(&Operands<'a, T>) -> Launch<'a>,
-    /// Taps and channels that have a kernel of their own, and one of those that share one.
+    /// The numbers of taps and channels that have kernels of their own, and one pair for the shared kernel.
     kinds: &'static [[u32; 2]],
 }
 
-/// What a variant does: the same grid for each of its calls, in order.
+/// The launches of a variant, which have the same grid for each call, in order.
 pub(super) struct Launch<'a> {
     pub calls: Vec<Call<'a>>,
     /// Blocks along x and y.
@@ -126,7 +126,7 @@ impl<T: Element + Sample> Kernel<T> {
     }
 }
 
-/// A thread per element.
+/// A grid with a thread per element.
 fn per_element<T>(of: &Operands<'_, T>) -> [u32; 2] {
     [(of.frame.samples * of.frame.channels).div_ceil(of.block), 1]
 }

@@ -1,4 +1,4 @@
-//! The variants of `conv2d`, and how each is launched.
+//! The variants of `conv2d`, and their launches.
 
 use crate::kernels::entry::Nothing;
 use crate::kernels::ladder::Rung;
@@ -10,7 +10,7 @@ use rustwarp::backend::Shape;
 use rustwarp::element::Element;
 use rustwarp::error::{Error, Result};
 
-/// What is given to a kernel.
+/// The operands of a kernel.
 pub(super) struct Operands<'a, T> {
     pub input: Slice<'a, T>,
     pub mask: Slice<'a, T>,
@@ -18,7 +18,7 @@ pub(super) struct Operands<'a, T> {
     pub taps: &'a [T],
     pub frame: Frame,
     pub output: PtrMut<'a, T>,
-    /// Blocks to aim for, where any number works.
+    /// The requested number of blocks, for variants that support any number.
     pub grid: Option<u32>,
     pub multiprocessors: u32,
 }
@@ -30,7 +30,8 @@ type Launch<'a> = Result<(Vec<Call<'a>>, Shape)>;
 pub(super) struct Kernel<T: 'static> {
     /// What it does to a picture that has an element.
     pub launch: for<'a> fn(&Operands<'a, T>) -> Launch<'a>,
-    /// Sizes of (square) masks and channels that have a kernel of their own, and one of those that share one.
+    /// The sizes of (square) masks and numbers of channels that have kernels of their own, and one pair for the shared
+    /// kernel.
     kinds: fn() -> Vec<[u32; 2]>,
 }
 
@@ -110,7 +111,7 @@ pub(super) fn rungs<T: Element + Sample>() -> Vec<Rung<Kernel<T>>> {
     ]
 }
 
-/// One kernel for everything.
+/// The kinds of a variant with one kernel for everything.
 fn any_kind() -> Vec<[u32; 2]> {
     vec![[2, 1]]
 }
@@ -129,7 +130,7 @@ fn shape(grid: [u32; 3], block: [u32; 2], frame: Frame) -> Result<Shape> {
     Ok(Shape { grid, block: [block[0], block[1], 1], shared: 0, cluster: None, cooperative: false })
 }
 
-/// A thread per element of a row.
+/// A grid with a thread per element of a row.
 fn per_element(frame: Frame) -> Result<Shape> {
     let across = (frame.columns * frame.channels).div_ceil(TILE);
     shape([across, frame.rows.div_ceil(ROWS), 1], [TILE, ROWS], frame)
@@ -150,7 +151,7 @@ fn launch_constant<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> 
     Ok((vec![call], per_element(frame)?))
 }
 
-/// As many taps in each launch as it takes.
+/// Launches for any mask, each with as many taps as it can take by value.
 fn launch_constant_any<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> {
     let part = |(i, taps): (usize, &[T])| {
         let part = Part { first: (i * TAPS) as u32, count: taps.len() as u32 };
@@ -188,7 +189,7 @@ fn launch_channels<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> 
     Ok((vec![call], shape(grid, [TILE, ROWS], frame)?))
 }
 
-/// `best` has a kernel for this mask, which takes any number of strips.
+/// Whether `best` has a kernel for this mask that supports any number of strips.
 fn marches(frame: Frame) -> bool {
     let size = frame.mask_rows;
     frame.mask_columns == size && frame.rows >= size && frame.columns >= size && best::SIZES.contains(&size)
@@ -201,7 +202,8 @@ fn launch_best<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> {
     }
     let size = frame.mask_rows;
     let across = frame.columns.div_ceil(best::BLOCK * best::columns_per_thread(size_of::<T>()));
-    // No more strips than run at once; each begins with rows that others load too.
+    // The number of strips is at most that which runs at the same time, since each begins with rows that others load
+    // too.
     let blocks = of.grid.unwrap_or(of.multiprocessors * best::blocks_per_sm(size));
     let strips = (blocks / across.saturating_mul(frame.channels).max(1)).max(1);
     let strip = frame.rows.div_ceil(strips).max(best::MIN_STRIP);
@@ -227,7 +229,7 @@ fn launch_any_size<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> 
     Ok((vec![conv2d_best_any::<T>(of.input, of.mask, frame, of.output)], shape))
 }
 
-/// A mask as kernels take it by value.
+/// Converts a mask to the array that kernels take by value.
 fn square<T: Copy, const K: usize>(taps: &[T]) -> [[T; K]; K] {
     core::array::from_fn(|i| core::array::from_fn(|j| taps[i * K + j]))
 }

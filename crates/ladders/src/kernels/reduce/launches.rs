@@ -1,5 +1,5 @@
-//! The launches of one reduction: shapes, scratch memory, and the longest chain of additions. Made once, run many
-//! times.
+//! The launches of one reduction: shapes, scratch memory, and the longest chain of additions. They are planned once and
+//! run many times.
 
 use super::table::{Kernel, Scheme};
 use crate::kernels::block::MAX_GRID;
@@ -10,24 +10,24 @@ use rustwarp::backend::{Backend, Buffer, DeviceInfo, Shape};
 use rustwarp::element::Element;
 use rustwarp::error::{Error, Result};
 
-/// Threads that fill a multiprocessor.
+/// Number of threads that fill a multiprocessor.
 const THREADS_PER_SM: u32 = 2048;
 
-/// Numbers that a block of [`Scheme::Split`] leaves.
+/// Number of values that a block of [`Scheme::Split`] writes.
 const SPLIT: usize = compensated::RESULTS;
 
 const _: () = assert!(SPLIT == double_accumulator::RESULTS);
 
-/// What is launched, without memory.
+/// The shapes of the launches, without memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Blueprint {
     /// Threads per block.
     pub block: u32,
     /// Blocks of each launch.
     pub grids: Vec<u32>,
-    /// Values that each launch leaves for the next: one or two per block, or one per pair.
+    /// Number of values that each launch writes for the next: one or two per block, or one per pair.
     pub results: Vec<usize>,
-    /// Most additions in a chain from an element to the result.
+    /// Largest number of additions in a chain from an element to the result.
     pub depth: u64,
 }
 
@@ -47,7 +47,7 @@ impl Blueprint {
             Some(grid) => Ok(grid),
             None => Ok(tiles(n, block, per_thread).min(u64::from(info.multiprocessors * blocks_per_sm)) as u32),
         };
-        // Additions of one thread, when the grid takes `per_thread` elements per thread in each round.
+        // The number of additions of one thread, if the grid takes `per_thread` elements per thread in each round.
         let chain = |n: u64, grid: u32, per_thread: u32| {
             n.div_ceil(u64::from(grid) * u64::from(block) * u64::from(per_thread)) * u64::from(per_thread)
         };
@@ -119,21 +119,21 @@ impl Blueprint {
             }
             Scheme::Single { blocks_per_sm, per_thread, .. } => {
                 let grid = fill(blocks_per_sm, per_thread)?;
-                // A thread may take one element in front of the aligned part and one behind it.
+                // A thread may take one element before the aligned part and one after it.
                 let depth = chain(n, grid, per_thread) + 2 + log_block + chain(u64::from(grid), 1, 1) + log_block;
                 Ok(Self::per_block(block, vec![grid], depth))
             }
         }
     }
 
-    /// Launches that leave a value per block.
+    /// The plan for launches that write a value per block.
     fn per_block(block: u32, grids: Vec<u32>, depth: u64) -> Self {
         let results = grids.iter().map(|&grid| grid as usize).collect();
         Self { block, grids, results, depth }
     }
 }
 
-/// Blocks that cover `n` elements.
+/// Number of blocks that cover `n` elements.
 fn tiles(n: u64, block: u32, per_thread: u32) -> u64 {
     n.div_ceil(u64::from(block) * u64::from(per_thread))
 }
@@ -142,11 +142,11 @@ fn tiles(n: u64, block: u32, per_thread: u32) -> u64 {
 pub(super) struct Scratch<'d, T> {
     /// Partial results of odd and of even launches.
     partials: [Buffer<'d, T>; 2],
-    /// 0 between launches.
+    /// The ticket, which is 0 between launches.
     ticket: Buffer<'d, u32>,
-    /// One element.
+    /// The output: one element.
     output: Buffer<'d, T>,
-    /// The operation's.
+    /// The operation's identity.
     identity: Buffer<'d, T>,
 }
 
@@ -198,7 +198,7 @@ impl<'d, T: Element> Scratch<'d, T> {
 /// The launches of one run.
 pub(super) struct Launches<'s, T> {
     scratch: &'s Scratch<'s, T>,
-    /// The output starts as the identity.
+    /// Whether the output is set to the identity first.
     reset: bool,
     launches: Vec<(Call<'s>, Shape)>,
     result: &'s Buffer<'s, T>,

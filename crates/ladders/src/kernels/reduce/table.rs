@@ -1,5 +1,4 @@
-//! The variants of `reduce`: one row each, the ladder first, then other forms, `best` last. Adding a variant is adding
-//! a row.
+//! The variants of `reduce`, one row each: the ladder first, then other forms, `best` last. A new variant is a new row.
 
 use crate::kernels::ladder::Rung;
 use crate::kernels::{BlockRule, Entry};
@@ -9,7 +8,7 @@ use kernels_gpu::reduce::double_accumulator::{Accumulate, Widen};
 use kernels_gpu::reduce::*;
 use rustwarp::element::Element;
 
-/// An operation that every row has.
+/// The requirements of all rows on an operation.
 pub trait Operation<T: Widen>: Accumulate<T> + Compensate<T> {}
 
 impl<T: Widen, O: Accumulate<T> + Compensate<T>> Operation<T> for O {}
@@ -18,7 +17,7 @@ impl<T: Widen, O: Accumulate<T> + Compensate<T>> Operation<T> for O {}
 pub struct Kernel<T: 'static> {
     /// Dynamic shared memory: elements per thread.
     pub cache: u32,
-    /// How it gets from many values to one.
+    /// The scheme of its launches.
     pub scheme: Scheme<T>,
 }
 
@@ -40,12 +39,12 @@ impl<T> Kernel<T> {
 
 /// A launcher of block size, input, and where each block's partial result goes.
 pub type PerBlock<T> = for<'a> fn(u32, Slice<'a, T>, PtrMut<'a, T>) -> Call<'a>;
-/// A launcher of input, partial results, ticket, and output.
+/// A launcher that takes input, partial results, ticket, and output.
 pub type Ticketed<T> = for<'a> fn(Slice<'a, T>, PtrMut<'a, T>, PtrMut<'a, u32>, PtrMut<'a, T>) -> Call<'a>;
 
-/// How a variant gets from many values to one.
+/// The launches that reduce many values to one.
 pub enum Scheme<T: 'static> {
-    /// As many blocks as the elements need, launched again on the partial results until one is left.
+    /// Enough blocks for all elements, launched again on the partial results until one is left.
     Tree {
         /// Elements that one thread loads.
         per_thread: u32,
@@ -64,12 +63,11 @@ pub enum Scheme<T: 'static> {
         /// Writes `output[block index]`.
         kernel: PerBlock<T>,
     },
-    /// As `GridStride` with one element per round, but a block leaves two numbers, of which the first is the result and
-    /// the second what rounding took from it.
+    /// As `GridStride` with one element per round, but a block writes two numbers: the result, and its rounding error.
     Split {
-        /// Whether sums are this good in the table's type: all additions in about twice its precision.
+        /// Whether sums in the table's type have about twice its precision.
         precise: bool,
-        /// Writes `output[2 * block index]` and the one behind it.
+        /// Writes `output[2 * block index]` and the next element.
         kernel: PerBlock<T>,
     },
     /// A grid that fills the device; every block combines into one output, which is set to the identity first.
@@ -89,7 +87,7 @@ pub enum Scheme<T: 'static> {
 }
 
 impl<T> Scheme<T> {
-    /// The launch of the whole input; what a scheme has no use for is left out.
+    /// The launch for the whole input; arguments that a scheme does not use are ignored.
     pub(super) fn call<'a>(
         &self,
         block: u32,

@@ -1,4 +1,5 @@
-//! The launches of one scan: shapes, scratch memory, and the longest chain of additions. Made once, run many times.
+//! The launches of one scan: shapes, scratch memory, and the longest chain of additions. They are planned once and run
+//! many times.
 
 use super::table::{Scheme, Sections};
 use crate::kernels::block::MAX_GRID;
@@ -8,21 +9,21 @@ use rustwarp::backend::{Backend, Buffer, Shape};
 use rustwarp::element::Element;
 use rustwarp::error::{Error, Result};
 
-/// What is launched, without memory.
+/// The shapes of the launches, without memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Blueprint {
     /// Threads per block.
     pub block: u32,
-    /// Lengths of what is scanned: the array; the totals of its sections; the totals of theirs; … Each but the last of
-    /// these has several sections. Empty when there is nothing to scan.
+    /// Lengths of the scanned arrays: the input; the totals of its sections; the totals of theirs; and so on. Each
+    /// except the last has several sections. Empty if there is nothing to scan.
     pub levels: Vec<u64>,
-    /// Blocks of each level's scan.
+    /// Number of blocks of each level's scan.
     pub grids: Vec<u32>,
-    /// Words of state.
+    /// Number of words of state.
     pub words: u64,
     /// Distances of the elements to combine, for a scan in steps.
     pub steps: Vec<u64>,
-    /// Most additions in a chain from an element to a result.
+    /// Largest number of additions in a chain from an element to a result.
     pub depth: u64,
     /// Bytes of an element.
     bytes: u64,
@@ -76,30 +77,30 @@ impl Blueprint {
             self.grids.push(grid(left, per_block, self.block)?);
             left = left.div_ceil(len);
         }
-        // The thread that adds takes one element.
+        // A thread of the kernel that adds has one element.
         grid(n, self.block.into(), self.block)?;
         self.depth = self.levels.len() as u64 * ((sections.depth)(self.block) + 1);
         Ok(())
     }
 
-    /// Blocks of the first launch.
+    /// Number of blocks of the first launch.
     pub fn grid(&self) -> u32 {
         self.grids.first().copied().unwrap_or(0)
     }
 
-    /// Bytes that [`Scratch::new`] allocates besides the output.
+    /// Number of bytes that [`Scratch::new`] allocates besides the output.
     pub fn scratch_bytes(&self) -> u64 {
         let elements = self.between() + 2 * self.levels.iter().skip(1).sum::<u64>() + 1;
         elements.saturating_mul(self.bytes).saturating_add(8 * self.words)
     }
 
-    /// Elements of the buffer that steps alternate with.
+    /// Number of elements of the buffer that steps alternate with.
     fn between(&self) -> u64 {
         if self.steps.len() > 1 { self.levels.iter().sum() } else { 0 }
     }
 }
 
-/// Blocks that cover `n` elements.
+/// Number of blocks that cover `n` elements.
 fn grid(n: u64, per_block: u64, block: u32) -> Result<u32> {
     let blocks = n.div_ceil(per_block);
     if blocks > MAX_GRID {
@@ -112,9 +113,9 @@ fn grid(n: u64, per_block: u64, block: u32) -> Result<u32> {
 pub(super) struct Scratch<'d, T> {
     /// The result of each level: the output, then what lies before each section of the level above.
     scanned: Vec<Buffer<'d, T>>,
-    /// The totals of each level's sections; of the last level a single one, which nobody reads.
+    /// The totals of each level's sections; for the last level a single one, which is not read.
     totals: Vec<Buffer<'d, T>>,
-    /// What steps alternate with.
+    /// The second buffer of a scan in steps.
     between: Buffer<'d, T>,
     /// Tickets and records.
     state: Buffer<'d, u64>,
@@ -181,7 +182,7 @@ impl<'d, T: Element> Scratch<'d, T> {
                 _ => self.totals[level - 1].slice(len as usize),
             })
             .collect();
-        // The totals of sections are always scanned exclusively: what lies before a section.
+        // The totals of sections are always scanned exclusively, which gives the prefix of each section.
         let flag = |level: usize| u32::from(exclusive || level > 0);
         match scheme {
             Scheme::Steps(step) => {
@@ -233,7 +234,7 @@ impl<'d, T: Element> Scratch<'d, T> {
     }
 }
 
-/// A number of elements on this machine.
+/// Converts a number of elements to this machine's size type.
 fn length(len: u64) -> Result<usize> {
     len.try_into().map_err(|_| Error::Usage(format!("{len} elements are more than this machine can address")))
 }

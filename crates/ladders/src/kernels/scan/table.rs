@@ -1,4 +1,4 @@
-//! The variants of `scan`: one row each. Adding a variant is adding a row.
+//! The variants of `scan`, one row each. A new variant is a new row.
 
 use crate::kernels::BlockRule;
 use crate::kernels::ladder::Rung;
@@ -9,57 +9,57 @@ use rustwarp::element::Element;
 
 /// A launcher of input, how far to shift it, distance of the elements to combine, and output.
 pub type Step<T> = for<'a> fn(Slice<'a, T>, usize, usize, PtrMut<'a, T>) -> Call<'a>;
-/// A launcher of input, 1 for exclusive, output, and each section's total.
+/// A launcher that takes input, 1 for exclusive, output, and the sections' totals.
 pub type Section<T> = for<'a> fn(Slice<'a, T>, u32, PtrMut<'a, T>, PtrMut<'a, T>) -> Call<'a>;
-/// A launcher of offsets, logarithm of a section's length, length, and output.
+/// A launcher that takes offsets, logarithm of a section's length, length, and output.
 pub type Add<T> = for<'a> fn(Slice<'a, T>, u32, usize, PtrMut<'a, T>) -> Call<'a>;
-/// A launcher of input and each section's total.
+/// A launcher that takes input and the sections' totals.
 pub type Total<T> = for<'a> fn(Slice<'a, T>, PtrMut<'a, T>) -> Call<'a>;
-/// A launcher of input, 1 for exclusive, what lies before each section, and output.
+/// A launcher that takes input, 1 for exclusive, the sections' prefixes, and output.
 pub type Continue<T> = for<'a> fn(Slice<'a, T>, u32, Slice<'a, T>, PtrMut<'a, T>) -> Call<'a>;
-/// A launcher of input, 1 for exclusive, state, and output.
+/// A launcher that takes input, 1 for exclusive, state, and output.
 pub type Pass<T> = for<'a> fn(Slice<'a, T>, u32, PtrMut<'a, u64>, PtrMut<'a, T>) -> Call<'a>;
 
-/// How a variant gets from a block's scan to that of the whole array.
+/// The launches that extend a block's scan to the whole array.
 pub enum Scheme<T: 'static> {
     /// A launch for each power of two below the length, from one buffer into another.
     Steps(Step<T>),
-    /// Scan sections; scan their totals likewise, exclusively; add what lies before each section to its elements.
+    /// Scan sections; scan their totals likewise, exclusively; add each section's prefix to its elements.
     ScanThenAdd {
         /// How a section is scanned.
         sections: Sections,
         /// Scans sections and writes their totals.
         scan: Section<T>,
-        /// Adds.
+        /// Adds the prefixes.
         add: Add<T>,
     },
-    /// Total sections; scan the totals likewise, exclusively; scan each section from what lies before it.
+    /// Sum sections; scan the totals likewise, exclusively; scan each section starting from its prefix.
     ReduceThenScan {
         /// How a section is scanned.
         sections: Sections,
         /// Writes the sections' totals.
         total: Total<T>,
-        /// Scans sections from what lies before them.
+        /// Scans sections starting from their prefixes.
         scan: Continue<T>,
     },
-    /// One launch; blocks look back at what their predecessors have published.
+    /// One launch, in which blocks read the records that earlier blocks have published.
     OnePass {
         /// Words of state for this many tiles.
         state_words: fn(tiles: u64, bytes: usize) -> u64,
-        /// The state has to be set to 0 before each launch, not just before the first.
+        /// Whether the state has to be set to 0 before each launch, not only before the first.
         reset: bool,
-        /// Kernels for inputs of growing length: the first that may be used is.
+        /// Kernels for inputs of increasing length: the first that supports the length is used.
         tiles: Vec<Tiles<T>>,
     },
 }
 
 /// A kernel that scans in tiles, one per block.
 pub struct Tiles<T: 'static> {
-    /// Most bytes of input.
+    /// Largest input in bytes.
     pub up_to: u64,
-    /// Elements of a tile.
+    /// Number of elements of a tile.
     pub len: fn(block: u32) -> u32,
-    /// Most additions from an element to its place in the last of this many tiles.
+    /// Largest number of additions from an element to a result in the last of this many tiles.
     pub depth: fn(tiles: u64) -> u64,
     /// The kernel.
     pub scan: Pass<T>,
@@ -68,13 +68,13 @@ pub struct Tiles<T: 'static> {
 /// Sections of a scan, for a size of the blocks.
 #[derive(Clone, Copy)]
 pub struct Sections {
-    /// Elements of a section: a power of two.
+    /// Number of elements of a section: a power of two.
     pub len: fn(block: u32) -> u32,
-    /// Sections that a block scans.
+    /// Number of sections that a block scans.
     pub per_block: fn(block: u32) -> u32,
     /// Dynamic shared memory, in elements of this many bytes.
     pub cache: fn(block: u32, bytes: usize) -> u32,
-    /// Most additions in a chain within a section.
+    /// Largest number of additions in a chain within a section.
     pub depth: fn(block: u32) -> u64,
 }
 
@@ -91,8 +91,8 @@ fn levels(section: u32) -> u64 {
     u64::from(section.next_power_of_two().ilog2())
 }
 
-/// Twice through a chunk, over lanes, rows and warps, over the tiles of a group, along the groups, and from there to
-/// the element.
+/// The chain of `best`: twice through a chunk, over lanes, rows and warps, over the tiles of a group, along the groups,
+/// and from there to the element.
 fn best_depth<T>(tiles: u64) -> u64 {
     let (chunk, warps) = (16 / size_of::<T>() as u64, u64::from(best::BLOCK) / 32);
     2 * chunk + 5 + best::ROWS as u64 + warps + 5 + tiles.div_ceil(u64::from(best::GROUP)) + 4
@@ -101,7 +101,7 @@ fn best_depth<T>(tiles: u64) -> u64 {
 /// The table.
 pub fn rungs<O: Op<T>, T: Element>() -> Vec<Rung<Scheme<T>>> {
     let add: Add<T> = three_phase::scan_three_phase_add::<O, T>;
-    // Within a thread, over a warp's lanes, over the block's warps, and from there to the element.
+    // The chain runs within a thread, over a warp's lanes, over the block's warps, and from there to the element.
     let by_shuffles: fn(u32) -> u64 = |_| 2 * three_phase::ITEMS as u64 + 5 + 5 + 2;
     vec![
         Rung {
