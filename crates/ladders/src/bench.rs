@@ -55,6 +55,9 @@ const FITS: u64 = 4;
 impl<'d> Plan<'d> {
     /// Measures the device's copy bandwidth, and allocates memory for flushing the cache. `None` on the simulator,
     /// which measures no times.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if `repeat` is 0; the errors of the device's copies and allocations.
     pub fn new(device: &'d dyn Backend, repeat: u32, cache: Cache) -> Result<Option<Self>> {
         if !device.info().is_gpu() {
             return Ok(None);
@@ -72,6 +75,9 @@ impl<'d> Plan<'d> {
     }
 
     /// Times `run`, which moves `bytes`.
+    ///
+    /// # Errors
+    /// Those of `run`; [`Error::Unsupported`] if the device measures no times.
     pub fn measure(&self, device: &dyn Backend, bytes: u64, run: &mut dyn FnMut() -> Result<()>) -> Result<Timing> {
         for _ in 0..WARM_UP {
             run()?;
@@ -108,6 +114,9 @@ impl Timing {
 
 /// Bytes read plus bytes written per second, in GB/s, of the driver's own copy from device memory to device memory: the
 /// median of seven copies of 1 GiB, or of a quarter of the free memory where that is less.
+///
+/// # Errors
+/// The errors of the device's copies and allocations; [`Error::Unsupported`] if it measures no times.
 pub fn copy_bandwidth(device: &dyn Backend) -> Result<f64> {
     let bytes = (device.free_memory()? / 4).clamp(1, 1 << 30);
     let (from, to) = (Memory::new(device, bytes, "copy source")?, Memory::new(device, bytes, "copy target")?);
