@@ -2,7 +2,7 @@
 //! of your own.
 //!
 //! ```no_run
-//! let device = rustwarp::Device::default()?; // a GPU if one answers, else the simulator
+//! let device = rustwarp::Device::default()?; // a GPU if there is one, else the simulator
 //! let x = device.upload(&[1.0_f32; 1000])?;
 //! assert_eq!(device.sum(&x)?, 1000.0);
 //! # Ok::<(), rustwarp::Error>(())

@@ -72,7 +72,10 @@ fn command() -> Command {
         .arg_required_else_help(true)
         .subcommand(subcommand::<devices::Options>("devices", "List the available devices"))
         .subcommand(subcommand::<list::Options>("list", "List families, variants, and their entries"))
-        .subcommand(subcommand::<occupancy::Options>("occupancy", "Show how many blocks of a kernel a multiprocessor holds"))
+        .subcommand(subcommand::<occupancy::Options>(
+            "occupancy",
+            "Show how many blocks of a kernel a multiprocessor holds",
+        ))
         .subcommands(families)
         .subcommand(subcommand::<run::Options>("run", "Launch an entry of any PTX file"))
         .subcommand(subcommand::<check::Options>(
