@@ -1,5 +1,4 @@
-//! The command line: what is asked for, what is printed, and the exit code. What it runs is in `ladders` and
-//! `rustwarp`.
+//! The command line: argument parsing, printing and exit codes. The work itself is in `ladders` and `rustwarp`.
 
 pub mod cli;
 pub mod sarif;

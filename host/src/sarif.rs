@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Writes the file, of no results too: then a CI system closes what it showed before.
+/// Writes the file, even without results: a CI system then closes those that it showed before.
 ///
 /// # Errors
 /// [`Error::Write`](rustwarp::Error::Write).
@@ -17,7 +17,7 @@ pub fn write(path: &Path, found: &[Diagnostic]) -> Result<()> {
     ladders::input::write_text(path, &text)
 }
 
-/// One run of this tool, with a rule for each code met.
+/// Makes the log of one run of this tool, with a rule for each code that occurs.
 pub fn log(found: &[Diagnostic]) -> Value {
     let codes: BTreeSet<&str> = found.iter().map(|diagnostic| diagnostic.code.as_str()).collect();
     let codes: Vec<&str> = codes.into_iter().collect();
@@ -61,14 +61,14 @@ fn result(found: &Diagnostic, codes: &[&str]) -> Value {
     result
 }
 
-/// What ends a run is an error, and so are findings that are wrong on every GPU; lock step and wrapping are matters of
-/// taste.
+/// Severity: faults and findings that are wrong on every GPU are errors; reliance on lock step and wrapping arithmetic
+/// are not.
 fn level(found: &Diagnostic) -> &'static str {
     let lenient = code(&found.code).is_some_and(|row| row.severity == Severity::Warning);
     if found.kind == "finding" && lenient { "warning" } else { "error" }
 }
 
-/// The Rust line, or the PTX line where there are no line tables.
+/// The location of the Rust line, or of the PTX line without line tables.
 fn physical(place: &Place) -> Option<Value> {
     let (file, line, column) = match (&place.file, place.line) {
         (Some(file), Some(line)) if line > 0 => (file, line, place.column),
@@ -82,7 +82,8 @@ fn physical(place: &Place) -> Option<Value> {
     Some(json!({ "artifactLocation": artifact(file), "region": region }))
 }
 
-/// Relative to the current directory, which CI has at the root of the sources; absolute for files elsewhere.
+/// The file's path relative to the current directory, which in CI is the root of the sources; absolute for files
+/// elsewhere.
 fn artifact(file: &str) -> Value {
     let path = Path::new(file);
     let here = std::env::current_dir().ok();
@@ -103,8 +104,8 @@ fn uri(path: &str) -> String {
     path.bytes().map(encode).collect()
 }
 
-/// The same as long as the code, the functions and the text of the lines are: edits elsewhere move lines, and change
-/// nothing.
+/// A fingerprint that stays the same while the code, the functions and the text of the lines do, even if edits
+/// elsewhere move the lines.
 fn fingerprint(found: &Diagnostic) -> String {
     let mut text = found.code.clone();
     for place in &found.places {
@@ -114,14 +115,15 @@ fn fingerprint(found: &Diagnostic) -> String {
     if found.places.is_empty() {
         text += &format!("\0{}", found.title);
     }
-    // FNV-1a, 64 bits: http://www.isthe.com/chongo/tech/comp/fnv/. The same in every version of this program.
+    // This is FNV-1a with 64 bits (http://www.isthe.com/chongo/tech/comp/fnv/), which is the same in every version of
+    // this program.
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
     format!("{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325, step))
 }
 
 fn source_line(place: &Place) -> Option<String> {
     let path = Path::new(place.file.as_ref()?);
-    // The name comes from the PTX, and may be anything.
+    // The name comes from the PTX, and may be any text.
     if !path.is_file() {
         return None;
     }

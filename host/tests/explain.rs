@@ -2,7 +2,7 @@
 
 use std::process::{Command, Output};
 
-/// Each lane stores to a word two further, and reads its own back from memory.
+/// A kernel in which each lane stores to a word two further than its neighbour's, and reads its own back from memory.
 const KERNEL: &str = "\
 .version 7.8
 .target sm_75
@@ -95,7 +95,7 @@ fn the_html_is_whole_and_has_the_numbers_of_the_json() {
     assert_balanced(&html);
 }
 
-/// Every element that is opened is closed, in order.
+/// Checks that every opened element is closed, in order.
 fn assert_balanced(html: &str) {
     let mut open: Vec<&str> = Vec::new();
     let mut rest = html.strip_prefix("<!DOCTYPE html>").expect("a document type");
@@ -108,7 +108,7 @@ fn assert_balanced(html: &str) {
             (None, true) => {}
             (None, false) => open.push(name),
         }
-        // Text without markup.
+        // The contents of these elements are text without markup.
         if matches!(name, "style" | "script") && !tag.starts_with('/') {
             let end = rest.find(&format!("</{name}>")).expect("its end");
             rest = &rest[end..];

@@ -1,4 +1,4 @@
-//! Any PTX file, launched and checked, and what is said of it. On the simulator.
+//! Launching and checking any PTX file on the simulator, and the messages about it.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod program;
@@ -60,7 +60,7 @@ fn any_ptx_file() {
 
     let late = folder.path().join("late.npy").display().to_string();
     let output = host(&[&["run", &ptx, "--block", "5", "--out", &format!("1={late}")], &common[..]].concat());
-    assert_eq!(output.status.code(), Some(4), "thread 4 reads behind the end: {}", text(&output.stderr));
+    assert_eq!(output.status.code(), Some(4), "thread 4 reads past the end: {}", text(&output.stderr));
     assert!(text(&output.stderr).contains("(4, 0, 0)"), "{}", text(&output.stderr));
     assert!(!PathBuf::from(late).exists(), "no output file after a fault");
 
@@ -95,7 +95,7 @@ fn help_of_what_is_checked() {
         (&["check", "reduce", "--help"], "--variant"),
         (&["check", "x.ptx", "--help"], "--entry"),
     ] {
-        // A file that is shown help for need not be there.
+        // The file need not exist for its help to be shown.
         let output = host(args);
         assert_eq!(output.status.code(), Some(0), "{args:?}\n{}", text(&output.stderr));
         let help = text(&output.stdout);
@@ -264,7 +264,7 @@ fn checks_are_chosen_before_the_target_or_after_it() {
         host(&[&["check", &leak, "--entry", "k", "--grid", "2", "--block", "32"], checks].concat()).status.code()
     };
     assert_eq!((leaks(&[]), leaks(&["--checks", "race,uninit"])), (Some(1), Some(0)));
-    // What comes after the target counts.
+    // Options after the target take precedence.
     assert_eq!(code(&["--checks", "uninit"], &["--checks", "race"]), Some(1));
     assert_eq!(code(&[], &["--atomics", "ptx", "--workers", "1", "--profile", "a100"]), Some(1));
     refused(&["check", &race, "--checks", "races"], 2, &["--checks", "race", "uninit"]);
@@ -297,10 +297,10 @@ fn clusters_and_cooperative_launches() {
         let output = host(&[&args[..], more].concat());
         assert_eq!(output.status.code(), Some(0), "{more:?}\n{}", text(&output.stderr));
     }
-    // One block is no whole cluster, and a million blocks are not resident at once.
+    // One block is not a whole cluster, and a million blocks are not resident at once.
     refused(&[&args[..], &["--cluster", "2,1,1"]].concat(), 2, &["cluster"]);
     refused(&[&args[..], &["--cooperative", "--grid", "1000000"]].concat(), 2, &["cooperative"]);
-    refused(&[&args[..], &["--cluster", "x"]].concat(), 2, &["--cluster", "'x' is no shape"]);
+    refused(&[&args[..], &["--cluster", "x"]].concat(), 2, &["--cluster", "`x` is not a shape"]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Options are heeded or refused, never ignored.
+//! Options have an effect or are an error; none is ignored.
 
 mod program;
 
@@ -50,7 +50,7 @@ fn settings_of_generated_data_need_generated_data() {
         let args = [&[family, "--device", "sim"], &setting[..], &inputs].concat();
         refused(&args, 2, &[setting[0], "--input", "cannot be used with"]);
     }
-    // What says how the data is taken still goes with a file.
+    // Options for the interpretation of data can be combined with a file.
     let row =
         object(&["histogram", "--input", &u32, "--bins", "16", "--variant", "best", "--device", "sim", "--json"], 0);
     assert_eq!(row["settings"], "--bins 16");
@@ -61,7 +61,7 @@ fn bench_refuses_names_that_nobody_has() {
     refused_in_a_line(&["bench", "--variant", "besst"], 2, &["none of the families has --variant besst"]);
     refused_in_a_line(&["bench", "reduce", "--variant", "besst"], 2, &["reduce has no variant 'besst'", "sequential"]);
     refused_in_a_line(&["bench", "reduce", "scan", "--op", "mean"], 2, &["--op mean"]);
-    // Families without are left out; then there is no GPU to measure the others on.
+    // Families without the operation are left out; then there is no GPU to measure the others on.
     refused(&["bench", "--op", "max"], 3, &["vecadd is left out: vecadd has no --op", "no-such-libcuda.so"]);
     refused(&["bench", "--dtype", "f64"], 3, &["picture is left out", "no-such-libcuda.so"]);
 }
@@ -73,7 +73,7 @@ fn a_tile_that_a_type_lacks_is_refused() {
     refused(&[&args[..], &["--dtype", "f64"]].concat(), 2, &["no tile `tiny` for f64", "auto", "large, small"]);
 }
 
-/// The first value that this seed gives is the one that stands for an untouched counter.
+/// The first value of this seed is the one that stands for an untouched counter.
 #[test]
 fn exch_takes_whatever_is_generated() {
     let args = ["atomics", "--op", "exch", "--seed", "6204490082765445028", "--n", "40", "--device", "sim", "--json"];

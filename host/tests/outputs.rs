@@ -1,4 +1,4 @@
-//! Files that a command was asked for are written, or the command says why not.
+//! Requested output files are written, or the command reports why not.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod program;
@@ -11,7 +11,7 @@ use rustwarp::element::{Array, Dtype};
 use serde_json::Value;
 use std::path::Path;
 
-/// A folder, and the name of a file in it that is not there yet.
+/// A temporary folder, and the name of a file in it that does not exist.
 fn place(name: &str) -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join(name).display().to_string();
@@ -40,7 +40,7 @@ fn one_variant_writes_one_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join("out.npy").display().to_string();
     let common = ["--n", "1000", "--device", "sim", "--json", "--output"];
-    refused_in_a_line(&[&["reduce"], &common[..], &[&out]].concat(), 2, &["--output", "one variant", "--variant"]);
+    refused_in_a_line(&[&["reduce"], &common[..], &[&out]].concat(), 2, &["--output", "single variant", "--variant"]);
     let row = object(&[&["reduce", "--variant", "best"], &common[..], &[&out]].concat(), 0);
     assert_eq!(row["output"].as_str(), Some(out.as_str()), "{row}");
     let row = object(&[&["vecadd", "--variant", "best"], &common[..], &[&out]].concat(), 0);
@@ -140,7 +140,7 @@ fn what_came_before_a_fault_is_kept() {
     assert!(!Path::new(&none).exists(), "bad input leaves no file");
 }
 
-/// Before hours of work.
+/// Files that cannot be written are reported before the work starts.
 #[test]
 fn files_that_can_not_be_written_are_refused_at_once() {
     let (folder, _) = place("x");
@@ -174,10 +174,10 @@ fn what_can_not_be_a_picture() {
     let common = ["--n", "40", "--variant", "best", "--device", "sim", "--json", "--output", &png];
     for family in ["histogram", "scan", "vecadd"] {
         let args = [&[family], &common[..]].concat();
-        refused_in_a_line(&args, 2, &["the result of", "is no picture", ".npy"]);
+        refused_in_a_line(&args, 2, &["the result of", "is not a picture", ".npy"]);
         assert!(!text(&host(&args).stderr).contains("using "), "refused before anything runs");
     }
-    // Whole numbers can't either; what was computed is shown.
+    // Integers cannot be written as a picture either; the result is shown.
     let row = object(&[&["transpose", "--dtype", "i32"], &common[..]].concat(), 2);
     assert_eq!((&row["verified"], row["output"].is_null()), (&true.into(), true), "{row}");
     assert!(!Path::new(&png).exists());
@@ -190,7 +190,7 @@ fn results_are_counted_not_operands() {
     assert!(table.contains("256 elements") && !table.contains("1000 elements"), "{table}");
 }
 
-/// What `--shape` takes, also where no operand has it.
+/// The value of `--shape` is in the row, even if no operand has that shape.
 #[test]
 fn a_row_has_the_size_that_was_asked_for() {
     for (family, shape, numbers) in [
@@ -205,7 +205,7 @@ fn a_row_has_the_size_that_was_asked_for() {
     }
 }
 
-/// Loads and stores, without atomics: here as in `host explain`.
+/// Sectors per request count loads and stores, without atomics, as in `host explain`.
 #[test]
 fn sectors_per_request_mean_the_same_everywhere() {
     let atomics = ["atomics", "--n", "4096", "--variant", "global"];
@@ -220,7 +220,7 @@ fn sectors_per_request_mean_the_same_everywhere() {
     assert_eq!((cells("| global")[column].as_str(), ratio), ("4.00", 4.0), "{table}");
 }
 
-/// Capitals are no other format; the bytes of a picture become the numbers that were asked for.
+/// The case of a file name's extension does not matter; the bytes of a picture become numbers of the requested type.
 #[test]
 fn files_are_what_their_names_say() {
     let (folder, npy) = place("X.NPY");

@@ -1,4 +1,4 @@
-//! Nobody reads: what a command found decides its exit code all the same.
+//! The exit code reports a command's outcome even if its output is not read.
 #![cfg(unix)]
 
 mod program;
@@ -6,14 +6,14 @@ mod program;
 use program::{command, program, text, vecadd};
 use std::io::PipeWriter;
 
-/// A pipe that nobody reads any more, as after `| true`.
+/// A pipe whose reader is closed, as after `| true`.
 fn closed() -> PipeWriter {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
     writer
 }
 
-/// With standard output closed.
+/// Runs the program with standard output closed, and returns its exit code and standard error.
 fn unread(args: &[&str]) -> (Option<i32>, String) {
     let output = command(args).stdout(closed()).output().expect("the binary runs");
     (output.status.code(), text(&output.stderr))

@@ -4,7 +4,7 @@ use ladders::input::generate::generate;
 use serde_json::Value;
 use std::process::Command;
 
-/// Exit code, standard output and standard error.
+/// Runs the program, and returns exit code, standard output and standard error.
 fn host(args: &[&str]) -> (i32, String, String) {
     let output =
         Command::new(env!("CARGO_BIN_EXE_host")).args(args).env("RUSTWARP_LIBCUDA", "no-such-libcuda.so").output();
@@ -17,17 +17,17 @@ fn json(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()
 }
 
-/// The launch of the slides: two blocks of three threads.
+/// The launch of the dot-product slides (`docs/sources.md`): two blocks of three threads.
 const SLIDES: [&str; 11] =
     ["print", "--device", "sim", "--n", "6", "--block", "3", "--seed", "5", "--variant", "println,printf"];
 
-/// Every line of a launch in which threads `threads` print.
+/// Every line of a launch in which the threads `threads` print.
 fn lines(threads: std::ops::Range<usize>) -> Vec<String> {
     let values: Vec<i32> = generate(6, 5);
     threads.map(|i| format!("block {} thread {}: value is {}", i / 3, i % 3, values[i])).collect()
 }
 
-/// Those of the output that a kernel printed.
+/// The lines of the output that a kernel printed.
 fn printed(text: &str) -> Vec<String> {
     let mut lines: Vec<_> = text.lines().filter(|line| line.starts_with("block ")).map(str::to_owned).collect();
     lines.sort_unstable();
@@ -53,7 +53,7 @@ fn chosen_threads_print() {
     assert_eq!(printed(&host(&warps).1), expected);
 }
 
-/// What kernels print goes elsewhere when standard output is for programs.
+/// Text that kernels print goes to standard error if standard output is for programs.
 #[test]
 fn printing_leaves_json_alone() {
     let (code, out, err) = host(&[&SLIDES[..], &["--json"]].concat());
@@ -70,7 +70,7 @@ fn failing_examples_are_listed_and_diagnosed() {
     assert!(examples.len() >= 15);
     assert!(!host(&["list"]).1.contains("failing"), "kept out of the normal rows");
 
-    // A finding or a fault: always 1.
+    // The exit code is 1 for a finding and for a fault.
     for (name, finding) in [
         ("missing_barrier", "race-war"),
         ("no_bounds_test", "out-of-bounds"),

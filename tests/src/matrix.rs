@@ -1,6 +1,6 @@
 //! Runs every variant of every family over types, operations and lengths, and collects the failures.
 
-use ladders::kernels::{Case, Demand, FAMILIES, Family, Job, Problem, Settings};
+use ladders::kernels::{Case, Demand, FAMILIES, Family, Job, Problem, RungId, Settings, VariantInfo};
 use libtest_mimic::{Failed, Trial};
 use rustwarp::backend::{Backend, Checkers, Checks, Choice, Module, open};
 use rustwarp::element::{Array, Dtype};
@@ -71,7 +71,7 @@ pub fn trials(choice: Choice, lengths: &'static [u64]) -> Vec<Trial> {
 /// The family's own cases, and for families of vectors the additional lengths, except those that take too long.
 fn every_variant(runs: &mut Runs<'_>, family: &'static Family, lengths: &[u64]) {
     let mut cases = (family.cases)();
-    if family.is_of_vectors() {
+    if family.of_vectors {
         cases.extend(lengths.iter().filter(|&&n| n <= family.limits.tested).map(|&n| Case::new(&[n])));
     }
     for &dtype in family.dtypes {
@@ -195,18 +195,19 @@ impl<'b> Runs<'b> {
         settings: &Settings,
         block: Option<u32>,
     ) {
-        let allowed = |variant: &ladders::kernels::VariantInfo| variant.block.choose(block, variant.name, 1024).is_ok();
-        let variants: Vec<_> =
-            (family.variants)().iter().filter(|variant| allowed(variant)).map(|variant| variant.name).collect();
+        let infos = (family.variants)();
+        let allowed = |(info, _): &(&VariantInfo, RungId)| info.block.choose(block, info.name, 1024).is_ok();
+        let variants: Vec<_> = infos.iter().zip(family.rungs()).filter(allowed).map(|(_, rung)| rung).collect();
         let ops = if family.ops.is_empty() { &[""] } else { family.ops };
         let dtype = inputs.first().map_or(family.dtypes[0], Tensor::dtype);
         for &op in ops.iter().filter(|op| family.has(op, dtype)) {
             let problem = Problem { inputs, dtype, op, settings };
             let (mut seen, wrong, ran) = (0, &mut self.wrong, &mut self.ran);
-            let result = (family.oracle)(problem).and_then(|oracle| {
+            let result = family.resolve(&problem).and_then(|ladder| {
+                let oracle = ladder.oracle(problem)?;
                 let (module, variants) = (self.bench.module, variants.as_slice());
                 let job = Job { device, module, problem, oracle: &oracle, variants, block, grid: None, plan: None };
-                (family.run)(&job, &mut |row| {
+                ladder.run(&job, &mut |row| {
                     seen += 1;
                     ran.insert(row.variant.clone());
                     if !row.is_clean() {

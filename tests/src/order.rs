@@ -22,13 +22,15 @@ pub fn scan_gives_the_same_bits() {
     let demand = Demand { size: &[n], dtype: Dtype::F32, seed: 7, settings: &settings };
     let inputs = (family.generate)(&demand).expect("operands");
 
+    let variants = family.select("best").expect("a variant");
     let run = |device: &dyn Backend, inputs: &[Tensor]| {
         let problem = Problem { inputs, dtype: Dtype::F32, op: "sum", settings: &settings };
-        let oracle = (family.oracle)(problem).expect("an oracle");
+        let ladder = family.resolve(&problem).expect("kernels");
+        let oracle = ladder.oracle(problem).expect("an oracle");
         let job =
-            Job { device, module, problem, oracle: &oracle, variants: &["best"], block: None, grid: None, plan: None };
+            Job { device, module, problem, oracle: &oracle, variants: &variants, block: None, grid: None, plan: None };
         let mut verified = false;
-        let result = (family.run)(&job, &mut |row| verified = row.is_verified()).expect("a run");
+        let result = ladder.run(&job, &mut |row| verified = row.is_verified()).expect("a run");
         assert!(verified);
         result
     };

@@ -2,7 +2,7 @@
 //! (`crates/ptx_sim/tests/golden/ladder.csv`), and the measured order of the reduction's rungs.
 
 use ladders::explain::page::Variant;
-use ladders::kernels::{self, Demand, Family, Job, Problem, Settings};
+use ladders::kernels::{self, Demand, Family, Job, Problem, RungId, Settings};
 use rustwarp::backend::{Backend, Counters, Module, Printed, explaining};
 use rustwarp::element::Dtype;
 use rustwarp::ptx;
@@ -12,7 +12,7 @@ use std::str::FromStr;
 /// Variants of a family, and the input to run them on.
 struct Run<'a> {
     family: &'a Family,
-    variants: Vec<&'static str>,
+    variants: Vec<RungId>,
     op: &'static str,
     settings: Vec<(String, String)>,
     dtype: Dtype,
@@ -47,10 +47,11 @@ fn explain(on: &Explaining, run: &Run<'_>) -> Vec<Variant> {
     let demand = Demand { size, dtype: *dtype, seed: 42, settings: &settings };
     let inputs = (family.generate)(&demand).expect("operands");
     let problem = Problem { inputs: &inputs, dtype: *dtype, op, settings: &settings };
-    let oracle = (family.oracle)(problem).expect("an oracle");
+    let ladder = family.resolve(&problem).expect("kernels");
+    let oracle = ladder.oracle(problem).expect("an oracle");
     let job = Job { device, module, problem, oracle: &oracle, variants, block: *block, grid: *grid, plan: None };
     let mut explained = Vec::new();
-    let result = (family.run)(&job, &mut |row| {
+    let result = ladder.run(&job, &mut |row| {
         assert!(row.is_verified(), "{} is wrong", row.variant);
         let counters = row.counters.expect("counters");
         explained.push(Variant::new(&row.variant, "", row.is_verified(), counters, row.launches, row.copies));

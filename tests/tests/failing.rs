@@ -30,11 +30,12 @@ impl Simulator {
         let demand = Demand { size: &case.size, dtype, seed: 3, settings: &settings };
         let inputs = (family.generate)(&demand).expect("operands");
         let problem = Problem { inputs: &inputs, dtype, op, settings: &settings };
-        let oracle = (family.oracle)(problem).expect("an oracle");
-        let (device, module, variants) = (&*self.device, self.module, &[variant]);
+        let ladder = family.resolve(&problem).expect("kernels");
+        let oracle = ladder.oracle(problem).expect("an oracle");
+        let (device, module, variants) = (&*self.device, self.module, &family.select(variant).expect("a variant"));
         let job = Job { device, module, problem, oracle: &oracle, variants, block: None, grid: None, plan: None };
         let (mut found, mut right) = (Vec::new(), false);
-        let result = (family.run)(&job, &mut |row| {
+        let result = ladder.run(&job, &mut |row| {
             right = row.is_verified();
             found.extend(row.findings);
         });
@@ -120,7 +121,7 @@ fn the_rung_that_does_it_right_is_clean() {
     for example in EXAMPLES {
         let (family, rung) = example.right;
         let family = kernels::family(family).unwrap_or_else(|| panic!("{}: no family {family}", example.name));
-        let variant = family.select(rung).expect("its rung")[0];
+        let variant = family.select(rung).expect("its rung")[0].name;
         // The largest case that the family's tests run has several blocks, the last of which is not full.
         let cases = (family.cases)();
         let elements = |case: &&Case| case.size.iter().product::<u64>();
@@ -142,10 +143,12 @@ fn a_maximum_of_negative_numbers_is_one_of_them() {
     let inputs = [Tensor::from(Array::F32((0..1024).map(|i| -1.0 - i as f32).collect()))];
     let settings = Settings::default();
     let problem = Problem { inputs: &inputs, dtype: Dtype::F32, op: "max", settings: &settings };
-    let oracle = (reduce.oracle)(problem).expect("an oracle");
-    let (device, module, variants) = (&*simulator.device, simulator.module, &["grid_stride"]);
+    let ladder = reduce.resolve(&problem).expect("kernels");
+    let oracle = ladder.oracle(problem).expect("an oracle");
+    let (device, module, variants) =
+        (&*simulator.device, simulator.module, &reduce.select("grid_stride").expect("a variant"));
     let job = Job { device, module, problem, oracle: &oracle, variants, block: None, grid: None, plan: None };
-    let result = (reduce.run)(&job, &mut |row| assert!(row.is_clean(), "{:?}", row.findings)).expect("a run");
+    let result = ladder.run(&job, &mut |row| assert!(row.is_clean(), "{:?}", row.findings)).expect("a run");
     assert_eq!(result, Tensor::from(Array::F32(vec![-1.0])));
 }
 

@@ -1,7 +1,7 @@
 //! Tests that need a GPU. They are compiled with `--features gpu` only; then a missing GPU is a failure.
 
 use kernels_gpu::reduce::{Max, Sum};
-use ladders::kernels::reduce::reduce;
+use ladders::kernels::reduce::{FAMILY, reduce};
 use rustwarp::backend::Buffer;
 use rustwarp::backend::Choice;
 use tests::matrix::{bench, parts_of_an_array};
@@ -22,12 +22,12 @@ fn more_than_two_to_the_31_elements() {
     let last = input.address() + input.bytes() - 4;
     bench.device.write(last, &0x7654_3210_i32.to_le_bytes()).expect("a write");
     let expected = (0x0101_0101_i128 * (n as i128 - 1) + 0x7654_3210) as i32;
-    for variant in (ladders::kernels::reduce::FAMILY.variants)() {
+    for rung in FAMILY.rungs() {
         let device = &*bench.device;
-        let sum = reduce::<Sum, i32>(device, bench.module, &input, n, variant.name).expect("a sum");
-        assert_eq!(sum, expected, "sum by {}", variant.name);
-        let max = reduce::<Max, i32>(device, bench.module, &input, n, variant.name).expect("a maximum");
-        assert_eq!(max, 0x7654_3210, "maximum by {}", variant.name);
+        let sum = reduce::<Sum, i32>(device, bench.module, &input, n, rung).expect("a sum");
+        assert_eq!(sum, expected, "sum by {}", rung.name);
+        let max = reduce::<Max, i32>(device, bench.module, &input, n, rung).expect("a maximum");
+        assert_eq!(max, 0x7654_3210, "maximum by {}", rung.name);
     }
 }
 
@@ -37,8 +37,8 @@ fn best_gives_the_same_bits_every_time() {
     let bench = bench(Choice::Gpu(0), "kernels-gpu");
     let values: Vec<f32> = ladders::input::generate::generate(3_000_001, 11);
     let input = Buffer::from_slice(&*bench.device, &values, "input").expect("memory");
-    let run =
-        || reduce::<Sum, f32>(&*bench.device, bench.module, &input, values.len(), "best").expect("a sum").to_bits();
+    let best = FAMILY.select("best").expect("a rung")[0];
+    let run = || reduce::<Sum, f32>(&*bench.device, bench.module, &input, values.len(), best).expect("a sum").to_bits();
     let first = run();
     assert!((0..50).all(|_| run() == first));
 }

@@ -56,7 +56,8 @@ fn segments(bench: &Bench, values: Array, offsets: &[u64], op: &str, grid: Optio
     let settings = Settings::new(family.settings, []).expect("defaults");
     let inputs: [Tensor; 2] = [values.into(), Array::U64(offsets.to_vec()).into()];
     let problem = Problem { inputs: &inputs, dtype: inputs[0].dtype(), op, settings: &settings };
-    let oracle = (family.oracle)(problem)?;
+    let ladder = family.resolve(&problem)?;
+    let oracle = ladder.oracle(problem)?;
     let variants = family.select(if grid.is_some() { "best" } else { "all" })?;
     let job = Job {
         device: &*bench.device,
@@ -68,17 +69,18 @@ fn segments(bench: &Bench, values: Array, offsets: &[u64], op: &str, grid: Optio
         grid,
         plan: None,
     };
-    (family.run)(&job, &mut |row| {
-        let case = format!(
-            "{} {op} {} of {} in {offsets:?} on {grid:?}",
-            row.variant,
-            row.dtype,
-            row.n,
-            offsets = offsets.len()
-        );
-        assert!(row.is_clean(), "{case}: off by {} {:?}", row.error, row.findings);
-    })
-    .map(|_| ())
+    ladder
+        .run(&job, &mut |row| {
+            let case = format!(
+                "{} {op} {} of {} in {offsets:?} on {grid:?}",
+                row.variant,
+                row.dtype,
+                row.n,
+                offsets = offsets.len()
+            );
+            assert!(row.is_clean(), "{case}: off by {} {:?}", row.error, row.findings);
+        })
+        .map(|_| ())
 }
 
 /// `count` numbers whose sums are exact in floats.

@@ -11,11 +11,12 @@ fn sum(bench: &Bench, rung: &'static str, input: Array) -> (f64, bool) {
     let reduce = kernels::family("reduce").expect("a family");
     let (inputs, settings) = ([Tensor::from(input)], Settings::default());
     let problem = Problem { inputs: &inputs, dtype: inputs[0].dtype(), op: "sum", settings: &settings };
-    let oracle = (reduce.oracle)(problem).expect("an oracle");
-    let (device, module, variants) = (&*bench.device, bench.module, &[rung]);
+    let ladder = reduce.resolve(&problem).expect("kernels");
+    let oracle = ladder.oracle(problem).expect("an oracle");
+    let (device, module, variants) = (&*bench.device, bench.module, &reduce.select(rung).expect("a rung"));
     let job = Job { device, module, problem, oracle: &oracle, variants, block: None, grid: None, plan: None };
     let mut passed = false;
-    let result = (reduce.run)(&job, &mut |row| passed = row.is_clean()).expect("a run");
+    let result = ladder.run(&job, &mut |row| passed = row.is_clean()).expect("a run");
     let Some(Value::Float(sum)) = result.single() else { panic!("{rung}: a float") };
     (sum, passed)
 }

@@ -37,11 +37,12 @@ impl Simulator {
         let inputs = inputs.unwrap_or_else(|| (family.generate)(&demand).expect("operands"));
         let op = family.ops.first().copied().unwrap_or_default();
         let problem = Problem { inputs: &inputs, dtype, op, settings: &settings };
-        let oracle = (family.oracle)(problem).expect("an oracle");
+        let ladder = family.resolve(&problem).expect("kernels");
+        let oracle = ladder.oracle(problem).expect("an oracle");
         let (device, module, variants) = (&*self.device, self.module, variants.as_slice());
         let job = Job { device, module, problem, oracle: &oracle, variants, block: None, grid: None, plan: None };
         let mut counters = None;
-        let result = (family.run)(&job, &mut |row| {
+        let result = ladder.run(&job, &mut |row| {
             assert!(row.is_clean(), "{} {} {}: {:?}", family.name, row.variant, settings.text(), row.findings);
             counters = row.counters;
         });

@@ -31,7 +31,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     setup::toolchain()?;
     build_ptx::all()?;
     let peers = build_peers()?;
-    println!("== the note's kernels, compiled by us");
+    println!("== the first rungs of reduce in CUDA C++, compiled by us");
     command::run(host().args(RUNGS.split(' ')))?;
     let mut bench = host();
     bench.arg("bench");

@@ -4,57 +4,60 @@ use rustwarp::backend::Backend;
 use rustwarp::error::{Error, Result};
 use serde::Serialize;
 
-/// Whether the L2 cache holds the input from the run before.
+/// State of the L2 cache before each sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cache {
-    /// Flushed before each sample: what a caller sees who reads data for the first time.
+    /// The cache is flushed, as for a caller who reads the data for the first time.
     Cold,
-    /// As the run before left it. Data that fits in the cache then comes from there.
+    /// The cache is as the previous run left it, so data that fits is read from it.
     Warm,
 }
 
-/// How to time.
+/// Parameters of the measurements.
 pub struct Plan<'d> {
-    /// Samples; the median of an even number is the lower middle one.
+    /// Number of samples; the median of an even number is the lower of the middle two.
     pub repeat: u32,
     /// State of the L2 cache.
     pub cache: Cache,
     /// Copy bandwidth of the device as measured, in GB/s, read and written bytes together.
     pub copy_gbps: f64,
-    /// What bandwidths are compared with, in GB/s: the device's nominal peak, or `copy_gbps` where the driver does not
-    /// tell it. Reading alone is faster than copying, so the copy is no limit for it.
+    /// The bandwidth in GB/s that others are compared with: the device's nominal peak, or `copy_gbps` if the driver
+    /// does not report it. Reading alone is faster than copying, so the copy is no upper limit.
     pub limit_gbps: f64,
-    /// Written before each cold sample.
+    /// Memory that is written before each cold sample.
     flush: Option<Memory<'d>>,
 }
 
 /// Times of the samples, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Timing {
-    /// Lower median.
+    /// Lower median, in milliseconds.
     pub median_ms: f64,
-    /// Fastest.
+    /// Fastest sample, in milliseconds.
     pub min_ms: f64,
-    /// Slowest.
+    /// Slowest sample, in milliseconds.
     pub max_ms: f64,
     /// Half the distance between the first and the third quartile, as a fraction of the median.
     pub spread: f64,
-    /// How many.
+    /// Number of samples.
     pub samples: u32,
     /// State of the L2 cache.
     pub cache: Cache,
 }
 
-/// Runs before the first sample: clocks rise, code is loaded, pages are mapped.
+/// Number of runs before the first sample: clocks rise, code is loaded, pages are mapped.
 const WARM_UP: u32 = 3;
 
-/// Data of more than this many times the L2 cache leaves nothing in it that matters: flushing would only cost time.
+/// Data larger than this many times the L2 cache leaves too little in it to matter, so flushing would only cost time.
 const FITS: u64 = 4;
 
 impl<'d> Plan<'d> {
-    /// Measures the device's copy bandwidth, and sets memory aside for flushing the cache. `None` on the simulator,
-    /// where time means nothing.
+    /// Measures the device's copy bandwidth, and allocates memory for flushing the cache. `None` on the simulator,
+    /// which measures no times.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if `repeat` is 0; the errors of the device's copies and allocations.
     pub fn new(device: &'d dyn Backend, repeat: u32, cache: Cache) -> Result<Option<Self>> {
         if !device.info().is_gpu() {
             return Ok(None);
@@ -72,6 +75,9 @@ impl<'d> Plan<'d> {
     }
 
     /// Times `run`, which moves `bytes`.
+    ///
+    /// # Errors
+    /// Those of `run`; [`Error::Unsupported`] if the device measures no times.
     pub fn measure(&self, device: &dyn Backend, bytes: u64, run: &mut dyn FnMut() -> Result<()>) -> Result<Timing> {
         for _ in 0..WARM_UP {
             run()?;
@@ -108,6 +114,9 @@ impl Timing {
 
 /// Bytes read plus bytes written per second, in GB/s, of the driver's own copy from device memory to device memory: the
 /// median of seven copies of 1 GiB, or of a quarter of the free memory where that is less.
+///
+/// # Errors
+/// The errors of the device's copies and allocations; [`Error::Unsupported`] if it measures no times.
 pub fn copy_bandwidth(device: &dyn Backend) -> Result<f64> {
     let bytes = (device.free_memory()? / 4).clamp(1, 1 << 30);
     let (from, to) = (Memory::new(device, bytes, "copy source")?, Memory::new(device, bytes, "copy target")?);
@@ -122,12 +131,12 @@ pub fn copy_bandwidth(device: &dyn Backend) -> Result<f64> {
     Ok(2.0 * bytes as f64 / Timing::of(samples, Cache::Warm).median_ms / 1e6)
 }
 
-/// See [`Plan::limit_gbps`].
+/// The value of [`Plan::limit_gbps`].
 fn limit(peak_gbps: Option<f64>, copy_gbps: f64) -> f64 {
     peak_gbps.unwrap_or(copy_gbps)
 }
 
-/// Bytes on the device, given back on drop.
+/// Device memory that is released on drop.
 struct Memory<'d> {
     device: &'d dyn Backend,
     address: u64,

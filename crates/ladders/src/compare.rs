@@ -1,36 +1,36 @@
-//! What counts as equal. Only what is proven close passes: every test is written as the condition to pass, so that a
-//! NaN, which compares false with everything, never passes by accident.
+//! Comparison of results with references. Every test is written as the condition to pass, so that a NaN, which compares
+//! false with everything, never passes by accident.
 
 use rustwarp::element::Value;
 
-/// What a result must be.
+/// The expected value of a result.
 #[derive(Clone, Copy, Debug)]
 pub struct Expected {
     /// The reference.
     pub value: Value,
     /// Largest absolute error that passes; 0 is exact.
     pub tolerance: f64,
-    /// Partial sums may leave the type's range although the result does not: an infinity or NaN passes too, because
-    /// another order of the additions gives it.
+    /// Whether partial sums may leave the type's range although the result does not: an infinity or NaN passes too,
+    /// because another order of the additions gives it.
     pub may_overflow: bool,
 }
 
 /// The outcome of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Verdict {
-    /// It passes.
+    /// Whether the result passes.
     pub verified: bool,
     /// Absolute difference from the reference; 0 when both are the same infinity or both NaN, NaN when one of them is.
     pub error: f64,
 }
 
 impl Expected {
-    /// Must be this value.
+    /// Expects exactly this value.
     pub fn exactly(value: Value) -> Self {
         Self { value, tolerance: 0.0, may_overflow: false }
     }
 
-    /// Compares a result.
+    /// Compares a result with the expectation.
     ///
     /// A NaN is equal to any NaN, and to nothing else. With tolerance 0, +0 and -0 differ.
     pub fn judge(&self, result: Value) -> Verdict {
@@ -55,12 +55,13 @@ impl Expected {
 }
 
 impl Verdict {
-    /// All must pass; the error is the largest one. Nothing passes with error 0.
+    /// The verdict of several comparisons: all must pass, and the error is the largest one. The verdict of none passes
+    /// with error 0.
     pub fn of_all(verdicts: impl IntoIterator<Item = Self>) -> Self {
         let mut all = Self { verified: true, error: 0.0 };
         for Self { verified, error } in verdicts {
             all.verified &= verified;
-            // `f64::max` would drop a NaN, and a NaN is the largest error there is.
+            // `f64::max` would drop a NaN, which is to count as the largest error.
             let keep = all.error.is_nan() || error <= all.error;
             all.error = if keep { all.error } else { error };
         }

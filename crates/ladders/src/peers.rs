@@ -1,4 +1,4 @@
-//! Other people's libraries, measured by small programs of ours (`bench/peers/*.cu` and `*.py`) that print JSON lines.
+//! Measurements of other libraries, by small programs (`bench/peers/*.cu` and `*.py`) that print JSON lines.
 
 use crate::bench::Cache;
 use crate::kernels::Settings;
@@ -10,26 +10,26 @@ use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Longest chain of additions that a library is granted whose order is not known: more than any tree on a full GPU
+/// Longest chain of additions that is assumed for a library whose order is not known: more than any tree on a full GPU
 /// needs for 2^32 elements.
 pub const DEPTH: u64 = 1 << 14;
 
-/// What to measure: the same as our own variants in the same run.
+/// A request for a measurement: the same as for our own variants in the same run.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// Family: a program may serve several.
+    /// Name of the family; a program may serve several.
     pub family: &'a str,
-    /// Operation; empty where there is no choice.
+    /// Operation; empty for a family with a single one.
     pub op: &'a str,
     /// Element type.
     pub dtype: Dtype,
-    /// As in [`crate::kernels::Case`].
+    /// Size, as in [`crate::kernels::Case`].
     pub size: &'a [u64],
-    /// The family's; those that somebody gave are passed on.
+    /// The family's settings; those that were given are passed on.
     pub settings: &'a Settings,
-    /// Of the generated input, which is the same as ours.
+    /// Seed of the generated input, which is the same as ours.
     pub seed: u64,
-    /// Samples.
+    /// Number of samples.
     pub repeat: u32,
     /// State of the L2 cache.
     pub cache: Cache,
@@ -37,22 +37,22 @@ pub struct Request<'a> {
     pub gpu: u32,
 }
 
-/// One measurement.
+/// One measurement, as a program prints it.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Line {
-    /// The library: `CUB`.
+    /// Name of the library, such as `CUB`.
     pub library: String,
-    /// The result's shape, and its type where that is not the problem's.
+    /// Shape of the result.
     pub shape: Vec<usize>,
-    /// As [`Dtype::name`].
+    /// Element type of the result, in the form of [`Dtype::name`].
     pub dtype: String,
     /// File of the result's elements, little-endian, in the folder that the program was given.
     pub file: String,
-    /// Median.
+    /// Median time in milliseconds.
     pub time_ms: f64,
-    /// Fastest.
+    /// Fastest sample in milliseconds.
     pub min_ms: f64,
-    /// Slowest.
+    /// Slowest sample in milliseconds.
     pub max_ms: f64,
     /// Half the distance between the quartiles, as a fraction of the median.
     pub spread: f64,
@@ -61,15 +61,15 @@ pub struct Line {
 /// A library's measurement, and its result.
 #[derive(Clone, Debug)]
 pub struct Peer {
-    /// What it printed.
+    /// The line that the program printed.
     pub line: Line,
-    /// What it computed.
+    /// The result that it computed.
     pub result: Tensor,
 }
 
 /// Runs a program of `bench/peers`: `PROGRAM FAMILY OP DTYPE SIZE SEED REPEAT CACHE GPU FOLDER [--SETTING VALUE]…`,
-/// with `-` for no operation and sizes like `1080x1920`. A program that can't measure here, as a Python program without
-/// Python or without its library, says so on standard error and gives no line.
+/// with `-` for no operation and sizes like `1080x1920`. A program that cannot measure here, such as a Python program
+/// without Python or without its library, explains this on standard error and prints no line.
 ///
 /// # Errors
 /// [`Error::Unsupported`] for a program that is not built, [`Error::Device`] for one that fails.
@@ -90,7 +90,7 @@ pub fn run(program: &str, request: &Request<'_>) -> Result<Vec<Peer>> {
         .args([request.family, op, request.dtype.name(), &size.join("x"), &request.seed.to_string()])
         .args([&request.repeat.to_string(), cache, &request.gpu.to_string()])
         .arg(folder.path())
-        // Not as they were typed: programs know no 2^20.
+        // Settings are passed as plain numbers: the programs do not parse 2^20.
         .args(request.settings.text().split_whitespace())
         .stderr(Stdio::inherit())
         .output();
@@ -112,7 +112,7 @@ pub fn run(program: &str, request: &Request<'_>) -> Result<Vec<Peer>> {
     text.lines().map(peer).collect()
 }
 
-/// The elements that a program wrote.
+/// Reads the elements that a program wrote.
 fn result(folder: &Path, line: &Line) -> Result<Tensor> {
     let dtype: Dtype = line.dtype.parse()?;
     let path = folder.join(&line.file);
@@ -125,8 +125,9 @@ fn result(folder: &Path, line: &Line) -> Result<Tensor> {
     Tensor::new(&line.shape, data)
 }
 
-/// Where it may lie: `RUSTWARP_PEERS_DIR` alone when set, else `peers` beside the program or one level up (a folder
-/// made by `cargo xtask dist`), else `target/peers` above the current folder. A compiled program, or a Python program.
+/// Path of a program: in `RUSTWARP_PEERS_DIR` alone if it is set, else in `peers` beside this program or one level up
+/// (a folder made by `cargo xtask dist`), else in `target/peers` above the current folder. The program is compiled, or
+/// written in Python.
 fn find(program: &str) -> Result<PathBuf> {
     let mut folders = Vec::new();
     if let Some(folder) = std::env::var_os("RUSTWARP_PEERS_DIR").filter(|folder| !folder.is_empty()) {

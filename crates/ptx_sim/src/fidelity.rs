@@ -1,24 +1,12 @@
-//! How true a run was: which instructions gave the bits that a GPU gives, which only keep within PTX's bounds, which
-//! were not executed at all.
+//! How true a run was: which instructions gave the bits that a GPU gives, which only keep within PTX's bounds, and
+//! which can't be executed.
 
 use crate::count::InstructionCounters;
-use crate::program::{Op, Program, TextureKind};
+pub use crate::isa::Fidelity;
+use crate::program::Program;
 use crate::session::Report;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-
-/// How close the result of an instruction is to that of a GPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Fidelity {
-    /// The same bits.
-    Exact,
-    /// Within a bound: PTX's own, or what is known of hardware where PTX gives none.
-    Approximate(&'static str),
-    /// Clocks, identifiers: a GPU gives other values in every run.
-    Unspecified(&'static str),
-    /// Stops the run.
-    Unsupported,
-}
 
 /// One opcode of a kernel and of the functions that it may call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +42,7 @@ fn lines(program: &Program, counted: &[InstructionCounters]) -> Vec<Line> {
         }
         for (pc, inst) in function.code.iter().enumerate() {
             let opcode = program.opcode(inst);
-            let fidelity = of(opcode, &inst.op);
+            let fidelity = function.facts(pc as u32).fidelity;
             let line = found.entry((Reverse(fidelity), opcode)).or_insert_with(|| Line {
                 opcode: opcode.to_owned(),
                 fidelity,
@@ -66,65 +54,6 @@ fn lines(program: &Program, counted: &[InstructionCounters]) -> Vec<Line> {
         }
     }
     found.into_values().collect()
-}
-
-/// Of one instruction.
-fn of(opcode: &str, op: &Op) -> Fidelity {
-    match op {
-        Op::Unsupported(_) => Fidelity::Unsupported,
-        Op::ReadTimer { .. } => Fidelity::Unspecified("counts the warp instructions of one host thread, not time"),
-        Op::Matrix(_) => products(opcode),
-        Op::Texture(texture) => match texture.kind {
-            TextureKind::Sample { integers: false, .. } => Fidelity::Approximate(
-                "filtering: weights of 8 bits behind the point, as CUDA documents; sums rounded once",
-            ),
-            _ => Fidelity::Exact,
-        },
-        _ => bound(opcode).map_or(Fidelity::Exact, Fidelity::Approximate),
-    }
-}
-
-fn products(opcode: &str) -> Fidelity {
-    let narrow = [".f16.f16", ".bf16.bf16", ".tf32.tf32", ".e4m3", ".e5m2", ".f32.f32", ".f16.f32", ".f32.f16"];
-    if opcode.contains("mma.") && narrow.iter().any(|types| opcode.contains(types)) && !opcode.contains("load") {
-        return Fidelity::Approximate(
-            "products exact; order and precision of the sum as observed on Hopper, which PTX leaves open",
-        );
-    }
-    Fidelity::Exact
-}
-
-/// The error bound that the PTX ISA gives for an approximate instruction.
-pub(crate) fn bound(opcode: &str) -> Option<&'static str> {
-    let words: Vec<&str> = opcode.split('.').collect();
-    let (name, kind) = (words[0], *words.last()?);
-    let approximate = words.contains(&"approx") || words.contains(&"full");
-    if !approximate {
-        return None;
-    }
-    Some(match (name, kind) {
-        ("div", _) if words.contains(&"full") => "2 ulp",
-        ("div", _) => "2 ulp for divisors from 2^-126 to 2^126, else not specified",
-        ("rcp", "f32") => "1 ulp",
-        ("rcp", _) => "not specified; here the upper 32 bits of the result for the operand's upper 32 bits",
-        ("sqrt", _) => "relative error 2^-23",
-        ("rsqrt", "f32") => "relative error 2^-22.9",
-        ("rsqrt", _) if words.contains(&"ftz") => {
-            "not specified; here the upper 32 bits of the result for the operand's upper 32 bits"
-        }
-        ("rsqrt", _) => "not specified; here within 2 ulp",
-        ("sin" | "cos", _) => {
-            "absolute error 2^-20.5 for angles from -2 pi to 2 pi, 2^-14.7 from -100 pi to 100 pi, else not specified"
-        }
-        ("lg2", _) => "absolute error 2^-22 for operands between 1/2 and 2, else relative error 2^-22",
-        ("ex2", "f32") => "2 ulp",
-        ("ex2", "f16" | "f16x2") => "relative error 2^-9.9",
-        ("ex2", _) => "relative error 2^-7",
-        ("tanh", "f32") => "relative error 2^-11",
-        ("tanh", "f16" | "f16x2") => "absolute error 2^-10.987",
-        ("tanh", _) => "absolute error 2^-8",
-        _ => "as the PTX ISA says",
-    })
 }
 
 #[cfg(test)]
@@ -143,24 +72,45 @@ mod tests {
         let report = machine.launch(&program, &launch).expect("runs");
         let lines = report.fidelity(&program);
         let of = |opcode: &str| {
-            let line = lines.iter().find(|line| line.opcode == opcode).expect("a line");
-            (line.fidelity, line.executed, line.lines.clone())
+            let all = lines.iter().filter(|line| line.opcode == opcode);
+            all.map(|line| (line.fidelity, line.executed, line.lines.clone())).collect::<Vec<_>>()
         };
-        assert_eq!(of("strange.op"), (Fidelity::Unsupported, 0, vec![13]));
-        assert!(matches!(of("sin.approx.f32"), (Fidelity::Approximate(bound), 1, _) if bound.contains("2^-20.5")));
-        assert!(matches!(of("mov.u32").0, Fidelity::Unspecified(_) | Fidelity::Exact));
-        assert_eq!(of("setp.eq.u32").0, Fidelity::Exact);
+        assert_eq!(of("strange.op"), [(Fidelity::Unsupported, 0, vec![13])]);
+        let [(Fidelity::Approximate(bound), 1, _)] = of("sin.approx.f32")[..] else { panic!("{lines:?}") };
+        assert!(bound.contains("2^-20.5"));
+        // One opcode, two instructions: a clock is read, and a register that never changes.
+        let [(Fidelity::Unspecified(clock), 1, in_clock), (Fidelity::Exact, 1, in_tid)] = &of("mov.u32")[..] else {
+            panic!("{lines:?}")
+        };
+        assert!(clock.contains("not time"));
+        assert_eq!((in_clock.as_slice(), in_tid.as_slice()), (&[10][..], &[8][..]));
+        assert_eq!(of("setp.eq.u32"), [(Fidelity::Exact, 1, vec![11])]);
         assert_eq!(lines[0].opcode, "strange.op");
-        assert_eq!(of("ret").1, 1);
+        assert_eq!(of("ret"), [(Fidelity::Exact, 1, vec![15])]);
     }
 
     #[test]
     fn products_of_narrow_floats_are_approximate() {
-        let approximate = |opcode| matches!(products(opcode), Fidelity::Approximate(_));
-        assert!(approximate("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"));
-        assert!(approximate("wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32"));
-        assert!(!approximate("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64"));
-        assert!(!approximate("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32"));
-        assert!(!approximate("wmma.load.c.sync.aligned.row.m16n16k16.global.f32"));
+        let of = |statement: &str| {
+            let text = format!(
+                ".version 8.7\n.target sm_90\n.address_size 64\n.visible .entry k()\n{{\n.reg .b32 %r<20>;\n\
+                 .reg .b64 %d<20>;\n{statement}\nret;\n}}\n"
+            );
+            let program = Program::parse(&text).expect("PTX");
+            program.functions[0].facts(0).fidelity
+        };
+        let approximate = |statement: &str| matches!(of(statement), Fidelity::Approximate(_));
+        let d = "{%r1, %r2, %r3, %r4}";
+        let f16 = format!("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {d}, {d}, {{%r1, %r2}}, {d};");
+        let eight = "{%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}";
+        let wmma = format!("wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 {eight}, {eight}, {eight}, {eight};");
+        assert!(approximate(&f16) && approximate(&wmma));
+        let f64 = "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%d1, %d2}, {%d3}, {%d4}, {%d5, %d6};";
+        let s8 = format!("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {d}, {d}, {{%r1, %r2}}, {d};");
+        let load = format!("wmma.load.c.sync.aligned.row.m16n16k16.global.f32 {eight}, [%d1], %r9;");
+        for exact in [f64, &s8, &load] {
+            assert_eq!(of(exact), Fidelity::Exact, "{exact}");
+        }
+        assert_eq!(of("mma.strange;"), Fidelity::Unsupported);
     }
 }

@@ -1,4 +1,4 @@
-//! Sums a vector on the default device: a GPU if one answers, else the simulator.
+//! Sums a vector on the default device: a GPU if there is one, else the simulator.
 
 fn main() -> Result<(), rustwarp::Error> {
     let device = rustwarp::Device::default()?;

@@ -61,7 +61,8 @@ pub fn frame([samples, channels, taps]: [usize; 3], border: Border) -> Result<Fr
     }
     if channels > MAX_CHANNELS as usize {
         return Err(Error::Usage(format!(
-            "conv1d takes signals of up to {MAX_CHANNELS} channels, not {channels}: filter some of them at a time; a signal of one \
+            "conv1d takes signals of up to {MAX_CHANNELS} channels, not {channels}: filter some of them at a time; a \
+             signal of one \
              channel is a vector, or samples x 1"
         )));
     }
@@ -96,7 +97,7 @@ pub fn launch<'a, T: Element + Sample>(
         (call, grid, split.shared_bytes(frame.taps, bytes))
     };
     let shape = Shape { grid: [across, down, 1], ..Shape::linear(across, BLOCK) }.with_shared(shared);
-    // SAFETY: a signal and a mask of this frame, an output as long as the signal, and the kernel's block, with a grid and
-    // shared memory for all of the signal.
+    // SAFETY: a signal and a mask of this frame, an output as long as the signal, and the kernel's block, with a grid
+    // and shared memory for all of the signal.
     unsafe { Launch::new(call, shape) }
 }

@@ -1,7 +1,7 @@
 //! Convolution of pictures: `out[y][x] = sum of in[y + i - R/2][x + j - C/2] * mask[i][j]`, for each channel.
 //!
-//! A picture is height x width x channels, row-major; the mask is R x C with up to [`MAX_MASK`] of each, and its taps are
-//! finite. The result has the shape of the picture.
+//! A picture is height x width x channels, row-major; the mask is R x C with up to [`MAX_MASK`] of each, and its taps
+//! are finite. The result has the shape of the picture.
 //!
 //! - *Error bound*: `(R * C + 1) * epsilon * sum of |in * mask|`.
 //! - *Determinism*: the same bits on every run on every device.
@@ -148,7 +148,8 @@ fn shape(grid: [u32; 3], block: [u32; 2], frame: Frame) -> Result<Shape> {
     if grid[0] > i32::MAX as u32 || grid[1] > 65_535 || grid[2] > 65_535 {
         let Frame { rows, columns, channels, .. } = frame;
         return Err(Error::Usage(format!(
-            "{rows}x{columns}x{channels} needs a grid of {}x{}x{} blocks, and the last two axes have at most 65535: use a smaller \
+            "{rows}x{columns}x{channels} needs a grid of {}x{}x{} blocks, and the last two axes have at most 65535: \
+             use a smaller \
              image",
             grid[0], grid[1], grid[2]
         )));

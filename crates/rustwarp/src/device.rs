@@ -13,8 +13,8 @@ use std::rc::Rc;
 
 /// A GPU with its context and one stream, or the simulator.
 ///
-/// Clones are the same device, which is closed when the last clone, buffer and module of it is dropped. A device belongs
-/// to one thread; several threads open one each.
+/// Clones are the same device, which is closed when the last clone, buffer and module of it is dropped. A device
+/// belongs to one thread; several threads open one each.
 #[derive(Clone)]
 pub struct Device {
     inner: Rc<Inner>,
@@ -44,8 +44,8 @@ impl Device {
         Self::open(Choice::Gpu(number))
     }
 
-    /// Opens the simulator, which runs the same PTX on the CPU. Accesses out of bounds end a run; the other checkers are
-    /// off.
+    /// Opens the simulator, which runs the same PTX on the CPU. Accesses out of bounds end a run; the other checkers
+    /// are off.
     ///
     /// # Errors
     /// None today.

@@ -1,11 +1,12 @@
-//! A fault or a finding as scripts read it, and as people do.
+//! Faults and findings, in a form for scripts and as a report for people.
 
 use serde::Serialize;
 use std::borrow::Borrow;
 use std::fmt;
 use std::io::{IsTerminal, Write};
 
-/// What happened, where, and to which thread. `Display` gives the full report, which may have several lines.
+/// A fault or a finding: what happened, where, and in which thread. `Display` gives the full report, which may have
+/// several lines.
 ///
 /// This is the one shape of diagnostics in everything that `--json` prints: `findings` and `fault` of a family's row
 /// and of `run` and `check`, and `finding` under `--seeds`. Fields are only ever added.
@@ -13,29 +14,30 @@ use std::io::{IsTerminal, Write};
 pub struct Diagnostic {
     /// `fault`, `stuck` or `finding`.
     pub kind: &'static str,
-    /// Short and stable: the simulator's `out-of-bounds`, `race-raw`; the driver's `CUDA_ERROR_ILLEGAL_ADDRESS`.
+    /// Short and stable code: the simulator's, such as `out-of-bounds` or `race-raw`, or the driver's, such as
+    /// `CUDA_ERROR_ILLEGAL_ADDRESS`.
     pub code: String,
-    /// One sentence: what happened to what.
+    /// One sentence that describes what happened.
     pub title: String,
-    /// The source file of the line to look at; null where no line is known, as on a GPU.
+    /// The source file of the main location; null if no line is known, as on a GPU.
     pub file: Option<String>,
     /// 1-based.
     pub line: Option<u32>,
     /// 1-based, in bytes; null when unknown.
     pub column: Option<u32>,
-    /// `%ctaid`.
+    /// The block (`%ctaid`).
     pub block: Option<[u32; 3]>,
-    /// `%tid`.
+    /// The thread in its block (`%tid`).
     pub thread: Option<[u32; 3]>,
-    /// Every place that takes part: first the one that the report is about, none on a GPU.
+    /// All locations involved, the main one first; empty on a GPU.
     pub places: Vec<Place>,
-    /// Facts that explain it.
+    /// Facts that explain the diagnostic.
     pub notes: Vec<String>,
     /// What to do next.
     pub help: Option<String>,
-    /// How often it was seen.
+    /// Number of occurrences.
     pub count: u64,
-    /// The order of events that showed it first, under `--seeds`.
+    /// The seed of the schedule that showed it first, under `--seeds`.
     pub seed: Option<u64>,
     /// The full report, without colours.
     pub text: String,
@@ -44,12 +46,12 @@ pub struct Diagnostic {
     pub colour: String,
 }
 
-/// A place of a [`Diagnostic`].
+/// A location of a [`Diagnostic`].
 #[derive(Clone, Debug, Serialize)]
 pub struct Place {
-    /// What happened there; null when `title` says it all.
+    /// Description of what happened there; null if the title is sufficient.
     pub label: Option<String>,
-    /// The line to look at: the innermost one outside library code; null without line tables.
+    /// The source file of the innermost frame outside library code; null without line tables.
     pub file: Option<String>,
     /// 1-based.
     pub line: Option<u32>,
@@ -61,27 +63,27 @@ pub struct Place {
     pub ptx_file: String,
     /// 1-based line of the PTX; 0 when unknown.
     pub ptx_line: u32,
-    /// That line.
+    /// Text of that line.
     pub ptx: String,
-    /// The instruction's own position, then what it was inlined into, innermost first.
+    /// The instruction's own position, followed by the positions that it was inlined at, innermost first.
     pub inlined_at: Vec<Position>,
 }
 
 /// A position in a source file.
 #[derive(Clone, Debug, Serialize)]
 pub struct Position {
-    /// As the compiler wrote it.
+    /// The path as the compiler wrote it.
     pub file: String,
     /// 1-based.
     pub line: u32,
     /// 1-based; 0 when unknown.
     pub column: u32,
-    /// The inlined function that the line belongs to; null for the outermost.
+    /// The inlined function that contains the line; null for the outermost position.
     pub function: Option<String>,
 }
 
 impl Diagnostic {
-    /// Without places; `text` is the full report.
+    /// Creates a diagnostic without locations; `text` is the full report.
     pub fn new(kind: &'static str, code: impl Into<String>, title: impl Into<String>, text: impl Into<String>) -> Self {
         let text = text.into();
         Self {
@@ -103,14 +105,14 @@ impl Diagnostic {
         }
     }
 
-    /// The report as standard error should have it: with colours on a terminal, unless `NO_COLOR` is set
-    /// (<https://no-color.org>).
+    /// The report for standard error: with colours on a terminal, unless `NO_COLOR` is set (<https://no-color.org>).
     pub fn for_stderr(&self) -> &str {
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         if plain || !std::io::stderr().is_terminal() { &self.text } else { &self.colour }
     }
 
-    /// What happened, and at which places: threads and addresses differ from run to run.
+    /// Identifies equal diagnostics of several runs: what happened at which locations, without threads and addresses,
+    /// which differ between runs.
     pub fn identity(&self) -> (String, String, Vec<String>) {
         let place = |place: &Place| match (&place.file, place.line) {
             (Some(file), Some(line)) => format!("{file}:{line}:{}", place.column.unwrap_or_default()),
@@ -127,8 +129,8 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// Says something to people: a line on standard error. Unlike `eprintln!` it does not panic where nobody listens
-/// (`2>&1 | true`), because results and exit codes still count.
+/// Prints a line to standard error. Unlike `eprintln!` it does not panic if the reader is gone (`2>&1 | true`), because
+/// results and exit codes are still valid.
 pub fn note(text: impl fmt::Display) {
     let line = format!("{text}\n");
     let _ = std::io::stderr().write_all(line.as_bytes());

@@ -21,14 +21,14 @@ pub enum Dtype {
 }
 
 impl Dtype {
-    /// Every element type.
+    /// All element types.
     pub const ALL: &[Self] =
         &[Self::F32, Self::F64, Self::I32, Self::U32, Self::I64, Self::U64, Self::U8, Self::F16, Self::Bf16];
 
     /// The six types that `vecadd` and `reduce` have kernels for.
     pub const NUMBERS: &[Self] = &[Self::F32, Self::F64, Self::I32, Self::U32, Self::I64, Self::U64];
 
-    /// As Rust writes it.
+    /// The name of the type, as in Rust.
     pub fn name(self) -> &'static str {
         match self {
             Self::F32 => "f32",
@@ -43,7 +43,7 @@ impl Dtype {
         }
     }
 
-    /// Floating point.
+    /// Whether the type is a floating-point type.
     pub fn is_float(self) -> bool {
         matches!(self, Self::F32 | Self::F64 | Self::F16 | Self::Bf16)
     }
@@ -76,7 +76,7 @@ impl std::str::FromStr for Dtype {
     }
 }
 
-/// One number of any type, exactly: an f32 is widened, integers are whole.
+/// A number of any type, represented exactly: an f32 is widened, integers are stored whole.
 #[derive(Clone, Copy, Debug)]
 pub enum Value {
     /// f32 or f64.
@@ -86,7 +86,7 @@ pub enum Value {
 }
 
 impl fmt::Display for Value {
-    /// Floats read back to the same bits as f64.
+    /// Prints floats so that they read back to the same bits as f64.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Float(x) if x.is_nan() => f.write_str("NaN"),
@@ -97,7 +97,7 @@ impl fmt::Display for Value {
 }
 
 impl serde::Serialize for Value {
-    /// JSON has no NaN and no infinity: they are the strings `"NaN"`, `"inf"`, `"-inf"`.
+    /// Serialises NaN and infinities, which JSON lacks, as the strings `"NaN"`, `"inf"` and `"-inf"`.
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match *self {
             Self::Float(x) if x.is_finite() => serializer.serialize_f64(x),
@@ -111,23 +111,23 @@ impl serde::Serialize for Value {
     }
 }
 
-/// What an operand or a result can be made of, seen from the host: the numbers, and u8.
+/// Element types of operands and results on the host: the numbers, and u8.
 pub trait Scalar: Pod + Send + Sync + fmt::Debug {
-    /// Its name.
+    /// The element type.
     const DTYPE: Dtype;
-    /// Exact.
+    /// The exact value.
     fn value(self) -> Value;
-    /// Takes the array apart if it has this type.
+    /// The elements of the array if it has this type.
     fn view(array: &Array) -> Option<&[Self]>;
-    /// The reverse.
+    /// Makes an array of elements of this type.
     fn wrap(values: Vec<Self>) -> Array;
 }
 
-/// A number that kernels are instantiated for, seen from the host.
+/// Element types that kernels are instantiated for, on the host.
 pub trait Element: kernels_gpu::number::Number + Scalar {
     /// The nearest float; for an integer type the low bits of the value, as wrapping arithmetic gives them.
     fn round(value: Value) -> Self;
-    /// A number made of 64 random bits: floats are multiples of 2^-23 in [-1, 1), integers use their whole range.
+    /// Converts 64 random bits: floats are multiples of 2^-23 in [-1, 1), integers have their whole range.
     fn from_random(random: u64) -> Self;
 }
 
@@ -141,7 +141,7 @@ pub enum Array {
     U32(Vec<u32>),
     I64(Vec<i64>),
     U64(Vec<u64>),
-    /// u8, f16 or bf16: types that the host only carries to and from the device, as bytes.
+    /// u8, f16 or bf16 as bytes: types that the host only copies to and from the device.
     Bytes(Dtype, Vec<u8>),
 }
 
@@ -227,14 +227,14 @@ macro_rules! element {
                     Self::Bytes(dtype, bytes) => bytes.len() / dtype.size(),
                 }
             }
-            /// The elements as they lie in memory: little-endian.
+            /// The elements as bytes in memory: little-endian.
             pub fn bytes(&self) -> &[u8] {
                 match self {
                     $(Self::$variant(values) => bytemuck::cast_slice(values),)*
                     Self::Bytes(_, bytes) => bytes,
                 }
             }
-            /// The same memory, for filling it.
+            /// The elements as mutable bytes.
             pub fn bytes_mut(&mut self) -> &mut [u8] {
                 match self {
                     $(Self::$variant(values) => bytemuck::cast_slice_mut(values),)*
@@ -271,12 +271,12 @@ impl Scalar for u8 {
 }
 
 impl Array {
-    /// No elements.
+    /// Whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// `len` zeros.
+    /// Creates an array of `len` zeros.
     pub fn zeros(dtype: Dtype, len: usize) -> Self {
         with_dtype!(
             dtype,

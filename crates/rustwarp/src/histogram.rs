@@ -1,8 +1,8 @@
 //! Histograms: how many elements fall into each bin, as 64-bit counts.
 //!
-//! A `u8` or `u32` is its own bin; letters have bins of four; floats are counted in the equal parts of a half-open range:
-//! [`kernels_gpu::histogram::sample`] has the rules, to the last bit. Elements that belong to no bin are not counted; an
-//! empty input gives zeros.
+//! A `u8` or `u32` is its own bin; letters have bins of four; floats are counted in the equal parts of a half-open
+//! range: [`kernels_gpu::histogram::sample`] has the rules, to the last bit. Elements that belong to no bin are not
+//! counted; an empty input gives zeros.
 //!
 //! - *Determinism*: counts are exact, and the same on every run and device.
 //! - *Source*: privatised counters as in J. Gómez-Luna et al., "An optimized approach to histogram computation on GPU"
@@ -48,7 +48,8 @@ pub fn of_range<T: Cut>(input: &Buffer<T>, bins: u32, range: Range<T>) -> Result
     let range = T::cut(range.start, range.end, bins).ok_or_else(|| {
         let (low, high) = (range.start.value(), range.end.value());
         Error::Usage(format!(
-            "the range {low}..{high} cannot be cut into {bins} bins of {}: its ends or their distance are beyond what the type \
+            "the range {low}..{high} cannot be cut into {bins} bins of {}: its ends or their distance are beyond what \
+             the type \
              can hold",
             T::DTYPE
         ))
@@ -198,7 +199,8 @@ impl<'d> Scratch<'d> {
         })
     }
 
-    /// Counts the elements of the input. The counts, one per bin, are 0 before every run unless the plan counts by lane.
+    /// Counts the elements of the input. The counts, one per bin, are 0 before every run unless the plan counts by
+    /// lane.
     pub fn launch<'a, S: Sample>(
         &'a self,
         plan: &Plan,
@@ -208,8 +210,9 @@ impl<'d> Scratch<'d> {
     ) -> Launch<'a> {
         let [by_lane, by_window] = calls(input, bins, plan.window, [self.totals.ptr(), counts], self.ticket.ptr());
         let call = if plan.by_lane { by_lane } else { by_window };
-        // SAFETY: the plan gives whole warps, the shared memory for its window, a grid of whole groups, and no block more
-        // elements than 32 bits can count; totals and ticket are 0 before the first launch, and the kernel leaves them so.
+        // SAFETY: the plan gives whole warps, the shared memory for its window, a grid of whole groups, and no block
+        // more elements than 32 bits can count; totals and ticket are 0 before the first launch, and the kernel leaves
+        // them so.
         unsafe { Launch::new(call, Shape::linear(plan.grid, plan.block).with_shared(plan.shared)) }
     }
 }

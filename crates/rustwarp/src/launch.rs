@@ -34,12 +34,12 @@ impl<'a> Launch<'a> {
         self.shape
     }
 
-    /// Starts the kernel, in stream order; does not wait. `module` is the family's, loaded on `device`. A launch without
-    /// blocks does nothing.
+    /// Starts the kernel, in stream order; does not wait. `module` is the family's, loaded on `device`. A launch
+    /// without blocks does nothing.
     ///
     /// # Errors
-    /// [`Error::Usage`](crate::Error::Usage) when the module lacks the entry, [`Error::Fault`](crate::Error::Fault) when
-    /// a kernel broke.
+    /// [`Error::Usage`](crate::Error::Usage) when the module lacks the entry, [`Error::Fault`](crate::Error::Fault)
+    /// when a kernel broke.
     pub fn run(&self, device: &dyn Backend, module: Module) -> Result<()> {
         if self.shape.grid.contains(&0) {
             return Ok(());

@@ -1,8 +1,8 @@
-//! Kernels on a GPU or on the simulator, from Rust: devices, memory, one function per family, and launches of kernels of
-//! your own.
+//! Kernels on a GPU or on the simulator, from Rust: devices, memory, one function per family, and launches of kernels
+//! of your own.
 //!
 //! ```no_run
-//! let device = rustwarp::Device::default()?; // a GPU if one answers, else the simulator
+//! let device = rustwarp::Device::default()?; // a GPU if there is one, else the simulator
 //! let x = device.upload(&[1.0_f32; 1000])?;
 //! assert_eq!(device.sum(&x)?, 1000.0);
 //! # Ok::<(), rustwarp::Error>(())
@@ -15,8 +15,8 @@
 //! - [`backend`]: the interface under [`Device`], for programs that verify, count or time launches.
 //! - [`element`] and [`tensor`]: arrays whose element type is known at run time. [`ptx`]: which PTX is loaded.
 //!
-//! The kernels' PTX is built by `cargo xtask build-ptx` and looked for in `RUSTWARP_PTX_DIR`, beside the program, and in
-//! `target/ptx`: see [`ptx::find`].
+//! The kernels' PTX is built by `cargo xtask build-ptx` and looked for in `RUSTWARP_PTX_DIR`, beside the program, and
+//! in `target/ptx`: see [`ptx::find`].
 
 pub mod backend;
 pub mod diagnostic;

@@ -1,9 +1,11 @@
-//! Matrix product: `c[i][j] = sum over k of a[i][k] * b[k][j]`, row-major, of any sizes; A and B also stored transposed.
+//! Matrix product: `c[i][j] = sum over k of a[i][k] * b[k][j]`, row-major, of any sizes; A and B also stored
+//! transposed.
 //!
 //! - *Error bound*: `K * epsilon * sum of |a| |b|`. A product without terms (`K = 0`) is 0.
 //! - *Determinism*: the same bits on every run on devices that take the same tile.
 //! - *Source*: tiles in shared memory and registers as in S. Boehm, "How to Optimize a CUDA Matmul Kernel" (2022), with
-//!   asynchronous copies. The kernels are `kernels_gpu::matmul::best`; products of f32 are rounded as f32, without TF32.
+//!   asynchronous copies. The kernels are `kernels_gpu::matmul::best`; products of f32 are rounded as f32, without
+//!   TF32.
 
 use crate::backend::{DeviceInfo, Shape};
 use crate::buffer::{Buffer, Handle};
@@ -116,8 +118,8 @@ impl<'v, T: Real> Plan<'v, T> {
     /// The tile of this name, or the one that should be fastest for the sizes, of those that the device has room for.
     ///
     /// # Errors
-    /// [`Error::Usage`] for sizes beyond 2^32 - 1, for a tile that there is not or that does not fit, and for more blocks
-    /// than a grid has room for.
+    /// [`Error::Usage`] for sizes beyond 2^32 - 1, for a tile that there is not or that does not fit, and for more
+    /// blocks than a grid has room for.
     pub fn new(tiles: &'v [Tile<T>], sizes: Sizes, wanted: Option<&str>, info: &DeviceInfo) -> Result<Self> {
         let Sizes { m, n, k, transposed } = sizes;
         let (Ok(rows), Ok(columns), Ok(depth)) = (u32::try_from(m), u32::try_from(n), u32::try_from(k)) else {
@@ -132,7 +134,8 @@ impl<'v, T: Real> Plan<'v, T> {
             let names: Vec<_> = tiles.iter().map(|tile| tile.name).collect();
             let tile = wanted.map_or("each tile".to_owned(), |name| format!("the tile `{name}`"));
             Error::Usage(format!(
-                "matmul has no kernel of {} for {tile} within the {} bytes of shared memory of this device; its tiles are {}",
+                "matmul has no kernel of {} for {tile} within the {} bytes of shared memory of this device; its tiles \
+                 are {}",
                 T::DTYPE,
                 info.max_shared,
                 names.join(", ")

@@ -1,28 +1,28 @@
-//! Finding the PTX that was built, and choosing the file that suits a device.
+//! Finding the built PTX, and choosing the file for a device.
 
 use crate::error::{Error, Result};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// An architecture as `.target` and file names have it: `sm_90`, `sm_90a`.
+/// An architecture, in the form of `.target` and file names: `sm_90`, `sm_90a`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Arch {
-    /// 90 for `sm_90a`.
+    /// The number: 90 for `sm_90a`.
     pub number: u32,
-    /// `a` (this GPU only) or `f` (this family only); empty: this and every later GPU.
+    /// The suffix: `a` (this GPU only) or `f` (this family only); empty for this and every later GPU.
     pub suffix: String,
 }
 
 impl Arch {
-    /// From `sm_90`, `sm_90a`.
+    /// Parses `sm_90`, `sm_90a`.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.strip_prefix("sm_")?;
         let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
         Some(Self { number: text[..digits].parse().ok()?, suffix: text[digits..].to_owned() })
     }
 
-    /// Why a GPU can't run it; `None` if it can.
+    /// The reason why a GPU cannot run the architecture; `None` if it can.
     pub fn why_not(&self, sm: u32) -> Option<String> {
         match self.suffix.as_str() {
             "a" if self.number != sm => Some(format!("it is for {self} only, and this is sm_{sm}")),
@@ -41,12 +41,12 @@ impl fmt::Display for Arch {
     }
 }
 
-/// The first lines of a PTX file.
+/// The header of a PTX file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     /// PTX ISA version, e.g. (7, 8).
     pub version: (u32, u32),
-    /// Architecture.
+    /// The target architecture.
     pub target: Arch,
 }
 
@@ -54,7 +54,7 @@ impl Header {
     /// Reads `.version` and `.target`.
     ///
     /// # Errors
-    /// [`Error::BadPtx`] for text that has none.
+    /// [`Error::BadPtx`] for text without them.
     pub fn read(text: &str, name: &str) -> Result<Self> {
         let word = |directive: &str| {
             text.lines()
@@ -64,18 +64,18 @@ impl Header {
         let version = version.and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
         match (version, word(".target").and_then(Arch::parse)) {
             (Some(version), Some(target)) => Ok(Self { version, target }),
-            (None, _) => Err(Error::BadPtx(format!("{name} is no PTX: it has no .version line"))),
-            (_, None) => Err(Error::BadPtx(format!("{name} is no PTX: it has no .target line with an architecture"))),
+            (None, _) => Err(Error::BadPtx(format!("{name} is not PTX: it has no .version line"))),
+            (_, None) => Err(Error::BadPtx(format!("{name} is not PTX: it has no .target line with an architecture"))),
         }
     }
 }
 
-/// A PTX file, read.
+/// The contents of a PTX file.
 #[derive(Clone, Debug)]
 pub struct Image {
-    /// Where it lies.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Its bytes.
+    /// Contents of the file.
     pub bytes: Vec<u8>,
 }
 
@@ -83,7 +83,7 @@ impl Image {
     /// Reads a PTX file (or a cubin).
     ///
     /// # Errors
-    /// [`Error::NoPtx`] when it can't be read.
+    /// [`Error::NoPtx`] if it cannot be read.
     pub fn read(path: &Path) -> Result<Self> {
         match std::fs::read(path) {
             Ok(bytes) => Ok(Self { path: path.to_owned(), bytes }),
@@ -93,8 +93,8 @@ impl Image {
 }
 
 impl Image {
-    /// Keeps these entries alone: a driver compiles everything in a module, which takes seconds for all families. The
-    /// lines of the other entries stay, empty, so that line numbers mean the same file. A cubin stays as it is.
+    /// Keeps only these entries: a driver compiles everything in a module, which takes seconds for all families. The
+    /// lines of the other entries stay, empty, so that line numbers are unchanged. A cubin is not changed.
     pub fn with_entries(mut self, entries: &BTreeSet<String>) -> Self {
         if let Ok(text) = std::str::from_utf8(&self.bytes) {
             self.bytes = only(text, |name| entries.contains(name)).into_bytes();
@@ -103,7 +103,7 @@ impl Image {
     }
 }
 
-/// The text with every line of the other entries empty. Compilers write an entry from its `.entry` line to a brace at
+/// The text with the lines of all other entries empty. Compilers write an entry from its `.entry` line to a brace at
 /// the start of a line.
 fn only(text: &str, keep: impl Fn(&str) -> bool) -> String {
     let mut kept = String::with_capacity(text.len());
@@ -118,11 +118,11 @@ fn only(text: &str, keep: impl Fn(&str) -> bool) -> String {
     kept
 }
 
-/// The PTX of a package for a device of compute capability `sm` (`None`: the highest there is, for the simulator), or
-/// for exactly `arch`.
+/// Finds the PTX of a package for a device of compute capability `sm` (`None`: the highest that exists, for the
+/// simulator), or for exactly `arch`.
 ///
 /// # Errors
-/// [`Error::NoPtx`] with the folders that were looked at and the command that builds it.
+/// [`Error::NoPtx`] with the folders that were searched and the command that builds the PTX.
 pub fn find(package: &str, sm: Option<u32>, arch: Option<&str>) -> Result<Image> {
     let folders = folders(package);
     for folder in &folders {
@@ -134,8 +134,8 @@ pub fn find(package: &str, sm: Option<u32>, arch: Option<&str>) -> Result<Image>
     }
     let list: Vec<_> = folders.iter().map(|folder| folder.display().to_string()).collect();
     Err(Error::NoPtx(format!(
-        "the PTX of {package} is not built: run `cargo xtask build-ptx` (looked in {}; RUSTWARP_PTX_DIR names another \
-         place)",
+        "the PTX of {package} is not built: run `cargo xtask build-ptx` (searched {}; RUSTWARP_PTX_DIR sets another \
+         folder)",
         list.join(", ")
     )))
 }
@@ -175,15 +175,15 @@ fn choose(present: &[Arch], sm: Option<u32>, arch: Option<&str>, folder: &Path) 
     })
 }
 
-/// Architectures that a folder has PTX for.
+/// The architectures for which a folder has PTX.
 fn present(folder: &Path) -> Vec<Arch> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     names.filter_map(|name| Arch::parse(name.strip_suffix(".ptx")?)).collect()
 }
 
-/// Where PTX may lie, in the order of looking: `RUSTWARP_PTX_DIR` alone when set, else `ptx` beside the program or one
-/// level up (a folder made by `cargo xtask dist`), else `target/ptx` above the program or the current folder.
+/// The folders to search, in order: `RUSTWARP_PTX_DIR` alone if it is set; else `ptx` beside the program or one level
+/// up (a folder made by `cargo xtask dist`), then `target/ptx` above the program or the current folder.
 fn folders(package: &str) -> Vec<PathBuf> {
     if let Some(folder) = std::env::var_os("RUSTWARP_PTX_DIR").filter(|folder| !folder.is_empty()) {
         return vec![PathBuf::from(folder).join(package)];

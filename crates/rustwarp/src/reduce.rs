@@ -6,8 +6,8 @@
 //! - *Error bound*: a float sum differs from the exact one by at most `d * epsilon * sum of |x|`, where `d` is
 //!   [`Plan::depth`], the longest chain of additions; maxima and minima are exact.
 //! - *Determinism*: the same bits on every run on devices with as many multiprocessors.
-//! - *Source*: M. Harris, "Optimizing Parallel Reduction in CUDA" (2007), for the tree; the last block finishes as in the
-//!   sample `threadFenceReduction` of the CUDA toolkit. The kernels are `kernels_gpu::reduce::{best, arg}`.
+//! - *Source*: M. Harris, "Optimizing Parallel Reduction in CUDA" (2007), for the tree; the last block finishes as in
+//!   the sample `threadFenceReduction` of the CUDA toolkit. The kernels are `kernels_gpu::reduce::{best, arg}`.
 
 use crate::backend::{self, Backend, DeviceInfo, Shape};
 use crate::buffer::{Buffer, Handle};

@@ -1,5 +1,5 @@
-//! Scan, or prefix sum: each element becomes the sum, maximum or minimum of all elements up to it (inclusive), or of all
-//! before it (exclusive; the first one becomes the identity).
+//! Scan, or prefix sum: each element becomes the sum, maximum or minimum of all elements up to it (inclusive), or of
+//! all before it (exclusive; the first one becomes the identity).
 //!
 //! Integer sums wrap. From the first NaN on everything is NaN, for every operation; the maximum of -0 and +0 is +0, the
 //! minimum -0. The identities are 0, the type's lowest value (-inf), its highest value (+inf). A scan of nothing is
@@ -8,8 +8,8 @@
 //! - *Error bound*: a float sum differs from the exact one by at most `d * epsilon * sum of |x|` up to its place, where
 //!   `d` is [`Plan::depth`]; maxima and minima are exact.
 //! - *Determinism*: the same bits on every run on every device.
-//! - *Source*: D. Merrill and M. Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (2016). The kernel
-//!   is `kernels_gpu::scan::best`.
+//! - *Source*: D. Merrill and M. Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (2016). The
+//!   kernel is `kernels_gpu::scan::best`.
 
 use crate::backend::{self, Backend, Shape};
 use crate::buffer::{Buffer, Handle};
@@ -107,8 +107,8 @@ impl Plan {
     }
 }
 
-/// Twice through a chunk, over lanes, rows and warps, over the tiles of a group, along the groups, and from there to the
-/// element.
+/// Twice through a chunk, over lanes, rows and warps, over the tiles of a group, along the groups, and from there to
+/// the element.
 fn depth<T>(tiles: u64) -> u64 {
     let (chunk, warps) = (16 / size_of::<T>() as u64, u64::from(best::BLOCK) / 32);
     2 * chunk + 5 + best::ROWS as u64 + warps + 5 + tiles.div_ceil(u64::from(best::GROUP)) + 4

@@ -69,14 +69,16 @@ fn segreduce<O: Op<T>, T: Element>(values: &Buffer<T>, offsets: &[u64]) -> Resul
 /// [`Error::Mismatch`] that names the first offset that is wrong.
 pub fn require_offsets(offsets: &[u64], len: u64) -> Result<()> {
     let Some(&last) = offsets.last() else {
-        let text = "segreduce needs one offset more than there are segments, and there is none: no segments are one offset of 0";
+        let text = "segreduce needs one offset more than there are segments, and there is none: no segments are one \
+         offset of 0";
         return Err(Error::Mismatch(text.to_owned()));
     };
     if let Some(k) = offsets.windows(2).position(|pair| pair[0] > pair[1]) {
         let (before, after) = (offsets[k], offsets[k + 1]);
         let at = k + 1;
         return Err(Error::Mismatch(format!(
-            "the offsets of segreduce must ascend, and offset {at} is {after}, after {before}: segment {k} would end before it begins"
+            "the offsets of segreduce must ascend, and offset {at} is {after}, after {before}: segment {k} would end \
+             before it begins"
         )));
     }
     if last > len {
@@ -139,8 +141,8 @@ impl<'d, T: Element> Scratch<'d, T> {
         })
     }
 
-    /// Writes the result of each segment. The offsets are those that [`require_offsets`] accepted, and there are as many
-    /// results as segments.
+    /// Writes the result of each segment. The offsets are those that [`require_offsets`] accepted, and there are as
+    /// many results as segments.
     pub fn launch<'a, O: Op<T>>(
         &'a self,
         plan: &Plan,

@@ -1,9 +1,9 @@
-//! Arrays with a shape: what kernels take and give, and what files hold.
+//! Arrays with a shape: operands and results of kernels, and contents of files.
 
 use crate::element::{Array, Dtype, Element, Scalar, Value};
 use crate::error::{Error, Result};
 
-/// Elements in row-major order: the last axis is the one whose neighbours are neighbours in memory.
+/// Elements in row-major order: neighbours along the last axis are neighbours in memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tensor {
     shape: Vec<usize>,
@@ -11,10 +11,10 @@ pub struct Tensor {
 }
 
 impl Tensor {
-    /// An array with a shape.
+    /// Gives an array a shape.
     ///
     /// # Errors
-    /// [`Error::Usage`] when the shape does not have as many elements as the array.
+    /// [`Error::Usage`] if the shape has another number of elements than the array.
     pub fn new(shape: &[usize], data: Array) -> Result<Self> {
         let len = shape.iter().try_fold(1_usize, |product, &n| product.checked_mul(n));
         if len != Some(data.len()) {
@@ -33,7 +33,7 @@ impl Tensor {
         &self.data
     }
 
-    /// The elements alone.
+    /// Returns the elements without the shape.
     pub fn into_data(self) -> Array {
         self.data
     }
@@ -48,12 +48,12 @@ impl Tensor {
         self.data.len()
     }
 
-    /// No elements.
+    /// Whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.data.is_empty()
     }
 
-    /// The element, when there is only one.
+    /// The element, if there is only one.
     pub fn single(&self) -> Option<Value> {
         crate::with_dtype!(self.dtype(), T => match T::view(&self.data) {
             Some([value]) => Some(value.value()),
@@ -61,10 +61,10 @@ impl Tensor {
         }, else => None)
     }
 
-    /// The same numbers in an integer type.
+    /// Converts to an integer type.
     ///
     /// # Errors
-    /// [`Error::Usage`] that names the operand when it holds no whole numbers, or one that the type can't.
+    /// [`Error::Usage`] that names the operand if it holds a number that is not whole or not in the type's range.
     pub fn whole_numbers(&self, dtype: Dtype, name: &str) -> Result<Self> {
         if self.dtype() == dtype {
             return Ok(self.clone());
@@ -87,15 +87,15 @@ impl Tensor {
             let same = |(number, &x): (&T, &i128)| matches!(number.value(), Value::Int(y) if x == y);
             match numbers.iter().zip(&values).find(|&pair| !same(pair)) {
                 None => Self::new(&self.shape, T::wrap(numbers)),
-                Some((_, x)) => Err(Error::Usage(format!("{name} holds {x}, which is no {dtype}"))),
+                Some((_, x)) => Err(Error::Usage(format!("{name} holds {x}, which is not a {dtype}"))),
             }
         }, else => Err(Error::Usage(format!("{name} can't be converted to {dtype}"))))
     }
 
-    /// Bytes as numbers of a type, 0 to 255; anything else as it is.
+    /// Converts bytes to numbers of a type, 0 to 255; an array of another type is returned unchanged.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a type that the host does not compute with.
+    /// [`Error::Usage`] for a type in which the host does not compute.
     pub fn from_bytes(self, dtype: Dtype) -> Result<Self> {
         let Array::Bytes(Dtype::U8, bytes) = &self.data else { return Ok(self) };
         if dtype == Dtype::U8 {
@@ -107,10 +107,10 @@ impl Tensor {
         }, else => Err(Error::Usage(format!("bytes can't be converted to {dtype}"))))
     }
 
-    /// Rows and columns of a matrix.
+    /// Returns the rows and columns of a matrix.
     ///
     /// # Errors
-    /// [`Error::Usage`] that names the operand when it has another number of axes.
+    /// [`Error::Usage`] that names the operand if it has another number of axes.
     pub fn matrix(&self, name: &str) -> Result<[usize; 2]> {
         match *self.shape {
             [rows, columns] => Ok([rows, columns]),
@@ -120,13 +120,13 @@ impl Tensor {
 }
 
 impl From<Array> for Tensor {
-    /// A vector.
+    /// Makes a vector.
     fn from(data: Array) -> Self {
         Self { shape: vec![data.len()], data }
     }
 }
 
-/// `76x62`; `1` for a single value.
+/// Formats a shape as in `76x62`; `1` for a single value.
 pub fn text(shape: &[usize]) -> String {
     let axes: Vec<_> = shape.iter().map(usize::to_string).collect();
     if axes.is_empty() { "1".to_owned() } else { axes.join("x") }

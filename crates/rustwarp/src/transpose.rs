@@ -48,7 +48,8 @@ impl Plan {
         let tiles = u64::from(height.div_ceil(side)) * u64::from(width.div_ceil(side));
         if tiles > MAX_GRID {
             return Err(Error::Usage(format!(
-                "a matrix of {rows}x{columns} needs {tiles} blocks, and a grid has at most {MAX_GRID}: transpose it in parts"
+                "a matrix of {rows}x{columns} needs {tiles} blocks, and a grid has at most {MAX_GRID}: transpose it \
+                 in parts"
             )));
         }
         Ok(Self { grid: tiles as u32, rows: height, columns: width })

@@ -1,7 +1,7 @@
 //! Vector addition: `out[i] = a[i] + b[i]`.
 //!
-//! Integers wrap. Floats are rounded once, so that results are the same bits on every run and every device. The kernel is
-//! `kernels_gpu::vecadd::best`.
+//! Integers wrap. Floats are rounded once, so that results are the same bits on every run and every device. The kernel
+//! is `kernels_gpu::vecadd::best`.
 
 use crate::backend::Shape;
 use crate::buffer::{Buffer, Handle};

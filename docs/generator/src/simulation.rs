@@ -25,8 +25,9 @@ pub fn explain(family: &'static Family, image: &Image, measured: &[&Row]) -> Res
     let demand = Demand { size: &size, dtype, seed: 42, settings: &settings };
     let inputs = (family.generate)(&demand)?;
     let problem = Problem { inputs: &inputs, dtype, op, settings: &settings };
-    let oracle = (family.oracle)(problem)?;
-    let variants: Vec<_> = (family.variants)().iter().map(|variant| variant.name).collect();
+    let ladder = family.resolve(&problem)?;
+    let oracle = ladder.oracle(problem)?;
+    let variants = family.rungs();
     let job = Job {
         device: &*backend,
         module: backend.load(&family.part_of(image.clone()).bytes, "kernels-gpu")?,
@@ -38,7 +39,7 @@ pub fn explain(family: &'static Family, image: &Image, measured: &[&Row]) -> Res
         plan: None,
     };
     let mut rows = Vec::new();
-    (family.run)(&job, &mut |row| rows.push(row)).with_context(|| format!("{} on the simulator", family.name))?;
+    ladder.run(&job, &mut |row| rows.push(row)).with_context(|| format!("{} on the simulator", family.name))?;
     if let Some(wrong) = rows.iter().find(|row| !row.is_clean()) {
         bail!("{} {} has a wrong result or findings: run `host check {}`", family.name, wrong.variant, family.name);
     }
@@ -52,7 +53,7 @@ fn size(family: &Family, measured: &[&Row]) -> Result<Vec<u64>> {
     match small {
         Some(row) if row.shape.is_empty() => Ok(vec![row.n]),
         Some(row) => row.shape.split('x').map(|axis| Ok(axis.parse()?)).collect(),
-        None if family.is_of_vectors() => Ok(vec![largest]),
+        None if family.of_vectors => Ok(vec![largest]),
         None => Ok(vec![largest.isqrt()]),
     }
 }

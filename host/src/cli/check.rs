@@ -15,25 +15,25 @@ use rustwarp::ptx::Image;
 pub(super) struct Options {
     #[command(flatten)]
     how: How,
-    /// A family or a PTX file, then the options of `host FAMILY` or `host run`: `host check FAMILY --help` shows them.
-    /// The options above may come after it, too. `failing` stands for the examples of `host list --failing`
-    // One list, so that whatever follows the target is the target's, `--help` included.
+    /// A family or a PTX file, followed by the options of `host FAMILY` or `host run`: `host check FAMILY --help` shows
+    /// them. The options above may also follow it. `failing` stands for the examples of `host list --failing`
+    // It is one list, so that everything after the target belongs to the target, `--help` included.
     #[arg(required = true, value_name = "TARGET", trailing_var_arg = true, allow_hyphen_values = true)]
     target: Vec<String>,
 }
 
-/// How to check: before the target or after it; what comes after it counts.
+/// Options of the check, before or after the target; those after it take precedence.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[group(skip)]
 struct How {
     // From the table of the simulator's checkers, as are the names.
     #[arg(long, value_parser = checkers(), value_delimiter = ',', value_name = "LIST", help = checks_help())]
     checks: Vec<String>,
-    /// What atomics without a memory order are for the race checker: source (acquire and release), ptx (relaxed), or
-    /// auto: source for PTX by LLVM, which drops the order that the source has [default: auto]
+    /// How the race checker interprets atomics without an ordering: source (acquire and release), ptx (relaxed), or
+    /// auto: source for PTX written by LLVM, which drops the source's ordering [default: auto]
     #[arg(long, value_parser = str::parse::<Atomics>)]
     atomics: Option<Atomics>,
-    /// Whether threads that write one value to the same place race: report or ignore [default: report]
+    /// How the race checker treats same-value writes to one address: report or ignore [default: report]
     #[arg(long, value_parser = str::parse::<SameValue>)]
     same_value: Option<SameValue>,
     #[command(flatten)]
@@ -84,9 +84,9 @@ impl How {
     }
 }
 
-/// Exit code 0 says that nothing was found and every result is right.
+/// Runs the check. Exit code 0 means that nothing was found and every result is right.
 pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
-    // clap insists on the first.
+    // clap requires at least one.
     let (target, rest) = options.target.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
     let mut found = Vec::new();
     let examples = (target == failing::FAMILY.name).then_some(&failing::FAMILY);
@@ -104,7 +104,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
                 None => check_family(family, &parsed, &how, &mut report, &mut found).map(|()| true),
             };
             let result = report.finish(result).map_err(anyhow::Error::from);
-            // Under --seeds there are no rows: what was found counts.
+            // Under --seeds there are no rows: the findings decide.
             (how, result.map(|(rows, whole)| (rows && whole && found.is_empty(), parsed.json.to_stdout())))
         }
         None => {
@@ -120,31 +120,31 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
             (how, result.map(|clean| (clean, parsed.show.json)))
         }
     };
-    // After a fault too; after bad input there is nothing to tell.
+    // The findings are reported after a fault too; after bad input there are none.
     let ran = result.as_ref().err().is_none_or(|error| matches!(error.downcast_ref(), Some(Error::Fault(_))));
     if let Some(path) = how.simulation.sarif().filter(|_| ran) {
         sarif::write(path, &found)?;
     }
     let (clean, json) = result?;
-    // Silence would not be success.
+    // Success is stated, since no output could also mean that nothing was checked.
     if clean && !json {
         note("clean: no checker found anything");
     }
     Ok(if clean { CLEAN } else { WRONG })
 }
 
-/// Refuses options that don't go together.
+/// Rejects options that exclude each other.
 fn require_fit(options: &family::Options, how: &How) -> Result<(), Error> {
     let refuse = |text: &str| Err(Error::Usage(text.to_owned()));
     match (options.device.device, how.simulation.seeds) {
         (Choice::Gpu(_), _) => refuse("check runs on the simulator, and a GPU has no checkers: leave --device out"),
-        (_, Some(_)) if options.output.is_some() => refuse("--seeds runs many times: leave --output out"),
+        (_, Some(_)) if options.output.is_some() => refuse("--seeds runs several times: leave --output out"),
         (_, Some(_)) if options.json.plot.is_some() => refuse("--seeds shows findings, not counters: leave --plot out"),
         _ => options.json.require_writable(),
     }
 }
 
-/// Adds what was found, and rows to the report; under `--seeds` what was found instead.
+/// Adds findings and rows to the report; under `--seeds` the distinct findings instead.
 fn check_family(
     family: &Family,
     options: &family::Options,
@@ -167,7 +167,8 @@ fn check_family(
     Ok(())
 }
 
-/// The failing examples, one after the other: here a fault is what a checker found. Tells whether none ended in one.
+/// Checks the failing examples one after the other, where a fault counts as a finding. Returns whether none ended in a
+/// fault.
 fn check_examples(
     options: &family::Options,
     how: &How,
@@ -175,7 +176,7 @@ fn check_examples(
     found: &mut Vec<Diagnostic>,
 ) -> Result<bool, Error> {
     let mut whole = true;
-    let names = failing::FAMILY.select(&options.variant)?;
+    let names: Vec<_> = failing::FAMILY.select(&options.variant)?.iter().map(|rung| rung.name).collect();
     if let Some(path) = &options.output {
         family::require_output(&failing::FAMILY, path, names.len())?;
     }
@@ -199,7 +200,7 @@ fn how(matches: &clap::ArgMatches) -> Result<How, Error> {
     How::from_arg_matches(matches).map_err(|error| Error::Usage(error.to_string()))
 }
 
-/// What follows the name of a family.
+/// Options after the name of a family.
 #[derive(Clone, Debug, clap::Args)]
 #[group(skip)]
 struct FamilyOptions {
@@ -209,7 +210,7 @@ struct FamilyOptions {
     how: How,
 }
 
-/// What follows the name of a PTX file.
+/// Options after the name of a PTX file.
 #[derive(Clone, Debug, clap::Args)]
 #[group(skip)]
 struct PtxOptions {
@@ -221,9 +222,10 @@ struct PtxOptions {
     show: launch::Show,
 }
 
-/// What the target's options belong to. clap prints help and usage errors itself, and ends the process with 0 or 2.
+/// The command that parses the target's options. clap prints help and usage errors itself, and ends the process with 0
+/// or 2.
 fn command<T: Args>(target: &str, about: &'static str) -> Command {
     let command = T::augment_args(Command::new("check").bin_name(format!("host check {target}")).no_binary_name(true));
-    // The options' own doc comment is for readers of the code.
+    // The doc comment of the options' type is for readers of the code.
     command.about(about).long_about(about)
 }

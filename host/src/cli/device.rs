@@ -1,4 +1,4 @@
-//! `--device`, and the PTX that goes with it.
+//! `--device`, and the PTX to load.
 
 use super::stdout;
 use ladders::kernels::Family;
@@ -12,12 +12,12 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, clap::Args)]
 #[group(skip)]
 pub(super) struct Options {
-    /// auto (a GPU if one answers, else the simulator), gpu, gpu:K or sim
+    /// auto (a GPU if there is one, else the simulator), gpu, gpu:K or sim
     #[arg(long, default_value = "auto", value_parser = str::parse::<Choice>)]
     pub device: Choice,
 }
 
-/// Opens the device, and says on standard error which one it is.
+/// Opens the device, and reports on standard error which one it is.
 pub(super) fn open(choice: Choice, checks: Checks, printed: Printed) -> Result<Box<dyn Backend>> {
     if printed == Printed::Stderr && choice != Choice::Sim {
         stdout::reserve()?;
@@ -25,13 +25,13 @@ pub(super) fn open(choice: Choice, checks: Checks, printed: Printed) -> Result<B
     let (device, text) = backend::open_printing(choice, checks, printed)?;
     match checks {
         Checks::Bounds => note(text),
-        // Nobody asked for it: there are no checkers anywhere else.
+        // The device was not requested: only the simulator has checkers.
         Checks::On(_) => note("using the simulator: check always does"),
     }
     Ok(device)
 }
 
-/// Where a family's PTX comes from.
+/// The source of a family's PTX.
 #[derive(Clone, Debug, clap::Args)]
 #[group(skip)]
 pub(super) struct PtxOptions {

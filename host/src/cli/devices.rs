@@ -1,4 +1,4 @@
-//! `host devices`: which devices there are.
+//! `host devices`: lists the available devices.
 
 use super::{CLEAN, output, stdout};
 use rustwarp::backend::{self, DeviceInfo, human};
@@ -7,15 +7,15 @@ use rustwarp::diagnostic::note;
 /// Options of the subcommand.
 #[derive(Debug, clap::Args)]
 pub(super) struct Options {
-    /// One JSON object per device
+    /// Print one JSON object per device
     #[arg(long)]
     json: bool,
 }
 
-/// Prints them; without a GPU it says why, and lists the simulator.
+/// Prints the devices; without a GPU it prints the reason and lists the simulator.
 pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
     let (mut devices, why_none) = match backend::gpus() {
-        Ok(devices) if devices.is_empty() => (devices, Some("no GPU: the driver sees none".to_owned())),
+        Ok(devices) if devices.is_empty() => (devices, Some("no GPU: the driver finds none".to_owned())),
         Ok(devices) => (devices, None),
         Err(error) => (Vec::new(), Some(error.to_string())),
     };

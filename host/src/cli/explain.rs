@@ -1,4 +1,4 @@
-//! `host explain`: what a variant costs and why, beside another one; or an entry of any PTX file.
+//! `host explain`: the cost of a variant with its causes, beside another variant; or of an entry of any PTX file.
 
 use super::{CLEAN, WRONG, family, launch, output, stdout};
 use clap::{Args, Command, FromArgMatches};
@@ -13,25 +13,25 @@ use rustwarp::ptx::Image;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-/// Elements when nobody says how many: enough to fill a large device, and a few seconds of simulation.
+/// Default number of elements: enough to fill a large device, and a few seconds of simulation.
 const DEFAULT_N: u64 = 1 << 22;
 
 /// Options of the subcommand: those of the family or of `run`, and a few of its own.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct Options {
-    /// A family or a PTX file, then its options: `host explain FAMILY --help` shows them
+    /// A family or a PTX file, followed by its options: `host explain FAMILY --help` shows them
     #[arg(required = true, value_name = "TARGET", trailing_var_arg = true, allow_hyphen_values = true)]
     target: Vec<String>,
 }
 
-/// The device to estimate times for when nobody says which.
+/// Default device for the estimated times.
 const PROFILE: &str = "H200";
 
-/// What every target has.
+/// Options for every target.
 #[derive(Clone, Debug, clap::Args)]
 #[group(skip)]
 struct Own {
-    /// Write the page with its plots to one HTML file that needs nothing else
+    /// Write the page with its plots to one self-contained HTML file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// The device to estimate times for: H200, A100, RTX 3050 laptop, or a TOML file like those of
@@ -40,7 +40,7 @@ struct Own {
     profile: String,
 }
 
-/// What follows the name of a family.
+/// Options after the name of a family.
 #[derive(Clone, Debug, clap::Args)]
 #[group(skip)]
 struct Against {
@@ -51,7 +51,7 @@ struct Against {
     own: Own,
 }
 
-/// What follows the name of a PTX file.
+/// Options after the name of a PTX file.
 #[derive(Clone, Debug, clap::Args)]
 #[group(skip)]
 struct PtxOptions {
@@ -59,18 +59,18 @@ struct PtxOptions {
     launch: launch::Options,
     #[command(flatten)]
     own: Own,
-    /// The page as one JSON object instead of text; with FILE: the object there, and the text too
+    /// Print the page as one JSON object instead of text; with FILE, write the object there and print the text too
     #[arg(long, value_name = "FILE", num_args = 0..=1)]
     json: Option<Option<PathBuf>>,
 }
 
-/// What other commands do with a family: one page explains several variants, nothing is timed, and `--html` has the
-/// plots.
+/// Options that other commands have for a family: one page explains several variants, nothing is timed, and `--html`
+/// has the plots.
 const NOT_HERE: [&str; 4] = ["output", "plot", "repeat", "warm"];
 
-/// Explains; exit code 1 when a result is wrong.
+/// Explains the target. Exit code 1 means that a result is wrong.
 pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
-    // clap insists on the first.
+    // clap requires at least one.
     let (target, options) = options.target.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
     if let Some(found) = kernels::family(target) {
         return explain_family(found, options);
@@ -97,7 +97,7 @@ fn explain_family(family: &Family, options: &[String]) -> anyhow::Result<u8> {
             "explain runs on the simulator: leave --device out, and choose the device to estimate for with --profile";
         return Err(Error::Usage(text.to_owned()).into());
     }
-    if parsed.n.is_none() && parsed.shape.is_empty() && parsed.input.is_empty() && family.is_of_vectors() {
+    if parsed.n.is_none() && parsed.shape.is_empty() && parsed.input.is_empty() && family.of_vectors {
         parsed.n = Some(DEFAULT_N);
     }
     require_writable(parsed.json.json.as_ref(), own.own.html.as_deref())?;
@@ -135,13 +135,13 @@ fn explain_ptx(path: &Path, options: &PtxOptions) -> anyhow::Result<u8> {
     Ok(CLEAN)
 }
 
-/// Refuses files that can't be written, before the simulation.
+/// Checks that the files can be written, before the simulation.
 fn require_writable(json: Option<&Option<PathBuf>>, html: Option<&Path>) -> Result<()> {
     let json = json.and_then(|file| file.as_deref());
     json.into_iter().chain(html).try_for_each(input::require_writable)
 }
 
-/// Writes the page's files and prints it; `json` is what `--json [FILE]` says.
+/// Writes the page's files and prints it; `json` is the value of `--json [FILE]`.
 fn show(page: &Page, json: Option<&Option<PathBuf>>, html: Option<&Path>) -> anyhow::Result<()> {
     if let Some(path) = html {
         input::write_text(path, &html::render(page)?)?;
@@ -155,7 +155,8 @@ fn show(page: &Page, json: Option<&Option<PathBuf>>, html: Option<&Path>) -> any
     Ok(stdout::line(&text::render(page, std::io::stdout().is_terminal()))?)
 }
 
-/// What the target's options belong to. clap prints help and usage errors itself, and ends the process with 0 or 2.
+/// The command that parses the target's options. clap prints help and usage errors itself, and ends the process with 0
+/// or 2.
 fn command(target: &str, about: &'static str) -> Command {
     Command::new("explain")
         .bin_name(format!("host explain {target}"))

@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use ladders::bench::{Cache, Plan};
 use ladders::input::{self, size};
 use ladders::kernels::settings::{self, Kind, Number, Range};
-use ladders::kernels::{Demand, Family, Job, Operand, Problem, Row, Settings};
+use ladders::kernels::{Demand, Family, Job, Operand, Problem, Row, RungId, Settings};
 use rustwarp::backend::{Backend, Checks, Choice};
 use rustwarp::diagnostic::Diagnostic;
 use rustwarp::element::{Dtype, Scalar};
@@ -20,26 +20,26 @@ use std::time::Duration;
 #[derive(Clone, Debug, clap::Args)]
 #[group(skip)]
 pub(super) struct Options {
-    /// A variant, several with commas, best, or all
+    /// Variants, separated by commas, or best, or all
     #[arg(long, default_value = "all")]
     pub variant: String,
-    /// sum, max, min; the family's first when left out
+    /// The operation, such as sum, max or min [default: the family's first]
     #[arg(long)]
     pub op: Option<String>,
-    /// Type of the elements: f32 f64 i32 u32 i64 u64 u8; default is the family's first, or what the file holds
+    /// Type of the elements: f32 f64 i32 u32 i64 u64 u8 [default: the file's type, or the family's first]
     #[arg(long, value_parser = str::parse::<Dtype>)]
     pub dtype: Option<Dtype>,
     /// A file for each operand, in order: .npy, .txt, or raw little-endian elements
     #[arg(long, value_name = "FILE", conflicts_with_all = ["n", "shape", "seed"])]
     pub input: Vec<PathBuf>,
-    /// Generate this many elements (matrices and pictures: rows and columns): 1000000, 4M, 2^22; default 2^22 on a GPU,
-    /// 2^16 on the simulator (1024 and 64)
+    /// Generate this many elements (matrices and pictures: rows and columns): 1000000, 4M, 2^22 [default: 2^22 on a
+    /// GPU, 2^16 on the simulator (1024 and 64)]
     #[arg(long, value_parser = size::parse)]
     pub n: Option<u64>,
     /// Generate operands of this shape, for families of more than one axis: 1080x1920
     #[arg(long, value_parser = size::parse, value_delimiter = 'x', conflicts_with = "n")]
     pub shape: Vec<u64>,
-    /// Which numbers are generated: SplitMix64 with this seed, the same on every machine
+    /// Seed of the generated numbers: SplitMix64, the same numbers on every machine
     #[arg(long, default_value_t = 42)]
     pub seed: u64,
     /// Threads per block
@@ -54,13 +54,12 @@ pub(super) struct Options {
     pub ptx: device::PtxOptions,
     #[command(flatten)]
     pub timing: Timing,
-    /// Write the result of the one variant that --variant names, if it is verified: .npy, or .png and .jpg for a
-    /// picture
+    /// Write the result of the one variant named by --variant, if it is verified: .npy, or .png and .jpg for a picture
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     #[command(flatten)]
     pub json: output::Options,
-    /// The family's own options: see [`command`].
+    /// The family's own options; see [`command`].
     #[arg(skip)]
     pub settings: Settings,
 }
@@ -72,7 +71,7 @@ pub(super) fn command(family: &Family, command: Command) -> Command {
         if setting.generated {
             arg = arg.conflicts_with("input");
         }
-        // The whole shape along x, or axis by axis.
+        // Either the whole shape along x is given, or each axis.
         if let Some(whole) = ["block", "grid"].into_iter().find(|whole| is_axis_of(setting.name, whole)) {
             arg = arg.conflicts_with(whole);
         }
@@ -92,17 +91,17 @@ pub(super) fn command(family: &Family, command: Command) -> Command {
     }))
 }
 
-/// `block-x` is an axis of `block`.
+/// Whether `setting` is an axis of `whole`, as `block-x` of `block`.
 pub(super) fn is_axis_of(setting: &str, whole: &str) -> bool {
     setting.strip_prefix(whole).is_some_and(|axis| axis.starts_with('-'))
 }
 
-/// Somebody typed this option.
+/// Whether the option was given on the command line.
 pub(super) fn is_typed(matches: &ArgMatches, option: &str) -> bool {
     matches.value_source(option) == Some(ValueSource::CommandLine)
 }
 
-/// What [`command`] took in.
+/// Converts the matches of [`command`] to options.
 pub(super) fn parse(family: &Family, matches: &ArgMatches) -> Result<Options> {
     // clap has checked the arguments against the same definition.
     let mut options = Options::from_arg_matches(matches).map_err(|error| Error::Usage(error.to_string()))?;
@@ -124,20 +123,20 @@ pub(super) fn parse(family: &Family, matches: &ArgMatches) -> Result<Options> {
     Ok(options)
 }
 
-/// How to time.
+/// Options for timing.
 #[derive(Clone, Debug, clap::Args)]
 #[group(skip)]
 pub(super) struct Timing {
     /// Samples per variant on a GPU
     #[arg(long, default_value_t = 21)]
     pub repeat: u32,
-    /// Leave the L2 cache as the run before left it, instead of flushing it
+    /// Do not flush the L2 cache before each sample
     #[arg(long)]
     pub warm: bool,
 }
 
 impl Timing {
-    /// State of the cache that was asked for.
+    /// The requested state of the cache.
     pub fn cache(&self) -> Cache {
         if self.warm { Cache::Warm } else { Cache::Cold }
     }
@@ -152,7 +151,7 @@ pub(super) fn run(family: &Family, options: &Options) -> anyhow::Result<u8> {
     Ok(if clean { CLEAN } else { WRONG })
 }
 
-/// The same on a device of the caller's choice; adds to `found` what is wrong.
+/// Runs the family on `device`, and adds findings to `found`.
 pub(super) fn run_on(
     family: &Family,
     options: &Options,
@@ -164,15 +163,15 @@ pub(super) fn run_on(
 ) -> Result<()> {
     let op = family.op(options.op.as_deref())?;
     let variants = family.select(&options.variant)?;
-    // Refused before a device is opened and data is made.
-    for variant in (family.variants)().iter().filter(|variant| variants.contains(&variant.name)) {
-        variant.block.choose(options.block, variant.name, u32::MAX)?;
+    // Wrong options are errors before a device is opened and data is generated.
+    for variant in &variants {
+        family.info(*variant).block.choose(options.block, variant.name, u32::MAX)?;
     }
     if let Some(path) = &options.output {
         require_output(family, path, variants.len())?;
     }
     options.json.require_writable()?;
-    // Files first: a bad one needs no device to be refused.
+    // The files are read first: a bad one is an error without a device.
     options.dtype.map_or(Ok(()), |dtype| family.require_kernel(dtype))?;
     let files = read_inputs(family, options)?;
     let device = device::open(choice, checks, options.json.printed())?;
@@ -180,7 +179,8 @@ pub(super) fn run_on(
     let module = options.ptx.load(&*device, family)?;
     let inputs = inputs(family, options, &*device, files)?;
     let problem = problem(family, op, &inputs, &options.settings)?;
-    let oracle = (family.oracle)(problem)?;
+    let ladder = family.resolve(&problem)?;
+    let oracle = ladder.oracle(problem)?;
 
     let plan = Plan::new(&*device, options.timing.repeat, options.timing.cache())?;
     let job = Job {
@@ -194,9 +194,9 @@ pub(super) fn run_on(
         plan: plan.as_ref(),
     };
     let progress = progress(variants.len());
-    // A row that names the output file waits until that is written.
+    // The row that names the output file is added after the file has been written.
     let mut waiting = None;
-    let result = (family.run)(&job, &mut |row| {
+    let result = ladder.run(&job, &mut |row| {
         progress.set_message(row.variant.clone());
         progress.inc(1);
         found.extend(row.diagnostics());
@@ -217,7 +217,7 @@ pub(super) fn run_on(
         if let Ok(output) = &written {
             row.output.clone_from(output);
         }
-        // What was computed and verified is shown, also where it can't be written.
+        // A verified result is shown even if it cannot be written.
         report.add(row);
         written?;
     }
@@ -227,23 +227,23 @@ pub(super) fn run_on(
     Ok(())
 }
 
-/// Refuses an output file before there is anything to write to it.
+/// Checks that the output file can be written, before there is a result.
 pub(super) fn require_output(family: &Family, path: &Path, variants: usize) -> Result<()> {
     if variants > 1 {
-        let text = "--output writes the result of one variant: choose it with --variant";
+        let text = "--output writes the result of a single variant: choose one variant with --variant";
         return Err(Error::Usage(text.to_owned()));
     }
-    if input::picture::is_picture(path) && family.is_of_vectors() {
+    if input::picture::is_picture(path) && family.of_vectors {
         let path = path.display();
         return Err(Error::Usage(format!(
-            "the result of {} is no picture, as {path} would be: use a .npy file",
+            "the result of {} is not a picture, which {path} would be: use a .npy file",
             family.name
         )));
     }
     input::require_writable(path)
 }
 
-/// The elements of an array that fits in a line or two; a single one is in the table already.
+/// The elements of an array that fits in one or two lines; a single element is in the table already.
 fn few(result: &Tensor) -> Option<String> {
     if !(2..=32).contains(&result.len()) {
         return None;
@@ -254,25 +254,21 @@ fn few(result: &Tensor) -> Option<String> {
     }, else => None)
 }
 
-/// Runs variants once, on a device that times mean nothing on; every row, in order.
-pub(super) fn rows(
-    family: &Family,
-    options: &Options,
-    device: &dyn Backend,
-    variants: &[&'static str],
-) -> Result<Vec<Row>> {
+/// Runs variants once on a device that measures no times, and returns all rows in order.
+pub(super) fn rows(family: &Family, options: &Options, device: &dyn Backend, variants: &[RungId]) -> Result<Vec<Row>> {
     let op = family.op(options.op.as_deref())?;
     options.dtype.map_or(Ok(()), |dtype| family.require_kernel(dtype))?;
     let files = read_inputs(family, options)?;
     let module = options.ptx.load(device, family)?;
     let inputs = inputs(family, options, device, files)?;
     let problem = problem(family, op, &inputs, &options.settings)?;
-    let oracle = (family.oracle)(problem)?;
+    let ladder = family.resolve(&problem)?;
+    let oracle = ladder.oracle(problem)?;
     let (block, grid) = (options.block, options.grid);
     let job = Job { device, module, problem, oracle: &oracle, variants, block, grid, plan: None };
     let mut rows = Vec::new();
     let progress = progress(variants.len());
-    let result = (family.run)(&job, &mut |row| {
+    let result = ladder.run(&job, &mut |row| {
         progress.set_message(row.variant.clone());
         progress.inc(1);
         rows.push(row);
@@ -287,7 +283,7 @@ fn inputs(family: &Family, options: &Options, device: &dyn Backend, files: Optio
         return Ok(inputs);
     }
     let (default, square) = if device.info().is_gpu() { (1 << 22, 1024) } else { (1 << 16, 64) };
-    let vectors = family.is_of_vectors();
+    let vectors = family.of_vectors;
     let size = match (options.n, options.shape.as_slice()) {
         (Some(n), _) => vec![n],
         (None, []) => vec![if vectors { default } else { square }],
@@ -297,7 +293,7 @@ fn inputs(family: &Family, options: &Options, device: &dyn Backend, files: Optio
     (family.generate)(&Demand { size: &size, dtype, seed: options.seed, settings: &options.settings })
 }
 
-/// The problem that these operands pose.
+/// The problem with these operands.
 pub(super) fn problem<'a>(
     family: &Family,
     op: &'a str,
@@ -312,7 +308,7 @@ pub(super) fn problem<'a>(
     Ok(Problem { inputs, dtype, op, settings })
 }
 
-/// The files, or `None` when data is to be generated.
+/// The operands of the files, or `None` if data is to be generated.
 fn read_inputs(family: &Family, options: &Options) -> Result<Option<Vec<Tensor>>> {
     if options.input.is_empty() {
         return Ok(None);
@@ -342,8 +338,8 @@ fn read_inputs(family: &Family, options: &Options) -> Result<Option<Vec<Tensor>>
     }
 }
 
-/// The bytes of a picture become numbers: of the type asked for; or where the family has no kernel for bytes, of the
-/// other operands' type or the family's first. Any other file is taken at its word.
+/// Converts the bytes of a picture to the requested type; without a request, and if the family has no kernel for bytes,
+/// to the other operands' type or the family's first. Other files are used unchanged.
 fn numbers(family: &Family, options: &Options, tensors: Vec<Tensor>) -> Result<Vec<Tensor>> {
     let is_element = |(_, operand): &(&Tensor, &Operand)| operand.dtype.is_none();
     let others = tensors.iter().zip(family.operands).filter(is_element).map(|(tensor, _)| tensor.dtype());
@@ -360,7 +356,7 @@ fn numbers(family: &Family, options: &Options, tensors: Vec<Tensor>) -> Result<V
     tensors.into_iter().zip(family.operands).zip(&options.input).map(number).collect()
 }
 
-/// A bar on standard error, on a terminal only.
+/// A progress bar on standard error, shown on a terminal only.
 fn progress(len: usize) -> ProgressBar {
     let bar = ProgressBar::new(len as u64);
     if let Ok(style) = ProgressStyle::with_template("{spinner} {pos}/{len} {msg} {elapsed}") {

@@ -1,4 +1,4 @@
-//! What `run` and `check` share: launching an entry of any PTX file with arguments from the command line.
+//! The part that `run` and `check` share: launching an entry of any PTX file with arguments from the command line.
 
 use super::{output, seeds, simulation, stdout};
 use ladders::input::{self, npy, size};
@@ -11,7 +11,7 @@ use rustwarp::error::{Error, Result};
 use rustwarp::ptx::Image;
 use std::path::{Path, PathBuf};
 
-/// Options of both.
+/// Options of both commands.
 #[derive(Clone, Debug, clap::Args)]
 #[group(skip)]
 pub(super) struct Options {
@@ -36,31 +36,31 @@ pub(super) struct Options {
     /// Blocks of a cluster, on the simulator: X, or X,Y or X,Y,Z; default: what the kernel requires
     #[arg(long, value_parser = triple)]
     pub cluster: Option<Triple>,
-    /// Start every block at once, on the simulator, so that they may wait for each other; refused when they don't fit
+    /// Start all blocks at once, on the simulator, so that they may wait for each other; an error if they do not fit
     #[arg(long)]
     pub cooperative: bool,
 }
 
-/// What both print, beside what kernels do.
+/// Output of both commands besides the kernels' own.
 #[derive(Clone, Copy, Debug, clap::Args)]
 #[group(skip)]
 pub(super) struct Show {
-    /// What the simulator counted and found, and a fault, as one JSON object
+    /// Print counters, findings and a fault of the simulator as one JSON object
     #[arg(long)]
     pub json: bool,
-    /// How close each opcode of the run is to a GPU's: exact, approximate within a bound, unspecified, unsupported
+    /// Show how closely each executed opcode matches a GPU: exact, approximate within a bound, unspecified, unsupported
     #[arg(long, conflicts_with = "seeds")]
     pub fidelity: bool,
 }
 
-/// A shape's three sizes.
+/// The three sizes of a shape.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Triple(pub [u32; 3]);
 
-/// One `--arg`.
+/// The value of one `--arg`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Argument {
-    /// A value: its little-endian bytes.
+    /// A value, as little-endian bytes.
     Value(Vec<u8>),
     /// Uninitialised device memory.
     Uninit(Dtype, u64),
@@ -68,7 +68,7 @@ pub(super) enum Argument {
     File(Dtype, PathBuf),
 }
 
-/// Launches the entry and prints what was observed, of a fault too; tells whether no checker found anything.
+/// Launches the entry and prints what was observed, after a fault too; returns whether no checker found anything.
 pub(super) fn run(
     device: &dyn Backend,
     image: &Image,
@@ -78,13 +78,13 @@ pub(super) fn run(
     found: &mut Vec<Diagnostic>,
 ) -> anyhow::Result<bool> {
     if show.fidelity && device.info().is_gpu() {
-        let text = "--fidelity is about the simulator: add --device sim";
+        let text = "--fidelity needs the simulator: add --device sim";
         return Err(Error::Usage(text.to_owned()).into());
     }
     how.apply(device)?;
     if let Some(seeds) = how.seeds {
         if !options.out.is_empty() {
-            return Err(Error::Usage("--seeds runs many times: leave --out out".to_owned()).into());
+            return Err(Error::Usage("--seeds runs several times: leave --out out".to_owned()).into());
         }
         let work = || launch(device, image, options).map(|()| Vec::new());
         let emit = |found: &Diagnostic| if show.json { stdout::line(&seeds::object(found)) } else { Ok(()) };
@@ -98,25 +98,25 @@ pub(super) fn run(
             report(device, Some(&fault), show, found)?;
             Err(Error::Fault(fault).into())
         }
-        // Nothing ran.
+        // No kernel was launched.
         Err(error) => Err(error.into()),
     }
 }
 
-/// The file that `check` or `explain` is asked about, where that is no family.
+/// The PTX file that is the target of `check` or `explain`, if the target is not a family.
 ///
 /// # Errors
-/// [`Error::Usage`] with the families that there are, for what does not look like PTX and is not there either.
+/// [`Error::Usage`] with the list of families, if the target neither exists nor has the name of a PTX file.
 pub(super) fn ptx_file(target: &str) -> Result<&Path> {
     let path = Path::new(target);
     if path.extension().is_some_and(|extension| extension == "ptx") || path.exists() {
         return Ok(path);
     }
     let names: Vec<_> = FAMILIES.iter().map(|family| family.name).collect();
-    Err(Error::Usage(format!("'{target}' is no family and no PTX file; families: {}", names.join(" "))))
+    Err(Error::Usage(format!("`{target}` is neither a family nor a PTX file; families: {}", names.join(" "))))
 }
 
-/// Launches the entry; on success the buffers that `--out` names are in their files.
+/// Launches the entry; on success writes the buffers that `--out` names to their files.
 pub(super) fn launch(device: &dyn Backend, image: &Image, options: &Options) -> Result<()> {
     let entry = options.entry.as_deref().ok_or_else(|| no_entry(image))?;
     let shape = Shape {
@@ -134,13 +134,14 @@ pub(super) fn launch(device: &dyn Backend, image: &Image, options: &Options) -> 
                 continue;
             }
             Some(Argument::Uninit(dtype, _) | Argument::File(dtype, _)) => format!("NumPy has no {dtype}"),
-            _ => format!("--arg number {k} (from 0) is no buffer"),
+            _ => format!("--arg number {k} (from 0) is not a buffer"),
         };
         return Err(Error::Usage(format!("--out {k}={}: {why}", path.display())));
     }
     let name = image.path.display().to_string();
     let module = device.load(&image.bytes, &name)?;
-    // A GPU runs files that can't be read here (cubins, the newest PTX): what they take is then up to the user.
+    // A GPU also runs files that cannot be parsed here (cubins, the newest PTX); the user is responsible for their
+    // parameters.
     if let Some(entries) = backend::entries(&image.bytes) {
         check_params(&entries, entry, &options.args, &name)?;
     }
@@ -150,8 +151,8 @@ pub(super) fn launch(device: &dyn Backend, image: &Image, options: &Options) -> 
     for (k, argument) in options.args.iter().enumerate() {
         call.params.push(memory.argument(k, argument)?);
     }
-    // SAFETY: number and sizes of the parameters are the entry's where its text can be read, and the buffers live until
-    // `memory` is dropped. The rest of the contract is the user's, who wrote the launch down.
+    // SAFETY: number and sizes of the parameters are the entry's if its text can be read, and the buffers live until
+    // `memory` is dropped. The user who wrote the launch upholds the rest of the contract.
     unsafe { device.launch(module, &call, shape)? };
     device.synchronize()?;
     for (k, path) in &options.out {
@@ -160,15 +161,15 @@ pub(super) fn launch(device: &dyn Backend, image: &Image, options: &Options) -> 
     Ok(())
 }
 
-/// Buffers of one launch.
+/// The buffers of one launch.
 struct Memory<'d> {
     device: &'d dyn Backend,
-    /// Number of the argument, address, type, elements.
+    /// Number of the argument, address, type, and number of elements.
     buffers: Vec<(usize, u64, Dtype, u64)>,
 }
 
 impl Memory<'_> {
-    /// The parameter's bytes.
+    /// Makes the parameter's bytes.
     fn argument(&mut self, k: usize, argument: &Argument) -> Result<Vec<u8>> {
         let (dtype, len, array) = match argument {
             Argument::Value(bytes) => return Ok(bytes.clone()),
@@ -205,16 +206,16 @@ impl Drop for Memory<'_> {
 }
 
 fn no_entry(image: &Image) -> Error {
-    // A file that can't be read here has names too, and they are for its author to know.
+    // The entries of a file that cannot be parsed here are not listed.
     let names: Vec<_> = backend::entries(&image.bytes).into_iter().flatten().map(|entry| entry.name).collect();
     let there = if names.is_empty() { String::new() } else { format!("; it has: {}", names.join(" ")) };
-    Error::Usage(format!("say which entry of {} to launch with --entry NAME{there}", image.path.display()))
+    Error::Usage(format!("choose the entry of {} to launch with --entry NAME{there}", image.path.display()))
 }
 
 fn check_shape(device: &dyn Backend, shape: &Shape) -> Result<()> {
     let info = device.info();
     if info.is_gpu() && (shape.cluster.is_some() || shape.cooperative) {
-        return Err(Error::Usage("--cluster and --cooperative are the simulator's: add --device sim".to_owned()));
+        return Err(Error::Usage("--cluster and --cooperative need the simulator: add --device sim".to_owned()));
     }
     if shape.grid.contains(&0) || shape.block.contains(&0) {
         return Err(Error::Usage(format!("{shape} launches nothing: every size must be 1 or more")));
@@ -229,16 +230,17 @@ fn check_shape(device: &dyn Backend, shape: &Shape) -> Result<()> {
     Ok(())
 }
 
-/// The driver reads as many bytes from each argument as the entry's parameter has, so sizes are compared first.
+/// Compares the sizes of the arguments with those of the entry's parameters, since the driver reads as many bytes as a
+/// parameter has.
 fn check_params(entries: &[Entry], entry: &str, args: &[Argument], name: &str) -> Result<()> {
     let Some(found) = entries.iter().find(|found| found.name == entry) else {
         let names: Vec<_> = entries.iter().map(|found| found.name.as_str()).collect();
-        return Err(Error::Usage(format!("{name} has no entry '{entry}'; it has: {}", names.join(" "))));
+        return Err(Error::Usage(format!("{name} has no entry `{entry}`; it has: {}", names.join(" "))));
     };
     if found.params.len() != args.len() {
         let list: Vec<_> = found.params.iter().map(|(name, bytes)| format!("{name}: {bytes} bytes")).collect();
         return Err(Error::Usage(format!(
-            "'{entry}' has {} parameters ({}), and there are {} --arg",
+            "`{entry}` has {} parameters ({}), and there are {} --arg",
             found.params.len(),
             list.join(", "),
             args.len()
@@ -251,7 +253,7 @@ fn check_params(entries: &[Entry], entry: &str, args: &[Argument], name: &str) -
         };
         if *bytes != size {
             return Err(Error::Usage(format!(
-                "--arg number {k} has {size} bytes, and '{entry}' takes {bytes} there, for '{param}'"
+                "--arg number {k} has {size} bytes, and parameter `{param}` of `{entry}` has {bytes}"
             )));
         }
     }
@@ -259,7 +261,7 @@ fn check_params(entries: &[Entry], entry: &str, args: &[Argument], name: &str) -
 }
 
 fn triple(text: &str) -> Result<Triple> {
-    let wrong = || Error::Usage(format!("'{text}' is no shape: write X, or X,Y or X,Y,Z"));
+    let wrong = || Error::Usage(format!("`{text}` is not a shape: write X, or X,Y or X,Y,Z"));
     let mut shape = [1; 3];
     for (i, number) in text.split(',').enumerate() {
         *shape.get_mut(i).ok_or_else(wrong)? = number.trim().parse().map_err(|_| wrong())?;
@@ -269,7 +271,7 @@ fn triple(text: &str) -> Result<Triple> {
 
 fn output_file(text: &str) -> Result<(usize, PathBuf)> {
     let parts = text.split_once('=').and_then(|(k, path)| Some((k.parse().ok()?, PathBuf::from(path))));
-    parts.ok_or_else(|| Error::Usage(format!("'{text}' is no output: write K=FILE.npy")))
+    parts.ok_or_else(|| Error::Usage(format!("`{text}` is not an output: write K=FILE.npy")))
 }
 
 impl std::str::FromStr for Argument {
@@ -277,7 +279,7 @@ impl std::str::FromStr for Argument {
 
     fn from_str(text: &str) -> Result<Self> {
         let wrong =
-            |why: &str| Error::Usage(format!("'{text}': {why}; write u32:7, f32:1.5, buf:f32:1024 or buf:f32:@in.npy"));
+            |why: &str| Error::Usage(format!("`{text}`: {why}; write u32:7, f32:1.5, buf:f32:1024 or buf:f32:@in.npy"));
         let (kind, rest) = text.split_once(':').ok_or_else(|| wrong("no type"))?;
         if kind != "buf" {
             return value(kind, rest).map(Self::Value).ok_or_else(|| wrong("no value of that type"));
@@ -304,7 +306,8 @@ fn value(kind: &str, text: &str) -> Option<Vec<u8>> {
     parse!(u8 i8 u16 i16 u32 i32 u64 i64 f32 f64)
 }
 
-/// Prints what was observed; tells whether no checker found anything. A fault ends a launch before it is counted.
+/// Prints what was observed, and returns whether no checker found anything. A launch that ends in a fault has no
+/// counters.
 fn report(
     device: &dyn Backend,
     fault: Option<&Diagnostic>,

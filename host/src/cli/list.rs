@@ -6,15 +6,15 @@ use ladders::kernels::{BlockRule, FAMILIES, failing};
 /// Options of the subcommand.
 #[derive(Debug, clap::Args)]
 pub(super) struct Options {
-    /// One JSON object per variant, with every PTX entry that belongs to it
+    /// Print one JSON object per variant, with every PTX entry that belongs to it
     #[arg(long)]
     json: bool,
-    /// The failing examples instead: kernels with one mistake each, for `host check failing`
+    /// List the failing examples instead: kernels with one mistake each, for `host check failing`
     #[arg(long)]
     failing: bool,
 }
 
-/// Prints them.
+/// Prints the list.
 pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
     if options.failing {
         return examples(options.json);
@@ -49,7 +49,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
     Ok(CLEAN)
 }
 
-/// The failing examples: what is wrong, what is found, and which rung does it right.
+/// Prints the failing examples: the mistake, the finding, and the correct rung.
 fn examples(json: bool) -> anyhow::Result<u8> {
     let mut table = output::table(["example", "mistake", "finding", "right"]);
     for example in failing::EXAMPLES {
@@ -68,7 +68,7 @@ fn examples(json: bool) -> anyhow::Result<u8> {
         }
     }
     if !json {
-        stdout::line(&format!("{table}\n\nhost check failing --variant NAME shows what is wrong"))?;
+        stdout::line(&format!("{table}\n\nhost check failing --variant NAME shows the mistake"))?;
     }
     Ok(CLEAN)
 }

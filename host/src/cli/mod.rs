@@ -1,4 +1,4 @@
-//! The command line: one subcommand per file, and one per family from the families' own list.
+//! The command line: one file per subcommand, and one subcommand per family of the families' list.
 
 use clap::{Args, Command, FromArgMatches};
 use ladders::kernels::{self, FAMILIES};
@@ -20,19 +20,19 @@ mod seeds;
 mod simulation;
 mod stdout;
 
-/// Exit code: every result was right, and no checker had anything to say.
+/// Exit code if every result is right and no checker found anything.
 const CLEAN: u8 = 0;
-/// Exit code: a result is wrong, or a checker found something.
+/// Exit code if a result is wrong or a checker found something.
 const WRONG: u8 = 1;
 
-/// Parses, dispatches, and gives the exit code of a command that could do its work.
+/// Parses the command line, runs the command, and returns its exit code.
 ///
 /// # Errors
-/// What the command could not do; [`exit_code`] gives the code for it.
+/// The reason why the command could not do its work; [`exit_code`] gives the exit code for it.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> anyhow::Result<u8> {
     // clap prints help and usage errors itself, and ends the process with 0 or 2.
     let matches = command().get_matches_from(args);
-    let (name, matches) = matches.subcommand().unwrap_or_else(|| unreachable!("clap insists on a subcommand"));
+    let (name, matches) = matches.subcommand().unwrap_or_else(|| unreachable!("clap requires a subcommand"));
     match name {
         "devices" => devices::run(&parse(matches)?),
         "occupancy" => occupancy::run(&parse(matches)?),
@@ -43,12 +43,12 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> anyhow::Result<u8> {
         "bench" => bench::run(&parse(matches)?),
         name => match kernels::family(name) {
             Some(found) => family::run(found, &family::parse(found, matches)?),
-            None => unreachable!("clap knows no other subcommand"),
+            None => unreachable!("clap has no other subcommand"),
         },
     }
 }
 
-/// The error as standard error should have it.
+/// The error's text for standard error.
 pub fn describe(error: &anyhow::Error) -> String {
     match error.downcast_ref::<Error>() {
         Some(Error::Fault(fault)) => fault.for_stderr().to_owned(),
@@ -56,12 +56,12 @@ pub fn describe(error: &anyhow::Error) -> String {
     }
 }
 
-/// The exit code for an error: see [`Error::exit_code`]; 2 for an error of another kind.
+/// The exit code for an error: that of [`Error::exit_code`], or 2 for an error of another type.
 pub fn exit_code(error: &anyhow::Error) -> u8 {
     error.downcast_ref::<Error>().map_or(2, Error::exit_code)
 }
 
-/// Everything that the command line understands.
+/// The definition of the command line.
 fn command() -> Command {
     let families =
         FAMILIES.iter().map(|found| family::command(found, subcommand::<family::Options>(found.name, found.idea)));
@@ -70,21 +70,25 @@ fn command() -> Command {
         .version(env!("CARGO_PKG_VERSION"))
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommand(subcommand::<devices::Options>("devices", "Which devices there are"))
-        .subcommand(subcommand::<list::Options>("list", "Families, variants, and their entries"))
-        .subcommand(subcommand::<occupancy::Options>("occupancy", "How many blocks of a kernel a multiprocessor holds"))
+        .subcommand(subcommand::<devices::Options>("devices", "List the available devices"))
+        .subcommand(subcommand::<list::Options>("list", "List families, variants, and their entries"))
+        .subcommand(subcommand::<occupancy::Options>(
+            "occupancy",
+            "Show how many blocks of a kernel a multiprocessor holds",
+        ))
         .subcommands(families)
         .subcommand(subcommand::<run::Options>("run", "Launch an entry of any PTX file"))
-        .subcommand(subcommand::<check::Options>("check", "Run a family or a PTX file on the simulator, checkers on"))
+        .subcommand(subcommand::<check::Options>(
+            "check",
+            "Run a family or a PTX file on the simulator with the checkers on",
+        ))
         .subcommand(subcommand::<explain::Options>(
             "explain",
-            "Where the time goes: counters, source lines, limits, \
-            an estimate; --html FILE for plots",
+            "Explain the cost of kernels: counters, source lines, limits, an estimate; --html FILE for plots",
         ))
         .subcommand(subcommand::<bench::Options>(
             "bench",
-            "Time families on a GPU, beside the vendor's libraries with \
-            --peers",
+            "Time families on a GPU, beside the vendor's libraries with --peers",
         ))
         .after_help(
             "Exit codes: 0 done and verified, 1 wrong result or finding, 2 usage or bad input, 3 no such device, \
@@ -94,7 +98,7 @@ fn command() -> Command {
 }
 
 fn subcommand<T: Args>(name: &'static str, about: &'static str) -> Command {
-    // The options' own doc comment is for readers of the code.
+    // The doc comment of the options' type is for readers of the code.
     T::augment_args(Command::new(name)).about(about).long_about(about)
 }
 

@@ -1,4 +1,4 @@
-//! `host occupancy`: how many blocks of a kernel a multiprocessor holds, and what limits them.
+//! `host occupancy`: the number of blocks of a kernel that a multiprocessor holds, and what limits it.
 
 use super::{CLEAN, output, stdout};
 use rustwarp::backend::occupancy::{Question, Registers, occupancies};
@@ -12,23 +12,24 @@ pub(super) struct Options {
     /// A PTX file, or an entry of the built kernels
     #[arg(value_name = "FILE.ptx|KERNEL")]
     target: String,
-    /// An entry of the file; all when left out
+    /// An entry of the file [default: all]
     #[arg(long)]
     entry: Option<String>,
     /// Threads of a block
     #[arg(long, default_value_t = 256)]
     block: u32,
-    /// Registers of a thread; default: what ptxas counts, or without a ptxas an estimate
+    /// Registers of a thread [default: ptxas's count, or an estimate if ptxas is not installed]
     #[arg(long)]
     registers: Option<u32>,
     /// Bytes of dynamic shared memory
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     shared: u64,
-    /// A device profile: h200, a100, rtx-3050-laptop, geforce-8800-gtx, geforce-gtx-280, course, or a TOML file with
+    /// A device profile: h200, a100, rtx-3050-laptop, geforce-8800-gtx, geforce-gtx-280, course, or a TOML file with a
+    /// profile
     /// one
     #[arg(long, value_name = "NAME|FILE", default_value = "h200")]
     profile: String,
-    /// One JSON object per entry
+    /// Print one JSON object per entry
     #[arg(long)]
     json: bool,
 }
@@ -80,7 +81,9 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
     }
     stdout::line(&table.to_string())?;
     if found.iter().any(|row| row.registers_from == Registers::Estimate) {
-        note("registers are estimated from the PTX, no ptxas assembled it for the device: --registers gives the count");
+        note(
+            "registers are estimated from the PTX, since ptxas did not assemble it for the device: --registers sets the count",
+        );
     }
     Ok(CLEAN)
 }

@@ -1,4 +1,4 @@
-//! What commands print: JSON lines, and tables for people.
+//! Output of commands: JSON lines, and tables for people.
 
 use super::stdout;
 use comfy_table::{CellAlignment, Table, presets};
@@ -11,36 +11,36 @@ use rustwarp::diagnostic::{Diagnostic, note};
 use rustwarp::error::{Error, Result};
 use std::path::PathBuf;
 
-/// `--json [FILE]`.
+/// The options `--json [FILE]` and `--plot FILE`.
 #[derive(Clone, Debug, clap::Args)]
 #[group(skip)]
 pub(super) struct Options {
-    /// One JSON object per line instead of the table; with FILE: the objects there, and the table too
+    /// Print one JSON object per line instead of the table; with FILE, write the objects there and print the table too
     #[arg(long, value_name = "FILE", num_args = 0..=1)]
     pub json: Option<Option<PathBuf>>,
-    /// Draw the rates, or on the simulator the counters: SVG
+    /// Plot the rates, or on the simulator the counters, as SVG
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
 }
 
 impl Options {
-    /// Standard output belongs to programs.
+    /// Whether standard output has JSON only.
     pub fn to_stdout(&self) -> bool {
         matches!(self.json, Some(None))
     }
 
-    /// Refuses files that can't be written, before there is anything to write to them.
+    /// Checks that the files can be written, before there is a result.
     pub fn require_writable(&self) -> Result<()> {
         self.json.iter().flatten().chain(&self.plot).try_for_each(|path| input::require_writable(path))
     }
 
-    /// Where kernels may print to.
+    /// Destination of the text that kernels print.
     pub fn printed(&self) -> Printed {
         printed(self.to_stdout())
     }
 }
 
-/// Where kernels may print to beside JSON (or not) on standard output.
+/// Destination of the text that kernels print if standard output has JSON, or not.
 pub(super) fn printed(json: bool) -> Printed {
     if json { Printed::Stderr } else { Printed::Stdout }
 }
@@ -48,30 +48,30 @@ pub(super) fn printed(json: bool) -> Printed {
 /// Collects the rows of one command.
 pub(super) struct Report<'o> {
     options: &'o Options,
-    /// A heading, and the rows of its table.
+    /// Headings, each with the rows of its table.
     sections: Vec<(String, Vec<Row>)>,
-    /// What the file of `--json FILE` will hold.
+    /// The objects for the file of `--json FILE`.
     objects: Vec<String>,
-    /// Elements of a short result, shown behind the table.
+    /// Elements of a short result, shown after the table.
     values: Option<String>,
-    /// The first thing that could not be printed.
+    /// The first error in printing.
     failed: Option<Error>,
 }
 
 impl<'o> Report<'o> {
-    /// Without rows yet.
+    /// Creates a report without rows.
     pub fn new(options: &'o Options) -> Self {
         let sections = vec![(String::new(), Vec::new())];
         Self { options, sections, objects: Vec::new(), values: None, failed: None }
     }
 
-    /// Rows that follow are compared with each other and with none before.
+    /// Starts a table: its rows are compared with each other only.
     pub fn section(&mut self, heading: &str) {
         self.flush();
         self.sections.push((heading.to_owned(), Vec::new()));
     }
 
-    /// Takes a row; its JSON appears at once.
+    /// Adds a row, and prints its JSON at once.
     pub fn add(&mut self, row: Row) {
         self.object(json(&row));
         if let Some((_, rows)) = self.sections.last_mut() {
@@ -79,12 +79,12 @@ impl<'o> Report<'o> {
         }
     }
 
-    /// A fault, for programs: people get it as the error that ends the command.
+    /// Adds a fault to the JSON; people see it as the error that ends the command.
     pub fn fault(&mut self, family: &str, fault: &Diagnostic) {
         self.object(serde_json::json!({ "family": family, "fault": fault }).to_string());
     }
 
-    /// An object for programs alone: to standard output at once, or to the file in the end.
+    /// Adds an object to the JSON: prints it at once, or keeps it for the file.
     pub fn object(&mut self, text: String) {
         match self.options.json {
             Some(None) => {
@@ -96,13 +96,13 @@ impl<'o> Report<'o> {
         }
     }
 
-    /// The elements of a result, for people, behind the table of rows that are all clean.
+    /// Sets the elements of a result to show after the table, if all its rows are clean.
     pub fn values(&mut self, text: String) {
         self.values = Some(text);
     }
 
-    /// Prints what is left and writes the files, of a command that ended with an error too: what was measured before it
-    /// counts. Gives whether every row is clean, and what the command gave.
+    /// Prints the rest and writes the files, also after an error, since earlier measurements are valid. Returns whether
+    /// every row is clean, and the command's result.
     pub fn finish<T>(mut self, outcome: Result<T>) -> Result<(bool, T)> {
         self.flush();
         let clean = self.rows().all(Row::is_clean);
@@ -127,7 +127,7 @@ impl<'o> Report<'o> {
         self.sections.iter().flat_map(|(_, rows)| rows)
     }
 
-    /// What there is, for the files that were asked for; bad input leaves none.
+    /// Writes the requested files; after bad input there are none.
     fn write_files(&self, whole: bool) -> Result<()> {
         if let Some(Some(path)) = self.options.json.as_ref().filter(|_| whole || !self.objects.is_empty()) {
             let text: String = self.objects.iter().map(|object| format!("{object}\n")).collect();
@@ -139,7 +139,7 @@ impl<'o> Report<'o> {
         Ok(())
     }
 
-    /// Prints the last section, and what does not fit in its table.
+    /// Prints the last section, and the details that do not fit in its table.
     fn flush(&mut self) {
         let Some((heading, rows)) = self.sections.last() else { return };
         if rows.is_empty() {
@@ -153,13 +153,13 @@ impl<'o> Report<'o> {
         self.keep(printed);
     }
 
-    /// The first error is the one to report.
+    /// Keeps the first error, which is the one to report.
     fn keep(&mut self, result: Result<()>) {
         self.failed = self.failed.take().or(result.err());
     }
 }
 
-/// What does not fit in a column, on standard error.
+/// Prints details that do not fit in a column to standard error.
 fn notes(row: &Row) {
     let name = format!("{} {}", row.family, row.variant);
     if row.verified.is_none() && row.findings.is_empty() {
@@ -180,19 +180,19 @@ fn notes(row: &Row) {
     }
 }
 
-/// JSON never fails here: a row has no map with keys that are no strings.
+/// The row as JSON. Serialisation cannot fail: all maps of a row have string keys.
 fn json(row: &Row) -> String {
     serde_json::to_string(row).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"))
 }
 
-/// An empty table.
+/// Creates an empty table.
 pub(super) fn table<const N: usize>(header: [&str; N]) -> Table {
     let mut table = Table::new();
     table.load_preset(presets::ASCII_MARKDOWN).set_header(header);
     table
 }
 
-/// All counters of one launch.
+/// The table of all counters of one launch.
 pub(super) fn counters(counters: &Counters) -> Table {
     let mut table = table(["counter", "value"]);
     for (name, value) in counters.fields() {
@@ -202,9 +202,9 @@ pub(super) fn counters(counters: &Counters) -> Table {
     table
 }
 
-/// How close the opcodes of a launch are to a GPU's.
+/// The table of how closely the opcodes of a launch match a GPU.
 pub(super) fn fidelity(opcodes: &[Fidelity]) -> Table {
-    /// Places in the PTX that a row names.
+    /// Maximum number of PTX lines that a row names.
     const PLACES: usize = 6;
     let mut table = table(["opcode", "compared with a GPU", "executions", "lines of the PTX"]);
     for opcode in opcodes {
@@ -221,7 +221,7 @@ pub(super) fn fidelity(opcodes: &[Fidelity]) -> Table {
     table
 }
 
-/// The GPU's table.
+/// The table for a GPU, with times.
 fn timed(rows: &[Row]) -> Table {
     let mut table = table(["variant", "value", "time", "GB/s", "of peak", "speed-up", "spread", "cache", "verified"]);
     let first = rows[0].time_ms;
@@ -243,7 +243,7 @@ fn timed(rows: &[Row]) -> Table {
     table
 }
 
-/// The simulator's table: it has no time, and tells instead what time goes into.
+/// The table for the simulator, with counters instead of times.
 fn counted(rows: &[Row]) -> Table {
     let mut table = table([
         "variant",
@@ -266,7 +266,7 @@ fn counted(rows: &[Row]) -> Table {
             counters.bank_conflicts.to_string(),
             format!("{} of {}", counters.divergent_branches, counters.branches),
             global_sectors.to_string(),
-            // Atomics are in neither number, as in `host explain`.
+            // Atomics are excluded from both numbers, as in `host explain`.
             if global_loads + global_stores > 0 {
                 format!("{:.2}", counters.sectors_per_request())
             } else {

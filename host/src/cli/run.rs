@@ -11,7 +11,7 @@ use std::path::PathBuf;
 /// Options of the subcommand.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct Options {
-    /// The PTX file (on a GPU, a cubin will do)
+    /// The PTX file (or, on a GPU, a cubin)
     file: PathBuf,
     #[command(flatten)]
     launch: launch::Options,
@@ -23,7 +23,7 @@ pub(super) struct Options {
     show: launch::Show,
 }
 
-/// Launches it; on the simulator the counters follow.
+/// Launches the entry; on the simulator the counters follow.
 pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
     let image = Image::read(&options.file)?;
     options.simulation.require_writable()?;

@@ -1,4 +1,4 @@
-//! `--seeds N`: the same work under N orders of events.
+//! `--seeds N`: the same work under N schedules.
 
 use super::simulation;
 use rustwarp::backend::Backend;
@@ -6,9 +6,9 @@ use rustwarp::diagnostic::{Diagnostic, note};
 use rustwarp::error::{Error, Result};
 use std::collections::BTreeSet;
 
-/// Does the work with the seeds 0 to N - 1, and gives each distinct finding or fault with the first seed that shows it,
-/// to `emit` at once. `work` gives what it found itself, beside what the device did. People read along on standard
-/// error, unless a program listens.
+/// Runs `work` with the seeds 0 to N - 1, and passes each distinct finding or fault with the first seed that shows it
+/// to `emit` at once. `work` returns its own findings in addition to the device's. The findings are also printed to
+/// standard error, unless standard output is JSON.
 pub(super) fn explore(
     device: &dyn Backend,
     options: &simulation::Options,
@@ -26,7 +26,7 @@ pub(super) fn explore(
             Err(Error::Fault(fault)) => vec![*fault],
             Err(error) => return Err(error),
         };
-        // Those of a launch that ended in a fault were found before it.
+        // Findings of a launch that ended in a fault were made before the fault.
         found.splice(0..0, device.observed().map(|observed| observed.findings).unwrap_or_default());
         for mut found in found {
             if !seen.insert(found.identity()) {
@@ -46,7 +46,7 @@ pub(super) fn explore(
     Ok(distinct)
 }
 
-/// A finding as a line of `--json`.
+/// Formats a finding as a line of `--json`.
 pub(super) fn object(found: &Diagnostic) -> String {
     serde_json::json!({ "seed": found.seed, "finding": found }).to_string()
 }

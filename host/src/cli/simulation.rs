@@ -1,31 +1,30 @@
-//! How the simulator simulates: the options of every command that may use it.
+//! Options of the simulator, for every command that may use it.
 
 use ladders::input;
 use rustwarp::backend::{Backend, Simulation};
 use rustwarp::error::{Error, Result};
 use std::path::{Path, PathBuf};
 
-/// What a GPU can't be told.
+/// Options that a GPU does not have.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[group(skip)]
 pub(super) struct Options {
-    /// Simulate under N orders of events, and show each finding once, with the seed that shows it
+    /// Simulate under N schedules, and show each finding once, with the first seed that shows it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub seeds: Option<u64>,
-    /// Simulate this device: a profile's name (h200, a100, rtx-3050-laptop, …), or a TOML file with one
+    /// Simulate this device: a profile's name (h200, a100, rtx-3050-laptop, …), or a TOML file with a profile
     #[arg(long, value_name = "NAME|FILE")]
     pub profile: Option<String>,
-    /// Threads of this machine to simulate with; a check for races and --seeds always use one
-    /// [default: as many as there are]
+    /// Threads of this machine to simulate with; race checks and --seeds always use one [default: one per processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub workers: Option<u32>,
-    /// Write what was found as SARIF 2.1.0, which CI systems show on a pull request; also when nothing was found
+    /// Write the findings as SARIF 2.1.0, which CI systems show on a pull request; also if there are none
     #[arg(long, value_name = "FILE")]
     pub sarif: Option<PathBuf>,
 }
 
 impl Options {
-    /// These, and where they leave something open the others.
+    /// These options, completed by `others`.
     pub fn or(self, others: Self) -> Self {
         Self {
             seeds: self.seeds.or(others.seeds),
@@ -35,7 +34,7 @@ impl Options {
         }
     }
 
-    /// Tells the device; nothing when nothing was asked for.
+    /// Sets the options on the device; does nothing if none was given.
     pub fn apply(&self, device: &dyn Backend) -> Result<()> {
         if self.sarif.is_some() && device.info().is_gpu() {
             return Err(Error::Usage("--sarif needs the simulator's checks: add --device sim".to_owned()));
@@ -46,17 +45,17 @@ impl Options {
         device.simulate(&self.with_seed(None))
     }
 
-    /// What the device is told for one order of events.
+    /// The options for one schedule.
     pub fn with_seed(&self, seed: Option<u64>) -> Simulation {
         Simulation { seed, profile: self.profile.clone(), workers: self.workers }
     }
 
-    /// Refuses a file that can't be written, before there is anything to write to it.
+    /// Checks that the file can be written, before there are findings.
     pub fn require_writable(&self) -> Result<()> {
         self.sarif().map_or(Ok(()), input::require_writable)
     }
 
-    /// Where the SARIF goes.
+    /// Path of the SARIF file.
     pub fn sarif(&self) -> Option<&Path> {
         self.sarif.as_deref()
     }

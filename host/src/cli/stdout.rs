@@ -1,15 +1,15 @@
-//! Standard output: for results alone, when programs read it.
+//! Standard output, which can be reserved for results that programs read.
 
 use rustwarp::error::{Error, Result};
 use std::fs::File;
 use std::io::Write;
 use std::sync::OnceLock;
 
-/// Standard output as the process found it, once [`reserve`] has put something else in its place.
+/// The original standard output, once [`reserve`] has replaced it.
 static RESERVED: OnceLock<File> = OnceLock::new();
 
-/// Prints a line. Nobody need read it (`host list | head`): whether the command went well is then still for the exit
-/// code to say.
+/// Prints a line. A closed pipe (`host list | head`) is not an error: the exit code still reports the command's
+/// outcome.
 pub(super) fn line(text: &str) -> Result<()> {
     let text = format!("{text}\n");
     let written = match RESERVED.get() {
@@ -25,9 +25,8 @@ pub(super) fn line(text: &str) -> Result<()> {
     }
 }
 
-/// From now on only [`line()`] writes to standard output, and what others write there goes to standard error, until the
-/// process ends. For a GPU's driver: it prints what kernels print by itself, whenever it waits, and knows no other
-/// place.
+/// Reserves standard output for [`line()`] until the process ends: what other code writes there goes to standard error.
+/// This is for a GPU's driver, which prints the kernels' text to standard output itself whenever it waits.
 #[cfg(unix)]
 pub(super) fn reserve() -> Result<()> {
     use std::os::fd::AsFd;
@@ -36,12 +35,12 @@ pub(super) fn reserve() -> Result<()> {
     }
     let own = std::io::stdout().as_fd().try_clone_to_owned().map_err(failed)?;
     rustix::stdio::dup2_stdout(std::io::stderr()).map_err(|error| failed(error.into()))?;
-    // Devices are opened by one thread: nobody else has set it in between.
+    // Devices are opened by one thread, so the value is not set yet.
     let _ = RESERVED.set(File::from(own));
     Ok(())
 }
 
-/// Elsewhere there are no descriptors to exchange: what kernels print on a GPU then stands between the results.
+/// On other systems there are no descriptors to exchange: what kernels print on a GPU appears between the results.
 #[cfg(not(unix))]
 pub(super) fn reserve() -> Result<()> {
     Ok(())
@@ -56,7 +55,8 @@ mod tests {
     use super::*;
     use std::process::Command;
 
-    /// In a process of its own, because it lasts until the end: this test once more, with a variable that says so.
+    /// Runs in a process of its own, because the reservation lasts until the process ends: this test again, with a
+    /// variable set.
     #[test]
     fn what_others_print_goes_elsewhere() {
         const INSIDE: &str = "RUSTWARP_TEST_RESERVED_STDOUT";

@@ -28,7 +28,7 @@ run_tests() {
     [ -z "$failed" ] || { echo "failed:$failed" >&2; exit 1; }
 }
 
-# Sets `peers` to the flag for host when nvcc is there and compiles the peer programs, and the note's kernels to a cubin.
+# Compiles the peer programs, and the first rungs of reduce to a cubin, if nvcc is installed, and sets `peers` to the flag for host.
 build_peers() {
     peers=
     command -v nvcc > /dev/null || { echo "nvcc is not on the PATH: NVIDIA's libraries are not measured" >&2; return 0; }
@@ -45,7 +45,7 @@ build_peers() {
 # The first rungs as rustc and LLVM compile them, then as nvcc does, launched and timed by the same program.
 ladder() {
     set -- reduce --variant interleaved,interleaved_strided,sequential --dtype i32 --n 2^22 --block 128 --warm --repeat 101 --device gpu "$@"
-    echo "== the note's kernels, compiled by us"
+    echo "== the first rungs of reduce in CUDA C++, compiled by us"
     "$here/host" "$@"
     [ -z "$peers" ] || { echo "== the same, compiled by nvcc"; "$here/host" "$@" --ptx "$here/peers/ladder.cubin"; }
 }

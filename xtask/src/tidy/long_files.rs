@@ -11,7 +11,6 @@ const LINES: usize = 400;
 /// Long files, each with its reason.
 const REASONS: &[Known] = &[
     ("crates/ladders/src/kernels/failing.rs", "a table: ten lines for each of 25 examples"),
-    ("crates/ladders/src/kernels/texture/mod.rs", "splits when one driver runs all families"),
     ("crates/rustwarp/src/backend/gpu.rs", "all that names `cust`; splits with the rule `cust`"),
     ("crates/ptx_sim/src/isa/float.rs", "a table of instructions with the test of each"),
     ("crates/ptx_sim/src/machine/matrix.rs", "splits when instructions get one execution context"),

@@ -1,16 +1,16 @@
-//! The page in a browser: one file that loads nothing, with the numbers of the JSON inside, in light and in dark.
+//! The page as HTML: one self-contained file, with the numbers as JSON inside, in a light and a dark scheme.
 
 use super::page::{MEASURES, Page, Variant, limit_in_words};
 use super::{svg, text};
 use std::fmt::Write;
 
-/// Variants whose plots are shown open; those of more are folded.
+/// Number of variants whose plots are open; those of further variants are folded.
 const OPEN: usize = 2;
 
-/// The file's contents.
+/// Returns the file's contents.
 ///
 /// # Errors
-/// None in practice: the page has no map with keys that are no strings.
+/// Serialisation cannot fail: all maps of the page have string keys.
 pub fn render(page: &Page) -> serde_json::Result<String> {
     let mut out = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
@@ -179,7 +179,7 @@ fn plot(out: &mut String, title: &str, svg: &str, note: &str) {
     }
 }
 
-/// Text as HTML shows it.
+/// Escapes text for HTML.
 pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

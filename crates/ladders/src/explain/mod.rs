@@ -1,6 +1,5 @@
-//! `host explain`: what variants cost, why, and how long they would take on a device. The simulator counts and traces,
-//! its model of time estimates, and this module puts it on one page: for people in a terminal or a browser, and as
-//! JSON.
+//! `host explain`: the cost of variants, its causes, and their estimated times on a device. The simulator counts,
+//! traces and estimates; this module makes a page of the results, for a terminal, for a browser, and as JSON.
 
 pub mod html;
 pub mod page;

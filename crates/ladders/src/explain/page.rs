@@ -1,94 +1,94 @@
-//! The page's contents: plain numbers and sentences, the same for every form it takes.
+//! The page's contents: numbers and sentences, the same in every output format.
 
 use crate::kernels::{Family, Row};
 use rustwarp::backend::{Analysis, Counters, Device};
 use serde::Serialize;
 
-/// Lines that a variant is charged with.
+/// Number of source lines that are shown for a variant.
 const LINES: usize = 3;
 
 /// One or more variants of the same problem, explained.
 #[derive(Clone, Debug, Serialize)]
 pub struct Page {
-    /// What was run, in words: `reduce, sum of 4194304 f32`.
+    /// Description of the run: `reduce, sum of 4194304 f32`.
     pub title: String,
-    /// Elements of the first operand; 0 for any PTX.
+    /// Number of elements of the first operand; 0 for any PTX.
     pub n: u64,
-    /// Its shape, `1024x1024`; empty for a vector.
+    /// Shape of the first operand, `1024x1024`; empty for a vector.
     pub shape: String,
     /// The device that times are estimated for.
     pub device: Device,
-    /// In the order they were asked for.
+    /// The variants in the requested order.
     pub variants: Vec<Variant>,
-    /// What the variant after the last one changes.
+    /// The idea of the variant after the last one shown.
     pub next: Option<String>,
 }
 
 /// A variant's run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Variant {
-    /// As on the command line.
+    /// The variant's name, as on the command line.
     pub name: String,
-    /// What sets it apart; empty for any PTX.
+    /// The variant's idea; empty for any PTX.
     pub idea: String,
-    /// The result is right; true where there is nothing to compare with.
+    /// Whether the result is right; true if there is no reference.
     pub verified: bool,
     /// Sums over the launches.
     pub counters: Counters,
-    /// Made of the counters.
+    /// Ratios of the counters.
     pub ratios: Ratios,
     /// Estimated time of all launches, from a cold cache, in microseconds.
     pub time_us: f64,
-    /// What limits the launch that takes longest.
+    /// Name of the resource that limits the longest launch.
     pub limit: String,
-    /// Different bytes of global memory, read and written, in whole sectors.
+    /// Bytes of the distinct sectors of global memory that were read and written.
     pub bytes: u64,
     /// The launches.
     pub launches: Vec<Analysis>,
-    /// Its most expensive lines, of the launch that takes longest.
+    /// The most expensive lines of the longest launch.
     pub lines: Vec<Line>,
 }
 
-/// What people compare.
+/// Ratios for comparing variants.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Ratios {
     /// Active lanes per instruction, at most 32.
     pub active_threads: f64,
-    /// Part of the branches whose lanes went different ways.
+    /// Share of the branches whose lanes go both ways.
     pub divergent: f64,
-    /// Wavefronts of shared memory per load or store, over what they need.
+    /// Wavefronts of shared memory relative to those that the same accesses need without conflicts.
     pub wavefronts_over_ideal: f64,
     /// Sectors per load or store of global memory.
     pub sectors_per_request: f64,
-    /// Bytes used per byte moved, 0 to 1.
+    /// Bytes used divided by bytes moved, 0 to 1.
     pub sector_use: f64,
-    /// Floating-point operations per byte that the threads ask global memory for.
+    /// Floating-point operations per byte that threads access in global memory.
     pub flops_per_byte: f64,
-    /// The same per byte that has to come from memory at least once.
+    /// Floating-point operations per byte that has to come from memory at least once.
     pub flops_per_dram_byte: f64,
-    /// Floating-point operations per second that the estimate means, in 10^9.
+    /// Floating-point operations per second by the estimate, in 10^9.
     pub gflops: f64,
-    /// Bytes per second that it means, in 10^9.
+    /// Bytes per second by the estimate, in 10^9.
     pub gbps: f64,
 }
 
-/// A source line and what it costs.
+/// A source line with its cost.
 #[derive(Clone, Debug, Serialize)]
 pub struct Line {
-    /// Source file, or empty.
+    /// Source file; empty if unknown.
     pub file: String,
     /// 1-based.
     pub line: u32,
-    /// The line's text, if the file is here; else PTX.
+    /// The line's text, if the file can be read; else PTX.
     pub text: String,
-    /// Part of the launch's cost, 0 to 1.
+    /// Share of the launch's cost, 0 to 1.
     pub share: f64,
-    /// Why.
+    /// The cause of the cost.
     pub reason: String,
 }
 
 impl Page {
-    /// Of rows that a device gave which [`rustwarp::backend::explaining`] opened.
+    /// Makes the page of rows from a device that [`rustwarp::backend::explaining`] opened.
     pub fn of_rows(family: &Family, device: Device, rows: Vec<Row>) -> Self {
         let infos = (family.variants)();
         let idea = |name: &str| infos.iter().find(|info| info.name == name).map_or("", |info| info.idea);
@@ -100,7 +100,7 @@ impl Page {
             let size = if shape.is_empty() { format!("{n} elements") } else { shape.clone() };
             format!("{}{words}: {size} of {}", row.family, row.dtype)
         });
-        // The rung behind the last of those shown.
+        // The rung after the last of those shown.
         let last = infos.iter().rposition(|info| rows.iter().any(|row| row.variant == info.name));
         let next = last.and_then(|at| infos.get(at + 1)).map(|info| format!("{}: {}", info.name, info.idea));
         let explain = |row: Row| {
@@ -112,7 +112,8 @@ impl Page {
 }
 
 impl Variant {
-    /// From what was observed of a run. `copies` are device-to-device copies between the launches.
+    /// Makes a variant's entry from the observations of a run. `copies` are device-to-device copies between the
+    /// launches.
     pub fn new(
         name: &str,
         idea: &str,
@@ -142,7 +143,7 @@ impl Variant {
         }
     }
 
-    /// The launch that takes longest.
+    /// The longest launch.
     pub fn longest(&self) -> Option<&Analysis> {
         self.launches.iter().max_by(|a, b| a.time.kernel_us.total_cmp(&b.time.kernel_us))
     }
@@ -186,31 +187,31 @@ impl Line {
 pub struct Measure {
     /// Its name.
     pub name: &'static str,
-    /// What it means.
+    /// The explanation of the value.
     pub meaning: &'static str,
-    /// Fewer is better (`Some(true)`), more is (`Some(false)`), or neither.
+    /// Whether a smaller value is better (`Some(true)`), a larger one is (`Some(false)`), or neither.
     pub fewer: Option<bool>,
-    /// Its value.
+    /// Computes the value.
     pub of: fn(&Variant) -> f64,
-    /// How it is written.
+    /// The format of the value.
     pub unit: Unit,
 }
 
-/// How a number is written.
+/// The format of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// A whole number.
     Count,
     /// Two decimals.
     Ratio,
-    /// Per cent of a part.
+    /// A share as per cent.
     Percent,
     /// Microseconds.
     Us,
 }
 
 impl Unit {
-    /// For people.
+    /// Formats the value.
     pub fn write(self, value: f64) -> String {
         match self {
             Self::Count => grouped(value as u64),
@@ -221,7 +222,7 @@ impl Unit {
     }
 }
 
-/// Digits in groups of three.
+/// Formats a number with its digits in groups of three.
 pub fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::new();
@@ -245,7 +246,7 @@ pub const MEASURES: &[Measure] = &[
     },
     Measure {
         name: "launches",
-        meaning: "each waits for the one before",
+        meaning: "each starts after the one before",
         fewer: Some(true),
         of: |v| v.launches.len() as f64,
         unit: Unit::Count,
@@ -273,21 +274,21 @@ pub const MEASURES: &[Measure] = &[
     },
     Measure {
         name: "active lanes",
-        meaning: "of 32, per instruction; what diverges leaves lanes idle",
+        meaning: "of 32, per instruction; divergence leaves lanes idle",
         fewer: Some(false),
         of: |v| v.ratios.active_threads,
         unit: Unit::Ratio,
     },
     Measure {
         name: "divergent branches",
-        meaning: "part of the branches whose lanes went both ways",
+        meaning: "share of the branches whose lanes went both ways",
         fewer: Some(true),
         of: |v| v.ratios.divergent,
         unit: Unit::Percent,
     },
     Measure {
         name: "barriers",
-        meaning: "times that a warp came to a block barrier",
+        meaning: "arrivals of warps at block barriers",
         fewer: Some(true),
         of: |v| v.counters.barriers as f64,
         unit: Unit::Count,
@@ -301,14 +302,14 @@ pub const MEASURES: &[Measure] = &[
     },
     Measure {
         name: "shared wavefronts",
-        meaning: "passes over the 32 banks that they took",
+        meaning: "passes over the 32 banks for these requests",
         fewer: Some(true),
         of: |v| v.counters.shared_wavefronts as f64,
         unit: Unit::Count,
     },
     Measure {
         name: "bank conflicts",
-        meaning: "wavefronts that a better layout would save",
+        meaning: "wavefronts beyond those of the same accesses without conflicts",
         fewer: Some(true),
         of: |v| v.counters.bank_conflicts as f64,
         unit: Unit::Count,
@@ -329,7 +330,7 @@ pub const MEASURES: &[Measure] = &[
     },
     Measure {
         name: "sector use",
-        meaning: "bytes asked for, of those that moved; what several lanes of a warp ask for counts once",
+        meaning: "bytes requested, of those that moved; bytes requested by several lanes of a warp count once",
         fewer: Some(false),
         of: |v| v.ratios.sector_use,
         unit: Unit::Percent,
@@ -343,21 +344,21 @@ pub const MEASURES: &[Measure] = &[
     },
     Measure {
         name: "flops per byte",
-        meaning: "operations per byte of global memory asked for (CGMA)",
+        meaning: "operations per requested byte of global memory (CGMA)",
         fewer: None,
         of: |v| v.ratios.flops_per_byte,
         unit: Unit::Ratio,
     },
     Measure {
         name: "GB/s",
-        meaning: "different bytes over the estimated time",
+        meaning: "distinct bytes over the estimated time",
         fewer: Some(false),
         of: |v| v.ratios.gbps,
         unit: Unit::Ratio,
     },
 ];
 
-/// What a limit's name means.
+/// Describes the resource behind a limit's name.
 pub fn limit_in_words(name: &str) -> &'static str {
     match name {
         "memory" => "the bandwidth of the device's memory",
@@ -367,7 +368,7 @@ pub fn limit_in_words(name: &str) -> &'static str {
         "cache" => "sectors through the first-level cache",
         "barriers" => "block barriers",
         "blocks" => "starting blocks, one after the other",
-        "atomics" => "atomics that meet at one address",
+        "atomics" => "atomics on the same address",
         "arithmetic" => "floating-point units",
         _ => "nothing in particular",
     }

@@ -3,13 +3,14 @@
 use super::page::{Page, Variant};
 use std::fmt::Write;
 
-/// Columns that a warp's instructions are gathered into.
+/// Number of columns into which a warp's instructions are grouped.
 const COLUMNS: usize = 160;
 
-/// Warps that are shown.
+/// Number of warps that are shown.
 const WARPS: usize = 16;
 
-/// Active lanes over time: a row per warp, from left to right its instructions, dark where all lanes work.
+/// Plots active lanes over time: a row per warp with its instructions from left to right, dark where all lanes are
+/// active.
 pub fn activity(variant: &Variant) -> String {
     let Some(launch) = variant.longest() else { return String::new() };
     let warps = &launch.activity[..launch.activity.len().min(WARPS)];
@@ -21,7 +22,7 @@ pub fn activity(variant: &Variant) -> String {
         let y = warp as f64 * row;
         let _ =
             write!(out, "<text x=\"{:.0}\" y=\"{:.1}\" class=\"end\">warp {warp}</text>", left - 6.0, y + row - 3.5);
-        // As many columns as instructions, but not more than fit.
+        // One column per instruction, up to the number that fits.
         let columns = COLUMNS.min(longest as usize);
         let mut sums = vec![(0_u64, 0_u64); columns];
         let mut at = 0_u64;
@@ -53,7 +54,7 @@ pub fn activity(variant: &Variant) -> String {
     close(out)
 }
 
-/// Which bank each lane uses, in the worst request of the instruction with the most conflicts.
+/// Plots the bank of each lane, in the worst request of the instruction with the most conflicts.
 pub fn banks(variant: &Variant) -> String {
     let Some(banks) = variant.longest().and_then(|launch| launch.banks.as_ref()) else { return String::new() };
     let most = banks.words.iter().flatten().copied().max().unwrap_or(0).max(1);
@@ -92,7 +93,7 @@ pub fn banks(variant: &Variant) -> String {
     close(out)
 }
 
-/// How many sectors the requests to global memory took.
+/// Plots the number of sectors of the requests to global memory.
 pub fn sectors(variant: &Variant) -> String {
     let Some(launch) = variant.longest() else { return String::new() };
     let bars: Vec<(usize, u64)> = launch
@@ -130,7 +131,7 @@ pub fn sectors(variant: &Variant) -> String {
     close(out)
 }
 
-/// Every variant under the device's two roofs: memory and arithmetic.
+/// Plots every variant under the device's two limits: memory and arithmetic.
 pub fn roofline(page: &Page) -> String {
     let device = &page.device;
     let double = page.variants.iter().any(|variant| variant.counters.f64_flops > variant.counters.f32_flops);
@@ -192,7 +193,7 @@ pub fn roofline(page: &Page) -> String {
         peak,
         if double { "f64" } else { "f32" }
     );
-    // Labels go down a column of their own, since variants often lie on one spot, and stay above the axis.
+    // Labels are in a column of their own, since variants often are at the same point, and stay above the axis.
     let mut order: Vec<(usize, &&Variant)> = points.iter().enumerate().collect();
     order.sort_by(|a, b| b.1.ratios.gflops.total_cmp(&a.1.ratios.gflops));
     let column = x(points.iter().map(|v| v.ratios.flops_per_dram_byte).fold(low_x, f64::max)) + 34.0;

@@ -1,10 +1,10 @@
-//! The page in a terminal.
+//! The page as text for a terminal.
 
 use super::page::{MEASURES, Measure, Page, Variant, limit_in_words};
 use comfy_table::{Attribute, Cell, CellAlignment, Color, Table, presets};
 use std::fmt::Write;
 
-/// Tables and sentences; `colour` marks the better value of two.
+/// Renders tables and sentences; `colour` marks the better value of two.
 pub fn render(page: &Page, colour: bool) -> String {
     let mut out = format!("{}\nestimated for {}, from a cold cache\n\n", page.title, page.device.name);
     let _ = writeln!(out, "{}", measures(page, colour));
@@ -56,7 +56,7 @@ fn cell(measure: &Measure, value: f64, all: &[f64]) -> Cell {
 fn write_variant(out: &mut String, variant: &Variant) {
     let _ = writeln!(out, "\n{}: {}", variant.name, variant.idea);
     if !variant.verified {
-        let _ = writeln!(out, "  WRONG RESULT: what follows explains a kernel that does something else");
+        let _ = writeln!(out, "  WRONG RESULT: the kernel explained below computes something else");
     }
     let _ = writeln!(out, "  about {:.1} us, limited by {}", variant.time_us, limit_in_words(&variant.limit));
     if let Some(launch) = variant.longest() {
@@ -77,7 +77,7 @@ fn write_variant(out: &mut String, variant: &Variant) {
     }
 }
 
-/// One sentence.
+/// Compares two variants in one sentence.
 pub fn compare(a: &Variant, b: &Variant) -> String {
     let (slow, fast) = if a.time_us >= b.time_us { (a, b) } else { (b, a) };
     let factor = if fast.time_us > 0.0 { slow.time_us / fast.time_us } else { 1.0 };

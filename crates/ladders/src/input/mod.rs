@@ -25,7 +25,7 @@ pub fn read(path: &Path, dtype: Option<Dtype>) -> Result<Tensor> {
         let array = npy::read(path)?;
         return match dtype {
             Some(dtype) if dtype != array.dtype() => Err(Error::Usage(format!(
-                "{} holds {}, and --dtype says {dtype}: leave --dtype out, or convert the file",
+                "{} holds {}, not {dtype}: leave --dtype out, or convert the file",
                 path.display(),
                 array.dtype()
             ))),
@@ -39,17 +39,17 @@ pub fn read(path: &Path, dtype: Option<Dtype>) -> Result<Tensor> {
         return picture::read(path);
     }
     let dtype = dtype.ok_or_else(|| {
-        Error::Usage(format!("{} is no .npy file: say what its bytes are with --dtype", path.display()))
+        Error::Usage(format!("{} is not a .npy file: give the type of its elements with --dtype", path.display()))
     })?;
     Ok(raw(path, dtype)?.into())
 }
 
-/// The file itself says which type its elements have.
+/// Whether the file's format includes the type of its elements.
 pub fn says_type(path: &Path) -> bool {
     has_extension(path, "npy") || picture::is_picture(path)
 }
 
-/// The file's name ends so, in small letters or in capitals.
+/// Whether the file's name has this extension, in lower or upper case.
 fn has_extension(path: &Path, known: &str) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(known))
 }
@@ -57,7 +57,7 @@ fn has_extension(path: &Path, known: &str) -> bool {
 /// Writes a file: `.png` and `.jpg` as a picture, any other as `.npy`.
 ///
 /// # Errors
-/// As [`npy::write`] and [`picture::write`].
+/// Those of [`npy::write`] and [`picture::write`].
 pub fn write(path: &Path, tensor: &Tensor) -> Result<()> {
     if picture::is_picture(path) { picture::write(path, tensor) } else { npy::write(path, tensor) }
 }
@@ -77,7 +77,7 @@ fn raw(path: &Path, dtype: Dtype) -> Result<Array> {
 }
 
 fn text(path: &Path, dtype: Dtype) -> Result<Array> {
-    // The text, and an element for every two of its characters at most.
+    // Memory is needed for the text, and for at most one element per two characters.
     let size = file_size(path)?;
     require_fit(path, size.saturating_add((size / 2).saturating_mul(dtype.size() as u64)))?;
     let text = std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
@@ -91,7 +91,7 @@ fn text(path: &Path, dtype: Dtype) -> Result<Array> {
         file"))))
 }
 
-/// Bytes of a file. A folder is refused here: it opens like a file, and only reading it fails.
+/// Size of a file in bytes. A folder is an error here, since it can be opened and only reading it fails.
 fn file_size(path: &Path) -> Result<u64> {
     let about = std::fs::metadata(path).map_err(|error| unreadable(path, &error))?;
     if about.is_dir() {
@@ -100,12 +100,12 @@ fn file_size(path: &Path) -> Result<u64> {
     Ok(about.len())
 }
 
-/// Refused before anything is allocated: a failed allocation would end the process.
+/// Checks that the data fits in memory before anything is allocated: a failed allocation would end the process.
 fn require_fit(path: &Path, bytes: u64) -> Result<()> {
     require_host_memory(bytes, &format!("reading {}", path.display()), "use a smaller file")
 }
 
-/// The reason that the operating system gives, and the file.
+/// The error for a file that the operating system cannot read.
 fn unreadable(path: &Path, error: &std::io::Error) -> Error {
     Error::input(path, format!("cannot read it: {error}"))
 }
@@ -131,7 +131,7 @@ mod tests {
         std::fs::write(&bin, [1, 2, 3]).expect("written");
         assert!(matches!(read(&bin, Some(Dtype::I32)), Err(Error::Input { .. })));
         assert!(matches!(read(&folder.path().join("missing.npy"), None), Err(Error::Input { .. })));
-        // Capitals are no other format.
+        // The extension may be in upper case.
         let (npy, txt) = (folder.path().join("X.NPY"), folder.path().join("X.TXT"));
         write(&npy, &Array::I32(vec![7]).into()).expect("written");
         std::fs::write(&txt, "1.5").expect("written");

@@ -1,4 +1,4 @@
-//! NumPy's `.npy` format, read and written (NumPy Enhancement Proposal 1; versions 1.0, 2.0 and 3.0).
+//! Reading and writing NumPy's `.npy` format (NumPy Enhancement Proposal 1; versions 1.0, 2.0 and 3.0).
 
 use super::replace::replace;
 use super::{file_size, require_fit, unreadable};
@@ -14,8 +14,8 @@ const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// Reads an array with its shape.
 ///
 /// # Errors
-/// [`Error::Input`] for what can't be used, with the command that converts it: big-endian, Fortran order, other types,
-/// truncated or no `.npy` at all; [`Error::Usage`] for one that is larger than this machine's memory.
+/// [`Error::Input`] for an unsupported file, with the command that converts it: big-endian, Fortran order, other types,
+/// truncated, or not `.npy`; [`Error::Usage`] for an array that is larger than this machine's memory.
 pub fn read(path: &Path) -> Result<Tensor> {
     let size = file_size(path)?;
     let mut file = File::open(path).map_err(|error| unreadable(path, &error))?;
@@ -43,7 +43,7 @@ pub fn read(path: &Path) -> Result<Tensor> {
     Tensor::new(&shape, array)
 }
 
-/// Writes an array with its shape. An existing file is replaced once all bytes are written, never half.
+/// Writes an array with its shape. An existing file is replaced once all bytes are written.
 ///
 /// # Errors
 /// [`Error::Write`], and no file is left behind then; [`Error::Usage`] for a type that NumPy lacks.
@@ -57,7 +57,7 @@ pub fn write(path: &Path, array: &Tensor) -> Result<()> {
     })
 }
 
-/// NumPy's name for a type; it has none for bf16.
+/// NumPy's name for a type; bf16 has none.
 pub fn descr(dtype: Dtype) -> Option<&'static str> {
     Some(match dtype {
         Dtype::F32 => "<f4",
@@ -90,13 +90,13 @@ fn header_bytes(descr: &str, shape: &[usize]) -> Vec<u8> {
     bytes
 }
 
-/// The dictionary's text, and where the data starts.
+/// Reads the dictionary's text, and the offset of the data.
 fn header_text(file: &mut impl Read) -> Result<(String, u64), String> {
-    let cut = |_| "it ends inside its header: it is truncated, or no .npy file".to_owned();
+    let cut = |_| "it ends inside its header: it is truncated, or not a .npy file".to_owned();
     let mut start = [0; 8];
     file.read_exact(&mut start).map_err(cut)?;
     if &start[..6] != MAGIC {
-        return Err("it is no .npy file (it does not start with NumPy's magic bytes): save it with np.save".into());
+        return Err("it is not a .npy file (it does not start with NumPy's magic bytes): save it with np.save".into());
     }
     let (length, before) = match start[6] {
         1 => {
@@ -109,19 +109,19 @@ fn header_text(file: &mut impl Read) -> Result<(String, u64), String> {
             file.read_exact(&mut length).map_err(cut)?;
             (u32::from_le_bytes(length), 12)
         }
-        version => return Err(format!("it is of .npy version {version}.{}; 1 to 3 are known", start[7])),
+        version => return Err(format!("it has .npy version {version}.{}; versions 1 to 3 are supported", start[7])),
     };
-    // NumPy refuses more than 10 000 bytes from strangers; real headers have about a hundred.
+    // NumPy rejects headers of more than 10 000 bytes by default; real ones have about a hundred.
     if length > 1 << 16 {
         return Err(format!("its header claims {length} bytes: it is damaged"));
     }
     let mut text = vec![0; length as usize];
     file.read_exact(&mut text).map_err(cut)?;
-    let text = String::from_utf8(text).map_err(|_| "its header is no text: it is damaged".to_owned())?;
+    let text = String::from_utf8(text).map_err(|_| "its header is not text: it is damaged".to_owned())?;
     Ok((text, before + u64::from(length)))
 }
 
-/// The dictionary.
+/// The header's dictionary.
 #[derive(Debug, PartialEq, Eq)]
 struct Header {
     descr: String,
@@ -153,11 +153,11 @@ impl Header {
             fortran: fortran.starts_with("True"),
             shape: shape
                 .collect::<Result<_, _>>()
-                .map_err(|_| "its header has a shape that is no numbers".to_owned())?,
+                .map_err(|_| "its header has a shape that is not made of numbers".to_owned())?,
         })
     }
 
-    /// The element type, when it is one of ours.
+    /// The element type, if it is a supported one.
     fn dtype(&self) -> Result<Dtype, String> {
         let native = if cfg!(target_endian = "big") { "big" } else { "little" };
         let (order, kind) = match self.descr.chars().next() {
@@ -264,7 +264,7 @@ mod tests {
         assert!(refusal("'|O'", "False", "(1,)", &[0; 8]).contains("Python objects"));
         assert!(refusal("[('a', '<f4'), ('b', '<i4')]", "False", "(1,)", &[0; 8]).contains("structured"));
         assert!(refusal("'<f4'", "False", "(4294967296, 4294967296)", &[]).contains("64 bits"));
-        assert!(refusal("'<f4'", "False", "(-1,)", &[]).contains("no numbers"));
+        assert!(refusal("'<f4'", "False", "(-1,)", &[]).contains("not made of numbers"));
         assert!(refusal("'<f4'", "False", "(1000000000000,)", &[]).contains("truncated"));
     }
 

@@ -8,16 +8,17 @@ use rustwarp::error::{Error, Result};
 use rustwarp::tensor::{self, Tensor};
 use std::path::Path;
 
-/// The file's name says that it holds a picture.
+/// Whether the file's name has a picture's extension.
 pub fn is_picture(path: &Path) -> bool {
     ["png", "jpg", "jpeg"].iter().any(|known| has_extension(path, known))
 }
 
-/// Reads a picture: height x width for shades of grey, height x width x 3 (red, green, blue) for colours. Transparency
-/// is dropped, 16 bits per channel become 8.
+/// Reads a picture: height x width for grey, height x width x 3 (red, green, blue) for colours. Transparency is
+/// dropped, and 16 bits per channel are reduced to 8.
 ///
 /// # Errors
-/// [`Error::Input`] for what is no picture, [`Error::Usage`] for one that is larger than this machine's memory.
+/// [`Error::Input`] for a file that is not a picture, [`Error::Usage`] for a picture that is larger than this machine's
+/// memory.
 pub fn read(path: &Path) -> Result<Tensor> {
     file_size(path)?;
     let wrong = |error: image::ImageError| Error::input(path, format!("it can't be read as a picture: {error}"));
@@ -38,7 +39,7 @@ pub fn read(path: &Path) -> Result<Tensor> {
 }
 
 /// Writes height x width (grey) or height x width x 3 (red, green, blue). Floats are rounded and clamped to 0…255. An
-/// existing file is replaced once all bytes are written, never half.
+/// existing file is replaced once all bytes are written.
 ///
 /// # Errors
 /// [`Error::Usage`] for other shapes and types; [`Error::Write`], and no file is left behind then.
@@ -48,7 +49,7 @@ pub fn write(path: &Path, picture: &Tensor) -> Result<()> {
         [height, width, 3] => (height, width, ExtendedColorType::Rgb8),
         _ => {
             let shape = tensor::text(picture.shape());
-            return Err(Error::Usage(format!("a result of shape {shape} is no picture: write it to a .npy file")));
+            return Err(Error::Usage(format!("a result of shape {shape} is not a picture: write it to a .npy file")));
         }
     };
     let bytes = match picture.data() {
@@ -102,7 +103,7 @@ mod tests {
         let of = |shape: &[usize]| Tensor::new(shape, Array::zeros(Dtype::U8, shape.iter().product())).expect("made");
         write(&path, &of(&[8, 8])).expect("written");
         let old = std::fs::read(&path).expect("a picture");
-        // JPEG counts up to 65535.
+        // The sides of a JPEG picture are at most 65535.
         assert!(matches!(write(&path, &of(&[1, 70_000])), Err(Error::Write { .. })));
         assert_eq!(std::fs::read(&path).expect("still there"), old);
         assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1);

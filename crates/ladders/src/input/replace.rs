@@ -1,4 +1,4 @@
-//! Files that appear whole or not at all.
+//! Files that are written completely or not at all.
 
 use rustwarp::error::{Error, Result};
 use std::fs::File;
@@ -29,7 +29,7 @@ pub(super) fn replace(path: &Path, write: impl FnOnce(Writer<'_>) -> std::io::Re
     attempt().map_err(failed)
 }
 
-/// Writes a file of text, which replaces an existing one when all of it is there.
+/// Writes a text file, which replaces an existing one once it is complete.
 ///
 /// # Errors
 /// [`Error::Write`]; no temporary file is left behind.
@@ -37,7 +37,7 @@ pub fn write_text(path: &Path, text: &str) -> Result<()> {
     replace(path, |out| out.write_all(text.as_bytes()))
 }
 
-/// Fails where [`write_text`] and [`super::write`] would, before there is anything to write; leaves no file behind.
+/// Fails if [`write_text`] and [`super::write`] would fail, before there is a result; leaves no file behind.
 ///
 /// # Errors
 /// [`Error::Write`].

@@ -1,15 +1,15 @@
-//! Sizes as people write them: `1000000`, `4M`, `2^22`, `3*2^20`.
+//! Parsing of sizes: `1000000`, `4M`, `2^22`, `3*2^20`.
 
 use rustwarp::error::{Error, Result};
 
-/// A number of elements. `k`, `M`, `G` are powers of 1024, as in the sizes of memory; `^` is a power; `*` a product;
-/// `_` is ignored between digits.
+/// Parses a number of elements. `k`, `M`, `G` are powers of 1024, as in the sizes of memory; `^` is a power; `*` a
+/// product; `_` is ignored between digits.
 ///
 /// # Errors
-/// [`Error::Usage`] for text that is no size, or one beyond 64 bits.
+/// [`Error::Usage`] for text that is not a size, or a size beyond 64 bits.
 pub fn parse(text: &str) -> Result<u64> {
-    let no_size = || Error::Usage(format!("'{text}' is no size: write 1000000, 4M (times 2^20), 2^22 or 3*2^20"));
-    let too_large = || Error::Usage(format!("'{text}' is more than 64 bits can count"));
+    let no_size = || Error::Usage(format!("`{text}` is not a size: write 1000000, 4M (times 2^20), 2^22 or 3*2^20"));
+    let too_large = || Error::Usage(format!("`{text}` is more than 64 bits can represent"));
     text.split('*').try_fold(1_u64, |product, factor| {
         let factor = match factor.split_once('^') {
             Some((base, exponent)) => {
@@ -32,7 +32,7 @@ pub fn parse(text: &str) -> Result<u64> {
     })
 }
 
-/// Digits, with `_` between them.
+/// Parses digits, with `_` between them.
 fn number(text: &str) -> Option<u64> {
     let text = text.trim();
     let digits: String = text.chars().filter(|&c| c != '_').collect();

@@ -2,15 +2,17 @@
 
 use super::block;
 use super::generic::with_float;
+use super::ladder::{Chosen, Ladder, Run, Rung};
+use super::plan::Plan;
 use super::settings::{Number, Setting};
-use super::{BlockRule, Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
+use super::{BlockRule, Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
 use crate::compare::Expected;
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::access::*;
 use rustwarp::backend::{Buffer, Shape, require_memory};
 use rustwarp::element::{Dtype, Element, Value};
 use rustwarp::error::{Error, Result};
-use rustwarp::tensor::Tensor;
+use std::marker::PhantomData;
 
 const STRIDE: Setting<Number> = Setting {
     name: "stride",
@@ -35,12 +37,12 @@ pub const FAMILY: Family = Family {
     dtypes: DTYPES,
     only: &[],
     settings: &[STRIDE.listed(), OFFSET.listed()],
-    variants,
+    variants: || FAMILY.merge(resolve),
     cases,
     sizes,
+    of_vectors: false,
     generate: |demand| Ok(vec![demand.tensor(0, &demand.axes::<2>("ROWSxCOLUMNS, or one number for a square")?)?]),
-    oracle,
-    run,
+    resolve: |problem| resolve(problem.op, problem.dtype),
     specials: false,
     limits: Limits::DEFAULT,
     peer: None,
@@ -48,23 +50,28 @@ pub const FAMILY: Family = Family {
 
 const DTYPES: &[Dtype] = &[Dtype::F32, Dtype::F64];
 
-/// What a kernel takes beside input and output.
-enum Kernel<T: 'static> {
-    /// Rows and columns.
-    Walk(for<'a> fn(Slice<'a, T>, u32, u32, PtrMut<'a, T>) -> Call<'a>),
-    /// A setting.
-    Step(Setting<Number>, for<'a> fn(Slice<'a, T>, u32, PtrMut<'a, T>) -> Call<'a>),
-    /// Nothing.
-    Flat(for<'a> fn(Slice<'a, T>, PtrMut<'a, T>) -> Call<'a>),
+fn resolve(_: &str, dtype: Dtype) -> Result<Resolved> {
+    with_float!(FAMILY, dtype, T => Ok(Resolved::of::<Access<T>>()))
 }
 
-/// A row of the table.
-struct Variant<T: 'static> {
-    name: &'static str,
-    idea: &'static str,
-    kernel: Kernel<T>,
+/// The family for one element type.
+struct Access<T>(PhantomData<T>);
+
+/// What a rung launches.
+struct Kernel<T: 'static> {
+    launcher: Launcher<T>,
     /// Threads that it needs.
     threads: fn(&Extent) -> u64,
+}
+
+/// What a kernel takes beside input and output.
+enum Launcher<T: 'static> {
+    /// Rows and columns.
+    Walk(for<'a> fn(Slice<'a, T>, u32, u32, PtrMut<'a, T>) -> Call<'a>),
+    /// A number of the problem.
+    Step(fn(&Extent) -> u64, for<'a> fn(Slice<'a, T>, u32, PtrMut<'a, T>) -> Call<'a>),
+    /// Nothing.
+    Flat(for<'a> fn(Slice<'a, T>, PtrMut<'a, T>) -> Call<'a>),
 }
 
 /// What decides how many threads are needed.
@@ -83,82 +90,102 @@ impl Extent {
     }
 }
 
-/// The table, slowest first.
-fn table<T: Element>() -> Vec<Variant<T>> {
-    vec![
-        Variant {
-            name: "row_walk",
-            idea: row_walk::IDEA,
-            kernel: Kernel::Walk(row_walk::access_row_walk::<T>),
-            threads: |extent| extent.rows,
-        },
-        Variant {
-            name: "strided",
-            idea: strided::IDEA,
-            kernel: Kernel::Step(STRIDE, strided::access_strided::<T>),
-            threads: |extent| extent.len().next_multiple_of(32 * extent.stride),
-        },
-        Variant {
-            name: "structures",
-            idea: structures::IDEA,
-            kernel: Kernel::Flat(structures::access_structures::<T>),
-            threads: |extent| extent.len().div_ceil(FIELDS as u64),
-        },
-        Variant {
-            name: "offset",
-            idea: offset::IDEA,
-            kernel: Kernel::Step(OFFSET, offset::access_offset::<T>),
-            threads: |extent| extent.len() + extent.offset,
-        },
-        Variant {
-            name: "arrays",
-            idea: arrays::IDEA,
-            kernel: Kernel::Flat(arrays::access_arrays::<T>),
-            threads: |extent| extent.len().div_ceil(FIELDS as u64),
-        },
-        Variant {
-            name: "column_walk",
-            idea: column_walk::IDEA,
-            kernel: Kernel::Walk(column_walk::access_column_walk::<T>),
-            threads: |extent| extent.columns,
-        },
-        Variant {
-            name: "structures_vector",
-            idea: structures_vector::IDEA,
-            kernel: Kernel::Flat(structures_vector::access_structures_vector::<T>),
-            threads: |extent| extent.len().div_ceil(16 / extent.size).max(4),
-        },
-    ]
-}
-
 const BLOCKS: BlockRule = BlockRule::Any { default: BLOCK };
 
-impl<T: Element> Kernel<T> {
-    fn call<'a>(&self, problem: &Problem<'_>, shape: [u32; 2], input: Slice<'a, T>, output: PtrMut<'a, T>) -> Call<'a> {
-        match self {
-            Self::Walk(kernel) => kernel(input, shape[0], shape[1], output),
-            Self::Step(setting, kernel) => kernel(input, problem.settings.number(setting) as u32, output),
-            Self::Flat(kernel) => kernel(input, output),
-        }
-    }
+/// A matrix on a device.
+struct Matrix<'j, T> {
+    input: Buffer<'j, T>,
+    extent: Extent,
 }
 
-fn variants() -> Vec<VariantInfo> {
-    fn entry<T: Element>(row: usize) -> Entry {
-        // SAFETY: nothing is launched; only the name and the parameters are of interest.
-        let (none, out) = unsafe { (Slice::<T>::new(0, 0), PtrMut::<T>::new(0)) };
-        match table::<T>()[row].kernel {
-            Kernel::Walk(kernel) => kernel(none, 0, 0, out),
-            Kernel::Step(_, kernel) => kernel(none, 0, out),
-            Kernel::Flat(kernel) => kernel(none, out),
-        }
-        .into()
+impl<T: Element> Ladder for Access<T> {
+    const FAMILY: &'static str = FAMILY.name;
+    type Kernel = Kernel<T>;
+    type Operands<'j> = Matrix<'j, T>;
+
+    fn rungs() -> Vec<Rung<Kernel<T>>> {
+        use Launcher::{Flat, Step, Walk};
+        let rung =
+            |name, idea, launcher, threads| Rung { name, idea, block: BLOCKS, kernel: Kernel { launcher, threads } };
+        vec![
+            rung("row_walk", row_walk::IDEA, Walk(row_walk::access_row_walk::<T>), |extent| extent.rows),
+            rung("strided", strided::IDEA, Step(|extent| extent.stride, strided::access_strided::<T>), |extent| {
+                extent.len().next_multiple_of(32 * extent.stride)
+            }),
+            rung("structures", structures::IDEA, Flat(structures::access_structures::<T>), |extent| {
+                extent.len().div_ceil(FIELDS as u64)
+            }),
+            rung("offset", offset::IDEA, Step(|extent| extent.offset, offset::access_offset::<T>), |extent| {
+                extent.len() + extent.offset
+            }),
+            rung("arrays", arrays::IDEA, Flat(arrays::access_arrays::<T>), |extent| {
+                extent.len().div_ceil(FIELDS as u64)
+            }),
+            rung("column_walk", column_walk::IDEA, Walk(column_walk::access_column_walk::<T>), |extent| extent.columns),
+            rung(
+                "structures_vector",
+                structures_vector::IDEA,
+                Flat(structures_vector::access_structures_vector::<T>),
+                |extent| extent.len().div_ceil(16 / extent.size).max(4),
+            ),
+        ]
     }
-    let info = |(row, variant): (usize, Variant<f32>)| {
-        let entries = vec![entry::<f32>(row), entry::<f64>(row)];
-        VariantInfo { name: variant.name, idea: variant.idea, block: BLOCKS, entries }
-    };
-    table::<f32>().into_iter().enumerate().map(info).collect()
+
+    fn entries(rung: &Rung<Kernel<T>>) -> Vec<Entry> {
+        vec![match rung.kernel.launcher {
+            Launcher::Walk(launcher) => Entry::of(launcher),
+            Launcher::Step(_, launcher) => Entry::of(launcher),
+            Launcher::Flat(launcher) => Entry::of(launcher),
+        }]
+    }
+
+    fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
+        let shape = problem.inputs[0].matrix("the operand of access")?;
+        let input = problem.view::<T>(0)?;
+        let expected = move |i: usize, _| Expected::exactly(doubled(input[i]));
+        Ok(Oracle::elements::<T>(shape.to_vec(), expected))
+    }
+
+    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Kernel<T>>]) -> Result<Matrix<'j, T>> {
+        let input = job.problem.view::<T>(0)?;
+        let [rows, columns] = job.problem.inputs[0].matrix("the operand of access")?;
+        if rows > u32::MAX as usize || columns > u32::MAX as usize {
+            return Err(Error::Usage(format!("access takes up to 2^32 - 1 rows and columns, not {rows}x{columns}")));
+        }
+        let extent = Extent {
+            rows: rows as u64,
+            columns: columns as u64,
+            stride: job.problem.settings.number(&STRIDE),
+            offset: job.problem.settings.number(&OFFSET),
+            size: size_of::<T>() as u64,
+        };
+        let bytes = 2 * size_of_val(input) as u64;
+        require_memory(job.device, Some(bytes), "access of a matrix and its double", "use a smaller one")?;
+        Ok(Matrix { input: Buffer::from_slice(job.device, input, "input")?, extent })
+    }
+
+    fn work(matrix: &Matrix<'_, T>) -> Work {
+        Work::bytes(2 * matrix.input.bytes())
+    }
+
+    fn prepare(matrix: &Matrix<'_, T>, rung: &Chosen<'_, Kernel<T>>, run: Run<'_>) -> Result<()> {
+        rung.require_no_grid()?;
+        let Matrix { input, extent } = matrix;
+        let (rows, columns) = (extent.rows as u32, extent.columns as u32);
+        let blocks = if input.is_empty() { 0 } else { (rung.kernel.threads)(extent).div_ceil(rung.block.into()) };
+        let grid = block::grid(blocks, &format!("{} of {rows}x{columns}", rung.name), "use a larger --block")?;
+        let output = rung.uninit::<T>(input.len(), "output")?;
+        let values = input.slice(input.len());
+        let call = match rung.kernel.launcher {
+            Launcher::Walk(launcher) => launcher(values, rows, columns, output.ptr()),
+            Launcher::Step(number, launcher) => launcher(values, number(extent) as u32, output.ptr()),
+            Launcher::Flat(launcher) => launcher(values, output.ptr()),
+        };
+        let result = [rows as usize, columns as usize];
+        // SAFETY: the call is the kernel's own launcher's, with matrices of this size, and as many threads as it needs.
+        let plan = unsafe { Plan::of(call, Shape::linear(grid, rung.block), &output, &result) };
+        run(plan.with_depth(1))
+    }
 }
 
 fn cases() -> Vec<Case> {
@@ -176,72 +203,10 @@ fn sizes() -> Vec<Case> {
     [square(1024), square(4096), square(8192)].into_iter().chain(strides).collect()
 }
 
-fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
-    let shape = problem.inputs[0].matrix("the operand of access")?;
-    with_float!(FAMILY, problem.dtype, T => {
-        let input = problem.view::<T>(0)?;
-        let expected = move |i: usize, _| Expected::exactly(doubled(input[i]));
-        Ok(Oracle::elements::<T>(shape.to_vec(), expected))
-    })
-}
-
 /// Twice a float is a float, or an infinity.
 fn doubled<T: Element>(x: T) -> Value {
     match x.value() {
         Value::Float(x) => T::round(Value::Float(2.0 * x)).value(),
         Value::Int(x) => T::round(Value::Int(2 * x)).value(),
     }
-}
-
-fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
-    with_float!(FAMILY, job.problem.dtype, T => typed::<T>(job, emit))
-}
-
-fn typed<T: Element>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
-    let input = job.problem.view::<T>(0)?;
-    let [rows, columns] = job.problem.inputs[0].matrix("the operand of access")?;
-    let (Ok(height), Ok(width)) = (u32::try_from(rows), u32::try_from(columns)) else {
-        return Err(Error::Usage(format!("access takes up to 2^32 - 1 rows and columns, not {rows}x{columns}")));
-    };
-    let extent = Extent {
-        rows: rows as u64,
-        columns: columns as u64,
-        stride: job.problem.settings.number(&STRIDE),
-        offset: job.problem.settings.number(&OFFSET),
-        size: size_of::<T>() as u64,
-    };
-    let bytes = 2 * size_of_val(input) as u64;
-    require_memory(job.device, Some(bytes), "access of a matrix and its double", "use a smaller one")?;
-    let device_input = Buffer::from_slice(job.device, input, "input")?;
-    let mut result = Tensor::new(&[rows, columns], T::wrap(input.to_vec()))?;
-    for name in job.variants {
-        let Some(variant) = table::<T>().into_iter().find(|variant| variant.name == *name) else {
-            return Err(Error::Usage(format!("access has no variant '{name}'")));
-        };
-        job.require_no_grid(name)?;
-        let block = BLOCKS.choose(job.block, name, job.device.info().max_block)?;
-        let blocks = if input.is_empty() { 0 } else { (variant.threads)(&extent).div_ceil(block.into()) };
-        let grid = block::grid(blocks, &format!("{name} of {rows}x{columns}"), "use a larger --block")?;
-        // Of its own for each variant, so that none can pass with what another one wrote.
-        let output = Buffer::<T>::uninit(job.device, input.len(), "output")?;
-        let call = variant.kernel.call(&job.problem, [height, width], device_input.slice(input.len()), output.ptr());
-        let trial = Trial {
-            family: FAMILY.name,
-            variant: name,
-            shape: (block, grid),
-            output: &output,
-            result: vec![rows, columns],
-            depth: 1,
-            work: Work::bytes(bytes),
-        };
-        let row;
-        (result, row) = job.measure(&trial, &mut || match grid {
-            0 => Ok(()),
-            // SAFETY: the call is the kernel's own launcher's, with matrices of this size, and as many threads as it
-            // needs.
-            _ => unsafe { job.device.launch(job.module, &call, Shape::linear(grid, block)) },
-        })?;
-        emit(row);
-    }
-    Ok(result)
 }

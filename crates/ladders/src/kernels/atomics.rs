@@ -4,12 +4,12 @@
 //! of floats are right within `n * epsilon * sum(|x|)`, with the `n` elements of a counter, since any order of them can
 //! happen.
 
+use super::ladder::{Chosen, Ladder, Run, Rung};
+use super::plan::Plan;
 use super::problem::{bench_lengths, epsilon};
 use super::reduce::oracle::{beats, empty};
 use super::settings::{Number, Setting};
-use super::{
-    BlockRule, Case, Demand, Entry, Family, Job, Limits, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work,
-};
+use super::{BlockRule, Case, Demand, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
 use crate::compare::{Expected, Verdict};
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::atomics::*;
@@ -18,6 +18,7 @@ use rustwarp::element::{Array, Dtype, Element, Value};
 use rustwarp::error::{Error, Result};
 use rustwarp::tensor::Tensor;
 use rustwarp::with_dtype;
+use std::marker::PhantomData;
 
 const ADDRESSES: Setting<Number> = Setting {
     name: "addresses",
@@ -35,12 +36,12 @@ pub const FAMILY: Family = Family {
     dtypes: &[Dtype::U32, Dtype::I32, Dtype::U64, Dtype::I64, Dtype::F32, Dtype::F64],
     only: &[("inc", &[Dtype::U32]), ("dec", &[Dtype::U32])],
     settings: &[ADDRESSES.listed()],
-    variants,
+    variants: || FAMILY.merge(resolve),
     cases,
     sizes,
+    of_vectors: true,
     generate,
-    oracle,
-    run,
+    resolve: |problem| resolve(problem.op, problem.dtype),
     specials: false,
     // Threads can all want one address: with compare-and-swap in turns, time grows with length times threads, and
     // millions of elements take minutes.
@@ -48,83 +49,152 @@ pub const FAMILY: Family = Family {
     peer: None,
 };
 
+/// The kernels of an operation and type.
+fn resolve(op: &str, dtype: Dtype) -> Result<Resolved> {
+    match (op, dtype) {
+        ("inc", Dtype::U32) => Ok(Resolved::of::<Atomics<Ring<Inc>, u32>>()),
+        ("dec", Dtype::U32) => Ok(Resolved::of::<Atomics<Ring<Dec>, u32>>()),
+        ("inc" | "dec", dtype) => Err(Error::Usage(format!(
+            "atomics has {op} for u32 only, as PTX has, and not for {dtype}: use --dtype u32, or --op add"
+        ))),
+        (op, dtype) => with_dtype!(dtype, T => match op {
+            "add" => Ok(Resolved::of::<Atomics<All<Add>, T>>()),
+            "sub" => Ok(Resolved::of::<Atomics<All<Sub>, T>>()),
+            "min" => Ok(Resolved::of::<Atomics<All<Min>, T>>()),
+            "max" => Ok(Resolved::of::<Atomics<All<Max>, T>>()),
+            "exch" => Ok(Resolved::of::<Atomics<All<Exch>, T>>()),
+            "cas" => Ok(Resolved::of::<Atomics<All<Cas>, T>>()),
+            other => Err(FAMILY.no_op(other)),
+        }, else => Err(FAMILY.no_kernel(dtype))),
+    }
+}
+
+/// The family for the kernels `K` of an operation and an element type.
+struct Atomics<K, T>(PhantomData<(K, T)>);
+
+/// An operation that every type has.
+struct All<O>(PhantomData<O>);
+
+/// An operation around the ring.
+struct Ring<O>(PhantomData<O>);
+
+/// A launcher of values, number of counters, and counters.
 type Kernel<T> = for<'a> fn(Slice<'a, T>, u32, PtrMut<'a, T>) -> Call<'a>;
 
-/// A row of the table.
-struct Variant {
-    name: &'static str,
-    idea: &'static str,
-    block: BlockRule,
+/// The kernels of an operation.
+trait Kernels<T: 'static> {
+    /// Elements get back what was there.
+    const RETURNS: bool;
+
+    /// What counters start as.
+    fn start() -> T;
+
+    /// Of the rungs `global`, `warp_aggregated` and `shared`.
+    fn launchers() -> [Kernel<T>; 3];
 }
 
-/// The table, slowest first.
-const TABLE: [Variant; 3] = [
-    Variant { name: "global", idea: global::IDEA, block: BlockRule::Any { default: BLOCK } },
-    Variant { name: "warp_aggregated", idea: warp_aggregated::IDEA, block: BlockRule::WholeWarps { default: BLOCK } },
-    Variant { name: "shared", idea: shared::IDEA, block: BlockRule::Any { default: BLOCK } },
-];
+impl<O: Op<T>, T: Element> Kernels<T> for All<O> {
+    const RETURNS: bool = O::RETURNS;
 
-/// The kernels of an operation that every type has, in the order of the table.
-fn kernels<O: Op<T>, T: Element>() -> [Kernel<T>; 3] {
-    [global::atomics_global::<O, T>, warp_aggregated::atomics_warp_aggregated::<O, T>, shared::atomics_shared::<O, T>]
+    fn start() -> T {
+        O::start()
+    }
+
+    fn launchers() -> [Kernel<T>; 3] {
+        [
+            global::atomics_global::<O, T>,
+            warp_aggregated::atomics_warp_aggregated::<O, T>,
+            shared::atomics_shared::<O, T>,
+        ]
+    }
 }
 
-/// The kernels of an operation around the ring.
-fn ring_kernels<O: Op<u32>>() -> [Kernel<u32>; 3] {
-    [
-        global::atomics_global_ring::<O>,
-        warp_aggregated::atomics_warp_aggregated_ring::<O>,
-        shared::atomics_shared_ring::<O>,
-    ]
+impl<O: Op<u32>> Kernels<u32> for Ring<O> {
+    const RETURNS: bool = O::RETURNS;
+
+    fn start() -> u32 {
+        O::start()
+    }
+
+    fn launchers() -> [Kernel<u32>; 3] {
+        [
+            global::atomics_global_ring::<O>,
+            warp_aggregated::atomics_warp_aggregated_ring::<O>,
+            shared::atomics_shared_ring::<O>,
+        ]
+    }
 }
 
-/// Runs code that is generic over operation and type: on the kernels, what counters start as, and whether elements get
-/// something back.
-macro_rules! with_kernels {
-    ($op:expr, $dtype:expr, |$kernels:ident, $start:ident: $t:ident, $returns:ident| $body:expr) => {
-        match ($op, $dtype) {
-            ("inc", Dtype::U32) => with_kernels!(ring Inc, |$kernels, $start: $t, $returns| $body),
-            ("dec", Dtype::U32) => with_kernels!(ring Dec, |$kernels, $start: $t, $returns| $body),
-            ("inc" | "dec", dtype) => Err(Error::Usage(format!(
-                "atomics has {} for u32 only, as PTX has, and not for {dtype}: use --dtype u32, or --op add",
-                $op
-            ))),
-            (op, dtype) => with_dtype!(dtype, $t => match op {
-                "add" => with_kernels!(all Add, |$kernels, $start: $t, $returns| $body),
-                "sub" => with_kernels!(all Sub, |$kernels, $start: $t, $returns| $body),
-                "min" => with_kernels!(all Min, |$kernels, $start: $t, $returns| $body),
-                "max" => with_kernels!(all Max, |$kernels, $start: $t, $returns| $body),
-                "exch" => with_kernels!(all Exch, |$kernels, $start: $t, $returns| $body),
-                "cas" => with_kernels!(all Cas, |$kernels, $start: $t, $returns| $body),
-                other => Err(FAMILY.no_op(other)),
-            }, else => Err(FAMILY.no_kernel(dtype))),
+/// Values on a device, and what the counters start as.
+struct Values<'j, T> {
+    input: Buffer<'j, T>,
+    starts: Buffer<'j, T>,
+}
+
+impl<T> Values<'_, T> {
+    /// Counters, and what each element gets back.
+    fn results<K: Kernels<T>>(&self) -> usize
+    where
+        T: Element,
+    {
+        self.starts.len() + if K::RETURNS { self.input.len() } else { 0 }
+    }
+}
+
+impl<K: Kernels<T>, T: Element> Ladder for Atomics<K, T> {
+    const FAMILY: &'static str = FAMILY.name;
+    type Kernel = Kernel<T>;
+    type Operands<'j> = Values<'j, T>;
+
+    fn rungs() -> Vec<Rung<Kernel<T>>> {
+        let (any, warps) = (BlockRule::Any { default: BLOCK }, BlockRule::WholeWarps { default: BLOCK });
+        let [global, warp_aggregated, shared] = K::launchers();
+        vec![
+            Rung { name: "global", idea: global::IDEA, block: any, kernel: global },
+            Rung { name: "warp_aggregated", idea: warp_aggregated::IDEA, block: warps, kernel: warp_aggregated },
+            Rung { name: "shared", idea: shared::IDEA, block: any, kernel: shared },
+        ]
+    }
+
+    fn entries(rung: &Rung<Kernel<T>>) -> Vec<Entry> {
+        vec![Entry::of(rung.kernel)]
+    }
+
+    fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
+        oracle(problem, K::start())
+    }
+
+    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Kernel<T>>]) -> Result<Values<'j, T>> {
+        let input = job.problem.view::<T>(0)?;
+        let starts = vec![K::start(); job.problem.settings.number(&ADDRESSES) as usize];
+        let results = 2 * starts.len() + if K::RETURNS { input.len() } else { 0 };
+        let memory = size_of_val(input) as u64 + (results * size_of::<T>()) as u64;
+        require_memory(job.device, Some(memory), "atomics with its counters", "use a smaller --n or input")?;
+        Ok(Values {
+            input: Buffer::from_slice(job.device, input, "input")?,
+            starts: Buffer::from_slice(job.device, &starts, "starts")?,
+        })
+    }
+
+    fn work(values: &Values<'_, T>) -> Work {
+        Work::bytes(values.input.bytes() + (values.results::<K>() * size_of::<T>()) as u64)
+    }
+
+    fn prepare(values: &Values<'_, T>, rung: &Chosen<'_, Kernel<T>>, run: Run<'_>) -> Result<()> {
+        let Values { input, starts } = values;
+        let (n, block) = (input.len(), rung.block);
+        let fill = u64::from(rung.device.info().multiprocessors) * u64::from((BLOCKS_PER_SM * BLOCK / block).max(1));
+        let grid = rung.grid.unwrap_or_else(|| (n as u64).div_ceil(block.into()).min(fill) as u32);
+        let output = rung.uninit::<T>(values.results::<K>(), "output")?;
+        let call = (rung.kernel)(input.slice(n), starts.len() as u32, output.ptr());
+        let plan = Plan::new(block, grid, &output, &[output.len()]).copy(&output, starts);
+        if n == 0 {
+            return run(plan);
         }
-    };
-    (all $o:ident, |$kernels:ident, $start:ident: $t:ident, $returns:ident| $body:expr) => {{
-        let ($kernels, $start, $returns) = (kernels::<$o, $t>(), <$o as Op<$t>>::start(), <$o as Op<$t>>::RETURNS);
-        Ok($body)
-    }};
-    (ring $o:ident, |$kernels:ident, $start:ident: $t:ident, $returns:ident| $body:expr) => {{
-        type $t = u32;
-        let ($kernels, $start, $returns) = (ring_kernels::<$o>(), <$o as Op<$t>>::start(), <$o as Op<$t>>::RETURNS);
-        Ok($body)
-    }};
-}
-
-fn variants() -> Vec<VariantInfo> {
-    let info = |(row, variant): (usize, Variant)| {
-        let entry = |(op, dtype): (&str, Dtype)| {
-            with_kernels!(op, dtype, |kernels, _start: T, _returns| {
-                // SAFETY: nothing is launched; only the name and the parameters are of interest.
-                let (none, out) = unsafe { (Slice::<T>::new(0, 0), PtrMut::new(0)) };
-                Entry::from(kernels[row](none, 0, out))
-            })
-        };
-        let pairs = FAMILY.ops.iter().flat_map(|op| FAMILY.dtypes.iter().map(move |dtype| (*op, *dtype)));
-        let entries = pairs.filter(|(op, dtype)| FAMILY.has(op, *dtype)).filter_map(|pair| entry(pair).ok()).collect();
-        VariantInfo { name: variant.name, idea: variant.idea, block: variant.block, entries }
-    };
-    TABLE.into_iter().enumerate().map(info).collect()
+        // SAFETY: the call is the kernel's own launcher's; the counters are at their start, with a place behind them
+        // for what each element gets back, and the block is one that the rung allows.
+        run(unsafe { plan.launch(call, Shape::linear(grid, block)) })
+    }
 }
 
 fn cases() -> Vec<Case> {
@@ -166,11 +236,7 @@ fn generate(demand: &Demand<'_>) -> Result<Vec<Tensor>> {
     Ok(made.into_iter().map(usable).collect())
 }
 
-fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
-    with_kernels!(problem.op, problem.dtype, |_kernels, start: T, _returns| typed_oracle::<T>(problem, start)?)
-}
-
-fn typed_oracle<T: Element>(problem: Problem<'_>, start: T) -> Result<Oracle<'_>> {
+fn oracle<T: Element>(problem: Problem<'_>, start: T) -> Result<Oracle<'_>> {
     let input = problem.view::<T>(0)?;
     let addresses = problem.settings.number(&ADDRESSES) as usize;
     if problem.op == "exch" {
@@ -246,64 +312,6 @@ fn exchanged<T: Element>(input: &[T], addresses: usize, empty: T, result: &Tenso
     Verdict { verified: wrong == 0, error: wrong as f64 }
 }
 
-fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
-    let Problem { op, dtype, .. } = job.problem;
-    with_kernels!(op, dtype, |kernels, start: T, returns| typed::<T>(job, kernels, start, returns, emit)?)
-}
-
-/// Runs the job's variants; `returns`: elements get back what was there.
-fn typed<T: Element>(
-    job: &Job<'_>,
-    kernels: [Kernel<T>; 3],
-    start: T,
-    returns: bool,
-    emit: &mut dyn FnMut(Row),
-) -> Result<Tensor> {
-    let input = job.problem.view::<T>(0)?;
-    let n = input.len();
-    let addresses = job.problem.settings.number(&ADDRESSES);
-    let len = addresses as usize + if returns { n } else { 0 };
-    let starts = vec![start; addresses as usize];
-    let bytes = size_of_val(input) as u64 + (len * size_of::<T>()) as u64;
-    let memory = bytes + size_of_val(starts.as_slice()) as u64;
-    require_memory(job.device, Some(memory), "atomics with its counters", "use a smaller --n or input")?;
-    let device_input = Buffer::from_slice(job.device, input, "input")?;
-    let starts = Buffer::from_slice(job.device, &starts, "starts")?;
-    let mut result = Tensor::from(T::wrap(Vec::new()));
-    for name in job.variants {
-        let Some((variant, kernel)) = TABLE.into_iter().zip(kernels).find(|(variant, _)| variant.name == *name) else {
-            return Err(Error::Usage(format!("atomics has no variant '{name}'")));
-        };
-        let info = job.device.info();
-        let block = variant.block.choose(job.block, name, info.max_block)?;
-        let fill = u64::from(info.multiprocessors) * u64::from((BLOCKS_PER_SM * BLOCK / block).max(1));
-        let grid = job.grid.unwrap_or_else(|| (n as u64).div_ceil(block.into()).min(fill) as u32);
-        let output = Buffer::<T>::uninit(job.device, len, "output")?;
-        let call = kernel(device_input.slice(n), addresses as u32, output.ptr());
-        let trial = Trial {
-            family: FAMILY.name,
-            variant: name,
-            shape: (block, grid),
-            output: &output,
-            result: vec![len],
-            depth: 0,
-            work: Work::bytes(bytes),
-        };
-        let row;
-        (result, row) = job.measure(&trial, &mut || {
-            job.device.copy(output.address(), starts.address(), starts.bytes())?;
-            match (grid, n) {
-                (0, _) | (_, 0) => Ok(()),
-                // SAFETY: the call is the kernel's own launcher's; the counters are at their start, with a place behind
-                // them for what each element gets back, and the block is one that the variant allows.
-                _ => unsafe { job.device.launch(job.module, &call, Shape::linear(grid, block)) },
-            }
-        })?;
-        emit(row);
-    }
-    Ok(result)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -341,8 +349,9 @@ mod tests {
         let inputs = [Tensor::from(Array::F32(vec![1.0]))];
         let settings = super::super::Settings::new(FAMILY.settings, []).expect("defaults");
         let problem = |op| Problem { inputs: &inputs, dtype: Dtype::F32, op, settings: &settings };
-        let refused = oracle(problem("inc")).err().expect("a refusal").to_string();
+        let oracle = |op| FAMILY.resolve(&problem(op)).and_then(|ladder| ladder.oracle(problem(op)));
+        let refused = oracle("inc").err().expect("a refusal").to_string();
         assert!(refused.contains("u32 only") && refused.contains("f32"), "{refused}");
-        assert!(oracle(problem("add")).is_ok());
+        assert!(oracle("add").is_ok());
     }
 }

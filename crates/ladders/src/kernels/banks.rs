@@ -1,15 +1,16 @@
 //! Banks: sums of 32 words each, read from shared memory in several orders.
 
 use super::block;
+use super::ladder::{Chosen, Ladder, Run, Rung};
+use super::plan::Plan;
 use super::settings::{Choice, Number, Setting};
-use super::{BlockRule, Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
+use super::{BlockRule, Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
 use crate::compare::Expected;
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::banks::*;
 use rustwarp::backend::{Buffer, Shape, require_memory};
-use rustwarp::element::{Array, Dtype, Value};
-use rustwarp::error::{Error, Result};
-use rustwarp::tensor::Tensor;
+use rustwarp::element::{Dtype, Value};
+use rustwarp::error::Result;
 
 const STRIDE: Setting<Number> = Setting {
     name: "stride",
@@ -29,12 +30,12 @@ pub const FAMILY: Family = Family {
     dtypes: &[Dtype::U32],
     only: &[],
     settings: &[STRIDE.listed(), WORD.listed()],
-    variants,
+    variants: || Resolved::of::<Sums>().variants(),
     cases,
     sizes,
+    of_vectors: true,
     generate: |demand| demand.vectors(1),
-    oracle,
-    run,
+    resolve: |_| Ok(Resolved::of::<Sums>()),
     specials: false,
     limits: Limits::DEFAULT,
     peer: None,
@@ -45,13 +46,11 @@ const WORDS: &[&str] = &["4", "8", "16"];
 
 type Kernel = for<'a> fn(Slice<'a, u32>, u32, PtrMut<'a, u32>) -> Call<'a>;
 
-/// A row of the table.
-struct Variant {
-    name: &'static str,
-    idea: &'static str,
-    /// In the order of [`WORDS`].
-    kernels: [Kernel; WORDS.len()],
-}
+/// The family.
+struct Sums;
+
+/// The kernels of a rung, in the order of [`WORDS`].
+type Kernels = [Kernel; WORDS.len()];
 
 /// The three kernels of a rung.
 macro_rules! kernels {
@@ -61,29 +60,73 @@ macro_rules! kernels {
     }};
 }
 
-/// The table, slowest first.
-fn table() -> Vec<Variant> {
-    vec![
-        Variant { name: "strided", idea: strided::IDEA, kernels: kernels!(strided::banks_strided) },
-        Variant { name: "multicast", idea: multicast::IDEA, kernels: kernels!(multicast::banks_multicast) },
-        Variant { name: "padded", idea: padded::IDEA, kernels: kernels!(padded::banks_padded) },
-        Variant { name: "broadcast", idea: broadcast::IDEA, kernels: kernels!(broadcast::banks_broadcast) },
-    ]
-}
-
+/// One warp per group.
 const BLOCKS: BlockRule = BlockRule::OneOf { sizes: &[BLOCK], default: BLOCK };
 
-fn variants() -> Vec<VariantInfo> {
-    let info = |variant: Variant| {
-        let entry = |kernel: &Kernel| {
-            // SAFETY: nothing is launched; only the name and the parameters are of interest.
-            let (none, out) = unsafe { (Slice::new(0, 0), PtrMut::new(0)) };
-            Entry::from(kernel(none, 0, out))
+/// Words on a device.
+struct Words<'j> {
+    input: Buffer<'j, u32>,
+    /// `u32` in a word.
+    len: usize,
+    /// Words from one to the next of a group in shared memory.
+    stride: u32,
+}
+
+impl Ladder for Sums {
+    const FAMILY: &'static str = FAMILY.name;
+    type Kernel = Kernels;
+    type Operands<'j> = Words<'j>;
+
+    fn rungs() -> Vec<Rung<Kernels>> {
+        let rung = |name, idea, kernel| Rung { name, idea, block: BLOCKS, kernel };
+        vec![
+            rung("strided", strided::IDEA, kernels!(strided::banks_strided)),
+            rung("multicast", multicast::IDEA, kernels!(multicast::banks_multicast)),
+            rung("padded", padded::IDEA, kernels!(padded::banks_padded)),
+            rung("broadcast", broadcast::IDEA, kernels!(broadcast::banks_broadcast)),
+        ]
+    }
+
+    fn entries(rung: &Rung<Kernels>) -> Vec<Entry> {
+        rung.kernel.iter().map(Entry::of).collect()
+    }
+
+    fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
+        let input = problem.view::<u32>(0)?;
+        let len = word_len(&problem);
+        let expected = move |i: usize, _| {
+            let group = i - i % (32 * len);
+            let parts = input[group..].iter().take(32 * len).skip(i % len).step_by(len);
+            Expected::exactly(Value::Int(parts.map(|&x| i128::from(x)).sum::<i128>() % (1 << 32)))
         };
-        let entries = variant.kernels.iter().map(entry).collect();
-        VariantInfo { name: variant.name, idea: variant.idea, block: BLOCKS, entries }
-    };
-    table().into_iter().map(info).collect()
+        Ok(Oracle::elements::<u32>(vec![input.len()], expected))
+    }
+
+    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Kernels>]) -> Result<Words<'j>> {
+        let input = job.problem.view::<u32>(0)?;
+        let bytes = 2 * size_of_val(input) as u64;
+        require_memory(job.device, Some(bytes), "banks with as many sums as values", "use a smaller --n or input")?;
+        let stride = job.problem.settings.number(&STRIDE) as u32;
+        Ok(Words { input: Buffer::from_slice(job.device, input, "input")?, len: word_len(&job.problem), stride })
+    }
+
+    fn work(words: &Words<'_>) -> Work {
+        Work::bytes(2 * words.input.bytes())
+    }
+
+    fn prepare(words: &Words<'_>, rung: &Chosen<'_, Kernels>, run: Run<'_>) -> Result<()> {
+        rung.require_no_grid()?;
+        let Words { ref input, len, stride } = *words;
+        let n = input.len();
+        let groups = n.div_ceil(WARP as usize * len) as u64;
+        let advice = "use a smaller --n or input, or a larger --word";
+        let shape = Shape::linear(block::grid(groups, &format!("a vector of {n} values"), advice)?, rung.block);
+        let output = rung.uninit::<u32>(n, "output")?;
+        let call = (rung.kernel[len.ilog2() as usize])(input.slice(n), stride, output.ptr());
+        // SAFETY: the call is the kernel's own launcher's, with as many sums as values, a block per group, and an
+        // allowed stride.
+        run(unsafe { Plan::of(call, shape, &output, &[n]) })
+    }
 }
 
 fn cases() -> Vec<Case> {
@@ -108,56 +151,4 @@ fn word_len(problem: &Problem<'_>) -> usize {
         "16" => 4,
         _ => 1,
     }
-}
-
-fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
-    let input = problem.view::<u32>(0)?;
-    let len = word_len(&problem);
-    let expected = move |i: usize, _| {
-        let group = i - i % (32 * len);
-        let parts = input[group..].iter().take(32 * len).skip(i % len).step_by(len);
-        Expected::exactly(Value::Int(parts.map(|&x| i128::from(x)).sum::<i128>() % (1 << 32)))
-    };
-    Ok(Oracle::elements::<u32>(vec![input.len()], expected))
-}
-
-fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
-    let input = job.problem.view::<u32>(0)?;
-    let (n, len) = (input.len(), word_len(&job.problem));
-    let stride = job.problem.settings.number(&STRIDE) as u32;
-    let bytes = 2 * size_of_val(input) as u64;
-    require_memory(job.device, Some(bytes), "banks with as many sums as values", "use a smaller --n or input")?;
-    let groups = n.div_ceil(WARP as usize * len) as u64;
-    let grid =
-        block::grid(groups, &format!("a vector of {n} values"), "use a smaller --n or input, or a larger --word")?;
-    let device_input = Buffer::from_slice(job.device, input, "input")?;
-    let mut result = Tensor::from(Array::U32(Vec::new()));
-    for name in job.variants {
-        let Some(variant) = table().into_iter().find(|variant| variant.name == *name) else {
-            return Err(Error::Usage(format!("banks has no variant '{name}'")));
-        };
-        job.require_no_grid(name)?;
-        let block = BLOCKS.choose(job.block, name, job.device.info().max_block)?;
-        let output = Buffer::<u32>::uninit(job.device, n, "output")?;
-        let kernel = variant.kernels[len.ilog2() as usize];
-        let call = kernel(device_input.slice(n), stride, output.ptr());
-        let trial = Trial {
-            family: FAMILY.name,
-            variant: name,
-            shape: (block, grid),
-            output: &output,
-            result: vec![n],
-            depth: 0,
-            work: Work::bytes(bytes),
-        };
-        let row;
-        (result, row) = job.measure(&trial, &mut || match grid {
-            0 => Ok(()),
-            // SAFETY: the call is the kernel's own launcher's, with as many sums as values, a block per group, and an
-            // allowed stride.
-            _ => unsafe { job.device.launch(job.module, &call, Shape::linear(grid, block)) },
-        })?;
-        emit(row);
-    }
-    Ok(result)
 }

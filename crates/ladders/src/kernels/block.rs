@@ -1,15 +1,15 @@
-//! Which block sizes a kernel can be launched with, and how many blocks.
+//! The block sizes that a kernel can be launched with, and the number of blocks.
 
 use rustwarp::error::{Error, Result};
 use serde::Serialize;
 
-/// Most blocks that a grid can have.
+/// Largest number of blocks of a grid.
 pub(super) const MAX_GRID: u64 = (1 << 31) - 1;
 
-/// A grid of so many blocks, which `what` needs.
+/// Checks that `blocks` fits a grid; `what` names the work in the error.
 ///
 /// # Errors
-/// [`Error::Usage`] with the advice, for more than a grid can have.
+/// [`Error::Usage`] with the advice, for more blocks than a grid can have.
 pub(super) fn grid(blocks: u64, what: &str, advice: &str) -> Result<u32> {
     if blocks > MAX_GRID {
         return Err(Error::Usage(format!("{what} needs {blocks} blocks, and a grid has at most {MAX_GRID}: {advice}")));
@@ -17,44 +17,44 @@ pub(super) fn grid(blocks: u64, what: &str, advice: &str) -> Result<u32> {
     Ok(blocks as u32)
 }
 
-/// Which block sizes a kernel's contract allows.
+/// The block sizes that a kernel's contract allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockRule {
-    /// Any from 1 to 1024.
+    /// Any size from 1 to 1024.
     Any {
-        /// Unless the user asks otherwise.
+        /// The default size.
         default: u32,
     },
     /// Powers of two from `min` to 1024.
     PowerOfTwo {
-        /// Smallest.
+        /// The smallest size.
         min: u32,
-        /// Unless the user asks otherwise.
+        /// The default size.
         default: u32,
     },
     /// Multiples of 32 to 1024.
     WholeWarps {
-        /// Unless the user asks otherwise.
+        /// The default size.
         default: u32,
     },
-    /// These only.
+    /// A list of sizes.
     OneOf {
-        /// The sizes that there is a kernel for.
+        /// The sizes for which kernels exist.
         sizes: &'static [u32],
-        /// Unless the user asks otherwise.
+        /// The default size.
         default: u32,
     },
 }
 
 impl BlockRule {
-    /// Most threads that any GPU allows in a block.
+    /// Largest number of threads in a block on any GPU.
     const MAX: u32 = 1024;
 
-    /// The block size to launch with.
+    /// Chooses the block size of a launch.
     ///
     /// # Errors
-    /// [`Error::Usage`] with the sizes that are allowed.
+    /// [`Error::Usage`] with the allowed sizes, if the requested one is not among them.
     pub fn choose(self, asked: Option<u32>, variant: &str, device_max: u32) -> Result<u32> {
         let max = device_max.min(Self::MAX);
         let (default, fits, allowed) = match self {
@@ -76,10 +76,10 @@ impl BlockRule {
         if fits && block <= max {
             return Ok(block);
         }
-        Err(Error::Usage(format!("'{variant}' can't run with --block {block}: allowed is {allowed}")))
+        Err(Error::Usage(format!("`{variant}` can't run with --block {block}: allowed is {allowed}")))
     }
 
-    /// One size that satisfies the rule, for each kernel that there is.
+    /// Returns one size that satisfies the rule for each kernel that exists.
     pub fn kernels(self) -> Vec<u32> {
         match self {
             Self::Any { default } | Self::PowerOfTwo { default, .. } | Self::WholeWarps { default } => vec![default],

@@ -1,4 +1,4 @@
-//! Which operands to make when no file is given.
+//! The operands to generate when no file is given.
 
 use super::settings::Settings;
 use crate::input::generate::{generate, generate_with};
@@ -8,24 +8,24 @@ use rustwarp::error::{Error, Result};
 use rustwarp::tensor::Tensor;
 use rustwarp::with_dtype;
 
-/// A wish for operands: the same demand gives the same numbers on every machine.
+/// A request for generated operands. The same request gives the same numbers on every machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Demand<'a> {
-    /// The one number of `--n`, or the numbers of `--shape`; what they mean is the family's to say.
+    /// The number of `--n`, or the numbers of `--shape`; the family defines their meaning.
     pub size: &'a [u64],
     /// Type of the elements.
     pub dtype: Dtype,
-    /// See [`generate`].
+    /// The seed; see [`generate`].
     pub seed: u64,
-    /// The family's.
+    /// The family's settings.
     pub settings: &'a Settings,
 }
 
 impl Demand<'_> {
-    /// The size as `N` numbers; one number alone stands for `N` equal ones.
+    /// Returns the size as `N` numbers; a single number stands for `N` equal ones.
     ///
     /// # Errors
-    /// [`Error::Usage`] with what `axes` says there should be, and for numbers beyond this machine's address space.
+    /// [`Error::Usage`] with the form that `axes` describes, and for numbers beyond this machine's address space.
     pub fn axes<const N: usize>(&self, axes: &str) -> Result<[usize; N]> {
         let all: Vec<u64> = match self.size {
             [one] => vec![*one; N],
@@ -38,33 +38,36 @@ impl Demand<'_> {
         })
     }
 
-    /// Operand number `operand` of this shape: each operand has numbers of its own.
+    /// Generates operand number `operand` with this shape; each operand has different numbers.
     ///
     /// # Errors
-    /// [`Error::Usage`] when the operand does not fit into this machine's memory.
+    /// [`Error::Usage`] if the operand does not fit into this machine's memory.
     pub fn tensor(&self, operand: u64, shape: &[usize]) -> Result<Tensor> {
         let what = || format!("an operand of {} elements of {}", rustwarp::tensor::text(shape), self.dtype);
         let len = shape.iter().try_fold(1_usize, |product, &n| product.checked_mul(n));
         let bytes = len.and_then(|len| len.checked_mul(self.dtype.size()));
         let (Some(len), Some(bytes)) = (len, bytes) else {
-            return Err(Error::Usage(format!("{} has more bytes than 64 bits can count: use a smaller size", what())));
+            return Err(Error::Usage(format!(
+                "{} has more bytes than 64 bits can represent: use a smaller size",
+                what()
+            )));
         };
         require_host_memory(bytes as u64, &what(), "use a smaller size")?;
         let seed = self.seed.wrapping_add(operand);
         Tensor::new(shape, random(self.dtype, len, seed))
     }
 
-    /// `count` vectors of the length asked for.
+    /// Generates `count` vectors of the requested length.
     ///
     /// # Errors
-    /// As [`Demand::axes`] and [`Demand::tensor`].
+    /// Those of [`Demand::axes`] and [`Demand::tensor`].
     pub fn vectors(&self, count: u64) -> Result<Vec<Tensor>> {
         let n = self.axes::<1>("one number")?;
         (0..count).map(|operand| self.tensor(operand, &n)).collect()
     }
 }
 
-/// The generator's numbers. Bytes are the low ones of u64; half-precision floats the nearest to the f32.
+/// The generator's numbers. Bytes are the low bytes of u64; half-precision floats are rounded from f32.
 fn random(dtype: Dtype, len: usize, seed: u64) -> Array {
     with_dtype!(dtype, T => <T as rustwarp::element::Scalar>::wrap(generate::<T>(len, seed)), else => match dtype {
         Dtype::U8 => Array::Bytes(dtype, generate_with(len, seed, |x| x as u8)),

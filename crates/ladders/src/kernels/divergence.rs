@@ -1,16 +1,17 @@
 //! Divergence: two chains of steps per element; what differs is which lane runs which.
 
 use super::block;
+use super::ladder::{Chosen, Ladder, Run, Rung};
+use super::plan::Plan;
 use super::problem::bench_lengths;
 use super::settings::{Number, Setting};
-use super::{BlockRule, Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
+use super::{BlockRule, Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
 use crate::compare::Expected;
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::divergence::*;
 use rustwarp::backend::{Buffer, Shape, require_memory};
-use rustwarp::element::{Array, Dtype, Value};
-use rustwarp::error::{Error, Result};
-use rustwarp::tensor::Tensor;
+use rustwarp::element::{Dtype, Value};
+use rustwarp::error::Result;
 
 /// The family.
 pub const FAMILY: Family = Family {
@@ -21,12 +22,12 @@ pub const FAMILY: Family = Family {
     dtypes: &[Dtype::U32],
     only: &[],
     settings: &[SHORT_STEPS.listed(), LONG_STEPS.listed()],
-    variants,
+    variants: || Resolved::of::<Chains>().variants(),
     cases,
     sizes: bench_lengths,
+    of_vectors: true,
     generate: |demand| demand.vectors(1),
-    oracle,
-    run,
+    resolve: |_| Ok(Resolved::of::<Chains>()),
     specials: false,
     limits: Limits::DEFAULT,
     peer: None,
@@ -39,31 +40,74 @@ const fn steps(name: &'static str, help: &'static str, default: u64) -> Setting<
     Setting { name, help, generated: false, kind: Number { default, min: 0, max: 1 << 20 } }
 }
 
-/// A row of the table.
-struct Variant {
-    name: &'static str,
-    idea: &'static str,
-    kernel: for<'a> fn(Slice<'a, u32>, u32, u32, PtrMut<'a, u32>) -> Call<'a>,
-}
+/// The family.
+struct Chains;
 
-/// The table, slowest first.
-const TABLE: &[Variant] = &[
-    Variant { name: "by_lane", idea: by_lane::IDEA, kernel: by_lane::divergence_by_lane },
-    Variant { name: "by_data", idea: by_data::IDEA, kernel: by_data::divergence_by_data },
-    Variant { name: "unequal_loops", idea: unequal_loops::IDEA, kernel: unequal_loops::divergence_unequal_loops },
-    Variant { name: "by_warp", idea: by_warp::IDEA, kernel: by_warp::divergence_by_warp },
-];
+/// A launcher of values, steps of both chains, and results.
+type Kernel = for<'a> fn(Slice<'a, u32>, u32, u32, PtrMut<'a, u32>) -> Call<'a>;
 
 const BLOCKS: BlockRule = BlockRule::OneOf { sizes: &[BLOCK], default: BLOCK };
 
-fn variants() -> Vec<VariantInfo> {
-    let info = |variant: &Variant| {
-        // SAFETY: nothing is launched; only the name and the parameters are of interest.
-        let (none, out) = unsafe { (Slice::new(0, 0), PtrMut::new(0)) };
-        let entries = vec![Entry::from((variant.kernel)(none, 0, 0, out))];
-        VariantInfo { name: variant.name, idea: variant.idea, block: BLOCKS, entries }
-    };
-    TABLE.iter().map(info).collect()
+/// Values on a device.
+struct Values<'j> {
+    input: Buffer<'j, u32>,
+    /// Steps of the short and of the long chain.
+    steps: [u32; 2],
+}
+
+impl Ladder for Chains {
+    const FAMILY: &'static str = FAMILY.name;
+    type Kernel = Kernel;
+    type Operands<'j> = Values<'j>;
+
+    fn rungs() -> Vec<Rung<Kernel>> {
+        let rung = |name, idea, kernel: Kernel| Rung { name, idea, block: BLOCKS, kernel };
+        vec![
+            rung("by_lane", by_lane::IDEA, by_lane::divergence_by_lane),
+            rung("by_data", by_data::IDEA, by_data::divergence_by_data),
+            rung("unequal_loops", unequal_loops::IDEA, unequal_loops::divergence_unequal_loops),
+            rung("by_warp", by_warp::IDEA, by_warp::divergence_by_warp),
+        ]
+    }
+
+    fn entries(rung: &Rung<Kernel>) -> Vec<Entry> {
+        vec![Entry::of(rung.kernel)]
+    }
+
+    fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
+        let input = problem.view::<u32>(0)?;
+        let (short, long) = (problem.settings.number(&SHORT_STEPS), problem.settings.number(&LONG_STEPS));
+        let expected = move |i: usize, _| {
+            let sum = chain(SHORT, input[i], short) + chain(LONG, input[i], long);
+            Expected::exactly(Value::Int(i128::from(sum % (1 << 32))))
+        };
+        Ok(Oracle::elements::<u32>(vec![input.len()], expected))
+    }
+
+    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Kernel>]) -> Result<Values<'j>> {
+        let input = job.problem.view::<u32>(0)?;
+        let (bytes, what) = (2 * size_of_val(input) as u64, "divergence with as many results as values");
+        require_memory(job.device, Some(bytes), what, "use a smaller --n or input")?;
+        let steps = [&SHORT_STEPS, &LONG_STEPS].map(|steps| job.problem.settings.number(steps) as u32);
+        Ok(Values { input: Buffer::from_slice(job.device, input, "input")?, steps })
+    }
+
+    fn work(values: &Values<'_>) -> Work {
+        Work::bytes(2 * values.input.bytes())
+    }
+
+    fn prepare(values: &Values<'_>, rung: &Chosen<'_, Kernel>, run: Run<'_>) -> Result<()> {
+        rung.require_no_grid()?;
+        let Values { ref input, steps: [short, long] } = *values;
+        let n = input.len();
+        let blocks = n.div_ceil(ELEMENTS as usize) as u64;
+        let grid = block::grid(blocks, &format!("a vector of {n} values"), "use a smaller --n or input")?;
+        let output = rung.uninit::<u32>(n, "output")?;
+        let call = (rung.kernel)(input.slice(n), short, long, output.ptr());
+        // SAFETY: the call is the kernel's own launcher's, with as many results as values, and a block per `ELEMENTS`
+        // of them.
+        run(unsafe { Plan::of(call, Shape::linear(grid, rung.block), &output, &[n]) })
+    }
 }
 
 fn cases() -> Vec<Case> {
@@ -72,58 +116,8 @@ fn cases() -> Vec<Case> {
     let chains = [steps("0", "0"), steps("1", "0"), steps("5", "5"), steps("33", "7")];
     lengths.into_iter().map(|n| Case::new(&[n])).chain(chains).collect()
 }
-
-fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
-    let input = problem.view::<u32>(0)?;
-    let (short, long) = (problem.settings.number(&SHORT_STEPS), problem.settings.number(&LONG_STEPS));
-    let expected = move |i: usize, _| {
-        let sum = chain(SHORT, input[i], short) + chain(LONG, input[i], long);
-        Expected::exactly(Value::Int(i128::from(sum % (1 << 32))))
-    };
-    Ok(Oracle::elements::<u32>(vec![input.len()], expected))
-}
-
 /// `x` after so many steps.
 fn chain(chain: Chain, x: u32, steps: u64) -> u64 {
     let step = |x: u64, _| ((x ^ x >> 16) * u64::from(chain.factor) + u64::from(chain.term)) % (1 << 32);
     (0..steps).fold(u64::from(x), step)
-}
-
-fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
-    let input = job.problem.view::<u32>(0)?;
-    let n = input.len();
-    let steps = |setting| job.problem.settings.number(setting) as u32;
-    let bytes = 2 * size_of_val(input) as u64;
-    require_memory(job.device, Some(bytes), "divergence with as many results as values", "use a smaller --n or input")?;
-    let blocks = n.div_ceil(ELEMENTS as usize) as u64;
-    let grid = block::grid(blocks, &format!("a vector of {n} values"), "use a smaller --n or input")?;
-    let device_input = Buffer::from_slice(job.device, input, "input")?;
-    let mut result = Tensor::from(Array::U32(Vec::new()));
-    for name in job.variants {
-        let Some(variant) = TABLE.iter().find(|variant| variant.name == *name) else {
-            return Err(Error::Usage(format!("divergence has no variant '{name}'")));
-        };
-        job.require_no_grid(name)?;
-        let block = BLOCKS.choose(job.block, name, job.device.info().max_block)?;
-        let output = Buffer::<u32>::uninit(job.device, n, "output")?;
-        let call = (variant.kernel)(device_input.slice(n), steps(&SHORT_STEPS), steps(&LONG_STEPS), output.ptr());
-        let trial = Trial {
-            family: FAMILY.name,
-            variant: name,
-            shape: (block, grid),
-            output: &output,
-            result: vec![n],
-            depth: 0,
-            work: Work::bytes(bytes),
-        };
-        let row;
-        (result, row) = job.measure(&trial, &mut || match grid {
-            0 => Ok(()),
-            // SAFETY: the call is the kernel's own launcher's, with as many results as values, and a block per
-            // `ELEMENTS` of them.
-            _ => unsafe { job.device.launch(job.module, &call, Shape::linear(grid, block)) },
-        })?;
-        emit(row);
-    }
-    Ok(result)
 }

@@ -3,16 +3,18 @@
 //! NaN in, NaN out, and infinity times 0 is NaN. Vectors without elements give 0.
 
 use super::generic::with_float;
+use super::ladder::{Chosen, Ladder, Run, Rung};
+use super::plan::Plan;
 use super::problem::{awkward_lengths, bench_lengths};
 use super::reduce::oracle::Reference;
-use super::{BlockRule, Entry, Family, Job, Limits, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
+use super::{BlockRule, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
 use crate::compare::Expected;
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::dot::*;
 use rustwarp::backend::{Buffer, Shape, require_memory};
 use rustwarp::element::{Dtype, Element};
 use rustwarp::error::{Error, Result};
-use rustwarp::tensor::Tensor;
+use std::marker::PhantomData;
 
 /// The family.
 pub const FAMILY: Family = Family {
@@ -23,22 +25,26 @@ pub const FAMILY: Family = Family {
     dtypes: &[Dtype::F32, Dtype::F64],
     only: &[],
     settings: &[],
-    variants,
+    variants: || FAMILY.merge(resolve),
     cases: awkward_lengths,
     sizes: bench_lengths,
+    of_vectors: true,
     generate: |demand| demand.vectors(2),
-    oracle,
-    run,
+    resolve: |problem| resolve(problem.op, problem.dtype),
     specials: true,
     limits: Limits::GRID_OF_DEVICE,
     peer: Some("dot"),
 };
 
-/// A row of the table.
-struct Variant<T: 'static> {
-    name: &'static str,
-    idea: &'static str,
-    block: BlockRule,
+fn resolve(_: &str, dtype: Dtype) -> Result<Resolved> {
+    with_float!(FAMILY, dtype, T => Ok(Resolved::of::<Dot<T>>()))
+}
+
+/// The family for one element type.
+struct Dot<T>(PhantomData<T>);
+
+/// What a rung launches.
+struct Kernel<T: 'static> {
     /// Blocks per multiprocessor; `None` for as many as fill it.
     blocks_per_sm: Option<u32>,
     /// Elements that one thread takes in one round.
@@ -61,76 +67,67 @@ enum Scheme<T: 'static> {
     LastBlock(Ticketed<T>),
 }
 
-/// The table, slowest first.
-fn table<T: Element + Real>() -> Vec<Variant<T>> {
-    vec![
-        Variant {
-            name: "host_sum",
-            idea: host_sum::IDEA,
-            block: BlockRule::PowerOfTwo { min: 1, default: host_sum::BLOCK },
-            blocks_per_sm: None,
-            per_thread: 1,
-            scheme: Scheme::Host(host_sum::dot_host_sum::<T>),
-        },
-        Variant {
-            name: "atomic",
-            idea: atomic::IDEA,
-            block: BlockRule::WholeWarps { default: atomic::BLOCK },
-            blocks_per_sm: None,
-            per_thread: 1,
-            scheme: Scheme::Atomic(atomic::dot_atomic::<T>),
-        },
-        Variant {
-            name: "single_launch",
-            idea: single_launch::IDEA,
-            block: BlockRule::WholeWarps { default: single_launch::BLOCK },
-            blocks_per_sm: None,
-            per_thread: 1,
-            scheme: Scheme::LastBlock(single_launch::dot_single_launch::<T>),
-        },
-        Variant {
-            name: "best",
-            idea: best::IDEA,
-            block: BlockRule::WholeWarps { default: best::BLOCK },
-            blocks_per_sm: Some(best::BLOCKS_PER_SM),
-            per_thread: 16 / size_of::<T>() as u32,
-            scheme: Scheme::LastBlock(best::dot_best::<T>),
-        },
-    ]
-}
-
 impl<T> Scheme<T> {
-    /// The launch; what a scheme has no use for is left out.
-    fn call<'a>(
-        &self,
-        [a, b]: [Slice<'a, T>; 2],
-        partials: PtrMut<'a, T>,
-        ticket: PtrMut<'a, u32>,
-        output: PtrMut<'a, T>,
-    ) -> Call<'a> {
-        match self {
-            Self::Host(kernel) => kernel(a, b, partials),
-            Self::Atomic(kernel) => kernel(a, b, output),
-            Self::LastBlock(kernel) => kernel(a, b, partials, ticket, output),
-        }
+    /// A kernel whose threads take one element in a round, in a grid that fills the device.
+    fn plain(self) -> Kernel<T> {
+        Kernel { blocks_per_sm: None, per_thread: 1, scheme: self }
     }
 }
 
-fn variants() -> Vec<VariantInfo> {
-    fn entry<T: Element + Real>(row: usize) -> Entry {
-        // SAFETY: nothing is launched; only the name and the parameters are of interest.
-        let (none, out, ticket) = unsafe { (Slice::<T>::new(0, 0), PtrMut::<T>::new(0), PtrMut::new(0)) };
-        table::<T>()[row].scheme.call([none; 2], out, ticket, out).into()
-    }
-    let info = |(row, variant): (usize, Variant<f32>)| {
-        let entries = vec![entry::<f32>(row), entry::<f64>(row)];
-        VariantInfo { name: variant.name, idea: variant.idea, block: variant.block, entries }
-    };
-    table::<f32>().into_iter().enumerate().map(info).collect()
+/// Vectors on a device, and what every run starts from.
+struct Vectors<'j, T> {
+    a: Buffer<'j, T>,
+    b: Buffer<'j, T>,
+    zero: Buffer<'j, T>,
+    ticket: Buffer<'j, u32>,
 }
 
-fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
-    fn typed<T: Element>(problem: Problem<'_>) -> Result<Oracle<'_>> {
+impl<T: Element + Real> Ladder for Dot<T> {
+    const FAMILY: &'static str = FAMILY.name;
+    type Kernel = Kernel<T>;
+    type Operands<'j> = Vectors<'j, T>;
+
+    fn rungs() -> Vec<Rung<Kernel<T>>> {
+        vec![
+            Rung {
+                name: "host_sum",
+                idea: host_sum::IDEA,
+                block: BlockRule::PowerOfTwo { min: 1, default: host_sum::BLOCK },
+                kernel: Scheme::Host(host_sum::dot_host_sum::<T>).plain(),
+            },
+            Rung {
+                name: "atomic",
+                idea: atomic::IDEA,
+                block: BlockRule::WholeWarps { default: atomic::BLOCK },
+                kernel: Scheme::Atomic(atomic::dot_atomic::<T>).plain(),
+            },
+            Rung {
+                name: "single_launch",
+                idea: single_launch::IDEA,
+                block: BlockRule::WholeWarps { default: single_launch::BLOCK },
+                kernel: Scheme::LastBlock(single_launch::dot_single_launch::<T>).plain(),
+            },
+            Rung {
+                name: "best",
+                idea: best::IDEA,
+                block: BlockRule::WholeWarps { default: best::BLOCK },
+                kernel: Kernel {
+                    blocks_per_sm: Some(best::BLOCKS_PER_SM),
+                    per_thread: 16 / size_of::<T>() as u32,
+                    scheme: Scheme::LastBlock(best::dot_best::<T>),
+                },
+            },
+        ]
+    }
+
+    fn entries(rung: &Rung<Kernel<T>>) -> Vec<Entry> {
+        vec![match rung.kernel.scheme {
+            Scheme::Host(launcher) | Scheme::Atomic(launcher) => Entry::of(launcher),
+            Scheme::LastBlock(launcher) => Entry::of(launcher),
+        }]
+    }
+
+    fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
         let (a, b) = (problem.view::<T>(0)?, problem.view::<T>(1)?);
         if a.len() != b.len() {
             let (a, b) = (a.len(), b.len());
@@ -140,7 +137,54 @@ fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
         let value = expected(0).value;
         Ok(Oracle::elements::<T>(vec![1], move |_, depth| expected(depth)).with_value(value))
     }
-    with_float!(FAMILY, problem.dtype, T => typed::<T>(problem))
+
+    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Kernel<T>>]) -> Result<Vectors<'j, T>> {
+        let (a, b) = (job.problem.view::<T>(0)?, job.problem.view::<T>(1)?);
+        let (device, bytes) = (job.device, 2 * size_of_val(a) as u64);
+        require_memory(device, Some(bytes), "dot of two vectors", "use a smaller --n or input")?;
+        Ok(Vectors {
+            a: Buffer::from_slice(device, a, "a")?,
+            b: Buffer::from_slice(device, b, "b")?,
+            zero: Buffer::from_slice(device, &[T::ZERO], "zero")?,
+            ticket: Buffer::from_slice(device, &[0_u32], "ticket")?,
+        })
+    }
+
+    fn work(vectors: &Vectors<'_, T>) -> Work {
+        Work::bytes(2 * vectors.a.bytes())
+    }
+
+    fn prepare(vectors: &Vectors<'_, T>, rung: &Chosen<'_, Kernel<T>>, run: Run<'_>) -> Result<()> {
+        let Vectors { a, b, zero, ticket } = vectors;
+        let n = a.len();
+        let (block, grid) = (rung.block, grid(rung, n));
+        let output = rung.uninit::<T>(1, "output")?;
+        let partials = rung.uninit::<T>(grid as usize, "partial sums")?;
+        let (a, b, shape) = (a.slice(n), b.slice(n), Shape::linear(grid, block));
+        let plan = Plan::new(block, grid, &output, &[1]).with_depth(depth(rung.kernel, n as u64, block, grid));
+        if grid == 0 {
+            return run(plan.copy(&output, zero));
+        }
+        // SAFETY of all launches: the call is the kernel's own launcher's, with vectors of `n` elements, a partial sum
+        // per block, and a block size that its rule allows.
+        run(match rung.kernel.scheme {
+            Scheme::Host(launcher) => {
+                let shape = shape.with_shared(block * size_of::<T>() as u32);
+                // SAFETY: as above, with an element of shared memory per thread.
+                let plan = unsafe { plan.launch(launcher(a, b, partials.ptr()), shape) };
+                plan.host(|| {
+                    let sum = partials.read(grid as usize)?.into_iter().fold(T::ZERO, |sum, block| sum.add(block));
+                    output.write(&[sum])
+                })
+            }
+            // SAFETY: as above, and the output is 0.
+            Scheme::Atomic(launcher) => unsafe { plan.copy(&output, zero).launch(launcher(a, b, output.ptr()), shape) },
+            // SAFETY: as above, and every launch leaves the ticket at 0.
+            Scheme::LastBlock(launcher) => unsafe {
+                plan.launch(launcher(a, b, partials.ptr(), ticket.ptr(), output.ptr()), shape)
+            },
+        })
+    }
 }
 
 /// What a kernel must give that adds at most so many products in a chain: the sum of exact products, within the bound
@@ -166,88 +210,30 @@ fn reference<T: Element>(a: &[T], b: &[T]) -> impl Fn(u64) -> Expected + use<T> 
     }
 }
 
-fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
-    with_float!(FAMILY, job.problem.dtype, T => typed::<T>(job, emit))
-}
-
-fn typed<T: Element + Real>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
-    let (a, b) = (job.problem.view::<T>(0)?, job.problem.view::<T>(1)?);
-    let (device, n) = (job.device, a.len());
-    let bytes = 2 * size_of_val(a) as u64;
-    require_memory(device, Some(bytes), "dot of two vectors", "use a smaller --n or input")?;
-    let (device_a, device_b) = (Buffer::from_slice(device, a, "a")?, Buffer::from_slice(device, b, "b")?);
-    let zero = Buffer::from_slice(device, &[T::ZERO], "zero")?;
-    let ticket = Buffer::from_slice(device, &[0_u32], "ticket")?;
-    let mut result = Tensor::from(T::wrap(vec![T::ZERO]));
-    for name in job.variants {
-        let Some(variant) = table::<T>().into_iter().find(|variant| variant.name == *name) else {
-            return Err(Error::Usage(format!("dot has no variant '{name}'")));
-        };
-        let (block, grid) = shape(job, &variant, n)?;
-        // Of its own for each variant, so that none can pass with what another one wrote.
-        let output = Buffer::<T>::uninit(device, 1, "output")?;
-        let partials = Buffer::<T>::uninit(device, grid as usize, "partial sums")?;
-        let slices = [device_a.slice(n), device_b.slice(n)];
-        let call = variant.scheme.call(slices, partials.ptr(), ticket.ptr(), output.ptr());
-        let cache = if matches!(variant.scheme, Scheme::Host(_)) { block * size_of::<T>() as u32 } else { 0 };
-        let launch = || {
-            // SAFETY: the call is the kernel's own launcher's, with vectors of `n` elements, a partial sum per block,
-            // and a block size that its rule allows.
-            unsafe { device.launch(job.module, &call, Shape::linear(grid, block).with_shared(cache)) }
-        };
-        let clear = || device.copy(output.address(), zero.address(), size_of::<T>() as u64);
-        let trial = Trial {
-            family: FAMILY.name,
-            variant: name,
-            shape: (block, grid),
-            output: &output,
-            result: vec![1],
-            depth: depth(&variant, n as u64, block, grid),
-            work: Work::bytes(bytes),
-        };
-        let mut row;
-        (result, row) = job.measure(&trial, &mut || match variant.scheme {
-            _ if grid == 0 => clear(),
-            Scheme::Host(_) => {
-                launch()?;
-                let sum = partials.read(grid as usize)?.into_iter().fold(T::ZERO, |sum, block| sum.add(block));
-                output.write(&[sum])
-            }
-            Scheme::Atomic(_) => clear().and_then(|()| launch()),
-            Scheme::LastBlock(_) => launch(),
-        })?;
-        row.value = result.single();
-        emit(row);
-    }
-    Ok(result)
-}
-
-/// Threads per block, and blocks, for `n` elements: as many as fill the device, and no more than there is work for.
-fn shape<T: Element + Real>(job: &Job<'_>, variant: &Variant<T>, n: usize) -> Result<(u32, u32)> {
+/// Blocks for `n` elements: as many as fill the device, and no more than there is work for.
+fn grid<T>(rung: &Chosen<'_, Kernel<T>>, n: usize) -> u32 {
     /// Threads that fill a multiprocessor.
     const THREADS_PER_SM: u32 = 2048;
 
-    let info = job.device.info();
-    let block = variant.block.choose(job.block, variant.name, info.max_block)?;
-    let full = variant.blocks_per_sm.unwrap_or((THREADS_PER_SM / block).max(1)) * info.multiprocessors;
-    let needed = (n as u64).div_ceil(u64::from(block) * u64::from(variant.per_thread));
-    let grid = match job.grid {
+    let Kernel { blocks_per_sm, per_thread, .. } = *rung.kernel;
+    let full = blocks_per_sm.unwrap_or((THREADS_PER_SM / rung.block).max(1)) * rung.device.info().multiprocessors;
+    let needed = (n as u64).div_ceil(u64::from(rung.block) * u64::from(per_thread));
+    match rung.grid {
         Some(grid) if n > 0 => grid,
         _ => needed.min(full.into()) as u32,
-    };
-    Ok((block, grid))
+    }
 }
 
 /// Most additions in a chain from a product to the result.
-fn depth<T: Element + Real>(variant: &Variant<T>, n: u64, block: u32, grid: u32) -> u64 {
+fn depth<T>(kernel: &Kernel<T>, n: u64, block: u32, grid: u32) -> u64 {
     let (block, grid) = (u64::from(block), u64::from(grid).max(1));
-    let per_thread = u64::from(variant.per_thread);
+    let per_thread = u64::from(kernel.per_thread);
     // A thread may take one element in front of the aligned part and one behind it.
     let chain = n.div_ceil(grid * block * per_thread) * per_thread + 2;
     let tree = u64::from(block.next_power_of_two().ilog2());
     chain
         + tree
-        + match variant.scheme {
+        + match kernel.scheme {
             Scheme::Host(_) | Scheme::Atomic(_) => grid,
             Scheme::LastBlock(_) => grid.div_ceil(block) + tree,
         }

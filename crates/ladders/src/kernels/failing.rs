@@ -5,13 +5,15 @@
 //! everywhere else, and the row says which element is wrong, and what it should be.
 
 use super::job::WRONG_RESULT;
-use super::{BlockRule, Case, Entry, Family, Job, Limits, Oracle, Row, Trial, VariantInfo, Work};
+use super::ladder::{Chosen, Ladder, Run, Rung};
+use super::plan::Plan;
+use super::{BlockRule, Case, Entry, Family, Job, Limits, Oracle, Problem, Resolved, Work};
 use crate::compare::Expected;
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::failing::*;
 use rustwarp::backend::{Buffer, Shape};
 use rustwarp::diagnostic::Diagnostic;
-use rustwarp::element::{Array, Dtype, Scalar};
+use rustwarp::element::{Dtype, Scalar};
 use rustwarp::error::{Error, Result};
 use rustwarp::tensor::Tensor;
 
@@ -25,12 +27,12 @@ pub const FAMILY: Family = Family {
     dtypes: &[Dtype::U32],
     only: &[],
     settings: &[],
-    variants,
+    variants: || Resolved::of::<Examples>().variants(),
     cases: || vec![Case::new(&[u64::from(BLOCK)])],
     sizes: Vec::new,
+    of_vectors: false,
     generate: |_| Ok(Vec::new()),
-    oracle: |_| Ok(Oracle::none()),
-    run,
+    resolve: |_| Ok(Resolved::of::<Examples>()),
     specials: false,
     limits: Limits::DEFAULT,
     peer: None,
@@ -59,10 +61,10 @@ pub struct Example {
 
 /// An example's kernel, on numbers of whatever types.
 trait Launch: Sync {
-    /// As in the PTX.
+    /// The entry in the PTX.
     fn entry(&self) -> Entry;
-    /// Runs it once, and judges it where it can be judged.
-    fn run(&self, example: &Example, job: &Job<'_>) -> Result<(Tensor, Row)>;
+    /// Runs it with the input that shows the mistake, and judges the result where that is what is wrong.
+    fn prepare(&self, example: &Example, rung: &Chosen<'_, &'static Example>, run: Run<'_>) -> Result<()>;
 }
 
 /// A launcher of input and output.
@@ -398,64 +400,75 @@ fn sums_of_pairs(input: &[u32]) -> Vec<u32> {
     input.chunks(2 * THREADS).map(|elements| elements.iter().sum()).collect()
 }
 
-fn variants() -> Vec<VariantInfo> {
-    let info = |example: &Example| VariantInfo {
-        name: example.name,
-        idea: example.mistake,
-        block: BlockRule::OneOf { sizes: &[BLOCK], default: BLOCK },
-        entries: vec![example.launch.entry()],
-    };
-    EXAMPLES.iter().map(info).collect()
+/// The examples, each a rung.
+struct Examples;
+
+impl Ladder for Examples {
+    const FAMILY: &'static str = FAMILY.name;
+    type Kernel = &'static Example;
+    type Operands<'j> = ();
+
+    fn rungs() -> Vec<Rung<&'static Example>> {
+        let block = BlockRule::OneOf { sizes: &[BLOCK], default: BLOCK };
+        EXAMPLES.iter().map(|kernel| Rung { name: kernel.name, idea: kernel.mistake, block, kernel }).collect()
+    }
+
+    fn entries(rung: &Rung<&'static Example>) -> Vec<Entry> {
+        vec![rung.kernel.launch.entry()]
+    }
+
+    fn oracle(_: Problem<'_>) -> Result<Oracle<'_>> {
+        Ok(Oracle::none())
+    }
+
+    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, &'static Example>]) -> Result<()> {
+        if job.device.info().is_gpu() {
+            return Err(Error::Usage("failing examples run on the simulator only: some of them hang a GPU".to_owned()));
+        }
+        Ok(())
+    }
+
+    fn work((): &()) -> Work {
+        Work::default()
+    }
+
+    fn prepare((): &(), rung: &Chosen<'_, &'static Example>, run: Run<'_>) -> Result<()> {
+        rung.kernel.launch.prepare(rung.kernel, rung, run)
+    }
 }
 
 /// The entries that no family of [`super::FAMILIES`] has.
 pub fn entries() -> Vec<Entry> {
-    variants().into_iter().flat_map(|variant| variant.entries).collect()
-}
-
-fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
-    if job.device.info().is_gpu() {
-        return Err(Error::Usage("failing examples run on the simulator only: some of them hang a GPU".to_owned()));
-    }
-    let mut result = Tensor::from(Array::U32(Vec::new()));
-    for name in job.variants {
-        let Some(example) = EXAMPLES.iter().find(|example| example.name == *name) else {
-            return Err(Error::Usage(format!("there is no failing example '{name}'")));
-        };
-        let row;
-        (result, row) = example.launch.run(example, job)?;
-        emit(row);
-    }
-    Ok(result)
+    (FAMILY.variants)().into_iter().flat_map(|variant| variant.entries).collect()
 }
 
 impl Launch for Broken {
     fn entry(&self) -> Entry {
-        entry(self.0)
+        Entry::of(self.0)
     }
 
-    fn run(&self, example: &Example, job: &Job<'_>) -> Result<(Tensor, Row)> {
+    fn prepare(&self, example: &Example, rung: &Chosen<'_, &'static Example>, run: Run<'_>) -> Result<()> {
         let input: Vec<u32> = (0..example.len).map(counted).collect();
-        measure(self.0, &input, example, job, &Oracle::none())
+        plan(self.0, &input, example, rung, run)
     }
 }
 
 impl<I: Scalar, O: Scalar> Launch for Wrong<I, O> {
     fn entry(&self) -> Entry {
-        entry(self.kernel)
+        Entry::of(self.kernel)
     }
 
-    fn run(&self, example: &Example, job: &Job<'_>) -> Result<(Tensor, Row)> {
+    fn prepare(&self, example: &Example, rung: &Chosen<'_, &'static Example>, run: Run<'_>) -> Result<()> {
         let input: Vec<I> = (0..example.len).map(self.input).collect();
         let right = (self.right)(&input);
-        let mut oracle = Oracle::elements::<O>(vec![example.results], |i, _| Expected::exactly(right[i].value()));
-        if let [only] = right[..] {
-            oracle = oracle.with_value(only.value());
-        }
-        let (result, mut row) = measure(self.kernel, &input, example, job, &oracle)?;
-        row.value = result.single();
-        row.findings.extend(O::view(result.data()).and_then(|result| wrong_result(result, &right)));
-        Ok((result, row))
+        plan(self.kernel, &input, example, rung, &mut |plan| {
+            let mut oracle = Oracle::elements::<O>(vec![example.results], |i, _| Expected::exactly(right[i].value()));
+            if let [only] = right[..] {
+                oracle = oracle.with_value(only.value());
+            }
+            let findings = |result: &Tensor| O::view(result.data()).and_then(|result| wrong_result(result, &right));
+            run(plan.with_oracle(oracle).with_findings(findings))
+        })
     }
 }
 
@@ -472,34 +485,18 @@ fn wrong_result<O: Scalar>(result: &[O], right: &[O]) -> Option<Diagnostic> {
     Some(Diagnostic::new("finding", WRONG_RESULT, title.clone(), title))
 }
 
-fn entry<I, O>(kernel: Kernel<I, O>) -> Entry {
-    // SAFETY: nothing is launched; only the name and the parameters are of interest.
-    let (none, out) = unsafe { (Slice::new(0, 0), PtrMut::new(0)) };
-    kernel(none, out).into()
-}
-
-fn measure<I: Scalar, O: Scalar>(
+fn plan<I: Scalar, O: Scalar>(
     kernel: Kernel<I, O>,
     input: &[I],
     example: &Example,
-    job: &Job<'_>,
-    oracle: &Oracle<'_>,
-) -> Result<(Tensor, Row)> {
-    let device_input = Buffer::from_slice(job.device, input, "input")?;
-    let output = Buffer::from_slice(job.device, &vec![O::zeroed(); example.results], "output")?;
-    let call = kernel(device_input.slice(example.len), output.ptr());
-    let trial = Trial {
-        family: FAMILY.name,
-        variant: example.name,
-        shape: (BLOCK, example.grid),
-        output: &output,
-        result: vec![example.results],
-        depth: 0,
-        work: Work::default(),
-    };
+    rung: &Chosen<'_, &'static Example>,
+    run: Run<'_>,
+) -> Result<()> {
+    let input = Buffer::from_slice(rung.device, input, "input")?;
+    let output = Buffer::from_slice(rung.device, &vec![O::zeroed(); example.results], "output")?;
+    let call = kernel(input.slice(example.len), output.ptr());
     let shape = Shape::linear(example.grid, BLOCK);
     // SAFETY: the parameters are those of the entry. That some kernels break their promises is the point, and why only
     // the simulator, which stops whatever leaves its memory, comes here.
-    let mut launch = || unsafe { job.device.launch(job.module, &call, shape) };
-    Job { oracle, ..*job }.measure(&trial, &mut launch)
+    run(unsafe { Plan::of(call, shape, &output, &[example.results]) })
 }

@@ -1,5 +1,5 @@
-//! From what is known at run time to types: code that is generic over an operation or an element type. Beside
-//! `with_dtype!`, which has every number.
+//! Dispatch from names known at run time to types, for code that is generic over an operation or an element type.
+//! `with_dtype!` does the same for all number types.
 
 /// Runs code that is generic over the operation of a reduction, and wraps its value in `Ok`:
 /// `with_op!(FAMILY, op, O => expression)`.
@@ -24,7 +24,7 @@ macro_rules! with_op {
 }
 pub(super) use with_op;
 
-/// Runs code that is generic over the two floats that GPUs compute with, and gives a `Result`:
+/// Runs code that is generic over the two float types that GPUs compute with, and returns a `Result`:
 /// `with_float!(FAMILY, dtype, T => expression)`.
 macro_rules! with_float {
     ($family:expr, $dtype:expr, $t:ident => $body:expr) => {

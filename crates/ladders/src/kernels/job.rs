@@ -1,12 +1,14 @@
 //! A problem on a device: what a family is asked to run, and the row that each variant gives.
 
+use super::plan::Plan as Launches;
 use super::problem::{Oracle, Problem, Work, Wrong};
+use super::variant::RungId;
 use crate::bench::{Plan, Timing};
 use crate::compare::Verdict;
-use rustwarp::backend::{Analysis, Backend, Buffer, Counters, Module, Observed};
+use rustwarp::backend::{Analysis, Backend, Counters, Module, Observed};
 use rustwarp::diagnostic::Diagnostic;
-use rustwarp::element::{Scalar, Value};
-use rustwarp::error::{Error, Result};
+use rustwarp::element::Value;
+use rustwarp::error::Result;
 use rustwarp::tensor::Tensor;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -24,8 +26,8 @@ pub struct Job<'a> {
     pub problem: Problem<'a>,
     /// The right result of it.
     pub oracle: &'a Oracle<'a>,
-    /// Names of variants, in the order to run them.
-    pub variants: &'a [&'static str],
+    /// Variants, in the order to run them.
+    pub variants: &'a [RungId],
     /// Threads per block.
     pub block: Option<u32>,
     /// Blocks, for variants that take any grid.
@@ -34,58 +36,33 @@ pub struct Job<'a> {
     pub plan: Option<&'a Plan<'a>>,
 }
 
-/// A variant that is ready to run.
-pub(crate) struct Trial<'t, T> {
-    /// As in the row.
-    pub family: &'static str,
-    /// As in the row.
-    pub variant: &'t str,
-    /// Threads per block, and blocks, of the (first) launch.
-    pub shape: (u32, u32),
-    /// Where the result will be.
-    pub output: &'t Buffer<'t, T>,
-    /// Shape of the result.
-    pub result: Vec<usize>,
-    /// See [`Oracle::judge`].
-    pub depth: u64,
-    /// What times are compared with.
-    pub work: Work,
-}
-
 impl Job<'_> {
-    /// Refuses `--grid`, for a variant whose blocks have a part of the problem each.
-    pub(crate) fn require_no_grid(&self, variant: &str) -> Result<()> {
-        match self.grid {
-            None => Ok(()),
-            Some(_) => {
-                Err(Error::Usage(format!("'{variant}' has a block for each part of the problem: leave --grid out")))
-            }
-        }
-    }
-
-    /// Runs a variant once and judges it; then times it, on a GPU. `launch` starts all its kernels, and can be called
-    /// again.
-    pub(crate) fn measure<T: Scalar>(
+    /// Runs a plan of this family and variant once and judges its result; then times it, on a GPU.
+    pub(crate) fn measure(
         &self,
-        trial: &Trial<'_, T>,
-        launch: &mut dyn FnMut() -> Result<()>,
+        family: &'static str,
+        variant: &str,
+        launches: &Launches<'_>,
+        work: Work,
     ) -> Result<(Tensor, Row)> {
         // What was observed before belongs to others.
         self.device.observed();
-        launch()?;
-        let values = trial.output.read(trial.result.iter().product())?;
+        launches.run(self.device, self.module)?;
+        let result = launches.result()?;
         let observed = self.device.observed();
-        let result = Tensor::new(&trial.result, T::wrap(values))?;
-        let verdict = self.oracle.judge(&result, trial.depth);
-        let mut row = Row::new(trial.family, trial.variant, self, verdict);
-        (row.block, row.grid) = trial.shape;
-        row.judged(self.oracle, &result, trial.depth);
+        let oracle = launches.oracle.as_ref().unwrap_or(self.oracle);
+        let verdict = oracle.judge(&result, launches.depth);
+        let mut row = Row::new(family, variant, &Job { oracle, ..*self }, verdict);
+        (row.block, row.grid) = launches.shape;
+        row.judged(oracle, &result, launches.depth);
+        row.value = oracle.value.and_then(|_| result.single());
         if self.problem.inputs.is_empty() {
             // Nothing is read: what is written counts.
             row.n = result.len() as u64;
         }
         row.observe(observed);
-        row.time(self, trial.work, launch)?;
+        row.findings.extend(launches.findings.as_ref().and_then(|find| find(&result)));
+        row.time(self, work, &mut || launches.run(self.device, self.module))?;
         Ok((result, row))
     }
 }

@@ -1,12 +1,10 @@
 //! The families: for each its inputs, reference, launches and variants. [`FAMILIES`] is the one list that the command
 //! line, the tests and the benchmarks loop over.
 
-use cuda_std::launch::Call;
 use rustwarp::element::Dtype;
 use rustwarp::error::{Error, Result};
 use rustwarp::ptx::Image;
 use rustwarp::tensor::Tensor;
-use serde::{Serialize, Serializer};
 
 pub mod access;
 pub mod atomics;
@@ -18,12 +16,15 @@ mod convolution;
 mod demand;
 pub mod divergence;
 pub mod dot;
+mod entry;
 pub mod failing;
 mod generic;
 pub mod histogram;
 mod job;
+mod ladder;
 pub mod matmul;
 pub mod picture;
+mod plan;
 pub mod print;
 pub mod problem;
 pub mod reduce;
@@ -33,14 +34,17 @@ pub mod settings;
 pub mod texture;
 pub mod threads;
 pub mod transpose;
+mod variant;
 pub mod vecadd;
 
 pub use block::BlockRule;
 pub use demand::Demand;
-pub(crate) use job::Trial;
+pub use entry::Entry;
 pub use job::{Job, Row};
+pub use ladder::Resolved;
 pub use problem::{Case, Operand, Oracle, Problem, Work, Wrong};
 pub use settings::{Setting, Settings};
+pub use variant::{RungId, VariantInfo};
 
 /// Every family, smallest first.
 pub const FAMILIES: &[Family] = &[
@@ -86,13 +90,12 @@ pub struct Family {
     pub cases: fn() -> Vec<Case>,
     /// Sizes to measure.
     pub sizes: fn() -> Vec<Case>,
+    /// Whether one number as a size is the length of vectors. Otherwise it is a side, as of a square.
+    pub of_vectors: bool,
     /// Makes operands of a size.
     pub generate: fn(&Demand<'_>) -> Result<Vec<Tensor>>,
-    /// Computes the right result, after refusing operands that don't fit together.
-    pub oracle: for<'a> fn(Problem<'a>) -> Result<Oracle<'a>>,
-    /// Runs the job's variants in turn and hands each row out as soon as it is known; the result of the last one comes
-    /// back.
-    pub run: fn(&Job<'_>, &mut dyn FnMut(Row)) -> Result<Tensor>,
+    /// The rungs for a problem's operation and element type, or a refusal of these.
+    pub(crate) resolve: fn(&Problem<'_>) -> Result<Resolved>,
     /// NaN, infinities and both zeros have a documented result, which tests compare.
     pub specials: bool,
     /// How large its problems may be, beside its own cases and sizes.
@@ -119,64 +122,55 @@ impl Limits {
     pub const GRID_OF_DEVICE: Self = Self { explained: 1 << 20, ..Self::DEFAULT };
 }
 
-/// What is known about a variant without running it.
-#[derive(Clone, Debug, Serialize)]
-pub struct VariantInfo {
-    /// As on the command line.
-    #[serde(rename = "variant")]
-    pub name: &'static str,
-    /// The one idea that sets it apart.
-    pub idea: &'static str,
-    /// Block sizes that it can be launched with.
-    pub block: BlockRule,
-    /// Every `.entry` in the PTX that belongs to it.
-    pub entries: Vec<Entry>,
-}
-
-/// An `.entry` in the PTX, as its launcher calls it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Entry {
-    /// Behind `.entry`.
-    pub name: String,
-    /// Bytes of each parameter, in order.
-    pub params: Vec<u64>,
-}
-
-impl From<Call<'_>> for Entry {
-    fn from(call: Call<'_>) -> Self {
-        Self { name: call.entry.into_owned(), params: call.params.iter().map(|param| param.len() as u64).collect() }
-    }
-}
-
-impl Serialize for Entry {
-    /// By name.
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.name)
-    }
-}
-
 /// The family of this name.
 pub fn family(name: &str) -> Option<&'static Family> {
     FAMILIES.iter().find(|family| family.name == name)
 }
 
 impl Family {
+    /// All variants, slowest first.
+    pub fn rungs(&self) -> Vec<RungId> {
+        (self.variants)().iter().enumerate().map(|(row, variant)| RungId { row, name: variant.name }).collect()
+    }
+
+    /// What is known about a variant.
+    pub fn info(&self, rung: RungId) -> VariantInfo {
+        (self.variants)().swap_remove(rung.row)
+    }
+
     /// The variants that `all`, `best`, a name, or names with commas mean.
     ///
     /// # Errors
     /// [`Error::Usage`] with the names that there are.
-    pub fn select(&self, text: &str) -> Result<Vec<&'static str>> {
-        let all: Vec<_> = (self.variants)().iter().map(|variant| variant.name).collect();
+    pub fn select(&self, text: &str) -> Result<Vec<RungId>> {
+        let all = self.rungs();
         if text == "all" {
             return Ok(all);
         }
         let find = |name: &str| {
-            let found = if name == "best" { all.last() } else { all.iter().find(|have| **have == name) };
+            let found = if name == "best" { all.last() } else { all.iter().find(|rung| rung.name == name) };
             found.copied().ok_or_else(|| {
-                Error::Usage(format!("{} has no variant '{name}'; there are: all {}", self.name, all.join(" ")))
+                let names: Vec<_> = all.iter().map(|rung| rung.name).collect();
+                Error::Usage(format!("{} has no variant '{name}'; there are: all {}", self.name, names.join(" ")))
             })
         };
         text.split(',').map(|name| find(name.trim())).collect()
+    }
+
+    /// The rungs for a problem's operation and element type.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for an operation or type that there is no kernel for.
+    pub fn resolve(&self, problem: &Problem<'_>) -> Result<Resolved> {
+        (self.resolve)(problem)
+    }
+
+    /// The variants with the entries of every operation and type that the family has.
+    pub(crate) fn merge(&self, resolve: fn(&str, Dtype) -> Result<Resolved>) -> Vec<VariantInfo> {
+        let ops = if self.ops.is_empty() { &[""] } else { self.ops };
+        let pairs = ops.iter().flat_map(|op| self.dtypes.iter().map(move |dtype| (*op, *dtype)));
+        let pairs = pairs.filter(|(op, dtype)| self.has(op, *dtype));
+        ladder::merge(pairs.filter_map(|(op, dtype)| resolve(op, dtype).ok()))
     }
 
     /// The image with the entries of this family alone.
@@ -208,16 +202,6 @@ impl Family {
     /// [`Error::Usage`] with the types that there are.
     pub fn require_kernel(&self, dtype: Dtype) -> Result<()> {
         if self.dtypes.contains(&dtype) { Ok(()) } else { Err(self.no_kernel(dtype)) }
-    }
-
-    /// One number as a size is a length, and not a side: what is made of it are vectors. No result of it is a picture.
-    pub fn is_of_vectors(&self) -> bool {
-        let of_one = |settings: Settings, &dtype| {
-            (self.generate)(&Demand { size: &[1], dtype, seed: 0, settings: &settings }).ok()
-        };
-        let made = Settings::new(self.settings, []).ok().zip(self.dtypes.first());
-        made.and_then(|(settings, dtype)| of_one(settings, dtype))
-            .is_some_and(|inputs| inputs.first().is_some_and(|input| input.shape().len() == 1))
     }
 
     fn no_op(&self, asked: &str) -> Error {
@@ -285,13 +269,13 @@ mod tests {
 
     #[test]
     fn one_number_is_a_length_or_a_side() {
-        let of_vectors = |name| family(name).expect("a family").is_of_vectors();
-        let vectors =
-            ["vecadd", "dot", "reduce", "segreduce", "scan", "histogram", "conv1d", "atomics", "banks", "print"];
-        assert!(vectors.into_iter().all(of_vectors));
-        assert!(
-            !["transpose", "matmul", "conv2d", "texture", "picture", "access", "threads"].into_iter().any(of_vectors)
-        );
+        for family in FAMILIES {
+            let settings = Settings::new(family.settings, []).expect("defaults");
+            let demand = Demand { size: &[1], dtype: family.dtypes[0], seed: 0, settings: &settings };
+            let inputs = (family.generate)(&demand).expect("operands");
+            let is_vector = inputs.first().is_some_and(|input| input.shape().len() == 1);
+            assert_eq!(is_vector, family.of_vectors, "{}", family.name);
+        }
     }
 
     #[test]
@@ -310,7 +294,8 @@ mod tests {
     #[test]
     fn variants_are_selected_by_name() {
         let reduce = family("reduce").expect("a family");
-        assert_eq!(reduce.select("sequential, interleaved").expect("two"), ["sequential", "interleaved"]);
+        let two = reduce.select("sequential, interleaved").expect("two");
+        assert_eq!(two.iter().map(|rung| rung.name).collect::<Vec<_>>(), ["sequential", "interleaved"]);
         assert!(reduce.select("all").expect("all").len() > 2);
         assert!(reduce.select("fastest").is_err());
         assert_eq!(reduce.op(None).expect("the first"), "sum");

@@ -4,14 +4,17 @@
 //! `grey` gives height x width, the others the shape of their input. Everything is computed in whole numbers: results
 //! are exact.
 
+use super::entry::Nothing;
+use super::ladder::{Chosen, Ladder, Run, Rung};
+use super::plan::Plan;
 use super::problem::{Case, Operand};
 use super::settings::{Number, Setting};
-use super::{BlockRule, Demand, Entry, Family, Job, Limits, Oracle, Problem, Row, Trial, VariantInfo, Work};
+use super::{BlockRule, Demand, Entry, Family, Job, Limits, Oracle, Problem, Resolved, Work};
 use crate::compare::Expected;
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::picture::{Blur, Grey, MAX_RADIUS, Op, Picture, SIDE, Scale, best, pixel, tiled};
-use rustwarp::backend::{Buffer, DeviceInfo, Shape, require_memory};
-use rustwarp::element::{Array, Dtype, Value};
+use rustwarp::backend::{Buffer, Shape, require_memory};
+use rustwarp::element::{Dtype, Value};
 use rustwarp::error::{Error, Result};
 use rustwarp::tensor::{Tensor, text};
 
@@ -38,12 +41,12 @@ pub const FAMILY: Family = Family {
     dtypes: &[Dtype::U8],
     only: &[],
     settings: &[PERCENT.listed(), RADIUS.listed()],
-    variants,
+    variants: || Resolved::of::<Pictures>().variants(),
     cases,
     sizes,
+    of_vectors: false,
     generate,
-    oracle,
-    run,
+    resolve: |_| Ok(Resolved::of::<Pictures>()),
     specials: false,
     limits: Limits::DEFAULT,
     peer: None,
@@ -69,23 +72,104 @@ struct Operands<'a> {
     multiprocessors: u32,
 }
 
-/// A row of the table.
-struct Variant {
-    name: &'static str,
-    idea: &'static str,
-    launch: for<'a> fn(&Operands<'a>) -> Launch<'a>,
-}
+/// What a rung launches: a kernel for each operation, in a shape of its own.
+type Launcher = for<'a> fn(&Operands<'a>) -> Launch<'a>;
+
+/// The family.
+struct Pictures;
 
 /// One size of block for all: 16 x 16 threads, or 256 in a row.
 const BLOCKS: BlockRule = BlockRule::OneOf { sizes: &[SIDE * SIDE], default: SIDE * SIDE };
 const _: () = assert!(best::BLOCK == SIDE * SIDE && best::blur::BLOCK == SIDE * SIDE);
 
-/// The table, slowest first.
-const TABLE: [Variant; 3] = [
-    Variant { name: "pixel", idea: pixel::IDEA, launch: launch_pixel },
-    Variant { name: "tiled", idea: tiled::IDEA, launch: launch_tiled },
-    Variant { name: "best", idea: best::IDEA, launch: launch_best },
-];
+/// A picture on a device, and what is made of it.
+struct Input<'j> {
+    op: &'j str,
+    bytes: Buffer<'j, u8>,
+    picture: Picture,
+    /// Shape of the result.
+    result: Vec<usize>,
+}
+
+impl Input<'_> {
+    /// Bytes of the result.
+    fn results(&self) -> usize {
+        self.result.iter().product()
+    }
+}
+
+impl Ladder for Pictures {
+    const FAMILY: &'static str = FAMILY.name;
+    type Kernel = Launcher;
+    type Operands<'j> = Input<'j>;
+
+    fn rungs() -> Vec<Rung<Launcher>> {
+        let rung = |name, idea, kernel: Launcher| Rung { name, idea, block: BLOCKS, kernel };
+        vec![
+            rung("pixel", pixel::IDEA, launch_pixel),
+            rung("tiled", tiled::IDEA, launch_tiled),
+            rung("best", best::IDEA, launch_best),
+        ]
+    }
+
+    fn entries(rung: &Rung<Launcher>) -> Vec<Entry> {
+        let picture = Picture { rows: 1, columns: 1, channels: 1, amount: 0 };
+        let of = |op| Operands {
+            op,
+            input: Slice::nothing(),
+            picture,
+            output: PtrMut::nothing(),
+            results: 1,
+            block: 1,
+            grid: None,
+            multiprocessors: 1,
+        };
+        let entry = |op: &&'static str| (rung.kernel)(&of(op)).ok().map(|(call, _)| Entry::from(call));
+        FAMILY.ops.iter().filter_map(entry).collect()
+    }
+
+    fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
+        let (input, picture) = (problem.view::<u8>(0)?, picture(problem)?);
+        let results = reference(problem.op, input, picture);
+        let expected = move |i: usize, _| Expected::exactly(Value::Int(results[i].into()));
+        Ok(Oracle::elements::<u8>(result_shape(problem), expected))
+    }
+
+    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Launcher>]) -> Result<Input<'j>> {
+        let (input, picture) = (job.problem.view::<u8>(0)?, picture(job.problem)?);
+        let result = result_shape(job.problem);
+        let bytes = (input.len() + result.iter().product::<usize>()) as u64;
+        require_memory(job.device, Some(bytes), "picture of a picture into another one", "use a smaller one")?;
+        Ok(Input { op: job.problem.op, bytes: Buffer::from_slice(job.device, input, "picture")?, picture, result })
+    }
+
+    fn work(input: &Input<'_>) -> Work {
+        Work::bytes((input.bytes.len() + input.results()) as u64)
+    }
+
+    fn prepare(input: &Input<'_>, rung: &Chosen<'_, Launcher>, run: Run<'_>) -> Result<()> {
+        if rung.name != "best" || input.op == "blur" {
+            rung.require_no_grid()?;
+        }
+        let (block, results) = (rung.block, input.results());
+        let output = rung.uninit::<u8>(results, "output")?;
+        if input.bytes.is_empty() {
+            return run(Plan::new(block, 0, &output, &input.result));
+        }
+        let (call, shape) = (rung.kernel)(&Operands {
+            op: input.op,
+            input: input.bytes.slice(input.bytes.len()),
+            picture: input.picture,
+            output: output.ptr(),
+            results,
+            block,
+            grid: rung.grid,
+            multiprocessors: rung.device.info().multiprocessors,
+        })?;
+        // SAFETY: the call is the kernel's own launcher's, with room for its results, and the table's shape.
+        run(unsafe { Plan::of(call, shape, &output, &input.result) })
+    }
+}
 
 /// Runs code that is generic over the operation.
 macro_rules! with_op {
@@ -149,19 +233,6 @@ fn launch_best<'a>(of: &Operands<'a>) -> Launch<'a> {
     let fill = of.multiprocessors * (2048 / of.block).max(1);
     let grid = of.grid.unwrap_or_else(|| u32::try_from(needed).unwrap_or(fill).min(fill));
     Ok((call, Shape::linear(grid, of.block)))
-}
-
-fn variants() -> Vec<VariantInfo> {
-    let info = |variant: Variant| {
-        // SAFETY: nothing is launched; only the names and the parameters are of interest.
-        let (input, output) = unsafe { (Slice::new(0, 0), PtrMut::new(0)) };
-        let picture = Picture { rows: 1, columns: 1, channels: 1, amount: 0 };
-        let of = |op| Operands { op, input, picture, output, results: 1, block: 1, grid: None, multiprocessors: 1 };
-        let entry = |op: &&'static str| (variant.launch)(&of(op)).ok().map(|(call, _)| Entry::from(call));
-        let entries = FAMILY.ops.iter().filter_map(entry).collect();
-        VariantInfo { name: variant.name, idea: variant.idea, block: BLOCKS, entries }
-    };
-    TABLE.into_iter().map(info).collect()
 }
 
 /// The course's picture, thin ones, several blocks, rows that are words and rows that are not, windows larger than the
@@ -271,70 +342,10 @@ fn reference(op: &str, input: &[u8], picture: Picture) -> Vec<u8> {
     }
 }
 
-fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
-    let (input, picture) = (problem.view::<u8>(0)?, picture(problem)?);
-    let results = reference(problem.op, input, picture);
-    let expected = move |i: usize, _| Expected::exactly(Value::Int(results[i].into()));
-    Ok(Oracle::elements::<u8>(result_shape(problem), expected))
-}
-
-fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
-    let (input, picture) = (job.problem.view::<u8>(0)?, picture(job.problem)?);
-    let shape = result_shape(job.problem);
-    let results: usize = shape.iter().product();
-    let bytes = (input.len() + results) as u64;
-    require_memory(job.device, Some(bytes), "picture of a picture into another one", "use a smaller one")?;
-    let device_input = Buffer::from_slice(job.device, input, "picture")?;
-    let mut result = Tensor::new(&shape, Array::zeros(Dtype::U8, results))?;
-    for name in job.variants {
-        let Some(variant) = TABLE.into_iter().find(|variant| variant.name == *name) else {
-            return Err(Error::Usage(format!("picture has no variant '{name}'")));
-        };
-        if *name != "best" || job.problem.op == "blur" {
-            job.require_no_grid(name)?;
-        }
-        let DeviceInfo { max_block, multiprocessors, .. } = *job.device.info();
-        let block = BLOCKS.choose(job.block, name, max_block)?;
-        // Of its own for each variant, so that none can pass with what another one wrote.
-        let output = Buffer::<u8>::uninit(job.device, results, "output")?;
-        let operands = Operands {
-            op: job.problem.op,
-            input: device_input.slice(input.len()),
-            picture,
-            output: output.ptr(),
-            results,
-            block,
-            grid: job.grid,
-            multiprocessors,
-        };
-        let launch = match input.is_empty() {
-            true => None,
-            false => Some((variant.launch)(&operands)?),
-        };
-        let trial = Trial {
-            family: FAMILY.name,
-            variant: name,
-            shape: (block, launch.as_ref().map_or(0, |(_, shape)| shape.grid.iter().product())),
-            output: &output,
-            result: shape.clone(),
-            depth: 0,
-            work: Work::bytes(bytes),
-        };
-        let row;
-        (result, row) = job.measure(&trial, &mut || match &launch {
-            None => Ok(()),
-            // SAFETY: the call is the kernel's own launcher's, with room for its results, and the shape that the table
-            // makes.
-            Some((call, shape)) => unsafe { job.device.launch(job.module, call, *shape) },
-        })?;
-        emit(row);
-    }
-    Ok(result)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustwarp::element::Array;
 
     #[test]
     fn results_by_hand() {

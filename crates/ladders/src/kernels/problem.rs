@@ -44,7 +44,7 @@ pub struct Operand {
     pub name: &'static str,
     /// Its type, where that is not the job's.
     pub dtype: Option<Dtype>,
-    /// What a file holds that doesn't say it, when nobody else says it either.
+    /// Element type assumed for an untyped file when `--dtype` is absent.
     pub raw: Option<Dtype>,
 }
 

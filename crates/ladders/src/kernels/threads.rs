@@ -1,14 +1,15 @@
 //! Threads: the course's formulas for local and global ids, against the registers of every thread of a launch.
 
+use super::ladder::{Chosen, Ladder, Run, Rung};
+use super::plan::Plan;
 use super::settings::{Number, Setting};
-use super::{BlockRule, Case, Entry, Family, Job, Limits, Oracle, Problem, Row, Trial, VariantInfo, Work};
+use super::{BlockRule, Case, Entry, Family, Job, Limits, Oracle, Problem, Resolved, Work};
 use crate::compare::Verdict;
 use cuda_std::launch::{Call, PtrMut};
 use kernels_gpu::threads::*;
-use rustwarp::backend::{Buffer, Shape, require_memory};
-use rustwarp::element::{Array, Dtype, Scalar};
+use rustwarp::backend::{Shape, require_memory};
+use rustwarp::element::{Dtype, Scalar};
 use rustwarp::error::{Error, Result};
-use rustwarp::tensor::Tensor;
 
 /// The family.
 pub const FAMILY: Family = Family {
@@ -26,12 +27,12 @@ pub const FAMILY: Family = Family {
         SIZES_OF_GRID[1].listed(),
         SIZES_OF_GRID[2].listed(),
     ],
-    variants,
+    variants: || Resolved::of::<Threads>().variants(),
     cases,
     sizes,
+    of_vectors: false,
     generate: |_| Ok(Vec::new()),
-    oracle,
-    run,
+    resolve: |_| Ok(Resolved::of::<Threads>()),
     specials: false,
     limits: Limits::DEFAULT,
     peer: None,
@@ -52,33 +53,113 @@ const fn size(name: &'static str, help: &'static str, default: u64, max: u64) ->
     Setting { name, help, generated: false, kind: Number { default, min: 1, max } }
 }
 
-/// A row of the table.
-struct Variant {
-    name: &'static str,
-    idea: &'static str,
+/// The family.
+struct Threads;
+
+/// What a rung launches.
+struct Kernel {
     /// Dimensions of its launches.
     dimensions: usize,
-    kernel: for<'a> fn(u32, PtrMut<'a, u32>) -> Call<'a>,
+    launcher: for<'a> fn(u32, PtrMut<'a, u32>) -> Call<'a>,
 }
-
-/// The table.
-const TABLE: &[Variant] = &[
-    Variant { name: "one_d", idea: one_d::IDEA, dimensions: 1, kernel: one_d::threads_one_d },
-    Variant { name: "two_d", idea: two_d::IDEA, dimensions: 2, kernel: two_d::threads_two_d },
-    Variant { name: "three_d", idea: three_d::IDEA, dimensions: 3, kernel: three_d::threads_three_d },
-];
 
 /// The slides' example in space has 4x2x2 threads in a block.
 const BLOCK: BlockRule = BlockRule::Any { default: 16 };
 
-fn variants() -> Vec<VariantInfo> {
-    let info = |variant: &Variant| {
-        // SAFETY: nothing is launched; only the name and the parameters are of interest.
-        let out = unsafe { PtrMut::new(0) };
-        let entries = vec![Entry::from((variant.kernel)(0, out))];
-        VariantInfo { name: variant.name, idea: variant.idea, block: BLOCK, entries }
-    };
-    TABLE.iter().map(info).collect()
+/// A launch: threads of a block and blocks of the grid along each axis.
+struct Extent {
+    block: [u32; 3],
+    grid: [u32; 3],
+    /// Threads of the whole launch.
+    threads: u32,
+}
+
+impl Ladder for Threads {
+    const FAMILY: &'static str = FAMILY.name;
+    type Kernel = Kernel;
+    type Operands<'j> = Extent;
+
+    fn rungs() -> Vec<Rung<Kernel>> {
+        let rung = |name, idea, dimensions, launcher| Rung {
+            name,
+            idea,
+            block: BLOCK,
+            kernel: Kernel { dimensions, launcher },
+        };
+        vec![
+            rung("one_d", one_d::IDEA, 1, one_d::threads_one_d),
+            rung("two_d", two_d::IDEA, 2, two_d::threads_two_d),
+            rung("three_d", three_d::IDEA, 3, three_d::threads_three_d),
+        ]
+    }
+
+    fn entries(rung: &Rung<Kernel>) -> Vec<Entry> {
+        vec![Entry::of(rung.kernel.launcher)]
+    }
+
+    /// A whole launch is right when each column of the table is: see [`Thread::is_right`].
+    fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
+        if !problem.inputs.is_empty() {
+            return Err(Error::Usage("threads takes no input: its launch is all there is to say".to_owned()));
+        }
+        Ok(Oracle::new(|result, _| {
+            let (&[FIELDS, threads], Some(table)) = (result.shape(), u32::view(result.data())) else {
+                return Verdict { verified: false, error: f64::NAN };
+            };
+            let wrong = (0..threads).filter(|&g| !Thread::column(table, threads, g).is_right(g, threads)).count();
+            Verdict { verified: wrong == 0, error: wrong as f64 }
+        }))
+    }
+
+    /// The settings', or the user's; [`Threads::upload`] refuses blocks that are too large.
+    fn block(job: &Job<'_>, _: &Rung<Kernel>) -> Result<u32> {
+        Ok(u32::try_from(product(launch_sizes(job).0)).unwrap_or(u32::MAX))
+    }
+
+    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Kernel>]) -> Result<Extent> {
+        let (block, grid) = launch_sizes(job);
+        let max_block = job.device.info().max_block;
+        let text = |sizes: [u32; 3]| sizes.map(|size| size.to_string()).join("x");
+        if product(block) > u64::from(max_block) {
+            let (text, threads) = (text(block), product(block));
+            return Err(Error::Usage(format!(
+                "a block of {text} has {threads} threads, and at most {max_block} are allowed"
+            )));
+        }
+        let threads = product(grid).checked_mul(product(block)).and_then(|threads| u32::try_from(threads).ok());
+        let threads = threads.ok_or_else(|| {
+            let (grid, block) = (text(grid), text(block));
+            Error::Usage(format!("{grid} blocks of {block} have more threads than a global id has numbers"))
+        })?;
+        let bytes = 4 * FIELDS as u64 * u64::from(threads);
+        require_memory(job.device, Some(bytes), "the table of all threads", "use a smaller launch")?;
+        Ok(Extent { block, grid, threads })
+    }
+
+    fn work(extent: &Extent) -> Work {
+        Work::bytes(4 * FIELDS as u64 * u64::from(extent.threads))
+    }
+
+    fn prepare(extent: &Extent, rung: &Chosen<'_, Kernel>, run: Run<'_>) -> Result<()> {
+        let Kernel { dimensions, launcher } = *rung.kernel;
+        let folded = fold(extent.block, dimensions).zip(fold(extent.grid, dimensions));
+        let Some((block, grid)) = folded.filter(|(_, [x, y, z])| *x < 1 << 31 && *y < 1 << 16 && *z < 1 << 16) else {
+            let name = rung.name;
+            return Err(Error::Usage(format!("{name}: a grid has at most 2147483647x65535x65535 blocks")));
+        };
+        let threads = extent.threads as usize;
+        let output = rung.uninit::<u32>(FIELDS * threads, "output")?;
+        let call = launcher(extent.threads, output.ptr());
+        let shape = Shape { grid, block, ..Shape::linear(1, 1) };
+        // SAFETY: the call is the kernel's own launcher's, with a table for all threads of the launch, which extends
+        // along as many axes as the kernel knows.
+        run(unsafe { Plan::of(call, shape, &output, &[FIELDS, threads]) })
+    }
+}
+
+/// Threads or blocks of all axes.
+fn product(sizes: [u32; 3]) -> u64 {
+    sizes.iter().map(|&size| u64::from(size)).product()
 }
 
 /// A launch of these blocks, in a grid of these.
@@ -132,20 +213,6 @@ fn fold(sizes: [u32; 3], dimensions: usize) -> Option<[u32; 3]> {
     }
 }
 
-/// A whole launch is right when each column of the table is: see [`Thread::is_right`].
-fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
-    if !problem.inputs.is_empty() {
-        return Err(Error::Usage("threads takes no input: its launch is all there is to say".to_owned()));
-    }
-    Ok(Oracle::new(|result, _| {
-        let (&[FIELDS, threads], Some(table)) = (result.shape(), u32::view(result.data())) else {
-            return Verdict { verified: false, error: f64::NAN };
-        };
-        let wrong = (0..threads).filter(|&g| !Thread::column(table, threads, g).is_right(g, threads)).count();
-        Verdict { verified: wrong == 0, error: wrong as f64 }
-    }))
-}
-
 /// What one thread wrote down.
 struct Thread {
     thread: [u64; 3],
@@ -187,54 +254,6 @@ impl Thread {
             && (self.local, self.global, self.lane) == (local, global, local % 32)
             && global == place as u64
     }
-}
-
-fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
-    let (block, grid) = launch_sizes(job);
-    let max_block = job.device.info().max_block;
-    let product = |sizes: [u32; 3]| sizes.iter().map(|&size| u64::from(size)).product::<u64>();
-    let text = |sizes: [u32; 3]| sizes.map(|size| size.to_string()).join("x");
-    if product(block) > u64::from(max_block) {
-        return Err(Error::Usage(format!(
-            "a block of {} has {} threads, and at most {max_block} are allowed",
-            text(block),
-            product(block)
-        )));
-    }
-    let threads = product(grid).checked_mul(product(block)).and_then(|threads| u32::try_from(threads).ok());
-    let threads = threads.ok_or_else(|| {
-        Error::Usage(format!("{} blocks of {} have more threads than a global id has numbers", text(grid), text(block)))
-    })?;
-    let len = FIELDS * threads as usize;
-    require_memory(job.device, Some(4 * len as u64), "the table of all threads", "use a smaller launch")?;
-    let mut result = Tensor::new(&[FIELDS, 0], Array::U32(Vec::new()))?;
-    for name in job.variants {
-        let Some(variant) = TABLE.iter().find(|variant| variant.name == *name) else {
-            return Err(Error::Usage(format!("threads has no variant '{name}'")));
-        };
-        let folded = fold(block, variant.dimensions).zip(fold(grid, variant.dimensions));
-        let Some((block, grid)) = folded.filter(|(_, [x, y, z])| *x < 1 << 31 && *y < 1 << 16 && *z < 1 << 16) else {
-            return Err(Error::Usage(format!("{name}: a grid has at most 2147483647x65535x65535 blocks")));
-        };
-        let output = Buffer::<u32>::uninit(job.device, len, "output")?;
-        let call = (variant.kernel)(threads, output.ptr());
-        let shape = Shape { grid, block, ..Shape::linear(1, 1) };
-        let trial = Trial {
-            family: FAMILY.name,
-            variant: name,
-            shape: (shape.threads() as u32, product(grid) as u32),
-            output: &output,
-            result: vec![FIELDS, threads as usize],
-            depth: 0,
-            work: Work::bytes(4 * len as u64),
-        };
-        let row;
-        // SAFETY: the call is the kernel's own launcher's, with a table for all threads of the launch, which extends
-        // along as many axes as the kernel knows.
-        (result, row) = job.measure(&trial, &mut || unsafe { job.device.launch(job.module, &call, shape) })?;
-        emit(row);
-    }
-    Ok(result)
 }
 
 #[cfg(test)]

@@ -1,16 +1,18 @@
 //! Vector addition: `out[i] = a[i] + b[i]`.
 
 use super::block::{self, MAX_GRID};
+use super::ladder::{Chosen, Ladder, Run, Rung};
+use super::plan::Plan;
 use super::problem::{awkward_lengths, bench_lengths};
-use super::{BlockRule, Entry, Family, Job, Limits, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
+use super::{BlockRule, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
 use crate::compare::Expected;
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::vecadd::{self, best, one_per_thread};
 use rustwarp::backend::{Buffer, Shape, require_memory};
 use rustwarp::element::{Dtype, Element, Value};
 use rustwarp::error::{Error, Result};
-use rustwarp::tensor::Tensor;
 use rustwarp::with_dtype;
+use std::marker::PhantomData;
 
 /// The family.
 pub const FAMILY: Family = Family {
@@ -21,152 +23,121 @@ pub const FAMILY: Family = Family {
     dtypes: Dtype::NUMBERS,
     only: &[],
     settings: &[],
-    variants,
+    variants: || FAMILY.merge(resolve),
     cases: awkward_lengths,
     sizes: bench_lengths,
+    of_vectors: true,
     generate: |demand| demand.vectors(2),
-    oracle,
-    run,
+    resolve: |problem| resolve(problem.op, problem.dtype),
     specials: true,
     limits: Limits::GRID_OF_DEVICE,
     peer: None,
 };
 
-/// A row of the table.
-struct Variant<T: 'static> {
-    name: &'static str,
-    idea: &'static str,
-    block: BlockRule,
-    grid: Grid,
-    kernel: for<'a> fn(Slice<'a, T>, Slice<'a, T>, PtrMut<'a, T>) -> Call<'a>,
+fn resolve(_: &str, dtype: Dtype) -> Result<Resolved> {
+    with_dtype!(dtype, T => Ok(Resolved::of::<Sums<T>>()), else => Err(FAMILY.no_kernel(dtype)))
 }
 
-/// How many blocks a variant is launched with.
+/// The family for one element type.
+struct Sums<T>(PhantomData<T>);
+
+/// What a rung launches.
+struct Kernel<T: 'static> {
+    grid: Grid,
+    launcher: for<'a> fn(Slice<'a, T>, Slice<'a, T>, PtrMut<'a, T>) -> Call<'a>,
+}
+
+/// How many blocks a rung is launched with.
 #[derive(Clone, Copy)]
 enum Grid {
     /// A thread for each element.
     Elements,
     /// As many as fill the device, and no more than there is work for.
     Device,
-    /// One for every so many chunks of 16 bytes per thread.
+    /// One for each tile of this many chunks of 16 bytes per thread.
     Tiles(usize),
 }
 
 /// Threads that fill a multiprocessor.
 const THREADS_PER_SM: u32 = 2048;
 
-/// The table.
-fn table<T: Element>() -> Vec<Variant<T>> {
-    vec![
-        Variant {
-            name: "one_per_thread",
-            idea: one_per_thread::IDEA,
-            block: BlockRule::Any { default: one_per_thread::BLOCK },
-            grid: Grid::Elements,
-            kernel: one_per_thread::vecadd_one_per_thread::<T>,
-        },
-        Variant {
-            name: "grid_stride",
-            idea: vecadd::IDEA,
-            block: BlockRule::Any { default: vecadd::BLOCK },
-            grid: Grid::Device,
-            kernel: vecadd::vecadd::<T>,
-        },
-        Variant {
-            name: "best",
-            idea: best::IDEA,
-            block: BlockRule::WholeWarps { default: best::BLOCK },
-            grid: Grid::Tiles(best::EACH),
-            kernel: best::vecadd_best::<T>,
-        },
-    ]
-}
+impl<T: Element> Ladder for Sums<T> {
+    const FAMILY: &'static str = FAMILY.name;
+    type Kernel = Kernel<T>;
+    type Operands<'j> = [Buffer<'j, T>; 2];
 
-fn variants() -> Vec<VariantInfo> {
-    fn entry<T: Element>(row: usize) -> Entry {
-        // SAFETY: nothing is launched; only the name and the parameters are of interest.
-        let (none, out) = unsafe { (Slice::<T>::new(0, 0), PtrMut::<T>::new(0)) };
-        (table::<T>()[row].kernel)(none, none, out).into()
+    fn rungs() -> Vec<Rung<Kernel<T>>> {
+        vec![
+            Rung {
+                name: "one_per_thread",
+                idea: one_per_thread::IDEA,
+                block: BlockRule::Any { default: one_per_thread::BLOCK },
+                kernel: Kernel { grid: Grid::Elements, launcher: one_per_thread::vecadd_one_per_thread::<T> },
+            },
+            Rung {
+                name: "grid_stride",
+                idea: vecadd::IDEA,
+                block: BlockRule::Any { default: vecadd::BLOCK },
+                kernel: Kernel { grid: Grid::Device, launcher: vecadd::vecadd::<T> },
+            },
+            Rung {
+                name: "best",
+                idea: best::IDEA,
+                block: BlockRule::WholeWarps { default: best::BLOCK },
+                kernel: Kernel { grid: Grid::Tiles(best::EACH), launcher: best::vecadd_best::<T> },
+            },
+        ]
     }
-    let info = |(row, variant): (usize, Variant<f32>)| {
-        let entries =
-            Dtype::NUMBERS.iter().filter_map(|dtype| with_dtype!(dtype, T => Some(entry::<T>(row)), else => None));
-        VariantInfo { name: variant.name, idea: variant.idea, block: variant.block, entries: entries.collect() }
-    };
-    table::<f32>().into_iter().enumerate().map(info).collect()
-}
 
-fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
-    fn typed<T: Element>(problem: Problem<'_>) -> Result<Oracle<'_>> {
+    fn entries(rung: &Rung<Kernel<T>>) -> Vec<Entry> {
+        vec![Entry::of(rung.kernel.launcher)]
+    }
+
+    fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
         let (a, b) = (problem.view::<T>(0)?, problem.view::<T>(1)?);
         if a.len() != b.len() {
-            return Err(Error::Usage(format!(
-                "vecadd needs two inputs of one length, not {} and {}",
-                a.len(),
-                b.len()
-            )));
+            let (a, b) = (a.len(), b.len());
+            return Err(Error::Usage(format!("vecadd needs two inputs of one length, not {a} and {b}")));
         }
         let sum = move |i: usize, _| Expected::exactly(reference(a[i], b[i]));
         let wrapped = a.iter().zip(b).any(|(&a, &b)| wraps(a, b));
         Ok(Oracle::elements::<T>(vec![a.len()], sum).with_wrapped(wrapped))
     }
-    with_dtype!(problem.dtype, T => typed::<T>(problem), else => Err(FAMILY.no_kernel(problem.dtype)))
-}
 
-fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
-    with_dtype!(job.problem.dtype, T => typed::<T>(job, emit), else => Err(FAMILY.no_kernel(job.problem.dtype)))
-}
-
-fn typed<T: Element>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
-    let (a, b) = (job.problem.view::<T>(0)?, job.problem.view::<T>(1)?);
-    let n = a.len();
-    let bytes = 3 * size_of_val(a) as u64;
-    require_memory(job.device, Some(bytes), "vecadd of three arrays", "use a smaller --n or input")?;
-    let device_a = Buffer::from_slice(job.device, a, "a")?;
-    let device_b = Buffer::from_slice(job.device, b, "b")?;
-    let mut sums = Tensor::from(T::wrap(Vec::new()));
-    for name in job.variants {
-        let Some(variant) = table::<T>().into_iter().find(|variant| variant.name == *name) else {
-            return Err(Error::Usage(format!("vecadd has no variant '{name}'")));
-        };
-        let (block, grid) = shape(job, &variant, n)?;
-        // Of its own for each variant, so that none can pass with what another one wrote.
-        let output = Buffer::<T>::uninit(job.device, n, "out")?;
-        let call = (variant.kernel)(device_a.slice(n), device_b.slice(n), output.ptr());
-        let trial = Trial {
-            family: FAMILY.name,
-            variant: name,
-            shape: (block, grid),
-            output: &output,
-            result: vec![n],
-            depth: 1,
-            work: Work::bytes(bytes),
-        };
-        let row;
-        (sums, row) = job.measure(&trial, &mut || match grid {
-            0 => Ok(()),
-            // SAFETY: the call is the kernel's own launcher's; its buffers live on and have the `n` elements that it
-            // takes; block and grid are those that its contract asks for.
-            _ => unsafe { job.device.launch(job.module, &call, Shape::linear(grid, block)) },
-        })?;
-        emit(row);
+    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Kernel<T>>]) -> Result<[Buffer<'j, T>; 2]> {
+        let (a, b) = (job.problem.view::<T>(0)?, job.problem.view::<T>(1)?);
+        let bytes = 3 * size_of_val(a) as u64;
+        require_memory(job.device, Some(bytes), "vecadd of three arrays", "use a smaller --n or input")?;
+        Ok([Buffer::from_slice(job.device, a, "a")?, Buffer::from_slice(job.device, b, "b")?])
     }
-    Ok(sums)
+
+    fn work([a, _]: &[Buffer<'_, T>; 2]) -> Work {
+        Work::bytes(3 * a.bytes())
+    }
+
+    fn prepare([a, b]: &[Buffer<'_, T>; 2], rung: &Chosen<'_, Kernel<T>>, run: Run<'_>) -> Result<()> {
+        let n = a.len();
+        let shape = Shape::linear(grid(rung, n)?, rung.block);
+        let output = rung.uninit::<T>(n, "out")?;
+        let call = (rung.kernel.launcher)(a.slice(n), b.slice(n), output.ptr());
+        // SAFETY: the call is the kernel's own launcher's; its buffers have the `n` elements that it takes; block and
+        // grid are those that its contract asks for.
+        run(unsafe { Plan::of(call, shape, &output, &[n]) })
+    }
 }
 
-/// Threads per block, and blocks, for `n` elements: 0 when there is nothing to add.
-fn shape<T: Element>(job: &Job<'_>, variant: &Variant<T>, n: usize) -> Result<(u32, u32)> {
-    let info = job.device.info();
-    let block = variant.block.choose(job.block, variant.name, info.max_block)?;
-    let needed = match (variant.grid, job.grid) {
+/// Blocks for `n` elements: 0 when there is nothing to add.
+fn grid<T: Element>(rung: &Chosen<'_, Kernel<T>>, n: usize) -> Result<u32> {
+    let block = rung.block;
+    let needed = match (rung.kernel.grid, rung.grid) {
         (Grid::Elements, None) => (n as u64).div_ceil(u64::from(block)),
         (Grid::Elements, Some(_)) => {
-            let name = variant.name;
+            let name = rung.name;
             return Err(Error::Usage(format!("'{name}' has a thread for each element: leave --grid out")));
         }
         (_, Some(grid)) => grid.into(),
         (Grid::Device, None) => {
-            let fill = info.multiprocessors * (THREADS_PER_SM / block).max(1);
+            let fill = rung.device.info().multiprocessors * (THREADS_PER_SM / block).max(1);
             (n as u64).div_ceil(u64::from(block)).min(fill.into())
         }
         (Grid::Tiles(chunks), None) => {
@@ -175,7 +146,7 @@ fn shape<T: Element>(job: &Job<'_>, variant: &Variant<T>, n: usize) -> Result<(u
         }
     };
     let grid = block::grid(needed, &format!("a sum of {n} elements"), "use a larger --block")?;
-    Ok((block, if n == 0 { 0 } else { grid }))
+    Ok(if n == 0 { 0 } else { grid })
 }
 
 /// The sum as the type gives it: computed in a wider type, then rounded (floats) or wrapped (integers). Rounding the

@@ -5,50 +5,9 @@
 //! same), so a type in PTX is a hint, not what the source says. Only signed types are looked at, and a finding is a
 //! place to look at.
 
-use crate::isa::File;
-
-/// An operation whose exact result may not fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arithmetic {
-    operation: Operation,
-    /// 16, 32 or 64.
-    bits: u32,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operation {
-    Add,
-    Subtract,
-    Multiply,
-    MultiplyAdd,
-    Negate,
-}
-
-/// The operation of an opcode with a signed type, if its result can overflow.
-pub fn arithmetic(opcode: &str) -> Option<Arithmetic> {
-    let (operation, bits) = opcode.rsplit_once(".s")?;
-    let operation = match operation {
-        "add" => Operation::Add,
-        "sub" => Operation::Subtract,
-        "mul.lo" => Operation::Multiply,
-        "mad.lo" => Operation::MultiplyAdd,
-        "neg" => Operation::Negate,
-        _ => return None,
-    };
-    let bits = bits.parse().ok().filter(|bits| matches!(bits, 16 | 32 | 64))?;
-    Some(Arithmetic { operation, bits })
-}
+use crate::isa::facts::{Arithmetic, Operation};
 
 impl Arithmetic {
-    /// Which file its operands are in.
-    pub fn file(self) -> File {
-        match self.bits {
-            16 => File::Half,
-            32 => File::Word,
-            _ => File::Long,
-        }
-    }
-
     /// The sum, product or difference in words, when it does not fit.
     pub fn overflow(self, sources: [u64; 3]) -> Option<String> {
         let unused = 64 - self.bits;
@@ -68,10 +27,9 @@ impl Arithmetic {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     fn found(opcode: &str, sources: [i64; 3]) -> bool {
-        arithmetic(opcode).is_some_and(|a| a.overflow(sources.map(|v| v as u64)).is_some())
+        let row = crate::isa::instructions::find(opcode).expect("an instruction of the table");
+        row.facts.overflow.is_some_and(|a| a.overflow(sources.map(|v| v as u64)).is_some())
     }
 
     #[test]

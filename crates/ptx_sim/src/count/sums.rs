@@ -2,7 +2,7 @@
 
 use super::tally::{Counting, Tally};
 use super::{Counters, InstructionCounters, work};
-use crate::program::{Async, Callee, Function, Kind, MatrixKind, Op, Preset, Program};
+use crate::program::{Async, Atomic, AtomicOperation, Callee, Function, Kind, MatrixKind, Op, Order, Preset, Program};
 use crate::registers::{NO_SLOT, Slot};
 use std::cell::LazyCell;
 
@@ -77,23 +77,24 @@ fn add(
                 _ => &[],
             };
             sums.shared_atomics += shared.requests;
-            let opcode = program.opcode(inst);
+            let counts = |part: &Atomic| {
+                let adds = part.operation == AtomicOperation::Add && part.unsigned && part.bytes == 4;
+                adds && adds_one(function, part.b)
+            };
             let kept = parts.iter().filter(|part| part.destination.is_some_and(|slot| slot != NO_SLOT)).count();
             let dead = are_dead(program, function, inst.line, kept);
             let passes = match () {
                 // Counting (ATOMS.POPC.INC): lanes at the same word are added up first.
-                () if dead && opcode.contains(".add.u32") && parts.iter().all(|part| adds_one(function, part.b)) => {
-                    shared.ideal
-                }
+                () if dead && parts.iter().all(counts) => shared.ideal,
                 // A load and a store.
-                () if opcode.contains(".cas.") => 2 * shared.units,
+                () if parts.iter().any(|part| part.operation == AtomicOperation::Cas) => 2 * shared.units,
                 () => shared.units,
             };
             sums.shared_atomic_wavefronts += passes;
             own.wavefronts = passes;
             sums.global_atomics += global.requests;
             sums.global_atomic_sectors += global.units;
-            if dead && becomes_red(opcode, fenced) {
+            if dead && parts.first().is_some_and(|part| becomes_red(part, fenced)) {
                 sums.global_reductions += global.requests;
                 sums.global_reduction_sectors += global.units;
             }
@@ -143,7 +144,7 @@ fn add(
             }
         }
     }
-    if let Some((kind, operations)) = work::of(program.opcode(inst)) {
+    if let Some((kind, operations)) = work::of(function.facts(own.pc), &inst.op) {
         let operations = operations * own.lanes_on;
         let sum = match kind {
             work::Kind::F16 => &mut sums.f16_flops,
@@ -171,9 +172,10 @@ fn add(
 
 /// ptxas makes `red` of an `atom` whose result nobody reads; but not of exchanges, and not where the order of memory
 /// accesses says more: an atomic that acquires, or any fence in the same kernel.
-fn becomes_red(opcode: &str, fenced: &dyn Fn() -> bool) -> bool {
-    let kept = [".exch.", ".cas.", ".acquire.", ".acq_rel."].iter().any(|word| opcode.contains(word));
-    opcode.starts_with("red") || !kept && !fenced()
+fn becomes_red(atomic: &Atomic, fenced: &dyn Fn() -> bool) -> bool {
+    let exchanges = matches!(atomic.operation, AtomicOperation::Exch | AtomicOperation::Cas);
+    let acquires = matches!(atomic.order, Order::Acquire | Order::AcqRel);
+    atomic.destination.is_none() || !exchanges && !acquires && !fenced()
 }
 
 /// A fence in the entry, or in a function that it calls by name: ptxas puts those into the kernel.

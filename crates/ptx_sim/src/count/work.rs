@@ -1,7 +1,9 @@
-//! Work: what an instruction computes, told from its opcode. One addition, multiplication, division, square root or
-//! elementary function is one operation, a fused multiply-add two, and packed forms count for every element.
+//! Work: what an instruction computes, as its row says.
 
-/// What kind of arithmetic.
+use crate::isa::facts::{Facts, Work};
+use crate::program::{MatrixKind, Op};
+
+/// The kind of arithmetic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// `f16`, `bf16`, and what is narrower.
@@ -17,75 +19,70 @@ pub(super) enum Kind {
 }
 
 /// Operations of one lane; `None` for an instruction that only moves, compares, converts or controls.
-pub(super) fn of(opcode: &str) -> Option<(Kind, u64)> {
-    let mut parts = opcode.split('.');
-    let name = parts.next().unwrap_or_default();
-    if matches!(name, "mma" | "wmma" | "wgmma") {
-        return tensor(opcode);
-    }
-    let operations = match name {
-        "add" | "sub" | "mul" | "div" | "rem" | "min" | "max" | "sqrt" | "rsqrt" | "rcp" | "ex2" | "lg2" | "sin"
-        | "cos" | "tanh" | "mul24" | "addc" | "subc" => 1,
-        "fma" | "mad" | "mad24" | "madc" | "sad" => 2,
-        "and" | "or" | "xor" | "not" | "cnot" | "shl" | "shr" | "shf" | "abs" | "neg" | "popc" | "clz" | "bfind"
-        | "brev" | "bfe" | "bfi" | "fns" | "lop3" | "prmt" => 1,
-        "dp4a" => 8,
-        "dp2a" => 4,
-        _ => return None,
+pub(super) fn of(facts: &Facts, op: &Op) -> Option<(Kind, u64)> {
+    let (kind, operations) = match facts.work {
+        Work::None => return None,
+        Work::F16(operations) => (Kind::F16, operations),
+        Work::F32(operations) => (Kind::F32, operations),
+        Work::F64(operations) => (Kind::F64, operations),
+        Work::Integer(operations) => (Kind::Integer, operations),
+        Work::Product => return product(op),
     };
-    let sign_only = matches!(name, "abs" | "neg");
-    // The last type named is that of the result's arithmetic: `cvt` is not here, `mul.wide.u32` has one.
-    let kind = match parts.next_back().unwrap_or_default() {
-        "f64" => Kind::F64,
-        "f32" => Kind::F32,
-        "f16" | "bf16" => Kind::F16,
-        "f32x2" => return (!sign_only).then_some((Kind::F32, 2 * operations)),
-        "f16x2" | "bf16x2" => return (!sign_only).then_some((Kind::F16, 2 * operations)),
-        "pred" => return None,
-        "s16x2" | "u16x2" => return Some((Kind::Integer, 2 * operations)),
-        _ => return Some((Kind::Integer, operations)),
-    };
-    // A sign is one bit: no arithmetic.
-    (!sign_only).then_some((kind, operations))
+    Some((kind, u64::from(operations)))
 }
 
-/// `mma.sync.aligned.m16n8k16…` multiplies an m×k by a k×n matrix and adds: 2mnk operations for the 32 lanes together.
-fn tensor(opcode: &str) -> Option<(Kind, u64)> {
-    if !opcode.contains(".mma") && !opcode.starts_with("mma") {
-        return None; // wmma.load, wmma.store, wgmma.fence
-    }
-    let shape = opcode.split('.').find(|part| part.starts_with('m') && part.contains('n') && part.contains('k'))?;
-    let (m, rest) = shape.strip_prefix('m')?.split_once('n')?;
-    let (n, k) = rest.split_once('k')?;
-    let sizes = [m, n, k].map(|size| size.parse::<u64>().ok().filter(|&size| size <= 1 << 12));
-    let [Some(m), Some(n), Some(k)] = sizes else { return None };
-    Some((Kind::Tensor, 2 * m * n * k / 32))
+/// A product multiplies an m×k by a k×n matrix and adds: 2mnk operations for the 32 lanes together.
+fn product(op: &Op) -> Option<(Kind, u64)> {
+    let Op::Matrix(matrix) = op else { return None };
+    let MatrixKind::Multiply(shape) = matrix.kind else { return None };
+    Some((Kind::Tensor, 2 * (shape.m * shape.n * shape.k) as u64 / 32))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Program;
+
+    /// The work of a statement.
+    fn work(statement: &str) -> Option<(Kind, u64)> {
+        let text = format!(
+            ".version 8.7\n.target sm_100\n.address_size 64\n.visible .entry k()\n{{\n.reg .pred %p<4>;\n\
+             .reg .b16 %h<4>;\n.reg .b32 %r<20>;\n.reg .b64 %d<4>;\n{statement}\nret;\n}}\n"
+        );
+        let program = Program::parse(&text).expect("PTX");
+        let function = &program.functions[0];
+        assert!(!matches!(function.code[0].op, Op::Unsupported(_)), "{statement}");
+        of(function.facts(0), &function.code[0].op)
+    }
 
     #[test]
     fn a_fused_multiply_add_is_two() {
-        assert_eq!(of("fma.rn.f32"), Some((Kind::F32, 2)));
-        assert_eq!(of("add.rn.f64"), Some((Kind::F64, 1)));
-        assert_eq!(of("fma.rn.bf16x2"), Some((Kind::F16, 4)));
-        assert_eq!(of("mad.lo.s32"), Some((Kind::Integer, 2)));
-        assert_eq!(of("xor.b32"), Some((Kind::Integer, 1)));
-        assert_eq!(of("neg.f32"), None);
-        assert_eq!(of("neg.s32"), Some((Kind::Integer, 1)));
-        for moved in ["mov.b32", "ld.global.f32", "setp.lt.f32", "cvt.rn.f32.s32", "and.pred", "bra", ""] {
-            assert_eq!(of(moved), None, "{moved}");
+        assert_eq!(work("fma.rn.f32 %r1, %r2, %r3, %r4;"), Some((Kind::F32, 2)));
+        assert_eq!(work("add.rn.f64 %d1, %d2, %d3;"), Some((Kind::F64, 1)));
+        assert_eq!(work("fma.rn.bf16x2 %r1, %r2, %r3, %r4;"), Some((Kind::F16, 4)));
+        assert_eq!(work("mad.lo.s32 %r1, %r2, %r3, %r4;"), Some((Kind::Integer, 2)));
+        assert_eq!(work("xor.b32 %r1, %r2, %r3;"), Some((Kind::Integer, 1)));
+        assert_eq!(work("neg.f32 %r1, %r2;"), None);
+        assert_eq!(work("neg.s32 %r1, %r2;"), Some((Kind::Integer, 1)));
+        for moved in [
+            "mov.b32 %r1, %r2;",
+            "ld.global.f32 %r1, [%d1];",
+            "setp.lt.f32 %p1, %r1, %r2;",
+            "cvt.rn.f32.s32 %r1, %r2;",
+            "and.pred %p1, %p2, %p3;",
+            "exit;",
+        ] {
+            assert_eq!(work(moved), None, "{moved}");
         }
     }
 
     #[test]
     fn matrices_are_shared_by_the_lanes() {
-        let opcode = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32";
-        assert_eq!(of(opcode), Some((Kind::Tensor, 2 * 16 * 8 * 16 / 32)));
-        assert_eq!(of("wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32"), Some((Kind::Tensor, 256)));
-        assert_eq!(of("wmma.load.a.sync.aligned.row.m16n16k16.global.f16"), None);
-        assert_eq!(of("mma.sync.m99999n9k9.f32"), None);
+        let product = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 \
+                       {%r1, %r2, %r3, %r4}, {%r5, %r6, %r7, %r8}, {%r9, %r10}, {%r11, %r12, %r13, %r14};";
+        assert_eq!(work(product), Some((Kind::Tensor, 2 * 16 * 8 * 16 / 32)));
+        let load = "wmma.load.a.sync.aligned.row.m16n16k16.global.f16 \
+                    {%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}, [%d1], %r9;";
+        assert_eq!(work(load), None);
     }
 }

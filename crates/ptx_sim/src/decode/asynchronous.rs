@@ -1,66 +1,84 @@
-//! `cp.async`, bulk copies, mbarriers, `mapa`, cluster barriers.
+//! Asynchronous copies: `cp.async`, bulk copies, `st.async` and `red.async`.
 
-use super::function::Decoder;
-use super::{Reject, unsupported};
+use super::cluster::{done, shared_or_generic};
+use super::decoder::{Decoder, Effect};
+use super::reject::{Reject, unsupported};
 use crate::isa::File;
-use crate::isa::memory::{combine, space};
-use crate::program::{Async, Group, Mbarrier, Op, Reduce, Scope, Space};
-use crate::registers::{NO_SLOT, Slot};
+use crate::isa::facts::{Facts, Fidelity, Latency, Undefined, Work, facts};
+use crate::isa::memory::{AtomicOperation, combine, space};
+use crate::program::{Async, Group, Op, Reduce, Space};
+use crate::registers::Slot;
 use crate::syntax::tree::Operand;
 
 const UNKNOWN: &str = "this asynchronous instruction is not known";
 
+/// A copy starts now and takes effect later: what it costs shows where it is waited for.
+const STARTED: Facts = facts(Undefined::Any, Work::None, Latency::Memory, Fidelity::Exact);
+/// Groups of copies are counted by the thread itself.
+const COUNTED: Facts = facts(Undefined::Any, Work::None, Latency::Alu, Fidelity::Exact);
+
+/// Rows of this chapter.
+pub const ROWS: &[Effect] = &[
+    Effect { name: "cp.async.ca", facts: STARTED, decode: |d, words, operands| d.copy(true, words, operands) },
+    Effect { name: "cp.async.cg", facts: STARTED, decode: |d, words, operands| d.copy(false, words, operands) },
+    Effect { name: "cp.async.commit_group", facts: COUNTED, decode: |_, words, _| commit(Group::Copy, words) },
+    Effect {
+        name: "cp.async.wait_group",
+        facts: COUNTED,
+        decode: |_, words, operands| wait(Group::Copy, words, operands),
+    },
+    Effect {
+        name: "cp.async.wait_all",
+        facts: COUNTED,
+        decode: |_, _, _| done(Async::Wait { group: Group::Copy, pending: 0, all: true }),
+    },
+    Effect { name: "cp.async.mbarrier.arrive", facts: COUNTED, decode: |d, words, operands| d.arrive(words, operands) },
+    Effect { name: "cp.async.bulk", facts: STARTED, decode: |d, words, operands| d.bulk(words, operands) },
+    Effect { name: "cp.reduce.async.bulk", facts: STARTED, decode: |d, words, operands| d.bulk(words, operands) },
+    Effect { name: "cp.async.bulk.commit_group", facts: COUNTED, decode: |_, words, _| commit(Group::Bulk, words) },
+    Effect {
+        name: "cp.async.bulk.wait_group",
+        facts: COUNTED,
+        decode: |_, words, operands| wait(Group::Bulk, words, operands),
+    },
+    // A prefetch changes nothing that a program computes.
+    Effect { name: "cp.async.bulk.prefetch.L2", facts: COUNTED, decode: |_, _, _| Ok(Op::Nothing) },
+    Effect { name: "cp.async.bulk.tensor", facts: STARTED, decode: |_, _, _| unsupported(TENSOR_MAPS) },
+    Effect { name: "cp.reduce.async.bulk.tensor", facts: STARTED, decode: |_, _, _| unsupported(TENSOR_MAPS) },
+    Effect { name: "st.async", facts: STARTED, decode: |d, words, operands| d.remote(false, words, operands) },
+    Effect { name: "red.async", facts: STARTED, decode: |d, words, operands| d.remote(true, words, operands) },
+];
+
+const TENSOR_MAPS: &str = "tensor maps are not simulated yet";
+
+fn commit(group: Group, words: &[&str]) -> Result<Op, Reject> {
+    match words {
+        [] => done(Async::Commit(group)),
+        _ => unsupported(UNKNOWN),
+    }
+}
+
+fn wait(group: Group, words: &[&str], operands: &[Operand<'_>]) -> Result<Op, Reject> {
+    let pending = match operands {
+        [Operand::Integer(groups)] => u32::try_from(*groups).unwrap_or(u32::MAX),
+        _ => return unsupported("needs a constant number of groups"),
+    };
+    match (words, group) {
+        ([], _) | (["read"], Group::Bulk) => done(Async::Wait { group, pending, all: false }),
+        _ => unsupported(UNKNOWN),
+    }
+}
+
 impl<'t> Decoder<'_, 't> {
-    pub fn asynchronous(&mut self, opcode: &str, operands: &[Operand<'t>]) -> Result<Op, Reject> {
-        let words: Vec<&str> = opcode.split('.').collect();
-        let decoded = match words.as_slice() {
-            // Prefetches change nothing that a program computes.
-            ["cp", "async", "bulk", "prefetch", "L2", ..] => return Ok(Op::Nothing),
-            ["cp", "async", "bulk", "commit_group"] => Async::Commit(Group::Bulk),
-            ["cp", "async", "bulk", "wait_group"] | ["cp", "async", "bulk", "wait_group", "read"] => {
-                Async::Wait { group: Group::Bulk, pending: pending(operands)?, all: false }
-            }
-            ["cp", "async", "bulk", "tensor", ..] => return unsupported("tensor maps are not simulated yet"),
-            ["cp", "async", "bulk", rest @ ..] => self.bulk(rest, operands)?,
-            ["cp", "reduce", "async", "bulk", "tensor", ..] => return unsupported("tensor maps are not simulated yet"),
-            ["cp", "reduce", "async", "bulk", rest @ ..] => self.bulk(rest, operands)?,
-            ["cp", "async", "commit_group"] => Async::Commit(Group::Copy),
-            ["cp", "async", "wait_group"] => {
-                Async::Wait { group: Group::Copy, pending: pending(operands)?, all: false }
-            }
-            ["cp", "async", "wait_all"] => Async::Wait { group: Group::Copy, pending: 0, all: true },
-            ["cp", "async", "mbarrier", "arrive", rest @ ..] => {
-                let [address] = operands else { return unsupported("needs the address of an mbarrier") };
-                let increments = !rest.contains(&"noinc");
-                Async::ArriveAfterCopies { mbarrier: (shared_or_generic(rest), self.address(address)?.0), increments }
-            }
-            ["cp", "async", cache @ ("ca" | "cg"), rest @ ..] => self.copy(*cache == "ca", rest, operands)?,
-            ["mbarrier", "pending_count", ..] => match operands {
-                [d, state] => {
-                    let state = self.source(state, File::Long)?.0;
-                    Async::PendingCount(self.destination(d, File::Word)?, state)
-                }
-                _ => return unsupported("needs a destination and a state"),
-            },
-            ["mbarrier", rest @ ..] => self.mbarrier(rest, operands)?,
-            ["mapa", rest @ ..] => self.mapa(rest, operands)?,
-            ["getctarank", rest @ ..] => self.rank(rest, operands)?,
-            ["barrier", "cluster", rest @ ..] => {
-                let aligned = rest.contains(&"aligned");
-                match rest.first() {
-                    Some(&"arrive") => Async::ClusterArrive { aligned, ordered: !rest.contains(&"relaxed") },
-                    Some(&"wait") => Async::ClusterWait { aligned },
-                    _ => return unsupported("this cluster barrier is not known"),
-                }
-            }
-            ["st" | "red", "async", rest @ ..] => self.remote(words[0] == "red", rest, operands)?,
-            _ => return unsupported(UNKNOWN),
-        };
-        Ok(Op::Async(Box::new(decoded)))
+    /// `cp.async.mbarrier.arrive{.noinc}{.shared}.b64 [mbar]`.
+    fn arrive(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
+        let [address] = operands else { return unsupported("needs the address of an mbarrier") };
+        let increments = !words.contains(&"noinc");
+        done(Async::ArriveAfterCopies { mbarrier: (shared_or_generic(words), self.address(address)?.0), increments })
     }
 
     /// `[dst], [src], size{, src-size | ignore-src}{, cache-policy}`.
-    fn copy(&mut self, cached: bool, words: &[&str], operands: &[Operand<'t>]) -> Result<Async, Reject> {
+    fn copy(&mut self, cached: bool, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
         let ["shared" | "shared::cta", "global", hints @ ..] = words else { return unsupported(UNKNOWN) };
         let operands = without_policy(hints, operands);
         let ([to, from, Operand::Integer(bytes)], rest) = operands.split_at(operands.len().min(3)) else {
@@ -79,11 +97,11 @@ impl<'t> Decoder<'_, 't> {
             }
         }
         let (to, from) = (self.address(to)?.0, self.address(from)?.0);
-        Ok(Async::Copy { to, from, bytes, cached, source_bytes, ignore })
+        done(Async::Copy { to, from, bytes, cached, source_bytes, ignore })
     }
 
     /// `[dst], [src], size, [mbar]{, mask}{, policy}` or `[dst], [src], size{, policy}`.
-    fn bulk(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Async, Reject> {
+    fn bulk(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
         let [to_space, from_space, completion, hints @ ..] = words else { return unsupported(UNKNOWN) };
         let (Some(to_space), Some(from_space)) = (space(to_space), space(from_space)) else {
             return unsupported(UNKNOWN);
@@ -118,11 +136,11 @@ impl<'t> Decoder<'_, 't> {
         if !known {
             return unsupported(UNKNOWN);
         }
-        Ok(Async::Bulk { to, from, bytes, mbarrier, multicast, reduce })
+        done(Async::Bulk { to, from, bytes, mbarrier, multicast, reduce })
     }
 
     /// `[a], b, [mbar]`.
-    fn remote(&mut self, reduces: bool, words: &[&str], operands: &[Operand<'t>]) -> Result<Async, Reject> {
+    fn remote(&mut self, reduces: bool, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
         let plain = |word: &&&str| {
             !matches!(**word, "weak" | "relaxed" | "cluster" | "shared::cluster" | "mbarrier::complete_tx::bytes")
         };
@@ -143,82 +161,11 @@ impl<'t> Decoder<'_, 't> {
         let file = if bytes == 8 { File::Long } else { File::Word };
         let values = elements.iter().map(|e| Ok(self.source(e, file)?.0)).collect::<Result<Vec<Slot>, Reject>>()?;
         let (to, mbarrier) = (self.address(to)?.0, self.address(mbarrier)?.0);
-        Ok(Async::Remote { to, values, wide: bytes == 8, mbarrier, reduce })
-    }
-
-    fn mbarrier(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Async, Reject> {
-        let unknown = || unsupported("this mbarrier instruction is not known");
-        let modifiers =
-            ["b64", "shared", "shared::cta", "shared::cluster", "release", "acquire", "relaxed", "cta", "cluster"];
-        let what: Vec<&str> = words.iter().filter(|word| !modifiers.contains(word)).copied().collect();
-        let word = |this: &mut Self, operand: &Operand<'t>| Ok::<_, Reject>(this.source(operand, File::Word)?.0);
-        let (kind, address) = match (what.as_slice(), operands) {
-            (["init"], [address, count]) => (Mbarrier::Init(word(self, count)?), address),
-            (["inval"], [address]) => (Mbarrier::Invalidate, address),
-            (["expect_tx"], [address, bytes]) => (Mbarrier::ExpectBytes(word(self, bytes)?), address),
-            (["complete_tx"], [address, bytes]) => (Mbarrier::CompleteBytes(word(self, bytes)?), address),
-            ([arrive @ ("arrive" | "arrive_drop"), more @ ..], rest) => {
-                let (state, rest) = match rest {
-                    [address @ Operand::Address(..), ..] => (NO_SLOT, (address, &rest[1..])),
-                    [state, address, ..] => (self.destination(state, File::Long)?, (address, &rest[2..])),
-                    _ => return unknown(),
-                };
-                let (address, rest) = rest;
-                let operand = match rest {
-                    [] => None,
-                    [operand] => Some(word(self, operand)?),
-                    _ => return unknown(),
-                };
-                let (count, bytes) = match more {
-                    ["expect_tx"] => (None, operand),
-                    [] | ["noComplete"] => (operand, None),
-                    _ => return unknown(),
-                };
-                let (drop, no_complete) = (*arrive == "arrive_drop", more == ["noComplete"]);
-                (Mbarrier::Arrive { state, count, bytes, drop, no_complete }, address)
-            }
-            (["test_wait" | "try_wait", parity @ ..], [destination, address, phase, hint @ ..]) if hint.len() <= 1 => {
-                let parity = match parity {
-                    [] => false,
-                    ["parity"] => true,
-                    _ => return unknown(),
-                };
-                let phase = self.source(phase, if parity { File::Word } else { File::Long })?.0;
-                (Mbarrier::Test { destination: self.destination(destination, File::Pred)?, phase, parity }, address)
-            }
-            _ => return unknown(),
-        };
-        let address = (shared_or_generic(words), self.address(address)?.0);
-        let scope = if words.contains(&"cluster") { Scope::Cluster } else { Scope::Cta };
-        let scope = Some(scope).filter(|_| !words.contains(&"relaxed"));
-        Ok(Async::Mbarrier { kind, address, scope })
-    }
-
-    /// `mapa{.shared::cluster}.{u32,u64} d, a, rank`.
-    fn mapa(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Async, Reject> {
-        let (generic, wide, file) = addressing(words)?;
-        let [d, a, rank] = operands else { return unsupported("needs a destination, an address and a rank") };
-        let (source, rank) = (self.source(a, file)?.0, self.source(rank, File::Word)?.0);
-        Ok(Async::Mapa { destination: self.destination(d, file)?, source, rank, wide, generic })
-    }
-
-    /// `getctarank{.shared::cluster}.{u32,u64} d, a`.
-    fn rank(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Async, Reject> {
-        let (generic, wide, file) = addressing(words)?;
-        let [d, a] = operands else { return unsupported("needs a destination and an address") };
-        let source = self.source(a, file)?.0;
-        Ok(Async::Rank { destination: self.destination(d, File::Word)?, source, wide, generic })
+        done(Async::Remote { to, values, wide: bytes == 8, mbarrier, reduce })
     }
 }
 
-fn pending(operands: &[Operand<'_>]) -> Result<u32, Reject> {
-    match operands {
-        [Operand::Integer(groups)] => Ok(u32::try_from(*groups).unwrap_or(u32::MAX)),
-        _ => unsupported("needs a constant number of groups"),
-    }
-}
-
-/// A cache policy comes last and tells nothing but where data is cached.
+/// The operands without the cache policy, which comes last and only says where data is cached.
 fn without_policy<'o, 't>(hints: &[&str], operands: &'o [Operand<'t>]) -> &'o [Operand<'t>] {
     match operands.split_last() {
         Some((_, rest)) if hints.contains(&"L2::cache_hint") => rest,
@@ -226,22 +173,9 @@ fn without_policy<'o, 't>(hints: &[&str], operands: &'o [Operand<'t>]) -> &'o [O
     }
 }
 
-fn shared_or_generic(words: &[&str]) -> Space {
-    let shared = words.iter().any(|word| word.starts_with("shared"));
-    if shared { Space::Shared } else { Space::Generic }
-}
-
-fn addressing(words: &[&str]) -> Result<(bool, bool, File), Reject> {
-    let generic = !words.contains(&"shared::cluster");
-    match words.last() {
-        Some(&"u32") => Ok((generic, false, File::Word)),
-        Some(&"u64") => Ok((generic, true, File::Long)),
-        _ => unsupported("addresses have type u32 or u64"),
-    }
-}
-
 fn reduce(operation: &str, kind: &str) -> Result<Reduce, Reject> {
-    match (combine(operation, kind), crate::syntax::type_bytes(kind)) {
+    let combine = AtomicOperation::named(operation).and_then(|operation| combine(operation, kind));
+    match (combine, crate::syntax::type_bytes(kind)) {
         (Some(combine), Some(bytes @ (2 | 4 | 8))) => Ok(Reduce { bytes: bytes as u8, combine }),
         _ => unsupported("this reduction is not known"),
     }

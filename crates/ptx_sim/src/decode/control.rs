@@ -1,15 +1,40 @@
 //! Branches, calls, barriers, stack memory.
 
-use super::function::{Decoder, PresetKey};
+use super::decoder::{Decoder, Effect, PresetKey};
 use super::names::{Named, Register};
-use super::{Reject, unsupported};
+use super::reject::{Reject, unsupported};
 use crate::isa::File;
+use crate::isa::facts::{Facts, Fidelity, Latency, Undefined, Work, facts};
 use crate::program::{BarrierKind, BarrierReduce, Callee, FrameCopy, Op, Space, Symbol};
 use crate::syntax::ParseError;
 use crate::syntax::tree::Operand;
 
 /// Targets of all indexed branches of a module; far more than any has.
 const MOST_TARGETS: usize = 1 << 20;
+
+const CONTROL: Facts = facts(Undefined::Any, Work::None, Latency::Alu, Fidelity::Exact);
+
+/// Rows of this chapter.
+pub const ROWS: &[Effect] = &[
+    Effect { name: "bra", facts: CONTROL, decode: |d, _, operands| d.branch(operands) },
+    Effect { name: "brx", facts: CONTROL, decode: |d, _, operands| d.branch_indexed(operands) },
+    Effect { name: "call", facts: CONTROL, decode: |d, _, operands| d.call(operands) },
+    Effect { name: "ret", facts: CONTROL, decode: |_, _, _| Ok(Op::Return) },
+    Effect { name: "exit", facts: CONTROL, decode: |_, _, _| Ok(Op::Exit) },
+    Effect { name: "trap", facts: CONTROL, decode: |_, _, _| Ok(Op::Trap) },
+    Effect { name: "brkpt", facts: CONTROL, decode: |_, _, _| Ok(Op::Trap) },
+    // `bar` is `barrier` with `.aligned`.
+    Effect { name: "bar", facts: CONTROL, decode: |d, modifiers, operands| d.barrier(true, modifiers, operands) },
+    Effect { name: "barrier", facts: CONTROL, decode: |d, modifiers, operands| d.barrier(false, modifiers, operands) },
+    Effect { name: "nanosleep", facts: CONTROL, decode: |_, _, _| Ok(Op::Nanosleep) },
+    Effect { name: "alloca", facts: CONTROL, decode: |d, modifiers, operands| d.alloca(modifiers, operands) },
+    Effect { name: "stacksave", facts: CONTROL, decode: |d, _, operands| d.stack_save(operands) },
+    Effect { name: "stackrestore", facts: CONTROL, decode: |d, _, operands| d.stack_restore(operands) },
+    // Start of the next kernel, events for a profiler, number of registers: no result of a program depends on them.
+    Effect { name: "griddepcontrol", facts: CONTROL, decode: |_, _, _| Ok(Op::Nothing) },
+    Effect { name: "pmevent", facts: CONTROL, decode: |_, _, _| Ok(Op::Nothing) },
+    Effect { name: "setmaxnreg", facts: CONTROL, decode: |_, _, _| Ok(Op::Nothing) },
+];
 
 impl<'t> Decoder<'_, 't> {
     fn target(&self, operand: &Operand<'t>) -> Result<u32, Reject> {
@@ -23,14 +48,14 @@ impl<'t> Decoder<'_, 't> {
         }
     }
 
-    pub fn branch(&mut self, operands: &[Operand<'t>]) -> Result<Op, Reject> {
+    fn branch(&mut self, operands: &[Operand<'t>]) -> Result<Op, Reject> {
         match operands {
             [target] => Ok(Op::Branch { target: self.target(target)? }),
             _ => unsupported("needs one target"),
         }
     }
 
-    pub fn branch_indexed(&mut self, operands: &[Operand<'t>]) -> Result<Op, Reject> {
+    fn branch_indexed(&mut self, operands: &[Operand<'t>]) -> Result<Op, Reject> {
         let [index, Operand::Name(list)] = operands else { return unsupported("needs an index and a list of targets") };
         let index = self.source(index, File::Word)?.0;
         let Some(&span) = self.targets.get(list.text) else {
@@ -49,7 +74,7 @@ impl<'t> Decoder<'_, 't> {
     }
 
     /// `call (returns), callee, (params), prototype`.
-    pub fn call(&mut self, operands: &[Operand<'t>]) -> Result<Op, Reject> {
+    fn call(&mut self, operands: &[Operand<'t>]) -> Result<Op, Reject> {
         let (returns, rest) = match operands {
             [Operand::List(span), rest @ ..] => (Some(span), rest),
             rest => (None, rest),
@@ -93,10 +118,9 @@ impl<'t> Decoder<'_, 't> {
     }
 
     /// `bar{.cta}.{sync,arrive,red}`, `barrier{.cta}.…{.aligned}`.
-    pub fn barrier(&mut self, opcode: &str, operands: &[Operand<'t>]) -> Result<Op, Reject> {
-        let words: Vec<&str> = opcode.split('.').filter(|&word| word != "cta").collect();
-        let aligned = words.first() == Some(&"bar") || words.last() == Some(&"aligned") || words.contains(&"aligned");
-        let what: Vec<&str> = words.iter().skip(1).copied().filter(|&word| word != "aligned").collect();
+    fn barrier(&mut self, aligned: bool, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
+        let aligned = aligned || words.contains(&"aligned");
+        let what: Vec<&str> = words.iter().copied().filter(|word| !matches!(*word, "cta" | "aligned")).collect();
         match (what.as_slice(), operands) {
             (["sync"], [id]) => self.barrier_op(aligned, id, None, BarrierKind::Sync),
             (["sync"], [id, count]) => self.barrier_op(aligned, id, Some(count), BarrierKind::Sync),
@@ -133,17 +157,31 @@ impl<'t> Decoder<'_, 't> {
     }
 
     /// `alloca.u64 d, size, align`.
-    pub fn alloca(&mut self, opcode: &str, operands: &[Operand<'t>]) -> Result<Op, Reject> {
+    fn alloca(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
         let (destination, size, align) = match operands {
             [d, size] => (d, size, 16),
             [d, size, Operand::Integer(align)] if align.is_power_of_two() => (d, size, *align),
             _ => return unsupported("needs a destination, a size and an alignment"),
         };
-        let wide = opcode.ends_with("64");
+        let wide = words.last().is_some_and(|kind| kind.ends_with("64"));
         let size = match size {
             Operand::Integer(bytes) if wide => self.preset(PresetKey::Const64(*bytes)),
             size => self.source(size, if wide { File::Long } else { File::Word })?.0,
         };
         Ok(Op::Alloca { destination: self.destination(destination, File::Long)?, size, wide, align })
+    }
+
+    fn stack_save(&mut self, operands: &[Operand<'t>]) -> Result<Op, Reject> {
+        match operands {
+            [d] => Ok(Op::StackSave(self.destination(d, File::Long)?)),
+            _ => unsupported("needs one operand"),
+        }
+    }
+
+    fn stack_restore(&mut self, operands: &[Operand<'t>]) -> Result<Op, Reject> {
+        match operands {
+            [a] => Ok(Op::StackRestore(self.source(a, File::Long)?.0)),
+            _ => unsupported("needs one operand"),
+        }
     }
 }

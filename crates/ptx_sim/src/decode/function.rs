@@ -2,48 +2,13 @@
 
 use std::collections::HashMap;
 
-use super::Reject;
-use super::module::{Context, index, reserve};
+use super::decoder::{Context, Decoder};
+use super::instruction::find;
 use super::names::{Labels, Named, Names};
-use crate::isa::lift::Meaning;
-use crate::program::{Function, Inst, Kind, Op, Preset, Space};
-use crate::registers::Slot;
+use super::variables::{index, reserve};
+use crate::program::{Described, Function, Inst, Kind, Op, Space};
 use crate::syntax::ParseError;
-use crate::syntax::tree::{self, Body, Instruction, Span, Statement};
-
-/// A function while it is decoded.
-pub struct Decoder<'c, 't> {
-    pub context: &'c mut Context<'t>,
-    pub text: &'t str,
-    pub body: &'t Body<'t>,
-    pub names: Names<'t>,
-    pub labels: Labels<'t>,
-    pub scope: u32,
-    pub targets: HashMap<&'t str, &'t Span>,
-    pub entry: bool,
-    pub preset: Vec<Preset>,
-    pub preset_slots: HashMap<PresetKey, Slot>,
-    /// Row of the carry flag, once something uses it.
-    pub carry: Option<Slot>,
-    /// From `.pragma "used_bytes_mask"`, for the next load.
-    pub used_bytes: Option<u64>,
-    pub line: u32,
-    /// Of the instruction that is being decoded.
-    pub meaning: Option<Meaning>,
-}
-
-/// What a preset row holds, without its slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum PresetKey {
-    Const32(u32),
-    Const64(u64),
-    Pred(bool),
-    Special32(crate::program::Special),
-    Special64(crate::program::Special),
-    SpecialPred(crate::program::Special),
-    /// Kind of symbol, its index or offset, addend, 64 bits.
-    Address(u8, u64, i64, bool),
-}
+use crate::syntax::tree::{self, Statement};
 
 /// Decodes a body. The declaration is in the program already.
 pub fn decode<'t>(
@@ -69,7 +34,7 @@ pub fn decode<'t>(
         carry: None,
         used_bytes: None,
         line: function.line,
-        meaning: None,
+        described: Described::NOTHING,
     };
     decoder.names.open();
     decoder.parameters(function, &decoded);
@@ -140,7 +105,7 @@ impl<'t> Decoder<'_, 't> {
                 }
                 Statement::Close => {
                     self.names.close();
-                    // What a scope had in the frame is free again behind it.
+                    // The part of the frame that a scope used is reused behind it.
                     if let Some((scope, end)) = open.pop() {
                         (self.scope, frame) = (scope, end);
                     }
@@ -153,9 +118,9 @@ impl<'t> Decoder<'_, 't> {
                 Statement::Location(loc) => location = Some(self.context.locations.add(loc, self.context.strings)),
                 Statement::Pragma(text) => self.pragma(text),
                 Statement::Instruction(instruction) => {
-                    let inst = self.instruction(instruction, location)?;
+                    let (inst, described) = self.instruction(instruction, location)?;
                     decoded.code.push(inst);
-                    decoded.meanings.push(self.meaning.take());
+                    decoded.described.push(described);
                 }
                 Statement::Label(..) | Statement::BranchTargets(..) => {}
             }
@@ -177,9 +142,9 @@ impl<'t> Decoder<'_, 't> {
             last.guard.is_some() || !matches!(last.op, Op::Branch { .. } | Op::Return | Op::Exit | Op::Trap)
         });
         if jumps_to_end || falls_off {
-            let opcode = self.context.opcodes.intern("ret").0;
+            let opcode = self.context.opcodes.intern("ret", find).index;
             decoded.code.push(Inst { op: Op::Return, guard: None, opcode, location, line: self.line });
-            decoded.meanings.push(None);
+            decoded.described.push(Described::NOTHING);
         }
     }
 
@@ -213,27 +178,5 @@ impl<'t> Decoder<'_, 't> {
             };
             self.used_bytes = parsed.ok();
         }
-    }
-
-    fn instruction(&mut self, instruction: &'t Instruction<'t>, location: Option<u32>) -> Result<Inst, ParseError> {
-        self.line = instruction.line;
-        let guard = match instruction.guard {
-            None => None,
-            Some((name, negated)) => Some(self.guard(name, negated)?),
-        };
-        self.meaning = None;
-        let (opcode, decode) = self.context.opcodes.intern(instruction.opcode);
-        let op = match self.decode(decode, instruction) {
-            Ok(op) => op,
-            Err(Reject::Error(error)) => return Err(error),
-            Err(Reject::Unsupported(why)) => Op::Unsupported(self.unsupported_text(instruction, &why)),
-        };
-        Ok(Inst { op, guard, opcode, location, line: instruction.line })
-    }
-
-    fn unsupported_text(&self, instruction: &Instruction<'_>, why: &str) -> String {
-        let text = self.text.get(instruction.start..instruction.end).unwrap_or(instruction.opcode);
-        let words: Vec<&str> = text.split_whitespace().collect();
-        format!("`{}`: {why}", words.join(" "))
     }
 }

@@ -1,78 +1,86 @@
 //! Instructions on matrices of a warp: `mma`, `ldmatrix`, `stmatrix`, `movmatrix`, `wmma`.
 
-use super::function::Decoder;
-use super::{Reject, unsupported};
+use super::decoder::{Decoder, Effect};
+use super::reject::{Reject, unsupported};
 use crate::isa::File;
-use crate::isa::memory::space;
-use crate::program::{Element, Fragment, Matrix, MatrixKind, Multiply, Op, Order2, Space, Sum};
+use crate::isa::facts::{Facts, Fidelity, Latency, Undefined, Work, facts};
+use crate::isa::matrix::{Element, Fragment, Multiply, Order2, Sum};
+use crate::isa::memory::{Space, space};
+use crate::program::{Matrix, MatrixKind, Op};
 use crate::registers::Slot;
 use crate::syntax::tree::Operand;
 
+/// Matrices move between memory and lanes, or between lanes.
+const MOVED: Facts = facts(Undefined::Any, Work::None, Latency::Memory, Fidelity::Exact);
+const TRANSPOSED: Facts = facts(Undefined::Any, Work::None, Latency::Alu, Fidelity::Exact);
+/// A product of integers or of `f64`.
+const EXACT_PRODUCT: Facts = facts(Undefined::Any, Work::Product, Latency::Alu, Fidelity::Exact);
+/// A product of narrower floats.
+const PRODUCT: Facts = facts(
+    Undefined::Any,
+    Work::Product,
+    Latency::Alu,
+    Fidelity::Approximate(
+        "products exact; order and precision of the sum as observed on Hopper, which PTX leaves open",
+    ),
+);
+
+/// Rows of this chapter. Products of integers and of `f64` take the facts of an exact product instead.
+pub const ROWS: &[Effect] = &[
+    Effect { name: "ldmatrix.sync.aligned", facts: MOVED, decode: |d, words, operands| d.load_matrix(words, operands) },
+    Effect {
+        name: "stmatrix.sync.aligned",
+        facts: MOVED,
+        decode: |d, words, operands| d.store_matrix(words, operands),
+    },
+    Effect {
+        name: "movmatrix.sync.aligned",
+        facts: TRANSPOSED,
+        decode: |d, words, operands| d.transpose(words, operands),
+    },
+    Effect { name: "mma.sync.aligned", facts: PRODUCT, decode: |d, words, operands| d.mma(words, operands) },
+    Effect { name: "wmma.mma.sync.aligned", facts: PRODUCT, decode: |d, words, operands| d.wmma(words, operands) },
+    Effect { name: "wmma.load", facts: MOVED, decode: |d, words, operands| d.load_fragment(words, operands) },
+    Effect { name: "wmma.store", facts: MOVED, decode: |d, words, operands| d.store_fragment(words, operands) },
+];
+
 impl<'t> Decoder<'_, 't> {
-    pub fn matrix(&mut self, opcode: &str, operands: &[Operand<'t>]) -> Result<Op, Reject> {
-        let words: Vec<&str> = opcode.split('.').collect();
-        let aligned = words.contains(&"aligned") && words.contains(&"sync");
-        if !aligned {
-            return unsupported("this matrix instruction is not known");
-        }
-        let matrix = match words.as_slice() {
-            ["ldmatrix" | "stmatrix" | "movmatrix", ..] => self.moved(&words, operands)?,
-            ["mma", ..] => self.mma(&words, operands)?,
-            ["wmma", "mma", ..] => self.wmma(&words, operands)?,
-            ["wmma", "load" | "store", ..] => self.fragment(&words, operands)?,
-            _ => return unsupported("this matrix instruction is not known"),
+    /// `ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 r, [p]`.
+    fn load_matrix(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
+        let (Form { count, transposed, space }, [d, address]) = (Form::of(words)?, operands) else {
+            return unsupported("has the wrong operands");
         };
-        Ok(Op::Matrix(Box::new(matrix)))
+        let d = self.destinations(d, File::Word, count)?;
+        let address = Some(self.address(address)?.0);
+        done(Matrix { d, address, space, ..Matrix::new(MatrixKind::Load { transposed }) })
     }
 
-    /// `ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 r, [p]`, `stmatrix … [p], r`, `movmatrix … d, a`.
-    fn moved(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Matrix, Reject> {
-        let mut matrix = Matrix::new(MatrixKind::Transpose);
-        let (mut count, mut transposed, mut known) = (1, false, false);
-        for &word in &words[3..] {
-            match word {
-                "x1" => count = 1,
-                "x2" => count = 2,
-                "x4" => count = 4,
-                "trans" => transposed = true,
-                "m8n8" => known = true,
-                "b16" => {}
-                _ => match space(word) {
-                    Some(Space::Shared) => matrix.space = Space::Shared,
-                    _ => return unsupported("this form of the matrix instruction is not known"),
-                },
-            }
-        }
-        if !known {
-            return unsupported("this form of the matrix instruction is not known");
-        }
-        match (words[0], operands) {
-            ("movmatrix", [d, a]) if transposed => {
-                matrix.d = vec![self.destination(d, File::Word)?];
-                matrix.a = vec![self.source(a, File::Word)?.0];
-            }
-            ("ldmatrix", [d, address]) => {
-                matrix.kind = MatrixKind::Load { transposed };
-                matrix.d = self.destinations(d, File::Word, count)?;
-                matrix.address = Some(self.address(address)?.0);
-            }
-            ("stmatrix", [address, a]) => {
-                matrix.kind = MatrixKind::Store { transposed };
-                matrix.a = self.sources(a, File::Word, count)?;
-                matrix.address = Some(self.address(address)?.0);
-            }
-            _ => return unsupported("has the wrong operands"),
-        }
-        Ok(matrix)
+    /// `stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [p], r`.
+    fn store_matrix(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
+        let (Form { count, transposed, space }, [address, a]) = (Form::of(words)?, operands) else {
+            return unsupported("has the wrong operands");
+        };
+        let a = self.sources(a, File::Word, count)?;
+        let address = Some(self.address(address)?.0);
+        done(Matrix { a, address, space, ..Matrix::new(MatrixKind::Store { transposed }) })
+    }
+
+    /// `movmatrix.sync.aligned.m8n8.trans.b16 d, a`.
+    fn transpose(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
+        let (Form { transposed: true, .. }, [d, a]) = (Form::of(words)?, operands) else {
+            return unsupported("has the wrong operands");
+        };
+        let (d, a) = (vec![self.destination(d, File::Word)?], vec![self.source(a, File::Word)?.0]);
+        done(Matrix { d, a, ..Matrix::new(MatrixKind::Transpose) })
     }
 
     /// `mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 d, a, b, c`.
-    fn mma(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Matrix, Reject> {
+    fn mma(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
         let mut shape = None;
         let (mut types, mut saturate, mut and) = (Vec::new(), false, false);
-        for &word in &words[1..] {
+        for &word in words {
             match word {
-                "sync" | "aligned" | "row" | "col" | "popc" | "xor" => {}
+                "row" | "col" | "popc" | "xor" => {}
                 "and" => and = true,
                 "satfinite" => saturate = true,
                 _ if word.starts_with('m') => shape = dimensions(word),
@@ -85,7 +93,7 @@ impl<'t> Decoder<'_, 't> {
             return unsupported("this form of `mma` is not known");
         };
         let multiply = Multiply { m, n, k, a, b, c, d, saturate, and, wmma: None };
-        // `m8n8k4` with f16 has a layout of its own, which only the first tensor cores run well.
+        // `m8n8k4` with f16 has a layout of its own, made for the first tensor cores.
         let known = match a {
             Element::F16 => m == 16 && matches!(k, 8 | 16),
             Element::Bf16 => m == 16 && matches!(k, 8 | 16) && d == Sum::F32,
@@ -102,12 +110,11 @@ impl<'t> Decoder<'_, 't> {
         self.multiply(multiply, operands, registers)
     }
 
-    fn wmma(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Matrix, Reject> {
+    fn wmma(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
         let mut orders = Vec::new();
         let (mut shape, mut types, mut saturate) = (None, Vec::new(), false);
-        for &word in &words[2..] {
+        for &word in words {
             match word {
-                "sync" | "aligned" => {}
                 "row" => orders.push(Order2::Row),
                 "col" => orders.push(Order2::Column),
                 "satfinite" => saturate = true,
@@ -145,78 +152,55 @@ impl<'t> Decoder<'_, 't> {
         multiply: Multiply,
         operands: &[Operand<'t>],
         registers: impl Fn(usize, usize) -> usize,
-    ) -> Result<Matrix, Reject> {
+    ) -> Result<Op, Reject> {
         let [d, a, b, c] = operands else { return unsupported("needs four operands") };
         let Multiply { m, n, k, .. } = multiply;
         let file = |bits: usize| if bits == 64 { File::Long } else { File::Word };
-        let width = |kind: Sum| match kind {
-            Sum::F16 => 16,
-            Sum::F32 | Sum::S32 => 32,
-            Sum::F64 => 64,
-        };
         let (a_bits, b_bits, c_bits, d_bits) =
-            (multiply.a.bits(), multiply.b.bits(), width(multiply.c), width(multiply.d));
+            (multiply.a.bits(), multiply.b.bits(), multiply.c.bits(), multiply.d.bits());
         let mut matrix = Matrix::new(MatrixKind::Multiply(multiply));
         matrix.a = self.sources(a, file(a_bits), registers(m * k, a_bits))?;
         matrix.b = self.sources(b, file(b_bits), registers(k * n, b_bits))?;
         matrix.c = self.sources(c, file(c_bits), self::registers(m * n, c_bits))?;
         matrix.d = self.destinations(d, file(d_bits), self::registers(m * n, d_bits))?;
-        Ok(matrix)
+        if !multiply.a.is_narrow_float() {
+            self.described.facts = &EXACT_PRODUCT;
+        }
+        done(matrix)
     }
 
-    /// `wmma.load.a.sync.aligned.row.m16n16k16.global.f16 r, [p], stride`, `wmma.store.d … [p], r, stride`.
-    fn fragment(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Matrix, Reject> {
-        let (mut order, mut shape, mut kind, mut place) = (Order2::Row, None, "", Space::Generic);
-        for &word in &words[3..] {
-            match word {
-                "sync" | "aligned" => {}
-                "row" => order = Order2::Row,
-                "col" => order = Order2::Column,
-                _ if word.starts_with('m') => shape = dimensions(word),
-                _ => match space(word) {
-                    Some(space) => place = space,
-                    None => kind = word,
-                },
-            }
-        }
-        let Some((m, n, k)) = shape else { return unsupported("this form of `wmma` is not known") };
-        let which = words[2];
-        let (rows, columns, bits) = match (which, element(kind), sum(kind)) {
-            ("a", Some(element), _) if wmma_shape(element, (m, n, k)) => (m, k, element.bits()),
-            ("b", Some(element), _) if wmma_shape(element, (m, n, k)) => (k, n, element.bits()),
-            ("c" | "d", _, Some(Sum::F16)) => (m, n, 16),
-            ("c" | "d", _, Some(Sum::F32 | Sum::S32)) => (m, n, 32),
-            ("c" | "d", _, Some(Sum::F64)) => (m, n, 64),
-            _ => return unsupported("this form of `wmma` is not known"),
-        };
-        let sum = matches!(which, "c" | "d");
-        let fragment = Fragment { rows, columns, bits, order, sum };
-        let count = if kind == "f16" && !sum { 8 } else { registers(rows * columns, bits) };
-        let file = if bits == 64 { File::Long } else { File::Word };
-        let (data, address, stride) = match (words[1], operands) {
-            ("load", [data, address, stride @ ..]) | ("store", [address, data, stride @ ..]) => (data, address, stride),
-            _ => return unsupported("has the wrong operands"),
-        };
-        let mut matrix = match words[1] {
-            "load" => {
-                let mut matrix = Matrix::new(MatrixKind::LoadFragment(fragment));
-                matrix.d = self.destinations(data, file, count)?;
-                matrix
-            }
-            _ => {
-                let mut matrix = Matrix::new(MatrixKind::StoreFragment(fragment));
-                matrix.a = self.sources(data, file, count)?;
-                matrix
-            }
-        };
-        matrix.space = place;
-        matrix.address = Some(self.address(address)?.0);
-        matrix.stride = match stride {
+    /// `wmma.load.a.sync.aligned.row.m16n16k16.global.f16 r, [p], stride`.
+    fn load_fragment(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
+        let [data, address, stride @ ..] = operands else { return unsupported("has the wrong operands") };
+        let form = FragmentForm::of(words)?;
+        let d = self.destinations(data, form.file, form.count)?;
+        let matrix = Matrix { d, ..Matrix::new(MatrixKind::LoadFragment(form.fragment)) };
+        self.fragment(matrix, form.space, address, stride)
+    }
+
+    /// `wmma.store.d.sync.aligned.row.m16n16k16.global.f32 [p], r, stride`.
+    fn store_fragment(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
+        let [address, data, stride @ ..] = operands else { return unsupported("has the wrong operands") };
+        let form = FragmentForm::of(words)?;
+        let a = self.sources(data, form.file, form.count)?;
+        let matrix = Matrix { a, ..Matrix::new(MatrixKind::StoreFragment(form.fragment)) };
+        self.fragment(matrix, form.space, address, stride)
+    }
+
+    fn fragment(
+        &mut self,
+        matrix: Matrix,
+        space: Space,
+        address: &Operand<'t>,
+        stride: &[Operand<'t>],
+    ) -> Result<Op, Reject> {
+        let address = Some(self.address(address)?.0);
+        let stride = match stride {
             [] => None,
             [stride] => Some(self.source(stride, File::Word)?.0),
             _ => return unsupported("has the wrong operands"),
         };
-        Ok(matrix)
+        done(Matrix { space, address, stride, ..matrix })
     }
 
     fn elements<'b>(&self, operand: &'b Operand<'t>, count: usize) -> Result<&'b [Operand<'t>], Reject>
@@ -249,6 +233,78 @@ impl Matrix {
         Self { kind, d: none(), a: none(), b: none(), c: none(), address: None, space: Space::Generic, stride: None }
     }
 }
+
+fn done(matrix: Matrix) -> Result<Op, Reject> {
+    Ok(Op::Matrix(Box::new(matrix)))
+}
+
+/// What the words behind `ldmatrix.sync.aligned` say.
+struct Form {
+    count: usize,
+    transposed: bool,
+    space: Space,
+}
+
+impl Form {
+    fn of(words: &[&str]) -> Result<Self, Reject> {
+        let mut form = Self { count: 1, transposed: false, space: Space::Generic };
+        for &word in words {
+            match word {
+                "m8n8" | "b16" | "x1" => {}
+                "x2" => form.count = 2,
+                "x4" => form.count = 4,
+                "trans" => form.transposed = true,
+                _ if space(word) == Some(Space::Shared) => form.space = Space::Shared,
+                _ => return unsupported(UNKNOWN_MOVE),
+            }
+        }
+        if words.contains(&"m8n8") { Ok(form) } else { unsupported(UNKNOWN_MOVE) }
+    }
+}
+
+const UNKNOWN_MOVE: &str = "this form of the matrix instruction is not known";
+
+/// What the words behind `wmma.load` and `wmma.store` say.
+struct FragmentForm {
+    fragment: Fragment,
+    space: Space,
+    file: File,
+    /// Registers of a lane.
+    count: usize,
+}
+
+impl FragmentForm {
+    fn of(words: &[&str]) -> Result<Self, Reject> {
+        let [which, "sync", "aligned", words @ ..] = words else { return unsupported(UNKNOWN_FRAGMENT) };
+        let (mut order, mut shape, mut kind, mut place) = (Order2::Row, None, "", Space::Generic);
+        for &word in words {
+            match word {
+                "row" => order = Order2::Row,
+                "col" => order = Order2::Column,
+                _ if word.starts_with('m') => shape = dimensions(word),
+                _ => match space(word) {
+                    Some(space) => place = space,
+                    None => kind = word,
+                },
+            }
+        }
+        let Some((m, n, k)) = shape else { return unsupported(UNKNOWN_FRAGMENT) };
+        let (rows, columns, bits) = match (*which, element(kind), sum(kind)) {
+            ("a", Some(element), _) if wmma_shape(element, (m, n, k)) => (m, k, element.bits()),
+            ("b", Some(element), _) if wmma_shape(element, (m, n, k)) => (k, n, element.bits()),
+            ("c" | "d", _, Some(Sum::F16)) => (m, n, 16),
+            ("c" | "d", _, Some(Sum::F32 | Sum::S32)) => (m, n, 32),
+            ("c" | "d", _, Some(Sum::F64)) => (m, n, 64),
+            _ => return unsupported(UNKNOWN_FRAGMENT),
+        };
+        let sum = matches!(*which, "c" | "d");
+        let count = if kind == "f16" && !sum { 8 } else { registers(rows * columns, bits) };
+        let file = if bits == 64 { File::Long } else { File::Word };
+        Ok(Self { fragment: Fragment { rows, columns, bits, order, sum }, space: place, file, count })
+    }
+}
+
+const UNKNOWN_FRAGMENT: &str = "this form of `wmma` is not known";
 
 /// `m16n8k16`.
 fn dimensions(word: &str) -> Option<(usize, usize, usize)> {
@@ -285,7 +341,7 @@ fn sum(kind: &str) -> Option<Sum> {
     })
 }
 
-/// Factors and sums that go together.
+/// Whether the types of the factors and of the sums may be combined.
 fn consistent(multiply: &Multiply) -> bool {
     use Element::{B1, Bf16, E4m3, E5m2, F16, F64, S4, S8, Tf32, U4, U8};
     let factors = match (multiply.a, multiply.b) {

@@ -1,41 +1,72 @@
 //! Loads, stores, atomics, fences, address conversions.
 
-use super::function::Decoder;
-use super::{Reject, unsupported};
+use super::decoder::{Decoder, Effect};
+use super::reject::{Reject, unsupported};
 use crate::isa::File;
-use crate::isa::memory::{Modifiers, combine, fence, modifiers, space};
-use crate::isa::table;
+use crate::isa::facts::{Facts, Fidelity, Latency, Undefined, Work, facts};
+use crate::isa::instructions;
+use crate::isa::memory::{AtomicOperation, Modifiers, combine, fence, membar, modifiers, space};
 use crate::program::{Access, Address, Async, Atomic, Op, Order, Scope, Space};
-use crate::registers::{Args, NO_SLOT, Slot};
+use crate::registers::{NO_SLOT, Slot};
 use crate::syntax::tree::Operand;
 
+const ACCESS: Facts = facts(Undefined::Any, Work::None, Latency::Memory, Fidelity::Exact);
+const UPDATE: Facts = facts(Undefined::Any, Work::None, Latency::Atomic, Fidelity::Exact);
+/// Orders accesses, converts an address, or hints at something that changes no value.
+const CHEAP: Facts = facts(Undefined::Any, Work::None, Latency::Alu, Fidelity::Exact);
+
+/// Rows of this chapter.
+pub const ROWS: &[Effect] = &[
+    Effect { name: "ld", facts: ACCESS, decode: |d, modifiers, operands| d.load(modifiers, operands) },
+    Effect { name: "ldu", facts: ACCESS, decode: |d, modifiers, operands| d.load(modifiers, operands) },
+    Effect { name: "st", facts: ACCESS, decode: |d, modifiers, operands| d.store(modifiers, operands) },
+    Effect { name: "atom", facts: UPDATE, decode: |d, modifiers, operands| d.atomic(true, modifiers, operands) },
+    Effect { name: "red", facts: UPDATE, decode: |d, modifiers, operands| d.atomic(false, modifiers, operands) },
+    Effect { name: "fence", facts: CHEAP, decode: |_, modifiers, _| ordered(fence(modifiers)) },
+    Effect { name: "membar", facts: CHEAP, decode: |_, modifiers, _| ordered(membar(modifiers)) },
+    Effect { name: "fence.proxy", facts: CHEAP, decode: |_, modifiers, _| Ok(proxy_fence(modifiers)) },
+    Effect {
+        name: "fence.mbarrier_init.release.cluster",
+        facts: CHEAP,
+        decode: |_, _, _| Ok(Op::Fence(Order::Release, Scope::Cluster)),
+    },
+    Effect { name: "cvta", facts: CHEAP, decode: |d, modifiers, operands| d.cvta(modifiers, operands) },
+    Effect { name: "isspacep", facts: CHEAP, decode: |d, modifiers, operands| d.isspacep(modifiers, operands) },
+    Effect { name: "createpolicy", facts: CHEAP, decode: |d, _, operands| d.create_policy(operands) },
+    // Hints about caches.
+    Effect { name: "prefetch", facts: CHEAP, decode: |_, _, _| Ok(Op::Nothing) },
+    Effect { name: "prefetchu", facts: CHEAP, decode: |_, _, _| Ok(Op::Nothing) },
+    Effect { name: "applypriority", facts: CHEAP, decode: |_, _, _| Ok(Op::Nothing) },
+    Effect { name: "discard", facts: CHEAP, decode: |_, _, _| Ok(Op::Nothing) },
+];
+
 impl<'t> Decoder<'_, 't> {
-    pub fn load(&mut self, opcode: &str, operands: &[Operand<'t>]) -> Result<Op, Reject> {
+    fn load(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
         let used_bytes = self.used_bytes.take().unwrap_or(u64::MAX);
-        let [registers, address] = without_hint(opcode, operands) else {
+        let [registers, address] = without_hint(words, operands) else {
             return unsupported("needs a register and an address");
         };
-        let mut access = self.access(opcode, registers, address, true)?;
+        let mut access = self.access(words, registers, address, true)?;
         access.used_bytes = used_bytes;
         Ok(Op::Load(access))
     }
 
-    pub fn store(&mut self, opcode: &str, operands: &[Operand<'t>]) -> Result<Op, Reject> {
-        let [address, registers] = without_hint(opcode, operands) else {
+    fn store(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
+        let [address, registers] = without_hint(words, operands) else {
             return unsupported("needs an address and a register");
         };
-        Ok(Op::Store(self.access(opcode, registers, address, false)?))
+        Ok(Op::Store(self.access(words, registers, address, false)?))
     }
 
     fn access(
         &mut self,
-        opcode: &str,
+        words: &[&str],
         registers: &Operand<'t>,
         address: &Operand<'t>,
         load: bool,
     ) -> Result<Access, Reject> {
-        let Some(modifiers) = modifiers(opcode) else { return unsupported("has a modifier that is not known") };
-        if !modifiers.operation.is_empty() {
+        let Some(modifiers) = modifiers(words) else { return unsupported("has a modifier that is not known") };
+        if modifiers.operation.is_some() {
             return unsupported("has a modifier that is not known");
         }
         let bytes = crate::syntax::type_bytes(modifiers.kind).unwrap_or(4) as u8;
@@ -100,14 +131,14 @@ impl<'t> Decoder<'_, 't> {
         }
     }
 
-    pub fn atomic(&mut self, opcode: &str, operands: &[Operand<'t>]) -> Result<Op, Reject> {
-        let Some(modifiers) = modifiers(opcode) else { return unsupported("has a modifier that is not known") };
-        let Some(combine) = combine(modifiers.operation, modifiers.kind) else {
-            return unsupported("this atomic is not known");
-        };
-        let operands = without_hint(opcode, operands);
+    /// `atom`, which `returns` the old value, and `red`.
+    fn atomic(&mut self, returns: bool, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
+        let Some(modifiers) = modifiers(words) else { return unsupported("has a modifier that is not known") };
+        let Some(operation) = modifiers.operation else { return unsupported("this atomic is not known") };
+        let Some(combine) = combine(operation, modifiers.kind) else { return unsupported("this atomic is not known") };
+        let operands = without_hint(words, operands);
         if modifiers.lanes != 1 {
-            return self.atomic_vector(opcode, &modifiers, combine, operands);
+            return self.atomic_vector(returns, &modifiers, (operation, combine), operands);
         }
         let bytes = crate::syntax::type_bytes(modifiers.kind).unwrap_or(4) as u8;
         let file = match (bytes, modifiers.kind) {
@@ -118,19 +149,22 @@ impl<'t> Decoder<'_, 't> {
             _ => File::Long,
         };
         let (destination, operands) = match operands {
-            [d, rest @ ..] if opcode.starts_with("atom") => (Some(self.destination(d, file)?), rest),
+            [d, rest @ ..] if returns => (Some(self.destination(d, file)?), rest),
             rest => (None, rest),
         };
-        let (address, b, c) = match (operands, modifiers.operation) {
-            ([address, b, c], "cas") => (address, b, c),
-            ([address, b], operation) if operation != "cas" => (address, b, b),
+        let (address, b, c) = match (operands, operation) {
+            ([address, b, c], AtomicOperation::Cas) => (address, b, c),
+            ([address, b], operation) if operation != AtomicOperation::Cas => (address, b, b),
             _ => return unsupported("has the wrong number of operands"),
         };
         let (address, named) = self.address(address)?;
         let order = if modifiers.order == Order::Weak { Order::Relaxed } else { modifiers.order };
         Ok(Op::Atomic(Atomic {
+            operation,
+            unsigned: modifiers.kind.starts_with('u'),
             space: self.space(&modifiers, named),
             order,
+            order_is_written: modifiers.order != Order::Weak,
             scope: modifiers.scope.unwrap_or(Scope::Gpu),
             bytes,
             wide: bytes == 8,
@@ -145,9 +179,9 @@ impl<'t> Decoder<'_, 't> {
     /// `atom.v2`, `red.v4`: each element is an atomic of its own.
     fn atomic_vector(
         &mut self,
-        opcode: &str,
+        returns: bool,
         modifiers: &Modifiers<'_>,
-        combine: fn(u64, u64, u64) -> u64,
+        (operation, combine): (AtomicOperation, fn(u64, u64, u64) -> u64),
         operands: &[Operand<'t>],
     ) -> Result<Op, Reject> {
         let body = self.body;
@@ -156,7 +190,7 @@ impl<'t> Decoder<'_, 't> {
             _ => unsupported(format!("needs a vector of {} registers", modifiers.lanes)),
         };
         let (destinations, operands) = match operands {
-            [d, rest @ ..] if opcode.starts_with("atom") => (Some(elements(d)?), rest),
+            [d, rest @ ..] if returns => (Some(elements(d)?), rest),
             rest => (None, rest),
         };
         let [address, sources] = operands else { return unsupported("has the wrong number of operands") };
@@ -177,8 +211,11 @@ impl<'t> Decoder<'_, 't> {
                 None => None,
             };
             parts.push(Atomic {
+                operation,
+                unsigned: false,
                 space: self.space(modifiers, named),
                 order,
+                order_is_written: modifiers.order != Order::Weak,
                 scope: modifiers.scope.unwrap_or(Scope::Gpu),
                 bytes,
                 wide: false,
@@ -193,35 +230,16 @@ impl<'t> Decoder<'_, 't> {
     }
 
     /// `createpolicy`: an opaque value that only cache hints take.
-    pub fn create_policy(&mut self, operands: &[Operand<'t>]) -> Result<Op, Reject> {
+    fn create_policy(&mut self, operands: &[Operand<'t>]) -> Result<Op, Reject> {
         let [d, ..] = operands else { return unsupported("needs a destination") };
-        let Some(row) = table::find("mov.b64") else { return unsupported("is not known") };
-        let zero = self.source(&Operand::Integer(0), File::Long)?.0;
-        let d = self.destination(d, File::Long)?;
-        Ok(Op::Pure(row.meaning.run, Args { d: [d, NO_SLOT, NO_SLOT, NO_SLOT], s: [zero, 0, 0, 0], ..Args::default() }))
+        let Some(row) = instructions::find("mov.b64") else { return unsupported("is not known") };
+        self.row(row, &[d.clone(), Operand::Integer(0)])
     }
 
-    pub fn fence(&mut self, opcode: &str) -> Result<Op, Reject> {
-        match fence(opcode) {
-            Some((order, scope)) => Ok(Op::Fence(order, scope)),
-            // Orders accesses through different mappings of the same memory, of which there are none.
-            None if opcode == "fence.proxy.alias" => Ok(Op::Nothing),
-            // Asynchronous copies take effect when they are waited for, and see memory as it is then: the race checker
-            // listens.
-            None if opcode.starts_with("fence.proxy.async") && !opcode.ends_with(".global") => {
-                Ok(Op::Async(Box::new(Async::ProxyFence)))
-            }
-            None if opcode.starts_with("fence.proxy.") => Ok(Op::Nothing),
-            None if opcode == "fence.mbarrier_init.release.cluster" => Ok(Op::Fence(Order::Release, Scope::Cluster)),
-            None => unsupported("this fence is not known"),
-        }
-    }
-
-    pub fn cvta(&mut self, opcode: &str, operands: &[Operand<'t>]) -> Result<Op, Reject> {
-        let words: Vec<&str> = opcode.split('.').collect();
-        let (name, from_generic) = match words.as_slice() {
-            ["cvta", "to", name, "u64"] => (name, true),
-            ["cvta", name, "u64"] => (name, false),
+    fn cvta(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
+        let (name, from_generic) = match *words {
+            ["to", name, "u64"] => (name, true),
+            [name, "u64"] => (name, false),
             _ => return unsupported("this address conversion is not known"),
         };
         let (Some(space), [d, a]) = (space(name), operands) else {
@@ -233,19 +251,37 @@ impl<'t> Decoder<'_, 't> {
         Ok(Op::ConvertAddress { space, from_generic, destination, source })
     }
 
-    pub fn isspacep(&mut self, opcode: &str, operands: &[Operand<'t>]) -> Result<Op, Reject> {
-        let (Some(space), [d, a]) = (opcode.strip_prefix("isspacep.").and_then(space), operands) else {
-            return unsupported("this space is not known");
-        };
+    fn isspacep(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
+        let ([name], [d, a]) = (words, operands) else { return unsupported("this space is not known") };
+        let Some(space) = space(name) else { return unsupported("this space is not known") };
         let source = self.source(a, File::Long)?.0;
         Ok(Op::IsSpace { space, destination: self.destination(d, File::Pred)?, source })
     }
 }
 
-/// The operands but for the cache policy, which changes no value.
-fn without_hint<'o, 't>(opcode: &str, operands: &'o [Operand<'t>]) -> &'o [Operand<'t>] {
+fn ordered(fence: Option<(Order, Scope)>) -> Result<Op, Reject> {
+    match fence {
+        Some((order, scope)) => Ok(Op::Fence(order, scope)),
+        None => unsupported("this fence is not known"),
+    }
+}
+
+/// Orders accesses through different proxies. Only the asynchronous proxy exists here: other proxies, such as different
+/// mappings of the same memory, have no accesses that would need an order.
+fn proxy_fence(words: &[&str]) -> Op {
+    match words {
+        // Asynchronous copies take effect when they are waited for and read memory as it is then, but the race checker
+        // needs to know.
+        [first, .., "global"] if first.starts_with("async") => Op::Nothing,
+        [first, ..] if first.starts_with("async") => Op::Async(Box::new(Async::ProxyFence)),
+        _ => Op::Nothing,
+    }
+}
+
+/// The operands without the cache policy, which changes no value.
+fn without_hint<'o, 't>(words: &[&str], operands: &'o [Operand<'t>]) -> &'o [Operand<'t>] {
     match operands {
-        [rest @ .., _] if opcode.contains(".L2::cache_hint") => rest,
+        [rest @ .., _] if words.contains(&"L2::cache_hint") => rest,
         all => all,
     }
 }

@@ -1,38 +1,25 @@
 //! Tree to [`Program`](crate::Program): names become rows, offsets and indices; opcodes become functions.
+//!
+//! An instruction that only moves bits between registers is a row of `isa`. Every other instruction is a row of
+//! [`effects`]: the table lists the chapters, each of which has its rows and the functions that decode them.
 
 mod asynchronous;
+mod cluster;
 mod control;
+mod decoder;
+mod effects;
 mod function;
 mod instruction;
 mod locations;
 mod matrix;
 mod memory;
 mod module;
+mod moves;
 mod names;
 mod operands;
-mod queries;
+mod reject;
+mod rows;
 #[cfg(test)]
 mod tests;
 mod texture;
-mod warp;
-
-use crate::syntax::ParseError;
-
-/// Why an instruction was not decoded.
-enum Reject {
-    /// The text is wrong.
-    Error(ParseError),
-    /// We can't execute it.
-    Unsupported(String),
-}
-
-impl From<ParseError> for Reject {
-    fn from(error: ParseError) -> Self {
-        Reject::Error(error)
-    }
-}
-
-/// An instruction that is kept and not executable.
-fn unsupported<T>(why: impl Into<String>) -> Result<T, Reject> {
-    Err(Reject::Unsupported(why.into()))
-}
+mod variables;

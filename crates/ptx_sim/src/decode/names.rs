@@ -1,4 +1,4 @@
-//! What the names inside a function mean: nested scopes of registers, variables and labels.
+//! The meaning of names inside a function: nested scopes of registers, variables and labels.
 
 use std::collections::HashMap;
 
@@ -49,14 +49,14 @@ struct Scope<'t> {
     counted: HashMap<&'t str, Counted>,
 }
 
-/// More registers than any function has; a larger count is a mistake in the text.
+/// More registers than any function needs; a larger count is an error in the text.
 const MOST_ROWS: u32 = 1 << 20;
 
 /// The scopes that are open at a statement.
 #[derive(Default)]
 pub struct Names<'t> {
     scopes: Vec<Scope<'t>>,
-    /// Rows given out so far.
+    /// Rows allocated so far.
     pub rows: Rows,
 }
 
@@ -114,7 +114,7 @@ impl<'t> Names<'t> {
         Ok(())
     }
 
-    /// What a name means in the innermost scope that knows it.
+    /// What a name means in the innermost scope that declares it.
     pub fn find(&self, name: &str) -> Option<Named> {
         let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());
         for scope in self.scopes.iter().rev() {

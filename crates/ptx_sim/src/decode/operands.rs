@@ -1,8 +1,8 @@
 //! Operands to rows: registers have theirs; constants, special registers and addresses get one that is filled on entry.
 
-use super::function::{Decoder, PresetKey};
+use super::decoder::{Decoder, PresetKey};
 use super::names::{Named, Register};
-use super::{Reject, unsupported};
+use super::reject::{Reject, unsupported};
 use crate::isa::{self, File};
 use crate::program::{Address, Guard, Preset, Space, Symbol};
 use crate::registers::{NO_SLOT, Slot};
@@ -31,7 +31,7 @@ impl<'t> Decoder<'_, 't> {
         }
     }
 
-    /// A destination register of a file, by name; `_` throws the value away.
+    /// A destination register of a file, by name; a value for `_` is discarded.
     pub fn destination_name(&mut self, name: &str, file: File) -> Result<Slot, Reject> {
         if name == "_" {
             return Ok(NO_SLOT);
@@ -110,7 +110,7 @@ impl<'t> Decoder<'_, 't> {
         }
     }
 
-    /// What a name of a variable, parameter or function has as address, and in which space.
+    /// The address that a name of a variable, parameter or function stands for, and its space.
     pub fn symbol(&self, name: &str) -> Option<(Symbol, Space)> {
         let symbol = match self.names.find(name) {
             Some(Named::Register(_)) => return None,
@@ -217,7 +217,7 @@ impl<'t> Decoder<'_, 't> {
     }
 }
 
-/// Special registers of the PTX ISA that have no meaning here yet.
+/// Whether a name is a special register of the PTX ISA that is not implemented.
 fn is_special(name: &str) -> bool {
     let known = ["%pm", "%reserved_smem", "%aggr_smem", "%current_graph_exec"];
     known.iter().any(|prefix| name.starts_with(prefix))

@@ -1,33 +1,44 @@
 //! Textures and surfaces: `tex`, `tld4`, `txq`, `suld`, `sust`, `suq`, by handles in 64-bit registers.
 
-use super::function::Decoder;
-use super::{Reject, unsupported};
+use super::decoder::{Decoder, Effect};
+use super::reject::{Reject, unsupported};
 use crate::isa::File;
+use crate::isa::facts::{Facts, Fidelity, Latency, Undefined, Work, facts};
 use crate::program::{Op, Outside, Query, Texture, TextureKind};
 use crate::registers::Slot;
 use crate::syntax::tree::{Name, Operand};
 
-impl<'t> Decoder<'_, 't> {
-    pub fn texture(&mut self, opcode: &str, operands: &[Operand<'t>]) -> Result<Op, Reject> {
-        let words: Vec<&str> = opcode.split('.').collect();
-        let texture = match words.as_slice() {
-            ["tex", ..] => self.sample(&words, operands)?,
-            ["tld4", ..] => self.gather(&words, operands)?,
-            ["txq" | "suq", what, "b32"] => self.query(what, operands)?,
-            ["suld", "b", ..] => self.surface(&words, operands, true)?,
-            ["sust", "b", ..] => self.surface(&words, operands, false)?,
-            _ => return unsupported("this form of a texture instruction is not known"),
-        };
-        Ok(Op::Texture(Box::new(texture)))
-    }
+const FETCH: Facts = facts(Undefined::Any, Work::None, Latency::Memory, Fidelity::Exact);
+const QUERY: Facts = facts(Undefined::Any, Work::None, Latency::Alu, Fidelity::Exact);
+const FILTERED: Facts = facts(
+    Undefined::Any,
+    Work::None,
+    Latency::Memory,
+    Fidelity::Approximate("filtering: weights of 8 bits behind the point, as CUDA documents; sums rounded once"),
+);
 
+/// Rows of this chapter. A fetch by integer coordinates takes the facts of one without a filter instead.
+pub const ROWS: &[Effect] = &[
+    Effect { name: "tex", facts: FILTERED, decode: |d, words, operands| d.sample(words, operands) },
+    Effect { name: "tex.base", facts: FILTERED, decode: |d, words, operands| d.sample(words, operands) },
+    Effect { name: "tex.level", facts: FILTERED, decode: |d, words, operands| d.sample(words, operands) },
+    Effect { name: "tld4", facts: FETCH, decode: |d, words, operands| d.gather(words, operands) },
+    Effect { name: "txq", facts: QUERY, decode: |d, words, operands| d.query(words, operands) },
+    Effect { name: "suq", facts: QUERY, decode: |d, words, operands| d.query(words, operands) },
+    Effect { name: "suld.b", facts: FETCH, decode: |d, words, operands| d.surface(words, operands, true) },
+    Effect { name: "sust.b", facts: FETCH, decode: |d, words, operands| d.surface(words, operands, false) },
+];
+
+fn done(texture: Texture) -> Result<Op, Reject> {
+    Ok(Op::Texture(Box::new(texture)))
+}
+
+impl<'t> Decoder<'_, 't> {
     /// `tex{.level}.2d.v4.f32.f32 d, [handle, {x, y}] {, lod}`.
-    fn sample(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Texture, Reject> {
-        let rest = match words {
-            ["tex", "base", rest @ ..] | ["tex", "level", rest @ ..] | ["tex", rest @ ..] => rest,
-            _ => return unsupported("this form of `tex` is not known"),
+    fn sample(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
+        let [geometry, "v4", result, coordinates] = words else {
+            return unsupported("this form of `tex` is not known");
         };
-        let [geometry, "v4", result, coordinates] = rest else { return unsupported("this form of `tex` is not known") };
         let (Some((dimensions, layered)), Some(floats), Some(float_coordinates)) =
             (geometry_of(geometry), result_type(result), result_type(coordinates))
         else {
@@ -36,15 +47,18 @@ impl<'t> Decoder<'_, 't> {
         // There is one level of detail.
         let ([data, place] | [data, place, _]) = operands else { return unsupported("has the wrong operands") };
         let kind = TextureKind::Sample { integers: !float_coordinates, floats };
+        if !float_coordinates {
+            self.described.facts = &FETCH;
+        }
         let file = if float_coordinates { File::Single } else { File::Word };
         let mut texture = self.place(kind, place, dimensions, layered, file)?;
         texture.data = self.four(data)?;
-        Ok(texture)
+        done(texture)
     }
 
     /// `tld4.r.2d.v4.f32.f32 d, [handle, {x, y}]`.
-    fn gather(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Texture, Reject> {
-        let (["tld4", channel, "2d", "v4", result, "f32"], [data, place]) = (words, operands) else {
+    fn gather(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
+        let ([channel, "2d", "v4", result, "f32"], [data, place]) = (words, operands) else {
             return unsupported("this form of `tld4` is not known");
         };
         let (Some(channel), Some(floats)) =
@@ -54,10 +68,11 @@ impl<'t> Decoder<'_, 't> {
         };
         let mut texture = self.place(TextureKind::Gather { channel, floats }, place, 2, false, File::Single)?;
         texture.data = self.four(data)?;
-        Ok(texture)
+        done(texture)
     }
 
-    fn query(&mut self, what: &str, operands: &[Operand<'t>]) -> Result<Texture, Reject> {
+    fn query(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
+        let [what, "b32"] = *words else { return unsupported("this query is not known") };
         let query = match what {
             "width" => Query::Width,
             "height" => Query::Height,
@@ -73,13 +88,20 @@ impl<'t> Decoder<'_, 't> {
         let [d, Operand::Address(Some(handle), 0)] = operands else { return unsupported("has the wrong operands") };
         let handle = self.handle(handle)?;
         let data = vec![self.destination(d, File::Word)?];
-        Ok(Texture { kind: TextureKind::Query(query), handle, data, wide: false, coordinates: Vec::new(), layer: None })
+        done(Texture {
+            kind: TextureKind::Query(query),
+            handle,
+            data,
+            wide: false,
+            coordinates: Vec::new(),
+            layer: None,
+        })
     }
 
     /// `suld.b.2d.v4.b32.trap d, [handle, {x, y}]`, `sust.b … [handle, {x, y}], d`.
-    fn surface(&mut self, words: &[&str], operands: &[Operand<'t>], load: bool) -> Result<Texture, Reject> {
+    fn surface(&mut self, words: &[&str], operands: &[Operand<'t>], load: bool) -> Result<Op, Reject> {
         let (mut geometry, mut count, mut bytes, mut outside) = (None, 1, None, Outside::Trap);
-        for &word in &words[2..] {
+        for &word in words {
             match word {
                 "v2" => count = 2,
                 "v4" => count = 4,
@@ -121,7 +143,7 @@ impl<'t> Decoder<'_, 't> {
             texture.data.push(slot);
         }
         texture.wide = bytes == 8;
-        Ok(texture)
+        done(texture)
     }
 
     /// `[handle, {layer, x, y}]`; for three dimensions, and two with layers, a fourth coordinate is ignored.
@@ -173,7 +195,7 @@ impl<'t> Decoder<'_, 't> {
     }
 }
 
-/// Dimensions, and whether there are layers.
+/// The number of dimensions, and whether there are layers.
 fn geometry_of(word: &str) -> Option<(usize, bool)> {
     Some(match word {
         "1d" => (1, false),
@@ -185,7 +207,7 @@ fn geometry_of(word: &str) -> Option<(usize, bool)> {
     })
 }
 
-/// Is it `f32`? `None` when it is not a type of 32 bits.
+/// Whether a type is `f32`; `None` when it is not a type of 32 bits.
 fn result_type(word: &str) -> Option<bool> {
     match word {
         "f32" => Some(true),

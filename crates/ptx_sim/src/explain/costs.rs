@@ -1,4 +1,4 @@
-//! What things cost, in cycles and nanoseconds. Measured on an H200 by small kernels that do one thing, except where
+//! Costs of operations, in cycles and nanoseconds. Measured on an H200 by small kernels that do one thing, except where
 //! noted; other devices are given the same numbers, and their own clock, multiprocessors and bandwidth.
 
 /// The model's constants.
@@ -19,7 +19,7 @@ pub struct Costs {
     pub special_cycles: f64,
     /// A shuffle or vote. Estimated.
     pub shuffle_cycles: f64,
-    /// A block barrier once all have come: 32 cycles in a loop of one block of four warps.
+    /// A block barrier once all warps have arrived: 32 cycles in a loop of one block of four warps.
     pub barrier_cycles: f64,
     /// What the barrier unit of a multiprocessor needs for one warp: 136 cycles for 64 warps.
     pub barrier_warp_cycles: f64,
@@ -30,7 +30,7 @@ pub struct Costs {
     /// A load from global memory while memory is busy: from the ladder's `grid_stride`, which has one load per thread
     /// in flight.
     pub global_cycles: f64,
-    /// An atomic on global memory with its answer: 464 cycles in a dependent loop.
+    /// An atomic on global memory that returns a value: 464 cycles in a dependent loop.
     pub global_atomic_cycles: f64,
     /// Atomics at one address, one after the other: 132 000 in 237 us.
     pub same_address_ns: f64,

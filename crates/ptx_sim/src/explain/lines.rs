@@ -9,19 +9,19 @@ use serde::Serialize;
 /// A line of the source language, or of PTX where the compiler left no line tables.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Line {
-    /// As the compiler wrote it; empty for PTX.
+    /// Source file as the compiler wrote it; empty for PTX.
     pub file: String,
-    /// 1-based.
+    /// Line, from 1.
     pub line: u32,
-    /// The function it is in.
+    /// The function that the line is in.
     pub function: String,
     /// The PTX of its most expensive instruction.
     pub ptx: String,
     /// Part of the launch's cost, 0 to 1.
     pub share: f64,
-    /// Why, in words.
+    /// Why it costs that, in words.
     pub reason: String,
-    /// Warp instructions.
+    /// Warp instructions executed.
     pub executed: u64,
     /// Active lanes per instruction.
     pub active: f64,
@@ -29,7 +29,7 @@ pub struct Line {
     pub wavefronts: (u64, u64),
     /// Sectors of global memory, and those that its bytes fill.
     pub sectors: (u64, u64),
-    /// Branches that parted their warp.
+    /// Branches whose lanes diverged.
     pub divergent: u64,
     #[serde(skip)]
     cost: f64,
@@ -151,7 +151,7 @@ fn reason(program: &Program, own: &InstructionCounters) -> String {
     }
 }
 
-/// In the unit that leaves one to four digits before the point.
+/// A count in the unit that leaves one to four digits before the point.
 fn bytes(count: u64) -> String {
     match count {
         0..10_000 => format!("{count} bytes"),

@@ -29,13 +29,13 @@ use serde::Serialize;
 pub struct Analysis {
     /// Name of the `.entry`.
     pub entry: String,
-    /// Blocks.
+    /// Blocks of the grid.
     pub grid: [u32; 3],
     /// Threads of a block.
     pub block: [u32; 3],
     /// Bytes of shared memory of a block, static and dynamic.
     pub shared_bytes: u64,
-    /// Totals.
+    /// Counters of the whole launch.
     #[serde(skip)]
     pub counters: Counters,
     /// Different bytes of global memory read, in whole sectors.
@@ -45,7 +45,7 @@ pub struct Analysis {
     /// Blocks that are resident on a multiprocessor, warps of these, and the part of the multiprocessor's warps that
     /// this is.
     pub occupancy: (u32, u32, f64),
-    /// What limits it.
+    /// What limits the occupancy.
     pub occupancy_limits: Vec<String>,
     /// The estimate.
     pub time: Time,
@@ -60,10 +60,10 @@ pub struct Analysis {
     pub sectors: Vec<u64>,
 }
 
-/// Lane by bank, of one instruction.
+/// Which banks of shared memory the lanes of one instruction access.
 #[derive(Clone, Debug, Serialize)]
 pub struct Banks {
-    /// PTX.
+    /// The instruction's line of PTX.
     pub ptx: String,
     /// Source line, 0 when unknown.
     pub line: u32,

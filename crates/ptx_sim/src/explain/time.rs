@@ -17,48 +17,48 @@ use crate::trace::Traced;
 use serde::Serialize;
 use std::ops::Range;
 
-/// An estimate.
+/// An estimate of the time of a launch.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Time {
-    /// All but the launch itself, in microseconds.
+    /// Time of the kernel without the launch itself, in microseconds.
     pub kernel_us: f64,
-    /// What the launch costs behind another one, and as the first.
+    /// Cost of the launch behind another one, and as the first, in microseconds.
     pub launch_us: (f64, f64),
     /// How long each resource would take alone, the slowest first.
     pub limits: Vec<Limit>,
 }
 
-/// One resource.
+/// One resource of the device.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Limit {
     /// Stable, for scripts: `memory`, `latency`, `issue`, `shared`, `cache`, `barriers`, `arithmetic`, `blocks`,
     /// `atomics`.
     pub name: &'static str,
-    /// Microseconds.
+    /// How long it would be busy, in microseconds.
     pub us: f64,
-    /// What it is made of.
+    /// What the time consists of, in words.
     pub why: String,
 }
 
-/// What the model looks at.
+/// The inputs of the model.
 pub struct Subject<'a> {
     /// The PTX.
     pub program: &'a Program,
     /// The device.
     pub profile: &'a Profile,
-    /// Blocks in all.
+    /// Blocks of the grid.
     pub blocks: u64,
     /// Blocks on a multiprocessor at once.
     pub occupancy: &'a Occupancy,
-    /// Totals.
+    /// Counters of the whole launch.
     pub counters: &'a Counters,
-    /// By instruction.
+    /// Counters of each instruction.
     pub instructions: &'a [InstructionCounters],
-    /// What the trace has.
+    /// What the trace recorded.
     pub traced: &'a Traced,
 }
 
-/// Asks every resource.
+/// Estimates the time of each resource, and of the launch.
 pub fn estimate(subject: &Subject<'_>, costs: &Costs) -> Time {
     let Subject { profile, counters, traced, .. } = *subject;
     let clock = f64::from(profile.clock_mhz.max(1)) / 1e3; // cycles per nanosecond

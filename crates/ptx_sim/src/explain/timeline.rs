@@ -1,9 +1,10 @@
-//! How long one block takes when nobody is in its way: its warps' recorded instructions, each in order, every one when
-//! its operands are there. Loads that don't wait for each other overlap, and warps wait for each other at block
-//! barriers.
+//! How long one block takes when it has the multiprocessor to itself: the recorded instructions of its warps, each warp
+//! in order, each instruction as soon as its operands are there. Loads that do not wait for each other overlap, and
+//! warps wait for each other at block barriers.
 
 use super::costs::Costs;
-use super::operands::operands;
+use super::operands::{Operands, of_all};
+use crate::isa::facts::Latency;
 use crate::program::{Op, Program, Space};
 use crate::trace::{Step, WarpTrace};
 use std::collections::HashMap;
@@ -29,9 +30,10 @@ pub fn block_cycles(program: &Program, warps: &[WarpTrace], costs: &Costs) -> f6
     lines.iter().map(Line::end).fold(0.0, f64::max)
 }
 
-type Known = HashMap<u32, Vec<super::operands::Operands>>;
+/// The operands of all instructions, by function.
+type Known = HashMap<u32, Vec<Operands>>;
 
-/// One warp on its way.
+/// One warp while its instructions are replayed.
 struct Line<'t> {
     trace: &'t WarpTrace,
     next: usize,
@@ -45,27 +47,26 @@ impl<'t> Line<'t> {
         Self { trace, next: 0, now: 0.0, ready: HashMap::new() }
     }
 
-    /// Runs to the next barrier (true) or to the end.
+    /// Replays instructions to the next barrier (true) or to the end.
     fn run(&mut self, program: &Program, costs: &Costs, known: &mut Known) -> bool {
         while let Some(step) = self.trace.steps.get(self.next) {
             self.next += 1;
             let Some(function) = program.functions.get(step.function as usize) else { continue };
             let Some(inst) = function.code.get(step.pc as usize) else { continue };
-            let all = known.entry(step.function).or_insert_with(|| operands(program, function));
+            let all = known.entry(step.function).or_insert_with(|| of_all(function));
             let Some(own) = all.get(step.pc as usize) else { continue };
             let at = |register: &u32| self.ready.get(&(step.function, *register)).copied().unwrap_or(0.0);
             self.now = own.reads.iter().map(at).fold(self.now, f64::max) + 1.0;
             if matches!(inst.op, Op::Barrier { .. }) {
                 return true;
             }
-            let opcode = program.opcode(inst);
-            let done = self.now + latency(&inst.op, opcode, step, costs);
+            let done = self.now + cycles(function.facts(step.pc).latency, step, costs);
             self.ready.extend(own.sets.iter().map(|register| ((step.function, *register), done)));
         }
         false
     }
 
-    /// Its last cycle; what was not recorded goes on as before.
+    /// The warp's last cycle; what was not recorded is taken to go on at the same rate.
     fn end(&self) -> f64 {
         let recorded = self.trace.steps.len().max(1) as f64;
         self.now * (self.trace.total as f64 / recorded).max(1.0)
@@ -73,20 +74,16 @@ impl<'t> Line<'t> {
 }
 
 /// Cycles until the result is there.
-fn latency(op: &Op, opcode: &str, step: &Step, costs: &Costs) -> f64 {
+fn cycles(latency: Latency, step: &Step, costs: &Costs) -> f64 {
     let passes = f64::from(step.units.saturating_sub(1));
-    match (op, step.space) {
-        (Op::Atomic(_) | Op::AtomicVector(_), Some(Space::Global)) => costs.global_atomic_cycles,
+    match (latency, step.space) {
+        (Latency::Atomic, Some(Space::Global)) => costs.global_atomic_cycles,
         (_, Some(Space::Global)) => costs.global_cycles,
         (_, Some(Space::Shared)) => costs.shared_cycles + passes * costs.wavefront_cycles,
         (_, Some(_)) => costs.shared_cycles,
-        (Op::Collective { .. }, _) => costs.shuffle_cycles,
-        _ if ["div", "rem", "sqrt", "rcp", "rsqrt", "ex2", "lg2", "sin", "cos"]
-            .iter()
-            .any(|name| opcode.starts_with(name)) =>
-        {
-            costs.special_cycles
-        }
-        _ => costs.alu_cycles,
+        (Latency::Warp, None) => costs.shuffle_cycles,
+        (Latency::Special, None) => costs.special_cycles,
+        // What has not gone to memory: an atomic without lanes, a fence.
+        (Latency::Alu | Latency::Memory | Latency::Atomic, None) => costs.alu_cycles,
     }
 }

@@ -1,25 +1,61 @@
 //! The fast functions of `f32` and `f64`: computed in `f64` and rounded once, which is within the error bounds that PTX
 //! gives, and not always the bits that a GPU gives.
 
+use super::facts::Latency::Special;
+use super::facts::Undefined::Any;
+use super::facts::Work::{F32 as Single, F64 as Double};
+use super::facts::{Facts, Fidelity, facts};
 use super::float::{canonical, flush, flush_tiny, propagated, with_ftz};
 use super::lift::lift_call;
 use super::soft::{F32, Rounding, multiply};
 use super::table::Table;
 
+/// A function of `f32` with the error bound that the PTX ISA gives.
+const fn within(bound: &'static str) -> Facts {
+    facts(Any, Single(1), Special, Fidelity::Approximate(bound))
+}
+
+/// A function of `f64` with the error bound that the PTX ISA gives, or what is computed where it gives none.
+const fn within64(bound: &'static str) -> Facts {
+    facts(Any, Double(1), Special, Fidelity::Approximate(bound))
+}
+
+const QUOTIENT: Facts = within("2 ulp for divisors from 2^-126 to 2^126, else not specified");
+const ANGLE: Facts =
+    within("absolute error 2^-20.5 for angles from -2 pi to 2 pi, 2^-14.7 from -100 pi to 100 pi, else not specified");
+const LOGARITHM: Facts = within("absolute error 2^-22 for operands between 1/2 and 2, else relative error 2^-22");
+const UPPER: Facts = within64("not specified; here the upper 32 bits of the result for the operand's upper 32 bits");
+
 /// Adds this chapter's rows.
 pub fn list(t: &mut Table) {
-    with_ftz!(t, lift_call, ["div.approx"], (a, b), divide(a, b), false);
-    with_ftz!(t, lift_call, ["rcp.approx"], (a), 1.0 / a, false);
-    with_ftz!(t, lift_call, ["sqrt.approx"], (a), a.sqrt(), false);
-    with_ftz!(t, lift_call, ["rsqrt.approx"], (a), (1.0 / f64::from(a).sqrt()) as f32, false);
-    with_ftz!(t, lift_call, ["ex2.approx"], (a), f64::from(a).exp2() as f32, false);
-    with_ftz!(t, lift_call, ["lg2.approx"], (a), f64::from(a).log2() as f32, false);
-    with_ftz!(t, lift_call, ["sin.approx"], (a), turns(a).sin() as f32, false);
-    with_ftz!(t, lift_call, ["cos.approx"], (a), turns(a).cos() as f32, false);
-    t.row("tanh.approx.f32", lift_call!((f32) -> u32, |a| canonical(f64::from(a).tanh() as f32)));
-    t.row("rcp.approx.ftz.f64", lift_call!((f64) -> u64, |a| upper_bits(1.0 / flush64(upper(a)))));
-    t.row("rsqrt.approx.ftz.f64", lift_call!((f64) -> u64, |a| upper_bits(1.0 / flush64(upper(a)).sqrt())));
-    t.row("rsqrt.approx.f64", lift_call!((f64) -> u64, |a| propagated(1.0 / a.sqrt(), [a])));
+    with_ftz!(t, QUOTIENT, lift_call, ["div.approx"], (a, b), divide(a, b), false);
+    with_ftz!(t, within("1 ulp"), lift_call, ["rcp.approx"], (a), 1.0 / a, false);
+    with_ftz!(t, within("relative error 2^-23"), lift_call, ["sqrt.approx"], (a), a.sqrt(), false);
+    with_ftz!(
+        t,
+        within("relative error 2^-22.9"),
+        lift_call,
+        ["rsqrt.approx"],
+        (a),
+        (1.0 / f64::from(a).sqrt()) as f32,
+        false
+    );
+    with_ftz!(t, within("2 ulp"), lift_call, ["ex2.approx"], (a), f64::from(a).exp2() as f32, false);
+    with_ftz!(t, LOGARITHM, lift_call, ["lg2.approx"], (a), f64::from(a).log2() as f32, false);
+    with_ftz!(t, ANGLE, lift_call, ["sin.approx"], (a), turns(a).sin() as f32, false);
+    with_ftz!(t, ANGLE, lift_call, ["cos.approx"], (a), turns(a).cos() as f32, false);
+    t.row(
+        "tanh.approx.f32",
+        within("relative error 2^-11"),
+        lift_call!((f32) -> u32, |a| canonical(f64::from(a).tanh() as f32)),
+    );
+    t.row("rcp.approx.ftz.f64", UPPER, lift_call!((f64) -> u64, |a| upper_bits(1.0 / flush64(upper(a)))));
+    t.row("rsqrt.approx.ftz.f64", UPPER, lift_call!((f64) -> u64, |a| upper_bits(1.0 / flush64(upper(a)).sqrt())));
+    t.row(
+        "rsqrt.approx.f64",
+        within64("not specified; here within 2 ulp"),
+        lift_call!((f64) -> u64, |a| propagated(1.0 / a.sqrt(), [a])),
+    );
 }
 
 /// For divisors above 2^126 the hardware multiplies by a reciprocal that is zero.

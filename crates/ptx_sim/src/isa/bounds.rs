@@ -2,11 +2,12 @@
 //! Floating Point Instructions"), here and on an H200: `tests/golden/h200/approximate.bin` has its results for the
 //! opcodes of `approximate.txt`, in the format of each.
 
+use super::facts::Fidelity;
 use super::golden::{self, splitmix};
 use super::half::{bfloat_to_f32, half_to_f32};
+use super::instructions::find;
 use super::soft::{BF16, F16, F32, F64, Format, Rounding};
 use super::testing::run_many;
-use crate::fidelity::bound;
 use std::f64::consts::{PI, TAU};
 
 /// How far a result may be from the exact one.
@@ -93,7 +94,7 @@ const FUNCTIONS: [Function; 18] = [
         error: |_| Some(Error::Relative(2f64.powf(-9.9))) },
 ];
 
-/// Of the last type of an opcode.
+/// The format of the last type of an opcode.
 fn format(opcode: &str) -> Format {
     match opcode.rsplit('.').next() {
         Some("f16") => F16,
@@ -204,7 +205,8 @@ fn opcodes() -> impl Iterator<Item = (String, &'static Function)> {
 #[test]
 fn every_result_is_within_its_bound() {
     for (opcode, function) in opcodes() {
-        assert_eq!(bound(&opcode), Some(function.text), "{opcode}");
+        let row = find(&opcode).expect("an instruction of the table");
+        assert_eq!(row.facts.fidelity, Fidelity::Approximate(function.text), "{opcode}");
         let a = sweep(&opcode);
         let mut sources = vec![a.clone()];
         if function.name.starts_with("div") {

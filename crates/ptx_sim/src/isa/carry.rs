@@ -3,19 +3,30 @@
 //!
 //! The flag is a predicate row that the text does not name: the last destination, the last source.
 
+use super::facts::Fidelity::Exact;
+use super::facts::Latency::Alu;
+use super::facts::Undefined::{Any, Carry};
+use super::facts::Work::Integer;
+use super::facts::{Facts, facts};
 use super::lift::{Meaning, lift, lift_call};
 use super::table::{Row, Table};
 
+const SUM: Facts = facts(Carry, Integer(1), Alu, Exact);
+const PRODUCT_AND_SUM: Facts = facts(Carry, Integer(2), Alu, Exact);
+/// The upper half of a product, whose bits depend on all bits of the factors.
+const HIGH: Facts = facts(Any, Integer(2), Alu, Exact);
+
 /// Adds this chapter's rows.
 pub fn list(t: &mut Table) {
-    let mut row = |opcode: &str, carry_in: bool, carry_out: bool, meaning: Meaning| {
-        t.insert(opcode, Row { meaning, carry_in, carry_out, ..Row::default() });
+    let mut row = |opcode: &str, facts: Facts, carry_in: bool, carry_out: bool, meaning: Meaning| {
+        t.insert(opcode, Row { carry_in, carry_out, ..Row::new(facts, meaning) });
     };
     macro_rules! sums {
         ($t:ty, $names:literal) => {
-            row(concat!("add.cc.", $names), false, true, lift!(($t, $t) -> ($t, bool), |a, b| a.overflowing_add(b)));
+            row(concat!("add.cc.", $names), SUM, false, true, lift!(($t, $t) -> ($t, bool), |a, b| a.overflowing_add(b)));
             row(
                 concat!("addc.cc.", $names),
+                SUM,
                 true,
                 true,
                 lift!(($t, $t, bool) -> ($t, bool), |a, b, c| {
@@ -26,6 +37,7 @@ pub fn list(t: &mut Table) {
             );
             row(
                 concat!("addc.", $names),
+                SUM,
                 true,
                 false,
                 lift!(($t, $t, bool) -> $t, |a, b, c| a.wrapping_add(b).wrapping_add(<$t>::from(c))),
@@ -33,12 +45,14 @@ pub fn list(t: &mut Table) {
             // A difference is `a + !b + 1`: the flag is set when nothing is borrowed.
             row(
                 concat!("sub.cc.", $names),
+                SUM,
                 false,
                 true,
                 lift!(($t, $t) -> ($t, bool), |a, b| (a.wrapping_sub(b), a >= b)),
             );
             row(
                 concat!("subc.cc.", $names),
+                SUM,
                 true,
                 true,
                 lift!(($t, $t, bool) -> ($t, bool), |a, b, c| {
@@ -49,6 +63,7 @@ pub fn list(t: &mut Table) {
             );
             row(
                 concat!("subc.", $names),
+                SUM,
                 true,
                 false,
                 lift!(($t, $t, bool) -> $t, |a, b, c| a.wrapping_add(!b).wrapping_add(<$t>::from(c))),
@@ -58,15 +73,17 @@ pub fn list(t: &mut Table) {
     sums!(u32, "{u32|s32}");
     sums!(u64, "{u64|s64}");
     macro_rules! products {
-        ($t:ty, $name:literal, |$a:ident, $b:ident| $product:expr) => {
+        ($t:ty, $facts:expr, $name:literal, |$a:ident, $b:ident| $product:expr) => {
             row(
                 concat!("mad.", $name),
+                $facts,
                 false,
                 true,
                 lift_call!(($t, $t, $t) -> ($t, bool), |$a, $b, c| $product.overflowing_add(c)),
             );
             row(
                 concat!("madc.", $name),
+                $facts,
                 true,
                 true,
                 lift_call!(($t, $t, $t, bool) -> ($t, bool), |$a, $b, c, carry| {
@@ -78,9 +95,10 @@ pub fn list(t: &mut Table) {
         };
     }
     macro_rules! last_products {
-        ($t:ty, $name:literal, |$a:ident, $b:ident| $product:expr) => {
+        ($t:ty, $facts:expr, $name:literal, |$a:ident, $b:ident| $product:expr) => {
             row(
                 concat!("madc.", $name),
+                $facts,
                 true,
                 false,
                 lift_call!(($t, $t, $t, bool) -> $t, |$a, $b, c, carry| {
@@ -89,18 +107,18 @@ pub fn list(t: &mut Table) {
             );
         };
     }
-    products!(u32, "lo.cc.{u32|s32}", |a, b| a.wrapping_mul(b));
-    products!(u32, "hi.cc.u32", |a, b| ((u64::from(a) * u64::from(b)) >> 32) as u32);
-    products!(u32, "hi.cc.s32", |a, b| ((i64::from(a as i32) * i64::from(b as i32)) >> 32) as u32);
-    products!(u64, "lo.cc.{u64|s64}", |a, b| a.wrapping_mul(b));
-    products!(u64, "hi.cc.u64", |a, b| ((u128::from(a) * u128::from(b)) >> 64) as u64);
-    products!(u64, "hi.cc.s64", |a, b| ((i128::from(a as i64) * i128::from(b as i64)) >> 64) as u64);
-    last_products!(u32, "lo.{u32|s32}", |a, b| a.wrapping_mul(b));
-    last_products!(u32, "hi.u32", |a, b| ((u64::from(a) * u64::from(b)) >> 32) as u32);
-    last_products!(u32, "hi.s32", |a, b| ((i64::from(a as i32) * i64::from(b as i32)) >> 32) as u32);
-    last_products!(u64, "lo.{u64|s64}", |a, b| a.wrapping_mul(b));
-    last_products!(u64, "hi.u64", |a, b| ((u128::from(a) * u128::from(b)) >> 64) as u64);
-    last_products!(u64, "hi.s64", |a, b| ((i128::from(a as i64) * i128::from(b as i64)) >> 64) as u64);
+    products!(u32, PRODUCT_AND_SUM, "lo.cc.{u32|s32}", |a, b| a.wrapping_mul(b));
+    products!(u32, HIGH, "hi.cc.u32", |a, b| ((u64::from(a) * u64::from(b)) >> 32) as u32);
+    products!(u32, HIGH, "hi.cc.s32", |a, b| ((i64::from(a as i32) * i64::from(b as i32)) >> 32) as u32);
+    products!(u64, PRODUCT_AND_SUM, "lo.cc.{u64|s64}", |a, b| a.wrapping_mul(b));
+    products!(u64, HIGH, "hi.cc.u64", |a, b| ((u128::from(a) * u128::from(b)) >> 64) as u64);
+    products!(u64, HIGH, "hi.cc.s64", |a, b| ((i128::from(a as i64) * i128::from(b as i64)) >> 64) as u64);
+    last_products!(u32, PRODUCT_AND_SUM, "lo.{u32|s32}", |a, b| a.wrapping_mul(b));
+    last_products!(u32, HIGH, "hi.u32", |a, b| ((u64::from(a) * u64::from(b)) >> 32) as u32);
+    last_products!(u32, HIGH, "hi.s32", |a, b| ((i64::from(a as i32) * i64::from(b as i32)) >> 32) as u32);
+    last_products!(u64, PRODUCT_AND_SUM, "lo.{u64|s64}", |a, b| a.wrapping_mul(b));
+    last_products!(u64, HIGH, "hi.u64", |a, b| ((u128::from(a) * u128::from(b)) >> 64) as u64);
+    last_products!(u64, HIGH, "hi.s64", |a, b| ((i128::from(a as i64) * i128::from(b as i64)) >> 64) as u64);
 }
 
 #[cfg(test)]

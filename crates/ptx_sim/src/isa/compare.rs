@@ -1,16 +1,30 @@
 //! Comparison and selection. PTX ISA, "Comparison and Selection Instructions".
 
+use super::facts::Fidelity::Exact;
+use super::facts::Latency::Alu;
+use super::facts::Relation::{Equal, Less, LessOrEqual};
+use super::facts::Undefined::{self, Any, Select};
+use super::facts::{Comparison, Facts, Work, facts};
 use super::float::flush;
 use super::half::{bfloat_to_f32, half_to_f32};
 use super::lift::{File, Meaning, Value, every, for_each_level, lift, pack, predicate, write_predicate};
 use super::table::{Row, Table};
 use crate::registers::{Args, Pure, Registers};
 
+/// A comparison that any undefined bit makes undefined.
+const COMPARED: Facts = facts(Any, Work::None, Alu, Exact);
+const SELECTED: Facts = facts(Select, Work::None, Alu, Exact);
+
+/// A comparison of integers, which the defined bits may decide.
+const fn decidable(relation: super::facts::Relation, signed: bool) -> Facts {
+    facts(Undefined::Compare(Comparison { relation, signed }), Work::None, Alu, Exact)
+}
+
 /// Adds this chapter's rows.
 #[expect(clippy::neg_cmp_op_on_partial_ord, reason = "unordered comparisons are negations of ordered ones")]
 pub fn list(t: &mut Table) {
     macro_rules! compare {
-        ($t:ty, $cmp:literal, $names:literal, $f:expr) => {{
+        ($t:ty, $cmp:literal, $names:literal, $facts:expr, $f:expr) => {{
             #[inline(always)]
             fn bits(registers: &Registers, args: &Args) -> u32 {
                 compared::<$t>(registers, args, $f)
@@ -22,7 +36,7 @@ pub fn list(t: &mut Table) {
             });
             let meaning = Meaning { run, d: &[File::Pred, File::Pred], s: &[<$t>::FILE, <$t>::FILE] };
             let name = concat!("setp.", $cmp, ".", $names);
-            t.insert(name, Row { meaning, optional: 1, ..Row::default() });
+            t.insert(name, Row { optional: 1, ..Row::new($facts, meaning) });
             compare!(@ $t, concat!("setp.", $cmp, ".and.", $names), bits, |c, p| c & p);
             compare!(@ $t, concat!("setp.", $cmp, ".or.", $names), bits, |c, p| c | p);
             compare!(@ $t, concat!("setp.", $cmp, ".xor.", $names), bits, |c, p| c ^ p);
@@ -37,21 +51,21 @@ pub fn list(t: &mut Table) {
             }
             let (run, s) = (Pure::plain(run), &[<$t>::FILE, <$t>::FILE, File::Pred]);
             let meaning = Meaning { run, d: &[File::Pred, File::Pred], s };
-            t.insert($name, Row { meaning, optional: 1, ..Row::default() });
+            t.insert($name, Row { optional: 1, ..Row::new(COMPARED, meaning) });
         }};
     }
     macro_rules! integers {
         ($u:ty, $i:ty, $all:literal, $un:literal, $sn:literal) => {
-            compare!($u, "eq", $all, |a, b| a == b);
-            compare!($u, "ne", $all, |a, b| a != b);
-            compare!($u, "{lt|lo}", $un, |a, b| a < b);
-            compare!($u, "{le|ls}", $un, |a, b| a <= b);
-            compare!($u, "{gt|hi}", $un, |a, b| a > b);
-            compare!($u, "{ge|hs}", $un, |a, b| a >= b);
-            compare!($i, "lt", $sn, |a, b| a < b);
-            compare!($i, "le", $sn, |a, b| a <= b);
-            compare!($i, "gt", $sn, |a, b| a > b);
-            compare!($i, "ge", $sn, |a, b| a >= b);
+            compare!($u, "eq", $all, decidable(Equal, false), |a, b| a == b);
+            compare!($u, "ne", $all, decidable(Equal, false), |a, b| a != b);
+            compare!($u, "{lt|lo}", $un, decidable(Less, false), |a, b| a < b);
+            compare!($u, "{le|ls}", $un, decidable(LessOrEqual, false), |a, b| a <= b);
+            compare!($u, "{gt|hi}", $un, decidable(LessOrEqual, false), |a, b| a > b);
+            compare!($u, "{ge|hs}", $un, decidable(Less, false), |a, b| a >= b);
+            compare!($i, "lt", $sn, decidable(Less, true), |a, b| a < b);
+            compare!($i, "le", $sn, decidable(LessOrEqual, true), |a, b| a <= b);
+            compare!($i, "gt", $sn, decidable(LessOrEqual, true), |a, b| a > b);
+            compare!($i, "ge", $sn, decidable(Less, true), |a, b| a >= b);
         };
     }
     integers!(u16, i16, "{b16|u16|s16}", "u16", "s16");
@@ -59,59 +73,59 @@ pub fn list(t: &mut Table) {
     integers!(u64, i64, "{b64|u64|s64}", "u64", "s64");
     macro_rules! floats {
         ($t:ty, $n:literal, |$x:ident| $read:expr) => {
-            compare!($t, "eq", $n, |a, b| {
+            compare!($t, "eq", $n, COMPARED, |a, b| {
                 let f = |$x: $t| $read;
                 f(a) == f(b)
             });
-            compare!($t, "ne", $n, |a, b| {
+            compare!($t, "ne", $n, COMPARED, |a, b| {
                 let f = |$x: $t| $read;
                 f(a) < f(b) || f(a) > f(b)
             });
-            compare!($t, "lt", $n, |a, b| {
+            compare!($t, "lt", $n, COMPARED, |a, b| {
                 let f = |$x: $t| $read;
                 f(a) < f(b)
             });
-            compare!($t, "le", $n, |a, b| {
+            compare!($t, "le", $n, COMPARED, |a, b| {
                 let f = |$x: $t| $read;
                 f(a) <= f(b)
             });
-            compare!($t, "gt", $n, |a, b| {
+            compare!($t, "gt", $n, COMPARED, |a, b| {
                 let f = |$x: $t| $read;
                 f(a) > f(b)
             });
-            compare!($t, "ge", $n, |a, b| {
+            compare!($t, "ge", $n, COMPARED, |a, b| {
                 let f = |$x: $t| $read;
                 f(a) >= f(b)
             });
-            compare!($t, "equ", $n, |a, b| {
+            compare!($t, "equ", $n, COMPARED, |a, b| {
                 let f = |$x: $t| $read;
                 !(f(a) < f(b) || f(a) > f(b))
             });
-            compare!($t, "neu", $n, |a, b| {
+            compare!($t, "neu", $n, COMPARED, |a, b| {
                 let f = |$x: $t| $read;
                 f(a) != f(b)
             });
-            compare!($t, "ltu", $n, |a, b| {
+            compare!($t, "ltu", $n, COMPARED, |a, b| {
                 let f = |$x: $t| $read;
                 !(f(a) >= f(b))
             });
-            compare!($t, "leu", $n, |a, b| {
+            compare!($t, "leu", $n, COMPARED, |a, b| {
                 let f = |$x: $t| $read;
                 !(f(a) > f(b))
             });
-            compare!($t, "gtu", $n, |a, b| {
+            compare!($t, "gtu", $n, COMPARED, |a, b| {
                 let f = |$x: $t| $read;
                 !(f(a) <= f(b))
             });
-            compare!($t, "geu", $n, |a, b| {
+            compare!($t, "geu", $n, COMPARED, |a, b| {
                 let f = |$x: $t| $read;
                 !(f(a) < f(b))
             });
-            compare!($t, "num", $n, |a, b| {
+            compare!($t, "num", $n, COMPARED, |a, b| {
                 let f = |$x: $t| $read;
                 !f(a).is_nan() && !f(b).is_nan()
             });
-            compare!($t, "nan", $n, |a, b| {
+            compare!($t, "nan", $n, COMPARED, |a, b| {
                 let f = |$x: $t| $read;
                 f(a).is_nan() || f(b).is_nan()
             });
@@ -124,7 +138,7 @@ pub fn list(t: &mut Table) {
     floats!(u16, "bf16", |x| bfloat_to_f32(x));
     macro_rules! select {
         ($t:ty, $names:literal) => {
-            t.row(concat!("selp.", $names), lift!(($t, $t, bool) -> $t, |a, b, p| if p { a } else { b }));
+            t.row(concat!("selp.", $names), SELECTED, lift!(($t, $t, bool) -> $t, |a, b, p| if p { a } else { b }));
         };
     }
     select!(u16, "{b16|u16|s16}");
@@ -134,10 +148,11 @@ pub fn list(t: &mut Table) {
     select!(f64, "f64");
     macro_rules! by_sign {
         ($t:ty, $n:literal) => {
-            t.row(concat!("slct.", $n, ".s32"), lift!(($t, $t, i32) -> $t, |a, b, c| if c >= 0 { a } else { b }));
-            t.row(concat!("slct.", $n, ".f32"), lift!(($t, $t, f32) -> $t, |a, b, c| if c >= 0.0 { a } else { b }));
+            t.row(concat!("slct.", $n, ".s32"), COMPARED, lift!(($t, $t, i32) -> $t, |a, b, c| if c >= 0 { a } else { b }));
+            t.row(concat!("slct.", $n, ".f32"), COMPARED, lift!(($t, $t, f32) -> $t, |a, b, c| if c >= 0.0 { a } else { b }));
             t.row(
                 concat!("slct.ftz.", $n, ".f32"),
+                COMPARED,
                 lift!(($t, $t, f32) -> $t, |a, b, c| if flush(c) >= 0.0 { a } else { b }),
             );
         };

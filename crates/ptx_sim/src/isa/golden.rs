@@ -2,8 +2,8 @@
 //! for each opcode that ptxas takes for `sm_90a` (the others are spellings for other architectures, and 128 bits). The
 //! approximate ones are in `bounds.rs`.
 
+use super::instructions;
 use super::lift::File;
-use super::table;
 use super::testing::run_many;
 
 /// Of each operand.
@@ -118,7 +118,7 @@ pub fn inputs() -> Inputs {
 
 /// The values of an opcode's sources, a carry flag included.
 pub fn sources(opcode: &str, inputs: &Inputs) -> Vec<Vec<u64>> {
-    let row = table::find(opcode).unwrap_or_else(|| panic!("no row for `{opcode}`"));
+    let row = instructions::find(opcode).unwrap_or_else(|| panic!("no row for `{opcode}`"));
     let last = row.meaning.s.len() - 1;
     let each = row.meaning.s.iter().enumerate();
     each.map(|(i, file)| match file {

@@ -2,9 +2,25 @@
 //!
 //! An operation is done in `f64`, exactly or rounded to odd, and then rounded once.
 
+use super::facts::Fidelity::{Approximate, Exact};
+use super::facts::Latency::{Alu, Special};
+use super::facts::Undefined::Any;
+use super::facts::Work::{self, F16 as Half};
+use super::facts::{Facts, facts};
 use super::lift::lift_call;
 use super::soft::{BF16, F16, F64, Format, Rounding};
 use super::table::Table;
+
+/// A sum, a product, an extreme.
+const ONE: Facts = facts(Any, Half(1), Alu, Exact);
+const FUSED: Facts = facts(Any, Half(2), Alu, Exact);
+/// A sign is one bit, which is no arithmetic.
+const SIGN: Facts = facts(Any, Work::None, Alu, Exact);
+
+/// A function with the error bound that the PTX ISA gives.
+const fn within(bound: &'static str) -> Facts {
+    facts(Any, Half(1), Special, Approximate(bound))
+}
 
 /// Adds this chapter's rows.
 pub fn list(t: &mut Table) {
@@ -83,9 +99,9 @@ pub fn saturate_half(bits: u16) -> u16 {
 
 /// Rows for one number and for two in a register. `$x` are the 16-bit operands.
 macro_rules! rows {
-    ($t:ident, [$($name:literal),*], $n:literal, ($($x:ident),*), $value:expr) => {
-        $t.row(concat!($($name,)* ".", $n), lift_call!(($(rows!(@u16 $x)),*) -> u16, |$($x),*| $value));
-        $t.row(concat!($($name,)* ".", $n, "x2"), lift_call!(($(rows!(@u32 $x)),*) -> u32, |$($x),*| {
+    ($t:ident, $facts:expr, [$($name:literal),*], $n:literal, ($($x:ident),*), $value:expr) => {
+        $t.row(concat!($($name,)* ".", $n), $facts, lift_call!(($(rows!(@u16 $x)),*) -> u16, |$($x),*| $value));
+        $t.row(concat!($($name,)* ".", $n, "x2"), $facts.packed(16), lift_call!(($(rows!(@u32 $x)),*) -> u32, |$($x),*| {
             let f = |$($x: u16),*| -> u16 { $value };
             u32::from(f($($x as u16),*)) | u32::from(f($(($x >> 16) as u16),*)) << 16
         }));
@@ -97,18 +113,18 @@ macro_rules! rows {
 fn arithmetic(t: &mut Table) {
     macro_rules! sums {
         ($n:literal, $m:literal, $read:ident, $format:expr, $before:ident, $after:ident) => {
-            rows!(t, ["add[.rn]", $m], $n, (a, b), {
+            rows!(t, ONE, ["add[.rn]", $m], $n, (a, b), {
                 $after(round($format, sum_to_odd($read($before(a)), $read($before(b)))))
             });
-            rows!(t, ["sub[.rn]", $m], $n, (a, b), {
+            rows!(t, ONE, ["sub[.rn]", $m], $n, (a, b), {
                 $after(round($format, sum_to_odd($read($before(a)), -$read($before(b)))))
             });
-            rows!(t, ["mul[.rn]", $m], $n, (a, b), $after(round($format, $read($before(a)) * $read($before(b)))));
+            rows!(t, ONE, ["mul[.rn]", $m], $n, (a, b), $after(round($format, $read($before(a)) * $read($before(b)))));
         };
     }
     macro_rules! fused {
         ($n:literal, $m:literal, $read:ident, $format:expr, $before:ident, $after:ident) => {
-            rows!(t, ["fma.rn", $m], $n, (a, b, c), {
+            rows!(t, FUSED, ["fma.rn", $m], $n, (a, b, c), {
                 $after(round($format, sum_to_odd($read($before(a)) * $read($before(b)), $read($before(c)))))
             });
         };
@@ -135,12 +151,12 @@ fn arithmetic(t: &mut Table) {
 }
 
 fn signs(t: &mut Table) {
-    rows!(t, ["neg"], "f16", (a), canonical(a ^ 0x8000, 0x7c00));
-    rows!(t, ["abs"], "f16", (a), canonical(a & 0x7fff, 0x7c00));
-    rows!(t, ["neg.ftz"], "f16", (a), canonical(flush(a) ^ 0x8000, 0x7c00));
-    rows!(t, ["abs.ftz"], "f16", (a), canonical(flush(a) & 0x7fff, 0x7c00));
-    rows!(t, ["neg"], "bf16", (a), canonical(a ^ 0x8000, 0x7f80));
-    rows!(t, ["abs"], "bf16", (a), canonical(a & 0x7fff, 0x7f80));
+    rows!(t, SIGN, ["neg"], "f16", (a), canonical(a ^ 0x8000, 0x7c00));
+    rows!(t, SIGN, ["abs"], "f16", (a), canonical(a & 0x7fff, 0x7c00));
+    rows!(t, SIGN, ["neg.ftz"], "f16", (a), canonical(flush(a) ^ 0x8000, 0x7c00));
+    rows!(t, SIGN, ["abs.ftz"], "f16", (a), canonical(flush(a) & 0x7fff, 0x7c00));
+    rows!(t, SIGN, ["neg"], "bf16", (a), canonical(a ^ 0x8000, 0x7f80));
+    rows!(t, SIGN, ["abs"], "bf16", (a), canonical(a & 0x7fff, 0x7f80));
 }
 
 /// NaN is 0x7fff.
@@ -182,12 +198,12 @@ fn extreme(a: u16, b: u16, infinity: u16, larger: bool, keep_nan: bool) -> u16 {
 fn extremes(t: &mut Table) {
     macro_rules! pair {
         ($name:literal, $larger:literal) => {
-            rows!(t, [$name], "f16", (a, b), extreme(a, b, 0x7c00, $larger, false));
-            rows!(t, [$name, ".ftz"], "f16", (a, b), extreme(flush(a), flush(b), 0x7c00, $larger, false));
-            rows!(t, [$name, ".NaN"], "f16", (a, b), extreme(a, b, 0x7c00, $larger, true));
-            rows!(t, [$name, ".ftz.NaN"], "f16", (a, b), extreme(flush(a), flush(b), 0x7c00, $larger, true));
-            rows!(t, [$name], "bf16", (a, b), extreme(a, b, 0x7f80, $larger, false));
-            rows!(t, [$name, ".NaN"], "bf16", (a, b), extreme(a, b, 0x7f80, $larger, true));
+            rows!(t, ONE, [$name], "f16", (a, b), extreme(a, b, 0x7c00, $larger, false));
+            rows!(t, ONE, [$name, ".ftz"], "f16", (a, b), extreme(flush(a), flush(b), 0x7c00, $larger, false));
+            rows!(t, ONE, [$name, ".NaN"], "f16", (a, b), extreme(a, b, 0x7c00, $larger, true));
+            rows!(t, ONE, [$name, ".ftz.NaN"], "f16", (a, b), extreme(flush(a), flush(b), 0x7c00, $larger, true));
+            rows!(t, ONE, [$name], "bf16", (a, b), extreme(a, b, 0x7f80, $larger, false));
+            rows!(t, ONE, [$name, ".NaN"], "bf16", (a, b), extreme(a, b, 0x7f80, $larger, true));
         };
     }
     pair!("min", false);
@@ -199,16 +215,16 @@ fn extremes(t: &mut Table) {
     }
     macro_rules! signed {
         ($name:literal, $larger:literal) => {
-            rows!(t, [$name, ".xorsign.abs"], "f16", (a, b), with_sign(a, b, 0x7c00, $larger, false));
-            rows!(t, [$name, ".NaN.xorsign.abs"], "f16", (a, b), with_sign(a, b, 0x7c00, $larger, true));
-            rows!(t, [$name, ".ftz.xorsign.abs"], "f16", (a, b), {
+            rows!(t, ONE, [$name, ".xorsign.abs"], "f16", (a, b), with_sign(a, b, 0x7c00, $larger, false));
+            rows!(t, ONE, [$name, ".NaN.xorsign.abs"], "f16", (a, b), with_sign(a, b, 0x7c00, $larger, true));
+            rows!(t, ONE, [$name, ".ftz.xorsign.abs"], "f16", (a, b), {
                 with_sign(flush(a), flush(b), 0x7c00, $larger, false)
             });
-            rows!(t, [$name, ".ftz.NaN.xorsign.abs"], "f16", (a, b), {
+            rows!(t, ONE, [$name, ".ftz.NaN.xorsign.abs"], "f16", (a, b), {
                 with_sign(flush(a), flush(b), 0x7c00, $larger, true)
             });
-            rows!(t, [$name, ".xorsign.abs"], "bf16", (a, b), with_sign(a, b, 0x7f80, $larger, false));
-            rows!(t, [$name, ".NaN.xorsign.abs"], "bf16", (a, b), with_sign(a, b, 0x7f80, $larger, true));
+            rows!(t, ONE, [$name, ".xorsign.abs"], "bf16", (a, b), with_sign(a, b, 0x7f80, $larger, false));
+            rows!(t, ONE, [$name, ".NaN.xorsign.abs"], "bf16", (a, b), with_sign(a, b, 0x7f80, $larger, true));
         };
     }
     signed!("min", false);
@@ -217,11 +233,11 @@ fn extremes(t: &mut Table) {
 
 /// Within PTX's error bounds, not always the bits of a GPU.
 fn approximate(t: &mut Table) {
-    rows!(t, ["ex2.approx"], "f16", (a), round(F16, half(a).exp2()));
-    rows!(t, ["ex2.approx.ftz"], "f16", (a), flush(round(F16, half(flush(a)).exp2())));
-    rows!(t, ["tanh.approx"], "f16", (a), round(F16, half(a).tanh()));
-    rows!(t, ["ex2.approx.ftz"], "bf16", (a), round(BF16, bfloat(a).exp2()));
-    rows!(t, ["tanh.approx"], "bf16", (a), round(BF16, bfloat(a).tanh()));
+    rows!(t, within("relative error 2^-9.9"), ["ex2.approx"], "f16", (a), round(F16, half(a).exp2()));
+    rows!(t, within("relative error 2^-9.9"), ["ex2.approx.ftz"], "f16", (a), flush(round(F16, half(flush(a)).exp2())));
+    rows!(t, within("absolute error 2^-10.987"), ["tanh.approx"], "f16", (a), round(F16, half(a).tanh()));
+    rows!(t, within("relative error 2^-7"), ["ex2.approx.ftz"], "bf16", (a), round(BF16, bfloat(a).exp2()));
+    rows!(t, within("absolute error 2^-8"), ["tanh.approx"], "bf16", (a), round(BF16, bfloat(a).tanh()));
 }
 
 /// The minimum or maximum of an atomic, `f16`.

@@ -1,7 +1,23 @@
 //! Integer arithmetic. PTX ISA, "Integer Arithmetic Instructions".
 
+use super::facts::Fidelity::Exact;
+use super::facts::Latency::{Alu, Special};
+use super::facts::Undefined::{Any, Carry};
+use super::facts::Work::Integer;
+use super::facts::{Facts, Operation, facts};
 use super::lift::{lift, lift_call};
 use super::table::Table;
+
+/// Sums and the low bits of products: an undefined bit makes those above it undefined.
+const SUM: Facts = facts(Carry, Integer(1), Alu, Exact);
+const PRODUCT_AND_SUM: Facts = facts(Carry, Integer(2), Alu, Exact);
+/// One operation on all bits.
+const ONE: Facts = facts(Any, Integer(1), Alu, Exact);
+/// Two operations on all bits.
+const TWO: Facts = facts(Any, Integer(2), Alu, Exact);
+const QUOTIENT: Facts = facts(Any, Integer(1), Special, Exact);
+const DOT4: Facts = facts(Any, Integer(8), Alu, Exact);
+const DOT2: Facts = facts(Any, Integer(4), Alu, Exact);
 
 /// Adds this chapter's rows.
 pub fn list(t: &mut Table) {
@@ -16,26 +32,38 @@ pub fn list(t: &mut Table) {
 }
 
 fn sums_and_products(t: &mut Table) {
+    // The same bits for unsigned and for signed numbers, which may overflow.
+    macro_rules! wraps {
+        ($un:literal, $sn:literal, $name:literal, $facts:expr, $operation:ident, $bits:expr, $meaning:expr) => {
+            let meaning = $meaning;
+            t.row(concat!($name, $un), $facts, meaning);
+            t.row(concat!($name, $sn), $facts.overflows(Operation::$operation, $bits), meaning);
+        };
+    }
     macro_rules! both {
-        ($u:ty, $i:ty, $wide:ty, $iwide:ty, $un:literal, $sn:literal, $names:literal) => {
-            t.row(concat!("add.", $names), lift!(($u, $u) -> $u, |a, b| a.wrapping_add(b)));
-            t.row(concat!("sub.", $names), lift!(($u, $u) -> $u, |a, b| a.wrapping_sub(b)));
-            t.row(concat!("mul.lo.", $names), lift!(($u, $u) -> $u, |a, b| a.wrapping_mul(b)));
-            t.row(concat!("mad.lo.", $names), lift!(($u, $u, $u) -> $u, |a, b, c| a.wrapping_mul(b).wrapping_add(c)));
-            t.row(concat!("mul.hi.", $un), lift!(($u, $u) -> $u, |a, b| high!($u, $wide, a, b)));
-            t.row(concat!("mul.hi.", $sn), lift!(($i, $i) -> $i, |a, b| high!($i, $iwide, a, b)));
+        ($u:ident, $i:ident, $wide:ty, $iwide:ty, $un:literal, $sn:literal) => {
+            wraps!($un, $sn, "add.", SUM, Add, $u::BITS, lift!(($u, $u) -> $u, |a, b| a.wrapping_add(b)));
+            wraps!($un, $sn, "sub.", SUM, Subtract, $u::BITS, lift!(($u, $u) -> $u, |a, b| a.wrapping_sub(b)));
+            wraps!($un, $sn, "mul.lo.", SUM, Multiply, $u::BITS, lift!(($u, $u) -> $u, |a, b| a.wrapping_mul(b)));
+            wraps!($un, $sn, "mad.lo.", PRODUCT_AND_SUM, MultiplyAdd, $u::BITS, {
+                lift!(($u, $u, $u) -> $u, |a, b, c| a.wrapping_mul(b).wrapping_add(c))
+            });
+            t.row(concat!("mul.hi.", $un), ONE, lift!(($u, $u) -> $u, |a, b| high!($u, $wide, a, b)));
+            t.row(concat!("mul.hi.", $sn), ONE, lift!(($i, $i) -> $i, |a, b| high!($i, $iwide, a, b)));
             t.row(
                 concat!("mad.hi.", $un),
+                TWO,
                 lift!(($u, $u, $u) -> $u, |a, b, c| high!($u, $wide, a, b).wrapping_add(c)),
             );
             t.row(
                 concat!("mad.hi.", $sn),
+                TWO,
                 lift!(($i, $i, $i) -> $i, |a, b, c| high!($i, $iwide, a, b).wrapping_add(c)),
             );
-            t.row(concat!("sad.", $un), lift!(($u, $u, $u) -> $u, |a, b, c| c.wrapping_add(a.abs_diff(b))));
-            t.row(concat!("sad.", $sn), lift!(($i, $i, $u) -> $u, |a, b, c| c.wrapping_add(a.abs_diff(b))));
-            t.row(concat!("neg.", $sn), lift!(($i) -> $i, |a| a.wrapping_neg()));
-            t.row(concat!("abs.", $sn), lift!(($i) -> $i, |a| a.wrapping_abs()));
+            t.row(concat!("sad.", $un), TWO, lift!(($u, $u, $u) -> $u, |a, b, c| c.wrapping_add(a.abs_diff(b))));
+            t.row(concat!("sad.", $sn), TWO, lift!(($i, $i, $u) -> $u, |a, b, c| c.wrapping_add(a.abs_diff(b))));
+            t.row(concat!("neg.", $sn), SUM.overflows(Operation::Negate, $u::BITS), lift!(($i) -> $i, |a| a.wrapping_neg()));
+            t.row(concat!("abs.", $sn), ONE, lift!(($i) -> $i, |a| a.wrapping_abs()));
         };
     }
     macro_rules! high {
@@ -43,16 +71,16 @@ fn sums_and_products(t: &mut Table) {
             (($a as $wide * $b as $wide) >> <$t>::BITS) as $t
         };
     }
-    both!(u16, i16, u32, i32, "u16", "s16", "{u16|s16}");
-    both!(u32, i32, u64, i64, "u32", "s32", "{u32|s32}");
-    both!(u64, i64, u128, i128, "u64", "s64", "{u64|s64}");
+    both!(u16, i16, u32, i32, "u16", "s16");
+    both!(u32, i32, u64, i64, "u32", "s32");
+    both!(u64, i64, u128, i128, "u64", "s64");
 }
 
 fn wide_products(t: &mut Table) {
     macro_rules! wide {
         ($t:ty, $w:ty, $n:literal) => {
-            t.row(concat!("mul.wide.", $n), lift!(($t, $t) -> $w, |a, b| a as $w * b as $w));
-            t.row(concat!("mad.wide.", $n), lift!(($t, $t, $w) -> $w, |a, b, c| (a as $w * b as $w).wrapping_add(c)));
+            t.row(concat!("mul.wide.", $n), SUM, lift!(($t, $t) -> $w, |a, b| a as $w * b as $w));
+            t.row(concat!("mad.wide.", $n), PRODUCT_AND_SUM, lift!(($t, $t, $w) -> $w, |a, b, c| (a as $w * b as $w).wrapping_add(c)));
         };
     }
     wide!(u16, u32, "u16");
@@ -65,17 +93,18 @@ fn wide_products(t: &mut Table) {
 fn quotients(t: &mut Table) {
     macro_rules! unsigned {
         ($t:ty, $n:literal) => {
-            t.row(concat!("div.", $n), lift_call!(($t, $t) -> $t, |a, b| a.checked_div(b).unwrap_or(<$t>::MAX)));
-            t.row(concat!("rem.", $n), lift_call!(($t, $t) -> $t, |a, b| a.checked_rem(b).unwrap_or(<$t>::MAX)));
+            t.row(concat!("div.", $n), QUOTIENT, lift_call!(($t, $t) -> $t, |a, b| a.checked_div(b).unwrap_or(<$t>::MAX)));
+            t.row(concat!("rem.", $n), QUOTIENT, lift_call!(($t, $t) -> $t, |a, b| a.checked_rem(b).unwrap_or(<$t>::MAX)));
         };
     }
     macro_rules! signed {
         ($t:ty, $n:literal) => {
             t.row(
                 concat!("div.", $n),
+                QUOTIENT,
                 lift_call!(($t, $t) -> $t, |a, b| if b == 0 { -1 } else { a.wrapping_div(b) }),
             );
-            t.row(concat!("rem.", $n), lift_call!(($t, $t) -> $t, |a, b| if b == 0 { -1 } else { a.wrapping_rem(b) }));
+            t.row(concat!("rem.", $n), QUOTIENT, lift_call!(($t, $t) -> $t, |a, b| if b == 0 { -1 } else { a.wrapping_rem(b) }));
         };
     }
     unsigned!(u16, "u16");
@@ -89,8 +118,8 @@ fn quotients(t: &mut Table) {
 fn extremes(t: &mut Table) {
     macro_rules! extreme {
         ($t:ty, $n:literal) => {
-            t.row(concat!("min.", $n), lift!(($t, $t) -> $t, |a, b| if b < a { b } else { a }));
-            t.row(concat!("max.", $n), lift!(($t, $t) -> $t, |a, b| if b > a { b } else { a }));
+            t.row(concat!("min.", $n), ONE, lift!(($t, $t) -> $t, |a, b| if b < a { b } else { a }));
+            t.row(concat!("max.", $n), ONE, lift!(($t, $t) -> $t, |a, b| if b > a { b } else { a }));
         };
     }
     extreme!(u16, "u16");
@@ -99,15 +128,16 @@ fn extremes(t: &mut Table) {
     extreme!(i32, "s32");
     extreme!(u64, "u64");
     extreme!(i64, "s64");
-    t.row("min.relu.s32", lift!((i32, i32) -> i32, |a, b| a.min(b).max(0)));
-    t.row("max.relu.s32", lift!((i32, i32) -> i32, |a, b| a.max(b).max(0)));
+    t.row("min.relu.s32", ONE, lift!((i32, i32) -> i32, |a, b| a.min(b).max(0)));
+    t.row("max.relu.s32", ONE, lift!((i32, i32) -> i32, |a, b| a.max(b).max(0)));
 }
 
 fn saturating(t: &mut Table) {
-    t.row("add.sat.s32", lift!((i32, i32) -> i32, |a, b| a.saturating_add(b)));
-    t.row("sub.sat.s32", lift!((i32, i32) -> i32, |a, b| a.saturating_sub(b)));
+    t.row("add.sat.s32", ONE, lift!((i32, i32) -> i32, |a, b| a.saturating_add(b)));
+    t.row("sub.sat.s32", ONE, lift!((i32, i32) -> i32, |a, b| a.saturating_sub(b)));
     t.row(
         "mad.hi.sat.s32",
+        TWO,
         lift!((i32, i32, i32) -> i32, |a, b, c| (((i64::from(a) * i64::from(b)) >> 32) as i32).saturating_add(c)),
     );
 }
@@ -118,18 +148,22 @@ fn multiply24(t: &mut Table) {
         ($t:ty, $wide:ty, $n:literal, $low:expr) => {
             t.row(
                 concat!("mul24.lo.", $n),
+                SUM,
                 lift_call!(($t, $t) -> $t, |a, b| ($low(a) as $wide * $low(b) as $wide) as $t),
             );
             t.row(
                 concat!("mul24.hi.", $n),
+                ONE,
                 lift_call!(($t, $t) -> $t, |a, b| (($low(a) as $wide * $low(b) as $wide) >> 16) as $t),
             );
             t.row(
                 concat!("mad24.lo.", $n),
+                PRODUCT_AND_SUM,
                 lift_call!(($t, $t, $t) -> $t, |a, b, c| (($low(a) as $wide * $low(b) as $wide) as $t).wrapping_add(c)),
             );
             t.row(
                 concat!("mad24.hi.", $n),
+                TWO,
                 lift_call!(($t, $t, $t) -> $t, |a, b, c| {
                     ((($low(a) as $wide * $low(b) as $wide) >> 16) as $t).wrapping_add(c)
                 }),
@@ -146,6 +180,7 @@ fn dot_products(t: &mut Table) {
         ($an:literal, $a8:ty, $a16:ty, $bn:literal, $b8:ty) => {
             t.row(
                 concat!("dp4a.", $an, ".", $bn),
+                DOT4,
                 lift_call!((u32, u32, u32) -> u32, |a, b, c| {
                     (0..4).fold(c, |sum, i| {
                         let product = (a >> (8 * i)) as $a8 as i32 * (b >> (8 * i)) as $b8 as i32;
@@ -159,6 +194,7 @@ fn dot_products(t: &mut Table) {
         (@ $an:literal, $a16:ty, $bn:literal, $b8:ty, $half:literal, $shift:literal) => {
             t.row(
                 concat!("dp2a.", $half, ".", $an, ".", $bn),
+                DOT2,
                 lift_call!((u32, u32, u32) -> u32, |a, b, c| {
                     (0..2).fold(c, |sum, i| {
                         let product = (a >> (16 * i)) as $a16 as i32 * (b >> ($shift + 8 * i)) as $b8 as i32;
@@ -180,6 +216,7 @@ fn pairs(t: &mut Table) {
         ($name:literal, $t:ty, |$a:ident, $b:ident| $value:expr) => {
             t.row(
                 $name,
+                ONE.packed(16),
                 lift!((u32, u32) -> u32, |a, b| {
                     let f = |$a: $t, $b: $t| -> $t { $value };
                     u32::from(f(a as $t, b as $t) as u16) | u32::from(f((a >> 16) as $t, (b >> 16) as $t) as u16) << 16

@@ -1,35 +1,53 @@
 //! Bits: logic, shifts, fields, counts. PTX ISA, "Logic and Shift Instructions", and `prmt`.
 
+use super::facts::Fidelity::Exact;
+use super::facts::Latency::Alu;
+use super::facts::Work::{self, Integer};
+use super::facts::{Facts, Undefined, facts};
 use super::lift::{lift, lift_call};
 use super::table::Table;
 
+/// One operation whose result depends on all bits.
+const ONE: Facts = facts(Undefined::Any, Integer(1), Alu, Exact);
+/// The first operand's bits go to other places, which the other operands name.
+const MOVED: Facts = facts(Undefined::Move(0b0001), Integer(1), Alu, Exact);
+/// The bits of the first two operands go to other places, which the other operands name.
+const COMBINED: Facts = facts(Undefined::Move(0b0011), Integer(1), Alu, Exact);
+const LOOKED_UP: Facts = facts(Undefined::Lop3, Integer(1), Alu, Exact);
+
+/// Bitwise logic.
+const fn bitwise(undefined: Undefined, work: Work) -> Facts {
+    facts(undefined, work, Alu, Exact)
+}
+
 /// Adds this chapter's rows.
 pub fn list(t: &mut Table) {
-    t.row("fns.b32", lift_call!((u32, u32, i32) -> u32, find_nth_set));
+    t.row("fns.b32", ONE, lift_call!((u32, u32, i32) -> u32, find_nth_set));
     logic(t);
     shifts(t);
     counts(t);
     fields(t);
-    t.row("lop3.b32", lift_call!((u32, u32, u32, u32) -> u32, lop3));
+    t.row("lop3.b32", LOOKED_UP, lift_call!((u32, u32, u32, u32) -> u32, lop3));
     permutations(t);
 }
 
 fn logic(t: &mut Table) {
     macro_rules! logic {
-        ($t:ty, $n:literal) => {
-            t.row(concat!("and.", $n), lift!(($t, $t) -> $t, |a, b| a & b));
-            t.row(concat!("or.", $n), lift!(($t, $t) -> $t, |a, b| a | b));
-            t.row(concat!("xor.", $n), lift!(($t, $t) -> $t, |a, b| a ^ b));
-            t.row(concat!("not.", $n), lift!(($t) -> $t, |a| !a));
+        ($t:ty, $n:literal, $work:expr) => {
+            t.row(concat!("and.", $n), bitwise(Undefined::And, $work), lift!(($t, $t) -> $t, |a, b| a & b));
+            t.row(concat!("or.", $n), bitwise(Undefined::Or, $work), lift!(($t, $t) -> $t, |a, b| a | b));
+            t.row(concat!("xor.", $n), bitwise(Undefined::Xor, $work), lift!(($t, $t) -> $t, |a, b| a ^ b));
+            t.row(concat!("not.", $n), bitwise(Undefined::Xor, $work), lift!(($t) -> $t, |a| !a));
         };
     }
-    logic!(bool, "pred");
-    logic!(u16, "b16");
-    logic!(u32, "b32");
-    logic!(u64, "b64");
-    t.row("cnot.b16", lift!((u16) -> u16, |a| u16::from(a == 0)));
-    t.row("cnot.b32", lift!((u32) -> u32, |a| u32::from(a == 0)));
-    t.row("cnot.b64", lift!((u64) -> u64, |a| u64::from(a == 0)));
+    // Predicates are not counted as integers.
+    logic!(bool, "pred", Work::None);
+    logic!(u16, "b16", Integer(1));
+    logic!(u32, "b32", Integer(1));
+    logic!(u64, "b64", Integer(1));
+    t.row("cnot.b16", ONE, lift!((u16) -> u16, |a| u16::from(a == 0)));
+    t.row("cnot.b32", ONE, lift!((u32) -> u32, |a| u32::from(a == 0)));
+    t.row("cnot.b64", ONE, lift!((u64) -> u64, |a| u64::from(a == 0)));
 }
 
 /// Counts beyond the width act as the width.
@@ -38,23 +56,25 @@ fn shifts(t: &mut Table) {
         ($u:ty, $i:ty, $bits:literal) => {
             t.row(
                 concat!("shl.b", $bits),
+                MOVED,
                 lift!(($u, u32) -> $u, |a, b| if b < $bits { a << (b & ($bits - 1)) } else { 0 }),
             );
             t.row(
                 concat!("shr.{b", $bits, "|u", $bits, "}"),
+                MOVED,
                 lift!(($u, u32) -> $u, |a, b| if b < $bits { a >> (b & ($bits - 1)) } else { 0 }),
             );
-            t.row(concat!("shr.s", $bits), lift!(($i, u32) -> $i, |a, b| a >> b.min($bits - 1)));
+            t.row(concat!("shr.s", $bits), MOVED, lift!(($i, u32) -> $i, |a, b| a >> b.min($bits - 1)));
         };
     }
     shift!(u16, i16, 16);
     shift!(u32, i32, 32);
     shift!(u64, i64, 64);
     // A funnel: the first operand is the low half.
-    t.row("shf.l.clamp.b32", lift!((u32, u32, u32) -> u32, |a, b, c| funnel_left(a, b, c.min(32))));
-    t.row("shf.l.wrap.b32", lift!((u32, u32, u32) -> u32, |a, b, c| funnel_left(a, b, c & 31)));
-    t.row("shf.r.clamp.b32", lift!((u32, u32, u32) -> u32, |a, b, c| funnel_right(a, b, c.min(32))));
-    t.row("shf.r.wrap.b32", lift!((u32, u32, u32) -> u32, |a, b, c| funnel_right(a, b, c & 31)));
+    t.row("shf.l.clamp.b32", COMBINED, lift!((u32, u32, u32) -> u32, |a, b, c| funnel_left(a, b, c.min(32))));
+    t.row("shf.l.wrap.b32", COMBINED, lift!((u32, u32, u32) -> u32, |a, b, c| funnel_left(a, b, c & 31)));
+    t.row("shf.r.clamp.b32", COMBINED, lift!((u32, u32, u32) -> u32, |a, b, c| funnel_right(a, b, c.min(32))));
+    t.row("shf.r.wrap.b32", COMBINED, lift!((u32, u32, u32) -> u32, |a, b, c| funnel_right(a, b, c & 31)));
 }
 
 fn funnel_left(low: u32, high: u32, count: u32) -> u32 {
@@ -66,21 +86,23 @@ fn funnel_right(low: u32, high: u32, count: u32) -> u32 {
 }
 
 fn counts(t: &mut Table) {
-    t.row("popc.b32", lift!((u32) -> u32, |a| a.count_ones()));
-    t.row("popc.b64", lift!((u64) -> u32, |a| a.count_ones()));
-    t.row("clz.b32", lift!((u32) -> u32, |a| a.leading_zeros()));
-    t.row("clz.b64", lift!((u64) -> u32, |a| a.leading_zeros()));
-    t.row("brev.b32", lift!((u32) -> u32, |a| a.reverse_bits()));
-    t.row("brev.b64", lift!((u64) -> u64, |a| a.reverse_bits()));
+    t.row("popc.b32", ONE, lift!((u32) -> u32, |a| a.count_ones()));
+    t.row("popc.b64", ONE, lift!((u64) -> u32, |a| a.count_ones()));
+    t.row("clz.b32", ONE, lift!((u32) -> u32, |a| a.leading_zeros()));
+    t.row("clz.b64", ONE, lift!((u64) -> u32, |a| a.leading_zeros()));
+    t.row("brev.b32", MOVED, lift!((u32) -> u32, |a| a.reverse_bits()));
+    t.row("brev.b64", MOVED, lift!((u64) -> u64, |a| a.reverse_bits()));
     // The highest bit that differs from the sign; `.shiftamt` gives the shift that brings it to the top.
     macro_rules! find {
         ($t:ty, $n:literal, |$a:ident| $magnitude:expr) => {
             t.row(
                 concat!("bfind.", $n),
+                ONE,
                 lift_call!(($t) -> u32, |$a| $magnitude.checked_ilog2().unwrap_or(u32::MAX)),
             );
             t.row(
                 concat!("bfind.shiftamt.", $n),
+                ONE,
                 lift_call!(($t) -> u32, |$a| $magnitude.checked_ilog2().map_or(u32::MAX, |bit| <$t>::BITS - 1 - bit)),
             );
         };
@@ -94,52 +116,72 @@ fn counts(t: &mut Table) {
 fn fields(t: &mut Table) {
     t.row(
         "bfe.u32",
+        MOVED,
         lift_call!((u32, u32, u32) -> u32, |a, position, length| {
             extract(u64::from(a), position & 255, length & 255, 32, false) as u32
         }),
     );
     t.row(
         "bfe.s32",
+        MOVED,
         lift_call!((u32, u32, u32) -> u32, |a, position, length| {
             extract(u64::from(a), position & 255, length & 255, 32, true) as u32
         }),
     );
     t.row(
         "bfe.u64",
+        MOVED,
         lift_call!((u64, u32, u32) -> u64, |a, position, length| {
             extract(a, position, length, 64, false)
         }),
     );
     t.row(
         "bfe.s64",
+        MOVED,
         lift_call!((u64, u32, u32) -> u64, |a, position, length| {
             extract(a, position, length, 64, true)
         }),
     );
     t.row(
         "bfi.b32",
+        COMBINED,
         lift_call!((u32, u32, u32, u32) -> u32, |a, b, position, length| {
             insert(u64::from(a), u64::from(b), position & 255, length & 255) as u32
         }),
     );
     t.row(
         "bfi.b64",
+        COMBINED,
         lift_call!((u64, u64, u32, u32) -> u64, |a, b, position, length| {
             insert(a, b, position, length)
         }),
     );
-    t.row("bmsk.clamp.b32", lift_call!((u32, u32) -> u32, |position, length| mask(position.min(32), length.min(32))));
-    t.row("bmsk.wrap.b32", lift_call!((u32, u32) -> u32, |position, length| mask(position & 31, length & 31)));
+    t.row(
+        "bmsk.clamp.b32",
+        ONE,
+        lift_call!((u32, u32) -> u32, |position, length| mask(position.min(32), length.min(32))),
+    );
+    t.row("bmsk.wrap.b32", ONE, lift_call!((u32, u32) -> u32, |position, length| mask(position & 31, length & 31)));
     t.row(
         "szext.clamp.u32",
+        MOVED,
         lift_call!((u32, u32) -> u32, |a, n| extract(u64::from(a), 0, n.min(32), 32, false) as u32),
     );
-    t.row("szext.wrap.u32", lift_call!((u32, u32) -> u32, |a, n| extract(u64::from(a), 0, n & 31, 32, false) as u32));
+    t.row(
+        "szext.wrap.u32",
+        MOVED,
+        lift_call!((u32, u32) -> u32, |a, n| extract(u64::from(a), 0, n & 31, 32, false) as u32),
+    );
     t.row(
         "szext.clamp.s32",
+        MOVED,
         lift_call!((u32, u32) -> u32, |a, n| extract(u64::from(a), 0, n.min(32), 32, true) as u32),
     );
-    t.row("szext.wrap.s32", lift_call!((u32, u32) -> u32, |a, n| extract(u64::from(a), 0, n & 31, 32, true) as u32));
+    t.row(
+        "szext.wrap.s32",
+        MOVED,
+        lift_call!((u32, u32) -> u32, |a, n| extract(u64::from(a), 0, n & 31, 32, true) as u32),
+    );
 }
 
 fn ones(length: u32) -> u64 {
@@ -178,12 +220,14 @@ fn lop3(a: u32, b: u32, c: u32, table: u32) -> u32 {
 fn permutations(t: &mut Table) {
     t.row(
         "prmt.b32",
+        COMBINED,
         lift_call!((u32, u32, u32) -> u32, |a, b, c| permute(a, b, [0, 1, 2, 3].map(|i| c >> (4 * i) & 15))),
     );
     macro_rules! mode {
         ($name:literal, |$c:ident, $i:ident| $byte:expr) => {
             t.row(
                 concat!("prmt.b32.", $name),
+                COMBINED,
                 lift_call!((u32, u32, u32) -> u32, |a, b, c| {
                     let $c = c & 3;
                     permute(a, b, [0u32, 1, 2, 3].map(|$i| $byte))

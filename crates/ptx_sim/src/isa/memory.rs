@@ -1,26 +1,69 @@
 //! What the modifiers of `ld`, `st`, `atom`, `red` and fences say. PTX ISA, "Data Movement", "Parallel
 //! Synchronization".
 
-use crate::program::{Order, Scope, Space};
+/// State spaces of the PTX ISA.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Space {
+    /// Resolved per lane by the address itself.
+    Generic,
+    /// Device memory.
+    Global,
+    /// The block's memory, 32-bit offsets from its start.
+    Shared,
+    /// The thread's own memory.
+    Local,
+    /// Read-only device memory.
+    Const,
+    /// The kernel's parameters: read only, the same for every thread.
+    Param,
+    /// The thread's parameters of a device function, incoming or being passed: part of the thread's frame, not counted
+    /// as local traffic.
+    Frame,
+}
+
+/// Memory order, as PTX writes it. `Weak` is an ordinary access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the names are PTX's own")]
+pub enum Order {
+    Weak,
+    Volatile,
+    Relaxed,
+    Acquire,
+    Release,
+    AcqRel,
+    SeqCst,
+    Mmio,
+}
+
+/// Who an ordered access is ordered for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "the names are PTX's own")]
+pub enum Scope {
+    Cta,
+    Cluster,
+    Gpu,
+    Sys,
+}
 
 /// The modifiers of a memory instruction, in any order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Modifiers<'t> {
     pub space: Space,
+    /// `Weak` where the text names none.
     pub order: Order,
     pub scope: Option<Scope>,
     pub non_coherent: bool,
     pub lanes: u8,
     /// The last operand says how the L2 cache should treat the data.
     pub cache_hint: bool,
-    /// An operation such as `add`, for `atom` and `red`.
-    pub operation: &'t str,
+    /// For `atom` and `red`.
+    pub operation: Option<AtomicOperation>,
     /// `b32`.
     pub kind: &'t str,
 }
 
-/// Reads `ld.relaxed.gpu.global.v2.b32`; `None` when a modifier is unknown here.
-pub(crate) fn modifiers(opcode: &str) -> Option<Modifiers<'_>> {
+/// Reads the words behind `ld`, as in `ld.relaxed.gpu.global.v2.b32`; `None` when one is unknown here.
+pub(crate) fn modifiers<'t>(words: &[&'t str]) -> Option<Modifiers<'t>> {
     let mut found = Modifiers {
         space: Space::Generic,
         order: Order::Weak,
@@ -28,12 +71,16 @@ pub(crate) fn modifiers(opcode: &str) -> Option<Modifiers<'_>> {
         non_coherent: false,
         lanes: 1,
         cache_hint: false,
-        operation: "",
+        operation: None,
         kind: "",
     };
-    for word in opcode.split('.').skip(1) {
+    for &word in words {
         if let Some(space) = space(word) {
             found.space = space;
+            continue;
+        }
+        if let Some(operation) = AtomicOperation::named(word) {
+            found.operation = Some(operation);
             continue;
         }
         match word {
@@ -53,7 +100,6 @@ pub(crate) fn modifiers(opcode: &str) -> Option<Modifiers<'_>> {
             "v2" => found.lanes = 2,
             "v4" => found.lanes = 4,
             "v8" => found.lanes = 8,
-            "add" | "and" | "or" | "xor" | "min" | "max" | "inc" | "dec" | "exch" | "cas" => found.operation = word,
             // Where the data is cached, and that subnormals are kept, which they are.
             "ca" | "cg" | "cs" | "lu" | "wb" | "wt" | "noftz" => {}
             // Has an operand of its own at the end.
@@ -78,35 +124,75 @@ pub(crate) fn space(word: &str) -> Option<Space> {
     })
 }
 
-/// Reads the scope and order of `fence` and `membar`.
-pub(crate) fn fence(opcode: &str) -> Option<(Order, Scope)> {
-    Some(match opcode {
-        "membar.cta" => (Order::SeqCst, Scope::Cta),
-        "membar.gl" => (Order::SeqCst, Scope::Gpu),
-        "membar.sys" => (Order::SeqCst, Scope::Sys),
-        _ => {
-            let (order, scope) = opcode.strip_prefix("fence.")?.rsplit_once('.').unwrap_or(("acq_rel", ""));
-            let order = match order {
-                "sc" => Order::SeqCst,
-                "acq_rel" => Order::AcqRel,
-                "acquire" => Order::Acquire,
-                "release" => Order::Release,
-                _ => return None,
-            };
-            let scope = match scope {
-                "cta" => Scope::Cta,
-                "cluster" => Scope::Cluster,
-                "gpu" => Scope::Gpu,
-                "sys" => Scope::Sys,
-                _ => return None,
-            };
-            (order, scope)
-        }
-    })
+/// Reads the words behind `fence`: order and scope.
+pub(crate) fn fence(words: &[&str]) -> Option<(Order, Scope)> {
+    let [order, scope] = *words else { return None };
+    let order = match order {
+        "sc" => Order::SeqCst,
+        "acq_rel" => Order::AcqRel,
+        "acquire" => Order::Acquire,
+        "release" => Order::Release,
+        _ => return None,
+    };
+    let scope = match scope {
+        "cta" => Scope::Cta,
+        "cluster" => Scope::Cluster,
+        "gpu" => Scope::Gpu,
+        "sys" => Scope::Sys,
+        _ => return None,
+    };
+    Some((order, scope))
+}
+
+/// Reads the words behind `membar`: the scope of a sequentially consistent fence.
+pub(crate) fn membar(words: &[&str]) -> Option<(Order, Scope)> {
+    let scope = match *words {
+        ["cta"] => Scope::Cta,
+        ["gl"] => Scope::Gpu,
+        ["sys"] => Scope::Sys,
+        _ => return None,
+    };
+    Some((Order::SeqCst, scope))
+}
+
+/// The operation of a read-modify-write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the names are PTX's own")]
+pub enum AtomicOperation {
+    Add,
+    And,
+    Or,
+    Xor,
+    Min,
+    Max,
+    Inc,
+    Dec,
+    Exch,
+    Cas,
+}
+
+impl AtomicOperation {
+    /// The operation of a word such as `add`.
+    pub(crate) fn named(word: &str) -> Option<Self> {
+        Some(match word {
+            "add" => Self::Add,
+            "and" => Self::And,
+            "or" => Self::Or,
+            "xor" => Self::Xor,
+            "min" => Self::Min,
+            "max" => Self::Max,
+            "inc" => Self::Inc,
+            "dec" => Self::Dec,
+            "exch" => Self::Exch,
+            "cas" => Self::Cas,
+            _ => return None,
+        })
+    }
 }
 
 /// The new value of a read-modify-write from (old, b, c), all zero-extended.
-pub(crate) fn combine(operation: &str, kind: &str) -> Option<fn(u64, u64, u64) -> u64> {
+pub(crate) fn combine(operation: AtomicOperation, kind: &str) -> Option<fn(u64, u64, u64) -> u64> {
+    use AtomicOperation::{Add, And, Cas, Dec, Exch, Inc, Max, Min, Or, Xor};
     macro_rules! on {
         ($t:ty, $f:expr) => {
             |old, b, _| {
@@ -116,40 +202,40 @@ pub(crate) fn combine(operation: &str, kind: &str) -> Option<fn(u64, u64, u64) -
         };
     }
     Some(match (operation, kind) {
-        ("exch", "b32" | "u32" | "s32" | "f32" | "b64" | "u64" | "s64" | "f64") => |_, b, _| b,
-        ("cas", "b16" | "b32" | "u32" | "s32" | "b64" | "u64" | "s64") => |old, b, c| if old == b { c } else { old },
-        ("and", "b32" | "b64") => |old, b, _| old & b,
-        ("or", "b32" | "b64") => |old, b, _| old | b,
-        ("xor", "b32" | "b64") => |old, b, _| old ^ b,
-        ("add", "u32" | "s32") => on!(u32, u32::wrapping_add),
-        ("add", "u64" | "s64") => on!(u64, u64::wrapping_add),
-        ("min", "u32") => on!(u32, Ord::min),
-        ("max", "u32") => on!(u32, Ord::max),
-        ("min", "u64") => on!(u64, Ord::min),
-        ("max", "u64") => on!(u64, Ord::max),
-        ("min", "s32") => |old, b, _| u64::from((old as i32).min(b as i32) as u32),
-        ("max", "s32") => |old, b, _| u64::from((old as i32).max(b as i32) as u32),
-        ("min", "s64") => |old, b, _| (old as i64).min(b as i64) as u64,
-        ("max", "s64") => |old, b, _| (old as i64).max(b as i64) as u64,
-        ("inc", "u32") => on!(u32, |old, b| if old >= b { 0 } else { old + 1 }),
-        ("dec", "u32") => on!(u32, |old, b| if old == 0 || old > b { b } else { old - 1 }),
-        ("add", "f32") => |old, b, _| {
+        (Exch, "b32" | "u32" | "s32" | "f32" | "b64" | "u64" | "s64" | "f64") => |_, b, _| b,
+        (Cas, "b16" | "b32" | "u32" | "s32" | "b64" | "u64" | "s64") => |old, b, c| if old == b { c } else { old },
+        (And, "b32" | "b64") => |old, b, _| old & b,
+        (Or, "b32" | "b64") => |old, b, _| old | b,
+        (Xor, "b32" | "b64") => |old, b, _| old ^ b,
+        (Add, "u32" | "s32") => on!(u32, u32::wrapping_add),
+        (Add, "u64" | "s64") => on!(u64, u64::wrapping_add),
+        (Min, "u32") => on!(u32, Ord::min),
+        (Max, "u32") => on!(u32, Ord::max),
+        (Min, "u64") => on!(u64, Ord::min),
+        (Max, "u64") => on!(u64, Ord::max),
+        (Min, "s32") => |old, b, _| u64::from((old as i32).min(b as i32) as u32),
+        (Max, "s32") => |old, b, _| u64::from((old as i32).max(b as i32) as u32),
+        (Min, "s64") => |old, b, _| (old as i64).min(b as i64) as u64,
+        (Max, "s64") => |old, b, _| (old as i64).max(b as i64) as u64,
+        (Inc, "u32") => on!(u32, |old, b| if old >= b { 0 } else { old + 1 }),
+        (Dec, "u32") => on!(u32, |old, b| if old == 0 || old > b { b } else { old - 1 }),
+        (Add, "f32") => |old, b, _| {
             let sum = f32::from_bits(old as u32) + f32::from_bits(b as u32);
             u64::from(super::float::canonical(sum))
         },
-        ("add", "f16") => on!(u16, super::half::add_half),
-        ("add", "bf16") => on!(u16, super::half::add_bfloat),
-        ("add", "f16x2") => on!(u32, |old, b| pairs(super::half::add_half, old, b)),
-        ("add", "bf16x2") => on!(u32, |old, b| pairs(super::half::add_bfloat, old, b)),
-        ("min", "f16") => on!(u16, |old, b| super::half::extreme_half(old, b, false)),
-        ("max", "f16") => on!(u16, |old, b| super::half::extreme_half(old, b, true)),
-        ("min", "bf16") => on!(u16, |old, b| super::half::extreme_bfloat(old, b, false)),
-        ("max", "bf16") => on!(u16, |old, b| super::half::extreme_bfloat(old, b, true)),
-        ("min", "f16x2") => on!(u32, |old, b| pairs(|x, y| super::half::extreme_half(x, y, false), old, b)),
-        ("max", "f16x2") => on!(u32, |old, b| pairs(|x, y| super::half::extreme_half(x, y, true), old, b)),
-        ("min", "bf16x2") => on!(u32, |old, b| pairs(|x, y| super::half::extreme_bfloat(x, y, false), old, b)),
-        ("max", "bf16x2") => on!(u32, |old, b| pairs(|x, y| super::half::extreme_bfloat(x, y, true), old, b)),
-        ("add", "f64") => |old, b, _| {
+        (Add, "f16") => on!(u16, super::half::add_half),
+        (Add, "bf16") => on!(u16, super::half::add_bfloat),
+        (Add, "f16x2") => on!(u32, |old, b| pairs(super::half::add_half, old, b)),
+        (Add, "bf16x2") => on!(u32, |old, b| pairs(super::half::add_bfloat, old, b)),
+        (Min, "f16") => on!(u16, |old, b| super::half::extreme_half(old, b, false)),
+        (Max, "f16") => on!(u16, |old, b| super::half::extreme_half(old, b, true)),
+        (Min, "bf16") => on!(u16, |old, b| super::half::extreme_bfloat(old, b, false)),
+        (Max, "bf16") => on!(u16, |old, b| super::half::extreme_bfloat(old, b, true)),
+        (Min, "f16x2") => on!(u32, |old, b| pairs(|x, y| super::half::extreme_half(x, y, false), old, b)),
+        (Max, "f16x2") => on!(u32, |old, b| pairs(|x, y| super::half::extreme_half(x, y, true), old, b)),
+        (Min, "bf16x2") => on!(u32, |old, b| pairs(|x, y| super::half::extreme_bfloat(x, y, false), old, b)),
+        (Max, "bf16x2") => on!(u32, |old, b| pairs(|x, y| super::half::extreme_bfloat(x, y, true), old, b)),
+        (Add, "f64") => |old, b, _| {
             let (old, b) = (f64::from_bits(old), f64::from_bits(b));
             super::float::propagated(old + b, [b, old])
         },
@@ -168,13 +254,13 @@ mod tests {
 
     #[test]
     fn modifiers_in_any_order() {
-        let found = modifiers("ld.relaxed.gpu.global.L1::no_allocate.v2.b32");
+        let found = modifiers(&["relaxed", "gpu", "global", "L1::no_allocate", "v2", "b32"]);
         let found = found.map(|m| (m.space, m.order, m.scope, m.lanes, m.kind));
         assert_eq!(found, Some((Space::Global, Order::Relaxed, Some(Scope::Gpu), 2, "b32")));
-        assert!(modifiers("ld.global.strange.b32").is_none());
-        assert!(modifiers("ld.global.L2::cache_hint.b32").is_some_and(|m| m.cache_hint));
-        assert_eq!(fence("fence.acq_rel.gpu"), Some((Order::AcqRel, Scope::Gpu)));
-        assert_eq!(fence("membar.gl"), Some((Order::SeqCst, Scope::Gpu)));
+        assert!(modifiers(&["global", "strange", "b32"]).is_none());
+        assert!(modifiers(&["global", "L2::cache_hint", "b32"]).is_some_and(|m| m.cache_hint));
+        assert_eq!(fence(&["acq_rel", "gpu"]), Some((Order::AcqRel, Scope::Gpu)));
+        assert_eq!(membar(&["gl"]), Some((Order::SeqCst, Scope::Gpu)));
     }
 
     #[test]
@@ -196,9 +282,9 @@ mod tests {
             ("cas", "b64", 2, 1, 7, 2),
         ];
         for &(operation, kind, old, b, c, expected) in cases {
-            let found = combine(operation, kind).map(|f| f(old, b, c));
+            let found = AtomicOperation::named(operation).and_then(|named| combine(named, kind)).map(|f| f(old, b, c));
             assert_eq!(found, Some(expected), "{operation}.{kind}");
         }
-        assert!(combine("nand", "b32").is_none());
+        assert!(AtomicOperation::named("nand").is_none() && combine(AtomicOperation::And, "f32").is_none());
     }
 }

@@ -1,45 +1,36 @@
-//! What instructions mean: chapters of functions from bits to bits, one row each in one table.
+//! What instructions mean: chapters of functions from bits to bits, one row each in one table. Nothing here knows of a
+//! machine.
 
 mod approximate;
 #[cfg(test)]
 mod bounds;
 mod carry;
+pub(crate) mod collective;
 mod compare;
 mod convert;
+pub(crate) mod facts;
 mod float;
 #[cfg(test)]
 mod golden;
 mod half;
+pub(crate) mod instructions;
 mod integer;
 pub(crate) mod lift;
 mod logic;
 pub(crate) mod matrix;
-pub mod memory;
+pub(crate) mod memory;
 mod moves;
 mod set;
+mod sign;
 mod soft;
-mod special;
+pub(crate) mod special;
 pub(crate) mod table;
 #[cfg(test)]
 mod testing;
 pub(crate) mod texture;
-pub mod warp;
+mod warp;
 
-pub(crate) use convert::known_elsewhere as convert_known_elsewhere;
+pub use facts::Fidelity;
+pub use instructions::{Signature, signatures};
 pub use lift::File;
 pub(crate) use special::{Register, register};
-pub use table::{Signature, signatures};
-
-/// All chapters.
-fn list(t: &mut table::Table) {
-    integer::list(t);
-    carry::list(t);
-    logic::list(t);
-    compare::list(t);
-    set::list(t);
-    float::list(t);
-    approximate::list(t);
-    half::list(t);
-    convert::list(t);
-    moves::list(t);
-}

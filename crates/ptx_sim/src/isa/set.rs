@@ -4,12 +4,19 @@
 //! A comparison is the set of orders for which it holds. That set, the predicate's operator and the value that stands
 //! for true are the row's immediate, so that one function serves all of them.
 
+use super::facts::Fidelity::Exact;
+use super::facts::Latency::Alu;
+use super::facts::Undefined::Any;
+use super::facts::{Facts, Work, facts};
 use super::float::flush;
 use super::half::{bfloat_to_f32, half_to_f32};
 use super::lift::{File, Meaning, Value, every, pack, predicate, write_predicate};
 use super::table::{Row, Table};
 use crate::registers::{Args, Pure, Registers, Run};
 use std::cmp::Ordering;
+
+/// The facts of all rows of this chapter.
+const COMPARED: Facts = facts(Any, Work::None, Alu, Exact);
 
 const LESS: u16 = 1;
 const EQUAL: u16 = 2;
@@ -68,7 +75,7 @@ fn compared<T: Value, U: PartialOrd>(registers: &Registers, args: &Args, read: i
     pack(&every(|lane| holds(args.immediate, read(a[lane]).partial_cmp(&read(b[lane])))))
 }
 
-/// Of the low and of the high halves.
+/// The lanes for which the comparison holds in the low halves, and those for which it holds in the high halves.
 fn halves(registers: &Registers, args: &Args, read: fn(u16) -> f32) -> [u32; 2] {
     [compared(registers, args, |x: u32| read(x as u16)), compared(registers, args, |x: u32| read((x >> 16) as u16))]
         .map(|bits| with_predicate(bits, registers, args))
@@ -142,7 +149,7 @@ fn add(t: &mut Table, shape: &Shape, comparisons: &[(&str, u16)]) {
                 let opcode = format!("set.{name}{text}{}.{result}.{}", shape.flush, shape.names);
                 let immediate = orders | (with as u16) << 4 | one << 8;
                 let meaning = Meaning { run: shape.run, d: one_file(*file), s: sources(shape.source, with != 0) };
-                t.insert(&opcode, Row { meaning, immediate, ..Row::default() });
+                t.insert(&opcode, Row { immediate, ..Row::new(COMPARED, meaning) });
             }
         }
     }
@@ -212,7 +219,7 @@ pub fn list(t: &mut Table) {
                         let run = Pure::plain(run);
                         let d = &[File::Pred, File::Pred];
                         let meaning = Meaning { run, d, s: sources(source, with != 0) };
-                        t.insert(opcode, Row { meaning, immediate, optional, ..Row::default() });
+                        t.insert(opcode, Row { immediate, optional, ..Row::new(COMPARED, meaning) });
                     };
                     let opcode = format!("setp.{name}{text}{}.{}", $flush, $pair);
                     insert(&opcode, File::Word, 1, |r, mask, args| setp_pair(r, mask, args, $read));

@@ -53,7 +53,7 @@ pub enum Number {
         negative: bool,
         /// Not zero.
         significand: u128,
-        /// Of the significand's lowest bit.
+        /// Exponent of the significand's lowest bit.
         exponent: i32,
         /// Bits were lost below the lowest.
         sticky: bool,

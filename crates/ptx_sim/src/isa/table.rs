@@ -1,29 +1,34 @@
-//! The table: every instruction that only moves bits between registers, by its opcode.
+//! Rows: one per instruction that only moves bits between registers.
 
 use std::collections::HashMap;
-use std::sync::LazyLock;
 
-use super::lift::{File, Meaning};
+use super::collective::Collective;
+use super::facts::Facts;
+use super::lift::Meaning;
 
 /// An instruction in the table.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// What it does.
+    /// What it computes, and the types of its results and operands.
     pub meaning: Meaning,
+    /// What the checkers, the counters and the estimates of time need to know of it.
+    pub facts: Facts,
+    /// The lanes of a mask, which is the last operand in the text, execute the instruction together.
+    pub collective: Option<Collective>,
     /// Destinations that the text may leave out: `setp` without `|q`.
     pub optional: u8,
-    /// Its last source is the carry flag, which the text does not name.
+    /// The last source is the carry flag, which the text does not name.
     pub carry_in: bool,
-    /// Its last destination is the carry flag.
+    /// The last destination is the carry flag.
     pub carry_out: bool,
     /// [`Args::immediate`](crate::registers::Args::immediate).
     pub immediate: u16,
 }
 
-impl Default for Row {
-    fn default() -> Self {
-        let meaning = Meaning { run: crate::registers::Pure::plain(|_, _, _| {}), d: &[], s: &[] };
-        Self { meaning, optional: 0, carry_in: false, carry_out: false, immediate: 0 }
+impl Row {
+    /// A row whose operands are all named by the text.
+    pub const fn new(facts: Facts, meaning: Meaning) -> Self {
+        Self { meaning, facts, collective: None, optional: 0, carry_in: false, carry_out: false, immediate: 0 }
     }
 }
 
@@ -36,11 +41,11 @@ pub struct Table {
 impl Table {
     /// Adds an instruction. `[.rn]` in the opcode may be absent, `{s32|u32}` stands for each of its alternatives.
     #[inline(never)]
-    pub fn row(&mut self, opcode: &str, meaning: Meaning) {
-        self.insert(opcode, Row { meaning, ..Row::default() });
+    pub fn row(&mut self, opcode: &str, facts: Facts, meaning: Meaning) {
+        self.insert(opcode, Row::new(facts, meaning));
     }
 
-    /// The same, with everything that a row may say.
+    /// Adds an instruction whose text leaves out operands, or whose opcode has an immediate.
     #[inline(never)]
     pub fn insert(&mut self, opcode: &str, row: Row) {
         for spelling in spellings(opcode) {
@@ -48,47 +53,11 @@ impl Table {
             debug_assert!(previous.is_none(), "two rows for {opcode}");
         }
     }
-}
 
-static TABLE: LazyLock<HashMap<String, Row>> = LazyLock::new(|| {
-    let mut table = Table::default();
-    super::list(&mut table);
-    table.rows
-});
-
-/// Looks an opcode up.
-pub fn find(opcode: &str) -> Option<&'static Row> {
-    TABLE.get(opcode)
-}
-
-/// An instruction of the table, as conformance tests and lists of what is supported need it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Signature {
-    /// With its modifiers. `pack.…` and `unpack.…` are `mov` with a vector operand; `.r64.r32` behind a conversion are
-    /// the widths of its registers where they exceed those of its types.
-    pub opcode: &'static str,
-    /// Destinations, without the carry flag.
-    pub destinations: &'static [File],
-    /// Sources, without the carry flag.
-    pub sources: &'static [File],
-    /// Reads the carry flag.
-    pub carry_in: bool,
-    /// Writes the carry flag.
-    pub carry_out: bool,
-}
-
-/// All instructions of the table, by name.
-pub fn signatures() -> Vec<Signature> {
-    let signature = |(opcode, row): (&'static String, &'static Row)| Signature {
-        opcode,
-        destinations: &row.meaning.d[..row.meaning.d.len() - usize::from(row.carry_out)],
-        sources: &row.meaning.s[..row.meaning.s.len() - usize::from(row.carry_in)],
-        carry_in: row.carry_in,
-        carry_out: row.carry_out,
-    };
-    let mut all: Vec<Signature> = TABLE.iter().map(signature).collect();
-    all.sort_by_key(|signature| signature.opcode);
-    all
+    /// All rows, by opcode.
+    pub fn finish(self) -> HashMap<String, Row> {
+        self.rows
+    }
 }
 
 /// All spellings of a pattern.

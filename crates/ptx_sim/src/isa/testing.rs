@@ -1,7 +1,8 @@
 //! Runs one instruction of the table on given bits: what the tests of all chapters share.
 
+use super::instructions;
 use super::lift::{self, File};
-use super::table::{self, Row};
+use super::table::Row;
 use crate::level::{Host, Level};
 use crate::registers::{Args, LANES, Registers};
 
@@ -10,7 +11,7 @@ const MASK: u32 = 0x8000_0ff5;
 
 /// The bits that an instruction gives for these bits. Predicates are 0 or 1; carry flags come last.
 pub fn run(opcode: &str, sources: &[u64]) -> Vec<u64> {
-    let row = table::find(opcode).unwrap_or_else(|| panic!("no row for `{opcode}`"));
+    let row = instructions::find(opcode).unwrap_or_else(|| panic!("no row for `{opcode}`"));
     let all = run_with(row, sources, u32::MAX);
     let some = run_with(row, sources, MASK);
     assert!(all.iter().all(|row| row.iter().all(|&bits| bits == row[0])), "{opcode}: lanes differ");
@@ -35,7 +36,7 @@ fn run_with(row: &Row, sources: &[u64], mask: u32) -> Vec<[u64; LANES]> {
 /// The values that an instruction gives for many values of each source, as many for each as there are of the first: a
 /// warp at a time, on the best level of this host.
 pub fn run_many(opcode: &str, sources: &[Vec<u64>]) -> Vec<Vec<u64>> {
-    let row = table::find(opcode).unwrap_or_else(|| panic!("no row for `{opcode}`"));
+    let row = instructions::find(opcode).unwrap_or_else(|| panic!("no row for `{opcode}`"));
     let count = sources[0].len();
     let mut found = vec![Vec::with_capacity(count); row.meaning.d.len()];
     for start in (0..count).step_by(LANES) {
@@ -111,8 +112,8 @@ fn bits(state: &mut u64) -> u64 {
 #[test]
 fn every_instruction_gives_the_same_bits_on_every_level() {
     let mut state = 0;
-    for signature in table::signatures() {
-        let row = table::find(signature.opcode).expect("a signature is a row");
+    for signature in instructions::signatures() {
+        let row = instructions::find(signature.opcode).expect("a signature is a row");
         for round in 0..8 {
             let mut w32 = || std::array::from_fn(|_| bits(&mut state) as u32);
             let w32: Vec<_> = (0..12).map(|_| w32()).collect();

@@ -14,7 +14,7 @@ use crate::texture::{AddressMode, Channel, Filter, Texture};
 pub struct Taps {
     /// Elements; `None` is the border.
     pub at: [Option<u64>; 2],
-    /// Of the second, in 256ths.
+    /// Weight of the second element, in 256ths.
     pub weight: u32,
 }
 

@@ -1,9 +1,17 @@
 //! Instructions of a whole warp: shuffles, votes, matches, reductions. PTX ISA, "shfl.sync", "vote.sync", "match.sync",
 //! "redux.sync", "elect.sync".
 
-use super::lift::{File, Meaning, predicate, write_predicate};
-use crate::program::{Collective, Shuffle};
+use super::collective::{Collective, Shuffle};
+use super::facts::{Facts, Fidelity, Latency, Undefined, Work, facts};
+use super::lift::File::{Long, Pred, Single, Word};
+use super::lift::{Meaning, predicate, write_predicate};
+use super::table::{Row, Table};
 use crate::registers::{Args, LANES, NO_SLOT, Pure, Registers, Run, Slot};
+
+/// Values go from lane to lane.
+const EXCHANGED: Facts = facts(Undefined::Any, Work::None, Latency::Warp, Fidelity::Exact);
+/// The lanes that are there are known without an exchange.
+const MOVED: Facts = facts(Undefined::Any, Work::None, Latency::Alu, Fidelity::Exact);
 
 /// Where lane `lane` of a shuffle reads: the source lane, and whether it is in range (else the lane reads itself).
 /// `b` and `c` are the operands as PTX packs them: `c` holds the clamp in bits 0 to 4 and the segment mask in bits 8
@@ -79,7 +87,7 @@ fn vote_ballot(registers: &mut Registers, mask: u32, args: &Args) {
 }
 
 /// The executing lanes. Runs with whichever lanes are together, so it is an ordinary instruction.
-pub(crate) fn activemask(registers: &mut Registers, mask: u32, args: &Args) {
+fn activemask(registers: &mut Registers, mask: u32, args: &Args) {
     write_word(registers, args.d[0], mask, |_| mask);
 }
 
@@ -102,75 +110,85 @@ fn reduce(registers: &mut Registers, mask: u32, args: &Args, f: impl Fn(u32, u32
     }
 }
 
+/// `redux.sync` of `f32`: the smallest or largest number, with -0 below +0. A NaN is left out, or with `KEEP_NAN` is
+/// the result; the result is the canonical NaN too where there is no number.
+fn reduce_float<const LARGEST: bool, const ABSOLUTE: bool, const KEEP_NAN: bool>(
+    registers: &mut Registers,
+    mask: u32,
+    args: &Args,
+) {
+    let row = registers.w32[args.s[0] as usize];
+    let magnitude = |bits: u32| bits & 0x7fff_ffff;
+    let all = lanes(mask).map(|lane| if ABSOLUTE { magnitude(row[lane]) } else { row[lane] });
+    let (nans, numbers): (Vec<u32>, Vec<u32>) = all.partition(|&bits| magnitude(bits) > 0x7f80_0000);
+    // Bits in the order of the numbers.
+    let order = |bits: &u32| if bits >> 31 != 0 { !bits } else { bits | 1 << 31 };
+    let found = if LARGEST { numbers.into_iter().max_by_key(order) } else { numbers.into_iter().min_by_key(order) };
+    let result = found.filter(|_| nans.is_empty() || !KEEP_NAN).unwrap_or(0x7fff_ffff);
+    write_word(registers, args.d[0], mask, |_| result);
+}
+
 fn elect(registers: &mut Registers, mask: u32, args: &Args) {
     let leader = mask.trailing_zeros();
     write_word(registers, args.d[0], mask, |_| leader);
     write_predicate(registers, args.d[1], mask, mask & mask.wrapping_neg());
 }
 
-/// A collective instruction: its kind, its meaning, how many of its destinations the text may leave out. The last
-/// operand in the text is the mask.
-pub(crate) struct WarpRow {
-    pub kind: Collective,
-    pub meaning: Meaning,
-    pub optional: u8,
-}
-
-/// Looks a collective up by its opcode.
-pub(crate) fn find(opcode: &str) -> Option<WarpRow> {
-    use File::{Long, Pred, Word};
-    let make = |kind, run: Run, d, s, optional| {
-        Some(WarpRow { kind, meaning: Meaning { run: Pure::plain(run), d, s }, optional })
+/// Adds this chapter's rows. The member mask comes last in the text and is not among the sources.
+pub fn list(t: &mut Table) {
+    t.row("activemask.b32", MOVED, Meaning { run: Pure::plain(activemask), d: &[Word], s: &[] });
+    let mut add = |opcode: &str, kind, run: Run, d, s, optional| {
+        let meaning = Meaning { run: Pure::plain(run), d, s };
+        t.insert(opcode, Row { collective: Some(kind), optional, ..Row::new(EXCHANGED, meaning) });
     };
-    let shuffled = |kind, run| make(Collective::Shuffle(kind), run, &[Word, Pred], &[Word, Word, Word], 1);
-    let vote = |run| make(Collective::Vote, run, &[Pred], &[Pred], 0);
-    let redux = |run| make(Collective::Redux, run, &[Word], &[Word], 0);
-    match opcode {
-        "shfl.sync.up.b32" => shuffled(Shuffle::Up, |r, m, a| shuffle(Shuffle::Up, r, m, a)),
-        "shfl.sync.down.b32" => shuffled(Shuffle::Down, |r, m, a| shuffle(Shuffle::Down, r, m, a)),
-        "shfl.sync.bfly.b32" => shuffled(Shuffle::Bfly, |r, m, a| shuffle(Shuffle::Bfly, r, m, a)),
-        "shfl.sync.idx.b32" => shuffled(Shuffle::Idx, |r, m, a| shuffle(Shuffle::Idx, r, m, a)),
-        "vote.sync.all.pred" => vote(vote_all),
-        "vote.sync.any.pred" => vote(vote_any),
-        "vote.sync.uni.pred" => vote(vote_uni),
-        "vote.sync.ballot.b32" => make(Collective::Vote, vote_ballot, &[Word], &[Pred], 0),
-        "match.any.sync.b32" => {
-            make(Collective::Match, |r, m, a| match_any(r.w32[a.s[0] as usize], r, m, a), &[Word], &[Word], 0)
-        }
-        "match.any.sync.b64" => {
-            make(Collective::Match, |r, m, a| match_any(r.w64[a.s[0] as usize], r, m, a), &[Word], &[Long], 0)
-        }
-        "match.all.sync.b32" => {
-            make(Collective::Match, |r, m, a| match_all(r.w32[a.s[0] as usize], r, m, a), &[Word, Pred], &[Word], 1)
-        }
-        "match.all.sync.b64" => {
-            make(Collective::Match, |r, m, a| match_all(r.w64[a.s[0] as usize], r, m, a), &[Word, Pred], &[Long], 1)
-        }
-        "redux.sync.add.u32" | "redux.sync.add.s32" => redux(|r, m, a| reduce(r, m, a, u32::wrapping_add)),
-        "redux.sync.min.u32" => redux(|r, m, a| reduce(r, m, a, u32::min)),
-        "redux.sync.max.u32" => redux(|r, m, a| reduce(r, m, a, u32::max)),
-        "redux.sync.min.s32" => redux(|r, m, a| reduce(r, m, a, |x, y| (x as i32).min(y as i32) as u32)),
-        "redux.sync.max.s32" => redux(|r, m, a| reduce(r, m, a, |x, y| (x as i32).max(y as i32) as u32)),
-        "redux.sync.and.b32" => redux(|r, m, a| reduce(r, m, a, |x, y| x & y)),
-        "redux.sync.or.b32" => redux(|r, m, a| reduce(r, m, a, |x, y| x | y)),
-        "redux.sync.xor.b32" => redux(|r, m, a| reduce(r, m, a, |x, y| x ^ y)),
-        "elect.sync" => make(Collective::Elect, elect, &[Word, Pred], &[], 1),
-        "bar.warp.sync" => make(Collective::Sync, |_, _, _| {}, &[], &[], 0),
-        _ => None,
-    }
+    let mut shuffled = |opcode, kind, run| add(opcode, Collective::Shuffle(kind), run, &[Word, Pred], &[Word; 3], 1);
+    shuffled("shfl.sync.up.b32", Shuffle::Up, |r, m, a| shuffle(Shuffle::Up, r, m, a));
+    shuffled("shfl.sync.down.b32", Shuffle::Down, |r, m, a| shuffle(Shuffle::Down, r, m, a));
+    shuffled("shfl.sync.bfly.b32", Shuffle::Bfly, |r, m, a| shuffle(Shuffle::Bfly, r, m, a));
+    shuffled("shfl.sync.idx.b32", Shuffle::Idx, |r, m, a| shuffle(Shuffle::Idx, r, m, a));
+    add("vote.sync.all.pred", Collective::Vote, vote_all, &[Pred], &[Pred], 0);
+    add("vote.sync.any.pred", Collective::Vote, vote_any, &[Pred], &[Pred], 0);
+    add("vote.sync.uni.pred", Collective::Vote, vote_uni, &[Pred], &[Pred], 0);
+    add("vote.sync.ballot.b32", Collective::Vote, vote_ballot, &[Word], &[Pred], 0);
+    let mut matched = |opcode, run, d, s, optional| add(opcode, Collective::Match, run, d, s, optional);
+    matched("match.any.sync.b32", |r, m, a| match_any(r.w32[a.s[0] as usize], r, m, a), &[Word], &[Word], 0);
+    matched("match.any.sync.b64", |r, m, a| match_any(r.w64[a.s[0] as usize], r, m, a), &[Word], &[Long], 0);
+    matched("match.all.sync.b32", |r, m, a| match_all(r.w32[a.s[0] as usize], r, m, a), &[Word, Pred], &[Word], 1);
+    matched("match.all.sync.b64", |r, m, a| match_all(r.w64[a.s[0] as usize], r, m, a), &[Word, Pred], &[Long], 1);
+    let mut redux = |opcode, run| add(opcode, Collective::Redux, run, &[Word], &[Word], 0);
+    redux("redux.sync.add.{u32|s32}", |r, m, a| reduce(r, m, a, u32::wrapping_add));
+    redux("redux.sync.min.u32", |r, m, a| reduce(r, m, a, u32::min));
+    redux("redux.sync.max.u32", |r, m, a| reduce(r, m, a, u32::max));
+    redux("redux.sync.min.s32", |r, m, a| reduce(r, m, a, |x, y| (x as i32).min(y as i32) as u32));
+    redux("redux.sync.max.s32", |r, m, a| reduce(r, m, a, |x, y| (x as i32).max(y as i32) as u32));
+    redux("redux.sync.and.b32", |r, m, a| reduce(r, m, a, |x, y| x & y));
+    redux("redux.sync.or.b32", |r, m, a| reduce(r, m, a, |x, y| x | y));
+    redux("redux.sync.xor.b32", |r, m, a| reduce(r, m, a, |x, y| x ^ y));
+    let mut float = |opcode, run| add(opcode, Collective::Redux, run, &[Single], &[Single], 0);
+    float("redux.sync.min.f32", reduce_float::<false, false, false>);
+    float("redux.sync.min.NaN.f32", reduce_float::<false, false, true>);
+    float("redux.sync.min.abs.f32", reduce_float::<false, true, false>);
+    float("redux.sync.min.abs.NaN.f32", reduce_float::<false, true, true>);
+    float("redux.sync.max.f32", reduce_float::<true, false, false>);
+    float("redux.sync.max.NaN.f32", reduce_float::<true, false, true>);
+    float("redux.sync.max.abs.f32", reduce_float::<true, true, false>);
+    float("redux.sync.max.abs.NaN.f32", reduce_float::<true, true, true>);
+    add("elect.sync", Collective::Elect, elect, &[Word, Pred], &[], 1);
+    add("bar.warp.sync", Collective::Sync, |_, _, _| {}, &[], &[], 0);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::isa::instructions::find;
 
     fn run(opcode: &str, mask: u32, sources: [[u32; LANES]; 3], pred: u32) -> ([u32; LANES], u32) {
         let mut registers = Registers { w32: vec![[9999; LANES]; 4], pred: vec![0, pred], ..Registers::default() };
         registers.w32[1..].copy_from_slice(&sources);
         let row = find(opcode).unwrap_or_else(|| panic!("no `{opcode}`"));
-        let pred_source = row.meaning.s.first() == Some(&File::Pred);
+        let pred_source = row.meaning.s.first() == Some(&Pred);
         let s = if pred_source { [1, 0, 0, 0] } else { [1, 2, 3, 0] };
-        let d = if row.meaning.d == [File::Pred] { [0, NO_SLOT, 0, 0] } else { [0, 0, 0, 0] };
+        let d = if row.meaning.d == [Pred] { [0, NO_SLOT, 0, 0] } else { [0, 0, 0, 0] };
         (row.meaning.run.baseline)(&mut registers, mask, &Args { d, s, ..Args::default() });
         (registers.w32[0], registers.pred[0])
     }
@@ -231,5 +249,29 @@ mod tests {
         assert_eq!((least[0], least[1]), (9999, u32::MAX));
         let (leader, elected) = run("elect.sync", 0xf0, [[0; LANES]; 3], 0);
         assert_eq!((leader[4], elected), (4, 0x10));
+    }
+
+    #[test]
+    fn reductions_of_floats() {
+        const NAN: u32 = 0x7fc0_1234;
+        let of = |opcode: &str, values: [f32; 4]| {
+            let mut row = [0; LANES];
+            row[..4].copy_from_slice(&values.map(|value| if value.is_nan() { NAN } else { value.to_bits() }));
+            let (found, _) = run(opcode, 0xf, [row; 3], 0);
+            assert_eq!((found[3], found[4]), (found[0], 9999));
+            found[0]
+        };
+        let (some, nan) = ([1.0, -2.0, 0.5, -0.25], f32::NAN);
+        assert_eq!(of("redux.sync.min.f32", some), (-2.0f32).to_bits());
+        assert_eq!(of("redux.sync.max.f32", some), 1.0f32.to_bits());
+        assert_eq!(of("redux.sync.min.abs.f32", some), 0.25f32.to_bits());
+        assert_eq!(of("redux.sync.max.abs.f32", some), 2.0f32.to_bits());
+        // Zeros have an order.
+        assert_eq!(of("redux.sync.min.f32", [0.0, -0.0, 0.0, 0.0]), 1 << 31);
+        assert_eq!(of("redux.sync.max.f32", [-0.0, 0.0, -0.0, -0.0]), 0);
+        assert_eq!(of("redux.sync.max.f32", [nan, -1.0, nan, f32::NEG_INFINITY]), (-1.0f32).to_bits());
+        assert_eq!(of("redux.sync.max.NaN.f32", [nan, -1.0, nan, 3.0]), 0x7fff_ffff);
+        assert_eq!(of("redux.sync.min.abs.NaN.f32", some), 0.25f32.to_bits());
+        assert_eq!(of("redux.sync.min.f32", [nan; 4]), 0x7fff_ffff);
     }
 }

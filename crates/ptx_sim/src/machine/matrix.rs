@@ -31,7 +31,9 @@ impl<O: Observer> Worker<'_, O> {
             shadow.matrix(&mut scene, registers, matrix);
         }
         match &matrix.kind {
-            MatrixKind::Multiply(shape) => multiply(registers, matrix, shape),
+            MatrixKind::Multiply(shape) => {
+                multiply(registers, [&matrix.d, &matrix.a, &matrix.b, &matrix.c], shape);
+            }
             MatrixKind::Transpose => {
                 if let (&[d], &[a]) = (matrix.d.as_slice(), matrix.a.as_slice()) {
                     let rows = registers.w32[a as usize];

@@ -1,6 +1,7 @@
-//! Instructions whose effect comes later, the mbarriers that tell when, and what blocks of a cluster do together.
+//! Instructions whose effect comes later, the mbarriers that signal it, and what blocks of a cluster do together.
 
-use super::{Address, Scope, Space};
+use super::Address;
+use crate::isa::memory::{Scope, Space};
 use crate::registers::Slot;
 
 /// An asynchronous instruction, or one about mbarriers or clusters. Immediate operands are preset rows.
@@ -8,13 +9,13 @@ use crate::registers::Slot;
 pub enum Async {
     /// `cp.async`: from global to shared memory, for each lane.
     Copy {
-        /// Where to.
+        /// Destination.
         to: Address,
-        /// Where from.
+        /// Source.
         from: Address,
-        /// 4, 8 or 16.
+        /// Bytes of one lane: 4, 8 or 16.
         bytes: u32,
-        /// Through L1 (`.ca`); `.cg` goes past it.
+        /// The copy goes through L1 (`.ca`), not past it (`.cg`).
         cached: bool,
         /// Row of `w32`: bytes that are read; the rest is zero.
         source_bytes: Option<Slot>,
@@ -23,9 +24,9 @@ pub enum Async {
     },
     /// `cp.async.bulk` and `cp.reduce.async.bulk`.
     Bulk {
-        /// Where to.
+        /// Destination.
         to: (Space, Address),
-        /// Where from.
+        /// Source.
         from: (Space, Address),
         /// Row of `w32`: bytes, a multiple of 16.
         bytes: Slot,
@@ -33,12 +34,12 @@ pub enum Async {
         mbarrier: Option<Address>,
         /// Row of `w32`: bit per block of the cluster that gets a copy.
         multicast: Option<Slot>,
-        /// Combines what is there with what comes.
+        /// How the destination is combined with what arrives; replaced when `None`.
         reduce: Option<Reduce>,
     },
     /// `st.async` and `red.async`: to shared memory of the cluster.
     Remote {
-        /// Where to.
+        /// Destination.
         to: Address,
         /// Rows of the values, in address order, in `w64` when `wide`.
         values: Vec<Slot>,
@@ -46,34 +47,34 @@ pub enum Async {
         wide: bool,
         /// The mbarrier whose pending bytes go down, in the same block.
         mbarrier: Address,
-        /// Combines what is there with what comes.
+        /// How the destination is combined with what arrives; replaced when `None`.
         reduce: Option<Reduce>,
     },
     /// `commit_group`.
     Commit(Group),
-    /// `wait_group`: waits until at most so many of the newest groups are not complete.
+    /// `wait_group`: waits until all groups but the newest `pending` are complete.
     Wait {
-        /// Of which kind.
+        /// Kind of the groups.
         group: Group,
-        /// Groups.
+        /// Newest groups that need not be complete.
         pending: u32,
-        /// `wait_all`: commits first.
+        /// `wait_all`: pending copies are committed first.
         all: bool,
     },
     /// `cp.async.mbarrier.arrive`: an arrival once the thread's earlier `cp.async` are complete.
     ArriveAfterCopies {
-        /// Where the mbarrier is.
+        /// Address of the mbarrier, and its space.
         mbarrier: (Space, Address),
-        /// Without `.noinc`: one more arrival is expected in this phase.
+        /// The arrival is one more than this phase expected (no `.noinc`).
         increments: bool,
     },
     /// `mbarrier.*` on an object in memory.
     Mbarrier {
-        /// Which.
+        /// What is done.
         kind: Mbarrier,
-        /// Where the mbarrier is.
+        /// Address of the mbarrier, and its space.
         address: (Space, Address),
-        /// Without `.relaxed`: orders memory as a release (arrivals) or an acquire (tests) for so many.
+        /// Scope in which an arrival releases and a test acquires; `None` with `.relaxed`.
         scope: Option<Scope>,
     },
     /// `mbarrier.pending_count`: row of `w32` from a state in a row of `w64`.
@@ -108,7 +109,7 @@ pub enum Async {
     ClusterArrive {
         /// All threads of the warp must execute it together.
         aligned: bool,
-        /// Without `.relaxed`.
+        /// The arrival releases (no `.relaxed`).
         ordered: bool,
     },
     /// `barrier.cluster.wait`.
@@ -118,7 +119,7 @@ pub enum Async {
     },
 }
 
-/// Which copies a group is made of.
+/// The kind of copies that a group consists of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
     /// `cp.async`.
@@ -132,11 +133,11 @@ pub enum Group {
 pub enum Mbarrier {
     /// Row of `w32`: expected arrivals.
     Init(Slot),
-    /// The memory is free for other uses.
+    /// The memory may be reused.
     Invalidate,
-    /// Row of `w32`: bytes of copies that this phase waits for too.
+    /// Row of `w32`: bytes of copies that this phase waits for as well.
     ExpectBytes(Slot),
-    /// Row of `w32`: bytes that have come.
+    /// Row of `w32`: bytes that have arrived.
     CompleteBytes(Slot),
     /// An arrival.
     Arrive {
@@ -146,14 +147,14 @@ pub enum Mbarrier {
         count: Option<Slot>,
         /// Row of `w32`: bytes to expect first.
         bytes: Option<Slot>,
-        /// Later phases expect that many fewer.
+        /// Later phases expect fewer arrivals, by this count.
         drop: bool,
-        /// Must not complete the phase.
+        /// The arrival must not complete the phase.
         no_complete: bool,
     },
-    /// Is a phase complete? Row of `pred`.
+    /// Tests whether a phase is complete.
     Test {
-        /// Row of `pred`.
+        /// Row of `pred`: the answer.
         destination: Slot,
         /// The phase: row of `w64`, a state, or of `w32`, a parity.
         phase: Slot,

@@ -289,7 +289,7 @@ mod tests {
             rows: Rows::default(),
             preset: vec![],
             code,
-            meanings: Vec::new(),
+            described: Vec::new(),
             required_block: None,
             required_cluster: None,
             max_threads: None,

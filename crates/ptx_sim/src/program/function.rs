@@ -1,7 +1,9 @@
-//! Functions: parameters, registers, what these hold at the start.
+//! Functions: parameters, registers, and what registers hold at the start.
 
 use super::{Inst, Symbol};
+use crate::isa::facts::{Facts, Fidelity, Latency, Undefined, Work, facts};
 use crate::isa::lift::Meaning;
+use crate::isa::special::Special;
 use crate::registers::{Rows, Slot};
 
 /// A function.
@@ -9,7 +11,7 @@ use crate::registers::{Rows, Slot};
 pub struct Function {
     /// Name in the PTX text.
     pub name: String,
-    /// What it is.
+    /// Entry, device function or extern.
     pub kind: Kind,
     /// Parameters in order. Offsets are into the kernel's parameters (entry) or into the frame (device function).
     pub params: Vec<Param>,
@@ -23,8 +25,8 @@ pub struct Function {
     pub preset: Vec<Preset>,
     /// Instructions; branch targets index this.
     pub code: Vec<Inst>,
-    /// By instruction: the files of its operands, for those that compute on registers.
-    pub(crate) meanings: Vec<Option<Meaning>>,
+    /// What the tables say of each instruction.
+    pub(crate) described: Vec<Described>,
     /// `.reqntid`: the block must have exactly this shape.
     pub required_block: Option<[u32; 3]>,
     /// `.reqnctapercluster`: a cluster must have exactly this shape.
@@ -33,6 +35,33 @@ pub struct Function {
     pub max_threads: Option<u32>,
     /// Line of the declaration in the PTX text.
     pub line: u32,
+}
+
+/// What the tables say of an instruction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Described {
+    /// What the checkers, the counters and the estimates of time need to know of it.
+    pub facts: &'static Facts,
+    /// The files of its operands, for an instruction that computes on registers.
+    pub meaning: Option<&'static Meaning>,
+}
+
+impl Described {
+    /// A description of an instruction that only controls.
+    pub const NOTHING: Self =
+        Self { facts: &facts(Undefined::Any, Work::None, Latency::Alu, Fidelity::Exact), meaning: None };
+}
+
+impl Function {
+    /// The facts of an instruction.
+    pub(crate) fn facts(&self, pc: u32) -> &'static Facts {
+        self.described.get(pc as usize).unwrap_or(&Described::NOTHING).facts
+    }
+
+    /// The meaning of an instruction that computes on registers.
+    pub(crate) fn meaning(&self, pc: u32) -> Option<&'static Meaning> {
+        self.described.get(pc as usize)?.meaning
+    }
 }
 
 /// Entry, device function, or a name that the machine implements.
@@ -51,9 +80,9 @@ pub enum Kind {
 pub struct Param {
     /// Name in the PTX text.
     pub name: String,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// Bytes, a power of two.
+    /// Alignment in bytes, a power of two.
     pub align: u64,
     /// See `Function::params`.
     pub offset: u64,
@@ -68,47 +97,16 @@ pub enum Preset {
     Const32(Slot, u32),
     /// The same bits in every lane.
     Const64(Slot, u64),
-    /// Bit per lane: all ones or all zeros.
+    /// The same predicate in every lane.
     ConstPred(Slot, bool),
     /// A special register that never changes during a launch, into `w32`.
     Special32(Slot, Special),
-    /// The same, into `w64`.
+    /// A special register that never changes during a launch, into `w64`.
     Special64(Slot, Special),
-    /// The same, whether it is not zero, into `pred`.
+    /// Whether such a special register is not zero, into `pred`.
     SpecialPred(Slot, Special),
     /// Address of a symbol in its own space plus an addend, into `w64`.
     Address64(Slot, Symbol, i64),
-    /// The same, low 32 bits, into `w32`.
+    /// The low 32 bits of such an address, into `w32`.
     Address32(Slot, Symbol, i64),
-}
-
-/// Special registers that are constant for a thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the names are PTX's own: %tid, %ntid, ...; the number is the axis")]
-pub enum Special {
-    Tid(u8),
-    Ntid(u8),
-    Ctaid(u8),
-    Nctaid(u8),
-    ClusterCtaid(u8),
-    ClusterNctaid(u8),
-    Clusterid(u8),
-    Nclusterid(u8),
-    ClusterCtarank,
-    ClusterNctarank,
-    IsExplicitCluster,
-    Laneid,
-    Warpid,
-    Nwarpid,
-    Smid,
-    Nsmid,
-    Gridid,
-    LanemaskEq,
-    LanemaskLe,
-    LanemaskLt,
-    LanemaskGe,
-    LanemaskGt,
-    DynamicSmemSize,
-    TotalSmemSize,
-    Envreg(u8),
 }

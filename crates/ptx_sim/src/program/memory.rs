@@ -1,6 +1,6 @@
 //! Operands of instructions that access memory.
 
-use super::Space;
+use crate::isa::memory::{AtomicOperation, Order, Scope, Space};
 use crate::registers::Slot;
 
 /// The address operand of a memory instruction: a row plus a constant.
@@ -31,9 +31,9 @@ pub struct Access {
     pub sign_extend: u8,
     /// One row per element, in address order; `NO_SLOT` for `_`.
     pub registers: Vec<Slot>,
-    /// Where.
+    /// Address of the access.
     pub address: Address,
-    /// `ld.global.nc`: promises that nobody writes the memory during the launch.
+    /// `ld.global.nc`: the memory must not be written during the launch.
     pub non_coherent: bool,
     /// `.pragma "used_bytes_mask"`: bit i clear means that byte i of the access is not used afterwards.
     pub used_bytes: u64,
@@ -42,19 +42,25 @@ pub struct Access {
 /// A read-modify-write. `combine(old, b, c)` gives the new value from zero-extended bits.
 #[derive(Clone, Debug)]
 pub struct Atomic {
+    /// What is computed.
+    pub operation: AtomicOperation,
+    /// The operands have an unsigned type.
+    pub unsigned: bool,
     /// Space named by the instruction.
     pub space: Space,
     /// Memory order; PTX's default is `Relaxed`.
     pub order: Order,
-    /// PTX's default is `Gpu`.
+    /// The text names the order.
+    pub order_is_written: bool,
+    /// Scope of the order; PTX's default is `Gpu`.
     pub scope: Scope,
-    /// Bytes: 2, 4 or 8.
+    /// Size in bytes: 2, 4 or 8.
     pub bytes: u8,
     /// Rows are in `w64` (else `w32`).
     pub wide: bool,
     /// Old value; `None` for `red`, `NO_SLOT` for an `atom` whose result is `_`.
     pub destination: Option<Slot>,
-    /// Where.
+    /// Address of the access.
     pub address: Address,
     /// First operand.
     pub b: Slot,
@@ -62,28 +68,4 @@ pub struct Atomic {
     pub c: Slot,
     /// The new value from (old, b, c).
     pub combine: fn(u64, u64, u64) -> u64,
-}
-
-/// Memory order, as PTX writes it. `Weak` is an ordinary access.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the names are PTX's own")]
-pub enum Order {
-    Weak,
-    Volatile,
-    Relaxed,
-    Acquire,
-    Release,
-    AcqRel,
-    SeqCst,
-    Mmio,
-}
-
-/// Who an ordered access is ordered for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[expect(missing_docs, reason = "the names are PTX's own")]
-pub enum Scope {
-    Cta,
-    Cluster,
-    Gpu,
-    Sys,
 }

@@ -9,6 +9,8 @@ mod layout;
 mod matrix;
 mod memory;
 mod op;
+mod operands;
+mod queries;
 mod site;
 pub(crate) mod source;
 mod texture;
@@ -16,16 +18,23 @@ mod variable;
 
 pub use crate::registers::Rows;
 pub use asynchronous::{Async, Group, Mbarrier, Reduce};
-pub use cooperation::{BarrierKind, BarrierReduce, Collective, Shuffle};
-pub use function::{Function, Kind, Param, Preset, Special};
+pub use cooperation::{BarrierKind, BarrierReduce};
+pub(crate) use function::Described;
+pub use function::{Function, Kind, Param, Preset};
 pub(crate) use layout::Layout;
-pub use matrix::{Element, Fragment, Matrix, MatrixKind, Multiply, Order2, Sum};
-pub use memory::{Access, Address, Atomic, Order, Scope};
-pub use op::{Callee, FrameCopy, Guard, Inst, Op, Timer};
+pub use matrix::{Matrix, MatrixKind};
+pub use memory::{Access, Address, Atomic};
+pub use op::{Callee, FrameCopy, Guard, Inst, Op};
+pub(crate) use operands::operands;
 pub use site::Site;
 pub use source::Source;
 pub use texture::{Outside, Query, Texture, TextureKind};
 pub use variable::{Relocation, Symbol, Variable};
+
+pub use crate::isa::collective::{Collective, Shuffle};
+pub use crate::isa::matrix::{Element, Fragment, Multiply, Order2, Sum};
+pub use crate::isa::memory::{AtomicOperation, Order, Scope, Space};
+pub use crate::isa::special::{Special, Timer};
 
 /// A parsed and decoded PTX module.
 #[derive(Clone, Debug, Default)]
@@ -61,24 +70,4 @@ pub struct Location {
     pub function: Option<String>,
     /// The call site this line was inlined into: index into `Program::locations`.
     pub inlined_at: Option<u32>,
-}
-
-/// State spaces of the PTX ISA.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Space {
-    /// Resolved per lane by the address itself.
-    Generic,
-    /// Device memory.
-    Global,
-    /// The block's memory, 32-bit offsets from its start.
-    Shared,
-    /// The thread's own memory.
-    Local,
-    /// Read-only device memory.
-    Const,
-    /// The kernel's parameters: read only, the same for every thread.
-    Param,
-    /// The thread's parameters of a device function, incoming or being passed: part of the thread's frame, not counted
-    /// as local traffic.
-    Frame,
 }

@@ -1,6 +1,9 @@
-//! Instructions.
+//! Instructions, as the machine executes them.
 
-use super::{Access, Async, Atomic, BarrierKind, Collective, Matrix, Order, Scope, Space, Texture};
+use super::{Access, Async, Atomic, BarrierKind, Matrix, Texture};
+use crate::isa::collective::Collective;
+use crate::isa::memory::{Order, Scope, Space};
+use crate::isa::special::Timer;
 use crate::registers::{Args, Pure, Slot};
 
 /// One instruction.
@@ -34,11 +37,11 @@ pub enum Op {
     Pure(Pure, Args),
     /// Reads a timer into a row of `w64` (`wide`) or `w32`.
     ReadTimer {
-        /// Which.
+        /// The timer.
         timer: Timer,
-        /// Where to.
+        /// The row.
         destination: Slot,
-        /// Row of `w64`.
+        /// The row is in `w64`.
         wide: bool,
     },
     /// `ld`.
@@ -47,7 +50,7 @@ pub enum Op {
     Store(Access),
     /// `atom`, `red`.
     Atomic(Atomic),
-    /// `atom` and `red` of vectors: one after the other.
+    /// `atom` and `red` of vectors: one atomic for each element, in order.
     AtomicVector(Box<[Atomic]>),
     /// `fence`, `membar`.
     Fence(Order, Scope),
@@ -55,7 +58,7 @@ pub enum Op {
     ConvertAddress {
         /// The specific space.
         space: Space,
-        /// Generic to specific.
+        /// From generic to specific, not the other way.
         from_generic: bool,
         /// Rows of `w64`.
         destination: Slot,
@@ -64,7 +67,7 @@ pub enum Op {
     },
     /// `isspacep`: a row of `pred` from a row of `w64`.
     IsSpace {
-        /// Which.
+        /// The space that is asked for.
         space: Space,
         /// Row of `pred`.
         destination: Slot,
@@ -85,7 +88,7 @@ pub enum Op {
     },
     /// `call`.
     Call {
-        /// Who.
+        /// The function.
         callee: Callee,
         /// Parameters.
         params: Vec<FrameCopy>,
@@ -106,13 +109,13 @@ pub enum Op {
         id: Slot,
         /// Row of `w32`: participating threads; all when `None`.
         count: Option<Slot>,
-        /// Sync, arrive or reduce.
+        /// What the barrier does.
         kind: BarrierKind,
     },
-    /// A `*.sync` instruction of the warp. `mask` is a row of `w32`. The meaning runs once all named lanes have come,
-    /// with the lanes that came.
+    /// A `*.sync` instruction of the warp. `mask` is a row of `w32`. The meaning runs once all named lanes have arrived,
+    /// with these lanes.
     Collective {
-        /// Which.
+        /// The kind of instruction.
         kind: Collective,
         /// Row of `w32`.
         mask: Slot,
@@ -127,7 +130,7 @@ pub enum Op {
     Matrix(Box<Matrix>),
     /// Asynchronous copies, mbarriers, clusters.
     Async(Box<Async>),
-    /// `nanosleep`: a hint that the warp waits for somebody.
+    /// `nanosleep`: a hint that the warp waits for another thread.
     Nanosleep,
     /// `alloca`: stack memory of the thread.
     Alloca {
@@ -137,20 +140,20 @@ pub enum Op {
         size: Slot,
         /// The size is a row of `w64`.
         wide: bool,
-        /// Bytes.
+        /// Alignment in bytes.
         align: u64,
     },
     /// `stacksave`: row of `w64`.
     StackSave(Slot),
     /// `stackrestore`: row of `w64`.
     StackRestore(Slot),
-    /// `prefetch`, `discard`, `griddepcontrol` and others that don't change what a program computes.
+    /// `prefetch`, `discard`, `griddepcontrol` and others that do not change what a program computes.
     Nothing,
-    /// Parsed, kept, and not executable here: the text says what is missing.
+    /// An instruction that is kept but can't be executed here; the text says why.
     Unsupported(String),
 }
 
-/// Who is called.
+/// The function that is called.
 #[derive(Clone, Debug)]
 pub enum Callee {
     /// Index into `Program::functions`.
@@ -166,18 +169,6 @@ pub struct FrameCopy {
     pub caller: u64,
     /// Position in the callee's list of parameters (or return values).
     pub index: u32,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
-}
-
-/// Special registers that change while a thread runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the names are PTX's own")]
-pub enum Timer {
-    Clock,
-    ClockHi,
-    Clock64,
-    Globaltimer,
-    GlobaltimerLo,
-    GlobaltimerHi,
 }

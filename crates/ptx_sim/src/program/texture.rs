@@ -5,7 +5,7 @@ use crate::registers::Slot;
 /// `tex`, `tld4`, `txq`, `suld`, `sust`, `suq`.
 #[derive(Clone, Debug)]
 pub struct Texture {
-    /// Which.
+    /// What is done.
     pub kind: TextureKind,
     /// Row of `w64`: the handle that [`Machine::texture`](crate::Machine::texture) gave.
     pub handle: Slot,
@@ -24,37 +24,37 @@ pub struct Texture {
 pub enum TextureKind {
     /// `tex`: four channels.
     Sample {
-        /// Coordinates are `s32`: elements, not filtered.
+        /// Coordinates are `s32` and name elements, which are not filtered.
         integers: bool,
         /// The result is made of `f32`, else of 32-bit integers.
         floats: bool,
     },
     /// `tld4`: one channel of the four elements that a linear filter would use.
     Gather {
-        /// 0 to 3.
+        /// Number of the channel, 0 to 3.
         channel: usize,
-        /// As for `Sample`.
+        /// The result is made of `f32`, else of 32-bit integers.
         floats: bool,
     },
     /// `txq`, `suq`.
     Query(Query),
     /// `suld.b`.
     Load {
-        /// Of one register's data.
+        /// Bytes of one register's data.
         bytes: u8,
-        /// Outside of the surface.
+        /// What happens outside of the surface.
         outside: Outside,
     },
     /// `sust.b`.
     Store {
-        /// Of one register's data.
+        /// Bytes of one register's data.
         bytes: u8,
-        /// Outside of the surface.
+        /// What happens outside of the surface.
         outside: Outside,
     },
 }
 
-/// What a query asks.
+/// The property that a query asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are PTX's own")]
 pub enum Query {
@@ -69,13 +69,13 @@ pub enum Query {
     Samples,
 }
 
-/// `.trap`, `.clamp`, `.zero`.
+/// What happens outside of a surface: `.trap`, `.clamp`, `.zero`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outside {
-    /// Stops the kernel.
+    /// The kernel stops.
     Trap,
-    /// The nearest place inside.
+    /// The nearest element inside is accessed.
     Clamp,
-    /// Loads give zero, stores do nothing.
+    /// Loads give zero, stores have no effect.
     Zero,
 }

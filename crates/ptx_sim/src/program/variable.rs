@@ -1,6 +1,6 @@
 //! Variables of a module, their initialisers, and what has an address.
 
-use super::Space;
+use crate::isa::memory::Space;
 
 /// A variable with an address.
 #[derive(Clone, Debug)]
@@ -9,9 +9,9 @@ pub struct Variable {
     pub name: String,
     /// `Global`, `Const` or `Shared`.
     pub space: Space,
-    /// Bytes; 0 for an `.extern .shared x[]`, whose size the launch gives.
+    /// Size in bytes; 0 for an `.extern .shared x[]`, whose size the launch gives.
     pub size: u64,
-    /// Bytes, a power of two.
+    /// Alignment in bytes, a power of two.
     pub align: u64,
     /// Leading bytes; the rest is zero. Empty: no initialiser (shared memory then starts undefined, global zero).
     pub init: Vec<u8>,
@@ -26,7 +26,7 @@ pub struct Variable {
 pub struct Relocation {
     /// Byte offset in the variable; 8 bytes are written.
     pub offset: u64,
-    /// What it points to.
+    /// The symbol whose address is written.
     pub target: Symbol,
     /// Added to the address.
     pub addend: i64,

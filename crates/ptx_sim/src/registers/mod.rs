@@ -35,6 +35,18 @@ pub struct Rows {
     pub pred: u32,
 }
 
+impl Rows {
+    /// Number of a row when all three files are numbered through: `w32`, `w64`, `pred`.
+    #[inline(always)]
+    pub(crate) fn number(self, file: File, slot: Slot) -> u32 {
+        match file {
+            File::Half | File::Word | File::Single => slot,
+            File::Long | File::Double => self.w32.saturating_add(slot),
+            File::Pred => self.w32.saturating_add(self.w64).saturating_add(slot),
+        }
+    }
+}
+
 /// Threads in a warp.
 pub const LANES: usize = 32;
 

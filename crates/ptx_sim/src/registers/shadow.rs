@@ -49,11 +49,7 @@ impl Hash for RegisterShadow {
 /// Number of a row in a shadow.
 #[inline(always)]
 pub fn row(rows: Rows, file: File, slot: Slot) -> u32 {
-    match file {
-        File::Half | File::Word | File::Single => slot,
-        File::Long | File::Double => rows.w32.saturating_add(slot),
-        File::Pred => rows.w32.saturating_add(rows.w64).saturating_add(slot),
-    }
+    rows.number(file, slot)
 }
 
 impl RegisterShadow {

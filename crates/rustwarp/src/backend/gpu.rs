@@ -1,4 +1,4 @@
-//! A GPU, through `cust`. The only file that names `cust`.
+//! The GPU backend, through `cust`. This is the only file that names `cust`.
 
 use super::texture::{AddressMode, Channel, Filter, Layout};
 use super::{Backend, DeviceInfo, Module, Observed, Sampling, Shape, extent_text, human};
@@ -17,11 +17,11 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::{CString, c_void};
 
-/// Dynamic shared memory that a kernel gets without asking; above it the function needs an attribute.
+/// Dynamic shared memory in bytes that every kernel may use; for more, the function needs an attribute.
 const PLAIN_SHARED: u32 = 48 * 1024;
 
-/// Stack of a thread in modules with calls through pointers, in bytes. The driver can't know how deep they go and would
-/// give 1 KiB; printing a float with Rust's formatting takes about 2.
+/// Stack size in bytes of a thread in modules with calls through pointers. The driver cannot compute their depth and
+/// would use 1 KiB; printing a float with Rust's formatting takes about 2 KiB.
 const DEEP_STACK: usize = 8 * 1024;
 
 /// `CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN`, which `cust` lacks.
@@ -32,10 +32,10 @@ const MAX_SHARED_OPTIN: sys::CUdevice_attribute =
 pub(super) struct Gpu {
     info: DeviceInfo,
     cuda: (u32, u32),
-    // Dropped in this order: what belongs to the context goes before it.
+    // Fields are dropped in this order: objects of the context before the context.
     functions: RefCell<HashMap<(Module, String), sys::CUfunction>>,
     modules: RefCell<Vec<(cust::module::Module, String)>>,
-    /// What the texels of each texture lie in, by its handle.
+    /// The memory of each texture, by its handle.
     textures: RefCell<HashMap<sys::CUtexObject, Texels>>,
     events: (Event, Event),
     stream: Stream,
@@ -44,21 +44,21 @@ pub(super) struct Gpu {
 
 /// Memory of a texture.
 enum Texels {
-    /// An address.
+    /// Linear memory at this address.
     Linear(u64),
-    /// In the order of the GPU's choice.
+    /// A CUDA array, whose layout the GPU chooses.
     Array(sys::CUarray),
 }
 
 impl Gpu {
-    /// The GPU of this number.
+    /// Opens the GPU of this number.
     pub fn open(number: u32) -> Result<Self> {
         let driver = driver()?;
         let count = check(Device::num_devices(), || "counting the GPUs".into())?;
         if number >= count {
             return Err(Error::NoDevice(format!(
-                "there is no GPU {number}: {}; see `host devices`",
-                if count == 0 { "the driver sees none".into() } else { format!("the last is gpu:{}", count - 1) }
+                "there is no GPU {number}: {}; `host devices` lists them",
+                if count == 0 { "the driver finds none".into() } else { format!("the last is gpu:{}", count - 1) }
             )));
         }
         let attempt = || format!("opening gpu:{number}");
@@ -78,7 +78,7 @@ impl Gpu {
         })
     }
 
-    /// The entry, with as much dynamic shared memory allowed as the launch needs.
+    /// Looks up an entry, and allows it as much dynamic shared memory as the launch needs.
     fn function(&self, module: Module, entry: &str, shared: u32) -> Result<sys::CUfunction> {
         let known = self.functions.borrow().get(&(module, entry.to_owned())).copied();
         let function = match known {
@@ -88,7 +88,7 @@ impl Gpu {
                 let (loaded, name) = &modules[module.0];
                 let function = match loaded.get_function(entry) {
                     Err(CudaError::NotFound) => {
-                        return Err(Error::Usage(format!("{name} has no entry '{entry}': see its .entry lines")));
+                        return Err(Error::Usage(format!("{name} has no entry `{entry}`: see its .entry lines")));
                     }
                     other => check(other, || format!("looking up '{entry}' in {name}"))?.to_raw(),
                 };
@@ -112,9 +112,9 @@ impl Gpu {
         Ok(function)
     }
 
-    /// A CUDA array with these texels.
+    /// Creates a CUDA array with these texels.
     ///
-    /// Through the driver's own functions: `cust`'s `ArrayObject` takes f32 for half floats and copies up to two
+    /// It calls the driver's own functions: `cust`'s `ArrayObject` treats half floats as f32 and copies up to two
     /// dimensions only, and its texture objects are private.
     fn array(&self, sampling: &Sampling, texels: &[u8], name: &str) -> Result<sys::CUarray> {
         let Layout::Array([width, height, depth]) = sampling.layout else {
@@ -130,7 +130,7 @@ impl Gpu {
             Flags: 0,
         };
         let mut array = std::ptr::null_mut();
-        // SAFETY: the first argument is a place for a handle, the second a whole description.
+        // SAFETY: the first argument points to room for a handle, the second to a complete description.
         match unsafe { sys::cuArray3DCreate_v2(&mut array, &descriptor) } {
             sys::CUresult::CUDA_ERROR_INVALID_VALUE => {
                 return Err(Error::Usage(format!(
@@ -176,23 +176,23 @@ impl Gpu {
             Height: height.max(1),
             Depth: depth.max(1),
         };
-        // SAFETY: `Texture::new` has checked that there are as many bytes as the array has; the array was made for
-        // them.
+        // SAFETY: `Texture::new` has checked that there are as many bytes as the array holds, and the array has this
+        // extent.
         let copied = check_raw(unsafe { sys::cuMemcpy3D_v2(&copy) }, || format!("filling the texture '{name}'"));
         if copied.is_err() {
-            // SAFETY: made above, and nobody else knows it.
+            // SAFETY: the array was created above, and its handle is not stored anywhere.
             unsafe { sys::cuArrayDestroy(array) };
         }
         copied.map(|()| array)
     }
 
-    /// Gives the memory of a texture back.
+    /// Releases the memory of a texture.
     fn free_texels(&self, texels: Texels) {
         match texels {
             Texels::Linear(address) => self.free(address),
             Texels::Array(array) => {
-                // SAFETY: `array` made it, and who frees it forgets it. An error here was reported by an earlier
-                // launch.
+                // SAFETY: `array` created it, and the caller does not use it again. An error here was reported by an
+                // earlier launch.
                 unsafe { sys::cuArrayDestroy(array) };
             }
         }
@@ -237,8 +237,8 @@ impl Backend for Gpu {
     }
 
     fn alloc(&self, bytes: u64, _align: u64, name: &str) -> Result<u64> {
-        // The driver's allocations all start on 256 bytes. It refuses zero bytes; an empty buffer still has an address.
-        // SAFETY: the memory comes uninitialised, and only kernels and copies of plain bytes touch it.
+        // The driver aligns allocations to 256 bytes. It rejects a size of zero, but an empty buffer needs an address.
+        // SAFETY: the memory is uninitialised, and only kernels and copies of plain bytes access it.
         let pointer = unsafe { cust::memory::cuda_malloc::<u8>(bytes.max(1) as usize) };
         match pointer {
             Err(CudaError::OutOfMemory) => Err(Error::Usage(format!(
@@ -251,33 +251,33 @@ impl Backend for Gpu {
     }
 
     fn free(&self, address: u64) {
-        // SAFETY: `alloc` gave this address, and who frees it forgets it. An error here is one that an earlier launch
-        // left behind, and it has been reported there.
+        // SAFETY: `alloc` returned this address, and the caller does not use it again. An error here was left by an
+        // earlier launch, which has reported it.
         let _ = unsafe { cust::memory::cuda_free(DevicePointer::<u8>::from_raw(address)) };
     }
 
     fn write(&self, address: u64, bytes: &[u8]) -> Result<()> {
-        // SAFETY: source and length are those of a live slice; an address outside device memory is an error of the
-        // driver.
+        // SAFETY: source and length are those of a live slice; for an address outside device memory the driver returns
+        // an error.
         let result = unsafe { sys::cuMemcpyHtoD_v2(address, bytes.as_ptr().cast(), bytes.len()) };
         check_raw(result, || format!("copying {} to the GPU", human(bytes.len() as u64)))
     }
 
     fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
         self.synchronize()?;
-        // SAFETY: destination and length are those of a live slice that nobody else holds.
+        // SAFETY: destination and length are those of a live slice that is borrowed mutably.
         let result = unsafe { sys::cuMemcpyDtoH_v2(bytes.as_mut_ptr().cast(), address, bytes.len()) };
         check_raw(result, || format!("copying {} from the GPU", human(bytes.len() as u64)))
     }
 
     fn fill(&self, address: u64, byte: u8, bytes: u64) -> Result<()> {
-        // SAFETY: touches device memory only.
+        // SAFETY: the call accesses device memory only.
         let result = unsafe { sys::cuMemsetD8Async(address, byte, bytes as usize, self.stream.as_inner()) };
         check_raw(result, || format!("filling {}", human(bytes)))
     }
 
     fn copy(&self, to: u64, from: u64, bytes: u64) -> Result<()> {
-        // SAFETY: touches device memory only.
+        // SAFETY: the call accesses device memory only.
         let result = unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes as usize, self.stream.as_inner()) };
         check_raw(result, || format!("copying {} on the GPU", human(bytes)))
     }
@@ -308,7 +308,8 @@ impl Backend for Gpu {
         };
         let resource = sys::CUDA_RESOURCE_DESC { resType: resource.0, res: resource.1, flags: 0 };
         let mut handle = 0;
-        // SAFETY: a place for a handle, and two whole descriptions, of memory that lives as long as the texture.
+        // SAFETY: the first argument points to room for a handle, the others to complete descriptions of memory that
+        // lives as long as the texture.
         let result =
             unsafe { sys::cuTexObjectCreate(&mut handle, &resource, &description(sampling), std::ptr::null()) };
         if let Err(error) = check_raw(result, || format!("making the texture '{name}'")) {
@@ -321,9 +322,9 @@ impl Backend for Gpu {
 
     fn free_texture(&self, handle: u64) {
         let Some(texels) = self.textures.borrow_mut().remove(&handle) else { return };
-        // A kernel may still read it. An error here is one that a launch left behind, and it has been reported there.
+        // A kernel may still read the texture. An error here was left by an earlier launch, which has reported it.
         let _ = self.synchronize();
-        // SAFETY: `texture` made it, nobody reads it any more, and who frees it forgets it.
+        // SAFETY: `texture` created it, no kernel reads it any more, and the caller does not use it again.
         unsafe { sys::cuTexObjectDestroy(handle) };
         self.free_texels(texels);
     }
@@ -332,8 +333,8 @@ impl Backend for Gpu {
         let function = self.function(module, &call.entry, shape.shared)?;
         let mut params: Vec<*mut c_void> = call.params.iter().map(|bytes| bytes.as_ptr().cast_mut().cast()).collect();
         let ([gx, gy, gz], [bx, by, bz]) = (shape.grid, shape.block);
-        // SAFETY: the function is loaded, and the caller vouches that `params` points to as many values as the entry
-        // has parameters and that its contract holds for them. The driver copies the values before it returns.
+        // SAFETY: the function is loaded; by contract `params` points to as many values as the entry has parameters,
+        // and its contract holds for them. The driver copies the values before it returns.
         let result = unsafe {
             sys::cuLaunchKernel(
                 function,
@@ -381,7 +382,7 @@ impl Backend for Gpu {
     }
 }
 
-/// The driver's name of a channel's type.
+/// The driver's constant for a channel's type.
 fn format(channel: Channel) -> sys::CUarray_format {
     match channel {
         Channel::U8 => sys::CUarray_format::CU_AD_FORMAT_UNSIGNED_INT8,
@@ -395,9 +396,9 @@ fn format(channel: Channel) -> sys::CUarray_format {
     }
 }
 
-/// How a texture is read.
+/// The driver's description of how a texture is read.
 fn description(sampling: &Sampling) -> sys::CUDA_TEXTURE_DESC {
-    // Without it the driver reads integers of 8 and 16 bits as numbers from 0 to 1. It is not for floats.
+    // Without this flag the driver converts integers of 8 and 16 bits to floats from 0 to 1. Floats must not have it.
     let integers = !matches!(sampling.channel, Channel::F16 | Channel::F32) && !sampling.normalised_reads;
     let flag = |on, flag| if on { flag } else { 0 };
     sys::CUDA_TEXTURE_DESC {
@@ -423,7 +424,7 @@ fn description(sampling: &Sampling) -> sys::CUDA_TEXTURE_DESC {
     }
 }
 
-/// Every GPU.
+/// Describes every GPU.
 pub(super) fn list() -> Result<Vec<DeviceInfo>> {
     let driver = driver()?;
     let count = check(Device::num_devices(), || "counting the GPUs".into())?;
@@ -442,10 +443,10 @@ fn describe(number: u32, device: Device, driver: &cuda_driver::DriverInfo) -> Re
     let attempt = || format!("asking about gpu:{number}");
     let get = |attribute| check(device.get_attribute(attribute), attempt).map(i32::unsigned_abs);
     let mut max_shared = 0;
-    // SAFETY: the first argument is a valid place for an int, the device was given by the driver.
+    // SAFETY: the first argument points to room for an int, and the driver returned the device.
     let result = unsafe { sys::cuDeviceGetAttribute(&mut max_shared, MAX_SHARED_OPTIN, device.as_raw()) };
     check_raw(result, attempt)?;
-    // Two transfers per clock; 0 where a driver no longer tells.
+    // There are two transfers per clock; a newer driver that does not report the clock gives 0.
     let kilohertz = u64::from(get(DeviceAttribute::MemoryClockRate).unwrap_or(0));
     let bits = u64::from(get(DeviceAttribute::GlobalMemoryBusWidth).unwrap_or(0));
     let peak = (2 * kilohertz * 1000 * bits / 8) as f64 / 1e9;
@@ -465,10 +466,10 @@ fn describe(number: u32, device: Device, driver: &cuda_driver::DriverInfo) -> Re
     })
 }
 
-/// Turns an error of `cust` into one that says what was attempted.
+/// Converts an error of `cust` to one that names the attempted operation.
 fn check<T>(result: CudaResult<T>, attempt: impl Fn() -> String) -> Result<T> {
     result.map_err(|error| {
-        // `cust` folds codes that it doesn't know into one; the driver's own is kept beside it.
+        // `cust` maps codes that it lacks to a single one; `cuda_driver` keeps the driver's own.
         let code = match error as u32 {
             999 => cuda_driver::last_error(),
             code => code,
@@ -495,40 +496,40 @@ fn explain(code: u32, attempt: &str) -> Error {
         719 => "the kernel trapped (a panic, or an access outside its memory)",
         702 => "the kernel ran longer than the driver allows",
         2 => return Error::Device(format!("{attempt}: the GPU is out of memory ({name})")),
-        _ => return Error::Device(format!("{attempt}: the driver says {name} (error {code})")),
+        _ => return Error::Device(format!("{attempt}: the driver returned {name} (error {code})")),
     };
     let text = format!("{attempt}: {fault} ({name}). Run it again with `--device sim` to get the source line");
     Error::Fault(Box::new(Diagnostic::new("fault", name.to_string(), fault, text)))
 }
 
-/// Says in words why the driver refuses a module, with the first line of its compiler's log.
+/// Explains why the driver rejects a module, with the first line of its compiler's log.
 fn explain_load(error: CudaError, image: &[u8], name: &str, cuda: (u32, u32)) -> Error {
-    // Read before `jit_log` makes the driver fail once more.
+    // The code is read before `jit_log` makes the driver fail again.
     let code = match error as u32 {
         999 => cuda_driver::last_error(),
         code => code,
     };
     let log = jit_log(image);
     let line = log.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    let says = if line.is_empty() { String::new() } else { format!(" It says: {line}") };
+    let says = if line.is_empty() { String::new() } else { format!(" Its message: {line}") };
     let header = std::str::from_utf8(image).ok().and_then(|text| Header::read(text, name).ok());
     match (code, header) {
-        // 222: CUDA_ERROR_UNSUPPORTED_PTX_VERSION, which `cust` doesn't know.
+        // 222 is CUDA_ERROR_UNSUPPORTED_PTX_VERSION, which `cust` lacks.
         (218 | 222, Some(header)) if code == 222 || line.contains(".version") => Error::NoPtx(format!(
-            "{name} is PTX ISA {}.{}, newer than this driver (CUDA {}.{}) knows: update the driver, or build for an \
-             older \
+            "{name} is PTX ISA {}.{}, which this driver (CUDA {}.{}) does not support: update the driver, or build for \
+             an older \
              PTX ISA.{says}",
             header.version.0, header.version.1, cuda.0, cuda.1
         )),
-        (218, _) => Error::BadPtx(format!("the driver's compiler refuses {name}.{says}")),
+        (218, _) => Error::BadPtx(format!("the driver's compiler rejects {name}.{says}")),
         (200 | 209, _) => {
-            Error::NoPtx(format!("{name} holds no code for this GPU: build it for its architecture.{says}"))
+            Error::NoPtx(format!("{name} contains no code for this GPU: build it for its architecture.{says}"))
         }
         (code, _) => explain(code, &format!("loading {name}")),
     }
 }
 
-/// What the driver's PTX compiler has to say: `cust` does not ask for it, so the module is loaded once more.
+/// The log of the driver's PTX compiler. `cust` does not request it, so the module is loaded a second time.
 fn jit_log(image: &[u8]) -> String {
     let Ok(text) = CString::new(image) else { return String::new() };
     let mut log = vec![0_u8; 8192];

@@ -22,35 +22,35 @@ pub use texture::{Sampling, Texture};
 /// Device memory of code that borrows its device.
 pub type Buffer<'d, T> = crate::buffer::Buffer<T, &'d dyn Backend>;
 
-/// What is known about a device.
+/// Properties of a device.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct DeviceInfo {
-    /// As the command line names it: `gpu:0`, `sim`.
+    /// Name on the command line: `gpu:0`, `sim`.
     pub device: String,
     /// The product's name.
     pub name: String,
-    /// Compute capability times ten, 90 for sm_90; the simulator runs them all.
+    /// Compute capability times ten, 90 for sm_90; `None` for the simulator, which runs them all.
     pub sm: Option<u32>,
-    /// Bytes of memory in all.
+    /// Total memory in bytes.
     pub memory: u64,
-    /// Streaming multiprocessors, which grids are sized for.
+    /// Number of streaming multiprocessors, from which grids are sized.
     pub multiprocessors: u32,
-    /// Most threads in a block.
+    /// Largest number of threads in a block.
     pub max_block: u32,
-    /// Most dynamic shared memory of a block, in bytes, when the kernel asks for it.
+    /// Largest dynamic shared memory of a block in bytes, if the kernel requests it.
     pub max_shared: u32,
-    /// Bytes of L2 cache.
+    /// Size of the L2 cache in bytes.
     pub l2: u64,
     /// Peak memory bandwidth from clock and bus width, in GB/s.
     pub peak_gbps: Option<f64>,
     /// Highest clock of the multiprocessors, in MHz.
     pub clock_mhz: Option<f64>,
-    /// The driver and what it knows.
+    /// The driver and its CUDA version.
     pub driver: Option<String>,
 }
 
 impl DeviceInfo {
-    /// Times mean something here.
+    /// Whether the device measures times.
     pub fn is_gpu(&self) -> bool {
         self.sm.is_some()
     }
@@ -76,37 +76,37 @@ impl DeviceInfo {
     }
 }
 
-/// A loaded PTX module. Belongs to the backend that gave it, until that is dropped.
+/// A loaded PTX module. It is valid for the backend that loaded it, until that is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Module(usize);
 
 /// The shape of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Blocks.
+    /// Number of blocks along x, y and z.
     pub grid: [u32; 3],
-    /// Threads of a block.
+    /// Number of threads of a block along x, y and z.
     pub block: [u32; 3],
-    /// Bytes of dynamic shared memory of a block.
+    /// Dynamic shared memory of a block in bytes.
     pub shared: u32,
-    /// Blocks of a cluster; `None` for what the kernel requires. The simulator's alone.
+    /// Blocks of a cluster; `None` for the size that the kernel requires. Only on the simulator.
     pub cluster: Option<[u32; 3]>,
-    /// Every block is resident at once, so that they may wait for each other. The simulator's alone.
+    /// Whether all blocks are resident at the same time, so that they may wait for each other. Only on the simulator.
     pub cooperative: bool,
 }
 
 impl Shape {
-    /// One-dimensional, without dynamic shared memory.
+    /// A one-dimensional shape without dynamic shared memory.
     pub fn linear(grid: u32, block: u32) -> Self {
         Self { grid: [grid, 1, 1], block: [block, 1, 1], shared: 0, cluster: None, cooperative: false }
     }
 
-    /// The same with dynamic shared memory.
+    /// Sets the dynamic shared memory in bytes.
     pub fn with_shared(self, bytes: u32) -> Self {
         Self { shared: bytes, ..self }
     }
 
-    /// Threads in a block.
+    /// Number of threads in a block.
     pub fn threads(&self) -> u64 {
         self.block.iter().map(|&n| u64::from(n)).product()
     }
@@ -123,162 +123,191 @@ impl fmt::Display for Shape {
     }
 }
 
-/// How close an opcode's results on the simulator are to those of a GPU.
+/// How closely an opcode's results on the simulator match those of a GPU.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Fidelity {
-    /// As written.
+    /// The opcode as it is written in the PTX.
     pub opcode: String,
     /// `exact`, `approximate`, `unspecified` or `unsupported`.
     pub fidelity: &'static str,
-    /// How far from the exact result, or why a GPU gives other values in every run.
+    /// Bound of the difference from the exact result, or the reason why a GPU's results differ between runs.
     pub bound: Option<&'static str>,
-    /// By warps.
+    /// Number of executions by warps.
     pub executions: u64,
-    /// Where it stands in the PTX, in the functions that ran.
+    /// Lines of the PTX that contain it, in the functions that ran.
     pub lines: Vec<u32>,
 }
 
-/// What the simulator saw since it was last asked.
+/// Observations of the simulator since the last call of [`Backend::observed`].
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
     /// Sums over the launches.
     pub counters: Counters,
-    /// In order of the launches; also those of a launch that ended in a fault.
+    /// Findings in the order of the launches, including those of a launch that ended in a fault.
     pub findings: Vec<Diagnostic>,
-    /// Opcodes of the last launch that ended well.
+    /// Opcodes of the last launch that completed.
     pub fidelity: Vec<Fidelity>,
-    /// The launches explained, on a device that [`explaining`] opened.
+    /// Explanations of the launches, on a device that [`explaining`] opened.
     pub launches: Vec<Analysis>,
-    /// Copies from device memory to device memory.
+    /// Number of copies within device memory.
     pub copies: u32,
 }
 
 /// A device: memory, modules, launches, and a clock.
 ///
-/// [`launch`](Self::launch) alone is unsafe: only the kernel's author knows what the kernel may be given. The other
-/// methods take addresses that `alloc` gave, and the simulator and the driver refuse any other. Device memory comes
-/// back as elements for which every bit pattern is valid.
+/// Only [`launch`](Self::launch) is unsafe, since each kernel has a contract of its own. The other methods take
+/// addresses that `alloc` returned; the simulator and the driver reject all others. Device memory is read as elements
+/// for which every bit pattern is valid.
 pub trait Backend {
-    /// What is known about it.
+    /// The device's properties.
     fn info(&self) -> &DeviceInfo;
 
-    /// Bytes that can be allocated now.
-    fn free_memory(&self) -> Result<u64>;
-
-    /// Loads a PTX module (a GPU takes a cubin too). `name` appears in messages.
+    /// Number of bytes that can be allocated now.
     ///
     /// # Errors
-    /// [`Error::BadPtx`] for text that is no PTX, [`Error::NoPtx`] for PTX that this device or driver can't run.
+    /// [`Error::Device`] if the driver fails.
+    fn free_memory(&self) -> Result<u64>;
+
+    /// Loads a PTX module (a GPU also loads a cubin). `name` appears in messages.
+    ///
+    /// # Errors
+    /// [`Error::BadPtx`] for text that is not PTX, [`Error::NoPtx`] for PTX that this device or driver cannot run.
     fn load(&self, image: &[u8], name: &str) -> Result<Module>;
 
-    /// Uninitialised memory whose address is a multiple of `align`, a power of two up to 256; `name` appears in the
-    /// simulator's reports. Zero bytes are fine.
+    /// Allocates uninitialised memory whose address is a multiple of `align`, a power of two up to 256; `name` appears
+    /// in the simulator's reports. Zero bytes are allowed.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] with both sizes if there is too little memory; [`Error::Device`] if the driver fails.
     fn alloc(&self, bytes: u64, align: u64, name: &str) -> Result<u64>;
 
-    /// Gives memory back.
+    /// Releases memory.
     fn free(&self, address: u64);
 
     /// Copies to the device.
+    ///
+    /// # Errors
+    /// [`Error::Device`] or [`Error::Fault`] if the copy fails, on a GPU also because an earlier launch did.
     fn write(&self, address: u64, bytes: &[u8]) -> Result<()>;
 
     /// Copies from the device, after everything launched before has ended.
+    ///
+    /// # Errors
+    /// Those of [`write`](Self::write).
     fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()>;
 
     /// Sets every byte, in stream order.
+    ///
+    /// # Errors
+    /// Those of [`write`](Self::write).
     fn fill(&self, address: u64, byte: u8, bytes: u64) -> Result<()>;
 
-    /// Copies on the device, in stream order.
+    /// Copies within device memory, in stream order.
+    ///
+    /// # Errors
+    /// Those of [`write`](Self::write).
     fn copy(&self, to: u64, from: u64, bytes: u64) -> Result<()>;
 
-    /// A texture with these texels, whose bytes are as many as `sampling` says; `name` appears in messages. The handle
-    /// is what kernels take. [`Texture`] is the safe way to it.
+    /// Creates a texture with these texels, whose number of bytes `sampling` determines; `name` appears in messages.
+    /// Returns the handle that kernels take. [`Texture`] is the safe interface.
     ///
     /// # Errors
-    /// [`Error::Usage`] for more texels along an axis than the device allows, and for more than it has room for.
+    /// [`Error::Usage`] if an axis has more texels than the device allows, or the device has too little memory.
     fn texture(&self, sampling: &Sampling, texels: &[u8], name: &str) -> Result<u64>;
 
-    /// Gives a texture and its memory back, when everything launched has ended.
+    /// Releases a texture and its memory after everything launched has ended.
     fn free_texture(&self, handle: u64);
 
-    /// Starts a kernel, in stream order. A fault may show here or at the next wait.
-    ///
-    /// # Safety
-    /// The kernel's own contract holds for these arguments and this shape: the parameters are those of the entry, and
-    /// the memory behind them lives until the kernel has ended. A kernel that breaks its contract mostly gives wrong
-    /// numbers or an [`Error::Fault`], but where GPUs reach the host's memory (HMM, ATS) it can write there too. The
-    /// simulator catches what leaves its memory.
-    unsafe fn launch(&self, module: Module, call: &Call<'_>, shape: Shape) -> Result<()>;
-
-    /// Waits for everything launched.
-    fn synchronize(&self) -> Result<()>;
-
-    /// Milliseconds between two events around what `run` launches; `None` on a device whose time means nothing.
-    fn time(&self, run: &mut dyn FnMut() -> Result<()>) -> Result<Option<f64>>;
-
-    /// Says how the next launches are simulated.
+    /// Starts a kernel, in stream order.
     ///
     /// # Errors
-    /// [`Error::Usage`] on a GPU, and for a profile that can't be used.
+    /// [`Error::Usage`] for a shape or an entry that does not exist on the device; [`Error::Fault`] if the kernel
+    /// faults, which on a GPU may be reported by a later call.
+    ///
+    /// # Safety
+    /// The kernel's contract holds for these arguments and this shape: the parameters are those of the entry, and the
+    /// memory that they refer to lives until the kernel has ended. A kernel that breaks its contract usually gives
+    /// wrong numbers or an [`Error::Fault`], but on systems where GPUs can access the host's memory (HMM, ATS) it can
+    /// write there too. The simulator reports every access outside its memory.
+    unsafe fn launch(&self, module: Module, call: &Call<'_>, shape: Shape) -> Result<()>;
+
+    /// Waits until everything launched has ended.
+    ///
+    /// # Errors
+    /// [`Error::Fault`] if a kernel faulted; [`Error::Device`] if the driver fails.
+    fn synchronize(&self) -> Result<()>;
+
+    /// Measures the milliseconds between two events around the launches of `run`; `None` on a device that measures no
+    /// times.
+    ///
+    /// # Errors
+    /// Those of `run`, and of [`synchronize`](Self::synchronize).
+    fn time(&self, run: &mut dyn FnMut() -> Result<()>) -> Result<Option<f64>>;
+
+    /// Sets the options of the following simulated launches.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] on a GPU, and for a profile that cannot be used.
     fn simulate(&self, how: &Simulation) -> Result<()> {
         let _ = how;
         Err(Error::Usage("--seeds, --profile and --workers are the simulator's: add --device sim".to_owned()))
     }
 
-    /// What was counted and found since the last call; `None` on a GPU.
+    /// Returns the observations since the last call; `None` on a GPU.
     fn observed(&self) -> Option<Observed>;
 }
 
-/// A device as estimates of time see it.
+/// The properties of a device that estimates of time use.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Device {
-    /// Of its profile.
+    /// Name of the profile.
     pub name: String,
-    /// Streaming multiprocessors.
+    /// Number of streaming multiprocessors.
     pub multiprocessors: u32,
     /// Nominal bandwidth of its memory in GB/s.
     pub memory_gbps: f64,
     /// Nominal peak on `f32`, without tensor cores, in GFLOP/s.
     pub fp32_gflops: f64,
-    /// The same on `f64`.
+    /// Nominal peak on `f64`, without tensor cores, in GFLOP/s.
     pub fp64_gflops: f64,
 }
 
-/// The simulator with every launch explained for a device: a built-in name such as `H200`, or a TOML file.
+/// Opens the simulator and explains every launch for a device: a built-in name such as `H200`, or a TOML file.
 ///
 /// # Errors
-/// [`Error::Usage`] for a profile that there is not.
+/// [`Error::Usage`] for an unknown profile.
 pub fn explaining(profile: &str, printed: Printed) -> Result<(Box<dyn Backend>, Device)> {
     let sim = sim::Sim::explaining(profile, printed)?;
-    let device = sim.device().ok_or_else(|| Error::Usage(format!("no profile '{profile}'")))?;
+    let device = sim.device().ok_or_else(|| Error::Usage(format!("unknown device profile `{profile}`")))?;
     Ok((Box::new(sim), device))
 }
 
-/// Opens a device. `Choice::Auto` never fails for want of a GPU; the text says which device it took, and why.
+/// Opens a device. `Choice::Auto` takes the simulator if there is no GPU; the text names the device and the reason.
 ///
 /// # Errors
-/// [`Error::NoDevice`] when the GPU that was asked for is not there.
+/// [`Error::NoDevice`] if the requested GPU does not exist.
 pub fn open(choice: Choice, checks: Checks) -> Result<(Box<dyn Backend>, String)> {
     open_printing(choice, checks, Printed::Stdout)
 }
 
-/// [`open`] with a say in where kernels print to.
+/// Opens a device as [`open`] does, with a destination for the text that simulated kernels print.
 ///
 /// # Errors
-/// As [`open`].
+/// Those of [`open`].
 pub fn open_printing(choice: Choice, checks: Checks, printed: Printed) -> Result<(Box<dyn Backend>, String)> {
     match choice {
         Choice::Sim => {
             let sim = sim::Sim::new(checks, printed);
-            Ok((Box::new(sim), "using the simulator, as asked".to_owned()))
+            Ok((Box::new(sim), "using the simulator, as requested".to_owned()))
         }
         Choice::Gpu(number) => {
             let gpu = gpu::Gpu::open(number)?;
-            let text = format!("using {} ({}), as asked", gpu.info().device, gpu.info().name);
+            let text = format!("using {} ({}), as requested", gpu.info().device, gpu.info().name);
             Ok((Box::new(gpu), text))
         }
         Choice::Auto => match gpu::Gpu::open(0) {
             Ok(gpu) => {
-                let text = format!("using {} ({}): it answers", gpu.info().device, gpu.info().name);
+                let text = format!("using {} ({}), since it is present", gpu.info().device, gpu.info().name);
                 Ok((Box::new(gpu), text))
             }
             Err(reason) => Ok((Box::new(sim::Sim::new(checks, printed)), format!("using the simulator: {reason}"))),
@@ -286,34 +315,37 @@ pub fn open_printing(choice: Choice, checks: Checks, printed: Printed) -> Result
     }
 }
 
-/// An entry of a PTX file, as its text declares it.
+/// An entry of a PTX file, as declared in its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Behind `.entry`.
+    /// Name of the entry.
     pub name: String,
-    /// Name and bytes of each parameter, in order.
+    /// Name and size in bytes of each parameter, in order.
     pub params: Vec<(String, u64)>,
 }
 
-/// The entries of a PTX file; `None` for what the simulator can't read (a cubin, PTX beyond what it knows).
+/// The entries of a PTX file; `None` for a file that the simulator cannot parse (a cubin, unsupported PTX).
 pub fn entries(image: &[u8]) -> Option<Vec<Entry>> {
     sim::entries(image)
 }
 
-/// Every GPU, or why there is none; the simulator is always there.
+/// Lists the GPUs.
+///
+/// # Errors
+/// [`Error::NoDevice`] if there is no driver.
 pub fn gpus() -> Result<Vec<DeviceInfo>> {
     gpu::list()
 }
 
-/// The simulator, as `host devices` shows it.
+/// Properties of the simulator, as `host devices` shows them.
 pub fn simulator() -> DeviceInfo {
     sim::Sim::new(Checks::Bounds, Printed::Stdout).info().clone()
 }
 
-/// Fails when `bytes` don't fit, before anything is allocated; `advice` says what the user can do.
+/// Checks that `bytes` fit in device memory, before anything is allocated; `advice` is the last part of the message.
 ///
 /// # Errors
-/// [`Error::Usage`] that names both sizes.
+/// [`Error::Usage`] with both sizes, if they do not fit.
 pub fn require_memory(device: &dyn Backend, bytes: Option<u64>, what: &str, advice: &str) -> Result<()> {
     let free = device.free_memory()?;
     match bytes {
@@ -324,14 +356,15 @@ pub fn require_memory(device: &dyn Backend, bytes: Option<u64>, what: &str, advi
             device.info().device,
             human(free)
         ))),
-        None => Err(Error::Usage(format!("{what} needs more bytes than 64 bits can count: {advice}"))),
+        None => Err(Error::Usage(format!("{what} needs more bytes than 64 bits can represent: {advice}"))),
     }
 }
 
-/// Fails when `bytes` of data don't fit beside everything else in this machine's own memory; `advice` as above.
+/// Checks that `bytes` of data fit in this machine's memory beside everything else; `advice` is the last part of the
+/// message.
 ///
 /// # Errors
-/// [`Error::Usage`] that names both sizes.
+/// [`Error::Usage`] with both sizes, if they do not fit.
 pub fn require_host_memory(bytes: u64, what: &str, advice: &str) -> Result<()> {
     let free = host_memory("MemAvailable:");
     if bytes <= free {
@@ -341,14 +374,14 @@ pub fn require_host_memory(bytes: u64, what: &str, advice: &str) -> Result<()> {
     Err(Error::Usage(format!("{what} needs {bytes} of this machine's memory, and {free} are free: {advice}")))
 }
 
-/// A line of `/proc/meminfo`, in bytes; 8 GiB where there is no such file.
+/// The value of a line of `/proc/meminfo` in bytes; 8 GiB if there is no such file.
 fn host_memory(line: &str) -> u64 {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let kilobytes = text.lines().find_map(|l| l.strip_prefix(line)?.trim().trim_end_matches(" kB").parse::<u64>().ok());
     kilobytes.map_or(8 << 30, |n| n * 1024)
 }
 
-/// Bytes for people: two digits and a binary unit.
+/// Formats a number of bytes with two digits and a binary unit.
 pub fn human(bytes: u64) -> String {
     let units = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     let power = (bytes.max(1).ilog2() / 10) as usize;
@@ -358,7 +391,7 @@ pub fn human(bytes: u64) -> String {
     }
 }
 
-/// Columns, rows and planes.
+/// Formats an extent as columns, rows and planes.
 pub fn extent_text([x, y, z]: [u64; 3]) -> String {
     format!("{x}x{y}x{z}")
 }

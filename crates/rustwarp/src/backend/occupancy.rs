@@ -1,5 +1,5 @@
-//! How many blocks of a kernel are resident on a multiprocessor: the simulator's calculator, with ptxas's count of
-//! registers where there is a ptxas. Beside `sim`, the only file that names `ptx_sim`.
+//! Occupancy: the number of resident blocks of a kernel on a multiprocessor, from the simulator's calculator and
+//! ptxas's count of registers if ptxas is installed. Besides `sim`, this is the only file that names `ptx_sim`.
 
 use crate::error::{Error, Result};
 use crate::ptx::Image;
@@ -9,22 +9,22 @@ use ptx_sim::{Profile, Program, Stop};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Where a count of registers comes from.
+/// The source of a count of registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Registers {
-    /// The user.
+    /// The count was given by the user.
     Given,
-    /// ptxas, for the profile's compute capability.
+    /// The count is ptxas's, for the profile's compute capability.
     Ptxas,
-    /// What is live at once in the PTX: ptxas's count may differ by a third.
+    /// The count is the number of values live at once in the PTX: ptxas's may differ by a third.
     Estimate,
 }
 
-/// One entry on one multiprocessor.
+/// The occupancy of one multiprocessor by one entry.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Occupancy {
-    /// The `.entry`.
+    /// Name of the `.entry`.
     pub entry: String,
     /// The device profile's name.
     pub profile: String,
@@ -32,45 +32,45 @@ pub struct Occupancy {
     pub block: u32,
     /// Registers of a thread.
     pub registers: u32,
-    /// Where that number comes from.
+    /// Source of that number.
     pub registers_from: Registers,
     /// Bytes of shared memory of a block, static and dynamic.
     pub shared_bytes: u64,
-    /// Resident blocks.
+    /// Number of resident blocks.
     pub blocks: u32,
-    /// Resident warps.
+    /// Number of resident warps.
     pub warps: u32,
-    /// Resident threads.
+    /// Number of resident threads.
     pub threads: u32,
-    /// Warps over the most that a multiprocessor holds.
+    /// Resident warps as a fraction of the multiprocessor's maximum.
     pub occupancy: f64,
-    /// What limits the blocks.
+    /// The resources that limit the number of blocks.
     pub limits: Vec<String>,
 }
 
-/// What is asked.
+/// Parameters of [`occupancies`].
 #[derive(Clone, Debug)]
 pub struct Question<'a> {
-    /// Entry; all of the file when `None`.
+    /// Name of the entry; `None` for all entries of the file.
     pub entry: Option<&'a str>,
     /// Threads of a block.
     pub block: u32,
-    /// Registers of a thread, when they are known.
+    /// Registers of a thread, if given.
     pub registers: Option<u32>,
     /// Bytes of dynamic shared memory.
     pub shared: u64,
-    /// A profile's name, or a file's path.
+    /// Name of a built-in profile, or path of a file.
     pub profile: &'a str,
 }
 
-/// Answers for one entry of a PTX file, or all.
+/// Computes the occupancy of one entry of a PTX file, or of all.
 ///
 /// # Errors
-/// No such profile or entry, or a file that is no PTX.
+/// [`Error`] for an unknown profile or entry, and for a file that is not PTX.
 pub fn occupancies(image: &Image, question: &Question<'_>) -> Result<Vec<Occupancy>> {
     let profile = Profile::find(question.profile).map_err(usage)?;
     let name = image.path.display();
-    let text = std::str::from_utf8(&image.bytes).map_err(|_| Error::BadPtx(format!("{name} is no PTX text")))?;
+    let text = std::str::from_utf8(&image.bytes).map_err(|_| Error::BadPtx(format!("{name} is not PTX text")))?;
     let program = Program::parse(text).map_err(|error| Error::BadPtx(format!("{name}: {error}")))?;
     let entries: Vec<&str> = match question.entry {
         Some(entry) => vec![entry],
@@ -105,7 +105,8 @@ pub fn occupancies(image: &Image, question: &Question<'_>) -> Result<Vec<Occupan
     entries.into_iter().map(answer).collect()
 }
 
-/// By entry, what ptxas counts; empty without a ptxas, or when it can't assemble the file for the device.
+/// Number of registers that ptxas counts for each entry; empty if ptxas is not installed or cannot assemble the file
+/// for the device.
 fn counted(path: &Path, profile: &Profile) -> HashMap<String, u32> {
     let (major, minor) = profile.compute_capability;
     let usages = cuda_tools::find("ptxas", &Cache::default()).and_then(|ptxas| {

@@ -1,12 +1,12 @@
-//! What a device is told when it is opened, and before it simulates.
+//! Options for opening a device, and for simulating launches.
 
 use crate::error::{Error, Result};
 pub use ptx_sim::check::{CHECKERS, Checker, Code, Severity, code};
 
-/// Which device to use.
+/// The device to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
-    /// A GPU if one answers, else the simulator.
+    /// A GPU if there is one, else the simulator.
     #[default]
     Auto,
     /// The GPU of this number.
@@ -25,16 +25,16 @@ impl std::str::FromStr for Choice {
             "sim" => Ok(Self::Sim),
             _ => match text.strip_prefix("gpu:").map(str::parse) {
                 Some(Ok(number)) => Ok(Self::Gpu(number)),
-                _ => Err(Error::Usage(format!("'{text}' is no device; there are auto, gpu, gpu:K and sim"))),
+                _ => Err(Error::Usage(format!("unknown device `{text}`; expected `auto`, `gpu`, `gpu:K` or `sim`"))),
             },
         }
     }
 }
 
-/// What the simulator watches for besides accesses out of bounds, which always end a run.
+/// The checks of the simulator besides accesses out of bounds, which always end a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Checks {
-    /// Nothing more: the fastest.
+    /// No other checks, which is fastest.
     #[default]
     Bounds,
     /// These checkers.
@@ -44,28 +44,28 @@ pub enum Checks {
 /// Checkers that cost time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checkers {
-    /// Those that are on, by the names of [`CHECKERS`]. How the race checker reads a program is said here, below.
+    /// Those that are on, by the names of [`CHECKERS`]. How the race checker reads a program is set below.
     pub on: ptx_sim::Checks,
-    /// For the race checker.
+    /// How the race checker interprets atomics without an ordering.
     pub atomics: Atomics,
-    /// For the race checker.
+    /// How the race checker treats same-value writes.
     pub same_value: SameValue,
 }
 
 impl Default for Checkers {
-    /// Every checker whose findings are mistakes.
+    /// All checkers whose findings are mistakes.
     fn default() -> Self {
         Self { on: ptx_sim::Checks::ALL, atomics: Atomics::default(), same_value: SameValue::default() }
     }
 }
 
-/// What the race checker thinks of threads that write one value to the same place.
+/// How the race checker treats same-value writes to one address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SameValue {
-    /// A race, as PTX and Rust have it.
+    /// They are reported as races, as PTX and Rust define them.
     #[default]
     Report,
-    /// Nothing to report.
+    /// They are ignored.
     Ignore,
 }
 
@@ -76,20 +76,22 @@ impl std::str::FromStr for SameValue {
         match text {
             "report" => Ok(Self::Report),
             "ignore" => Ok(Self::Ignore),
-            _ => Err(Error::Usage(format!("'{text}' is neither report nor ignore"))),
+            _ => Err(Error::Usage(format!(
+                "unknown treatment of same-value writes `{text}`; expected `report` or `ignore`"
+            ))),
         }
     }
 }
 
-/// What the race checker takes atomics without a memory order for.
+/// How the race checker interprets atomics without an ordering.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Atomics {
-    /// `Source` for PTX by LLVM, which drops what the source says; else `Ptx`.
+    /// `Source` for PTX written by LLVM, which drops the source's ordering; else `Ptx`.
     #[default]
     Auto,
-    /// Acquire and release.
+    /// As acquire and release.
     Source,
-    /// Relaxed, as PTX says.
+    /// As relaxed, which is their meaning in PTX.
     Ptx,
 }
 
@@ -101,29 +103,31 @@ impl std::str::FromStr for Atomics {
             "auto" => Ok(Self::Auto),
             "source" => Ok(Self::Source),
             "ptx" => Ok(Self::Ptx),
-            _ => Err(Error::Usage(format!("'{text}' is no meaning of atomics; there are auto, source and ptx"))),
+            _ => Err(Error::Usage(format!(
+                "unknown interpretation of atomics `{text}`; expected `auto`, `source` or `ptx`"
+            ))),
         }
     }
 }
 
-/// What a simulator can be told, and a GPU can't.
+/// Options of the simulator, which a GPU does not have.
 #[derive(Clone, Debug, Default)]
 pub struct Simulation {
-    /// Another order of events for each seed; `None` for the fixed one.
+    /// Seed of the schedule; `None` for the default schedule.
     pub seed: Option<u64>,
-    /// The device to simulate: a profile's name, or a file's path.
+    /// The device to simulate: name of a built-in profile, or path of a file.
     pub profile: Option<String>,
-    /// Threads of the host; `None` for as many as there are. Checks for races and seeds take one.
+    /// Number of host threads; `None` for one per processor. Race checks and seeds use one.
     pub workers: Option<u32>,
 }
 
-/// Where the simulator sends what kernels print; a GPU's driver always takes standard output.
+/// Destination of the text that simulated kernels print; a GPU's driver always prints to standard output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Printed {
-    /// As on a GPU.
+    /// Standard output, as on a GPU.
     #[default]
     Stdout,
-    /// For commands whose standard output is read by programs.
+    /// Standard error, for commands whose standard output is read by programs.
     Stderr,
 }
 

@@ -1,4 +1,4 @@
-//! The simulator. Beside `occupancy`, the only file that names `ptx_sim`.
+//! The simulator backend. Besides `occupancy`, this is the only file that names `ptx_sim`.
 
 use super::texture::{AddressMode, Channel, Filter, Layout};
 use super::{
@@ -15,19 +15,19 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io::Write;
 
-/// What grids are sized for: the same on every machine, so that sums of floats are the same too.
+/// Number of multiprocessors that grids are sized for: the same on every machine, so that float sums are the same too.
 const MULTIPROCESSORS: u32 = 16;
 
-/// Most dynamic shared memory of a block: what the largest GPU allows.
+/// Maximum dynamic shared memory of a block in bytes: that of the largest GPU.
 const MAX_SHARED: u32 = 227 * 1024;
 
-/// A simulated GPU. Runs each launch to its end before `launch` returns.
+/// A simulated GPU. Each launch has ended when `launch` returns.
 pub(super) struct Sim {
     info: DeviceInfo,
-    /// Explains every launch for this device.
+    /// The device for which every launch is explained, if any.
     explains: Option<ptx_sim::profile::Profile>,
     machine: RefCell<ptx_sim::Machine>,
-    /// With their names.
+    /// The loaded modules with their names.
     modules: RefCell<Vec<(String, ptx_sim::Program)>>,
     observed: RefCell<Observed>,
     printed: Printed,
@@ -36,7 +36,7 @@ pub(super) struct Sim {
 }
 
 impl Sim {
-    /// A machine with empty memory.
+    /// Creates a simulator with empty memory.
     pub fn new(checks: Checks, printed: Printed) -> Self {
         let config = ptx_sim::Config {
             checks: match checks {
@@ -70,8 +70,8 @@ impl Sim {
 }
 
 impl Sim {
-    /// A machine that is like the device of this name (or TOML file) as far as grids and times go, and explains its
-    /// launches.
+    /// Creates a simulator with the grid sizes of the device of this name (or TOML file), which explains its launches
+    /// with the device's times.
     pub fn explaining(profile: &str, printed: Printed) -> Result<Self> {
         let profile = ptx_sim::profile::Profile::find(profile).map_err(|stop| explain(&stop, "choosing a device"))?;
         let mut sim = Self::new(Checks::Bounds, printed);
@@ -86,7 +86,7 @@ impl Sim {
         Ok(sim)
     }
 
-    /// The device that times are estimated for.
+    /// The device for which times are estimated.
     pub fn device(&self) -> Option<Device> {
         self.explains.as_ref().map(|profile| Device {
             name: profile.name.clone(),
@@ -104,14 +104,14 @@ impl Backend for Sim {
     }
 
     fn free_memory(&self) -> Result<u64> {
-        // The data is here twice: once as the caller's, once as the simulated device's.
+        // Data exists twice in this machine's memory: in the caller's arrays and in the simulated device's memory.
         Ok(host_memory("MemAvailable:") / 2)
     }
 
     fn load(&self, image: &[u8], name: &str) -> Result<Module> {
         let text = std::str::from_utf8(image).ok().filter(|text| !text.contains('\0'));
         let text =
-            text.ok_or_else(|| Error::BadPtx(format!("{name} is no PTX text, and the simulator runs nothing else")))?;
+            text.ok_or_else(|| Error::BadPtx(format!("{name} is not PTX text, which is all that the simulator runs")))?;
         let program = ptx_sim::Program::parse(text).map_err(|error| Error::BadPtx(format!("{name}: {error}")))?;
         let mut modules = self.modules.borrow_mut();
         modules.push((name.to_owned(), program));
@@ -125,7 +125,7 @@ impl Backend for Sim {
     }
 
     fn free(&self, address: u64) {
-        // Fails only for an address that `alloc` did not give.
+        // This fails only for an address that `alloc` did not return.
         let _ = self.machine.borrow_mut().free(address);
     }
 
@@ -187,7 +187,7 @@ impl Backend for Sim {
         };
         let report = self.machine.borrow_mut().launch(program, &launch);
         let report = report.map_err(|stop| {
-            // A kernel that broke has often said why.
+            // The text that a failed kernel has printed may explain the fault.
             print(stop.printed(), self.printed);
             self.observed.borrow_mut().findings.extend(stop.findings().iter().map(|found| finding(found, name)));
             explain_in(&stop, name, &format!("running '{}' with {shape}", call.entry))
@@ -232,7 +232,7 @@ impl Backend for Sim {
     }
 }
 
-/// The texture whose texels are at `address`.
+/// Describes the texture whose texels are at `address`.
 fn texture(sampling: &Sampling, address: u64) -> ptx_sim::texture::Texture {
     use ptx_sim::texture as sim;
     let extent = sampling.extent();
@@ -295,7 +295,7 @@ fn policy(atomics: Atomics) -> Option<ptx_sim::Atomics> {
 }
 
 fn print(text: &str, to: Printed) {
-    // Nobody reads it any more when this fails (a closed pipe), and the results still count.
+    // A failure (a closed pipe) is ignored, since the results are still valid.
     let _ = match to {
         Printed::Stdout => std::io::stdout().write_all(text.as_bytes()),
         Printed::Stderr => std::io::stderr().write_all(text.as_bytes()),
@@ -317,7 +317,7 @@ fn finding(finding: &ptx_sim::Finding, module: &str) -> Diagnostic {
     Diagnostic { count: finding.count, ..describe("finding", &finding.diagnostic, module, texts) }
 }
 
-/// `texts`: the report without colours and with them.
+/// Converts a diagnostic of the simulator. `texts`: the report without colours and with them.
 fn describe(kind: &'static str, found: &ptx_sim::stop::Diagnostic, module: &str, texts: [String; 2]) -> Diagnostic {
     let place = |label: Option<String>, place: &ptx_sim::stop::Place| {
         let source = place.user_source();
@@ -335,7 +335,7 @@ fn describe(kind: &'static str, found: &ptx_sim::stop::Diagnostic, module: &str,
     };
     let own = found.place.iter().map(|own| place(found.label.clone(), own));
     let related = found.related.iter().map(|(what, other)| place(Some(what.trim_end_matches(':').to_owned()), other));
-    // That of the nearest caller where the place itself is library code.
+    // The source line of the nearest caller, if the instruction itself is in library code.
     let source = found.user_source();
     let [text, colour] = texts;
     Diagnostic {
@@ -357,12 +357,12 @@ fn position(source: &ptx_sim::stop::Source) -> Position {
     Position { file, line, column, function }
 }
 
-/// What went wrong where no module takes part.
+/// Converts a stop that concerns no module to an error.
 fn explain(stop: &ptx_sim::Stop, attempt: &str) -> Error {
     explain_in(stop, "", attempt)
 }
 
-/// A fault is a report of several lines with every place involved; what the caller did wrong is one line.
+/// Converts a stop to an error: a fault is a report with every place involved, an error of the caller a single line.
 fn explain_in(stop: &ptx_sim::Stop, module: &str, attempt: &str) -> Error {
     let report = |style| format!("{attempt} failed\n{}", stop.render(style));
     let fault = |kind| {

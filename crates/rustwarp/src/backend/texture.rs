@@ -3,31 +3,32 @@
 use super::Backend;
 use crate::error::{Error, Result};
 
-/// How texels lie in memory, and how they are read. See the CUDA C++ Programming Guide, "Texture Memory".
+/// Layout of a texture's texels, and how they are read. See the CUDA C++ Programming Guide, "Texture Memory".
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sampling {
-    /// Where the texels are.
+    /// Memory layout of the texels.
     pub layout: Layout,
     /// Type of a channel.
     pub channel: Channel,
     /// Channels of a texel: 1, 2 or 4.
     pub channels: u32,
-    /// How a value between texels is made.
+    /// Filter for values between texels.
     pub filter: Filter,
-    /// What a coordinate outside means, by axis. `Wrap` and `Mirror` need normalised coordinates.
+    /// Address mode for coordinates outside, by axis. `Wrap` and `Mirror` need normalised coordinates.
     pub address: [AddressMode; 3],
-    /// Coordinates go from 0 to 1, not to the number of texels.
+    /// Whether coordinates go from 0 to 1 instead of to the number of texels.
     pub normalised_coordinates: bool,
-    /// Integers of 8 and 16 bits are read as numbers from 0 to 1, or from -1 to 1; needed for filtering them.
+    /// Whether integers of 8 and 16 bits are converted to floats from 0 to 1, or from -1 to 1; required for filtering
+    /// them.
     pub normalised_reads: bool,
 }
 
-/// Where the texels of a texture are.
+/// Memory layout of a texture's texels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// So many in a row, read by whole coordinates only.
+    /// Linear memory with this number of texels, for integer coordinates only.
     Linear(u64),
-    /// A CUDA array of columns, rows and planes; 0 where there is no such axis.
+    /// A CUDA array of columns, rows and planes; 0 for an axis that the array does not have.
     Array([u64; 3]),
 }
 
@@ -45,30 +46,30 @@ pub enum Channel {
     F32,
 }
 
-/// How a value between texels is made.
+/// Filter for values between texels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Filter {
-    /// The texel that the coordinate lies in.
+    /// The texel that contains the coordinate.
     Point,
-    /// A mean of the nearest two, four or eight, with weights of 8 bits.
+    /// The interpolation of the nearest two, four or eight texels, with weights of 8 bits.
     Linear,
 }
 
-/// What a coordinate outside means.
+/// Address mode for coordinates outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressMode {
-    /// The array is repeated.
+    /// The array repeats.
     Wrap,
-    /// The nearest texel.
+    /// The nearest texel is read.
     Clamp,
-    /// The array is repeated, every second time the other way around.
+    /// The array repeats, mirrored every second time.
     Mirror,
-    /// 0.
+    /// Zeros are read.
     Border,
 }
 
 impl Channel {
-    /// Of one.
+    /// Bytes of one channel.
     pub fn bytes(self) -> u64 {
         match self {
             Self::U8 | Self::I8 => 1,
@@ -79,7 +80,7 @@ impl Channel {
 }
 
 impl Sampling {
-    /// Texels of this layout and type, read as they are: nearest texel, clamped, plain coordinates.
+    /// Describes texels of this layout and type with the nearest filter, clamping, and plain coordinates.
     pub fn new(layout: Layout, channel: Channel, channels: u32) -> Self {
         Self {
             layout,
@@ -92,7 +93,7 @@ impl Sampling {
         }
     }
 
-    /// Texels along x, y and z; at least one of each.
+    /// Number of texels along x, y and z; at least one of each.
     pub fn extent(&self) -> [u64; 3] {
         match self.layout {
             Layout::Linear(texels) => [texels, 1, 1],
@@ -108,7 +109,7 @@ impl Sampling {
     /// Bytes of all texels.
     ///
     /// # Errors
-    /// [`Error::Usage`] for what is no texture.
+    /// [`Error::Usage`] if the description is not valid.
     pub fn bytes(&self) -> Result<u64> {
         let wrong = |why: String| Err(Error::Usage(format!("a texture {why}")));
         if !matches!(self.channels, 1 | 2 | 4) {
@@ -129,18 +130,19 @@ impl Sampling {
     }
 }
 
-/// A texture, given back on drop.
+/// A texture, which is released on drop.
 pub struct Texture<'d> {
     device: &'d dyn Backend,
     handle: u64,
 }
 
 impl<'d> Texture<'d> {
-    /// A texture with these texels, row-major with x fastest and channels side by side; `name` appears in messages.
+    /// Creates a texture with these texels, row-major with x fastest and channels side by side; `name` appears in
+    /// messages.
     ///
     /// # Errors
-    /// [`Error::Usage`] for what is no texture, for as many bytes as it has not, and for one that the device has no
-    /// room for.
+    /// [`Error::Usage`] if the description is not valid, if the number of bytes differs from it, and if the device has
+    /// too little memory.
     pub fn new(device: &'d dyn Backend, sampling: &Sampling, texels: &[u8], name: &str) -> Result<Self> {
         let bytes = sampling.bytes()?;
         if texels.len() as u64 != bytes {
@@ -149,7 +151,7 @@ impl<'d> Texture<'d> {
         Ok(Self { device, handle: device.texture(sampling, texels, name)? })
     }
 
-    /// What kernels take, as a `u64`.
+    /// The handle, which kernels take as a `u64`.
     pub fn handle(&self) -> u64 {
         self.handle
     }

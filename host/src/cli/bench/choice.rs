@@ -1,26 +1,26 @@
-//! What `host bench` measures: of each family, those of the operations, types, variants and sizes asked for that it
+//! Selection for `host bench`: of each family, those of the requested operations, types, variants and sizes that it
 //! has.
 
 use super::Options;
 use crate::cli::family;
 use ladders::input::size;
-use ladders::kernels::{self, Case, FAMILIES, Family, Settings};
+use ladders::kernels::{self, Case, FAMILIES, Family, RungId, Settings};
 use rustwarp::diagnostic::note;
 use rustwarp::element::Dtype;
 use rustwarp::error::{Error, Result};
 
-/// What is measured of a family.
+/// The selected operations, types, variants and sizes of a family.
 pub(super) struct Chosen {
     pub family: &'static Family,
     pub ops: Vec<&'static str>,
     pub dtypes: Vec<Dtype>,
-    pub variants: Vec<&'static str>,
+    pub variants: Vec<RungId>,
     pub cases: Vec<Case>,
 }
 
 impl Options {
-    /// The families, each with what it has of what was asked for. Of several, those that have nothing of it are left
-    /// out, and standard error says why; a name that none of them has is refused.
+    /// The families, each with the requested choices that it has. If several families are requested, those that have
+    /// none of the choices are left out, with the reason on standard error; a name that no family has is an error.
     pub(super) fn chosen(&self) -> Result<Vec<Chosen>> {
         let families: Vec<&Family> = match self.families.as_slice() {
             [] => FAMILIES.iter().collect(),
@@ -33,7 +33,7 @@ impl Options {
         require_known("op", &self.op, |op| families.iter().any(|family| family.op(Some(op)).is_ok()))?;
         require_known("dtype", &self.dtype, |dtype| families.iter().any(|family| family.dtypes.contains(dtype)))?;
         require_known("variant", &self.variants(), |name| families.iter().any(|family| family.select(name).is_ok()))?;
-        // Numbers that are none are the same mistake everywhere.
+        // A malformed size is an error for every family.
         self.shapes()?;
         let mut chosen = Vec::new();
         for family in families {
@@ -43,19 +43,19 @@ impl Options {
             }
         }
         if chosen.is_empty() {
-            return Err(Error::Usage("no family has all of that: ask for less at once".to_owned()));
+            return Err(Error::Usage("no family has this combination: request fewer choices at once".to_owned()));
         }
         Ok(chosen)
     }
 
-    /// Of one family, nothing is left out.
+    /// Checks that a single requested family has everything that was requested.
     fn require_all_of(&self, family: &Family) -> Result<()> {
         self.op.iter().try_for_each(|op| family.op(Some(op)).map(|_| ()))?;
         self.dtype.iter().try_for_each(|&dtype| family.require_kernel(dtype))?;
         family.select(&self.variant).map(|_| ())
     }
 
-    /// What a family has of what was asked for; an error where that is nothing.
+    /// Selects the requested choices that a family has; an error if it has none.
     fn choose(&self, family: &'static Family) -> Result<Chosen> {
         let ops: Vec<_> = self.op.iter().filter_map(|op| family.op(Some(op)).ok()).collect();
         let ops = if ops.is_empty() { vec![family.op(self.op.first().map(String::as_str))?] } else { ops };
@@ -69,8 +69,7 @@ impl Options {
         let variants: Vec<_> =
             self.variants().into_iter().filter_map(|name| family.select(name).ok()).flatten().collect();
         let variants = if variants.is_empty() { family.select(&self.variant)? } else { variants };
-        let infos = (family.variants)();
-        for info in infos.iter().filter(|info| variants.contains(&info.name)) {
+        for info in variants.iter().map(|variant| family.info(*variant)) {
             info.block.choose(self.block, info.name, u32::MAX)?;
         }
         let cases = self.cases(family)?;
@@ -89,7 +88,7 @@ impl Options {
         self.shape.iter().map(shape).collect()
     }
 
-    /// The sizes that were asked for, or the family's, with the settings that were asked for.
+    /// The requested sizes, or the family's, with the requested settings.
     fn cases(&self, family: &Family) -> Result<Vec<Case>> {
         let mut cases = match (self.n.as_slice(), self.shape.as_slice()) {
             ([], []) => (family.sizes)(),
@@ -122,7 +121,7 @@ impl Options {
     }
 }
 
-/// Those of a case.
+/// The settings of a case.
 pub(super) fn settings(family: &Family, case: &Case) -> Result<Settings> {
     Settings::new(family.settings, case.settings.iter().map(|(name, value)| (*name, value.as_str())))
 }
@@ -137,7 +136,7 @@ fn require_known<T: std::fmt::Display>(option: &str, asked: &[T], is_known: impl
 fn find(name: &str) -> Result<&'static Family> {
     kernels::family(name).ok_or_else(|| {
         let names: Vec<_> = FAMILIES.iter().map(|family| family.name).collect();
-        Error::Usage(format!("'{name}' is no family; there are: {}", names.join(" ")))
+        Error::Usage(format!("unknown family `{name}`; expected one of {}", names.join(" ")))
     })
 }
 
@@ -168,7 +167,12 @@ mod tests {
         let chosen = options(words).chosen().map_err(|error| error.to_string())?;
         let text = |one: &Chosen| {
             let dtypes: Vec<_> = one.dtypes.iter().map(|dtype| dtype.name()).collect();
-            [one.ops.join(","), dtypes.join(","), one.variants.join(",")].join(" ")
+            [
+                one.ops.join(","),
+                dtypes.join(","),
+                one.variants.iter().map(|variant| variant.name).collect::<Vec<_>>().join(","),
+            ]
+            .join(" ")
         };
         Ok(chosen.iter().map(|one| (one.family.name, text(one))).collect())
     }
@@ -200,8 +204,8 @@ mod tests {
         assert!(refusal(&["--op", "mean", "reduce", "scan"]).contains("--op mean"));
         assert!(refusal(&["--dtype", "f16"]).contains("--dtype f16"));
         assert!(refusal(&["--shape", "axb"]).contains("'a'"));
-        assert!(refusal(&["--op", "max", "--dtype", "u8"]).contains("no family has all of that"));
-        // Of a family alone it says what there is.
+        assert!(refusal(&["--op", "max", "--dtype", "u8"]).contains("no family has this combination"));
+        // The error for a single family lists its choices.
         assert!(refusal(&["reduce", "--op", "sum,mean"]).contains("argmax"));
         assert!(refusal(&["reduce", "--variant", "best,besst"]).contains("sequential"));
         assert!(refusal(&["dot", "--dtype", "f32,i32"]).contains("f32 f64"));

@@ -21,9 +21,9 @@ use choice::{Chosen, settings};
 /// Options of the subcommand.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct Options {
-    /// Families; all when left out
+    /// Families [default: all]
     families: Vec<String>,
-    /// Sizes, as --n of the family; each family has its own when left out
+    /// Sizes, as --n of the family [default: each family's own]
     #[arg(long, value_parser = size::parse, value_delimiter = ',')]
     n: Vec<u64>,
     /// Sizes of several axes, for one family: 4096x1024,1024x4096
@@ -32,20 +32,20 @@ pub(super) struct Options {
     /// A setting of the family, for one family: --set bins=2^16; may be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
-    /// Operations; the family's first when left out. Of several families, those without are left out, and so for
-    /// --dtype and --variant
+    /// Operations [default: the family's first]. If several families are measured, those without the operation are left
+    /// out; likewise for --dtype and --variant
     #[arg(long, value_delimiter = ',')]
     op: Vec<String>,
-    /// Types of the elements; the family's first when left out
+    /// Types of the elements [default: the family's first]
     #[arg(long, value_delimiter = ',', value_parser = str::parse::<Dtype>)]
     dtype: Vec<Dtype>,
-    /// A variant, several with commas, best, or all
+    /// Variants, separated by commas, or best, or all
     #[arg(long, default_value = "all")]
     variant: String,
     /// Threads per block
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     block: Option<u32>,
-    /// Which numbers are generated
+    /// Seed of the generated numbers
     #[arg(long, default_value_t = 42)]
     seed: u64,
     /// gpu or gpu:K
@@ -55,22 +55,22 @@ pub(super) struct Options {
     ptx: device::PtxOptions,
     #[command(flatten)]
     timing: Timing,
-    /// Measure the vendor's libraries too, with those programs of bench/peers that are built
+    /// Also measure the vendor's libraries, with those programs of bench/peers that are built
     #[arg(long)]
     peers: bool,
     #[command(flatten)]
     json: output::Options,
 }
 
-/// One table per family, operation, type and size.
+/// Prints one table per family, operation, type and size.
 pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
-    // Refused before a device is opened.
+    // Wrong options are errors before a device is opened.
     let chosen = options.chosen()?;
     options.json.require_writable()?;
     let device = match options.device {
-        Choice::Sim => {
-            Err(Error::NoDevice("a simulator has no time: use `host FAMILY --device sim` for its counters".into()))
-        }
+        Choice::Sim => Err(Error::NoDevice(
+            "the simulator measures no times: use `host FAMILY --device sim` for its counters".into(),
+        )),
         Choice::Auto => device::open(Choice::Gpu(0), Checks::Bounds, options.json.printed()),
         choice => device::open(choice, Checks::Bounds, options.json.printed()),
     }?;
@@ -84,7 +84,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
     Ok(if clean { CLEAN } else { WRONG })
 }
 
-/// A number comes with its machine.
+/// Describes the machine of the measurements.
 fn machine(device: &dyn Backend, plan: &Plan<'_>) -> String {
     let info = device.info();
     format!(
@@ -92,14 +92,14 @@ fn machine(device: &dyn Backend, plan: &Plan<'_>) -> String {
         info.name,
         info.driver.as_deref().unwrap_or("no driver"),
         match info.peak_gbps {
-            Some(peak) => format!("nominal peak {peak:.0} GB/s, which fractions refer to"),
-            None => "nominal peak unknown, so that fractions refer to the copy".to_owned(),
+            Some(peak) => format!("fractions refer to the nominal peak of {peak:.0} GB/s"),
+            None => "fractions refer to the copy, since the nominal peak is unknown".to_owned(),
         },
         plan.copy_gbps
     )
 }
 
-/// What every measurement of a run shares.
+/// Parameters that all measurements of a run share.
 struct Bench<'a> {
     options: &'a Options,
     device: &'a dyn Backend,
@@ -141,7 +141,8 @@ impl Bench<'_> {
         let demand = Demand { size: &case.size, dtype, seed: options.seed, settings: &settings };
         let inputs = (family.generate)(&demand)?;
         let problem = family::problem(family, op, &inputs, &settings)?;
-        let oracle = (family.oracle)(problem)?;
+        let ladder = family.resolve(&problem)?;
+        let oracle = ladder.oracle(problem)?;
         let job = Job {
             device: self.device,
             module,
@@ -156,7 +157,7 @@ impl Bench<'_> {
         let heading = [family.name, op, dtype.name(), &text(&size), &settings.text()];
         report.section(&heading.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" "));
         let mut work = Work::default();
-        (family.run)(&job, &mut |row| {
+        ladder.run(&job, &mut |row| {
             work = row.work;
             report.add(row);
         })?;
@@ -168,7 +169,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Rows like ours, verified against the same reference.
+    /// Rows of the libraries, verified against the same reference as ours.
     fn peers(&self, program: &str, family: &Family, job: &Job<'_>, case: &Case, work: Work) -> Result<Vec<Row>> {
         let (options, dtype) = (self.options, job.problem.dtype);
         let gpu = self.device.info().device.trim_start_matches("gpu:").parse().unwrap_or(0);
@@ -203,12 +204,12 @@ impl Bench<'_> {
     }
 }
 
-/// Programs of peers that are not built here: `--peers` measures what is installed.
+/// Peer programs that are not built: `--peers` measures those that are.
 #[derive(Default)]
 struct Missing(RefCell<BTreeSet<String>>);
 
 impl Missing {
-    /// No measurements where the program is not built, and a word on standard error the first time.
+    /// Returns no measurements if the program is not built, with a note on standard error the first time.
     fn unless(&self, program: &str, measured: Result<Vec<peers::Peer>>) -> Result<Vec<peers::Peer>> {
         match measured {
             Err(Error::Unsupported(why)) => {
@@ -245,7 +246,7 @@ mod tests {
             let none = missing.unless("no-such-program", peers::run("no-such-program", &request)).expect("no error");
             assert!(none.is_empty());
         }
-        assert_eq!(missing.0.borrow().len(), 1, "it is said once");
+        assert_eq!(missing.0.borrow().len(), 1, "it is noted once");
         let broken = missing.unless("broken", Err(Error::Device("it ended with 1".to_owned())));
         assert!(matches!(broken, Err(Error::Device(_))));
     }

@@ -6,16 +6,19 @@
 
 use super::convolution::{BORDER, DTYPES, MAX_AXIS, Reference, border, require_finite};
 use super::generic::with_float;
+use super::ladder::{Chosen, Ladder, Run, Rung};
+use super::plan::Plan;
 use super::settings::{Number, Setting};
-use super::{Case, Demand, Family, Job, Limits, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
+use super::{Case, Demand, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
 use kernels_gpu::conv1d::{Frame, MAX_CHANNELS, MAX_MASK, tiled};
 use kernels_gpu::conv2d;
 use kernels_gpu::filter::Sample;
 use rustwarp::backend::{Buffer, Shape, require_memory};
-use rustwarp::element::Element;
+use rustwarp::element::{Dtype, Element};
 use rustwarp::error::{Error, Result};
 use rustwarp::tensor::{Tensor, text};
-use table::{Launch, Operands, Variant, entries, table};
+use std::marker::PhantomData;
+use table::{Kernel, Launch, Operands};
 
 mod table;
 
@@ -35,25 +38,114 @@ pub const FAMILY: Family = Family {
     dtypes: DTYPES,
     only: &[],
     settings: &[BORDER.listed(), MASK.listed()],
-    variants,
+    variants: || FAMILY.merge(resolve),
     cases,
     sizes,
+    of_vectors: true,
     generate,
-    oracle,
-    run,
+    resolve: |problem| resolve(problem.op, problem.dtype),
     specials: false,
     limits: Limits::DEFAULT,
     peer: Some("conv"),
 };
 
-fn variants() -> Vec<VariantInfo> {
-    let info = |(row, variant): (usize, table::Variant<f32>)| VariantInfo {
-        name: variant.name,
-        idea: variant.idea,
-        block: variant.block,
-        entries: [entries::<f32>(row), entries::<f64>(row)].concat(),
-    };
-    table::<f32>().into_iter().enumerate().map(info).collect()
+fn resolve(_: &str, dtype: Dtype) -> Result<Resolved> {
+    with_float!(FAMILY, dtype, T => Ok(Resolved::of::<Convolution<T>>()))
+}
+
+/// The family for one element type.
+struct Convolution<T>(PhantomData<T>);
+
+/// Operands on a device.
+struct Signal<'j, T> {
+    input: Buffer<'j, T>,
+    mask: Buffer<'j, T>,
+    /// The mask, on the host.
+    taps: &'j [T],
+    frame: Frame,
+    shape: &'j [usize],
+}
+
+impl<T: Element + Sample> Ladder for Convolution<T> {
+    const FAMILY: &'static str = FAMILY.name;
+    type Kernel = Kernel<T>;
+    type Operands<'j> = Signal<'j, T>;
+
+    fn rungs() -> Vec<Rung<Kernel<T>>> {
+        table::rungs()
+    }
+
+    fn entries(rung: &Rung<Kernel<T>>) -> Vec<Entry> {
+        rung.kernel.entries()
+    }
+
+    fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
+        let (input, mask, frame) = (problem.view::<T>(0)?, problem.view::<T>(1)?, frame(problem)?);
+        require_finite(mask)?;
+        let reference = Reference::new(input, mask, row(frame));
+        let shape = problem.inputs[0].shape().to_vec();
+        Ok(Oracle::elements::<T>(shape, move |i, depth| reference.expected(i, depth, T::DTYPE)))
+    }
+
+    fn block(job: &Job<'_>, rung: &Rung<Kernel<T>>) -> Result<u32> {
+        let taps = frame(job.problem)?.taps;
+        if rung.name != "tiled" {
+            return rung.choose(job.block, job);
+        }
+        let block = rung.choose(job.block.or(Some(tiled::block(taps))), job)?;
+        if block < taps {
+            let least = taps.next_multiple_of(32);
+            return Err(Error::Usage(format!(
+                "'tiled' can't run with --block {block}: a mask of {taps} taps needs at least {least} threads"
+            )));
+        }
+        Ok(block)
+    }
+
+    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Kernel<T>>]) -> Result<Signal<'j, T>> {
+        let (input, taps, frame) = (job.problem.view::<T>(0)?, job.problem.view::<T>(1)?, frame(job.problem)?);
+        let bytes = 2 * size_of_val(input) as u64;
+        require_memory(job.device, Some(bytes), "conv1d of a signal into another one", "use a smaller --n or input")?;
+        Ok(Signal {
+            input: Buffer::from_slice(job.device, input, "signal")?,
+            mask: Buffer::from_slice(job.device, taps, "mask")?,
+            taps,
+            frame,
+            shape: job.problem.inputs[0].shape(),
+        })
+    }
+
+    fn work(signal: &Signal<'_, T>) -> Work {
+        let Signal { input, taps, .. } = signal;
+        Work { bytes: 2 * input.bytes(), flops: 2 * (taps.len() * input.len()) as u64 }
+    }
+
+    fn prepare(signal: &Signal<'_, T>, rung: &Chosen<'_, Kernel<T>>, run: Run<'_>) -> Result<()> {
+        rung.require_no_grid()?;
+        let Signal { input, mask, taps, frame, shape } = signal;
+        let block = rung.block;
+        let output = rung.uninit::<T>(input.len(), "output")?;
+        let depth = taps.len() as u64;
+        if input.is_empty() {
+            return run(Plan::new(block, 0, &output, shape).with_depth(depth));
+        }
+        let Launch { calls, grid: [across, down], shared } = (rung.kernel.launch)(&Operands {
+            input: input.slice(input.len()),
+            mask: mask.slice(mask.len()),
+            taps,
+            frame: *frame,
+            output: output.ptr(),
+            block,
+        });
+        let launch = Shape { grid: [across, down, 1], ..Shape::linear(across, block) }.with_shared(shared);
+        let mut plan = Plan::new(block, across * down, &output, shape).with_depth(depth);
+        for call in calls {
+            // SAFETY: the call is the kernel's own launcher's, with operands of this frame, an output as large as the
+            // input, and the grid, block and shared memory that the table makes for it.
+            plan = unsafe { plan.launch(call, launch) };
+        }
+        run(plan)
+    }
 }
 
 /// Every border with odd and even masks, signals shorter than the mask, several blocks with a ragged end; and some with
@@ -150,93 +242,12 @@ fn row(frame: Frame) -> conv2d::Frame {
     conv2d::Frame { rows: 1, columns: samples, channels, mask_rows: 1, mask_columns: taps, border }
 }
 
-fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
-    fn typed<T: Element>(problem: Problem<'_>) -> Result<Oracle<'_>> {
-        let (signal, mask, frame) = (problem.view::<T>(0)?, problem.view::<T>(1)?, frame(problem)?);
-        require_finite(mask)?;
-        let reference = Reference::new(signal, mask, row(frame));
-        let shape = problem.inputs[0].shape().to_vec();
-        Ok(Oracle::elements::<T>(shape, move |i, depth| reference.expected(i, depth, T::DTYPE)))
-    }
-    with_float!(FAMILY, problem.dtype, T => typed::<T>(problem))
-}
-
-fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
-    with_float!(FAMILY, job.problem.dtype, T => typed::<T>(job, emit))
-}
-
-/// The block to launch with.
-fn block<T>(job: &Job<'_>, variant: &Variant<T>, taps: u32) -> Result<u32> {
-    let max = job.device.info().max_block;
-    if variant.name != "tiled" {
-        return variant.block.choose(job.block, variant.name, max);
-    }
-    let block = variant.block.choose(job.block.or(Some(tiled::block(taps))), variant.name, max)?;
-    if block < taps {
-        let least = taps.next_multiple_of(32);
-        return Err(Error::Usage(format!(
-            "'tiled' can't run with --block {block}: a mask of {taps} taps needs at least {least} threads"
-        )));
-    }
-    Ok(block)
-}
-
-fn typed<T: Element + Sample>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
-    let (signal, mask, frame) = (job.problem.view::<T>(0)?, job.problem.view::<T>(1)?, frame(job.problem)?);
-    let n = signal.len();
-    let bytes = 2 * size_of_val(signal) as u64;
-    require_memory(job.device, Some(bytes), "conv1d of a signal into another one", "use a smaller --n or input")?;
-    let (device_signal, device_mask) =
-        (Buffer::from_slice(job.device, signal, "signal")?, Buffer::from_slice(job.device, mask, "mask")?);
-    let shape = job.problem.inputs[0].shape();
-    let mut result = Tensor::new(shape, T::wrap(signal.to_vec()))?;
-    for name in job.variants {
-        let Some(variant) = table::<T>().into_iter().find(|variant| variant.name == *name) else {
-            return Err(Error::Usage(format!("conv1d has no variant '{name}'")));
-        };
-        job.require_no_grid(name)?;
-        let block = block(job, &variant, frame.taps)?;
-        // Of its own for each variant, so that none can pass with what another one wrote.
-        let output = Buffer::<T>::uninit(job.device, n, "output")?;
-        let operands = Operands {
-            input: device_signal.slice(n),
-            mask: device_mask.slice(mask.len()),
-            taps: mask,
-            frame,
-            output: output.ptr(),
-            block,
-        };
-        let none = Launch { calls: Vec::new(), grid: [0, 0], shared: 0 };
-        let Launch { calls, grid: [across, down], shared } =
-            if signal.is_empty() { none } else { (variant.launch)(&operands) };
-        let launch = Shape { grid: [across, down, 1], ..Shape::linear(across, block) }.with_shared(shared);
-        let trial = Trial {
-            family: FAMILY.name,
-            variant: name,
-            shape: (block, across * down),
-            output: &output,
-            result: shape.to_vec(),
-            depth: mask.len() as u64,
-            work: Work { bytes, flops: 2 * (mask.len() * n) as u64 },
-        };
-        let row;
-        (result, row) = job.measure(&trial, &mut || {
-            calls.iter().try_for_each(|call| {
-                // SAFETY: the call is the kernel's own launcher's, with a signal and a mask of this frame, an output as
-                // long as the signal, and the grid, block and shared memory that the table makes for it.
-                unsafe { job.device.launch(job.module, call, launch) }
-            })
-        })?;
-        emit(row);
-    }
-    Ok(result)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::kernels::Settings;
-    use rustwarp::element::{Array, Dtype};
+    use rustwarp::element::Array;
+    use rustwarp::tensor::Tensor;
 
     #[test]
     fn operands_that_do_not_fit_are_refused() {
@@ -245,7 +256,11 @@ mod tests {
             let of = |shape: &[usize]| Tensor::new(shape, Array::F64(vec![1.0; shape.iter().product()])).expect("made");
             let inputs = [of(signal), of(mask)];
             let problem = Problem { inputs: &inputs, dtype: Dtype::F64, op: "", settings: &settings };
-            oracle(problem).map(|_| ()).map_err(|error| error.to_string())
+            FAMILY
+                .resolve(&problem)
+                .and_then(|ladder| ladder.oracle(problem))
+                .map(|_| ())
+                .map_err(|error| error.to_string())
         };
         assert!(refusal(&[4], &[512]).is_ok() && refusal(&[4, 12], &[3]).is_ok());
         assert!(refusal(&[4], &[0]).expect_err("empty").contains("1 to 512"));

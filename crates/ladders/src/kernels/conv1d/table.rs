@@ -1,5 +1,7 @@
-//! The variants of `conv1d`, and how each is launched.
+//! The variants of `conv1d`, and their launches.
 
+use crate::kernels::entry::Nothing;
+use crate::kernels::ladder::Rung;
 use crate::kernels::{BlockRule, Entry};
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::conv1d::best::interleaved::{Split, conv1d_best_interleaved};
@@ -7,7 +9,7 @@ use kernels_gpu::conv1d::{BLOCK, Frame, basic, best, cached, channels, constant,
 use kernels_gpu::filter::{Part, Sample, TAPS, ZERO};
 use rustwarp::element::Element;
 
-/// What is given to a kernel.
+/// The operands of a kernel.
 pub(super) struct Operands<'a, T> {
     pub input: Slice<'a, T>,
     pub mask: Slice<'a, T>,
@@ -18,18 +20,15 @@ pub(super) struct Operands<'a, T> {
     pub block: u32,
 }
 
-/// A row of the table.
-pub(super) struct Variant<T: 'static> {
-    pub name: &'static str,
-    pub idea: &'static str,
-    pub block: BlockRule,
+/// What a row of the table launches.
+pub(super) struct Kernel<T: 'static> {
     /// What it does to a signal that has an element.
     pub launch: for<'a> fn(&Operands<'a, T>) -> Launch<'a>,
-    /// Taps and channels that have a kernel of their own, and one of those that share one.
+    /// The numbers of taps and channels that have kernels of their own, and one pair for the shared kernel.
     kinds: &'static [[u32; 2]],
 }
 
-/// What a variant does: the same grid for each of its calls, in order.
+/// The launches of a variant, which have the same grid for each call, in order.
 pub(super) struct Launch<'a> {
     pub calls: Vec<Call<'a>>,
     /// Blocks along x and y.
@@ -49,60 +48,63 @@ impl<'a> Launch<'a> {
 }
 
 /// The table, slowest first.
-pub(super) fn table<T: Element + Sample>() -> Vec<Variant<T>> {
+pub(super) fn rungs<T: Element + Sample>() -> Vec<Rung<Kernel<T>>> {
     vec![
-        Variant {
+        Rung {
             name: "basic",
             idea: basic::IDEA,
             block: BlockRule::Any { default: BLOCK },
-            launch: |of| {
-                let call = basic::conv1d_basic::<T>(of.input, of.mask, of.frame, of.output);
-                Launch::new(call, per_element(of))
+            kernel: Kernel {
+                launch: |of| {
+                    let call = basic::conv1d_basic::<T>(of.input, of.mask, of.frame, of.output);
+                    Launch::new(call, per_element(of))
+                },
+                kinds: &[[1, 1]],
             },
-            kinds: &[[1, 1]],
         },
-        Variant {
+        Rung {
             name: "constant",
             idea: constant::IDEA,
             block: BlockRule::Any { default: BLOCK },
-            launch: launch_constant,
-            kinds: &CONSTANT_KINDS,
+            kernel: Kernel { launch: launch_constant, kinds: &CONSTANT_KINDS },
         },
-        Variant {
+        Rung {
             name: "tiled",
             idea: tiled::IDEA,
             block: BlockRule::WholeWarps { default: BLOCK },
-            launch: |of| {
-                let call = tiled::conv1d_tiled::<T>(of.input, of.mask, of.frame, of.output);
-                let outputs = of.block + 1 - of.frame.taps;
-                Launch::new(call, [of.frame.samples.div_ceil(outputs), of.frame.channels])
-                    .with_shared(of.block * size_of::<T>() as u32)
+            kernel: Kernel {
+                launch: |of| {
+                    let call = tiled::conv1d_tiled::<T>(of.input, of.mask, of.frame, of.output);
+                    let outputs = of.block + 1 - of.frame.taps;
+                    Launch::new(call, [of.frame.samples.div_ceil(outputs), of.frame.channels])
+                        .with_shared(of.block * size_of::<T>() as u32)
+                },
+                kinds: &[[1, 1]],
             },
-            kinds: &[[1, 1]],
         },
-        Variant {
+        Rung {
             name: "cached",
             idea: cached::IDEA,
             block: BlockRule::Any { default: BLOCK },
-            launch: |of| {
-                let call = cached::conv1d_cached::<T>(of.input, of.mask, of.frame, of.output);
-                Launch::new(call, per_element(of)).with_shared(of.block * size_of::<T>() as u32)
+            kernel: Kernel {
+                launch: |of| {
+                    let call = cached::conv1d_cached::<T>(of.input, of.mask, of.frame, of.output);
+                    Launch::new(call, per_element(of)).with_shared(of.block * size_of::<T>() as u32)
+                },
+                kinds: &[[1, 1]],
             },
-            kinds: &[[1, 1]],
         },
-        Variant {
+        Rung {
             name: "channels",
             idea: channels::IDEA,
             block: BlockRule::Any { default: BLOCK },
-            launch: launch_channels,
-            kinds: &[[1, 1], [1, 2], [1, 3], [1, 4]],
+            kernel: Kernel { launch: launch_channels, kinds: &[[1, 1], [1, 2], [1, 3], [1, 4]] },
         },
-        Variant {
+        Rung {
             name: "best",
             idea: best::IDEA,
             block: BlockRule::OneOf { sizes: &[best::BLOCK], default: best::BLOCK },
-            launch: launch_best,
-            kinds: &[[1, 1], [1, 2]],
+            kernel: Kernel { launch: launch_best, kinds: &[[1, 1], [1, 2]] },
         },
     ]
 }
@@ -110,21 +112,21 @@ pub(super) fn table<T: Element + Sample>() -> Vec<Variant<T>> {
 /// [`constant::SIZES`], and one for the kernel of all other masks.
 const CONSTANT_KINDS: [[u32; 2]; constant::SIZES.len() + 1] = [[3, 1], [5, 1], [7, 1], [9, 1], [31, 1], [4, 1]];
 
-/// The entries of a row.
-pub(super) fn entries<T: Element + Sample>(row: usize) -> Vec<Entry> {
-    let variant = &table::<T>()[row];
-    // SAFETY: nothing is launched; only the names and the parameters are of interest.
-    let (input, mask, output) = unsafe { (Slice::new(0, 0), Slice::new(0, 0), PtrMut::new(0)) };
-    let entry = |&[size, channels]: &[u32; 2]| {
-        let taps = vec![T::ZERO; size as usize];
-        let frame = Frame { samples: 1, channels, taps: size, border: ZERO };
-        let operands = Operands { input, mask, taps: &taps, frame, output, block: BLOCK };
-        (variant.launch)(&operands).calls.into_iter().map(Entry::from).collect::<Vec<_>>()
-    };
-    variant.kinds.iter().flat_map(entry).collect()
+impl<T: Element + Sample> Kernel<T> {
+    /// The entries of all kernels that it launches.
+    pub fn entries(&self) -> Vec<Entry> {
+        let entry = |&[size, channels]: &[u32; 2]| {
+            let taps = vec![T::ZERO; size as usize];
+            let frame = Frame { samples: 1, channels, taps: size, border: ZERO };
+            let (input, mask, output) = (Slice::nothing(), Slice::nothing(), PtrMut::nothing());
+            let operands = Operands { input, mask, taps: &taps, frame, output, block: BLOCK };
+            (self.launch)(&operands).calls.into_iter().map(Entry::from).collect::<Vec<_>>()
+        };
+        self.kinds.iter().flat_map(entry).collect()
+    }
 }
 
-/// A thread per element.
+/// A grid with a thread per element.
 fn per_element<T>(of: &Operands<'_, T>) -> [u32; 2] {
     [(of.frame.samples * of.frame.channels).div_ceil(of.block), 1]
 }

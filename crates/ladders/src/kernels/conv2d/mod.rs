@@ -6,15 +6,18 @@
 
 use super::convolution::{BORDER, DTYPES, MAX_AXIS, Reference, border, require_finite};
 use super::generic::with_float;
+use super::ladder::{Chosen, Ladder, Run, Rung};
+use super::plan::Plan;
 use super::settings::{Number, Setting};
-use super::{Case, Demand, Family, Job, Limits, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
+use super::{Case, Demand, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
 use kernels_gpu::conv2d::{Frame, MAX_MASK};
 use kernels_gpu::filter::Sample;
 use rustwarp::backend::{Buffer, require_memory};
-use rustwarp::element::Element;
+use rustwarp::element::{Dtype, Element};
 use rustwarp::error::{Error, Result};
 use rustwarp::tensor::{Tensor, text};
-use table::{Operands, entries, table};
+use std::marker::PhantomData;
+use table::{Kernel, Operands};
 
 mod table;
 
@@ -41,25 +44,100 @@ pub const FAMILY: Family = Family {
     dtypes: DTYPES,
     only: &[],
     settings: &[BORDER.listed(), MASK.listed(), MASK_ROWS.listed()],
-    variants,
+    variants: || FAMILY.merge(resolve),
     cases,
     sizes,
+    of_vectors: false,
     generate,
-    oracle,
-    run,
+    resolve: |problem| resolve(problem.op, problem.dtype),
     specials: false,
     limits: Limits::DEFAULT,
     peer: Some("conv"),
 };
 
-fn variants() -> Vec<VariantInfo> {
-    let info = |(row, variant): (usize, table::Variant<f32>)| VariantInfo {
-        name: variant.name,
-        idea: variant.idea,
-        block: variant.block(),
-        entries: [entries::<f32>(row), entries::<f64>(row)].concat(),
-    };
-    table::<f32>().into_iter().enumerate().map(info).collect()
+fn resolve(_: &str, dtype: Dtype) -> Result<Resolved> {
+    with_float!(FAMILY, dtype, T => Ok(Resolved::of::<Convolution<T>>()))
+}
+
+/// The family for one element type.
+struct Convolution<T>(PhantomData<T>);
+
+/// Operands on a device.
+struct Image<'j, T> {
+    input: Buffer<'j, T>,
+    mask: Buffer<'j, T>,
+    /// The mask, on the host.
+    taps: &'j [T],
+    frame: Frame,
+    shape: &'j [usize],
+}
+
+impl<T: Element + Sample> Ladder for Convolution<T> {
+    const FAMILY: &'static str = FAMILY.name;
+    type Kernel = Kernel<T>;
+    type Operands<'j> = Image<'j, T>;
+
+    fn rungs() -> Vec<Rung<Kernel<T>>> {
+        table::rungs()
+    }
+
+    fn entries(rung: &Rung<Kernel<T>>) -> Vec<Entry> {
+        rung.kernel.entries()
+    }
+
+    fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
+        let (input, mask, frame) = (problem.view::<T>(0)?, problem.view::<T>(1)?, frame(problem)?);
+        require_finite(mask)?;
+        let reference = Reference::new(input, mask, frame);
+        let shape = problem.inputs[0].shape().to_vec();
+        Ok(Oracle::elements::<T>(shape, move |i, depth| reference.expected(i, depth, T::DTYPE)))
+    }
+
+    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Kernel<T>>]) -> Result<Image<'j, T>> {
+        let (input, taps, frame) = (job.problem.view::<T>(0)?, job.problem.view::<T>(1)?, frame(job.problem)?);
+        let bytes = 2 * size_of_val(input) as u64;
+        require_memory(job.device, Some(bytes), "conv2d of an image into another one", "use a smaller one")?;
+        Ok(Image {
+            input: Buffer::from_slice(job.device, input, "image")?,
+            mask: Buffer::from_slice(job.device, taps, "mask")?,
+            taps,
+            frame,
+            shape: job.problem.inputs[0].shape(),
+        })
+    }
+
+    fn work(image: &Image<'_, T>) -> Work {
+        let Image { input, taps, .. } = image;
+        Work { bytes: 2 * input.bytes(), flops: 2 * (taps.len() * input.len()) as u64 }
+    }
+
+    fn prepare(image: &Image<'_, T>, rung: &Chosen<'_, Kernel<T>>, run: Run<'_>) -> Result<()> {
+        if !rung.kernel.takes_grid(rung.name, image.frame) {
+            rung.require_no_grid()?;
+        }
+        let Image { input, mask, taps, frame, shape } = image;
+        let output = rung.uninit::<T>(input.len(), "output")?;
+        let depth = taps.len() as u64;
+        if input.is_empty() {
+            return run(Plan::new(rung.block, 0, &output, shape).with_depth(depth));
+        }
+        let (calls, launch) = (rung.kernel.launch)(&Operands {
+            input: input.slice(input.len()),
+            mask: mask.slice(mask.len()),
+            taps,
+            frame: *frame,
+            output: output.ptr(),
+            grid: rung.grid,
+            multiprocessors: rung.device.info().multiprocessors,
+        })?;
+        let mut plan = Plan::new(rung.block, launch.grid.iter().product(), &output, shape).with_depth(depth);
+        for call in calls {
+            // SAFETY: the call is the kernel's own launcher's, with operands of this frame, an output as large as the
+            // input, and the grid, block and shared memory that the table makes for it.
+            plan = unsafe { plan.launch(call, launch) };
+        }
+        run(plan)
+    }
 }
 
 /// Every border with odd, even and oblong masks, pictures smaller than the mask, ragged edges, several blocks and
@@ -134,80 +212,12 @@ fn frame(problem: Problem<'_>) -> Result<Frame> {
     Ok(Frame { rows, columns, channels, mask_rows, mask_columns, border: border(problem.settings) })
 }
 
-fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
-    fn typed<T: Element>(problem: Problem<'_>) -> Result<Oracle<'_>> {
-        let (image, mask, frame) = (problem.view::<T>(0)?, problem.view::<T>(1)?, frame(problem)?);
-        require_finite(mask)?;
-        let reference = Reference::new(image, mask, frame);
-        let shape = problem.inputs[0].shape().to_vec();
-        Ok(Oracle::elements::<T>(shape, move |i, depth| reference.expected(i, depth, T::DTYPE)))
-    }
-    with_float!(FAMILY, problem.dtype, T => typed::<T>(problem))
-}
-
-fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
-    with_float!(FAMILY, job.problem.dtype, T => typed::<T>(job, emit))
-}
-
-fn typed<T: Element + Sample>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
-    let (image, mask, frame) = (job.problem.view::<T>(0)?, job.problem.view::<T>(1)?, frame(job.problem)?);
-    let bytes = 2 * size_of_val(image) as u64;
-    require_memory(job.device, Some(bytes), "conv2d of an image into another one", "use a smaller one")?;
-    let (device_image, device_mask) =
-        (Buffer::from_slice(job.device, image, "image")?, Buffer::from_slice(job.device, mask, "mask")?);
-    let shape = job.problem.inputs[0].shape();
-    let mut result = Tensor::new(shape, T::wrap(image.to_vec()))?;
-    for name in job.variants {
-        let Some(variant) = table::<T>().into_iter().find(|variant| variant.name == *name) else {
-            return Err(Error::Usage(format!("conv2d has no variant '{name}'")));
-        };
-        if !variant.takes_grid(frame) {
-            job.require_no_grid(name)?;
-        }
-        let threads = variant.block().choose(job.block, name, job.device.info().max_block)?;
-        // Of its own for each variant, so that none can pass with what another one wrote.
-        let output = Buffer::<T>::uninit(job.device, image.len(), "output")?;
-        let operands = Operands {
-            input: device_image.slice(image.len()),
-            mask: device_mask.slice(mask.len()),
-            taps: mask,
-            frame,
-            output: output.ptr(),
-            grid: job.grid,
-            multiprocessors: job.device.info().multiprocessors,
-        };
-        let launch = match image.is_empty() {
-            true => None,
-            false => Some((variant.launch)(&operands)?),
-        };
-        let trial = Trial {
-            family: FAMILY.name,
-            variant: name,
-            shape: (threads, launch.as_ref().map_or(0, |(_, shape)| shape.grid.iter().product())),
-            output: &output,
-            result: shape.to_vec(),
-            depth: mask.len() as u64,
-            work: Work { bytes, flops: 2 * (mask.len() * image.len()) as u64 },
-        };
-        let row;
-        (result, row) = job.measure(&trial, &mut || match &launch {
-            None => Ok(()),
-            Some((calls, shape)) => calls.iter().try_for_each(|call| {
-                // SAFETY: the call is the kernel's own launcher's, with a picture and a mask of this frame, and the
-                // shape that the table makes for it.
-                unsafe { job.device.launch(job.module, call, *shape) }
-            }),
-        })?;
-        emit(row);
-    }
-    Ok(result)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::kernels::Settings;
-    use rustwarp::element::{Array, Dtype};
+    use rustwarp::element::Array;
+    use rustwarp::tensor::Tensor;
 
     #[test]
     fn operands_that_do_not_fit_are_refused() {
@@ -217,7 +227,11 @@ mod tests {
                 |shape: &[usize], x| Tensor::new(shape, Array::F32(vec![x; shape.iter().product()])).expect("made");
             let inputs = [of(image, 1.0), of(mask, tap)];
             let problem = Problem { inputs: &inputs, dtype: Dtype::F32, op: "", settings: &settings };
-            oracle(problem).map(|_| ()).map_err(|error| error.to_string())
+            FAMILY
+                .resolve(&problem)
+                .and_then(|ladder| ladder.oracle(problem))
+                .map(|_| ())
+                .map_err(|error| error.to_string())
         };
         assert!(refusal(&[4, 4], &[3, 3], 1.0).is_ok() && refusal(&[4, 4, 3], &[2, 3], 1.0).is_ok());
         assert!(refusal(&[4], &[3, 3], 1.0).expect_err("a vector").contains("height x width"));

@@ -1,5 +1,7 @@
-//! The variants of `conv2d`, and how each is launched.
+//! The variants of `conv2d`, and their launches.
 
+use crate::kernels::entry::Nothing;
+use crate::kernels::ladder::Rung;
 use crate::kernels::{BlockRule, Entry};
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::conv2d::{Frame, ROWS, TILE, basic, best, cached, channels, constant, tiled};
@@ -8,7 +10,7 @@ use rustwarp::backend::Shape;
 use rustwarp::element::Element;
 use rustwarp::error::{Error, Result};
 
-/// What is given to a kernel.
+/// The operands of a kernel.
 pub(super) struct Operands<'a, T> {
     pub input: Slice<'a, T>,
     pub mask: Slice<'a, T>,
@@ -16,7 +18,7 @@ pub(super) struct Operands<'a, T> {
     pub taps: &'a [T],
     pub frame: Frame,
     pub output: PtrMut<'a, T>,
-    /// Blocks to aim for, where any number works.
+    /// The requested number of blocks, for variants that support any number.
     pub grid: Option<u32>,
     pub multiprocessors: u32,
 }
@@ -24,86 +26,94 @@ pub(super) struct Operands<'a, T> {
 /// Calls in order, and the shape of each.
 type Launch<'a> = Result<(Vec<Call<'a>>, Shape)>;
 
-/// A row of the table.
-pub(super) struct Variant<T: 'static> {
-    pub name: &'static str,
-    pub idea: &'static str,
-    /// Threads across and down a block.
-    pub threads: [u32; 2],
+/// What a row of the table launches.
+pub(super) struct Kernel<T: 'static> {
     /// What it does to a picture that has an element.
     pub launch: for<'a> fn(&Operands<'a, T>) -> Launch<'a>,
-    /// Sizes of (square) masks and channels that have a kernel of their own, and one of those that share one.
+    /// The sizes of (square) masks and numbers of channels that have kernels of their own, and one pair for the shared
+    /// kernel.
     kinds: fn() -> Vec<[u32; 2]>,
 }
 
-impl<T> Variant<T> {
-    /// Its blocks are as many as asked for, as near as that divides the picture.
-    pub fn takes_grid(&self, frame: Frame) -> bool {
-        self.name == "best" && marches(frame)
+impl<T: Element + Sample> Kernel<T> {
+    /// Whether its blocks are as many as asked for, as near as that divides the picture.
+    pub fn takes_grid(&self, name: &str, frame: Frame) -> bool {
+        name == "best" && marches(frame)
     }
 
-    /// The one size that it is made for.
-    pub fn block(&self) -> BlockRule {
-        // Tables are made of three sizes of block.
-        let [across, down] = self.threads;
-        match across * down {
-            128 => BlockRule::OneOf { sizes: &[128], default: 128 },
-            256 => BlockRule::OneOf { sizes: &[256], default: 256 },
-            _ => BlockRule::OneOf { sizes: &[1024], default: 1024 },
-        }
+    /// The entries of all kernels that it launches.
+    pub fn entries(&self) -> Vec<Entry> {
+        let entry = |[size, channels]: [u32; 2]| {
+            let taps = vec![T::ZERO; (size * size) as usize];
+            let frame =
+                Frame { rows: size, columns: size, channels, mask_rows: size, mask_columns: size, border: ZERO };
+            let (input, mask, output) = (Slice::nothing(), Slice::nothing(), PtrMut::nothing());
+            let operands = Operands { input, mask, taps: &taps, frame, output, grid: None, multiprocessors: 1 };
+            (self.launch)(&operands).map_or(Vec::new(), |(calls, _)| calls.into_iter().map(Entry::from).collect())
+        };
+        (self.kinds)().into_iter().flat_map(entry).collect()
     }
+}
+
+/// Blocks of one size, the only one that a kernel is made for.
+const fn only(sizes: &'static [u32]) -> BlockRule {
+    BlockRule::OneOf { sizes, default: sizes[0] }
 }
 
 const _: () = assert!(best::BLOCK == 128 && best::any_size::WIDTH * best::any_size::ROWS == 128);
 const _: () = assert!(TILE * ROWS == 256 && tiled::SIDE * tiled::SIDE == 1024);
 
 /// The table, slowest first.
-pub(super) fn table<T: Element + Sample>() -> Vec<Variant<T>> {
+pub(super) fn rungs<T: Element + Sample>() -> Vec<Rung<Kernel<T>>> {
     vec![
-        Variant { name: "basic", idea: basic::IDEA, threads: [TILE, ROWS], launch: launch_basic, kinds: any_kind },
-        Variant {
+        Rung {
+            name: "basic",
+            idea: basic::IDEA,
+            block: only(&[TILE * ROWS]),
+            kernel: Kernel { launch: launch_basic, kinds: any_kind },
+        },
+        Rung {
             name: "constant",
             idea: constant::IDEA,
-            threads: [TILE, ROWS],
-            launch: launch_constant,
-            kinds: || constant::SIZES.iter().map(|&size| [size, 1]).chain(any_kind()).collect(),
+            block: only(&[TILE * ROWS]),
+            kernel: Kernel {
+                launch: launch_constant,
+                kinds: || constant::SIZES.iter().map(|&size| [size, 1]).chain(any_kind()).collect(),
+            },
         },
-        Variant { name: "tiled", idea: tiled::IDEA, threads: [tiled::SIDE; 2], launch: launch_tiled, kinds: any_kind },
-        Variant { name: "cached", idea: cached::IDEA, threads: [TILE, ROWS], launch: launch_cached, kinds: any_kind },
-        Variant {
+        Rung {
+            name: "tiled",
+            idea: tiled::IDEA,
+            block: only(&[tiled::SIDE * tiled::SIDE]),
+            kernel: Kernel { launch: launch_tiled, kinds: any_kind },
+        },
+        Rung {
+            name: "cached",
+            idea: cached::IDEA,
+            block: only(&[TILE * ROWS]),
+            kernel: Kernel { launch: launch_cached, kinds: any_kind },
+        },
+        Rung {
             name: "channels",
             idea: channels::IDEA,
-            threads: [TILE, ROWS],
-            launch: launch_channels,
-            kinds: || [1, 3, 4].map(|channels| [4, channels]).to_vec(),
+            block: only(&[TILE * ROWS]),
+            kernel: Kernel { launch: launch_channels, kinds: || [1, 3, 4].map(|channels| [4, channels]).to_vec() },
         },
-        Variant {
+        Rung {
             name: "best",
             idea: best::IDEA,
-            threads: [best::BLOCK, 1],
-            launch: launch_best,
-            kinds: || best::SIZES.iter().map(|&size| [size, 1]).chain([[2, 1]]).collect(),
+            block: only(&[best::BLOCK]),
+            kernel: Kernel {
+                launch: launch_best,
+                kinds: || best::SIZES.iter().map(|&size| [size, 1]).chain([[2, 1]]).collect(),
+            },
         },
     ]
 }
 
-/// One kernel for everything.
+/// The kinds of a variant with one kernel for everything.
 fn any_kind() -> Vec<[u32; 2]> {
     vec![[2, 1]]
-}
-
-/// The entries of a row.
-pub(super) fn entries<T: Element + Sample>(row: usize) -> Vec<Entry> {
-    let variant = &table::<T>()[row];
-    // SAFETY: nothing is launched; only the names and the parameters are of interest.
-    let (input, mask, output) = unsafe { (Slice::new(0, 0), Slice::new(0, 0), PtrMut::new(0)) };
-    let entry = |[size, channels]: [u32; 2]| {
-        let taps = vec![T::ZERO; (size * size) as usize];
-        let frame = Frame { rows: size, columns: size, channels, mask_rows: size, mask_columns: size, border: ZERO };
-        let operands = Operands { input, mask, taps: &taps, frame, output, grid: None, multiprocessors: 1 };
-        (variant.launch)(&operands).map_or(Vec::new(), |(calls, _)| calls.into_iter().map(Entry::from).collect())
-    };
-    (variant.kinds)().into_iter().flat_map(entry).collect()
 }
 
 /// A grid of so many blocks along each axis.
@@ -120,7 +130,7 @@ fn shape(grid: [u32; 3], block: [u32; 2], frame: Frame) -> Result<Shape> {
     Ok(Shape { grid, block: [block[0], block[1], 1], shared: 0, cluster: None, cooperative: false })
 }
 
-/// A thread per element of a row.
+/// A grid with a thread per element of a row.
 fn per_element(frame: Frame) -> Result<Shape> {
     let across = (frame.columns * frame.channels).div_ceil(TILE);
     shape([across, frame.rows.div_ceil(ROWS), 1], [TILE, ROWS], frame)
@@ -141,7 +151,7 @@ fn launch_constant<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> 
     Ok((vec![call], per_element(frame)?))
 }
 
-/// As many taps in each launch as it takes.
+/// Launches for any mask, each with as many taps as it can take by value.
 fn launch_constant_any<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> {
     let part = |(i, taps): (usize, &[T])| {
         let part = Part { first: (i * TAPS) as u32, count: taps.len() as u32 };
@@ -179,7 +189,7 @@ fn launch_channels<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> 
     Ok((vec![call], shape(grid, [TILE, ROWS], frame)?))
 }
 
-/// `best` has a kernel for this mask, which takes any number of strips.
+/// Whether `best` has a kernel for this mask that supports any number of strips.
 fn marches(frame: Frame) -> bool {
     let size = frame.mask_rows;
     frame.mask_columns == size && frame.rows >= size && frame.columns >= size && best::SIZES.contains(&size)
@@ -192,7 +202,8 @@ fn launch_best<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> {
     }
     let size = frame.mask_rows;
     let across = frame.columns.div_ceil(best::BLOCK * best::columns_per_thread(size_of::<T>()));
-    // No more strips than run at once; each begins with rows that others load too.
+    // The number of strips is at most that which runs at the same time, since each begins with rows that others load
+    // too.
     let blocks = of.grid.unwrap_or(of.multiprocessors * best::blocks_per_sm(size));
     let strips = (blocks / across.saturating_mul(frame.channels).max(1)).max(1);
     let strip = frame.rows.div_ceil(strips).max(best::MIN_STRIP);
@@ -218,7 +229,7 @@ fn launch_any_size<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> 
     Ok((vec![conv2d_best_any::<T>(of.input, of.mask, frame, of.output)], shape))
 }
 
-/// A mask as kernels take it by value.
+/// Converts a mask to the array that kernels take by value.
 fn square<T: Copy, const K: usize>(taps: &[T]) -> [[T; K]; K] {
     core::array::from_fn(|i| core::array::from_fn(|j| taps[i * K + j]))
 }

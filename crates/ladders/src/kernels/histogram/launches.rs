@@ -1,12 +1,14 @@
 //! The launches of one histogram: shapes, memory besides the input, and in which kernel and where each bin is counted.
 
-use super::Variant;
 use super::question::Question;
-use crate::kernels::{Entry, Job};
+use crate::kernels::Entry;
+use crate::kernels::ladder::{Chosen, Run};
+use crate::kernels::plan::Plan;
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::histogram::best::{LANE_BINS, lanes, windows};
 use kernels_gpu::histogram::{SHARED_BINS, Sample};
-use rustwarp::backend::{Backend, Buffer, Module, Shape};
+use rustwarp::backend::{Buffer, DeviceInfo, Shape};
+use rustwarp::element::Scalar;
 use rustwarp::error::{Error, Result};
 
 /// Threads that fill a multiprocessor.
@@ -38,23 +40,24 @@ pub(super) enum Scheme<T: 'static> {
 impl<T: Sample> Scheme<T> {
     /// The kernels.
     pub fn entries(&self) -> Vec<Entry> {
-        // SAFETY: nothing is launched; only the names and the parameters are of interest.
-        let (input, counts, ticket) = unsafe { (Slice::new(0, 0), PtrMut::new(0), PtrMut::new(0)) };
-        let range = [0.0; 3];
         match self {
-            Self::Global(kernel) => vec![kernel(input, 0, range, counts).into()],
-            Self::Launches(kernel) => vec![kernel(input, 0, range, 0, 0, counts).into()],
-            Self::First(kernel) => vec![kernel(input, 0, range, 0, counts).into()],
-            Self::Best { lanes, windows } => {
-                vec![lanes(input, 0, range, counts, ticket, counts).into(), windows(input, 0, range, 0, counts).into()]
-            }
+            Self::Global(kernel) => vec![Entry::of(kernel)],
+            Self::Launches(kernel) => vec![Entry::of(kernel)],
+            Self::First(kernel) => vec![Entry::of(kernel)],
+            Self::Best { lanes, windows } => vec![Entry::of(lanes), Entry::of(windows)],
         }
+    }
+
+    /// The block size for these bins, where that is not the rung's own.
+    pub fn block(&self, question: &Question, info: &DeviceInfo) -> Option<u32> {
+        let windows = matches!(self, Self::Best { .. }) && question.bins > LANE_BINS;
+        windows.then_some(windows::BLOCK.min(info.max_block))
     }
 }
 
 /// What is launched, without memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Plan {
+pub(super) struct Blueprint {
     /// Threads per block.
     pub block: u32,
     /// Blocks; 0 when there is nothing to count.
@@ -67,19 +70,17 @@ pub(super) struct Plan {
     pub by_lane: bool,
 }
 
-impl Plan {
+impl Blueprint {
     /// For `n` elements.
-    pub fn new<T: Sample>(variant: &Variant<T>, job: &Job<'_>, question: &Question, n: u64) -> Result<Self> {
-        let (info, bins) = (job.device.info(), question.bins);
-        let best = matches!(variant.scheme, Scheme::Best { .. });
+    pub fn new<T: Sample>(rung: &Chosen<'_, Scheme<T>>, question: &Question, n: u64) -> Result<Self> {
+        let (info, bins, block) = (rung.device.info(), question.bins, rung.block);
+        let best = matches!(rung.kernel, Scheme::Best { .. });
         let by_lane = best && bins <= LANE_BINS;
-        let asked = job.block.or((best && !by_lane).then_some(windows::BLOCK.min(info.max_block)));
-        let block = variant.block.choose(asked, variant.name, info.max_block)?;
 
         let four = |bins: u32| bins * size_of::<u32>() as u32;
         // Blocks that count the same elements, each for its own bins.
         let mut blocks_per_group = 1;
-        let (window, shared, fill) = match variant.scheme {
+        let (window, shared, fill) = match rung.kernel {
             Scheme::Global(_) => (0, 0, THREADS_PER_SM / block),
             Scheme::Launches(_) | Scheme::First(_) => {
                 let window = bins.min(SHARED_BINS);
@@ -110,7 +111,7 @@ impl Plan {
             (true, true) => n / (vector * u64::from(block) * lanes::UNROLL as u64),
             (true, false) => n / (u64::from(window) * windows::ELEMENTS_PER_BIN).max(vector * u64::from(block)),
         };
-        let groups = match job.grid {
+        let groups = match rung.grid {
             Some(grid) => u64::from(grid / blocks_per_group).max(1),
             None => enough.clamp(1, most),
         };
@@ -126,89 +127,48 @@ impl Plan {
     }
 }
 
-/// Device memory besides the input.
-pub(super) struct Place<'d> {
-    device: &'d dyn Backend,
-    counts: Buffer<'d, u64>,
-    /// 0 between launches, where the plan counts by lane.
-    totals: Buffer<'d, u64>,
-    /// 0 between launches.
-    ticket: Buffer<'d, u32>,
-}
-
-impl<'d> Place<'d> {
-    /// As much as the plan needs.
-    pub fn new(device: &'d dyn Backend, plan: &Plan, question: &Question) -> Result<Self> {
-        let bins = question.bins as usize;
-        Ok(Self {
-            device,
-            counts: Buffer::uninit(device, bins, "counts")?,
-            totals: Buffer::from_slice(device, &vec![0; if plan.by_lane { bins } else { 0 }], "totals")?,
-            ticket: Buffer::from_slice(device, &[0], "ticket")?,
-        })
-    }
-
-    /// The launches, in order, for the first `n` elements of a buffer whose elements are an `S` or nothing but one.
-    pub fn launches<'s, S: Sample, T>(
-        &'s self,
-        scheme: &Scheme<S>,
-        plan: &Plan,
-        question: &Question,
-        input: &'s Buffer<'_, T>,
-        n: usize,
-    ) -> Launches<'s> {
-        assert!(
-            size_of::<S>() == size_of::<T>() && (n * size_of::<T>()) as u64 <= input.bytes(),
-            "elements of the input"
-        );
-        // SAFETY: the memory lives as long as the buffer, which the launches borrow, and has as many elements of this
-        // size.
-        let input = unsafe { Slice::<S>::new(input.address(), n) };
-        let (bins, range, window, counts) = (question.bins, question.range, plan.window, self.counts.ptr());
-        let calls = match scheme {
-            _ if plan.grid == 0 => Vec::new(),
-            Scheme::Global(kernel) => vec![kernel(input, bins, range, counts)],
-            Scheme::Launches(kernel) => (0..bins)
-                .step_by(window as usize)
-                .map(|first| kernel(input, bins, range, first, window.min(bins - first), counts))
-                .collect(),
-            Scheme::First(kernel) => vec![kernel(input, bins, range, window, counts)],
-            Scheme::Best { lanes, .. } if plan.by_lane => {
-                vec![lanes(input, bins, range, self.totals.ptr(), self.ticket.ptr(), counts)]
-            }
-            Scheme::Best { windows, .. } => vec![windows(input, bins, range, window, counts)],
-        };
-        let clear = !(plan.by_lane && plan.grid > 0);
-        Launches { place: self, clear, calls, shape: Shape::linear(plan.grid, plan.block).with_shared(plan.shared) }
-    }
-}
-
-/// One run, ready to go.
-pub(super) struct Launches<'s> {
-    place: &'s Place<'s>,
-    /// The kernels add to the counts.
-    clear: bool,
-    calls: Vec<Call<'s>>,
-    shape: Shape,
-}
-
-impl Launches<'_> {
-    /// Starts everything; does not wait.
-    pub fn run(&self, module: Module) -> Result<()> {
-        let Place { device, counts, .. } = self.place;
-        if self.clear {
-            device.fill(counts.address(), 0, counts.bytes())?;
+/// Makes the plan for all elements of a buffer, which are an `S` or nothing but one, and runs it.
+pub(super) fn prepare<S: Sample, T: Scalar>(
+    rung: &Chosen<'_, Scheme<S>>,
+    blueprint: &Blueprint,
+    question: &Question,
+    input: &Buffer<'_, T>,
+    run: Run<'_>,
+) -> Result<()> {
+    const { assert!(size_of::<S>() == size_of::<T>()) };
+    let Blueprint { block, grid, window, shared, by_lane } = *blueprint;
+    let Question { bins, range, .. } = *question;
+    let output = rung.uninit::<u64>(bins as usize, "counts")?;
+    // Totals of the counters by lane, and a ticket: 0 between launches.
+    let totals = Buffer::from_slice(rung.device, &vec![0_u64; if by_lane { bins as usize } else { 0 }], "totals")?;
+    let ticket = Buffer::from_slice(rung.device, &[0_u32], "ticket")?;
+    // SAFETY: the memory lives as long as the buffer, which is borrowed, and has as many elements of this size.
+    let input = unsafe { Slice::<S>::new(input.address(), input.len()) };
+    let counts = output.ptr();
+    let calls = match rung.kernel {
+        _ if grid == 0 => Vec::new(),
+        Scheme::Global(kernel) => vec![kernel(input, bins, range, counts)],
+        Scheme::Launches(kernel) => (0..bins)
+            .step_by(window as usize)
+            .map(|first| kernel(input, bins, range, first, window.min(bins - first), counts))
+            .collect(),
+        Scheme::First(kernel) => vec![kernel(input, bins, range, window, counts)],
+        Scheme::Best { lanes, .. } if by_lane => {
+            vec![lanes(input, bins, range, totals.ptr(), ticket.ptr(), counts)]
         }
-        self.calls.iter().try_for_each(|call| {
-            // SAFETY: the call is the kernel's own launcher's, with a block size that its rule allows; the plan gives
-            // the shared memory for its window, a grid of whole groups, and no block more elements than 32 bits can
-            // count; totals and ticket are 0 before the first launch, and the kernel leaves them so.
-            unsafe { device.launch(module, call, self.shape) }
-        })
+        Scheme::Best { windows, .. } => vec![windows(input, bins, range, window, counts)],
+    };
+    let mut plan = Plan::new(block, grid, &output, &[bins as usize]);
+    if !by_lane || grid == 0 {
+        // The kernels add to the counts.
+        plan = plan.clear(&output);
     }
-
-    /// Where the counts are, once everything has run.
-    pub fn counts(&self) -> &Buffer<'_, u64> {
-        &self.place.counts
+    let shape = Shape::linear(grid, block).with_shared(shared);
+    for call in calls {
+        // SAFETY: the call is the kernel's own launcher's, with a block size that its rule allows; the blueprint gives
+        // the shared memory for its window, a grid of whole groups, and no block more elements than 32 bits can count;
+        // totals and ticket are 0 before the first launch, and the kernel leaves them so.
+        plan = unsafe { plan.launch(call, shape) };
     }
+    run(plan)
 }

@@ -4,14 +4,15 @@
 //! are counted in the equal parts of a half-open range: [`kernels_gpu::histogram::sample`] has the rules, to the last
 //! bit. What belongs to no bin is not counted; an empty input gives zeros.
 
-use super::{BlockRule, Case, Entry, Family, Job, Limits, Operand, Row, Trial, VariantInfo, Work};
+use super::ladder::{Chosen, Ladder, Run, Rung, merge};
+use super::{BlockRule, Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
 use kernels_gpu::histogram::{self, *};
-use launches::{Place, Plan, Scheme};
-use question::{Question, SETTINGS};
+use launches::{Blueprint, Scheme};
+use question::{LETTERS, Question, SETTINGS};
 use rustwarp::backend::{Buffer, require_memory};
 use rustwarp::element::{Dtype, Scalar};
-use rustwarp::error::{Error, Result};
-use rustwarp::tensor::Tensor;
+use rustwarp::error::Result;
+use std::marker::PhantomData;
 
 mod launches;
 mod oracle;
@@ -29,112 +30,120 @@ pub const FAMILY: Family = Family {
     variants,
     cases,
     sizes,
+    of_vectors: true,
     generate: question::generate_input,
-    oracle: oracle::oracle,
-    run,
+    resolve: |problem| resolve(problem.dtype, problem.settings.flag(&LETTERS)),
     specials: true,
     limits: Limits::GRID_OF_DEVICE,
     peer: Some("histogram"),
 };
 
-/// A row of the table.
-struct Variant<T: 'static> {
-    name: &'static str,
-    idea: &'static str,
-    block: BlockRule,
-    scheme: Scheme<T>,
-}
-
-/// The table, slowest first.
-fn table<T: Sample>() -> Vec<Variant<T>> {
-    let any = BlockRule::Any { default: histogram::BLOCK };
-    vec![
-        Variant {
-            name: "contiguous",
-            idea: contiguous::IDEA,
-            block: any,
-            scheme: Scheme::Global(contiguous::histogram_contiguous::<T>),
-        },
-        Variant {
-            name: "interleaved",
-            idea: interleaved::IDEA,
-            block: any,
-            scheme: Scheme::Global(interleaved::histogram_interleaved::<T>),
-        },
-        Variant {
-            name: "shared",
-            idea: shared::IDEA,
-            block: any,
-            scheme: Scheme::Launches(shared::histogram_shared::<T>),
-        },
-        Variant {
-            name: "partial",
-            idea: partial::IDEA,
-            block: any,
-            scheme: Scheme::First(partial::histogram_partial::<T>),
-        },
-        Variant {
-            name: "aggregated",
-            idea: aggregated::IDEA,
-            block: any,
-            scheme: Scheme::First(aggregated::histogram_aggregated::<T>),
-        },
-        Variant {
-            name: "best",
-            idea: best::IDEA,
-            block: BlockRule::WholeWarps { default: best::lanes::BLOCK },
-            scheme: Scheme::Best {
-                lanes: best::lanes::histogram_best_lanes::<T>,
-                windows: best::windows::histogram_best_windows::<T>,
-            },
-        },
-    ]
-}
-
-/// Runs code that is generic over what is counted, and what it is in memory: the same but for letters.
-macro_rules! with_sample {
-    ($dtype:expr, $letters:expr, $s:ident of $t:ident => $body:expr) => {
-        match ($dtype, $letters) {
-            (Dtype::U8, true) => {
-                type $s = Letter;
-                type $t = u8;
-                Ok($body)
-            }
-            (Dtype::U8, false) => {
-                type $s = u8;
-                type $t = u8;
-                Ok($body)
-            }
-            (Dtype::U32, _) => {
-                type $s = u32;
-                type $t = u32;
-                Ok($body)
-            }
-            (Dtype::F32, _) => {
-                type $s = f32;
-                type $t = f32;
-                Ok($body)
-            }
-            (Dtype::F64, _) => {
-                type $s = f64;
-                type $t = f64;
-                Ok($body)
-            }
-            (other, _) => Err(FAMILY.no_kernel(other)),
-        }
-    };
-}
-
-fn variants() -> Vec<VariantInfo> {
-    fn entries<T: Sample>(row: usize) -> Vec<Entry> {
-        table::<T>()[row].scheme.entries()
+/// The ladder for elements of this type; bytes can be letters.
+fn resolve(dtype: Dtype, letters: bool) -> Result<Resolved> {
+    match (dtype, letters) {
+        (Dtype::U8, true) => Ok(Resolved::of::<Histogram<Letter, u8>>()),
+        (Dtype::U8, false) => Ok(Resolved::of::<Histogram<u8, u8>>()),
+        (Dtype::U32, _) => Ok(Resolved::of::<Histogram<u32, u32>>()),
+        (Dtype::F32, _) => Ok(Resolved::of::<Histogram<f32, f32>>()),
+        (Dtype::F64, _) => Ok(Resolved::of::<Histogram<f64, f64>>()),
+        (other, _) => Err(FAMILY.no_kernel(other)),
     }
-    let info = |(row, variant): (usize, Variant<u8>)| {
-        let entries = [entries::<u8>, entries::<Letter>, entries::<u32>, entries::<f32>, entries::<f64>];
-        let entries = entries.into_iter().flat_map(|entries| entries(row)).collect();
-        VariantInfo { name: variant.name, idea: variant.idea, block: variant.block, entries }
-    };
-    table::<u8>().into_iter().enumerate().map(info).collect()
+}
+
+fn variants() -> Vec<super::VariantInfo> {
+    let all = [(Dtype::U8, false), (Dtype::U8, true), (Dtype::U32, false), (Dtype::F32, false), (Dtype::F64, false)];
+    merge(all.into_iter().filter_map(|(dtype, letters)| resolve(dtype, letters).ok()))
+}
+
+/// The family for elements that are a `T` in memory, and an `S` for the kernels: the same type, or one that is nothing
+/// but a `T`.
+struct Histogram<S, T>(PhantomData<(S, T)>);
+
+/// Elements on a device, and how they are counted.
+struct Elements<'j, T> {
+    input: Buffer<'j, T>,
+    question: Question,
+}
+
+impl<S: Sample, T: Scalar> Ladder for Histogram<S, T> {
+    const FAMILY: &'static str = FAMILY.name;
+    type Kernel = Scheme<S>;
+    type Operands<'j> = Elements<'j, T>;
+
+    fn rungs() -> Vec<Rung<Scheme<S>>> {
+        let any = BlockRule::Any { default: histogram::BLOCK };
+        vec![
+            Rung {
+                name: "contiguous",
+                idea: contiguous::IDEA,
+                block: any,
+                kernel: Scheme::Global(contiguous::histogram_contiguous::<S>),
+            },
+            Rung {
+                name: "interleaved",
+                idea: interleaved::IDEA,
+                block: any,
+                kernel: Scheme::Global(interleaved::histogram_interleaved::<S>),
+            },
+            Rung {
+                name: "shared",
+                idea: shared::IDEA,
+                block: any,
+                kernel: Scheme::Launches(shared::histogram_shared::<S>),
+            },
+            Rung {
+                name: "partial",
+                idea: partial::IDEA,
+                block: any,
+                kernel: Scheme::First(partial::histogram_partial::<S>),
+            },
+            Rung {
+                name: "aggregated",
+                idea: aggregated::IDEA,
+                block: any,
+                kernel: Scheme::First(aggregated::histogram_aggregated::<S>),
+            },
+            Rung {
+                name: "best",
+                idea: best::IDEA,
+                block: BlockRule::WholeWarps { default: best::lanes::BLOCK },
+                kernel: Scheme::Best {
+                    lanes: best::lanes::histogram_best_lanes::<S>,
+                    windows: best::windows::histogram_best_windows::<S>,
+                },
+            },
+        ]
+    }
+
+    fn entries(rung: &Rung<Scheme<S>>) -> Vec<Entry> {
+        rung.kernel.entries()
+    }
+
+    fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
+        oracle::oracle(problem)
+    }
+
+    fn block(job: &Job<'_>, rung: &Rung<Scheme<S>>) -> Result<u32> {
+        let question = Question::of(&job.problem)?;
+        rung.choose(job.block.or(rung.kernel.block(&question, job.device.info())), job)
+    }
+
+    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Scheme<S>>]) -> Result<Elements<'j, T>> {
+        let (input, question) = (job.problem.view::<T>(0)?, Question::of(&job.problem)?);
+        let needed = size_of_val(input) as u64 + 2 * u64::from(question.bins) * size_of::<u64>() as u64;
+        require_memory(job.device, Some(needed), "histogram with its counts", "use a smaller --n or input")?;
+        Ok(Elements { input: Buffer::from_slice(job.device, input, "input")?, question })
+    }
+
+    fn work(elements: &Elements<'_, T>) -> Work {
+        Work::bytes(elements.input.bytes() + u64::from(elements.question.bins) * size_of::<u64>() as u64)
+    }
+
+    fn prepare(elements: &Elements<'_, T>, rung: &Chosen<'_, Scheme<S>>, run: Run<'_>) -> Result<()> {
+        let Elements { input, question } = elements;
+        let blueprint = Blueprint::new(rung, question, input.len() as u64)?;
+        launches::prepare(rung, &blueprint, question, input, run)
+    }
 }
 
 fn cases() -> Vec<Case> {
@@ -175,43 +184,4 @@ fn sizes() -> Vec<Case> {
         n(28).with("bins", "2^20").only(&[U32]),
         n(28).with("bins", "65536").with("skew", "50").only(&[U32]),
     ]
-}
-
-fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
-    let question = Question::of(&job.problem)?;
-    with_sample!(job.problem.dtype, question.letters, S of T => typed::<S, T>(job, &question, emit)?)
-}
-
-/// Counts elements that are a `T` in memory, and an `S` for the kernels: the same type, or one that is nothing but a
-/// `T`.
-fn typed<S: Sample, T: Scalar>(job: &Job<'_>, question: &Question, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
-    let input = job.problem.view::<T>(0)?;
-    let (n, bins) = (input.len(), question.bins as usize);
-    let bytes = size_of_val(input) as u64 + (bins * size_of::<u64>()) as u64;
-    let needed = bytes + (bins * size_of::<u64>()) as u64;
-    require_memory(job.device, Some(needed), "histogram with its counts", "use a smaller --n or input")?;
-    let buffer = Buffer::from_slice(job.device, input, "input")?;
-    let mut result = T::wrap(Vec::new()).into();
-    for name in job.variants {
-        let Some(variant) = table::<S>().into_iter().find(|variant| variant.name == *name) else {
-            return Err(Error::Usage(format!("histogram has no variant '{name}'")));
-        };
-        let plan = Plan::new(&variant, job, question, n as u64)?;
-        // Of its own for each variant, so that none can pass with what another one wrote.
-        let place = Place::new(job.device, &plan, question)?;
-        let launches = place.launches(&variant.scheme, &plan, question, &buffer, n);
-        let trial = Trial {
-            family: FAMILY.name,
-            variant: name,
-            shape: (plan.block, plan.grid),
-            output: launches.counts(),
-            result: vec![bins],
-            depth: 0,
-            work: Work::bytes(bytes),
-        };
-        let row;
-        (result, row) = job.measure(&trial, &mut || launches.run(job.module))?;
-        emit(row);
-    }
-    Ok(result)
 }

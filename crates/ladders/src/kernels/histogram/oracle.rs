@@ -1,4 +1,4 @@
-//! The right counts, one element after the other.
+//! Reference counts, computed one element after the other.
 
 use super::question::Question;
 use crate::compare::{Expected, Verdict};
@@ -8,7 +8,7 @@ use rustwarp::error::Result;
 use rustwarp::tensor::Tensor;
 use std::rc::Rc;
 
-/// Counts. A library may count in 32 bits: the numbers must be the same.
+/// Counts the elements. A library may count in 32 bits: the numbers must be the same.
 pub(super) fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
     let question = Question::of(&problem)?;
     let counts = Rc::new(count(problem.inputs[0].data(), &question));
@@ -20,7 +20,7 @@ pub(super) fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
     Ok(Oracle::new(judge).with_search(move |result, _| bins(result, &same_counts).and_then(Wrong::first)))
 }
 
-/// Each bin's number, the count that it has, and what is expected; `None` for a result that is no such counts.
+/// The index of each bin, its count, and the expected count; `None` for a result of another type or shape.
 fn bins<'a>(result: &'a Tensor, counts: &'a [u64]) -> Option<impl Iterator<Item = (usize, Value, Expected)> + 'a> {
     let have: Box<dyn Iterator<Item = Value> + 'a> = match result.data() {
         Array::U64(have) => Box::new(have.iter().map(|x| x.value())),

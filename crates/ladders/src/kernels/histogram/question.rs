@@ -17,7 +17,7 @@ const BINS: Setting<Number> = Setting {
     kind: Number { default: 256, min: 1, max: 1 << 20 },
 };
 
-const LETTERS: Setting<Flag> = Setting {
+pub(super) const LETTERS: Setting<Flag> = Setting {
     name: "letters",
     help: "Count the letters of a text in groups of four: a-d, e-h, …, y-z; capitals too, and nothing else",
     generated: false,

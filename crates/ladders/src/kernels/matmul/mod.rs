@@ -5,14 +5,18 @@
 //! what is checked of large products is in the module text of `matmul/oracle.rs`. A product without terms (K = 0) is 0.
 
 use super::block;
+use super::generic::with_float;
+use super::ladder::{Chosen, Ladder, Run, Rung};
+use super::plan::Plan;
 use super::settings::{Choice, Flag, Setting};
-use super::{Case, Entry, Family, Job, Limits, Operand, Problem, Row, Trial, VariantInfo, Work};
+use super::{Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
 use kernels_gpu::matmul::{A_TRANSPOSED, B_TRANSPOSED};
 use rustwarp::backend::{Buffer, Shape, require_memory};
 use rustwarp::element::Dtype;
 use rustwarp::error::{Error, Result};
-use rustwarp::tensor::{Tensor, text};
-use table::{Real, Variant};
+use rustwarp::tensor::text;
+use std::marker::PhantomData;
+use table::{Kernel, Real};
 
 mod oracle;
 mod table;
@@ -39,25 +43,17 @@ pub const FAMILY: Family = Family {
     dtypes: &[Dtype::F32, Dtype::F64],
     only: &[],
     settings: &[TRANSPOSE_A.listed(), TRANSPOSE_B.listed(), TILE.listed()],
-    variants,
+    variants: || FAMILY.merge(resolve),
     cases,
     sizes,
+    of_vectors: false,
     generate: |demand| {
         let [m, n, k] = demand.axes::<3>("MxNxK, or one number for a cube")?;
         let stored =
             |setting, shape: [usize; 2]| if demand.settings.flag(setting) { [shape[1], shape[0]] } else { shape };
         Ok(vec![demand.tensor(0, &stored(&TRANSPOSE_A, [m, k]))?, demand.tensor(1, &stored(&TRANSPOSE_B, [k, n]))?])
     },
-    oracle: |problem| match problem.dtype {
-        Dtype::F32 => oracle::oracle::<f32>(problem, Sizes::of(&problem)?),
-        Dtype::F64 => oracle::oracle::<f64>(problem, Sizes::of(&problem)?),
-        other => Err(FAMILY.no_kernel(other)),
-    },
-    run: |job, emit| match job.problem.dtype {
-        Dtype::F32 => typed::<f32>(job, emit),
-        Dtype::F64 => typed::<f64>(job, emit),
-        other => Err(FAMILY.no_kernel(other)),
-    },
+    resolve: |problem| resolve(problem.op, problem.dtype),
     specials: false,
     // The work grows with the third power of the sides.
     limits: Limits { explained: 1 << 16, ..Limits::DEFAULT },
@@ -122,18 +118,82 @@ impl Sizes {
     }
 }
 
-fn variants() -> Vec<VariantInfo> {
-    let entries = |row: usize| -> Vec<Entry> {
-        let of_f32 = table::variants::<f32>()[row].kernel.entries();
-        of_f32.into_iter().chain(table::variants::<f64>()[row].kernel.entries()).collect()
-    };
-    let info = |(row, variant): (usize, Variant<f32>)| VariantInfo {
-        name: variant.name,
-        idea: variant.idea,
-        block: variant.block,
-        entries: entries(row),
-    };
-    table::variants::<f32>().into_iter().enumerate().map(info).collect()
+fn resolve(_: &str, dtype: Dtype) -> Result<Resolved> {
+    with_float!(FAMILY, dtype, T => Ok(Resolved::of::<Matmul<T>>()))
+}
+
+/// The family for one element type.
+struct Matmul<T>(PhantomData<T>);
+
+/// Both factors on a device, and what is made of them.
+struct Factors<'j, T> {
+    a: Buffer<'j, T>,
+    b: Buffer<'j, T>,
+    sizes: Sizes,
+    /// M, N, K.
+    shape: [u32; 3],
+    work: Work,
+    /// The tile of `best` that is asked for.
+    tile: &'static str,
+}
+
+impl<T: Real> Ladder for Matmul<T> {
+    const FAMILY: &'static str = FAMILY.name;
+    type Kernel = Kernel<T>;
+    type Operands<'j> = Factors<'j, T>;
+
+    fn rungs() -> Vec<Rung<Kernel<T>>> {
+        table::rungs()
+    }
+
+    fn entries(rung: &Rung<Kernel<T>>) -> Vec<Entry> {
+        rung.kernel.entries()
+    }
+
+    fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
+        oracle::oracle::<T>(problem, Sizes::of(&problem)?)
+    }
+
+    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Kernel<T>>]) -> Result<Factors<'j, T>> {
+        let sizes = Sizes::of(&job.problem)?;
+        let shape = sizes.for_kernels()?;
+        let (a, b) = (job.problem.view::<T>(0)?, job.problem.view::<T>(1)?);
+        let too_large =
+            || Error::Usage(format!("a product of {}x{} elements is too large for 64 bits", sizes.m, sizes.n));
+        let bytes = sizes.m.checked_mul(sizes.n).and_then(|len| len.checked_mul(size_of::<T>()));
+        let bytes = bytes.and_then(|bytes| bytes.checked_add(size_of_val(a) + size_of_val(b)));
+        let bytes = bytes.ok_or_else(too_large)? as u64;
+        require_memory(job.device, Some(bytes), "matmul of two matrices into a third", "use smaller ones")?;
+        let flops = [sizes.m, sizes.n, sizes.k].iter().try_fold(2_u64, |product, &n| product.checked_mul(n as u64));
+        Ok(Factors {
+            a: Buffer::from_slice(job.device, a, "a")?,
+            b: Buffer::from_slice(job.device, b, "b")?,
+            sizes,
+            shape,
+            work: Work { bytes, flops: flops.ok_or_else(too_large)? },
+            tile: job.problem.settings.choice(&TILE),
+        })
+    }
+
+    fn work(factors: &Factors<'_, T>) -> Work {
+        factors.work
+    }
+
+    fn prepare(factors: &Factors<'_, T>, rung: &Chosen<'_, Kernel<T>>, run: Run<'_>) -> Result<()> {
+        rung.require_no_grid()?;
+        let Factors { ref a, ref b, sizes, shape, tile, .. } = *factors;
+        let choice = rung.kernel.choose(&sizes, tile, rung.device.info())?;
+        let tiles = u64::from(shape[0].div_ceil(choice.tile[0])) * u64::from(shape[1].div_ceil(choice.tile[1]));
+        let what = format!("a product of {}x{}", sizes.m, sizes.n);
+        let grid = block::grid(tiles, &what, "multiply in parts")?;
+        let output = rung.uninit::<T>(sizes.m * sizes.n, "c")?;
+        let call = choice.kernel.call(&sizes, shape, a.slice(a.len()), b.slice(b.len()), output.ptr());
+        let launch = Shape::linear(grid, rung.block).with_shared(choice.shared);
+        // SAFETY: the call is the kernel's own launcher's, with matrices of these sizes, the block that it is made for,
+        // a block per tile, and its shared memory.
+        let plan = unsafe { Plan::of(call, launch, &output, &[sizes.m, sizes.n]) };
+        run(plan.with_depth(sizes.k as u64))
+    }
 }
 
 /// Every tile's edges and every way to store the factors, small enough for the simulator.
@@ -169,61 +229,12 @@ fn sizes() -> Vec<Case> {
     sizes.iter().map(|size| Case::new(size)).collect()
 }
 
-fn typed<T: Real>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
-    let sizes = Sizes::of(&job.problem)?;
-    let shape = sizes.for_kernels()?;
-    let (a, b) = (job.problem.view::<T>(0)?, job.problem.view::<T>(1)?);
-    let too_large = || Error::Usage(format!("a product of {}x{} elements is too large for 64 bits", sizes.m, sizes.n));
-    let len = sizes.m.checked_mul(sizes.n).ok_or_else(too_large)?;
-    let bytes = len.checked_mul(size_of::<T>()).ok_or_else(too_large)? as u64;
-    let bytes = bytes.checked_add((size_of_val(a) + size_of_val(b)) as u64).ok_or_else(too_large)?;
-    require_memory(job.device, Some(bytes), "matmul of two matrices into a third", "use smaller ones")?;
-    let flops = [sizes.m, sizes.n, sizes.k].iter().try_fold(2_u64, |product, &n| product.checked_mul(n as u64));
-    let work = Work { bytes, flops: flops.ok_or_else(too_large)? };
-
-    let device_a = Buffer::from_slice(job.device, a, "a")?;
-    let device_b = Buffer::from_slice(job.device, b, "b")?;
-    let mut product = Tensor::new(&[0, 0], T::wrap(Vec::new()))?;
-    for name in job.variants {
-        let Some(variant) = table::variants::<T>().into_iter().find(|variant| variant.name == *name) else {
-            return Err(Error::Usage(format!("matmul has no variant '{name}'")));
-        };
-        job.require_no_grid(name)?;
-        let info = job.device.info();
-        let block = variant.block.choose(job.block, name, info.max_block)?;
-        let choice = variant.kernel.choose(&sizes, job.problem.settings.choice(&TILE), info)?;
-        let tiles = u64::from(shape[0].div_ceil(choice.tile[0])) * u64::from(shape[1].div_ceil(choice.tile[1]));
-        let what = format!("a product of {}x{}", sizes.m, sizes.n);
-        let grid = block::grid(tiles, &what, "multiply in parts")?;
-        // Of its own for each variant, so that none can pass with what another one wrote.
-        let output = Buffer::<T>::uninit(job.device, len, "c")?;
-        let call = choice.kernel.call(&sizes, shape, device_a.slice(a.len()), device_b.slice(b.len()), output.ptr());
-        let trial = Trial {
-            family: FAMILY.name,
-            variant: name,
-            shape: (block, grid),
-            output: &output,
-            result: vec![sizes.m, sizes.n],
-            depth: sizes.k as u64,
-            work,
-        };
-        let row;
-        (product, row) = job.measure(&trial, &mut || match grid {
-            0 => Ok(()),
-            // SAFETY: the call is the kernel's own launcher's, with matrices of these sizes, the block that it is made
-            // for, a block per tile, and its shared memory.
-            _ => unsafe { job.device.launch(job.module, &call, Shape::linear(grid, block).with_shared(choice.shared)) },
-        })?;
-        emit(row);
-    }
-    Ok(product)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::kernels::Settings;
     use rustwarp::element::Array;
+    use rustwarp::tensor::Tensor;
 
     fn sizes(a: [usize; 2], b: [usize; 2], given: &[&str]) -> Result<Sizes> {
         let matrix = |shape: [usize; 2]| Tensor::new(&shape, Array::F32(vec![0.0; shape[0] * shape[1]]));

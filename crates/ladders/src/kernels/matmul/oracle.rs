@@ -1,15 +1,15 @@
-//! The right product, in wider arithmetic, on all cores.
+//! Reference products, computed in wider arithmetic on all cores.
 //!
 //! - f32: products are exact in f64, and added in f64.
 //! - f64: products and sums keep their rounding errors in a second f64 (Ogita, Rump and Oishi, "Accurate Sum and Dot
 //!   Product", 2005: Dot2), as if computed in twice the precision.
 //!
-//! An element passes within `K * epsilon * sum of |a| |b|` of that, plus what the reference itself may be off by. Up to
-//! 2^33 multiplications every element is compared. Beyond that a host is too slow, and two things are checked instead:
-//! - one element of every 64x64 of the product, at a fixed random place, is compared as above;
+//! An element passes if it is within `K * epsilon * sum of |a| |b|` of the reference, plus the reference's own error
+//! bound. Up to 2^33 multiplications every element is compared. Larger products take a host too long, and two things
+//! are checked instead:
 //! - every 32 neighbours of a row are added up, and the sum is compared with the row of A times the sum of the 32
-//!   columns of B, within the sum of the elements' bounds (after Freivalds, 1977). So no element goes unseen: each must
-//!   be finite, and none may be off by more than 32 bounds or so.
+//!   columns of B, within the sum of the elements' bounds (after Freivalds, 1977). So every element is covered: each
+//! must be finite, and none may differ by more than about 32 bounds.
 
 use super::Sizes;
 use crate::compare::{Expected, Verdict};
@@ -23,22 +23,22 @@ use rustwarp::tensor::Tensor;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// Multiplications up to which every element is compared.
+/// Number of multiplications up to which every element is compared.
 const ALL: u128 = 1 << 33;
 
-/// Rows and columns of the parts of a large product of which one element is compared.
+/// Rows and columns of the parts of a large product; one element of each part is compared.
 const PATCH: usize = 64;
 
-/// Neighbours that are compared by their sum.
+/// Number of neighbours that are compared by their sum.
 const GROUP: usize = 32;
 
 /// Rounding error of one operation in f64.
 const U: f64 = f64::EPSILON / 2.0;
 
-/// Prepares the judge.
+/// Prepares the comparison.
 ///
 /// # Errors
-/// For operands of another type.
+/// [`Error`](rustwarp::Error) for operands of another type.
 pub fn oracle<T: Factor + Scalar>(problem: Problem<'_>, sizes: Sizes) -> Result<Oracle<'_>> {
     let all = sizes.m as u128 * sizes.n as u128 * sizes.k as u128 <= ALL;
     prepared::<T>(problem, sizes, all)
@@ -62,15 +62,15 @@ fn prepared<T: Factor + Scalar>(problem: Problem<'_>, sizes: Sizes, all: bool) -
     Ok(oracle.with_search(move |result, depth| same_product.first_wrong(result, depth)).with_size(&[m, n, k]))
 }
 
-/// What is known of the product.
+/// The data for judging a product.
 struct Product<'a, T> {
     a: &'a [T],
     b: &'a [T],
     sizes: Sizes,
-    /// Dots are computed in twice the precision of f64.
+    /// Whether dot products are computed in twice the precision of f64.
     precise: bool,
     references: Terms,
-    /// Of a product of which not every element is compared.
+    /// Sums of groups, for a product of which not every element is compared.
     groups: Option<Groups>,
 }
 
@@ -91,7 +91,7 @@ impl<T: Factor + Scalar> Product<'_, T> {
         }
     }
 
-    /// The first of the elements that are compared, or of a group whose sum is wrong.
+    /// The first wrong element of those that are compared, or of a group whose sum is wrong.
     fn first_wrong(&self, result: &Tensor, depth: u64) -> Option<Wrong> {
         let elements = self.elements(result)?;
         let of_group = || {
@@ -110,7 +110,7 @@ impl<T: Factor + Scalar> Product<'_, T> {
         T::view(result.data()).filter(|_| result.shape() == [self.sizes.m, self.sizes.n])
     }
 
-    /// Indices of some of the elements, what these are, and what is expected.
+    /// The compared elements: their indices, values, and expected values.
     fn compared(&self, elements: &[T], terms: &[Term], depth: u64) -> impl Iterator<Item = (usize, Value, Expected)> {
         let Sizes { n, k, .. } = self.sizes;
         let reference_error = if self.precise { 2.0 * U } else { (k as f64 + 1.0) * U };
@@ -121,12 +121,12 @@ impl<T: Factor + Scalar> Product<'_, T> {
         })
     }
 
-    /// What an element may be off by, of its sum of magnitudes.
+    /// Error bound of an element relative to its sum of magnitudes.
     fn relative(&self, depth: u64) -> f64 {
         depth as f64 * epsilon(T::DTYPE)
     }
 
-    /// Some neighbours of a row.
+    /// Expected values of neighbours in a row.
     fn terms(&self, row: usize, columns: Range<usize>) -> Vec<Term> {
         let Sizes { m, n, k, transposed } = self.sizes;
         let a: Vec<f64> = (0..k).map(|at| in_line(self.a, m, k, !transposed[0], row * k + at)).collect();
@@ -139,7 +139,7 @@ impl<T: Factor + Scalar> Product<'_, T> {
     }
 }
 
-/// Sums beyond it may overflow on their way.
+/// Largest number of the type; partial sums beyond it may overflow.
 fn largest<T: Scalar>() -> f64 {
     if size_of::<T>() == 4 { f64::from(f32::MAX) } else { f64::MAX }
 }
@@ -207,7 +207,8 @@ impl Terms {
 }
 
 impl Term {
-    /// `relative` error of the sum of magnitudes is allowed, and what products below the normal numbers lose.
+    /// Expects the value within `relative` times the sum of magnitudes, plus the rounding of products below the normal
+    /// numbers.
     fn expect(&self, relative: f64, largest: f64) -> Expected {
         Expected {
             value: Value::Float(self.value),
@@ -219,7 +220,7 @@ impl Term {
 
 /// Sums of neighbours in rows of a large product.
 struct Groups {
-    /// For every row, for every group of columns.
+    /// Expected sums, for every row and every group of columns.
     terms: Vec<Term>,
     k: usize,
 }
@@ -244,8 +245,7 @@ impl Groups {
         Self { terms: (0..m * groups).into_par_iter().map(term).collect(), k }
     }
 
-    /// Each group, and what is to be said of its sum. `relative`: what an element may be off by, of its sum of
-    /// magnitudes.
+    /// Each group with the verdict on its sum. `relative`: error bound of an element relative to its sum of magnitudes.
     fn compared<T: Scalar>(
         &self,
         elements: &[T],
@@ -266,7 +266,7 @@ impl Groups {
     }
 }
 
-/// Sums that don't wait for each other.
+/// Number of independent partial sums.
 const LANES: usize = 8;
 
 /// Sum of products and sum of their magnitudes.
@@ -285,7 +285,7 @@ fn dot(a: &[f64], b: &[f64]) -> (f64, f64) {
     (sums.iter().sum(), magnitudes.iter().sum())
 }
 
-/// The same in twice the precision. Beyond f64's range, as [`dot`].
+/// [`dot`] in twice the precision. Beyond f64's range the result is that of [`dot`].
 fn dot_precise(a: &[f64], b: &[f64]) -> (f64, f64) {
     let (mut sum, mut errors, mut magnitude) = (0.0, 0.0, 0.0_f64);
     for (&a, &b) in a.iter().zip(b) {
@@ -297,15 +297,15 @@ fn dot_precise(a: &[f64], b: &[f64]) -> (f64, f64) {
     if precise.is_finite() { (precise, magnitude) } else { dot(a, b) }
 }
 
-/// `a + b` and what it was rounded by (Knuth).
+/// `a + b` and its rounding error (Knuth).
 fn two_sum(a: f64, b: f64) -> (f64, f64) {
     let sum = a + b;
     let of_b = sum - a;
     (sum, (a - (sum - of_b)) + (b - of_b))
 }
 
-/// `a * b` and what it was rounded by (Veltkamp, Dekker): not `mul_add`, which is slow where the host's baseline has no
-/// such instruction.
+/// `a * b` and its rounding error (Veltkamp, Dekker). `mul_add` would be slow if the host's baseline has no such
+/// instruction.
 fn two_product(a: f64, b: f64) -> (f64, f64) {
     let split = |x: f64| {
         let scaled = 134_217_729.0 * x; // 2^27 + 1
@@ -335,7 +335,7 @@ mod tests {
         assert!(dot_precise(&[f64::MAX, 1.0], &[2.0, 1.0]).0.is_infinite());
     }
 
-    /// Every wrong element is seen in a small product, and in a large one when it is off by more than the bounds of its
+    /// Every wrong element is detected in a small product, and in a large one if its error exceeds the bounds of its
     /// group.
     #[test]
     fn wrong_elements_are_found_by_both_ways_of_checking() {

@@ -1,6 +1,7 @@
 //! The variants, and which of its tiles `best` takes.
 
 use super::Sizes;
+use crate::kernels::ladder::Rung;
 use crate::kernels::{BlockRule, Entry};
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::matmul::*;
@@ -9,27 +10,15 @@ use rustwarp::element::Element;
 use rustwarp::error::{Error, Result};
 
 /// The kernels of a rung: A, B, C, M, N, K, and how A and B are stored.
-type Rung<T> = for<'a> fn(Slice<'a, T>, Slice<'a, T>, PtrMut<'a, T>, u32, u32, u32, u32) -> Call<'a>;
+type Plain<T> = for<'a> fn(Slice<'a, T>, Slice<'a, T>, PtrMut<'a, T>, u32, u32, u32, u32) -> Call<'a>;
 
 /// A kernel of `best`, which is made for one way of storing A and B.
 type Made<T> = for<'a> fn(Slice<'a, T>, Slice<'a, T>, PtrMut<'a, T>, u32, u32, u32) -> Call<'a>;
 
-/// A row of the table.
-pub struct Variant<T: 'static> {
-    /// As on the command line.
-    pub name: &'static str,
-    /// The one idea that sets it apart.
-    pub idea: &'static str,
-    /// Block sizes that it can be launched with.
-    pub block: BlockRule,
-    /// What is launched.
-    pub kernel: Kernel<T>,
-}
-
 /// What a variant launches.
 pub enum Kernel<T: 'static> {
     /// One kernel, whose blocks compute so many rows and columns.
-    Rung([u32; 2], Rung<T>),
+    Rung([u32; 2], Plain<T>),
     /// The kernel of one of several tiles.
     Best(Vec<BestTile<T>>),
 }
@@ -59,7 +48,7 @@ pub struct Choice<'v, T: 'static> {
 /// See [`Choice`].
 pub enum Chosen<'v, T: 'static> {
     /// Of a rung.
-    Rung(&'v Rung<T>),
+    Rung(&'v Plain<T>),
     /// Of a tile.
     Best(&'v [[Made<T>; 2]; 2]),
 }
@@ -105,66 +94,61 @@ const fn only(sizes: &'static [u32]) -> BlockRule {
 }
 
 /// The table, slowest first.
-pub fn variants<T: Real>() -> Vec<Variant<T>> {
+pub fn rungs<T: Real>() -> Vec<Rung<Kernel<T>>> {
     let square = |tile, kernel| Kernel::Rung([tile, tile], kernel);
     vec![
-        Variant {
+        Rung {
             name: "naive",
             idea: naive::IDEA,
             block: only(&[naive::BLOCK]),
             kernel: square(naive::TILE, naive::matmul_naive::<T>),
         },
-        Variant {
+        Rung {
             name: "tiled_16",
             idea: tiled::IDEAS[0],
             block: only(&[tiled::TILES[0] * tiled::TILES[0]]),
             kernel: square(tiled::TILES[0], tiled::matmul_tiled::<T, 16>),
         },
-        Variant {
+        Rung {
             name: "tiled_32",
             idea: tiled::IDEAS[1],
             block: only(&[tiled::TILES[1] * tiled::TILES[1]]),
             kernel: square(tiled::TILES[1], tiled::matmul_tiled::<T, 32>),
         },
-        Variant {
+        Rung {
             name: "thread_tile_1d",
             idea: thread_tile_1d::IDEA,
             block: only(&[thread_tile_1d::BLOCK]),
             kernel: square(thread_tile_1d::TILE, thread_tile_1d::matmul_thread_tile_1d::<T>),
         },
-        Variant {
+        Rung {
             name: "thread_tile_2d",
             idea: thread_tile_2d::IDEA,
             block: only(&[thread_tile_2d::BLOCK]),
             kernel: square(thread_tile_2d::TILE, thread_tile_2d::matmul_thread_tile_2d::<T>),
         },
-        Variant {
+        Rung {
             name: "vectorised",
             idea: vectorised::IDEA,
             block: only(&[vectorised::BLOCK]),
             kernel: square(vectorised::TILE, vectorised::matmul_vectorised::<T>),
         },
-        Variant {
+        Rung {
             name: "double_buffered",
             idea: double_buffered::IDEA,
             block: only(&[double_buffered::BLOCK]),
             kernel: square(double_buffered::TILE, double_buffered::matmul_double_buffered::<T>),
         },
-        Variant { name: "best", idea: best::IDEA, block: only(&[best::BLOCK]), kernel: Kernel::Best(T::tiles()) },
+        Rung { name: "best", idea: best::IDEA, block: only(&[best::BLOCK]), kernel: Kernel::Best(T::tiles()) },
     ]
 }
 
 impl<T: Real> Kernel<T> {
     /// Every `.entry` that belongs to it.
     pub fn entries(&self) -> Vec<Entry> {
-        // SAFETY: nothing is launched; only the names and the parameters are of interest.
-        let (none, out) = unsafe { (Slice::<T>::new(0, 0), PtrMut::<T>::new(0)) };
         match self {
-            Self::Rung(_, kernel) => vec![kernel(none, none, out, 0, 0, 0, 0).into()],
-            Self::Best(tiles) => {
-                let kernels = tiles.iter().flat_map(|tile| tile.kernels.as_flattened());
-                kernels.map(|kernel| kernel(none, none, out, 0, 0, 0).into()).collect()
-            }
+            Self::Rung(_, kernel) => vec![Entry::of(kernel)],
+            Self::Best(tiles) => tiles.iter().flat_map(|tile| tile.kernels.as_flattened()).map(Entry::of).collect(),
         }
     }
 

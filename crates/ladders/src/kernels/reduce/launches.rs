@@ -1,39 +1,41 @@
-//! The launches of one reduction: shapes, scratch memory, and the longest chain of additions. Made once, run many
-//! times.
+//! The launches of one reduction: shapes, scratch memory, and the longest chain of additions. They are planned once and
+//! run many times.
 
-use super::table::{Scheme, Variant};
+use super::table::{Kernel, Scheme};
 use crate::kernels::block::MAX_GRID;
+use crate::kernels::plan::Plan;
 use cuda_std::launch::{Call, Slice};
 use kernels_gpu::reduce::{Op, compensated, double_accumulator};
-use rustwarp::backend::{Backend, Buffer, DeviceInfo, Module, Shape};
+use rustwarp::backend::{Backend, Buffer, DeviceInfo, Shape};
 use rustwarp::element::Element;
 use rustwarp::error::{Error, Result};
 
-/// Threads that fill a multiprocessor.
+/// Number of threads that fill a multiprocessor.
 const THREADS_PER_SM: u32 = 2048;
 
-/// Numbers that a block of [`Scheme::Split`] leaves.
+/// Number of values that a block of [`Scheme::Split`] writes.
 const SPLIT: usize = compensated::RESULTS;
 
 const _: () = assert!(SPLIT == double_accumulator::RESULTS);
 
-/// What is launched, without memory.
+/// The shapes of the launches, without memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Plan {
+pub(super) struct Blueprint {
     /// Threads per block.
     pub block: u32,
     /// Blocks of each launch.
     pub grids: Vec<u32>,
-    /// Values that each launch leaves for the next: one or two per block, or one per pair.
+    /// Number of values that each launch writes for the next: one or two per block, or one per pair.
     pub results: Vec<usize>,
-    /// Most additions in a chain from an element to the result.
+    /// Largest number of additions in a chain from an element to the result.
     pub depth: u64,
 }
 
-impl Plan {
+impl Blueprint {
     /// For `n` elements, which is not 0.
     pub fn new<T: Element>(
-        variant: &Variant<T>,
+        name: &str,
+        kernel: &Kernel<T>,
         info: &DeviceInfo,
         n: u64,
         block: u32,
@@ -45,17 +47,17 @@ impl Plan {
             Some(grid) => Ok(grid),
             None => Ok(tiles(n, block, per_thread).min(u64::from(info.multiprocessors * blocks_per_sm)) as u32),
         };
-        // Additions of one thread, when the grid takes `per_thread` elements per thread in each round.
+        // The number of additions of one thread, if the grid takes `per_thread` elements per thread in each round.
         let chain = |n: u64, grid: u32, per_thread: u32| {
             n.div_ceil(u64::from(grid) * u64::from(block) * u64::from(per_thread)) * u64::from(per_thread)
         };
         let full = (THREADS_PER_SM / block).max(1);
-        match variant.scheme {
+        match kernel.scheme {
             Scheme::Tree { per_thread, .. } => {
                 if grid.is_some() {
                     return Err(Error::Usage(format!(
                         "'{}' has one block for each {per_thread} * block elements: leave --grid out",
-                        variant.name
+                        name
                     )));
                 }
                 let mut grids = Vec::new();
@@ -74,7 +76,6 @@ impl Plan {
             }
             Scheme::Pairs { .. } => {
                 if grid.is_some() {
-                    let name = variant.name;
                     return Err(Error::Usage(format!("'{name}' has a thread for each pair: leave --grid out")));
                 }
                 let (mut grids, mut results, mut left) = (Vec::new(), Vec::new(), n);
@@ -118,54 +119,52 @@ impl Plan {
             }
             Scheme::Single { blocks_per_sm, per_thread, .. } => {
                 let grid = fill(blocks_per_sm, per_thread)?;
-                // A thread may take one element in front of the aligned part and one behind it.
+                // A thread may take one element before the aligned part and one after it.
                 let depth = chain(n, grid, per_thread) + 2 + log_block + chain(u64::from(grid), 1, 1) + log_block;
                 Ok(Self::per_block(block, vec![grid], depth))
             }
         }
     }
 
-    /// Launches that leave a value per block.
+    /// The plan for launches that write a value per block.
     fn per_block(block: u32, grids: Vec<u32>, depth: u64) -> Self {
         let results = grids.iter().map(|&grid| grid as usize).collect();
         Self { block, grids, results, depth }
     }
 }
 
-/// Blocks that cover `n` elements.
+/// Number of blocks that cover `n` elements.
 fn tiles(n: u64, block: u32, per_thread: u32) -> u64 {
     n.div_ceil(u64::from(block) * u64::from(per_thread))
 }
 
 /// Device memory besides the input.
 pub(super) struct Scratch<'d, T> {
-    device: &'d dyn Backend,
     /// Partial results of odd and of even launches.
     partials: [Buffer<'d, T>; 2],
-    /// 0 between launches.
+    /// The ticket, which is 0 between launches.
     ticket: Buffer<'d, u32>,
-    /// One element.
+    /// The output: one element.
     output: Buffer<'d, T>,
-    /// The operation's.
+    /// The operation's identity.
     identity: Buffer<'d, T>,
 }
 
 impl<'d, T: Element> Scratch<'d, T> {
     /// Bytes that [`Scratch::new`] allocates.
-    pub fn bytes(plan: &Plan) -> u64 {
+    pub fn bytes(plan: &Blueprint) -> u64 {
         let partials = Self::partials(plan, 0) + Self::partials(plan, 1);
         (partials + 2) as u64 * size_of::<T>() as u64 + size_of::<u32>() as u64
     }
 
     /// Partial results that a launch writes.
-    fn partials(plan: &Plan, launch: usize) -> usize {
+    fn partials(plan: &Blueprint, launch: usize) -> usize {
         plan.results.get(launch).copied().unwrap_or(1)
     }
 
     /// As much as the plan needs.
-    pub fn new<O: Op<T>>(device: &'d dyn Backend, plan: &Plan) -> Result<Self> {
+    pub fn new<O: Op<T>>(device: &'d dyn Backend, plan: &Blueprint) -> Result<Self> {
         Ok(Self {
-            device,
             partials: [
                 Buffer::uninit(device, Self::partials(plan, 0), "partial results")?,
                 Buffer::uninit(device, Self::partials(plan, 1), "partial results")?,
@@ -177,56 +176,54 @@ impl<'d, T: Element> Scratch<'d, T> {
     }
 
     /// The launches, in order.
-    pub fn launches<'s>(&'s self, plan: &Plan, variant: &Variant<T>, input: Slice<'s, T>) -> Launches<'s, T> {
+    pub fn launches<'s>(&'s self, plan: &Blueprint, kernel: &Kernel<T>, input: Slice<'s, T>) -> Launches<'s, T> {
         let block = plan.block;
         let mut launches = Vec::new();
         let mut from = input;
         let mut result = &self.output;
         for (number, &grid) in plan.grids.iter().enumerate() {
             let to = &self.partials[number % 2];
-            let call = variant.scheme.call(block, from, to.ptr(), self.ticket.ptr(), self.output.ptr());
-            let shared = variant.cache * block * size_of::<T>() as u32;
+            let call = kernel.scheme.call(block, from, to.ptr(), self.ticket.ptr(), self.output.ptr());
+            let shared = kernel.cache * block * size_of::<T>() as u32;
             launches.push((call, Shape::linear(grid, block).with_shared(shared)));
-            if !matches!(variant.scheme, Scheme::Atomic { .. } | Scheme::Single { .. }) {
+            if !matches!(kernel.scheme, Scheme::Atomic { .. } | Scheme::Single { .. }) {
                 result = to;
                 from = to.slice(plan.results[number]);
             }
         }
-        Launches { scratch: self, reset: matches!(variant.scheme, Scheme::Atomic { .. }), launches, result }
+        Launches { scratch: self, reset: matches!(kernel.scheme, Scheme::Atomic { .. }), launches, result }
     }
 }
 
-/// One run, ready to go.
+/// The launches of one run.
 pub(super) struct Launches<'s, T> {
     scratch: &'s Scratch<'s, T>,
-    /// The output starts as the identity.
+    /// Whether the output is set to the identity first.
     reset: bool,
     launches: Vec<(Call<'s>, Shape)>,
     result: &'s Buffer<'s, T>,
 }
 
-impl<T: Element> Launches<'_, T> {
-    /// Starts everything; does not wait.
-    pub fn run(&self, module: Module) -> Result<()> {
-        let scratch = self.scratch;
+impl<'s, T: Element> Launches<'s, T> {
+    /// Adds the launches to a plan.
+    pub fn add_to<'m>(self, mut plan: Plan<'m>) -> Plan<'m>
+    where
+        's: 'm,
+    {
         if self.reset {
-            scratch.device.copy(scratch.output.address(), scratch.identity.address(), size_of::<T>() as u64)?;
+            plan = plan.copy(&self.scratch.output, &self.scratch.identity);
         }
-        self.launches.iter().try_for_each(|(call, shape)| {
+        for (call, shape) in self.launches {
             // SAFETY: the call is the kernel's own launcher's, with a block size that its rule allows; the buffers are
-            // borrowed, and the plan gives each as many elements as the launch has blocks.
-            unsafe { scratch.device.launch(module, call, *shape) }
-        })
+            // borrowed, and the blueprint gives each as many elements as the launch has blocks.
+            plan = unsafe { plan.launch(call, shape) };
+        }
+        plan
     }
 
     /// Where the value is, once everything has run.
-    pub fn output(&self) -> &Buffer<'_, T> {
+    pub fn output(&self) -> &'s Buffer<'s, T> {
         self.result
-    }
-
-    /// The value, once everything has run.
-    pub fn result(&self) -> Result<T> {
-        Ok(self.result.read(1)?[0])
     }
 }
 
@@ -236,8 +233,8 @@ mod tests {
     use crate::kernels::reduce::table;
     use kernels_gpu::reduce::Sum;
 
-    fn plan(name: &str, n: u64, block: u32, grid: Option<u32>) -> Result<Plan> {
-        let variant = table::variants::<Sum, f32>().into_iter().find(|v| v.name == name).expect("a variant");
+    fn plan(name: &str, n: u64, block: u32, grid: Option<u32>) -> Result<Blueprint> {
+        let rung = table::rungs::<Sum, f32>().into_iter().find(|rung| rung.name == name).expect("a rung");
         let info = DeviceInfo {
             device: "test".into(),
             name: "test".into(),
@@ -251,7 +248,7 @@ mod tests {
             clock_mhz: None,
             driver: None,
         };
-        Plan::new(&variant, &info, n, block, grid)
+        Blueprint::new(name, &rung.kernel, &info, n, block, grid)
     }
 
     #[test]

@@ -7,22 +7,24 @@
 //! input gives the identity: 0, the type's lowest value (-inf), its highest value (+inf).
 
 use super::generic::with_op;
+use super::ladder::{Chosen, Ladder, Run, Rung};
+use super::plan::Plan;
 use super::problem::{awkward_lengths, bench_lengths};
-use super::{Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Row, Trial, VariantInfo, Work};
-use cuda_std::launch::{PtrMut, Slice};
-use kernels_gpu::reduce::{Max, Min, Sum, double_accumulator::Widen};
-use launches::{Plan, Scratch};
+use super::{Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, RungId, Work};
+use kernels_gpu::reduce::{Max, Min, double_accumulator::Widen};
+use launches::{Blueprint, Scratch};
 use rustwarp::backend::{Backend, Buffer, Module, require_memory};
 use rustwarp::element::{Dtype, Element};
-use rustwarp::error::{Error, Result};
-use rustwarp::tensor::Tensor;
+use rustwarp::error::Result;
 use rustwarp::with_dtype;
-use table::{Operation, Scheme, Variant};
+use std::marker::PhantomData;
+pub use table::Operation;
+use table::{Kernel, Scheme};
 
 mod arg;
 mod launches;
 pub mod oracle;
-pub mod table;
+mod table;
 
 /// The family.
 pub const FAMILY: Family = Family {
@@ -33,12 +35,12 @@ pub const FAMILY: Family = Family {
     dtypes: Dtype::NUMBERS,
     only: &[],
     settings: &[],
-    variants,
+    variants: || FAMILY.merge(resolve),
     cases,
     sizes: bench_lengths,
+    of_vectors: true,
     generate: |demand| demand.vectors(1),
-    oracle,
-    run,
+    resolve: |problem| resolve(problem.op, problem.dtype),
     specials: true,
     limits: Limits::GRID_OF_DEVICE,
     peer: Some("reduce"),
@@ -47,24 +49,25 @@ pub const FAMILY: Family = Family {
 /// Reduces the first `n` elements of `input` with one variant; `block` and `grid` as the variant likes when `None`.
 ///
 /// # Errors
-/// [`Error::Usage`] for a variant or block size that there is not, and whatever the device reports.
+/// [`Error::Usage`] for more elements than a grid can take, and whatever the device reports.
 pub fn reduce<O: Operation<T>, T: Element + Widen>(
     device: &dyn Backend,
     module: Module,
     input: &Buffer<'_, T>,
     n: usize,
-    variant: &str,
+    rung: RungId,
 ) -> Result<T> {
     if n == 0 {
         return Ok(O::identity());
     }
-    let variant = find::<O, T>(variant)?;
-    let block = variant.block.choose(None, variant.name, device.info().max_block)?;
-    let plan = Plan::new(&variant, device.info(), n as u64, block, None)?;
-    let scratch = Scratch::new::<O>(device, &plan)?;
-    let launches = scratch.launches(&plan, &variant, input.slice(n));
-    launches.run(module)?;
-    launches.result()
+    let Rung { name, block, kernel, .. } = table::rungs::<O, T>().swap_remove(rung.row);
+    let block = block.choose(None, name, device.info().max_block)?;
+    let blueprint = Blueprint::new(name, &kernel, device.info(), n as u64, block, None)?;
+    let scratch = Scratch::new::<O>(device, &blueprint)?;
+    let launches = scratch.launches(&blueprint, &kernel, input.slice(n));
+    let output = launches.output();
+    launches.add_to(Plan::new(block, blueprint.grids[0], output, &[1])).run(device, module)?;
+    Ok(output.read(1)?[0])
 }
 
 /// Nothing, one, around a warp, a block, and tiles of several rungs: few, because there are many rungs, operations and
@@ -75,45 +78,93 @@ fn cases() -> Vec<Case> {
     awkward_lengths().into_iter().map(type_of).collect()
 }
 
-fn find<O: Operation<T>, T: Element + Widen>(name: &str) -> Result<Variant<T>> {
-    let found = table::variants::<O, T>().into_iter().find(|variant| variant.name == name);
-    found.ok_or_else(|| Error::Usage(format!("reduce has no variant '{name}'")))
+fn resolve(op: &str, dtype: Dtype) -> Result<Resolved> {
+    with_dtype!(
+        dtype,
+        T => match op {
+            "argmax" => Ok(Resolved::of::<arg::Place<Max, T>>()),
+            "argmin" => Ok(Resolved::of::<arg::Place<Min, T>>()),
+            op => with_op!(FAMILY, op, O => Resolved::of::<Reduce<O, T>>()),
+        },
+        else => Err(FAMILY.no_kernel(dtype))
+    )
 }
 
-fn variants() -> Vec<VariantInfo> {
-    fn entries<O: Operation<T>, T: Element + Widen>(row: usize) -> Vec<Entry> {
-        let variant = &table::variants::<O, T>()[row];
-        // SAFETY: nothing is launched; only the names and the parameters are of interest.
-        let (input, out, ticket) = unsafe { (Slice::new(0, 0), PtrMut::new(0), PtrMut::new(0)) };
-        let entry = |block| variant.scheme.call(block, input, out, ticket, out).into();
-        variant.block.kernels().into_iter().map(entry).collect()
+/// The family for one operation and element type.
+struct Reduce<O, T>(PhantomData<(O, T)>);
+
+impl<O: Operation<T>, T: Element + Widen> Ladder for Reduce<O, T> {
+    const FAMILY: &'static str = FAMILY.name;
+    type Kernel = Kernel<T>;
+    type Operands<'j> = Input<'j, T>;
+
+    fn rungs() -> Vec<Rung<Kernel<T>>> {
+        table::rungs::<O, T>()
     }
-    let info = |(row, variant): (usize, Variant<i32>)| {
-        let types = |op: &&str| -> Vec<Entry> {
-            let typed = |dtype: &Dtype| {
-                with_dtype!(dtype, T => match *op {
-                    "argmax" => arg::entries::<Max, T>(row, &table::variants::<Max, T>()[row]),
-                    "argmin" => arg::entries::<Min, T>(row, &table::variants::<Min, T>()[row]),
-                    op => with_op!(FAMILY, op, O => entries::<O, T>(row)).unwrap_or_default(),
-                }, else => Vec::new())
-            };
-            Dtype::NUMBERS.iter().flat_map(typed).collect()
-        };
-        let entries = FAMILY.ops.iter().flat_map(types).collect();
-        VariantInfo { name: variant.name, idea: variant.idea, block: variant.block, entries }
-    };
-    table::variants::<Sum, i32>().into_iter().enumerate().map(info).collect()
+
+    fn entries(rung: &Rung<Kernel<T>>) -> Vec<Entry> {
+        rung.kernel.entries(&rung.block.kernels())
+    }
+
+    fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
+        oracle::<T>(problem, false)
+    }
+
+    fn upload<'j>(job: &'j Job<'_>, rungs: &[Chosen<'_, Kernel<T>>]) -> Result<Input<'j, T>> {
+        Input::upload(job, rungs, 1)
+    }
+
+    fn work(input: &Input<'_, T>) -> Work {
+        Work::bytes(input.buffer.bytes())
+    }
+
+    fn prepare(input: &Input<'_, T>, rung: &Chosen<'_, Kernel<T>>, run: Run<'_>) -> Result<()> {
+        let n = input.buffer.len();
+        if n == 0 {
+            // No grid has 0 blocks: there is nothing to launch.
+            let identity = Buffer::from_slice(rung.device, &[O::identity()], "identity")?;
+            return run(Plan::new(rung.block, 0, &identity, &[1]));
+        }
+        let blueprint = blueprint(rung, n)?;
+        let scratch = Scratch::new::<O>(rung.device, &blueprint)?;
+        let launches = scratch.launches(&blueprint, rung.kernel, input.buffer.slice(n));
+        let mut plan = Plan::new(rung.block, blueprint.grids[0], launches.output(), &[1]).with_depth(blueprint.depth);
+        if let Scheme::Split { precise: true, .. } = rung.kernel.scheme {
+            plan = plan.with_oracle(oracle::<T>(input.problem, true)?);
+        }
+        run(launches.add_to(plan))
+    }
 }
 
-fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
-    with_dtype!(problem.dtype, T => match problem.op {
-        "argmax" | "argmin" => arg::oracle::<T>(&problem),
-        _ => typed_oracle::<T>(problem, false),
-    }, else => Err(FAMILY.no_kernel(problem.dtype)))
+/// A vector on a device.
+struct Input<'j, T> {
+    buffer: Buffer<'j, T>,
+    problem: Problem<'j>,
+}
+
+impl<'j, T: Element> Input<'j, T> {
+    /// Copies the vector to the device, where there must be room for it and `copies` times the rungs' scratch memory.
+    fn upload(job: &'j Job<'_>, rungs: &[Chosen<'_, Kernel<T>>], copies: u64) -> Result<Self> {
+        let input = job.problem.view::<T>(0)?;
+        // The rungs run in turn, so the largest scratch memory counts.
+        let mut scratch = 0;
+        for rung in rungs.iter().filter(|_| !input.is_empty()) {
+            scratch = scratch.max(Scratch::<T>::bytes(&blueprint(rung, input.len())?).saturating_mul(copies));
+        }
+        let bytes = (size_of_val(input) as u64).checked_add(scratch);
+        let advice = "use a smaller --n or input, or a larger --block";
+        require_memory(job.device, bytes, "reduce with its partial results", advice)?;
+        Ok(Self { buffer: Buffer::from_slice(job.device, input, "input")?, problem: job.problem })
+    }
+}
+
+/// The launches of a rung, for `n` elements, which is not 0.
+fn blueprint<T: Element>(rung: &Chosen<'_, Kernel<T>>, n: usize) -> Result<Blueprint> {
+    Blueprint::new(rung.name, rung.kernel, rung.device.info(), n as u64, rung.block, rung.grid)
 }
 
 /// `precise`: for rungs that add in about twice the type's precision.
-fn typed_oracle<T: Element>(problem: Problem<'_>, precise: bool) -> Result<Oracle<'_>> {
+fn oracle<T: Element>(problem: Problem<'_>, precise: bool) -> Result<Oracle<'_>> {
     let reference = oracle::reference(problem.op, problem.view::<T>(0)?);
     let (value, wrapped) = (reference.expected::<T>(0).value, reference.wrapped);
     let judge = Oracle::elements::<T>(vec![1], move |_, depth| match precise {
@@ -121,84 +172,4 @@ fn typed_oracle<T: Element>(problem: Problem<'_>, precise: bool) -> Result<Oracl
         false => reference.expected::<T>(depth),
     });
     Ok(judge.with_value(value).with_wrapped(wrapped))
-}
-
-fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
-    with_dtype!(
-        job.problem.dtype,
-        T => match job.problem.op {
-            "argmax" => arg::typed::<Max, T>(job, emit),
-            "argmin" => arg::typed::<Min, T>(job, emit),
-            op => with_op!(FAMILY, op, O => typed::<O, T>(job, emit)?),
-        },
-        else => Err(FAMILY.no_kernel(job.problem.dtype))
-    )
-}
-
-fn typed<O: Operation<T>, T: Element + Widen>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
-    let input = job.problem.view::<T>(0)?;
-    let n = input.len();
-    // The variants run in turn, so the largest scratch memory counts.
-    let mut scratch = 0;
-    for name in job.variants.iter().filter(|_| n > 0) {
-        scratch = scratch.max(Scratch::<T>::bytes(&plan::<O, T>(job, name, n)?.1));
-    }
-    let bytes = (size_of_val(input) as u64).checked_add(scratch);
-    require_memory(
-        job.device,
-        bytes,
-        "reduce with its partial results",
-        "use a smaller --n or input, or a larger --block",
-    )?;
-    let buffer = Buffer::from_slice(job.device, input, "input")?;
-    let mut result = T::wrap(vec![O::identity()]).into();
-    for name in job.variants {
-        let mut row;
-        (result, row) = variant_row::<O, T>(job, name, &buffer, n)?;
-        row.value = result.single();
-        emit(row);
-    }
-    Ok(result)
-}
-
-/// What the job's launches of a variant look like, for `n` elements, which is not 0.
-fn plan<O: Operation<T>, T: Element + Widen>(job: &Job<'_>, name: &str, n: usize) -> Result<(Variant<T>, Plan)> {
-    let variant = find::<O, T>(name)?;
-    let info = job.device.info();
-    let block = variant.block.choose(job.block, name, info.max_block)?;
-    let plan = Plan::new(&variant, info, n as u64, block, job.grid)?;
-    Ok((variant, plan))
-}
-
-/// Runs one variant, compares, and times it.
-fn variant_row<O: Operation<T>, T: Element + Widen>(
-    job: &Job<'_>,
-    name: &str,
-    input: &Buffer<'_, T>,
-    n: usize,
-) -> Result<(Tensor, Row)> {
-    let trial = |output, shape, depth| Trial {
-        family: FAMILY.name,
-        variant: name,
-        shape,
-        output,
-        result: vec![1],
-        depth,
-        work: Work::bytes((n * size_of::<T>()) as u64),
-    };
-    if n == 0 {
-        // No grid has 0 blocks: there is nothing to launch.
-        let block = find::<O, T>(name)?.block.choose(job.block, name, job.device.info().max_block)?;
-        let identity = Buffer::from_slice(job.device, &[O::identity()], "identity")?;
-        return job.measure(&trial(&identity, (block, 0), 0), &mut || Ok(()));
-    }
-    let (variant, plan) = plan::<O, T>(job, name, n)?;
-    let scratch = Scratch::new::<O>(job.device, &plan)?;
-    let launches = scratch.launches(&plan, &variant, input.slice(n));
-    let precise = match variant.scheme {
-        Scheme::Split { precise: true, .. } => Some(typed_oracle::<T>(job.problem, true)?),
-        _ => None,
-    };
-    let job = Job { oracle: precise.as_ref().unwrap_or(job.oracle), ..*job };
-    job.measure(&trial(launches.output(), (plan.block, plan.grids[0]), plan.depth), &mut || launches.run(job.module))
 }

@@ -1,16 +1,16 @@
-//! What a reduction must give: the shortest correct code in a wider type, one element after the other.
+//! References of reductions: the shortest correct code in a wider type, one element after the other.
 
 use crate::compare::Expected;
 use rustwarp::element::{Dtype, Element, Value};
 
-/// The reference and what its error bound needs.
+/// The reference value, with the data for its error bound.
 #[derive(Clone, Copy, Debug)]
 pub struct Reference {
-    /// Of integers exact before wrapping; of floats within half an ulp of f64 or so.
+    /// The value: for integers exact before wrapping; for floats within about half an ulp of f64.
     pub value: Value,
-    /// Sum of absolute values, for sums of floats; everything else is exact.
+    /// Sum of absolute values, for sums of floats. Everything else is exact.
     pub magnitude: Option<f64>,
-    /// An integer sum left the type's range.
+    /// Whether an integer sum left the type's range.
     pub wrapped: bool,
 }
 
@@ -32,7 +32,7 @@ pub fn reference<T: Element>(op: &str, input: &[T]) -> Reference {
     }
 }
 
-/// Index of the first maximum (`larger`) or minimum; `None` without elements.
+/// Index of the first maximum (`larger`) or minimum; `None` if there are no elements.
 pub fn first_place<T: Element>(larger: bool, input: &[T]) -> Option<usize> {
     let values = input.iter().map(|x| x.value()).enumerate();
     values.reduce(|best, x| if beats(x.1, best.1, larger) { x } else { best }).map(|(index, _)| index)
@@ -45,7 +45,7 @@ impl Reference {
         Self { value: Value::Float(sum), magnitude: Some(magnitude), wrapped: false }
     }
 
-    /// What a kernel must give that adds at most `depth` numbers in a chain.
+    /// The expected result of a kernel that adds at most `depth` numbers in a chain.
     ///
     /// A sum of floats in any order whose longest chain has `d` additions is within `d * u / (1 - d * u) * sum(|x|)` of
     /// the exact one, with `u` half the type's epsilon (Higham, "Accuracy and Stability of Numerical Algorithms",
@@ -55,11 +55,10 @@ impl Reference {
         self.within::<T>(|epsilon, magnitude, _| (depth + 1) as f64 * epsilon * magnitude)
     }
 
-    /// What a kernel must give that also adds up what its additions round away, or adds in a wider type.
+    /// The expected result of a kernel that also adds up its rounding errors, or adds in a wider type.
     ///
-    /// The result is as good as a sum in twice the precision that is rounded once: within
-    /// `u * |sum| + (d * u)^2 * sum(|x|)` or so (Ogita, Rump, Oishi, "Accurate Sum and Dot Product", 2005, section 4).
-    /// The bound here has the epsilon for `u`.
+    /// The error is that of a sum in twice the precision that is rounded once: about `u * |sum| + (d * u)^2 * sum(|x|)`
+    /// (Ogita, Rump, Oishi, "Accurate Sum and Dot Product", 2005, section 4). The bound here uses epsilon for `u`.
     pub fn expected_precisely<T: Element>(&self, depth: u64) -> Expected {
         let square = |x: f64| x * x;
         self.within::<T>(|epsilon, magnitude, sum| {
@@ -67,7 +66,7 @@ impl Reference {
         })
     }
 
-    /// With a tolerance that depends on epsilon, sum of absolute values, and sum.
+    /// The expectation with a tolerance computed from epsilon, the sum of absolute values, and the sum.
     fn within<T: Element>(&self, tolerance: impl Fn(f64, f64, f64) -> f64) -> Expected {
         let (epsilon, max) = match T::DTYPE {
             Dtype::F32 => (f64::from(f32::EPSILON), f64::from(f32::MAX)),
@@ -77,21 +76,21 @@ impl Reference {
             return Expected::exactly(self.value);
         };
         Expected {
-            // What the type can't hold is an infinity in the type.
+            // A value beyond the type's range is an infinity in the type.
             value: match self.value {
                 Value::Float(sum) if sum.is_finite() && !T::round(self.value).value_is_finite() => {
                     T::round(self.value).value()
                 }
                 value => value,
             },
-            // Above 0, so that a sum of zeros may have either sign.
+            // The tolerance is above 0, so that a sum of zeros may have either sign.
             tolerance: tolerance(epsilon, magnitude, sum).max(f64::from_bits(1)),
             may_overflow: magnitude > max,
         }
     }
 }
 
-/// For the bound: did rounding to the type leave the finite numbers?
+/// Whether rounding to the type made a finite number infinite; needed for the bound.
 trait Finite {
     fn value_is_finite(self) -> bool;
 }
@@ -109,7 +108,7 @@ fn float(value: Value) -> f64 {
     }
 }
 
-/// Sum by Neumaier's algorithm (1974), and sum of absolute values. Infinities and NaN as IEEE adds them.
+/// The sum by Neumaier's algorithm (1974), and the sum of absolute values. Infinities and NaN are added as in IEEE 754.
 fn float_sum(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let (mut sum, mut lost, mut magnitude, mut special) = (0.0_f64, 0.0, 0.0, 0.0);
     for x in values {
@@ -118,7 +117,7 @@ fn float_sum(values: impl Iterator<Item = f64>) -> (f64, f64) {
             continue;
         }
         let next = sum + x;
-        // The part of the smaller number that the sum had no room for.
+        // The part of the smaller number that the rounded sum does not contain.
         lost += if sum.abs() >= x.abs() { (sum - next) + x } else { (x - next) + sum };
         sum = next;
         magnitude += x.abs();
@@ -127,7 +126,8 @@ fn float_sum(values: impl Iterator<Item = f64>) -> (f64, f64) {
     if special == 0.0 { (finite, magnitude) } else { (special, 0.0) }
 }
 
-/// `x` takes `best`'s place. NaN beats everything and stays; +0 is above -0 (IEEE 754-2019 `maximum` and `minimum`).
+/// Whether `x` replaces `best`. NaN wins over every number and stays; +0 is above -0 (IEEE 754-2019 `maximum` and
+/// `minimum`).
 pub fn beats(x: Value, best: Value, larger: bool) -> bool {
     match (x, best) {
         (Value::Int(x), Value::Int(best)) => (x > best) == larger && x != best,
@@ -140,7 +140,7 @@ pub fn beats(x: Value, best: Value, larger: bool) -> bool {
     }
 }
 
-/// The maximum (`larger`) or minimum of nothing.
+/// The maximum (`larger`) or minimum of no elements: the identity.
 pub fn empty(dtype: Dtype, larger: bool) -> Value {
     let (low, high) = match dtype {
         Dtype::I32 => (i128::from(i32::MIN), i128::from(i32::MAX)),

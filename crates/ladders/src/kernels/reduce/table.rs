@@ -1,40 +1,50 @@
-//! The variants of `reduce`: one row each, the ladder first, then other forms, `best` last. Adding a variant is adding
-//! a row.
+//! The variants of `reduce`, one row each: the ladder first, then other forms, `best` last. A new variant is a new row.
 
-use crate::kernels::BlockRule;
+use crate::kernels::ladder::Rung;
+use crate::kernels::{BlockRule, Entry};
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::reduce::compensated::Compensate;
 use kernels_gpu::reduce::double_accumulator::{Accumulate, Widen};
 use kernels_gpu::reduce::*;
 use rustwarp::element::Element;
 
-/// An operation that every row has.
+/// The requirements of all rows on an operation.
 pub trait Operation<T: Widen>: Accumulate<T> + Compensate<T> {}
 
 impl<T: Widen, O: Accumulate<T> + Compensate<T>> Operation<T> for O {}
 
-/// A row.
-pub struct Variant<T: 'static> {
-    /// As on the command line, and in the kernel's name.
-    pub name: &'static str,
-    /// The one idea that sets it apart.
-    pub idea: &'static str,
-    /// Block sizes that its contract allows.
-    pub block: BlockRule,
+/// What a rung launches.
+pub struct Kernel<T: 'static> {
     /// Dynamic shared memory: elements per thread.
     pub cache: u32,
-    /// How it gets from many values to one.
+    /// The scheme of its launches.
     pub scheme: Scheme<T>,
+}
+
+impl<T> Kernel<T> {
+    /// The entries of the kernels for these block sizes.
+    pub(super) fn entries(&self, blocks: &[u32]) -> Vec<Entry> {
+        match self.scheme {
+            Scheme::Tree { kernel, .. }
+            | Scheme::Pairs { kernel }
+            | Scheme::GridStride { kernel, .. }
+            | Scheme::Split { kernel, .. }
+            | Scheme::Atomic { kernel } => {
+                blocks.iter().map(|&block| Entry::of(move |input, output| kernel(block, input, output))).collect()
+            }
+            Scheme::Single { kernel, .. } => vec![Entry::of(kernel)],
+        }
+    }
 }
 
 /// A launcher of block size, input, and where each block's partial result goes.
 pub type PerBlock<T> = for<'a> fn(u32, Slice<'a, T>, PtrMut<'a, T>) -> Call<'a>;
-/// A launcher of input, partial results, ticket, and output.
+/// A launcher that takes input, partial results, ticket, and output.
 pub type Ticketed<T> = for<'a> fn(Slice<'a, T>, PtrMut<'a, T>, PtrMut<'a, u32>, PtrMut<'a, T>) -> Call<'a>;
 
-/// How a variant gets from many values to one.
+/// The launches that reduce many values to one.
 pub enum Scheme<T: 'static> {
-    /// As many blocks as the elements need, launched again on the partial results until one is left.
+    /// Enough blocks for all elements, launched again on the partial results until one is left.
     Tree {
         /// Elements that one thread loads.
         per_thread: u32,
@@ -53,12 +63,11 @@ pub enum Scheme<T: 'static> {
         /// Writes `output[block index]`.
         kernel: PerBlock<T>,
     },
-    /// As `GridStride` with one element per round, but a block leaves two numbers, of which the first is the result and
-    /// the second what rounding took from it.
+    /// As `GridStride` with one element per round, but a block writes two numbers: the result, and its rounding error.
     Split {
-        /// Whether sums are this good in the table's type: all additions in about twice its precision.
+        /// Whether sums in the table's type have about twice its precision.
         precise: bool,
-        /// Writes `output[2 * block index]` and the one behind it.
+        /// Writes `output[2 * block index]` and the next element.
         kernel: PerBlock<T>,
     },
     /// A grid that fills the device; every block combines into one output, which is set to the identity first.
@@ -78,7 +87,7 @@ pub enum Scheme<T: 'static> {
 }
 
 impl<T> Scheme<T> {
-    /// The launch of the whole input; what a scheme has no use for is left out.
+    /// The launch for the whole input; arguments that a scheme does not use are ignored.
     pub(super) fn call<'a>(
         &self,
         block: u32,
@@ -99,185 +108,223 @@ impl<T> Scheme<T> {
 }
 
 /// The table.
-pub fn variants<O: Operation<T>, T: Element + Widen>() -> Vec<Variant<T>> {
+pub fn rungs<O: Operation<T>, T: Element + Widen>() -> Vec<Rung<Kernel<T>>> {
     vec![
-        Variant {
+        Rung {
             name: "interleaved",
             idea: interleaved::IDEA,
             block: BlockRule::PowerOfTwo { min: 2, default: interleaved::BLOCK },
-            cache: 1,
-            scheme: Scheme::Tree {
-                per_thread: 1,
-                kernel: |_, input, output| interleaved::reduce_interleaved::<O, T>(input, output),
-            },
-        },
-        Variant {
-            name: "interleaved_strided",
-            idea: interleaved_strided::IDEA,
-            block: BlockRule::PowerOfTwo { min: 2, default: interleaved_strided::BLOCK },
-            cache: 1,
-            scheme: Scheme::Tree {
-                per_thread: 1,
-                kernel: |_, input, output| interleaved_strided::reduce_interleaved_strided::<O, T>(input, output),
-            },
-        },
-        Variant {
-            name: "sequential",
-            idea: sequential::IDEA,
-            block: BlockRule::PowerOfTwo { min: 2, default: sequential::BLOCK },
-            cache: 1,
-            scheme: Scheme::Tree {
-                per_thread: 1,
-                kernel: |_, input, output| sequential::reduce_sequential::<O, T>(input, output),
-            },
-        },
-        Variant {
-            name: "first_add",
-            idea: first_add::IDEA,
-            block: BlockRule::PowerOfTwo { min: 1, default: first_add::BLOCK },
-            cache: 1,
-            scheme: Scheme::Tree {
-                per_thread: first_add::PER_THREAD as u32,
-                kernel: |_, input, output| first_add::reduce_first_add::<O, T>(input, output),
-            },
-        },
-        Variant {
-            name: "unroll_last_warp",
-            idea: unroll_last_warp::IDEA,
-            block: BlockRule::PowerOfTwo { min: 64, default: unroll_last_warp::BLOCK },
-            cache: 1,
-            scheme: Scheme::Tree {
-                per_thread: unroll_last_warp::PER_THREAD as u32,
-                kernel: |_, input, output| unroll_last_warp::reduce_unroll_last_warp::<O, T>(input, output),
-            },
-        },
-        Variant {
-            name: "unrolled",
-            idea: unrolled::IDEA,
-            block: BlockRule::OneOf { sizes: &unrolled::BLOCKS, default: unrolled::BLOCK },
-            cache: 1,
-            scheme: Scheme::Tree {
-                per_thread: unrolled::PER_THREAD as u32,
-                kernel: |block, input, output| match block {
-                    128 => unrolled::reduce_unrolled::<O, T, 128>(input, output),
-                    256 => unrolled::reduce_unrolled::<O, T, 256>(input, output),
-                    _ => unrolled::reduce_unrolled::<O, T, 512>(input, output),
+            kernel: Kernel {
+                cache: 1,
+                scheme: Scheme::Tree {
+                    per_thread: 1,
+                    kernel: |_, input, output| interleaved::reduce_interleaved::<O, T>(input, output),
                 },
             },
         },
-        Variant {
+        Rung {
+            name: "interleaved_strided",
+            idea: interleaved_strided::IDEA,
+            block: BlockRule::PowerOfTwo { min: 2, default: interleaved_strided::BLOCK },
+            kernel: Kernel {
+                cache: 1,
+                scheme: Scheme::Tree {
+                    per_thread: 1,
+                    kernel: |_, input, output| interleaved_strided::reduce_interleaved_strided::<O, T>(input, output),
+                },
+            },
+        },
+        Rung {
+            name: "sequential",
+            idea: sequential::IDEA,
+            block: BlockRule::PowerOfTwo { min: 2, default: sequential::BLOCK },
+            kernel: Kernel {
+                cache: 1,
+                scheme: Scheme::Tree {
+                    per_thread: 1,
+                    kernel: |_, input, output| sequential::reduce_sequential::<O, T>(input, output),
+                },
+            },
+        },
+        Rung {
+            name: "first_add",
+            idea: first_add::IDEA,
+            block: BlockRule::PowerOfTwo { min: 1, default: first_add::BLOCK },
+            kernel: Kernel {
+                cache: 1,
+                scheme: Scheme::Tree {
+                    per_thread: first_add::PER_THREAD as u32,
+                    kernel: |_, input, output| first_add::reduce_first_add::<O, T>(input, output),
+                },
+            },
+        },
+        Rung {
+            name: "unroll_last_warp",
+            idea: unroll_last_warp::IDEA,
+            block: BlockRule::PowerOfTwo { min: 64, default: unroll_last_warp::BLOCK },
+            kernel: Kernel {
+                cache: 1,
+                scheme: Scheme::Tree {
+                    per_thread: unroll_last_warp::PER_THREAD as u32,
+                    kernel: |_, input, output| unroll_last_warp::reduce_unroll_last_warp::<O, T>(input, output),
+                },
+            },
+        },
+        Rung {
+            name: "unrolled",
+            idea: unrolled::IDEA,
+            block: BlockRule::OneOf { sizes: &unrolled::BLOCKS, default: unrolled::BLOCK },
+            kernel: Kernel {
+                cache: 1,
+                scheme: Scheme::Tree {
+                    per_thread: unrolled::PER_THREAD as u32,
+                    kernel: |block, input, output| match block {
+                        128 => unrolled::reduce_unrolled::<O, T, 128>(input, output),
+                        256 => unrolled::reduce_unrolled::<O, T, 256>(input, output),
+                        _ => unrolled::reduce_unrolled::<O, T, 512>(input, output),
+                    },
+                },
+            },
+        },
+        Rung {
             name: "many_per_thread",
             idea: many_per_thread::IDEA,
             block: BlockRule::PowerOfTwo { min: 64, default: many_per_thread::BLOCK },
-            cache: 1,
-            scheme: Scheme::GridStride {
-                per_thread: 2,
-                kernel: |_, input, output| many_per_thread::reduce_many_per_thread::<O, T>(input, output),
+            kernel: Kernel {
+                cache: 1,
+                scheme: Scheme::GridStride {
+                    per_thread: 2,
+                    kernel: |_, input, output| many_per_thread::reduce_many_per_thread::<O, T>(input, output),
+                },
             },
         },
-        Variant {
+        Rung {
             name: "pairwise",
             idea: pairwise::IDEA,
             block: BlockRule::Any { default: pairwise::BLOCK },
-            cache: 0,
-            scheme: Scheme::Pairs { kernel: |_, input, output| pairwise::reduce_pairwise::<O, T>(input, output) },
+            kernel: Kernel {
+                cache: 0,
+                scheme: Scheme::Pairs { kernel: |_, input, output| pairwise::reduce_pairwise::<O, T>(input, output) },
+            },
         },
-        Variant {
+        Rung {
             name: "divide_and_conquer",
             idea: divide_and_conquer::IDEA,
             block: BlockRule::PowerOfTwo { min: 1, default: divide_and_conquer::BLOCK },
-            cache: 1,
-            scheme: Scheme::GridStride {
-                per_thread: 1,
-                kernel: |_, input, output| divide_and_conquer::reduce_divide_and_conquer::<O, T>(input, output),
+            kernel: Kernel {
+                cache: 1,
+                scheme: Scheme::GridStride {
+                    per_thread: 1,
+                    kernel: |_, input, output| divide_and_conquer::reduce_divide_and_conquer::<O, T>(input, output),
+                },
             },
         },
-        Variant {
+        Rung {
             name: "kogge_stone",
             idea: kogge_stone::IDEA,
             block: BlockRule::PowerOfTwo { min: 2, default: kogge_stone::BLOCK },
-            cache: 2,
-            scheme: Scheme::Tree {
-                per_thread: 1,
-                kernel: |_, input, output| kogge_stone::reduce_kogge_stone::<O, T>(input, output),
+            kernel: Kernel {
+                cache: 2,
+                scheme: Scheme::Tree {
+                    per_thread: 1,
+                    kernel: |_, input, output| kogge_stone::reduce_kogge_stone::<O, T>(input, output),
+                },
             },
         },
-        Variant {
+        Rung {
             name: "grid_stride",
             idea: grid_stride::IDEA,
             block: BlockRule::PowerOfTwo { min: 1, default: grid_stride::BLOCK },
-            cache: 1,
-            scheme: Scheme::GridStride {
-                per_thread: 1,
-                kernel: |_, input, output| grid_stride::reduce_grid_stride::<O, T>(input, output),
+            kernel: Kernel {
+                cache: 1,
+                scheme: Scheme::GridStride {
+                    per_thread: 1,
+                    kernel: |_, input, output| grid_stride::reduce_grid_stride::<O, T>(input, output),
+                },
             },
         },
-        Variant {
+        Rung {
             name: "hierarchical",
             idea: hierarchical::IDEA,
             block: BlockRule::WholeWarps { default: hierarchical::BLOCK },
-            cache: 0,
-            scheme: Scheme::Tree {
-                per_thread: hierarchical::PER_THREAD as u32,
-                kernel: |_, input, output| hierarchical::reduce_hierarchical::<O, T>(input, output),
+            kernel: Kernel {
+                cache: 0,
+                scheme: Scheme::Tree {
+                    per_thread: hierarchical::PER_THREAD as u32,
+                    kernel: |_, input, output| hierarchical::reduce_hierarchical::<O, T>(input, output),
+                },
             },
         },
-        Variant {
+        Rung {
             name: "double_accumulator",
             idea: double_accumulator::IDEA,
             block: BlockRule::WholeWarps { default: double_accumulator::BLOCK },
-            cache: 0,
-            scheme: Scheme::Split {
-                precise: size_of::<T>() < size_of::<T::Wide>(),
-                kernel: |_, input, output| double_accumulator::reduce_double_accumulator::<O, T>(input, output),
+            kernel: Kernel {
+                cache: 0,
+                scheme: Scheme::Split {
+                    precise: size_of::<T>() < size_of::<T::Wide>(),
+                    kernel: |_, input, output| double_accumulator::reduce_double_accumulator::<O, T>(input, output),
+                },
             },
         },
-        Variant {
+        Rung {
             name: "compensated",
             idea: compensated::IDEA,
             block: BlockRule::WholeWarps { default: compensated::BLOCK },
-            cache: 0,
-            scheme: Scheme::Split {
-                precise: true,
-                kernel: |_, input, output| compensated::reduce_compensated::<O, T>(input, output),
+            kernel: Kernel {
+                cache: 0,
+                scheme: Scheme::Split {
+                    precise: true,
+                    kernel: |_, input, output| compensated::reduce_compensated::<O, T>(input, output),
+                },
             },
         },
-        Variant {
+        Rung {
             name: "warp_shuffle",
             idea: warp_shuffle::IDEA,
             block: BlockRule::WholeWarps { default: warp_shuffle::BLOCK },
-            cache: 0,
-            scheme: Scheme::GridStride {
-                per_thread: 1,
-                kernel: |_, input, output| warp_shuffle::reduce_warp_shuffle::<O, T>(input, output),
+            kernel: Kernel {
+                cache: 0,
+                scheme: Scheme::GridStride {
+                    per_thread: 1,
+                    kernel: |_, input, output| warp_shuffle::reduce_warp_shuffle::<O, T>(input, output),
+                },
             },
         },
-        Variant {
+        Rung {
             name: "warp_intrinsic",
             idea: warp_intrinsic::IDEA,
             block: BlockRule::WholeWarps { default: warp_intrinsic::BLOCK },
-            cache: 0,
-            scheme: Scheme::GridStride {
-                per_thread: 1,
-                kernel: |_, input, output| warp_intrinsic::reduce_warp_intrinsic::<O, T>(input, output),
+            kernel: Kernel {
+                cache: 0,
+                scheme: Scheme::GridStride {
+                    per_thread: 1,
+                    kernel: |_, input, output| warp_intrinsic::reduce_warp_intrinsic::<O, T>(input, output),
+                },
             },
         },
-        Variant {
+        Rung {
             name: "atomic",
             idea: atomic::IDEA,
             block: BlockRule::WholeWarps { default: atomic::BLOCK },
-            cache: 0,
-            scheme: Scheme::Atomic { kernel: |_, input, output| atomic::reduce_atomic::<O, T>(input, output) },
+            kernel: Kernel {
+                cache: 0,
+                scheme: Scheme::Atomic { kernel: |_, input, output| atomic::reduce_atomic::<O, T>(input, output) },
+            },
         },
-        Variant {
+        Rung {
             name: "best",
             idea: best::IDEA,
             block: BlockRule::WholeWarps { default: best::BLOCK },
-            cache: 0,
-            scheme: Scheme::Single {
-                blocks_per_sm: best::BLOCKS_PER_SM,
-                per_thread: 4,
-                kernel: |input, partials, ticket, output| best::reduce_best::<O, T>(input, partials, ticket, output),
+            kernel: Kernel {
+                cache: 0,
+                scheme: Scheme::Single {
+                    blocks_per_sm: best::BLOCKS_PER_SM,
+                    per_thread: 4,
+                    kernel: |input, partials, ticket, output| {
+                        best::reduce_best::<O, T>(input, partials, ticket, output)
+                    },
+                },
             },
         },
     ]

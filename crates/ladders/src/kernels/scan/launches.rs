@@ -1,35 +1,37 @@
-//! The launches of one scan: shapes, scratch memory, and the longest chain of additions. Made once, run many times.
+//! The launches of one scan: shapes, scratch memory, and the longest chain of additions. They are planned once and run
+//! many times.
 
-use super::table::{Scheme, Sections, Variant};
+use super::table::{Scheme, Sections};
 use crate::kernels::block::MAX_GRID;
+use crate::kernels::plan::Plan;
 use cuda_std::launch::{Call, Slice};
-use rustwarp::backend::{Backend, Buffer, Module, Shape};
+use rustwarp::backend::{Backend, Buffer, Shape};
 use rustwarp::element::Element;
 use rustwarp::error::{Error, Result};
 
-/// What is launched, without memory.
+/// The shapes of the launches, without memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Plan {
+pub(super) struct Blueprint {
     /// Threads per block.
     pub block: u32,
-    /// Lengths of what is scanned: the array; the totals of its sections; the totals of theirs; … Each but the last of
-    /// these has several sections. Empty when there is nothing to scan.
+    /// Lengths of the scanned arrays: the input; the totals of its sections; the totals of theirs; and so on. Each
+    /// except the last has several sections. Empty if there is nothing to scan.
     pub levels: Vec<u64>,
-    /// Blocks of each level's scan.
+    /// Number of blocks of each level's scan.
     pub grids: Vec<u32>,
-    /// Words of state.
+    /// Number of words of state.
     pub words: u64,
     /// Distances of the elements to combine, for a scan in steps.
     pub steps: Vec<u64>,
-    /// Most additions in a chain from an element to a result.
+    /// Largest number of additions in a chain from an element to a result.
     pub depth: u64,
     /// Bytes of an element.
     bytes: u64,
 }
 
-impl Plan {
+impl Blueprint {
     /// For `n` elements.
-    pub fn new<T: Element>(variant: &Variant<T>, n: u64, block: u32) -> Result<Self> {
+    pub fn new<T: Element>(scheme: &Scheme<T>, n: u64, block: u32) -> Result<Self> {
         let bytes = size_of::<T>();
         let mut plan = Self {
             block,
@@ -44,7 +46,7 @@ impl Plan {
             plan.levels.clear();
             return Ok(plan);
         }
-        match &variant.scheme {
+        match scheme {
             Scheme::Steps(_) => {
                 plan.steps = (0..63).map(|power| 1 << power).take_while(|&step| step == 1 || step < n).collect();
                 plan.depth = plan.steps.len() as u64;
@@ -54,7 +56,7 @@ impl Plan {
                 plan.sections(sections, n)?;
             }
             Scheme::OnePass { state_words, .. } => {
-                if let Some(tiles) = variant.scheme.tiles(n) {
+                if let Some(tiles) = scheme.tiles(n) {
                     let count = grid(n, (tiles.len)(block).into(), block)?;
                     plan.grids.push(count);
                     plan.words = state_words(count.into(), bytes);
@@ -75,30 +77,30 @@ impl Plan {
             self.grids.push(grid(left, per_block, self.block)?);
             left = left.div_ceil(len);
         }
-        // The thread that adds takes one element.
+        // A thread of the kernel that adds has one element.
         grid(n, self.block.into(), self.block)?;
         self.depth = self.levels.len() as u64 * ((sections.depth)(self.block) + 1);
         Ok(())
     }
 
-    /// Blocks of the first launch.
+    /// Number of blocks of the first launch.
     pub fn grid(&self) -> u32 {
         self.grids.first().copied().unwrap_or(0)
     }
 
-    /// Bytes that [`Scratch::new`] allocates besides the output.
+    /// Number of bytes that [`Scratch::new`] allocates besides the output.
     pub fn scratch_bytes(&self) -> u64 {
         let elements = self.between() + 2 * self.levels.iter().skip(1).sum::<u64>() + 1;
         elements.saturating_mul(self.bytes).saturating_add(8 * self.words)
     }
 
-    /// Elements of the buffer that steps alternate with.
+    /// Number of elements of the buffer that steps alternate with.
     fn between(&self) -> u64 {
         if self.steps.len() > 1 { self.levels.iter().sum() } else { 0 }
     }
 }
 
-/// Blocks that cover `n` elements.
+/// Number of blocks that cover `n` elements.
 fn grid(n: u64, per_block: u64, block: u32) -> Result<u32> {
     let blocks = n.div_ceil(per_block);
     if blocks > MAX_GRID {
@@ -109,21 +111,19 @@ fn grid(n: u64, per_block: u64, block: u32) -> Result<u32> {
 
 /// Device memory besides the input.
 pub(super) struct Scratch<'d, T> {
-    device: &'d dyn Backend,
     /// The result of each level: the output, then what lies before each section of the level above.
     scanned: Vec<Buffer<'d, T>>,
-    /// The totals of each level's sections; of the last level a single one, which nobody reads.
+    /// The totals of each level's sections; for the last level a single one, which is not read.
     totals: Vec<Buffer<'d, T>>,
-    /// What steps alternate with.
+    /// The second buffer of a scan in steps.
     between: Buffer<'d, T>,
     /// Tickets and records.
     state: Buffer<'d, u64>,
-    state_bytes: u64,
 }
 
 impl<'d, T: Element> Scratch<'d, T> {
     /// As much as the plan needs.
-    pub fn new(device: &'d dyn Backend, plan: &Plan) -> Result<Self> {
+    pub fn new(device: &'d dyn Backend, plan: &Blueprint) -> Result<Self> {
         let buffer = |len: u64, name| Buffer::uninit(device, length(len)?, name);
         let mut scanned = vec![buffer(plan.levels.first().copied().unwrap_or(0), "output")?];
         let mut totals = Vec::new();
@@ -134,27 +134,43 @@ impl<'d, T: Element> Scratch<'d, T> {
         totals.push(buffer(1, "total of the last section")?);
         let between = buffer(plan.between(), "between steps")?;
         let state = Buffer::from_slice(device, &vec![0; length(plan.words)?], "state")?;
-        Ok(Self { device, scanned, totals, between, state, state_bytes: 8 * plan.words })
+        Ok(Self { scanned, totals, between, state })
     }
 
-    /// Where the result is, once everything has run.
-    pub fn output(&self) -> &Buffer<'d, T> {
-        &self.scanned[0]
+    /// The plan of a run.
+    pub fn plan<'s>(
+        &'s self,
+        blueprint: &Blueprint,
+        scheme: &Scheme<T>,
+        input: Slice<'s, T>,
+        exclusive: bool,
+    ) -> Plan<'s> {
+        let grid = blueprint.grid();
+        let mut plan = Plan::new(blueprint.block, grid, &self.scanned[0], &[input.len]).with_depth(blueprint.depth);
+        if let Scheme::OnePass { reset: true, .. } = scheme {
+            plan = plan.clear(&self.state);
+        }
+        for (call, shape) in self.calls(blueprint, scheme, input, exclusive) {
+            // SAFETY: the call is the kernel's own launcher's, with a block size that its rule allows; the buffers are
+            // borrowed, and the blueprint gives each as many elements as the kernel reads or writes there.
+            plan = unsafe { plan.launch(call, shape) };
+        }
+        plan
     }
 
     /// The launches, in order.
-    pub fn launches<'s>(
+    fn calls<'s>(
         &'s self,
-        plan: &Plan,
-        variant: &Variant<T>,
+        plan: &Blueprint,
+        scheme: &Scheme<T>,
         input: Slice<'s, T>,
         exclusive: bool,
-    ) -> Launches<'s> {
-        let mut launches = Launches { device: self.device, reset: None, calls: Vec::new() };
+    ) -> Vec<(Call<'s>, Shape)> {
         // Nothing to scan, nothing to launch: no grid has 0 blocks.
         if plan.levels.is_empty() {
-            return launches;
+            return Vec::new();
         }
+        let mut calls = Vec::new();
         let block = plan.block;
         let first = Shape::linear(plan.grid(), block);
         let inputs: Vec<_> = plan
@@ -166,10 +182,9 @@ impl<'d, T: Element> Scratch<'d, T> {
                 _ => self.totals[level - 1].slice(len as usize),
             })
             .collect();
-        // The totals of sections are always scanned exclusively: what lies before a section.
+        // The totals of sections are always scanned exclusively, which gives the prefix of each section.
         let flag = |level: usize| u32::from(exclusive || level > 0);
-        let calls = &mut launches.calls;
-        match &variant.scheme {
+        match scheme {
             Scheme::Steps(step) => {
                 let mut from = input;
                 for (number, &distance) in plan.steps.iter().enumerate() {
@@ -210,41 +225,18 @@ impl<'d, T: Element> Scratch<'d, T> {
                     calls.push((scan(*from, flag(level), offsets, self.scanned[level].ptr()), shape));
                 }
             }
-            Scheme::OnePass { reset, .. } => {
-                launches.reset = reset.then(|| (self.state.address(), self.state_bytes));
-                let scan = variant.scheme.tiles(plan.levels[0]).map(|tiles| tiles.scan);
+            Scheme::OnePass { .. } => {
+                let scan = scheme.tiles(plan.levels[0]).map(|tiles| tiles.scan);
                 calls.extend(scan.map(|scan| (scan(input, flag(0), self.state.ptr(), self.scanned[0].ptr()), first)));
             }
         }
-        launches
+        calls
     }
 }
 
-/// A number of elements on this machine.
+/// Converts a number of elements to this machine's size type.
 fn length(len: u64) -> Result<usize> {
     len.try_into().map_err(|_| Error::Usage(format!("{len} elements are more than this machine can address")))
-}
-
-/// One run, ready to go.
-pub(super) struct Launches<'s> {
-    device: &'s dyn Backend,
-    /// Memory to set to 0 first: address and bytes.
-    reset: Option<(u64, u64)>,
-    calls: Vec<(Call<'s>, Shape)>,
-}
-
-impl Launches<'_> {
-    /// Starts everything; does not wait.
-    pub fn run(&self, module: Module) -> Result<()> {
-        if let Some((address, bytes)) = self.reset {
-            self.device.fill(address, 0, bytes)?;
-        }
-        self.calls.iter().try_for_each(|(call, shape)| {
-            // SAFETY: the call is the kernel's own launcher's, with a block size that its rule allows; the buffers are
-            // borrowed, and the plan gives each as many elements as the kernel reads or writes there.
-            unsafe { self.device.launch(module, call, *shape) }
-        })
-    }
 }
 
 #[cfg(test)]
@@ -253,9 +245,9 @@ mod tests {
     use crate::kernels::scan::table;
     use kernels_gpu::reduce::Sum;
 
-    fn plan(name: &str, n: u64, block: u32) -> Result<Plan> {
-        let variant = table::variants::<Sum, f32>().into_iter().find(|v| v.name == name).expect("a variant");
-        Plan::new(&variant, n, block)
+    fn plan(name: &str, n: u64, block: u32) -> Result<Blueprint> {
+        let rung = table::rungs::<Sum, f32>().into_iter().find(|rung| rung.name == name).expect("a rung");
+        Blueprint::new(&rung.kernel, n, block)
     }
 
     #[test]

@@ -6,21 +6,22 @@
 //! nothing.
 
 use super::generic::with_op;
+use super::ladder::{Chosen, Ladder, Run, Rung};
 use super::problem::bench_lengths;
 use super::settings::Flag;
-use super::{Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Row, Setting, Trial, VariantInfo, Work};
-use kernels_gpu::reduce::{Op, Sum};
-use launches::{Plan, Scratch};
+use super::{Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Setting, Work};
+use kernels_gpu::reduce::Op;
+use launches::{Blueprint, Scratch};
 use rustwarp::backend::{Buffer, require_memory};
 use rustwarp::element::{Dtype, Element};
 use rustwarp::error::{Error, Result};
-use rustwarp::tensor::Tensor;
 use rustwarp::with_dtype;
-use table::Variant;
+use std::marker::PhantomData;
+use table::Scheme;
 
 mod launches;
 mod oracle;
-pub mod table;
+mod table;
 
 const EXCLUSIVE: Setting<Flag> =
     Setting { name: "exclusive", help: "Leave each element out of its own sum", generated: false, kind: Flag };
@@ -34,12 +35,12 @@ pub const FAMILY: Family = Family {
     dtypes: Dtype::NUMBERS,
     only: &[],
     settings: &[EXCLUSIVE.listed()],
-    variants,
+    variants: || FAMILY.merge(resolve),
     cases,
     sizes: bench_lengths,
+    of_vectors: true,
     generate: |demand| demand.vectors(1),
-    oracle,
-    run,
+    resolve: |problem| resolve(problem.op, problem.dtype),
     specials: true,
     limits: Limits::DEFAULT,
     peer: Some("scan"),
@@ -57,90 +58,78 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-fn variants() -> Vec<VariantInfo> {
-    fn entries<O: Op<T>, T: Element>(row: usize) -> Vec<Entry> {
-        table::variants::<O, T>().get(row).map(Variant::entries).unwrap_or_default()
-    }
-    let info = |(row, variant): (usize, Variant<i32>)| {
-        let types = |op: &&str| -> Vec<Entry> {
-            let typed = |dtype: &Dtype| {
-                with_dtype!(dtype, T => {
-                    with_op!(FAMILY, *op, O => entries::<O, T>(row)).unwrap_or_default()
-                }, else => Vec::new())
-            };
-            Dtype::NUMBERS.iter().flat_map(typed).collect()
-        };
-        let entries = FAMILY.ops.iter().flat_map(types).collect();
-        VariantInfo { name: variant.name, idea: variant.idea, block: variant.block, entries }
-    };
-    table::variants::<Sum, i32>().into_iter().enumerate().map(info).collect()
-}
-
-fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
-    let input = &problem.inputs[0];
-    if input.shape().len() != 1 {
-        let shape = rustwarp::tensor::text(input.shape());
-        return Err(Error::Usage(format!("scan takes a vector, not an array of {shape} elements: reshape it")));
-    }
-    let exclusive = problem.settings.flag(&EXCLUSIVE);
+fn resolve(op: &str, dtype: Dtype) -> Result<Resolved> {
     with_dtype!(
-        problem.dtype,
-        T => oracle::oracle::<T>(problem.op, exclusive, problem.view::<T>(0)?),
-        else => Err(FAMILY.no_kernel(problem.dtype))
+        dtype,
+        T => with_op!(FAMILY, op, O => Resolved::of::<Scan<O, T>>()),
+        else => Err(FAMILY.no_kernel(dtype))
     )
 }
 
-fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
-    with_dtype!(
-        job.problem.dtype,
-        T => with_op!(FAMILY, job.problem.op, O => typed::<O, T>(job, emit)?),
-        else => Err(FAMILY.no_kernel(job.problem.dtype))
-    )
+/// The family for one operation and element type.
+struct Scan<O, T>(PhantomData<(O, T)>);
+
+/// A vector on a device.
+struct Input<'j, T> {
+    buffer: Buffer<'j, T>,
+    exclusive: bool,
 }
 
-fn typed<O: Op<T>, T: Element>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
-    let input = job.problem.view::<T>(0)?;
-    let exclusive = job.problem.settings.flag(&EXCLUSIVE);
-    // The variants run in turn, so the largest scratch memory counts.
-    let mut scratch = 0;
-    for name in job.variants {
-        job.require_no_grid(name)?;
-        scratch = scratch.max(plan::<O, T>(job, name, input.len())?.1.scratch_bytes());
-    }
-    let bytes = 2 * size_of_val(input) as u64;
-    require_memory(
-        job.device,
-        bytes.checked_add(scratch),
-        "scan with its result and the sums of its blocks",
-        "use a smaller --n or input, or a larger --block",
-    )?;
-    let device_input = Buffer::from_slice(job.device, input, "input")?;
-    let mut result = Tensor::from(T::wrap(Vec::new()));
-    for name in job.variants {
-        let (variant, plan) = plan::<O, T>(job, name, input.len())?;
-        let scratch = Scratch::<T>::new(job.device, &plan)?;
-        let launches = scratch.launches(&plan, &variant, device_input.slice(input.len()), exclusive);
-        let trial = Trial {
-            family: FAMILY.name,
-            variant: name,
-            shape: (plan.block, plan.grid()),
-            output: scratch.output(),
-            result: vec![input.len()],
-            depth: plan.depth,
-            work: Work::bytes(bytes),
-        };
-        let row;
-        (result, row) = job.measure(&trial, &mut || launches.run(job.module))?;
-        emit(row);
-    }
-    Ok(result)
-}
+impl<O: Op<T>, T: Element> Ladder for Scan<O, T> {
+    const FAMILY: &'static str = FAMILY.name;
+    type Kernel = Scheme<T>;
+    type Operands<'j> = Input<'j, T>;
 
-/// What the job's launches of a variant look like.
-fn plan<O: Op<T>, T: Element>(job: &Job<'_>, name: &str, n: usize) -> Result<(Variant<T>, Plan)> {
-    let found = table::variants::<O, T>().into_iter().find(|variant| variant.name == name);
-    let variant = found.ok_or_else(|| Error::Usage(format!("scan has no variant '{name}'")))?;
-    let block = variant.block.choose(job.block, name, job.device.info().max_block)?;
-    let plan = Plan::new(&variant, n as u64, block)?;
-    Ok((variant, plan))
+    fn rungs() -> Vec<Rung<Scheme<T>>> {
+        table::rungs::<O, T>()
+    }
+
+    /// The kernel that adds is listed once, in the rung that is named after it.
+    fn entries(rung: &Rung<Scheme<T>>) -> Vec<Entry> {
+        match &rung.kernel {
+            Scheme::Steps(step) => vec![Entry::of(step)],
+            Scheme::ScanThenAdd { scan, add, .. } => {
+                let added = (rung.name == "three_phase").then(|| Entry::of(add));
+                added.into_iter().chain([Entry::of(scan)]).collect()
+            }
+            Scheme::ReduceThenScan { total, scan, .. } => vec![Entry::of(total), Entry::of(scan)],
+            Scheme::OnePass { tiles, .. } => tiles.iter().map(|tiles| Entry::of(tiles.scan)).collect(),
+        }
+    }
+
+    fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
+        let input = &problem.inputs[0];
+        if input.shape().len() != 1 {
+            let shape = rustwarp::tensor::text(input.shape());
+            return Err(Error::Usage(format!("scan takes a vector, not an array of {shape} elements: reshape it")));
+        }
+        oracle::oracle::<T>(problem.op, problem.settings.flag(&EXCLUSIVE), problem.view::<T>(0)?)
+    }
+
+    fn upload<'j>(job: &'j Job<'_>, rungs: &[Chosen<'_, Scheme<T>>]) -> Result<Input<'j, T>> {
+        let input = job.problem.view::<T>(0)?;
+        // The rungs run in turn, so the largest scratch memory counts.
+        let mut scratch = 0;
+        for rung in rungs {
+            rung.require_no_grid()?;
+            scratch = scratch.max(Blueprint::new(rung.kernel, input.len() as u64, rung.block)?.scratch_bytes());
+        }
+        let bytes = (2 * size_of_val(input) as u64).checked_add(scratch);
+        let advice = "use a smaller --n or input, or a larger --block";
+        require_memory(job.device, bytes, "scan with its result and the sums of its blocks", advice)?;
+        let exclusive = job.problem.settings.flag(&EXCLUSIVE);
+        Ok(Input { buffer: Buffer::from_slice(job.device, input, "input")?, exclusive })
+    }
+
+    fn work(input: &Input<'_, T>) -> Work {
+        Work::bytes(2 * input.buffer.bytes())
+    }
+
+    fn prepare(input: &Input<'_, T>, rung: &Chosen<'_, Scheme<T>>, run: Run<'_>) -> Result<()> {
+        let Input { ref buffer, exclusive } = *input;
+        let n = buffer.len();
+        let blueprint = Blueprint::new(rung.kernel, n as u64, rung.block)?;
+        let scratch = Scratch::<T>::new(rung.device, &blueprint)?;
+        run(scratch.plan(&blueprint, rung.kernel, buffer.slice(n), exclusive))
+    }
 }

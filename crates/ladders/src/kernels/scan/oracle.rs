@@ -1,4 +1,4 @@
-//! What a scan must give: the serial algorithm in a wider type, and its error bound.
+//! References of scans: the serial algorithm in a wider type, and its error bound.
 
 use crate::compare::{Expected, Verdict};
 use crate::kernels::problem::{PIECE, of_pieces};
@@ -9,10 +9,10 @@ use rustwarp::error::Result;
 use rustwarp::tensor::Tensor;
 use std::rc::Rc;
 
-/// Judges scans of this input.
+/// Makes the oracle for scans of this input.
 ///
-/// Sums of integers are exact before they wrap, and so are maxima and minima. A sum of floats is known within half an
-/// ulp of `f64` or so (Neumaier, 1974); see [`Reference::expected`] for how far from it a result may be.
+/// Sums of integers are exact before they wrap, and so are maxima and minima. Sums of floats are accurate to about half
+/// an ulp of `f64` (Neumaier, 1974); [`Reference::expected`] has the bound for results.
 pub fn oracle<'a, T: Element>(op: &'a str, exclusive: bool, input: &'a [T]) -> Result<Oracle<'a>> {
     let mut starts = Vec::new();
     let (mut all, mut wrapped) = (Prefix::new::<T>(op), false);
@@ -41,12 +41,12 @@ pub fn oracle<'a, T: Element>(op: &'a str, exclusive: bool, input: &'a [T]) -> R
     Ok(Oracle::new(judge).with_search(find).with_wrapped(wrapped))
 }
 
-/// What is scanned.
+/// The data for judging a scan.
 struct Scan<'a, T> {
     op: &'a str,
     exclusive: bool,
     input: &'a [T],
-    /// The prefix before each piece, so that the pieces can be judged side by side.
+    /// The prefix before each part, so that the parts can be judged in parallel.
     starts: Vec<Prefix>,
 }
 
@@ -56,7 +56,7 @@ impl<T: Element> Scan<'_, T> {
         T::view(result.data()).filter(|_| result.shape() == [self.input.len()])
     }
 
-    /// What the elements must be from the first one of a piece on.
+    /// Expected values of the elements from the first one of a part on.
     fn expected(&self, first: usize, depth: u64) -> impl Iterator<Item = Expected> {
         let start = self.starts.get(first / PIECE).copied().unwrap_or_else(|| Prefix::new::<T>(self.op));
         self.input[first..].iter().scan(start, move |prefix, x| {
@@ -71,18 +71,18 @@ impl<T: Element> Scan<'_, T> {
 /// The reduction of the first elements.
 #[derive(Clone, Copy)]
 struct Prefix {
-    /// Exact integer; the larger part of a float sum; the winner so far.
+    /// The exact integer; the rounded float sum; or the maximum or minimum so far.
     value: Value,
-    /// Of float sums: what the value had no room for.
+    /// For float sums: the sum of the rounding errors.
     lost: f64,
-    /// Of float sums: the sum of absolute values.
+    /// For float sums: the sum of absolute values.
     magnitude: Option<f64>,
-    /// Of float sums: the sum of infinities and NaN.
+    /// For float sums: the sum of infinities and NaN.
     special: f64,
 }
 
 impl Prefix {
-    /// Of no elements.
+    /// The prefix of no elements.
     fn new<T: Element>(op: &str) -> Self {
         let float = T::DTYPE.is_float();
         let value = match (op, float) {
@@ -93,7 +93,7 @@ impl Prefix {
         Self { value, lost: 0.0, magnitude: (op == "sum" && float).then_some(0.0), special: 0.0 }
     }
 
-    /// One element more.
+    /// Appends an element.
     fn append(&mut self, op: &str, x: Value) {
         match (op, self.value, x) {
             ("sum", Value::Int(sum), Value::Int(x)) => self.value = Value::Int(sum + x),
@@ -108,7 +108,7 @@ impl Prefix {
         }
     }
 
-    /// An integer that the type can't hold.
+    /// Whether the value is an integer beyond the type's range.
     fn wrapped<T: Element>(&self) -> bool {
         matches!(self.value, Value::Int(exact) if !matches!(T::round(self.value).value(), Value::Int(x) if x == exact))
     }
@@ -121,7 +121,7 @@ impl Prefix {
             Value::Float(_) if self.special != 0.0 => {
                 Reference { value: Value::Float(self.special), magnitude: Some(0.0), wrapped: false }
             }
-            // Not to the winner of a maximum: -0 + 0 is 0.
+            // This must not be added to a maximum: -0 + 0 is 0.
             Value::Float(sum) if self.magnitude.is_some() && sum.is_finite() => {
                 Reference { value: Value::Float(sum + self.lost), magnitude: self.magnitude, wrapped: false }
             }

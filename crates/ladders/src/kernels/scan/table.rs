@@ -1,76 +1,65 @@
-//! The variants of `scan`: one row each. Adding a variant is adding a row.
+//! The variants of `scan`, one row each. A new variant is a new row.
 
-use crate::kernels::{BlockRule, Entry};
+use crate::kernels::BlockRule;
+use crate::kernels::ladder::Rung;
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::reduce::Op;
 use kernels_gpu::scan::*;
 use rustwarp::element::Element;
 
-/// A row.
-pub struct Variant<T: 'static> {
-    /// As on the command line, and in the kernel's name.
-    pub name: &'static str,
-    /// The one idea that sets it apart.
-    pub idea: &'static str,
-    /// Block sizes that its contract allows.
-    pub block: BlockRule,
-    /// How it gets from a block's scan to that of the whole array.
-    pub scheme: Scheme<T>,
-}
-
 /// A launcher of input, how far to shift it, distance of the elements to combine, and output.
 pub type Step<T> = for<'a> fn(Slice<'a, T>, usize, usize, PtrMut<'a, T>) -> Call<'a>;
-/// A launcher of input, 1 for exclusive, output, and each section's total.
+/// A launcher that takes input, 1 for exclusive, output, and the sections' totals.
 pub type Section<T> = for<'a> fn(Slice<'a, T>, u32, PtrMut<'a, T>, PtrMut<'a, T>) -> Call<'a>;
-/// A launcher of offsets, logarithm of a section's length, length, and output.
+/// A launcher that takes offsets, logarithm of a section's length, length, and output.
 pub type Add<T> = for<'a> fn(Slice<'a, T>, u32, usize, PtrMut<'a, T>) -> Call<'a>;
-/// A launcher of input and each section's total.
+/// A launcher that takes input and the sections' totals.
 pub type Total<T> = for<'a> fn(Slice<'a, T>, PtrMut<'a, T>) -> Call<'a>;
-/// A launcher of input, 1 for exclusive, what lies before each section, and output.
+/// A launcher that takes input, 1 for exclusive, the sections' prefixes, and output.
 pub type Continue<T> = for<'a> fn(Slice<'a, T>, u32, Slice<'a, T>, PtrMut<'a, T>) -> Call<'a>;
-/// A launcher of input, 1 for exclusive, state, and output.
+/// A launcher that takes input, 1 for exclusive, state, and output.
 pub type Pass<T> = for<'a> fn(Slice<'a, T>, u32, PtrMut<'a, u64>, PtrMut<'a, T>) -> Call<'a>;
 
-/// How a variant gets from a block's scan to that of the whole array.
+/// The launches that extend a block's scan to the whole array.
 pub enum Scheme<T: 'static> {
     /// A launch for each power of two below the length, from one buffer into another.
     Steps(Step<T>),
-    /// Scan sections; scan their totals likewise, exclusively; add what lies before each section to its elements.
+    /// Scan sections; scan their totals likewise, exclusively; add each section's prefix to its elements.
     ScanThenAdd {
         /// How a section is scanned.
         sections: Sections,
         /// Scans sections and writes their totals.
         scan: Section<T>,
-        /// Adds.
+        /// Adds the prefixes.
         add: Add<T>,
     },
-    /// Total sections; scan the totals likewise, exclusively; scan each section from what lies before it.
+    /// Sum sections; scan the totals likewise, exclusively; scan each section starting from its prefix.
     ReduceThenScan {
         /// How a section is scanned.
         sections: Sections,
         /// Writes the sections' totals.
         total: Total<T>,
-        /// Scans sections from what lies before them.
+        /// Scans sections starting from their prefixes.
         scan: Continue<T>,
     },
-    /// One launch; blocks look back at what their predecessors have published.
+    /// One launch, in which blocks read the records that earlier blocks have published.
     OnePass {
         /// Words of state for this many tiles.
         state_words: fn(tiles: u64, bytes: usize) -> u64,
-        /// The state has to be set to 0 before each launch, not just before the first.
+        /// Whether the state has to be set to 0 before each launch, not only before the first.
         reset: bool,
-        /// Kernels for inputs of growing length: the first that may be used is.
+        /// Kernels for inputs of increasing length: the first that supports the length is used.
         tiles: Vec<Tiles<T>>,
     },
 }
 
 /// A kernel that scans in tiles, one per block.
 pub struct Tiles<T: 'static> {
-    /// Most bytes of input.
+    /// Largest input in bytes.
     pub up_to: u64,
-    /// Elements of a tile.
+    /// Number of elements of a tile.
     pub len: fn(block: u32) -> u32,
-    /// Most additions from an element to its place in the last of this many tiles.
+    /// Largest number of additions from an element to a result in the last of this many tiles.
     pub depth: fn(tiles: u64) -> u64,
     /// The kernel.
     pub scan: Pass<T>,
@@ -79,13 +68,13 @@ pub struct Tiles<T: 'static> {
 /// Sections of a scan, for a size of the blocks.
 #[derive(Clone, Copy)]
 pub struct Sections {
-    /// Elements of a section: a power of two.
+    /// Number of elements of a section: a power of two.
     pub len: fn(block: u32) -> u32,
-    /// Sections that a block scans.
+    /// Number of sections that a block scans.
     pub per_block: fn(block: u32) -> u32,
     /// Dynamic shared memory, in elements of this many bytes.
     pub cache: fn(block: u32, bytes: usize) -> u32,
-    /// Most additions in a chain within a section.
+    /// Largest number of additions in a chain within a section.
     pub depth: fn(block: u32) -> u64,
 }
 
@@ -97,50 +86,29 @@ impl<T> Scheme<T> {
     }
 }
 
-impl<T: Element> Variant<T> {
-    /// Its entries of the PTX. The kernel that adds is listed once, in the rung that is named after it.
-    pub(super) fn entries(&self) -> Vec<Entry> {
-        // SAFETY: nothing is launched; only the names and the parameters are of interest.
-        let (input, output, state) = unsafe { (Slice::new(0, 0), PtrMut::new(0), PtrMut::new(0)) };
-        match &self.scheme {
-            Scheme::Steps(step) => vec![step(input, 0, 0, output).into()],
-            Scheme::ScanThenAdd { scan, add, .. } => {
-                let added = (self.name == "three_phase").then(|| add(input, 0, 0, output).into());
-                added.into_iter().chain([scan(input, 0, output, output).into()]).collect()
-            }
-            Scheme::ReduceThenScan { total, scan, .. } => {
-                vec![total(input, output).into(), scan(input, 0, input, output).into()]
-            }
-            Scheme::OnePass { tiles, .. } => {
-                tiles.iter().map(|tiles| (tiles.scan)(input, 0, state, output).into()).collect()
-            }
-        }
-    }
-}
-
 /// Rungs of a binary tree, or of doubling distances, over this many elements.
 fn levels(section: u32) -> u64 {
     u64::from(section.next_power_of_two().ilog2())
 }
 
-/// Twice through a chunk, over lanes, rows and warps, over the tiles of a group, along the groups, and from there to
-/// the element.
+/// The chain of `best`: twice through a chunk, over lanes, rows and warps, over the tiles of a group, along the groups,
+/// and from there to the element.
 fn best_depth<T>(tiles: u64) -> u64 {
     let (chunk, warps) = (16 / size_of::<T>() as u64, u64::from(best::BLOCK) / 32);
     2 * chunk + 5 + best::ROWS as u64 + warps + 5 + tiles.div_ceil(u64::from(best::GROUP)) + 4
 }
 
 /// The table.
-pub fn variants<O: Op<T>, T: Element>() -> Vec<Variant<T>> {
+pub fn rungs<O: Op<T>, T: Element>() -> Vec<Rung<Scheme<T>>> {
     let add: Add<T> = three_phase::scan_three_phase_add::<O, T>;
-    // Within a thread, over a warp's lanes, over the block's warps, and from there to the element.
+    // The chain runs within a thread, over a warp's lanes, over the block's warps, and from there to the element.
     let by_shuffles: fn(u32) -> u64 = |_| 2 * three_phase::ITEMS as u64 + 5 + 5 + 2;
     vec![
-        Variant {
+        Rung {
             name: "quadratic",
             idea: quadratic::IDEA,
             block: BlockRule::PowerOfTwo { min: 2, default: quadratic::BLOCK },
-            scheme: Scheme::ScanThenAdd {
+            kernel: Scheme::ScanThenAdd {
                 sections: Sections {
                     len: quadratic::section,
                     per_block: |_| 1,
@@ -151,11 +119,11 @@ pub fn variants<O: Op<T>, T: Element>() -> Vec<Variant<T>> {
                 add,
             },
         },
-        Variant {
+        Rung {
             name: "serial_per_thread",
             idea: serial_per_thread::IDEA,
             block: BlockRule::Any { default: serial_per_thread::BLOCK },
-            scheme: Scheme::ScanThenAdd {
+            kernel: Scheme::ScanThenAdd {
                 sections: Sections {
                     len: |_| serial_per_thread::RUN,
                     per_block: |block| block,
@@ -166,17 +134,17 @@ pub fn variants<O: Op<T>, T: Element>() -> Vec<Variant<T>> {
                 add,
             },
         },
-        Variant {
+        Rung {
             name: "naive",
             idea: naive::IDEA,
             block: BlockRule::Any { default: naive::BLOCK },
-            scheme: Scheme::Steps(naive::scan_naive::<O, T>),
+            kernel: Scheme::Steps(naive::scan_naive::<O, T>),
         },
-        Variant {
+        Rung {
             name: "kogge_stone",
             idea: kogge_stone::IDEA,
             block: BlockRule::PowerOfTwo { min: 2, default: kogge_stone::BLOCK },
-            scheme: Scheme::ScanThenAdd {
+            kernel: Scheme::ScanThenAdd {
                 sections: Sections {
                     len: kogge_stone::section,
                     per_block: |_| 1,
@@ -187,11 +155,11 @@ pub fn variants<O: Op<T>, T: Element>() -> Vec<Variant<T>> {
                 add,
             },
         },
-        Variant {
+        Rung {
             name: "brent_kung",
             idea: brent_kung::IDEA,
             block: BlockRule::PowerOfTwo { min: 1, default: brent_kung::BLOCK },
-            scheme: Scheme::ScanThenAdd {
+            kernel: Scheme::ScanThenAdd {
                 sections: Sections {
                     len: brent_kung::section,
                     per_block: |_| 1,
@@ -202,11 +170,11 @@ pub fn variants<O: Op<T>, T: Element>() -> Vec<Variant<T>> {
                 add,
             },
         },
-        Variant {
+        Rung {
             name: "blelloch",
             idea: blelloch::IDEA,
             block: BlockRule::PowerOfTwo { min: 1, default: blelloch::BLOCK },
-            scheme: Scheme::ScanThenAdd {
+            kernel: Scheme::ScanThenAdd {
                 sections: Sections {
                     len: blelloch::section,
                     per_block: |_| 1,
@@ -217,11 +185,11 @@ pub fn variants<O: Op<T>, T: Element>() -> Vec<Variant<T>> {
                 add,
             },
         },
-        Variant {
+        Rung {
             name: "blelloch_padded",
             idea: blelloch_padded::IDEA,
             block: BlockRule::PowerOfTwo { min: 1, default: blelloch_padded::BLOCK },
-            scheme: Scheme::ScanThenAdd {
+            kernel: Scheme::ScanThenAdd {
                 sections: Sections {
                     len: blelloch_padded::section,
                     per_block: |_| 1,
@@ -232,21 +200,21 @@ pub fn variants<O: Op<T>, T: Element>() -> Vec<Variant<T>> {
                 add,
             },
         },
-        Variant {
+        Rung {
             name: "three_phase",
             idea: three_phase::IDEA,
             block: BlockRule::PowerOfTwo { min: 32, default: three_phase::BLOCK },
-            scheme: Scheme::ScanThenAdd {
+            kernel: Scheme::ScanThenAdd {
                 sections: Sections { len: three_phase::section, per_block: |_| 1, cache: |_, _| 0, depth: by_shuffles },
                 scan: three_phase::scan_three_phase::<O, T>,
                 add,
             },
         },
-        Variant {
+        Rung {
             name: "reduce_then_scan",
             idea: reduce_then_scan::IDEA,
             block: BlockRule::PowerOfTwo { min: 32, default: reduce_then_scan::BLOCK },
-            scheme: Scheme::ReduceThenScan {
+            kernel: Scheme::ReduceThenScan {
                 sections: Sections {
                     len: reduce_then_scan::section,
                     per_block: |_| 1,
@@ -257,11 +225,11 @@ pub fn variants<O: Op<T>, T: Element>() -> Vec<Variant<T>> {
                 scan: reduce_then_scan::scan_reduce_then_scan::<O, T>,
             },
         },
-        Variant {
+        Rung {
             name: "look_back",
             idea: look_back::IDEA,
             block: BlockRule::WholeWarps { default: look_back::BLOCK },
-            scheme: Scheme::OnePass {
+            kernel: Scheme::OnePass {
                 state_words: look_back::state_words,
                 reset: true,
                 tiles: vec![Tiles {
@@ -273,11 +241,11 @@ pub fn variants<O: Op<T>, T: Element>() -> Vec<Variant<T>> {
                 }],
             },
         },
-        Variant {
+        Rung {
             name: "best",
             idea: best::IDEA,
             block: BlockRule::OneOf { sizes: &[best::BLOCK], default: best::BLOCK },
-            scheme: Scheme::OnePass {
+            kernel: Scheme::OnePass {
                 state_words: best::state_words,
                 reset: false,
                 tiles: vec![

@@ -1,17 +1,16 @@
-//! Generated segments: lengths that are equal, uniform, or as uneven as those of words, files and neighbours in a
-//! graph.
+//! Generated segments: lengths that are equal, uniform, or as uneven as those of words, files and neighbour lists of
+//! graphs.
 
 use crate::input::generate::split_mix;
 
-/// Offsets of segments that cover `n` elements: the first is 0, the last `n`. Whatever the mix, the mean length is
-/// about `mean`; the last segment is cut off where the elements end.
+/// Offsets of segments that cover `n` elements: the first is 0, the last `n`. For every mix the mean length is
 ///
-/// - `equal`: `mean` each.
+/// - `equal`: every length is `mean`.
 /// - `uniform`: any length from 0 to twice the mean.
-/// - `power`: twice as long half as often, twenty times over: a uniform length around a few elements, times 2 to the
-///   power of the heads that a coin shows before the first tail.
+/// - `power`: each doubling of the length halves its probability, up to twenty doublings: a uniform length around a few
+///   elements, times 2 to the power of the number of heads before the first tail of a coin.
 pub fn offsets(n: u64, mean: u64, mix: &str, seed: u64) -> Vec<u64> {
-    /// Most doublings, and what they multiply the mean by.
+    /// Largest number of doublings.
     const DOUBLINGS: u32 = 20;
     const GROWTH: u64 = DOUBLINGS as u64 / 2 + 1;
 

@@ -5,19 +5,20 @@
 
 use super::block::MAX_GRID;
 use super::generic::with_op;
+use super::ladder::{Chosen, Ladder, Run, Rung};
+use super::plan::Plan;
 use super::reduce::oracle::{Reference, reference};
 use super::settings::{Choice, Number};
-use super::{
-    BlockRule, Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Row, Setting, Trial, VariantInfo, Work,
-};
+use super::{BlockRule, Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Setting, Work};
 use cuda_std::launch::{Call, PtrMut, Slice};
-use kernels_gpu::reduce::{Op, Sum};
+use kernels_gpu::reduce::Op;
 use kernels_gpu::segreduce::*;
 use rustwarp::backend::{Buffer, Shape, require_memory};
 use rustwarp::element::{Dtype, Element, Scalar};
 use rustwarp::error::{Error, Result};
 use rustwarp::tensor::Tensor;
 use rustwarp::with_dtype;
+use std::marker::PhantomData;
 
 mod mix;
 
@@ -44,9 +45,10 @@ pub const FAMILY: Family = Family {
     dtypes: Dtype::NUMBERS,
     only: &[],
     settings: &[LENGTH.listed(), MIX.listed()],
-    variants,
+    variants: || FAMILY.merge(resolve),
     cases,
     sizes,
+    of_vectors: true,
     generate: |demand| {
         let mut operands = demand.vectors(1)?;
         let (mean, mix) = (demand.settings.number(&LENGTH), demand.settings.choice(&MIX));
@@ -54,20 +56,11 @@ pub const FAMILY: Family = Family {
         operands.push(Tensor::from(u64::wrap(offsets)));
         Ok(operands)
     },
-    oracle,
-    run,
+    resolve: |problem| resolve(problem.op, problem.dtype),
     specials: false,
     limits: Limits::GRID_OF_DEVICE,
     peer: Some("segreduce"),
 };
-
-/// A row of the table.
-struct Variant<T: 'static> {
-    name: &'static str,
-    idea: &'static str,
-    block: BlockRule,
-    scheme: Scheme<T>,
-}
 
 /// A launcher of values, offsets and results.
 type Plain<T> = for<'a> fn(Slice<'a, T>, Slice<'a, u64>, PtrMut<'a, T>) -> Call<'a>;
@@ -89,74 +82,124 @@ enum Scheme<T: 'static> {
     Balanced(Balanced<T>),
 }
 
-impl<T> Scheme<T> {
-    /// The launch; what a scheme has no use for is left out.
-    fn call<'a>(
-        &self,
-        (values, offsets): (Slice<'a, T>, Slice<'a, u64>),
-        results: PtrMut<'a, T>,
-        carries: PtrMut<'a, T>,
-        keys: PtrMut<'a, u64>,
-        ticket: PtrMut<'a, u32>,
-    ) -> Call<'a> {
-        match self {
-            Self::Segments(_, kernel) => kernel(values, offsets, results),
-            Self::Balanced(kernel) => kernel(values, offsets, results, carries, keys, ticket),
-        }
+fn resolve(op: &str, dtype: Dtype) -> Result<Resolved> {
+    with_dtype!(
+        dtype,
+        T => with_op!(FAMILY, op, O => Resolved::of::<Segreduce<O, T>>()),
+        else => Err(FAMILY.no_kernel(dtype))
+    )
+}
+
+/// The family for one operation and element type.
+struct Segreduce<O, T>(PhantomData<(O, T)>);
+
+/// Segments on a device.
+struct Segments<'j, T> {
+    values: Buffer<'j, T>,
+    ends: Buffer<'j, u64>,
+    /// The same on the host.
+    offsets: &'j [u64],
+    ticket: Buffer<'j, u32>,
+}
+
+impl<T> Segments<'_, T> {
+    /// Segments.
+    fn count(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Elements of all segments.
+    fn inside(&self) -> u64 {
+        self.offsets[self.count()] - self.offsets[0]
     }
 }
 
-/// The table.
-fn table<O: Op<T>, T: Element>() -> Vec<Variant<T>> {
-    vec![
-        Variant {
-            name: "block_per_segment",
-            idea: block_per_segment::IDEA,
-            block: BlockRule::WholeWarps { default: block_per_segment::BLOCK },
-            scheme: Scheme::Segments(None, block_per_segment::segreduce_block_per_segment::<O, T>),
-        },
-        Variant {
-            name: "warp_per_segment",
-            idea: warp_per_segment::IDEA,
-            block: BlockRule::WholeWarps { default: warp_per_segment::BLOCK },
-            scheme: Scheme::Segments(Some(32), warp_per_segment::segreduce_warp_per_segment::<O, T>),
-        },
-        Variant {
-            name: "thread_per_segment",
-            idea: thread_per_segment::IDEA,
-            block: BlockRule::Any { default: thread_per_segment::BLOCK },
-            scheme: Scheme::Segments(Some(1), thread_per_segment::segreduce_thread_per_segment::<O, T>),
-        },
-        Variant {
-            name: "best",
-            idea: best::IDEA,
-            block: BlockRule::OneOf { sizes: &[best::BLOCK], default: best::BLOCK },
-            scheme: Scheme::Balanced(best::segreduce_best::<O, T>),
-        },
-    ]
-}
+impl<O: Op<T>, T: Element> Ladder for Segreduce<O, T> {
+    const FAMILY: &'static str = FAMILY.name;
+    type Kernel = Scheme<T>;
+    type Operands<'j> = Segments<'j, T>;
 
-fn variants() -> Vec<VariantInfo> {
-    fn entry<O: Op<T>, T: Element>(row: usize) -> Entry {
-        // SAFETY: nothing is launched; only the name and the parameters are of interest.
-        unsafe {
-            let (out, keys, ticket) = (PtrMut::new(0), PtrMut::new(0), PtrMut::new(0));
-            table::<O, T>()[row].scheme.call((Slice::new(0, 0), Slice::new(0, 0)), out, out, keys, ticket).into()
-        }
+    fn rungs() -> Vec<Rung<Scheme<T>>> {
+        vec![
+            Rung {
+                name: "block_per_segment",
+                idea: block_per_segment::IDEA,
+                block: BlockRule::WholeWarps { default: block_per_segment::BLOCK },
+                kernel: Scheme::Segments(None, block_per_segment::segreduce_block_per_segment::<O, T>),
+            },
+            Rung {
+                name: "warp_per_segment",
+                idea: warp_per_segment::IDEA,
+                block: BlockRule::WholeWarps { default: warp_per_segment::BLOCK },
+                kernel: Scheme::Segments(Some(32), warp_per_segment::segreduce_warp_per_segment::<O, T>),
+            },
+            Rung {
+                name: "thread_per_segment",
+                idea: thread_per_segment::IDEA,
+                block: BlockRule::Any { default: thread_per_segment::BLOCK },
+                kernel: Scheme::Segments(Some(1), thread_per_segment::segreduce_thread_per_segment::<O, T>),
+            },
+            Rung {
+                name: "best",
+                idea: best::IDEA,
+                block: BlockRule::OneOf { sizes: &[best::BLOCK], default: best::BLOCK },
+                kernel: Scheme::Balanced(best::segreduce_best::<O, T>),
+            },
+        ]
     }
-    let info = |(row, variant): (usize, Variant<i32>)| {
-        let types = |op: &&str| -> Vec<Entry> {
-            let typed = |dtype: &Dtype| {
-                with_dtype!(*dtype, T => {
-                    with_op!(FAMILY, *op, O => entry::<O, T>(row)).ok()
-                }, else => None)
-            };
-            Dtype::NUMBERS.iter().filter_map(typed).collect()
+
+    fn entries(rung: &Rung<Scheme<T>>) -> Vec<Entry> {
+        vec![match rung.kernel {
+            Scheme::Segments(_, launcher) => Entry::of(launcher),
+            Scheme::Balanced(launcher) => Entry::of(launcher),
+        }]
+    }
+
+    fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
+        let (values, offsets) = (problem.view::<T>(0)?, offsets(&problem)?);
+        let segment = |pair: &[u64]| reference(problem.op, &values[pair[0] as usize..pair[1] as usize]);
+        let expected: Vec<Reference> = offsets.windows(2).map(segment).collect();
+        let wrapped = expected.iter().any(|segment| segment.wrapped);
+        let judge = Oracle::elements::<T>(vec![expected.len()], move |k, depth| expected[k].expected::<T>(depth));
+        Ok(judge.with_wrapped(wrapped))
+    }
+
+    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Scheme<T>>]) -> Result<Segments<'j, T>> {
+        let (values, offsets) = (job.problem.view::<T>(0)?, offsets(&job.problem)?);
+        let (device, segments) = (job.device, offsets.len() - 1);
+        // Scratch memory: a carry and a key per block, and the ticket.
+        let scratch = u64::from(device.info().multiprocessors * best::BLOCKS_PER_SM) * 16 + 4;
+        let memory = (size_of_val(values) + size_of_val(offsets) + segments * size_of::<T>()) as u64 + scratch;
+        require_memory(device, Some(memory), "segreduce with its offsets and results", "use a smaller --n or input")?;
+        Ok(Segments {
+            values: Buffer::from_slice(device, values, "values")?,
+            ends: Buffer::from_slice(device, offsets, "offsets")?,
+            offsets,
+            ticket: Buffer::from_slice(device, &[0_u32], "ticket")?,
+        })
+    }
+
+    fn work(segments: &Segments<'_, T>) -> Work {
+        let moved = (segments.inside() + segments.count() as u64) * size_of::<T>() as u64;
+        Work::bytes(moved + segments.ends.bytes())
+    }
+
+    fn prepare(segments: &Segments<'_, T>, rung: &Chosen<'_, Scheme<T>>, run: Run<'_>) -> Result<()> {
+        let (count, grid) = (segments.count(), grid(segments, rung));
+        let output = rung.uninit::<T>(count, "results")?;
+        let carries = rung.uninit::<T>(grid as usize, "carries")?;
+        let keys = rung.uninit::<u64>(grid as usize, "keys")?;
+        let Segments { values, ends, offsets, ticket } = segments;
+        let (values, ends, results) = (values.slice(values.len()), ends.slice(ends.len()), output.ptr());
+        let call = match rung.kernel {
+            Scheme::Segments(_, launcher) => launcher(values, ends, results),
+            Scheme::Balanced(launcher) => launcher(values, ends, results, carries.ptr(), keys.ptr(), ticket.ptr()),
         };
-        let entries = FAMILY.ops.iter().flat_map(types).collect();
-        VariantInfo { name: variant.name, idea: variant.idea, block: variant.block, entries }
-    };
-    table::<Sum, i32>().into_iter().enumerate().map(info).collect()
+        // SAFETY: the call is the kernel's own launcher's, with offsets that ascend and end within the values, a result
+        // per segment, a carry and a key per block, and a block size that its rule allows.
+        let plan = unsafe { Plan::of(call, Shape::linear(grid, rung.block), &output, &[count]) };
+        run(plan.with_depth(depth(rung.kernel, offsets, rung.block, grid)))
+    }
 }
 
 /// One tile of 4-byte elements is 4096, so that the largest are several tiles, and blocks.
@@ -208,96 +251,29 @@ fn offsets<'a>(problem: &Problem<'a>) -> Result<&'a [u64]> {
     Ok(offsets)
 }
 
-fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
-    fn typed<T: Element>(problem: Problem<'_>) -> Result<Oracle<'_>> {
-        let (values, offsets) = (problem.view::<T>(0)?, offsets(&problem)?);
-        let segment = |pair: &[u64]| reference(problem.op, &values[pair[0] as usize..pair[1] as usize]);
-        let expected: Vec<Reference> = offsets.windows(2).map(segment).collect();
-        let wrapped = expected.iter().any(|segment| segment.wrapped);
-        let judge = Oracle::elements::<T>(vec![expected.len()], move |k, depth| expected[k].expected::<T>(depth));
-        Ok(judge.with_wrapped(wrapped))
-    }
-    with_dtype!(problem.dtype, T => typed::<T>(problem), else => Err(FAMILY.no_kernel(problem.dtype)))
-}
-
-fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
-    with_dtype!(
-        job.problem.dtype,
-        T => with_op!(FAMILY, job.problem.op, O => typed::<O, T>(job, emit)?),
-        else => Err(FAMILY.no_kernel(job.problem.dtype))
-    )
-}
-
-fn typed<O: Op<T>, T: Element>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
-    let (values, offsets) = (job.problem.view::<T>(0)?, offsets(&job.problem)?);
-    let (device, n, segments) = (job.device, values.len(), offsets.len() - 1);
-    let inside = offsets[segments] - offsets[0];
-    let bytes = (inside + segments as u64) * size_of::<T>() as u64 + size_of_val(offsets) as u64;
-    // Scratch memory: a carry and a key per block, and the ticket.
-    let scratch = u64::from(device.info().multiprocessors * best::BLOCKS_PER_SM) * 16 + 4;
-    let memory = (size_of_val(values) + size_of_val(offsets) + segments * size_of::<T>()) as u64 + scratch;
-    require_memory(device, Some(memory), "segreduce with its offsets and results", "use a smaller --n or input")?;
-    let device_values = Buffer::from_slice(device, values, "values")?;
-    let device_offsets = Buffer::from_slice(device, offsets, "offsets")?;
-    let ticket = Buffer::from_slice(device, &[0_u32], "ticket")?;
-    let mut results = Tensor::from(T::wrap(Vec::new()));
-    for name in job.variants {
-        let Some(variant) = table::<O, T>().into_iter().find(|variant| variant.name == *name) else {
-            return Err(Error::Usage(format!("segreduce has no variant '{name}'")));
-        };
-        let (block, grid) = shape(job, &variant, inside, segments as u64)?;
-        // Of its own for each variant, so that none can pass with what another one wrote.
-        let output = Buffer::<T>::uninit(device, segments, "results")?;
-        let carries = Buffer::<T>::uninit(device, grid as usize, "carries")?;
-        let keys = Buffer::<u64>::uninit(device, grid as usize, "keys")?;
-        let operands = (device_values.slice(n), device_offsets.slice(offsets.len()));
-        let call = variant.scheme.call(operands, output.ptr(), carries.ptr(), keys.ptr(), ticket.ptr());
-        let trial = Trial {
-            family: FAMILY.name,
-            variant: name,
-            shape: (block, grid),
-            output: &output,
-            result: vec![segments],
-            depth: depth(&variant, offsets, block, grid),
-            work: Work::bytes(bytes),
-        };
-        let row;
-        (results, row) = job.measure(&trial, &mut || match grid {
-            0 => Ok(()),
-            // SAFETY: the call is the kernel's own launcher's, with offsets that ascend and end within the values, a
-            // result per segment, a carry and a key per block, and a block size that its rule allows.
-            _ => unsafe { device.launch(job.module, &call, Shape::linear(grid, block)) },
-        })?;
-        emit(row);
-    }
-    Ok(results)
-}
-
-/// Threads per block, and blocks: 0 when there is no segment.
-fn shape<T: Element>(job: &Job<'_>, variant: &Variant<T>, inside: u64, segments: u64) -> Result<(u32, u32)> {
-    let info = job.device.info();
-    let block = variant.block.choose(job.block, variant.name, info.max_block)?;
-    let needed = match variant.scheme {
-        Scheme::Segments(None, _) => segments,
-        Scheme::Segments(Some(threads), _) => segments.div_ceil(u64::from((block / threads).max(1))),
+/// Blocks: 0 when there is no segment.
+fn grid<T: Element>(segments: &Segments<'_, T>, rung: &Chosen<'_, Scheme<T>>) -> u32 {
+    let (count, inside) = (segments.count() as u64, segments.inside());
+    let needed = match rung.kernel {
+        Scheme::Segments(None, _) => count,
+        Scheme::Segments(Some(threads), _) => count.div_ceil(u64::from((rung.block / threads).max(1))),
         Scheme::Balanced(_) => {
-            let tiles = (inside + segments).div_ceil(u64::from(best::tile(size_of::<T>())));
-            tiles.min(u64::from(info.multiprocessors * best::BLOCKS_PER_SM))
+            let tiles = (inside + count).div_ceil(u64::from(best::tile(size_of::<T>())));
+            tiles.min(u64::from(rung.device.info().multiprocessors * best::BLOCKS_PER_SM))
         }
     };
-    let grid = match job.grid {
-        Some(grid) if segments > 0 => grid,
+    match rung.grid {
+        Some(grid) if count > 0 => grid,
         // Every kernel goes on to further segments when the grid has fewer blocks.
         _ => needed.min(MAX_GRID) as u32,
-    };
-    Ok((block, grid))
+    }
 }
 
 /// Most additions in a chain from an element to its segment's result.
-fn depth<T: Element>(variant: &Variant<T>, offsets: &[u64], block: u32, grid: u32) -> u64 {
+fn depth<T: Element>(scheme: &Scheme<T>, offsets: &[u64], block: u32, grid: u32) -> u64 {
     let longest = offsets.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
     let tree = u64::from(block.next_power_of_two().ilog2());
-    match variant.scheme {
+    match *scheme {
         Scheme::Segments(threads, _) => longest.div_ceil(threads.unwrap_or(block).into()) + tree,
         Scheme::Balanced(_) => {
             let (block, grid) = (u64::from(block), u64::from(grid).max(1));
@@ -321,7 +297,8 @@ mod tests {
     fn verdict(values: Vec<f32>, ends: Vec<u64>, op: &str, results: Vec<f32>) -> Result<bool> {
         let inputs = [Array::F32(values).into(), Array::U64(ends).into()];
         let settings = Settings::new(FAMILY.settings, [])?;
-        let oracle = oracle(Problem { inputs: &inputs, dtype: Dtype::F32, op, settings: &settings })?;
+        let problem = Problem { inputs: &inputs, dtype: Dtype::F32, op, settings: &settings };
+        let oracle = FAMILY.resolve(&problem)?.oracle(problem)?;
         Ok(oracle.judge(&Array::F32(results).into(), 3).verified)
     }
 

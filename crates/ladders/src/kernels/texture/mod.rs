@@ -9,16 +9,20 @@
 //!
 //! u8 are read as numbers from 0 to 1 with `--read normalised`; otherwise the result is u8 again, rounded.
 
+use super::entry::Nothing;
+use super::ladder::{Chosen, Ladder, Run, Rung, merge};
+use super::plan::Plan;
 use super::settings::{Choice, Flag, Number, Range};
-use super::{BlockRule, Case, Demand, Entry, Family, Job, Limits, Operand, Row, Setting, Trial, VariantInfo, Work};
+use super::{BlockRule, Case, Demand, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Setting, Work};
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::texture::*;
 use request::{Read, Request};
 use rustwarp::backend::texture::{AddressMode, Channel, Filter, Layout};
-use rustwarp::backend::{Buffer, Sampling, Shape, Texture, require_memory};
+use rustwarp::backend::{Backend, Buffer, Sampling, Shape, Texture, require_memory};
 use rustwarp::element::{Array, Dtype, Scalar};
 use rustwarp::error::{Error, Result};
 use rustwarp::tensor::Tensor;
+use std::marker::PhantomData;
 
 mod oracle;
 mod request;
@@ -97,90 +101,133 @@ pub const FAMILY: Family = Family {
     variants,
     cases,
     sizes,
+    of_vectors: false,
     generate,
-    oracle: oracle::oracle,
-    run,
+    resolve: |problem| Request::new(*problem).map(|request| resolve(request.dimensions, request.read)),
     specials: false,
     limits: Limits::DEFAULT,
     peer: None,
 };
 
-/// A row of the table.
-struct Variant {
-    name: &'static str,
-    idea: &'static str,
-    rung: Rung,
-}
-
-/// Which kernel, and what it reads.
+/// Which kernel a rung launches, and what it reads.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Rung {
+enum Kernel {
     Global,
     Texels,
     Unit,
     Best,
 }
 
-/// Slowest first.
-const TABLE: &[Variant] = &[
-    Variant { name: "global", idea: global::IDEA, rung: Rung::Global },
-    Variant { name: "texels", idea: texels::IDEA, rung: Rung::Texels },
-    Variant { name: "unit", idea: unit::IDEA, rung: Rung::Unit },
-    Variant { name: "best", idea: best::IDEA, rung: Rung::Best },
-];
-
 const BLOCKS: BlockRule = BlockRule::OneOf { sizes: &[BLOCK], default: BLOCK };
 
-/// Runs code that is generic over the dimensions and the format: `with_kernel!(dimensions, read, D, F => expression)`.
-macro_rules! with_kernel {
-    ($dimensions:expr, $read:expr, $d:ident, $f:ident => $body:expr) => {
-        match $read {
-            Read::Float => with_kernel!(@ $dimensions, $d, $f = Float => $body),
-            Read::Fraction => with_kernel!(@ $dimensions, $d, $f = Fraction => $body),
-            Read::Byte => with_kernel!(@ $dimensions, $d, $f = Byte => $body),
+/// The ladder for this many dimensions, and for texels that are read so.
+fn resolve(dimensions: usize, read: Read) -> Resolved {
+    fn of<F: Format<Element: Scalar, Result: Scalar> + 'static>(dimensions: usize) -> Resolved {
+        match dimensions {
+            1 => Resolved::of::<Sampled<Line, F>>(),
+            2 => Resolved::of::<Sampled<Plane, F>>(),
+            _ => Resolved::of::<Sampled<Space, F>>(),
         }
-    };
-    (@ $dimensions:expr, $d:ident, $f:ident = $format:ident => $body:expr) => {{
-        type $f = $format;
-        match $dimensions {
-            1 => { type $d = Line; $body }
-            2 => { type $d = Plane; $body }
-            _ => { type $d = Space; $body }
-        }
-    }};
+    }
+    match read {
+        Read::Float => of::<Float>(dimensions),
+        Read::Fraction => of::<Fraction>(dimensions),
+        Read::Byte => of::<Byte>(dimensions),
+    }
 }
 
-fn variants() -> Vec<VariantInfo> {
-    fn entry<D: Dimensions, F: Format>(rung: Rung) -> Entry {
-        // SAFETY: nothing is launched; only the name and the parameters are of interest.
-        let (texels, output) = unsafe { (Slice::new(0, 0), PtrMut::new(0)) };
-        call::<D, F>(
-            rung,
-            &Arguments {
-                texture: 0,
-                texels,
-                extent: [0; 3],
-                channels: 0,
-                how: [0; 3],
-                map: [0.0; 8],
-                size: [0; 3],
-                output,
-            },
-        )
-        .into()
+fn variants() -> Vec<super::VariantInfo> {
+    let reads = [Read::Float, Read::Fraction, Read::Byte];
+    merge(reads.iter().flat_map(|read| (1..=3).map(move |dimensions| resolve(dimensions, *read))))
+}
+
+/// The family for textures of these dimensions and this format.
+struct Sampled<D, F>(PhantomData<(D, F)>);
+
+/// Texels on a device, and what is asked for.
+struct Texels<'j, T> {
+    buffer: Buffer<'j, T>,
+    /// The same on the host.
+    data: &'j Array,
+    request: Request,
+    /// Elements of the result.
+    samples: usize,
+}
+
+impl<D: Dimensions, F: Format<Element: Scalar, Result: Scalar> + 'static> Ladder for Sampled<D, F> {
+    const FAMILY: &'static str = FAMILY.name;
+    type Kernel = Kernel;
+    type Operands<'j> = Texels<'j, F::Element>;
+
+    fn rungs() -> Vec<Rung<Kernel>> {
+        let rung = |name, idea, kernel| Rung { name, idea, block: BLOCKS, kernel };
+        vec![
+            rung("global", global::IDEA, Kernel::Global),
+            rung("texels", texels::IDEA, Kernel::Texels),
+            rung("unit", unit::IDEA, Kernel::Unit),
+            rung("best", best::IDEA, Kernel::Best),
+        ]
     }
-    let entries = |rung| {
-        let reads = [Read::Float, Read::Fraction, Read::Byte];
-        let all = reads.iter().flat_map(|read| (1..=3).map(move |dimensions| (*read, dimensions)));
-        all.map(|(read, dimensions)| with_kernel!(dimensions, read, D, F => entry::<D, F>(rung))).collect()
-    };
-    let info = |variant: &Variant| VariantInfo {
-        name: variant.name,
-        idea: variant.idea,
-        block: BLOCKS,
-        entries: entries(variant.rung),
-    };
-    TABLE.iter().map(info).collect()
+
+    fn entries(rung: &Rung<Kernel>) -> Vec<Entry> {
+        let arguments = Arguments {
+            texture: 0,
+            texels: Slice::nothing(),
+            extent: [0; 3],
+            channels: 0,
+            how: [0; 3],
+            map: [0.0; 8],
+            size: [0; 3],
+            output: PtrMut::nothing(),
+        };
+        vec![call::<D, F>(rung.kernel, &arguments).into()]
+    }
+
+    fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
+        oracle::oracle(problem)
+    }
+
+    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Kernel>]) -> Result<Texels<'j, F::Element>> {
+        let (request, elements) = (Request::new(job.problem)?, job.problem.view::<F::Element>(0)?);
+        let samples = request.samples()?;
+        let bytes = (size_of_val(elements) + samples * size_of::<F::Result>()) as u64;
+        // Once more as a texture, with a fourth channel where there are three.
+        let needed = bytes + 2 * size_of_val(elements) as u64;
+        let advice = "use less data or a smaller --scale";
+        require_memory(job.device, Some(needed), "sampling the texels into another array", advice)?;
+        let buffer = Buffer::from_slice(job.device, elements, "texels")?;
+        Ok(Texels { buffer, data: job.problem.inputs[0].data(), request, samples })
+    }
+
+    fn work(texels: &Texels<'_, F::Element>) -> Work {
+        Work::bytes(texels.buffer.bytes() + (texels.samples * size_of::<F::Result>()) as u64)
+    }
+
+    fn prepare(texels: &Texels<'_, F::Element>, rung: &Chosen<'_, Kernel>, run: Run<'_>) -> Result<()> {
+        rung.require_no_grid()?;
+        let Texels { buffer, data, request, samples } = texels;
+        let shape = shape(request, *rung.kernel)?;
+        let depth = oracle::depth(request, matches!(rung.kernel, Kernel::Global | Kernel::Texels));
+        let output = rung.uninit::<F::Result>(*samples, "samples")?;
+        let plan = Plan::new(rung.block, shape.grid.iter().product(), &output, &request.shape()).with_depth(depth);
+        if *samples == 0 {
+            return run(plan);
+        }
+        let texture = texture(rung.device, request, *rung.kernel, data)?;
+        let arguments = Arguments::<F> {
+            texture: texture.as_ref().map_or(0, Texture::handle),
+            texels: buffer.slice(buffer.len()),
+            extent: request.extent.map(|n| n as u32),
+            channels: request.channels as u32,
+            how: request.how(),
+            map: request.map,
+            size: request.size.map(|n| n as u32),
+            output: output.ptr(),
+        };
+        // SAFETY: the call is the kernel's own launcher's; texels, texture and output have the extents and formats that
+        // it is passed, and every sample has its thread.
+        run(unsafe { plan.launch(call::<D, F>(*rung.kernel, &arguments), shape) })
+    }
 }
 
 fn cases() -> Vec<Case> {
@@ -249,11 +296,6 @@ fn generate(demand: &Demand<'_>) -> Result<Vec<Tensor>> {
     Ok(vec![demand.tensor(0, &shape)?])
 }
 
-fn run(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
-    let request = Request::new(job.problem)?;
-    with_kernel!(request.dimensions, request.read, D, F => typed::<D, F>(job, &request, emit))
-}
-
 /// What the kernels of all rungs take; each has its own part of it.
 struct Arguments<'a, F: Format> {
     texture: u64,
@@ -266,86 +308,23 @@ struct Arguments<'a, F: Format> {
     output: PtrMut<'a, F::Result>,
 }
 
-fn call<'a, D: Dimensions, F: Format>(rung: Rung, arguments: &Arguments<'a, F>) -> Call<'a> {
+fn call<'a, D: Dimensions, F: Format>(rung: Kernel, arguments: &Arguments<'a, F>) -> Call<'a> {
     let Arguments { texture, texels, extent, channels, how, map, size, output } = *arguments;
     match rung {
-        Rung::Global => global::texture_global::<D, F>(texels, extent, channels, how, map, size, output),
-        Rung::Texels => texels::texture_texels::<D, F>(texture, extent, channels, how, map, size, output),
-        Rung::Unit => unit::texture_unit::<D, F>(texture, channels, map, size, output),
-        Rung::Best => best::texture_best::<D, F>(texture, channels, map, size, output),
+        Kernel::Global => global::texture_global::<D, F>(texels, extent, channels, how, map, size, output),
+        Kernel::Texels => texels::texture_texels::<D, F>(texture, extent, channels, how, map, size, output),
+        Kernel::Unit => unit::texture_unit::<D, F>(texture, channels, map, size, output),
+        Kernel::Best => best::texture_best::<D, F>(texture, channels, map, size, output),
     }
-}
-
-fn typed<D: Dimensions, F>(job: &Job<'_>, request: &Request, emit: &mut dyn FnMut(Row)) -> Result<Tensor>
-where
-    F: Format<Element: Scalar, Result: Scalar>,
-{
-    let elements = job.problem.view::<F::Element>(0)?;
-    let samples = request.samples()?;
-    let bytes = (size_of_val(elements) + samples * size_of::<F::Result>()) as u64;
-    // Once more as a texture, with a fourth channel where there are three.
-    let needed = bytes + 2 * size_of_val(elements) as u64;
-    require_memory(
-        job.device,
-        Some(needed),
-        "sampling the texels into another array",
-        "use less data or a smaller --scale",
-    )?;
-    let texels = Buffer::from_slice(job.device, elements, "texels")?;
-    let mut result = Tensor::new(&request.shape(), F::Result::wrap(vec![bytemuck::Zeroable::zeroed(); samples]))?;
-    for name in job.variants {
-        let Some(variant) = TABLE.iter().find(|variant| variant.name == *name) else {
-            return Err(Error::Usage(format!("texture has no variant '{name}'")));
-        };
-        job.require_no_grid(name)?;
-        let block = BLOCKS.choose(job.block, name, job.device.info().max_block)?;
-        let shape = shape(request, variant.rung)?;
-        let texture = match samples {
-            0 => None,
-            _ => texture(job, request, variant.rung, job.problem.inputs[0].data())?,
-        };
-        // Of its own for each variant, so that none can pass with what another one wrote.
-        let output = Buffer::<F::Result>::uninit(job.device, samples, "samples")?;
-        let arguments = Arguments::<F> {
-            texture: texture.as_ref().map_or(0, Texture::handle),
-            texels: texels.slice(elements.len()),
-            extent: request.extent.map(|n| n as u32),
-            channels: request.channels as u32,
-            how: request.how(),
-            map: request.map,
-            size: request.size.map(|n| n as u32),
-            output: output.ptr(),
-        };
-        let call = call::<D, F>(variant.rung, &arguments);
-        let by_hand = matches!(variant.rung, Rung::Global | Rung::Texels);
-        let trial = Trial {
-            family: FAMILY.name,
-            variant: name,
-            shape: (block, shape.grid.iter().product()),
-            output: &output,
-            result: request.shape(),
-            depth: oracle::depth(request, by_hand),
-            work: Work::bytes(bytes),
-        };
-        let row;
-        (result, row) = job.measure(&trial, &mut || match samples {
-            0 => Ok(()),
-            // SAFETY: the call is the kernel's own launcher's; texels, texture and output have the extents and formats
-            // that it is told, and every sample has its thread.
-            _ => unsafe { job.device.launch(job.module, &call, shape) },
-        })?;
-        emit(row);
-    }
-    Ok(result)
 }
 
 /// A block for each tile of samples.
-fn shape(request: &Request, rung: Rung) -> Result<Shape> {
+fn shape(request: &Request, rung: Kernel) -> Result<Shape> {
     let flat = request.dimensions == 1;
     let rows = [BLOCK / COLUMNS, 1][usize::from(flat)];
     let columns = BLOCK / rows;
     let (tile, block) = match rung {
-        Rung::Best => (best::tile(request.dimensions as u32), [BLOCK, 1, 1]),
+        Kernel::Best => (best::tile(request.dimensions as u32), [BLOCK, 1, 1]),
         _ => ([columns, rows], [columns, rows, 1]),
     };
     let size = request.size.map(|n| n as u32);
@@ -361,7 +340,12 @@ fn shape(request: &Request, rung: Rung) -> Result<Shape> {
 }
 
 /// The texture that a rung reads.
-fn texture<'d>(job: &Job<'d>, request: &Request, rung: Rung, texels: &Array) -> Result<Option<Texture<'d>>> {
+fn texture<'d>(
+    device: &'d dyn Backend,
+    request: &Request,
+    rung: Kernel,
+    texels: &Array,
+) -> Result<Option<Texture<'d>>> {
     let channel = match request.read {
         Read::Float => Channel::F32,
         Read::Fraction | Read::Byte => Channel::U8,
@@ -375,12 +359,12 @@ fn texture<'d>(job: &Job<'d>, request: &Request, rung: Rung, texels: &Array) -> 
         _ => Layout::Array([x, y, z]),
     };
     let sampling = match rung {
-        Rung::Global => return Ok(None),
-        Rung::Texels => {
+        Kernel::Global => return Ok(None),
+        Kernel::Texels => {
             let layout = if request.dimensions == 1 { Layout::Linear(x) } else { layout };
             Sampling { normalised_reads: request.read == Read::Fraction, ..Sampling::new(layout, channel, channels) }
         }
-        Rung::Unit | Rung::Best => Sampling {
+        Kernel::Unit | Kernel::Best => Sampling {
             filter: match request.how()[0] {
                 filter::POINT => Filter::Point,
                 _ => Filter::Linear,
@@ -399,5 +383,5 @@ fn texture<'d>(job: &Job<'d>, request: &Request, rung: Rung, texels: &Array) -> 
             ..Sampling::new(layout, channel, channels)
         },
     };
-    Texture::new(job.device, &sampling, &padded, "texels").map(Some)
+    Texture::new(device, &sampling, &padded, "texels").map(Some)
 }

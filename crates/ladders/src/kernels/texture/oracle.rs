@@ -1,8 +1,7 @@
-//! The right samples: the programming guide's formulas in f64, at the coordinates that the kernels have.
+//! Reference samples: the formulas of the CUDA C++ Programming Guide in f64, at the kernels' coordinates.
 //!
-//! With `--filter point` a result is one of the texels, bit for bit. Where a coordinate lies within f32's rounding of
-//! the edge between two texels, which only `--normalised` ones can do without being on it, either is right.
-//!
+//! With `--filter point` a result is one of the texels, bit by bit. If a coordinate is within f32's rounding of the
+//! edge between two texels, which is possible for `--normalised` ones only, either texel is right.
 //! With `--filter linear` a result may be off by
 //!
 //! - `depth` epsilons of f32, times the difference between the largest and the smallest texel that it is made of. By
@@ -24,7 +23,7 @@ use rustwarp::error::Result;
 use rustwarp::tensor::Tensor;
 use std::rc::Rc;
 
-/// Depth of a result's additions, as the judge takes it.
+/// Depth of a result's additions, for [`Oracle::judge`].
 pub(super) fn depth(request: &Request, by_hand: bool) -> u64 {
     if by_hand { 1 } else { (request.dimensions * request.dimensions) as u64 * (1 << 14) }
 }
@@ -52,15 +51,15 @@ fn judge<T: Scalar>(request: Request, elements: &[T]) -> Oracle<'_> {
     Oracle::new(judge).with_search(find)
 }
 
-/// What the samples should be.
+/// The data for judging the samples.
 struct Samples<'a, T> {
     request: Request,
     elements: &'a [T],
-    /// Between any two texels, the border among them.
+    /// Largest difference between any two texels, including the border.
     spread: f64,
 }
 
-/// A texel that takes part in a sample along one axis: its index, `None` for the border, and its weight.
+/// A texel's contribution to a sample along one axis: its index, `None` for the border, and its weight.
 type Tap = (Option<usize>, f64);
 
 impl<'a, T: Scalar> Samples<'a, T> {
@@ -72,7 +71,7 @@ impl<'a, T: Scalar> Samples<'a, T> {
         samples
     }
 
-    /// An element as it is filtered: u8 from 0 to 1.
+    /// The value of an element for the filter: u8 becomes 0 to 1.
     fn number(&self, index: usize) -> f64 {
         match self.elements[index].value() {
             Value::Float(x) => x,
@@ -80,8 +79,8 @@ impl<'a, T: Scalar> Samples<'a, T> {
         }
     }
 
-    /// Each element's index, what is to be said of it, what it is and what it must be, or be close to; `None` for a
-    /// result of another shape or type.
+    /// For each element its index, the verdict, its value, and the expected value; `None` for a result of another shape
+    /// or type.
     fn judged<'r>(
         &'r self,
         result: &'r Tensor,
@@ -103,7 +102,7 @@ impl<'a, T: Scalar> Samples<'a, T> {
         (result.shape() == self.request.shape()).then_some(judged)
     }
 
-    /// The numbers that the kernels get by the same fused operations.
+    /// The coordinates, computed by the same fused operations as in the kernels.
     fn coordinate(&self, sample: usize) -> [f64; 3] {
         let ([wide, high, _], map) = (self.request.size, self.request.map);
         let [i, j, k] = [sample % wide, sample / wide % high, sample / wide / high].map(|n| n as f32);
@@ -113,7 +112,7 @@ impl<'a, T: Scalar> Samples<'a, T> {
         [x, y, z].map(f64::from)
     }
 
-    /// A coordinate in texels, and how far f32 may be from it.
+    /// A coordinate in texels, and a bound on f32's rounding error of it.
     fn place(&self, axis: usize, coordinate: f64) -> (f64, f64) {
         let size = self.request.extent[axis] as f64;
         match self.request.normalised {
@@ -122,7 +121,7 @@ impl<'a, T: Scalar> Samples<'a, T> {
         }
     }
 
-    /// What an index outside means.
+    /// Maps an index outside to one inside by the address mode; `None` for the border.
     fn inside(&self, axis: usize, index: i64) -> Option<usize> {
         let size = self.request.extent[axis] as i64;
         let inside = match self.request.address {
@@ -145,7 +144,7 @@ impl<'a, T: Scalar> Samples<'a, T> {
         })
     }
 
-    /// The axes' taps; one that is not there has one.
+    /// The taps of the axes; an axis that does not exist has a single one.
     fn taps(&self, of_axis: impl Fn(usize) -> [Tap; 2]) -> [[Tap; 2]; 3] {
         std::array::from_fn(|axis| match axis < self.request.dimensions {
             true => of_axis(axis),
@@ -153,7 +152,7 @@ impl<'a, T: Scalar> Samples<'a, T> {
         })
     }
 
-    /// The verdict, and the texel that is right, or one of them.
+    /// The verdict with `--filter point`, and the right texel, or one of them.
     fn point(&self, coordinate: [f64; 3], channel: usize, result: Value) -> (Verdict, Value) {
         let taps = self.taps(|axis| {
             let (place, doubt) = self.place(axis, coordinate[axis]);
@@ -171,7 +170,7 @@ impl<'a, T: Scalar> Samples<'a, T> {
         others.into_iter().find(|(verdict, _)| verdict.verified && !first.0.verified).unwrap_or(first)
     }
 
-    /// The verdict, and the filtered value.
+    /// The verdict with `--filter linear`, and the filtered value.
     fn linear(&self, coordinate: [f64; 3], channel: usize, depth: u64, result: Value) -> (Verdict, Value) {
         let mut doubt = 0.0;
         for (axis, coordinate) in coordinate.into_iter().enumerate().take(self.request.dimensions) {
@@ -200,7 +199,7 @@ impl<'a, T: Scalar> Samples<'a, T> {
     }
 }
 
-/// The smallest and the largest.
+/// The smallest and the largest value.
 fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)))
 }

@@ -53,9 +53,8 @@ impl<'a> Facts<'a> {
         *self.orders.entry(site).or_insert_with(|| {
             let Some(function) = program.functions.get(site.function as usize) else { return written };
             let Some(inst) = function.code.get(site.pc as usize) else { return written };
-            let opcode = program.opcode(inst);
             match &inst.op {
-                Op::Atomic(atomic) if !opcode.split('.').any(|word| word == "relaxed") => {
+                Op::Atomic(atomic) if !atomic.order_is_written => {
                     (atomic.destination.is_some_and(|slot| slot != NO_SLOT && is_read(function, slot)), true)
                 }
                 _ => written,

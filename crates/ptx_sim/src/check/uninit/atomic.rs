@@ -6,7 +6,7 @@ use super::state::Uninit;
 use crate::isa::File;
 use crate::lanes::{each, first, select};
 use crate::observe::{Lanes, Scene};
-use crate::program::Atomic;
+use crate::program::{Atomic, AtomicOperation};
 use crate::registers::shadow::NEVER_WRITTEN;
 use crate::registers::{NO_SLOT, Registers};
 
@@ -31,10 +31,8 @@ impl Uninit {
             registers.shadow = Some(shadow);
             return;
         }
-        let program = scene.setting.program;
-        let inst = program.functions[scene.site.function as usize].code.get(scene.site.pc as usize);
-        let opcode = inst.map_or("", |inst| program.opcode(inst));
-        let (exchanges, compares) = (opcode.contains(".exch"), opcode.contains(".cas"));
+        let exchanges = atomic.operation == AtomicOperation::Exch;
+        let compares = atomic.operation == AtomicOperation::Cas;
         let found = self.bytes_of_lanes(scene, lanes, bytes);
         let bad_memory = select(lanes.mask, |lane| match found[lane].undefined {
             0 => false,

@@ -40,8 +40,8 @@ impl Uninit {
             _ if mask == 0 => {}
             Op::Pure(run, args) => {
                 let function = &scene.setting.program.functions[scene.site.function as usize];
-                match function.meanings.get(scene.site.pc as usize).copied().flatten() {
-                    Some(meaning) => {
+                match function.meaning(scene.site.pc) {
+                    Some(&meaning) => {
                         let step = Computation { run, args, meaning, rule: step.rule };
                         self.compute(scene, &mut shadow, registers, &step, mask);
                     }
@@ -166,8 +166,8 @@ impl Uninit {
         mask: u32,
     ) {
         let function = &scene.setting.program.functions[scene.site.function as usize];
-        let meaning = function.meanings.get(scene.site.pc as usize).copied().flatten();
-        let (Some(meaning), Some(mut shadow)) = (meaning, registers.shadow.take()) else { return };
+        let meaning = function.meaning(scene.site.pc);
+        let (Some(&meaning), Some(mut shadow)) = (meaning, registers.shadow.take()) else { return };
         let step = Computation { run, args, meaning, rule: Rule::Any };
         let rows: Vec<u32> = step.sources().map(|(file, slot)| shadow.row(file, slot)).collect();
         let bad = rows.iter().fold(0, |bad, row| bad | shadow.undefined(*row)) & mask;

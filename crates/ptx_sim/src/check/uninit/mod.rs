@@ -46,7 +46,7 @@ use plan::{NO_ROW, Plan};
 /// What each instruction of each function reads and writes; with `overflow`, integer arithmetic is always looked at.
 pub fn plans(program: &Program, overflow: bool) -> Vec<Plan> {
     let one = |function: &Function| {
-        let mut plan = Plan::of(program, function, overflow);
+        let mut plan = Plan::of(function, overflow);
         plan.entry = settled::entry(function, &plan);
         plan
     };

@@ -1,110 +1,10 @@
-//! How undefined bits pass through an instruction that only computes: one rule per kind of opcode.
-//!
-//! The rules are those of Valgrind's memcheck and LLVM's MemorySanitizer (Stepanov and Serebryany, CGO 2015), extended
-//! by PTX's own bit movers: the shadow of a move is the same move of the shadow.
+//! How undefined bits pass through an instruction that only computes: what the rule of its row does to the bits of one
+//! lane.
 
 use crate::isa::File;
+use crate::isa::facts::{Comparison, Relation};
 
-/// What decides which bits of the results are undefined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rule {
-    /// Any undefined bit of any source makes all results undefined.
-    Any,
-    /// Moves bits: operands in the mask are data, others say where the data goes.
-    Move(u8),
-    /// A 0 decides.
-    And,
-    /// A 1 decides.
-    Or,
-    /// Bit by bit.
-    Xor,
-    /// Bit by bit, by a table in the last source.
-    Lop3,
-    /// Carries run from an undefined bit to those above.
-    Carry,
-    /// 16-bit halves on their own.
-    Halves,
-    /// Two sources, packed: the first is the upper half.
-    Pack,
-    /// `selp`.
-    Select,
-    /// `setp` on integers.
-    Compare(Comparison),
-}
-
-/// An integer comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Comparison {
-    /// What is asked.
-    pub relation: Relation,
-    /// Of signed numbers.
-    pub signed: bool,
-}
-
-/// Which order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Relation {
-    Equal,
-    Less,
-    LessOrEqual,
-}
-
-/// The rule of an opcode.
-pub fn rule(opcode: &str, sources: &[File]) -> Rule {
-    let parts: Vec<&str> = opcode.split('.').collect();
-    let (base, kind) = (parts[0], parts.last().copied().unwrap_or_default());
-    let predicates = sources.contains(&File::Pred);
-    match base {
-        "and" => Rule::And,
-        "or" => Rule::Or,
-        "xor" | "not" => Rule::Xor,
-        "mov" if !predicates => Rule::Move(0b1111),
-        "shl" | "shr" | "bfe" | "brev" | "szext" => Rule::Move(0b0001),
-        "shf" | "bfi" | "prmt" => Rule::Move(0b0011),
-        "lop3" if !predicates && sources.len() == 4 => Rule::Lop3,
-        "cvt"
-            if kind.ends_with("x2") || parts.get(parts.len().wrapping_sub(2)).is_some_and(|to| to.ends_with("x2")) =>
-        {
-            if sources.len() == 2 {
-                Rule::Pack
-            } else {
-                Rule::Any
-            }
-        }
-        "cvt" if !parts.contains(&"sat") && parts.iter().rev().take(2).all(|kind| is_integer(kind)) => {
-            Rule::Move(0b0001)
-        }
-        "add" | "sub" | "mul" | "mad" | "neg" | "mul24" | "mad24" | "addc" | "subc" | "madc"
-            if is_integer(kind) && !parts.contains(&"hi") && !parts.contains(&"sat") =>
-        {
-            Rule::Carry
-        }
-        "selp" => Rule::Select,
-        "setp" if sources.len() == 2 => compare(&parts).map_or(Rule::Any, Rule::Compare),
-        "set" | "setp" | "dp2a" | "dp4a" => Rule::Any,
-        _ if kind.ends_with("x2") => Rule::Halves,
-        _ => Rule::Any,
-    }
-}
-
-fn is_integer(kind: &str) -> bool {
-    let (letter, bits) = kind.split_at(kind.len().min(1));
-    matches!(letter, "u" | "s" | "b") && matches!(bits, "8" | "16" | "32" | "64")
-}
-
-fn compare(parts: &[&str]) -> Option<Comparison> {
-    let (relation, kind) = (parts.get(1)?, parts.last()?);
-    if !is_integer(kind) {
-        return None;
-    }
-    let relation = match *relation {
-        "eq" | "ne" => Relation::Equal,
-        "lt" | "ge" | "lo" | "hs" => Relation::Less,
-        "le" | "gt" | "ls" | "hi" => Relation::LessOrEqual,
-        _ => return None,
-    };
-    Some(Comparison { relation, signed: kind.starts_with('s') })
-}
+pub use crate::isa::facts::Undefined as Rule;
 
 /// All bits that a value of a file has.
 pub fn ones(file: File) -> u64 {
@@ -128,9 +28,9 @@ pub struct Source {
 }
 
 impl Rule {
-    /// The result is more than some of the sources' bits at other places.
+    /// Whether the result is more than some of the sources' bits at other places.
     pub fn computes(self) -> bool {
-        !matches!(self, Self::Move(_) | Self::And | Self::Or | Self::Xor | Self::Lop3 | Self::Select | Self::Pack)
+        !matches!(self, Self::Move(_) | Self::And | Self::Or | Self::Xor | Self::Lop3 | Self::Select | Self::Pack(_))
     }
 
     /// Undefined bits of a result whose bits are `ones`; moves are not handled here.
@@ -147,10 +47,10 @@ impl Rule {
             Self::Lop3 => lop3(a, b, source(2), source(3)),
             Self::Carry if ones == 1 => all_if(any),
             Self::Carry => any | any.wrapping_neg(),
-            Self::Halves => spread_halves(any),
-            Self::Pack => {
-                let half = |source: Source| if source.undefined != 0 { 0xffff } else { 0 };
-                half(a) << 16 | half(b)
+            Self::Parts(bits) => spread(any, bits),
+            Self::Pack(bits) => {
+                let field = |source: Source| if source.undefined != 0 { (1 << bits) - 1 } else { 0 };
+                field(a) << bits | field(b)
             }
             Self::Select => match source(2) {
                 Source { undefined: 0, value: 0, .. } => b.undefined,
@@ -193,8 +93,14 @@ fn lop3(a: Source, b: Source, c: Source, table: Source) -> u64 {
     zero & one
 }
 
-fn spread_halves(any: u64) -> u64 {
-    (0..4).map(|half| 0xffff_u64 << (half * 16)).filter(|half| any & half != 0).fold(0, |all, half| all | half)
+/// All bits of every part that has one of these.
+fn spread(any: u64, bits: u8) -> u64 {
+    let part = u64::MAX >> (64 - bits);
+    (0..64)
+        .step_by(usize::from(bits))
+        .map(|at| part << at)
+        .filter(|part| any & part != 0)
+        .fold(0, |all, part| all | part)
 }
 
 #[cfg(test)]
@@ -205,9 +111,12 @@ mod tests {
         Source { value, undefined, ones: 0xffff_ffff }
     }
 
+    fn rule(opcode: &str) -> Rule {
+        crate::isa::instructions::find(opcode).expect("an instruction of the table").facts.undefined
+    }
+
     fn apply(opcode: &str, sources: &[Source]) -> u64 {
-        let files = vec![File::Word; sources.len()];
-        rule(opcode, &files).apply(sources, 0xffff_ffff)
+        rule(opcode).apply(sources, 0xffff_ffff)
     }
 
     #[test]
@@ -251,11 +160,17 @@ mod tests {
 
     #[test]
     fn opcodes_have_rules() {
-        assert_eq!(rule("cvt.u32.u16", &[File::Half]), Rule::Move(1));
-        assert_eq!(rule("cvt.rn.f32.s32", &[File::Word]), Rule::Any);
-        assert_eq!(rule("cvt.rn.f16x2.f32", &[File::Single, File::Single]), Rule::Pack);
-        assert_eq!(rule("mad.wide.s32", &[File::Word, File::Word, File::Long]), Rule::Carry);
-        assert_eq!(rule("prmt.b32", &[File::Word; 3]), Rule::Move(3));
-        assert_eq!(rule("fma.rn.f32", &[File::Single; 3]), Rule::Any);
+        assert_eq!(rule("cvt.u32.u16"), Rule::Move(1));
+        assert_eq!(rule("cvt.rn.f32.s32"), Rule::Any);
+        assert_eq!(rule("cvt.rn.f16x2.f32"), Rule::Pack(16));
+        assert_eq!(rule("mad.wide.s32"), Rule::Carry);
+        assert_eq!(rule("prmt.b32"), Rule::Move(3));
+        assert_eq!(rule("fma.rn.f32"), Rule::Any);
+    }
+
+    #[test]
+    fn packed_bytes_are_apart() {
+        assert_eq!(Rule::Pack(8).apply(&[word(1, 1), word(1, 0)], 0xffff), 0xff00);
+        assert_eq!(rule("cvt.rn.satfinite.e4m3x2.f32"), Rule::Pack(8));
     }
 }

@@ -193,7 +193,7 @@ mod tests {
         let registers = "{ .reg .pred %p<4>; .reg .b32 %r<6>; .reg .b64 %rd<4>;\n";
         let text = format!("{head}{registers}{code}\nret;\n}}\n");
         let program = Program::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        let plan = Plan::of(&program, &program.functions[0], false);
+        let plan = Plan::of(&program.functions[0], false);
         let mut known: Vec<bool> = Vec::new();
         let function = &program.functions[0];
         // Of every instruction that writes a word: is that settled?

@@ -1,6 +1,6 @@
 //! `cvt` between floating-point types, and rounding to integers that stay floats.
 
-use super::pack;
+use super::{CONVERTED, pack, packed};
 use crate::isa::float::{canonical, flush, propagated, saturate};
 use crate::isa::half::{bfloat_to_f32, half_to_f32, relu, saturate_half};
 use crate::isa::lift::{lift, lift_call};
@@ -36,36 +36,37 @@ fn narrow(format: Format, a: f64, rounding: Rounding) -> u64 {
 }
 
 fn between_floats(t: &mut Table) {
-    t.row("cvt.f64.f32", lift!((f32) -> u64, widen));
-    t.row("cvt.ftz.f64.f32", lift!((f32) -> u64, |a| widen(f32::from_bits(canonical(flush(a))))));
-    t.row("cvt.f32.f32", lift!((u32) -> u32, |a| a));
-    t.row("cvt.ftz.f32.f32", lift!((f32) -> u32, |a| canonical(flush(a))));
-    t.row("cvt.sat.f32.f32", lift!((f32) -> u32, saturate));
-    t.row("cvt.ftz.sat.f32.f32", lift!((f32) -> u32, |a| saturate(flush(a))));
-    t.row("cvt.f64.f64", lift!((u64) -> u64, |a| a));
-    t.row("cvt.rn.f32.f64", lift!((f64) -> u32, nearest32));
+    t.row("cvt.f64.f32", CONVERTED, lift!((f32) -> u64, widen));
+    t.row("cvt.ftz.f64.f32", CONVERTED, lift!((f32) -> u64, |a| widen(f32::from_bits(canonical(flush(a))))));
+    t.row("cvt.f32.f32", CONVERTED, lift!((u32) -> u32, |a| a));
+    t.row("cvt.ftz.f32.f32", CONVERTED, lift!((f32) -> u32, |a| canonical(flush(a))));
+    t.row("cvt.sat.f32.f32", CONVERTED, lift!((f32) -> u32, saturate));
+    t.row("cvt.ftz.sat.f32.f32", CONVERTED, lift!((f32) -> u32, |a| saturate(flush(a))));
+    t.row("cvt.f64.f64", CONVERTED, lift!((u64) -> u64, |a| a));
+    t.row("cvt.rn.f32.f64", CONVERTED, lift!((f64) -> u32, nearest32));
     t.row(
         "cvt.rn.ftz.f32.f64",
+        CONVERTED,
         lift!((f64) -> u32, |a| {
             let bits = nearest32(a);
             if bits & 0x7f80_0000 == 0 { bits & 1 << 31 } else { bits }
         }),
     );
-    t.row("cvt.rn.sat.f32.f64", lift!((f64) -> u32, |a| saturate(a as f32)));
+    t.row("cvt.rn.sat.f32.f64", CONVERTED, lift!((f64) -> u32, |a| saturate(a as f32)));
     macro_rules! mode {
         ($m:literal, $r:expr) => {
-            t.row(concat!("cvt.", $m, ".f32.f64"), lift_call!((f64) -> u32, |a| narrow(F32, a, $r) as u32));
+            t.row(concat!("cvt.", $m, ".f32.f64"), CONVERTED, lift_call!((f64) -> u32, |a| narrow(F32, a, $r) as u32));
         };
     }
     mode!("rz", Rounding::Zero);
     mode!("rm", Rounding::Down);
     mode!("rp", Rounding::Up);
-    t.row("cvt.f32.f16", lift!((u16) -> u32, |a| canonical(half_to_f32(a))));
-    t.row("cvt.ftz.f32.f16", lift!((u16) -> u32, |a| canonical(half_to_f32(a))));
-    t.row("cvt.f64.f16", lift!((u16) -> u64, |a| widen(half_to_f32(a))));
-    t.row("cvt.f32.bf16", lift!((u16) -> u32, |a| u32::from(a) << 16));
-    t.row("cvt.ftz.f32.bf16", lift!((u16) -> u32, |a| canonical(flush(bfloat_to_f32(a)))));
-    t.row("cvt.f64.bf16", lift!((u16) -> u64, |a| widen(bfloat_to_f32(a))));
+    t.row("cvt.f32.f16", CONVERTED, lift!((u16) -> u32, |a| canonical(half_to_f32(a))));
+    t.row("cvt.ftz.f32.f16", CONVERTED, lift!((u16) -> u32, |a| canonical(half_to_f32(a))));
+    t.row("cvt.f64.f16", CONVERTED, lift!((u16) -> u64, |a| widen(half_to_f32(a))));
+    t.row("cvt.f32.bf16", CONVERTED, lift!((u16) -> u32, |a| u32::from(a) << 16));
+    t.row("cvt.ftz.f32.bf16", CONVERTED, lift!((u16) -> u32, |a| canonical(flush(bfloat_to_f32(a)))));
+    t.row("cvt.f64.bf16", CONVERTED, lift!((u16) -> u64, |a| widen(bfloat_to_f32(a))));
 }
 
 #[inline(always)]
@@ -79,13 +80,14 @@ fn nearest32(a: f64) -> u32 {
 fn to_integral(t: &mut Table) {
     macro_rules! mode {
         ($m:literal, $f:ident) => {
-            t.row(concat!("cvt.", $m, ".f32.f32"), lift_call!((f32) -> u32, |a| canonical(a.$f())));
-            t.row(concat!("cvt.", $m, ".ftz.f32.f32"), lift_call!((f32) -> u32, |a| canonical(flush(a).$f())));
-            t.row(concat!("cvt.", $m, ".sat.f32.f32"), lift_call!((f32) -> u32, |a| saturate(a.$f())));
-            t.row(concat!("cvt.", $m, ".ftz.sat.f32.f32"), lift_call!((f32) -> u32, |a| saturate(flush(a).$f())));
-            t.row(concat!("cvt.", $m, ".f64.f64"), lift_call!((f64) -> u64, |a| propagated(a.$f(), [a])));
+            t.row(concat!("cvt.", $m, ".f32.f32"), CONVERTED, lift_call!((f32) -> u32, |a| canonical(a.$f())));
+            t.row(concat!("cvt.", $m, ".ftz.f32.f32"), CONVERTED, lift_call!((f32) -> u32, |a| canonical(flush(a).$f())));
+            t.row(concat!("cvt.", $m, ".sat.f32.f32"), CONVERTED, lift_call!((f32) -> u32, |a| saturate(a.$f())));
+            t.row(concat!("cvt.", $m, ".ftz.sat.f32.f32"), CONVERTED, lift_call!((f32) -> u32, |a| saturate(flush(a).$f())));
+            t.row(concat!("cvt.", $m, ".f64.f64"), CONVERTED, lift_call!((f64) -> u64, |a| propagated(a.$f(), [a])));
             t.row(
                 concat!("cvt.", $m, ".f16.f16"),
+                CONVERTED,
                 lift_call!((u16) -> u16, |a| pack(F16, f64::from(half_to_f32(a).$f()), Rounding::NearestEven) as u16),
             );
         };
@@ -105,26 +107,31 @@ fn halves(t: &mut Table) {
         ($dn:literal, $format:expr, $ftz:ident, $m:literal, $r:expr) => {
             t.row(
                 concat!("cvt.", $m, ".", $dn, ".f32"),
+                CONVERTED,
                 lift_call!((f32) -> u16, |a| pack($format, f64::from(a), $r) as u16),
             );
             t.row(
                 concat!("cvt.", $m, ".ftz.", $dn, ".f32"),
+                CONVERTED,
                 lift_call!((f32) -> u16, |a| pack($format, f64::from($ftz(a)), $r) as u16),
             );
             t.row(
                 concat!("cvt.", $m, ".relu.", $dn, ".f32"),
+                CONVERTED,
                 lift_call!((f32) -> u16, |a| relu(pack($format, f64::from(a), $r) as u16)),
             );
-            t.row(concat!("cvt.", $m, ".", $dn, ".f64"), lift_call!((f64) -> u16, |a| narrow($format, a, $r) as u16));
+            t.row(concat!("cvt.", $m, ".", $dn, ".f64"), CONVERTED, lift_call!((f64) -> u16, |a| narrow($format, a, $r) as u16));
             // The first source becomes the upper half.
             t.row(
                 concat!("cvt.", $m, ".", $dn, "x2.f32"),
+                packed(16),
                 lift_call!((f32, f32) -> u32, |a, b| {
                     (pack($format, f64::from(a), $r) as u32) << 16 | pack($format, f64::from(b), $r) as u32
                 }),
             );
             t.row(
                 concat!("cvt.", $m, ".relu.", $dn, "x2.f32"),
+                packed(16),
                 lift_call!((f32, f32) -> u32, |a, b| {
                     let half = |x: f32| u32::from(relu(pack($format, f64::from(x), $r) as u16));
                     half(a) << 16 | half(b)
@@ -140,26 +147,33 @@ fn halves(t: &mut Table) {
     mode!("bf16", BF16, flush, "rz", Rounding::Zero);
     t.row(
         "cvt.rn.sat.f16.f32",
+        CONVERTED,
         lift_call!((f32) -> u16, |a| {
             saturate_half(pack(F16, f64::from(a), Rounding::NearestEven) as u16)
         }),
     );
-    t.row("cvt.f16.f16", lift_call!((u16) -> u16, |a| pack(F16, f64::from(half_to_f32(a)), Rounding::Zero) as u16));
+    t.row(
+        "cvt.f16.f16",
+        CONVERTED,
+        lift_call!((u16) -> u16, |a| pack(F16, f64::from(half_to_f32(a)), Rounding::Zero) as u16),
+    );
     t.row(
         "cvt.rn.bf16.f16",
+        CONVERTED,
         lift_call!((u16) -> u16, |a| {
             pack(BF16, f64::from(half_to_f32(a)), Rounding::NearestEven) as u16
         }),
     );
     t.row(
         "cvt.rn.f16.bf16",
+        CONVERTED,
         lift_call!((u16) -> u16, |a| {
             pack(F16, f64::from(bfloat_to_f32(a)), Rounding::NearestEven) as u16
         }),
     );
     macro_rules! tf32 {
         ($m:literal, $r:expr) => {
-            t.row(concat!("cvt.", $m, ".tf32.f32"), lift_call!((f32) -> u32, |a| tf32(a, $r)));
+            t.row(concat!("cvt.", $m, ".tf32.f32"), CONVERTED, lift_call!((f32) -> u32, |a| tf32(a, $r)));
         };
     }
     tf32!("rna", Rounding::NearestAway);

@@ -2,11 +2,16 @@
 //!
 //! Registers may be wider than the types. Rows for that have the registers' widths behind the opcode: `.r64.r32`.
 
+use super::CONVERTED;
+use crate::isa::facts::{Facts, Fidelity, Latency, Undefined, Work, facts};
 use crate::isa::float::{flush, saturate};
 use crate::isa::half::{bfloat_to_f32, half_to_f32};
 use crate::isa::lift::{lift, lift_call};
 use crate::isa::soft::{self, BF16, F16, F32, F64, Format, Rounding};
 use crate::isa::table::Table;
+
+/// An integer whose bits are kept, cut off or extended by its sign.
+const MOVED: Facts = facts(Undefined::Move(0b0001), Work::None, Latency::Alu, Fidelity::Exact);
 
 /// Adds these rows.
 pub fn list(t: &mut Table) {
@@ -34,10 +39,12 @@ fn integers(t: &mut Table) {
         ($s:ty, $sn:literal, $sr:ty, $d:ty, $dn:literal, $extended:ty, $dr:ty) => {
             t.row(
                 concat!("cvt.", $dn, ".", $sn),
+                MOVED,
                 lift!(($sr) -> $dr, |a| a as $s as $d as $extended as $dr),
             );
             t.row(
                 concat!("cvt.sat.", $dn, ".", $sn),
+                CONVERTED,
                 lift_call!(($sr) -> $dr, |a| {
                     let limited = i128::from(a as $s).clamp(<$d>::MIN as i128, <$d>::MAX as i128);
                     limited as $d as $extended as $dr
@@ -88,10 +95,12 @@ fn integers_in_wide_registers(t: &mut Table) {
         ($s:ty, $sn:literal, $sr:ty, $r:literal, $dn:literal, $d:ty, $extended:ty, $dr:ty, $bits:literal) => {
             t.row(
                 concat!("cvt.", $dn, ".", $sn, ".r", $bits, ".r", $r),
+                MOVED,
                 lift!(($sr) -> $dr, |a| a as $s as $d as $extended as $dr),
             );
             t.row(
                 concat!("cvt.sat.", $dn, ".", $sn, ".r", $bits, ".r", $r),
+                CONVERTED,
                 lift_call!(($sr) -> $dr, |a| {
                     let limited = i128::from(a as $s).clamp(<$d>::MIN as i128, <$d>::MAX as i128);
                     limited as $d as $extended as $dr
@@ -132,9 +141,9 @@ fn from_integer(format: Format, value: i128, rounding: Rounding) -> u64 {
 fn to_float(t: &mut Table) {
     macro_rules! natural {
         ($s:ty, $sn:literal, $sr:ty) => {
-            t.row(concat!("cvt.rn.f32.", $sn), lift!(($sr) -> f32, |a| a as $s as f32));
-            t.row(concat!("cvt.rn.f64.", $sn), lift!(($sr) -> f64, |a| a as $s as f64));
-            t.row(concat!("cvt.rn.sat.f32.", $sn), lift!(($sr) -> u32, |a| saturate(a as $s as f32)));
+            t.row(concat!("cvt.rn.f32.", $sn), CONVERTED, lift!(($sr) -> f32, |a| a as $s as f32));
+            t.row(concat!("cvt.rn.f64.", $sn), CONVERTED, lift!(($sr) -> f64, |a| a as $s as f64));
+            t.row(concat!("cvt.rn.sat.f32.", $sn), CONVERTED, lift!(($sr) -> u32, |a| saturate(a as $s as f32)));
             modes!($s, $sn, $sr, "rz", Rounding::Zero);
             modes!($s, $sn, $sr, "rm", Rounding::Down);
             modes!($s, $sn, $sr, "rp", Rounding::Up);
@@ -143,10 +152,10 @@ fn to_float(t: &mut Table) {
     }
     macro_rules! modes {
         ($s:ty, $sn:literal, $sr:ty, $m:literal, $r:expr) => {
-            t.row(concat!("cvt.", $m, ".f32.", $sn), lift_call!(($sr) -> f32, |a| {
+            t.row(concat!("cvt.", $m, ".f32.", $sn), CONVERTED, lift_call!(($sr) -> f32, |a| {
                                 f32::from_bits(from_integer(F32, i128::from(a as $s), $r) as u32)
             }));
-            t.row(concat!("cvt.", $m, ".f64.", $sn), lift_call!(($sr) -> f64, |a| {
+            t.row(concat!("cvt.", $m, ".f64.", $sn), CONVERTED, lift_call!(($sr) -> f64, |a| {
                                 f64::from_bits(from_integer(F64, i128::from(a as $s), $r))
             }));
             halves!($s, $sn, $sr, $m, $r);
@@ -154,10 +163,10 @@ fn to_float(t: &mut Table) {
     }
     macro_rules! halves {
         ($s:ty, $sn:literal, $sr:ty, $m:literal, $r:expr) => {
-            t.row(concat!("cvt.", $m, ".f16.", $sn), lift_call!(($sr) -> u16, |a| {
+            t.row(concat!("cvt.", $m, ".f16.", $sn), CONVERTED, lift_call!(($sr) -> u16, |a| {
                                 from_integer(F16, i128::from(a as $s), $r) as u16
             }));
-            t.row(concat!("cvt.", $m, ".bf16.", $sn), lift_call!(($sr) -> u16, |a| {
+            t.row(concat!("cvt.", $m, ".bf16.", $sn), CONVERTED, lift_call!(($sr) -> u16, |a| {
                                 from_integer(BF16, i128::from(a as $s), $r) as u16
             }));
         };
@@ -187,6 +196,7 @@ fn to_integer(t: &mut Table) {
         ($d:ty, $dn:literal, $dr:ty, $w:literal, $v:literal, $lift:ident, $s:ty, $sr:ty, $ftz:literal, $sn:literal, $read:expr, $m:literal, $round:expr) => {
             t.row(
                 concat!("cvt.", $m, ".", $ftz, "[sat.]", $dn, ".", $sn, $w, $v),
+                CONVERTED,
                 $lift!(($sr) -> $dr, |a| {
                     let x: $s = $read(a);
                     let wide = <$d>::BITS == 64 || size_of::<$s>() == 8;

@@ -1,6 +1,6 @@
 //! `cvt` to and from 8-bit floats, with saturation to finite numbers, and `cvt.pack` of integers.
 
-use super::pack;
+use super::{CONVERTED, pack, packed};
 use crate::isa::half::{half_to_f32, relu};
 use crate::isa::lift::{lift, lift_call};
 use crate::isa::soft::{BF16, F16, Format, Rounding, TF32};
@@ -73,6 +73,7 @@ fn eight_bits(t: &mut Table) {
             // The first source becomes the upper byte.
             t.row(
                 concat!("cvt.rn.satfinite", $m, ".", $n, "x2.f32"),
+                packed(8),
                 lift_call!((f32, f32) -> u16, |a, b| {
                     let byte = |x: f32| u16::from($after($narrow(f64::from(x))));
                     byte(a) << 8 | byte(b)
@@ -80,6 +81,7 @@ fn eight_bits(t: &mut Table) {
             );
             t.row(
                 concat!("cvt.rn.satfinite", $m, ".", $n, "x2.f16x2"),
+                CONVERTED,
                 lift_call!((u32) -> u16, |a| {
                     let byte = |x: u16| u16::from($after($narrow(f64::from(half_to_f32(x)))));
                     byte((a >> 16) as u16) << 8 | byte(a as u16)
@@ -87,6 +89,7 @@ fn eight_bits(t: &mut Table) {
             );
             t.row(
                 concat!("cvt.rn", $m, ".f16x2.", $n, "x2"),
+                CONVERTED,
                 lift_call!((u16) -> u32, |a| {
                     let half = |x: u8| u32::from($after_wide($widen(x)));
                     half((a >> 8) as u8) << 16 | half(a as u8)
@@ -115,10 +118,12 @@ fn finite(t: &mut Table) {
         (@ $n:literal, $format:expr, $m:literal, $r:expr, $relu:literal, $after:expr) => {
             t.row(
                 concat!("cvt.", $m, $relu, ".satfinite.", $n, ".f32"),
+                CONVERTED,
                 lift_call!((f32) -> u16, |a| $after(saturated($format, a, $r) as u16)),
             );
             t.row(
                 concat!("cvt.", $m, $relu, ".satfinite.", $n, "x2.f32"),
+                packed(16),
                 lift_call!((f32, f32) -> u32, |a, b| {
                     let half = |x: f32| u32::from($after(saturated($format, x, $r) as u16));
                     half(a) << 16 | half(b)
@@ -132,7 +137,7 @@ fn finite(t: &mut Table) {
     mode!("bf16", BF16, "rz", Rounding::Zero);
     macro_rules! tf32 {
         ($m:literal, $r:expr, $f:expr) => {
-            t.row(concat!("cvt.", $m, ".tf32.f32"), lift_call!((f32) -> u32, |a| $f(a, $r)));
+            t.row(concat!("cvt.", $m, ".tf32.f32"), CONVERTED, lift_call!((f32) -> u32, |a| $f(a, $r)));
         };
     }
     fn limited(a: f32, rounding: Rounding) -> u32 {
@@ -164,6 +169,7 @@ fn integers(t: &mut Table) {
         ($n:literal, $low:expr, $high:expr) => {
             t.row(
                 concat!("cvt.pack.sat.", $n, ".s32"),
+                CONVERTED,
                 lift!((i32, i32) -> u32, |a, b| limit(a, $low, $high) << 16 | limit(b, $low, $high) & 0xffff),
             );
         };
@@ -175,6 +181,7 @@ fn integers(t: &mut Table) {
         ($n:literal, $bits:literal, $low:expr, $high:expr) => {
             t.row(
                 concat!("cvt.pack.sat.", $n, ".s32.b32"),
+                CONVERTED,
                 lift!((i32, i32, u32) -> u32, |a, b, c| {
                     let part = |x: i32| limit(x, $low, $high) & ((1 << $bits) - 1);
                     c << (2 * $bits) | part(a) << $bits | part(b)

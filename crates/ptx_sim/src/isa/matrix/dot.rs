@@ -8,8 +8,8 @@
 //! random warps of each shape with moderate and wide exponents, zeros, subnormal numbers, infinities and NaN, all
 //! results of f16, bf16 and tf32 were its bits, but for at most 7 in 10 000 of those with special values.
 
+use super::shape::{Element, Multiply, Sum};
 use crate::isa::soft::{F16, F32, Format, Number, Rounding, add};
-use crate::program::{Element, Multiply, Sum};
 
 /// Bits of a sum of products behind the point of its largest term.
 const FRACTION: i32 = 25;
@@ -106,7 +106,7 @@ fn float_sum(shape: &Multiply, a: &[Term], b: &[Term], c: u64, block: usize) -> 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Term {
     significand: i64,
-    /// Of the bit before the point, also for subnormal numbers.
+    /// Exponent of the bit before the point, also for subnormal numbers.
     exponent: i32,
     fraction: i32,
     special: Special,

@@ -3,7 +3,7 @@
 //! Lanes form eight groups of four. In every shape a group holds a row of `a` (and of the sums) and a column of `b`;
 //! shapes with 16 rows have the rows 8 to 15 in further registers.
 
-use crate::program::{Fragment, Multiply, Order2, Sum};
+use super::shape::{Fragment, Multiply, Order2, Sum};
 
 /// Row and column of element `j` of register `r`.
 pub fn a(shape: &Multiply, r: usize, lane: usize, j: usize) -> (usize, usize) {
@@ -30,7 +30,7 @@ pub fn b(shape: &Multiply, r: usize, lane: usize, j: usize) -> (usize, usize) {
 /// Row and column of element `j` of register `r` of `c` and `d`.
 pub fn sum(shape: &Multiply, kind: Sum, r: usize, lane: usize, j: usize) -> (usize, usize) {
     if shape.wmma.is_some() {
-        let bits = super::sum_bits(kind);
+        let bits = kind.bits();
         let order = Order2::Row;
         return Fragment { rows: shape.m, columns: shape.n, bits, order, sum: true }.place(r, lane, j);
     }

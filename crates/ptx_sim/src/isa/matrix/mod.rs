@@ -2,34 +2,27 @@
 
 mod dot;
 mod layout;
+mod shape;
 
-use crate::program::{Matrix, Multiply, Sum};
 use crate::registers::{LANES, NO_SLOT, Registers, Slot};
+pub use shape::{Element, Fragment, Multiply, Order2, Sum};
 
-/// `d = a * b + c` for `mma` and `wmma.mma`.
-pub(crate) fn multiply(registers: &mut Registers, matrix: &Matrix, shape: &Multiply) {
-    let a = gather(registers, &matrix.a, shape.a.bits(), shape.m, shape.k, |r, lane, j| layout::a(shape, r, lane, j));
+/// `d = a * b + c` for `mma` and `wmma.mma`, with the rows that hold `d`, `a`, `b` and `c`.
+pub(crate) fn multiply(registers: &mut Registers, [d_rows, a_rows, b_rows, c_rows]: [&[Slot]; 4], shape: &Multiply) {
+    let a = gather(registers, a_rows, shape.a.bits(), shape.m, shape.k, |r, lane, j| layout::a(shape, r, lane, j));
     // Columns of `b` side by side, so that both factors of a sum of products are read in order.
-    let b = gather(registers, &matrix.b, shape.b.bits(), shape.n, shape.k, |r, lane, j| {
+    let b = gather(registers, b_rows, shape.b.bits(), shape.n, shape.k, |r, lane, j| {
         let (row, column) = layout::b(shape, r, lane, j);
         (column, row)
     });
-    let c = gather(registers, &matrix.c, sum_bits(shape.c), shape.m, shape.n, |r, lane, j| {
+    let c = gather(registers, c_rows, shape.c.bits(), shape.m, shape.n, |r, lane, j| {
         layout::sum(shape, shape.c, r, lane, j)
     });
     let d = dot::products(shape, &a, &b, &c);
-    scatter(registers, &matrix.d, sum_bits(shape.d), |r, lane, j| {
+    scatter(registers, d_rows, shape.d.bits(), |r, lane, j| {
         let (row, column) = layout::sum(shape, shape.d, r, lane, j);
         d[row * shape.n + column]
     });
-}
-
-fn sum_bits(sum: Sum) -> usize {
-    match sum {
-        Sum::F16 => 16,
-        Sum::F32 | Sum::S32 => 32,
-        Sum::F64 => 64,
-    }
 }
 
 /// The elements of a matrix, by row, from where the lanes hold them.

@@ -1,6 +1,6 @@
 //! Questions that users of a program ask.
 
-use crate::program::{Function, Inst, Kind, Op, Program};
+use super::{Function, Inst, Kind, Op, Program};
 
 impl Program {
     /// The kernels.

@@ -1,56 +1,44 @@
-//! Plots of measurements, as SVG: lines over sizes, bars where there is one size. Drawn by plotters; labels stand at
-//! the lines' ends, because a legend of a dozen colours can't be read.
+//! Plots of measurements, as SVG: lines over sizes, bars where there is one size. Drawn by plotters.
+//!
+//! A ladder has more rungs than colours that can be told apart. So the first rung, the rungs that gain most, `best` and
+//! the vendor's library have strong colours, and the others are grey; each line has a mark of its own, which stands
+//! before its name at the line's end, too.
 
 use crate::kernels::{self, Row};
+use look::{BEST, COLOURS, LINE, Look, REST, apart, looks};
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use rustwarp::error::{Error, Result};
 use std::collections::BTreeMap;
 
+mod look;
+
 /// Pixels of a panel.
 const WIDTH: u32 = 760;
-/// Pixels of a panel of lines.
+/// Height of a panel of lines in pixels.
 const HEIGHT: u32 = 400;
-/// Pixels on the right for the lines' names.
+/// Width of the lines' names on the right, in pixels.
 const NAMES: i32 = 190;
-/// Pixels of a bar with its gap.
+/// Height of a bar with its gap, in pixels.
 const BAR: i32 = 22;
-/// Pixels between two names at least.
-const LINE: i32 = 14;
-
-/// Told apart by people who can't tell red from green too (P. Tol's muted scheme, with two greys).
-const COLOURS: [RGBColor; 11] = [
-    RGBColor(51, 34, 136),
-    RGBColor(136, 204, 238),
-    RGBColor(68, 170, 153),
-    RGBColor(17, 119, 51),
-    RGBColor(153, 153, 51),
-    RGBColor(221, 204, 119),
-    RGBColor(204, 102, 119),
-    RGBColor(136, 34, 85),
-    RGBColor(170, 68, 153),
-    RGBColor(110, 110, 110),
-    RGBColor(180, 180, 180),
-];
-
 /// One picture of several.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Panel {
     /// A line per variant over the number of elements, both axes logarithmic.
     Lines {
-        /// What is measured.
+        /// Title: the subject of the measurements.
         title: String,
-        /// Of the vertical axis.
+        /// Unit of the vertical axis.
         unit: &'static str,
-        /// In the order of the ladder.
+        /// The lines in the order of the ladder.
         lines: Vec<Line>,
     },
     /// A bar per variant.
     Bars {
-        /// What is measured, of what, in which unit.
+        /// Title: the quantity, its subject, and its unit.
         title: String,
-        /// Name and length, in the order of the ladder.
+        /// Names and lengths of the bars, in the order of the ladder.
         bars: Vec<(String, f64)>,
     },
 }
@@ -58,30 +46,30 @@ pub enum Panel {
 /// A variant's measurements.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// Its name.
+    /// The variant's name.
     pub name: String,
-    /// Somebody else's: drawn black and thick.
+    /// The vendor's: drawn black and thick.
     pub peer: bool,
-    /// Elements, and what was measured.
+    /// Pairs of number of elements and measured value.
     pub points: Vec<(f64, f64)>,
 }
 
-/// One measurement: what a panel is made of.
+/// One measurement, from which panels are made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurement {
-    /// Measurements of the same subject are compared with each other: family, operation, type, settings.
+    /// Family, operation, type and settings: measurements of the same subject are compared with each other.
     pub subject: String,
-    /// As in the row.
+    /// The variant's name, as in the row.
     pub variant: String,
-    /// Not one of the family's variants.
+    /// Whether it is another library's and not one of the family's variants.
     pub peer: bool,
-    /// Elements of the first operand.
+    /// Number of elements of the first operand.
     pub n: u64,
     /// Unit and value.
     pub value: (&'static str, f64),
 }
 
-/// What rows tell: on a GPU the rate, on the simulator what time goes into.
+/// Panels of rows: of the rates on a GPU, and of the counters that determine the time on the simulator.
 pub fn of_rows<'r>(rows: impl IntoIterator<Item = &'r Row>) -> Vec<Panel> {
     panels(rows.into_iter().flat_map(measurements))
 }
@@ -108,8 +96,8 @@ fn measurements(row: &Row) -> Vec<Measurement> {
     }
 }
 
-/// A panel per subject and unit, in the order in which they first appear: lines where there are several sizes, else
-/// bars. What is 0 for all variants has no panel.
+/// Makes a panel per subject and unit, in the order in which they first appear: lines if there are several sizes, else
+/// bars. A quantity that is 0 for all variants has no panel.
 pub fn panels(measurements: impl IntoIterator<Item = Measurement>) -> Vec<Panel> {
     let mut subjects: Vec<Vec<Measurement>> = Vec::new();
     for one in measurements {
@@ -212,30 +200,45 @@ fn draw_lines<'a>(area: &Area<'a>, title: &str, unit: &str, lines: &[Line]) -> D
         .x_label_formatter(&|n| elements(*n))
         .y_label_formatter(&|y| number(*y))
         .draw()?;
+    let (_, origin) = area.get_base_pixel();
+    let looks = looks(lines);
     let mut names = Vec::new();
-    for (number, line) in lines.iter().enumerate() {
-        let colour = if line.peer { BLACK } else { COLOURS[number % COLOURS.len()] };
-        let style = colour.stroke_width(if line.peer { 3 } else { 2 });
-        chart.draw_series(LineSeries::new(line.points.iter().copied(), style))?;
-        chart.draw_series(line.points.iter().map(|&point| Circle::new(point, 3, colour.filled())))?;
-        if let Some(last) = line.points.last() {
-            names.push((chart.backend_coord(last), &line.name, colour));
+    // The lines that stand out lie on the others.
+    for width in 1..=3 {
+        for (line, look) in lines.iter().zip(&looks).filter(|(_, look)| look.width == width) {
+            let style = look.colour.stroke_width(width);
+            chart.draw_series(LineSeries::new(line.points.iter().copied(), style))?;
+            for point in &line.points {
+                let (x, y) = chart.backend_coord(point);
+                draw_mark(area, look, (x, y - origin))?;
+            }
+            if let Some(last) = line.points.last() {
+                let (x, y) = chart.backend_coord(last);
+                names.push(((x, y - origin), line.name.as_str(), *look));
+            }
         }
     }
     draw_names(area, names)
 }
 
-/// Names beside the ends of their lines, pushed apart where they would cover each other.
-fn draw_names<'a>(area: &Area<'a>, mut names: Vec<((i32, i32), &String, RGBColor)>) -> Drawn<'a> {
+fn draw_mark<'a>(area: &Area<'a>, look: &Look, (x, y): (i32, i32)) -> Drawn<'a> {
+    let corners: Vec<_> = look.mark.iter().map(|(right, down)| (x + right, y + down)).collect();
+    let inside = if look.filled { look.colour } else { WHITE };
+    area.draw(&Polygon::new(corners.clone(), inside.filled()))?;
+    let outline = corners.iter().copied().chain(corners.first().copied());
+    area.draw(&PathElement::new(outline.collect::<Vec<_>>(), look.colour))
+}
+
+/// Names beside the ends of their lines, each with the line's mark, pushed apart where they would cover each other.
+fn draw_names<'a>(area: &Area<'a>, mut names: Vec<((i32, i32), &str, Look)>) -> Drawn<'a> {
     names.sort_by_key(|((_, y), ..)| *y);
-    let (_, origin) = area.get_base_pixel();
-    let mut free = i32::MIN;
-    for ((_, y), name, colour) in names {
-        let y = (y - origin).max(free);
-        free = y + LINE;
-        let place = (WIDTH as i32 - NAMES + 8, y);
-        let style = ("sans-serif", 12).into_font().color(&colour).pos(Pos::new(HPos::Left, VPos::Center));
-        area.draw(&Text::new(name.clone(), place, style))?;
+    let ends: Vec<i32> = names.iter().map(|((_, y), ..)| *y).collect();
+    let left = WIDTH as i32 - NAMES + 4;
+    for (((x, end), name, look), y) in names.iter().zip(apart(&ends, HEIGHT as i32 - LINE)) {
+        area.draw(&PathElement::new(vec![(x + 5, *end), (left, y)], REST.stroke_width(1)))?;
+        draw_mark(area, look, (left + 6, y))?;
+        let style = ("sans-serif", 12).into_font().color(&look.name).pos(Pos::new(HPos::Left, VPos::Center));
+        area.draw(&Text::new((*name).to_owned(), (left + 16, y), style))?;
     }
     Ok(())
 }
@@ -250,7 +253,7 @@ fn draw_bars<'a>(area: &Area<'a>, title: &str, bars: &[(String, f64)]) -> Drawn<
     for (row, (name, value)) in bars.iter().enumerate() {
         let y = 40 + BAR * row as i32;
         let right = coordinates.map(value, (LEFT, WIDTH as i32 - NAMES));
-        let colour = COLOURS[row % COLOURS.len()];
+        let colour = if name == "best" { BEST } else { COLOURS[0] };
         area.draw(&Rectangle::new([(LEFT, y - BAR / 2 + 3), (right, y + BAR / 2 - 3)], colour.filled()))?;
         area.draw(&Text::new(name.clone(), (LEFT - 8, y), text(12, HPos::Right)))?;
         area.draw(&Text::new(number(*value), (right + 6, y), text(12, HPos::Left)))?;

@@ -1,0 +1,97 @@
+//! Entries of the PTX, as their launchers call them.
+
+use cuda_std::launch::{Call, PtrMut, Slice};
+use serde::{Serialize, Serializer};
+
+/// An `.entry` in the PTX, as its launcher calls it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    /// Name behind `.entry`.
+    pub name: String,
+    /// Bytes of each parameter, in order.
+    pub params: Vec<u64>,
+}
+
+impl Entry {
+    /// The entry that a kernel's launcher calls.
+    pub(crate) fn of<Arguments>(launcher: impl Launcher<Arguments>) -> Self {
+        launcher.call().into()
+    }
+}
+
+impl From<Call<'_>> for Entry {
+    fn from(call: Call<'_>) -> Self {
+        Self { name: call.entry.into_owned(), params: call.params.iter().map(|param| param.len() as u64).collect() }
+    }
+}
+
+impl Serialize for Entry {
+    /// Writes the name alone.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.name)
+    }
+}
+
+/// What `#[kernel]` leaves on the host: a function of this tuple of arguments.
+pub(crate) trait Launcher<Arguments> {
+    /// Its call without any data: only the entry's name and the sizes of its parameters are of interest.
+    fn call(self) -> Call<'static>;
+}
+
+/// An argument that stands for no data.
+pub(crate) trait Nothing {
+    /// Zeros, or memory of no elements.
+    fn nothing() -> Self;
+}
+
+impl<T> Nothing for Slice<'static, T> {
+    fn nothing() -> Self {
+        // SAFETY: no elements, and nothing is launched.
+        unsafe { Self::new(0, 0) }
+    }
+}
+
+impl<T> Nothing for PtrMut<'static, T> {
+    fn nothing() -> Self {
+        // SAFETY: nothing is launched.
+        unsafe { Self::new(0) }
+    }
+}
+
+impl<T: Nothing + Copy, const N: usize> Nothing for [T; N] {
+    fn nothing() -> Self {
+        [T::nothing(); N]
+    }
+}
+
+macro_rules! numbers {
+    ($($t:ty)*) => { $( impl Nothing for $t { fn nothing() -> Self { 0 as $t } } )* };
+}
+numbers!(u32 u64 usize f32 f64);
+
+macro_rules! launchers {
+    ($($arguments:ident)*) => {
+        impl<F: Fn($($arguments),*) -> Call<'static>, $($arguments: Nothing),*> Launcher<($($arguments,)*)> for F {
+            fn call(self) -> Call<'static> {
+                self($($arguments::nothing()),*)
+            }
+        }
+    };
+}
+launchers!(A B);
+launchers!(A B C);
+launchers!(A B C D);
+launchers!(A B C D E);
+launchers!(A B C D E G);
+launchers!(A B C D E G H);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_launcher_names_its_entry() {
+        let entry = Entry::of(kernels_gpu::vecadd::vecadd::<f32>);
+        assert_eq!(entry, Entry { name: "vecadd_f32".to_owned(), params: vec![8; 5] });
+    }
+}

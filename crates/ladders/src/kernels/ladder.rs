@@ -1,0 +1,174 @@
+//! The driver: one loop that readies, runs, verifies, counts and times the rungs of any family.
+
+use super::block::BlockRule;
+use super::entry::Entry;
+use super::job::{Job, Row};
+use super::plan::Plan;
+use super::problem::{Oracle, Problem, Work};
+use super::variant::{RungId, VariantInfo};
+use bytemuck::Pod;
+use rustwarp::backend::{Backend, Buffer};
+use rustwarp::error::{Error, Result};
+use rustwarp::tensor::Tensor;
+
+/// A family whose operation and element type are resolved.
+pub(crate) trait Ladder {
+    /// The family's name.
+    const FAMILY: &'static str;
+    /// What a row of the table launches: launchers, and what decides the shape of their launches.
+    type Kernel: 'static;
+    /// The operands on a device.
+    type Operands<'j>;
+
+    /// The table, slowest rung first.
+    fn rungs() -> Vec<Rung<Self::Kernel>>;
+
+    /// The entries of a rung's kernels.
+    fn entries(rung: &Rung<Self::Kernel>) -> Vec<Entry>;
+
+    /// Computes the right result, after refusing operands that don't fit together.
+    fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>>;
+
+    /// Threads per block of a rung: what is asked for, or its own choice.
+    fn block(job: &Job<'_>, rung: &Rung<Self::Kernel>) -> Result<u32> {
+        rung.choose(job.block, job)
+    }
+
+    /// Copies the operands to the device, after making sure that they and all that these rungs need have room there.
+    fn upload<'j>(job: &'j Job<'_>, rungs: &[Chosen<'_, Self::Kernel>]) -> Result<Self::Operands<'j>>;
+
+    /// The work that no rung can avoid.
+    fn work(operands: &Self::Operands<'_>) -> Work;
+
+    /// Makes the plan of one rung and runs it. Its buffers live as long as the call.
+    fn prepare(operands: &Self::Operands<'_>, rung: &Chosen<'_, Self::Kernel>, run: Run<'_>) -> Result<()>;
+}
+
+/// What [`Ladder::prepare`] hands its plan to.
+pub(crate) type Run<'r> = &'r mut dyn FnMut(Plan<'_>) -> Result<()>;
+
+/// A row of a family's table.
+pub(crate) struct Rung<K> {
+    /// As on the command line, and in the kernel's name.
+    pub name: &'static str,
+    /// The one idea that sets it apart.
+    pub idea: &'static str,
+    /// Block sizes that its contract allows.
+    pub block: BlockRule,
+    /// What is launched.
+    pub kernel: K,
+}
+
+impl<K> Rung<K> {
+    /// The block size to launch with on the job's device.
+    pub fn choose(&self, asked: Option<u32>, job: &Job<'_>) -> Result<u32> {
+        self.block.choose(asked, self.name, job.device.info().max_block)
+    }
+}
+
+/// A rung with what the user and the device decide about its launches.
+pub(crate) struct Chosen<'r, K> {
+    /// The rung's.
+    pub name: &'static str,
+    /// The rung's.
+    pub kernel: &'r K,
+    /// Threads per block.
+    pub block: u32,
+    /// Blocks that the user asked for.
+    pub grid: Option<u32>,
+    /// Where it runs.
+    pub device: &'r dyn Backend,
+}
+
+impl<K> Chosen<'_, K> {
+    /// Refuses `--grid`, for a rung whose blocks have a part of the problem each.
+    pub fn require_no_grid(&self) -> Result<()> {
+        let name = self.name;
+        match self.grid {
+            None => Ok(()),
+            Some(_) => {
+                Err(Error::Usage(format!("'{name}' has a block for each part of the problem: leave --grid out")))
+            }
+        }
+    }
+
+    /// Uninitialised memory of this run's own.
+    pub fn uninit<T: Pod>(&self, len: usize, name: &str) -> Result<Buffer<'_, T>> {
+        Buffer::uninit(self.device, len, name)
+    }
+}
+
+/// A [`Ladder`] as a value.
+#[derive(Clone, Copy)]
+pub struct Resolved {
+    pub(super) variants: fn() -> Vec<VariantInfo>,
+    pub(super) oracle: for<'a> fn(Problem<'a>) -> Result<Oracle<'a>>,
+    pub(super) run: fn(&Job<'_>, &mut dyn FnMut(Row)) -> Result<Tensor>,
+}
+
+impl Resolved {
+    /// Computes the right result of a problem, after refusing operands that don't fit together.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for operands of shapes or values that the family does not take.
+    pub fn oracle<'a>(&self, problem: Problem<'a>) -> Result<Oracle<'a>> {
+        (self.oracle)(problem)
+    }
+
+    /// Runs the job's variants in turn and hands each row out as soon as it is known; returns the last one's result.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for launches that a variant or the device does not allow, and whatever the device reports.
+    pub fn run(&self, job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
+        (self.run)(job, emit)
+    }
+
+    /// The ladder `L`.
+    pub(crate) fn of<L: Ladder>() -> Self {
+        Self { variants: variants::<L>, oracle: L::oracle, run: run::<L> }
+    }
+
+    /// The table, with the entries of these types.
+    pub(crate) fn variants(&self) -> Vec<VariantInfo> {
+        (self.variants)()
+    }
+}
+
+/// The variants of several ladders of one family: each row with the entries of all.
+pub(crate) fn merge(ladders: impl IntoIterator<Item = Resolved>) -> Vec<VariantInfo> {
+    let mut ladders = ladders.into_iter().map(|ladder| ladder.variants());
+    let mut all = ladders.next().unwrap_or_default();
+    for variants in ladders {
+        all.iter_mut().zip(variants).for_each(|(row, variant)| row.entries.extend(variant.entries));
+    }
+    all
+}
+
+fn variants<L: Ladder>() -> Vec<VariantInfo> {
+    let info =
+        |rung: &Rung<_>| VariantInfo { name: rung.name, idea: rung.idea, block: rung.block, entries: L::entries(rung) };
+    L::rungs().iter().map(info).collect()
+}
+
+/// Runs the job's rungs in turn and hands each row out as soon as it is known; returns the last one's result.
+fn run<L: Ladder>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
+    let rungs = L::rungs();
+    let choose = |variant: &RungId| {
+        let rung = &rungs[variant.row];
+        let Rung { name, ref kernel, .. } = *rung;
+        Ok(Chosen { name, kernel, block: L::block(job, rung)?, grid: job.grid, device: job.device })
+    };
+    let chosen = job.variants.iter().map(choose).collect::<Result<Vec<_>>>()?;
+    let operands = L::upload(job, &chosen)?;
+    let mut last = None;
+    for chosen in &chosen {
+        // Every rung has an output of its own, so that none can pass with what another one wrote.
+        L::prepare(&operands, chosen, &mut |plan| {
+            let (result, row) = job.measure(L::FAMILY, chosen.name, &plan, L::work(&operands))?;
+            emit(row);
+            last = Some(result);
+            Ok(())
+        })?;
+    }
+    last.ok_or_else(|| Error::Usage("no variant to run".to_owned()))
+}

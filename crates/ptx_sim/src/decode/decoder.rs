@@ -1,0 +1,123 @@
+//! What decoding a function works on: what is known of its module, its scopes and rows, and the instruction at hand.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::locations::Locations;
+use super::names::{Labels, Names};
+use super::reject::Reject;
+use crate::isa::facts::Facts;
+use crate::isa::table::Row;
+use crate::program::{Described, Op, Preset, Program, Special};
+use crate::registers::Slot;
+use crate::syntax::tree::{self, Body, Operand, Span};
+
+/// What all functions of a module share while it is decoded.
+pub struct Context<'t> {
+    pub program: Program,
+    pub functions: HashMap<&'t str, u32>,
+    pub variables: HashMap<&'t str, u32>,
+    pub locations: Locations<'t>,
+    pub opcodes: Opcodes<'t>,
+    pub strings: &'t tree::DebugStrings<'t>,
+    /// Targets of indexed branches so far.
+    pub branch_targets: usize,
+}
+
+/// A function while it is decoded.
+pub struct Decoder<'c, 't> {
+    pub context: &'c mut Context<'t>,
+    pub text: &'t str,
+    pub body: &'t Body<'t>,
+    pub names: Names<'t>,
+    pub labels: Labels<'t>,
+    pub scope: u32,
+    pub targets: HashMap<&'t str, &'t Span>,
+    pub entry: bool,
+    pub preset: Vec<Preset>,
+    pub preset_slots: HashMap<PresetKey, Slot>,
+    /// Row of the carry flag, once something uses it.
+    pub carry: Option<Slot>,
+    /// From `.pragma "used_bytes_mask"`, for the next load.
+    pub used_bytes: Option<u64>,
+    pub line: u32,
+    /// What the tables say of the instruction that is being decoded.
+    pub described: Described,
+}
+
+/// What a preset row holds, without its slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PresetKey {
+    Const32(u32),
+    Const64(u64),
+    Pred(bool),
+    Special32(Special),
+    Special64(Special),
+    SpecialPred(Special),
+    /// Kind of symbol, its index or offset, addend, 64 bits.
+    Address(u8, u64, i64, bool),
+}
+
+/// Decodes the operands of an instruction, given the words of its opcode that follow its row's name.
+pub type Decode = for<'t> fn(&mut Decoder<'_, 't>, &[&'t str], &[Operand<'t>]) -> Result<Op, Reject>;
+
+/// The row of an instruction that touches more than registers.
+#[derive(Clone, Copy)]
+pub struct Effect {
+    /// The first words of the opcode. Of several rows that fit, the longest name counts.
+    pub name: &'static str,
+    /// What the counters and the estimates of time need to know of it.
+    pub facts: Facts,
+    /// From operands to what the machine executes.
+    pub decode: Decode,
+}
+
+/// The row of an instruction.
+#[derive(Clone, Copy)]
+pub enum Entry {
+    /// An instruction that only moves bits between registers, or between the lanes of a warp.
+    Pure(&'static Row),
+    /// A conversion: the widths of its registers choose the row.
+    Conversion,
+    /// An instruction that touches more than registers.
+    Effect(&'static Effect),
+    /// An instruction that is not known here.
+    Unknown,
+}
+
+/// An opcode of the module.
+#[derive(Clone)]
+pub struct Opcode<'t> {
+    /// Index into `Program::opcodes`.
+    pub index: u32,
+    pub entry: Entry,
+    /// The words behind the name of an effect's row.
+    pub modifiers: Rc<[&'t str]>,
+}
+
+/// Opcodes seen so far, each looked up once.
+#[derive(Default)]
+pub struct Opcodes<'t> {
+    known: HashMap<&'t str, Opcode<'t>>,
+    list: Vec<String>,
+}
+
+impl<'t> Opcodes<'t> {
+    /// An opcode, looked up where it is new.
+    pub fn intern(&mut self, opcode: &'t str, find: fn(&'t str) -> (Entry, Rc<[&'t str]>)) -> Opcode<'t> {
+        if let Some(known) = self.known.get(opcode) {
+            return known.clone();
+        }
+        let index = self.list.len() as u32;
+        self.list.push(opcode.to_string());
+        let (entry, modifiers) = find(opcode);
+        let known = Opcode { index, entry, modifiers };
+        self.known.insert(opcode, known.clone());
+        known
+    }
+
+    /// All opcodes, by index.
+    pub fn finish(self) -> Vec<String> {
+        self.list
+    }
+}

@@ -1,0 +1,38 @@
+//! The table of instructions that touch more than registers: one row each, in the chapter that decodes it.
+
+use super::decoder::Effect;
+use super::{asynchronous, cluster, control, matrix, memory, moves, texture};
+
+const CHAPTERS: [&[Effect]; 7] =
+    [memory::ROWS, control::ROWS, asynchronous::ROWS, cluster::ROWS, matrix::ROWS, texture::ROWS, moves::ROWS];
+
+/// The row with the longest name that an opcode starts with.
+pub fn find(opcode: &str) -> Option<&'static Effect> {
+    let fits =
+        |row: &&Effect| opcode.strip_prefix(row.name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    CHAPTERS.into_iter().flatten().filter(fits).max_by_key(|row| row.name.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_name_counts() {
+        let name = |opcode| find(opcode).map(|row| row.name);
+        assert_eq!(name("barrier.cluster.arrive.aligned"), Some("barrier.cluster.arrive"));
+        assert_eq!(name("barrier.cta.sync.aligned"), Some("barrier"));
+        assert_eq!(name("ld.global.b32"), Some("ld"));
+        assert_eq!(name("ret"), Some("ret"));
+        assert_eq!(name("retain"), None);
+    }
+
+    #[test]
+    fn names_are_different() {
+        let mut names: Vec<&str> = CHAPTERS.into_iter().flatten().map(|row| row.name).collect();
+        let all = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all);
+    }
+}

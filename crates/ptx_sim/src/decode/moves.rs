@@ -1,0 +1,105 @@
+//! `mov`, whose operands say what it does, and `cvt`, whose registers choose its row.
+
+use super::decoder::{Decoder, Effect};
+use super::reject::{Reject, unsupported};
+use crate::isa::facts::{Fidelity, Latency, Undefined, Work, facts};
+use crate::isa::instructions::find;
+use crate::isa::{self, File};
+use crate::program::Op;
+use crate::registers::{Args, NO_SLOT};
+use crate::syntax::tree::Operand;
+
+/// Rows of this chapter.
+pub const ROWS: &[Effect] = &[Effect {
+    // These are the facts of the one `mov` that is no row of `isa`: that from a timer.
+    name: "mov",
+    facts: facts(
+        Undefined::Any,
+        Work::None,
+        Latency::Alu,
+        Fidelity::Unspecified("counts the warp instructions of one host thread, not time"),
+    ),
+    decode: |d, modifiers, operands| d.mov(modifiers, operands),
+}];
+
+impl<'t> Decoder<'_, 't> {
+    /// `mov`: a copy, an address, a timer, packing or unpacking.
+    fn mov(&mut self, modifiers: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
+        let [to, from] = operands else { return unsupported("needs two operands") };
+        let [kind] = *modifiers else { return unsupported("this type is not known") };
+        let bits = crate::syntax::type_bytes(kind).map_or(0, |bytes| bytes * 8);
+        if let Operand::Vector(span) = to {
+            let (body, name) = (self.body, format!("unpack.b{bits}.{}", span.len()));
+            let Some(row) = find(&name) else { return unsupported("unpacks in a way that is not known") };
+            let mut args = Args { d: [NO_SLOT; 4], ..Args::default() };
+            for ((place, element), &file) in args.d.iter_mut().zip(body.get(span)).zip(row.meaning.d) {
+                *place = self.destination(element, file)?;
+            }
+            let slot = if bits == 128 { self.quad(from)? } else { self.source(from, row.meaning.s[0])?.0 };
+            args.s[0] = slot;
+            if bits == 128 {
+                args.s[1] = slot + 1;
+            }
+            self.describe(row);
+            return Ok(Op::Pure(row.meaning.run, args));
+        }
+        if let Operand::Vector(span) = from {
+            let (body, name) = (self.body, format!("pack.b{bits}.{}", span.len()));
+            let Some(row) = find(&name) else { return unsupported("packs in a way that is not known") };
+            let mut args = Args { d: [NO_SLOT; 4], ..Args::default() };
+            for ((place, element), &file) in args.s.iter_mut().zip(body.get(span)).zip(row.meaning.s) {
+                *place = self.source(element, file)?.0;
+            }
+            if bits == 128 {
+                args.d[0] = self.quad(to)?;
+                args.d[1] = args.d[0] + 1;
+            } else {
+                args.d[0] = self.destination(to, row.meaning.d[0])?;
+            }
+            self.describe(row);
+            return Ok(Op::Pure(row.meaning.run, args));
+        }
+        if bits == 128 {
+            let (d, s) = (self.quad(to)?, self.quad(from)?);
+            let Some(row) = find("pack.b128.2") else { return unsupported("is not known") };
+            self.describe(row);
+            return Ok(Op::Pure(row.meaning.run, Args { d: [d, d + 1, 0, 0], s: [s, s + 1, 0, 0], ..Args::default() }));
+        }
+        let Some(row) = find(&format!("mov.{kind}")) else { return unsupported("this type is not known") };
+        if let Operand::Name(name) = from
+            && let Some(isa::Register::Timer(timer, wide)) = isa::register(name.text)
+            && self.names.find(name.text).is_none()
+        {
+            let file = if wide { File::Long } else { File::Word };
+            return Ok(Op::ReadTimer { timer, destination: self.destination(to, file)?, wide });
+        }
+        self.row(row, operands)
+    }
+
+    /// `cvt`: the table's rows assume registers as wide as the types; registers may be wider.
+    pub fn cvt(&mut self, opcode: &str, operands: &[Operand<'t>]) -> Result<Op, Reject> {
+        if let Some(row) = find(opcode) {
+            if let Ok(op) = self.row(row, operands) {
+                return Ok(op);
+            }
+        } else if find(&format!("{opcode}.r32.r32")).is_none() {
+            return unsupported("this conversion is not known");
+        }
+        let [to, from, ..] = operands else { return unsupported("needs two operands") };
+        let from_bits = match (self.register_bits(from), opcode.rsplit('.').next()) {
+            // A constant has the width of its type.
+            (0, Some("u8" | "s8" | "u16" | "s16" | "f16" | "bf16")) => 16,
+            (0, Some("u64" | "s64" | "f64")) => 64,
+            (0, _) => 32,
+            (bits, _) => bits,
+        };
+        let name = format!("{opcode}.r{}.r{from_bits}", self.register_bits(to));
+        match find(&name) {
+            Some(row) => self.row(row, operands),
+            None => match find(opcode) {
+                Some(row) => self.row(row, operands),
+                None => unsupported("this conversion is not known for registers of this size"),
+            },
+        }
+    }
+}

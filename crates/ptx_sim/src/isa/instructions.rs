@@ -1,0 +1,63 @@
+//! The table: every instruction that only moves bits between registers or between the lanes of a warp, by its opcode.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use super::lift::File;
+use super::table::{Row, Table};
+use super::{approximate, carry, compare, convert, float, half, integer, logic, moves, set, sign, warp};
+
+static TABLE: LazyLock<HashMap<String, Row>> = LazyLock::new(|| {
+    let mut table = Table::default();
+    let chapters = [
+        integer::list,
+        carry::list,
+        logic::list,
+        compare::list,
+        set::list,
+        float::list,
+        sign::list,
+        approximate::list,
+        half::list,
+        convert::list,
+        moves::list,
+        warp::list,
+    ];
+    chapters.iter().for_each(|list| list(&mut table));
+    table.finish()
+});
+
+/// Looks an opcode up.
+pub fn find(opcode: &str) -> Option<&'static Row> {
+    TABLE.get(opcode)
+}
+
+/// An instruction of the table, as conformance tests and lists of what is supported need it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Signature {
+    /// The opcode with its modifiers. `pack.…` and `unpack.…` are `mov` with a vector operand; `.r64.r32` behind a
+    /// conversion are the widths of its registers where they exceed those of its types.
+    pub opcode: &'static str,
+    /// Destinations, without the carry flag.
+    pub destinations: &'static [File],
+    /// Sources, without the carry flag.
+    pub sources: &'static [File],
+    /// The instruction reads the carry flag.
+    pub carry_in: bool,
+    /// The instruction writes the carry flag.
+    pub carry_out: bool,
+}
+
+/// All instructions of the table that look at each lane alone, by name.
+pub fn signatures() -> Vec<Signature> {
+    let signature = |(opcode, row): (&'static String, &'static Row)| Signature {
+        opcode,
+        destinations: &row.meaning.d[..row.meaning.d.len() - usize::from(row.carry_out)],
+        sources: &row.meaning.s[..row.meaning.s.len() - usize::from(row.carry_in)],
+        carry_in: row.carry_in,
+        carry_out: row.carry_out,
+    };
+    let mut all: Vec<Signature> = TABLE.iter().filter(|(_, row)| row.collective.is_none()).map(signature).collect();
+    all.sort_by_key(|signature| signature.opcode);
+    all
+}

@@ -1,0 +1,123 @@
+//! Shapes, types and orders of matrices. PTX ISA, "Matrix Data-types", "Matrix Storage".
+
+/// Shapes and types of a product: `a` is m by k, `b` is k by n.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are PTX's own")]
+pub struct Multiply {
+    pub m: usize,
+    pub n: usize,
+    pub k: usize,
+    pub a: Element,
+    pub b: Element,
+    pub c: Sum,
+    pub d: Sum,
+    /// `.satfinite` of integers.
+    pub saturate: bool,
+    /// One-bit elements: bits are combined by and, else by exclusive or.
+    pub and: bool,
+    /// `wmma`: fragments in a layout of our own, with these orders of `a` and `b`.
+    pub wmma: Option<[Order2; 2]>,
+}
+
+/// Types of factors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are PTX's own")]
+pub enum Element {
+    F16,
+    Bf16,
+    Tf32,
+    E4m3,
+    E5m2,
+    F64,
+    S8,
+    U8,
+    S4,
+    U4,
+    B1,
+}
+
+impl Element {
+    /// Width in a register.
+    pub fn bits(self) -> usize {
+        match self {
+            Element::F64 => 64,
+            Element::Tf32 => 32,
+            Element::F16 | Element::Bf16 => 16,
+            Element::E4m3 | Element::E5m2 | Element::S8 | Element::U8 => 8,
+            Element::S4 | Element::U4 => 4,
+            Element::B1 => 1,
+        }
+    }
+
+    /// Whether sums of products are rounded in a way that PTX leaves open: floats of at most 32 bits.
+    pub fn is_narrow_float(self) -> bool {
+        matches!(self, Element::F16 | Element::Bf16 | Element::Tf32 | Element::E4m3 | Element::E5m2)
+    }
+}
+
+/// Types of sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are PTX's own")]
+pub enum Sum {
+    F16,
+    F32,
+    F64,
+    S32,
+}
+
+impl Sum {
+    /// Width in a register.
+    pub fn bits(self) -> usize {
+        match self {
+            Sum::F16 => 16,
+            Sum::F32 | Sum::S32 => 32,
+            Sum::F64 => 64,
+        }
+    }
+}
+
+/// How a matrix lies in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order2 {
+    /// Rows are contiguous.
+    Row,
+    /// Columns are contiguous.
+    Column,
+}
+
+/// A matrix of `wmma` in memory and in registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fragment {
+    /// Rows of the matrix.
+    pub rows: usize,
+    /// Columns of the matrix.
+    pub columns: usize,
+    /// Bits of an element.
+    pub bits: usize,
+    /// In memory.
+    pub order: Order2,
+    /// A sum: one layout in registers for both orders in memory.
+    pub sum: bool,
+}
+
+impl Fragment {
+    /// Row and column of element `j` of register `register` of a lane. The PTX ISA leaves this layout open. Here
+    /// consecutive elements of a register, then consecutive lanes, hold what is consecutive in memory (sums: in a row),
+    /// and a fragment with room to spare holds the matrix again.
+    pub fn place(&self, register: usize, lane: usize, j: usize) -> (usize, usize) {
+        let per_register = (32 / self.bits).max(1);
+        let index = ((register * 32 + lane) * per_register + j) % (self.rows * self.columns).max(1);
+        match self.order {
+            Order2::Column if !self.sum => (index % self.rows, index / self.rows),
+            _ => (index / self.columns, index % self.columns),
+        }
+    }
+
+    /// Elements from the matrix's start in memory.
+    pub fn offset(&self, (row, column): (usize, usize), stride: u64) -> u64 {
+        match self.order {
+            Order2::Row => (row as u64).wrapping_mul(stride).wrapping_add(column as u64),
+            Order2::Column => (column as u64).wrapping_mul(stride).wrapping_add(row as u64),
+        }
+    }
+}
