@@ -1,5 +1,4 @@
 //! A crate that uses the kernels as a library: its PTX has its own entries, and of the library what they instantiate.
-#![allow(clippy::expect_used, reason = "a test stops at the first surprise")]
 
 use cuda_builder::{Arch, CudaBuilder, check::PtxReport};
 use std::{fs, path::Path};
