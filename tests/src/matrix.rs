@@ -20,23 +20,38 @@ pub struct Bench {
     pub module: Module,
 }
 
-/// Opens a device and loads the kernels.
+/// Opens a device and loads the kernels of a family.
 ///
 /// # Panics
 /// Panics if the device or the PTX is missing: a test that cannot run must fail.
-pub fn bench(choice: Choice, package: &str) -> Bench {
-    bench_of(choice, package, None, None)
+pub fn bench(choice: Choice, family: &str) -> Bench {
+    bench_for(choice, family, None)
 }
 
-/// Opens a device and loads the PTX for exactly `arch` if given, with the kernels of `family` alone if given.
-fn bench_of(choice: Choice, package: &str, arch: Option<&str>, family: Option<&Family>) -> Bench {
+/// Opens a device and loads `test-kernels`.
+///
+/// # Panics
+/// As [`bench`].
+pub fn bench_of_tests(choice: Choice) -> Bench {
     let (device, _) = open(choice, Checks::On(Checkers::default())).expect("the device that the test is for");
-    let image = ptx::find(package, device.info().sm, arch).expect("the kernels' PTX");
-    let image = match family {
-        Some(family) => family.part_of(image),
-        None => image,
-    };
-    let module = device.load(&image.bytes, package).expect("PTX that the device takes");
+    let image = ptx::find("test-kernels", device.info().sm, None).expect("the kernels' PTX");
+    let module = device.load(&image.bytes, "test-kernels").expect("PTX that the device takes");
+    Bench { device, module }
+}
+
+/// Loads the kernels of another family.
+///
+/// # Panics
+/// As [`bench`].
+pub fn load(device: &dyn Backend, family: &str, arch: Option<&str>) -> Module {
+    let image = ptx::find_family("kernels-gpu", family, device.info().sm, arch).expect("the kernels' PTX");
+    device.load(&image.bytes, family).expect("PTX that the device takes")
+}
+
+/// Opens a device and loads the kernels of a family, for exactly `arch` if given.
+fn bench_for(choice: Choice, family: &str, arch: Option<&str>) -> Bench {
+    let (device, _) = open(choice, Checks::On(Checkers::default())).expect("the device that the test is for");
+    let module = load(&*device, family, arch);
     Bench { device, module }
 }
 
@@ -48,7 +63,7 @@ pub fn trials(choice: Choice, lengths: &'static [u64]) -> Vec<Trial> {
     type Way = fn(&mut Runs<'_>, &'static Family, &[u64]);
     let trial = move |family: &'static Family, name: &str, arch: Option<&'static str>, runs: Way| {
         Trial::test(format!("{}::{name}", family.name), move || {
-            let bench = bench_of(choice, "kernels-gpu", arch, Some(family));
+            let bench = bench_for(choice, family.name, arch);
             let mut runs_of_it = Runs::new(&bench);
             runs(&mut runs_of_it, family, lengths);
             runs_of_it.finish(family).map_err(Failed::from)

@@ -13,7 +13,7 @@ use rustwarp::element::{Array, Dtype};
 pub fn scan_gives_the_same_bits() {
     // A wrong order shows in the results. The checkers, which take most of the time, are not needed.
     let (device, _) = open(Choice::Sim, Checks::Bounds).expect("the simulator");
-    let image = rustwarp::ptx::find("kernels-gpu", None, None).expect("the kernels' PTX");
+    let image = rustwarp::ptx::find_family("kernels-gpu", "scan", None, None).expect("the kernels' PTX");
     let module = device.load(&image.bytes, "kernels-gpu").expect("PTX that the simulator takes");
     let family = family("scan").expect("a family");
     let settings = Settings::new(family.settings, []).expect("defaults");

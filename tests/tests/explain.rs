@@ -31,7 +31,7 @@ struct Explaining {
 impl Explaining {
     fn new(family: &Family) -> Self {
         let (device, _) = explaining("H200", Printed::Stderr).expect("a profile");
-        let image = family.part_of(ptx::find("kernels-gpu", None, None).expect("the kernels' PTX"));
+        let image = ptx::find_family("kernels-gpu", family.name, None, None).expect("the kernels' PTX");
         let module = device.load(&image.bytes, "kernels-gpu").expect("PTX");
         Self { device, module, family: family.name }
     }

@@ -5,21 +5,27 @@ use ladders::kernels::failing::{self, EXAMPLES};
 use ladders::kernels::{self, Case, Demand, FAMILIES, Family, Job, Problem, Settings};
 use rustwarp::backend::{Backend, Checkers, Checks, Choice, Module, Printed, open_printing};
 use rustwarp::element::{Array, Dtype};
-use rustwarp::{Diagnostic, Error, Tensor, ptx};
+use rustwarp::{Diagnostic, Error, Tensor};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::Path;
+use tests::matrix::load;
 
 struct Simulator {
     device: Box<dyn Backend>,
-    module: Module,
+    /// Modules of the families, loaded on first use.
+    modules: RefCell<BTreeMap<&'static str, Module>>,
 }
 
 impl Simulator {
     fn new() -> Self {
         let checks = Checks::On(Checkers::default());
         let (device, _) = open_printing(Choice::Sim, checks, Printed::Stderr).expect("the simulator");
-        let image = ptx::find("kernels-gpu", None, None).expect("the kernels' PTX");
-        let module = device.load(&image.bytes, "kernels-gpu").expect("PTX");
-        Self { device, module }
+        Self { device, modules: RefCell::default() }
+    }
+
+    fn module(&self, family: &Family) -> Module {
+        *self.modules.borrow_mut().entry(family.name).or_insert_with(|| load(&*self.device, family.name, None))
     }
 
     /// What the checkers find in one variant, a fault included, and whether its result is right.
@@ -32,7 +38,8 @@ impl Simulator {
         let problem = Problem { inputs: &inputs, dtype, op, settings: &settings };
         let ladder = family.resolve(&problem).expect("kernels");
         let oracle = ladder.oracle(problem).expect("an oracle");
-        let (device, module, variants) = (&*self.device, self.module, &family.select(variant).expect("a variant"));
+        let (device, module, variants) =
+            (&*self.device, self.module(family), &family.select(variant).expect("a variant"));
         let job = Job { device, module, problem, oracle: &oracle, variants, block: None, grid: None, plan: None };
         let (mut found, mut right) = (Vec::new(), false);
         let result = ladder.run(&job, &mut |row| {
@@ -146,7 +153,7 @@ fn a_maximum_of_negative_numbers_is_one_of_them() {
     let ladder = reduce.resolve(&problem).expect("kernels");
     let oracle = ladder.oracle(problem).expect("an oracle");
     let (device, module, variants) =
-        (&*simulator.device, simulator.module, &reduce.select("grid_stride").expect("a variant"));
+        (&*simulator.device, simulator.module(reduce), &reduce.select("grid_stride").expect("a variant"));
     let job = Job { device, module, problem, oracle: &oracle, variants, block: None, grid: None, plan: None };
     let result = ladder.run(&job, &mut |row| assert!(row.is_clean(), "{:?}", row.findings)).expect("a run");
     assert_eq!(result, Tensor::from(Array::F32(vec![-1.0])));

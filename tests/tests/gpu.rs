@@ -4,17 +4,17 @@ use kernels_gpu::reduce::{Max, Sum};
 use ladders::kernels::reduce::{FAMILY, reduce};
 use rustwarp::backend::Buffer;
 use rustwarp::backend::Choice;
-use tests::matrix::{bench, parts_of_an_array};
+use tests::matrix::{bench, bench_of_tests, parts_of_an_array};
 
 #[test]
 fn a_slice_that_starts_anywhere() {
-    parts_of_an_array(&bench(Choice::Gpu(0), "kernels-gpu"));
+    parts_of_an_array(&bench(Choice::Gpu(0), "reduce"));
 }
 
 /// Indices beyond 32 bits: every variant must include the elements after 2^31.
 #[test]
 fn more_than_two_to_the_31_elements() {
-    let bench = bench(Choice::Gpu(0), "kernels-gpu");
+    let bench = bench(Choice::Gpu(0), "reduce");
     let n = (1 << 31) + 12_345;
     let input = Buffer::<i32>::uninit(&*bench.device, n, "input").expect("9 GB of memory");
     // Every element is 0x01010101; the sum wraps.
@@ -34,7 +34,7 @@ fn more_than_two_to_the_31_elements() {
 /// Additions in a fixed order give the same bits in every run.
 #[test]
 fn best_gives_the_same_bits_every_time() {
-    let bench = bench(Choice::Gpu(0), "kernels-gpu");
+    let bench = bench(Choice::Gpu(0), "reduce");
     let values: Vec<f32> = ladders::input::generate::generate(3_000_001, 11);
     let input = Buffer::from_slice(&*bench.device, &values, "input").expect("memory");
     let best = FAMILY.select("best").expect("a rung")[0];
@@ -45,7 +45,7 @@ fn best_gives_the_same_bits_every_time() {
 
 #[test]
 fn every_item_of_cuda_std() {
-    let bench = bench(Choice::Gpu(0), "test-kernels");
+    let bench = bench_of_tests(Choice::Gpu(0));
     let cases = test_kernels::case::all();
     let mut wrong = Vec::new();
     for case in &cases {
@@ -64,7 +64,7 @@ fn printing() {
     const CHILD: &str = "RUSTWARP_TEST_PRINTING";
     let cases: Vec<_> = test_kernels::case::all().into_iter().filter(|case| !case.printed.is_empty()).collect();
     if std::env::var_os(CHILD).is_some() {
-        let bench = bench(Choice::Gpu(0), "test-kernels");
+        let bench = bench_of_tests(Choice::Gpu(0));
         cases.iter().for_each(|case| tests::cases::launch(&*bench.device, bench.module, case).expect("a launch"));
         return;
     }
@@ -84,7 +84,7 @@ fn faults_are_errors() {
     const CHILD: &str = "RUSTWARP_TEST_FAULT";
     let panics = || test_kernels::planted::all().into_iter().filter(|p| p.bug == test_kernels::planted::Bug::Panic);
     if let Ok(name) = std::env::var(CHILD) {
-        let bench = bench(Choice::Gpu(0), "test-kernels");
+        let bench = bench_of_tests(Choice::Gpu(0));
         let planted = panics().find(|planted| planted.case.name == name).expect("a planted bug of this name");
         let error = tests::cases::launch(&*bench.device, bench.module, &planted.case).expect_err("a fault");
         println!("{error}");

@@ -7,7 +7,7 @@ use ladders::kernels::{Job, Problem, Settings, family};
 use rustwarp::backend::{Buffer, Choice, Shape};
 use rustwarp::element::{Array, Dtype};
 use rustwarp::{Result, Tensor};
-use tests::matrix::{Bench, bench};
+use tests::matrix::{Bench, bench, load};
 
 /// Number of elements of each operand.
 const LEN: usize = 1009;
@@ -19,7 +19,8 @@ fn parts<'a>(buffer: &'a Buffer<'_, f32>, start: usize, len: usize) -> Slice<'a,
 
 #[test]
 fn vectors_off_different_boundaries() {
-    let Bench { device, module } = bench(Choice::Sim, "kernels-gpu");
+    let Bench { device, module } = bench(Choice::Sim, "vecadd");
+    let dot_module = load(&*device, "dot", None);
     // Every sum of these small whole numbers is exact.
     let numbers = |from: usize| (0..LEN).map(|i| ((i + from) % 61) as f32).collect::<Vec<_>>();
     let (a, b) = (numbers(7), numbers(20));
@@ -41,7 +42,7 @@ fn vectors_off_different_boundaries() {
             let call = dot::best::dot_best::<f32>(part_a, part_b, partials.ptr(), ticket.ptr(), out.ptr());
             // SAFETY: the launch has three blocks of whole warps, a partial sum for each, a ticket at 0, and room for
             // one result.
-            unsafe { device.launch(module, &call, Shape::linear(3, 64)) }.expect("a launch");
+            unsafe { device.launch(dot_module, &call, Shape::linear(3, 64)) }.expect("a launch");
             let sum: f32 = (0..len).map(|k| a[i + k] * b[j + k]).sum();
             assert_eq!(out.read(1).expect("the sum"), [sum], "dot from {i} and {j}, {len} elements");
         }
@@ -94,7 +95,7 @@ fn numbers(dtype: Dtype, count: usize) -> Array {
 
 #[test]
 fn segments_of_every_kind_in_one_vector() {
-    let bench = bench(Choice::Sim, "kernels-gpu");
+    let bench = bench(Choice::Sim, "segreduce");
     // The offsets have elements before all segments and after them; empty segments at both ends and between; one over
     // several tiles; many short ones; segments that end with a tile, one element before and one after it.
     let mut offsets = vec![5, 5, 5, 6, 7, 9, 9, 9000];
@@ -112,7 +113,7 @@ fn segments_of_every_kind_in_one_vector() {
 
 #[test]
 fn segments_without_elements_and_elements_without_segments() {
-    let bench = bench(Choice::Sim, "kernels-gpu");
+    let bench = bench(Choice::Sim, "segreduce");
     for grid in [None, Some(3)] {
         segments(&bench, numbers(Dtype::F32, 0), &[0; 900], "min", grid).expect("empty segments only");
         segments(&bench, numbers(Dtype::F32, 50), &[50; 2], "sum", grid).expect("an empty segment behind all elements");
@@ -122,7 +123,7 @@ fn segments_without_elements_and_elements_without_segments() {
 
 #[test]
 fn special_floats_in_segments() {
-    let bench = bench(Choice::Sim, "kernels-gpu");
+    let bench = bench(Choice::Sim, "segreduce");
     let mut values = vec![1.5_f32; 5000];
     (values[10], values[31], values[32], values[4500]) = (f32::NAN, -0.0, 0.0, f32::INFINITY);
     values[100..130].fill(f32::NEG_INFINITY);

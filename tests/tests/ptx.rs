@@ -7,9 +7,10 @@ fn entry<'a>(ptx: &'a str, name: &str) -> Vec<&'a str> {
     ptx[start..end].lines().filter(|line| !line.trim_start().starts_with(".loc")).collect()
 }
 
-fn text(package: &str) -> String {
-    let image = rustwarp::ptx::find(package, None, None).expect("the kernels' PTX");
-    String::from_utf8(image.bytes).expect("PTX is text")
+/// The text of all families.
+fn text() -> String {
+    let images = rustwarp::ptx::find_families("kernels-gpu", None, None).expect("the kernels' PTX");
+    images.into_iter().map(|image| String::from_utf8(image.bytes).expect("PTX is text")).collect()
 }
 
 fn count(lines: &[&str], what: &str) -> usize {
@@ -41,7 +42,7 @@ fn entries_that_do_not_print(ptx: &str) -> String {
 
 #[test]
 fn barriers_are_as_many_as_in_the_source() {
-    let ptx = text("kernels-gpu");
+    let ptx = text();
     // One barrier after the load, and one in the loop, which must not be duplicated into the arms of its `if`.
     for rung in ["interleaved", "interleaved_strided", "sequential", "first_add", "grid_stride"] {
         assert_eq!(count(&entry(&ptx, &format!("reduce_{rung}_sum_f32")), "bar.sync"), 2, "{rung}");
@@ -59,7 +60,7 @@ fn barriers_are_as_many_as_in_the_source() {
 
 #[test]
 fn shared_memory_is_accessed_as_shared_memory() {
-    let ptx = text("kernels-gpu");
+    let ptx = text();
     for line in entries_that_do_not_print(&ptx).lines().map(str::trim_start) {
         let generic = ["ld.b", "st.b", "ld.v", "st.v", "ld.u", "st.u", "atom.add", "atom.max", "atom.min", "atom.inc"];
         assert!(!generic.iter().any(|access| line.starts_with(access)), "a generic access: {line}");
@@ -70,7 +71,7 @@ fn shared_memory_is_accessed_as_shared_memory() {
 
 #[test]
 fn no_local_memory_and_no_panics_in_the_kernels() {
-    let ptx = entries_that_do_not_print(&text("kernels-gpu"));
+    let ptx = entries_that_do_not_print(&text());
     assert!(!ptx.contains(".local"), "an array or a spill went to local memory");
     assert!(!ptx.contains("trap;"), "a bounds check or a check for division by zero was not optimised away");
 }
@@ -93,7 +94,7 @@ fn halves(lines: &[&str]) -> usize {
 #[test]
 fn best_loads_sixteen_bytes_at_a_time() {
     use kernels_gpu::{dot, histogram, reduce, scan, transpose, vecadd};
-    let ptx = text("kernels-gpu");
+    let ptx = text();
     assert!(count(&entry(&ptx, "reduce_best_sum_f32"), "ld.global.v4.b32") >= reduce::best::UNROLL);
     assert!(count(&entry(&ptx, "reduce_best_sum_f64"), "ld.global.v2.b64") >= 2 * reduce::best::UNROLL);
     // Loads go through the read-only cache, and there are as many loads and stores as the source has vectors.
@@ -142,7 +143,7 @@ fn best_loads_sixteen_bytes_at_a_time() {
 /// Rows that are stored whole use vector stores; windows that masks cover to the last element use vector loads.
 #[test]
 fn conv2d_best_moves_sixteen_bytes_at_a_time() {
-    let ptx = text("kernels-gpu");
+    let ptx = text();
     for size in kernels_gpu::conv2d::best::SIZES {
         for (dtype, width) in [("f32", 4), ("f64", 2)] {
             let lines = entry(&ptx, &format!("conv2d_best_{dtype}_{size}"));
@@ -166,7 +167,7 @@ fn conv2d_best_moves_sixteen_bytes_at_a_time() {
 /// launch.
 #[test]
 fn constant_masks_are_not_loaded() {
-    let ptx = text("kernels-gpu");
+    let ptx = text();
     for dtype in ["f32", "f64"] {
         for family in ["conv1d", "conv2d"] {
             let lines = entry(&ptx, &format!("{family}_constant_any_{dtype}"));
@@ -179,7 +180,7 @@ fn constant_masks_are_not_loaded() {
 /// The loops over the mask are unrolled, and every element goes directly from device memory to registers.
 #[test]
 fn conv2d_best_is_multiply_adds_on_registers() {
-    let ptx = text("kernels-gpu");
+    let ptx = text();
     for size in kernels_gpu::conv2d::best::SIZES {
         for (dtype, width) in [("f32", 4), ("f64", 2)] {
             let lines = entry(&ptx, &format!("conv2d_best_{dtype}_{size}"));
@@ -193,7 +194,7 @@ fn conv2d_best_is_multiply_adds_on_registers() {
 
 #[test]
 fn texture_units_are_asked_once_per_sample_and_before_anything_waits() {
-    let ptx = text("kernels-gpu");
+    let ptx = text();
     let unit = entry(&ptx, "texture_unit_plane_float");
     assert_eq!((count(&unit, "tex."), count(&unit, "tex.2d.v4.f32.f32")), (1, 1));
     // One fetch for the nearest texel, and four for the interpolation.
@@ -208,7 +209,7 @@ fn texture_units_are_asked_once_per_sample_and_before_anything_waits() {
 
 #[test]
 fn rust_lines_survive() {
-    let ptx = text("kernels-gpu");
+    let ptx = text();
     assert!(ptx.lines().any(|line| line.trim_start().starts_with(".file") && line.contains("reduce/sequential.rs")));
     assert!(ptx.lines().any(|line| line.contains(".loc") && line.contains("inlined_at")));
     assert!(
@@ -225,13 +226,17 @@ fn it_assembles_everywhere_without_spills() {
 
     let cache = Cache::default();
     let ptxas = cuda_tools::require("ptxas", &cache, "the PTX tests").expect("ptxas: `cargo xtask setup` fetches it");
-    let base = rustwarp::ptx::find("kernels-gpu", None, Some("sm_75")).expect("the portable PTX").path;
-    let own = rustwarp::ptx::find("kernels-gpu", None, Some("sm_90")).expect("the PTX for sm_90").path;
+    let built = |arch| rustwarp::ptx::find_families("kernels-gpu", None, Some(arch)).expect("the kernels' PTX");
+    let (base, own) = (built("sm_75"), built("sm_90"));
     let everywhere = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"];
     let jobs = everywhere.iter().map(|arch| (&base, *arch)).chain([(&own, "sm_90")]);
-    for (ptx, arch) in jobs {
+    for (families, arch) in jobs {
         let target: Arch = arch.parse().expect("an architecture");
-        let usages = assemble(&ptxas, ptx, target, std::path::Path::new("/dev/null")).expect("PTX that ptxas takes");
+        let assemble = |image: &rustwarp::ptx::Image| {
+            let cubin = std::path::Path::new("/dev/null");
+            assemble(&ptxas, &image.path, target, cubin).expect("PTX that ptxas takes")
+        };
+        let usages: Vec<_> = families.iter().flat_map(assemble).collect();
         assert!(usages.len() >= 240, "{arch}: {} entries", usages.len());
         for usage in usages.iter().filter(|usage| !usage.entry.starts_with("print_")) {
             assert_eq!((usage.spill_stores, usage.spill_loads, usage.stack), (0, 0, 0), "{arch}: {usage:?}");

@@ -7,7 +7,7 @@ use tests::matrix::{bench, parts_of_an_array, trials};
 fn main() {
     let mut tests = trials(Choice::Sim, &[]);
     tests.push(Trial::test("reduce::a_slice_that_starts_anywhere", || {
-        parts_of_an_array(&bench(Choice::Sim, "kernels-gpu"));
+        parts_of_an_array(&bench(Choice::Sim, "reduce"));
         Ok(())
     }));
     tests.push(Trial::test("scan::the_same_bits_in_any_order", || {

@@ -29,7 +29,7 @@ fn cancelling(large: f64) -> Vec<f64> {
 
 #[test]
 fn f32_is_added_as_in_twice_its_precision() {
-    let bench = bench(Choice::Sim, "kernels-gpu");
+    let bench = bench(Choice::Sim, "reduce");
     let values = cancelling(f64::from(1_u32 << 27));
     let right: f64 = values.iter().sum();
     let input = || Array::F32(values.iter().map(|&x| x as f32).collect());
@@ -46,7 +46,7 @@ fn f32_is_added_as_in_twice_its_precision() {
 
 #[test]
 fn f64_has_nothing_wider_and_is_compensated() {
-    let bench = bench(Choice::Sim, "kernels-gpu");
+    let bench = bench(Choice::Sim, "reduce");
     let values = cancelling(f64::powi(2.0, 56));
     let small = values.iter().filter(|&&x| x == 0.625).count() as f64 * 0.625;
     let (precise, passed) = sum(&bench, "compensated", Array::F64(values.clone()));

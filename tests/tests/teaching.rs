@@ -1,22 +1,28 @@
 //! The families that demonstrate one counter each: a formula gives the number that the simulator must count.
 
-use ladders::kernels::{self, Demand, Job, Problem, Settings};
+use ladders::kernels::{self, Demand, Family, Job, Problem, Settings};
+use rustwarp::Tensor;
 use rustwarp::backend::{Backend, Checkers, Checks, Choice, Counters, Module, Printed, open_printing};
 use rustwarp::element::Array;
-use rustwarp::{Tensor, ptx};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use tests::matrix::load;
 
 struct Simulator {
     device: Box<dyn Backend>,
-    module: Module,
+    /// Modules of the families, loaded on first use.
+    modules: RefCell<BTreeMap<&'static str, Module>>,
 }
 
 impl Simulator {
     fn new() -> Self {
         let checks = Checks::On(Checkers::default());
         let (device, _) = open_printing(Choice::Sim, checks, Printed::Stderr).expect("the simulator");
-        let image = ptx::find("kernels-gpu", None, None).expect("the kernels' PTX");
-        let module = device.load(&image.bytes, "kernels-gpu").expect("PTX");
-        Self { device, module }
+        Self { device, modules: RefCell::default() }
+    }
+
+    fn module(&self, family: &Family) -> Module {
+        *self.modules.borrow_mut().entry(family.name).or_insert_with(|| load(&*self.device, family.name, None))
     }
 
     /// Counters of one variant, on generated operands or on the given ones.
@@ -39,7 +45,7 @@ impl Simulator {
         let problem = Problem { inputs: &inputs, dtype, op, settings: &settings };
         let ladder = family.resolve(&problem).expect("kernels");
         let oracle = ladder.oracle(problem).expect("an oracle");
-        let (device, module, variants) = (&*self.device, self.module, variants.as_slice());
+        let (device, module, variants) = (&*self.device, self.module(family), variants.as_slice());
         let job = Job { device, module, problem, oracle: &oracle, variants, block: None, grid: None, plan: None };
         let mut counters = None;
         let result = ladder.run(&job, &mut |row| {

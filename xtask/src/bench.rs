@@ -1,4 +1,5 @@
-//! `cargo xtask bench`: the kernels against the same kernels by nvcc, and against the vendor's libraries, on a GPU.
+//! `cargo xtask bench`: measures the kernels on a GPU, beside nvcc's build of the same kernels and the vendor's
+//! libraries.
 //! `dist/run.sh bench` does the same on a machine without Rust.
 
 use std::{
@@ -10,15 +11,15 @@ use anyhow::{Context, Result};
 
 use crate::{build_ptx, command, setup, workspace};
 
-/// The note's kernels, which `host` loads in place of ours. Every other source in `bench/peers` is a program that
-/// measures a library.
+/// The kernels of the note (`docs/sources.md`) as nvcc compiles them, which `host` loads in place of ours. Every other
+/// source in `bench/peers` is a program that measures a library.
 const LADDER: &str = "ladder.cubin";
 
-/// The first rungs, for `host`.
+/// Arguments for `host` that run the first rungs.
 const RUNGS: &str = "reduce --variant interleaved,interleaved_strided,sequential --dtype i32 --n 2^22 --block 128 \
     --warm --repeat 101 --device gpu";
 
-/// What to measure.
+/// Options of the task.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Options {
     /// Passed on to `host bench`, e.g. `reduce --n 2^22`
@@ -26,7 +27,7 @@ pub struct Options {
     arguments: Vec<String>,
 }
 
-/// Measures.
+/// Runs the measurements.
 pub fn run(options: &Options) -> Result<ExitCode> {
     setup::toolchain()?;
     build_ptx::all()?;
@@ -52,8 +53,8 @@ fn host() -> Command {
     cargo
 }
 
-/// Compiles what is older than its source, copies what is not compiled, and gives the folder with the products; `None`
-/// on a machine without nvcc.
+/// Compiles the programs that are older than their sources, copies the scripts, and returns the folder with both;
+/// `None` on a machine without nvcc.
 fn build_peers() -> Result<Option<PathBuf>> {
     if !Command::new("nvcc").arg("--version").output().is_ok_and(|output| output.status.success()) {
         eprintln!("nvcc is not on the PATH: NVIDIA's libraries are not measured");
@@ -80,7 +81,7 @@ fn build_peers() -> Result<Option<PathBuf>> {
     Ok(Some(folder))
 }
 
-/// The programs with this extension: `cu` for nvcc, `py` for Python.
+/// Sources with this extension: `cu` for nvcc, `py` for Python.
 fn sources(language: &str) -> Result<Vec<PathBuf>> {
     let mut sources = Vec::new();
     for entry in std::fs::read_dir(workspace::peers()).context("cannot read bench/peers")? {
@@ -102,7 +103,7 @@ fn is_newer(product: &Path, source: &Path) -> bool {
 mod tests {
     use super::*;
 
-    /// nvcc refuses to link a program without `main`, and a cubin has no use for one.
+    /// nvcc does not link a program without `main`; a cubin needs none.
     #[test]
     fn programs_have_a_main_and_the_ladder_has_none() {
         let sources = sources("cu").expect("bench/peers");

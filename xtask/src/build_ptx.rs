@@ -1,4 +1,4 @@
-//! `cargo xtask build-ptx`: the kernels, for every architecture that is built by default.
+//! `cargo xtask build-ptx`: compiles the kernels, for every default architecture or those of `--arch`.
 
 use std::{
     fs,
@@ -9,11 +9,11 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use cuda_builder::{Arch, Artifact, Cache, CudaBuilder, check, cuda_tools, toolchain::Search};
+use cuda_builder::{Arch, Artifact, Cache, CudaBuilder, Modules, check, cuda_tools, toolchain::Search};
 
 use crate::workspace;
 
-/// What to build.
+/// Options of the task.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Options {
     /// Architecture, e.g. sm_90; may be repeated [default: sm_75 sm_90]
@@ -22,6 +22,9 @@ pub struct Options {
     /// Only this crate of kernels: its name, or the folder of one outside the workspace
     #[arg(long)]
     package: Vec<String>,
+    /// With --emit: only this family
+    #[arg(long, requires = "emit")]
+    family: Option<String>,
     /// Prints what the build made of the kernels
     #[arg(long, value_enum)]
     emit: Option<Emit>,
@@ -30,7 +33,7 @@ pub struct Options {
     toolchain: Option<String>,
 }
 
-/// A form of the kernels that can be looked at.
+/// A form of the kernels that can be printed.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq)]
 pub enum Emit {
     /// LLVM IR after optimisation
@@ -41,28 +44,62 @@ pub enum Emit {
     Sass,
 }
 
-/// Builds, and says what was built.
+/// Builds, and prints the paths of the PTX, or one form of the kernels.
 pub fn run(options: &Options) -> Result<ExitCode> {
     let start = Instant::now();
     let mut search = Search::default();
     search.asked = options.toolchain.clone().or(search.asked);
-    for (name, folder) in packages(&options.package)? {
-        let mut builder = CudaBuilder::new(&folder).search(search.clone()).copy_to(workspace::ptx_dir().join(&name));
+    for (name, folder, modules) in packages(&options.package)? {
+        let place = workspace::ptx_dir().join(&name);
+        let mut builder = CudaBuilder::new(&folder).search(search.clone()).modules(modules).copy_to(&place);
         if !options.archs.is_empty() {
             builder = builder.archs(options.archs.iter().copied());
         }
-        for artifact in builder.emit_llvm_ir(options.emit == Some(Emit::LlvmIr)).build_all()? {
-            match options.emit {
-                Some(emit) => print(emit, &artifact, &search.cache)?,
-                None => println!("{}{}", artifact.ptx.display(), if artifact.fresh { " (unchanged)" } else { "" }),
+        let artifacts = builder.emit_llvm_ir(options.emit == Some(Emit::LlvmIr)).build_all()?;
+        match options.emit {
+            Some(emit) => {
+                for artifact in chosen(&artifacts, options.family.as_deref())? {
+                    print(emit, artifact, &search.cache)?;
+                }
             }
+            None => summary(&artifacts),
         }
     }
     eprintln!("PTX is up to date ({:.1} s)", start.elapsed().as_secs_f32());
     Ok(ExitCode::SUCCESS)
 }
 
-/// Builds everything that the workspace's own programs need.
+/// The artifacts of one family, or all.
+fn chosen<'a>(artifacts: &'a [Artifact], family: Option<&str>) -> Result<Vec<&'a Artifact>> {
+    let Some(family) = family else { return Ok(artifacts.iter().collect()) };
+    let found: Vec<_> = artifacts.iter().filter(|artifact| artifact.module == family).collect();
+    if found.is_empty() {
+        let mut names: Vec<_> = artifacts.iter().map(|artifact| artifact.module.as_str()).collect();
+        names.dedup();
+        bail!("unknown family `{family}`; this crate has: {}", names.join(" "));
+    }
+    Ok(found)
+}
+
+/// Prints the path of each file that was written, and one line per folder for the rest.
+fn summary(artifacts: &[Artifact]) {
+    for artifact in artifacts.iter().filter(|artifact| !artifact.fresh) {
+        println!("{}", artifact.ptx.display());
+    }
+    let mut unchanged: Vec<(&Path, usize)> = Vec::new();
+    for artifact in artifacts.iter().filter(|artifact| artifact.fresh) {
+        let folder = artifact.ptx.parent().unwrap_or(&artifact.ptx);
+        match unchanged.last_mut().filter(|(last, _)| *last == folder) {
+            Some((_, count)) => *count += 1,
+            None => unchanged.push((folder, 1)),
+        }
+    }
+    for (folder, count) in unchanged {
+        println!("{}: {count} unchanged", folder.display());
+    }
+}
+
+/// Builds the crates that the workspace's own programs need.
 pub fn all() -> Result<()> {
     run(&Options::default())?;
     Ok(())
@@ -84,31 +121,33 @@ fn print(emit: Emit, artifact: &Artifact, cache: &Cache) -> Result<()> {
         }
     };
     match std::io::stdout().write_all(text.as_bytes()) {
-        // `… | head` has seen enough.
+        // The reader of `… | head` has closed the pipe.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         result => Ok(result?),
     }
 }
 
-/// Names and folders of the crates to build.
-fn packages(asked: &[String]) -> Result<Vec<(String, PathBuf)>> {
-    let known = workspace::KERNEL_CRATES.map(|(name, folder)| (name.to_owned(), workspace::root().join(folder)));
+/// Names, folders and division of the crates to build. A crate outside the workspace becomes one module.
+fn packages(asked: &[String]) -> Result<Vec<(String, PathBuf, Modules)>> {
+    let known = workspace::KERNEL_CRATES
+        .map(|(name, folder, modules)| (name.to_owned(), workspace::root().join(folder), modules));
     if asked.is_empty() {
         return Ok(known.to_vec());
     }
     asked
         .iter()
         .map(|name| {
-            if let Some(found) = known.iter().find(|(known, _)| known == name) {
+            if let Some(found) = known.iter().find(|(known, ..)| known == name) {
                 return Ok(found.clone());
             }
             let folder = Path::new(name);
             match folder.file_name() {
                 Some(base) if folder.join("Cargo.toml").is_file() => {
-                    Ok((base.to_string_lossy().into_owned(), folder.to_owned()))
+                    Ok((base.to_string_lossy().into_owned(), folder.to_owned(), Modules::Whole))
                 }
                 _ => bail!(
-                    "`{name}` is no crate of kernels: give kernels-gpu, test-kernels, or a folder with a Cargo.toml"
+                    "unknown crate of kernels `{name}`; expected kernels-gpu, test-kernels, or a folder with a \
+                     Cargo.toml"
                 ),
             }
         })

@@ -1,4 +1,4 @@
-//! `cargo xtask ci`: everything that a change is checked by on a machine without a GPU.
+//! `cargo xtask ci`: every check of a change that needs no GPU.
 
 use std::{
     fs,
@@ -16,7 +16,7 @@ pub fn run() -> Result<ExitCode> {
     command::run(command::cargo().args(["fmt", "--all", "--check"]))?;
     documented_tasks()?;
     command::run(command::cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
-    // The GPU tests can't run here, and must compile all the same.
+    // The GPU tests can't run here, but must compile.
     let gpu = ["clippy", "--package", "tests", "--features", "gpu", "--all-targets", "--", "-D", "warnings"];
     command::run(command::cargo().args(gpu))?;
     command::run(
@@ -31,24 +31,24 @@ pub fn run() -> Result<ExitCode> {
     folder_for_gpu_machines()
 }
 
-/// Building and testing need neither clippy nor rustfmt, so rustup was not told to bring them.
+/// Checks for clippy and rustfmt: building and testing need neither, so `rust-toolchain.toml` does not list them.
 fn components() -> Result<()> {
     for (component, subcommand) in [("rustfmt", "fmt"), ("clippy", "clippy")] {
         let answer = command::cargo().args([subcommand, "--version"]).output();
         if !answer.is_ok_and(|output| output.status.success()) {
-            bail!("{component} is missing, and CI checks with it: rustup component add rustfmt clippy");
+            bail!("{component} is missing: run `rustup component add rustfmt clippy`");
         }
     }
     Ok(())
 }
 
-/// Every other command in README.md's `sh` blocks works as it stands there.
+/// Runs every other command of README.md's `sh` blocks.
 fn readme_commands() -> Result<()> {
     let path = workspace::root().join("README.md");
     let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     for words in commands(&text) {
         match words.as_slice() {
-            // They have just run.
+            // Both have just run.
             ["cargo", "xtask", "demo" | "test"] => {}
             ["cargo", arguments @ ..] => command::run(command::cargo().args(arguments))?,
             other => bail!("README.md has `{}` in an sh block: CI runs only cargo there", other.join(" ")),
@@ -57,7 +57,7 @@ fn readme_commands() -> Result<()> {
     Ok(())
 }
 
-/// The folder for machines without Rust is complete: its command line finds its kernels and runs them.
+/// Checks that the folder for machines without Rust is complete: its command line finds its kernels and runs them.
 fn folder_for_gpu_machines() -> Result<ExitCode> {
     dist::run()?;
     let folder = workspace::root().join("dist");
@@ -75,7 +75,7 @@ fn commands(text: &str) -> Vec<Vec<&str>> {
     lines.map(|line| line.split_whitespace().collect::<Vec<_>>()).filter(|words| !words.is_empty()).collect()
 }
 
-/// Every `cargo xtask NAME` in the documents is a task.
+/// Checks that every `cargo xtask NAME` in the documents names a task.
 fn documented_tasks() -> Result<()> {
     let known = Task::command();
     for document in ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"] {
@@ -83,14 +83,14 @@ fn documented_tasks() -> Result<()> {
         let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
         for name in tasks(&text) {
             if known.find_subcommand(name).is_none() {
-                bail!("{document} says `cargo xtask {name}`, and there is no such task");
+                bail!("{document} names `cargo xtask {name}`, which is no task");
             }
         }
     }
     Ok(())
 }
 
-/// The words behind `cargo xtask`; a list like `setup|doctor` counts as its first.
+/// The words after `cargo xtask`; of a list like `setup|doctor`, the first.
 fn tasks(text: &str) -> impl Iterator<Item = &str> {
     text.split("cargo xtask ").skip(1).filter_map(|rest| {
         let name = rest.split(|c: char| !c.is_ascii_lowercase() && c != '-').next()?;

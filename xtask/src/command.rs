@@ -1,4 +1,4 @@
-//! Runs cargo and other programs for a task, showing what is run.
+//! Runs cargo and other programs for a task, and prints each command.
 
 use std::{
     path::Path,
@@ -9,14 +9,14 @@ use anyhow::{Context, Result, bail};
 
 use crate::workspace;
 
-/// cargo in the workspace's folder: the one that runs this task.
+/// A command for the cargo that runs this task, in the workspace's folder.
 pub fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(workspace::root());
     command
 }
 
-/// Runs to the end with the terminal's own input and output; anything but success is an error.
+/// Runs `command` to the end with the terminal's input and output; fails unless it succeeds.
 pub fn run(command: &mut Command) -> Result<()> {
     let line = line(command);
     eprintln!("$ {line}");
@@ -27,7 +27,7 @@ pub fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Like [`run`], and gives what was printed to standard output.
+/// Like [`run`], and returns the standard output.
 pub fn read(command: &mut Command) -> Result<String> {
     let line = line(command);
     eprintln!("$ {line}");
@@ -38,7 +38,7 @@ pub fn read(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The command as one would type it.
+/// The command line, for messages.
 fn line(command: &Command) -> String {
     let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
     let words = std::iter::once(program).chain(command.get_args());

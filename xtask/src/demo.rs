@@ -1,5 +1,5 @@
-//! `cargo xtask demo`: the first thing to run. Sets up what is missing, builds the PTX, and runs the ladders of max and
-//! sum on the data that comes with the project, on the best device there is.
+//! `cargo xtask demo`: a first look. Sets up missing tools, builds the PTX, and runs the ladders of max and sum on the
+//! data that comes with the project, on the best device present.
 
 use std::process::ExitCode;
 

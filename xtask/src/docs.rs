@@ -6,15 +6,15 @@ use anyhow::Result;
 
 use crate::{build_ptx, command, setup};
 
-/// What to do.
+/// Options of the task.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Options {
-    /// Write nothing, and fail when a page would change
+    /// Write nothing, and fail if a page would change
     #[arg(long)]
     pub check: bool,
 }
 
-/// Builds the kernels, and writes or compares.
+/// Builds the kernels, and writes the pages or compares them.
 pub fn run(options: &Options) -> Result<ExitCode> {
     setup::toolchain()?;
     build_ptx::all()?;

@@ -1,4 +1,5 @@
-//! `cargo xtask doctor`: what is there, what is missing, and the command that adds it. Changes nothing.
+//! `cargo xtask doctor`: lists the tools that are present, those that are missing, and the commands that add them.
+//! Changes nothing.
 
 use std::{
     fmt::{Display, Write as _},
@@ -13,18 +14,18 @@ use cuda_builder::{
     toolchain::{self, Candidate, LLVM_TOOLS, Search, Toolchain},
 };
 
-/// Looks at everything. The exit code says whether the kernels can be built.
+/// Checks all tools. The exit code is 0 if the kernels can be built.
 pub fn run() -> Result<ExitCode> {
     let mut page = Page::default();
     let sound = page.fill();
     match std::io::stdout().write_all(page.text.as_bytes()) {
-        // `… | head` has seen enough.
+        // The reader of `… | head` has closed the pipe.
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE }),
     }
 }
 
-/// What the user gets to read.
+/// The report, and whether a needed tool is missing.
 #[derive(Default)]
 struct Page {
     text: String,
@@ -57,7 +58,7 @@ impl Page {
         sound
     }
 
-    /// ptxas and nvdisasm, and what `setup` fetches them with where they are missing.
+    /// Reports ptxas and nvdisasm and, if they are missing, the tools with which `setup` fetches them.
     fn cuda_tools(&mut self, search: &Search) {
         let mut complete = true;
         for name in cuda_tools::NAMES {
@@ -87,7 +88,7 @@ impl Page {
         }
     }
 
-    /// The toolchain that a build would use; without one, what each place lacks.
+    /// Reports the toolchain that a build would use; if there is none, the pieces that each place lacks.
     fn device(&mut self, search: &Search) -> bool {
         let candidates = toolchain::candidates(search);
         let chosen = candidates.iter().position(|candidate| candidate.outcome.is_ok());
@@ -115,7 +116,7 @@ impl Page {
         sound
     }
 
-    /// Each piece of a toolchain, run and not only looked at.
+    /// Reports each piece of a toolchain, after running it.
     fn pieces(&mut self, toolchain: &Toolchain) -> bool {
         self.present(
             "rustc",
@@ -136,7 +137,7 @@ impl Page {
         sound
     }
 
-    /// A program that is run with `--version`.
+    /// Reports a program, after running it with `--version`.
     fn program(&mut self, name: &str, fix: &str) -> bool {
         match Command::new(name).arg("--version").output() {
             Ok(output) if output.status.success() => {
@@ -155,7 +156,7 @@ impl Page {
         }
     }
 
-    /// rustc links host programs, and the kernels' procedural macros, with the system's compiler.
+    /// Reports the system's C compiler, with which rustc links host programs and the kernels' procedural macros.
     fn linker(&mut self) -> bool {
         let answer = Command::new("cc").arg("-dumpfullversion").output();
         match answer {
@@ -170,7 +171,7 @@ impl Page {
         }
     }
 
-    /// The driver, asked as the host binary asks it.
+    /// Reports the driver, which is opened as the host binary opens it.
     fn driver(&mut self) {
         match cuda_driver::load() {
             Ok(driver) => {
@@ -199,7 +200,7 @@ impl Page {
     }
 
     fn line(&mut self, text: impl Display) {
-        // Writing into a String does not fail.
+        // Writing to a String does not fail.
         let _ = writeln!(self.text, "{text}");
     }
 }

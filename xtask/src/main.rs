@@ -25,9 +25,9 @@ mod workspace;
     disable_help_subcommand = true
 )]
 enum Task {
-    /// Fetches what is missing: the device toolchain, ptxas, nvdisasm
+    /// Fetches missing tools: the device toolchain, ptxas, nvdisasm
     Setup(setup::Options),
-    /// Says what is there, what is missing, and the command that adds it
+    /// Lists the tools that are present or missing, and the commands that add them
     Doctor,
     /// Compiles the kernels to PTX
     BuildPtx(build_ptx::Options),

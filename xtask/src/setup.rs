@@ -1,4 +1,4 @@
-//! `cargo xtask setup`: fetches what is missing, and nothing else.
+//! `cargo xtask setup`: fetches missing tools.
 
 use std::process::ExitCode;
 
@@ -8,13 +8,13 @@ use cuda_builder::{
     toolchain::{Search, Toolchain},
 };
 
-/// Where to get what is missing.
+/// Options of the task.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Options {
-    /// Where the device toolchain comes from
+    /// Source of the device toolchain
     #[arg(long, value_enum, default_value_t)]
     from: Source,
-    /// With `--from rustup`: the toolchain that gets the components
+    /// With `--from rustup`: the toolchain to add the components to
     #[arg(long, default_value = "stable", value_name = "NAME")]
     channel: String,
 }
@@ -29,7 +29,7 @@ pub enum Source {
     Rustup,
 }
 
-/// Sets up, and says what there is now.
+/// Sets up, and prints the tools that are present.
 pub fn run(options: &Options) -> Result<ExitCode> {
     if options.from == Source::Rustup {
         setup::add_components(&options.channel)?;
@@ -41,7 +41,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     );
     match setup::cuda_tools(&Search::default().cache, &mut report) {
         Ok(tools) => tools.iter().for_each(|tool| println!("{}: {}", tool.name, tool.path.display())),
-        // The kernels compile and run on the simulator without them.
+        // Without them, the kernels still compile and run on the simulator.
         Err(error) => println!(
             "ptxas and nvdisasm: none, so PTX is not checked by assembling it\n  {}",
             indent(&error.to_string())
@@ -50,12 +50,12 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The device toolchain, fetched if there is none.
+/// Finds the device toolchain, or fetches it.
 pub fn toolchain() -> Result<Toolchain> {
     Ok(setup::toolchain(&Search::default(), &mut report)?)
 }
 
-/// Everything that the tests need.
+/// Fetches all tools that the tests need.
 pub fn all() -> Result<()> {
     toolchain()?;
     setup::cuda_tools(&Search::default().cache, &mut report)?;

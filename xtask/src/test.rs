@@ -1,4 +1,4 @@
-//! `cargo xtask test`: checks the rules, sets up what is missing, builds the PTX, and runs every test.
+//! `cargo xtask test`: checks the rules, sets up missing tools, builds the PTX, and runs every test.
 
 use std::process::ExitCode;
 
@@ -6,13 +6,13 @@ use anyhow::Result;
 
 use crate::{build_ptx, command, setup, tidy};
 
-/// Which tests.
+/// Options of the task.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Options {
-    /// Also those that need a GPU; without one they fail
+    /// Also run the tests that need a GPU; without one they fail
     #[arg(long)]
     gpu: bool,
-    /// Passed on to `cargo test`, e.g. `-p ptx_sim` or `-- shuffle`
+    /// Arguments for `cargo test`, e.g. `-p ptx_sim` or `-- shuffle`
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
     arguments: Vec<String>,
 }

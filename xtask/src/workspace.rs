@@ -1,22 +1,25 @@
-//! Places in this workspace.
+//! Paths in this workspace.
 
 use std::path::{Path, PathBuf};
 
-/// Crates that are compiled to PTX: package name and folder.
-pub const KERNEL_CRATES: [(&str, &str); 2] = [("kernels-gpu", "kernels-gpu"), ("test-kernels", "tests/kernels")];
+use cuda_builder::Modules;
 
-/// Its folder.
+/// Crates that are compiled to PTX: package name, folder, and how their entries are divided into files.
+pub const KERNEL_CRATES: [(&str, &str, Modules); 2] =
+    [("kernels-gpu", "kernels-gpu", Modules::PerFamily), ("test-kernels", "tests/kernels", Modules::Whole)];
+
+/// The workspace's folder.
 pub fn root() -> PathBuf {
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));
     own.parent().unwrap_or(own).to_owned()
 }
 
-/// Where the PTX goes: `<package>/<arch>.ptx` below it.
+/// Folder of the PTX: below it `<package>/<arch>/<family>.ptx`, or `<package>/<arch>.ptx` for a package in one file.
 pub fn ptx_dir() -> PathBuf {
     root().join("target/ptx")
 }
 
-/// The sources of what we measure against.
+/// Folder of the sources of the libraries that the kernels are compared with.
 pub fn peers() -> PathBuf {
     root().join("bench/peers")
 }

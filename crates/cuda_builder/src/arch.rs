@@ -2,14 +2,12 @@
 
 use std::{fmt, str::FromStr};
 
-use crate::error::Error;
-
 macro_rules! architectures {
     ($($variant:ident $number:literal $suffix:literal $ptx:literal),* $(,)?) => {
         /// A GPU architecture, under the names that the upstream builder gives them.
         ///
-        /// A plain number (`sm_90`) runs on every later GPU too. The suffix `a` allows instructions of exactly this
-        /// GPU, `f` those of its family; such PTX runs nowhere else.
+        /// PTX for a plain number (`sm_90`) runs on every later GPU too. The suffix `a` allows instructions of exactly
+        /// this GPU, `f` those of its family; such PTX runs on no other.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Arch {
             $(
@@ -22,7 +20,7 @@ macro_rules! architectures {
             /// Every architecture, oldest first.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// Name as `rustc -Ctarget-cpu`, `llc -mcpu` and `ptxas -arch` take it: `sm_90a`.
+            /// Name for `rustc -Ctarget-cpu`, `llc -mcpu` and `ptxas -arch`: `sm_90a`.
             pub const fn target_cpu(self) -> &'static str {
                 match self {
                     $(Self::$variant => concat!("sm_", $number, $suffix),)*
@@ -46,7 +44,7 @@ macro_rules! architectures {
     };
 }
 
-// The last column: PTX ISA 9.0, table "Release notes", first version with the target.
+// Last column: the first PTX ISA version with the target (PTX ISA 9.0, table "Release notes").
 architectures! {
     Compute70 70 "" 60, Compute72 72 "" 61, Compute75 75 "" 63,
     Compute80 80 "" 70, Compute86 86 "" 71, Compute87 87 "" 74, Compute89 89 "" 78,
@@ -58,11 +56,11 @@ architectures! {
     Compute121 121 "" 88, Compute121f 121 "f" 88, Compute121a 121 "a" 88,
 }
 
-/// The name that the upstream builder uses.
+/// Name of [`Arch`] in the upstream builder.
 pub type NvvmArch = Arch;
 
 impl Arch {
-    /// What is built when nobody asks for anything else: the oldest GPU that current tools support, and Hopper.
+    /// Architectures of a build that names none: the oldest that current tools support, and Hopper.
     pub const DEFAULT: &[Self] = &[Self::Compute75, Self::Compute90];
 
     /// The name in upstream's spelling: `compute_90a`.
@@ -70,10 +68,23 @@ impl Arch {
         self.target_cpu().replacen("sm_", "compute_", 1)
     }
 
-    /// Runs only on the GPUs that its number names.
+    /// Whether its PTX runs only on the GPU (`a`) or the family of GPUs (`f`) that its number names.
     pub fn is_specific(self) -> bool {
         self.target_cpu().ends_with(['a', 'f'])
     }
+}
+
+/// A text that names no architecture.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown architecture `{name}`; expected one of {}", known())]
+pub struct UnknownArch {
+    /// The text.
+    pub name: String,
+}
+
+/// Every name, for messages.
+fn known() -> String {
+    Arch::ALL.iter().map(|arch| arch.target_cpu()).collect::<Vec<_>>().join(" ")
 }
 
 impl fmt::Display for Arch {
@@ -83,17 +94,17 @@ impl fmt::Display for Arch {
 }
 
 impl FromStr for Arch {
-    type Err = Error;
+    type Err = UnknownArch;
 
-    /// Takes `sm_90`, `compute_90`, `90`, and `9.0`.
-    fn from_str(text: &str) -> Result<Self, Error> {
+    /// Reads `sm_90`, `compute_90`, `90` or `9.0`.
+    fn from_str(text: &str) -> Result<Self, UnknownArch> {
         let number =
             text.strip_prefix("sm_").or_else(|| text.strip_prefix("compute_")).unwrap_or(text).replace('.', "");
         Self::ALL
             .iter()
             .copied()
             .find(|arch| arch.target_cpu().strip_prefix("sm_") == Some(number.as_str()))
-            .ok_or_else(|| Error::UnknownArch { name: text.to_owned() })
+            .ok_or_else(|| UnknownArch { name: text.to_owned() })
     }
 }
 
@@ -102,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_is_read_back() -> Result<(), Error> {
+    fn every_name_is_read_back() -> Result<(), UnknownArch> {
         for &arch in Arch::ALL {
             assert_eq!(arch.target_cpu().parse::<Arch>()?, arch);
             assert_eq!(arch.compute_name().parse::<Arch>()?, arch);

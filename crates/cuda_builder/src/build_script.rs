@@ -1,4 +1,4 @@
-//! Inside a `build.rs`: tells cargo which files the PTX depends on.
+//! Reports the files that the PTX depends on to cargo, inside a `build.rs`.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ pub(crate) fn announce(output: &Path) {
     println!("cargo:rerun-if-env-changed=RUSTWARP_CACHE");
 }
 
-/// The files behind the colon of cargo's dep-info, where a space in a name is written `\ `.
+/// The files after the colon of cargo's dep-info, where a space in a name is written `\ `.
 fn dependencies(text: &str) -> Vec<String> {
     let Some((_, files)) = text.lines().next().and_then(|line| line.split_once(": ")) else { return Vec::new() };
     const SPACE: &str = "\u{0}";

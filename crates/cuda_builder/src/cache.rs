@@ -1,8 +1,8 @@
-//! The user's cache folder: what `setup` fetched once, for every clone.
+//! The user's cache folder: tools that `setup` fetched and a compiled `core`, shared by all clones.
 
 use std::path::{Path, PathBuf};
 
-/// The folder, and the places in it.
+/// Path of the cache, and paths within it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cache {
     root: PathBuf,
@@ -21,22 +21,22 @@ impl Default for Cache {
 }
 
 impl Cache {
-    /// A cache in a folder of the caller's choice.
+    /// A cache in the folder `root`.
     pub fn at(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
     }
 
-    /// The folder itself.
+    /// The cache's folder.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Where the device toolchain's packages are unpacked.
+    /// Folder of the unpacked packages of the device toolchain.
     pub fn toolchain(&self) -> PathBuf {
         self.root.join("toolchain")
     }
 
-    /// Where `ptxas` and `nvdisasm` are unpacked.
+    /// Folder of the unpacked `ptxas` and `nvdisasm`.
     pub fn cuda(&self) -> PathBuf {
         self.root.join("cuda")
     }

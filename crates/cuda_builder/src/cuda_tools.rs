@@ -1,4 +1,4 @@
-//! `ptxas` and `nvdisasm`: optional tools of a CUDA toolkit that check, assemble and show what a GPU would run.
+//! `ptxas` and `nvdisasm`: optional tools of a CUDA toolkit, which assemble PTX and print machine code.
 
 use std::{
     path::{Path, PathBuf},
@@ -7,15 +7,15 @@ use std::{
 
 use crate::{Cache, Error, process};
 
-/// The tools.
+/// Names of the tools.
 pub const NAMES: [&str; 2] = ["ptxas", "nvdisasm"];
 
-/// A tool that runs.
+/// A tool that was found and starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CudaTool {
     /// `ptxas` or `nvdisasm`.
     pub name: &'static str,
-    /// Where it is.
+    /// Path of the executable.
     pub path: PathBuf,
     /// Its release, e.g. (13, 5, 37).
     pub version: (u32, u32, u32),
@@ -26,12 +26,15 @@ pub fn find(name: &'static str, cache: &Cache) -> Option<CudaTool> {
     folders(cache).into_iter().filter_map(|folder| at(&folder, name)).max_by_key(|tool| tool.version)
 }
 
-/// Like [`find`], or an error that says what it was wanted for and how to get it.
+/// Like [`find`]; `purpose` completes "is needed to …" in the error.
+///
+/// # Errors
+/// [`Error::NoCudaTool`] if there is none, with the command that adds it.
 pub fn require(name: &'static str, cache: &Cache, purpose: &'static str) -> Result<CudaTool, Error> {
     find(name, cache).ok_or_else(|| Error::NoCudaTool { tool: name, purpose, fix: "cargo xtask setup".to_owned() })
 }
 
-/// Where a toolkit's programs may be; earlier ones win between equal versions.
+/// Folders that may hold a toolkit's programs. Of equal versions the later one is used.
 fn folders(cache: &Cache) -> Vec<PathBuf> {
     let mut folders = vec![cache.cuda().join("bin"), PathBuf::from("/usr/local/cuda/bin")];
     folders.extend(
@@ -49,7 +52,7 @@ fn at(folder: &Path, name: &'static str) -> Option<CudaTool> {
     if !path.is_file() {
         return None;
     }
-    let text = process::read(Command::new(&path).arg("--version"), "tell its version").ok()?;
+    let text = process::read(Command::new(&path).arg("--version"), "print its version").ok()?;
     Some(CudaTool { name, path, version: version(&text)? })
 }
 

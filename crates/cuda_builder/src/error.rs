@@ -1,39 +1,39 @@
-//! What can go wrong, said as: what was attempted, on what, and what to do.
+//! Errors of this crate. Each message names the action, its object, and the remedy.
 
 use std::{io, path::PathBuf};
 
-use crate::arch::Arch;
+use crate::arch::{Arch, UnknownArch};
 
 /// Why a device build, a search for tools or their installation failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// No complete device toolchain anywhere.
+    /// No complete device toolchain was found.
     #[error("no device toolchain found; looked at:\n{looked}\nfix: {fix}")]
     NoToolchain {
-        /// One line per place, with what is missing there.
+        /// One line per searched place, with the pieces that it lacks.
         looked: String,
         /// The command that adds it.
         fix: String,
     },
-    /// The toolchain that was asked for by name or path is not usable.
+    /// The toolchain that the user named is not usable.
     #[error("the device toolchain `{asked}` is not usable: {missing}\nfix: {fix}")]
     BadToolchain {
-        /// As the user wrote it.
+        /// Its name or path, as the user wrote it.
         asked: String,
-        /// What it lacks.
+        /// The pieces that it lacks.
         missing: String,
-        /// What to do.
+        /// The action that helps.
         fix: String,
     },
-    /// A tool that only checks need is not there.
+    /// A tool that only checks need is missing.
     #[error(
         "`{tool}` is needed to {purpose}, and is neither in a CUDA toolkit (PATH, CUDA_HOME, /usr/local/cuda) nor in the cache\nfix: {fix}"
     )]
     NoCudaTool {
         /// `ptxas` or `nvdisasm`.
         tool: &'static str,
-        /// What it was wanted for.
+        /// The action that needs it.
         purpose: &'static str,
         /// The command that adds it.
         fix: String,
@@ -41,11 +41,11 @@ pub enum Error {
     /// Reading or writing failed.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// "read", "write", …
+        /// The action: "read", "write", …
         action: &'static str,
-        /// On what.
+        /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The system's reason.
         source: io::Error,
     },
     /// A program could not be started.
@@ -53,9 +53,9 @@ pub enum Error {
     Start {
         /// The program.
         program: String,
-        /// What it should have done.
+        /// The action that it was started for.
         purpose: String,
-        /// Why.
+        /// The system's reason.
         source: io::Error,
     },
     /// A program ran and failed.
@@ -63,46 +63,62 @@ pub enum Error {
     Tool {
         /// The program.
         program: String,
-        /// What it should have done.
+        /// The action that it was started for.
         purpose: String,
-        /// Exit status in words.
+        /// Its exit status in words.
         status: String,
-        /// What it printed.
+        /// Its output.
         output: String,
     },
-    /// rustc refused the kernels. Its messages are on standard error, except those that only this architecture has.
+    /// rustc rejected the kernels. Its messages are on standard error, except those in `messages`.
     #[error("{messages}{package} does not compile for {arch}: see the compiler's messages above")]
     Compile {
         /// The kernel crate.
         package: String,
-        /// For which GPU.
+        /// Architecture of the build.
         arch: Arch,
-        /// The messages that have not been shown.
+        /// Messages that were not printed, because another architecture's build was shown.
         messages: String,
     },
-    /// The kernels break a rule of the device that rustc does not know.
+    /// The kernels break a rule of the device that rustc does not check.
     #[error("{package}: {problem}")]
     Kernel {
         /// The kernel crate.
         package: String,
-        /// What is wrong with which item, and what to write instead.
+        /// The item, its defect, and what to write instead.
         problem: String,
     },
-    /// A program answered something that this crate can't read.
-    #[error("cannot make sense of what `{program}` printed: {problem}{}", indented(output))]
+    /// The output of a program has an unexpected form.
+    #[error("unexpected output of `{program}`: {problem}{}", indented(output))]
     Answer {
         /// The program.
         program: String,
-        /// What was looked for.
+        /// The expectation that it breaks.
         problem: String,
-        /// What it printed.
+        /// The output.
         output: String,
     },
-    /// Not an architecture.
-    #[error("unknown architecture `{name}`; known are: {}", Arch::ALL.iter().map(|arch| arch.target_cpu()).collect::<Vec<_>>().join(" "))]
-    UnknownArch {
-        /// As the user wrote it.
-        name: String,
+    /// A text that names no architecture.
+    #[error(transparent)]
+    UnknownArch(#[from] UnknownArch),
+    /// The manifest of the kernel crate is not usable.
+    #[error("cannot read the kernel crate's manifest {}: {problem}", path.display())]
+    Manifest {
+        /// The Cargo.toml.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A library that rustc wrote can't be read.
+    #[error(
+        "cannot read the library {}: {problem}\nfix: remove the folder `target/nvptx` and build again",
+        path.display()
+    )]
+    Library {
+        /// The rlib.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
     },
     /// Options that contradict each other.
     #[error("{0}")]
@@ -110,7 +126,7 @@ pub enum Error {
     /// The tools could not be installed.
     #[error("{problem}\nfix: {fix}")]
     Setup {
-        /// What could not be done.
+        /// The step that failed.
         problem: String,
         /// The command or action that helps.
         fix: String,
@@ -118,14 +134,14 @@ pub enum Error {
 }
 
 impl Error {
-    /// For `map_err` on file operations.
+    /// Makes an [`Error::Io`]; for `map_err` on file operations.
     pub(crate) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { action, path, source }
     }
 }
 
-/// A program's output under the line that introduces it.
+/// A program's output, indented below the line that introduces it.
 fn indented(output: &str) -> String {
     output.trim_end().lines().map(|line| format!("\n  {line}")).collect()
 }

@@ -1,8 +1,8 @@
 //! Compiles a crate of Rust kernels to PTX with a stock rustc and stock LLVM tools.
 //!
-//! [`CudaBuilder`] is the way in, from a program or from a `build.rs`. A build has four steps, one module each:
-//! [`toolchain`] finds the compilers ([`setup`] fetches them), `rustc` turns the crate into bitcode, `link` joins it,
-//! prepares it for a GPU and has LLVM turn it into PTX, and [`check`] looks at the result.
+//! [`CudaBuilder`] builds a crate, from a program or from a `build.rs`. A build has three steps, each a module:
+//! [`toolchain`] finds the compilers ([`setup`] fetches them), `rustc` turns the crate into bitcode, and `link` divides
+//! the bitcode into PTX modules, prepares it for a GPU and runs LLVM on those that changed. [`check`] examines PTX.
 
 mod arch;
 mod build_script;
@@ -13,16 +13,20 @@ pub mod cuda_tools;
 mod error;
 mod link;
 mod lock;
+mod options;
 mod package;
+mod place;
 mod process;
+mod progress;
 mod rustc;
 pub mod setup;
 pub mod toolchain;
 
-pub use arch::{Arch, NvvmArch};
-pub use builder::{Artifact, CudaBuilder, DebugInfo};
+pub use arch::{Arch, NvvmArch, UnknownArch};
+pub use builder::{Artifact, CudaBuilder};
 pub use cache::Cache;
 pub use error::Error;
+pub use options::{DebugInfo, Modules};
 
 /// The Rust target that kernels are compiled for.
 pub const TARGET: &str = "nvptx64-nvidia-cuda";

@@ -1,4 +1,4 @@
-//! Locks between processes: a file that is locked, which the system unlocks when the process ends, however it ends.
+//! Locks between processes, by a locked file: the system unlocks it when the process ends for any reason.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -7,12 +7,12 @@ use std::{
 
 use crate::Error;
 
-/// Held until dropped.
+/// A lock that is released when the value is dropped.
 pub(crate) struct Lock {
     _file: File,
 }
 
-/// Takes the lock at `path`; `wait` is called first when another process has it.
+/// Takes the lock at `path`. If another process has it, calls `wait` first.
 pub(crate) fn lock(path: &Path, wait: impl FnOnce()) -> Result<Lock, Error> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
@@ -37,12 +37,12 @@ mod tests {
     fn the_second_one_waits_for_the_first() {
         let folder = tempfile::tempdir().expect("folder");
         let path = folder.path().join("deep/lock");
-        let first = lock(&path, || panic!("nobody holds it yet")).expect("locks");
+        let first = lock(&path, || panic!("no other process holds it")).expect("locks");
         std::thread::scope(|scope| {
             let (send, receive) = std::sync::mpsc::channel();
             let path = &path;
-            let second = scope.spawn(move || lock(path, || send.send(()).expect("the first one listens")).map(|_| ()));
-            receive.recv().expect("the second one says that it waits");
+            let second = scope.spawn(move || lock(path, || send.send(()).expect("the channel is open")).map(|_| ()));
+            receive.recv().expect("the second one waits");
             drop(first);
             second.join().expect("no panic").expect("locks");
         });

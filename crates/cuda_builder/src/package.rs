@@ -1,11 +1,10 @@
-//! The kernel crate, as cargo sees it.
+//! The kernel crate, as cargo describes it.
 
-use std::{
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::path::{Path, PathBuf};
 
-use crate::{Error, process};
+use cargo_metadata::MetadataCommand;
+
+use crate::error::Error;
 
 /// A crate and the workspace it belongs to.
 #[derive(Clone, Debug)]
@@ -22,22 +21,20 @@ impl Package {
     pub fn at(path: &Path) -> Result<Self, Error> {
         let dir = path.canonicalize().map_err(Error::io("find the kernel crate", path))?;
         let manifest = dir.join("Cargo.toml");
-        let text = std::fs::read_to_string(&manifest).map_err(Error::io("read", &manifest))?;
-        let name = name(&text).ok_or_else(|| Error::Options(format!("{} names no package", manifest.display())))?;
-        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        command.current_dir(&dir).args(["locate-project", "--workspace", "--message-format", "plain"]);
-        let root = process::read(&mut command, "find the workspace")?;
-        let workspace = Path::new(root.trim()).parent().unwrap_or(&dir).to_owned();
-        Ok(Self { name, dir, workspace })
+        let mut command = MetadataCommand::new();
+        // Without dependencies cargo reads manifests only: no network, no lock file.
+        let metadata = command
+            .manifest_path(&manifest)
+            .no_deps()
+            .exec()
+            .map_err(|error| Error::Manifest { path: manifest.clone(), problem: error.to_string() })?;
+        let own = metadata.packages.iter().find(|package| package.manifest_path.as_std_path() == manifest);
+        let name = own.map(|package| package.name.to_string()).ok_or_else(|| Error::Manifest {
+            path: manifest.clone(),
+            problem: "it has no table `[package]`: give the folder of a crate, not of a workspace".to_owned(),
+        })?;
+        Ok(Self { name, dir, workspace: metadata.workspace_root.into_std_path_buf() })
     }
-}
-
-/// `name = "…"` of the `[package]` table.
-fn name(manifest: &str) -> Option<String> {
-    let package = manifest.lines().map(str::trim).skip_while(|line| *line != "[package]").skip(1);
-    let line =
-        package.take_while(|line| !line.starts_with('[')).find(|line| line.split(['=', ' ']).next() == Some("name"))?;
-    Some(line.split(['"', '\'']).nth(1)?.to_owned())
 }
 
 #[cfg(test)]
@@ -45,9 +42,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_package_table_gives_the_name() {
-        let manifest = "[lib]\nname = \"other\"\n[package]\nedition = \"2024\"\nname = \"kernels-gpu\"\n[dependencies]\nname = \"1\"\n";
-        assert_eq!(name(manifest).as_deref(), Some("kernels-gpu"));
-        assert_eq!(name("[workspace]\n"), None);
+    fn a_member_has_its_own_name_and_its_workspaces_folder() {
+        let package = Package::at(Path::new(env!("CARGO_MANIFEST_DIR"))).expect("this crate");
+        assert_eq!(package.name, "cuda_builder");
+        assert!(package.dir.starts_with(&package.workspace) && package.dir != package.workspace);
+    }
+
+    #[test]
+    fn a_workspace_without_a_package_is_refused() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let message = Package::at(&root).expect_err("only a workspace").to_string();
+        assert!(message.contains("[package]"), "{message}");
     }
 }

@@ -1,4 +1,4 @@
-//! Runs other programs and turns their failures into errors that quote them.
+//! Runs other programs. An error quotes the output of the program that failed.
 
 use std::{
     ffi::OsStr,
@@ -8,10 +8,13 @@ use std::{
 
 use crate::error::Error;
 
-/// Name of the dynamic linker's search path, which unpacked toolchains need.
+/// Variable with the dynamic linker's search path, which unpacked toolchains need.
 const LIBRARY_PATH: &str = if cfg!(target_os = "macos") { "DYLD_LIBRARY_PATH" } else { "LD_LIBRARY_PATH" };
 
-/// Runs `command` to its end; anything but success is an error that quotes what it printed.
+/// Runs `command` to its end.
+///
+/// # Errors
+/// [`Error::Start`] if it does not start; [`Error::Tool`] with its output if it fails.
 pub(crate) fn run(command: &mut Command, purpose: &str) -> Result<Output, Error> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.stdin(Stdio::null()).output().map_err(|source| Error::Start {
@@ -27,12 +30,12 @@ pub(crate) fn run(command: &mut Command, purpose: &str) -> Result<Output, Error>
     Err(Error::Tool { program, purpose: purpose.to_owned(), status: output.status.to_string(), output: text })
 }
 
-/// Like [`run`], and gives what was printed to standard output.
+/// Like [`run`], and returns the standard output.
 pub(crate) fn read(command: &mut Command, purpose: &str) -> Result<String, Error> {
     Ok(String::from_utf8_lossy(&run(command, purpose)?.stdout).into_owned())
 }
 
-/// Puts `folders` in front of the folders in which `command` finds its shared libraries.
+/// Prepends `folders` to those in which `command` finds its shared libraries.
 pub(crate) fn add_library_path(command: &mut Command, folders: &[PathBuf]) {
     if folders.is_empty() {
         return;

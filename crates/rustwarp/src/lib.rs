@@ -16,7 +16,7 @@
 //! - [`element`] and [`tensor`]: arrays whose element type is known at run time. [`ptx`]: which PTX is loaded.
 //!
 //! The kernels' PTX is built by `cargo xtask build-ptx` and looked for in `RUSTWARP_PTX_DIR`, beside the program, and
-//! in `target/ptx`: see [`ptx::find`].
+//! in `target/ptx`: see [`ptx::find_family`].
 
 pub mod backend;
 pub mod diagnostic;

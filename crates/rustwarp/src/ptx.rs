@@ -1,7 +1,6 @@
 //! Finding the built PTX, and choosing the file for a device.
 
 use crate::error::{Error, Result};
-use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -92,45 +91,47 @@ impl Image {
     }
 }
 
-impl Image {
-    /// Keeps only these entries: a driver compiles everything in a module, which takes seconds for all families. The
-    /// lines of the other entries stay, empty, so that line numbers are unchanged. A cubin is not changed.
-    pub fn with_entries(mut self, entries: &BTreeSet<String>) -> Self {
-        if let Ok(text) = std::str::from_utf8(&self.bytes) {
-            self.bytes = only(text, |name| entries.contains(name)).into_bytes();
-        }
-        self
-    }
-}
-
-/// The text with the lines of all other entries empty. Compilers write an entry from its `.entry` line to a brace at
-/// the start of a line.
-fn only(text: &str, keep: impl Fn(&str) -> bool) -> String {
-    let mut kept = String::with_capacity(text.len());
-    let mut dropping = false;
-    for line in text.split_inclusive('\n') {
-        if let Some((_, name)) = line.split_once(".entry ") {
-            dropping = line.starts_with('.') && !keep(name.split(['(', ' ', '\n']).next().unwrap_or_default());
-        }
-        kept += if dropping { "\n" } else { line };
-        dropping &= !line.starts_with('}');
-    }
-    kept
-}
-
-/// Finds the PTX of a package for a device of compute capability `sm` (`None`: the highest that exists, for the
-/// simulator), or for exactly `arch`.
+/// The PTX of a package that is built as one file, for a device of compute capability `sm` (`None`: the highest
+/// present, for the simulator), or for exactly `arch`.
 ///
 /// # Errors
-/// [`Error::NoPtx`] with the folders that were searched and the command that builds the PTX.
+/// [`Error::NoPtx`] with the folders that were searched and the command that builds it.
 pub fn find(package: &str, sm: Option<u32>, arch: Option<&str>) -> Result<Image> {
+    Image::read(&place(package, sm, arch)?.with_extension("ptx"))
+}
+
+/// The PTX of one family (a top-level module of the package), for a package that is built as a file per family; `sm`
+/// and `arch` as in [`find`]. A driver compiles everything in a module, which takes seconds for all families together.
+///
+/// # Errors
+/// As [`find`].
+pub fn find_family(package: &str, family: &str, sm: Option<u32>, arch: Option<&str>) -> Result<Image> {
+    Image::read(&place(package, sm, arch)?.join(format!("{family}.ptx")))
+}
+
+/// The PTX of every family, by name.
+///
+/// # Errors
+/// As [`find`].
+pub fn find_families(package: &str, sm: Option<u32>, arch: Option<&str>) -> Result<Vec<Image>> {
+    let folder = place(package, sm, arch)?;
+    let entries = std::fs::read_dir(&folder)
+        .map_err(|error| Error::NoPtx(format!("cannot read {}: {error}", folder.display())))?;
+    let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "ptx"));
+    paths.sort();
+    paths.iter().map(|path| Image::read(path)).collect()
+}
+
+/// The folder, or without its extension the file, of the best architecture.
+fn place(package: &str, sm: Option<u32>, arch: Option<&str>) -> Result<PathBuf> {
     let folders = folders(package);
     for folder in &folders {
         let present = present(folder);
         if present.is_empty() {
             continue;
         }
-        return Image::read(&folder.join(format!("{}.ptx", choose(&present, sm, arch, folder)?)));
+        return Ok(folder.join(choose(&present, sm, arch, folder)?.to_string()));
     }
     let list: Vec<_> = folders.iter().map(|folder| folder.display().to_string()).collect();
     Err(Error::NoPtx(format!(
@@ -138,19 +139,6 @@ pub fn find(package: &str, sm: Option<u32>, arch: Option<&str>) -> Result<Image>
          folder)",
         list.join(", ")
     )))
-}
-
-/// The kernels of one family (a module at the root of the package) for a device: see [`find`].
-///
-/// # Errors
-/// As [`find`].
-pub fn find_family(package: &str, family: &str, sm: Option<u32>, arch: Option<&str>) -> Result<Image> {
-    let mut image = find(package, sm, arch)?;
-    let prefix = format!("{family}_");
-    if let Ok(text) = std::str::from_utf8(&image.bytes) {
-        image.bytes = only(text, |name| name == family || name.starts_with(&prefix)).into_bytes();
-    }
-    Ok(image)
 }
 
 fn choose(present: &[Arch], sm: Option<u32>, arch: Option<&str>, folder: &Path) -> Result<Arch> {
@@ -175,11 +163,11 @@ fn choose(present: &[Arch], sm: Option<u32>, arch: Option<&str>, folder: &Path) 
     })
 }
 
-/// The architectures for which a folder has PTX.
+/// Architectures with a file `<arch>.ptx` or a folder `<arch>` in `folder`.
 fn present(folder: &Path) -> Vec<Arch> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    names.filter_map(|name| Arch::parse(name.strip_suffix(".ptx")?)).collect()
+    names.filter_map(|name| Arch::parse(name.strip_suffix(".ptx").unwrap_or(&name))).collect()
 }
 
 /// The folders to search, in order: `RUSTWARP_PTX_DIR` alone if it is set; else `ptx` beside the program or one level
@@ -223,19 +211,6 @@ mod tests {
         assert!(arch("sm_100f").why_not(103).is_none());
         assert!(arch("sm_100f").why_not(120).is_some());
         assert!(Arch::parse("compute_90").is_none());
-    }
-
-    #[test]
-    fn entries_of_others_are_left_out_and_lines_stay() {
-        let text = ".target sm_75\n.visible .entry a(\n.param .u64 x\n)\n{\n\tret;\n}\n// b\n.visible .entry \
-            b()\n{\n\tret;\n}\n.global .u32 g;";
-        let both = only(text, |_| true);
-        assert_eq!(both, text);
-        assert_eq!(
-            only(text, |name| name == "b"),
-            ".target sm_75\n\n\n\n\n\n\n// b\n.visible .entry b()\n{\n\tret;\n}\n.global .u32 g;"
-        );
-        assert_eq!(only(text, |_| false).lines().count(), text.lines().count());
     }
 
     #[test]

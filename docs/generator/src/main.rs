@@ -33,11 +33,10 @@ const FOLDER: &str = "docs/ladders";
 /// Every page and plot, by file name. Families are simulated in parallel, each by a simulator of its own.
 fn pages() -> Result<BTreeMap<PathBuf, String>> {
     let (measured, published) = (results::measured()?, results::published()?);
-    let image = rustwarp::ptx::find("kernels-gpu", None, None)?;
     let files = |family: &'static Family| -> Result<Vec<(PathBuf, String)>> {
         let of = |rows: &[results::Row]| rows.iter().filter(|row| row.family == family.name).cloned().collect();
         let rows = page::Rows { measured: of(&measured), published: of(&published) };
-        let (plot, explained) = (rows.plot(family)?, simulation::explain(family, &image, &rows.main())?);
+        let (plot, explained) = (rows.plot(family)?, simulation::explain(family, &rows.main())?);
         let text = page::page(family, &explained, &rows, plot.is_some())?;
         let plot = plot.map(|svg| (format!("{}.svg", family.name).into(), svg));
         Ok([(format!("{}.md", family.name).into(), text)].into_iter().chain(plot).collect())

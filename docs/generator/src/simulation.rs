@@ -5,14 +5,14 @@ use anyhow::{Context, Result, bail};
 use ladders::explain::Page;
 use ladders::kernels::{Demand, Family, Job, Problem, Settings};
 use rustwarp::backend::{self, Printed, Simulation};
-use rustwarp::ptx::Image;
+use rustwarp::ptx;
 
 /// Profile of the device that the explanations are for.
 const PROFILE: &str = "H200";
 
 /// Runs and explains every variant of the family with the operation, type and settings that were measured, at the
 /// largest size that the simulator runs in seconds.
-pub fn explain(family: &'static Family, image: &Image, measured: &[&Row]) -> Result<Page> {
+pub fn explain(family: &'static Family, measured: &[&Row]) -> Result<Page> {
     let (backend, device) = backend::explaining(PROFILE, Printed::Stderr)?;
     // With several workers the order of blocks that wait for each other, and with it the pages, would differ between
     // runs.
@@ -30,7 +30,7 @@ pub fn explain(family: &'static Family, image: &Image, measured: &[&Row]) -> Res
     let variants = family.rungs();
     let job = Job {
         device: &*backend,
-        module: backend.load(&family.part_of(image.clone()).bytes, "kernels-gpu")?,
+        module: backend.load(&ptx::find_family("kernels-gpu", family.name, None, None)?.bytes, family.name)?,
         problem,
         oracle: &oracle,
         variants: &variants,

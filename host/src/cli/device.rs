@@ -49,9 +49,8 @@ impl PtxOptions {
     pub fn load(&self, device: &dyn Backend, family: &Family) -> Result<Module> {
         let image = match &self.ptx {
             Some(path) => Image::read(path)?,
-            None => ptx::find("kernels-gpu", device.info().sm, self.arch.as_deref())?,
+            None => ptx::find_family("kernels-gpu", family.name, device.info().sm, self.arch.as_deref())?,
         };
-        let image = family.part_of(image);
         device.load(&image.bytes, &image.path.display().to_string())
     }
 }

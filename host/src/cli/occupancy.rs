@@ -38,7 +38,7 @@ pub(super) struct Options {
 pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
     let path = Path::new(&options.target);
     let file = path.extension().is_some_and(|extension| extension == "ptx") || path.exists();
-    let image = if file { Image::read(path)? } else { ptx::find("kernels-gpu", None, None)? };
+    let image = if file { Image::read(path)? } else { with_entry(&options.target)? };
     let entry = options.entry.as_deref().or(if file { None } else { Some(options.target.as_str()) });
     let (block, registers, shared) = (options.block, options.registers, options.shared);
     let found = occupancies(&image, &Question { entry, block, registers, shared, profile: &options.profile })?;
@@ -86,4 +86,13 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
         );
     }
     Ok(CLEAN)
+}
+
+/// The built PTX that has this entry; any family's where none has it, for the error that lists entries.
+fn with_entry(entry: &str) -> anyhow::Result<Image> {
+    let images = ptx::find_families("kernels-gpu", None, None)?;
+    let start = format!(".entry {entry}(").into_bytes();
+    let has = |image: &&Image| image.bytes.windows(start.len()).any(|window| window == start);
+    let found = images.iter().find(has).or_else(|| images.first()).cloned();
+    found.ok_or_else(|| anyhow::anyhow!("the PTX of kernels-gpu is empty: run `cargo xtask build-ptx`"))
 }

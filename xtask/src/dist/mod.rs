@@ -7,13 +7,14 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail, ensure};
+use cargo_metadata::Message;
 
 use crate::{build_ptx, command, setup, workspace};
 
-/// The folder's commands.
+/// Text of the script with the folder's commands.
 pub const RUN_SH: &str = include_str!("run.sh");
 
-/// What a folder may hold, so that it can be copied about: 60 MiB.
+/// Maximum size of the folder: 60 MiB.
 const LIMIT: u64 = 60 << 20;
 
 /// Makes the folder.
@@ -58,34 +59,33 @@ pub fn run() -> Result<ExitCode> {
 fn pack_ptx(archive: &Path) -> Result<()> {
     let mut tar = Command::new("tar");
     tar.arg("-czf").arg(archive).arg("-C").arg(workspace::ptx_dir());
-    for (package, _) in workspace::KERNEL_CRATES {
-        for file in children(&workspace::ptx_dir().join(package))? {
-            if let (Some(name), true) = (file.file_name(), file.extension().is_some_and(|extension| extension == "ptx"))
-            {
-                tar.arg(Path::new(package).join(name));
+    for (package, ..) in workspace::KERNEL_CRATES {
+        let mut folders = vec![PathBuf::from(package)];
+        while let Some(folder) = folders.pop() {
+            for path in children(&workspace::ptx_dir().join(&folder))? {
+                let Some(name) = path.file_name() else { continue };
+                if path.is_dir() {
+                    folders.push(folder.join(name));
+                } else if path.extension().is_some_and(|extension| extension == "ptx") {
+                    tar.arg(folder.join(name));
+                }
             }
         }
     }
     command::run(&mut tar).context("tar and gzip are needed")
 }
 
-/// Builds for release, and gives name and place of each executable.
+/// Builds for release, and returns the name and path of each executable.
 fn executables(arguments: &[&str]) -> Result<Vec<(String, PathBuf)>> {
     let mut cargo = command::cargo();
     cargo.args(arguments).args(["--release", "--message-format=json-render-diagnostics"]);
-    let messages = command::read(&mut cargo)?;
-    Ok(messages.lines().filter_map(executable).collect())
-}
-
-/// Target name and executable of one of cargo's messages, if it is about one.
-fn executable(message: &str) -> Option<(String, PathBuf)> {
-    let text = |after: &str, key: &str| -> Option<String> {
-        let (_, rest) = message.split_once(after)?;
-        let (_, rest) = rest.split_once(&format!("\"{key}\":\""))?;
-        Some(rest.split('"').next()?.to_owned())
-    };
-    let path = text("\"compiler-artifact\"", "executable")?;
-    Some((text("\"target\":{", "name")?, PathBuf::from(path)))
+    let mut found = Vec::new();
+    for message in Message::parse_stream(command::read(&mut cargo)?.as_bytes()) {
+        if let Message::CompilerArtifact(artifact) = message.context("cannot read cargo's messages")? {
+            found.extend(artifact.executable.map(|path| (artifact.target.name, path.into())));
+        }
+    }
+    Ok(found)
 }
 
 fn copy(from: &Path, to: &Path) -> Result<()> {
@@ -131,20 +131,4 @@ fn make_executable(path: &Path) -> Result<()> {
 #[cfg(not(unix))]
 fn make_executable(_: &Path) -> Result<()> {
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_executable_is_found_in_cargos_message() {
-        let message = concat!(
-            r#"{"reason":"compiler-artifact","package_id":"p","target":{"kind":["test"],"name":"gpu","src_path":"x"},"#,
-            r#""executable":"/t/gpu-1f"}"#
-        );
-        assert_eq!(executable(message), Some(("gpu".to_owned(), PathBuf::from("/t/gpu-1f"))));
-        let library = r#"{"reason":"compiler-artifact","target":{"kind":["lib"],"name":"host"},"executable":null}"#;
-        assert_eq!(executable(library), None);
-    }
 }

@@ -1,21 +1,21 @@
-//! `ptxas` and `nvdisasm`: proves that PTX assembles, and says what each entry costs.
+//! Assembles PTX by `ptxas`, which reports the resources of each entry, and disassembles by `nvdisasm`.
 
 use std::{path::Path, process::Command};
 
 use crate::{Arch, Error, cuda_tools::CudaTool, process};
 
-/// What one entry takes of a multiprocessor.
+/// Resources of a multiprocessor that one entry uses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// The entry.
+    /// Name of the entry.
     pub entry: String,
     /// Registers of one thread.
     pub registers: u32,
     /// Bytes of stack of one thread.
     pub stack: u32,
-    /// Bytes that are stored because registers ran out, in the whole code.
+    /// Bytes of spill stores in the code.
     pub spill_stores: u32,
-    /// Bytes that are loaded for the same reason.
+    /// Bytes of spill loads in the code.
     pub spill_loads: u32,
     /// Barriers of one block.
     pub barriers: u32,
@@ -23,7 +23,10 @@ pub struct Usage {
     pub shared: u32,
 }
 
-/// Assembles `ptx` for `arch` into `cubin` (`/dev/null` to only check). The error quotes ptxas.
+/// Assembles `ptx` for `arch` into `cubin` (`/dev/null` to check only).
+///
+/// # Errors
+/// [`Error::Tool`] with the output of ptxas if it rejects the PTX; [`Error::Start`] if it does not start.
 pub fn assemble(ptxas: &CudaTool, ptx: &Path, arch: Arch, cubin: &Path) -> Result<Vec<Usage>, Error> {
     let mut command = Command::new(&ptxas.path);
     command.args(["-v", "-lineinfo", "-arch", arch.target_cpu()]).arg(ptx).arg("-o").arg(cubin);
@@ -32,15 +35,18 @@ pub fn assemble(ptxas: &CudaTool, ptx: &Path, arch: Arch, cubin: &Path) -> Resul
 }
 
 /// The machine code of `cubin` as text, with source lines.
+///
+/// # Errors
+/// [`Error::Tool`] or [`Error::Start`] if nvdisasm does not run.
 pub fn disassemble(nvdisasm: &CudaTool, cubin: &Path) -> Result<String, Error> {
     let mut command = Command::new(&nvdisasm.path);
     process::read(command.args(["-c", "-gi"]).arg(cubin), &format!("disassemble {}", cubin.display()))
 }
 
-/// Reads what `ptxas -v` prints.
+/// Parses the output of `ptxas -v`.
 fn parse(text: &str) -> Vec<Usage> {
     let mut usages: Vec<Usage> = Vec::new();
-    // Device functions have properties of their own, which belong to no entry.
+    // The properties of device functions belong to no entry.
     let mut about_entry = false;
     for line in text.lines() {
         if let Some((_, rest)) = line.split_once("Compiling entry function '") {
@@ -64,7 +70,7 @@ fn parse(text: &str) -> Vec<Usage> {
     usages
 }
 
-/// The number in front of a unit; 0 where the unit is not named.
+/// The number before a unit; 0 if the unit is absent.
 fn number_before(line: &str, unit: &str) -> u32 {
     let before = line.split_once(unit).map_or("", |(before, _)| before);
     before.split_whitespace().next_back().and_then(|number| number.parse().ok()).unwrap_or(0)

@@ -1,4 +1,4 @@
-//! Looks at the result: what the PTX contains, and what `ptxas` makes of it.
+//! Examines PTX: its instructions, and its resources after `ptxas`.
 
 mod assemble;
 mod report;

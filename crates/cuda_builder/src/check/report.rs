@@ -1,18 +1,18 @@
-//! What a PTX text contains, as data for tests: entries, barriers, and accesses that should not be there.
+//! The contents of a PTX text as data for tests: entries, parameters, opcodes.
 
 use std::collections::BTreeMap;
 
-/// Findings per entry, in order of appearance. Code of device functions that an entry calls is counted on its own, not
-/// with the entry.
+/// Entries and device functions, in order of appearance. The code of a device function is not counted with the entries
+/// that call it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PtxReport {
-    /// `.version`, as written: `7.8`.
+    /// PTX ISA version, as `.version` gives it: `7.8`.
     pub version: String,
-    /// `.target`, as written: `sm_90`.
+    /// Architecture, as `.target` gives it: `sm_90`.
     pub target: String,
-    /// `.visible .entry …`
+    /// Entries: `.visible .entry …`.
     pub entries: Vec<Function>,
-    /// `.func …` with a body.
+    /// Device functions with a body: `.func …`.
     pub functions: Vec<Function>,
 }
 
@@ -21,14 +21,14 @@ pub struct PtxReport {
 pub struct Function {
     /// Name in the PTX.
     pub name: String,
-    /// Parameters: bytes of each, in order.
+    /// Bytes of each parameter, in order.
     pub parameters: Vec<u32>,
-    /// How often each opcode stands in the text, by its full name: `st.shared.b32`.
+    /// Number of occurrences of each opcode, by its full name: `st.shared.b32`.
     pub opcodes: BTreeMap<String, u32>,
 }
 
 impl PtxReport {
-    /// Reads a PTX text as `llc` writes it.
+    /// Parses a PTX text in the form that `llc` writes.
     pub fn of(ptx: &str) -> Self {
         let mut report = Self::default();
         let mut current: Option<(Function, bool)> = None;
@@ -87,7 +87,7 @@ impl Function {
         }
     }
 
-    /// How many instructions have an opcode that starts with `prefix`: whole parts, so `ld` counts `ld.global` and not
+    /// Number of instructions whose opcode starts with `prefix`, by whole parts: `ld` counts `ld.global`, but not
     /// `ldu`.
     pub fn total(&self, prefix: &str) -> u32 {
         let is_match =
@@ -95,12 +95,13 @@ impl Function {
         self.opcodes.iter().filter(|(opcode, _)| is_match(opcode)).map(|(_, count)| count).sum()
     }
 
-    /// Barriers of the block: each place in the source must be here once, or threads wait at different ones.
+    /// Number of barriers of the block. Each barrier of the source must occur once, or threads wait at different
+    /// copies.
     pub fn barriers(&self) -> u32 {
         ["bar", "barrier"].iter().map(|opcode| self.total(opcode)).sum()
     }
 
-    /// Loads and stores through generic addresses: the compiler lost the address space.
+    /// Number of accesses through generic addresses, whose address space the compiler lost.
     pub fn generic_accesses(&self) -> u32 {
         const SPACES: [&str; 6] = ["global", "shared", "local", "const", "param", "tex"];
         let is_generic = |opcode: &str| {
@@ -112,18 +113,18 @@ impl Function {
         self.opcodes.iter().filter(|(opcode, _)| is_generic(opcode)).map(|(_, count)| count).sum()
     }
 
-    /// Accesses of local memory: arrays that are indexed at run time, and spills of values to the stack.
+    /// Number of accesses of local memory: arrays that are indexed at run time, and spilled values.
     pub fn local_accesses(&self) -> u32 {
         self.total("ld.local") + self.total("st.local")
     }
 
-    /// Loads and stores of shared memory.
+    /// Number of accesses of shared memory.
     pub fn shared_accesses(&self) -> u32 {
         ["ld.shared", "st.shared", "atom.shared", "red.shared"].iter().map(|opcode| self.total(opcode)).sum()
     }
 }
 
-/// `.visible .entry sum(` is `sum`; `.visible .func (.param .b32 r) f(` is `f`.
+/// The name in `.visible .entry sum(` or `.visible .func (.param .b32 r) f(`.
 fn name(code: &str) -> String {
     let after =
         code.split_once(".entry ").or_else(|| code.split_once(".func ")).map_or(code, |(_, rest)| rest).trim_start();
@@ -131,7 +132,7 @@ fn name(code: &str) -> String {
     after.trim_start().split(['(', ' ', '\t']).next().unwrap_or_default().to_owned()
 }
 
-/// `.param .align 8 .b8 x[16]` has 16 bytes, `.param .u64 .ptr .align 1 x` has 8.
+/// Bytes of a parameter: 16 for `.param .align 8 .b8 x[16]`, 8 for `.param .u64 .ptr .align 1 x`.
 fn parameter_size(code: &str) -> u32 {
     let mut bits = 0;
     for word in code.split_whitespace() {

@@ -1,63 +1,51 @@
-//! Reads rlibs: `ar` archives in the GNU format.
+//! Reads rlibs, which are `ar` archives.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
+
+use object::read::archive::ArchiveFile;
 
 use crate::error::Error;
 
-const MAGIC: &[u8] = b"!<arch>\n";
-const HEADER: usize = 60;
+/// A bitcode file of an archive.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Member {
+    /// Name within the archive; several members may share one.
+    pub name: String,
+    pub data: Vec<u8>,
+}
 
-/// Writes the bitcode members of `archives` into `folder`, in order, and gives their paths.
-pub(super) fn unpack_all(archives: &[PathBuf], folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    if folder.exists() {
-        fs::remove_dir_all(folder).map_err(Error::io("empty", folder))?;
-    }
-    fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
-    let mut paths = Vec::new();
-    for archive in archives {
-        let bytes = fs::read(archive).map_err(Error::io("read", archive))?;
-        let members = members(&bytes).ok_or_else(|| Error::Answer {
-            program: archive.display().to_string(),
-            problem: "this is not an `ar` archive".to_owned(),
-            output: String::new(),
-        })?;
-        for data in members.into_iter().filter(|data| is_bitcode(data)) {
-            let path = folder.join(format!("{}.bc", paths.len()));
-            fs::write(&path, data).map_err(Error::io("write", &path))?;
-            paths.push(path);
+/// The bitcode members of `archive`, in order.
+pub(super) fn members(archive: &Path) -> Result<Vec<Member>, Error> {
+    let bytes = std::fs::read(archive).map_err(Error::io("read", archive))?;
+    parse(&bytes).map_err(|error| Error::Library { path: PathBuf::from(archive), problem: error.to_string() })
+}
+
+fn parse(bytes: &[u8]) -> object::Result<Vec<Member>> {
+    let archive = ArchiveFile::parse(bytes)?;
+    let mut members = Vec::new();
+    for member in archive.members() {
+        let member = member?;
+        let data = member.data(bytes)?;
+        if is_bitcode(data) {
+            members.push(Member { name: String::from_utf8_lossy(member.name()).into_owned(), data: data.to_vec() });
         }
     }
-    Ok(paths)
+    Ok(members)
 }
 
-/// Raw bitcode, or bitcode in its wrapper.
+/// Whether the data is raw bitcode, or bitcode in its wrapper.
 fn is_bitcode(data: &[u8]) -> bool {
     data.starts_with(b"BC\xC0\xDE") || data.starts_with(&[0xDE, 0xC0, 0x17, 0x0B])
-}
-
-/// The contents of an archive's members; names don't matter here. `None`: not an archive, or cut short.
-fn members(bytes: &[u8]) -> Option<Vec<&[u8]>> {
-    let mut rest = bytes.strip_prefix(MAGIC)?;
-    let mut members = Vec::new();
-    while !rest.is_empty() {
-        let header = rest.get(..HEADER)?;
-        let size: usize = std::str::from_utf8(&header[48..58]).ok()?.trim().parse().ok()?;
-        members.push(rest.get(HEADER..HEADER + size)?);
-        // Members start at even offsets; the last one may go without its filler.
-        rest = rest.get(HEADER + size + size % 2..).unwrap_or_default();
-    }
-    Some(members)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const BITCODE: &[u8] = b"BC\xC0\xDE\x01";
+
     fn archive(members: &[&[u8]]) -> Vec<u8> {
-        let mut bytes = MAGIC.to_vec();
+        let mut bytes = b"!<arch>\n".to_vec();
         for data in members {
             bytes.extend(format!("{:<48}{:<10}`\n", "same-name/", data.len()).as_bytes());
             bytes.extend(*data);
@@ -67,15 +55,17 @@ mod tests {
     }
 
     #[test]
-    fn members_of_one_name_all_survive() {
-        let bytes = archive(&[b"odd", b"even", b""]);
-        assert_eq!(members(&bytes), Some(vec![b"odd".as_slice(), b"even", b""]));
+    fn bitcode_members_of_one_name_all_survive() {
+        let members = parse(&archive(&[BITCODE, b"metadata", BITCODE])).expect("an archive");
+        let one = Member { name: "same-name".to_owned(), data: BITCODE.to_vec() };
+        assert_eq!(members.len(), 2);
+        assert_eq!(members[1], one);
     }
 
     #[test]
     fn a_cut_archive_is_noticed() {
-        let bytes = archive(&[b"0123456789"]);
-        assert_eq!(members(&bytes[..bytes.len() - 4]), None);
-        assert_eq!(members(b"ELF"), None);
+        let bytes = archive(&[BITCODE, b"0123456789"]);
+        assert!(parse(&bytes[..bytes.len() - 4]).is_err());
+        assert!(parse(b"ELF").is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! The little of LLVM's textual syntax that must not be got wrong: strings, names, brackets.
+//! Strings, names and brackets in LLVM's textual syntax.
 
 /// End of the string that starts with a quote at `start`: the index after its closing quote. LLVM writes an inner quote
 /// as `\22`.
@@ -40,7 +40,7 @@ pub(in crate::link) fn bracket_end(text: &str, start: usize) -> Option<usize> {
     None
 }
 
-/// Calls `replace` on every `@name` outside strings and comments; `Some` replaces it.
+/// Replaces every `@name` outside strings and comments for which `replace` returns `Some`.
 pub(in crate::link) fn replace_names(line: &str, mut replace: impl FnMut(&str) -> Option<String>) -> String {
     let bytes = line.as_bytes();
     let mut out = String::with_capacity(line.len());

@@ -1,7 +1,7 @@
-//! The whole link on modules written by hand: what LLVM makes of them is the proof that the pass is right. Needs the
-//! device toolchain; `cargo xtask test` sets it up.
+//! Links handwritten modules: LLVM's output shows that the pass is right. Needs the device toolchain, which
+//! `cargo xtask test` sets up.
 
-use super::*;
+use super::{module::read, *};
 use crate::{
     check::PtxReport,
     toolchain::{Search, discover},
@@ -13,8 +13,8 @@ target triple = "nvptx64-nvidia-cuda"
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 "#;
 
-/// Links `module`, whose only entry is `kernel`.
-fn link(module: &str, arch: Arch, options: &Options) -> String {
+/// Links a module, whose only entry is `kernel`.
+fn link(text: &str, arch: Arch, options: &Options) -> String {
     let toolchain = discover(&Search::default()).expect("the device toolchain");
     let folder = tempfile::tempdir().expect("folder");
     let link = Link {
@@ -25,20 +25,19 @@ fn link(module: &str, arch: Arch, options: &Options) -> String {
         options,
         work_dir: folder.path(),
     };
-    let joined = folder.path().join("joined.ll");
-    write(&joined, &format!("{HEAD}{module}")).expect("file");
-    let record = Record { entries: vec!["kernel".to_owned()], ..Record::default() };
-    let keep = link.pass(&joined, &record).expect("the pass accepts it");
-    link.optimise(&keep).expect("LLVM accepts what the pass wrote");
-    link.generate().expect("PTX");
-    read(&link.ptx()).expect("PTX")
+    let module = Module::new(&link, "test", vec!["kernel".to_owned()], &[]);
+    std::fs::create_dir_all(link.module_folder("test")).expect("folder");
+    let keep = module.pass(&format!("{HEAD}{text}")).expect("the pass accepts it");
+    module.optimise(&keep).expect("LLVM accepts what the pass wrote");
+    module.generate().expect("PTX");
+    read(&module.ptx()).expect("PTX")
 }
 
 fn report(module: &str) -> PtxReport {
     PtxReport::of(&link(module, Arch::Compute75, &Options::default()))
 }
 
-/// What one lane reads from another must be read by all lanes, also by those that don't use it.
+/// All lanes must execute a shuffle, also those that don't use its result.
 #[test]
 fn a_shuffle_is_not_sunk_into_the_branch_that_uses_it() {
     let module = r#"
@@ -61,7 +60,7 @@ attributes #1 = { nounwind willreturn memory(none) }
     assert!(place("shfl.sync") < place("bra"), "{ptx}");
 }
 
-/// Threads that wait at two copies of one barrier wait for each other for ever.
+/// Threads that wait at different copies of one barrier deadlock.
 #[test]
 fn a_barrier_between_two_branches_stays_one() {
     let module = r#"

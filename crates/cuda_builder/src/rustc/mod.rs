@@ -1,4 +1,4 @@
-//! Kernels to bitcode: cargo and the device rustc, with a linker that only takes notes.
+//! Kernels to bitcode: cargo and the device rustc, with a linker that only records what it would link.
 
 use std::{
     io::{BufRead, BufReader, IsTerminal},
@@ -7,16 +7,20 @@ use std::{
     sync::OnceLock,
 };
 
-use crate::{Arch, DebugInfo, Error, TARGET, process, toolchain::Toolchain};
+use cargo_metadata::Message;
 
+use crate::{TARGET, arch::Arch, error::Error, options::DebugInfo, process, toolchain::Toolchain};
+
+mod core_library;
 mod record;
 
+pub(crate) use core_library::sysroot;
 pub(crate) use record::Record;
 
 const RECORD_LINK: &str = include_str!("record-link.sh");
 
-/// Variables of an outer cargo that would change the device build's meaning.
-const FOREIGN_VARIABLES: [&str; 8] = [
+/// Variables of an outer cargo that would change the device build.
+const FOREIGN_VARIABLES: [&str; 9] = [
     "RUSTFLAGS",
     "RUSTC_WRAPPER",
     "RUSTC_WORKSPACE_WRAPPER",
@@ -24,12 +28,15 @@ const FOREIGN_VARIABLES: [&str; 8] = [
     "CARGO_TARGET_DIR",
     "CARGO_BUILD_TARGET",
     "CARGO_MAKEFLAGS",
+    "CARGO_BUILD_INCREMENTAL",
     "TARGET",
 ];
 
 /// One compilation of one crate for one architecture.
 pub(crate) struct Request<'a> {
     pub toolchain: &'a Toolchain,
+    /// Folder with the device's `core`.
+    pub sysroot: &'a Path,
     /// Folder of the kernel crate's Cargo.toml.
     pub package_dir: &'a Path,
     /// Its name, for messages.
@@ -45,20 +52,20 @@ pub(crate) struct Request<'a> {
     pub watch: Watch<'a>,
 }
 
-/// Several compilations of one crate run side by side and say the same things, so one of them is shown.
+/// Several compilations of one crate run side by side and print the same messages, so those of one are shown.
 #[derive(Clone, Copy)]
 pub(crate) enum Watch<'a> {
     /// cargo's progress and rustc's messages appear as they come. The lock opens when cargo has begun to compile: until
-    /// then it holds locks of its own, and would tell the user that another cargo waits for them.
+    /// then cargo holds locks of its own, and another cargo would print that it waits for them.
     Live(&'a OnceLock<()>),
     /// Waits for the lock; its messages become part of the error if it fails.
     Quiet(&'a OnceLock<()>),
 }
 
-/// Compiles, and gives the path of the link record.
+/// Compiles the crate, and returns the path of the link record.
 pub(crate) fn compile(request: &Request<'_>) -> Result<PathBuf, Error> {
     let linker = write_linker(request.target_dir)?;
-    let mut command = cargo(request, &linker);
+    let mut command = cargo_rustc(request, &linker);
     let start = |source| Error::Start {
         program: "cargo".to_owned(),
         purpose: format!("compile {} for {}", request.package, request.arch),
@@ -81,11 +88,10 @@ pub(crate) fn compile(request: &Request<'_>) -> Result<PathBuf, Error> {
             messages: String::from_utf8_lossy(&output.stderr).into_owned(),
         });
     }
-    let messages = String::from_utf8_lossy(&output.stdout);
-    link_output(&messages).ok_or_else(|| Error::Answer {
+    link_output(&output.stdout).ok_or_else(|| Error::Answer {
         program: "cargo rustc --message-format=json".to_owned(),
         problem: "expected an artifact that ends in .ptx".to_owned(),
-        output: messages.lines().last().unwrap_or_default().to_owned(),
+        output: String::from_utf8_lossy(&output.stdout).lines().last().unwrap_or_default().to_owned(),
     })
 }
 
@@ -102,49 +108,78 @@ fn run_live(command: &mut Command, begun: &OnceLock<()>) -> std::io::Result<Outp
     Ok(Output { status: child.wait()?, stdout: messages, stderr: Vec::new() })
 }
 
-fn cargo(request: &Request<'_>, linker: &Path) -> Command {
-    let toolchain = request.toolchain;
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+fn cargo_rustc(request: &Request<'_>, linker: &Path) -> Command {
+    let mut command = cargo(request.toolchain, request.package_dir, &flags(request, linker));
     command
-        .current_dir(request.package_dir)
-        .args(["rustc", "--lib", "--crate-type", "cdylib", "--target", TARGET, "-Zbuild-std=core"])
+        .args(["rustc", "--lib", "--crate-type", "cdylib", "--target", TARGET])
         .arg("--message-format=json-render-diagnostics")
         .arg("--target-dir")
-        .arg(request.target_dir);
+        .arg(request.target_dir)
+        // rustc refuses to optimise at link time and to compile incrementally at once; LLVM sees the whole module
+        // later.
+        .env("CARGO_PROFILE_RELEASE_LTO", "off")
+        .env("CARGO_PROFILE_DEV_LTO", "off")
+        .env("CARGO_INCREMENTAL", "1");
     if request.release {
         command.arg("--release");
     }
     command.args(request.build_args);
+    command
+}
+
+/// cargo in `folder`, with the device's rustc and its flags.
+fn cargo(toolchain: &Toolchain, folder: &Path, flags: &[String]) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(folder);
     for name in FOREIGN_VARIABLES {
         command.env_remove(name);
     }
     command
         .env("RUSTC", &toolchain.rustc)
         .env("RUSTC_BOOTSTRAP", "1")
-        .env("CARGO_ENCODED_RUSTFLAGS", flags(request, linker).join("\u{1f}"));
+        .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"));
     process::add_library_path(&mut command, &toolchain.library_path);
     command
 }
 
-/// rustc writes bitcode as plain as it can: LLVM's optimiser must see the kernels only after the IR pass.
+/// Flags of the kernel crate and its dependencies: incremental, with one bitcode file per Rust module, so that an edit
+/// changes few files.
 fn flags(request: &Request<'_>, linker: &Path) -> Vec<String> {
-    let library = request.toolchain.rust_src.to_string_lossy();
-    let mut flags = vec![
+    let mut flags = code_flags(request.toolchain, request.debug);
+    flags.extend([
+        "--sysroot".to_owned(),
+        request.sysroot.display().to_string(),
         format!("-Clinker={}", linker.display()),
         format!("-Ctarget-cpu={}", request.arch),
+        // More than there are modules: none are merged.
+        "-Ccodegen-units=9999".to_owned(),
+        // The file's name says which module it is: `link` groups entries into families by it.
+        "-Zhuman-readable-cgu-names=yes".to_owned(),
+    ]);
+    if request.release {
+        // An incremental build leaves MIR inlining out unless asked for it.
+        flags.push("-Zinline-mir=yes".to_owned());
+    }
+    flags
+}
+
+/// Flags of everything that runs on the device. rustc writes bitcode as plain as it can: LLVM's optimiser must see the
+/// kernels only after the IR pass.
+fn code_flags(toolchain: &Toolchain, debug: DebugInfo) -> Vec<String> {
+    let library = toolchain.rust_src.to_string_lossy();
+    let mut flags = vec![
         "-Cno-prepopulate-passes".to_owned(),
-        // rustc's own optimiser (MIR) knows no convergence: this pass copies barriers into the arms of a divergent
-        // branch.
+        // rustc's own optimiser (MIR) does not model convergence: this pass copies barriers into the arms of a
+        // divergent branch.
         "-Zmir-enable-passes=-JumpThreading".to_owned(),
         "-Clinker-plugin-lto".to_owned(),
-        "-Ccodegen-units=1".to_owned(),
         "-Cpanic=abort".to_owned(),
-        format!("-Cdebuginfo={}", request.debug.rustc_level()),
+        format!("-Cdebuginfo={}", debug.rustc_level()),
         format!("--remap-path-prefix={library}=/rust/library"),
     ];
     // Packages link the source into place, and rustc then sees either name.
-    if let Ok(real) = request.toolchain.rust_src.canonicalize()
-        && real != request.toolchain.rust_src
+    if let Ok(real) = toolchain.rust_src.canonicalize()
+        && real != toolchain.rust_src
     {
         flags.push(format!("--remap-path-prefix={}=/rust/library", real.display()));
     }
@@ -178,11 +213,13 @@ pub(crate) fn make_executable(_: &Path) -> Result<(), Error> {
 }
 
 /// The last `.ptx` among the files that cargo's messages name: dependencies come first, the kernel crate last.
-fn link_output(messages: &str) -> Option<PathBuf> {
-    let line = messages.lines().rev().find(|line| line.contains("\"compiler-artifact\"") && line.contains(".ptx\""))?;
-    let end = line.rfind(".ptx\"")? + ".ptx".len();
-    let start = line[..end].rfind('"')? + 1;
-    Some(PathBuf::from(line[start..end].replace("\\\\", "\\")))
+fn link_output(messages: &[u8]) -> Option<PathBuf> {
+    let artifacts = Message::parse_stream(messages).filter_map(|message| match message.ok()? {
+        Message::CompilerArtifact(artifact) => Some(artifact),
+        _ => None,
+    });
+    let files = artifacts.flat_map(|artifact| artifact.filenames);
+    files.filter(|file| file.extension() == Some("ptx")).last().map(Into::into)
 }
 
 #[cfg(test)]
@@ -191,13 +228,23 @@ mod tests {
 
     #[test]
     fn finds_the_link_output_in_cargos_messages() {
-        let messages = concat!(
-            r#"{"reason":"compiler-artifact","filenames":["/t/release/deps/libcuda_std-1.rlib"],"fresh":true}"#,
-            "\n",
-            r#"{"reason":"compiler-artifact","filenames":["/t/release/kernels_gpu.ptx"],"executable":null,"fresh":true}"#,
-            "\n",
-            r#"{"reason":"build-finished","success":true}"#,
-        );
-        assert_eq!(link_output(messages), Some(PathBuf::from("/t/release/kernels_gpu.ptx")));
+        let artifact = |file: &str| {
+            format!(
+                concat!(
+                    r#"{{"reason":"compiler-artifact","package_id":"path+file:///k#0.1.0","manifest_path":"/k/Cargo.toml","#,
+                    r#""target":{{"kind":["cdylib"],"crate_types":["cdylib"],"name":"k","src_path":"/k/src/lib.rs","#,
+                    r#""edition":"2024","doc":true,"doctest":false,"test":true}},"profile":{{"opt_level":"3","#,
+                    r#""debuginfo":0,"debug_assertions":false,"overflow_checks":false,"test":false}},"features":[],"#,
+                    r#""filenames":["{}"],"executable":null,"fresh":true}}"#,
+                    "\n"
+                ),
+                file
+            )
+        };
+        let end = "{\"reason\":\"build-finished\",\"success\":true}\n";
+        let dependency = artifact("/t/release/deps/libcuda_std-1.rlib");
+        let messages = dependency.clone() + &artifact("/t/release/kernels_gpu.ptx") + end;
+        assert_eq!(link_output(messages.as_bytes()), Some(PathBuf::from("/t/release/kernels_gpu.ptx")));
+        assert_eq!(link_output((dependency + end).as_bytes()), None);
     }
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# rustc's "linker" in a device build: writes its arguments, one per line, to the output file, and keeps the objects, which
-# rustc deletes, in a folder beside it. The real link happens later, from that record.
+# rustc's "linker" in a device build: writes its arguments, one per line, to the output file, and copies the objects, which
+# rustc deletes, into a folder beside it. The real link happens later, from that record.
 set -eu
 out= previous=
 for argument in "$@"; do
@@ -12,10 +12,17 @@ for argument in "$@"; do
 done
 rm -rf "$out.objects"
 mkdir -p "$out.objects"
-: > "$out"
 for argument in "$@"; do
     case $argument in
-        *.o) cp "$argument" "$out.objects/"; printf '%s\n' "$out.objects/${argument##*/}" >> "$out" ;;
-        *) printf '%s\n' "$argument" >> "$out" ;;
+        *.o) printf '%s\n' "$out.objects/${argument##*/}" ;;
+        *) printf '%s\n' "$argument" ;;
     esac
+done > "$out"
+# One `cp` for all objects: a crate has one per module.
+count=$#
+while [ "$count" -gt 0 ]; do
+    case $1 in *.o) set -- "$@" "$1" ;; esac
+    shift
+    count=$((count - 1))
 done
+[ "$#" -eq 0 ] || cp "$@" "$out.objects/"

@@ -1,23 +1,24 @@
-//! Asks apt about packages, and fetches and unpacks them without installing: no root, nothing in the system changes.
+//! Queries, downloads and unpacks packages by apt. Nothing is installed: it needs no root and leaves the system as it
+//! is.
 
 use std::{fs, path::Path, process::Command};
 
-use super::{Report, place};
-use crate::{Error, process};
+use super::Report;
+use crate::{Error, place, process};
 
-/// A package as the lists have it.
+/// A package, as the package lists describe it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Package {
     pub name: String,
     pub version: String,
-    /// Names of what it depends on; the first of several alternatives.
+    /// Names of its dependencies; of alternatives, the first.
     pub depends: Vec<String>,
 }
 
-/// apt and dpkg are there.
+/// Checks that apt and dpkg are installed.
 pub(super) fn check() -> Result<(), Error> {
     for tool in ["apt-get", "apt-cache", "dpkg"] {
-        process::run(Command::new(tool).arg("--version"), "tell its version").map_err(|_| Error::Setup {
+        process::run(Command::new(tool).arg("--version"), "print its version").map_err(|_| Error::Setup {
             problem: format!("`{tool}` is not on this machine, and the toolchain's packages come by apt"),
             fix: "cargo xtask setup --from rustup (adds the components rust-src and llvm-tools to rustup's stable toolchain)".to_owned(),
         })?;
@@ -25,12 +26,12 @@ pub(super) fn check() -> Result<(), Error> {
     Ok(())
 }
 
-/// This process may run `apt-get update`.
+/// Whether this process may run `apt-get update`.
 pub(super) fn is_root() -> bool {
-    process::read(Command::new("id").arg("-u"), "tell the user's number").is_ok_and(|text| text.trim() == "0")
+    process::read(Command::new("id").arg("-u"), "print the user's number").is_ok_and(|text| text.trim() == "0")
 }
 
-/// Package lists have been fetched at some time.
+/// Whether package lists were ever fetched.
 pub(super) fn has_lists() -> bool {
     fs::read_dir("/var/lib/apt/lists")
         .is_ok_and(|entries| entries.flatten().any(|entry| entry.file_name().to_string_lossy().contains("_Packages")))
@@ -42,7 +43,7 @@ pub(super) fn update() -> Result<(), Error> {
     Ok(())
 }
 
-/// Names that match a regular expression.
+/// Names of packages that match a regular expression.
 pub(super) fn search(pattern: &str) -> Result<Vec<String>, Error> {
     let text = process::read(Command::new("apt-cache").args(["search", "--names-only", pattern]), "search packages")?;
     Ok(text.lines().filter_map(|line| line.split(" - ").next()).map(|name| name.trim().to_owned()).collect())
@@ -50,7 +51,7 @@ pub(super) fn search(pattern: &str) -> Result<Vec<String>, Error> {
 
 /// The version of a package that apt would install.
 pub(super) fn candidate(name: &str) -> Result<Option<Package>, Error> {
-    // apt-cache fails on a name that it does not know.
+    // apt-cache fails for an unknown name.
     let shown =
         process::read(Command::new("apt-cache").args(["show", "--no-all-versions", name]), "describe a package");
     match shown {
@@ -76,9 +77,9 @@ fn parse(text: &str) -> Option<Package> {
     })
 }
 
-/// dpkg has it installed.
+/// Whether dpkg has the package installed.
 pub(super) fn is_installed(name: &str) -> bool {
-    process::read(Command::new("dpkg-query").args(["-W", "-f=${Status}", name]), "tell a package's state")
+    process::read(Command::new("dpkg-query").args(["-W", "-f=${Status}", name]), "print a package's state")
         .is_ok_and(|text| text.contains("install ok installed"))
 }
 
@@ -94,7 +95,7 @@ pub(super) fn fetch(packages: &[Package], downloads: &Path, root: &Path, report:
         )
     };
     if let Err(error) = download() {
-        // Lists that are older than the archive name files that are gone.
+        // Old lists name files that the archive no longer has.
         if !is_root() {
             return Err(Error::Setup {
                 problem: error.to_string(),

@@ -1,11 +1,10 @@
-//! Fetches what is missing into the user's cache: device toolchain by apt, `ptxas` and `nvdisasm` by pip.
+//! Fetches missing tools into the user's cache: the device toolchain by apt, `ptxas` and `nvdisasm` by pip.
 //!
-//! Everything is unpacked aside and renamed into place with a stamp, so an interrupted run leaves nothing that looks
-//! finished.
+//! Tools are unpacked into a temporary folder, which is renamed when it is complete: an interrupted run leaves nothing
+//! that looks finished.
 
 mod apt;
 mod packages;
-mod place;
 mod rustup;
 mod wheels;
 
@@ -14,19 +13,23 @@ use std::path::Path;
 use crate::{
     Cache, Error,
     cuda_tools::{self, CudaTool},
+    place,
     toolchain::{Origin, Search, Toolchain},
 };
 
-pub(crate) use place::{is_begun, is_complete};
 pub use rustup::add_components;
 
-/// Tells the user what is being done, one line at a time.
+/// Receives a line of text for each step, to be shown to the user.
 pub type Report<'a> = &'a mut dyn FnMut(&str);
 
-/// Makes sure that there is a device toolchain: the one that is found, or else one from the system's package archive.
+/// Finds a device toolchain, or fetches one from the system's package archive.
+///
+/// # Errors
+/// [`Error::Setup`] if it can't be fetched, with the remedy; [`Error::BadToolchain`] if [`Search::asked`] names one
+/// that is not complete; [`Error::Io`] and [`Error::Tool`] if a file or a tool fails.
 pub fn toolchain(search: &Search, report: Report<'_>) -> Result<Toolchain, Error> {
     match crate::toolchain::discover(search) {
-        // What is in the cache was downloaded by us, so its completeness is ours to check.
+        // The cache is checked file by file below, since an earlier set-up wrote it.
         Ok(toolchain) if toolchain.origin != Origin::Cache => return Ok(toolchain),
         Ok(_) | Err(Error::NoToolchain { .. }) => {}
         Err(error) => return Err(error),
@@ -55,7 +58,7 @@ pub fn toolchain(search: &Search, report: Report<'_>) -> Result<Toolchain, Error
     })
 }
 
-/// The toolchain at `place` when nothing of it is missing.
+/// The toolchain at `place`; `None` if a file is missing.
 fn installed(place: &Path) -> Option<Toolchain> {
     if !place::is_whole(place) {
         return None;
@@ -63,7 +66,7 @@ fn installed(place: &Path) -> Option<Toolchain> {
     Toolchain::at(&place.join("usr"), Origin::Cache).ok()
 }
 
-/// Of rustc's source only the library is needed; the packages themselves have done their work.
+/// Removes the downloaded packages, documentation, and of rustc's source everything but the library.
 fn trim(folder: &Path) -> Result<(), Error> {
     place::remove(&folder.join("packages"))?;
     for name in ["usr/share", "usr/lib/llvm-common"] {
@@ -80,7 +83,11 @@ fn trim(folder: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes sure that `ptxas` and `nvdisasm` are there: those of a CUDA toolkit, or else those of its wheels.
+/// Finds `ptxas` and `nvdisasm` in a CUDA toolkit, or fetches NVIDIA's wheels.
+///
+/// # Errors
+/// [`Error::Setup`] if they can't be fetched, with the remedy; [`Error::Io`] and [`Error::Tool`] if a file or a tool
+/// fails.
 pub fn cuda_tools(cache: &Cache, report: Report<'_>) -> Result<Vec<CudaTool>, Error> {
     let found = |cache: &Cache| -> Option<Vec<CudaTool>> {
         cuda_tools::NAMES.iter().map(|name| cuda_tools::find(name, cache)).collect()

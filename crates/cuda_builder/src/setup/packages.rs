@@ -1,4 +1,4 @@
-//! Which Debian packages make a device toolchain. Their names carry versions, so they are looked up, never spelled out.
+//! Chooses the Debian packages of a device toolchain. Their names contain versions, so they are looked up.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::Error;
 
-/// The oldest rustc worth unpacking: the first on LLVM 22.
+/// The oldest usable rustc: the first on LLVM 22.
 const OLDEST: (u32, u32) = (1, 95);
 
 /// The packages, with the versions to fetch.
@@ -55,7 +55,7 @@ fn find() -> Result<Option<Vec<Package>>, Error> {
     Ok(None)
 }
 
-/// rustc with what it depends on, the source of the same version, and the tools of the LLVM that it is linked with.
+/// rustc with its dependencies, the source of the same version, and the tools of the LLVM that it is linked with.
 fn complete(rustc: Package, sources: &[String]) -> Result<Option<Vec<Package>>, Error> {
     let mut source = None;
     for name in sources {
@@ -85,7 +85,7 @@ fn complete(rustc: Package, sources: &[String]) -> Result<Option<Vec<Package>>, 
     Ok(Some(packages))
 }
 
-/// LLVM's library and those of its libraries, to any depth, that the system does not have installed.
+/// LLVM's library and its dependencies, to any depth, that the system does not have installed.
 fn absent_libraries(names: Vec<String>) -> Result<Vec<Package>, Error> {
     let mut packages = Vec::new();
     let mut seen: BTreeSet<String> = names.iter().cloned().collect();

@@ -1,10 +1,13 @@
-//! `setup --from rustup`: only ever when the user says so, because it changes a toolchain that other projects use.
+//! `setup --from rustup`. It runs only on request, because it changes a toolchain that other projects use.
 
 use std::process::Command;
 
 use crate::Error;
 
-/// Adds `rust-src` and `llvm-tools` to a rustup toolchain; rustup's own messages are shown.
+/// Adds `rust-src` and `llvm-tools` to a rustup toolchain. rustup prints its own messages.
+///
+/// # Errors
+/// [`Error::Start`] if there is no rustup; [`Error::Setup`] if it fails.
 pub fn add_components(toolchain: &str) -> Result<(), Error> {
     let arguments = ["component", "add", "rust-src", "llvm-tools", "--toolchain", toolchain];
     let purpose = format!("add rust-src and llvm-tools to the toolchain {toolchain}");

@@ -2,8 +2,8 @@
 
 use std::{fs, path::Path, process::Command};
 
-use super::{Report, place};
-use crate::{Error, cuda_tools, process};
+use super::Report;
+use crate::{Error, cuda_tools, place, process};
 
 /// The wheels. Release 13 is the first whose `ptxas` knows every architecture from sm_75 to sm_121.
 const WHEELS: [&str; 2] = ["nvidia-cuda-nvcc>=13", "nvidia-cuda-nvdisasm>=13"];
@@ -11,7 +11,7 @@ const WHEELS: [&str; 2] = ["nvidia-cuda-nvcc>=13", "nvidia-cuda-nvdisasm>=13"];
 /// Ways to call pip, in order of preference.
 const PIPS: [&[&str]; 3] = [&["python3", "-m", "pip"], &["pip3"], &["pip"]];
 
-/// Fills `folder` with `bin/ptxas` and `bin/nvdisasm`, and gives the names of the wheels.
+/// Fills `folder` with `bin/ptxas` and `bin/nvdisasm`, and returns the names of the wheels.
 pub(super) fn fetch(folder: &Path, report: Report<'_>) -> Result<String, Error> {
     let downloads = folder.join("wheels");
     fs::create_dir_all(&downloads).map_err(Error::io("create", &downloads))?;
@@ -35,7 +35,7 @@ pub(super) fn fetch(folder: &Path, report: Report<'_>) -> Result<String, Error> 
     fs::create_dir_all(&bin).map_err(Error::io("create", &bin))?;
     for name in cuda_tools::NAMES {
         let from = tool(&unpacked, name).ok_or_else(|| Error::Setup {
-            problem: format!("the wheels hold no `{name}`"),
+            problem: format!("the wheels contain no `{name}`"),
             fix: "install a CUDA toolkit, and set CUDA_HOME to its folder".to_owned(),
         })?;
         let to = bin.join(name);
@@ -47,7 +47,7 @@ pub(super) fn fetch(folder: &Path, report: Report<'_>) -> Result<String, Error> 
     Ok(contents)
 }
 
-/// A pip that runs.
+/// A command that runs pip.
 fn pip() -> Result<Command, Error> {
     for words in PIPS {
         let command = || {
@@ -55,7 +55,7 @@ fn pip() -> Result<Command, Error> {
             command.args(&words[1..]);
             command
         };
-        if process::run(command().arg("--version"), "tell its version").is_ok() {
+        if process::run(command().arg("--version"), "print its version").is_ok() {
             return Ok(command());
         }
     }
@@ -66,7 +66,7 @@ fn pip() -> Result<Command, Error> {
     })
 }
 
-/// `nvidia/<release>/bin/<name>` in what the wheels unpacked to.
+/// The path `nvidia/<release>/bin/<name>` among the unpacked files.
 fn tool(unpacked: &Path, name: &str) -> Option<std::path::PathBuf> {
     let releases = place::children(&unpacked.join("nvidia")).ok()?;
     releases.into_iter().map(|release| release.join("bin").join(name)).find(|path| path.is_file())

@@ -1,18 +1,18 @@
-//! Where a device toolchain may be, in order of preference.
+//! Finds a device toolchain among several places, in order of preference.
 
 use std::path::{Path, PathBuf};
 
 use super::{Origin, Toolchain};
-use crate::{cache::Cache, error::Error, setup};
+use crate::{cache::Cache, error::Error, place};
 
-/// Where to look. `Default` is the machine as it is; tests point it at made-up folders.
+/// The places to look at. `Default` is the machine as it is; tests name other folders.
 #[derive(Clone, Debug)]
 pub struct Search {
-    /// A path to a folder with `bin/rustc`, or the name of a rustup toolchain. Nothing else is looked at then.
+    /// A folder with `bin/rustc`, or the name of a rustup toolchain. If given, it is the only place.
     pub asked: Option<String>,
-    /// rustup's folder, with `toolchains/` in it.
+    /// rustup's folder, which contains `toolchains/`.
     pub rustup_home: Option<PathBuf>,
-    /// Where the system's packages are.
+    /// Root of the system's packages.
     pub system: PathBuf,
     /// The user's cache.
     pub cache: Cache,
@@ -30,14 +30,14 @@ impl Default for Search {
     }
 }
 
-/// A place that was looked at, with what is there or what it lacks.
+/// A place that was searched, with its toolchain or with the pieces that are missing.
 #[derive(Clone, Debug)]
 pub struct Candidate {
-    /// How it came to be looked at.
+    /// Why it was searched.
     pub origin: Origin,
     /// The folder.
     pub root: PathBuf,
-    /// The toolchain, or one line for each missing piece.
+    /// The toolchain, or a line for each missing piece.
     pub outcome: Result<Toolchain, Vec<String>>,
 }
 
@@ -51,21 +51,25 @@ impl Candidate {
     }
 }
 
-/// The cache's toolchain is there, or was never set up, or was put there by a run that was interrupted.
+/// The cache's toolchain, or why there is none: it was never set up, or its set-up was interrupted.
 fn cached(root: &Path) -> Result<Toolchain, Vec<String>> {
-    let place = root.parent().unwrap_or(root);
-    if setup::is_complete(place) {
+    let folder = root.parent().unwrap_or(root);
+    if place::is_complete(folder) {
         return Toolchain::at(root, Origin::Cache);
     }
-    Err(vec![if setup::is_begun(place) { "its set-up was interrupted" } else { "nothing was set up" }.to_owned()])
+    Err(vec![if place::is_begun(folder) { "its set-up was interrupted" } else { "nothing was set up" }.to_owned()])
 }
 
-/// Every place, in order of preference, whether complete or not. Costs a run of each rustc found.
+/// Every place in order of preference, complete or not. Runs each rustc that it finds.
 pub fn candidates(search: &Search) -> Vec<Candidate> {
     places(search).into_iter().map(|(root, origin)| Candidate::at(root, origin)).collect()
 }
 
 /// The first complete toolchain.
+///
+/// # Errors
+/// [`Error::BadToolchain`] if [`Search::asked`] names one that is not complete; [`Error::NoToolchain`] if no place has
+/// a complete one.
 pub fn discover(search: &Search) -> Result<Toolchain, Error> {
     let mut looked = Vec::new();
     for (root, origin) in places(search) {
@@ -92,7 +96,7 @@ pub fn discover(search: &Search) -> Result<Toolchain, Error> {
     Err(Error::NoToolchain { looked, fix: "cargo xtask setup".to_owned() })
 }
 
-/// The folders to look at, without touching anything in them but names.
+/// The folders to search. Reads only the names of their entries.
 fn places(search: &Search) -> Vec<(PathBuf, Origin)> {
     let rustup_toolchains = search.rustup_home.as_ref().map(|home| home.join("toolchains"));
     if let Some(asked) = &search.asked {
@@ -108,14 +112,14 @@ fn places(search: &Search) -> Vec<(PathBuf, Origin)> {
             places.push((toolchains.join(&name), Origin::Rustup(name)));
         }
     }
-    // A rustup toolchain without the components is the common case, and nothing to start a compiler for.
+    // Most rustup toolchains lack the components: no compiler has to be started to see that.
     places.retain(|(root, _)| root.join("lib/rustlib/src/rust/library/core").is_dir());
     places.push((search.system.clone(), Origin::System));
     places.push((search.cache.toolchain().join("usr"), Origin::Cache));
     places
 }
 
-/// `stable` names `stable-x86_64-unknown-linux-gnu` too.
+/// The folder of the rustup toolchain `asked`; `stable` also names `stable-x86_64-unknown-linux-gnu`.
 fn named(toolchains: Option<&Path>, asked: &str) -> Option<PathBuf> {
     let toolchains = toolchains?;
     if asked.contains('/') {
@@ -129,7 +133,7 @@ fn named(toolchains: Option<&Path>, asked: &str) -> Option<PathBuf> {
     Some(toolchains.join(name))
 }
 
-/// Accepts the root, its parent (where packages were unpacked), or rustc itself.
+/// The toolchain's root for a path to it, to its parent (where packages were unpacked), or to rustc.
 fn path_to_root(asked: &str) -> PathBuf {
     let path = PathBuf::from(asked);
     if path.is_file() {
@@ -141,7 +145,8 @@ fn path_to_root(asked: &str) -> PathBuf {
     path
 }
 
-/// Stable first, then by name, so that the choice does not depend on the file system's order.
+/// Names of a folder's entries: stable toolchains first, then by name, so that the choice does not depend on the file
+/// system's order.
 fn children(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(folder)
         .map(|entries| entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect())

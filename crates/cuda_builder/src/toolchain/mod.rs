@@ -1,4 +1,4 @@
-//! The device toolchain: a rustc that knows NVPTX, the source of its `core`, and LLVM's tools of the same major
+//! The device toolchain: a rustc with the NVPTX target, the source of its `core`, and LLVM's tools of the same major
 //! version.
 
 use std::{
@@ -15,48 +15,48 @@ mod version;
 pub use discover::{Candidate, Search, candidates, discover};
 pub use version::RustcVersion;
 
-/// LLVM's tools that a build runs.
-pub const LLVM_TOOLS: [&str; 3] = ["llvm-link", "opt", "llc"];
+/// Names of LLVM's tools that a build runs.
+pub const LLVM_TOOLS: [&str; 4] = ["llvm-nm", "llvm-link", "opt", "llc"];
 
-/// The oldest LLVM that the kernels were ever built with: earlier ones lack intrinsics and debug forms that are used.
+/// The oldest major version of LLVM that works: earlier ones lack intrinsics and debug forms that the build uses.
 const OLDEST_LLVM: u32 = 22;
 
 /// A complete device toolchain.
 #[derive(Clone, Debug)]
 pub struct Toolchain {
-    /// Where it was found, and in answer to what.
+    /// How it was found.
     pub origin: Origin,
     /// The folder with `bin/rustc`.
     pub root: PathBuf,
     /// The compiler.
     pub rustc: PathBuf,
-    /// What it says about itself.
+    /// Version of the compiler.
     pub version: RustcVersion,
     /// Folder of `core`'s source: `…/lib/rustlib/src/rust/library`.
     pub rust_src: PathBuf,
-    /// LLVM's tools, in the order of [`LLVM_TOOLS`].
+    /// Paths of LLVM's tools, in the order of [`LLVM_TOOLS`].
     pub llvm: [PathBuf; LLVM_TOOLS.len()],
-    /// Folders that the dynamic linker must search, because the toolchain is not where it was built to be.
+    /// Folders that the dynamic linker must search, because the toolchain is not at the path that it was built for.
     pub library_path: Vec<PathBuf>,
 }
 
 /// How a toolchain was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// By path or name: `--toolchain` or `RUSTWARP_TOOLCHAIN`.
+    /// Named by the user, by `--toolchain` or `RUSTWARP_TOOLCHAIN`, as a path or a name.
     Asked(String),
-    /// A rustup toolchain of this name.
+    /// Found as the rustup toolchain of this name.
     Rustup(String),
-    /// Installed by the system's package manager.
+    /// Found among the packages of the system.
     System,
-    /// Unpacked by `setup` into the user's cache.
+    /// Found in the user's cache, where `setup` unpacked it.
     Cache,
 }
 
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Asked(name) => write!(f, "asked for as `{name}`"),
+            Self::Asked(name) => write!(f, "named `{name}`"),
             Self::Rustup(name) => write!(f, "rustup toolchain `{name}`"),
             Self::System => f.write_str("system packages"),
             Self::Cache => f.write_str("cache"),
@@ -65,7 +65,10 @@ impl fmt::Display for Origin {
 }
 
 impl Toolchain {
-    /// The toolchain under `root` (the folder with `bin/rustc`), or the list of what it lacks.
+    /// The toolchain in `root`, the folder with `bin/rustc`.
+    ///
+    /// # Errors
+    /// The pieces that it lacks, one line each.
     pub fn at(root: &Path, origin: Origin) -> Result<Self, Vec<String>> {
         let rustc = root.join("bin").join("rustc");
         if !rustc.is_file() {
@@ -82,7 +85,7 @@ impl Toolchain {
             ));
         }
         let about = about(&rustc, &library_path).map_err(|error| vec![error.to_string()])?;
-        // rustc looks at where its own file really is, which a linked toolchain's folder is not.
+        // rustc derives its sysroot from the real path of its executable; `root` may be a link to another folder.
         let sysroot = about.lines().next().unwrap_or_default();
         let rust_src = Path::new(sysroot).join("lib/rustlib/src/rust/library");
         if !rust_src.join("core/src/lib.rs").is_file() {
@@ -105,7 +108,7 @@ impl Toolchain {
         Ok(Self { origin, root: root.to_owned(), rustc, version, rust_src, llvm, library_path })
     }
 
-    /// A command for one of [`LLVM_TOOLS`], ready to find its libraries.
+    /// A command that runs one of [`LLVM_TOOLS`] with its libraries.
     pub(crate) fn llvm(&self, tool: &str) -> Command {
         let place = LLVM_TOOLS.iter().zip(&self.llvm).find(|(name, _)| **name == tool).map(|(_, path)| path.as_path());
         let mut command = Command::new(place.unwrap_or(Path::new(tool)));
@@ -113,20 +116,24 @@ impl Toolchain {
         command
     }
 
-    /// Runs one of [`LLVM_TOOLS`], and gives its version if rustc's bitcode can be read by it.
+    /// Runs one of [`LLVM_TOOLS`], and returns its version.
+    ///
+    /// # Errors
+    /// [`Error::Start`] or [`Error::Tool`] if it does not run; [`Error::Answer`] if it can't read rustc's bitcode or
+    /// can't write PTX.
     pub fn llvm_version(&self, tool: &str) -> Result<String, Error> {
         let mut command = self.llvm(tool);
-        let text = process::read(command.arg("--version"), "tell its version")?;
+        let text = process::read(command.arg("--version"), "print its version")?;
         let version = text
             .lines()
             .find_map(|line| line.split_once("LLVM version "))
             .map(|(_, version)| version.trim().to_owned());
         let answer =
             |problem: String| Error::Answer { program: format!("{tool} --version"), problem, output: String::new() };
-        let version = version.ok_or_else(|| answer("it names no LLVM version".to_owned()))?;
+        let version = version.ok_or_else(|| answer("expected a line `LLVM version …`".to_owned()))?;
         if version.split('.').next() != Some(self.version.llvm_major()) {
             return Err(answer(format!(
-                "it is of LLVM {version}, and rustc writes bitcode of LLVM {}",
+                "it belongs to LLVM {version}, and rustc writes bitcode of LLVM {}",
                 self.version.llvm
             )));
         }
@@ -136,13 +143,14 @@ impl Toolchain {
         Ok(version)
     }
 
-    /// What identifies the compilers: a build made with another value is stale.
+    /// Text that identifies the compilers: a build with another text is stale.
     pub(crate) fn fingerprint(&self) -> String {
         format!("{} {} {}", self.rustc.display(), self.version.release, self.version.llvm)
     }
 }
 
-/// Debian keeps libLLVM and rustc's driver in `lib/<multiarch>`, where only packages in `/usr` are found without help.
+/// Folders of shared libraries below `root`. Debian keeps libLLVM and rustc's driver in `lib/<multiarch>`, which the
+/// dynamic linker searches below `/usr` only.
 fn library_path(root: &Path) -> Vec<PathBuf> {
     let multiarch = format!("{}-linux-gnu", std::env::consts::ARCH);
     if root == Path::new("/usr") {
@@ -151,16 +159,16 @@ fn library_path(root: &Path) -> Vec<PathBuf> {
     [root.join("lib").join(multiarch), root.join("lib")].into_iter().filter(|folder| folder.is_dir()).collect()
 }
 
-/// Where LLVM's tools may be: beside rustc as rustup's component, as Debian's package in the same root, installed.
+/// Folders that may hold LLVM's tools: rustup's component, Debian's package below the same root, the installed package.
 fn llvm_folders(root: &Path, version: &RustcVersion) -> [PathBuf; 3] {
     let versioned = format!("lib/llvm-{}/bin", version.llvm_major());
     [root.join("lib/rustlib").join(&version.host).join("bin"), root.join(&versioned), Path::new("/usr").join(versioned)]
 }
 
-/// Its sysroot on the first line, then one target per line.
+/// The sysroot of `rustc` on the first line, then one target per line.
 fn about(rustc: &Path, library_path: &[PathBuf]) -> Result<String, Error> {
     let mut command = Command::new(rustc);
     command.args(["--print", "sysroot", "--print", "target-list"]);
     process::add_library_path(&mut command, library_path);
-    process::read(&mut command, "tell its sysroot and targets")
+    process::read(&mut command, "print its sysroot and targets")
 }

@@ -1,27 +1,30 @@
-//! What `rustc -vV` says.
+//! The output of `rustc -vV`.
 
 use std::{path::Path, path::PathBuf, process::Command};
 
 use crate::{error::Error, process};
 
-/// A rustc's own account of itself.
+/// Version of a rustc.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RustcVersion {
-    /// `1.96.0`, `1.97.0-nightly`.
+    /// Its release: `1.96.0`, `1.97.0-nightly`.
     pub release: String,
     /// The machine it runs on: `x86_64-unknown-linux-gnu`.
     pub host: String,
-    /// The LLVM it writes bitcode with: `22.1.8`.
+    /// The version of LLVM that writes its bitcode: `22.1.8`.
     pub llvm: String,
 }
 
 impl RustcVersion {
-    /// Asks a rustc that finds its libraries in `library_path`.
+    /// Runs `rustc`, which finds its libraries in `library_path`.
+    ///
+    /// # Errors
+    /// [`Error::Start`] or [`Error::Tool`] if it does not run; [`Error::Answer`] if its output lacks a line.
     pub fn of(rustc: &Path, library_path: &[PathBuf]) -> Result<Self, Error> {
         let mut command = Command::new(rustc);
         command.arg("-vV");
         process::add_library_path(&mut command, library_path);
-        let text = process::read(&mut command, "tell its version")?;
+        let text = process::read(&mut command, "print its version")?;
         Self::parse(&text).ok_or_else(|| Error::Answer {
             program: format!("{} -vV", rustc.display()),
             problem: "expected lines `release:`, `host:` and `LLVM version:`".to_owned(),
@@ -29,13 +32,13 @@ impl RustcVersion {
         })
     }
 
-    /// Reads the lines of `rustc -vV`.
+    /// Parses the output of `rustc -vV`; `None` if it lacks a line.
     pub fn parse(text: &str) -> Option<Self> {
         let field = |name: &str| Some(text.lines().find_map(|line| line.strip_prefix(name))?.trim().to_owned());
         Some(Self { release: field("release:")?, host: field("host:")?, llvm: field("LLVM version:")? })
     }
 
-    /// The number that LLVM's tools must share with rustc to read its bitcode.
+    /// The major version of LLVM, which its tools must share to read rustc's bitcode.
     pub fn llvm_major(&self) -> &str {
         self.llvm.split('.').next().unwrap_or_default()
     }

@@ -3,7 +3,6 @@
 
 use rustwarp::element::Dtype;
 use rustwarp::error::{Error, Result};
-use rustwarp::ptx::Image;
 use rustwarp::tensor::Tensor;
 
 pub mod access;
@@ -171,12 +170,6 @@ impl Family {
         let pairs = ops.iter().flat_map(|op| self.dtypes.iter().map(move |dtype| (*op, *dtype)));
         let pairs = pairs.filter(|(op, dtype)| self.has(op, *dtype));
         ladder::merge(pairs.filter_map(|(op, dtype)| resolve(op, dtype).ok()))
-    }
-
-    /// The image with the entries of this family alone.
-    pub fn part_of(&self, image: Image) -> Image {
-        let entries = (self.variants)().into_iter().flat_map(|variant| variant.entries).map(|entry| entry.name);
-        image.with_entries(&entries.collect())
     }
 
     /// Whether there is this operation (or `""`, where there is no choice) on this type.

@@ -203,7 +203,7 @@ mod tests {
         assert!(refusal(&["--variant", "best,besst"]).contains("--variant besst"));
         assert!(refusal(&["--op", "mean", "reduce", "scan"]).contains("--op mean"));
         assert!(refusal(&["--dtype", "f16"]).contains("--dtype f16"));
-        assert!(refusal(&["--shape", "axb"]).contains("'a'"));
+        assert!(refusal(&["--shape", "axb"]).contains("`a`"));
         assert!(refusal(&["--op", "max", "--dtype", "u8"]).contains("no family has this combination"));
         // The error for a single family lists its choices.
         assert!(refusal(&["reduce", "--op", "sum,mean"]).contains("argmax"));

@@ -1,4 +1,4 @@
-//! Writes the `.loc` directives of a PTX text out in full.
+//! Writes the `.loc` directives of a PTX text in full.
 
 use std::{collections::HashMap, fmt::Write};
 
@@ -41,7 +41,7 @@ pub(crate) fn resolve(ptx: &str, table: &Table) -> String {
     writer.finish()
 }
 
-/// The place that a line of the form `\t.loc\t1 1073741828 1` stands for.
+/// The place whose number a line of the form `\t.loc\t1 1073741828 1` contains.
 fn numbered<'a>(line: &str, table: &'a Table) -> Option<&'a Place> {
     let mut words = line.strip_prefix("\t.loc\t")?.split_whitespace().skip(1);
     table.find(words.next()?.parse().ok()?, words.next()?.parse().ok()?)
@@ -51,9 +51,9 @@ struct Writer<'a> {
     files: Files,
     names: Names<'a>,
     table: &'a Table,
-    /// Which chain a (file, line, column) was last written with, so that `inlined_at` means the right one.
+    /// The chain with which a (file, line, column) was last written: `inlined_at` refers to the latest.
     calls: HashMap<(u32, u32, u32), Option<u32>>,
-    /// What the next instruction belongs to if no place is written.
+    /// The place of the next instruction unless another is written.
     current: Option<&'a Place>,
     out: String,
 }
@@ -69,7 +69,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Makes sure that the latest `.loc` with this call's place carries this call's chain, and gives the place.
+    /// Writes a `.loc` for this call unless the latest one with its place has the same chain; returns the place.
     fn call(&mut self, number: u32) -> Option<(u32, u32, u32)> {
         let place = self.table.get(number)?;
         let key = (self.files.number(&place.file), place.line, place.column);
@@ -131,7 +131,7 @@ impl Files {
     }
 }
 
-/// Function names that `.loc` refers to.
+/// Labels of the function names that `.loc` refers to.
 #[derive(Default)]
 struct Names<'a> {
     labels: HashMap<&'a str, usize>,
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn copies_of_a_call_are_one() {
-        // As 10 to 12 are, with nodes of their own: a copy that unrolling made.
+        // Locations 10 to 12 again, as unrolling copies them.
         let copy = r#"!20 = !DILocation(line: 7, column: 5, scope: !3, inlinedAt: !21)
 !21 = distinct !DILocation(line: 30, column: 2, scope: !4, inlinedAt: !22)
 !22 = distinct !DILocation(line: 50, column: 1, scope: !5)

@@ -1,13 +1,13 @@
-//! Reads the debug metadata of a module in text, and puts numbers in the place of its locations.
+//! Reads the debug metadata of a module's text, and replaces its locations by numbers.
 
 use std::collections::HashMap;
 
 use crate::link::syntax;
 
-/// Added to a location's metadata number to make its line: no source file is that long.
+/// Offset between a location's metadata number and the line that replaces it; no source file is that long.
 const FIRST: u32 = 1 << 30;
 
-/// The column of a numbered location; the `.loc` that starts a function has 0.
+/// Column of a numbered location; the `.loc` that starts a function has column 0.
 const MARK: u32 = 1;
 
 /// A place in the source.
@@ -16,9 +16,9 @@ pub(crate) struct Place {
     pub file: String,
     pub line: u32,
     pub column: u32,
-    /// The function it is in, as the compiler names it.
+    /// Linkage name of the function that contains it.
     pub function: String,
-    /// Metadata number of the call that it was inlined into; in a [`Table`], calls that look the same have one number.
+    /// Metadata number of the call that it was inlined into. In a [`Table`], equal calls have one number.
     pub inlined_at: Option<u32>,
 }
 
@@ -27,18 +27,18 @@ pub(crate) struct Place {
 pub(crate) struct Table(HashMap<u32, Place>);
 
 impl Table {
-    /// What a `.loc` with this line and column stands for, when it is one of the numbered.
+    /// The place that a `.loc` with this line and column represents; `None` unless it is numbered.
     pub fn find(&self, line: u32, column: u32) -> Option<&Place> {
         if column != MARK { None } else { self.get(line.checked_sub(FIRST)?) }
     }
 
-    /// By metadata number.
+    /// The place with a metadata number.
     pub fn get(&self, number: u32) -> Option<&Place> {
         self.0.get(&number)
     }
 
-    /// Gives calls with the same place and the same chain one number. An unrolled loop has a node of its own for every
-    /// copy of a call, and for a reader they are one.
+    /// Gives calls with the same place and the same chain one number: an unrolled loop has a node for each copy of a
+    /// call.
     fn merge_calls(&mut self) {
         let (mut first, mut merged) = (HashMap::new(), HashMap::new());
         let mut numbers: Vec<_> = self.0.keys().copied().collect();
@@ -48,13 +48,13 @@ impl Table {
         }
     }
 
-    /// The number of the first call that looks like this one, from the outermost call inwards.
+    /// The number of the first call that equals this one; outer calls are merged first.
     fn merge(&mut self, number: u32, first: &mut HashMap<Place, u32>, merged: &mut HashMap<u32, u32>) -> u32 {
         if let Some(&same) = merged.get(&number) {
             return same;
         }
         let Some(outer) = self.0.get(&number).map(|place| place.inlined_at) else { return number };
-        // Until it is known: a module whose calls go round in circles is no module, and must not take us along.
+        // Guards against cyclic `inlinedAt` chains.
         merged.insert(number, number);
         let outer = outer.map(|outer| self.merge(outer, first, merged));
         let Some(place) = self.0.get_mut(&number) else { return number };
@@ -65,14 +65,14 @@ impl Table {
     }
 }
 
-/// A metadata node that says which function or file something is in.
+/// A metadata node that contains a location, directly or through others.
 enum Scope<'a> {
     Function { name: &'a str, file: u32 },
     Block { parent: u32, file: Option<u32> },
     File(&'a str),
 }
 
-/// The module with numbers for locations, and the table that gives them back.
+/// The module with numbers for locations, and the table of the numbers.
 pub(crate) fn number(module: &str) -> (String, Table) {
     let mut scopes = HashMap::new();
     for (id, body) in module.lines().filter_map(node) {
@@ -96,7 +96,7 @@ pub(crate) fn number(module: &str) -> (String, Table) {
     (out, table)
 }
 
-/// `!7 = distinct !DIKind(…)` is number 7 and `!DIKind(…)`.
+/// Splits `!7 = distinct !DIKind(…)` into the number 7 and `!DIKind(…)`.
 fn node(line: &str) -> Option<(u32, &str)> {
     let (id, body) = line.strip_prefix('!')?.split_once(" = ")?;
     Some((id.parse().ok()?, body.strip_prefix("distinct ").unwrap_or(body)))
@@ -118,11 +118,11 @@ fn scope(body: &str) -> Option<Scope<'_>> {
     })
 }
 
-/// A location that names a line: its number, what it says, and its text with the number in the line's place.
+/// Reads a location: its number, its place, and its text with the number instead of the line. `None` for other lines.
 fn location(line: &str, scopes: &HashMap<u32, Scope<'_>>) -> Option<(u32, Place, String)> {
     let (id, body) = node(line)?;
     let fields = Fields(body.strip_prefix("!DILocation(")?);
-    // Line 0 is the compiler's own code.
+    // Line 0 marks code that the compiler added.
     let source_line = fields.number("line").filter(|&line| line != 0)?;
     let scope = fields.reference("scope")?;
     let (function, file) = enclosing(scope, scopes)?;
@@ -135,7 +135,7 @@ fn location(line: &str, scopes: &HashMap<u32, Scope<'_>>) -> Option<(u32, Place,
     Some((id, place, text))
 }
 
-/// The function around a scope, and the scope's file.
+/// The function that encloses a scope, and the scope's file.
 fn enclosing<'a>(mut scope: u32, scopes: &HashMap<u32, Scope<'a>>) -> Option<(&'a str, &'a str)> {
     let mut nearest = None;
     loop {
@@ -153,7 +153,7 @@ fn enclosing<'a>(mut scope: u32, scopes: &HashMap<u32, Scope<'a>>) -> Option<(&'
     }
 }
 
-/// `name: value, …` behind the opening bracket of a node.
+/// The fields `name: value, …` after the opening bracket of a node.
 struct Fields<'a>(&'a str);
 
 impl<'a> Fields<'a> {

@@ -1,8 +1,8 @@
-//! Source lines with their inlined-at chains, through an `llc` that writes only the innermost place.
+//! Source lines with their inlined-at chains, which `llc` omits.
 //!
-//! LLVM 22 prints `.loc file line column` for NVPTX and leaves out where the code was inlined. So every location of the
-//! optimised module is replaced by a number before `llc`, and each `.loc` that comes back with such a number is written
-//! out in full after it, in the form of the PTX ISA 7.2: `.loc 1 5 9, function_name label, inlined_at 1 20 3`.
+//! LLVM 22 prints `.loc file line column` for NVPTX, without the calls that the code was inlined into. Therefore a
+//! number replaces every location of the optimised module before `llc`, and each `.loc` with such a number is written
+//! out in full afterwards, in the form of the PTX ISA 7.2: `.loc 1 5 9, function_name label, inlined_at 1 20 3`.
 
 mod directives;
 mod metadata;

@@ -1,12 +1,13 @@
-//! Inline assembly that lanes run together must not be moved into a branch, out of it, or duplicated.
+//! Marks inline assembly that lanes execute together as convergent: it must not be moved into or out of a branch, or
+//! duplicated.
 //!
-//! rustc marks functions but not `asm!`: without the mark LLVM sinks a `shfl.sync` into the branch that uses its
-//! result, and copies a `bar.sync` into both arms of an `if`. Arithmetic in `asm!` stays unmarked, so that it can be
-//! optimised.
+//! rustc marks functions but not `asm!`: without the attribute LLVM sinks a `shfl.sync` into the branch that uses its
+//! result, and copies a `bar.sync` into both arms of an `if`. Arithmetic in `asm!` stays unmarked, so that LLVM can
+//! optimise it.
 
 use crate::link::syntax;
 
-/// Opcodes that a lane runs for itself. Anything else is taken to be convergent.
+/// Opcodes whose lanes are independent. All others are assumed to be convergent.
 const LANE_OWN: [&str; 48] = [
     "abs", "add", "addc", "and", "atom", "bfe", "bfi", "bfind", "brev", "clz", "cnot", "copysign", "cos", "cvt",
     "cvta", "div", "dp2a", "dp4a", "ex2", "fma", "fns", "ld", "ldu", "lg2", "lop3", "mad", "madc", "max", "min", "mov",
@@ -15,7 +16,7 @@ const LANE_OWN: [&str; 48] = [
 ];
 const LANE_OWN_MORE: [&str; 9] = ["slct", "sqrt", "st", "sub", "subc", "tanh", "testp", "xor", "prefetch"];
 
-/// The attribute groups (`#4`) that function definitions use.
+/// Attribute groups (`#4`) of function definitions.
 pub(super) fn function_groups(module: &str) -> Vec<&str> {
     module.lines().filter(|line| line.starts_with("define ")).filter_map(|line| Some(group(line)?.1)).collect()
 }
@@ -41,7 +42,7 @@ pub(super) fn mark(line: &str, groups: &[&str]) -> String {
     }
 }
 
-/// `attributes #3 = { … }`, with `attribute` added where `groups` has #3 and it is not there yet.
+/// Adds `attribute` to `attributes #3 = { … }` if `groups` has #3 and the attribute is absent.
 pub(super) fn add_attribute(line: &str, groups: &[&str], attribute: &str) -> String {
     let name = line.strip_prefix("attributes ").and_then(|rest| rest.split(' ').next());
     let is_there = line.split([' ', '{', '}']).any(|word| word == attribute);
@@ -53,13 +54,13 @@ pub(super) fn add_attribute(line: &str, groups: &[&str], attribute: &str) -> Str
     }
 }
 
-/// Index after the parameter list of a definition, and of the call of an asm.
+/// Index after the parameter list of a definition.
 fn parameters_end(line: &str) -> Option<usize> {
     let name = line.find('@')?;
     syntax::bracket_end(line, syntax::name_end(line, name))
 }
 
-/// The attribute group of a definition: where it stands, and its name.
+/// Index and name of a definition's attribute group.
 fn group(line: &str) -> Option<(usize, &str)> {
     let start = parameters_end(line)?;
     let hash = start + line[start..].find(" #")? + 1;
@@ -67,13 +68,13 @@ fn group(line: &str) -> Option<(usize, &str)> {
     Some((hash, &line[hash..hash + 1 + length]))
 }
 
-/// The index after a marked definition's attributes, where more can be added.
+/// Index after the attributes of a marked definition, where more can be added.
 pub(super) fn group_end(line: &str) -> Option<usize> {
     const MARK: &str = " convergent";
     group(line).map(|(at, name)| at + name.len()).or_else(|| Some(line.find(MARK)? + MARK.len()))
 }
 
-/// An asm call's template, and the index after its arguments.
+/// Template of an asm call, and the index after its arguments.
 fn asm_call(line: &str) -> Option<(&str, usize)> {
     let asm = line.find(" asm ").filter(|_| line.contains("call "))?;
     let quote = asm + line[asm..].find('"')?;
@@ -84,7 +85,7 @@ fn asm_call(line: &str) -> Option<(&str, usize)> {
     Some((&line[quote + 1..template_end - 1], syntax::bracket_end(line, open)?))
 }
 
-/// Every statement of the template is known to concern its lane alone.
+/// Whether every statement of the template is known to have independent lanes.
 fn lanes_are_independent(template: &str) -> bool {
     let template = template.replace("\\0A", ";").replace("\\09", " ");
     template.split(';').map(opcode).all(|opcode| {
@@ -92,7 +93,7 @@ fn lanes_are_independent(template: &str) -> bool {
     })
 }
 
-/// `@p mad.lo.u32 …` has the opcode `mad`; `.reg .pred p` and `//` comments count as none.
+/// Opcode of a statement: `mad` for `@p mad.lo.u32 …`; empty or a directive for `//` comments and `.reg .pred p`.
 fn opcode(statement: &str) -> &str {
     let mut words = statement.trim_matches(|c: char| c.is_whitespace() || c == '{' || c == '}').split_whitespace();
     let mut word = words.next().unwrap_or_default();

@@ -1,11 +1,11 @@
-//! Line tables as directives: `.loc` and no debug sections, which would turn ptxas's optimiser off. Files under names
-//! that are the same on every machine.
+//! Reduces debug information to `.loc` directives, since debug sections would turn off ptxas's optimiser, and names
+//! source files independently of the machine.
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::DebugInfo;
+use crate::options::DebugInfo;
 
-/// Changes what a compile unit asks for.
+/// Changes the kind of debug information that a compile unit requests.
 pub(super) fn shorten(line: &str, debug: DebugInfo) -> String {
     if debug != DebugInfo::LineTables || !line.contains("DICompileUnit(") {
         return line.to_owned();
@@ -14,7 +14,8 @@ pub(super) fn shorten(line: &str, debug: DebugInfo) -> String {
         .replace("emissionKind: FullDebug", "emissionKind: DebugDirectivesOnly")
 }
 
-/// Names a source file once: relative to the workspace where it is in it, else absolute, without `..`.
+/// Replaces a source file's name and directory by one path without `..`: relative to the workspace if the file is in
+/// it, else absolute.
 pub(super) fn rename(line: &str, workspace: &Path) -> String {
     let parts = || {
         let (head, rest) = line.split_once("!DIFile(filename: \"")?;

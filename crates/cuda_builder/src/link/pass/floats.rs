@@ -1,8 +1,8 @@
-//! `ftz`: f32 operations treat subnormal numbers as zero.
+//! Implements `ftz`: f32 operations treat subnormal numbers as zero.
 
 use super::convergence::add_attribute;
 
-/// Marks the attribute groups of definitions.
+/// Adds the attribute to the groups of definitions.
 pub(super) fn flush(line: &str, groups: &[&str]) -> String {
     if !line.starts_with("attributes #") {
         return line.to_owned();
@@ -10,7 +10,7 @@ pub(super) fn flush(line: &str, groups: &[&str]) -> String {
     add_attribute(line, groups, "\"denormal-fp-math-f32\"=\"preserve-sign,preserve-sign\"")
 }
 
-/// Tells code that asks (`__nvvm_reflect("__CUDA_FTZ")`) as well.
+/// Sets the module flag that `__nvvm_reflect("__CUDA_FTZ")` reads.
 pub(super) fn add_flag(module: &mut String) {
     let next = module.lines().filter_map(metadata_number).max().map_or(0, |number| number + 1);
     let flag = format!("!{next} = !{{i32 4, !\"nvvm-reflect-ftz\", i32 1}}\n");
@@ -26,7 +26,7 @@ pub(super) fn add_flag(module: &mut String) {
     module.push_str(&flag);
 }
 
-/// `!17 = …` is number 17.
+/// The number 17 of `!17 = …`.
 fn metadata_number(line: &str) -> Option<u32> {
     line.strip_prefix('!')?.split(' ').next()?.parse().ok()
 }

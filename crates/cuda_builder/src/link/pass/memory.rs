@@ -1,4 +1,4 @@
-//! Statics that are marked as shared or constant memory move to that address space; their uses see a generic address.
+//! Moves statics that are marked as shared or constant memory to that address space; their uses get a generic address.
 //!
 //! The mark is the section that `#[address_space(…)]` gives the static: `.shared`, `.shared.dynamic`, `.constant`.
 
@@ -6,22 +6,22 @@ use std::collections::HashMap;
 
 use crate::link::syntax;
 
-/// The module with its statics in place.
+/// The module after its statics were moved.
 pub(super) struct Placed {
     pub module: String,
-    /// Constant memory, which the host may write by name.
+    /// Symbols in constant memory, which the host may write by name.
     pub keep: Vec<String>,
 }
 
-/// A static with a mark.
+/// A marked static.
 struct Marked<'a> {
     name: &'a str,
     space: Space,
-    /// `[4 x i8]`
+    /// Its type: `[4 x i8]`.
     kind: &'a str,
-    /// `undef`
+    /// Its initial value: `undef`.
     initialiser: &'a str,
-    /// `, align 4, !dbg !7`
+    /// Its attributes: `, align 4, !dbg !7`.
     rest: String,
 }
 
@@ -42,7 +42,7 @@ impl Space {
         })
     }
 
-    /// NVPTX's number for it.
+    /// Number of the address space in NVPTX.
     fn number(self) -> u32 {
         match self {
             Self::Shared | Self::DynamicShared => 3,
@@ -89,12 +89,12 @@ pub(super) fn place(module: &str) -> Result<Placed, String> {
     Ok(Placed { module: out, keep })
 }
 
-/// The global that this line defines.
+/// Name of the global that this line defines.
 fn own_name(line: &str) -> Option<&str> {
     line.starts_with('@').then(|| &line[..syntax::name_end(line, 0)])
 }
 
-/// Takes a definition apart; `None` when it carries no mark.
+/// Parses a definition; `None` if it is not marked.
 fn parse(line: &str) -> Result<Option<Marked<'_>>, String> {
     let Some(section_at) = line.rfind(", section \"") else { return Ok(None) };
     let quote = section_at + ", section ".len();
@@ -119,7 +119,7 @@ fn parse(line: &str) -> Result<Option<Marked<'_>>, String> {
     Ok(Some(Marked { name, space, kind: &value[..kind_end], initialiser: value[kind_end..].trim(), rest }))
 }
 
-/// What may stay behind the section: alignment and debug information, no comdat.
+/// The attributes after the section that are kept: alignment and debug information, but no comdat.
 fn attributes(text: &str) -> String {
     text.split(", ")
         .filter(|part| part.starts_with("align ") || part.starts_with("!dbg "))
@@ -127,16 +127,16 @@ fn attributes(text: &str) -> String {
         .collect()
 }
 
-/// The definition in its address space.
+/// The definition of the static in its address space.
 fn define(marked: &Marked<'_>, spaces: &HashMap<&str, Space>) -> String {
     let Marked { name, kind, rest, space, initialiser } = marked;
     let number = space.number();
     match space {
-        // Shared memory has no initial value, so none is kept.
+        // Shared memory has no initial value.
         Space::Shared => format!("{name} = internal addrspace({number}) global {kind} undef{rest}"),
-        // The launch gives the size. 16 bytes is what the widest access needs.
+        // The launch sets the size. The widest access needs an alignment of 16 bytes.
         Space::DynamicShared => format!("{name} = external addrspace({number}) global [0 x i8], align 16"),
-        // The host may write it before the launch: the optimiser must not believe the initialiser.
+        // The host may write it before the launch: the optimiser must not rely on the initialiser.
         Space::Constant => {
             let value = use_generic(initialiser, spaces);
             format!("{name} = addrspace({number}) externally_initialized global {kind} {value}{rest}")
@@ -144,8 +144,8 @@ fn define(marked: &Marked<'_>, spaces: &HashMap<&str, Space>) -> String {
     }
 }
 
-/// Every use of a marked static becomes its generic address. An operand's text is a value whatever instruction it
-/// stands in (`phi ptr [ @x, %a ]` and `icmp eq ptr %p, @x` name no type beside it), so the name alone is replaced.
+/// Replaces every use of a marked static by its generic address. An operand's text is a value in every instruction
+/// (`phi ptr [ @x, %a ]` and `icmp eq ptr %p, @x` name no type beside it), so the name alone is replaced.
 fn use_generic(line: &str, spaces: &HashMap<&str, Space>) -> String {
     syntax::replace_names(line, |name| {
         let space = spaces.get(name)?.number();
@@ -153,7 +153,7 @@ fn use_generic(line: &str, spaces: &HashMap<&str, Space>) -> String {
     })
 }
 
-/// Shared memory starts with whatever the last block left in it, so a value would be lost without a word.
+/// Rejects an initial value in shared memory, which starts with arbitrary content: the value would be lost silently.
 fn refuse_shared_value(marked: &Marked<'_>) -> Result<(), String> {
     if marked.space != Space::Shared || matches!(marked.initialiser, "undef" | "poison") {
         return Ok(());
@@ -165,7 +165,7 @@ fn refuse_shared_value(marked: &Marked<'_>) -> Result<(), String> {
     ))
 }
 
-/// The address of a block's memory is not a constant: no other static can start with it.
+/// Rejects a static that is initialised with the address of shared memory, which is no constant.
 fn refuse_shared_address(holder: &str, line: &str, spaces: &HashMap<&str, Space>) -> Result<(), String> {
     if holder.starts_with("@llvm.") {
         return Ok(());
@@ -187,13 +187,13 @@ fn refuse_shared_address(holder: &str, line: &str, spaces: &HashMap<&str, Space>
     }
 }
 
-/// A mangled name's last part: `_RNvCs6K_7kernels5CACHE` is `CACHE`, because 5 is its length.
+/// The last part of a mangled name: `CACHE` for `_RNvCs6K_7kernels5CACHE`, where 5 is its length.
 fn readable(name: &str) -> String {
     let symbol = syntax::symbol(name);
     let is_last_part = |start: &usize| {
         let (before, part) = symbol.split_at(*start);
         let digits = before.len() - before.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-        // `15CACHE` may be a 1 of what stands before, and a 5.
+        // In `15CACHE` the digit 1 may belong to the preceding part.
         (1..=digits).any(|count| before[before.len() - count..].parse() == Ok(part.len()))
     };
     let mangled = symbol.starts_with("_R") && symbol.is_ascii();

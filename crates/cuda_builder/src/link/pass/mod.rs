@@ -1,9 +1,10 @@
-//! The IR pass: what a GPU needs to know and rustc can't say. Text in, text out, before any optimisation.
+//! The IR pass: adds what code for a GPU needs and rustc can't express. Text in, text out, before any optimisation.
 //!
 //! rustc has no address spaces, does not mark inline assembly as convergent, and asks for full debug sections where
-//! line tables are wanted. Each file here mends one of these.
+//! line tables suffice. Each file here corrects one of these.
 
 mod convergence;
+mod cpu;
 mod debug;
 mod floats;
 mod memory;
@@ -11,17 +12,19 @@ mod size;
 
 use std::path::Path;
 
-use crate::DebugInfo;
+use crate::options::DebugInfo;
 
-/// What the pass needs to know beside the module.
+/// Inputs of the pass beside the module.
 pub(super) struct Settings<'a> {
     pub debug: DebugInfo,
     pub ftz: bool,
     /// Source files below it are named relative to it.
     pub workspace: &'a Path,
+    /// The architecture of the build, as attributes name it: `sm_90`.
+    pub cpu: &'a str,
 }
 
-/// The pass's result.
+/// Result of the pass.
 #[derive(Debug)]
 pub(super) struct Passed {
     /// The module.
@@ -30,7 +33,10 @@ pub(super) struct Passed {
     pub keep: Vec<String>,
 }
 
-/// Runs the whole pass. An error is a sentence about the kernel crate.
+/// Runs the whole pass.
+///
+/// # Errors
+/// A sentence about the kernel crate, where it breaks a rule of the device.
 pub(super) fn run(module: &str, settings: &Settings<'_>) -> Result<Passed, String> {
     let placed = memory::place(module)?;
     let mut groups = convergence::function_groups(&placed.module);
@@ -41,6 +47,7 @@ pub(super) fn run(module: &str, settings: &Settings<'_>) -> Result<Passed, Strin
         let line = convergence::mark(line, &groups);
         let line = size::shrink(&line).unwrap_or(line);
         let line = debug::rename(&debug::shorten(&line, settings.debug), settings.workspace);
+        let line = cpu::set(&line, settings.cpu);
         let line = if settings.ftz { floats::flush(&line, &groups) } else { line };
         out.push_str(&line);
         out.push('\n');

@@ -1,15 +1,16 @@
-//! Formatting is made small instead of fast.
+//! Optimises formatting for size instead of speed.
 //!
-//! It runs when a kernel prints or panics, but every kernel that may panic carries all of it: the calls through
-//! `fmt::Arguments` are indirect, so ptxas takes each formatting function of the module to be possible. Unrolled, the
-//! digits of floats alone cost it seconds per kernel, also when the driver compiles PTX at load time.
+//! Formatting runs when a kernel prints or panics, but every kernel that may panic includes all of it: the calls
+//! through
+//! `fmt::Arguments` are indirect, so ptxas assumes that each may reach any formatting function of the module. Unrolled,
+//! the conversion of floats alone costs ptxas seconds per kernel, also when the driver compiles PTX at load time.
 
 use super::convergence;
 
-/// Parts of mangled names: `core::fmt`, and `core::num::…::{flt2dec, bignum}`.
+/// Parts of the mangled names of formatting functions: `core::fmt`, and `core::num::…::{flt2dec, bignum}`.
 const FORMATTING: [&str; 3] = ["4core3fmt", "7flt2dec", "6bignum"];
 
-/// Marks the definition of a formatting function, which `convergence::mark` has seen before.
+/// Adds size attributes to the definition of a formatting function, after `convergence::mark`; `None` for other lines.
 pub(super) fn shrink(line: &str) -> Option<String> {
     let name = line.strip_prefix("define ")?.split(['@', '(']).nth(1)?;
     if !FORMATTING.iter().any(|part| name.contains(part)) {

@@ -1,30 +1,30 @@
-//! A folder of the cache that is either whole or not there.
+//! Installs folders of the cache so that each is either complete or absent.
 
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-use super::Report;
 use crate::{
-    Cache, Error,
+    cache::Cache,
+    error::Error,
     lock::{self, Lock},
 };
 
-/// File that is written last: what is in the folder, and how much it is.
+/// Name of the file that is written last, with the number and the total size of the folder's files.
 const STAMP: &str = "complete";
 
 /// Waits until no other process installs anything into this cache.
-pub(super) fn lock(cache: &Cache, report: Report<'_>) -> Result<Lock, Error> {
+pub(crate) fn lock(cache: &Cache, report: &mut dyn FnMut(&str)) -> Result<Lock, Error> {
     lock::lock(&cache.root().join("lock"), || report("waiting for another set-up to finish"))
 }
 
-/// Fills a folder aside, stamps it, and puts it in the place of `place`. `fill` gives what the stamp says about the
+/// Fills a temporary folder, stamps it, and renames it to `place`. `fill` returns the stamp's description of the
 /// contents. The caller holds the lock.
-pub(super) fn install(place: &Path, fill: impl FnOnce(&Path) -> Result<String, Error>) -> Result<(), Error> {
+pub(crate) fn install(place: &Path, fill: impl FnOnce(&Path) -> Result<String, Error>) -> Result<(), Error> {
     let partial = aside(place, "partial");
     let old = aside(place, "old");
-    // Left over from a run that was interrupted.
+    // Remains of an interrupted run.
     remove(&partial)?;
     remove(&old)?;
     fs::create_dir_all(&partial).map_err(Error::io("create", &partial))?;
@@ -43,23 +43,23 @@ fn aside(place: &Path, suffix: &str) -> PathBuf {
     place.with_file_name(format!("{name}.{suffix}"))
 }
 
-/// `place` was installed to the end. Cheap: reads one small file.
-pub fn is_complete(place: &Path) -> bool {
+/// Whether an installation of `place` finished; looks at the stamp only.
+pub(crate) fn is_complete(place: &Path) -> bool {
     place.join(STAMP).is_file()
 }
 
-/// Something is at `place`, or was on its way there.
-pub fn is_begun(place: &Path) -> bool {
+/// Whether an installation of `place` was started.
+pub(crate) fn is_begun(place: &Path) -> bool {
     place.exists() || aside(place, "partial").exists()
 }
 
-/// `place` was installed to the end, and nothing has gone from it since.
-pub(super) fn is_whole(place: &Path) -> bool {
+/// Whether an installation of `place` finished and no file has been removed since; visits every file.
+pub(crate) fn is_whole(place: &Path) -> bool {
     let stamp = fs::read_to_string(place.join(STAMP)).unwrap_or_default();
     Size::of(place).is_ok_and(|size| stamp.lines().next() == Some(size.line().as_str()))
 }
 
-/// How much a folder holds, without its stamp.
+/// Number and total size of a folder's files, without its stamp.
 #[derive(Default)]
 struct Size {
     files: u64,
@@ -90,8 +90,8 @@ impl Size {
     }
 }
 
-/// The entries of a folder; none when it does not exist.
-pub(super) fn children(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+/// Paths of a folder's entries; empty when the folder does not exist.
+pub(crate) fn children(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     if !folder.is_dir() {
         return Ok(Vec::new());
     }
@@ -100,8 +100,8 @@ pub(super) fn children(folder: &Path) -> Result<Vec<PathBuf>, Error> {
         .map_err(Error::io("read", folder))
 }
 
-/// Removes a file or a folder, if it is there.
-pub(super) fn remove(path: &Path) -> Result<(), Error> {
+/// Removes a file or a folder if it exists.
+pub(crate) fn remove(path: &Path) -> Result<(), Error> {
     let result = match fs::symlink_metadata(path) {
         Err(_) => return Ok(()),
         Ok(data) if data.is_dir() => fs::remove_dir_all(path),

@@ -1,0 +1,215 @@
+//! The builder: its options. `run` does the work.
+
+use std::path::{Path, PathBuf};
+
+use crate::{
+    arch::Arch,
+    error::Error,
+    options::{DebugInfo, Modules, Options},
+    toolchain::Search,
+};
+
+mod run;
+
+/// A PTX module for one architecture.
+#[derive(Clone, Debug)]
+pub struct Artifact {
+    /// Architecture of the PTX.
+    pub arch: Arch,
+    /// Name of the family, or of the crate where the crate is one module.
+    pub module: String,
+    /// Path of the PTX.
+    pub ptx: PathBuf,
+    /// Path of the LLVM IR after optimisation, if [`CudaBuilder::emit_llvm_ir`] asked for it.
+    pub llvm_ir: Option<PathBuf>,
+    /// Path of the same as bitcode, if [`CudaBuilder::emit_llvm_bitcode`] asked for it.
+    pub bitcode: Option<PathBuf>,
+    /// Whether the module was unchanged since the last build.
+    pub fresh: bool,
+}
+
+/// Compiles a crate of kernels to PTX.
+///
+/// ```no_run
+/// use cuda_builder::{Arch, CudaBuilder};
+///
+/// let ptx = CudaBuilder::new("../kernels").arch(Arch::Compute90).copy_to("kernels.ptx").build()?;
+/// # Ok::<(), cuda_builder::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct CudaBuilder {
+    path: PathBuf,
+    archs: Vec<Arch>,
+    copy_to: Option<PathBuf>,
+    target_dir: Option<PathBuf>,
+    final_module_path: Option<PathBuf>,
+    search: Search,
+    options: Options,
+    emit_llvm_ir: bool,
+    emit_llvm_bitcode: bool,
+    build_args: Vec<String>,
+}
+
+impl CudaBuilder {
+    /// A builder with default options for the crate in the folder `path`.
+    pub fn new(path: impl AsRef<Path>) -> Self {
+        Self {
+            path: path.as_ref().to_owned(),
+            archs: Arch::DEFAULT.to_vec(),
+            copy_to: None,
+            target_dir: None,
+            final_module_path: None,
+            search: Search::default(),
+            options: Options::default(),
+            emit_llvm_ir: false,
+            emit_llvm_bitcode: false,
+            build_args: Vec::new(),
+        }
+    }
+
+    /// Sets the only architecture.
+    pub fn arch(self, arch: Arch) -> Self {
+        self.archs([arch])
+    }
+
+    /// Sets the architectures.
+    pub fn archs(mut self, archs: impl IntoIterator<Item = Arch>) -> Self {
+        self.archs = archs.into_iter().collect();
+        self.archs.sort();
+        self.archs.dedup();
+        self
+    }
+
+    /// Copies the PTX to `path`: to this file if it ends in `.ptx`, which needs one architecture and one module;
+    /// otherwise into this folder, as `<arch>.ptx`, or as `<arch>/<family>.ptx` under [`Modules::PerFamily`].
+    pub fn copy_to(mut self, path: impl AsRef<Path>) -> Self {
+        self.copy_to = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// Folder for the files of cargo and of the link. Default: `target/nvptx` of the crate's workspace.
+    pub fn target_dir(mut self, path: impl AsRef<Path>) -> Self {
+        self.target_dir = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// Writes the LLVM IR of the module, before optimisation and after the IR pass, to `path`. Needs one module.
+    pub fn final_module_path(mut self, path: impl AsRef<Path>) -> Self {
+        self.final_module_path = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// Sets where the device toolchain is looked for.
+    pub fn search(mut self, search: Search) -> Self {
+        self.search = search;
+        self
+    }
+
+    /// Whether to optimise (the default), or to check debug assertions and integer overflow.
+    pub fn release(mut self, release: bool) -> Self {
+        self.options.optimise = release;
+        self
+    }
+
+    /// How much the PTX records about the source.
+    pub fn debug(mut self, debug: DebugInfo) -> Self {
+        self.options.debug = debug;
+        self
+    }
+
+    /// Chooses between [`DebugInfo::LineTables`] and [`DebugInfo::None`].
+    pub fn generate_line_info(self, lines: bool) -> Self {
+        self.debug(if lines { DebugInfo::LineTables } else { DebugInfo::None })
+    }
+
+    /// Whether f32 operations treat subnormal numbers as zero. Default: no.
+    pub fn ftz(mut self, ftz: bool) -> Self {
+        self.options.ftz = ftz;
+        self
+    }
+
+    /// Whether f32 division is approximate (2 ulp). Default: no, it is rounded as IEEE 754 requires.
+    pub fn fast_div(mut self, fast: bool) -> Self {
+        self.options.fast_div = fast;
+        self
+    }
+
+    /// Whether f32 square root is approximate. Default: no, it is rounded as IEEE 754 requires.
+    pub fn fast_sqrt(mut self, fast: bool) -> Self {
+        self.options.fast_sqrt = fast;
+        self
+    }
+
+    /// Whether `a * b + c` may become one fused operation, rounded once. Default: yes, as in nvcc and the upstream
+    /// builder.
+    pub fn fma_contraction(mut self, contract: bool) -> Self {
+        self.options.fma_contraction = contract;
+        self
+    }
+
+    /// Whether artifacts name the optimised LLVM IR as text.
+    pub fn emit_llvm_ir(mut self, emit: bool) -> Self {
+        self.emit_llvm_ir = emit;
+        self
+    }
+
+    /// Whether artifacts name the optimised LLVM bitcode.
+    pub fn emit_llvm_bitcode(mut self, emit: bool) -> Self {
+        self.emit_llvm_bitcode = emit;
+        self
+    }
+
+    /// Adds arguments for cargo: `--features`, `--no-default-features`, …
+    pub fn build_args(mut self, args: &[impl AsRef<str>]) -> Self {
+        self.build_args.extend(args.iter().map(|arg| arg.as_ref().to_owned()));
+        self
+    }
+
+    /// Sets the PTX ISA version, as `major * 10 + minor`; an architecture that needs a later one gets that. Default: 78
+    /// (7.8).
+    pub fn ptx_version(mut self, version: u32) -> Self {
+        self.options.ptx = version;
+        self
+    }
+
+    /// How the entries are divided into PTX modules. Default: [`Modules::Whole`], one module.
+    pub fn modules(mut self, modules: Modules) -> Self {
+        self.options.modules = modules;
+        self
+    }
+
+    /// Whether kernels of dependencies become entries too. Default: no; a generic device function of a dependency is
+    /// compiled wherever it is instantiated, and a dependency's kernels belong to its own PTX.
+    pub fn dependency_kernels(mut self, include: bool) -> Self {
+        self.options.dependency_kernels = include;
+        self
+    }
+
+    /// Builds, and returns the path of the PTX: of the newest architecture where there are several, and its folder
+    /// under [`Modules::PerFamily`].
+    ///
+    /// # Errors
+    /// As [`CudaBuilder::build_all`]; also [`Error::Options`] when the list of architectures is empty.
+    pub fn build(self) -> Result<PathBuf, Error> {
+        let modules = self.options.modules;
+        let last = self.build_all()?.pop();
+        let ptx = last.map(|artifact| artifact.ptx);
+        let path = match modules {
+            Modules::Whole => ptx,
+            Modules::PerFamily => ptx.and_then(|ptx| Some(ptx.parent()?.to_owned())),
+        };
+        path.ok_or_else(|| Error::Options("no architecture to build for: name one with `arch`".to_owned()))
+    }
+
+    /// Builds for every architecture: artifacts of the oldest first, then by name of the module.
+    ///
+    /// # Errors
+    /// - [`Error::Options`] when options contradict each other;
+    /// - [`Error::Io`] or [`Error::Manifest`] when the folder holds no crate, or when a file can't be read or written;
+    /// - [`Error::NoToolchain`] or [`Error::BadToolchain`] when there is no usable device toolchain;
+    /// - [`Error::Compile`] when rustc rejects the kernels, [`Error::Kernel`] when they break a rule of the device;
+    /// - [`Error::Start`], [`Error::Tool`], [`Error::Answer`] or [`Error::Library`] when a tool fails.
+    pub fn build_all(self) -> Result<Vec<Artifact>, Error> {
+        run::build(&self)
+    }
+}

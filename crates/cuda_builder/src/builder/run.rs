@@ -1,0 +1,316 @@
+//! One build: rustc for each architecture side by side, then the modules that changed, on all processors.
+
+use std::{
+    fs,
+    num::NonZero,
+    path::{Path, PathBuf},
+    sync::{Mutex, OnceLock, PoisonError},
+    thread,
+    time::{Instant, UNIX_EPOCH},
+};
+
+use super::{Artifact, CudaBuilder};
+use crate::{
+    arch::Arch,
+    build_script,
+    error::Error,
+    link::{self, Link, Module},
+    lock::{self, Lock},
+    options::Modules,
+    package::Package,
+    progress::Progress,
+    rustc::{self, Record, Request, Watch},
+    toolchain::{Toolchain, discover},
+};
+
+/// Everything that the architectures of a build share.
+struct Build<'a> {
+    builder: &'a CudaBuilder,
+    package: Package,
+    toolchain: Toolchain,
+    /// Folder with the device's `core`.
+    sysroot: PathBuf,
+    target: PathBuf,
+}
+
+/// The build for one architecture, after rustc.
+struct Compiled {
+    arch: Arch,
+    /// Folder for the files of the link.
+    work_dir: PathBuf,
+    /// The link record.
+    record: PathBuf,
+    /// What the PTX was made of: equal to the text of the file `stamp` when nothing has changed.
+    stamp: String,
+    /// Held until the build ends.
+    _lock: Lock,
+}
+
+/// Does what [`CudaBuilder::build_all`] says.
+pub(super) fn build(builder: &CudaBuilder) -> Result<Vec<Artifact>, Error> {
+    check(builder)?;
+    let package = Package::at(&builder.path)?;
+    let toolchain = discover(&builder.search)?;
+    let (release, debug) = (builder.options.optimise, builder.options.debug);
+    let sysroot = rustc::sysroot(&toolchain, &builder.search.cache, release, debug, &mut |line| {
+        eprintln!("{:>12} {line}", "Preparing");
+    })?;
+    let target = builder.target_dir.clone().unwrap_or_else(|| package.workspace.join("target/nvptx"));
+    Build { builder, package, toolchain, sysroot, target }.run()
+}
+
+/// Refuses options that contradict each other.
+fn check(builder: &CudaBuilder) -> Result<(), Error> {
+    let refuse = |option: &str, why: &str| {
+        Err(Error::Options(format!("{option} names one file, and {why}: name a folder, or build one of them")))
+    };
+    let several_modules = builder.options.modules == Modules::PerFamily;
+    if builder.copies_to_file() && builder.archs.len() > 1 {
+        return refuse("copy_to", "there are several architectures");
+    }
+    if builder.copies_to_file() && several_modules {
+        return refuse("copy_to", "there is a module per family");
+    }
+    if builder.final_module_path.is_some() && several_modules {
+        return Err(Error::Options("final_module_path takes one module: build with `Modules::Whole`".to_owned()));
+    }
+    Ok(())
+}
+
+impl CudaBuilder {
+    fn copies_to_file(&self) -> bool {
+        self.copy_to.as_ref().is_some_and(|path| path.extension().is_some_and(|extension| extension == "ptx"))
+    }
+}
+
+impl Build<'_> {
+    fn run(&self) -> Result<Vec<Artifact>, Error> {
+        let compiled = self.compile_all()?;
+        let links: Vec<Link<'_>> = compiled.iter().map(|compiled| self.link(compiled)).collect();
+        let mut outcomes = Vec::new();
+        let mut stale = Vec::new();
+        for (compiled, link) in compiled.iter().zip(&links) {
+            if let Some(names) = compiled.unchanged(link) {
+                outcomes.push(names);
+                continue;
+            }
+            // Without its stamp, a build that is cut short is done again.
+            let _ = fs::remove_file(compiled.stamp_path());
+            let modules = link.modules(&Record::read(&compiled.record)?)?;
+            outcomes.push(modules.iter().map(|module| module.name.clone()).collect());
+            remove_other_modules(&compiled.work_dir.join("modules"), &modules)?;
+            stale.extend(modules.into_iter().filter(|module| !module.is_current()));
+        }
+        let rebuilt = self.build_modules(stale)?;
+
+        let mut artifacts = Vec::new();
+        for ((compiled, link), names) in compiled.iter().zip(&links).zip(&outcomes) {
+            for name in names {
+                let fresh = !rebuilt.contains(&(link.arch, name.clone()));
+                artifacts.push(self.hand_out(link, name, fresh)?);
+            }
+            self.remove_other_copies(link.arch, names)?;
+            let path = compiled.stamp_path();
+            write_if_changed(&path, format!("{}{}\n", compiled.stamp, names.join("\n")).as_bytes())?;
+        }
+        Ok(artifacts)
+    }
+
+    /// Runs rustc for every architecture, oldest first in the result.
+    fn compile_all(&self) -> Result<Vec<Compiled>, Error> {
+        let begun = OnceLock::new();
+        let compile = &|index, arch| {
+            let watch = if index == 0 { Watch::Live(&begun) } else { Watch::Quiet(&begun) };
+            let compiled = self.compile(arch, watch);
+            // After a failure on the way to cargo too: otherwise the others would wait forever.
+            let _ = begun.set(());
+            compiled
+        };
+        let results: Vec<_> = thread::scope(|scope| {
+            let archs = self.builder.archs.iter().enumerate();
+            let threads: Vec<_> = archs.map(|(index, &arch)| scope.spawn(move || compile(index, arch))).collect();
+            threads.into_iter().map(|thread| thread.join()).collect()
+        });
+        results.into_iter().map(|result| result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    }
+
+    fn compile(&self, arch: Arch, watch: Watch<'_>) -> Result<Compiled, Error> {
+        let (options, package) = (&self.builder.options, &self.package);
+        let target_dir = self.target.join(format!("{arch}{}", options.debug.folder_suffix()));
+        let lock = lock::lock(&target_dir.join(format!("{}.lock", package.name)), || {
+            eprintln!("    Blocking waiting for another build of {} for {arch}", package.name);
+        })?;
+        let record = rustc::compile(&Request {
+            toolchain: &self.toolchain,
+            sysroot: &self.sysroot,
+            package_dir: &package.dir,
+            package: &package.name,
+            target_dir: &target_dir,
+            arch,
+            release: options.optimise,
+            debug: options.debug,
+            build_args: &self.builder.build_args,
+            watch,
+        })?;
+        if matches!(watch, Watch::Live(_)) {
+            build_script::announce(&record);
+        }
+        let work_dir = target_dir.join("link").join(format!("{}{}", package.name, options.folder_suffix()));
+        fs::create_dir_all(&work_dir).map_err(Error::io("create", &work_dir))?;
+        let compilers = self.toolchain.fingerprint();
+        let stamp = format!("{options:?}\n{compilers}\n{:016x}\n{}\n", link::version(), version_of(&record)?);
+        Ok(Compiled { arch, work_dir, record, stamp, _lock: lock })
+    }
+
+    fn link<'a>(&'a self, compiled: &'a Compiled) -> Link<'a> {
+        Link {
+            toolchain: &self.toolchain,
+            package: &self.package.name,
+            workspace: &self.package.workspace,
+            arch: compiled.arch,
+            options: &self.builder.options,
+            work_dir: &compiled.work_dir,
+        }
+    }
+
+    /// Builds the modules on all processors, and returns those whose PTX was written.
+    fn build_modules(&self, mut modules: Vec<Module<'_>>) -> Result<Vec<(Arch, String)>, Error> {
+        if modules.is_empty() {
+            return Ok(Vec::new());
+        }
+        // The largest first: the last ones to finish are then short.
+        modules.sort_by_key(|module| module.size());
+        let workers = thread::available_parallelism().map_or(1, NonZero::get).min(modules.len());
+        let progress = Progress::new(&self.package.name, modules.len());
+        let queue = Mutex::new(modules);
+        let outcome = Mutex::new(Ok(Vec::new()));
+        thread::scope(|scope| {
+            for _ in 0..workers {
+                scope.spawn(|| {
+                    while let Some(module) = next(&queue) {
+                        let what = format!("{} {}", module.name, module.link.arch);
+                        let start = Instant::now();
+                        progress.begin(&what);
+                        let result = module.build();
+                        progress.end(&what, start.elapsed());
+                        let mut outcome = outcome.lock().unwrap_or_else(PoisonError::into_inner);
+                        match (result, outcome.as_mut()) {
+                            (Ok(true), Ok(rebuilt)) => rebuilt.push((module.link.arch, module.name)),
+                            (Err(error), Ok(_)) => {
+                                // The others finish what they have begun, and take nothing more.
+                                queue.lock().unwrap_or_else(PoisonError::into_inner).clear();
+                                *outcome = Err(error);
+                            }
+                            _ => {}
+                        }
+                    }
+                });
+            }
+        });
+        outcome.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Copies a module's files to the caller's places.
+    fn hand_out(&self, link: &Link<'_>, name: &str, fresh: bool) -> Result<Artifact, Error> {
+        let builder = self.builder;
+        let mut ptx = link.ptx(name);
+        if let Some(place) = &builder.copy_to {
+            let path = match builder.options.modules {
+                _ if builder.copies_to_file() => place.clone(),
+                Modules::Whole => place.join(format!("{}.ptx", link.arch)),
+                Modules::PerFamily => place.join(link.arch.to_string()).join(format!("{name}.ptx")),
+            };
+            copy_if_changed(&ptx, &path)?;
+            ptx = path;
+        }
+        if let Some(path) = &builder.final_module_path {
+            copy_if_changed(&link.passed(name), path)?;
+        }
+        let llvm_ir = builder.emit_llvm_ir.then(|| link.llvm_ir(name));
+        let bitcode = if builder.emit_llvm_bitcode { Some(link.write_bitcode(name)?) } else { None };
+        Ok(Artifact { arch: link.arch, module: name.to_owned(), ptx, llvm_ir, bitcode, fresh })
+    }
+
+    /// Removes copies of families that are gone, so that no program finds kernels that no longer exist.
+    fn remove_other_copies(&self, arch: Arch, names: &[String]) -> Result<(), Error> {
+        let Some(place) = self.builder.copy_to.as_ref().filter(|_| !self.builder.copies_to_file()) else {
+            return Ok(());
+        };
+        let (whole, folder) = (place.join(format!("{arch}.ptx")), place.join(arch.to_string()));
+        let keep: &[String] = match self.builder.options.modules {
+            Modules::Whole => &[],
+            Modules::PerFamily => {
+                remove_if_there(&whole)?;
+                names
+            }
+        };
+        let Ok(entries) = fs::read_dir(&folder) else { return Ok(()) };
+        for entry in entries {
+            let path = entry.map_err(Error::io("read", &folder))?.path();
+            let is_ptx = path.extension().is_some_and(|extension| extension == "ptx");
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            if is_ptx && !keep.iter().any(|known| *known == name) {
+                remove_if_there(&path)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Compiled {
+    fn stamp_path(&self) -> PathBuf {
+        self.work_dir.join("stamp")
+    }
+
+    /// The modules of the last build, if nothing has changed since.
+    fn unchanged(&self, link: &Link<'_>) -> Option<Vec<String>> {
+        let text = fs::read_to_string(self.stamp_path()).ok()?;
+        let names: Vec<String> = text.strip_prefix(&self.stamp)?.lines().map(str::to_owned).collect();
+        (!names.is_empty() && names.iter().all(|name| link.ptx(name).is_file())).then_some(names)
+    }
+}
+
+/// The next module to build.
+fn next<'a>(queue: &Mutex<Vec<Module<'a>>>) -> Option<Module<'a>> {
+    queue.lock().unwrap_or_else(PoisonError::into_inner).pop()
+}
+
+/// Removes the folders of families that are gone.
+fn remove_other_modules(folder: &Path, modules: &[Module<'_>]) -> Result<(), Error> {
+    let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
+    for entry in entries {
+        let path = entry.map_err(Error::io("read", folder))?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if !modules.iter().any(|module| module.name == name) {
+            fs::remove_dir_all(&path).map_err(Error::io("remove", &path))?;
+        }
+    }
+    Ok(())
+}
+
+fn remove_if_there(path: &Path) -> Result<(), Error> {
+    if path.exists() { fs::remove_file(path).map_err(Error::io("remove", path)) } else { Ok(()) }
+}
+
+/// Length and time of a file, which change with every compilation.
+fn version_of(path: &Path) -> Result<String, Error> {
+    let data = fs::metadata(path).map_err(Error::io("read", path))?;
+    let time = data.modified().map_err(Error::io("read the time of", path))?;
+    let nanoseconds = time.duration_since(UNIX_EPOCH).map_or(0, |age| age.as_nanos());
+    Ok(format!("{} {} {nanoseconds}", path.display(), data.len()))
+}
+
+fn copy_if_changed(from: &Path, to: &Path) -> Result<(), Error> {
+    write_if_changed(to, &fs::read(from).map_err(Error::io("read", from))?)
+}
+
+/// Leaves a file with the same content alone: a new time would make other programs rebuild.
+fn write_if_changed(to: &Path, bytes: &[u8]) -> Result<(), Error> {
+    if fs::read(to).is_ok_and(|old| old == bytes) {
+        return Ok(());
+    }
+    if let Some(folder) = to.parent() {
+        fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+    }
+    fs::write(to, bytes).map_err(Error::io("write", to))
+}

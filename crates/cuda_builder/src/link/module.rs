@@ -1,0 +1,192 @@
+//! One PTX module: joins the bitcode of its entries, runs the IR pass, optimises, generates PTX.
+//!
+//! A module is built again when its stamp differs. The stamp has two lines: the hash of the bitcode files that it is
+//! made of, which is cheap to compare, and the hash of the code that is left of them when everything that its entries
+//! don't reach is gone. An edit elsewhere in a shared file changes the first line only, and ends before the optimiser.
+
+use std::{
+    fs,
+    hash::{DefaultHasher, Hash, Hasher},
+    path::{Path, PathBuf},
+};
+
+use super::{Link, lines, objects::Object, pass};
+use crate::{error::Error, options::DebugInfo, process};
+
+/// A module to be.
+pub(crate) struct Module<'a> {
+    pub link: &'a Link<'a>,
+    /// Name of the family, or of the crate.
+    pub name: String,
+    /// Symbols that stay visible.
+    pub(super) entries: Vec<String>,
+    /// The files that its entries need, in link order.
+    pub(super) objects: Vec<PathBuf>,
+    /// Bytes of these files, from which the work is estimated.
+    pub(super) size: usize,
+    /// Hash of the entries, the files and everything else that the result depends on.
+    pub(super) inputs: u64,
+    pub(super) folder: PathBuf,
+}
+
+impl<'a> Module<'a> {
+    pub(super) fn new(link: &'a Link<'a>, name: &str, entries: Vec<String>, objects: &[&Object]) -> Self {
+        let mut hasher = DefaultHasher::new();
+        (link.key(), &entries).hash(&mut hasher);
+        objects.iter().for_each(|object| object.hash.hash(&mut hasher));
+        Self {
+            link,
+            name: name.to_owned(),
+            entries,
+            objects: objects.iter().map(|object| object.path.clone()).collect(),
+            size: objects.iter().filter(|object| object.own).map(|object| object.size).sum(),
+            inputs: hasher.finish(),
+            folder: link.module_folder(name),
+        }
+    }
+
+    /// Estimate of the work to build it, in no unit.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Whether the PTX was made of the same files.
+    pub fn is_current(&self) -> bool {
+        self.ptx().is_file() && self.stamp().is_some_and(|(inputs, _)| inputs == self.inputs)
+    }
+
+    /// Builds the PTX; `false` when it turned out that the code was the same.
+    pub fn build(&self) -> Result<bool, Error> {
+        fs::create_dir_all(&self.folder).map_err(Error::io("create", &self.folder))?;
+        let reached = self.join()?;
+        let mut hasher = DefaultHasher::new();
+        (self.link.key(), &self.entries, &reached).hash(&mut hasher);
+        let code = hasher.finish();
+        let same = self.ptx().is_file() && self.stamp().is_some_and(|(_, old)| old == code);
+        if !same {
+            // Without its stamp, a build that is cut short is done again.
+            let _ = fs::remove_file(self.stamp_path());
+            let keep = self.pass(&reached)?;
+            self.optimise(&keep)?;
+            self.generate()?;
+        }
+        write(&self.stamp_path(), &format!("{:016x}\n{code:016x}\n", self.inputs))?;
+        Ok(!same)
+    }
+
+    /// The result.
+    pub fn ptx(&self) -> PathBuf {
+        self.folder.join("kernels.ptx")
+    }
+
+    fn stamp_path(&self) -> PathBuf {
+        self.folder.join("stamp")
+    }
+
+    fn stamp(&self) -> Option<(u64, u64)> {
+        let text = fs::read_to_string(self.stamp_path()).ok()?;
+        let mut lines = text.lines().map(|line| u64::from_str_radix(line, 16).ok());
+        Some((lines.next()??, lines.next()??))
+    }
+
+    /// The module as text, before the IR pass, with what the entries reach and nothing else.
+    fn join(&self) -> Result<String, Error> {
+        let joined = self.folder.join("joined.bc");
+        let entries = self.folder.join("entries.txt");
+        let reached = self.folder.join("reached.ll");
+        write(&entries, &self.entries.iter().map(|name| format!("{name}\n")).collect::<String>())?;
+        let purpose = format!("join the bitcode of {}", self.name);
+        let mut command = self.link.toolchain.llvm("llvm-link");
+        process::run(command.args(&self.objects).arg("-o").arg(&joined), &purpose)?;
+        let mut command = self.link.toolchain.llvm("opt");
+        command
+            .args(["-passes=internalize,globaldce", "-disable-verify"])
+            .arg(format!("--internalize-public-api-file={}", entries.display()))
+            .arg(&joined)
+            .args(["-S", "-o"])
+            .arg(&reached);
+        process::run(&mut command, &purpose)?;
+        let text = read(&reached)?;
+        // The first line names the file that was read, which says nothing about the code.
+        let text = text.strip_prefix("; ModuleID").and_then(|rest| rest.split_once('\n')).map_or("", |(_, rest)| rest);
+        let text = text.to_owned();
+        self.remove(&[&joined, &reached])?;
+        Ok(text)
+    }
+
+    /// Writes the changed module, and returns the file that lists what the optimiser must keep.
+    pub(super) fn pass(&self, module: &str) -> Result<PathBuf, Error> {
+        let link = self.link;
+        let settings = pass::Settings {
+            debug: link.options.debug,
+            ftz: link.options.ftz,
+            workspace: link.workspace,
+            cpu: link.arch.target_cpu(),
+        };
+        let passed = pass::run(module, &settings)
+            .map_err(|problem| Error::Kernel { package: link.package.to_owned(), problem })?;
+        write(&link.passed(&self.name), &passed.module)?;
+        let keep = self.folder.join("keep.txt");
+        let names: String = self.entries.iter().chain(&passed.keep).map(|name| format!("{name}\n")).collect();
+        write(&keep, &names)?;
+        Ok(keep)
+    }
+
+    pub(super) fn optimise(&self, keep: &Path) -> Result<(), Error> {
+        let link = self.link;
+        let level = if link.options.optimise { "default<O3>" } else { "default<O1>" };
+        let mut command = link.toolchain.llvm("opt");
+        command
+            .arg(format!("-passes=internalize,globaldce,{level}"))
+            .arg(format!("--internalize-public-api-file={}", keep.display()))
+            .arg(format!("-mcpu={}", link.arch))
+            .arg(link.passed(&self.name))
+            .args(["-S", "-o"])
+            .arg(link.llvm_ir(&self.name));
+        process::run(&mut command, &format!("optimise {}", self.name))?;
+        Ok(())
+    }
+
+    pub(super) fn generate(&self) -> Result<(), Error> {
+        let optimised = self.link.llvm_ir(&self.name);
+        if self.link.options.debug != DebugInfo::LineTables {
+            return self.generate_from(&optimised, &self.ptx());
+        }
+        let (module, table) = lines::number(&read(&optimised)?);
+        let numbered = self.folder.join("numbered.ll");
+        write(&numbered, &module)?;
+        let unresolved = self.folder.join("numbered.ptx");
+        self.generate_from(&numbered, &unresolved)?;
+        write(&self.ptx(), &lines::resolve(&read(&unresolved)?, &table))?;
+        self.remove(&[&numbered, &unresolved])
+    }
+
+    fn generate_from(&self, module: &Path, ptx: &Path) -> Result<(), Error> {
+        let (options, arch) = (self.link.options, self.link.arch);
+        let mut command = self.link.toolchain.llvm("llc");
+        command
+            .arg(if options.optimise { "-O3" } else { "-O1" })
+            .arg(format!("-mcpu={arch}"))
+            .arg(format!("-mattr=+ptx{}", options.ptx.max(arch.minimum_ptx())))
+            .arg(format!("--fp-contract={}", if options.fma_contraction { "fast" } else { "off" }))
+            .arg(format!("--nvptx-prec-divf32={}", if options.fast_div { 0 } else { 2 }))
+            .arg(format!("--nvptx-prec-sqrtf32={}", if options.fast_sqrt { 0 } else { 1 }))
+            .arg(module)
+            .arg("-o")
+            .arg(ptx);
+        process::run(&mut command, &format!("generate PTX of {} for {arch}", self.name))?;
+        Ok(())
+    }
+
+    fn remove(&self, paths: &[&Path]) -> Result<(), Error> {
+        paths.iter().try_for_each(|path| fs::remove_file(path).map_err(Error::io("remove", *path)))
+    }
+}
+
+pub(super) fn read(path: &Path) -> Result<String, Error> {
+    fs::read_to_string(path).map_err(Error::io("read", path))
+}
+
+pub(super) fn write(path: &Path, text: &str) -> Result<(), Error> {
+    fs::write(path, text).map_err(Error::io("write", path))
+}

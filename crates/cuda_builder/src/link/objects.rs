@@ -1,0 +1,208 @@
+//! The bitcode files of a link: their content, the symbols that each defines and needs, and which of them belong
+//! together.
+
+use std::{
+    collections::{BTreeSet, HashMap, HashSet},
+    fs,
+    hash::{DefaultHasher, Hash, Hasher},
+    path::{Path, PathBuf},
+};
+
+use super::archive;
+use crate::{error::Error, process, rustc::Record, toolchain::Toolchain};
+
+/// A bitcode file.
+#[derive(Debug)]
+pub(super) struct Object {
+    pub path: PathBuf,
+    /// Hash of its content.
+    pub hash: u64,
+    pub size: usize,
+    /// The top-level Rust module that it was compiled from; `None` for the root of the crate.
+    pub family: Option<String>,
+    /// Whether it belongs to the kernel crate itself.
+    pub own: bool,
+    symbols: Symbols,
+}
+
+impl Object {
+    /// Names of the symbols that it defines for others.
+    pub fn defines(&self) -> &[String] {
+        &self.symbols.defined
+    }
+}
+
+#[derive(Debug, Default)]
+struct Symbols {
+    defined: Vec<String>,
+    needed: Vec<String>,
+}
+
+/// Every file of the link, in link order.
+#[derive(Debug)]
+pub(super) struct Objects {
+    list: Vec<Object>,
+    /// Which file defines a symbol.
+    definitions: HashMap<String, usize>,
+}
+
+impl Objects {
+    /// Reads the files of a record. `folder` receives the members of libraries, each under the hash of its content.
+    pub fn read(record: &Record, toolchain: &Toolchain, folder: &Path) -> Result<Self, Error> {
+        fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+        let mut list = Vec::new();
+        for path in &record.objects {
+            let data = fs::read(path).map_err(Error::io("read", path))?;
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            list.push(object(path.clone(), &name, &data, true));
+        }
+        let mut members = HashSet::new();
+        for library in &record.libraries {
+            for member in archive::members(library)? {
+                let path = folder.join(format!("{:016x}.bc", hash(&member.data)));
+                if !path.is_file() {
+                    fs::write(&path, &member.data).map_err(Error::io("write", &path))?;
+                }
+                members.insert(path.clone());
+                list.push(object(path, &member.name, &member.data, false));
+            }
+        }
+        remove_others(folder, &members)?;
+        read_symbols(&mut list, toolchain)?;
+        let mut definitions = HashMap::new();
+        for (index, object) in list.iter().enumerate() {
+            for name in &object.symbols.defined {
+                definitions.entry(name.clone()).or_insert(index);
+            }
+        }
+        Ok(Self { list, definitions })
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Object> {
+        self.list.iter()
+    }
+
+    /// The files that define `entries`, and those that these need, in link order.
+    pub fn closure(&self, entries: &[String]) -> Vec<&Object> {
+        let find = |name: &String| self.definitions.get(name).copied();
+        let mut pending: Vec<usize> = entries.iter().filter_map(find).collect();
+        let mut found: BTreeSet<usize> = pending.iter().copied().collect();
+        while let Some(index) = pending.pop() {
+            for next in self.list[index].symbols.needed.iter().filter_map(find) {
+                if found.insert(next) {
+                    pending.push(next);
+                }
+            }
+        }
+        found.into_iter().map(|index| &self.list[index]).collect()
+    }
+}
+
+fn object(path: PathBuf, name: &str, data: &[u8], own: bool) -> Object {
+    Object { path, hash: hash(data), size: data.len(), family: family(name), own, symbols: Symbols::default() }
+}
+
+/// The top-level module in the name of a file: `k.k.96ba7fe49a341ece-vecadd-best.17imu8z.rcgu.o` is from `vecadd`.
+/// rustc writes `<crate>.<crate of the code>.<hash>-<module>-<module>….o` under `-Zhuman-readable-cgu-names`.
+fn family(name: &str) -> Option<String> {
+    let mut parts = name.split('.');
+    let (krate, code, modules) = (parts.next()?, parts.next()?, parts.next()?);
+    if krate.split('-').next() != Some(code) {
+        // Generic code of another crate, compiled here.
+        return None;
+    }
+    modules.split('-').nth(1).filter(|module| !module.is_empty()).map(str::to_owned)
+}
+
+fn hash(data: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    data.hash(&mut hasher);
+    hasher.finish()
+}
+
+fn remove_others(folder: &Path, keep: &HashSet<PathBuf>) -> Result<(), Error> {
+    for entry in fs::read_dir(folder).map_err(Error::io("read", folder))? {
+        let path = entry.map_err(Error::io("read", folder))?.path();
+        if !keep.contains(&path) {
+            fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+        }
+    }
+    Ok(())
+}
+
+/// Asks `llvm-nm` for the symbols of all files at once.
+fn read_symbols(list: &mut [Object], toolchain: &Toolchain) -> Result<(), Error> {
+    let mut command = toolchain.llvm("llvm-nm");
+    command.args(["--print-file-name", "--format=posix", "--no-sort", "--quiet"]);
+    command.args(list.iter().map(|object| &object.path));
+    let text = process::read(&mut command, "list the symbols of bitcode files")?;
+    let mut symbols = parse(&text);
+    for object in list {
+        if let Some(found) = symbols.remove(object.path.to_string_lossy().as_ref()) {
+            object.symbols = found;
+        }
+    }
+    Ok(())
+}
+
+/// Reads lines of the form `path: name T 0 0`. Local symbols, in lower case, concern no other file.
+fn parse(text: &str) -> HashMap<&str, Symbols> {
+    let mut files: HashMap<&str, Symbols> = HashMap::new();
+    for line in text.lines() {
+        let Some((path, rest)) = line.split_once(": ") else { continue };
+        let mut words = rest.split(' ');
+        let (Some(name), Some(kind)) = (words.next(), words.next()) else { continue };
+        let symbols = files.entry(path).or_default();
+        match kind {
+            "U" | "w" | "v" => symbols.needed.push(name.to_owned()),
+            _ if kind.starts_with(|c: char| c.is_ascii_uppercase()) => symbols.defined.push(name.to_owned()),
+            _ => {}
+        }
+    }
+    files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_files_name_says_which_family_it_is_of() {
+        let of = |name: &str| family(name);
+        assert_eq!(of("k.k.96ba7fe49a341ece-vecadd-best.17imu8z.rcgu.o").as_deref(), Some("vecadd"));
+        assert_eq!(of("k.k.96ba7fe49a341ece-vecadd.volatile.17imu8z.rcgu.o").as_deref(), Some("vecadd"));
+        assert_eq!(of("k-1f.k.96ba7fe49a341ece-vecadd.17imu8z.rcgu.o").as_deref(), Some("vecadd"));
+        assert_eq!(of("k.k.96ba7fe49a341ece.17imu8z.rcgu.o"), None);
+        assert_eq!(of("k.core.96ba-in-k.96ba-slice.volatile.17imu8z.rcgu.o"), None);
+        assert_eq!(of("0.bc"), None);
+    }
+
+    #[test]
+    fn symbols_are_defined_needed_or_local() {
+        let files = parse("/a b/x.o: sum T ---------------- 0\n/a b/x.o: panic U 0 0\n/a b/x.o: own t ---------- 0\n");
+        let symbols = &files["/a b/x.o"];
+        assert_eq!(symbols.defined, ["sum"]);
+        assert_eq!(symbols.needed, ["panic"]);
+    }
+
+    #[test]
+    fn a_closure_holds_what_is_needed_at_any_depth_and_nothing_else() {
+        let object = |defined: &[&str], needed: &[&str]| {
+            let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+            let symbols = Symbols { defined: owned(defined), needed: owned(needed) };
+            Object { path: PathBuf::new(), hash: 0, size: 0, family: None, own: true, symbols }
+        };
+        let list = vec![
+            object(&["add"], &["check"]),
+            object(&["other"], &["check"]),
+            object(&["check"], &["panic", "absent"]),
+            object(&["panic"], &["check"]),
+        ];
+        let definitions = [("add", 0), ("other", 1), ("check", 2), ("panic", 3)];
+        let definitions = definitions.into_iter().map(|(name, index)| (name.to_owned(), index)).collect();
+        let objects = Objects { list, definitions };
+        let names: Vec<_> =
+            objects.closure(&["add".to_owned()]).into_iter().map(|object| object.defines()[0].as_str()).collect();
+        assert_eq!(names, ["add", "check", "panic"]);
+    }
+}
