@@ -82,7 +82,8 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
     stdout::line(&table.to_string())?;
     if found.iter().any(|row| row.registers_from == Registers::Estimate) {
         note(
-            "registers are estimated from the PTX, since ptxas did not assemble it for the device: --registers sets the count",
+            "registers are estimated from the PTX, since ptxas did not assemble it for the device: --registers sets \
+             the count",
         );
     }
     Ok(CLEAN)
