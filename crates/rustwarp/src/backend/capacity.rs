@@ -36,7 +36,7 @@ pub fn require_host_memory(bytes: u64, what: &str, advice: &str) -> Result<()> {
 }
 
 /// The value of a line of `/proc/meminfo` in bytes; 8 GiB if there is no such file.
-fn host_memory(line: &str) -> u64 {
+pub(super) fn host_memory(line: &str) -> u64 {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let kilobytes = text.lines().find_map(|l| l.strip_prefix(line)?.trim().trim_end_matches(" kB").parse::<u64>().ok());
     kilobytes.map_or(8 << 30, |n| n * 1024)

@@ -1,9 +1,10 @@
 //! The simulator backend. Besides `occupancy`, this is the only file that names `ptx_sim`.
 
+use super::capacity::host_memory;
 use super::texture::{AddressMode, Channel, Filter, Layout};
 use super::{
     Atomics, Backend, Checkers, Checks, Device, DeviceInfo, Entry, Fidelity, Module, Observed, Printed, SameValue,
-    Sampling, Shape, Simulation, host_memory, human,
+    Sampling, Shape, Simulation, human,
 };
 use crate::diagnostic::{Diagnostic, Place, Position};
 use crate::error::{Error, Result};
