@@ -50,7 +50,7 @@ fn the_terminal_names_the_line_and_the_reason() {
         "| bank conflicts      |       2 |",
         "| sectors per request |    4.00 |",
         "PTX line 14\n             st.shared.b32 [%r4], %r1;\n             \
-         the 32 active lanes meet in the same banks: 2.0 wavefronts where 1.0 would do",
+         the 32 active lanes access the same banks: 2.0 wavefronts instead of 1.0",
     ] {
         assert!(text.contains(wanted), "no `{wanted}` in\n{text}");
     }

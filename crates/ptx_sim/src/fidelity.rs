@@ -11,19 +11,19 @@ use std::collections::BTreeMap;
 /// One opcode of a kernel and of the functions that it may call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// As written.
+    /// The opcode as written.
     pub opcode: String,
-    /// How close it is.
+    /// Fidelity of its results.
     pub fidelity: Fidelity,
-    /// Lines in the PTX text where it stands.
+    /// Lines of the PTX text that contain it.
     pub lines: Vec<u32>,
-    /// Executions by warps; 0 when it was not reached, or not counted (`Config::counters`).
+    /// Executions by warps; 0 when it was not reached or not counted (`Config::counters`).
     pub executed: u64,
 }
 
 impl Report {
-    /// What this run says of every opcode in the program's functions that it executed, and of those there that it did
-    /// not reach: first the unsupported, then the unspecified and approximate, then the exact ones, each by name.
+    /// Returns the fidelity of every opcode in the functions that the run entered, executed or not: first the
+    /// unsupported, then the unspecified and approximate, then the exact ones, each by name.
     pub fn fidelity(&self, program: &Program) -> Vec<Line> {
         lines(program, &self.instructions)
     }
@@ -63,9 +63,9 @@ mod tests {
 
     #[test]
     fn every_class_has_its_line() {
-        let text = ".version 7.8\n.target sm_75\n.address_size 64\n.visible .entry k()\n{\n.reg .pred %p;\n.reg .b32 %r<4>;\n\
-                    mov.u32 %r1, %tid.x;\nsin.approx.f32 %r2, 0f3F800000;\nmov.u32 %r3, %clock;\nsetp.eq.u32 %p, %r1, 0;\n\
-                    @%p bra END;\nstrange.op %r1;\nEND:\nret;\n}\n.visible .entry other()\n{\nret;\n}\n";
+        let text = ".version 7.8\n.target sm_75\n.address_size 64\n.visible .entry k()\n{\n.reg .pred %p;\n.reg .b32 \
+            %r<4>;\n mov.u32 %r1, %tid.x;\nsin.approx.f32 %r2, 0f3F800000;\nmov.u32 %r3, %clock;\nsetp.eq.u32 %p, \
+            %r1, 0;\n @%p bra END;\nstrange.op %r1;\nEND:\nret;\n}\n.visible .entry other()\n{\nret;\n}\n";
         let program = Program::parse(text).expect("PTX");
         let mut machine = Machine::new(Config { workers: 1, ..Config::default() });
         let launch = Launch { entry: "k", grid: [1; 3], block: [1, 1, 1], ..Launch::default() };

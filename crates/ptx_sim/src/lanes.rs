@@ -18,7 +18,7 @@ pub fn each(mask: u32, mut each: impl FnMut(usize)) {
     }
 }
 
-/// The lanes of `mask` for which `holds`.
+/// Returns the lanes of `mask` for which `holds` returns true.
 #[inline(always)]
 pub fn select(mask: u32, mut holds: impl FnMut(usize) -> bool) -> u32 {
     let mut selected = 0;
@@ -26,47 +26,49 @@ pub fn select(mask: u32, mut holds: impl FnMut(usize) -> bool) -> u32 {
     selected
 }
 
-/// The first lane of a mask.
+/// Returns the first lane of a mask.
 #[inline(always)]
 pub fn first(mask: u32) -> usize {
     (mask.trailing_zeros() as usize).min(LANES - 1)
 }
 
-/// Lanes of a mask, in order.
+/// Iterates over the lanes of a mask, in order.
 pub fn lanes_of(mask: u32) -> impl Iterator<Item = usize> {
     (0..LANES).filter(move |lane| mask >> lane & 1 != 0)
 }
 
-/// How the addresses of one instruction lie.
+/// Range and pattern of the addresses of one instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spread {
-    /// Smallest.
+    /// Smallest address.
     pub low: u64,
-    /// Largest.
+    /// Largest address.
     pub high: u64,
-    /// Has every bit that is set in any, and perhaps others: what is clear here is clear in all.
+    /// Contains every bit that is set in any address, and possibly others: a bit that is clear here is clear in all.
     pub bits: u64,
-    /// Every lane's address is the one before plus this; only looked for when the whole warp takes part.
+    /// Difference between the addresses of consecutive lanes, if it is constant; computed only when the whole warp is
+    /// active.
     pub stride: Option<i64>,
-    /// The same, whoever takes part: also the addresses of lanes that don't are regular.
+    /// The same difference for any mask: addresses of inactive lanes must be regular too.
     pub step: Option<i64>,
 }
 
-/// Strides beyond this are not treated as regular, so that no sum of strides can overflow.
+/// Larger strides are treated as irregular, so that sums of strides cannot overflow.
 const MAX_STRIDE: i64 = 1 << 32;
 
 impl Spread {
-    /// Of the lanes of a mask that is not empty.
+    /// Computes the spread for the lanes of a non-empty mask.
     #[inline(always)]
     pub fn of(addresses: &[u64; LANES], mask: u32) -> Self {
         let (start, stride) = (addresses[0], addresses[1].wrapping_sub(addresses[0]));
-        // The first four lanes one by one, then four at a time from the four before, by additions alone: 64-bit vectors
-        // have no quick multiplication, and a load that overlaps two stores that were just made waits for them.
+        // The first four lanes are compared one by one, the others four at a time with the four before, by additions
+        // only: 64-bit vectors have no fast multiplication, and a load that overlaps two recent stores has to wait for
+        // them.
         let mut odd = addresses[2].wrapping_sub(addresses[1]) ^ stride;
         odd |= addresses[3].wrapping_sub(addresses[2]) ^ stride;
         let (fours, _) = addresses.as_chunks::<4>();
         let (mut expected, mut off) = (fours[0], [0; 4]);
-        // Written out: a loop over the fours is turned inside out by the compiler, and takes four times the
+        // Written out, because the compiler interchanges a loop over the groups of four, which takes four times the
         // instructions.
         macro_rules! compare {
             ($($at:literal)*) => {$(
@@ -77,16 +79,16 @@ impl Spread {
             )*};
         }
         compare!(1 2 3 4 5 6 7);
-        // The compiler would make 32 comparisons and branches of the whole.
+        // Without the black box, the compiler would generate 32 comparisons and branches.
         let off = std::hint::black_box(off).into_iter().fold(odd, |all, part| all | part);
         let stride = stride as i64;
         let ends = (start, addresses[LANES - 1]);
         let in_order = if stride >= 0 { ends } else { (ends.1, ends.0) };
         if off == 0 && (-MAX_STRIDE..=MAX_STRIDE).contains(&stride) && in_order.0 <= in_order.1 && mask != 0 {
-            // The ends are those of the first and the last lane that take part.
+            // The smallest and largest addresses are those of the first and the last active lane.
             let ends = (addresses[first(mask)], addresses[31 - mask.leading_zeros() as usize]);
             let (low, high) = if stride >= 0 { ends } else { (ends.1, ends.0) };
-            // What is clear in the first address and in the distance between them is clear in all.
+            // A bit that is clear in the first address and in the stride is clear in all addresses.
             let bits = if low == high { low } else { u64::MAX << (low | stride as u64).trailing_zeros() };
             return Self { low, high, bits, stride: (mask == u32::MAX).then_some(stride), step: Some(stride) };
         }
@@ -101,7 +103,7 @@ impl Spread {
     }
 }
 
-/// Lanes in words: `lane 3`, `lanes 0-15, 17`.
+/// Formats lanes: `lane 3`, `lanes 0-15, 17`.
 pub fn describe(mask: u32) -> String {
     let mut parts = Vec::new();
     let mut lane = 0;
@@ -118,7 +120,7 @@ pub fn describe(mask: u32) -> String {
     format!("lane{plural} {}", parts.join(", "))
 }
 
-/// 1, 2, 4 or 8 bytes at an aligned offset in range.
+/// Reads 1, 2, 4 or 8 bytes at an aligned offset in range.
 #[inline(always)]
 pub fn load_words(words: &[u32], offset: u64, bytes: u8) -> u64 {
     let at = (offset >> 2) as usize;

@@ -37,7 +37,7 @@ pub fn findings(program: &Program, memory: &Memory) -> Vec<Finding> {
             place: Some(Place::of(program, site.function, site.pc)),
             thread: Some(first),
             help: Some(
-                "`free` what `malloc` gave before the launch ends, or turn this check off when a later launch does it"
+                "free the allocation before the launch ends, or turn this check off if a later launch frees it"
                     .to_owned(),
             ),
             ..Diagnostic::new("leak", title)

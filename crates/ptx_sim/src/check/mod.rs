@@ -1,10 +1,10 @@
-//! Checkers: observers that look for bugs. Each publishes what it misses.
+//! Checkers: observers that find defects. Each documents what it misses.
 //!
 //! A checker is one file or folder here and one row of the table below, which is what configures it ([`Checks`]), names
 //! it on command lines, and describes its findings in reports ([`CHECKERS`], [`code`]). A checker without options also
 //! names its type in its row, which makes it part of the observer of a launch.
 //!
-//! Bounds, alignment, state spaces, barriers and `*.sync` masks are checked by the machine itself, in every run.
+//! The machine itself checks bounds, alignment, state spaces, barriers and `*.sync` masks in every run.
 
 pub(crate) mod leaks;
 pub(crate) mod overflow;
@@ -20,7 +20,7 @@ use race::{Atomics, SameValue};
 use table::checkers;
 
 checkers! {
-    /// Data races on shared and global memory. The launch runs on one worker.
+    /// Finds data races on shared and global memory. The launch runs on one worker.
     race "race" true "data races" {
         "race-raw" Error "Data race" "Order the accesses: by a barrier, or by a release and an acquire."
         "race-war" Error "Data race" "Order the accesses: by a barrier, or by a release and an acquire."
@@ -53,7 +53,8 @@ checkers! {
         "leak" Error "Device memory is never freed"
             "Free the result of `malloc` before the last thread that has it ends."
     }
-    /// Signed integer overflow. PTX wraps, and compilers rely on it: not in [`Checks::ALL`].
+    /// Finds signed integer overflow. PTX arithmetic wraps, and compilers rely on it, so this check is not part of
+    /// [`Checks::ALL`].
     overflow "overflow" false "signed integer arithmetic that wraps" {
         "overflow" Warning "Signed arithmetic wrapped"
             "Use a wider type, or wrapping arithmetic where it is meant."

@@ -1,14 +1,14 @@
-//! Integer overflow, on request.
+//! Detection of integer overflow, which is optional.
 //!
-//! PTX wraps, and compilers use that: indices that count down, hashes, and negative offsets as large unsigned numbers
-//! all overflow on purpose. LLVM moreover writes `.s32` for signed and unsigned additions alike (their bits are the
-//! same), so a type in PTX is a hint, not what the source says. Only signed types are looked at, and a finding is a
-//! place to look at.
+//! PTX arithmetic wraps, and compilers rely on it: indices that count down, hashes, and negative offsets as large
+//! unsigned numbers overflow intentionally. Moreover, LLVM writes `.s32` for signed and unsigned additions alike (the
+//! bits are the same), so a type in PTX is a hint and not the type in the source. Only signed types are checked, and a
+//! finding is a place to review.
 
 use crate::isa::facts::{Arithmetic, Operation};
 
 impl Arithmetic {
-    /// The sum, product or difference in words, when it does not fit.
+    /// Describes the sum, product or difference if it does not fit.
     pub fn overflow(self, sources: [u64; 3]) -> Option<String> {
         let unused = 64 - self.bits;
         let [a, b, c] = sources.map(|bits| i128::from((bits << unused) as i64 >> unused));

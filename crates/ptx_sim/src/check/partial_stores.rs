@@ -1,4 +1,4 @@
-//! Stores to global memory that fill the sectors they touch only in part.
+//! Stores to global memory that fill only parts of the sectors that they access.
 //!
 //! Memory moves in sectors of 32 bytes. A warp whose lanes store four bytes each, 64 bytes apart, touches 32 sectors to
 //! write what would fit in four. An instruction is reported when its executions, taken together, leave at least half of

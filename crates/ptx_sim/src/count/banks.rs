@@ -1,35 +1,36 @@
 //! Bank conflicts: shared memory has 32 banks of 4 bytes, and one pass (wavefront) reads or writes one word of each.
 //!
-//! - Up to 4 bytes per lane the whole warp is served together, 8 bytes by half warps, 16 bytes by quarter warps.
-//! - Lanes that touch the same word never conflict, in loads and in stores.
-//! - Loads of 8 and 16 bytes serve twice as many lanes together when neighbours want the same: when lane `n` and lane
-//!   `n ^ 1` agree on the address for every `n`, or lane `n` and lane `n ^ 2` do. Inactive lanes agree with anybody.
-//!   Stores don't, nor `ldmatrix`: each 8x8 matrix takes the passes of its own eight rows.
-//! - An atomic serves one lane per bank and pass, also when lanes want the same word.
+//! - Accesses of up to 4 bytes per lane are served for the whole warp together, 8 bytes by half warps, 16 bytes by
+//!   quarter warps.
+//! - Lanes that access the same word never conflict, in loads and in stores.
+//! - Loads of 8 and 16 bytes serve twice as many lanes together when neighbours access the same address: when lane `n`
+//!   and lane `n ^ 1` have equal addresses for every `n`, or lane `n` and lane `n ^ 2` do. Inactive lanes match any
+//!   address. This applies neither to stores nor to `ldmatrix`: each 8x8 matrix takes the passes of its own eight rows.
+//! - An atomic serves one lane per bank and pass, even if lanes access the same word.
 //!
-//! All of this was read off an H200 with Nsight Compute: `tests/golden/micro.csv`.
+//! These rules were derived from readings of Nsight Compute on an H200: `tests/golden/micro.csv`.
 
 use super::contention::Wanted;
 use crate::lanes::Spread;
 use crate::observe::{AccessKind, Touch};
 use crate::registers::LANES;
 
-/// May neighbours that want the same be served together?
+/// Whether neighbours with equal addresses may be served together.
 #[inline(always)]
 pub fn pairs(touch: &Touch<'_>) -> bool {
     touch.kind == AccessKind::Load && !touch.matrix_rows
 }
 
-/// Passes over the banks that one load or store takes, and how many it would take without conflicts; see [`pairs`].
+/// Returns the passes over the banks of a load or store, and the passes without conflicts; see [`pairs`].
 #[inline(always)]
 pub fn wavefronts(addresses: &[u64; LANES], mask: u32, bytes: u32, spread: Spread, pairs: bool) -> (u32, u32) {
     if let (4, Some(stride)) = (bytes, spread.stride) {
-        // With a stride of w words, 32 / gcd(w, 32) banks are hit, each by the same number of different words.
+        // A stride of w words hits 32 / gcd(w, 32) banks, each with the same number of distinct words.
         let words = stride.unsigned_abs() / 4;
         let passes = if words == 0 { 1 } else { 1 << words.trailing_zeros().min(5) };
         return (passes, 1);
     }
-    // All in one row of the banks: no conflict is possible.
+    // All words are in one row of the banks, so no conflict is possible.
     if bytes <= 4 && spread.low >> 7 == spread.high >> 7 {
         return (1, 1);
     }
@@ -56,7 +57,7 @@ fn grouped(addresses: &[u64; LANES], mask: u32, bytes: u32, pairs: bool) -> (u32
     (passes, ideal)
 }
 
-/// Lane `n` and lane `n ^ 1` want the same for every `n`, or lane `n` and lane `n ^ 2`.
+/// Whether lane `n` and lane `n ^ 1` have equal addresses for every `n`, or lane `n` and lane `n ^ 2`.
 fn neighbours_agree(addresses: &[u64; LANES], mask: u32) -> bool {
     let apart = |distance: usize| {
         let differ = |lane: usize| addresses[lane] != addresses[lane ^ distance];
@@ -69,7 +70,7 @@ fn neighbours_agree(addresses: &[u64; LANES], mask: u32) -> bool {
     apart(1) & both(1) == 0 || apart(2) & both(2) == 0
 }
 
-/// Passes over the banks that an atomic instruction takes: lanes that want the same word can't share a pass.
+/// Returns the passes over the banks of an atomic instruction: lanes that access the same word cannot share a pass.
 pub fn atomic_wavefronts(wanted: &Wanted, bytes: u32) -> u32 {
     let mut passes = [0_u32; 32];
     let words = u64::from((bytes / 4).max(1));
@@ -79,14 +80,14 @@ pub fn atomic_wavefronts(wanted: &Wanted, bytes: u32) -> u32 {
     passes.into_iter().max().unwrap_or(0)
 }
 
-/// The largest number of different words in one bank, when lanes access 4 bytes.
+/// Returns the largest number of distinct words in one bank, for accesses of 4 bytes.
 pub fn different_words(wanted: &Wanted) -> u32 {
     let mut passes = [0_u32; 32];
     wanted.each().for_each(|(address, _)| passes[(address >> 2) as usize & 31] += 1);
     passes.into_iter().max().unwrap_or(0)
 }
 
-/// All words lie in one aligned row of the 32 banks: no conflict is possible.
+/// Whether all words are in one aligned row of the 32 banks, so that no conflict is possible.
 #[inline(always)]
 fn one_row(addresses: &[u64; LANES], lanes: u32, words: u32) -> bool {
     let row = |lane: usize| addresses[lane] >> 7;
@@ -98,11 +99,11 @@ fn one_row(addresses: &[u64; LANES], lanes: u32, words: u32) -> bool {
     words <= 32 && off == 0
 }
 
-/// The largest number of different words in one bank.
+/// Returns the largest number of distinct words in one bank.
 #[inline(never)]
 fn distinct_words(addresses: &[u64; LANES], lanes: u32, words: u32) -> u32 {
-    // By bank: the first word, and how many there are; further words of all banks in a list that usually is short. A
-    // group of lanes wants at most two rows of the banks.
+    // For each bank, the first word and the number of words; further words of all banks are in a list, which is usually
+    // short. A group of lanes accesses at most two rows of the banks.
     let mut first = [u64::MAX; 32];
     let mut count = [0_u32; 32];
     let (mut more, mut len) = ([0; 2 * LANES], 0);

@@ -1,26 +1,26 @@
-//! Contention: lanes of one atomic instruction that want the same address take turns.
+//! Contention: lanes of one atomic instruction that access the same address are serialised.
 
 use crate::lanes::{Spread, each};
 use crate::registers::LANES;
 
-/// Slots of the table by which equal keys are found: at most half of them are taken.
+/// Slots of the hash table, of which at most half are used.
 const SLOTS: usize = 2 * LANES;
 
-/// The different addresses of the lanes of one atomic instruction, in the order in which they came, with the number of
-/// lanes that want each; or other keys with a number.
+/// The distinct addresses of the lanes of one atomic instruction in order of occurrence, each with its number of lanes;
+/// or other keys with a number.
 #[derive(Clone, Debug)]
 pub struct Wanted {
     keys: [u64; LANES],
     numbers: [u32; LANES],
     count: usize,
-    /// By slot: one more than the index of a key; 0 is free.
+    /// One more than the index of a key, by slot; 0 if the slot is free.
     table: [u8; SLOTS],
 }
 
 impl Wanted {
     const EMPTY: Self = Self { keys: [0; LANES], numbers: [0; LANES], count: 0, table: [0; SLOTS] };
 
-    /// The addresses of the lanes of a mask.
+    /// Collects the addresses of the lanes of a mask.
     pub fn addresses(addresses: &[u64; LANES], mask: u32, spread: Spread) -> Self {
         if mask != 0 && spread.low == spread.high {
             let mut wanted = Self::EMPTY;
@@ -35,7 +35,8 @@ impl Wanted {
         wanted
     }
 
-    /// Of the addresses in each piece of memory, which `piece` numbers: the most lanes that want the same one.
+    /// Groups the addresses by the piece of memory that `piece` numbers; the number of a piece is that of its address
+    /// with the most lanes.
     pub fn most_by(&self, piece: impl Fn(u64) -> u64) -> Self {
         let mut most = Self::EMPTY;
         for (address, lanes) in self.each() {
@@ -45,7 +46,7 @@ impl Wanted {
         most
     }
 
-    /// The number of a key, at first 0.
+    /// Returns the number of a key, initially 0.
     #[inline(always)]
     fn number(&mut self, key: u64) -> &mut u32 {
         // The upper bits of a product with an odd number depend on all bits of the key (Knuth, volume 3, section 6.4).
@@ -69,12 +70,12 @@ impl Wanted {
         }
     }
 
-    /// Keys and their numbers.
+    /// Iterates over the keys and their numbers.
     pub fn each(&self) -> impl Iterator<Item = (u64, u32)> {
         self.keys.iter().copied().zip(self.numbers).take(self.count)
     }
 
-    /// Different keys.
+    /// Returns the number of distinct keys.
     pub fn count(&self) -> u32 {
         self.count as u32
     }
@@ -84,7 +85,7 @@ impl Wanted {
 mod tests {
     use super::*;
 
-    /// Different addresses, most lanes of one, and lanes by address.
+    /// Returns the number of distinct addresses, the most lanes of one, and the lanes by address.
     fn of(mask: u32, address: impl Fn(u64) -> u64) -> (u32, u32, Vec<u32>) {
         let addresses = std::array::from_fn(|lane| address(lane as u64));
         let wanted = Wanted::addresses(&addresses, mask, Spread::of(&addresses, mask));

@@ -1,28 +1,28 @@
-//! Counters: what a kernel costs, in units that Nsight Compute has too. They observe the machine and change nothing.
+//! Counters: the cost of a kernel, in the units of Nsight Compute. They observe the machine and do not affect it.
 //!
 //! | counter | metric of Nsight Compute (GH100 names) | how exact |
 //! |---|---|---|
-//! | `warp_instructions`, `thread_instructions`, `predicated_on` | `smsp__inst_executed`, `smsp__thread_inst_executed`, `…_pred_on` | never equal: these are PTX instructions, those are SASS. Compare variants |
+//! | `warp_instructions`, `thread_instructions`, `predicated_on` | `smsp__inst_executed`, `smsp__thread_inst_executed`, `…_pred_on` | never equal, because these are PTX and those are SASS instructions; compare variants |
 //! | [`Counters::active_threads`] | `smsp__thread_inst_executed_per_inst_executed.ratio` | a few per cent, unless ptxas turns branches into predicates |
 //! | `divergent_branches` | `smsp__sass_branch_targets_threads_divergent` | equal where ptxas keeps the branch |
 //! | `branches` + `unconditional_branches` | `smsp__sass_branch_targets` | the same |
-//! | `shared_loads`, `shared_stores`, `shared_atomics` | `smsp__inst_executed_op_shared_{ld,st,atom}` | equal, unless ptxas merges or removes accesses; but here `ldmatrix` and `stmatrix` are loads and stores, there they count apart |
+//! | `shared_loads`, `shared_stores`, `shared_atomics` | `smsp__inst_executed_op_shared_{ld,st,atom}` | equal, unless ptxas merges or removes accesses; here `ldmatrix` and `stmatrix` count as loads and stores, the profiler counts them separately |
 //! | `shared_wavefronts` | `l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{ld,st}` | equal, `ldmatrix` and `stmatrix` included |
 //! | `shared_copies` | `smsp__inst_executed_op_ldgsts` | equal |
-//! | `shared_copy_wavefronts` | none: the profiler's wavefronts of loads and stores leave copies out | the passes that stores of the same bytes would take |
+//! | `shared_copy_wavefronts` | none: the profiler's wavefronts of loads and stores exclude copies | the passes that stores of the same bytes would take |
 //! | `shared_ideal_wavefronts`, `bank_conflicts` | `l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{ld,st}` | equal; the hardware's counter adds arbitration conflicts with other traffic |
 //! | `global_loads`, `global_stores` | `l1tex__t_requests_pipe_lsu_mem_global_op_{ld,st}` | equal |
 //! | `global_load_sectors`, `global_store_sectors` | `l1tex__t_sectors_pipe_lsu_mem_global_op_{ld,st}` | equal |
 //! | [`Counters::sectors_per_request`] | `l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_{ld,st}` | equal |
-//! | [`Counters::bytes_per_sector`] | `smsp__sass_average_data_bytes_per_sector_mem_global` | equal, but that leaves out copies to shared memory |
-//! | `global_atomics`, `global_reductions`, `global_atomic_sectors` | `l1tex__t_{requests,sectors}_pipe_lsu_mem_global_op_{atom,red}` | equal; an `atom` whose result nobody reads is a `red` unless it exchanges or acquires, or the kernel has a fence, as for ptxas |
+//! | [`Counters::bytes_per_sector`] | `smsp__sass_average_data_bytes_per_sector_mem_global` | equal, except that the profiler excludes copies to shared memory |
+//! | `global_atomics`, `global_reductions`, `global_atomic_sectors` | `l1tex__t_{requests,sectors}_pipe_lsu_mem_global_op_{atom,red}` | equal; an `atom` whose result is unused counts as a `red`, as in ptxas, unless it exchanges or acquires, or the kernel has a fence |
 //! | `atomic_addresses`, `lanes_per_address` | none; `lts__t_sectors_op_{atom,red}` grows with them | exact by definition |
 //! | `shared_atomic_wavefronts` | `l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom` | equal for 32-bit integers; `f32`, `f64` and 64-bit atomics are loops of compare-and-swap in SASS |
 //! | `local_loads`, `local_stores`, `local_sectors` | `l1tex__t_{requests,sectors}_pipe_lsu_mem_local_op_{ld,st}` | equal for arrays; ptxas's register spills are not in the PTX |
 //! | `barriers` | none (`smsp__warps_issue_stalled_barrier` counts cycles) | executions by warps |
 //! | `f32_flops`, … | `smsp__sass_thread_inst_executed_op_{fadd,fmul}_pred_on` + 2 × `…ffma_pred_on` | a few per cent: ptxas fuses and splits |
 //!
-//! `tests/golden/` holds the profiler's readings on an H200, and `tests/golden.rs` compares.
+//! `tests/golden/` has the profiler's readings on an H200, and `tests/golden.rs` compares them.
 
 mod banks;
 mod contention;
@@ -39,21 +39,21 @@ use crate::program::Program;
 use crate::stop::Place;
 use contention::Wanted;
 
-/// Makes the struct, its fields by name, and its sum from one list.
+/// Defines the struct, the iterator over its fields, and its sum from one list.
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident,)*) => {
         /// Totals of a launch.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
         pub struct Counters {
             $($(#[$doc])* pub $name: u64,)*
-            /// Most lanes of one atomic instruction that wanted the same address: 1 to 32. Joined by the maximum.
+            /// Largest number of lanes of one atomic instruction with the same address: 1 to 32. Merged by the maximum.
             pub most_lanes_per_address: u64,
-            /// Addresses of atomic instructions by how many of its lanes wanted them: 1, 2, up to 4, 8, 16, 32.
+            /// Number of addresses of atomic instructions by their number of lanes: 1, 2, up to 4, 8, 16, 32.
             pub lanes_per_address: [u64; 6],
         }
 
         impl Counters {
-            /// Name and value of each sum, in the order of their declaration.
+            /// Iterates over name and value of each sum, in the order of declaration.
             pub fn fields(&self) -> impl Iterator<Item = (&'static str, u64)> {
                 [$((stringify!($name), self.$name),)*].into_iter()
             }
@@ -74,139 +74,139 @@ macro_rules! counters {
 counters! {
     /// Instructions executed by warps.
     warp_instructions,
-    /// The same times the lanes that were active: 32 times as much without divergence.
+    /// Instructions executed by warps times their active lanes: 32 times as many without divergence.
     thread_instructions,
-    /// The same without lanes whose guard (`@p`) was false.
+    /// Instructions executed by active lanes whose guard (`@p`), if any, was true.
     predicated_on,
     /// Conditional and indexed branches executed by warps.
     branches,
-    /// Those whose lanes went different ways.
+    /// Branches whose lanes took different directions.
     divergent_branches,
-    /// Branches without a condition; compilers lay out code differently, so these differ most from the hardware's.
+    /// Unconditional branches; they differ most from the hardware's count, because compilers lay out code differently.
     unconditional_branches,
     /// Shared-memory instructions: loads, stores and atomics.
     shared_requests,
-    /// Loads among them.
+    /// Shared-memory loads.
     shared_loads,
-    /// Stores among them.
+    /// Shared-memory stores.
     shared_stores,
-    /// Passes over the 32 banks that loads and stores took.
+    /// Wavefronts (passes over the 32 banks) of shared loads and stores.
     shared_wavefronts,
-    /// Of loads.
+    /// Wavefronts of shared loads.
     shared_load_wavefronts,
-    /// Passes that the same accesses need without conflicts.
+    /// Wavefronts of shared loads and stores without bank conflicts.
     shared_ideal_wavefronts,
-    /// The difference.
+    /// Wavefronts beyond the minimum.
     bank_conflicts,
     /// Bytes that lanes loaded from and stored to shared memory.
     shared_bytes,
-    /// Copies from global to shared memory (`cp.async`), which are global loads, and no shared stores.
+    /// Copies from global to shared memory (`cp.async`), which count as global loads but not as shared stores.
     shared_copies,
-    /// Passes over the banks that they took.
+    /// Wavefronts of copies to shared memory.
     shared_copy_wavefronts,
     /// Global-memory instructions: loads, stores and atomics.
     global_requests,
-    /// Loads among them.
+    /// Global-memory loads.
     global_loads,
-    /// Stores among them.
+    /// Global-memory stores.
     global_stores,
-    /// 32-byte sectors touched by global loads and stores, per instruction.
+    /// 32-byte sectors accessed by global loads and stores, summed over instructions.
     global_sectors,
-    /// Of loads.
+    /// Sectors of global loads.
     global_load_sectors,
-    /// Of stores.
+    /// Sectors of global stores.
     global_store_sectors,
-    /// Sectors that the different bytes of each instruction would fill.
+    /// Sectors that the distinct bytes of each global load or store would fill.
     global_ideal_sectors,
     /// Bytes that lanes loaded from and stored to global memory.
     global_bytes,
-    /// Of loads.
+    /// Bytes that lanes loaded from global memory.
     global_load_bytes,
-    /// Of stores.
+    /// Bytes that lanes stored to global memory.
     global_store_bytes,
-    /// The same without those that another lane of the same instruction asks for too.
+    /// Bytes of global loads and stores, where bytes shared by lanes of an instruction count once.
     global_used_bytes,
     /// Atomic instructions on shared and global memory.
     atomics,
-    /// On shared memory.
+    /// Atomic instructions on shared memory.
     shared_atomics,
-    /// Passes over the banks that they took.
+    /// Wavefronts of shared atomics.
     shared_atomic_wavefronts,
-    /// On global memory, `red` included; each element of a vector is one.
+    /// Atomic instructions on global memory, including `red`; each element of a vector counts as one.
     global_atomics,
-    /// Those whose result nobody reads: `red`, and `atom` with a result that is not used.
+    /// Global atomics whose result is unused: `red`, and `atom` with an unused result.
     global_reductions,
-    /// Sectors touched by atomics on global memory.
+    /// Sectors accessed by global atomics.
     global_atomic_sectors,
-    /// Of those without a result.
+    /// Sectors accessed by global atomics whose result is unused.
     global_reduction_sectors,
-    /// Lanes of atomic instructions.
+    /// Active lanes of atomic instructions.
     atomic_lanes,
-    /// Different addresses per atomic instruction, summed.
+    /// Distinct addresses of atomic instructions, summed.
     atomic_addresses,
-    /// Times that a warp came to a block barrier.
+    /// Arrivals of warps at block barriers.
     barriers,
-    /// Requests to local memory: arrays and spills on a thread's stack. A request moves 4 bytes per lane, so 8 bytes
-    /// take two.
+    /// Requests to local memory, that is to arrays and spills on a thread's stack. A request transfers 4 bytes per
+    /// lane, so 8 bytes take two.
     local_requests,
-    /// Loads among them.
+    /// Loads from local memory.
     local_loads,
-    /// Stores among them.
+    /// Stores to local memory.
     local_stores,
-    /// Sectors of both; the lanes' words lie interleaved in memory, so lanes that agree on the address use whole
-    /// sectors.
+    /// Sectors of local loads and stores; the lanes' words are interleaved in memory, so lanes with equal addresses use
+    /// whole sectors.
     local_sectors,
-    /// Of loads.
+    /// Sectors of local loads.
     local_load_sectors,
-    /// Of stores.
+    /// Sectors of local stores.
     local_store_sectors,
     /// Bytes that lanes loaded from and stored to local memory.
     local_bytes,
-    /// Operations on `f16`, `bf16` and narrower; fused multiply-add is two. See `count::work`.
+    /// Operations on `f16`, `bf16` and narrower formats; a fused multiply-add counts as two. See `count::work`.
     f16_flops,
-    /// On `f32`.
+    /// Operations on `f32`; a fused multiply-add counts as two.
     f32_flops,
-    /// On `f64`.
+    /// Operations on `f64`; a fused multiply-add counts as two.
     f64_flops,
-    /// Of matrix instructions.
+    /// Operations of matrix instructions.
     tensor_flops,
-    /// Integer arithmetic, logic and shifts, address computations included.
+    /// Integer arithmetic, logic and shifts, including address computations.
     integer_operations,
 }
 
 impl Counters {
-    /// Active lanes per instruction, at most 32; 0 when nothing ran.
+    /// Returns the active lanes per instruction, at most 32; 0 when no instruction ran.
     pub fn active_threads(&self) -> f64 {
         ratio(self.thread_instructions, self.warp_instructions)
     }
 
-    /// The same without lanes whose guard was false.
+    /// Returns the active lanes whose guard was true, per instruction.
     pub fn predicated_on_threads(&self) -> f64 {
         ratio(self.predicated_on, self.warp_instructions)
     }
 
-    /// Sectors per global load or store: with 32 lanes of 4 bytes 4 at best and 32 at worst.
+    /// Returns the sectors per global load or store: for 32 lanes of 4 bytes, 4 at best and 32 at worst.
     pub fn sectors_per_request(&self) -> f64 {
         ratio(self.global_sectors, self.global_loads + self.global_stores)
     }
 
-    /// Bytes that lanes asked for per sector of 32 bytes that was touched; what several lanes ask for counts once.
+    /// Returns the bytes used per accessed sector of 32 bytes; bytes shared by several lanes count once.
     pub fn bytes_per_sector(&self) -> f64 {
         ratio(self.global_used_bytes, self.global_sectors)
     }
 
-    /// Wavefronts of shared loads and stores over those that they need: 1 without conflicts.
+    /// Returns the ratio of the wavefronts of shared loads and stores to the minimum: 1 without conflicts.
     pub fn wavefronts_over_ideal(&self) -> f64 {
         ratio(self.shared_wavefronts, self.shared_ideal_wavefronts)
     }
 
-    /// Floating-point operations.
+    /// Returns the number of floating-point operations.
     pub fn flops(&self) -> u64 {
         self.f16_flops + self.f32_flops + self.f64_flops + self.tensor_flops
     }
 
-    /// Floating-point operations per byte that the lanes asked global memory for: the compute to global memory access
-    /// (CGMA) ratio of course notes, times the bytes of an element.
+    /// Returns the floating-point operations per byte accessed in global memory: the compute to global memory access
+    /// (CGMA) ratio of the course notes, divided by the bytes of an element.
     pub fn flops_per_byte(&self) -> f64 {
         ratio(self.flops(), self.global_bytes)
     }
@@ -216,7 +216,7 @@ fn ratio(a: u64, b: u64) -> f64 {
     if b == 0 { 0.0 } else { a as f64 / b as f64 }
 }
 
-/// Counters of one instruction, for every instruction that was executed.
+/// Counters of one executed instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InstructionCounters {
     /// Index into `Program::functions`.
@@ -225,42 +225,42 @@ pub struct InstructionCounters {
     pub pc: u32,
     /// Executions by warps.
     pub executed: u64,
-    /// The same in active lanes.
+    /// Executions by active lanes.
     pub lanes: u64,
-    /// The same in lanes whose guard held.
+    /// Executions by active lanes whose guard was true.
     pub lanes_on: u64,
-    /// Executions by warps, as far as its counters are concerned: memory accesses or branches.
+    /// Executions by warps that accessed memory or branched, which the other counters refer to.
     pub requests: u64,
-    /// Executions whose lanes went different ways.
+    /// Executions whose lanes took different directions.
     pub divergent: u64,
-    /// Passes over the banks of shared memory.
+    /// Wavefronts of shared memory.
     pub wavefronts: u64,
-    /// Passes that were needed.
+    /// Wavefronts without bank conflicts.
     pub ideal_wavefronts: u64,
-    /// The difference, of loads and stores.
+    /// Wavefronts beyond the minimum, for loads and stores.
     pub bank_conflicts: u64,
-    /// Sectors touched in global memory.
+    /// Sectors accessed in global memory.
     pub sectors: u64,
     /// Sectors that its bytes would fill.
     pub ideal_sectors: u64,
     /// Bytes that lanes loaded, stored or updated in global memory.
     pub bytes: u64,
-    /// The same, of loads and stores, without those that another lane of the same execution asks for too.
+    /// Bytes of global loads and stores, where bytes shared by lanes of an execution count once.
     pub used_bytes: u64,
-    /// Sectors touched in local memory.
+    /// Sectors accessed in local memory.
     pub local_sectors: u64,
-    /// For an atomic: lanes that took part.
+    /// For an atomic, its active lanes.
     pub atomic_lanes: u64,
-    /// For an atomic: different addresses per execution, summed.
+    /// For an atomic, distinct addresses per execution, summed.
     pub atomic_addresses: u64,
-    /// For an atomic: most lanes at one address in one execution.
+    /// For an atomic, the most lanes at one address in one execution.
     pub most_lanes_per_address: u64,
     /// Floating-point operations.
     pub flops: u64,
 }
 
 impl InstructionCounters {
-    /// The instruction in PTX and in the source language.
+    /// Returns the place of the instruction in PTX and in the source language.
     pub fn place(&self, program: &Program) -> Place {
         Place::of(program, self.function, self.pc)
     }
@@ -270,7 +270,7 @@ fn wanted_by(touch: &Touch<'_>) -> Wanted {
     Wanted::addresses(touch.addresses, touch.mask, *touch.spread)
 }
 
-/// Wavefronts of one access to shared memory.
+/// Returns the wavefronts of one access to shared memory.
 pub(crate) fn wavefronts_of(touch: &Touch<'_>) -> u32 {
     match touch.kind {
         AccessKind::Atomic => banks::atomic_wavefronts(&wanted_by(touch), touch.bytes),
@@ -278,7 +278,7 @@ pub(crate) fn wavefronts_of(touch: &Touch<'_>) -> u32 {
     }
 }
 
-/// Sectors of one access to global memory.
+/// Returns the sectors of one access to global memory.
 pub(crate) fn sectors_of(touch: &Touch<'_>) -> u32 {
     match touch.kind {
         AccessKind::Atomic => sectors::atomic_sectors(&wanted_by(touch), touch.bytes),
@@ -286,7 +286,7 @@ pub(crate) fn sectors_of(touch: &Touch<'_>) -> u32 {
     }
 }
 
-/// Sectors of a copy past L1: as the load that was shown, and what it takes.
+/// Returns the sectors of a copy that bypasses L1: counted as the load that was reported, and the actual number.
 pub(crate) fn bypassing_sectors_of(past: &Bypass<'_>) -> (u32, u32) {
     let Bypass { mask, bytes, from, to, .. } = *past;
     (sectors::sectors(from, mask, bytes, Spread::of(from, mask)), sectors::bypassing_sectors(from, to, mask))

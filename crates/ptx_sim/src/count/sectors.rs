@@ -1,4 +1,5 @@
-//! Sectors: global memory moves in aligned pieces of 32 bytes; an instruction costs as many as its lanes touch.
+//! Sectors: global memory is transferred in aligned pieces of 32 bytes; the cost of an instruction is the number of
+//! sectors that its lanes access.
 
 use super::contention::Wanted;
 use crate::lanes::Spread;
@@ -6,14 +7,14 @@ use crate::registers::LANES;
 
 const SECTOR_BITS: u32 = 5;
 
-/// Different sectors that the lanes of one instruction touch.
+/// Returns the number of distinct sectors that the lanes of one instruction access.
 #[inline(always)]
 pub fn sectors(addresses: &[u64; LANES], mask: u32, bytes: u32, spread: Spread) -> u32 {
     let size = u64::from(bytes.max(1));
     let first = spread.low >> SECTOR_BITS;
     let last = (spread.high + (size - 1)) >> SECTOR_BITS;
     if spread.stride.is_some_and(|stride| stride.unsigned_abs() <= size.max(1 << SECTOR_BITS)) {
-        // No gap is as large as a sector, so none between the ends is left out.
+        // No gap is as large as a sector, so every sector between the ends is accessed.
         return (last - first + 1) as u32;
     }
     // An access of up to a sector that is aligned to its size lies in one sector.
@@ -32,11 +33,11 @@ pub fn sectors(addresses: &[u64; LANES], mask: u32, bytes: u32, spread: Spread) 
     one_by_one(addresses, mask, size)
 }
 
-/// The same for any addresses.
+/// Counts the sectors of arbitrary addresses.
 #[inline(never)]
 fn one_by_one(addresses: &[u64; LANES], mask: u32, size: u64) -> u32 {
     let span = |address: u64| (address >> SECTOR_BITS, (address + (size - 1)) >> SECTOR_BITS);
-    // Lanes usually ascend: then a sector is new exactly when it is behind the last one.
+    // Addresses usually ascend with the lanes: then a sector is new exactly when it follows the last one.
     let (mut count, mut last, mut ascending) = (0, None, true);
     crate::lanes::each(mask, |lane| {
         let (start, end) = span(addresses[lane]);
@@ -58,7 +59,7 @@ fn one_by_one(addresses: &[u64; LANES], mask: u32, size: u64) -> u32 {
     seen.len() as u32
 }
 
-/// Different bytes that the lanes of one instruction touch.
+/// Returns the number of distinct bytes that the lanes of one instruction access.
 #[inline(always)]
 pub fn different_bytes(addresses: &[u64; LANES], mask: u32, bytes: u32, spread: Spread) -> u64 {
     let (size, lanes) = (u64::from(bytes), u64::from(mask.count_ones()));
@@ -88,8 +89,8 @@ fn different_bytes_of_any(addresses: &[u64; LANES], mask: u32, size: u64) -> u64
     different
 }
 
-/// Sectors of a copy past L1 (`cp.async.cg`): a line of 128 bytes is asked once for what goes to one sector of shared
-/// memory, however many of its own sectors that takes, and again for every other.
+/// Returns the sectors of a copy that bypasses L1 (`cp.async.cg`): a line of 128 bytes is requested once for each
+/// sector of shared memory that receives bytes of it.
 pub fn bypassing_sectors(from: &[u64; LANES], to: &[u64; LANES], mask: u32) -> u32 {
     const LINE_BITS: u32 = 7;
     let mut pairs = Vec::with_capacity(LANES);
@@ -99,16 +100,16 @@ pub fn bypassing_sectors(from: &[u64; LANES], to: &[u64; LANES], mask: u32) -> u
     pairs.len() as u32
 }
 
-/// Sectors of an atomic instruction: lanes that want the same address take turns, and every turn touches its sectors
-/// again.
+/// Returns the sectors of an atomic instruction: lanes with the same address are serialised, and each of them accesses
+/// its sectors again.
 pub fn atomic_sectors(wanted: &Wanted, bytes: u32) -> u32 {
     let size = u64::from(bytes.max(1));
     let sector = |address: u64| (address + size - 1) >> SECTOR_BITS;
     wanted.most_by(sector).each().map(|(_, turns)| turns).sum()
 }
 
-/// Sectors of an access to local memory: word `w` of the 32 lanes lies in 128 neighbouring bytes, so eight neighbouring
-/// lanes share a sector for every word that they agree on.
+/// Returns the sectors of an access to local memory: word `w` of the 32 lanes occupies 128 contiguous bytes, so eight
+/// neighbouring lanes share a sector for every word on which they agree.
 pub fn local_sectors(addresses: &[u64; LANES], mask: u32, bytes: u32, spread: Spread) -> u32 {
     let words = u64::from(bytes.div_ceil(4).max(1));
     if spread.low == spread.high {

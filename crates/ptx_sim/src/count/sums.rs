@@ -1,4 +1,4 @@
-//! From what was counted at each instruction to the totals and the list of instructions.
+//! Evaluates the counts of each instruction: totals, and the list of instructions.
 
 use super::tally::{Counting, Tally};
 use super::{Counters, InstructionCounters, work};
@@ -7,7 +7,7 @@ use crate::registers::{NO_SLOT, Slot};
 use std::cell::LazyCell;
 
 impl Counting {
-    /// Totals, and counters of the instructions that were executed, in program order.
+    /// Returns totals, and counters of the executed instructions in program order.
     pub fn finish(self, program: &Program) -> (Counters, Vec<InstructionCounters>) {
         let mut counters = Counters { barriers: self.barriers, ..Counters::default() };
         let mut instructions = Vec::new();
@@ -84,9 +84,9 @@ fn add(
             let kept = parts.iter().filter(|part| part.destination.is_some_and(|slot| slot != NO_SLOT)).count();
             let dead = are_dead(program, function, inst.line, kept);
             let passes = match () {
-                // Counting (ATOMS.POPC.INC): lanes at the same word are added up first.
+                // For counting (ATOMS.POPC.INC), lanes at the same word are combined first.
                 () if dead && parts.iter().all(counts) => shared.ideal,
-                // A load and a store.
+                // A compare-and-swap takes a load and a store.
                 () if parts.iter().any(|part| part.operation == AtomicOperation::Cas) => 2 * shared.units,
                 () => shared.units,
             };
@@ -170,15 +170,15 @@ fn add(
     own
 }
 
-/// ptxas makes `red` of an `atom` whose result nobody reads; but not of exchanges, and not where the order of memory
-/// accesses says more: an atomic that acquires, or any fence in the same kernel.
+/// Whether ptxas compiles an instruction to `red`: an `atom` whose result is unused, except exchanges and atomics that
+/// acquire, and except in kernels with a fence.
 fn becomes_red(atomic: &Atomic, fenced: &dyn Fn() -> bool) -> bool {
     let exchanges = matches!(atomic.operation, AtomicOperation::Exch | AtomicOperation::Cas);
     let acquires = matches!(atomic.order, Order::Acquire | Order::AcqRel);
     atomic.destination.is_none() || !exchanges && !acquires && !fenced()
 }
 
-/// A fence in the entry, or in a function that it calls by name: ptxas puts those into the kernel.
+/// Whether the entry, or a function that it calls by name, has a fence: ptxas compiles such functions into the kernel.
 fn has_fence(program: &Program, entry: usize) -> bool {
     let (mut reached, mut next) = (vec![entry], 0);
     while let Some(&at) = reached.get(next) {
@@ -196,7 +196,7 @@ fn has_fence(program: &Program, entry: usize) -> bool {
     false
 }
 
-/// Of the instructions that access memory and are no atomics: to it, not from it.
+/// Whether an instruction that accesses memory and is not an atomic writes to memory.
 fn stores(op: &Op) -> bool {
     match op {
         Op::Store(_) => true,
@@ -205,12 +205,12 @@ fn stores(op: &Op) -> bool {
     }
 }
 
-/// The operand is the constant 1.
+/// Whether the operand is the constant 1.
 fn adds_one(function: &Function, slot: Slot) -> bool {
     function.preset.iter().any(|preset| matches!(preset, Preset::Const32(row, 1) if *row == slot))
 }
 
-/// The first registers on the line, an `atom`'s `count` destinations, are named nowhere else in the function.
+/// Whether the first registers on the line, the `count` destinations of an `atom`, occur nowhere else in the function.
 fn are_dead(program: &Program, function: &Function, line: u32, count: usize) -> bool {
     let text = |line: u32| program.source.get(line.saturating_sub(1) as usize).map_or("", String::as_str);
     let last = function.code.iter().map(|inst| inst.line).max().unwrap_or(line);
@@ -221,7 +221,8 @@ fn are_dead(program: &Program, function: &Function, line: u32, count: usize) -> 
     destinations.len() == count && destinations.into_iter().all(once)
 }
 
-/// The registers that a line of PTX names. A guard comes before the destination, so predicates are left out.
+/// Returns the registers that a line of PTX names. Predicates are excluded, because a guard comes before the
+/// destination.
 fn registers(line: &str) -> impl Iterator<Item = &str> {
     let code = line.split("//").next().unwrap_or_default();
     code.split('%').skip(1).filter_map(|rest| {

@@ -1,23 +1,22 @@
-//! The observer that counts. Everything is kept by instruction; totals are sums over instructions, made at the end.
+//! The observer that counts. All counts are kept per instruction; totals are computed at the end.
 //!
-//! Executions are not counted one by one: a run of instructions adds one at its start and takes one away behind its
-//! end, and the sums over these differences are the counts. So straight code costs nothing to count, however long it
-//! is.
+//! Executions are not counted one by one: a run of instructions adds one at its start and subtracts one after its end,
+//! and prefix sums of these differences are the counts. Straight-line code is therefore counted at constant cost.
 
 use super::contention::Wanted;
 use super::{banks, sectors};
 use crate::observe::{AccessKind, BlockShape, Bypass, Observer, Range, Site, Touch, Variable, no_shadow};
 use crate::program::{Order, Scope, Space};
 
-/// Lanes per address of atomics, in classes: 1, 2, up to 4, 8, 16, 32.
+/// Number of classes of lanes per address of atomics: 1, 2, up to 4, 8, 16, 32.
 pub const CLASSES: usize = 6;
 
-/// What was counted at one instruction.
+/// Counts of one instruction.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
-    /// Warps that came, minus those that left before: see the module's text.
+    /// Warps that started a run here, minus those whose run ended before: see the module's documentation.
     pub came: i64,
-    /// The same in active lanes.
+    /// The same difference in active lanes.
     pub came_lanes: i64,
     /// Active lanes whose guard was false.
     pub off: u64,
@@ -29,21 +28,21 @@ pub struct Tally {
     pub atomics: Atomics,
 }
 
-/// Accesses to one space.
+/// Accesses to one state space.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Memory {
     pub requests: u64,
-    /// Of all lanes.
+    /// Bytes of all lanes.
     pub bytes: u64,
-    /// Different ones of an instruction: of global loads and stores.
+    /// Distinct bytes per instruction, for global loads and stores.
     pub used: u64,
-    /// Wavefronts of shared memory, sectors of the others.
+    /// Wavefronts of shared memory, sectors of other spaces.
     pub units: u64,
-    /// As few as the access could take.
+    /// Minimum number of units for the accesses.
     pub ideal: u64,
 }
 
-/// Atomic instructions.
+/// Counts of atomic instructions.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Atomics {
     pub addresses: u64,
@@ -51,10 +50,10 @@ pub struct Atomics {
     pub classes: [u64; CLASSES],
 }
 
-/// Counts one worker's events.
+/// Observer that counts one worker's events.
 #[derive(Debug, Default)]
 pub(crate) struct Counting {
-    /// By function and instruction; a function's list is made when it first counts something. The list of the function
+    /// Counts by function and instruction; a function's list is created with its first count. The list of the function
     /// that counted last is in `current`.
     tallies: Vec<Vec<Tally>>,
     current: Vec<Tally>,
@@ -63,7 +62,7 @@ pub(crate) struct Counting {
 }
 
 impl Counting {
-    /// The lists of all functions.
+    /// Returns the lists of all functions.
     pub fn lists(mut self) -> Vec<Vec<Tally>> {
         self.turn_to(self.function, 0);
         self.tallies[self.function as usize] = self.current;
@@ -112,7 +111,7 @@ impl Counting {
             false => sectors::atomic_sectors(&wanted, touch.bytes),
         };
         let units = u64::from(units);
-        // As if lanes that want the same word shared a pass.
+        // The minimum lets lanes with the same word share a pass.
         let ideal = match shared {
             true if touch.bytes == 4 => banks::different_words(&wanted),
             true => banks::wavefronts(touch.addresses, touch.mask, touch.bytes, *touch.spread, false).0,
@@ -154,7 +153,7 @@ impl Observer for Counting {
     #[inline(always)]
     fn ran(&mut self, (): &mut (), _: u32, from: Site, end: u32, active: u32) {
         let lanes = i64::from(active.count_ones());
-        // The end first, so that the list has room for both.
+        // The end is counted first, so that the list has room for both.
         let after = self.tally(Site { pc: end, ..from });
         after.came -= 1;
         after.came_lanes -= lanes;

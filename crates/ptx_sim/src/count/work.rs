@@ -6,7 +6,7 @@ use crate::program::{MatrixKind, Op};
 /// The kind of arithmetic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// `f16`, `bf16`, and what is narrower.
+    /// `f16`, `bf16` and narrower formats.
     F16,
     /// `f32`.
     F32,
@@ -18,7 +18,7 @@ pub(super) enum Kind {
     Integer,
 }
 
-/// Operations of one lane; `None` for an instruction that only moves, compares, converts or controls.
+/// Returns the operations of one lane; `None` for an instruction that only moves, compares, converts or controls.
 pub(super) fn of(facts: &Facts, op: &Op) -> Option<(Kind, u64)> {
     let (kind, operations) = match facts.work {
         Work::None => return None,

@@ -10,7 +10,7 @@ use crate::program::{Async, Group, Op, Reduce, Space};
 use crate::registers::Slot;
 use crate::syntax::tree::Operand;
 
-const UNKNOWN: &str = "this asynchronous instruction is not known";
+const UNKNOWN: &str = "this asynchronous instruction is not supported";
 
 /// A copy starts now and takes effect later: what it costs shows where it is waited for.
 const STARTED: Facts = facts(Undefined::Any, Work::None, Latency::Memory, Fidelity::Exact);
@@ -77,7 +77,7 @@ impl<'t> Decoder<'_, 't> {
         done(Async::ArriveAfterCopies { mbarrier: (shared_or_generic(words), self.address(address)?.0), increments })
     }
 
-    /// `[dst], [src], size{, src-size | ignore-src}{, cache-policy}`.
+    /// Decodes `[dst], [src], size{, src-size | ignore-src}{, cache-policy}`.
     fn copy(&mut self, cached: bool, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
         let ["shared" | "shared::cta", "global", hints @ ..] = words else { return unsupported(UNKNOWN) };
         let operands = without_policy(hints, operands);
@@ -86,7 +86,7 @@ impl<'t> Decoder<'_, 't> {
         };
         let bytes = match *bytes {
             bytes @ (4 | 8 | 16) => bytes as u32,
-            bytes => return unsupported(format!("copies {bytes} bytes: 4, 8 or 16 are possible")),
+            bytes => return unsupported(format!("copies {bytes} bytes; 4, 8 or 16 are possible")),
         };
         let (mut source_bytes, mut ignore) = (None, None);
         for operand in rest {
@@ -100,7 +100,7 @@ impl<'t> Decoder<'_, 't> {
         done(Async::Copy { to, from, bytes, cached, source_bytes, ignore })
     }
 
-    /// `[dst], [src], size, [mbar]{, mask}{, policy}` or `[dst], [src], size{, policy}`.
+    /// Decodes `[dst], [src], size, [mbar]{, mask}{, policy}` or `[dst], [src], size{, policy}`.
     fn bulk(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
         let [to_space, from_space, completion, hints @ ..] = words else { return unsupported(UNKNOWN) };
         let (Some(to_space), Some(from_space)) = (space(to_space), space(from_space)) else {
@@ -139,7 +139,7 @@ impl<'t> Decoder<'_, 't> {
         done(Async::Bulk { to, from, bytes, mbarrier, multicast, reduce })
     }
 
-    /// `[a], b, [mbar]`.
+    /// Decodes `[a], b, [mbar]`.
     fn remote(&mut self, reduces: bool, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
         let plain = |word: &&&str| {
             !matches!(**word, "weak" | "relaxed" | "cluster" | "shared::cluster" | "mbarrier::complete_tx::bytes")
@@ -177,6 +177,6 @@ fn reduce(operation: &str, kind: &str) -> Result<Reduce, Reject> {
     let combine = AtomicOperation::named(operation).and_then(|operation| combine(operation, kind));
     match (combine, crate::syntax::type_bytes(kind)) {
         (Some(combine), Some(bytes @ (2 | 4 | 8))) => Ok(Reduce { bytes: bytes as u8, combine }),
-        _ => unsupported("this reduction is not known"),
+        _ => unsupported("this reduction is not supported"),
     }
 }

@@ -45,7 +45,7 @@ impl<'t> Decoder<'_, 't> {
     }
 
     fn mbarrier(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
-        let unknown = || unsupported("this mbarrier instruction is not known");
+        let unknown = || unsupported("this mbarrier instruction is not supported");
         let modifiers =
             ["b64", "shared", "shared::cta", "shared::cluster", "release", "acquire", "relaxed", "cta", "cluster"];
         let what: Vec<&str> = words.iter().filter(|word| !modifiers.contains(word)).copied().collect();
@@ -92,7 +92,7 @@ impl<'t> Decoder<'_, 't> {
         done(Async::Mbarrier { kind, address, scope })
     }
 
-    /// `mapa{.shared::cluster}.{u32,u64} d, a, rank`.
+    /// Decodes `mapa{.shared::cluster}.{u32,u64} d, a, rank`.
     fn mapa(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
         let (generic, wide, file) = addressing(words)?;
         let [d, a, rank] = operands else { return unsupported("needs a destination, an address and a rank") };
@@ -100,7 +100,7 @@ impl<'t> Decoder<'_, 't> {
         done(Async::Mapa { destination: self.destination(d, file)?, source, rank, wide, generic })
     }
 
-    /// `getctarank{.shared::cluster}.{u32,u64} d, a`.
+    /// Decodes `getctarank{.shared::cluster}.{u32,u64} d, a`.
     fn rank(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
         let (generic, wide, file) = addressing(words)?;
         let [d, a] = operands else { return unsupported("needs a destination and an address") };

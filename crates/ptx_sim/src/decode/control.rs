@@ -1,4 +1,4 @@
-//! Branches, calls, barriers, stack memory.
+//! Branches, calls, barriers, stack allocation.
 
 use super::decoder::{Decoder, Effect, PresetKey};
 use super::names::{Named, Register};
@@ -9,7 +9,7 @@ use crate::program::{BarrierKind, BarrierReduce, Callee, FrameCopy, Op, Space, S
 use crate::syntax::ParseError;
 use crate::syntax::tree::Operand;
 
-/// Targets of all indexed branches of a module; far more than any has.
+/// Limit on the targets of all indexed branches of a module; real modules have far fewer.
 const MOST_TARGETS: usize = 1 << 20;
 
 const CONTROL: Facts = facts(Undefined::Any, Work::None, Latency::Alu, Fidelity::Exact);
@@ -42,12 +42,16 @@ impl<'t> Decoder<'_, 't> {
         match self.labels.find(self.scope, name.text) {
             Some(index) => Ok(index),
             None => {
-                let found = format!("label `{}`, which stands nowhere", name.text);
+                let found = format!("label `{}`, which is not defined", name.text);
                 Err(ParseError::on_line(self.line, found, "a label of this function").into())
             }
         }
     }
 
+    /// Decodes `bra`.
+    ///
+    /// # Errors
+    /// [`Reject`] if the target is not a label of this function.
     fn branch(&mut self, operands: &[Operand<'t>]) -> Result<Op, Reject> {
         match operands {
             [target] => Ok(Op::Branch { target: self.target(target)? }),
@@ -55,25 +59,32 @@ impl<'t> Decoder<'_, 't> {
         }
     }
 
+    /// Decodes `brx.idx`.
+    ///
+    /// # Errors
+    /// [`Reject`] if the targets are not a `.branchtargets` list of this function, or there are too many.
     fn branch_indexed(&mut self, operands: &[Operand<'t>]) -> Result<Op, Reject> {
         let [index, Operand::Name(list)] = operands else { return unsupported("needs an index and a list of targets") };
         let index = self.source(index, File::Word)?.0;
         let Some(&span) = self.targets.get(list.text) else {
-            let found = format!("`{}`, which is no `.branchtargets` list", list.text);
+            let found = format!("`{}`, which is not a `.branchtargets` list", list.text);
             return Err(ParseError::on_line(self.line, found, "a list of this function").into());
         };
         let body = self.body;
-        // A list of a short text may be named by many branches, each of which has its own copy.
+        // Many branches may name the same list, and each has its own copy.
         self.context.branch_targets += body.get(span).len();
         if self.context.branch_targets > MOST_TARGETS {
             let found = format!("more than {MOST_TARGETS} targets of `brx.idx`");
-            return Err(ParseError::on_line(self.line, found, "fewer of them in a module").into());
+            return Err(ParseError::on_line(self.line, found, "fewer targets in a module").into());
         }
         let targets = body.get(span).iter().map(|target| self.target(target)).collect::<Result<_, _>>()?;
         Ok(Op::BranchIndexed { index, targets })
     }
 
-    /// `call (returns), callee, (params), prototype`.
+    /// Decodes `call (returns), callee, (params), prototype`.
+    ///
+    /// # Errors
+    /// [`Reject`] if the callee is not declared, or a parameter is not a local `.param`.
     fn call(&mut self, operands: &[Operand<'t>]) -> Result<Op, Reject> {
         let (returns, rest) = match operands {
             [Operand::List(span), rest @ ..] => (Some(span), rest),
@@ -82,13 +93,13 @@ impl<'t> Decoder<'_, 't> {
         let (callee, params) = match rest {
             [Operand::Name(callee), Operand::List(span), ..] => (callee, Some(span)),
             [Operand::Name(callee), ..] => (callee, None),
-            _ => return unsupported("names no function"),
+            _ => return unsupported("does not name a function"),
         };
         let callee = match (self.names.find(callee.text), self.symbol(callee.text)) {
             (Some(Named::Register(Register { bits: 64, slot })), _) => Callee::Indirect(slot),
             (_, Some((Symbol::Function(index), _))) => Callee::Direct(index),
             (None, None) => {
-                let found = format!("function `{}`, which nothing declares", callee.text);
+                let found = format!("function `{}`, which is not declared", callee.text);
                 return Err(ParseError::on_line(self.line, found, "a function or a register").into());
             }
             _ => return unsupported(format!("`{}` is not a function", callee.text)),
@@ -109,7 +120,7 @@ impl<'t> Decoder<'_, 't> {
                 }
                 Some(_) => return unsupported(format!("passes `{}`, which is not a local `.param`", name.text)),
                 None => {
-                    let found = format!("`{}`, which nothing declares", name.text);
+                    let found = format!("`{}`, which is not declared", name.text);
                     return Err(ParseError::on_line(self.line, found, "a `.param` variable").into());
                 }
             }
@@ -117,7 +128,7 @@ impl<'t> Decoder<'_, 't> {
         Ok(copies)
     }
 
-    /// `bar{.cta}.{sync,arrive,red}`, `barrier{.cta}.…{.aligned}`.
+    /// Decodes `bar{.cta}.{sync,arrive,red}` and `barrier{.cta}.…{.aligned}`.
     fn barrier(&mut self, aligned: bool, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
         let aligned = aligned || words.contains(&"aligned");
         let what: Vec<&str> = words.iter().copied().filter(|word| !matches!(*word, "cta" | "aligned")).collect();
@@ -130,14 +141,14 @@ impl<'t> Decoder<'_, 't> {
                     "popc" => (BarrierReduce::Popc, File::Word),
                     "and" => (BarrierReduce::And, File::Pred),
                     "or" => (BarrierReduce::Or, File::Pred),
-                    _ => return unsupported("this reduction is not known"),
+                    _ => return unsupported("this reduction is not supported"),
                 };
                 let destination = self.destination(d, file)?;
                 let (source, negated) = self.source(p, File::Pred)?;
                 let kind = BarrierKind::Reduce { op, source, negated, destination };
                 self.barrier_op(aligned, id, rest.first(), kind)
             }
-            _ => unsupported("this barrier is not known"),
+            _ => unsupported("this barrier is not supported"),
         }
     }
 
@@ -156,7 +167,7 @@ impl<'t> Decoder<'_, 't> {
         Ok(Op::Barrier { aligned, id, count, kind })
     }
 
-    /// `alloca.u64 d, size, align`.
+    /// Decodes `alloca.u64 d, size, align`.
     fn alloca(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
         let (destination, size, align) = match operands {
             [d, size] => (d, size, 16),

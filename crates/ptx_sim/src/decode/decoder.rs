@@ -12,7 +12,7 @@ use crate::program::{Described, Op, Preset, Program, Special};
 use crate::registers::Slot;
 use crate::syntax::tree::{self, Body, Operand, Span};
 
-/// What all functions of a module share while it is decoded.
+/// State shared by the functions of a module while it is decoded.
 pub struct Context<'t> {
     pub program: Program,
     pub functions: HashMap<&'t str, u32>,
@@ -20,11 +20,11 @@ pub struct Context<'t> {
     pub locations: Locations<'t>,
     pub opcodes: Opcodes<'t>,
     pub strings: &'t tree::DebugStrings<'t>,
-    /// Targets of indexed branches so far.
+    /// Number of targets of indexed branches so far.
     pub branch_targets: usize,
 }
 
-/// A function while it is decoded.
+/// State of a function being decoded.
 pub struct Decoder<'c, 't> {
     pub context: &'c mut Context<'t>,
     pub text: &'t str,
@@ -36,16 +36,16 @@ pub struct Decoder<'c, 't> {
     pub entry: bool,
     pub preset: Vec<Preset>,
     pub preset_slots: HashMap<PresetKey, Slot>,
-    /// Row of the carry flag, once something uses it.
+    /// Row of the carry flag, once an instruction uses it.
     pub carry: Option<Slot>,
-    /// From `.pragma "used_bytes_mask"`, for the next load.
+    /// Mask from `.pragma "used_bytes_mask"`, for the next load.
     pub used_bytes: Option<u64>,
     pub line: u32,
     /// What the tables say of the instruction that is being decoded.
     pub described: Described,
 }
 
-/// What a preset row holds, without its slot.
+/// Contents of a preset row, without its slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PresetKey {
     Const32(u32),
@@ -54,7 +54,7 @@ pub enum PresetKey {
     Special32(Special),
     Special64(Special),
     SpecialPred(Special),
-    /// Kind of symbol, its index or offset, addend, 64 bits.
+    /// Kind of symbol, its index or offset, addend, and whether the address has 64 bits.
     Address(u8, u64, i64, bool),
 }
 
@@ -116,7 +116,7 @@ impl<'t> Opcodes<'t> {
         known
     }
 
-    /// All opcodes, by index.
+    /// Returns all opcodes, by index.
     pub fn finish(self) -> Vec<String> {
         self.list
     }

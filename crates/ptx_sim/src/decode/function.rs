@@ -1,4 +1,4 @@
-//! One function: its scopes, frame and rows, and its statements in order.
+//! Decoding of a function: its scopes, frame and rows, and its statements in order.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,10 @@ use crate::program::{Described, Function, Inst, Kind, Op, Space};
 use crate::syntax::ParseError;
 use crate::syntax::tree::{self, Statement};
 
-/// Decodes a body. The declaration is in the program already.
+/// Decodes a body. The program already contains the declaration.
+///
+/// # Errors
+/// A [`ParseError`] for names that are not declared, duplicate labels, and sizes that are too large.
 pub fn decode<'t>(
     context: &mut Context<'t>,
     text: &'t str,
@@ -58,7 +61,8 @@ impl<'t> Decoder<'_, 't> {
         }
     }
 
-    /// Every instruction statement becomes one instruction, so labels can be placed before anything is decoded.
+    /// Assigns label positions before decoding, which is possible because every instruction statement becomes one
+    /// instruction.
     fn collect_labels(&mut self) -> Result<(), ParseError> {
         let mut open = Vec::new();
         let mut next = 0u32;
@@ -76,8 +80,8 @@ impl<'t> Decoder<'_, 't> {
                 Statement::Label(name, line) if !self.labels.add(scope, name, next) => {
                     return Err(ParseError::on_line(
                         *line,
-                        format!("a second label `{name}`"),
-                        "labels that differ within a scope",
+                        format!("duplicate label `{name}`"),
+                        "distinct labels within a scope",
                     ));
                 }
                 Statement::BranchTargets(name, span) => {
@@ -130,7 +134,7 @@ impl<'t> Decoder<'_, 't> {
         Ok(())
     }
 
-    /// A body that can run past its last statement returns there.
+    /// Adds the implicit return of a body that can run past its last statement.
     fn end(&mut self, decoded: &mut Function, location: Option<u32>) {
         let length = decoded.code.len() as u32;
         let jumps_to_end = decoded.code.iter().any(|inst| match &inst.op {

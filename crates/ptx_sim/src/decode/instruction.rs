@@ -64,7 +64,7 @@ impl<'t> Decoder<'_, 't> {
                 self.described.facts = &effect.facts;
                 (effect.decode)(self, &opcode.modifiers, operands)
             }
-            Entry::Unknown => unsupported("this instruction is not known"),
+            Entry::Unknown => unsupported("this instruction is not supported"),
         }
     }
 

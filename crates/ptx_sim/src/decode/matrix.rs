@@ -74,7 +74,7 @@ impl<'t> Decoder<'_, 't> {
         done(Matrix { d, a, ..Matrix::new(MatrixKind::Transpose) })
     }
 
-    /// `mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 d, a, b, c`.
+    /// Decodes `mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 d, a, b, c`.
     fn mma(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
         let mut shape = None;
         let (mut types, mut saturate, mut and) = (Vec::new(), false, false);
@@ -87,10 +87,10 @@ impl<'t> Decoder<'_, 't> {
                 _ => types.push(word),
             }
         }
-        let [d, a, b, c] = types[..] else { return unsupported("this form of `mma` is not known") };
+        let [d, a, b, c] = types[..] else { return unsupported("this form of `mma` is not supported") };
         let (Some((m, n, k)), Some(d), Some(a), Some(b), Some(c)) = (shape, sum(d), element(a), element(b), sum(c))
         else {
-            return unsupported("this form of `mma` is not known");
+            return unsupported("this form of `mma` is not supported");
         };
         let multiply = Multiply { m, n, k, a, b, c, d, saturate, and, wmma: None };
         // `m8n8k4` with f16 has a layout of its own, made for the first tensor cores.
@@ -105,7 +105,7 @@ impl<'t> Decoder<'_, 't> {
             Element::B1 => (m == 16 && matches!(k, 128 | 256)) || (m, k) == (8, 128),
         };
         if !known || n != 8 || c != d || !consistent(&multiply) {
-            return unsupported("this form of `mma` is not known");
+            return unsupported("this form of `mma` is not supported");
         }
         self.multiply(multiply, operands, registers)
     }
@@ -123,30 +123,30 @@ impl<'t> Decoder<'_, 't> {
             }
         }
         let (&[a_order, b_order], Some((m, n, k))) = (orders.as_slice(), shape) else {
-            return unsupported("this form of `wmma.mma` is not known");
+            return unsupported("this form of `wmma.mma` is not supported");
         };
         let types = match types[..] {
-            // Two types are those of `d` and `c`, and the factors are f16.
+            // If there are two types, they are those of `d` and `c`, and the factors are f16.
             [d, c] => [d, "f16", "f16", c],
             [d, a, b, c] => [d, a, b, c],
-            _ => return unsupported("this form of `wmma.mma` is not known"),
+            _ => return unsupported("this form of `wmma.mma` is not supported"),
         };
         let (Some(d), Some(a), Some(b), Some(c)) = (sum(types[0]), element(types[1]), element(types[2]), sum(types[3]))
         else {
-            return unsupported("this form of `wmma.mma` is not known");
+            return unsupported("this form of `wmma.mma` is not supported");
         };
         let multiply = Multiply { m, n, k, a, b, c, d, saturate, and: false, wmma: Some([a_order, b_order]) };
         if !wmma_shape(a, (m, n, k)) || !consistent(&multiply) {
-            return unsupported("this form of `wmma.mma` is not known");
+            return unsupported("this form of `wmma.mma` is not supported");
         }
         self.multiply(multiply, operands, |elements, bits| match a {
-            // Always eight, as wide as the largest shape needs.
+            // There are always eight, the number for the largest shape.
             Element::F16 => 8,
             _ => registers(elements, bits),
         })
     }
 
-    /// Binds the operands of a product; `registers(elements, bits)` is how many a matrix takes.
+    /// Binds the operands of a product; `registers(elements, bits)` is the number of registers of a matrix.
     fn multiply(
         &mut self,
         multiply: Multiply,
@@ -214,7 +214,7 @@ impl<'t> Decoder<'_, 't> {
         if found.len() == count {
             Ok(found)
         } else {
-            unsupported(format!("has {} registers where {count} belong", found.len()))
+            unsupported(format!("has {} registers, but takes {count}", found.len()))
         }
     }
 
@@ -262,7 +262,7 @@ impl Form {
     }
 }
 
-const UNKNOWN_MOVE: &str = "this form of the matrix instruction is not known";
+const UNKNOWN_MOVE: &str = "this form of the matrix instruction is not supported";
 
 /// What the words behind `wmma.load` and `wmma.store` say.
 struct FragmentForm {
@@ -304,9 +304,9 @@ impl FragmentForm {
     }
 }
 
-const UNKNOWN_FRAGMENT: &str = "this form of `wmma` is not known";
+const UNKNOWN_FRAGMENT: &str = "this form of `wmma` is not supported";
 
-/// `m16n8k16`.
+/// Parses a shape such as `m16n8k16`.
 fn dimensions(word: &str) -> Option<(usize, usize, usize)> {
     let (m, rest) = word.strip_prefix('m')?.split_once('n')?;
     let (n, k) = rest.split_once('k')?;
@@ -369,7 +369,7 @@ fn wmma_shape(element: Element, shape: (usize, usize, usize)) -> bool {
     }
 }
 
-/// Registers that a lane needs for its part of a matrix.
+/// Returns the number of registers that a lane needs for its part of a matrix.
 fn registers(elements: usize, bits: usize) -> usize {
     (elements * bits).div_ceil(bits.max(32) * 32)
 }

@@ -1,4 +1,4 @@
-//! Loads, stores, atomics, fences, address conversions.
+//! Loads, stores, atomics, fences and address conversions.
 
 use super::decoder::{Decoder, Effect};
 use super::reject::{Reject, unsupported};
@@ -65,9 +65,9 @@ impl<'t> Decoder<'_, 't> {
         address: &Operand<'t>,
         load: bool,
     ) -> Result<Access, Reject> {
-        let Some(modifiers) = modifiers(words) else { return unsupported("has a modifier that is not known") };
+        let Some(modifiers) = modifiers(words) else { return unsupported("has an unknown modifier") };
         if modifiers.operation.is_some() {
-            return unsupported("has a modifier that is not known");
+            return unsupported("has an unknown modifier");
         }
         let bytes = crate::syntax::type_bytes(modifiers.kind).unwrap_or(4) as u8;
         let (address, named) = self.address(address)?;
@@ -77,7 +77,7 @@ impl<'t> Decoder<'_, 't> {
             one => std::slice::from_ref(one),
         };
         if elements.len() != usize::from(modifiers.lanes) {
-            return unsupported(format!("has {} registers where {} belong", elements.len(), modifiers.lanes));
+            return unsupported(format!("has {} registers, but takes {}", elements.len(), modifiers.lanes));
         }
         let (registers, bits) = self.data(elements, bytes, load)?;
         let signed = load && modifiers.kind.starts_with('s') && bits > u32::from(bytes) * 8;
@@ -95,7 +95,7 @@ impl<'t> Decoder<'_, 't> {
         })
     }
 
-    /// Rows of the data, and the width of its registers, which may exceed that of the elements.
+    /// Returns the rows of the data, and the width of its registers, which may exceed that of the elements.
     fn data(&mut self, elements: &[Operand<'t>], bytes: u8, load: bool) -> Result<(Vec<Slot>, u32), Reject> {
         let natural = u32::from(bytes) * 8;
         let register = elements.iter().map(|e| u32::from(self.register_bits(e))).find(|&bits| bits != 0);
@@ -122,7 +122,7 @@ impl<'t> Decoder<'_, 't> {
         Ok((slots, bits))
     }
 
-    /// `.param` is the kernel's parameters in an entry, unless a local `.param` variable is named.
+    /// Resolves `.param`: the kernel's parameters in an entry, or the frame if a local `.param` variable is named.
     fn space(&self, modifiers: &Modifiers<'_>, named: Option<Space>) -> Space {
         match (modifiers.space, named) {
             (Space::Param, Some(Space::Frame)) => Space::Frame,
@@ -133,9 +133,14 @@ impl<'t> Decoder<'_, 't> {
 
     /// `atom`, which `returns` the old value, and `red`.
     fn atomic(&mut self, returns: bool, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
-        let Some(modifiers) = modifiers(words) else { return unsupported("has a modifier that is not known") };
-        let Some(operation) = modifiers.operation else { return unsupported("this atomic is not known") };
-        let Some(combine) = combine(operation, modifiers.kind) else { return unsupported("this atomic is not known") };
+        let Some(modifiers) = modifiers(words) else { return unsupported("has an unknown modifier") };
+        let Some(operation) = modifiers.operation else { return unsupported("this atomic is not supported") };
+        let Some(combine) = combine(operation, modifiers.kind) else {
+            return unsupported(
+                "this atomic is not \
+            supported",
+            );
+        };
         let operands = without_hint(words, operands);
         if modifiers.lanes != 1 {
             return self.atomic_vector(returns, &modifiers, (operation, combine), operands);
@@ -176,7 +181,7 @@ impl<'t> Decoder<'_, 't> {
         }))
     }
 
-    /// `atom.v2`, `red.v4`: each element is an atomic of its own.
+    /// Decodes `atom.v2`, `red.v4` and similar: each element is a separate atomic.
     fn atomic_vector(
         &mut self,
         returns: bool,
@@ -200,7 +205,7 @@ impl<'t> Decoder<'_, 't> {
             "f32" => (4, File::Single),
             "f16x2" | "bf16x2" => (4, File::Word),
             "f16" | "bf16" => (2, File::Half),
-            _ => return unsupported("this atomic is not known"),
+            _ => return unsupported("this atomic is not supported"),
         };
         let order = if modifiers.order == Order::Weak { Order::Relaxed } else { modifiers.order };
         let mut parts = Vec::with_capacity(sources.len());
@@ -229,7 +234,10 @@ impl<'t> Decoder<'_, 't> {
         Ok(Op::AtomicVector(parts.into_boxed_slice()))
     }
 
-    /// `createpolicy`: an opaque value that only cache hints take.
+    /// Decodes `createpolicy`: its result is an opaque value that is used only as a cache hint.
+    ///
+    /// # Errors
+    /// [`Reject`] if there is no destination.
     fn create_policy(&mut self, operands: &[Operand<'t>]) -> Result<Op, Reject> {
         let [d, ..] = operands else { return unsupported("needs a destination") };
         let Some(row) = instructions::find("mov.b64") else { return unsupported("is not known") };
@@ -240,10 +248,10 @@ impl<'t> Decoder<'_, 't> {
         let (name, from_generic) = match *words {
             ["to", name, "u64"] => (name, true),
             [name, "u64"] => (name, false),
-            _ => return unsupported("this address conversion is not known"),
+            _ => return unsupported("this address conversion is not supported"),
         };
         let (Some(space), [d, a]) = (space(name), operands) else {
-            return unsupported("this address conversion is not known");
+            return unsupported("this address conversion is not supported");
         };
         let source = self.source(a, File::Long)?.0;
         let destination = self.destination(d, File::Long)?;
@@ -252,8 +260,8 @@ impl<'t> Decoder<'_, 't> {
     }
 
     fn isspacep(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
-        let ([name], [d, a]) = (words, operands) else { return unsupported("this space is not known") };
-        let Some(space) = space(name) else { return unsupported("this space is not known") };
+        let ([name], [d, a]) = (words, operands) else { return unsupported("this space is not supported") };
+        let Some(space) = space(name) else { return unsupported("this space is not supported") };
         let source = self.source(a, File::Long)?.0;
         Ok(Op::IsSpace { space, destination: self.destination(d, File::Pred)?, source })
     }
@@ -262,7 +270,7 @@ impl<'t> Decoder<'_, 't> {
 fn ordered(fence: Option<(Order, Scope)>) -> Result<Op, Reject> {
     match fence {
         Some((order, scope)) => Ok(Op::Fence(order, scope)),
-        None => unsupported("this fence is not known"),
+        None => unsupported("this fence is not supported"),
     }
 }
 
@@ -286,7 +294,7 @@ fn without_hint<'o, 't>(words: &[&str], operands: &'o [Operand<'t>]) -> &'o [Ope
     }
 }
 
-/// Volatile and mmio accesses are ordered for the whole system; others name their scope.
+/// Returns the scope: the whole system for volatile and mmio accesses, otherwise the one that is named.
 fn scope(modifiers: &Modifiers<'_>) -> Scope {
     modifiers.scope.unwrap_or(Scope::Sys)
 }

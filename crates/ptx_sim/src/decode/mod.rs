@@ -1,4 +1,5 @@
-//! Tree to [`Program`](crate::Program): names become rows, offsets and indices; opcodes become functions.
+//! Decodes the syntax tree to a [`Program`](crate::Program): names become rows, offsets and indices; opcodes become
+//! functions.
 //!
 //! An instruction that only moves bits between registers is a row of `isa`. Every other instruction is a row of
 //! [`effects`]: the table lists the chapters, each of which has its rows and the functions that decode them.

@@ -11,7 +11,7 @@ use crate::syntax::tree;
 use crate::syntax::{self, ParseError};
 
 impl Program {
-    /// Reads and decodes a PTX text. Instructions that are unknown here are kept and fail when they are executed.
+    /// Parses and decodes a PTX text. Unsupported instructions are kept, and stop the run when they are executed.
     ///
     /// # Errors
     /// When the text is not PTX: bad syntax, a name that is not declared, a size that exceeds any memory.
@@ -47,7 +47,7 @@ impl<'t> Context<'t> {
         }
     }
 
-    /// Gives every function and variable its index, so that bodies may name what comes later.
+    /// Assigns an index to every function and variable, so that bodies can refer to later declarations.
     fn declare(&mut self, module: &'t tree::Module<'t>) -> Result<(), ParseError> {
         for variable in &module.variables {
             let index = self.variable(variable)?;
@@ -69,8 +69,8 @@ impl<'t> Context<'t> {
                 if place.kind != Kind::Extern {
                     return Err(ParseError::on_line(
                         function.line,
-                        format!("a second body of `{}`", function.name),
-                        "one function of that name",
+                        format!("duplicate definition of `{}`", function.name),
+                        "one definition per name",
                     ));
                 }
                 *place = Function::default_for(function);
@@ -80,7 +80,7 @@ impl<'t> Context<'t> {
         Ok(())
     }
 
-    /// Fills in initialisers, which may name any symbol of the module.
+    /// Decodes the initialisers, which may refer to any symbol of the module.
     fn initialise(&mut self, module: &'t tree::Module<'t>) -> Result<(), ParseError> {
         for variable in &module.variables {
             if let Some(&index) = self.variables.get(variable.name) {
@@ -99,7 +99,7 @@ impl<'t> Context<'t> {
 }
 
 impl Function {
-    /// The declaration of a function, without its body.
+    /// Creates the declaration of a function, without its body.
     fn default_for(function: &tree::Function<'_>) -> Function {
         let mut end = 0;
         let params = lay_out(&function.params, &mut end);
@@ -125,7 +125,7 @@ impl Function {
     }
 }
 
-/// Offsets of parameters, in order and aligned.
+/// Assigns offsets to parameters, in order and aligned.
 fn lay_out(variables: &[tree::Variable<'_>], end: &mut u64) -> Vec<Param> {
     let place = |variable: &tree::Variable<'_>| {
         let offset = reserve(end, variable.size, variable.align);

@@ -23,14 +23,14 @@ pub const ROWS: &[Effect] = &[Effect {
 }];
 
 impl<'t> Decoder<'_, 't> {
-    /// `mov`: a copy, an address, a timer, packing or unpacking.
+    /// Decodes `mov`: a copy, an address, a timer, packing or unpacking.
     fn mov(&mut self, modifiers: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
         let [to, from] = operands else { return unsupported("needs two operands") };
-        let [kind] = *modifiers else { return unsupported("this type is not known") };
+        let [kind] = *modifiers else { return unsupported("this type is not supported") };
         let bits = crate::syntax::type_bytes(kind).map_or(0, |bytes| bytes * 8);
         if let Operand::Vector(span) = to {
             let (body, name) = (self.body, format!("unpack.b{bits}.{}", span.len()));
-            let Some(row) = find(&name) else { return unsupported("unpacks in a way that is not known") };
+            let Some(row) = find(&name) else { return unsupported("this form of unpacking is not supported") };
             let mut args = Args { d: [NO_SLOT; 4], ..Args::default() };
             for ((place, element), &file) in args.d.iter_mut().zip(body.get(span)).zip(row.meaning.d) {
                 *place = self.destination(element, file)?;
@@ -45,7 +45,7 @@ impl<'t> Decoder<'_, 't> {
         }
         if let Operand::Vector(span) = from {
             let (body, name) = (self.body, format!("pack.b{bits}.{}", span.len()));
-            let Some(row) = find(&name) else { return unsupported("packs in a way that is not known") };
+            let Some(row) = find(&name) else { return unsupported("this form of packing is not supported") };
             let mut args = Args { d: [NO_SLOT; 4], ..Args::default() };
             for ((place, element), &file) in args.s.iter_mut().zip(body.get(span)).zip(row.meaning.s) {
                 *place = self.source(element, file)?.0;
@@ -65,7 +65,7 @@ impl<'t> Decoder<'_, 't> {
             self.describe(row);
             return Ok(Op::Pure(row.meaning.run, Args { d: [d, d + 1, 0, 0], s: [s, s + 1, 0, 0], ..Args::default() }));
         }
-        let Some(row) = find(&format!("mov.{kind}")) else { return unsupported("this type is not known") };
+        let Some(row) = find(&format!("mov.{kind}")) else { return unsupported("this type is not supported") };
         if let Operand::Name(name) = from
             && let Some(isa::Register::Timer(timer, wide)) = isa::register(name.text)
             && self.names.find(name.text).is_none()
@@ -76,14 +76,14 @@ impl<'t> Decoder<'_, 't> {
         self.row(row, operands)
     }
 
-    /// `cvt`: the table's rows assume registers as wide as the types; registers may be wider.
+    /// Decodes `cvt`: the table's rows assume registers as wide as the types, but registers may be wider.
     pub fn cvt(&mut self, opcode: &str, operands: &[Operand<'t>]) -> Result<Op, Reject> {
         if let Some(row) = find(opcode) {
             if let Ok(op) = self.row(row, operands) {
                 return Ok(op);
             }
         } else if find(&format!("{opcode}.r32.r32")).is_none() {
-            return unsupported("this conversion is not known");
+            return unsupported("this conversion is not supported");
         }
         let [to, from, ..] = operands else { return unsupported("needs two operands") };
         let from_bits = match (self.register_bits(from), opcode.rsplit('.').next()) {
@@ -98,7 +98,7 @@ impl<'t> Decoder<'_, 't> {
             Some(row) => self.row(row, operands),
             None => match find(opcode) {
                 Some(row) => self.row(row, operands),
-                None => unsupported("this conversion is not known for registers of this size"),
+                None => unsupported("this conversion is not supported for registers of this size"),
             },
         }
     }

@@ -7,36 +7,36 @@ use crate::registers::Slot;
 use crate::syntax::ParseError;
 use crate::syntax::tree::Registers;
 
-/// A register: its width decides its file.
+/// A register; its width determines its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Register {
-    /// 1 for predicates, else 8 to 128.
+    /// Width in bits: 1 for predicates, otherwise 8 to 128.
     pub bits: u8,
     /// Row in its file.
     pub slot: Slot,
 }
 
-/// What a name declared inside a function means.
+/// Meaning of a name declared inside a function.
 #[derive(Clone, Copy, Debug)]
 pub enum Named {
-    /// `.reg`.
+    /// A register.
     Register(Register),
-    /// Part of the frame: `.local` variables, `.param` variables of calls, parameters of device functions.
+    /// A part of the frame: `.local` variables, `.param` variables of calls, parameters of device functions.
     Frame {
-        /// Byte offset.
+        /// Offset in bytes.
         offset: u64,
-        /// Bytes.
+        /// Size in bytes.
         size: u64,
-        /// `Local` or `Frame`.
+        /// State space: `Local` or `Frame`.
         space: Space,
     },
-    /// Parameter of an entry: byte offset.
+    /// A parameter of an entry, by its offset in bytes.
     KernelParam(u64),
-    /// Index into `Program::variables`.
+    /// A variable: index into `Program::variables`.
     Variable(u32),
 }
 
-/// `%r<5>`: the first register, and how many.
+/// A range of registers such as `%r<5>`: the first register, and the number of registers.
 #[derive(Clone, Copy)]
 struct Counted {
     first: Register,
@@ -52,7 +52,7 @@ struct Scope<'t> {
 /// More registers than any function needs; a larger count is an error in the text.
 const MOST_ROWS: u32 = 1 << 20;
 
-/// The scopes that are open at a statement.
+/// The open scopes at a statement.
 #[derive(Default)]
 pub struct Names<'t> {
     scopes: Vec<Scope<'t>>,
@@ -61,12 +61,12 @@ pub struct Names<'t> {
 }
 
 impl<'t> Names<'t> {
-    /// `{`.
+    /// Opens a scope, at `{`.
     pub fn open(&mut self) {
         self.scopes.push(Scope::default());
     }
 
-    /// `}`.
+    /// Closes a scope, at `}`.
     pub fn close(&mut self) {
         self.scopes.pop();
     }
@@ -78,7 +78,10 @@ impl<'t> Names<'t> {
         }
     }
 
-    /// `.reg`.
+    /// Declares the registers of a `.reg` directive.
+    ///
+    /// # Errors
+    /// A [`ParseError`] for an unknown type, or too many registers.
     pub fn registers(&mut self, registers: &Registers<'t>) -> Result<(), ParseError> {
         let bits = match registers.kind {
             "pred" => 1,
@@ -147,7 +150,7 @@ impl Counted {
     }
 }
 
-/// Where labels point: indices into the code, by the scope that they stand in.
+/// Positions of labels: indices into the code, by the scope that contains them.
 #[derive(Default)]
 pub struct Labels<'t> {
     places: HashMap<(u32, &'t str), u32>,
@@ -155,18 +158,18 @@ pub struct Labels<'t> {
 }
 
 impl<'t> Labels<'t> {
-    /// Adds a scope inside another; the outermost is its own parent.
+    /// Adds a scope inside another one; the outermost is its own parent.
     pub fn scope(&mut self, parent: u32) -> u32 {
         self.parents.push(parent);
         self.parents.len() as u32 - 1
     }
 
-    /// Adds a label; false when the scope has it already.
+    /// Adds a label; returns false if the scope already has it.
     pub fn add(&mut self, scope: u32, name: &'t str, index: u32) -> bool {
         self.places.insert((scope, name), index).is_none()
     }
 
-    /// Finds a label from inside a scope.
+    /// Looks up a label from inside a scope.
     pub fn find(&self, mut scope: u32, name: &'t str) -> Option<u32> {
         loop {
             if let Some(&index) = self.places.get(&(scope, name)) {

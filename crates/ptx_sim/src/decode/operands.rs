@@ -1,4 +1,5 @@
-//! Operands to rows: registers have theirs; constants, special registers and addresses get one that is filled on entry.
+//! Conversion of operands to rows: registers have rows of their own; constants, special registers and addresses get
+//! rows that are filled on entry.
 
 use super::decoder::{Decoder, PresetKey};
 use super::names::{Named, Register};
@@ -11,10 +12,13 @@ use crate::syntax::tree::{Name, Operand};
 
 impl<'t> Decoder<'_, 't> {
     fn unknown_name(&self, name: &str, expected: &str) -> ParseError {
-        ParseError::on_line(self.line, format!("`{name}`, which nothing declares"), expected)
+        ParseError::on_line(self.line, format!("`{name}`, which is not declared"), expected)
     }
 
-    /// `@p`.
+    /// Decodes a guard, `@p`.
+    ///
+    /// # Errors
+    /// A [`ParseError`] if the name is not a predicate register.
     pub fn guard(&self, name: &str, negated: bool) -> Result<Guard, ParseError> {
         match self.names.find(name) {
             Some(Named::Register(Register { bits: 1, slot })) => Ok(Guard { pred: slot, negated }),
@@ -23,7 +27,10 @@ impl<'t> Decoder<'_, 't> {
         }
     }
 
-    /// A destination register of a file.
+    /// Returns the row of a destination register in a file.
+    ///
+    /// # Errors
+    /// [`Reject`] if the operand is not a register of a suitable width.
     pub fn destination(&mut self, operand: &Operand<'t>, file: File) -> Result<Slot, Reject> {
         match operand {
             Operand::Name(Name { text, negated: false, offset: 0 }) => self.destination_name(text, file),
@@ -32,6 +39,9 @@ impl<'t> Decoder<'_, 't> {
     }
 
     /// A destination register of a file, by name; a value for `_` is discarded.
+    ///
+    /// # Errors
+    /// As [`Decoder::destination`].
     pub fn destination_name(&mut self, name: &str, file: File) -> Result<Slot, Reject> {
         if name == "_" {
             return Ok(NO_SLOT);
@@ -43,7 +53,10 @@ impl<'t> Decoder<'_, 't> {
         }
     }
 
-    /// The row of a source, and whether it is written with `!`.
+    /// Returns the row of a source, and whether it is negated by `!`.
+    ///
+    /// # Errors
+    /// [`Reject`] if the operand cannot be a source of this file.
     pub fn source(&mut self, operand: &Operand<'t>, file: File) -> Result<(Slot, bool), Reject> {
         let wide = matches!(file, File::Long | File::Double);
         let slot = match operand {
@@ -69,14 +82,14 @@ impl<'t> Decoder<'_, 't> {
                 File::Single | File::Word => self.preset(PresetKey::Const32((*value as f32).to_bits())),
                 _ => return unsupported("a decimal constant does not fit here"),
             },
-            _ => return unsupported("has an operand of a shape that is not known"),
+            _ => return unsupported("has an unsupported form of operand"),
         };
         Ok((slot, false))
     }
 
     fn named_source(&mut self, name: &Name<'t>, file: File) -> Result<(Slot, bool), Reject> {
         if name.negated && file != File::Pred {
-            return unsupported("`!` stands in front of something that is not a predicate");
+            return unsupported("`!` precedes an operand that is not a predicate");
         }
         if let Some(Named::Register(register)) = self.names.find(name.text) {
             if name.offset != 0 {
@@ -126,7 +139,7 @@ impl<'t> Decoder<'_, 't> {
         Some((symbol, space))
     }
 
-    /// The row that holds an address.
+    /// Returns the row that holds an address.
     pub fn address_of(&mut self, symbol: Symbol, addend: i64, wide: bool) -> Slot {
         let (kind, number) = match symbol {
             Symbol::Variable(index) => (0, u64::from(index)),
@@ -137,7 +150,7 @@ impl<'t> Decoder<'_, 't> {
         self.preset(PresetKey::Address(kind, number, addend, wide))
     }
 
-    /// The row that holds a value on entry; the same value has one row.
+    /// Returns the row that holds a value on entry; equal values share a row.
     pub fn preset(&mut self, key: PresetKey) -> Slot {
         if let Some(&slot) = self.preset_slots.get(&key) {
             return slot;
@@ -170,7 +183,10 @@ impl<'t> Decoder<'_, 't> {
         slot
     }
 
-    /// `[base+offset]`, and the space of the symbol that it names.
+    /// Decodes `[base+offset]`; also returns the state space of the symbol that it names.
+    ///
+    /// # Errors
+    /// [`Reject`] if the operand is not an address.
     pub fn address(&mut self, operand: &Operand<'t>) -> Result<(Address, Option<Space>), Reject> {
         let Operand::Address(base, offset) = operand else { return unsupported("needs an address in brackets") };
         let (offset, Some(name)) = (*offset, base) else {
@@ -181,7 +197,7 @@ impl<'t> Decoder<'_, 't> {
             return match register.bits {
                 32 => Ok((Address { base: register.slot, narrow: true, offset }, None)),
                 64 => Ok((Address { base: register.slot, narrow: false, offset }, None)),
-                bits => unsupported(format!("a register of {bits} bits is no address")),
+                bits => unsupported(format!("a register of {bits} bits is not an address")),
             };
         }
         match self.symbol(name) {
@@ -193,7 +209,10 @@ impl<'t> Decoder<'_, 't> {
         }
     }
 
-    /// The first of two neighbouring rows of a 128-bit register.
+    /// Returns the first of two adjacent rows of a 128-bit register.
+    ///
+    /// # Errors
+    /// [`Reject`] if the operand is not such a register.
     pub fn quad(&mut self, operand: &Operand<'t>) -> Result<Slot, Reject> {
         match operand {
             Operand::Name(name) => match self.names.find(name.text) {
@@ -205,7 +224,7 @@ impl<'t> Decoder<'_, 't> {
         }
     }
 
-    /// Width of the register that an operand names; 0 when it names none.
+    /// Returns the width of the register that an operand names; 0 if it does not name one.
     pub fn register_bits(&self, operand: &Operand<'_>) -> u8 {
         match operand {
             Operand::Name(name) => match self.names.find(name.text) {
@@ -223,7 +242,7 @@ fn is_special(name: &str) -> bool {
     known.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// A register's row, when it is as wide as the file's values.
+/// Returns a register's row if its width fits the file's values.
 fn fit(register: Register, file: File) -> Result<Slot, Reject> {
     let fits = match file {
         File::Pred => register.bits == 1,

@@ -2,7 +2,7 @@
 
 use crate::syntax::ParseError;
 
-/// Why an instruction was not decoded.
+/// Reason why an instruction was not decoded.
 pub enum Reject {
     /// The text is wrong.
     Error(ParseError),

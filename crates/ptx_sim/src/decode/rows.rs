@@ -31,13 +31,16 @@ impl<'t> Decoder<'_, 't> {
         let mask = self.source(mask, File::Word)?.0;
         let args = match (kind, operands) {
             (Collective::Sync, []) => Args::default(),
-            (Collective::Sync, _) => return unsupported("takes a mask and nothing else"),
+            (Collective::Sync, _) => return unsupported("takes only a mask"),
             (_, operands) => self.args(row, operands)?,
         };
         Ok(Op::Collective { kind, mask, run: row.meaning.run, args })
     }
 
     /// Binds operands to the files that a row names.
+    ///
+    /// # Errors
+    /// [`Reject`] if the number or the widths of the operands do not fit the row.
     fn args(&mut self, row: &Row, operands: &[Operand<'t>]) -> Result<Args, Reject> {
         let (d, s) = (row.meaning.d, row.meaning.s);
         let named_d = &d[..d.len() - usize::from(row.carry_out)];
@@ -55,7 +58,7 @@ impl<'t> Decoder<'_, 't> {
             _ => return unsupported("needs two destinations, written `d|p`"),
         }
         if rest.len() != named_s.len() {
-            return unsupported(format!("has {} sources where {} belong", rest.len(), named_s.len()));
+            return unsupported(format!("has {} sources, but takes {}", rest.len(), named_s.len()));
         }
         for (i, (operand, &file)) in rest.iter().zip(named_s).enumerate() {
             let (slot, negated) = self.source(operand, file)?;

@@ -18,8 +18,8 @@ fn module(text: &str) -> Program {
 /// Parses one entry with registers of all kinds and these statements.
 fn body(statements: &str) -> (Program, Function) {
     let program = module(&format!(
-        ".visible .entry k(.param .u64 .ptr .global .align 1 k_param_0, .param .align 16 .b8 k_param_1[16], .param .u8 c)\n\
-         {{\n.reg .pred %p<9>;\n.reg .b16 %rs<9>;\n.reg .b32 %r<9>;\n.reg .b64 %rd<9>;\n.reg .f32 %f<9>;\n\
+        ".visible .entry k(.param .u64 .ptr .global .align 1 k_param_0, .param .align 16 .b8 k_param_1[16], .param \
+        .u8 c)\n {{\n.reg .pred %p<9>;\n.reg .b16 %rs<9>;\n.reg .b32 %r<9>;\n.reg .b64 %rd<9>;\n.reg .f32 %f<9>;\n\
          .reg .f64 %fd<9>;\n.reg .b128 %rq<3>;\n{statements}\nret;\n}}\n"
     ));
     let function = program.function("k").cloned();
@@ -115,8 +115,8 @@ fn addresses() {
          .func f() { ret; }\n\
          .entry k(.param .u64 p) { .reg .b64 %rd<9>; .reg .b32 %r<9>; .shared .align 4 .b8 inside[64];\n\
          .local .align 8 .b8 depot[40]; .reg .b64 %SP; mov.b64 %SP, depot; cvta.local.u64 %SP, %SP;\n\
-         mov.b64 %rd1, p; mov.b64 %rd2, inside+8; mov.u32 %r1, dynamic; ld.global.b32 %r2, [table+4]; mov.b64 %rd3, f;\n\
-         st.local.b32 [depot+36], %r2; ret; }",
+         mov.b64 %rd1, p; mov.b64 %rd2, inside+8; mov.u32 %r1, dynamic; ld.global.b32 %r2, [table+4]; mov.b64 %rd3, \
+         f;\n st.local.b32 [depot+36], %r2; ret; }",
     );
     let [dynamic, table, pointers, c, inside] = program.variables.as_slice() else { panic!("{:?}", program.variables) };
     assert!(dynamic.dynamic && dynamic.size == 0 && dynamic.align == 16);
@@ -268,7 +268,7 @@ fn unknown_instructions_are_kept() {
         assert!(matches!(op(text), Op::Unsupported(_)), "{text}");
     }
     let Op::Unsupported(message) = op("strange.op   %r1,\t%r2;") else { panic!() };
-    assert_eq!(message, "`strange.op %r1, %r2`: this instruction is not known");
+    assert_eq!(message, "`strange.op %r1, %r2`: this instruction is not supported");
 }
 
 #[test]

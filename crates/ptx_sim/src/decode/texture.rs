@@ -1,4 +1,4 @@
-//! Textures and surfaces: `tex`, `tld4`, `txq`, `suld`, `sust`, `suq`, by handles in 64-bit registers.
+//! Textures and surfaces by handles in 64-bit registers: `tex`, `tld4`, `txq`, `suld`, `sust`, `suq`.
 
 use super::decoder::{Decoder, Effect};
 use super::reject::{Reject, unsupported};
@@ -14,7 +14,7 @@ const FILTERED: Facts = facts(
     Undefined::Any,
     Work::None,
     Latency::Memory,
-    Fidelity::Approximate("filtering: weights of 8 bits behind the point, as CUDA documents; sums rounded once"),
+    Fidelity::Approximate("filtering: weights with 8 fractional bits, as CUDA documents; sums rounded once"),
 );
 
 /// Rows of this chapter. A fetch by integer coordinates takes the facts of one without a filter instead.
@@ -34,17 +34,17 @@ fn done(texture: Texture) -> Result<Op, Reject> {
 }
 
 impl<'t> Decoder<'_, 't> {
-    /// `tex{.level}.2d.v4.f32.f32 d, [handle, {x, y}] {, lod}`.
+    /// Decodes `tex{.level}.2d.v4.f32.f32 d, [handle, {x, y}] {, lod}`.
     fn sample(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
         let [geometry, "v4", result, coordinates] = words else {
-            return unsupported("this form of `tex` is not known");
+            return unsupported("this form of `tex` is not supported");
         };
         let (Some((dimensions, layered)), Some(floats), Some(float_coordinates)) =
             (geometry_of(geometry), result_type(result), result_type(coordinates))
         else {
-            return unsupported("this form of `tex` is not known");
+            return unsupported("this form of `tex` is not supported");
         };
-        // There is one level of detail.
+        // There is only one level of detail.
         let ([data, place] | [data, place, _]) = operands else { return unsupported("has the wrong operands") };
         let kind = TextureKind::Sample { integers: !float_coordinates, floats };
         if !float_coordinates {
@@ -56,15 +56,15 @@ impl<'t> Decoder<'_, 't> {
         done(texture)
     }
 
-    /// `tld4.r.2d.v4.f32.f32 d, [handle, {x, y}]`.
+    /// Decodes `tld4.r.2d.v4.f32.f32 d, [handle, {x, y}]`.
     fn gather(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
         let ([channel, "2d", "v4", result, "f32"], [data, place]) = (words, operands) else {
-            return unsupported("this form of `tld4` is not known");
+            return unsupported("this form of `tld4` is not supported");
         };
         let (Some(channel), Some(floats)) =
             (["r", "g", "b", "a"].iter().position(|name| name == channel), result_type(result))
         else {
-            return unsupported("this form of `tld4` is not known");
+            return unsupported("this form of `tld4` is not supported");
         };
         let mut texture = self.place(TextureKind::Gather { channel, floats }, place, 2, false, File::Single)?;
         texture.data = self.four(data)?;
@@ -72,7 +72,7 @@ impl<'t> Decoder<'_, 't> {
     }
 
     fn query(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
-        let [what, "b32"] = *words else { return unsupported("this query is not known") };
+        let [what, "b32"] = *words else { return unsupported("this query is not supported") };
         let query = match what {
             "width" => Query::Width,
             "height" => Query::Height,
@@ -83,7 +83,7 @@ impl<'t> Decoder<'_, 't> {
             "array_size" => Query::ArraySize,
             "num_mipmap_levels" => Query::MipmapLevels,
             "num_samples" => Query::Samples,
-            _ => return unsupported("this query is not known"),
+            _ => return unsupported("this query is not supported"),
         };
         let [d, Operand::Address(Some(handle), 0)] = operands else { return unsupported("has the wrong operands") };
         let handle = self.handle(handle)?;
@@ -98,7 +98,7 @@ impl<'t> Decoder<'_, 't> {
         })
     }
 
-    /// `suld.b.2d.v4.b32.trap d, [handle, {x, y}]`, `sust.b … [handle, {x, y}], d`.
+    /// Decodes `suld.b.2d.v4.b32.trap d, [handle, {x, y}]` and `sust.b … [handle, {x, y}], d`.
     fn surface(&mut self, words: &[&str], operands: &[Operand<'t>], load: bool) -> Result<Op, Reject> {
         let (mut geometry, mut count, mut bytes, mut outside) = (None, 1, None, Outside::Trap);
         for &word in words {
@@ -114,7 +114,7 @@ impl<'t> Decoder<'_, 't> {
             }
         }
         let (Some((dimensions, layered)), Some(bytes)) = (geometry, bytes) else {
-            return unsupported("this form of a surface instruction is not known");
+            return unsupported("this form of a surface instruction is not supported");
         };
         let (data, place) = match (operands, load) {
             ([data, place], true) | ([place, data], false) => (data, place),
@@ -136,7 +136,7 @@ impl<'t> Decoder<'_, 't> {
             one => std::slice::from_ref(one),
         };
         if elements.len() != count {
-            return unsupported(format!("has {} registers where {count} belong", elements.len()));
+            return unsupported(format!("has {} registers, but takes {count}", elements.len()));
         }
         for element in elements {
             let slot = if load { self.destination(element, file)? } else { self.source(element, file)?.0 };
@@ -146,7 +146,7 @@ impl<'t> Decoder<'_, 't> {
         done(texture)
     }
 
-    /// `[handle, {layer, x, y}]`; for three dimensions, and two with layers, a fourth coordinate is ignored.
+    /// Decodes `[handle, {layer, x, y}]`; for three dimensions, and two with layers, a fourth coordinate is ignored.
     fn place(
         &mut self,
         kind: TextureKind,
@@ -172,7 +172,7 @@ impl<'t> Decoder<'_, 't> {
             coordinates.push(self.source(element, file)?.0);
         }
         if coordinates.len() != dimensions {
-            return unsupported(format!("has {} coordinates where {dimensions} belong", coordinates.len()));
+            return unsupported(format!("has {} coordinates, but takes {dimensions}", coordinates.len()));
         }
         Ok(Texture { kind, handle, data: Vec::new(), wide: false, coordinates, layer })
     }

@@ -6,7 +6,10 @@ use crate::syntax::ParseError;
 use crate::syntax::tree::{self, Initial, Operand};
 
 impl<'t> Context<'t> {
-    /// Adds a variable, without its initialiser.
+    /// Adds a variable without its initialiser.
+    ///
+    /// # Errors
+    /// A [`ParseError`] if the module has too many variables.
     pub fn variable(&mut self, variable: &tree::Variable<'t>) -> Result<u32, ParseError> {
         let space = match variable.space {
             "shared" => Space::Shared,
@@ -27,7 +30,10 @@ impl<'t> Context<'t> {
         Ok(index)
     }
 
-    /// Fills in one initialiser.
+    /// Decodes one initialiser.
+    ///
+    /// # Errors
+    /// A [`ParseError`] if a symbol is not declared, or an address does not fit the element type.
     pub fn initialiser(&mut self, index: u32, variable: &tree::Variable<'t>) -> Result<(), ParseError> {
         let element = usize::try_from(variable.element).unwrap_or(8).max(1);
         let mut init = Vec::with_capacity(variable.init.len().saturating_mul(element));
@@ -56,7 +62,7 @@ impl<'t> Context<'t> {
                     let Some(target) = self.symbol(symbol) else {
                         return Err(ParseError::on_line(
                             variable.line,
-                            format!("`{symbol}`, which nothing declares"),
+                            format!("`{symbol}`, which is not declared"),
                             "the name of a variable or a function",
                         ));
                     };
@@ -73,14 +79,17 @@ impl<'t> Context<'t> {
         Ok(())
     }
 
-    /// A name of module scope.
+    /// Looks up a name of module scope.
     pub fn symbol(&self, name: &str) -> Option<Symbol> {
         let variable = self.variables.get(name).map(|&index| Symbol::Variable(index));
         variable.or_else(|| self.functions.get(name).map(|&index| Symbol::Function(index)))
     }
 }
 
-/// A list index that fits in 32 bits.
+/// Converts the length of a list to an index of 32 bits.
+///
+/// # Errors
+/// A [`ParseError`] if it does not fit.
 pub fn index(length: usize, line: u32) -> Result<u32, ParseError> {
     u32::try_from(length).map_err(|_| ParseError::on_line(line, "too many declarations", "fewer than 2^32 of them"))
 }

@@ -4,37 +4,37 @@
 /// The model's constants.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Costs {
-    /// A launch that waits for nothing: 5.0 us for an empty kernel, as events see it.
+    /// A launch on an idle device: 5.0 us for an empty kernel, measured with events.
     pub first_launch_ns: f64,
-    /// A launch behind another one: 16 empty kernels take 54 us from a slow caller; the ladder's tree rungs, 2.4 us
-    /// each.
+    /// A launch that follows another one: 16 empty kernels take 54 us from a slow caller; the tree rungs of the ladder
+    /// take 2.4 us each.
     pub next_launch_ns: f64,
     /// Starting a block, on the whole device: 2^20 empty blocks of 32 to 512 threads take 635 us.
     pub block_start_ns: f64,
     /// Starting and ending a block, for the block itself. Estimated.
     pub block_cycles: f64,
-    /// A dependent integer or float operation.
+    /// Latency of a dependent integer or floating-point operation.
     pub alu_cycles: f64,
-    /// A division, a square root, an elementary function: a sequence in SASS. Estimated.
+    /// Latency of a division, a square root or an elementary function, a sequence in SASS. Estimated.
     pub special_cycles: f64,
-    /// A shuffle or vote. Estimated.
+    /// Latency of a shuffle or vote. Estimated.
     pub shuffle_cycles: f64,
     /// A block barrier once all warps have arrived: 32 cycles in a loop of one block of four warps.
     pub barrier_cycles: f64,
-    /// What the barrier unit of a multiprocessor needs for one warp: 136 cycles for 64 warps.
+    /// Time of a multiprocessor's barrier unit for one warp: 136 cycles for 64 warps.
     pub barrier_warp_cycles: f64,
-    /// A load from shared memory without conflict: 31 cycles in a dependent loop.
+    /// Latency of a load from shared memory without conflicts: 31 cycles in a dependent loop.
     pub shared_cycles: f64,
-    /// One wavefront of shared memory: 43 cycles for 32 warps that do nothing else.
+    /// Throughput of shared memory per wavefront: 43 cycles for 32 warps that do nothing else.
     pub wavefront_cycles: f64,
-    /// A load from global memory while memory is busy: from the ladder's `grid_stride`, which has one load per thread
-    /// in flight.
+    /// Latency of a load from global memory under load, derived from the ladder's `grid_stride`, which has one load per
+    /// thread in flight.
     pub global_cycles: f64,
     /// An atomic on global memory that returns a value: 464 cycles in a dependent loop.
     pub global_atomic_cycles: f64,
-    /// Atomics at one address, one after the other: 132 000 in 237 us.
+    /// Throughput of atomics at one address: 132 000 take 237 us.
     pub same_address_ns: f64,
-    /// Part of the nominal bandwidth that a plain stream reaches: 4528 of 4814 GB/s.
+    /// Fraction of the nominal bandwidth that a plain stream reaches: 4528 of 4814 GB/s.
     pub stream: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Which source lines cost most, and why, in words.
+//! The most expensive source lines, with a reason for each.
 
 use super::costs::Costs;
 use super::time::Time;
@@ -6,7 +6,7 @@ use crate::count::InstructionCounters;
 use crate::program::{Inst, Op, Program};
 use serde::Serialize;
 
-/// A line of the source language, or of PTX where the compiler left no line tables.
+/// A line of the source language, or of PTX without line tables.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Line {
     /// Source file as the compiler wrote it; empty for PTX.
@@ -15,9 +15,9 @@ pub struct Line {
     pub line: u32,
     /// The function that the line is in.
     pub function: String,
-    /// The PTX of its most expensive instruction.
+    /// PTX of its most expensive instruction.
     pub ptx: String,
-    /// Part of the launch's cost, 0 to 1.
+    /// Fraction of the launch's cost, 0 to 1.
     pub share: f64,
     /// Why it costs that, in words.
     pub reason: String,
@@ -25,9 +25,9 @@ pub struct Line {
     pub executed: u64,
     /// Active lanes per instruction.
     pub active: f64,
-    /// Wavefronts of shared memory, and those that were needed.
+    /// Wavefronts of shared memory, and the minimum.
     pub wavefronts: (u64, u64),
-    /// Sectors of global memory, and those that its bytes fill.
+    /// Sectors of global memory, and the number that its bytes fill.
     pub sectors: (u64, u64),
     /// Branches whose lanes diverged.
     pub divergent: u64,
@@ -37,8 +37,8 @@ pub struct Line {
     top: f64,
 }
 
-/// The lines, the most expensive first. Cost is busy time: issue slots, wavefronts, barriers and, where memory or its
-/// latency is what the launch waits for, the global accesses.
+/// Returns the lines, the most expensive first. The cost is busy time: issue slots, wavefronts, barriers, and the
+/// global accesses if the launch is limited by memory or its latency.
 pub fn lines(program: &Program, counted: &[InstructionCounters], time: &Time, costs: &Costs) -> Vec<Line> {
     let slowest = time.limits.first().map_or("", |limit| limit.name);
     let memory = matches!(slowest, "memory" | "latency" | "cache");
@@ -94,14 +94,14 @@ fn op<'p>(program: &'p Program, own: &InstructionCounters) -> Option<&'p Op> {
     inst(program, own).map(|inst| &inst.op)
 }
 
-/// One sentence about an instruction.
+/// Describes the cost of an instruction in one sentence.
 fn reason(program: &Program, own: &InstructionCounters) -> String {
     let per = |count: u64| count as f64 / own.requests.max(1) as f64;
     let active = own.lanes as f64 / own.executed.max(1) as f64;
     let scattered = own.sectors > own.ideal_sectors + own.ideal_sectors / 4;
     match op(program, own) {
         Some(Op::Atomic(_) | Op::AtomicVector(_)) => format!(
-            "{:.0} lanes of a warp update {:.1} addresses: lanes at the same address take turns, up to {} of them",
+            "{:.0} lanes of a warp update {:.1} addresses: lanes at the same address are serialised, up to {} of them",
             own.atomic_lanes as f64 / own.requests.max(1) as f64,
             per(own.atomic_addresses),
             own.most_lanes_per_address
@@ -110,29 +110,31 @@ fn reason(program: &Program, own: &InstructionCounters) -> String {
             format!("{} times a warp waits here for the slowest warp of its block", own.executed)
         }
         Some(Op::Branch { .. } | Op::BranchIndexed { .. }) if own.divergent > 0 => {
-            format!("{} of {} warps part here: the two sides run one after the other", own.divergent, own.executed)
+            format!("{} of {} warps diverge here: the two sides run one after the other", own.divergent, own.executed)
         }
         Some(Op::Load(_) | Op::Store(_)) if own.wavefronts > own.ideal_wavefronts => format!(
-            "the {active:.0} active lanes meet in the same banks: {:.1} wavefronts where {:.1} would do",
+            "the {active:.0} active lanes access the same banks: {:.1} wavefronts instead of {:.1}",
             per(own.wavefronts),
             per(own.ideal_wavefronts)
         ),
         Some(Op::Load(_) | Op::Store(_)) if own.wavefronts > 0 && active < 24.0 => format!(
-            "{} wavefronts of shared memory for {active:.1} of 32 lanes each: no bank conflicts, but most lanes are idle",
+            "{} wavefronts of shared memory for {active:.1} of 32 lanes each: no bank conflicts, but most lanes are \
+            idle",
             own.wavefronts
         ),
         Some(Op::Load(_) | Op::Store(_)) if own.wavefronts > 0 => {
             format!("{} wavefronts of shared memory, without bank conflicts", own.wavefronts)
         }
-        // Lanes that share few sectors between them are well served, however little of these they use.
+        // Lanes that share few sectors are served efficiently, even if they use few bytes of these sectors.
         Some(Op::Load(_) | Op::Store(_)) if scattered && own.sectors * 32 > own.bytes => format!(
-            "the {active:.0} active lanes touch {:.1} sectors where {:.1} would hold their bytes: {:.0} % of what is moved is used",
+            "the {active:.0} active lanes touch {:.1} sectors where {:.1} would hold their bytes: {:.0} % of the \
+            transferred bytes are used",
             per(own.sectors),
             per(own.ideal_sectors),
             100.0 * own.used_bytes as f64 / (32 * own.sectors).max(1) as f64
         ),
         Some(Op::Load(_) | Op::Store(_)) if scattered => format!(
-            "{} of global memory, shared by lanes that want the same: {:.1} sectors per request",
+            "{} of global memory, shared by lanes with equal addresses: {:.1} sectors per request",
             bytes(own.sectors * 32),
             per(own.sectors)
         ),
@@ -164,9 +166,10 @@ fn bytes(count: u64) -> String {
 mod tests {
     use super::*;
 
-    /// What is said of a load by all lanes: sectors, bytes that lanes ask for, and the different ones of them.
+    /// Returns the reason for a load by all lanes, given sectors, bytes of all lanes, and distinct bytes.
     fn of_load(sectors: u64, asked: u64, used: u64) -> String {
-        let text = ".version 7.8\n.target sm_75\n.address_size 64\n.visible .entry k()\n{\n.reg .b32 %r<2>;\n.reg .b64 %rd<2>;\nld.global.b32 %r1, [%rd1];\nret;\n}\n";
+        let text = ".version 7.8\n.target sm_75\n.address_size 64\n.visible .entry k()\n{\n.reg .b32 %r<2>;\n.reg \
+            .b64 %rd<2>;\nld.global.b32 %r1, [%rd1];\nret;\n}\n";
         let program = Program::parse(text).expect("PTX");
         let pc =
             program.functions[0].code.iter().position(|inst| matches!(inst.op, Op::Load(_))).expect("a load") as u32;
@@ -186,12 +189,12 @@ mod tests {
 
     #[test]
     fn what_is_used_of_what_is_moved() {
-        assert!(of_load(32, 128, 128).ends_with("12 % of what is moved is used"), "{}", of_load(32, 128, 128));
-        // Pairs of lanes want the same word, and every word lies alone.
-        assert!(of_load(16, 128, 64).ends_with("12 % of what is moved is used"), "{}", of_load(16, 128, 64));
+        assert!(of_load(32, 128, 128).ends_with("12 % of the transferred bytes are used"), "{}", of_load(32, 128, 128));
+        // Pairs of lanes load the same word, and no two words share a sector.
+        assert!(of_load(16, 128, 64).ends_with("12 % of the transferred bytes are used"), "{}", of_load(16, 128, 64));
         assert_eq!(of_load(4, 128, 128), "128 bytes of global memory, coalesced: 4.0 sectors per request");
-        // Half of the lanes want one word, half another.
-        let shared = "64 bytes of global memory, shared by lanes that want the same: 2.0 sectors per request";
+        // Half of the lanes load one word, half another.
+        let shared = "64 bytes of global memory, shared by lanes with equal addresses: 2.0 sectors per request";
         assert_eq!(of_load(2, 128, 8), shared);
     }
 }

@@ -1,9 +1,9 @@
-//! Why a launch takes the time it takes: where its cost is in the source, what limits it on a device, and an estimate
-//! of the time.
+//! Explanation of a launch's time: its cost by source line, the limiting resource of a device, and an estimate of the
+//! time.
 //!
-//! Run with [`Config::trace`](crate::Config), then call [`analyse`]. The estimate is for comparing variants of a
-//! kernel, not for predicting microseconds: see [`Time`] for the model and `costs` for its constants. On an H200 it
-//! puts the rungs of this project's reduction ladder in their measured order, which a test checks.
+//! Run with [`Config::trace`](crate::Config), then call [`analyse`]. The estimate serves to compare variants of a
+//! kernel, not to predict microseconds: see [`Time`] for the model and `costs` for its constants. On an H200 it ranks
+//! the rungs of this project's reduction ladder in their measured order; a test checks this.
 
 mod costs;
 mod lines;
@@ -24,39 +24,38 @@ use crate::session::Report;
 use crate::stop::Stop;
 use serde::Serialize;
 
-/// A launch explained.
+/// Explanation of a launch.
 #[derive(Clone, Debug, Serialize)]
 pub struct Analysis {
     /// Name of the `.entry`.
     pub entry: String,
     /// Blocks of the grid.
     pub grid: [u32; 3],
-    /// Threads of a block.
+    /// Threads of a block in x, y, z.
     pub block: [u32; 3],
-    /// Bytes of shared memory of a block, static and dynamic.
+    /// Shared memory of a block in bytes, static and dynamic.
     pub shared_bytes: u64,
     /// Counters of the whole launch.
     #[serde(skip)]
     pub counters: Counters,
-    /// Different bytes of global memory read, in whole sectors.
+    /// Distinct bytes of global memory read, in whole sectors.
     pub read_bytes: u64,
-    /// Different bytes of global memory written, in whole sectors.
+    /// Distinct bytes of global memory written, in whole sectors.
     pub written_bytes: u64,
-    /// Blocks that are resident on a multiprocessor, warps of these, and the part of the multiprocessor's warps that
-    /// this is.
+    /// Resident blocks and warps of a multiprocessor, and the warps as a fraction of the multiprocessor's maximum.
     pub occupancy: (u32, u32, f64),
     /// What limits the occupancy.
     pub occupancy_limits: Vec<String>,
-    /// The estimate.
+    /// Estimated time.
     pub time: Time,
     /// Source lines, the most expensive first.
     pub lines: Vec<Line>,
-    /// For each warp of the traced block: runs of instructions with the same number of active lanes, as (instructions,
+    /// For each warp of the traced block, runs of instructions with the same number of active lanes, as (instructions,
     /// lanes).
     pub activity: Vec<Vec<(u32, u32)>>,
-    /// The shared-memory instruction with the most wavefronts: lane by bank.
+    /// Bank usage of the shared-memory instruction with the most wavefronts.
     pub banks: Option<Banks>,
-    /// Requests to global memory by sectors, 0 to 64, of all loads and stores.
+    /// Number of global loads and stores by their sectors, 0 to 64.
     pub sectors: Vec<u64>,
 }
 
@@ -65,20 +64,20 @@ pub struct Analysis {
 pub struct Banks {
     /// The instruction's line of PTX.
     pub ptx: String,
-    /// Source line, 0 when unknown.
+    /// Source line; 0 when unknown.
     pub line: u32,
     /// Source file.
     pub file: String,
-    /// Words, by lane and bank.
+    /// Number of words by lane and bank.
     pub words: Vec<Vec<u32>>,
-    /// Requests by wavefronts, 0 to 32.
+    /// Number of requests by wavefronts, 0 to 32.
     pub wavefronts: Vec<u64>,
 }
 
 /// Explains a launch that ran with a trace.
 ///
 /// # Errors
-/// A usage stop when the launch was not traced.
+/// `no-trace` if the launch was not traced.
 pub fn analyse(
     program: &Program,
     launch: &Launch<'_>,
@@ -87,7 +86,10 @@ pub fn analyse(
     costs: &Costs,
 ) -> Result<Analysis, Stop> {
     let Some(traced) = &report.traced else {
-        return Err(Stop::usage("no-trace", "the launch was not traced").with_help("set `Config::trace`"));
+        return Err(Stop::usage("no-trace", "the launch was not traced").with_help(
+            "set `Config::trace` before the \
+            launch",
+        ));
     };
     let shared_bytes = launch.dynamic_shared + static_shared(program, report);
     let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
@@ -126,7 +128,7 @@ pub fn analyse(
     })
 }
 
-/// Conflicts before traffic: the instruction to look at is the one that waits for itself.
+/// Sort key: conflicts before traffic, because an instruction with conflicts delays itself.
 fn weight(banks: &crate::trace::Banks) -> (u64, u64) {
     let all = banks.wavefronts.iter().enumerate();
     let conflicts = all.map(|(passes, requests)| passes.saturating_sub(1) as u64 * requests).sum();
@@ -145,7 +147,7 @@ fn heat(program: &Program, banks: &crate::trace::Banks) -> Banks {
     }
 }
 
-/// Neighbours with equally many active lanes become one run.
+/// Joins consecutive steps with equally many active lanes.
 fn activity(steps: &[crate::trace::Step]) -> Vec<(u32, u32)> {
     let mut runs: Vec<(u32, u32)> = Vec::new();
     for step in steps {
@@ -158,7 +160,8 @@ fn activity(steps: &[crate::trace::Step]) -> Vec<(u32, u32)> {
     runs
 }
 
-/// Shared variables that the executed functions may use: all of the module, which is what one kernel per file has.
+/// Size of the shared variables that the executed functions may use: all of the module, which suits one kernel per
+/// file.
 fn static_shared(program: &Program, report: &Report) -> u64 {
     if report.counters.shared_requests == 0 {
         return 0;

@@ -4,7 +4,7 @@ use crate::isa::File;
 use crate::program::{Function, operands};
 use crate::registers::{NO_SLOT, Slot};
 
-/// Registers by number.
+/// Operand registers of an instruction, by number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Operands {
     /// Registers that the instruction sets.

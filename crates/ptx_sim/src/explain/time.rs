@@ -1,11 +1,11 @@
-//! How long a launch takes, by a simple model: every resource of the device is asked how long it would be busy if it
-//! were the only limit, and the slowest decides. Two limits share a resource and add up in part: memory's bandwidth and
-//! memory's latency (the loads that wait are those that use it), so these two are joined by the third root of the sum
-//! of their cubes.
+//! Time of a launch by a simple model: for each resource of the device, the time that it would be busy if it were the
+//! only limit; the slowest resource determines the result. The bandwidth and the latency of memory are not independent,
+//! because the loads that wait are those that use the bandwidth; these two are combined by the cube root of the sum of
+//! their cubes.
 //!
-//! What PTX leaves open is decided as ptxas does: a short branch forward around code without a loop, a barrier or a
-//! call becomes predicates, so that warps which skip the code still issue its instructions, and those on shared memory
-//! still take a wavefront.
+//! Where PTX differs from SASS, ptxas's behaviour is assumed: a short forward branch around code without a loop, a
+//! barrier or a call becomes predicates, so warps that skip the code still issue its instructions, and those on shared
+//! memory still take a wavefront.
 
 use super::costs::Costs;
 use super::timeline::block_cycles;
@@ -24,14 +24,14 @@ pub struct Time {
     pub kernel_us: f64,
     /// Cost of the launch behind another one, and as the first, in microseconds.
     pub launch_us: (f64, f64),
-    /// How long each resource would take alone, the slowest first.
+    /// Time of each resource alone, the slowest first.
     pub limits: Vec<Limit>,
 }
 
 /// One resource of the device.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Limit {
-    /// Stable, for scripts: `memory`, `latency`, `issue`, `shared`, `cache`, `barriers`, `arithmetic`, `blocks`,
+    /// Stable name for scripts: `memory`, `latency`, `issue`, `shared`, `cache`, `barriers`, `arithmetic`, `blocks`,
     /// `atomics`.
     pub name: &'static str,
     /// How long it would be busy, in microseconds.
@@ -42,13 +42,13 @@ pub struct Limit {
 
 /// The inputs of the model.
 pub struct Subject<'a> {
-    /// The PTX.
+    /// The program.
     pub program: &'a Program,
     /// The device.
     pub profile: &'a Profile,
     /// Blocks of the grid.
     pub blocks: u64,
-    /// Blocks on a multiprocessor at once.
+    /// Occupancy of a multiprocessor.
     pub occupancy: &'a Occupancy,
     /// Counters of the whole launch.
     pub counters: &'a Counters,
@@ -64,7 +64,7 @@ pub fn estimate(subject: &Subject<'_>, costs: &Costs) -> Time {
     let clock = f64::from(profile.clock_mhz.max(1)) / 1e3; // cycles per nanosecond
     let multiprocessors = f64::from(profile.multiprocessors);
     let blocks = subject.blocks.max(1) as f64;
-    // The busiest multiprocessor has this part of the work.
+    // Fraction of the work on the busiest multiprocessor.
     let share = (blocks / multiprocessors).ceil() / blocks;
     let cycles = |total: f64| total * share / clock / 1e3;
 
@@ -106,7 +106,10 @@ pub fn estimate(subject: &Subject<'_>, costs: &Costs) -> Time {
         Limit {
             name: "barriers",
             us: cycles(counters.barriers as f64 * costs.barrier_warp_cycles),
-            why: format!("{} warps come to a barrier, {} cycles each", counters.barriers, costs.barrier_warp_cycles),
+            why: format!(
+                "{} arrivals of warps at barriers, {} cycles each",
+                counters.barriers, costs.barrier_warp_cycles
+            ),
         },
         Limit {
             name: "blocks",
@@ -134,14 +137,14 @@ pub fn estimate(subject: &Subject<'_>, costs: &Costs) -> Time {
     Time { kernel_us, launch_us: (costs.next_launch_ns / 1e3, costs.first_launch_ns / 1e3), limits }
 }
 
-/// Instructions that warps issue although none of their lanes needs them.
+/// Instructions that warps issue although no lane needs them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Skipped {
     instructions: u64,
     shared: u64,
 }
 
-/// Longest code that is predicated.
+/// Maximum length of predicated code, in instructions.
 const SHORT: u32 = 12;
 
 fn skipped(program: &Program, counted: &[InstructionCounters]) -> Skipped {
@@ -161,11 +164,11 @@ fn skipped(program: &Program, counted: &[InstructionCounters]) -> Skipped {
     skipped
 }
 
-/// The short code that a conditional branch leads around or into.
+/// Returns the short code that a conditional branch skips or enters.
 fn predicated(function: &Function, pc: u32) -> Option<Range<u32>> {
     let branch = function.code.get(pc as usize)?;
     let (Op::Branch { target }, true) = (&branch.op, branch.guard.is_some()) else { return None };
-    // LLVM writes `@p bra BODY; bra NEXT;` where the body lies elsewhere.
+    // LLVM writes `@p bra BODY; bra NEXT;` if the body is elsewhere.
     let next = match function.code.get(pc as usize + 1)? {
         Inst { op: Op::Branch { target }, guard: None, .. } => *target,
         _ => pc + 1,
@@ -173,7 +176,7 @@ fn predicated(function: &Function, pc: u32) -> Option<Range<u32>> {
     straight(function, pc + 1, *target).or_else(|| straight(function, *target, next))
 }
 
-/// Code without a loop, a barrier or a call from `start` to `end`, where it arrives by falling through or by one
+/// Returns the code from `start` to `end` if it has no loop, barrier or call, and is left by falling through or by one
 /// branch.
 fn straight(function: &Function, start: u32, end: u32) -> Option<Range<u32>> {
     for pc in start..start.saturating_add(SHORT) {
@@ -197,7 +200,8 @@ mod tests {
 
     fn program(body: &str) -> Program {
         let text = format!(
-            ".version 7.8\n.target sm_75\n.address_size 64\n.visible .entry k()\n{{\n.reg .pred %p<3>;\n.reg .b32 %r<5>;\n{body}\n}}\n"
+            ".version 7.8\n.target sm_75\n.address_size 64\n.visible .entry k()\n{{\n.reg .pred %p<3>;\n.reg .b32 \
+            %r<5>;\n{body}\n}}\n"
         );
         Program::parse(&text).expect("PTX")
     }

@@ -9,7 +9,7 @@ use crate::program::{Op, Program, Space};
 use crate::trace::{Step, WarpTrace};
 use std::collections::HashMap;
 
-/// Clock cycles from the block's first instruction to its last.
+/// Returns the clock cycles from the block's first instruction to its last.
 pub fn block_cycles(program: &Program, warps: &[WarpTrace], costs: &Costs) -> f64 {
     let mut known = HashMap::new();
     let mut lines: Vec<Line<'_>> = warps.iter().map(Line::new).collect();
@@ -23,7 +23,7 @@ pub fn block_cycles(program: &Program, warps: &[WarpTrace], costs: &Costs) -> f6
         if waiting.is_empty() {
             break;
         }
-        // All that have come to a barrier go on together; those that have ended are not waited for.
+        // Warps at a barrier continue together; ended warps are not waited for.
         let meet = waiting.iter().map(|&warp| lines[warp].now).fold(0.0, f64::max) + costs.barrier_cycles;
         waiting.iter().for_each(|&warp| lines[warp].now = meet);
     }
@@ -38,7 +38,7 @@ struct Line<'t> {
     trace: &'t WarpTrace,
     next: usize,
     now: f64,
-    /// When each register's value is there, by function and register.
+    /// Time when each register's value is available, by function and register.
     ready: HashMap<(u32, u32), f64>,
 }
 
@@ -73,7 +73,7 @@ impl<'t> Line<'t> {
     }
 }
 
-/// Cycles until the result is there.
+/// Returns the cycles until the result is available.
 fn cycles(latency: Latency, step: &Step, costs: &Costs) -> f64 {
     let passes = f64::from(step.units.saturating_sub(1));
     match (latency, step.space) {

@@ -1,5 +1,5 @@
-//! The fast functions of `f32` and `f64`: computed in `f64` and rounded once, which is within the error bounds that PTX
-//! gives, and not always the bits that a GPU gives.
+//! Approximate functions of `f32` and `f64`. They are computed in `f64` and rounded once, which is within PTX's error
+//! bounds but not always equal to a GPU's result.
 
 use super::facts::Latency::Special;
 use super::facts::Undefined::Any;
@@ -67,12 +67,12 @@ fn divide(a: f32, b: f32) -> f32 {
     a / b
 }
 
-/// The upper half of the bits: all that these instructions read.
+/// Keeps the upper half of the bits, the only part that these instructions read.
 fn upper(x: f64) -> f64 {
     f64::from_bits(x.to_bits() >> 32 << 32)
 }
 
-/// And all that they write.
+/// Rounds to the upper half of the bits, the only part that these instructions write.
 fn upper_bits(x: f64) -> u64 {
     if x.is_nan() {
         return 0x7fff_ffff << 32;
@@ -82,12 +82,12 @@ fn upper_bits(x: f64) -> u64 {
     if bits & 0x7ff0_0000_0000_0000 == 0 { bits & 1 << 63 } else { bits }
 }
 
-/// GPUs reduce an angle by multiplying it with 1 / (2 pi) in `f32`, so that large angles lose what makes them angles.
+/// GPUs reduce an angle by multiplying it by 1 / (2 pi) in `f32`, which loses the precision of large angles.
 fn turns(angle: f32) -> f64 {
     let unpack = |x: f32| F32.unpack(u64::from(x.to_bits()));
     let product = multiply(unpack(angle), unpack(std::f32::consts::FRAC_1_PI / 2.0));
     let turns = f64::from(f32::from_bits(F32.pack(product, Rounding::Zero) as u32));
-    // With the sign of the angle: the sine of -0 is -0.
+    // The result has the sign of the angle: the sine of -0 is -0.
     turns % 1.0 * std::f64::consts::TAU
 }
 
@@ -106,7 +106,7 @@ mod tests {
         const MINUS: u64 = 1 << 31;
         const NAN: u64 = 0x7fff_ffff;
         const ONE: u64 = 0x3f80_0000;
-        // Of -infinity, -0, +0, +infinity, NaN.
+        // Results for -infinity, -0, +0, +infinity and NaN.
         let inputs = [MINUS | INFINITY, MINUS, 0, INFINITY, 0xffc0_1234];
         for (name, results) in [
             ("rcp", [MINUS, MINUS | INFINITY, INFINITY, 0, NAN]),
@@ -127,7 +127,7 @@ mod tests {
                 }
             }
         }
-        // The root of a negative number, and what `.ftz` makes of subnormal numbers.
+        // The root of a negative number, and the effect of `.ftz` on subnormal numbers.
         check(&[
             ("sqrt.approx.f32", &[MINUS | ONE], &[NAN]),
             ("rsqrt.approx.f32", &[MINUS | ONE], &[NAN]),

@@ -1,6 +1,6 @@
-//! The approximate instructions keep the bounds that the PTX ISA gives ("Floating Point Instructions", "Half Precision
-//! Floating Point Instructions"), here and on an H200: `tests/golden/h200/approximate.bin` has its results for the
-//! opcodes of `approximate.txt`, in the format of each.
+//! Checks the approximate instructions against the bounds of the PTX ISA ("Floating Point Instructions", "Half
+//! Precision Floating Point Instructions"), both in the simulator and on an H200: `tests/golden/h200/approximate.bin`
+//! has its results for the opcodes of `approximate.txt`, in the format of each.
 
 use super::facts::Fidelity;
 use super::golden::{self, splitmix};
@@ -10,23 +10,23 @@ use super::soft::{BF16, F16, F32, F64, Format, Rounding};
 use super::testing::run_many;
 use std::f64::consts::{PI, TAU};
 
-/// How far a result may be from the exact one.
+/// Maximum deviation of a result from the exact one.
 enum Error {
-    /// In steps of the format, from the exact result rounded to nearest.
+    /// Steps of the format, from the exact result rounded to nearest.
     Ulp(i64),
     Relative(f64),
     Absolute(f64),
 }
 
-/// An instruction, as the PTX ISA describes it.
+/// An instruction as the PTX ISA describes it.
 struct Function {
-    /// Without `.ftz` and type.
+    /// Name without `.ftz` and type.
     name: &'static str,
     types: &'static [&'static str],
-    /// What the fidelity report says.
+    /// Text in the fidelity report.
     text: &'static str,
     exact: fn(&[f64]) -> f64,
-    /// `None` where nothing is promised.
+    /// Error bound; `None` where the result is not specified.
     error: fn(&[f64]) -> Option<Error>,
 }
 
@@ -60,7 +60,8 @@ fn divisor(x: &[f64]) -> Option<Error> {
 
 #[rustfmt::skip]
 const FUNCTIONS: [Function; 18] = [
-    Function { name: "div.approx", types: &["f32", "ftz.f32"], text: "2 ulp for divisors from 2^-126 to 2^126, else not specified",
+    Function { name: "div.approx", types: &["f32", "ftz.f32"], text: "2 ulp for divisors from 2^-126 to 2^126, else \
+        not specified",
         exact: |x| x[0] / x[1], error: divisor },
     Function { name: "div.full", types: &["f32", "ftz.f32"], text: "2 ulp", exact: |x| x[0] / x[1], error: |_| Some(Error::Ulp(2)) },
     Function { name: "rcp.approx", types: &["f32", "ftz.f32"], text: "1 ulp", exact: |x| 1.0 / x[0], error: |_| Some(Error::Ulp(1)) },
@@ -89,7 +90,7 @@ const FUNCTIONS: [Function; 18] = [
         error: |_| Some(Error::Absolute(2f64.powf(-10.987))) },
     Function { name: "tanh.approx", types: &["bf16"], text: "absolute error 2^-8", exact: |x| x[0].tanh(),
         error: |_| Some(Error::Absolute(2f64.powi(-8))) },
-    // The table has this spelling too, which ptxas refuses.
+    // The table contains this spelling too, although ptxas rejects it.
     Function { name: "ex2.approx", types: &["ftz.f16"], text: "relative error 2^-9.9", exact: |x| x[0].exp2(),
         error: |_| Some(Error::Relative(2f64.powf(-9.9))) },
 ];
@@ -112,7 +113,7 @@ fn bytes(opcode: &str) -> usize {
     }
 }
 
-/// The number that the bits stand for.
+/// Returns the number that the bits represent.
 fn value(opcode: &str, bits: u64) -> f64 {
     match opcode.rsplit('.').next() {
         Some("f16") => half_to_f32(bits as u16).into(),
@@ -122,24 +123,24 @@ fn value(opcode: &str, bits: u64) -> f64 {
     }
 }
 
-/// The smallest normal number.
+/// Returns the smallest normal number.
 fn normal(format: Format) -> f64 {
     2f64.powi(1 - format.emax)
 }
 
-/// The place of a number among all of its format, from the smallest to the largest; zeros are one.
+/// Returns the position of a number in the ordered list of its format; both zeros have the same position.
 fn order(opcode: &str, bits: u64) -> i64 {
     let sign = 1 << (8 * bytes(opcode) - 1);
     let magnitude = (bits & (sign - 1)) as i64;
     if bits & sign != 0 { -magnitude } else { magnitude }
 }
 
-/// What is wrong with a result.
+/// Returns a description of a wrong result.
 fn problem(opcode: &str, function: &Function, bits: &[u64], result: u64) -> Option<String> {
     let format = format(opcode);
     let ftz = opcode.contains(".ftz");
     let operand = |&bits: &u64| {
-        // These read the upper half alone.
+        // These instructions read only the upper half.
         let bits = if bytes(opcode) == 8 && ftz { bits >> 32 << 32 } else { bits };
         let x = value(opcode, bits);
         if ftz && x.abs() < normal(format) { 0f64.copysign(x) } else { x }
@@ -148,12 +149,12 @@ fn problem(opcode: &str, function: &Function, bits: &[u64], result: u64) -> Opti
     let error = (function.error)(&x)?;
     let (exact, found) = ((function.exact)(&x), value(opcode, result));
     let off = (found - exact).abs();
-    // What is below the normal numbers has no precision to speak of, and is zero with `.ftz`.
+    // Below the normal numbers the absolute error of one step counts, and zero is right with `.ftz`.
     let step = normal(format) * 2f64.powi(1 - format.precision as i32);
     let flushed = ftz && found == 0.0 && exact.abs() < normal(format) * (1.0 + 2f64.powi(-18));
     let right = match error {
         _ if exact.is_nan() => found.is_nan(),
-        // Zero and infinity are special values, with their sign.
+        // Zero and infinity are special values, and must have the right sign.
         _ if exact == 0.0 || exact.is_infinite() => {
             found == exact && found.is_sign_negative() == exact.is_sign_negative()
         }
@@ -172,7 +173,7 @@ fn rounds_to_infinity(format: Format, exact: f64, found: f64) -> bool {
     found.is_infinite() && exact.abs() >= 2f64.powi(format.emax) * (2.0 - 2f64.powi(1 - format.precision as i32))
 }
 
-/// Special values, every exponent, the ranges of the bounds and their ends, any bits.
+/// Inputs: special values, every exponent, the ranges of the bounds and their ends, random bits.
 fn sweep(opcode: &str) -> Vec<u64> {
     let random = |seed| (0..1 << 13).map(move |i| splitmix(seed, i));
     let ranges = [(-7.0, 7.0), (-320.0, 320.0), (0.4, 2.2), (-150.0, 129.0)];
@@ -210,7 +211,7 @@ fn every_result_is_within_its_bound() {
         let a = sweep(&opcode);
         let mut sources = vec![a.clone()];
         if function.name.starts_with("div") {
-            // Neighbours, and numbers far away.
+            // Pairs of neighbouring and of distant numbers.
             let far = a.len() * 5 / 11;
             sources = vec![[a.clone(), a.clone()].concat()];
             sources.push((0..2 * a.len()).map(|i| a[(i % a.len() + [1, far][i / a.len()]) % a.len()]).collect());
@@ -233,7 +234,7 @@ fn an_h200_keeps_the_bounds_too() {
     for opcode in include_str!("../../tests/golden/h200/approximate.txt").lines() {
         let (_, function) = opcodes().find(|(name, _)| name == opcode).expect("a function");
         let sources = golden::sources(opcode, &inputs);
-        // Of two operands all pairs, of one each special value once.
+        // All pairs for two operands, each special value once for one operand.
         let taken: Vec<usize> =
             (0..sources[0].len()).filter(|t| sources.len() == 2 || !(32..1024).contains(t)).collect();
         let ours = &run_many(opcode, &sources)[0];

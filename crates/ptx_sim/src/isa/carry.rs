@@ -1,7 +1,7 @@
-//! Integers wider than a register: sums whose carry goes through the carry flag. PTX ISA, "Extended-Precision Integer
-//! Arithmetic Instructions".
+//! Integers wider than a register: sums with the carry flag. PTX ISA, "Extended-Precision Integer Arithmetic
+//! Instructions".
 //!
-//! The flag is a predicate row that the text does not name: the last destination, the last source.
+//! The flag is a predicate row that is implicit in the text: the last destination, the last source.
 
 use super::facts::Fidelity::Exact;
 use super::facts::Latency::Alu;
@@ -42,7 +42,7 @@ pub fn list(t: &mut Table) {
                 false,
                 lift!(($t, $t, bool) -> $t, |a, b, c| a.wrapping_add(b).wrapping_add(<$t>::from(c))),
             );
-            // A difference is `a + !b + 1`: the flag is set when nothing is borrowed.
+            // A difference is `a + !b + 1`: the flag is set if there is no borrow.
             row(
                 concat!("sub.cc.", $names),
                 SUM,

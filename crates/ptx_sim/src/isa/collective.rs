@@ -13,13 +13,13 @@ pub enum Collective {
     Redux,
     /// `elect.sync`: destinations lane (w32), predicate.
     Elect,
-    /// `bar.warp.sync`: no operands but the mask.
+    /// `bar.warp.sync`: no operand except the mask.
     Sync,
     /// `mma`, `ldmatrix` and others on matrices: the whole warp.
     Matrix,
 }
 
-/// `shfl.sync` modes.
+/// Mode of `shfl.sync`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names are PTX's own")]
 pub enum Shuffle {

@@ -164,7 +164,7 @@ pub fn list(t: &mut Table) {
     by_sign!(f64, "f64");
 }
 
-/// The comparison of all lanes, without the predicate that may be combined with it.
+/// Compares all lanes, without the predicate that may be combined with the result.
 #[inline(always)]
 fn compared<T: Value>(registers: &Registers, args: &Args, f: impl Fn(T, T) -> bool) -> u32 {
     let (a, b) = (T::read(registers, args, 0), T::read(registers, args, 1));

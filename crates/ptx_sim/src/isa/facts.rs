@@ -38,7 +38,7 @@ impl Facts {
 /// Which bits of the results of an instruction are undefined when bits of its sources are.
 ///
 /// The rules are those of Valgrind's memcheck and LLVM's MemorySanitizer (Stepanov and Serebryany, CGO 2015), extended
-/// by PTX's own bit movers: the shadow of a move is the same move of the shadow.
+/// to PTX's instructions that move bits: the shadow of a move is the same move of the shadow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Undefined {
     /// Any undefined bit of any source makes all results undefined.
@@ -53,13 +53,13 @@ pub enum Undefined {
     Xor,
     /// Each result bit depends on the source bits at its own place, by the table in the last source.
     Lop3,
-    /// Carries run from an undefined bit to those above.
+    /// Carries propagate from an undefined bit to all bits above.
     Carry,
     /// Parts of this many bits are independent of each other.
     Parts(u8),
     /// Two sources become fields of this many bits; the first is the upper one.
     Pack(u8),
-    /// `selp`.
+    /// Selection, `selp`.
     Select,
     /// `setp` on integers.
     Compare(Comparison),
@@ -137,9 +137,9 @@ pub enum Latency {
 pub enum Fidelity {
     /// The same bits.
     Exact,
-    /// Within a bound: PTX's own, or what is known of hardware where PTX gives none.
+    /// Within a bound: PTX's own, or one known from hardware where PTX gives none.
     Approximate(&'static str),
-    /// Clocks, identifiers: a GPU gives other values in every run.
+    /// Clocks and identifiers, whose values differ in every run on a GPU.
     Unspecified(&'static str),
     /// The instruction stops the run.
     Unsupported,

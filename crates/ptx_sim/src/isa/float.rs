@@ -1,6 +1,6 @@
 //! `f32` and `f64` arithmetic. PTX ISA, "Floating Point Instructions".
 //!
-//! `.rn` is the processor's own arithmetic; other roundings go through [`soft`]. Every `f32` NaN is the canonical one.
+//! `.rn` is the processor's own arithmetic; other rounding modes use [`soft`]. Every `f32` NaN is the canonical one.
 
 use super::facts::Fidelity::{self, Exact};
 use super::facts::Latency::{Alu, Special};
@@ -29,17 +29,17 @@ pub fn list(t: &mut Table) {
     quotients(t);
 }
 
-/// The bits of a result: PTX gives one NaN for every `f32` operation that has a NaN as result.
+/// Returns the bits of a result: PTX specifies one NaN for every `f32` operation whose result is a NaN.
 ///
-/// The choice is made on integers, because a compiler may replace any NaN by another.
+/// The selection uses integers, because a compiler may replace any NaN by another.
 #[inline(always)]
 pub fn canonical(x: f32) -> u32 {
     let bits = x.to_bits();
     if bits & 0x7fff_ffff > 0x7f80_0000 { 0x7fff_ffff } else { bits }
 }
 
-/// The bits of an `f64` result: PTX keeps the payload of a NaN operand, and an invalid operation gives the default NaN.
-/// Which of several NaN operands survives is not specified; `operands` come in the order that an H200 prefers.
+/// Returns the bits of an `f64` result: a NaN operand keeps its payload, and an invalid operation gives the default NaN.
+/// PTX does not specify which of several NaN operands is kept; `operands` are in an H200's order of preference.
 #[inline(always)]
 pub fn propagated<const N: usize>(x: f64, operands: [f64; N]) -> u64 {
     let mut bits = x.to_bits();
@@ -64,27 +64,27 @@ pub fn quiet64(bits: u64) -> u64 {
     bits | 0x0008_0000_0000_0000
 }
 
-/// `.ftz`: subnormal numbers are zeros of their sign.
+/// `.ftz`: replaces subnormal numbers by zeros with their sign.
 #[inline(always)]
 pub fn flush(x: f32) -> f32 {
     if x.abs() < f32::MIN_POSITIVE { f32::from_bits(x.to_bits() & 1 << 31) } else { x }
 }
 
-/// The bits of a `.sat` result: between 0 and 1; NaN and -0 are 0.
+/// Returns the bits of a `.sat` result: clamped to 0 to 1; NaN and -0 become 0.
 #[inline(always)]
 pub fn saturate(x: f32) -> u32 {
     let limited = if x > 0.0 { if x < 1.0 { x } else { 1.0 } } else { 0.0 };
     limited.to_bits()
 }
 
-/// Zero of the result's sign when the exact result is subnormal: `.ftz` looks before rounding.
+/// Returns a zero with the sign of the result if the exact result is subnormal: `.ftz` applies before rounding.
 #[inline(always)]
 pub fn flush_tiny(x: f32, tiny: bool) -> f32 {
     if tiny { f32::from_bits(x.to_bits() & 1 << 31) } else { flush(x) }
 }
 
-/// Rows of an `f32` instruction without modifiers and with `.ftz`; `$tiny` says that a result that is not subnormal was
-/// so before rounding.
+/// Adds rows of an `f32` instruction without modifiers and with `.ftz`. `$tiny` is whether a normal result was
+/// subnormal before rounding.
 macro_rules! with_ftz {
     ($t:ident, $facts:expr, $lift:ident, [$($name:literal),*], ($($x:ident),*), $value:expr, $tiny:expr) => {
         $t.row(concat!($($name,)* ".f32"), $facts, $lift!(($(with_ftz!(@f32 $x)),*) -> u32, |$($x),*| canonical($value)));
@@ -101,7 +101,7 @@ macro_rules! with_ftz {
 }
 pub(super) use with_ftz;
 
-/// The same, and both with `.sat`.
+/// As `with_ftz`, and both forms with `.sat`.
 macro_rules! with_ftz_sat {
     ($t:ident, $facts:expr, $lift:ident, [$($name:literal),*], ($($x:ident),*), $value:expr, $tiny:expr) => {
         with_ftz!($t, $facts, $lift, [$($name),*], ($($x),*), $value, $tiny);
@@ -146,7 +146,7 @@ fn arithmetic(t: &mut Table) {
     pairs!(t, ONE, lift, ["sub[.rn]"], (a, b), a - b, false);
     pairs!(t, ONE, lift, ["mul[.rn]"], (a, b), a * b, tiny_product(a, b));
     pairs!(t, FUSED, lift, ["fma.rn"], (a, b, c), a.mul_add(b, c), tiny_fused(a, b, c));
-    // A sum that is subnormal is exact.
+    // A subnormal sum is exact.
     with_ftz_sat!(t, ONE, lift, ["add[.rn]"], (a, b), a + b, false);
     with_ftz_sat!(t, ONE, lift, ["sub[.rn]"], (a, b), a - b, false);
     with_ftz_sat!(t, ONE, lift, ["mul[.rn]"], (a, b), a * b, tiny_product(a, b));
@@ -157,31 +157,31 @@ fn arithmetic(t: &mut Table) {
     t.row("{fma|mad}.rn.f64", FUSED64, lift!((f64, f64, f64) -> u64, |a, b, c| propagated(a.mul_add(b, c), [b, c, a])));
 }
 
-/// `f64` holds the product exactly.
+/// The exact product is representable in `f64`.
 #[inline(always)]
 fn tiny_product(a: f32, b: f32) -> bool {
     (f64::from(a) * f64::from(b)).abs() < f64::from(f32::MIN_POSITIVE)
 }
 
-/// The sum in `f64` and the error of that sum (Knuth's TwoSum) tell on which side of the smallest normal number it is.
+/// The sum in `f64` and the error of that sum (Knuth's TwoSum) show on which side of the smallest normal number it is.
 #[inline(always)]
 fn tiny_fused(a: f32, b: f32, c: f32) -> bool {
     let (product, c) = (f64::from(a) * f64::from(b), f64::from(c));
     let sum = product + c;
     let other = sum - product;
     let error = (product - (sum - other)) + (c - other);
-    // A fused result is looked at after it was rounded to 24 bits, with any exponent: the tie just below the smallest
-    // normal number is that number.
+    // A fused result is tested after rounding to 24 bits with unlimited exponent: the tie just below the smallest
+    // normal number rounds to that number.
     let limit = f64::from(f32::MIN_POSITIVE) - 2.0f64.powi(-151);
     sum.abs() < limit || sum.abs() == limit && error * sum < 0.0
 }
 
-/// The same for directed roundings: subnormal after rounding to 24 bits with any exponent, as on an H200.
+/// As `tiny_fused` for directed rounding: subnormal after rounding to 24 bits with unlimited exponent, as on an H200.
 fn tiny_rounded(a: f32, b: f32, c: f32, r: Rounding) -> bool {
     const WIDE: Format = Format { precision: F32.precision, emax: F64.emax };
     const SMALLEST: u64 = ((WIDE.emax - F32.emax + 1) as u64) << (WIDE.precision - 1);
     let sum = soft::add(soft::multiply(single(a), single(b)), single(c), r);
-    // Without the sign, behind 11 bits of exponent.
+    // The comparison excludes the sign, which precedes 11 bits of exponent.
     WIDE.pack(sum, r) & ((1 << (WIDE.precision + 10)) - 1) < SMALLEST
 }
 
@@ -303,7 +303,7 @@ fn quotients(t: &mut Table) {
     t.row("sqrt.rn.f64", QUOTIENT64, lift!((f64) -> u64, |a| propagated(a.sqrt(), [a])));
 }
 
-/// `f64` holds the product of the divisor with the smallest normal number exactly.
+/// The product of the divisor with the smallest normal number is exact in `f64`.
 #[inline(always)]
 fn tiny_quotient(a: f32, b: f32) -> bool {
     f64::from(a).abs() < f64::from(f32::MIN_POSITIVE) * f64::from(b).abs()
@@ -373,7 +373,7 @@ mod tests {
             ("mul.ftz.f32", &[0x00ff_ffff, 0x3f00_0000], &[0]),
             ("mul.f32", &[0x00ff_ffff, 0x3f00_0000], &[0x0080_0000]),
             ("fma.rn.ftz.f32", &[0x00ff_ffff, 0x3f00_0000, 0], &[0]),
-            // (2^-25 - 1) 2^-126 rounds down to -2^-126, which is normal, and up to what is not.
+            // (2^-25 - 1) 2^-126 rounds down to -2^-126, which is normal, and up to a subnormal number.
             ("fma.rm.ftz.f32", &[0x0080_0000, 0x3300_0000, 0x8080_0000], &[0x8080_0000]),
             ("fma.rp.ftz.f32", &[0x0080_0000, 0x3300_0000, 0x8080_0000], &[0x8000_0000]),
             ("fma.rp.ftz.f32", &[0x8080_0000, 0x3300_0000, 0x0080_0000], &[0x0080_0000]),

@@ -1,18 +1,18 @@
-//! Every instruction of the table gives the bits of an H200: `tests/golden/h200/opcodes.txt` has a hash of its results
-//! for each opcode that ptxas takes for `sm_90a` (the others are spellings for other architectures, and 128 bits). The
-//! approximate ones are in `bounds.rs`.
+//! Every instruction of the table gives the same bits as an H200: `tests/golden/h200/opcodes.txt` has a hash of its
+//! results for each opcode that ptxas accepts for `sm_90a` (the others are spellings for other architectures, and
+//! 128-bit types). Approximate instructions are checked in `bounds.rs`.
 
 use super::instructions;
 use super::lift::File;
 use super::testing::run_many;
 
-/// Of each operand.
+/// Number of values of each operand.
 const VALUES: usize = 2048;
 
 /// `[kind][operand]`: kind 0 has 16 bits, 1 has 32, 2 has 64.
 pub type Inputs = [[Vec<u64>; 4]; 3];
 
-/// Numbers at which something happens, for 16 bits: both `f16` and `bf16`.
+/// Special 16-bit values of both `f16` and `bf16`.
 const HALVES: [u64; 32] = [
     0x0000, 0x8000, 0x0001, 0x8001, 0x03ff, 0x0400, 0x8400, 0x3c00, 0xbc00, 0x3c01, 0x3800, 0x4000, 0x4200, 0x7bff,
     0xfbff, 0x7c00, 0xfc00, 0x7c01, 0x7e00, 0xfe00, 0xffff, 0x7fff, 0x007f, 0x0080, 0x3f80, 0xbf80, 0x7f7f, 0x7f80,
@@ -89,7 +89,8 @@ const LONGS: [u64; 32] = [
     0x7ff8_0000_1234_5678,
 ];
 
-/// Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014: the `i`th number of a seed.
+/// Returns the `i`th number of a seed. Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA
+/// 2014.
 pub fn splitmix(seed: u64, i: usize) -> u64 {
     let mut x = seed.wrapping_add((i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -97,7 +98,7 @@ pub fn splitmix(seed: u64, i: usize) -> u64 {
     x ^ x >> 31
 }
 
-/// What the H200 was given: pairs of special values, then floats around one, then any bits.
+/// The inputs of the H200: pairs of special values, then floats around one, then random bits.
 pub fn inputs() -> Inputs {
     let kinds = [(&HALVES, 16, 10, 15), (&WORDS, 32, 23, 127), (&LONGS, 64, 52, 1023)];
     std::array::from_fn(|kind| {
@@ -116,7 +117,7 @@ pub fn inputs() -> Inputs {
     })
 }
 
-/// The values of an opcode's sources, a carry flag included.
+/// Returns the values of an opcode's sources, including a carry flag.
 pub fn sources(opcode: &str, inputs: &Inputs) -> Vec<Vec<u64>> {
     let row = instructions::find(opcode).unwrap_or_else(|| panic!("no row for `{opcode}`"));
     let last = row.meaning.s.len() - 1;
@@ -132,8 +133,8 @@ pub fn sources(opcode: &str, inputs: &Inputs) -> Vec<Vec<u64>> {
     .collect()
 }
 
-/// Inputs whose results are in no hash: `fns` with an offset of -2^31 has no rule that one could see. For the mask
-/// 7fc00000 a GPU gives 0 from any base, and by PTX's text nothing is found, which is ffffffff.
+/// Whether an input is excluded from the hashes. `fns` with an offset of -2^31 follows no apparent rule on a GPU: for
+/// the mask 7fc00000 it gives 0 from any base, although by PTX's text no bit is found and the result is ffffffff.
 fn left_out(opcode: &str, sources: &[Vec<u64>], t: usize) -> bool {
     opcode == "fns.b32" && sources[2][t] == 1 << 31
 }

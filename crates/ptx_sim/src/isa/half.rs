@@ -1,6 +1,6 @@
 //! 16-bit floating point: `f16`, `bf16` and pairs of them. PTX ISA, "Half Precision Floating Point Instructions".
 //!
-//! An operation is done in `f64`, exactly or rounded to odd, and then rounded once.
+//! An operation is computed in `f64`, exactly or rounded to odd, and then rounded once.
 
 use super::facts::Fidelity::{Approximate, Exact};
 use super::facts::Latency::{Alu, Special};
@@ -30,17 +30,17 @@ pub fn list(t: &mut Table) {
     approximate(t);
 }
 
-/// Every finite `f16` is an `f32`.
+/// Converts an `f16`; every finite `f16` is exact in `f32`.
 #[inline(always)]
 pub fn half_to_f32(bits: u16) -> f32 {
     let magnitude = u32::from(bits & 0x7fff) << 13;
-    // The exponent is rebiased by a multiplication, which takes care of subnormal numbers; then infinity and NaN.
+    // A multiplication rebiases the exponent, which also handles subnormal numbers; then follow infinity and NaN.
     let value = f32::from_bits(magnitude) * f32::from_bits(0x7780_0000);
     let value = if magnitude >= 0x0f80_0000 { f32::from_bits(magnitude | 0x7f80_0000) } else { value };
     f32::from_bits(value.to_bits() | u32::from(bits & 0x8000) << 16)
 }
 
-/// `bf16` is the upper half of `f32`.
+/// Converts a `bf16`, which is the upper half of an `f32`.
 #[inline(always)]
 pub fn bfloat_to_f32(bits: u16) -> f32 {
     f32::from_bits(u32::from(bits) << 16)
@@ -60,7 +60,7 @@ pub fn round(format: Format, x: f64) -> u16 {
     format.pack(F64.unpack(x.to_bits()), Rounding::NearestEven) as u16
 }
 
-/// `a + b` rounded to odd: rounding it again to fewer bits gives what one rounding would have given.
+/// Returns `a + b` rounded to odd: a second rounding to fewer bits gives the same result as a single rounding.
 /// Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", IEEE Transactions on Computers 57(4), 2008.
 #[inline(never)]
 pub fn sum_to_odd(a: f64, b: f64) -> f64 {
@@ -74,7 +74,7 @@ pub fn sum_to_odd(a: f64, b: f64) -> f64 {
     f64::from_bits(if away { sum.to_bits() + 1 } else { sum.to_bits() - 1 })
 }
 
-/// `.ftz` for `f16`: subnormal numbers are zeros of their sign.
+/// `.ftz` for `f16`: replaces subnormal numbers by zeros with their sign.
 fn flush(bits: u16) -> u16 {
     if bits & 0x7c00 == 0 { bits & 0x8000 } else { bits }
 }
@@ -83,12 +83,12 @@ fn keep(bits: u16) -> u16 {
     bits
 }
 
-/// `.relu`: negative numbers are zero, NaN stays.
+/// `.relu`: replaces negative numbers by zero; NaN is kept.
 pub fn relu(bits: u16) -> u16 {
     if bits & 0x8000 != 0 { 0 } else { bits }
 }
 
-/// `.sat` for `f16`: between 0 and 1, NaN is 0.
+/// `.sat` for `f16`: clamps to 0 to 1; NaN becomes 0.
 pub fn saturate_half(bits: u16) -> u16 {
     match bits {
         0x3c01..=0x7c00 => 0x3c00,
@@ -97,7 +97,7 @@ pub fn saturate_half(bits: u16) -> u16 {
     }
 }
 
-/// Rows for one number and for two in a register. `$x` are the 16-bit operands.
+/// Adds rows for one number and for a pair in a register. `$x` are the 16-bit operands.
 macro_rules! rows {
     ($t:ident, $facts:expr, [$($name:literal),*], $n:literal, ($($x:ident),*), $value:expr) => {
         $t.row(concat!($($name,)* ".", $n), $facts, lift_call!(($(rows!(@u16 $x)),*) -> u16, |$($x),*| $value));
@@ -159,15 +159,15 @@ fn signs(t: &mut Table) {
     rows!(t, SIGN, ["abs"], "bf16", (a), canonical(a & 0x7fff, 0x7f80));
 }
 
-/// NaN is 0x7fff.
+/// Replaces any NaN by 0x7fff.
 fn canonical(bits: u16, infinity: u16) -> u16 {
     if bits & 0x7fff > infinity { 0x7fff } else { bits }
 }
 
-/// The smaller or the larger; one NaN loses, or with `keep_nan` wins; -0 is below +0.
+/// Returns the smaller or the larger number. A single NaN is ignored, or returned with `keep_nan`; -0 is below +0.
 fn extreme(a: u16, b: u16, infinity: u16, larger: bool, keep_nan: bool) -> u16 {
     let nan = |x: u16| x & 0x7fff > infinity;
-    // Bits in the order of the numbers.
+    // Maps bits to integers in the order of the numbers.
     let order = |x: u16| if x & 0x8000 != 0 { !x } else { x | 0x8000 };
     match (nan(a), nan(b)) {
         (true, true) => 0x7fff,
@@ -208,7 +208,7 @@ fn extremes(t: &mut Table) {
     }
     pair!("min", false);
     pair!("max", true);
-    // `.xorsign.abs`: of the magnitudes, with the product's sign.
+    // `.xorsign.abs`: the extreme of the magnitudes, with the sign of the product.
     fn with_sign(a: u16, b: u16, infinity: u16, larger: bool, keep_nan: bool) -> u16 {
         let found = extreme(a & 0x7fff, b & 0x7fff, infinity, larger, keep_nan);
         if found > infinity { found } else { found | (a ^ b) & 0x8000 }
@@ -231,7 +231,7 @@ fn extremes(t: &mut Table) {
     signed!("max", true);
 }
 
-/// Within PTX's error bounds, not always the bits of a GPU.
+/// Adds rows whose results are within PTX's error bounds, but not always equal to a GPU's.
 fn approximate(t: &mut Table) {
     rows!(t, within("relative error 2^-9.9"), ["ex2.approx"], "f16", (a), round(F16, half(a).exp2()));
     rows!(t, within("relative error 2^-9.9"), ["ex2.approx.ftz"], "f16", (a), flush(round(F16, half(flush(a)).exp2())));
@@ -240,22 +240,22 @@ fn approximate(t: &mut Table) {
     rows!(t, within("absolute error 2^-8"), ["tanh.approx"], "bf16", (a), round(BF16, bfloat(a).tanh()));
 }
 
-/// The minimum or maximum of an atomic, `f16`.
+/// Minimum or maximum of an atomic on `f16`.
 pub fn extreme_half(a: u16, b: u16, larger: bool) -> u16 {
     extreme(a, b, 0x7c00, larger, false)
 }
 
-/// The minimum or maximum of an atomic, `bf16`.
+/// Minimum or maximum of an atomic on `bf16`.
 pub fn extreme_bfloat(a: u16, b: u16, larger: bool) -> u16 {
     extreme(a, b, 0x7f80, larger, false)
 }
 
-/// The sum of an atomic, `f16`.
+/// Sum of an atomic on `f16`.
 pub fn add_half(a: u16, b: u16) -> u16 {
     round(F16, sum_to_odd(half(a), half(b)))
 }
 
-/// The sum of an atomic, `bf16`.
+/// Sum of an atomic on `bf16`.
 pub fn add_bfloat(a: u16, b: u16) -> u16 {
     round(BF16, sum_to_odd(bfloat(a), bfloat(b)))
 }
@@ -293,7 +293,7 @@ mod tests {
             ("fma.rn.bf16x2", &[0x3f80_4000, 0x3f80_4000, 0x0000_3f80], &[0x3f80_40a0]),
             // 2^15 * 2^15 + 2^-24: rounding twice would give the same; the product alone overflows.
             ("fma.rn.f16", &[0x7800, 0x7800, 1], &[0x7c00]),
-            // A tie that the addend breaks: 2049 is halfway between 2048 and 2050.
+            // A tie that the addend decides: 2049 is halfway between 2048 and 2050.
             ("fma.rn.f16", &[0x6800, 0x3c00, 0x3c00], &[0x6800]),
             ("fma.rn.f16", &[0x6bff, 0x3c01, 0x0001], &[0x6c00]),
             ("neg.f16", &[0x3c00], &[0xbc00]),

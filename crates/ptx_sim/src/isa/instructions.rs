@@ -27,20 +27,20 @@ static TABLE: LazyLock<HashMap<String, Row>> = LazyLock::new(|| {
     table.finish()
 });
 
-/// Looks an opcode up.
+/// Looks up an opcode.
 pub fn find(opcode: &str) -> Option<&'static Row> {
     TABLE.get(opcode)
 }
 
-/// An instruction of the table, as conformance tests and lists of what is supported need it.
+/// An instruction of the table, for conformance tests and lists of supported instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signature {
     /// The opcode with its modifiers. `pack.…` and `unpack.…` are `mov` with a vector operand; `.r64.r32` behind a
     /// conversion are the widths of its registers where they exceed those of its types.
     pub opcode: &'static str,
-    /// Destinations, without the carry flag.
+    /// Files of the destinations, without the carry flag.
     pub destinations: &'static [File],
-    /// Sources, without the carry flag.
+    /// Files of the sources, without the carry flag.
     pub sources: &'static [File],
     /// The instruction reads the carry flag.
     pub carry_in: bool,

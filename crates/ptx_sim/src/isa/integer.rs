@@ -89,7 +89,7 @@ fn wide_products(t: &mut Table) {
     wide!(i32, i64, "s32");
 }
 
-/// Division by zero is unspecified in PTX; all ones, as quotient and as remainder, is what an H200 gives.
+/// PTX does not specify division by zero; an H200 gives all ones, as quotient and as remainder.
 fn quotients(t: &mut Table) {
     macro_rules! unsigned {
         ($t:ty, $n:literal) => {
@@ -142,7 +142,7 @@ fn saturating(t: &mut Table) {
     );
 }
 
-/// The low 24 bits of the operands; `.hi` gives bits 16 to 47 of the product.
+/// Products of the low 24 bits of the operands; `.hi` gives bits 16 to 47 of the product.
 fn multiply24(t: &mut Table) {
     macro_rules! multiply {
         ($t:ty, $wide:ty, $n:literal, $low:expr) => {
@@ -174,7 +174,7 @@ fn multiply24(t: &mut Table) {
     multiply!(i32, i64, "s32", |x: i32| x << 8 >> 8);
 }
 
-/// `dp4a` multiplies four bytes by four bytes, `dp2a` two halves by two of the four bytes.
+/// Dot products: `dp4a` multiplies four bytes by four bytes, `dp2a` two halves by two of the four bytes.
 fn dot_products(t: &mut Table) {
     macro_rules! dot {
         ($an:literal, $a8:ty, $a16:ty, $bn:literal, $b8:ty) => {
@@ -210,7 +210,7 @@ fn dot_products(t: &mut Table) {
     dot!("s32", i8, i16, "s32", i8);
 }
 
-/// Two 16-bit numbers in a register.
+/// Operations on pairs of 16-bit numbers in a register.
 fn pairs(t: &mut Table) {
     macro_rules! pair {
         ($name:literal, $t:ty, |$a:ident, $b:ident| $value:expr) => {

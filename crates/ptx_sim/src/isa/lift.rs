@@ -1,34 +1,35 @@
-//! From the meaning for one lane to the meaning for a warp: the only place with a loop over lanes, compiled for every
+//! Lifts the meaning for one lane to a warp. This is the only place with a loop over lanes; it is compiled for every
 //! level of the host's vector instructions.
 //!
-//! Sources are copied to locals first, so that the loop over a function of plain numbers vectorises, and a destination
-//! may be a source too.
+//! Sources are copied to locals first, so that the loop over a function of plain numbers vectorises and a destination
+//! may also be a source.
 
 pub use crate::registers::File;
 use crate::registers::{Args, LANES, NO_SLOT, Pure, Registers, Slot};
 
-/// The meaning of an instruction, and which files its operands are in.
+/// The meaning of an instruction, and the files of its operands.
 #[derive(Clone, Copy, Debug)]
 pub struct Meaning {
-    /// What the machine calls.
+    /// Code that the machine calls.
     pub run: Pure,
-    /// Destinations.
+    /// Files of the destinations.
     pub d: &'static [File],
-    /// Sources.
+    /// Files of the sources.
     pub s: &'static [File],
 }
 
-/// A number that a lane of a register row holds.
+/// A number that one lane of a register row holds.
 pub trait Value: Copy + Default {
-    /// Which file.
+    /// Register file.
     const FILE: File;
-    /// The values of all lanes of source `i`.
+    /// Reads the values of all lanes of source `i`.
     fn read(registers: &Registers, args: &Args, i: usize) -> [Self; LANES];
-    /// Writes the lanes of `mask`; nothing for `NO_SLOT`.
+    /// Writes the lanes of `mask`; no effect for `NO_SLOT`.
     fn write(registers: &mut Registers, slot: Slot, mask: u32, values: &[Self; LANES]);
 }
 
-/// A row, lane by lane. A plain loop: the vectoriser knows it, and a body that is too large for it is not unrolled.
+/// Computes a row lane by lane. It is a plain loop, which the vectoriser recognises; a body too large to vectorise is
+/// not unrolled.
 #[inline(always)]
 pub fn every<T: Copy + Default>(f: impl Fn(usize) -> T) -> [T; LANES] {
     let mut row = [T::default(); LANES];
@@ -93,13 +94,13 @@ impl Value for bool {
     }
 }
 
-/// One bit per lane.
+/// Packs one bit per lane.
 #[inline(always)]
 pub fn pack(values: &[bool; LANES]) -> u32 {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{__m128i, _mm_movemask_epi8, _mm_slli_epi16};
-        // SAFETY: the same number of bytes, and any bytes are a valid vector.
+        // SAFETY: both types have the same size, and any bytes are a valid vector.
         let [low, high] = unsafe { std::mem::transmute::<[bool; LANES], [__m128i; 2]>(*values) };
         // SAFETY: every x86-64 processor has SSE2.
         let bits = |bytes| unsafe { _mm_movemask_epi8(_mm_slli_epi16::<7>(bytes)) } as u32;
@@ -109,14 +110,14 @@ pub fn pack(values: &[bool; LANES]) -> u32 {
     values.iter().enumerate().fold(0, |bits, (lane, &value)| bits | u32::from(value) << lane)
 }
 
-/// Source `i`, a predicate, after its `!`.
+/// Reads source `i`, a predicate, and applies its `!`.
 #[inline(always)]
 pub fn predicate(registers: &Registers, args: &Args, i: usize) -> u32 {
     let bits = registers.pred[args.s[i] as usize];
     if args.negated >> i & 1 != 0 { !bits } else { bits }
 }
 
-/// Writes the lanes of `mask` of a predicate; nothing for `NO_SLOT`.
+/// Writes the lanes of `mask` of a predicate; no effect for `NO_SLOT`.
 #[inline(always)]
 pub fn write_predicate(registers: &mut Registers, slot: Slot, mask: u32, bits: u32) {
     if slot != NO_SLOT {
@@ -125,9 +126,9 @@ pub fn write_predicate(registers: &mut Registers, slot: Slot, mask: u32, bits: u
     }
 }
 
-/// What a lane's function returns: one value or two.
+/// Result of a lane's function: one value or several.
 pub trait Results: Copy + Default {
-    /// Destinations.
+    /// Files of the destinations.
     const FILES: &'static [File];
     /// Writes all destinations.
     fn write(registers: &mut Registers, mask: u32, args: &Args, values: &[Self; LANES]);
@@ -204,7 +205,7 @@ pub fn four<D: Results, A: Value, B: Value, C: Value, E: Value>(
     D::write(registers, mask, args, &values);
 }
 
-/// The [`Pure`] of a body, compiled for every level of the host's vector instructions.
+/// Builds the [`Pure`] of a body, compiled for every level of the host's vector instructions.
 macro_rules! for_each_level {
     (|$registers:ident, $mask:ident, $args:ident| $body:expr) => {{
         use $crate::registers::{Args, Pure, Registers};
@@ -221,7 +222,7 @@ macro_rules! for_each_level {
             body(registers, mask, args);
         }
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: `v3` is a safe function but for its target features, which are those that the level stands for.
+        // SAFETY: `v3` is safe except for its target features, which are those of the level.
         let pure = unsafe { Pure::lifted(baseline, v3) };
         #[cfg(not(target_arch = "x86_64"))]
         let pure = Pure::plain(baseline);
@@ -230,7 +231,7 @@ macro_rules! for_each_level {
 }
 pub(crate) use for_each_level;
 
-/// `lift!((u32, u32) -> u32, |a, b| a & b)`: the [`Meaning`] of a function for one lane.
+/// Builds the [`Meaning`] of a function for one lane: `lift!((u32, u32) -> u32, |a, b| a & b)`.
 macro_rules! lift {
     (($a:ty) -> $d:ty, $f:expr) => {
         $crate::isa::lift::lift!(@ one, $d, [$a], $f)
@@ -256,7 +257,7 @@ macro_rules! lift {
 }
 pub(crate) use lift;
 
-/// The loop of [`lift_call`]: one for all functions of the same types.
+/// Defines the loop of [`lift_call`]: one for all functions of the same types.
 macro_rules! call {
     ($($name:ident, ($($s:ident $x:ident $i:literal),*);)*) => {$(
         #[inline(never)]
@@ -280,8 +281,8 @@ call! {
     call_four, (A a 0, B b 1, C c 2, E e 3);
 }
 
-/// Like `lift!`, for a meaning that would not vectorise: the loop calls it lane by lane, so that a rare instruction
-/// costs little code.
+/// As `lift!`, for a meaning that would not vectorise: the loop calls it for each lane, so that a rare instruction adds
+/// little code.
 macro_rules! lift_call {
     (($a:ty) -> $d:ty, $f:expr) => {
         $crate::isa::lift::lift_call!(@ call_one, $d, [$a], $f)

@@ -1,4 +1,4 @@
-//! Bits: logic, shifts, fields, counts. PTX ISA, "Logic and Shift Instructions", and `prmt`.
+//! Bit operations: logic, shifts, fields, counts. PTX ISA, "Logic and Shift Instructions", and `prmt`.
 
 use super::facts::Fidelity::Exact;
 use super::facts::Latency::Alu;
@@ -50,7 +50,7 @@ fn logic(t: &mut Table) {
     t.row("cnot.b64", ONE, lift!((u64) -> u64, |a| u64::from(a == 0)));
 }
 
-/// Counts beyond the width act as the width.
+/// Shift counts beyond the width act as the width.
 fn shifts(t: &mut Table) {
     macro_rules! shift {
         ($u:ty, $i:ty, $bits:literal) => {
@@ -70,7 +70,7 @@ fn shifts(t: &mut Table) {
     shift!(u16, i16, 16);
     shift!(u32, i32, 32);
     shift!(u64, i64, 64);
-    // A funnel: the first operand is the low half.
+    // Funnel shifts: the first operand is the low half.
     t.row("shf.l.clamp.b32", COMBINED, lift!((u32, u32, u32) -> u32, |a, b, c| funnel_left(a, b, c.min(32))));
     t.row("shf.l.wrap.b32", COMBINED, lift!((u32, u32, u32) -> u32, |a, b, c| funnel_left(a, b, c & 31)));
     t.row("shf.r.clamp.b32", COMBINED, lift!((u32, u32, u32) -> u32, |a, b, c| funnel_right(a, b, c.min(32))));
@@ -92,7 +92,7 @@ fn counts(t: &mut Table) {
     t.row("clz.b64", ONE, lift!((u64) -> u32, |a| a.leading_zeros()));
     t.row("brev.b32", MOVED, lift!((u32) -> u32, |a| a.reverse_bits()));
     t.row("brev.b64", MOVED, lift!((u64) -> u64, |a| a.reverse_bits()));
-    // The highest bit that differs from the sign; `.shiftamt` gives the shift that brings it to the top.
+    // The highest bit that differs from the sign; `.shiftamt` gives the shift that moves it to the top.
     macro_rules! find {
         ($t:ty, $n:literal, |$a:ident| $magnitude:expr) => {
             t.row(
@@ -192,7 +192,7 @@ fn mask(position: u32, length: u32) -> u32 {
     (ones(length).checked_shl(position).unwrap_or(0)) as u32
 }
 
-/// `length` bits from `position`; a signed field that runs past the top is filled with the sign of the whole.
+/// Extracts `length` bits from `position`; a signed field beyond the top is filled with the sign of the whole number.
 fn extract(a: u64, position: u32, length: u32, width: u32, signed: bool) -> u64 {
     let field = a.checked_shr(position).unwrap_or(0) & ones(length);
     let last = position.saturating_add(length).saturating_sub(1).min(width - 1);
@@ -202,13 +202,13 @@ fn extract(a: u64, position: u32, length: u32, width: u32, signed: bool) -> u64 
     filled & ones(width)
 }
 
-/// The low `length` bits of `a` over those of `b` at `position`.
+/// Inserts the low `length` bits of `a` into `b` at `position`.
 fn insert(a: u64, b: u64, position: u32, length: u32) -> u64 {
     let place = ones(length).checked_shl(position).unwrap_or(0);
     b & !place | a.checked_shl(position).unwrap_or(0) & place
 }
 
-/// Any function of three bits: bit `i` of the table is the result for `a, b, c` as the number `i`.
+/// Computes any function of three bits: bit `i` of the table is the result for `a, b, c` as the number `i`.
 fn lop3(a: u32, b: u32, c: u32, table: u32) -> u32 {
     (0..8).filter(|i| table >> i & 1 != 0).fold(0, |result, i| {
         let pick = |x: u32, bit: u32| if i >> bit & 1 != 0 { x } else { !x };
@@ -216,7 +216,7 @@ fn lop3(a: u32, b: u32, c: u32, table: u32) -> u32 {
     })
 }
 
-/// `prmt`: bytes of a register pair, chosen by nibbles or by a mode.
+/// `prmt`: selects bytes of a register pair by nibbles or by a mode.
 fn permutations(t: &mut Table) {
     t.row(
         "prmt.b32",
@@ -243,7 +243,7 @@ fn permutations(t: &mut Table) {
     mode!("rc16", |c, i| (c & 1) * 2 + (i & 1));
 }
 
-/// Selectors: byte of `b:a`, and bit 3 to copy that byte's sign instead.
+/// Selects bytes. A selector is the index of a byte of `b:a`; bit 3 replicates that byte's sign instead.
 fn permute(a: u32, b: u32, selectors: [u32; 4]) -> u32 {
     let bytes = u64::from(b) << 32 | u64::from(a);
     let byte = |selector: u32| {
@@ -253,8 +253,8 @@ fn permute(a: u32, b: u32, selectors: [u32; 4]) -> u32 {
     u32::from_le_bytes(selectors.map(byte))
 }
 
-/// The position of the `offset`-th set bit from `base`, upward or downward; all ones when there is none. `offset` 0
-/// asks for `base` itself.
+/// Returns the position of the `offset`-th set bit from `base`, upward or downward; all ones if there is none. `offset`
+/// 0 tests `base` itself.
 fn find_nth_set(mask: u32, base: u32, offset: i32) -> u32 {
     let set = |position: i64| mask >> position & 1 != 0;
     let mut position = i64::from(base);

@@ -1,27 +1,26 @@
-//! What the modifiers of `ld`, `st`, `atom`, `red` and fences say. PTX ISA, "Data Movement", "Parallel
-//! Synchronization".
+//! Modifiers of `ld`, `st`, `atom`, `red` and fences. PTX ISA, "Data Movement", "Parallel Synchronization".
 
 /// State spaces of the PTX ISA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Space {
-    /// Resolved per lane by the address itself.
+    /// Generic addresses, resolved for each lane.
     Generic,
     /// Device memory.
     Global,
-    /// The block's memory, 32-bit offsets from its start.
+    /// Memory of the block; addresses are 32-bit offsets from its start.
     Shared,
-    /// The thread's own memory.
+    /// Private memory of the thread.
     Local,
     /// Read-only device memory.
     Const,
-    /// The kernel's parameters: read only, the same for every thread.
+    /// Parameters of the kernel: read-only and equal for all threads.
     Param,
-    /// The thread's parameters of a device function, incoming or being passed: part of the thread's frame, not counted
-    /// as local traffic.
+    /// Parameters of a device function, incoming or being passed: part of the thread's frame, not counted as local
+    /// traffic.
     Frame,
 }
 
-/// Memory order, as PTX writes it. `Weak` is an ordinary access.
+/// Memory order in PTX's terms. `Weak` is an ordinary access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names are PTX's own")]
 pub enum Order {
@@ -35,7 +34,7 @@ pub enum Order {
     Mmio,
 }
 
-/// Who an ordered access is ordered for.
+/// Scope of an ordered access: the threads that it is ordered for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "the names are PTX's own")]
 pub enum Scope {
@@ -45,7 +44,7 @@ pub enum Scope {
     Sys,
 }
 
-/// The modifiers of a memory instruction, in any order.
+/// The modifiers of a memory instruction, independent of their order in the opcode.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Modifiers<'t> {
     pub space: Space,
@@ -54,11 +53,11 @@ pub(crate) struct Modifiers<'t> {
     pub scope: Option<Scope>,
     pub non_coherent: bool,
     pub lanes: u8,
-    /// The last operand says how the L2 cache should treat the data.
+    /// Whether the last operand is a cache policy for L2.
     pub cache_hint: bool,
     /// For `atom` and `red`.
     pub operation: Option<AtomicOperation>,
-    /// `b32`.
+    /// Type without the dot, such as `b32`.
     pub kind: &'t str,
 }
 
@@ -100,9 +99,9 @@ pub(crate) fn modifiers<'t>(words: &[&'t str]) -> Option<Modifiers<'t>> {
             "v2" => found.lanes = 2,
             "v4" => found.lanes = 4,
             "v8" => found.lanes = 8,
-            // Where the data is cached, and that subnormals are kept, which they are.
+            // Cache operators, and the request to keep subnormal numbers, which is the default here.
             "ca" | "cg" | "cs" | "lu" | "wb" | "wt" | "noftz" => {}
-            // Has an operand of its own at the end.
+            // The cache policy is an additional operand at the end.
             "L2::cache_hint" => found.cache_hint = true,
             _ if word.starts_with("L1::") || word.starts_with("L2::") => {}
             _ if crate::syntax::type_bytes(word).is_some() && word != "pred" => found.kind = word,
@@ -112,7 +111,7 @@ pub(crate) fn modifiers<'t>(words: &[&'t str]) -> Option<Modifiers<'t>> {
     (!found.kind.is_empty()).then_some(found)
 }
 
-/// Reads the name of a state space.
+/// Parses the name of a state space.
 pub(crate) fn space(word: &str) -> Option<Space> {
     Some(match word {
         "global" => Space::Global,
@@ -190,7 +189,7 @@ impl AtomicOperation {
     }
 }
 
-/// The new value of a read-modify-write from (old, b, c), all zero-extended.
+/// Returns the function that computes the new value of a read-modify-write from (old, b, c), all zero-extended.
 pub(crate) fn combine(operation: AtomicOperation, kind: &str) -> Option<fn(u64, u64, u64) -> u64> {
     use AtomicOperation::{Add, And, Cas, Dec, Exch, Inc, Max, Min, Or, Xor};
     macro_rules! on {
@@ -243,7 +242,7 @@ pub(crate) fn combine(operation: AtomicOperation, kind: &str) -> Option<fn(u64, 
     })
 }
 
-/// A function of 16-bit numbers on both halves.
+/// Applies a function of 16-bit numbers to both halves.
 fn pairs(f: fn(u16, u16) -> u16, a: u32, b: u32) -> u32 {
     u32::from(f(a as u16, b as u16)) | u32::from(f((a >> 16) as u16, (b >> 16) as u16)) << 16
 }

@@ -11,7 +11,8 @@ const MOVED: Facts = facts(Move(0b1111), Work::None, Alu, Exact);
 /// A predicate has one bit.
 const PREDICATE: Facts = facts(Any, Work::None, Alu, Exact);
 
-/// Adds this chapter's rows. `pack` and `unpack` are `mov` with a vector operand: bits of the whole, then elements.
+/// Adds this chapter's rows. `pack` and `unpack` are `mov` with a vector operand: width of the whole, number of
+/// elements.
 pub fn list(t: &mut Table) {
     t.row("mov.pred", PREDICATE, lift!((bool) -> bool, |a| a));
     t.row("mov.{b16|u16|s16}", MOVED, lift!((u16) -> u16, |a| a));
@@ -28,7 +29,7 @@ pub fn list(t: &mut Table) {
             u64::from(a) | u64::from(b) << 16 | u64::from(c) << 32 | u64::from(d) << 48
         }),
     );
-    // Elements of 8 bits live in registers of 16: `.2` of 16 bits is two of 8.
+    // Elements of 8 bits use registers of 16 bits: `.2` of 16 bits is two elements of 8.
     t.row("pack.b16.2", MOVED, lift!((u16, u16) -> u16, |a, b| a & 0xff | b << 8));
     t.row(
         "pack.b32.4",

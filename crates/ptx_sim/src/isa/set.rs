@@ -1,8 +1,8 @@
 //! `set`, and `setp` of pairs of 16-bit numbers. PTX ISA, "Comparison and Selection Instructions", "Half Precision
 //! Comparison Instructions".
 //!
-//! A comparison is the set of orders for which it holds. That set, the predicate's operator and the value that stands
-//! for true are the row's immediate, so that one function serves all of them.
+//! A comparison is represented by the set of orders for which it holds. That set, the predicate's operator and the
+//! representation of true are the row's immediate, so that one function serves all comparisons.
 
 use super::facts::Fidelity::Exact;
 use super::facts::Latency::Alu;
@@ -23,7 +23,7 @@ const EQUAL: u16 = 2;
 const GREATER: u16 = 4;
 const UNORDERED: u16 = 8;
 
-/// The comparisons of integers, those that only unsigned ones have, those that only floats have.
+/// Comparisons of integers, of unsigned integers only, and of floating-point numbers only.
 const COMMON: [(&str, u16); 6] = [
     ("eq", EQUAL),
     ("ne", LESS | GREATER),
@@ -44,10 +44,10 @@ const FLOATS: [(&str, u16); 8] = [
     ("nan", UNORDERED),
 ];
 
-/// How a comparison is combined with the predicate behind the two numbers: bits 4 and 5 of the immediate.
+/// Combination of a comparison with the predicate operand: bits 4 and 5 of the immediate.
 const WITH: [&str; 4] = ["", ".and", ".or", ".xor"];
 
-/// What stands for true: bits 8 and up of the immediate.
+/// Representations of true: bits 8 and up of the immediate.
 const TRUE: [u32; 5] = [u32::MAX, 0x3f80_0000, 0xffff, 0x3c00, 0x3f80];
 
 fn holds(immediate: u16, order: Option<Ordering>) -> bool {
@@ -69,7 +69,7 @@ fn with_predicate(bits: u32, registers: &Registers, args: &Args) -> u32 {
     }
 }
 
-/// The lanes for which the comparison holds.
+/// Returns the lanes for which the comparison holds.
 fn compared<T: Value, U: PartialOrd>(registers: &Registers, args: &Args, read: impl Fn(T) -> U) -> u32 {
     let (a, b) = (T::read(registers, args, 0), T::read(registers, args, 1));
     pack(&every(|lane| holds(args.immediate, read(a[lane]).partial_cmp(&read(b[lane])))))
@@ -96,14 +96,14 @@ fn set_pair(registers: &mut Registers, mask: u32, args: &Args, read: fn(u16) -> 
     u32::write(registers, args.d[0], mask, &every(|lane| value(low, lane) | value(high, lane) << 16));
 }
 
-/// `setp` of one number: the result and its opposite.
+/// `setp` of one number: the result and its negation.
 fn setp(registers: &mut Registers, mask: u32, args: &Args, read: fn(u16) -> f32) {
     let compared = compared(registers, args, read);
     write_predicate(registers, args.d[0], mask, with_predicate(compared, registers, args));
     write_predicate(registers, args.d[1], mask, with_predicate(!compared, registers, args));
 }
 
-/// `setp` of pairs: the result of the low halves and that of the high ones.
+/// `setp` of pairs: the result of the low halves and that of the high halves.
 fn setp_pair(registers: &mut Registers, mask: u32, args: &Args, read: fn(u16) -> f32) {
     let [low, high] = halves(registers, args, read);
     write_predicate(registers, args.d[0], mask, low);
@@ -114,12 +114,13 @@ fn flushed_half(bits: u16) -> f32 {
     if bits & 0x7c00 == 0 { 0.0 } else { half_to_f32(bits) }
 }
 
-/// What the rows of one comparison share.
+/// Common parts of the rows of one comparison.
 struct Shape {
-    /// Between the comparison and the source type: result types and, for each, the file and the index into [`TRUE`].
+    /// Result types of the opcode, between the comparison and the source type, each with its file and its index in
+    /// [`TRUE`].
     results: &'static [(&'static str, File, u16)],
     source: File,
-    /// `.ftz` or nothing.
+    /// Either `.ftz` or empty.
     flush: &'static str,
     names: &'static str,
     run: Pure,
@@ -163,7 +164,7 @@ fn one_file(file: File) -> &'static [File] {
     }
 }
 
-/// Two numbers, and a predicate or none.
+/// Returns the files of two numbers and an optional predicate.
 fn sources(file: File, predicate: bool) -> &'static [File] {
     macro_rules! of {
         ($file:ident) => {
@@ -207,7 +208,7 @@ pub fn list(t: &mut Table) {
             add(t, &shape, &COMMON);
             add(t, &shape, &FLOATS);
             let run = Pure::plain(|registers, mask, args| set_pair(registers, mask, args, $read));
-            // Integers are 0xffff in the half for which the comparison holds.
+            // Integer results are 0xffff in the half for which the comparison holds.
             let results = &[($pair, File::Word, $one), ("u32", File::Word, 2), ("s32", File::Word, 2)];
             let shape = Shape { results, source: File::Word, flush: $flush, names: $pair, run };
             add(t, &shape, &COMMON);
@@ -223,7 +224,7 @@ pub fn list(t: &mut Table) {
                     };
                     let opcode = format!("setp.{name}{text}{}.{}", $flush, $pair);
                     insert(&opcode, File::Word, 1, |r, mask, args| setp_pair(r, mask, args, $read));
-                    // Without `.ftz` they stand with the other comparisons.
+                    // Without `.ftz`, these rows are among the other comparisons.
                     if $flush == ".ftz" {
                         let opcode = format!("setp.{name}{text}{}.{}", $flush, $name);
                         insert(&opcode, File::Half, 1, |r, mask, args| setp(r, mask, args, $read));

@@ -25,7 +25,7 @@ fn signs(t: &mut Table) {
     t.row("abs.ftz.f32", INSPECTED, lift!((f32) -> u32, |a| canonical(flush(a.abs()))));
     t.row("neg.f64", INSPECTED, lift!((u64) -> u64, |a| if is_nan64(a) { quiet64(a) } else { a ^ 1 << 63 }));
     t.row("abs.f64", INSPECTED, lift!((u64) -> u64, |a| if is_nan64(a) { quiet64(a) } else { a & !(1 << 63) }));
-    // The sign comes from the first operand.
+    // The first operand gives the sign.
     t.row("copysign.f32", INSPECTED, lift!((u32, u32) -> u32, |a, b| a & 1 << 31 | b & !(1 << 31)));
     t.row("copysign.f64", INSPECTED, lift!((u64, u64) -> u64, |a, b| a & 1 << 63 | b & !(1 << 63)));
 }

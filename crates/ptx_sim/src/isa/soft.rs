@@ -1,14 +1,14 @@
-//! Binary floating point with integers: exact operations, rounded once in any direction to any format.
+//! Software floating point: exact binary operations, rounded once in any direction to any format.
 //!
-//! Used where the processor's own arithmetic does not round as PTX asks: directed rounding, and 16-bit formats. Method:
-//! IEEE 754-2019, section 4.3, on 128-bit significands with a sticky bit.
+//! Used where the processor's own arithmetic lacks a rounding that PTX requires: directed rounding, and 16-bit formats.
+//! Method: IEEE 754-2019, section 4.3, on 128-bit significands with a sticky bit.
 
 /// A binary interchange format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
-    /// Bits of significand, with the hidden one.
+    /// Bits of the significand, including the hidden bit.
     pub precision: u32,
-    /// Exponent of the largest numbers; the smallest normal ones have `1 - emax`.
+    /// Exponent of the largest numbers; that of the smallest normal numbers is `1 - emax`.
     pub emax: i32,
 }
 
@@ -38,24 +38,24 @@ pub enum Rounding {
     Up,
 }
 
-/// A number taken apart.
+/// An unpacked number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Number {
     /// Not a number.
     Nan,
-    /// True: negative.
+    /// Infinity; `true` if negative.
     Infinity(bool),
-    /// True: negative.
+    /// Zero; `true` if negative.
     Zero(bool),
-    /// `significand * 2^exponent`; with `sticky`, a little further from zero than that.
+    /// `significand * 2^exponent`; with `sticky`, the magnitude is slightly larger.
     Finite {
-        /// Negative.
+        /// Sign; `true` if negative.
         negative: bool,
-        /// Not zero.
+        /// Significand, not zero.
         significand: u128,
         /// Exponent of the significand's lowest bit.
         exponent: i32,
-        /// Bits were lost below the lowest.
+        /// Whether nonzero bits below the lowest bit were lost.
         sticky: bool,
     },
 }
@@ -73,7 +73,7 @@ impl Format {
         self.infinity() + (1 << self.fraction_bits())
     }
 
-    /// Takes bits apart.
+    /// Unpacks bits.
     #[inline(never)]
     pub fn unpack(self, bits: u64) -> Number {
         let negative = bits & self.sign() != 0;
@@ -93,7 +93,7 @@ impl Format {
         }
     }
 
-    /// Rounds to bits. NaN has all bits set below its sign.
+    /// Rounds to bits. NaN has all bits below the sign set.
     #[inline(never)]
     pub fn pack(self, number: Number, rounding: Rounding) -> u64 {
         let signed = |negative: bool, magnitude: u64| if negative { magnitude | self.sign() } else { magnitude };
@@ -130,7 +130,7 @@ impl Format {
             Rounding::Up => !negative && (half || rest),
         };
         kept += u128::from(up);
-        // Adding the significand with its hidden bit to the exponent below carries into the next exponent by itself.
+        // Adding the significand with its hidden bit to the exponent field carries into the next exponent if necessary.
         let magnitude = ((quantum - lowest) as u64) << self.fraction_bits();
         let magnitude = magnitude + kept as u64;
         if magnitude < self.infinity() {
@@ -146,7 +146,7 @@ impl Format {
     }
 }
 
-/// An integer as a number.
+/// Converts an integer.
 pub fn integer(negative: bool, magnitude: u64) -> Number {
     if magnitude == 0 {
         return Number::Zero(false);
@@ -154,7 +154,7 @@ pub fn integer(negative: bool, magnitude: u64) -> Number {
     Number::Finite { negative, significand: u128::from(magnitude), exponent: 0, sticky: false }
 }
 
-/// `a * b`, exactly; the significands have at most 64 bits.
+/// Returns `a * b` exactly; the significands have at most 64 bits.
 #[inline(never)]
 pub fn multiply(a: Number, b: Number) -> Number {
     use Number::{Finite, Infinity, Nan, Zero};
@@ -171,7 +171,7 @@ pub fn multiply(a: Number, b: Number) -> Number {
     }
 }
 
-/// `a + b`, exact but for a sticky bit; the rounding decides the sign of an exact zero.
+/// Returns `a + b`, exact except for a sticky bit; the rounding mode determines the sign of an exact zero.
 #[inline(never)]
 pub fn add(a: Number, b: Number, rounding: Rounding) -> Number {
     use Number::{Finite, Infinity, Nan, Zero};
@@ -203,7 +203,8 @@ pub fn add(a: Number, b: Number, rounding: Rounding) -> Number {
             let top = |m: u128, e: i32| e + 127 - m.leading_zeros() as i32;
             let ((x, m, e), (y, n, f)) =
                 if top(m, e) >= top(n, f) { ((x, m, e), (y, n, f)) } else { ((y, n, f), (x, m, e)) };
-            // The larger one's highest bit goes to bit 125: room for a carry above, and for guard bits below.
+            // The larger number's highest bit moves to bit 125, which leaves room for a carry above and guard bits
+            // below.
             let left = m.leading_zeros() as i32 - 2;
             let (m, e) = (m << left, e - left);
             let (n, sticky) = match f - e {
@@ -214,7 +215,7 @@ pub fn add(a: Number, b: Number, rounding: Rounding) -> Number {
             let (negative, significand) = match (x == y, m.cmp(&n)) {
                 (true, _) => (x, m + n),
                 (false, std::cmp::Ordering::Less) => (y, n - m),
-                // What was lost below is taken away too.
+                // The lost bits are subtracted too.
                 (false, _) => (x, m - n - u128::from(sticky)),
             };
             if significand == 0 { zero } else { Finite { negative, significand, exponent: e, sticky } }
@@ -222,7 +223,7 @@ pub fn add(a: Number, b: Number, rounding: Rounding) -> Number {
     }
 }
 
-/// `a / b`, exact but for a sticky bit; the significands have at most 53 bits.
+/// Returns `a / b`, exact except for a sticky bit; the significands have at most 53 bits.
 #[inline(never)]
 pub fn divide(a: Number, b: Number) -> Number {
     use Number::{Finite, Infinity, Nan, Zero};
@@ -243,7 +244,7 @@ pub fn divide(a: Number, b: Number) -> Number {
     }
 }
 
-/// The square root, exact but for a sticky bit.
+/// Returns the square root, exact except for a sticky bit.
 #[inline(never)]
 pub fn square_root(a: Number) -> Number {
     use Number::{Finite, Infinity, Nan, Zero};
@@ -251,7 +252,7 @@ pub fn square_root(a: Number) -> Number {
         Nan | Infinity(true) | Finite { negative: true, .. } => Nan,
         Infinity(false) | Zero(_) => a,
         Finite { significand, exponent, .. } => {
-            // The exponent must be even to be halved.
+            // The exponent must be even before it is halved.
             let left = significand.leading_zeros() as i32;
             let left = if (exponent - left) % 2 == 0 { left } else { left - 1 };
             let m = significand << left;
@@ -265,7 +266,7 @@ pub fn square_root(a: Number) -> Number {
 mod tests {
     use super::*;
 
-    /// Bits that cover every exponent and many carries.
+    /// Bit patterns that cover every exponent and many carries.
     fn samples() -> impl Iterator<Item = u32> {
         let special = [0u32, 1, 2, 0x7f_ffff, 0x80_0000, 0x80_0001, 0x3f80_0000, 0x7f7f_ffff, 0x7f80_0000, 0x7fc0_0000];
         let spread = (0..400u32).map(|i| i.wrapping_mul(0x9e37_79b9) ^ i << 7);

@@ -43,18 +43,18 @@ pub enum Timer {
     GlobaltimerHi,
 }
 
-/// What a `%name` that no `.reg` declares stands for.
+/// Meaning of a `%name` that is not declared by `.reg`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Register {
-    /// Constant for a thread, 32 bits.
+    /// A 32-bit value that is constant for a thread.
     Constant(Special),
-    /// Constant for a thread, 64 bits.
+    /// A 64-bit value that is constant for a thread.
     Constant64(Special),
-    /// Changes while the thread runs; true: 64 bits.
+    /// A value that changes while the thread runs; `true` for 64 bits.
     Timer(Timer, bool),
 }
 
-/// Looks a special register up.
+/// Looks up a special register by its name.
 pub fn register(name: &str) -> Option<Register> {
     use Register::{Constant, Constant64, Timer as Changing};
     let name = name.strip_prefix('%')?;

@@ -6,7 +6,7 @@ use super::collective::Collective;
 use super::facts::Facts;
 use super::lift::Meaning;
 
-/// An instruction in the table.
+/// A row of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     /// What it computes, and the types of its results and operands.
@@ -15,13 +15,13 @@ pub struct Row {
     pub facts: Facts,
     /// The lanes of a mask, which is the last operand in the text, execute the instruction together.
     pub collective: Option<Collective>,
-    /// Destinations that the text may leave out: `setp` without `|q`.
+    /// Number of destinations that the text may omit: `setp` without `|q`.
     pub optional: u8,
     /// The last source is the carry flag, which the text does not name.
     pub carry_in: bool,
     /// The last destination is the carry flag.
     pub carry_out: bool,
-    /// [`Args::immediate`](crate::registers::Args::immediate).
+    /// Value of [`Args::immediate`](crate::registers::Args::immediate).
     pub immediate: u16,
 }
 
@@ -32,14 +32,14 @@ impl Row {
     }
 }
 
-/// Collects rows while the chapters list theirs.
+/// Collects the rows of all chapters.
 #[derive(Default)]
 pub struct Table {
     rows: HashMap<String, Row>,
 }
 
 impl Table {
-    /// Adds an instruction. `[.rn]` in the opcode may be absent, `{s32|u32}` stands for each of its alternatives.
+    /// Adds an instruction. `[.rn]` in the opcode is optional; `{s32|u32}` stands for each of its alternatives.
     #[inline(never)]
     pub fn row(&mut self, opcode: &str, facts: Facts, meaning: Meaning) {
         self.insert(opcode, Row::new(facts, meaning));
@@ -60,7 +60,7 @@ impl Table {
     }
 }
 
-/// All spellings of a pattern.
+/// Returns all spellings of a pattern.
 fn spellings(pattern: &str) -> Vec<String> {
     let Some(open) = pattern.find(['[', '{']) else { return vec![pattern.to_string()] };
     let close = if pattern.as_bytes()[open] == b'[' { ']' } else { '}' };

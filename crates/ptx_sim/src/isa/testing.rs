@@ -1,4 +1,4 @@
-//! Runs one instruction of the table on given bits: what the tests of all chapters share.
+//! Support for the tests of all chapters: runs one instruction of the table on given bits.
 
 use super::instructions;
 use super::lift::{self, File};
@@ -6,10 +6,10 @@ use super::table::Row;
 use crate::level::{Host, Level};
 use crate::registers::{Args, LANES, Registers};
 
-/// Lanes that take part; the others must stay as they were.
+/// Active lanes; the others must keep their values.
 const MASK: u32 = 0x8000_0ff5;
 
-/// The bits that an instruction gives for these bits. Predicates are 0 or 1; carry flags come last.
+/// Returns the result bits of an instruction. Predicates are 0 or 1; carry flags come last.
 pub fn run(opcode: &str, sources: &[u64]) -> Vec<u64> {
     let row = instructions::find(opcode).unwrap_or_else(|| panic!("no row for `{opcode}`"));
     let all = run_with(row, sources, u32::MAX);
@@ -24,7 +24,7 @@ pub fn run(opcode: &str, sources: &[u64]) -> Vec<u64> {
     all.iter().map(|row| row[0]).collect()
 }
 
-/// The same on every level of this host.
+/// Runs the instruction on every level of this host, and compares the results.
 fn run_with(row: &Row, sources: &[u64], mask: u32) -> Vec<[u64; LANES]> {
     let sources: Vec<[u64; LANES]> = sources.iter().map(|&bits| [bits; LANES]).collect();
     let results = Level::available().into_iter().map(|level| run_at(level, row, &sources, mask));
@@ -33,8 +33,8 @@ fn run_with(row: &Row, sources: &[u64], mask: u32) -> Vec<[u64; LANES]> {
     results[0].clone()
 }
 
-/// The values that an instruction gives for many values of each source, as many for each as there are of the first: a
-/// warp at a time, on the best level of this host.
+/// Returns the results of an instruction for many values of each source, as many as the first source has, one warp at a
+/// time on the best level of this host.
 pub fn run_many(opcode: &str, sources: &[Vec<u64>]) -> Vec<Vec<u64>> {
     let row = instructions::find(opcode).unwrap_or_else(|| panic!("no row for `{opcode}`"));
     let count = sources[0].len();
@@ -73,7 +73,7 @@ fn run_at(level: Level, row: &Row, sources: &[[u64; LANES]], mask: u32) -> Vec<[
     row.meaning.d.iter().enumerate().map(read).collect()
 }
 
-/// An opcode, its sources, its destinations.
+/// A test case: opcode, sources, destinations.
 pub type Case = (&'static str, &'static [u64], &'static [u64]);
 
 /// Checks a list of cases.
@@ -84,7 +84,7 @@ pub fn check(cases: &[Case]) {
     }
 }
 
-/// Numbers at which something happens, and numbers at which nothing does.
+/// Returns special and random values.
 fn bits(state: &mut u64) -> u64 {
     const SPECIAL: [u64; 12] = [
         0,
@@ -122,7 +122,7 @@ fn every_instruction_gives_the_same_bits_on_every_level() {
             let pred = (0..12).map(|_| bits(&mut state) as u32).collect();
             let registers = Registers { w32, w64, pred, ..Registers::default() };
             let mask = if round == 0 { u32::MAX } else { bits(&mut state) as u32 };
-            // Sources may be destinations too, and neighbouring rows are one 128-bit register.
+            // A source may also be a destination, and neighbouring rows form a 128-bit register.
             let d = if round % 2 == 0 { [0, 1, 2, 3] } else { [4, 5, 6, 7] };
             let args = Args { d, s: [4, 5, 6, 7], negated: round, immediate: row.immediate };
             let mut found = Level::available().into_iter().map(|level| {

@@ -1,9 +1,9 @@
-//! What a texture gives at a coordinate. CUDA C++ Programming Guide, appendix "Texture Fetching".
+//! Value of a texture at a coordinate. CUDA C++ Programming Guide, appendix "Texture Fetching".
 //!
-//! Compared with an H200 (`tests/textures.rs`). Other bits than there have: filtered 8-bit integers with a sign, at
-//! times by one 32767th; filtered elements of three dimensions, because the weights of eight elements are rounded in a
-//! way that is not known; normalised coordinates within 2^-24 of the edge between two elements; and arrays of one
-//! dimension read by integer coordinates, which CUDA does not allow and for which a GPU gives zeros, not elements.
+//! The results are compared with an H200 (`tests/textures.rs`). They differ from it in these cases: filtered signed
+//! 8-bit integers, at times by 1/32767; filtered elements of three dimensions, because the rounding of the weights of
+//! eight elements is unknown; normalised coordinates within 2^-24 of the edge between two elements; and arrays of one
+//! dimension read by integer coordinates, which CUDA does not allow and for which a GPU returns zeros.
 
 use super::half::half_to_f32;
 use super::soft::{F16, F64, Rounding};
@@ -12,25 +12,25 @@ use crate::texture::{AddressMode, Channel, Filter, Texture};
 /// Elements that one fetch reads along an axis, and the weight of the second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Taps {
-    /// Elements; `None` is the border.
+    /// Indices of the elements; `None` is the border.
     pub at: [Option<u64>; 2],
     /// Weight of the second element, in 256ths.
     pub weight: u32,
 }
 
-/// Which elements of an axis with `size` elements a float coordinate reads.
+/// Returns the elements of an axis with `size` elements that a floating-point coordinate reads.
 pub fn taps(texture: &Texture, axis: usize, coordinate: f32, size: u64, filter: Filter) -> Taps {
     let mode = match texture.address[axis] {
-        // Repetition needs normalised coordinates.
+        // Repetition requires normalised coordinates.
         AddressMode::Wrap | AddressMode::Mirror if !texture.normalized_coordinates => AddressMode::Clamp,
         mode => mode,
     };
-    // A coordinate that is no number, or infinite where the texture is repeated, is the start.
+    // A NaN coordinate, or an infinite one where the texture is repeated, reads the start.
     let repeated = matches!(mode, AddressMode::Wrap | AddressMode::Mirror);
     let lost = coordinate.is_nan() || repeated && coordinate.is_infinite();
     let coordinate = if lost { 0.0 } else { f64::from(coordinate) };
     let scaled = if texture.normalized_coordinates { coordinate * size as f64 } else { coordinate };
-    // Far outside is outside; what is repeated is so before anything is lost.
+    // Distant coordinates are clamped, after a repeated texture has been reduced to one period.
     let (size_float, size) = (size as f64, size as i64);
     let scaled = if repeated { scaled % (2.0 * size_float) } else { scaled.clamp(-2.0, size_float + 2.0) };
     let place = |index: i64| match mode {
@@ -48,7 +48,7 @@ pub fn taps(texture: &Texture, axis: usize, coordinate: f32, size: u64, filter: 
             Taps { at: [index, index], weight: 0 }
         }
         Filter::Linear => {
-            // In 256ths of an element, rounded.
+            // The position in 256ths of an element, rounded.
             let fixed = ((scaled - 0.5) * 256.0 + 0.5).floor() as i64;
             let index = fixed.div_euclid(256);
             Taps { at: [place(index), place(index + 1)], weight: fixed.rem_euclid(256) as u32 }
@@ -56,11 +56,11 @@ pub fn taps(texture: &Texture, axis: usize, coordinate: f32, size: u64, filter: 
     }
 }
 
-/// The weights of the eight elements that three axes with two taps each read: x varies fastest. The product of two
-/// weights is rounded to 8 bits too, and what it lacks goes to its neighbours, so that all add up to 256; found on an
-/// H200.
+/// Returns the weights of the eight elements that three axes with two taps each read; x varies fastest. Products of two
+/// weights are rounded to 8 bits as well, and the difference goes to the neighbours, so that the sum is 256; measured
+/// on an H200.
 pub fn weights([x, y, z]: [u32; 3]) -> [u32; 8] {
-    // A quantity split in two parts.
+    // Splits a quantity into two parts.
     let part = |whole: u32, weight: u32| (whole * weight + 128) >> 8;
     let both = part(x, y);
     let plane = [256 + both - x - y, x - both, y - both, both];
@@ -68,7 +68,7 @@ pub fn weights([x, y, z]: [u32; 3]) -> [u32; 8] {
     std::array::from_fn(|i| if i < 4 { plane[i] - upper[i] } else { upper[i - 4] })
 }
 
-/// The value of a channel as `f32`: what float and normalised textures give.
+/// Returns the value of a channel as `f32`, for float and normalised textures.
 pub fn float(channel: Channel, bits: u32, normalized: bool) -> f32 {
     match channel {
         Channel::F32 => f32::from_bits(bits),
@@ -81,7 +81,7 @@ pub fn float(channel: Channel, bits: u32, normalized: bool) -> f32 {
     }
 }
 
-/// The same for filtering: not rounded, and the smallest integer below -1.
+/// As [`float`] for filtering: not rounded, and the smallest integer is below -1.
 pub fn exact(channel: Channel, bits: u32) -> f64 {
     match channel {
         Channel::U8 => f64::from(bits) / 255.0,
@@ -92,10 +92,10 @@ pub fn exact(channel: Channel, bits: u32) -> f64 {
     }
 }
 
-/// A filtered value has the precision of its format: 16 bits but for `f32`. Ties go up, those of `f16` away from zero;
-/// found on an H200.
+/// Rounds a filtered value to the precision of its format: 16 bits except for `f32`. Ties are rounded up, those of
+/// `f16` away from zero; measured on an H200.
 pub fn filtered(channel: Channel, sum: f64) -> f32 {
-    // A tie stays one although the sum is not exact.
+    // The added amount keeps a tie a tie although the sum is not exact.
     let nearest = |sum: f64| (sum + 0.5 + 1e-6).floor();
     match channel {
         Channel::F16 => half_to_f32(F16.pack(F64.unpack(sum.to_bits()), Rounding::NearestAway) as u16),
@@ -105,7 +105,7 @@ pub fn filtered(channel: Channel, sum: f64) -> f32 {
     }
 }
 
-/// The value of a channel of an integer texture, extended to 32 bits.
+/// Returns the value of a channel of an integer texture, extended to 32 bits.
 pub fn integer(channel: Channel, bits: u32) -> u32 {
     match channel {
         Channel::I8 => i32::from(bits as u8 as i8) as u32,

@@ -13,9 +13,9 @@ const EXCHANGED: Facts = facts(Undefined::Any, Work::None, Latency::Warp, Fideli
 /// The lanes that are there are known without an exchange.
 const MOVED: Facts = facts(Undefined::Any, Work::None, Latency::Alu, Fidelity::Exact);
 
-/// Where lane `lane` of a shuffle reads: the source lane, and whether it is in range (else the lane reads itself).
-/// `b` and `c` are the operands as PTX packs them: `c` holds the clamp in bits 0 to 4 and the segment mask in bits 8
-/// to 12.
+/// Returns the source lane of lane `lane` in a shuffle, and whether it is in range (otherwise the lane reads itself).
+/// `b` and `c` are the operands as PTX packs them: `c` holds the clamp in bits 0 to 4 and the segment mask in bits 8 to
+/// 12.
 #[inline(always)]
 pub fn shuffle_source(kind: Shuffle, lane: u32, b: u32, c: u32) -> (u32, bool) {
     let (b, clamp, segment) = (b & 31, c & 31, c >> 8 & 31);
@@ -57,7 +57,7 @@ fn write_word(registers: &mut Registers, slot: Slot, mask: u32, value: impl Fn(u
     }
 }
 
-/// The lanes of a mask, lowest first.
+/// Iterates over the lanes of a mask, lowest first.
 fn lanes(mask: u32) -> impl Iterator<Item = usize> {
     (0..LANES).filter(move |lane| mask >> lane & 1 != 0)
 }
@@ -86,7 +86,7 @@ fn vote_ballot(registers: &mut Registers, mask: u32, args: &Args) {
     write_word(registers, args.d[0], mask, |_| votes);
 }
 
-/// The executing lanes. Runs with whichever lanes are together, so it is an ordinary instruction.
+/// Returns the executing lanes. It does not synchronise them, so it is an ordinary instruction.
 fn activemask(registers: &mut Registers, mask: u32, args: &Args) {
     write_word(registers, args.d[0], mask, |_| mask);
 }
@@ -210,7 +210,7 @@ mod tests {
         assert_eq!((values[0], values[31], found), (16, 15, u32::MAX));
         let (values, found) = shuffle("idx", 5, 31);
         assert_eq!((values, found), ([5; LANES], u32::MAX));
-        // Width 8: segment mask 24 in bits 8 to 12, clamp 31.
+        // Width 8 is segment mask 24 in bits 8 to 12 and clamp 31.
         let (values, _) = shuffle("idx", 2, 24 << 8 | 31);
         assert_eq!((values[0], values[9], values[31]), (2, 10, 26));
         let (values, found) = shuffle("down", 1, 24 << 8 | 31);

@@ -1,4 +1,5 @@
-//! `ld` and `st`: addresses resolved to a space, checked per lane, reported to the observers, carried out.
+//! `ld` and `st`: resolves addresses to a state space, checks each lane, reports the access to the observers, and
+//! performs it.
 
 use super::block::Block;
 use super::faults::{At, BadAccess};
@@ -15,7 +16,7 @@ use crate::program::{Access, Address, Order, Scope, Space};
 use crate::registers::{LANES, Registers};
 use crate::stop::Stop;
 
-/// The addresses of all lanes, also of those that are not active.
+/// Computes the addresses of all lanes, including inactive ones.
 #[inline(always)]
 pub fn addresses(registers: &Registers, address: &Address) -> [u64; LANES] {
     let offset = address.offset as u64;
@@ -28,7 +29,8 @@ pub fn addresses(registers: &Registers, address: &Address) -> [u64; LANES] {
     }
 }
 
-/// The lanes of `mask` that access the same specific space as the first of them, and all addresses as offsets there.
+/// Selects the lanes of `mask` that access the same specific space as the first of them, and converts all addresses to
+/// offsets there.
 #[inline(always)]
 fn part(space: Space, addresses: &[u64; LANES], mask: u32) -> (Space, u32, [u64; LANES]) {
     match space {
@@ -43,23 +45,23 @@ fn part(space: Space, addresses: &[u64; LANES], mask: u32) -> (Space, u32, [u64;
     }
 }
 
-/// One memory instruction, as far as checks and observers care.
+/// Properties of a memory instruction for checks and observers.
 #[derive(Clone, Copy)]
 pub struct Shape {
     pub kind: AccessKind,
     pub order: Order,
     pub scope: Scope,
-    /// Per lane.
+    /// Bytes per lane.
     pub bytes: u32,
     /// See [`Touch::matrix_rows`].
     pub matrix_rows: bool,
 }
 
-/// A load or a store by the lanes of `mask`, or by those of them that access the same space as the first: gives the
-/// lanes.
+/// A load or a store by the lanes of `mask`, or by those of them that access the same space as the first. The task
+/// returns these lanes.
 ///
-/// Compiled for each level of the host apart from the loop over instructions, whose values would have to be put away
-/// for it.
+/// Compiled for each level of the host separately from the loop over instructions, whose values would otherwise be
+/// spilled for it.
 pub struct Carried<'w, 'c, O: Observer, R> {
     pub worker: &'w mut Worker<'c, O>,
     pub block: &'w mut Block<O::Block>,
@@ -89,7 +91,7 @@ impl<O: Observer> Task for Carried<'_, '_, O, &Registers> {
 }
 
 impl<O: Observer> Worker<'_, O> {
-    /// `ld`.
+    /// Performs `ld`.
     #[inline(always)]
     #[expect(clippy::too_many_arguments, reason = "the parts of one instruction")]
     fn load<H: Host>(
@@ -139,7 +141,7 @@ impl<O: Observer> Worker<'_, O> {
         Ok(mask)
     }
 
-    /// `st`.
+    /// Performs `st`.
     #[inline(always)]
     #[expect(clippy::too_many_arguments, reason = "the parts of one instruction")]
     fn store<H: Host>(
@@ -174,7 +176,7 @@ impl<O: Observer> Worker<'_, O> {
             shadow.store(&mut scene, registers, access, lanes);
         }
         let lanes = Lanes { access, addresses, mask, spread: &spread };
-        // What a thread writes to its own stack is no sign that it gets anywhere.
+        // Stores to a thread's own stack are no evidence of progress.
         warp.wrote |= !matches!(space, Space::Local | Space::Frame);
         match space {
             Space::Shared => host.perform(&mut Drain { lanes, registers, sink: block.shared.as_mut_slice() }),
@@ -196,8 +198,11 @@ impl<O: Observer> Worker<'_, O> {
         Ok(mask)
     }
 
-    /// Calls `then` with addresses of one specific space: once, or for generic addresses once per space they lie in.
-    /// Constant memory is part of the device's memory and keeps its generic addresses.
+    /// Calls `then` with addresses of one specific space: once, or for generic addresses once per space that occurs.
+    /// Constant memory is part of device memory and keeps its generic addresses.
+    ///
+    /// # Errors
+    /// A stop if an address is misaligned, out of bounds, or in the wrong state space.
     pub fn in_each_space(
         &mut self,
         space: Space,
@@ -214,7 +219,10 @@ impl<O: Observer> Worker<'_, O> {
         Ok(())
     }
 
-    /// Alignment and bounds of every lane; then the observers see the access.
+    /// Checks alignment and bounds of every lane, and then reports the access to the observers.
+    ///
+    /// # Errors
+    /// A stop if an address is misaligned, out of bounds, or in the wrong state space.
     #[inline(always)]
     #[expect(
         clippy::too_many_arguments,
@@ -301,7 +309,7 @@ impl<O: Observer> Worker<'_, O> {
         self.snapshot.find_for(pc, low).is_some_and(|view| view.constant == constant && view.holds(high, bytes))
     }
 
-    /// The first lane whose bytes are not in a live allocation, after a second look at the current state of memory.
+    /// Returns the first lane whose bytes are not in a live allocation, after a refresh of the snapshot.
     #[cold]
     pub fn first_outside(&mut self, addresses: &[u64; LANES], mask: u32, bytes: u64, constant: bool) -> Option<usize> {
         let mut refreshed = false;

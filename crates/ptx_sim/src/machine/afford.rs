@@ -1,4 +1,4 @@
-//! Room for blocks and frames in the host memory that a launch may take.
+//! Limits on blocks and frames by the host memory that a launch may use.
 
 use super::budget::register_bytes;
 use super::context::Context;
@@ -8,11 +8,14 @@ use crate::observe::Observer;
 use crate::registers::LANES;
 use crate::stop::Stop;
 
-/// One byte of each lane's stack, and where it is tracked what is written, a fourth of that.
+/// Host bytes per byte of stack of all lanes; a quarter is added for the initialisation state.
 const STACK_BYTE: u64 = LANES as u64 * 5 / 4;
 
 impl<O: Observer> Worker<'_, O> {
-    /// A stop when there is no room for the next block.
+    /// Checks that there is room for the next block, and reserves its shared memory.
+    ///
+    /// # Errors
+    /// `out-of-memory` if the limit [`Config::host_bytes`](crate::Config::host_bytes) does not allow another block.
     pub fn afford_block(&self) -> Result<(), Stop> {
         let Context { setting, entry, threads, budget, setup, .. } = self.context;
         let (program, shared_bytes) = (setting.program, setting.shared_bytes);
@@ -21,14 +24,15 @@ impl<O: Observer> Worker<'_, O> {
         let registers = register_bytes(function.rows) * warps.saturating_sub(self.pooled(*entry)) as u64;
         let kept: u64 = self.spare().iter().rev().take(warps).map(|warp| stack_bytes(warp)).sum();
         let stack = function.frame_bytes.saturating_mul(STACK_BYTE).saturating_mul(warps as u64).saturating_sub(kept);
-        // Shared memory, and a byte per word where it is tracked what is written.
+        // Shared memory, and a byte per word for its initialisation state.
         let shared = shared_bytes * 5 / 4;
         if budget.has(registers.saturating_add(stack).saturating_add(shared)) {
             budget.take(shared);
             return Ok(());
         }
         let title = format!(
-            "no host memory for one more block: each warp has {} bytes of registers and {} of stack, and {} blocks are resident",
+            "no host memory for one more block: each warp has {} bytes of registers and {} of stack, and {} blocks \
+            are resident",
             register_bytes(function.rows),
             function.frame_bytes.saturating_mul(LANES as u64),
             self.resident.len()
@@ -37,7 +41,7 @@ impl<O: Observer> Worker<'_, O> {
         Err(Stop::usage("out-of-memory", title).with_help(help))
     }
 
-    /// Is there room for a frame of `function` that ends at `top`?
+    /// Whether there is room for a frame of `function` that ends at `top`.
     pub fn affords_frame(&self, warp: &Warp, function: u32, top: u64) -> bool {
         let rows = self.context.program.functions[function as usize].rows;
         let registers = if self.pooled(function) == 0 { register_bytes(rows) } else { 0 };
@@ -45,7 +49,7 @@ impl<O: Observer> Worker<'_, O> {
         registers + stack == 0 || self.context.budget.has(registers.saturating_add(stack))
     }
 
-    /// Makes sure that the stack reaches `top`.
+    /// Grows the stack to reach at least `top`.
     pub fn reserve_stack(&self, warp: &mut Warp, top: u64) {
         let before = stack_bytes(warp);
         warp.reserve_local(top);
@@ -53,7 +57,7 @@ impl<O: Observer> Worker<'_, O> {
     }
 }
 
-/// Bytes of a warp's stack memory.
+/// Returns the size of a warp's stack memory in bytes.
 fn stack_bytes(warp: &Warp) -> u64 {
     warp.local.capacity() as u64 * 4 * STACK_BYTE
 }

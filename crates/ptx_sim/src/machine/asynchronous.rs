@@ -1,5 +1,5 @@
-//! Asynchronous instructions, mbarriers, and addresses in clusters: what they do when they are executed. The copies
-//! themselves come later: `in_flight`.
+//! Execution of asynchronous instructions, of operations on mbarriers, and of address mapping in clusters. The copies
+//! themselves are performed later, by `in_flight`.
 
 use super::access::{Shape, addresses};
 use super::block::Block;
@@ -18,7 +18,10 @@ use crate::registers::{LANES, NO_SLOT, Registers, Slot};
 use crate::stop::{Diagnostic, Stop};
 
 impl<O: Observer> Worker<'_, O> {
-    /// Runs one for the lanes of `split`. Gives the split to go on with.
+    /// Executes an instruction for the lanes of `split`. Returns the split that continues.
+    ///
+    /// # Errors
+    /// A stop if an operand or an address faults.
     pub fn asynchronous(
         &mut self,
         block: &mut Block<O::Block>,
@@ -64,7 +67,8 @@ impl<O: Observer> Worker<'_, O> {
         Ok(Some(Split { pc: split.pc + 1, ..split }))
     }
 
-    /// `cp.async`: the source is checked and shown to the observers now, the destination checked now and shown later.
+    /// `cp.async`: the source is checked and reported to the observers now; the destination is checked now and reported
+    /// later.
     fn copy_async(
         &mut self,
         block: &mut Block<O::Block>,
@@ -192,7 +196,10 @@ impl<O: Observer> Worker<'_, O> {
                     let ranks = ranks[lane] & 0xffff;
                     if u64::from(ranks) >> self.context.cluster_blocks != 0 {
                         let blocks = self.context.cluster_blocks;
-                        let title = format!("a copy to the blocks {ranks:#x} of a cluster that has {blocks}");
+                        let title = format!(
+                            "a copy to the blocks with mask {ranks:#x} in a cluster of {blocks} \
+                            blocks"
+                        );
                         return Err(self.stop_of(who, Diagnostic::new("cluster-rank", title)));
                     }
                     for rank in lanes_of(ranks) {
@@ -208,7 +215,7 @@ impl<O: Observer> Worker<'_, O> {
         self.issue(block, warp, transfers)
     }
 
-    /// Copies to and from words of this block that other copies will write or read.
+    /// Checks for copies between words of this block that other copies will write or read.
     fn check_ends(&mut self, block: &mut Block<O::Block>, warp: &Warp, transfers: &[Transfer], at: At) {
         for transfer in transfers.iter().filter(|_| block.in_flight.marks_words()) {
             let What::Copy { to, bytes, source, .. } = &transfer.what else { continue };
@@ -228,7 +235,7 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// Tells the observers of what bulk copies will read of this block's memory.
+    /// Reports to the observers the memory of this block that bulk copies will read.
     fn show_sources(&mut self, block: &mut Block<O::Block>, transfers: &[Transfer]) {
         for transfer in transfers {
             let What::Copy { source: Source::Memory(End::Shared(key), bytes), .. } = transfer.what else { continue };
@@ -246,7 +253,7 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// One end of a bulk copy, checked.
+    /// Checks one end of a bulk copy.
     fn bulk_end(
         &mut self,
         block: &Block<O::Block>,
@@ -293,7 +300,7 @@ impl<O: Observer> Worker<'_, O> {
         self.issue(block, warp, transfers)
     }
 
-    /// `mapa` and `getctarank`.
+    /// Executes `mapa` and `getctarank`.
     fn map_addresses(
         &mut self,
         block: &Block<O::Block>,
@@ -319,7 +326,7 @@ impl<O: Observer> Worker<'_, O> {
             let shared = !generic || address::space_of(address) == Space::Shared;
             let place = if shared { self.place_of(block, address.wrapping_sub(window)) } else { None };
             let Some(place) = place else {
-                let title = format!("{address:#x} is no address of the cluster's shared memory");
+                let title = format!("{address:#x} is not an address in the cluster's shared memory");
                 return Err(self.stop_of(who, Diagnostic::new("wrong-space", title)));
             };
             let frame = registers(warp, at);
@@ -328,7 +335,7 @@ impl<O: Observer> Worker<'_, O> {
                     let rank = u64::from(frame.w32[rank as usize][lane]);
                     let blocks = self.context.cluster_blocks;
                     if rank >= blocks {
-                        let title = format!("mapa to the block of rank {rank} in a cluster of {blocks}");
+                        let title = format!("`mapa` to the block of rank {rank} in a cluster of {blocks}");
                         return Err(self.stop_of(who, Diagnostic::new("cluster-rank", title)));
                     }
                     let mapped = window + address_of(rank, place.offset);
@@ -365,7 +372,7 @@ fn transfer(who: Who, group: Group, what: What, number: u32, issue: u64) -> Tran
     Transfer { site, owner, warp, lane: lane as u8, group, what, number, issue }
 }
 
-/// The largest power of two of at most `bytes`, which is not 0.
+/// Returns the largest power of two that is at most `bytes`, which must not be 0.
 fn whole(bytes: u32) -> u32 {
     1 << bytes.ilog2()
 }

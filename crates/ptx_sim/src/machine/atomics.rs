@@ -1,5 +1,5 @@
-//! `atom` and `red`: one lane after the other, each on the host's own atomics, so that blocks on other workers see
-//! whole values.
+//! `atom` and `red`: lanes are processed one after the other, each with the host's own atomics, so that other workers
+//! never see partly written values.
 
 use super::access::{Shape, addresses};
 use super::block::Block;
@@ -13,7 +13,10 @@ use crate::registers::{LANES, NO_SLOT, Registers};
 use crate::stop::Stop;
 
 impl<O: Observer> Worker<'_, O> {
-    /// Lanes are served in ascending order.
+    /// Executes an atomic, with the lanes in ascending order.
+    ///
+    /// # Errors
+    /// A stop if an address faults, or the state space does not allow atomics.
     pub fn atomic(
         &mut self,
         block: &mut Block<O::Block>,
@@ -32,7 +35,7 @@ impl<O: Observer> Worker<'_, O> {
             true => registers.w64[slot as usize][lane],
             false => u64::from(registers.w32[slot as usize][lane]),
         };
-        // An atomic that changes nothing is how a thread asks for a lock that another one has.
+        // An atomic without effect is typical of a thread that tries to take a lock held by another thread.
         let mut changed = false;
         let mut old = [0; LANES];
         self.in_each_space(atomic.space, &addresses, mask, |this, space, addresses, mask| {
@@ -99,7 +102,11 @@ impl<O: Observer> Worker<'_, O> {
         Ok(())
     }
 
-    /// `atom.v2` and others: no result is seen before all elements are done, as a destination may be a source too.
+    /// Executes `atom.v2` and similar: results are written after all elements are done, because a destination may be a
+    /// source too.
+    ///
+    /// # Errors
+    /// A stop if an address faults, or the state space does not allow atomics.
     #[inline(never)]
     pub fn atomic_vector(
         &mut self,

@@ -1,16 +1,16 @@
-//! The state of a block barrier.
+//! State of a block barrier.
 
-/// One of a block's barriers, between two completions.
+/// State of one of a block's barriers, between two completions.
 #[derive(Clone, Copy, Debug, Default, Hash)]
 pub struct Barrier {
-    /// Bit per warp that has come.
+    /// Mask of the warps that have arrived.
     pub arrived: u32,
-    /// Bit per warp that came and waits.
+    /// Mask of the warps that have arrived and wait.
     pub waiting: u32,
-    /// Warps that came, times 32; a warp may come twice with `arrive`.
+    /// Number of arrived warps, times 32; with `arrive`, a warp may be counted twice.
     pub threads: u32,
-    /// Threads that the barrier waits for; 0 for all warps that have not ended.
+    /// Number of threads that the barrier waits for; 0 for all warps that have not ended.
     pub wanted: u32,
-    /// Lanes with a true predicate, and lanes at all.
+    /// Number of lanes with a true predicate, and number of lanes.
     pub reduced: (u32, u32),
 }

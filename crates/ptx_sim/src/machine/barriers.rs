@@ -1,8 +1,8 @@
-//! Block barriers: `bar` and `barrier`, their counting by warps, and what happens when part of a warp comes.
+//! Block barriers: `bar` and `barrier`, their arrival counts by warps, and warps that arrive in part.
 //!
-//! A barrier counts warps. A warp is counted once all its live lanes have come to the same barrier; for an aligned
-//! barrier they must come together, at the same instruction, and lanes that never come are barrier divergence, the
-//! program's fault.
+//! A barrier counts warps. A warp counts once all its live lanes have arrived at the same barrier. At an aligned
+//! barrier they must arrive together at the same instruction; lanes that do not arrive are barrier divergence, which is
+//! the program's fault.
 
 use super::barrier::Barrier;
 use super::block::{BARRIERS, Block};
@@ -23,7 +23,10 @@ struct Operands {
 }
 
 impl<O: Observer> Worker<'_, O> {
-    /// Lanes come to a barrier.
+    /// Executes a barrier instruction for some lanes.
+    ///
+    /// # Errors
+    /// A stop for barrier divergence, or an invalid barrier or thread count.
     pub fn barrier(
         &mut self,
         block: &mut Block<O::Block>,
@@ -49,7 +52,7 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// All live lanes of a warp, which are together, come to a barrier that has nobody or waits for all.
+    /// All live lanes of a warp arrive together at a barrier that is unused or waits for all warps.
     pub fn wait(&mut self, block: &mut Block<O::Block>, warp: &mut Warp, split: Split, id: u32) {
         warp.splits.push(Split { state: State::Barrier { id }, ..split });
         warp.waits_at = Some(id);
@@ -62,8 +65,11 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// Called when no split of a warp can run: counts the warp at a barrier, completes `*.sync` instructions, lets
-    /// lanes go that wait for lanes that don't come. False when the warp has to wait for others.
+    /// Called when no split of a warp can run: counts the warp at a barrier, completes `*.sync` instructions, or
+    /// releases lanes that wait for lanes which do not arrive. Returns false if the warp has to wait for others.
+    ///
+    /// # Errors
+    /// A stop for barrier divergence, or an invalid barrier or thread count.
     pub fn unblock(&mut self, block: &mut Block<O::Block>, warp: &mut Warp) -> Result<bool, Stop> {
         if warp.waits_at.is_some() {
             return Ok(false);
@@ -97,7 +103,10 @@ impl<O: Observer> Worker<'_, O> {
         Ok(false)
     }
 
-    /// Barriers without a count don't wait for warps that have ended.
+    /// Completes barriers without a thread count that waited only for warps that have ended.
+    ///
+    /// # Errors
+    /// A stop for barrier divergence, or an invalid barrier or thread count.
     pub fn barriers_after_exit(&mut self, block: &mut Block<O::Block>) -> Result<(), Stop> {
         for id in 0..BARRIERS as u32 {
             if complete(&block.barriers[id as usize], block.live) {
@@ -107,7 +116,7 @@ impl<O: Observer> Worker<'_, O> {
         Ok(())
     }
 
-    /// All live lanes of a warp are at barrier `id`: counts it.
+    /// Counts a warp all of whose live lanes are at barrier `id`.
     fn come(&mut self, block: &mut Block<O::Block>, warp: &mut Warp, id: u32) -> Result<(), Stop> {
         let parked = || warp.splits.iter().filter(|split| split.state == State::Barrier { id });
         let Some(first) = parked().next().copied() else { return Ok(()) };
@@ -134,7 +143,8 @@ impl<O: Observer> Worker<'_, O> {
         if barrier.arrived != 0 && barrier.wanted != wanted {
             let other = barrier.wanted;
             let words = |n: u32| if n == 0 { "all threads".to_owned() } else { format!("{n} threads") };
-            let title = format!("barrier {id} waits for {} and for {} at once", words(other), words(wanted));
+            let title =
+                format!("barrier {id} is used with {} and with {} at the same time", words(other), words(wanted));
             return Err(self.fault(block, warp.index, lane, site, "barrier-count", title));
         }
         barrier.wanted = wanted;
@@ -163,7 +173,7 @@ impl<O: Observer> Worker<'_, O> {
         Ok(())
     }
 
-    /// Lets all waiting warps go on. `running` has been taken out of the block.
+    /// Releases all waiting warps. `running` has been taken out of the block.
     fn complete(&mut self, block: &mut Block<O::Block>, mut running: Option<&mut Warp>, id: u32) {
         let barrier = std::mem::take(&mut block.barriers[id as usize]);
         self.observer.barrier(&mut block.observed, id, barrier.arrived, barrier.waiting);
@@ -176,12 +186,12 @@ impl<O: Observer> Worker<'_, O> {
                 _ => &mut block.warps[index],
             };
             warp.waits_at = None;
-            // Whoever reduces brought at least one lane.
+            // At least one lane contributed to a reduction.
             self.pass(warp, id, (barrier.reduced.1 != 0).then_some(barrier.reduced));
         }
     }
 
-    /// Moves a warp's lanes behind barrier `id`, with the result of a reduction when there was one.
+    /// Moves a warp's lanes past barrier `id`, with the result of a reduction if there was one.
     fn pass(&self, warp: &mut Warp, id: u32, reduced: Option<(u32, u32)>) {
         if let (None, [split]) = (reduced, warp.splits.as_mut_slice())
             && split.state == (State::Barrier { id })
@@ -223,7 +233,7 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// An aligned barrier that part of a warp waits at.
+    /// Checks an aligned barrier at which part of a warp waits.
     fn check_alignment(&self, block: &Block<O::Block>, warp: &Warp, here: u32) -> Result<(), Stop> {
         let at_barrier = |split: &&Split| matches!(split.state, State::Barrier { .. });
         let mut aligned = warp.splits.iter().filter(at_barrier).filter_map(|split| self.operands(warp, split));
@@ -239,7 +249,7 @@ impl<O: Observer> Worker<'_, O> {
         let (site, first) = sites.next().unwrap_or((Site { function: 0, pc: 0 }, here));
         let missing = warp.live & !first;
         let title = format!(
-            "barrier divergence: {} of warp {} came to the barrier, {} did not",
+            "barrier divergence: {} of warp {} reached the barrier, {} did not",
             lanes::describe(first),
             warp.index,
             lanes::describe(missing)
@@ -253,15 +263,15 @@ impl<O: Observer> Worker<'_, O> {
         self.stop(StopKind::Fault, block, warp.index, lanes::first(first), site, diagnostic)
     }
 
-    /// Where the lanes of a mask are, for reports.
+    /// Describes the positions of the lanes in a mask, for reports.
     pub fn whereabouts(&self, warp: &Warp, mask: u32) -> Vec<(String, Place)> {
         let place = |site: Site| Place::of(self.context.program, site.function, site.pc);
         let mut found = Vec::new();
         for split in warp.splits.iter().filter(|split| split.mask & mask != 0) {
             let what = match split.state {
-                State::Ready => "here or running on from here".to_owned(),
+                State::Ready => "running, here or after this place".to_owned(),
                 State::Barrier { id } => format!("at barrier {id}"),
-                State::ClusterBarrier => "at the cluster's barrier".to_owned(),
+                State::ClusterBarrier => "at the cluster barrier".to_owned(),
                 State::Collective { mask, .. } => format!("waiting for {}", lanes::describe(mask & warp.live)),
             };
             let who = lanes::describe(split.mask & mask);
@@ -270,18 +280,18 @@ impl<O: Observer> Worker<'_, O> {
         for join in warp.joins.iter().filter(|join| join.arrived & mask != 0) {
             let function = warp.frames[join.frame as usize].function;
             let who = lanes::describe(join.arrived & mask);
-            let what = format!("{who} of warp {}: past the branch, about to go on here", warp.index);
+            let what = format!("{who} of warp {}: past the branch, at the reconvergence point", warp.index);
             found.push((what, place(Site { function, pc: join.pc })));
         }
         found
     }
 
-    /// The instruction that a split is at.
+    /// Returns the instruction that a split is at.
     pub fn site(&self, warp: &Warp, split: &Split) -> Site {
         Site { function: warp.frames[split.frame as usize].function, pc: split.pc }
     }
 
-    /// What the barrier that a split is at does.
+    /// Returns the kind of the barrier that a split is at.
     fn kind(&self, warp: &Warp, split: &Split) -> Option<&BarrierKind> {
         let function = warp.frames[split.frame as usize].function;
         match &self.context.program.functions[function as usize].code.get(split.pc as usize)?.op {

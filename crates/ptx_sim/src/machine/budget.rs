@@ -1,10 +1,10 @@
-//! Host memory that a launch takes for registers, stacks and shared memory: counted before it is taken, so that a
-//! program that asks for too much of it is stopped and the host's memory is not exhausted.
+//! Limit on the host memory of a launch for registers, stacks and shared memory. Memory is counted before it is
+//! allocated, so that a program with excessive demands is stopped before it exhausts the host's memory.
 
 use crate::registers::{LANES, Rows};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// What the workers of a launch have taken. They give nothing back before the launch ends, but use it again.
+/// Memory allocated by the workers of a launch. Workers reuse it and free it only at the end of the launch.
 #[derive(Debug)]
 pub struct Budget {
     taken: AtomicU64,
@@ -12,23 +12,23 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// Nothing is taken.
+    /// Creates a budget of which nothing is used.
     pub fn new(limit: u64) -> Self {
         Self { taken: AtomicU64::new(0), limit }
     }
 
-    /// Counts bytes that have been taken.
+    /// Counts allocated bytes.
     pub fn take(&self, bytes: u64) {
         self.taken.fetch_add(bytes, Relaxed);
     }
 
-    /// Is there room for so many more?
+    /// Whether `bytes` more fit into the budget.
     pub fn has(&self, bytes: u64) -> bool {
         self.taken.load(Relaxed).saturating_add(bytes) <= self.limit
     }
 }
 
-/// Bytes of a warp's registers.
+/// Returns the size of a warp's registers in bytes.
 pub fn register_bytes(rows: Rows) -> u64 {
     let lanes = LANES as u64;
     u64::from(rows.w32) * 4 * lanes + u64::from(rows.w64) * 8 * lanes + u64::from(rows.pred) * 4

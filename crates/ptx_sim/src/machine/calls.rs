@@ -1,4 +1,4 @@
-//! Calls of device functions: frames, parameters in the threads' own memory, returns.
+//! Calls of device functions: frames, parameters in the threads' local memory, returns.
 
 use super::block::Block;
 use super::frame::Frame;
@@ -11,13 +11,16 @@ use crate::program::{Callee, FrameCopy, Kind, Op, Param};
 use crate::registers::LANES;
 use crate::stop::Stop;
 
-/// Calls within calls, for functions that use no stack.
+/// Limit on the call depth, for functions that use no stack.
 const MAX_DEPTH: u32 = 4096;
 const FRAME_ALIGN: u64 = 16;
 
 impl<O: Observer> Worker<'_, O> {
-    /// Lanes of `split` call: functions that the machine implements run at once, others get a frame each, and the lanes
-    /// meet again behind the call.
+    /// Executes a call for the lanes of `split`. Functions that the machine implements run at once; others get a frame
+    /// each, and the lanes reconverge after the call.
+    ///
+    /// # Errors
+    /// A stop if the callee is not a function, or the stack is exhausted.
     pub fn call(
         &mut self,
         block: &mut Block<O::Block>,
@@ -66,7 +69,7 @@ impl<O: Observer> Worker<'_, O> {
         Ok(None)
     }
 
-    /// Lanes return from the function that `split` is in; from a kernel, they exit.
+    /// Returns lanes from the function that `split` is in; from a kernel, they exit.
     pub fn leave_function(&mut self, warp: &mut Warp, split: &Split, mask: u32) {
         let program = self.context.program;
         let frame = &warp.frames[split.frame as usize];
@@ -95,7 +98,7 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// Who calls what: lanes by function.
+    /// Groups the lanes by the function that they call.
     fn targets(
         &self,
         block: &Block<O::Block>,
@@ -126,7 +129,8 @@ impl<O: Observer> Worker<'_, O> {
     }
 }
 
-/// Copies parameters or return values. `place(offset in the caller, offset in the callee)` gives from and to.
+/// Copies parameters or return values. `place(offset in the caller, offset in the callee)` returns source and
+/// destination.
 fn copy_all(
     local: &mut [[u32; LANES]],
     copies: &[FrameCopy],

@@ -1,8 +1,8 @@
-//! Blocks of a cluster: each other's shared memory, and the cluster's barrier.
+//! Distributed shared memory of a cluster, and the cluster barrier.
 //!
-//! An address of `shared::cluster` is a byte of the executing block's own shared memory, or, as `mapa` makes it, has
-//! the rank of a block plus one above the 24 bits of the byte. All blocks of a cluster are resident on one worker, so
-//! that the worker finds them among its own.
+//! An address of `shared::cluster` is a byte offset in the executing block's own shared memory, or, as computed by
+//! `mapa`, the rank of a block plus one above the 24 bits of the offset. All blocks of a cluster are resident on one
+//! worker, which finds them in its own list.
 
 use super::access::Shape;
 use super::block::Block;
@@ -20,17 +20,17 @@ use crate::program::{Access, Atomic, Scope, Space};
 use crate::registers::{LANES, Registers};
 use crate::stop::{Diagnostic, Stop, StopKind, Triple};
 
-/// Bits of the byte in an address of `shared::cluster`.
+/// Bits of the byte offset in an address of `shared::cluster`.
 const BYTE_BITS: u32 = 24;
 const BYTES: u64 = 1 << BYTE_BITS;
 
-/// The address of `offset` in the block of a rank.
+/// Returns the address of `offset` in the block of a rank.
 pub fn address_of(rank: u64, offset: u64) -> u64 {
     ((rank + 1) << BYTE_BITS) | (offset % BYTES)
 }
 
 impl<O: Observer> Worker<'_, O> {
-    /// The block and byte that an address of `shared::cluster` stands for; `None` when the cluster has no such block.
+    /// Resolves an address of `shared::cluster` to block and byte; `None` if the cluster has no such block.
     pub fn place_of(&self, block: &Block<O::Block>, address: u64) -> Option<Key> {
         let blocks = self.context.cluster_blocks;
         match address >> BYTE_BITS {
@@ -42,7 +42,10 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// Checked shared memory of the cluster: `bytes` at an address that must be a multiple of `align`.
+    /// Checks an access to the cluster's shared memory: `bytes` at an address that must be a multiple of `align`.
+    ///
+    /// # Errors
+    /// A stop if an address faults, or the cluster barrier is misused.
     pub fn shared_end(
         &self,
         block: &Block<O::Block>,
@@ -65,7 +68,10 @@ impl<O: Observer> Worker<'_, O> {
         if resident { Ok(key) } else { Err(self.ended(who, key.block)) }
     }
 
-    /// `ld.shared` in a launch that may address other blocks.
+    /// Executes `ld.shared` in a launch that may address other blocks.
+    ///
+    /// # Errors
+    /// A stop if an address faults, or the cluster barrier is misused.
     #[cold]
     #[expect(clippy::too_many_arguments, reason = "the parts of one instruction")]
     pub fn cluster_load(
@@ -93,7 +99,10 @@ impl<O: Observer> Worker<'_, O> {
         })
     }
 
-    /// `st.shared` in a launch that may address other blocks.
+    /// Executes `st.shared` in a launch that may address other blocks.
+    ///
+    /// # Errors
+    /// A stop if an address faults, or the cluster barrier is misused.
     #[cold]
     #[expect(clippy::too_many_arguments, reason = "the parts of one instruction")]
     pub fn cluster_store(
@@ -123,7 +132,10 @@ impl<O: Observer> Worker<'_, O> {
         })
     }
 
-    /// `atom.shared` in a launch that may address other blocks. True when it changed memory.
+    /// Executes `atom.shared` in a launch that may address other blocks. Returns whether memory was changed.
+    ///
+    /// # Errors
+    /// A stop if an address faults, or the cluster barrier is misused.
     #[cold]
     #[expect(clippy::too_many_arguments, reason = "the parts of one instruction")]
     pub fn cluster_atomic(
@@ -158,8 +170,8 @@ impl<O: Observer> Worker<'_, O> {
         Ok(changed)
     }
 
-    /// Checks an access, shows it to the observers, and calls `then` for each block: with the running one, which has
-    /// the other's shared memory in place of its own meanwhile, and the bytes there.
+    /// Checks an access, reports it to the observers, and calls `then` for each accessed block. During the call the
+    /// running block holds that block's shared memory instead of its own.
     #[expect(clippy::too_many_arguments, reason = "the parts of one access")]
     fn in_each_block(
         &mut self,
@@ -220,7 +232,10 @@ impl<O: Observer> Worker<'_, O> {
         Ok(())
     }
 
-    /// `barrier.cluster.arrive`.
+    /// Executes `barrier.cluster.arrive`.
+    ///
+    /// # Errors
+    /// A stop if an address faults, or the cluster barrier is misused.
     pub fn cluster_arrive(
         &mut self,
         block: &mut Block<O::Block>,
@@ -232,7 +247,7 @@ impl<O: Observer> Worker<'_, O> {
         self.require_whole_warp(block, warp, mask, site, aligned)?;
         let twice = mask & (warp.cluster.arrived | warp.cluster.passed);
         if twice != 0 {
-            let title = "a thread arrives at the cluster's barrier again without having waited";
+            let title = "a thread arrives at the cluster barrier again without having waited";
             return Err(self.fault(block, warp.index, lanes::first(twice), site, "cluster-barrier", title));
         }
         (warp.wrote, warp.cluster.arrived) = (true, warp.cluster.arrived | mask);
@@ -244,7 +259,10 @@ impl<O: Observer> Worker<'_, O> {
         Ok(())
     }
 
-    /// `barrier.cluster.wait`: the split, when it can go on.
+    /// Executes `barrier.cluster.wait`; returns the split if it can continue.
+    ///
+    /// # Errors
+    /// A stop if an address faults, or the cluster barrier is misused.
     pub fn cluster_wait(
         &mut self,
         block: &mut Block<O::Block>,
@@ -256,7 +274,7 @@ impl<O: Observer> Worker<'_, O> {
         self.require_whole_warp(block, warp, split.mask, site, aligned)?;
         let missing = split.mask & !(warp.cluster.arrived | warp.cluster.passed);
         if missing != 0 {
-            let title = "a thread waits at the cluster's barrier and has not arrived there";
+            let title = "a thread waits at the cluster barrier but has not arrived there";
             return Err(self.fault(block, warp.index, lanes::first(missing), site, "cluster-barrier", title));
         }
         if split.mask & !warp.cluster.passed != 0 {
@@ -269,8 +287,8 @@ impl<O: Observer> Worker<'_, O> {
         Ok(Some(Split { pc: split.pc + 1, ..split }))
     }
 
-    /// Completes the cluster's barrier when every thread that has not ended has arrived. `running` has been taken out
-    /// of its block, as the block has been taken out of the list.
+    /// Completes the cluster barrier if every live thread has arrived. `running` has been taken out of its block, as
+    /// the block has been taken out of the list.
     pub fn settle_cluster(&mut self, block: &mut Block<O::Block>, mut running: Option<&mut Warp>) {
         let cluster = block.cluster;
         let any = |warp: &Warp| warp.cluster.arrived != 0;
@@ -316,16 +334,19 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// Is every resident block of the cluster waiting for the cluster's barrier?
+    /// Returns a stop if every resident block of the cluster waits for the cluster barrier.
     pub fn cluster_stuck(&self, block: &Block<O::Block>) -> Option<Stop> {
         let mut peers = self.resident.iter().flatten().filter(|peer| peer.cluster == block.cluster);
         if !peers.all(|peer| peer.parked) {
             return None;
         }
         let title = match self.context.cluster_blocks {
-            1 => format!("deadlock: no thread of block {} can go on", Triple(block.id)),
+            1 => format!("deadlock: no thread of block {} can make progress", Triple(block.id)),
             blocks => {
-                format!("deadlock: none of the {blocks} blocks in the cluster of block {} can go on", Triple(block.id))
+                format!(
+                    "deadlock: none of the {blocks} blocks in the cluster of block {} can make progress",
+                    Triple(block.id)
+                )
             }
         };
         let mut diagnostic = Diagnostic::new("deadlock", title);
@@ -348,14 +369,14 @@ impl<O: Observer> Worker<'_, O> {
         }
         let missing = warp.live & !mask;
         let title = format!(
-            "barrier divergence: {} of warp {} came to the cluster's barrier, {} did not",
+            "barrier divergence: {} of warp {} reached the cluster barrier, {} did not",
             lanes::describe(mask),
             warp.index,
             lanes::describe(missing)
         );
         let mut diagnostic = Diagnostic::new("barrier-divergence", title);
         diagnostic.related = self.whereabouts(warp, missing);
-        diagnostic.help = Some("move it out of the branch, or leave `.aligned` out".to_owned());
+        diagnostic.help = Some("move it out of the branch, or remove `.aligned`".to_owned());
         Err(self.stop(StopKind::Fault, block, warp.index, lanes::first(mask), site, diagnostic))
     }
 }
@@ -365,7 +386,7 @@ fn exchange_shared<B>(block: &mut Block<B>, target: &mut Block<B>) {
     std::mem::swap(&mut block.states, &mut target.states);
 }
 
-/// What the observers know the cluster's barrier by, so many phases back.
+/// Returns the identity of the cluster barrier for the observers, `back` phases before the current one.
 fn barrier_of<B>(block: &Block<B>, back: u64) -> Variable {
     Variable::ClusterBarrier { cluster: block.cluster, phase: block.cluster_phase.saturating_sub(back) }
 }

@@ -1,4 +1,4 @@
-//! `*.sync` instructions: lanes wait for the other lanes of their mask that have not exited, then act together.
+//! `*.sync` instructions: lanes wait for the other live lanes of their mask, and then execute together.
 
 use super::block::Block;
 use super::faults::At;
@@ -12,7 +12,11 @@ use crate::registers::{Args, LANES, Registers};
 use crate::stop::{Diagnostic, Stop};
 
 impl<O: Observer> Worker<'_, O> {
-    /// The usual case: all lanes of the mask are here. False when some are not, and nothing was done.
+    /// Executes the instruction if all lanes of the mask are present, the usual case. Otherwise returns false without
+    /// any effect.
+    ///
+    /// # Errors
+    /// A stop if the mask excludes an executing lane, or lanes are missing.
     #[inline]
     pub fn meet_at_once(
         &mut self,
@@ -39,7 +43,10 @@ impl<O: Observer> Worker<'_, O> {
         Ok(true)
     }
 
-    /// Lanes come to a `*.sync` instruction without all the others of their mask.
+    /// Lets lanes wait at a `*.sync` instruction for the other lanes of their mask.
+    ///
+    /// # Errors
+    /// A stop if the mask excludes an executing lane, or lanes are missing.
     pub fn collective(
         &mut self,
         block: &mut Block<O::Block>,
@@ -52,7 +59,8 @@ impl<O: Observer> Worker<'_, O> {
         let strangers = lanes::select(split.mask, |lane| row[lane] >> lane & 1 == 0);
         if strangers != 0 {
             let lane = lanes::first(strangers);
-            let title = format!("lane {lane} executes a `*.sync` whose mask {:#010x} does not name it", row[lane]);
+            let title =
+                format!("lane {lane} executes a `*.sync` instruction whose mask {:#010x} excludes it", row[lane]);
             return Err(self.fault(block, warp.index, lane, site, "not-in-mask", title));
         }
         let mut rest = split.mask;
@@ -72,7 +80,10 @@ impl<O: Observer> Worker<'_, O> {
         Ok(())
     }
 
-    /// Carries out every `*.sync` that all lanes of its mask have come to. True when there was one.
+    /// Executes every `*.sync` at which all lanes of its mask have arrived. Returns whether there was one.
+    ///
+    /// # Errors
+    /// A stop if the mask excludes an executing lane, or lanes are missing.
     pub fn meet_parked(&mut self, block: &mut Block<O::Block>, warp: &mut Warp) -> Result<bool, Stop> {
         let mut any = false;
         let mut at = 0;
@@ -94,7 +105,8 @@ impl<O: Observer> Worker<'_, O> {
         Ok(any)
     }
 
-    /// All lanes of a mask have come, maybe at different instructions or in different frames.
+    /// Executes a `*.sync` after all lanes of its mask have arrived, possibly at different instructions or in different
+    /// frames.
     fn meet_group(
         &mut self,
         block: &mut Block<O::Block>,
@@ -105,7 +117,7 @@ impl<O: Observer> Worker<'_, O> {
         if let Some(State::Collective { kind: Collective::Matrix, .. }) = group.first().map(|split| split.state) {
             return self.matrix_meets(block, warp, group, came);
         }
-        // Every split computes its own result on a copy of its registers into which the other lanes' operands were put,
+        // Every split computes its own result on a copy of its registers that includes the other lanes' operands,
         // before any result is written back.
         let mut results = Vec::with_capacity(group.len());
         for split in group {
@@ -144,8 +156,8 @@ impl<O: Observer> Worker<'_, O> {
         Ok(())
     }
 
-    /// Lanes that a `*.sync` names are about to be let go from behind the branch that holds it: on hardware this may
-    /// hang.
+    /// Reports lanes that the mask of a `*.sync` names when they are released past the branch that contains it:
+    /// hardware may hang in this case.
     pub fn note_missing(&mut self, block: &Block<O::Block>, warp: &Warp) {
         if warp.broken {
             return;
@@ -159,7 +171,7 @@ impl<O: Observer> Worker<'_, O> {
             let site = self.site(warp, split);
             self.finding(block, warp.index, lanes::first(split.mask), site, "missing-lanes", || {
                 let title = format!(
-                    "the mask {mask:#010x} names {}, and only {} came",
+                    "the mask {mask:#010x} names {}, but only {} arrived",
                     lanes::describe(mask & warp.live),
                     lanes::describe(came)
                 );
@@ -172,7 +184,7 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// A shuffle must not read a lane that takes no part.
+    /// Reports a shuffle that reads from a lane which does not participate.
     #[inline]
     #[expect(clippy::too_many_arguments, reason = "the parts of one instruction")]
     fn check_sources(
@@ -198,9 +210,12 @@ impl<O: Observer> Worker<'_, O> {
         let lane = lanes::first(wrong);
         let from = source(lane).unwrap_or_default();
         self.finding(block, warp, lane, site, "shuffle-source", || {
-            let title = format!("lane {lane} reads from lane {from}, which takes no part: the value is undefined");
+            let title = format!(
+                "lane {lane} reads from lane {from}, which does not participate: the value is \
+                undefined"
+            );
             let mut diagnostic = Diagnostic::new("shuffle-source", title);
-            diagnostic.notes.push(format!("{} took part", lanes::describe(came)));
+            diagnostic.notes.push(format!("{} participated", lanes::describe(came)));
             diagnostic
         });
     }
@@ -215,7 +230,7 @@ impl<O: Observer> Worker<'_, O> {
     }
 }
 
-/// Which file a row is in is the instruction's secret, so lanes are copied in every file that has such a row.
+/// The register file of a row depends on the instruction, so lanes are copied in every file that has such a row.
 fn copy_lanes(from: &Registers, source: u32, to: &mut Registers, destination: u32, mask: u32) {
     fn rows<T: Copy>(from: &[[T; LANES]], source: u32, to: &mut [[T; LANES]], destination: u32, mask: u32) {
         if let (Some(from), Some(to)) = (from.get(source as usize), to.get_mut(destination as usize)) {
@@ -235,7 +250,7 @@ fn copy_lanes(from: &Registers, source: u32, to: &mut Registers, destination: u3
     }
 }
 
-/// The lane that a shuffle reads; `None` when out of the segment, where a lane keeps its own value. PTX ISA,
+/// Returns the lane that a shuffle reads; `None` outside the segment, where a lane keeps its own value. PTX ISA,
 /// `shfl.sync`.
 fn shuffle_source(mode: Shuffle, lane: u32, amount: u32, bounds: u32) -> Option<u32> {
     let (amount, clamp, segment) = (amount & 31, bounds & 31, bounds >> 8 & 31);

@@ -1,4 +1,4 @@
-//! What all workers of a launch share.
+//! State that all workers of a launch share.
 
 use super::budget::Budget;
 use super::launch::{Launch, Setup};
@@ -15,21 +15,21 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
-/// What all workers of a launch share.
+/// State that all workers of a launch share.
 pub struct Context<'a> {
     pub setting: Setting<'a>,
-    /// Number of the program among those that the machine has seen.
+    /// Index of the program among those that the machine has loaded.
     pub module: usize,
     pub entry: u32,
     pub flows: Arc<[Flow]>,
     pub addresses: Arc<[u64]>,
     pub setup: &'a Setup,
     pub grid: [u32; 3],
-    /// Threads of a block.
+    /// Number of threads of a block.
     pub threads: u32,
     /// `%tid` by warp, axis and lane.
     pub thread_ids: Vec<[[u32; LANES]; 3]>,
-    /// Of shared memory.
+    /// Dynamic shared memory of a block in bytes.
     pub dynamic_bytes: u64,
     /// The kernel's parameters, as words.
     pub params: Vec<u32>,
@@ -39,18 +39,18 @@ pub struct Context<'a> {
     pub stopped: AtomicBool,
     pub executed: Apart<AtomicU64>,
     pub stillness: Apart<Stillness>,
-    /// Blocks that the device has room for at once.
+    /// Number of blocks that fit on the device at one time.
     pub resident: u64,
-    /// Blocks of a cluster in x, y, z: all of them start together, on one worker.
+    /// Number of blocks of a cluster in x, y, z: all of them start together, on one worker.
     pub cluster: [u32; 3],
-    /// The launch or the kernel asks for clusters.
+    /// Whether the launch or the kernel requests clusters.
     pub explicit_cluster: bool,
-    /// Shared addresses may be those of other blocks.
+    /// Whether shared addresses may refer to other blocks.
     pub clusters: bool,
-    /// How many these are; 1 without clusters.
+    /// Number of blocks of a cluster; 1 without clusters.
     pub cluster_blocks: u64,
     pub budget: Budget,
-    /// Bytes of text so far.
+    /// Number of bytes printed so far.
     pub printed: AtomicU64,
     pub outcome: Mutex<Outcome>,
 }
@@ -63,8 +63,8 @@ impl<'a> Deref for Context<'a> {
     }
 }
 
-/// Something that all workers write, on cache lines of its own (two, as processors fetch them in pairs): what lies
-/// beside it is read with every instruction.
+/// A value that all workers write, on cache lines of its own (two, because processors fetch them in pairs): its
+/// neighbours are read in every instruction.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct Apart<T>(T);
@@ -76,17 +76,17 @@ impl<T> Deref for Apart<T> {
     }
 }
 
-/// What workers leave behind.
+/// Results of the workers.
 #[derive(Default)]
 pub struct Outcome {
-    /// Of the earliest block that stopped.
+    /// Stop of the earliest block that stopped, with its ticket.
     pub stop: Option<(u64, Stop)>,
     pub printed: Vec<(u64, String)>,
     pub findings: Findings,
 }
 
 impl<'a> Context<'a> {
-    /// A launch that was found to be possible.
+    /// Creates the context of a launch that was validated.
     #[expect(clippy::too_many_arguments, reason = "all that a launch consists of")]
     pub fn new(
         program: &'a Program,
@@ -146,13 +146,13 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// `%cluster_ctarank`.
+    /// Returns the `%cluster_ctarank` of a block.
     pub fn rank_of(&self, block: [u32; 3]) -> u64 {
         let [x, y, z] = std::array::from_fn(|axis| u64::from(block[axis] % self.cluster[axis]));
         x + u64::from(self.cluster[0]) * (y + u64::from(self.cluster[1]) * z)
     }
 
-    /// `%ctaid` of the block that starts at `ticket`.
+    /// Returns the `%ctaid` of the block that starts at `ticket`.
     pub fn block_id(&self, ticket: u64) -> [u32; 3] {
         let [cx, cy, _] = self.cluster.map(u64::from);
         let [x, y] = [u64::from(self.grid[0]) / cx, u64::from(self.grid[1]) / cy];
@@ -171,9 +171,9 @@ impl<'a> Context<'a> {
         (wanted as u64).min(self.blocks / self.cluster_blocks).max(1)
     }
 
-    /// The first block of the next cluster, without clusters the next block.
+    /// Takes the ticket of the first block of the next cluster; without clusters, of the next block.
     pub fn ticket(&self) -> Option<u64> {
-        // Not `fetch_add`: idle workers would count on past the end.
+        // `fetch_add` would let idle workers count past the end.
         let next = |next| (next < self.blocks).then_some(next + self.cluster_blocks);
         self.next.fetch_update(Relaxed, Relaxed, next).ok()
     }

@@ -1,4 +1,4 @@
-//! What moves lanes to other instructions: branches, returns, exits, traps; and the stack.
+//! Control flow: branches, returns, exits and traps; and stack allocation.
 
 use super::block::Block;
 use super::faults::At;
@@ -12,7 +12,10 @@ use crate::program::{Async, Inst, Op};
 use crate::stop::{Diagnostic, Stop, StopKind};
 
 impl<O: Observer> Worker<'_, O> {
-    /// Control instructions. Gives the split to go on with when the warp stays together.
+    /// Executes a control instruction. Returns the split that continues if the warp stays together.
+    ///
+    /// # Errors
+    /// A stop if the instruction faults or ends the kernel.
     pub fn control(
         &mut self,
         block: &mut Block<O::Block>,
@@ -36,17 +39,21 @@ impl<O: Observer> Worker<'_, O> {
             Op::Trap => {
                 let opcode = self.context.program.opcodes.get(inst.opcode as usize);
                 let opcode = opcode.map_or("trap", String::as_str);
-                let title =
-                    format!("the kernel stopped itself with `{opcode}`: a panic, or code that cannot be reached");
+                let title = format!("the kernel executed `{opcode}`: a panic, or code that should be unreachable");
                 return Err(self.fault(block, warp.index, lanes::first(mask), site, "trap", title));
             }
             Op::Unsupported(what) => {
                 let mut diagnostic = Diagnostic::new("unsupported", what.clone());
-                diagnostic.help = Some("the program may be right; this instruction is not simulated yet".to_owned());
+                diagnostic.help = Some(
+                    "the program may be correct: the simulator does not support this \
+                    instruction"
+                        .to_owned(),
+                );
                 let stop = self.stop(StopKind::Unsupported, block, warp.index, lanes::first(mask), site, diagnostic);
                 return Err(stop);
             }
-            // Those whose guard is false go on with the others: nothing waits here but a cluster's barrier.
+            // Lanes whose guard is false continue with the others: among these instructions only the cluster barrier
+            // waits.
             Op::Async(op) if !matches!(**op, Async::ClusterWait { .. }) => {
                 let next = self.asynchronous(block, warp, Split { mask, ..split }, op, site)?;
                 return Ok(next.map(|next| Split { mask: split.mask, ..next }));
@@ -63,8 +70,8 @@ impl<O: Observer> Worker<'_, O> {
             }
             _ => {}
         }
-        // What is left may make its lanes wait: those whose guard is false go ahead to the next instruction and wait
-        // there.
+        // The remaining instructions may block their lanes: lanes whose guard is false move to the next instruction and
+        // wait there.
         if rest != 0 {
             let join = warp.open_join(split.frame, split.pc + 1, split.join, split.mask);
             warp.arrive(join, rest);
@@ -123,12 +130,16 @@ impl<O: Observer> Worker<'_, O> {
         Ok(())
     }
 
-    /// Lanes end: no join and no frame waits for them.
+    /// Ends lanes: joins and frames no longer wait for them.
     pub fn exit(&mut self, warp: &mut Warp, split: &Split, mask: u32) {
         let pool = self.pool();
         warp.exit(split, mask, |frame: &mut Frame| Self::recycle(pool, frame));
     }
 
+    /// Allocates stack memory for `alloca`.
+    ///
+    /// # Errors
+    /// A stop if the instruction faults or ends the kernel.
     pub fn grow_stack(
         &mut self,
         block: &Block<O::Block>,
@@ -143,13 +154,13 @@ impl<O: Observer> Worker<'_, O> {
         let start = frame.top.next_multiple_of(align.clamp(1, 1 << 20));
         let top = start.saturating_add(bytes);
         if top > limit {
-            let title = format!("the stack of {limit} bytes per thread has no room for {bytes} bytes more");
+            let title = format!("the stack of {limit} bytes per thread has no room for {bytes} more bytes");
             return Err(self.fault(block, warp.index, lanes::first(mask), at.site, "stack-overflow", title));
         }
         frame.top = top;
         let function = frame.function;
         if !self.affords_frame(warp, function, top) {
-            let title = format!("no host memory for {bytes} bytes more of stack: see `Config::host_bytes`");
+            let title = format!("no host memory for {bytes} more bytes of stack: see `Config::host_bytes`");
             return Err(self.fault(block, warp.index, lanes::first(mask), at.site, "out-of-memory", title));
         }
         self.reserve_stack(warp, top.next_multiple_of(8));

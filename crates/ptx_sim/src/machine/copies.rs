@@ -1,10 +1,10 @@
 //! Asynchronous copies between their issue and their completion.
 //!
 //! A copy takes effect at the latest moment that PTX allows: when a thread waits for its group, or tests the mbarrier
-//! that it signals. Until then its destination holds the old data and its source can still be overwritten, so that a
-//! program that waits too late, or not at all, gets wrong results in every run and not by chance; and because the words
-//! of shared memory that a copy will write or read are marked, it is also told (`async-not-waited`,
-//! `async-source-overwritten`).
+//! that it signals. Until then its destination holds the old data and its source can still be overwritten, so a program
+//! that waits too late, or not at all, gets wrong results in every run and not by chance. In addition, the words of
+//! shared memory that a copy will write or read are marked, and premature accesses to them are reported
+//! (`async-not-waited`, `async-source-overwritten`).
 
 use super::block::{Block, pick};
 use super::faults::{At, BadAccess};
@@ -22,7 +22,10 @@ use crate::registers::LANES;
 use crate::stop::{Diagnostic, Place, Stop};
 
 impl<O: Observer> Worker<'_, O> {
-    /// Puts an instruction's transfers on their way.
+    /// Adds the transfers of an instruction to the queues.
+    ///
+    /// # Errors
+    /// A stop if an address faults, the memory of a copy was freed, or its block has ended.
     pub fn issue(
         &mut self,
         block: &mut Block<O::Block>,
@@ -54,7 +57,10 @@ impl<O: Observer> Worker<'_, O> {
         Ok(())
     }
 
-    /// `wait_group`: completes the groups of the lanes that must be complete now.
+    /// `wait_group`: completes the groups that the lanes wait for.
+    ///
+    /// # Errors
+    /// A stop if an address faults, the memory of a copy was freed, or its block has ended.
     pub fn wait_groups(
         &mut self,
         block: &mut Block<O::Block>,
@@ -75,7 +81,10 @@ impl<O: Observer> Worker<'_, O> {
         self.complete_all(block, done)
     }
 
-    /// Completes everything that signals an mbarrier, in all blocks of the cluster.
+    /// Completes all transfers that signal an mbarrier, in all blocks of the cluster.
+    ///
+    /// # Errors
+    /// A stop if an address faults, the memory of a copy was freed, or its block has ended.
     pub fn complete_signalling(&mut self, block: &mut Block<O::Block>, mbarrier: Key) -> Result<(), Stop> {
         let mut done = block.in_flight.take_signalling(mbarrier);
         for peer in self.resident.iter_mut().flatten().filter(|peer| peer.cluster == block.cluster) {
@@ -84,7 +93,10 @@ impl<O: Observer> Worker<'_, O> {
         self.complete_all(block, done)
     }
 
-    /// A block ends: what is still in flight completes, and is told when the block's memory had to outlive it.
+    /// Completes the transfers of a block that ends, and reports those that needed the block's memory beyond its end.
+    ///
+    /// # Errors
+    /// A stop if an address faults, the memory of a copy was freed, or its block has ended.
     pub fn finish_transfers(&mut self, block: &mut Block<O::Block>) -> Result<(), Stop> {
         let rest = block.in_flight.take_all();
         for transfer in rest.iter().filter(|transfer| transfer.group == Group::Bulk) {
@@ -100,7 +112,7 @@ impl<O: Observer> Worker<'_, O> {
                         let mut diagnostic = Diagnostic::new("async-not-waited", title);
                         diagnostic
                             .notes
-                            .push("the block's shared memory is given to other blocks when it ends".to_owned());
+                            .push("the block's shared memory is reused by other blocks after it ends".to_owned());
                         diagnostic.help = Some(
                             "wait for its bulk group, or for the mbarrier that it signals, before the end".to_owned(),
                         );
@@ -112,7 +124,7 @@ impl<O: Observer> Worker<'_, O> {
         self.complete_all(block, rest)
     }
 
-    /// An access of a block's own shared memory while copies are in flight there.
+    /// Checks an access to a block's own shared memory while copies are in flight there.
     #[cold]
     pub fn check_in_flight(
         &mut self,
@@ -157,15 +169,15 @@ impl<O: Observer> Worker<'_, O> {
             let place = Place::of(context.program, issued.site.function, issued.site.pc);
             diagnostic.related.push((format!("the copy, issued by {thread}:"), place));
             diagnostic.help = Some(
-                "let the issuing thread wait (`cp.async.wait_group`, `cp.async.bulk.wait_group`) and then a barrier follow, \
-                 or let every thread wait on the copy's mbarrier, before this access"
+                "wait in the issuing thread (`cp.async.wait_group`, `cp.async.bulk.wait_group`) followed by a barrier, \
+                 or wait in every thread on the copy's mbarrier, before this access"
                     .to_owned(),
             );
             diagnostic
         });
     }
 
-    /// Carries transfers out, in order.
+    /// Performs transfers, in order.
     fn complete_all(&mut self, block: &mut Block<O::Block>, transfers: Vec<Transfer>) -> Result<(), Stop> {
         self.acted |= !transfers.is_empty();
         for together in transfers.chunk_by(|a, b| (a.owner, a.warp, a.issue) == (b.owner, b.warp, b.issue)) {
@@ -177,8 +189,8 @@ impl<O: Observer> Worker<'_, O> {
         Ok(())
     }
 
-    /// Tells the observers of the writes of one instruction's lanes to shared memory by `cp.async`: they are the
-    /// threads' own.
+    /// Reports to the observers the writes of one instruction's lanes to shared memory by `cp.async`, which count as
+    /// the threads' own.
     fn show(&mut self, block: &mut Block<O::Block>, together: &[Transfer]) {
         let Some(first) = together.first().filter(|first| first.group == Group::Copy) else { return };
         let What::Copy { bytes, .. } = first.what else { return };
@@ -231,7 +243,7 @@ impl<O: Observer> Worker<'_, O> {
         Ok(())
     }
 
-    /// An mbarrier gets a signal from the thread that issued a copy.
+    /// Signals an mbarrier on behalf of the thread that issued a copy.
     fn signal(
         &mut self,
         block: &mut Block<O::Block>,
@@ -269,7 +281,7 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// Reads a copy's source as it is now.
+    /// Reads the current contents of a copy's source.
     fn fetch(
         &mut self,
         block: &mut Block<O::Block>,
@@ -300,7 +312,7 @@ impl<O: Observer> Worker<'_, O> {
         Ok(())
     }
 
-    /// Writes a copy's bytes.
+    /// Writes a copy's bytes to its destination.
     fn deliver(
         &mut self,
         block: &mut Block<O::Block>,
@@ -355,7 +367,7 @@ impl<O: Observer> Worker<'_, O> {
         Ok(())
     }
 
-    /// Tells the observers of one end of a bulk copy. `cp.async` is shown as the accesses of its threads.
+    /// Reports one end of a bulk copy to the observers. `cp.async` is reported as accesses of its threads.
     fn show_range(
         &mut self,
         block: &mut Block<O::Block>,
@@ -386,7 +398,7 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// The memory of a copy may have been freed since it was issued.
+    /// Checks that the memory of a copy was not freed since it was issued.
     fn require_global(
         &mut self,
         block: &Block<O::Block>,

@@ -13,26 +13,26 @@ use crate::program::{BarrierKind, Inst, Op, Space, Timer};
 use crate::registers::Registers;
 use crate::stop::Stop;
 
-/// Full slices without a sign of waiting after which other lanes of the warp get their turn anyway.
+/// Number of full slices without a sign of waiting after which other lanes of the warp run anyway.
 const STALE: u32 = 256;
 
-/// Why a split left the loop.
+/// Reason why a split left the loop.
 enum Left {
     /// It reached its join.
     Joined,
     /// The slice is used up.
     Fuel,
-    /// It branched to where another split is.
+    /// It reached an instruction at which another split is.
     Meets,
-    /// The whole warp has come together to this barrier, and waits for all others: the usual case.
+    /// The whole warp arrived together at this barrier, which waits for all warps: the usual case.
     Barrier(u32),
-    /// An instruction for the whole warp, or one that moves lanes, with the lanes whose guard holds.
+    /// An instruction for the whole warp, or a control instruction, with the lanes whose guard holds.
     Control(u32),
-    /// The end of the code.
+    /// It reached the end of the code.
     End,
 }
 
-/// The hot loop with what it works on.
+/// The hot loop and the state that it works on.
 struct Straight<'w, 'c, O: Observer> {
     worker: &'w mut Worker<'c, O>,
     block: &'w mut Block<O::Block>,
@@ -53,7 +53,10 @@ impl<O: Observer> Task for Straight<'_, '_, O> {
 }
 
 impl<O: Observer> Worker<'_, O> {
-    /// Runs a warp until its slice is used up or nothing in it can run.
+    /// Runs a warp until its slice is used up or none of its lanes can run.
+    ///
+    /// # Errors
+    /// The stop of an instruction that faults.
     pub fn run_warp(&mut self, block: &mut Block<O::Block>, warp: &mut Warp, slice: u64) -> Result<WarpTurn, Stop> {
         let mut fuel = slice;
         (warp.polled, warp.wrote) = (false, false);
@@ -76,16 +79,16 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// The running split, last in the list, has used up the slice: if it may be waiting, lets other lanes of the warp
-    /// run.
+    /// Called when the running split, the last in the list, has used up its slice: if it may be waiting, other lanes of
+    /// the warp run.
     fn rotate(&mut self, warp: &mut Warp) -> WarpTurn {
         warp.stale += 1;
-        // A thread that waits for another one looks at memory again and again and changes nothing.
+        // A thread that waits for another one reads memory repeatedly and changes nothing.
         let waiting = warp.polled && !warp.wrote;
         if let Some(split) = warp.splits.last().map(|split| split.join)
             && self.schedule.once_in(16)
         {
-            // Lanes need not wait for each other where branches meet.
+            // Lanes are not guaranteed to wait for each other at reconvergence points.
             let running = warp.splits.pop();
             warp.release(Some(split));
             warp.splits.extend(running);
@@ -102,7 +105,7 @@ impl<O: Observer> Worker<'_, O> {
         WarpTurn::Over { waiting }
     }
 
-    /// Runs one split until it ends, waits, parts or (true) the slice is used up.
+    /// Runs one split until it ends, waits or diverges, or the slice is used up (`true`).
     fn run_split(
         &mut self,
         block: &mut Block<O::Block>,
@@ -114,7 +117,7 @@ impl<O: Observer> Worker<'_, O> {
         let function = warp.frames[split.frame as usize].function;
         let code = program.functions[function as usize].code.as_slice();
         loop {
-            // Taken out, so that instructions can change registers and the warp side by side.
+            // The registers are taken out, so that instructions can modify registers and the warp independently.
             let mut registers = std::mem::take(&mut warp.frames[split.frame as usize].registers);
             let before = *fuel;
             let level = self.context.setup.level;
@@ -163,7 +166,7 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// The hot loop: everything that keeps the lanes together.
+    /// The hot loop: all instructions that keep the lanes together.
     #[inline(always)]
     #[expect(clippy::too_many_arguments, reason = "what the loop changes; in a struct it would not stay in registers")]
     fn straight<H: Host>(
@@ -180,7 +183,7 @@ impl<O: Observer> Worker<'_, O> {
         let function = warp.frames[frame as usize].function;
         let join_pc = warp.join_pc(split);
         let mut pc = split.pc;
-        // Where the instructions began that follow each other up to here.
+        // Start of the current run of consecutive instructions.
         let mut first = pc;
         let started = self.clock + *fuel;
         let at = |pc: u32| At { site: Site { function, pc }, frame };
@@ -325,7 +328,7 @@ impl<O: Observer> Worker<'_, O> {
                 }
                 Op::StackRestore(source) => {
                     let entry = &mut warp.frames[frame as usize];
-                    // Only when all lanes of the frame give their memory back is it known to be unused.
+                    // Memory is known to be unused only when all lanes of the frame release it.
                     if mask == entry.lanes {
                         let mut top = 0;
                         lanes::each(mask, |lane| top = top.max(registers.w64[*source as usize][lane]));
@@ -354,7 +357,7 @@ fn lies_in(address: u64, space: Space) -> bool {
     }
 }
 
-/// Clocks tick once per warp instruction of the worker: increasing, and the same in every run with one worker.
+/// Clocks advance by one per warp instruction of the worker: they increase, and are reproducible with one worker.
 fn timer_value(timer: Timer, now: u64) -> u64 {
     match timer {
         Timer::Clock => now & 0xffff_ffff,

@@ -1,4 +1,4 @@
-//! Functions that PTX declares and the driver provides: `vprintf`, `malloc`, `free`, `__assertfail`.
+//! External functions that the driver provides: `vprintf`, `malloc`, `free`, `__assertfail`.
 
 use super::block::Block;
 use super::faults::At;
@@ -15,13 +15,16 @@ use crate::program::{FrameCopy, Space};
 use crate::stop::{Diagnostic, Stop, StopKind};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Longest string that is read; also of all the strings that one `vprintf` prints.
+/// Maximum number of bytes read from a string, and of the output of one `vprintf`.
 const MAX_STRING: u64 = 1 << 16;
-/// Bytes of text that a launch may print.
+/// Maximum bytes of text that a launch may print.
 const MAX_PRINTED: u64 = 64 << 20;
 
 impl<O: Observer> Worker<'_, O> {
-    /// Runs a function of the driver for the lanes of `split`, one after the other.
+    /// Executes a driver function for the lanes of `split`, one after the other.
+    ///
+    /// # Errors
+    /// A stop if the call faults, or the simulator does not provide the function.
     #[expect(clippy::too_many_arguments, reason = "the parts of one instruction")]
     pub fn external(
         &mut self,
@@ -45,7 +48,7 @@ impl<O: Observer> Worker<'_, O> {
                 "free" => self.release(block, warp, lane, param(0), site)?,
                 "__assertfail" => return Err(self.assertion(block, warp, lane, &params, site)),
                 _ => {
-                    let title = format!("the external function `{name}` is not known to the simulator");
+                    let title = format!("the simulator does not provide the external function `{name}`");
                     let mut diagnostic = Diagnostic::new("unknown-function", title);
                     diagnostic.help = Some("link its definition into the PTX".to_owned());
                     return Err(self.stop(StopKind::Unsupported, block, warp.index, lane, site, diagnostic));
@@ -124,7 +127,7 @@ impl<O: Observer> Worker<'_, O> {
 
     fn malloc(&mut self, block: &Block<O::Block>, warp: &Warp, lane: usize, bytes: u64, site: Site) -> u64 {
         let event = self.event(block, warp, lane, site);
-        // A null pointer is how the device's malloc says that there is no memory.
+        // The device's malloc returns null when it has no memory.
         let memory = self.context.memory;
         let address = memory.alloc_on_heap(bytes, "device malloc", event).unwrap_or(0);
         self.snapshot.refresh(memory);
@@ -198,7 +201,7 @@ impl<O: Observer> Worker<'_, O> {
         self.fault(block, warp.index, lane, site, "assert", title)
     }
 
-    /// Bytes up to a NUL at a generic address, but no more than `most`.
+    /// Returns the bytes before a NUL at a generic address, at most `most`.
     fn string(&self, block: &Block<O::Block>, warp: &Warp, lane: usize, address: u64, most: u64) -> Option<Vec<u8>> {
         let mut bytes = Vec::new();
         for offset in 0..most {
@@ -210,7 +213,7 @@ impl<O: Observer> Worker<'_, O> {
         Some(bytes)
     }
 
-    /// 1, 4 or 8 aligned bytes at a generic address, as one lane sees them.
+    /// Returns 1, 4 or 8 aligned bytes at a generic address, as one lane sees them.
     fn generic_bytes(
         &self,
         block: &Block<O::Block>,

@@ -1,5 +1,4 @@
-//! What went wrong, put into words: every fault names the access, the thread, the nearest allocation and the source
-//! line.
+//! Construction of fault reports: each names the access, the thread, the nearest allocation and the source line.
 
 use super::block::Block;
 use super::history;
@@ -11,14 +10,14 @@ use crate::observe::{AccessKind, Blamed, Observer, Scene, Site};
 use crate::program::Space;
 use crate::stop::{CALLED_HERE, Diagnostic, Place, Stop, StopKind};
 
-/// Where the machine is: the instruction and the frame that executes it.
+/// Position of execution: the instruction and the frame that executes it.
 #[derive(Clone, Copy, Debug)]
 pub struct At {
     pub site: Site,
     pub frame: u32,
 }
 
-/// An access that can't be carried out.
+/// An access that cannot be performed.
 #[derive(Clone, Copy, Debug)]
 pub struct BadAccess {
     pub kind: AccessKind,
@@ -40,7 +39,7 @@ impl BadAccess {
 }
 
 impl<O: Observer> Worker<'_, O> {
-    /// A stop at an instruction, blamed on one lane.
+    /// Builds a stop at an instruction, attributed to one lane.
     #[cold]
     pub fn stop(
         &self,
@@ -56,7 +55,7 @@ impl<O: Observer> Worker<'_, O> {
         Stop::new(kind, Diagnostic { place: Some(place), thread: Some(thread), ..diagnostic })
     }
 
-    /// Adds the calls that led to a frame, innermost first: a panic is raised deep inside Rust's library.
+    /// Adds the calls that led to a frame, innermost first: a panic is raised deep in Rust's library.
     #[cold]
     pub fn with_callers(&self, mut stop: Stop, warp: &Warp, frame: u32) -> Stop {
         let mut caller = warp.frames.get(frame as usize).and_then(|frame| frame.caller);
@@ -89,7 +88,7 @@ impl<O: Observer> Worker<'_, O> {
         (self.observer.shadow(), scene)
     }
 
-    /// The program's fault.
+    /// Builds a stop for a fault of the program.
     #[cold]
     pub fn fault(
         &self,
@@ -103,14 +102,15 @@ impl<O: Observer> Worker<'_, O> {
         self.stop(StopKind::Fault, block, warp, lane, site, Diagnostic::new(code, title))
     }
 
-    /// An address that is not a multiple of the access's size.
+    /// Builds the stop for an address that is not a multiple of the access's size.
     #[cold]
     pub fn misaligned(&self, block: &Block<O::Block>, warp: u32, site: Site, bad: BadAccess) -> Stop {
         let title = format!("{} is misaligned: the address must be a multiple of {}", bad.words(), bad.bytes);
         self.fault(block, warp, bad.lane, site, "misaligned", title)
     }
 
-    /// An address in global or constant memory that holds nothing, or nothing that may be accessed so.
+    /// Builds the stop for an address in global or constant memory that is unallocated, or that does not permit the
+    /// access.
     #[cold]
     pub fn bad_global(&self, block: &Block<O::Block>, warp: u32, site: Site, bad: BadAccess) -> Stop {
         let memory = self.context.memory;
@@ -140,7 +140,7 @@ impl<O: Observer> Worker<'_, O> {
         self.stop(StopKind::Fault, block, warp, bad.lane, site, diagnostic)
     }
 
-    /// An address outside the block's shared memory.
+    /// Builds the stop for an address outside the block's shared memory.
     #[cold]
     pub fn bad_shared(&self, block: &Block<O::Block>, warp: u32, site: Site, bad: BadAccess) -> Stop {
         let near = self.context.layout.describe(self.context.program, bad.address, self.context.shared_bytes);
@@ -150,7 +150,7 @@ impl<O: Observer> Worker<'_, O> {
         self.stop(StopKind::Fault, block, warp, bad.lane, site, diagnostic)
     }
 
-    /// An address outside what `what` holds.
+    /// Builds the stop for an address outside the memory that `what` names.
     #[cold]
     pub fn bad_range(
         &self,
@@ -165,8 +165,8 @@ impl<O: Observer> Worker<'_, O> {
         self.fault(block, warp, bad.lane, site, "out-of-bounds", title)
     }
 
-    /// Something doubtful that does not end the run; kept once per instruction,
-    /// with the words of the first block that did it.
+    /// Records a finding, which does not end the run. One is kept per instruction, with the text of the first block
+    /// that had it.
     #[cold]
     pub fn finding(
         &mut self,
@@ -180,7 +180,7 @@ impl<O: Observer> Worker<'_, O> {
         self.findings.add(&self.context.setting, Blamed { block: block.id, warp, lane, site }, code, describe);
     }
 
-    /// The memory of a block that has ended is gone.
+    /// Builds the stop for an access to the memory of a block that has ended.
     #[cold]
     pub fn ended(&self, who: Who, target: u64) -> Stop {
         let target = crate::stop::Triple(self.context.block_id(target));
@@ -190,7 +190,7 @@ impl<O: Observer> Worker<'_, O> {
         self.stop_of(who, diagnostic)
     }
 
-    /// A stop that blames a thread of any block.
+    /// Builds a stop attributed to a thread of any block.
     #[cold]
     pub fn stop_of(&self, who: Who, diagnostic: Diagnostic) -> Stop {
         let context = self.context;

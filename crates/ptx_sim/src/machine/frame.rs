@@ -1,9 +1,9 @@
-//! Activations of functions.
+//! Frames: activations of functions.
 
 use crate::registers::Registers;
 use std::ops::{Deref, DerefMut};
 
-/// The registers of a frame, in a box: they are taken out and put back whenever a warp runs.
+/// The registers of a frame, in a box because they are taken out and put back whenever a warp runs.
 #[derive(Debug, Default, Hash)]
 pub struct Held(Option<Box<Registers>>);
 
@@ -37,12 +37,12 @@ pub struct Frame {
     pub registers: Held,
     /// Start of its bytes in the threads' local memory.
     pub base: u64,
-    /// End of its bytes, `alloca` included.
+    /// End of its bytes, including `alloca`.
     pub top: u64,
     /// Lanes that have not returned; 0 marks a free entry.
     pub lanes: u32,
     /// Calling frame and the call's pc; `None` for the kernel itself.
     pub caller: Option<(u32, u32)>,
-    /// Calls above this one.
+    /// Call depth.
     pub depth: u32,
 }

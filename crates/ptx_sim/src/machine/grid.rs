@@ -1,8 +1,9 @@
-//! One launch: blocks start strictly in order, over worker threads that each keep several of them going.
+//! One launch: blocks start strictly in order, on worker threads that each run several of them in turn.
 //!
-//! A block waits only for itself at barriers, but may spin on memory that other blocks write: single-pass scans wait
-//! for earlier blocks, grid barriers for all. So a worker that sees a block spin starts the next one, and goes round
-//! those it has. Blocks that started keep making progress, whatever the number of workers.
+//! A block waits only for its own threads at barriers, but may spin on memory that other blocks write: single-pass
+//! scans wait for earlier blocks, grid barriers for all blocks. A worker that sees a block spin therefore starts the
+//! next one, and runs its resident blocks in turn. Blocks that have started keep making progress, regardless of the
+//! number of workers.
 
 use super::block::{Block, BlockTurn};
 use super::context::Context;
@@ -14,19 +15,19 @@ use crate::stop::{Diagnostic, Finding, Stop, StopKind};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// What a launch leaves behind.
+/// Results of a launch.
 pub struct Ran<O> {
-    /// The observer, which has seen everything.
+    /// The merged observer of all workers.
     pub observer: O,
-    /// Why the earliest block that stopped did so.
+    /// Stop of the earliest block that stopped.
     pub stop: Option<Stop>,
-    /// What the machine and the shadow of undefined values found, by place.
+    /// Findings of the machine and of the tracker of undefined values, sorted by place.
     pub findings: Vec<Finding>,
     /// Output of `vprintf`, block by block.
     pub printed: String,
 }
 
-/// Runs all blocks. `observe` makes a worker's observer.
+/// Runs all blocks. `observe` creates a worker's observer.
 pub fn run<O: Observer>(context: &Context<'_>, observe: impl Fn() -> O + Sync) -> Ran<O> {
     let workers = context.workers();
     let resident = context.resident.div_ceil(workers).next_multiple_of(context.cluster_blocks);
@@ -119,8 +120,8 @@ impl<'a, O: Observer> Worker<'a, O> {
         self.observer
     }
 
-    /// Begins the next block, with clusters all blocks of the next cluster; false when none is left or the host has no
-    /// room.
+    /// Starts the next block, or all blocks of the next cluster; returns false when none is left or the host has no
+    /// memory for it.
     fn start(&mut self) -> bool {
         let Some(first) = self.context.ticket() else { return false };
         for ticket in first..first + self.context.cluster_blocks {
@@ -153,7 +154,10 @@ impl<'a, O: Observer> Worker<'a, O> {
         });
     }
 
-    /// Stops the launch when it has used up its fuel, or when another worker has stopped.
+    /// Checks the fuel of the launch and the stops of other workers.
+    ///
+    /// # Errors
+    /// `fuel` when the limit is used up. Also stops, without a report of its own, when another worker has stopped.
     pub fn check_fuel(&mut self, block: &Block<O::Block>) -> Result<(), Stop> {
         let Some(limit) = self.context.setup.fuel else { return Ok(()) };
         let new = self.clock - self.reported;
@@ -161,15 +165,18 @@ impl<'a, O: Observer> Worker<'a, O> {
         if self.context.executed.fetch_add(new, Relaxed) + new <= limit {
             return Ok(());
         }
-        let title = format!("the limit of {limit} warp instructions is used up");
+        let title = format!("the kernel exceeded the limit of {limit} warp instructions");
         let mut diagnostic = Diagnostic::new("fuel", title);
-        diagnostic.help =
-            Some("raise the limit if the kernel is only long; see below where its threads are".to_owned());
+        diagnostic.help = Some(
+            "raise the limit if the kernel needs more instructions; the places of its threads are listed \
+                here"
+                .to_owned(),
+        );
         self.describe_waiting(block, &mut diagnostic);
         Err(Stop::new(StopKind::Stuck, diagnostic))
     }
 
-    /// A warp at the first instruction of the kernel.
+    /// Creates a warp at the first instruction of the kernel.
     pub fn begin_warp(&mut self, block: [u32; 3], index: u32, lanes: u32) -> Box<Warp> {
         let mut warp = self.spare.pop().unwrap_or_default();
         (warp.index, warp.live) = (index, lanes);

@@ -1,10 +1,10 @@
-//! Whose an allocation is, and who freed it: what reports tell of memory beside its name and size.
+//! Owners of allocations and the threads that freed them, for reports.
 
 use super::context::Context;
 use crate::memory::{Allocation, Event, Owner};
 use crate::stop::{Diagnostic, Place};
 
-/// Adds where and by whom memory was allocated and freed.
+/// Adds to a report where and by which thread memory was allocated and freed.
 #[cold]
 pub fn tell(context: &Context<'_>, allocation: &Allocation, diagnostic: &mut Diagnostic) {
     if let Owner::Kernel(event) = allocation.owner {

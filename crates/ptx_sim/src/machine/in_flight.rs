@@ -7,29 +7,29 @@ use crate::program::{Group, Reduce};
 use crate::registers::LANES;
 use std::collections::BTreeMap;
 
-/// Copies of one warp that are in flight at most; beyond that the oldest complete early, as they may at any time.
+/// Maximum number of a warp's copies in flight; beyond that the oldest complete early, which PTX allows at any time.
 const MOST: usize = 1 << 14;
 
-/// What a block has in flight, and its mbarriers.
+/// Copies in flight of a block, and its mbarriers.
 #[derive(Debug, Default)]
 pub struct InFlight {
-    /// By warp, in order of issue.
+    /// Queues by warp, in order of issue.
     pub queues: Vec<Vec<Transfer>>,
-    /// By warp: groups that each lane has committed, of `cp.async` and of bulk copies.
+    /// Number of groups that each lane has committed, by warp: of `cp.async` and of bulk copies.
     groups: Vec<[[u32; LANES]; 2]>,
-    /// By word of this block's shared memory.
+    /// Marks by word of this block's shared memory.
     marks: Vec<Mark>,
-    /// Copies that have marked words.
+    /// Number of copies that have marked words.
     pub marking: u64,
-    /// Instructions so far.
+    /// Number of instructions so far.
     issues: u64,
-    /// By byte of shared memory.
+    /// Mbarriers by byte of shared memory.
     pub mbarriers: BTreeMap<u64, Mbarrier>,
-    /// By warp: what its last unsuccessful tests were for.
+    /// Mbarriers that each warp tested without success last, by warp.
     pub waits: BTreeMap<u32, Waiting>,
 }
 
-/// Copies that will write and read a word.
+/// Number of copies that will write or read a word.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Mark {
     pub writes: u16,
@@ -44,7 +44,7 @@ pub struct Waiting {
     pub mbarrier: Key,
 }
 
-/// One end of a copy.
+/// Source or destination of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// An address of device memory.
@@ -53,62 +53,62 @@ pub enum End {
     Shared(Key),
 }
 
-/// One lane's copy, or its arrival behind its copies.
+/// A lane's copy in flight, or its arrival after its copies.
 #[derive(Clone, Debug)]
 pub struct Transfer {
     pub site: Site,
-    /// The issuing block.
+    /// Ticket of the issuing block.
     pub owner: u64,
     pub warp: u32,
     pub lane: u8,
     pub group: Group,
     pub what: What,
-    /// The lane's groups when it was issued.
+    /// Number of groups that the lane had committed at issue.
     pub number: u32,
-    /// The instruction's execution, the same for all its lanes.
+    /// Number of the instruction's execution, equal for all its lanes.
     pub issue: u64,
 }
 
-/// What comes later.
+/// Effect of a transfer when it completes.
 #[derive(Clone, Debug)]
 pub enum What {
-    /// Bytes.
+    /// Bytes are copied.
     Copy {
         to: End,
-        /// Bytes to be written.
+        /// Number of bytes to write.
         bytes: u32,
         source: Source,
         reduce: Option<Reduce>,
-        /// Whose pending bytes go down.
+        /// The mbarrier whose pending byte count is decremented.
         signal: Option<Key>,
     },
-    /// An arrival.
+    /// The lane arrives at an mbarrier.
     Arrive(Key),
 }
 
-/// Where a copy's bytes come from.
+/// Source of a copy's bytes.
 #[derive(Clone, Debug)]
 pub enum Source {
-    /// So many bytes from memory, then zeros.
+    /// A number of bytes from memory, followed by zeros.
     Memory(End, u32),
-    /// The bytes themselves: from registers.
+    /// Values from registers.
     Values(Box<[u8]>),
 }
 
 impl InFlight {
-    /// Are there words that a copy will write or read?
+    /// Whether any word is marked as the source or destination of a copy.
     #[inline(always)]
     pub fn marks_words(&self) -> bool {
         self.marking != 0
     }
 
-    /// A number for a new instruction.
+    /// Returns a number for a new instruction.
     pub fn issue(&mut self) -> u64 {
         self.issues += 1;
         self.issues
     }
 
-    /// Groups that a lane has committed.
+    /// Returns the number of groups that each lane has committed.
     pub fn committed(&mut self, warp: u32, group: Group) -> &mut [u32; LANES] {
         let at = warp as usize;
         if self.groups.len() <= at {
@@ -117,7 +117,7 @@ impl InFlight {
         &mut self.groups[at][usize::from(group == Group::Bulk)]
     }
 
-    /// Adds a transfer; gives the oldest quarter of the warp's back when there are too many.
+    /// Adds a transfer; returns the oldest quarter of the warp's transfers if there are too many.
     pub fn push(&mut self, transfer: Transfer) -> Vec<Transfer> {
         let at = transfer.warp as usize;
         if self.queues.len() <= at {
@@ -128,7 +128,7 @@ impl InFlight {
         if queue.len() > MOST { queue.drain(..MOST / 4).collect() } else { Vec::new() }
     }
 
-    /// Takes those of a warp out that `which` chooses.
+    /// Removes and returns the transfers of a warp that `which` selects.
     pub fn take(&mut self, warp: u32, which: impl Fn(&Transfer) -> bool) -> Vec<Transfer> {
         match self.queues.get_mut(warp as usize) {
             Some(queue) if !queue.is_empty() => queue.extract_if(.., |transfer| which(transfer)).collect(),
@@ -136,11 +136,11 @@ impl InFlight {
         }
     }
 
-    /// Takes those out that signal an mbarrier, and what these wait for.
+    /// Removes and returns the transfers that signal an mbarrier, and those that these wait for.
     pub fn take_signalling(&mut self, mbarrier: Key) -> Vec<Transfer> {
         let mut taken = Vec::new();
         for warp in 0..self.queues.len() {
-            // An arrival comes behind the lane's copies before it.
+            // An arrival follows the lane's earlier copies.
             let mut behind = [0; LANES];
             for transfer in &self.queues[warp] {
                 if matches!(transfer.what, What::Arrive(key) if key == mbarrier) {
@@ -157,12 +157,12 @@ impl InFlight {
         taken
     }
 
-    /// Takes everything out.
+    /// Removes and returns all transfers.
     pub fn take_all(&mut self) -> Vec<Transfer> {
         self.queues.iter_mut().flat_map(std::mem::take).collect()
     }
 
-    /// Is a transfer on its way that signals an mbarrier?
+    /// Whether a transfer in flight signals an mbarrier.
     pub fn signals(&self, mbarrier: Key) -> bool {
         self.queues.iter().flatten().any(|transfer| match &transfer.what {
             What::Copy { signal, .. } => *signal == Some(mbarrier),
@@ -178,7 +178,7 @@ impl InFlight {
         self.marks.iter_mut().take(end).skip(start as usize / 4).for_each(change);
     }
 
-    /// The first lane with a word that a copy will write, or, if it is about to be changed, read.
+    /// Returns the first lane with a word that a copy will write, or, if the access changes memory, will read.
     pub fn first_marked(
         &self,
         addresses: &[u64; LANES],
@@ -198,7 +198,7 @@ impl InFlight {
 }
 
 impl Transfer {
-    /// The range of a block's shared memory that it writes, or reads.
+    /// Returns the range of a block's shared memory that the transfer writes, or reads.
     pub fn range(&self, block: u64, writes: bool) -> Option<(u64, u32)> {
         let What::Copy { to, bytes, source, .. } = &self.what else { return None };
         let found = match (writes, source) {
@@ -216,7 +216,7 @@ impl Transfer {
 /// A thread, and the instruction that it executes or executed.
 #[derive(Clone, Copy, Debug)]
 pub struct Who {
-    /// The block's ticket.
+    /// Ticket of the block.
     pub block: u64,
     pub warp: u32,
     pub lane: usize,

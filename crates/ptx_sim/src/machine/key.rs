@@ -5,13 +5,13 @@ use crate::observe::Variable;
 /// A byte of a block's shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
-    /// The block's ticket.
+    /// Ticket of the block.
     pub block: u64,
     pub offset: u64,
 }
 
 impl Key {
-    /// What the observers know an mbarrier by.
+    /// Returns the identity of an mbarrier for the observers.
     pub fn variable(self, phase: u64) -> Variable {
         Variable::Mbarrier { owner: self.block, address: self.offset, phase }
     }

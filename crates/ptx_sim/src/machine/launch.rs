@@ -1,48 +1,48 @@
-//! The shape of a launch, and the limits that it runs under.
+//! Shape of a launch, and its limits.
 
 use crate::level::Level;
 use crate::profile::Profile;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// A kernel and the shape it runs in.
+/// A kernel, its launch shape and its parameters.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Launch<'a> {
     /// Name of the `.entry`.
     pub entry: &'a str,
-    /// Blocks in x, y, z.
+    /// Number of blocks in x, y, z.
     pub grid: [u32; 3],
-    /// Threads of a block in x, y, z.
+    /// Number of threads of a block in x, y, z.
     pub block: [u32; 3],
-    /// Bytes of dynamic shared memory.
+    /// Dynamic shared memory of a block in bytes.
     pub dynamic_shared: u64,
     /// Little-endian bytes of each parameter, in order.
     pub params: &'a [Vec<u8>],
-    /// Blocks of a cluster in x, y, z; `None` for what the kernel itself requires, or else no clusters.
+    /// Number of blocks of a cluster in x, y, z; `None` for the kernel's own requirement, or no clusters.
     pub cluster: Option<[u32; 3]>,
-    /// Registers of a thread, as ptxas counts them for the kernel; `None`: they don't limit how many blocks are
-    /// resident.
+    /// Registers of a thread, as ptxas reports them for the kernel; `None` if registers do not limit the resident
+    /// blocks.
     pub registers: Option<u32>,
-    /// All blocks are resident at once, so that they may wait for each other: refused when the device has no room for
-    /// them.
+    /// Whether all blocks are resident at once, so that they may wait for each other. The launch is rejected if the
+    /// device has no room for them.
     pub cooperative: bool,
 }
 
-/// How the machine runs a launch.
+/// Settings of the machine for a launch.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// Vector instructions of the host.
+    /// Level of the host's vector instructions.
     pub level: Level,
-    /// Host threads; 0 for as many as the host offers.
+    /// Number of host threads; 0 for all cores of the host.
     pub workers: usize,
-    /// The device's limits.
+    /// Limits of the device.
     pub profile: Profile,
-    /// Chooses the order of events.
+    /// Seed of the schedule; `None` for the default schedule.
     pub seed: Option<u64>,
-    /// Warp instructions after which the launch is stopped.
+    /// Limit on the warp instructions of the launch; `None` for no limit.
     pub fuel: Option<u64>,
-    /// Host memory that the launch may take.
+    /// Limit on the host memory of the launch in bytes.
     pub host_bytes: u64,
-    /// Counts finished blocks.
+    /// Counter of finished blocks.
     pub progress: Option<Arc<AtomicU64>>,
 }

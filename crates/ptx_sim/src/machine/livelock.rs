@@ -1,13 +1,12 @@
-//! Threads that poll for something that no thread will do: proved by a state that comes back.
+//! Detection of threads that poll for a change that no thread will make, by a repeated state.
 //!
-//! A worker that goes round its blocks and finds every register, stack, barrier and waiting lane as it was an earlier
-//! time, while no memory that others see has changed, will go round for ever unless somebody else changes memory. When
-//! all workers are in that state, nobody will. An *epoch* counts changes: whatever writes memory, reads a clock,
-//! prints, allocates, starts or ends a block begins a new one, and the workers' states count only when they came back
-//! within the same epoch.
+//! If a worker runs all its blocks and finds every register, stack, barrier and waiting lane in an earlier state, while
+//! no shared memory has changed, it will repeat this forever unless another worker changes memory. When all workers are
+//! in that situation, none will. An *epoch* counts changes: writing memory, reading a clock, printing, allocating, and
+//! starting or ending a block begin a new epoch, and repeated states count only within one epoch.
 //!
-//! A loop that stores on every turn, even the same value, or reads a clock is not recognised; [`crate::Config::fuel`]
-//! ends it.
+//! A loop that stores in every iteration, even the same value, or reads a clock is not recognised;
+//! [`crate::Config::fuel`] ends it.
 
 use super::block::Block;
 use super::stillness::Watch;
@@ -18,11 +17,14 @@ use crate::stop::{Diagnostic, Stop, StopKind};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::Ordering::SeqCst;
 
-/// Rounds without a change before states are compared, which costs time.
+/// Number of rounds without a change before states are compared, which takes time.
 const CALM: u64 = 256;
 
 impl<O: Observer> Worker<'_, O> {
-    /// After a round over all blocks of this worker: a stop when no block of any worker will ever get anywhere.
+    /// Called after a round over all blocks of this worker.
+    ///
+    /// # Errors
+    /// `livelock` or `deadlock` when no block of any worker can make progress.
     pub fn check_livelock(&mut self) -> Result<(), Stop> {
         let stillness = &self.context.stillness;
         let epoch = stillness.epoch.load(SeqCst);
@@ -53,23 +55,21 @@ impl<O: Observer> Worker<'_, O> {
     fn livelock(&self, block: &Block<O::Block>) -> Stop {
         let mbarriers = self.resident.iter().flatten().all(|block| only_mbarriers(block));
         let (code, title) = match mbarriers {
-            true => ("deadlock", "deadlock: every thread that runs waits for an mbarrier that no thread will complete"),
-            false => ("livelock", "livelock: every thread that runs polls for something that no thread will do"),
+            true => ("deadlock", "deadlock: every running thread waits for an mbarrier that no thread will complete"),
+            false => ("livelock", "livelock: every running thread polls for a change that no thread will make"),
         };
         let mut diagnostic = Diagnostic::new(code, title);
         for peer in self.resident.iter().flatten().filter(|peer| peer.cluster == block.cluster) {
             self.describe_waiting(peer, &mut diagnostic);
         }
-        diagnostic
-            .notes
-            .push("the same state came back with nothing in memory changed, so this goes on for ever".to_owned());
+        diagnostic.notes.push("the state repeated without a change in memory, so the threads poll forever".to_owned());
         diagnostic.help =
-            Some("look for the thread that should set what is polled: did it end, or does it wait too?".to_owned());
+            Some("find the thread that should make the change: it may have ended, or may be waiting itself".to_owned());
         Stop::new(StopKind::Stuck, diagnostic)
     }
 }
 
-/// Every lane that can run has found an mbarrier's phase incomplete.
+/// Whether every lane that can run has found an mbarrier's phase incomplete.
 fn only_mbarriers<B>(block: &Block<B>) -> bool {
     block.warps.iter().all(|warp| {
         let waits = block.in_flight.waits.get(&warp.index).map_or(0, |waiting| waiting.lanes);
@@ -78,7 +78,7 @@ fn only_mbarriers<B>(block: &Block<B>) -> bool {
     })
 }
 
-/// Everything that decides what the blocks do next, but for memory, which has not changed.
+/// Hashes all state that determines what the blocks do next, except memory, which has not changed.
 fn state_of<B>(resident: &[Option<Box<Block<B>>>]) -> u64 {
     let mut hasher = DefaultHasher::new();
     for block in resident.iter().flatten() {

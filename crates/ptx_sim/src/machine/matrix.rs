@@ -1,6 +1,6 @@
-//! `mma`, `ldmatrix`, `stmatrix`, `movmatrix`, `wmma`: the whole warp executes them together.
+//! `mma`, `ldmatrix`, `stmatrix`, `movmatrix` and `wmma`: the whole warp executes them together.
 //!
-//! Lanes that come alone wait for the others of their warp as at a `*.sync` instruction; all must come to the same
+//! Lanes that arrive first wait for the others of their warp as at a `*.sync` instruction; all must arrive at the same
 //! instruction.
 
 use super::access::{Shape, addresses};
@@ -16,7 +16,10 @@ use crate::registers::{LANES, NO_SLOT, Registers};
 use crate::stop::Stop;
 
 impl<O: Observer> Worker<'_, O> {
-    /// All lanes are here.
+    /// Executes a matrix instruction with all lanes.
+    ///
+    /// # Errors
+    /// A stop if lanes are missing, or an address faults.
     #[inline(never)]
     pub fn matrix(
         &mut self,
@@ -49,7 +52,10 @@ impl<O: Observer> Worker<'_, O> {
         Ok(())
     }
 
-    /// Some lanes are here: they wait for the others.
+    /// Lets some lanes wait for the others.
+    ///
+    /// # Errors
+    /// A stop if lanes are missing, or an address faults.
     pub fn matrix_waits(
         &mut self,
         block: &mut Block<O::Block>,
@@ -66,8 +72,11 @@ impl<O: Observer> Worker<'_, O> {
         Ok(())
     }
 
-    /// All lanes that have not exited wait at a matrix instruction: at the same one they are one split again, and
+    /// Called when all live lanes wait at a matrix instruction: if it is the same one, they become one split and
     /// execute it.
+    ///
+    /// # Errors
+    /// A stop if lanes are missing, or an address faults.
     pub fn matrix_meets(
         &mut self,
         block: &mut Block<O::Block>,
@@ -102,7 +111,7 @@ impl<O: Observer> Worker<'_, O> {
         Ok(())
     }
 
-    /// The lanes of `mask` each write some bytes.
+    /// Marks bytes that each lane of `mask` writes as defined.
     #[expect(clippy::too_many_arguments, reason = "the parts of one access")]
     fn lanes_write(
         &mut self,
@@ -122,7 +131,7 @@ impl<O: Observer> Worker<'_, O> {
 
     fn partial(&mut self, block: &Block<O::Block>, warp: &Warp, came: u32, site: Site) -> Stop {
         let title = format!(
-            "a matrix instruction needs all 32 lanes of the warp, and only {} are left",
+            "a matrix instruction needs all 32 lanes of the warp, but only {} have not exited",
             lanes::describe(came & warp.live)
         );
         self.fault(block, warp.index, lanes::first(came), site, "missing-lanes", title)
@@ -171,7 +180,7 @@ impl<O: Observer> Worker<'_, O> {
         let Some(address) = &matrix.address else { return Ok(()) };
         let addresses = addresses(registers, address);
         let mask = rows_mask(matrix.a.len());
-        // Word `w` of the row whose address a lane has.
+        // Word `w` of the matrix row whose address a lane holds.
         let mut words = [[0; LANES]; 4];
         for (i, &slot) in matrix.a.iter().enumerate() {
             let held = registers.w32[slot as usize];
@@ -180,7 +189,7 @@ impl<O: Observer> Worker<'_, O> {
                 words[lane % 4][(8 * i + lane / 4) % LANES] = value;
             }
         }
-        // What an ordinary store of these rows would look like, for the observers.
+        // The equivalent ordinary store of these rows, for the observers.
         let scratch = Registers { w32: words.to_vec(), ..Registers::default() };
         let access = stored(matrix, 4, vec![0, 1, 2, 3]);
         self.in_each_space(matrix.space, &addresses, mask, |this, space, addresses, mask| {
@@ -199,7 +208,7 @@ impl<O: Observer> Worker<'_, O> {
         Ok(())
     }
 
-    /// Fragments of `wmma` lie in shared or device memory.
+    /// Checks that fragments of `wmma` are in shared or device memory.
     fn not_local(&mut self, block: &Block<O::Block>, warp: &Warp, space: Space, mask: u32, at: At) -> Result<(), Stop> {
         if matches!(space, Space::Shared | Space::Global | Space::Const) {
             return Ok(());
@@ -225,7 +234,7 @@ impl<O: Observer> Worker<'_, O> {
         Err(self.fault(block, warp.index, lanes::first(mask), at.site, "wrong-space", title))
     }
 
-    /// `wmma.load`: element by element, where neighbours in a register are neighbours in memory together.
+    /// Executes `wmma.load` element by element, or register by register where its elements are adjacent in memory.
     fn load_fragment(
         &mut self,
         block: &mut Block<O::Block>,
@@ -261,7 +270,7 @@ impl<O: Observer> Worker<'_, O> {
         Ok(())
     }
 
-    /// `wmma.store`.
+    /// Executes `wmma.store`.
     fn store_fragment(
         &mut self,
         block: &mut Block<O::Block>,
@@ -296,7 +305,7 @@ impl<O: Observer> Worker<'_, O> {
         Ok(())
     }
 
-    /// Bytes of shared or device memory, after their addresses were checked.
+    /// Reads bytes of shared or device memory whose addresses were checked.
     fn read_lanes(
         &mut self,
         block: &Block<O::Block>,
@@ -340,13 +349,13 @@ impl<O: Observer> Worker<'_, O> {
     }
 }
 
-/// How the elements of a fragment's register are accessed.
+/// Accesses for the elements of a fragment's register.
 struct Parts {
     base: [u64; LANES],
     stride: u64,
-    /// Accesses per register.
+    /// Number of accesses per register.
     count: usize,
-    /// Bytes of each.
+    /// Bytes of each access.
     bytes: u32,
 }
 
@@ -362,7 +371,7 @@ impl Parts {
         };
         let stride = matrix.stride.map_or(contiguous as u64, |slot| u64::from(registers.w32[slot as usize][0]));
         let per_register = (32 / fragment.bits).max(1);
-        // Sums in columns are scattered.
+        // The elements of sums stored by columns are not adjacent.
         let together = !fragment.sum || fragment.order == Order2::Row;
         let (count, elements) = if together { (1, per_register) } else { (per_register, 1) };
         Self { base, stride, count, bytes: (fragment.bits * elements / 8) as u32 }
@@ -377,7 +386,7 @@ impl Parts {
     }
 }
 
-/// A store of these registers of the lanes.
+/// Builds a store of these registers of the lanes.
 fn stored(matrix: &Matrix, bytes: u8, registers: Vec<u32>) -> Access {
     Access {
         space: matrix.space,
@@ -393,7 +402,7 @@ fn stored(matrix: &Matrix, bytes: u8, registers: Vec<u32>) -> Access {
     }
 }
 
-/// Lanes whose addresses are rows of that many 8x8 matrices.
+/// Returns the mask of the lanes whose addresses are rows of that number of 8x8 matrices.
 fn rows_mask(matrices: usize) -> u32 {
     u32::MAX >> (32 - 8 * matrices.clamp(1, 4))
 }
@@ -404,7 +413,7 @@ fn write(registers: &mut Registers, slot: u32, row: [u32; LANES]) {
     }
 }
 
-/// An 8x8 matrix of 16-bit elements: lane `4 r + c` holds elements `2 c` and `2 c + 1` of row `r`.
+/// Transposes an 8x8 matrix of 16-bit elements: lane `4 r + c` holds elements `2 c` and `2 c + 1` of row `r`.
 fn transpose(held: &[u32; LANES]) -> [u32; LANES] {
     let element = |row: usize, column: usize| held[4 * row + column / 2] >> (16 * (column % 2)) & 0xffff;
     std::array::from_fn(|lane| {

@@ -18,7 +18,10 @@ use crate::registers::{LANES, NO_SLOT, Slot};
 use crate::stop::{Diagnostic, Place, Stop};
 
 impl<O: Observer> Worker<'_, O> {
-    /// `mbarrier.*`, lane by lane.
+    /// Executes `mbarrier.*` for each lane.
+    ///
+    /// # Errors
+    /// A stop for an invalid operation on an mbarrier, or an address outside shared memory.
     #[expect(clippy::too_many_arguments, reason = "the parts of one instruction")]
     pub fn on_mbarriers(
         &mut self,
@@ -36,7 +39,8 @@ impl<O: Observer> Worker<'_, O> {
             let who = Who { block: block.ticket, warp: warp.index, lane, site: at.site };
             keys[lane] = self.mbarrier_at(block, who, space, places[lane])?;
         }
-        // The observers see an access to the block's own memory: ordinary when the object begins or ends, else atomic.
+        // The observers see an access to the block's own memory: an ordinary one at the start and end of the object's
+        // lifetime, otherwise an atomic one.
         let own = lanes::select(mask, |lane| keys[lane].block == block.ticket);
         let access = match kind {
             Kind::Init(_) | Kind::Invalidate => (AccessKind::Store, Order::Weak),
@@ -75,10 +79,11 @@ impl<O: Observer> Worker<'_, O> {
                     }
                     let before = self.with_mbarrier(block, key, who, |found| {
                         let before = found.bits();
-                        // So that bytes which came early don't complete the phase before the arrival.
+                        // The bytes are added first, so that bytes which arrived early do not complete the phase before
+                        // the arrival.
                         found.expect(bytes)?;
                         if no_complete && count >= found.pending() {
-                            let what = format!("gets the last of its arrivals by `noComplete`: {found}");
+                            let what = format!("receives the last arrival of its phase with `noComplete`: {found}");
                             return Err(Misuse { code: "mbarrier-complete", what });
                         }
                         found.arrive(count, drop)?;
@@ -94,8 +99,8 @@ impl<O: Observer> Worker<'_, O> {
         Ok(())
     }
 
-    /// `test_wait` and `try_wait`: what signals an mbarrier in an incomplete phase completes first, so that a test
-    /// fails only when the phase waits for a thread.
+    /// `test_wait` and `try_wait`: in an incomplete phase, the copies that signal the mbarrier complete first, so that
+    /// a test fails only if the phase waits for a thread.
     #[expect(clippy::too_many_arguments, reason = "the parts of one instruction")]
     fn test_mbarriers(
         &mut self,
@@ -116,7 +121,7 @@ impl<O: Observer> Worker<'_, O> {
                 false => parity_of(frame.w64[phase as usize][lane]),
             };
             let key = keys[lane];
-            // The phases that are complete, when the one that is asked for is.
+            // Returns the number of complete phases if the requested phase is complete.
             let test = |found: &mut Mbarrier| Ok(found.passed(wanted).then_some(found.phase()));
             let mut done = self.with_mbarrier(block, key, who, test)?;
             if done.is_none() {
@@ -145,7 +150,10 @@ impl<O: Observer> Worker<'_, O> {
         Ok(())
     }
 
-    /// The place of an mbarrier, aligned and in range.
+    /// Returns the location of an mbarrier after checking alignment and bounds.
+    ///
+    /// # Errors
+    /// A stop for an invalid operation on an mbarrier, or an address outside shared memory.
     pub fn mbarrier_at(&self, block: &Block<O::Block>, who: Who, space: Space, address: u64) -> Result<Key, Stop> {
         let inside = match space {
             Space::Generic if address::space_of(address) == Space::Shared => address - address::window(Space::Shared),
@@ -165,10 +173,10 @@ impl<O: Observer> Worker<'_, O> {
             let place = Place::of(self.context.program, earlier.function, earlier.pc);
             let name = self.shared_name(key);
             self.finding(block, who.warp, who.lane, who.site, "mbarrier-again", || {
-                let title = format!("an mbarrier is initialised where there is one already, {name}");
+                let title = format!("an mbarrier is initialised again without `mbarrier.inval`, {name}");
                 let mut diagnostic = Diagnostic::new("mbarrier-again", title);
                 diagnostic.related.push(("initialised before here:".to_owned(), place));
-                diagnostic.help = Some("end the old one with `mbarrier.inval` first".to_owned());
+                diagnostic.help = Some("invalidate the old mbarrier with `mbarrier.inval` first".to_owned());
                 diagnostic
             });
         }
@@ -190,7 +198,10 @@ impl<O: Observer> Worker<'_, O> {
         Ok(())
     }
 
-    /// Changes an mbarrier of any block of the cluster.
+    /// Modifies an mbarrier of any block of the cluster.
+    ///
+    /// # Errors
+    /// A stop for an invalid operation on an mbarrier, or an address outside shared memory.
     pub fn with_mbarrier<R>(
         &mut self,
         block: &mut Block<O::Block>,
@@ -223,13 +234,15 @@ impl<O: Observer> Worker<'_, O> {
         }
         if misuse.code == "mbarrier-uninitialised" {
             diagnostic.help = Some(
-                "let one thread execute `mbarrier.init`, and a barrier follow before the others use it".to_owned(),
+                "execute `mbarrier.init` in one thread, and a barrier before the other threads use the \
+                mbarrier"
+                    .to_owned(),
             );
         }
         self.stop_of(who, diagnostic)
     }
 
-    /// Where a byte of shared memory is, in words.
+    /// Describes the location of a byte of shared memory.
     pub fn shared_name(&self, key: Key) -> String {
         self.context.layout.describe(self.context.program, key.offset, self.context.shared_bytes)
     }

@@ -1,4 +1,4 @@
-//! A program made ready to run: its variables placed in memory, its control flow analysed, its shared memory laid out.
+//! A program prepared for execution: variables placed in memory, control flow analysed, shared memory laid out.
 
 use crate::memory::Memory;
 use crate::memory::address;
@@ -9,24 +9,27 @@ use crate::stop::Stop;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A program that this machine has seen; its global variables keep their values between launches.
+/// A program that this machine has loaded; its global variables keep their values between launches.
 #[derive(Debug)]
 pub struct Module {
     /// Position among the programs that the machine has seen.
     pub number: usize,
     /// The program that this was made of.
     pub identity: Identity,
-    /// By variable: address in its own space; 0 for shared ones.
+    /// Address of each variable in its own space; 0 for shared variables.
     pub addresses: Arc<[u64]>,
-    /// By function.
+    /// Control flow of each function.
     pub flows: Arc<[Flow]>,
-    /// Some instruction makes addresses of other blocks' shared memory.
+    /// Whether an instruction computes addresses of other blocks' shared memory.
     pub maps_addresses: bool,
     layouts: HashMap<u32, Arc<Layout>>,
 }
 
 impl Module {
     /// Places a program's global and constant variables. `next_constant` is the first free offset of constant memory.
+    ///
+    /// # Errors
+    /// `out-of-memory` if the host has not enough memory; `initialiser` if an initial value differs by kernel.
     pub fn load(program: &Program, number: usize, memory: &Memory, next_constant: &mut u64) -> Result<Self, Stop> {
         let mut addresses = Vec::with_capacity(program.variables.len());
         for variable in &program.variables {
@@ -45,7 +48,7 @@ impl Module {
         })
     }
 
-    /// The shared memory of an entry.
+    /// Returns the shared memory layout of an entry.
     pub fn layout(&mut self, program: &Program, entry: u32) -> Arc<Layout> {
         self.layouts.entry(entry).or_insert_with(|| Arc::new(Layout::of(program, entry))).clone()
     }
@@ -96,7 +99,8 @@ fn initialise(
                 let Some(target) = program.variables.get(index as usize) else { continue };
                 if target.space == Space::Shared {
                     let title = format!(
-                        "the initialiser of `{}` holds the address of the shared variable `{}`, which differs by kernel",
+                        "the initialiser of `{}` holds the address of the shared variable `{}`, which differs by \
+                        kernel",
                         variable.name, target.name
                     );
                     return Err(Stop::usage("initialiser", title));

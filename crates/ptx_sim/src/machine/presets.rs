@@ -1,4 +1,4 @@
-//! Frames, and the rows that hold a value before a function's first instruction runs.
+//! Frames, and the rows with a value before a function's first instruction.
 
 use super::context::Context;
 use super::frame::Frame;
@@ -21,7 +21,7 @@ impl<O: Observer> Worker<'_, O> {
         if code.frame_bytes != 0 {
             self.reserve_stack(warp, frame.top.next_multiple_of(8));
         }
-        // No instruction writes these rows, so the next frame finds in them what does not differ within a launch.
+        // No instruction writes these rows, so a reused frame already holds the values that are constant in a launch.
         for preset in code.preset.iter().filter(|preset| new || !lasts(preset)) {
             fill(context, &mut frame, block, warp.index, preset);
         }
@@ -37,14 +37,14 @@ impl<O: Observer> Worker<'_, O> {
         index
     }
 
-    /// Would a frame at `base` exceed the stack?
+    /// Whether a frame at `base` would exceed the stack.
     pub fn stack_exceeded(&self, function: u32, base: u64) -> bool {
         let bytes = self.context.program.functions[function as usize].frame_bytes;
         base.saturating_add(bytes) > self.context.setup.profile.stack_bytes
     }
 }
 
-/// Is it the same for every frame of a function in one launch?
+/// Whether the value is equal for every frame of a function in one launch.
 fn lasts(preset: &Preset) -> bool {
     match preset {
         Preset::Const32(..) | Preset::Const64(..) | Preset::ConstPred(..) => true,
@@ -103,7 +103,7 @@ fn symbol_address(context: &Context<'_>, symbol: Symbol, frame: u64) -> u64 {
     }
 }
 
-/// Special registers that differ by lane.
+/// Returns the value of a special register that differs by lane.
 fn special_row(context: &Context<'_>, warp: u32, special: Special) -> Option<[u32; LANES]> {
     let lanes = |value: fn(u32) -> u32| Some(std::array::from_fn(|lane| value(lane as u32)));
     match special {
@@ -118,7 +118,7 @@ fn special_row(context: &Context<'_>, warp: u32, special: Special) -> Option<[u3
     }
 }
 
-/// Special registers that are the same in all lanes.
+/// Returns the value of a special register that is equal in all lanes.
 fn special_value(context: &Context<'_>, block: [u32; 3], warp: u32, special: Special) -> u64 {
     let axis = |values: [u32; 3], axis: u8| u64::from(values.get(usize::from(axis)).copied().unwrap_or(0));
     let multiprocessors = u64::from(context.setup.profile.multiprocessors.max(1));

@@ -1,48 +1,49 @@
-//! How long nothing has changed: of one worker, and of all.
+//! Detection of periods without changes, by one worker and by all.
 
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Mutex, PoisonError};
 
-/// What the workers of a launch know of each other.
+/// State shared by the workers of a launch for livelock detection.
 #[derive(Debug, Default)]
 pub struct Stillness {
     pub epoch: AtomicU64,
-    /// Workers that have not left.
+    /// Number of workers that have not ended.
     active: AtomicU64,
-    /// An epoch, and how many workers came back to an earlier state within it.
+    /// An epoch, and the number of workers that repeated an earlier state within it.
     repeating: Mutex<(u64, u64)>,
 }
 
-/// What a worker knows of itself.
+/// A worker's own state for livelock detection.
 #[derive(Debug, Default)]
 pub struct Watch {
     pub epoch: u64,
-    /// Rounds within the epoch.
+    /// Number of rounds within the epoch.
     pub rounds: u64,
-    /// The state at the round that was a power of two; Brent's way to find a cycle of any length.
+    /// Hash of the state at the last round that was a power of two: Brent's algorithm for finding a cycle of any
+    /// length.
     pub earlier: Option<u64>,
     pub published: bool,
 }
 
 impl Stillness {
-    /// Called once, before the workers start.
+    /// Sets the number of workers, once before they start.
     pub fn start(&self, workers: u64) {
         self.active.store(workers, SeqCst);
     }
 
-    /// Something changed that others may see. Called after the change: whoever sees the old epoch later has seen the
-    /// change too.
+    /// Begins a new epoch after a change that others can see. A worker that still reads the old epoch has not missed
+    /// the change.
     pub fn changed(&self) {
         self.epoch.fetch_add(1, SeqCst);
     }
 
-    /// A worker has nothing left to do.
+    /// Records that a worker has ended.
     pub fn leave(&self) {
         self.active.fetch_sub(1, SeqCst);
         self.changed();
     }
 
-    /// One more worker repeats itself; true when all do.
+    /// Records that one more worker repeats its states; returns true when all do.
     pub fn publish(&self, epoch: u64) -> bool {
         let mut repeating = self.repeating.lock().unwrap_or_else(PoisonError::into_inner);
         if repeating.0 < epoch {

@@ -1,4 +1,4 @@
-//! Nothing can go on: who waits where.
+//! Deadlock reports: the threads that wait, and where.
 
 use super::block::Block;
 use super::key::Key;
@@ -8,7 +8,7 @@ use crate::lanes;
 use crate::observe::{Observer, Site};
 use crate::stop::{Diagnostic, Place, Stop, StopKind, Triple};
 
-/// Places named in a report.
+/// Maximum number of places named in a report.
 const MOST: usize = 8;
 
 /// Threads that wait for the same reason at the same instruction.
@@ -20,9 +20,9 @@ struct Waiting {
 }
 
 impl<O: Observer> Worker<'_, O> {
-    /// A block none of whose threads can ever go on: blocks wait only for themselves.
+    /// Builds the stop for a block none of whose threads can make progress: blocks wait only for their own threads.
     pub fn stuck(&self, block: &Block<O::Block>) -> Stop {
-        let title = format!("deadlock: no thread of block {} can go on", Triple(block.id));
+        let title = format!("deadlock: no thread of block {} can make progress", Triple(block.id));
         let mut diagnostic = Diagnostic::new("deadlock", title);
         self.describe_waiting(block, &mut diagnostic);
         Stop::new(StopKind::Stuck, diagnostic)
@@ -38,7 +38,7 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// Adds where the threads of a block are, those that wait for the same thing together.
+    /// Adds the places of a block's threads; threads that wait for the same reason are grouped.
     pub fn describe_waiting(&self, block: &Block<O::Block>, diagnostic: &mut Diagnostic) {
         let mut groups: Vec<Waiting> = Vec::new();
         let mut add = |warp: u32, mask: u32, reason: String, site: Site| {
@@ -60,8 +60,8 @@ impl<O: Observer> Worker<'_, O> {
                     continue;
                 }
                 let reason = match split.state {
-                    State::ClusterBarrier => "wait at the cluster's barrier".to_owned(),
-                    State::Ready => "run, maybe in a loop that waits,".to_owned(),
+                    State::ClusterBarrier => "wait at the cluster barrier".to_owned(),
+                    State::Ready => "run, possibly in a waiting loop,".to_owned(),
                     State::Barrier { id } => format!("wait at barrier {id}"),
                     State::Collective { mask, .. } => format!("wait for {}", lanes::describe(mask & warp.live)),
                 };
@@ -71,7 +71,7 @@ impl<O: Observer> Worker<'_, O> {
                 let missing = lanes::describe(join.expected & !join.arrived);
                 let function = warp.frames[join.frame as usize].function;
                 let site = Site { function, pc: join.pc };
-                add(warp.index, join.arrived, format!("wait behind a branch for {missing}"), site);
+                add(warp.index, join.arrived, format!("wait at a reconvergence point for {missing}"), site);
             }
         }
         groups.sort_by_key(|group| std::cmp::Reverse(group.threads));

@@ -1,7 +1,7 @@
-//! Fetches from textures, loads from and stores to surfaces.
+//! Texture fetches, surface loads and surface stores.
 //!
-//! Their elements are read where they lie in device memory. The checkers don't see these accesses: a texture is read
-//! through a cache of its own that promises nothing about stores of the same launch.
+//! Elements are read from their place in device memory. The checkers do not see these accesses: textures are read
+//! through a separate cache that is not coherent with stores of the same launch.
 
 use super::block::Block;
 use super::faults::At;
@@ -19,12 +19,16 @@ use crate::texture::{Channel, Filter, Layout, Texture};
 /// Handles are above all addresses.
 const HANDLES: u64 = 0x7e << 56;
 
-/// The handle of a texture by its number.
+/// Returns the handle of a texture by its index.
 pub fn handle(index: usize) -> u64 {
     HANDLES | (index as u64 + 1)
 }
 
 impl<O: Observer> Worker<'_, O> {
+    /// Executes an instruction on textures or surfaces.
+    ///
+    /// # Errors
+    /// A stop for an invalid handle, or an access outside a surface.
     #[inline(never)]
     pub fn texture(
         &mut self,
@@ -110,7 +114,7 @@ impl<O: Observer> Worker<'_, O> {
         Ok(())
     }
 
-    /// `tex`: four channels.
+    /// Executes `tex`, which returns four channels.
     fn sample(
         &mut self,
         texture: &Texture,
@@ -142,11 +146,11 @@ impl<O: Observer> Worker<'_, O> {
             (axes[axis], fractions[axis]) = (found.at, found.weight);
         }
         if coordinates.len() == 1 && layer.is_none() && !integers {
-            // One dimension is a row of two, read at its edge: half of the result is what lies outside of it.
+            // A one-dimensional texture is a row of two, read at its edge: half of the result is the value outside.
             let found = taps(texture, 1, 0.0, 1, filter);
             (axes[1], fractions[1]) = (found.at, found.weight);
         }
-        // Integer coordinates outside give zero, whatever the address mode.
+        // Integer coordinates outside the texture give zero in every address mode.
         if integers && axes.iter().any(|axis| axis[0].is_none()) {
             return Ok([0; 4]);
         }
@@ -169,7 +173,7 @@ impl<O: Observer> Worker<'_, O> {
         Ok(sums.map(|sum| filtered(texture.format.channel, sum).to_bits()))
     }
 
-    /// `tld4`: counter-clockwise from the lower left, as the PTX ISA orders them.
+    /// Executes `tld4`: counter-clockwise from the lower left, in the order of the PTX ISA.
     fn gather(
         &mut self,
         texture: &Texture,
@@ -191,7 +195,7 @@ impl<O: Observer> Worker<'_, O> {
         Ok(found)
     }
 
-    /// The channels of one element, or of the border.
+    /// Returns the channels of one element, or of the border.
     fn channels(&mut self, texture: &Texture, place: Option<[u64; 3]>, floats: bool) -> Result<[u32; 4], String> {
         let format = texture.format;
         let is_float = matches!(format.channel, Channel::F16 | Channel::F32) || texture.normalized_reads;
@@ -206,7 +210,7 @@ impl<O: Observer> Worker<'_, O> {
         }))
     }
 
-    /// The same for filtering.
+    /// As `channels`, for filtering.
     fn exact_channels(&mut self, texture: &Texture, place: Option<[u64; 3]>) -> Result<[f64; 4], String> {
         let channels = texture.format.channels as usize;
         let border = |i: usize| if i < channels { f64::from(texture.border[i]) } else { 0.0 };
@@ -215,7 +219,7 @@ impl<O: Observer> Worker<'_, O> {
             .map_or_else(|| std::array::from_fn(border), |bits| bits.map(|bits| exact(texture.format.channel, bits))))
     }
 
-    /// The bits of one element's channels; those that the format lacks are zero. `None` is the border.
+    /// Returns the bits of one element's channels; missing channels are zero. `None` is the border.
     fn element(&mut self, texture: &Texture, place: Option<[u64; 3]>) -> Result<Option<[u32; 4]>, String> {
         let Some([x, y, z]) = place else { return Ok(None) };
         let format = texture.format;
@@ -239,7 +243,7 @@ impl<O: Observer> Worker<'_, O> {
         view.map_or(0, |view| view.storage.load(address - view.base, bytes))
     }
 
-    /// Where a surface access goes; `None` when it gives zero. The first coordinate counts bytes.
+    /// Returns the address of a surface access; `None` if it gives zero. The first coordinate counts bytes.
     fn surface(
         &mut self,
         texture: &Texture,
@@ -266,7 +270,7 @@ impl<O: Observer> Worker<'_, O> {
             (false, Outside::Zero) => return Ok(None),
             (false, Outside::Trap) => {
                 return Err(format!(
-                    "byte {x}, row {y}, plane {z} are outside of the surface of {width} x {height} x {depth}"
+                    "byte {x}, row {y}, plane {z} are outside the surface of {width} x {height} x {depth}"
                 ));
             }
         };
@@ -281,7 +285,7 @@ impl<O: Observer> Worker<'_, O> {
     }
 }
 
-/// Answers of `txq` and `suq`; types and orders by OpenCL's numbers, which the PTX ISA uses.
+/// Returns the answer to `txq` and `suq`; types and orders have OpenCL's numbers, which the PTX ISA uses.
 fn answer(texture: &Texture, query: Query) -> u32 {
     let ([width, height, depth], _) = texture.layout.shape(texture.format.bytes());
     let layered = matches!(texture.layout, Layout::Array { layered: true, .. });

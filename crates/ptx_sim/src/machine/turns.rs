@@ -1,4 +1,4 @@
-//! The start of a block, and the order in which its warps run.
+//! Start of a block, and scheduling of its warps.
 
 use super::barrier::Barrier;
 use super::block::{BARRIERS, Block, BlockTurn, WarpTurn};
@@ -7,13 +7,13 @@ use super::worker::Worker;
 use crate::observe::{BlockShape, Observer, Shadow};
 use crate::stop::Stop;
 
-/// Warp instructions that a warp runs before the next one gets its turn.
+/// Number of warp instructions that a warp executes before the next warp runs.
 const SLICE: u64 = 4096;
-/// Rounds over the warps after which other blocks get their turn even if this one doesn't look as if it waited.
+/// Number of rounds over the warps after which other blocks run even if this one shows no sign of waiting.
 const ROUNDS: u32 = 64;
 
 impl<O: Observer> Worker<'_, O> {
-    /// A block at its first instruction.
+    /// Creates a block at its first instruction.
     pub fn begin(&mut self, ticket: u64) -> Block<O::Block> {
         let context = self.context;
         let id = context.block_id(ticket);
@@ -50,7 +50,10 @@ impl<O: Observer> Worker<'_, O> {
         block
     }
 
-    /// Runs a block until it ends or others should run.
+    /// Runs a block until it ends or other blocks should run.
+    ///
+    /// # Errors
+    /// The stop of an instruction that faults, or of a deadlock.
     pub fn run_block(&mut self, block: &mut Block<O::Block>) -> Result<BlockTurn, Stop> {
         for _ in 0..ROUNDS {
             let mut progress = false;
@@ -65,7 +68,7 @@ impl<O: Observer> Worker<'_, O> {
                 if block.live >> index & 1 == 0 || block.warps[index].waits_at.is_some() {
                     continue;
                 }
-                // The warp is taken out, so that it and the rest of the block can be changed side by side.
+                // The warp is taken out, so that it and the rest of the block can be modified independently.
                 let mut warp = self.nobody.take().unwrap_or_default();
                 std::mem::swap(&mut block.warps[index], &mut warp);
                 let before = self.clock;

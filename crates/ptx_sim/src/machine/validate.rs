@@ -1,4 +1,4 @@
-//! Is a launch possible at all? What the driver would refuse is refused here, with the reason.
+//! Validation of a launch: what the driver would reject is rejected here, with the reason.
 
 use super::launch::Launch;
 use crate::memory::address::STACK_START;
@@ -11,16 +11,19 @@ const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
 const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
 const AXES: [&str; 3] = ["x", "y", "z"];
 
-/// Where the blocks of a launch go.
+/// Placement of a launch's blocks on the device.
 #[derive(Clone, Copy, Debug)]
 pub struct Placed {
-    /// Blocks that are resident at once.
+    /// Number of blocks that are resident at one time.
     pub resident: u64,
-    /// Blocks of a cluster.
+    /// Number of blocks of a cluster in x, y, z.
     pub cluster: [u32; 3],
 }
 
-/// Shape, parameters, shared memory, clusters, and room on the device.
+/// Checks shape, parameters, shared memory, clusters, and room on the device.
+///
+/// # Errors
+/// A usage stop with the code of the violated limit, such as `grid-size`, `block-size` or `parameters`.
 pub fn launch(launch: &Launch<'_>, function: &Function, layout: &Layout, profile: &Profile) -> Result<Placed, Stop> {
     let name = demangled(&function.name);
     let refuse = |code, title: String| Err(Stop::usage(code, format!("cannot launch `{name}`: {title}")));
@@ -40,7 +43,7 @@ pub fn launch(launch: &Launch<'_>, function: &Function, layout: &Layout, profile
         return refuse("block-size", format!("a block of {threads} threads; at most {most} are possible"));
     }
     if let Some(required) = function.required_block.filter(|&required| required != launch.block) {
-        let title = format!("the block is {}, and the kernel requires {}", Triple(launch.block), Triple(required));
+        let title = format!("the block is {}, but the kernel requires {}", Triple(launch.block), Triple(required));
         return refuse("block-size", title);
     }
     if let Some(most) = function.max_threads.filter(|&most| threads > u64::from(most)) {
@@ -76,15 +79,16 @@ pub fn launch(launch: &Launch<'_>, function: &Function, layout: &Layout, profile
     let blocks: u64 = launch.grid.iter().map(|&n| u64::from(n)).product();
     if resident == 0 {
         let title = format!(
-            "a block of {threads} threads with {registers} registers each and {shared} bytes of shared memory does not fit on a multiprocessor: {}",
+            "a block of {threads} threads with {registers} registers each and {shared} bytes of shared memory does \
+            not fit on a multiprocessor: {}",
             why(&found)
         );
         return refuse("resources", title);
     }
     if launch.cooperative && blocks > resident {
         let title = format!(
-            "the blocks of a cooperative launch are resident all at once, and of {blocks} an {} has room for {resident}: \
-             {} on each of {} multiprocessors, {}",
+            "the {blocks} blocks of a cooperative launch must be resident at one time, but an {} has room for \
+            {resident}: {} on each of {} multiprocessors, {}",
             profile.name,
             found.blocks,
             profile.multiprocessors,
@@ -100,11 +104,11 @@ fn why(found: &Occupancy) -> String {
     format!("limited by {}", limits.join(" and "))
 }
 
-/// The shape of the clusters: the launch's, else the kernel's; one block without clusters.
+/// Returns the shape of the clusters: the launch's, or else the kernel's; one block without clusters.
 fn cluster(launch: &Launch<'_>, function: &Function, profile: &Profile) -> Result<[u32; 3], String> {
     let cluster = match (launch.cluster, function.required_cluster) {
         (Some(asked), Some(required)) if asked != required => {
-            return Err(format!("a cluster is {}, and the kernel requires {}", Triple(asked), Triple(required)));
+            return Err(format!("the cluster is {}, but the kernel requires {}", Triple(asked), Triple(required)));
         }
         (Some(cluster), _) | (None, Some(cluster)) => cluster,
         (None, None) => return Ok([1; 3]),
@@ -115,7 +119,7 @@ fn cluster(launch: &Launch<'_>, function: &Function, profile: &Profile) -> Resul
         return Err(format!("a cluster of {} is {blocks} blocks; an {name} has room for 1 to {most}", Triple(cluster)));
     }
     if launch.grid.iter().zip(cluster).any(|(grid, cluster)| grid % cluster != 0) {
-        return Err(format!("the grid {} is no multiple of the cluster {}", Triple(launch.grid), Triple(cluster)));
+        return Err(format!("the grid {} is not a multiple of the cluster {}", Triple(launch.grid), Triple(cluster)));
     }
     Ok(cluster)
 }
@@ -124,13 +128,13 @@ fn params(launch: &Launch<'_>, function: &Function) -> Result<(), Stop> {
     let name = demangled(&function.name);
     let (wanted, given) = (function.params.len(), launch.params.len());
     if wanted != given {
-        let title = format!("cannot launch `{name}`: it takes {wanted} parameters and {given} are given");
+        let title = format!("cannot launch `{name}`: it takes {wanted} parameters, but {given} were given");
         return Err(Stop::usage("parameters", title));
     }
     for (index, (param, bytes)) in function.params.iter().zip(launch.params).enumerate() {
         if param.size != bytes.len() as u64 {
             let title = format!(
-                "cannot launch `{name}`: parameter {index} (`{}`) has {} bytes and {} are given",
+                "cannot launch `{name}`: parameter {index} (`{}`) has {} bytes, but {} were given",
                 param.name,
                 param.size,
                 bytes.len()

@@ -1,14 +1,14 @@
-//! One warp: which lanes are where, and where they meet again.
+//! One warp: positions of its lanes, and their reconvergence points.
 //!
-//! Lanes that run together are a [`Split`]. When a split parts at a branch, a [`Join`] is made at the branch's meeting
-//! point that waits for all of them; lanes that exit are no longer waited for. A call is a join too: at the instruction
-//! after it. Splits run one at a time, the newest first. Two splits that happen to reach the same instruction of the
+//! Lanes that run together form a [`Split`]. When a split diverges at a branch, a [`Join`] is created at the branch's
+//! reconvergence point, which waits for all of its lanes; exited lanes are not waited for. A call creates a join at the
+//! instruction after it. Splits run one at a time, the newest first. Two splits that reach the same instruction of the
 //! same frame merge.
 
 use super::frame::Frame;
 use crate::program::Collective;
 
-/// No join: these lanes run to the end of the kernel.
+/// Marks lanes without a join, which run to the end of the kernel.
 pub const NO_JOIN: u32 = u32::MAX;
 
 /// Lanes at the same instruction of the same frame.
@@ -17,51 +17,51 @@ pub struct Split {
     pub frame: u32,
     pub pc: u32,
     pub mask: u32,
-    /// Where these lanes meet others: index into [`Warp::joins`].
+    /// The reconvergence point of these lanes: index into [`Warp::joins`].
     pub join: u32,
     pub state: State,
 }
 
-/// What a split waits for.
+/// Whether a split can run, or what it waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum State {
     Ready,
-    /// A block barrier, for the rest of the warp or of the block.
+    /// Waits at a block barrier for the rest of the warp or of the block.
     Barrier {
         id: u32,
     },
-    /// The barrier of the cluster.
+    /// Waits at the cluster barrier.
     ClusterBarrier,
-    /// The other lanes of a `*.sync` instruction's mask.
+    /// Waits for the other lanes of a `*.sync` instruction's mask.
     Collective {
         mask: u32,
         kind: Collective,
     },
 }
 
-/// A place where lanes wait for each other.
+/// A reconvergence point at which lanes wait for each other.
 #[derive(Clone, Copy, Debug, Hash)]
 pub struct Join {
     pub frame: u32,
     pub pc: u32,
-    /// The join of the lanes after they have met.
+    /// The join of the lanes after they have reconverged.
     pub parent: u32,
-    /// Lanes that are to come; 0 marks a free entry.
+    /// Lanes that have to arrive; 0 marks a free entry.
     pub expected: u32,
-    /// Lanes that have come.
+    /// Lanes that have arrived.
     pub arrived: u32,
 }
 
-/// Lanes of a warp at the cluster's barrier.
+/// State of a warp's lanes at the cluster barrier.
 #[derive(Clone, Copy, Debug, Default, Hash)]
 pub struct AtClusterBarrier {
-    /// Arrived, and the barrier is not complete.
+    /// Lanes that have arrived at the incomplete barrier.
     pub arrived: u32,
-    /// The barrier is complete, and they have not waited for it yet.
+    /// Lanes that have not waited yet for the completed barrier.
     pub passed: u32,
 }
 
-/// The lanes of one warp.
+/// State of one warp.
 #[derive(Debug, Default, Hash)]
 pub struct Warp {
     /// Index in the block.
@@ -73,24 +73,24 @@ pub struct Warp {
     pub frames: Vec<Frame>,
     /// Local memory: 32-bit words by address, one per lane.
     pub local: Vec<[u32; 32]>,
-    /// Lanes at the cluster's barrier.
+    /// Lanes at the cluster barrier.
     pub cluster: AtClusterBarrier,
-    /// Which of it is written, while that is checked: a cell per word and lane.
+    /// Initialisation state of local memory, while it is checked: a cell per word and lane.
     pub states: Vec<[u8; 32]>,
-    /// The barrier that this warp has been counted at.
+    /// The barrier at which this warp has been counted.
     pub waits_at: Option<u32>,
-    /// Lanes had to be let go from a join before all had come, so that others could go on.
+    /// Whether lanes were released from a join before all had arrived, to let others make progress.
     pub broken: bool,
-    /// The running slice looked at memory or a clock in a way that is used to wait.
+    /// Whether the running slice read memory or a clock in a way typical of waiting.
     pub polled: bool,
-    /// The running slice changed memory that others see.
+    /// Whether the running slice changed memory that others can see.
     pub wrote: bool,
-    /// Full slices in a row that didn't look like waiting.
+    /// Number of consecutive full slices without a sign of waiting.
     pub stale: u32,
 }
 
 impl Warp {
-    /// The pc at which a split stops to wait for others; `u32::MAX` when in another frame or nowhere.
+    /// Returns the pc at which a split stops at its join; `u32::MAX` if the join is in another frame or there is none.
     #[inline]
     pub fn join_pc(&self, split: &Split) -> u32 {
         match self.joins.get(split.join as usize) {
@@ -99,19 +99,19 @@ impl Warp {
         }
     }
 
-    /// Takes the newest split that can run.
+    /// Removes and returns the newest split that can run.
     #[inline]
     pub fn pick(&mut self) -> Option<Split> {
         self.ready().map(|at| self.splits.remove(at))
     }
 
-    /// The newest split that can run.
+    /// Returns the index of the newest split that can run.
     #[inline]
     pub fn ready(&self) -> Option<usize> {
         self.splits.iter().rposition(|split| split.state == State::Ready)
     }
 
-    /// Adds a join below `parent`; reuses `parent` when it is the same place.
+    /// Adds a join below `parent`; reuses `parent` if it is at the same place.
     pub fn open_join(&mut self, frame: u32, pc: u32, parent: u32, expected: u32) -> u32 {
         if let Some(join) = self.joins.get(parent as usize)
             && (join.frame, join.pc) == (frame, pc)
@@ -131,7 +131,7 @@ impl Warp {
         }
     }
 
-    /// Parts `split` into `groups` of (pc, lanes) that meet again at `meeting`.
+    /// Divides `split` into `groups` of (pc, lanes) that reconverge at `meeting`.
     pub fn part(&mut self, split: Split, meeting: Option<u32>, groups: impl DoubleEndedIterator<Item = (u32, u32)>) {
         let join = match meeting {
             Some(pc) => self.open_join(split.frame, pc, split.join, split.mask),
@@ -142,7 +142,7 @@ impl Warp {
         }
     }
 
-    /// Lanes have reached their join; they go on from there once all have.
+    /// Records lanes that have reached their join; they continue from there once all have arrived.
     pub fn arrive(&mut self, join: u32, mask: u32) {
         self.joins[join as usize].arrived |= mask;
         self.settle(join);
@@ -158,7 +158,7 @@ impl Warp {
         }
     }
 
-    /// Lanes will not come to the joins from `from` up to, but not including, `until`.
+    /// Removes lanes from the joins from `from` up to, but not including, `until`.
     pub fn leave(&mut self, from: u32, until: u32, mask: u32) {
         let mut index = from;
         while index != until && index != NO_JOIN {
@@ -170,14 +170,14 @@ impl Warp {
         }
     }
 
-    /// Lanes have ended.
+    /// Ends lanes.
     pub fn exit(&mut self, split: &Split, mask: u32, freed: impl FnMut(&mut Frame)) {
         self.live &= !mask;
         self.leave(split.join, NO_JOIN, mask);
         self.unwind(split.frame, None, mask, freed);
     }
 
-    /// Takes lanes out of `frame` and of its callers up to, but not including, `until`.
+    /// Removes lanes from `frame` and its callers up to, but not including, `until`.
     pub fn unwind(&mut self, frame: u32, until: Option<u32>, mask: u32, mut freed: impl FnMut(&mut Frame)) {
         let mut next = Some(frame);
         while let Some(index) = next.filter(|&index| Some(index) != until) {
@@ -190,7 +190,7 @@ impl Warp {
         }
     }
 
-    /// The first join of the chain that is not in `frame`: where a return from `frame` leads.
+    /// Returns the first join of the chain outside `frame`, where a return from `frame` leads.
     pub fn join_outside(&self, frame: u32, mut join: u32) -> u32 {
         while let Some(entry) = self.joins.get(join as usize) {
             if entry.frame != frame {
@@ -201,7 +201,7 @@ impl Warp {
         join
     }
 
-    /// Is another ready split at this instruction?
+    /// Whether another ready split is at this instruction.
     pub fn meets(&self, frame: u32, pc: u32) -> bool {
         self.splits.iter().any(|other| other.state == State::Ready && (other.frame, other.pc) == (frame, pc))
     }
@@ -236,8 +236,8 @@ impl Warp {
         NO_JOIN
     }
 
-    /// Lets the lanes go that wait at a join for lanes that don't come: those nearest to `stuck`, else the newest.
-    /// False when nobody waits.
+    /// Releases the lanes that wait at a join for lanes which do not arrive: those nearest to `stuck`, or else the
+    /// newest. Returns false if no lanes wait.
     pub fn release(&mut self, stuck: Option<u32>) -> bool {
         let mut index = stuck.unwrap_or(NO_JOIN);
         while self.joins.get(index as usize).is_some_and(|join| join.arrived == 0) {
@@ -257,7 +257,7 @@ impl Warp {
         true
     }
 
-    /// Forgets everything but the memory it has. All lanes have exited.
+    /// Clears the state and keeps the memory for reuse. All lanes have exited.
     pub fn reset(&mut self) {
         self.splits.clear();
         self.joins.clear();
@@ -268,7 +268,7 @@ impl Warp {
         self.cluster = AtClusterBarrier::default();
     }
 
-    /// A free entry for a frame.
+    /// Returns a free entry for a frame.
     pub fn new_frame(&mut self) -> u32 {
         match self.frames.iter().position(|frame| frame.lanes == 0) {
             Some(free) => free as u32,
@@ -279,7 +279,7 @@ impl Warp {
         }
     }
 
-    /// Makes sure that local memory reaches `top`.
+    /// Grows local memory to reach at least `top`.
     pub fn reserve_local(&mut self, top: u64) {
         let words = top.div_ceil(4) as usize;
         if self.local.len() < words {

@@ -1,4 +1,4 @@
-//! One host thread of a launch: what it keeps between instructions.
+//! State of one host thread of a launch.
 
 use super::block::Block;
 use super::budget::register_bytes;
@@ -17,26 +17,26 @@ pub struct Worker<'a, O: Observer> {
     pub context: &'a Context<'a>,
     pub observer: O,
     pub snapshot: Snapshot,
-    /// Warp instructions executed by this worker.
+    /// Number of warp instructions executed by this worker.
     pub clock: u64,
-    /// What the machine itself found, once per instruction.
+    /// Findings of the machine itself, one per instruction.
     pub findings: Findings,
-    /// Register files of ended frames, by function.
+    /// Register files of ended frames by function, for reuse.
     pub pool: Vec<Vec<Held>>,
-    /// Warps of blocks that ended, for their memory.
+    /// Warps of ended blocks, whose memory is reused.
     #[expect(clippy::vec_box, reason = "blocks keep them in boxes")]
     pub spare: Vec<Box<Warp>>,
-    /// In the place of the warp that runs.
+    /// Placeholder for the warp that runs.
     pub nobody: Option<Box<Warp>>,
     pub reported: u64,
-    /// The turn of the block did something that others may see, or that may be different the next time.
+    /// Whether the block's turn had an effect that others can see, or that may differ the next time.
     pub acted: bool,
     pub watch: Watch,
-    /// Who runs next.
+    /// Scheduler.
     pub schedule: Schedule,
-    /// The instruction that ran last waits: others should run.
+    /// Whether the last instruction waits, so that others should run.
     pub pause: bool,
-    /// Blocks that have begun and not ended; the one that runs is taken out.
+    /// Blocks that have started and not ended; the running block is taken out.
     pub resident: Vec<Option<Box<Block<O::Block>>>>,
 }
 
@@ -69,8 +69,8 @@ impl<'a, O: Observer> Worker<'a, O> {
         change(&mut self.context.outcome.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Registers for a function, with undefined contents; and whether they are new, so that not even constants are in
-    /// them.
+    /// Returns registers for a function with undefined contents, and whether they are new, so that even their constants
+    /// have to be filled in.
     pub fn registers(&mut self, function: u32) -> (Held, bool) {
         if let Some(registers) = self.pool[function as usize].pop() {
             return (registers, false);
@@ -86,22 +86,22 @@ impl<'a, O: Observer> Worker<'a, O> {
         (registers.into(), true)
     }
 
-    /// Registers that are kept for frames of a function.
+    /// Returns the number of register files that are kept for frames of a function.
     pub fn pooled(&self, function: u32) -> usize {
         self.pool[function as usize].len()
     }
 
-    /// Warps that ended, for their memory; the last one is used first.
+    /// Returns the warps of ended blocks, whose memory is reused; the last one is used first.
     pub fn spare(&self) -> &[Box<Warp>] {
         &self.spare
     }
 
-    /// Keeps the registers of a frame that ended.
+    /// Keeps the registers of an ended frame for reuse.
     pub fn recycle(pool: &mut [Vec<Held>], frame: &mut Frame) {
         pool[frame.function as usize].push(std::mem::take(&mut frame.registers));
     }
 
-    /// The pool, for [`Worker::recycle`] while the worker's other parts are in use.
+    /// Returns the pool, for [`Worker::recycle`] while the worker's other parts are borrowed.
     pub fn pool(&mut self) -> &mut [Vec<Held>] {
         &mut self.pool
     }

@@ -1,15 +1,15 @@
-//! Where each state space lies in the 64-bit generic address space.
+//! Location of each state space in the 64-bit generic address space.
 //!
-//! A generic address carries its space in the bits above 2^40, so `cvta` is an addition and an address used in the
-//! wrong space is caught. Global addresses are generic addresses, as on hardware.
+//! A generic address encodes its space in the bits above 2^40, so `cvta` is an addition, and an address used in the
+//! wrong space is detected. Global addresses are generic addresses, as on hardware.
 
 use crate::program::Space;
 
-/// Bytes at address 0 that nothing is ever placed in: small offsets from a null pointer fault as such.
+/// Size in bytes of the unused range at address 0: small offsets from a null pointer fall into it and fault.
 pub const NULL_PAGE: u64 = 1 << 16;
 /// First address of device memory.
 pub const GLOBAL: u64 = 0x7f00_0000_0000;
-/// First byte of a thread's frame stack that is used, so that local address 0 stays invalid.
+/// First byte of a thread's stack that is used, so that local address 0 stays invalid.
 pub const STACK_START: u64 = 64;
 
 const WINDOW_BITS: u32 = 40;
@@ -20,7 +20,7 @@ const PARAM: u64 = 4 << WINDOW_BITS;
 const CODE: u64 = 5 << WINDOW_BITS;
 const FUNCTION_STRIDE: u64 = 16;
 
-/// What is added to an address of `space` to make it generic.
+/// Returns the offset that makes an address of `space` generic.
 pub fn window(space: Space) -> u64 {
     match space {
         Space::Generic | Space::Global => 0,
@@ -31,7 +31,7 @@ pub fn window(space: Space) -> u64 {
     }
 }
 
-/// The space that a generic address lies in.
+/// Returns the state space of a generic address.
 #[inline]
 pub fn space_of(generic: u64) -> Space {
     match generic >> WINDOW_BITS {
@@ -43,7 +43,7 @@ pub fn space_of(generic: u64) -> Space {
     }
 }
 
-/// The space that a generic address lies in, and the address there. Constant memory is part of the device's memory and
+/// Splits a generic address into its state space and the address there. Constant memory is part of device memory and
 /// keeps its generic addresses.
 pub fn split(generic: u64) -> (Space, u64) {
     match space_of(generic) {
@@ -52,18 +52,18 @@ pub fn split(generic: u64) -> (Space, u64) {
     }
 }
 
-/// The address of a function: a handle, not readable memory.
+/// Returns the address of a function, which is a handle and not readable memory.
 pub fn of_function(index: u32) -> u64 {
     CODE + (u64::from(index) + 1) * FUNCTION_STRIDE
 }
 
-/// The function at an address.
+/// Returns the index of the function at an address.
 pub fn function_at(address: u64) -> Option<u32> {
     let offset = address.checked_sub(CODE + FUNCTION_STRIDE)?;
     (offset % FUNCTION_STRIDE == 0).then_some(offset / FUNCTION_STRIDE).and_then(|index| u32::try_from(index).ok())
 }
 
-/// How messages call a space.
+/// Returns the name of a state space for messages.
 pub fn name(space: Space) -> &'static str {
     match space {
         Space::Generic => "generic",

@@ -1,29 +1,29 @@
-//! The shadow of memory: one byte for four bytes, two bits for each.
+//! Shadow of memory: one byte per four bytes, two bits for each of them.
 //!
-//! Zero, the state of fresh memory, is "nobody has written it". Bit `i` says that byte `i` is defined; bit `4 + i` that
-//! it was written, with an undefined value.
+//! Zero, the state of fresh memory, means that the byte was never written. Bit `i` is set if byte `i` is defined; bit
+//! `4 + i` if it was written with an undefined value.
 
 use super::storage::Storage;
 use crate::registers::LANES;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// All four bytes defined.
+/// All four bytes are defined.
 pub const DEFINED: u8 = 0x0f;
 
-/// What is known of the bytes of one access, bit per byte in address order.
+/// State of the bytes of one access, one bit per byte in address order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bytes {
-    /// Without a defined value.
+    /// Bytes without a defined value.
     pub undefined: u64,
-    /// Those of them that were written with an undefined value.
+    /// Bytes among them that were written with an undefined value.
     pub written: u64,
 }
 
 /// The cells of a piece of memory that starts at a multiple of 4.
 pub trait Cells {
-    /// The state of a word.
+    /// Returns the state of a word.
     fn get(&self, word: usize) -> u8;
-    /// Bytes of a word (bits 0 to 3) are written; those in `undefined` with an undefined value.
+    /// Marks bytes of a word (bits 0 to 3) as written; those in `undefined` with an undefined value.
     fn mark(&mut self, word: usize, bytes: u8, undefined: u8);
 }
 
@@ -57,7 +57,7 @@ impl Cells for Lane<'_> {
     }
 }
 
-/// One allocation of device memory; several workers mark the same word.
+/// One allocation of device memory; several workers may mark the same word.
 pub struct Device<'a>(pub &'a Storage);
 
 impl Cells for Device<'_> {
@@ -75,7 +75,7 @@ impl Cells for Device<'_> {
     }
 }
 
-/// The bits of `bytes` bytes at `offset` that lie in the `index`-th word of the access, and the word's number.
+/// Returns word index, byte mask, and number of preceding bytes, for the part of an access in its `index`-th word.
 fn piece(offset: u64, bytes: u32, index: u32) -> (usize, u8, u32) {
     let head = (offset & 3) as u32;
     let start = index * 4;
@@ -83,7 +83,7 @@ fn piece(offset: u64, bytes: u32, index: u32) -> (usize, u8, u32) {
     ((offset / 4) as usize + index as usize, (whole & 0xf) as u8, head)
 }
 
-/// What is known of bytes of one lane of local memory.
+/// Returns the state of bytes of one lane of local memory.
 pub fn read_lane(rows: &[[u8; LANES]], lane: usize, offset: u64, bytes: u32) -> Bytes {
     read(&ReadLane(rows, lane), offset, bytes)
 }
@@ -101,7 +101,7 @@ fn words(offset: u64, bytes: u32) -> u32 {
     ((offset & 3) as u32 + bytes).div_ceil(4)
 }
 
-/// What is known of `bytes` bytes (at most 64) at `offset`.
+/// Returns the state of `bytes` bytes (at most 64) at `offset`.
 pub fn read(cells: &impl Cells, offset: u64, bytes: u32) -> Bytes {
     let mut found = Bytes::default();
     for index in 0..words(offset, bytes) {
@@ -114,7 +114,7 @@ pub fn read(cells: &impl Cells, offset: u64, bytes: u32) -> Bytes {
     found
 }
 
-/// `bytes` bytes (at most 64) at `offset` are written; those whose bit is set in `undefined` with an undefined value.
+/// Marks `bytes` bytes (at most 64) at `offset` as written; those in `undefined` with an undefined value.
 pub fn write(cells: &mut impl Cells, offset: u64, bytes: u32, undefined: u64) {
     for index in 0..words(offset, bytes) {
         let (word, here, head) = piece(offset, bytes, index);
@@ -123,14 +123,14 @@ pub fn write(cells: &mut impl Cells, offset: u64, bytes: u32, undefined: u64) {
     }
 }
 
-/// Are all words that `bytes` bytes at `offset` touch defined?
+/// Whether all words that contain any of `bytes` bytes at `offset` are defined.
 #[inline(always)]
 pub fn all_defined(cells: &[u8], offset: u64, bytes: u64) -> bool {
     let range = (offset / 4) as usize..(offset + bytes).div_ceil(4) as usize;
     cells.get(range).is_some_and(|cells| cells.iter().fold(DEFINED, |all, state| all & state) == DEFINED)
 }
 
-/// The same for device memory.
+/// As [`all_defined`], for device memory.
 #[inline(always)]
 pub fn all_defined_on_device(storage: &Storage, offset: u64, bytes: u64) -> bool {
     let (mut word, end) = ((offset / 4) as usize, (offset + bytes).div_ceil(4) as usize);
@@ -148,7 +148,7 @@ pub fn all_defined_on_device(storage: &Storage, offset: u64, bytes: u64) -> bool
     all & 0x0f0f_0f0f_0f0f_0f0f == 0x0f0f_0f0f_0f0f_0f0f
 }
 
-/// All of `bytes` bytes at `offset` are written with defined values: by the host, or by a whole warp side by side.
+/// Marks `bytes` bytes at `offset` as defined: a write by the host, or by a whole warp to adjacent addresses.
 pub fn define_range(storage: &Storage, offset: u64, bytes: u64) {
     let end = offset.saturating_add(bytes);
     let mut at = offset;
@@ -172,7 +172,8 @@ pub fn define_range(storage: &Storage, offset: u64, bytes: u64) {
     }
 }
 
-/// The first of `bytes` bytes at `offset` without a defined value, counted from `offset`, and how many there are.
+/// Returns the first undefined byte of `bytes` bytes at `offset`, relative to `offset`, and the number of undefined
+/// bytes.
 pub fn undefined_in(storage: &Storage, offset: u64, bytes: u64) -> Option<(u64, u64)> {
     let cells = Device(storage);
     let defined = |at: u64| cells.get((at / 4) as usize) >> (at % 4) & 1 != 0;

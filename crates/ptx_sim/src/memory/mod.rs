@@ -1,7 +1,7 @@
-//! Device memory: which addresses are allocated, to whom, and which no longer are.
+//! Device memory: the table of live and freed allocations, and their owners.
 //!
-//! Addresses are never used twice, so an access after `free` is always recognised; a red zone follows every allocation,
-//! so an access past the end never hits a neighbour.
+//! Addresses are never reused, so an access after `free` is always detected. A red zone follows every allocation, so an
+//! access past the end never reaches a neighbour.
 
 pub mod address;
 pub mod cells;
@@ -21,37 +21,38 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use storage::Storage;
 
 const ALIGN: u64 = 512;
-/// Freed allocations that are remembered by name.
+/// Number of freed allocations that are kept for reports.
 const REMEMBERED: usize = 4096;
-/// Bytes that kernels may have allocated at once, and in how many pieces.
+/// Limits on the memory that kernels have allocated at one time: bytes, and number of allocations.
 const HEAP: (u64, u64) = (1 << 30, 1 << 16);
-/// Variables beyond this have no shadow: it would be filled when they are placed.
+/// Size in bytes above which a variable has no shadow, because the shadow would have to be filled when the variable is
+/// placed.
 const LARGE: u64 = 1 << 28;
 
-/// One allocation, also after it was freed.
+/// One allocation, live or freed.
 #[derive(Clone, Debug)]
 pub struct Allocation {
     pub base: u64,
     pub size: u64,
     pub name: Arc<str>,
     pub owner: Owner,
-    /// The thread that freed it; `None` for the host, and before.
+    /// The thread that freed it; `None` before that, or if the host freed it.
     pub freed: Option<Event>,
-    /// Constant memory: kernels may not write it, and reach it through their constant space alone.
+    /// Whether it is constant memory, which kernels cannot write and access only through the constant space.
     pub constant: bool,
-    /// `None` once freed.
+    /// Its bytes; `None` once freed.
     pub storage: Option<Arc<Storage>>,
-    /// Which of it is written: a cell per word. `None`: all of it counts as written.
+    /// Initialisation state, a cell per word. `None` if all of it counts as written.
     pub shadow: Option<Arc<Storage>>,
 }
 
-/// All device memory. Workers look into a [`Snapshot`] and come here when that is out of date.
+/// All device memory. Workers use a [`Snapshot`] and access this table when the snapshot is out of date.
 #[derive(Debug)]
 pub struct Memory {
     table: RwLock<Table>,
-    /// Changes whenever the table does.
+    /// Incremented whenever the table changes.
     generation: AtomicU64,
-    /// Number of the launch that runs, or ran last.
+    /// Number of the current or latest launch.
     pub launch: u64,
     /// Texture and surface objects, by handle.
     pub textures: Vec<Texture>,
@@ -59,42 +60,42 @@ pub struct Memory {
 
 #[derive(Debug)]
 struct Table {
-    /// By address.
+    /// Allocations sorted by address.
     list: Vec<Allocation>,
     next: u64,
     freed: usize,
-    /// New memory gets a shadow.
+    /// Whether new allocations get a shadow.
     tracked: bool,
-    /// Bytes and pieces that kernels have allocated.
+    /// Bytes and number of allocations that kernels have allocated.
     heap: (u64, u64),
-    /// Counts changes other than one more allocation at the end.
+    /// Number of changes other than appending an allocation.
     reshaped: u64,
 }
 
-/// What went wrong in [`Memory::free`].
+/// Error of [`Memory::free`].
 #[derive(Clone, Debug)]
 pub enum FreeError {
-    /// Freed before.
+    /// The allocation was freed before.
     Twice(Box<Allocation>),
-    /// Allocated by a kernel and freed by the host, or the other way round.
+    /// A kernel's allocation freed by the host, or the host's by a kernel.
     Foreign(Box<Allocation>),
-    /// Not the start of an allocation.
+    /// The address is not the start of an allocation.
     Unknown,
 }
 
 impl Memory {
-    /// Nothing is allocated; `tracked`: what is written is remembered.
+    /// Creates empty memory; `tracked` enables shadows of the initialisation state.
     pub fn new(tracked: bool) -> Self {
         let table = Table { list: Vec::new(), next: GLOBAL, freed: 0, tracked, heap: (0, 0), reshaped: 0 };
         Self { table: RwLock::new(table), generation: AtomicU64::new(1), launch: 0, textures: Vec::new() }
     }
 
-    /// The address of new zeroed memory; `None` when the host has not that much.
+    /// Allocates zeroed memory and returns its address; `None` if the host has not enough memory.
     pub fn alloc(&self, size: u64, name: &str) -> Option<u64> {
         self.place(&mut self.write(), size, name, Owner::Host)
     }
 
-    /// The same for a kernel; `None` when the heap of the device is used up.
+    /// Allocates for a kernel; `None` if the device's heap is exhausted.
     pub fn alloc_on_heap(&self, size: u64, name: &str, by: Event) -> Option<u64> {
         let mut table = self.write();
         let (bytes, pieces) = (table.heap.0.checked_add(size)?, table.heap.1 + 1);
@@ -106,7 +107,7 @@ impl Memory {
         Some(base)
     }
 
-    /// The same for a variable, all of which is written.
+    /// Allocates a variable, all of which counts as written.
     pub fn alloc_variable(&self, size: u64, name: &str) -> Option<u64> {
         let mut table = self.write();
         let tracked = std::mem::replace(&mut table.tracked, false);
@@ -126,7 +127,7 @@ impl Memory {
         Some(base)
     }
 
-    /// Constant memory at a place that the caller chose in the constant window.
+    /// Allocates constant memory at a place in the constant window that the caller chose.
     pub fn alloc_constant(&self, base: u64, size: u64, name: &str) -> Option<()> {
         let storage = Some(Arc::new(Storage::zeroed(size)?));
         let mut table = self.write();
@@ -138,8 +139,10 @@ impl Memory {
         Some(())
     }
 
-    /// Gives memory back: for a thread, or else for the host. What a running worker still has of it stays valid until
-    /// the launch ends.
+    /// Frees memory, for a thread or else for the host. References of running workers stay valid until the launch ends.
+    ///
+    /// # Errors
+    /// [`FreeError`] says why the allocation cannot be freed.
     pub fn free(&self, base: u64, by: Option<Event>) -> Result<(), FreeError> {
         let mut table = self.write();
         let at = table.list.binary_search_by_key(&base, |allocation| allocation.base);
@@ -164,7 +167,7 @@ impl Memory {
         Ok(())
     }
 
-    /// From now on it is remembered what is written, or no longer: then all of it counts as written.
+    /// Enables or disables tracking of initialisation; memory allocated without it counts as written.
     pub fn track(&self, tracked: bool) {
         let mut table = self.write();
         table.tracked = tracked;
@@ -174,7 +177,7 @@ impl Memory {
         }
     }
 
-    /// Bytes that the host has written.
+    /// Marks bytes as written by the host.
     pub fn define(&self, address: u64, bytes: u64) {
         let table = self.read();
         if let Some(allocation) = table.at_or_before(address)
@@ -184,15 +187,15 @@ impl Memory {
         }
     }
 
-    /// Looks at the cells of the allocation that an address lies in, and the offset there, if what is written is
-    /// remembered.
+    /// Calls `look` with the shadow of the allocation that contains an address, and the offset there, if initialisation
+    /// is tracked.
     pub fn with_shadow<R>(&self, address: u64, look: impl FnOnce(&Storage, u64) -> R) -> Option<R> {
         let table = self.read();
         let allocation = table.at_or_before(address)?;
         Some(look(allocation.shadow.as_deref()?, address - allocation.base))
     }
 
-    /// The live allocation that holds `size` bytes at `address`, and the offset there.
+    /// Returns the live allocation that contains `size` bytes at `address`, and the offset there.
     pub fn find(&self, address: u64, size: u64) -> Option<(Arc<Storage>, u64)> {
         let table = self.read();
         let allocation = table.at_or_before(address)?;
@@ -202,7 +205,7 @@ impl Memory {
         Some((storage.clone(), offset))
     }
 
-    /// A freed allocation that an address lies in.
+    /// Returns the freed allocation that contains an address.
     pub fn freed_at(&self, address: u64) -> Option<Allocation> {
         let table = self.read();
         let allocation = table.at_or_before(address)?;
@@ -210,17 +213,17 @@ impl Memory {
         (inside && allocation.storage.is_none()).then(|| allocation.clone())
     }
 
-    /// Shows the allocations that are not freed, by address.
+    /// Calls `show` for the live allocations, in the order of their addresses.
     pub fn each_live(&self, show: impl FnMut(&Allocation)) {
         self.read().list.iter().filter(|allocation| allocation.storage.is_some()).for_each(show);
     }
 
-    /// The allocation that [`Memory::describe`] speaks of.
+    /// Returns the allocation that [`Memory::describe`] refers to.
     pub fn nearest(&self, address: u64) -> Option<Allocation> {
         (address >= NULL_PAGE).then(|| self.read().near(address).cloned()).flatten()
     }
 
-    /// Where an address lies relative to the nearest allocation, in words.
+    /// Describes an address relative to the nearest allocation.
     pub fn describe(&self, address: u64) -> String {
         let table = self.read();
         if address < NULL_PAGE {
@@ -239,7 +242,7 @@ impl Memory {
         }
     }
 
-    /// What workers look into.
+    /// Creates a snapshot for a worker.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot::of(&self.read(), &self.generation)
     }
@@ -261,7 +264,7 @@ impl Table {
         self.list.get(at.checked_sub(1)?)
     }
 
-    /// The allocation that an address lies in, or else the nearest one; of two as near the one before.
+    /// Returns the allocation that contains an address, or else the nearest one; at equal distance the one before.
     fn near(&self, address: u64) -> Option<&Allocation> {
         let at = self.list.partition_point(|allocation| allocation.base <= address);
         let before = at.checked_sub(1).and_then(|at| self.list.get(at));
@@ -271,7 +274,7 @@ impl Table {
         if before.is_some() && behind <= ahead { before } else { after }
     }
 
-    /// Drops the records of the allocations freed longest ago.
+    /// Drops the records of the allocations that were freed first.
     fn forget(&mut self) {
         let mut surplus = self.freed - REMEMBERED;
         self.list.retain(|allocation| {

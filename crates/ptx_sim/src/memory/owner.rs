@@ -3,19 +3,19 @@
 use crate::program::Site;
 use crate::stop::Thread;
 
-/// Who allocated memory, and so who may free it.
+/// Owner of an allocation, who may free it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
-    /// The user of the machine.
+    /// The host program.
     Host,
-    /// A module: its variables.
+    /// A module, for its variables.
     Program,
     /// A thread that called `malloc`.
     Kernel(Event),
 }
 
 impl Owner {
-    /// May `free` be called, by this thread or else by the host?
+    /// Whether `free` may be called by this thread, or else by the host.
     pub fn may_free(self, by: Option<Event>) -> bool {
         match self {
             Owner::Host => by.is_none(),
@@ -28,7 +28,7 @@ impl Owner {
 /// A thread's call of `malloc` or `free`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Number of the program among those that the machine has seen: memory outlives it.
+    /// Index of the program among those that the machine has loaded, because allocations outlive it.
     pub program: usize,
     /// Number of the launch.
     pub launch: u64,

@@ -1,18 +1,18 @@
-//! The live allocations at some moment: what a worker looks up addresses in without a lock.
+//! The live allocations at some time, in which a worker looks up addresses without a lock.
 
 use super::storage::Storage;
 use super::{Allocation, Memory, Table};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A live allocation.
+/// A live allocation in a snapshot.
 #[derive(Clone, Debug)]
 pub struct View {
     pub base: u64,
     pub size: u64,
     pub constant: bool,
     pub storage: Arc<Storage>,
-    /// See [`Allocation::shadow`].
+    /// Initialisation state: see [`Allocation::shadow`].
     pub shadow: Option<Arc<Storage>>,
 }
 
@@ -23,7 +23,7 @@ impl View {
         Some(Self { base, size, constant, storage, shadow: allocation.shadow.clone() })
     }
 
-    /// Do bytes that start behind the allocation's base end inside it?
+    /// Whether bytes that start after the allocation's base end inside it.
     #[inline(always)]
     pub fn holds(&self, address: u64, bytes: u64) -> bool {
         let offset = address.wrapping_sub(self.base);
@@ -31,15 +31,15 @@ impl View {
     }
 }
 
-/// The live allocations at some moment, by address.
+/// The live allocations at some time, sorted by address.
 #[derive(Debug)]
 pub struct Snapshot {
     views: Vec<View>,
-    /// Allocations of the table that it has looked at, and the table's count of other changes then.
+    /// Number of the table's allocations that have been copied, and the table's count of other changes at that time.
     seen: usize,
     reshaped: u64,
     last: usize,
-    /// Where the instructions with these last bits of their index looked the last time.
+    /// Last allocation found for instructions with the same low bits of their index.
     recent: [u32; RECENT],
     generation: u64,
 }
@@ -58,7 +58,7 @@ impl Snapshot {
         }
     }
 
-    /// Brings the snapshot up to date; cheap when nothing changed. True when something did.
+    /// Updates the snapshot if it is stale, which is cheap to test. Returns whether it was.
     #[inline]
     pub fn refresh(&mut self, memory: &Memory) -> bool {
         let stale = self.generation != memory.generation.load(Ordering::Acquire);
@@ -68,7 +68,7 @@ impl Snapshot {
         stale
     }
 
-    /// Takes the new allocations over, all being well: a kernel that allocates in a loop must not copy the list each
+    /// Appends new allocations where possible: a kernel that allocates in a loop must not copy the whole list each
     /// time.
     #[cold]
     fn update(&mut self, memory: &Memory) {
@@ -85,7 +85,7 @@ impl Snapshot {
         *self = memory.snapshot();
     }
 
-    /// The same as [`Snapshot::find`], which then finds it too; an instruction tends to stay in one allocation.
+    /// As [`Snapshot::find`], with a cache per instruction, because an instruction tends to stay in one allocation.
     #[inline(always)]
     pub fn find_for(&mut self, pc: u32, address: u64) -> Option<&View> {
         let recent = &mut self.recent[pc as usize % RECENT];
@@ -98,7 +98,7 @@ impl Snapshot {
         self.views.get(self.last)
     }
 
-    /// The allocation that an address lies in.
+    /// Returns the allocation that contains an address.
     #[inline(always)]
     pub fn find(&mut self, address: u64) -> Option<&View> {
         let hit = self.views.get(self.last).is_some_and(|view| address.wrapping_sub(view.base) < view.size);
@@ -108,7 +108,7 @@ impl Snapshot {
         self.views.get(self.last)
     }
 
-    /// The same without remembering the answer.
+    /// As [`Snapshot::find`], without updating the cache.
     pub fn at(&self, address: u64) -> Option<&View> {
         self.views.get(search(&self.views, address)?)
     }

@@ -1,10 +1,11 @@
 //! The bytes of one allocation of device memory, shared by all workers.
 //!
-//! Threads of a simulated kernel may race. So that this is never a race of the simulator's own threads, every access is
-//! a relaxed atomic one, which costs nothing on the processors we run on.
+//! Threads of a simulated kernel may race. To keep this from being a race of the simulator's own threads, every access
+//! is a relaxed atomic, which has no cost on the supported processors.
 //!
-//! Threads that race on the same bytes with accesses of different sizes do so here too. Rust promises nothing for that;
-//! the processors do: each access is whole, and reads what some stores have left.
+//! Simulated threads may race on the same bytes with accesses of different sizes. Rust does not define mixed-size
+//! atomic accesses, but the processors do: each access is performed as a whole, and reads bytes that some stores have
+//! written.
 
 use std::alloc::{Layout, alloc_zeroed};
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -12,7 +13,7 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Rel
 #[cfg(target_endian = "big")]
 compile_error!("device memory is little-endian and is accessed in place: port `Storage` first");
 
-/// Atomic integers of less than 8 bytes, and nothing else: `Storage::view` relies on it.
+/// Atomic integers of less than 8 bytes. `Storage::view` relies on there being no other implementations.
 trait Atomic {}
 impl Atomic for AtomicU8 {}
 impl Atomic for AtomicU16 {}
@@ -25,7 +26,8 @@ pub struct Storage {
 }
 
 impl Storage {
-    /// Room for `bytes`; `None` when the host has not that much. Pages are not touched until they are used.
+    /// Allocates room for `bytes`; `None` if the host has not enough memory. Pages are not touched before they are
+    /// used.
     pub fn zeroed(bytes: u64) -> Option<Self> {
         let words = usize::try_from(bytes.div_ceil(8).max(1)).ok()?;
         let layout = Layout::array::<AtomicU64>(words).ok()?;
@@ -34,37 +36,37 @@ impl Storage {
         if start.is_null() {
             return None;
         }
-        // SAFETY: `start` comes from the global allocator with the layout of exactly this slice, nobody else has it,
-        // and all-zero bytes are valid `AtomicU64`s.
+        // SAFETY: `start` comes from the global allocator with the layout of exactly this slice, it is not aliased, and
+        // all-zero bytes are valid `AtomicU64`s.
         let words = unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(start, words)) };
         Some(Self { words })
     }
 
-    /// All bytes.
+    /// Returns all bytes.
     #[inline(always)]
     pub fn u8(&self) -> &[AtomicU8] {
         self.view()
     }
 
-    /// All aligned 16-bit words.
+    /// Returns all aligned 16-bit words.
     #[inline(always)]
     pub fn u16(&self) -> &[AtomicU16] {
         self.view()
     }
 
-    /// All aligned 32-bit words.
+    /// Returns all aligned 32-bit words.
     #[inline(always)]
     pub fn u32(&self) -> &[AtomicU32] {
         self.view()
     }
 
-    /// All aligned 64-bit words.
+    /// Returns all aligned 64-bit words.
     #[inline(always)]
     pub fn u64(&self) -> &[AtomicU64] {
         &self.words
     }
 
-    /// The same memory as smaller atomics.
+    /// Returns the same memory as smaller atomics.
     #[inline(always)]
     fn view<T: Atomic>(&self) -> &[T] {
         const { assert!(size_of::<T>() <= 8 && align_of::<T>() <= 8 && 8 % size_of::<T>() == 0) };
@@ -75,7 +77,7 @@ impl Storage {
         unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast::<T>(), len) }
     }
 
-    /// Little-endian value of 1, 2, 4 or 8 bytes at an aligned offset in range.
+    /// Reads the little-endian value of 1, 2, 4 or 8 bytes at an aligned offset in range.
     #[inline(always)]
     pub fn load(&self, offset: u64, bytes: u8) -> u64 {
         match bytes {
@@ -86,7 +88,7 @@ impl Storage {
         }
     }
 
-    /// The low bytes of `value` to an aligned offset in range.
+    /// Writes the low bytes of `value` at an aligned offset in range.
     #[inline(always)]
     pub fn store(&self, offset: u64, bytes: u8, value: u64) {
         match bytes {
@@ -97,7 +99,7 @@ impl Storage {
         }
     }
 
-    /// Replaces the value at an aligned offset in range by `next(old)`, atomically, and returns the old one.
+    /// Replaces the value at an aligned offset in range by `next(old)` atomically, and returns the old value.
     #[inline]
     pub fn update(&self, offset: u64, bytes: u8, mut next: impl FnMut(u64) -> u64) -> u64 {
         macro_rules! update {
@@ -105,7 +107,8 @@ impl Storage {
                 let cell = &$cells[offset as usize >> $shift];
                 let mut old = cell.load(Relaxed);
                 loop {
-                    // SeqCst: the simulated order may be anything up to seq_cst, and on x86 it is the same instruction.
+                    // SeqCst, because the simulated order may be as strong as seq_cst; on x86 it is the same
+                    // instruction.
                     let order = std::sync::atomic::Ordering::SeqCst;
                     match cell.compare_exchange_weak(old, next(u64::from(old)) as $t, order, Relaxed) {
                         Ok(_) => return u64::from(old),
@@ -122,7 +125,7 @@ impl Storage {
         }
     }
 
-    /// Copies bytes in.
+    /// Copies bytes into the allocation.
     pub fn write(&self, offset: usize, bytes: &[u8]) {
         let head = bytes.len().min(offset.wrapping_neg() % 8);
         let (head, rest) = bytes.split_at(head);
@@ -140,7 +143,7 @@ impl Storage {
         }
     }
 
-    /// Copies bytes out.
+    /// Copies bytes out of the allocation.
     pub fn read(&self, offset: usize, bytes: &mut [u8]) {
         let head = bytes.len().min(offset.wrapping_neg() % 8);
         let end = offset + bytes.len();
@@ -192,14 +195,14 @@ mod tests {
             assert_eq!(storage.u16().as_ptr_range(), range.start.cast()..range.end.cast());
             assert_eq!(storage.u32().as_ptr_range(), range.start.cast()..range.end.cast());
             assert!(storage.u64().iter().all(|word| word.load(Relaxed) == 0));
-            // One past the end is a panic in every width, never an access.
+            // Access one element past the end panics in every width.
             for size in [1, 2, 4, 8] {
                 storage.store(8 * words as u64 - u64::from(size), size, u64::MAX);
                 let beyond = std::panic::AssertUnwindSafe(|| storage.load(8 * words as u64, size));
                 assert!(std::panic::catch_unwind(beyond).is_err());
             }
         }
-        // Looked at, so that the compiler does not leave an allocation out that nobody uses.
+        // The black box keeps the compiler from removing an unused allocation.
         let refused = |bytes| std::hint::black_box(Storage::zeroed(std::hint::black_box(bytes))).is_none();
         assert!(refused(u64::MAX) && refused(1 << 62));
     }

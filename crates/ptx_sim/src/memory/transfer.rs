@@ -1,7 +1,7 @@
-//! Values between registers and memory, once an access has been checked.
+//! Transfer of values between registers and memory, after an access has been checked.
 //!
-//! Compiled once per level of the host's vector instructions, not per set of observers: see [`Task`]. Whole warps whose
-//! addresses are neighbours, or one address, move as rows; everything else lane by lane.
+//! Compiled once per level of the host's vector instructions, not per set of observers: see [`Task`]. Accesses of whole
+//! warps to adjacent addresses, or to one address, are transferred as rows; all others lane by lane.
 
 use super::storage::Storage;
 use super::{Snapshot, View};
@@ -12,7 +12,7 @@ use crate::program::Access;
 use crate::registers::{LANES, NO_SLOT, Registers};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The lanes of a load or store, in one space.
+/// The lanes of a load or store, in one state space.
 #[derive(Clone, Copy)]
 pub struct Lanes<'a> {
     pub access: &'a Access,
@@ -23,21 +23,21 @@ pub struct Lanes<'a> {
 
 /// Memory to read from. Addresses are aligned and in range.
 pub trait Source {
-    /// 1, 2 or 4 bytes, zero-extended.
+    /// Reads 1, 2 or 4 bytes, zero-extended.
     fn narrow(&self, lane: usize, address: u64, bytes: u8) -> u32;
-    /// 4 bytes.
+    /// Reads 4 bytes.
     fn word(&self, lane: usize, address: u64) -> u32;
-    /// 8 bytes.
+    /// Reads 8 bytes.
     fn long(&self, lane: usize, address: u64) -> u64;
-    /// The words of a whole warp, next to each other; false when that can't be done at once.
+    /// Reads adjacent 4-byte words for a whole warp; returns false if that is not possible at once.
     fn words(&self, first: u64, row: &mut [u32; LANES]) -> bool;
-    /// The same for 8-byte words.
+    /// Reads adjacent 8-byte words for a whole warp; returns false if that is not possible at once.
     fn longs(&self, first: u64, row: &mut [u64; LANES]) -> bool;
-    /// The words of all lanes at the same address.
+    /// Reads one 4-byte word for all lanes.
     fn same_word(&self, address: u64) -> [u32; LANES] {
         [self.word(0, address); LANES]
     }
-    /// The same for 8-byte words.
+    /// Reads one 8-byte word for all lanes.
     fn same_long(&self, address: u64) -> [u64; LANES] {
         [self.long(0, address); LANES]
     }
@@ -45,19 +45,19 @@ pub trait Source {
 
 /// Memory to write to. Addresses are aligned and in range.
 pub trait Sink {
-    /// The low 1, 2, 4 or 8 bytes of a value.
+    /// Writes the low 1, 2, 4 or 8 bytes of a value.
     fn put(&mut self, lane: usize, address: u64, bytes: u8, value: u64);
-    /// The words of a whole warp, next to each other; false when that can't be done at once.
+    /// Writes adjacent 4-byte words of a whole warp; returns false if that is not possible at once.
     fn put_words(&mut self, first: u64, values: &[u32; LANES]) -> bool;
-    /// The same for 8-byte words.
+    /// Writes adjacent 8-byte words of a whole warp; returns false if that is not possible at once.
     fn put_longs(&mut self, first: u64, values: &[u64; LANES]) -> bool;
-    /// The words of the lanes of `mask`, all at the same address; false when that can't be done at once.
+    /// Writes the words of the lanes of `mask` to one address; returns false if that is not possible at once.
     fn put_same(&mut self, _address: u64, _mask: u32, _values: &[u32; LANES]) -> bool {
         false
     }
 }
 
-/// Carries out a load.
+/// Performs a load.
 pub struct Fill<'a, S> {
     pub lanes: Lanes<'a>,
     pub registers: &'a mut Registers,
@@ -72,7 +72,7 @@ impl<S: Source> Task for Fill<'_, S> {
     }
 }
 
-/// Carries out a store.
+/// Performs a store.
 pub struct Drain<'a, S> {
     pub lanes: Lanes<'a>,
     pub registers: &'a Registers,
@@ -91,8 +91,8 @@ impl<S: Sink> Task for Drain<'_, S> {
 fn fill(registers: &mut Registers, lanes: &Lanes<'_>, source: &impl Source) {
     let Lanes { access, addresses, mask, .. } = *lanes;
     let bytes = access.bytes;
-    // One word without a change is the usual case. Apart from the loop, before which the compiler prepares for all
-    // others.
+    // A single word without conversion is the usual case. It is separate from the loop, whose setup is for all other
+    // cases.
     if let (4, false, &[slot]) = (bytes, access.wide, access.registers.as_slice())
         && slot != NO_SLOT
     {
@@ -351,7 +351,7 @@ impl Sink for Allocated<'_> {
     }
 }
 
-/// Device memory, when the lanes are in several allocations.
+/// Device memory when the lanes access several allocations.
 impl Source for &Snapshot {
     #[inline(always)]
     fn narrow(&self, _: usize, address: u64, bytes: u8) -> u32 {
@@ -399,7 +399,7 @@ mod tests {
     use crate::program::{Address, Order, Scope, Space};
 
     const BYTES: usize = 8192;
-    /// Registers that nothing is loaded to keep this.
+    /// Initial value of registers, kept where no value is loaded.
     const KEPT: u64 = 0x1234_5678_9abc_def0;
 
     fn access(bytes: u8, count: u32, wide: bool, sign_extend: u8) -> Access {
@@ -411,7 +411,7 @@ mod tests {
         Access { space, order, scope, bytes, wide, sign_extend, registers, address, non_coherent, used_bytes }
     }
 
-    /// Elements of all sizes, alone and as vectors, into registers of both widths.
+    /// Elements of all sizes, alone and as vectors, for registers of both widths.
     fn accesses() -> Vec<Access> {
         let mut all = Vec::new();
         for count in [1, 2, 4] {
@@ -430,7 +430,7 @@ mod tests {
         all
     }
 
-    /// Next to each other at every size, at one place, apart, backwards, in two groups.
+    /// Adjacent at every size, equal, with gaps, descending, in two groups.
     const PATTERNS: [fn(u64) -> u64; 9] = [
         |lane| 32 + 4 * lane,
         |lane| 8 * lane,
@@ -475,7 +475,7 @@ mod tests {
         Registers { w32, w64, ..Registers::default() }
     }
 
-    /// What element `index` of a load puts into its register, byte by byte.
+    /// Computes, byte by byte, the register value of element `index` of a load.
     fn loaded(memory: &[u8], access: &Access, address: u64, index: usize) -> u64 {
         let at = address as usize + index * usize::from(access.bytes);
         let bytes = &memory[at..at + usize::from(access.bytes.min(8))];

@@ -1,9 +1,9 @@
-//! Observers made of observers: none, two as one, and one that may be off.
+//! Combinations of observers: no observer, a pair, and an optional one.
 
 use super::{BlockShape, Bypass, Observer, Range, Site, Touch, Variable, no_shadow};
 use crate::program::{Order, Scope};
 
-/// Observes nothing.
+/// An observer that ignores all events.
 impl Observer for () {
     type Block = ();
     type Shadow = ();
@@ -30,7 +30,7 @@ impl Observer for () {
     fn absorb(&mut self, (): ()) {}
 }
 
-/// Two observers as one; the second one may follow undefined values.
+/// A pair of observers acts as one observer; the second one may track undefined values.
 impl<A: Observer<Shadow = ()>, B: Observer> Observer for (A, B) {
     type Block = (A::Block, B::Block);
     type Shadow = B::Shadow;
@@ -116,7 +116,7 @@ impl<A: Observer<Shadow = ()>, B: Observer> Observer for (A, B) {
     }
 }
 
-/// An observer that may be off in a launch.
+/// An observer that may be disabled in a launch.
 impl<O: Observer<Shadow = ()>> Observer for Option<O> {
     type Block = Option<O::Block>;
     type Shadow = ();

@@ -1,15 +1,15 @@
-//! Findings of the machine and of checkers that see every lane, one per instruction and code.
+//! Findings of the machine and of checkers that inspect every lane, one per instruction and code.
 
 use super::{Setting, Site};
 use crate::stop::{Diagnostic, Finding, Place, block_order};
 use std::collections::HashMap;
 
-/// The lane that a finding blames.
+/// The lane to which a finding is attributed.
 #[derive(Clone, Copy, Debug)]
 pub struct Blamed {
     /// `%ctaid`.
     pub block: [u32; 3],
-    /// Warp of the block.
+    /// Index of the warp in the block.
     pub warp: u32,
     pub lane: usize,
     pub site: Site,
@@ -20,8 +20,8 @@ pub struct Blamed {
 pub struct Findings(HashMap<(Site, &'static str), Finding>);
 
 impl Findings {
-    /// Adds something doubtful that does not end the run; it is kept once per instruction, with the words of the first
-    /// block in which it happened.
+    /// Adds a finding, which does not end the run. One is kept per instruction, with the text of the first block that
+    /// had it.
     #[cold]
     pub fn add(
         &mut self,
@@ -44,12 +44,12 @@ impl Findings {
         self.merge((site, code), finding);
     }
 
-    /// Takes over the findings of another worker.
+    /// Merges the findings of another worker.
     pub fn absorb(&mut self, other: Self) {
         other.0.into_iter().for_each(|(key, finding)| self.merge(key, finding));
     }
 
-    /// The findings in the order of the program.
+    /// Returns the findings in program order.
     pub fn finish(self) -> Vec<Finding> {
         let mut all: Vec<_> = self.0.into_iter().collect();
         all.sort_by_key(|(key, _)| *key);

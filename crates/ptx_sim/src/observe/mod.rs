@@ -1,5 +1,5 @@
-//! What the machine tells its observers. A checker or a counter implements [`Observer`] and listens to the events it
-//! needs; the machine is compiled once per set of observers, so one that is off costs nothing.
+//! Events of the machine. A checker or a counter implements [`Observer`] and handles the events it needs. The machine
+//! is compiled once per set of observers, so a disabled observer costs nothing.
 
 mod combine;
 mod findings;
@@ -17,7 +17,7 @@ pub use crate::program::Site;
 use crate::program::{Order, Scope, Space};
 use crate::registers::LANES;
 
-/// What an access does to memory.
+/// Effect of an access on memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AccessKind {
     /// `ld`.
@@ -28,41 +28,43 @@ pub enum AccessKind {
     Atomic,
 }
 
-/// One memory instruction of one warp, in one state space, after its bounds were checked and before it is carried out.
+/// One memory instruction of one warp in one state space, after its bounds were checked and before it takes effect.
 pub struct Touch<'a> {
-    /// Who.
+    /// The instruction.
     pub site: Site,
-    /// Warp of the block.
+    /// Index of the warp in the block.
     pub warp: u32,
     /// Lanes that access memory.
     pub mask: u32,
-    /// What they do.
+    /// Kind of access.
     pub kind: AccessKind,
-    /// The space after generic addresses are resolved.
+    /// State space, after generic addresses are resolved.
     pub space: Space,
     /// Memory order.
     pub order: Order,
-    /// Who the order is for; meaningless for `Weak`.
+    /// Scope of the memory order; meaningless for `Weak`.
     pub scope: Scope,
-    /// Ticket of the block that shared memory belongs to; the accessing block's own, but for distributed shared memory.
+    /// Ticket of the block that owns the shared memory; differs from the accessing block only for distributed shared
+    /// memory.
     pub owner: u64,
-    /// Bytes per lane, all elements of a vector together.
+    /// Bytes per lane, for all elements of a vector together.
     pub bytes: u32,
-    /// Each lane has a row of an 8x8 matrix (`ldmatrix`, `stmatrix`): eight lanes are served together, and no others.
+    /// Whether each lane has a row of an 8x8 matrix (`ldmatrix`, `stmatrix`): then each group of eight lanes is served
+    /// separately.
     pub matrix_rows: bool,
-    /// Addresses in `space`, by lane; those of lanes outside `mask` mean nothing.
+    /// Addresses in `space`, by lane; meaningless for lanes outside `mask`.
     pub addresses: &'a [u64; LANES],
-    /// How they lie.
+    /// Lowest and highest address and the pattern of the addresses.
     pub spread: &'a Spread,
-    /// What is in memory and what a store will put there, for observers that want to know.
+    /// Access to the contents of memory and to the values of a store.
     pub peek: Peek<'a>,
 }
 
-/// A load that goes past L1 to shared memory (`cp.async.cg`).
+/// A load to shared memory that bypasses L1 (`cp.async.cg`).
 pub struct Bypass<'a> {
     /// The instruction.
     pub site: Site,
-    /// Warp of the block.
+    /// Index of the warp in the block.
     pub warp: u32,
     /// Lanes that copy.
     pub mask: u32,
@@ -74,57 +76,57 @@ pub struct Bypass<'a> {
     pub to: &'a [u64; LANES],
 }
 
-/// What threads synchronise through besides memory accesses, fences, `*.sync` and block barriers: see
+/// An object for synchronisation other than memory accesses, fences, `*.sync` and block barriers: see
 /// [`Observer::release`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Variable {
     /// A phase of the barrier of all threads of a cluster.
     ClusterBarrier {
-        /// The cluster's number in the grid.
+        /// Index of the cluster in the grid.
         cluster: u64,
-        /// Completed phases before this one.
+        /// Number of completed phases before this one.
         phase: u64,
     },
     /// An `mbarrier` object in shared memory.
     Mbarrier {
-        /// Ticket of the block that the memory belongs to.
+        /// Ticket of the block that owns the memory.
         owner: u64,
-        /// Offset in its shared memory.
+        /// Offset in the block's shared memory.
         address: u64,
-        /// Completed phases before this one.
+        /// Number of completed phases before this one.
         phase: u64,
     },
 }
 
-/// Bytes that a bulk copy reads or writes, or that a store signalling an mbarrier writes, when it is carried out.
-/// Copies by `cp.async` are shown as [`Touch`]es of the threads that issued them: a load when issued, a store when
-/// waited for.
+/// Bytes that a bulk copy reads or writes, or that a store which signals an mbarrier writes, at the time of the access.
+/// Copies by `cp.async` appear as [`Touch`]es of the threads that issued them: a load when issued, a store when waited
+/// for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
-    /// The instruction that asked for it.
+    /// The instruction that issued it.
     pub site: Site,
-    /// Warp of the thread that executed it.
+    /// Index of the warp of the thread that executed the instruction.
     pub warp: u32,
-    /// Its lane.
+    /// Lane of that thread.
     pub lane: u32,
-    /// What is done.
+    /// Kind of access.
     pub kind: AccessKind,
     /// `Shared` or `Global`.
     pub space: Space,
-    /// Ticket of the block that shared memory belongs to.
+    /// Ticket of the block that owns the shared memory.
     pub owner: u64,
     /// First address in `space`.
     pub start: u64,
-    /// Bytes.
+    /// Number of bytes.
     pub bytes: u64,
 }
 
-/// A block about to run.
+/// A block that starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockShape {
-    /// Position in the order in which blocks start: the linear block index.
+    /// Position in launch order: the linear block index.
     pub ticket: u64,
-    /// Number of its cluster in the grid; without clusters, every block is its own.
+    /// Index of its cluster in the grid; without clusters, each block is a cluster of its own.
     pub cluster: u64,
     /// `%nctaid`.
     pub grid: [u32; 3],
@@ -132,83 +134,86 @@ pub struct BlockShape {
     pub block: [u32; 3],
     /// `%ntid`.
     pub threads: [u32; 3],
-    /// Warps in the block.
+    /// Number of warps in the block.
     pub warps: u32,
-    /// Bytes of shared memory.
+    /// Bytes of shared memory of the block.
     pub shared_bytes: u64,
 }
 
-/// The shadow of an observer that follows no undefined values.
+/// Returns the shadow of an observer that does not track undefined values.
 pub fn no_shadow() -> &'static mut () {
-    // A box of nothing takes no memory.
+    // A box of a zero-sized value does not allocate.
     Box::leak(Box::new(()))
 }
 
-/// Receives one worker's events. No event has a default body: an observer says of each what it does.
+/// Receiver of one worker's events. No event has a default body, so every observer states its handling of each event.
 pub trait Observer: Send + Sized {
-    /// What it keeps per resident block.
+    /// State per resident block.
     type Block: Send;
-    /// Follows undefined values; `()` unless that is what the observer is for.
+    /// Tracker of undefined values; `()` for observers that do not track them.
     type Shadow: Shadow;
 
-    /// The part that follows undefined values.
+    /// Returns the tracker of undefined values.
     fn shadow(&mut self) -> &mut Self::Shadow;
 
-    /// A block starts.
+    /// Called when a block starts; returns its state.
     fn begin(&mut self, shape: &BlockShape) -> Self::Block;
 
-    /// A block has ended.
+    /// Called when a block has ended.
     fn end(&mut self, block: Self::Block);
 
-    /// A warp has executed the instructions from `from` up to, but not including, `end`, one after the other, with
+    /// Called when a warp has executed the instructions from `from` up to, but not including, `end` in sequence, with
     /// `active` lanes.
     fn ran(&mut self, block: &mut Self::Block, warp: u32, from: Site, end: u32, active: u32);
 
-    /// The guard of an instruction is false for the active lanes of `off`, of which there is at least one.
+    /// Called when the guard of an instruction is false for the active lanes in `off`, at least one.
     fn guarded(&mut self, site: Site, off: u32);
 
-    /// A conditional branch; `divergent` when its lanes go different ways.
+    /// Called for a conditional branch; `divergent` if its lanes take both directions.
     fn branch(&mut self, site: Site, divergent: bool);
 
-    /// A memory access.
+    /// Called for a memory access.
     fn touch(&mut self, block: &mut Self::Block, touch: &Touch<'_>);
 
-    /// The load that the last [`Observer::touch`] showed goes past L1.
+    /// Called when the load of the last [`Observer::touch`] bypasses L1.
     fn bypass(&mut self, block: &mut Self::Block, past: &Bypass<'_>);
 
-    /// A fence.
+    /// Called for a fence.
     fn fence(&mut self, block: &mut Self::Block, warp: u32, mask: u32, order: Order, scope: Scope);
 
-    /// The lanes of `mask` have met at a `*.sync` instruction; `live` lanes have not exited.
+    /// Called when the lanes of `mask` have synchronised at a `*.sync` instruction; `live` are the lanes that have not
+    /// exited.
     fn meet(&mut self, block: &mut Self::Block, warp: u32, mask: u32, live: u32);
 
-    /// A warp comes to block barrier `id` and does not wait there (`bar.arrive`).
+    /// Called when a warp arrives at block barrier `id` without waiting (`bar.arrive`).
     fn arrive(&mut self, block: &mut Self::Block, warp: u32, id: u32);
 
-    /// Block barrier `id` completes. Bit per warp: those that came, and those of them that waited for the rest.
+    /// Called when block barrier `id` completes, with the masks of the warps that arrived and of those among them that
+    /// waited.
     fn barrier(&mut self, block: &mut Self::Block, id: u32, arrived: u32, waited: u32);
 
-    /// A fence between the generic and the asynchronous proxy.
+    /// Called for a fence between the generic and the asynchronous proxy.
     fn proxy_fence(&mut self, block: &mut Self::Block, warp: u32, mask: u32);
 
-    /// A thread of the block asks for a bulk copy from shared memory; the access itself comes later, as a
+    /// Called when a thread of the block issues a bulk copy from shared memory; the access itself follows later as an
     /// [`Observer::range`].
     fn issue(&mut self, block: &mut Self::Block, range: &Range);
 
-    /// An asynchronous access, in the block of the thread that asked for it. When it signals an mbarrier, a [release]
-    /// by the same thread follows.
+    /// Called for an asynchronous access, in the block of the thread that issued it. If it signals an mbarrier, a
+    /// [release] by the same thread follows.
     ///
     /// [release]: Observer::release
     fn range(&mut self, block: &mut Self::Block, range: &Range);
 
-    /// The lanes make what they did so far visible to those who [`Observer::acquire`] the same variable later: an
-    /// arrival at a cluster barrier or an mbarrier. `scope` is the one that the instruction names, or has by default.
-    /// Arrivals with `.relaxed` don't call it.
+    /// Called for a release through a cluster barrier or an mbarrier: the lanes' effects so far happen before a later
+    /// [`Observer::acquire`] of the same variable. `scope` is the instruction's scope or its default. Arrivals with
+    /// `.relaxed` do not release.
     fn release(&mut self, block: &mut Self::Block, warp: u32, mask: u32, variable: Variable, scope: Scope);
 
-    /// The lanes see what was released to the variable: a wait that succeeded.
+    /// Called for an acquire, that is, a wait that succeeded: releases to the variable happen before what the lanes do
+    /// next.
     fn acquire(&mut self, block: &mut Self::Block, warp: u32, mask: u32, variable: Variable, scope: Scope);
 
-    /// Takes over what another worker's observer saw.
+    /// Merges the results of another worker's observer.
     fn absorb(&mut self, other: Self);
 }

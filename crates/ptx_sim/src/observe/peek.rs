@@ -1,4 +1,4 @@
-//! A look at memory and registers around an access, for observers: nothing is read before one asks.
+//! Lazy access to memory and registers for observers: values are read only on request.
 
 use crate::lanes::{Spread, load_words};
 use crate::memory::Snapshot;
@@ -6,17 +6,17 @@ use crate::memory::transfer::{Lanes, Sink, drain};
 use crate::program::{Access, Space};
 use crate::registers::{LANES, Registers};
 
-/// What memory holds before an access, and what a store is about to put there.
+/// The contents of memory before an access, and the values that a store writes.
 #[derive(Clone, Copy)]
 pub struct Peek<'a> {
     pub shared: &'a [u32],
     pub snapshot: &'a Snapshot,
-    /// The sources of a store.
+    /// Registers and operands of a store.
     pub stored: Option<(&'a Registers, &'a Access)>,
 }
 
 impl Peek<'_> {
-    /// 1, 2, 4 or 8 bytes at an aligned address, zero-extended, before the access.
+    /// Returns 1, 2, 4 or 8 bytes at an aligned address, zero-extended, before the access.
     #[cold]
     pub fn before(&self, space: Space, address: u64, bytes: u8) -> Option<u64> {
         if space == Space::Shared {
@@ -27,7 +27,7 @@ impl Peek<'_> {
         Some(view.storage.load(address - view.base, bytes))
     }
 
-    /// What a store of up to 32 bytes per lane will write, as 32-bit words; `None` for other accesses.
+    /// Returns the values that a store of up to 32 bytes per lane writes, as 32-bit words; `None` for other accesses.
     #[cold]
     pub fn stored(&self, lane: usize) -> Option<[u32; 8]> {
         let (registers, access) = self.stored?;
@@ -39,7 +39,7 @@ impl Peek<'_> {
     }
 }
 
-/// What one lane stores, from address 0 on; narrower elements are packed as they will lie in memory.
+/// Collects the values of one lane's store from address 0 on; narrow elements are packed as in memory.
 struct Words([u32; 8]);
 
 impl Sink for Words {

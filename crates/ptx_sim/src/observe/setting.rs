@@ -1,4 +1,4 @@
-//! The parts of a launch that stay the same while it runs, as far as observers need them.
+//! The constant parts of a launch that observers need.
 
 use crate::memory::Memory;
 use crate::program::{Layout, Program};
@@ -19,13 +19,13 @@ pub struct Setting<'a> {
 }
 
 impl Setting<'_> {
-    /// A lane of a warp of a block, for reports.
+    /// Returns the thread of a lane, for reports.
     pub fn thread(&self, block: [u32; 3], warp: u32, lane: usize) -> Thread {
         Thread { block, thread: thread_id(self.block, warp, lane) }
     }
 }
 
-/// `%tid` of a lane.
+/// Returns the `%tid` of a lane.
 pub fn thread_id(block: [u32; 3], warp: u32, lane: usize) -> [u32; 3] {
     let linear = warp * 32 + lane as u32;
     let [x, y, _] = block;

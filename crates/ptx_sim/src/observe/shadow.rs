@@ -1,5 +1,5 @@
-//! Undefined values: the state that the machine keeps beside registers and memory, and the trait of the checker that
-//! computes it.
+//! Undefined values: the state that the machine keeps in addition to registers and memory, and the trait of the checker
+//! that computes it.
 
 use super::{Blamed, Findings, Setting, Site};
 use crate::lanes::Spread;
@@ -9,31 +9,31 @@ use crate::registers::{Args, LANES, Pure, Registers};
 use crate::stop::Diagnostic;
 use std::collections::BTreeMap;
 
-/// Which bytes of a block's memory hold undefined values.
+/// Initialisation state of a block's memory.
 #[derive(Debug, Default)]
 pub struct BlockStates {
     /// A cell for each word of shared memory; empty when the check is off.
     pub shared: Vec<u8>,
-    /// Undefined values in shared memory, by word.
+    /// Origins of undefined values in shared memory, by word.
     pub shared_stored: BTreeMap<u64, u32>,
-    /// Undefined values in local memory, by warp, lane and word.
+    /// Origins of undefined values in local memory, by warp, lane and word.
     pub local_stored: BTreeMap<(u32, usize, u64), u32>,
 }
 
 impl BlockStates {
-    /// Of a block that starts: nothing is written, when that is `tracked`.
+    /// Creates the state of a new block: unwritten if `tracked`, otherwise defined.
     pub fn fresh(shared_bytes: u64, tracked: bool) -> Self {
         let state = if tracked { 0 } else { cells::DEFINED };
         Self { shared: vec![state; shared_bytes.div_ceil(4) as usize], ..Self::default() }
     }
 
-    /// Bytes of shared memory are written, by something that is not a store: an asynchronous copy, an mbarrier.
+    /// Marks bytes of shared memory as written by an asynchronous copy or an mbarrier operation.
     pub fn writes_shared(&mut self, offset: u64, bytes: u32) {
         cells::write(&mut self.shared, offset, bytes, 0);
     }
 }
 
-/// The lanes of one access in one space.
+/// The lanes of one access in one state space.
 #[derive(Clone, Copy)]
 pub struct Lanes<'a> {
     pub space: Space,
@@ -65,7 +65,7 @@ pub struct Scene<'a> {
     pub findings: &'a mut Findings,
     /// `%ctaid`.
     pub block: [u32; 3],
-    /// Warp of the block.
+    /// Index of the warp in the block.
     pub warp: u32,
     pub site: Site,
     /// Shadow of the memory of the block.
@@ -75,7 +75,7 @@ pub struct Scene<'a> {
 }
 
 impl Scene<'_> {
-    /// Adds a finding about a lane at the instruction.
+    /// Adds a finding for a lane at this instruction.
     #[cold]
     pub fn finding(&mut self, lane: usize, code: &'static str, describe: impl FnOnce() -> Diagnostic) {
         let Self { block, warp, site, .. } = *self;
@@ -83,59 +83,58 @@ impl Scene<'_> {
     }
 }
 
-/// Follows undefined values. The machine calls it before an instruction is carried out; `()` follows nothing, and then
-/// none of it is compiled.
+/// Tracker of undefined values. The machine calls it before an instruction is executed. With `()`, nothing is tracked
+/// and none of the calls is compiled.
 ///
-/// An instruction that does more than compute on registers through `Op::Pure` reports what it reads and writes by one
-/// of these methods, or by its arm in `check/uninit/plan.rs`, which lists the registers that an instruction reads and
-/// writes.
+/// Each instruction with effects beyond `Op::Pure` has to report its reads and writes, by one of these methods or by an
+/// arm in `check/uninit/plan.rs`, which lists the registers that an instruction reads and writes.
 pub trait Shadow: Send {
-    /// Undefined values are followed: all that follows is called.
+    /// Whether undefined values are tracked; the methods are called only in this case.
     const ON: bool;
 
-    /// The shadow of a block's shared memory when the block starts.
+    /// Returns the initialisation state of a block that starts.
     fn fresh(&self, shared_bytes: u64) -> BlockStates;
 
-    /// The registers are those of a frame that enters a function.
+    /// Initialises the shadow of a frame's registers on entry to a function.
     fn enter(&self, registers: &mut Registers, function: u32);
 
-    /// The usual case in a few masks: the guard and all sources are defined in the lanes that use them, and so are the
-    /// results from now on. False when the instruction has to be inspected, and nothing was changed.
+    /// Fast path with a few masks: the guard and all sources are defined in the lanes that use them, and the results
+    /// become defined. Returns false, without any effect, if the instruction has to be inspected.
     fn passes(&self, site: Site, registers: &mut Registers, active: u32, mask: u32) -> bool;
 
-    /// An instruction that does not pass, with the lanes that are there and those whose guard holds.
+    /// Inspects an instruction that did not pass, given the active lanes and those whose guard holds.
     fn inspect(&mut self, scene: &mut Scene<'_>, registers: &mut Registers, inst: &Inst, active: u32, mask: u32);
 
-    /// `ld`: the destinations get what memory holds.
+    /// `ld`: sets the shadows of the destinations from the memory.
     fn load(&mut self, scene: &mut Scene<'_>, registers: &mut Registers, access: &Access, lanes: Lanes<'_>);
 
-    /// `st`: memory gets what the sources hold.
+    /// `st`: sets the shadow of memory from the sources.
     fn store(&mut self, scene: &mut Scene<'_>, registers: &Registers, access: &Access, lanes: Lanes<'_>);
 
-    /// `atom`, `red`.
+    /// `atom` and `red`: checks the operands and the old value, and sets the shadows of the results.
     fn atomic(&mut self, scene: &mut Scene<'_>, registers: &mut Registers, atomic: &Atomic, lanes: Lanes<'_>);
 
-    /// A matrix instruction, by the whole warp.
+    /// Checks a matrix instruction, which the whole warp executes.
     fn matrix(&mut self, scene: &mut Scene<'_>, registers: &mut Registers, matrix: &Matrix);
 
-    /// The lanes of `mask` carry out a `*.sync` instruction.
+    /// Propagates through a `*.sync` instruction of the lanes in `mask`.
     fn meet(&mut self, scene: &mut Scene<'_>, registers: &mut Registers, meeting: Meeting<'_>, mask: u32);
 
-    /// A lane writes defined bytes at an address in `space`.
+    /// Marks bytes as written with defined values by one lane, at an address in `space`.
     fn writes(&mut self, scene: &mut Scene<'_>, space: Space, lane: usize, address: u64, bytes: u64);
 
-    /// A lane prints bytes at a generic address.
+    /// Checks bytes at a generic address that one lane prints.
     fn shows(&mut self, scene: &mut Scene<'_>, lane: usize, address: u64, bytes: u64);
 
-    /// A frame or `alloca` takes stack for the lanes of `mask`: none of its bytes is written.
+    /// Marks the bytes of a new frame or an `alloca` as unwritten, for the lanes of `mask`.
     fn fresh_stack(&self, local: &mut Vec<[u8; LANES]>, from: u64, to: u64, mask: u32);
 
-    /// Parameters or results are copied. `place(offset in the caller, offset in the callee)` gives source and
-    /// destination.
+    /// Copies the state of parameters or results. `place(offset in the caller, offset in the callee)` returns source
+    /// and destination.
     fn copies(&self, local: &mut [[u8; LANES]], copies: Copies<'_>, place: impl Fn(u64, u64) -> (u64, u64));
 }
 
-/// Follows nothing.
+/// A tracker that tracks nothing.
 impl Shadow for () {
     const ON: bool = false;
     fn fresh(&self, _: u64) -> BlockStates {

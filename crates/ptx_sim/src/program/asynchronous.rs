@@ -4,10 +4,10 @@ use super::Address;
 use crate::isa::memory::{Scope, Space};
 use crate::registers::Slot;
 
-/// An asynchronous instruction, or one about mbarriers or clusters. Immediate operands are preset rows.
+/// An asynchronous instruction, or one on mbarriers or clusters. Immediate operands are preset rows.
 #[derive(Clone, Debug)]
 pub enum Async {
-    /// `cp.async`: from global to shared memory, for each lane.
+    /// `cp.async`: copies from global to shared memory, for each lane.
     Copy {
         /// Destination.
         to: Address,
@@ -17,9 +17,9 @@ pub enum Async {
         bytes: u32,
         /// The copy goes through L1 (`.ca`), not past it (`.cg`).
         cached: bool,
-        /// Row of `w32`: bytes that are read; the rest is zero.
+        /// Row of `w32`: number of bytes read; the rest of the destination is filled with zeros.
         source_bytes: Option<Slot>,
-        /// Row of `pred`, and whether it is written with `!`: lanes where it holds read nothing and write zeros.
+        /// Row of `pred`, and whether it is negated by `!`: lanes where it holds read nothing and write zeros.
         ignore: Option<(Slot, bool)>,
     },
     /// `cp.async.bulk` and `cp.reduce.async.bulk`.
@@ -28,11 +28,11 @@ pub enum Async {
         to: (Space, Address),
         /// Source.
         from: (Space, Address),
-        /// Row of `w32`: bytes, a multiple of 16.
+        /// Row of `w32`: number of bytes, a multiple of 16.
         bytes: Slot,
-        /// The mbarrier whose pending bytes go down; without one the copy belongs to a bulk group.
+        /// The mbarrier whose pending byte count the copy decrements; without one, the copy belongs to a bulk group.
         mbarrier: Option<Address>,
-        /// Row of `w32`: bit per block of the cluster that gets a copy.
+        /// Row of `w32`: mask of the blocks of the cluster that receive a copy.
         multicast: Option<Slot>,
         /// How the destination is combined with what arrives; replaced when `None`.
         reduce: Option<Reduce>,
@@ -41,11 +41,11 @@ pub enum Async {
     Remote {
         /// Destination.
         to: Address,
-        /// Rows of the values, in address order, in `w64` when `wide`.
+        /// Rows of the values in address order, in `w64` when `wide`.
         values: Vec<Slot>,
-        /// The rows are in `w64`.
+        /// Whether the rows are in `w64`.
         wide: bool,
-        /// The mbarrier whose pending bytes go down, in the same block.
+        /// The mbarrier, in the same block, whose pending byte count the store decrements.
         mbarrier: Address,
         /// How the destination is combined with what arrives; replaced when `None`.
         reduce: Option<Reduce>,
@@ -61,7 +61,7 @@ pub enum Async {
         /// `wait_all`: pending copies are committed first.
         all: bool,
     },
-    /// `cp.async.mbarrier.arrive`: an arrival once the thread's earlier `cp.async` are complete.
+    /// `cp.async.mbarrier.arrive`: arrives when the thread's earlier `cp.async` are complete.
     ArriveAfterCopies {
         /// Address of the mbarrier, and its space.
         mbarrier: (Space, Address),
@@ -77,44 +77,44 @@ pub enum Async {
         /// Scope in which an arrival releases and a test acquires; `None` with `.relaxed`.
         scope: Option<Scope>,
     },
-    /// `mbarrier.pending_count`: row of `w32` from a state in a row of `w64`.
+    /// `mbarrier.pending_count`: row of `w32` for the result, row of `w64` with the state.
     PendingCount(Slot, Slot),
-    /// `mapa`: the address of the same place in another block of the cluster.
+    /// `mapa`: the corresponding address in another block of the cluster.
     Mapa {
-        /// Row of `w64` (`wide`) or `w32`; also the source's.
+        /// Row of the result in `w64` (`wide`) or `w32`; the source has the same width.
         destination: Slot,
-        /// The address in any block.
+        /// Address in any block.
         source: Slot,
-        /// Row of `w32`: the block's rank.
+        /// Row of `w32`: rank of the block.
         rank: Slot,
-        /// 64-bit addresses.
+        /// Whether addresses have 64 bits.
         wide: bool,
-        /// Generic addresses, else addresses of `shared::cluster`.
+        /// Whether addresses are generic; otherwise they belong to `shared::cluster`.
         generic: bool,
     },
-    /// `getctarank`: the rank of the block that an address belongs to.
+    /// `getctarank`: rank of the block that an address belongs to.
     Rank {
         /// Row of `w32`.
         destination: Slot,
-        /// The address: row of `w64` (`wide`) or `w32`.
+        /// Row of the address in `w64` (`wide`) or `w32`.
         source: Slot,
-        /// 64-bit addresses.
+        /// Whether addresses have 64 bits.
         wide: bool,
-        /// Generic addresses, else addresses of `shared::cluster`.
+        /// Whether addresses are generic; otherwise they belong to `shared::cluster`.
         generic: bool,
     },
     /// `fence.proxy.async` for shared memory.
     ProxyFence,
     /// `barrier.cluster.arrive`.
     ClusterArrive {
-        /// All threads of the warp must execute it together.
+        /// Whether all threads of the warp must execute it together.
         aligned: bool,
         /// The arrival releases (no `.relaxed`).
         ordered: bool,
     },
     /// `barrier.cluster.wait`.
     ClusterWait {
-        /// All threads of the warp must execute it together.
+        /// Whether all threads of the warp must execute it together.
         aligned: bool,
     },
 }
@@ -122,16 +122,16 @@ pub enum Async {
 /// The kind of copies that a group consists of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
-    /// `cp.async`.
+    /// Copies by `cp.async`.
     Copy,
-    /// `cp.async.bulk`.
+    /// Copies by `cp.async.bulk`.
     Bulk,
 }
 
-/// What is done to an mbarrier. Destinations may be `NO_SLOT`.
+/// An operation on an mbarrier. Destinations may be `NO_SLOT`.
 #[derive(Clone, Copy, Debug)]
 pub enum Mbarrier {
-    /// Row of `w32`: expected arrivals.
+    /// Initialises the mbarrier; row of `w32`: number of expected arrivals.
     Init(Slot),
     /// The memory may be reused.
     Invalidate,
@@ -139,13 +139,13 @@ pub enum Mbarrier {
     ExpectBytes(Slot),
     /// Row of `w32`: bytes that have arrived.
     CompleteBytes(Slot),
-    /// An arrival.
+    /// Arrives at the mbarrier.
     Arrive {
         /// Row of `w64`: the state before.
         state: Slot,
-        /// Row of `w32`: arrivals; one when `None`.
+        /// Row of `w32`: number of arrivals; one when `None`.
         count: Option<Slot>,
-        /// Row of `w32`: bytes to expect first.
+        /// Row of `w32`: number of bytes to expect first.
         bytes: Option<Slot>,
         /// Later phases expect fewer arrivals, by this count.
         drop: bool,
@@ -156,18 +156,18 @@ pub enum Mbarrier {
     Test {
         /// Row of `pred`: the answer.
         destination: Slot,
-        /// The phase: row of `w64`, a state, or of `w32`, a parity.
+        /// Row of `w64` with a state, or row of `w32` with a parity.
         phase: Slot,
-        /// The phase is a parity.
+        /// Whether the phase is given by its parity.
         parity: bool,
     },
 }
 
-/// How a reducing copy combines.
+/// Reduction of a copy with the old contents.
 #[derive(Clone, Copy, Debug)]
 pub struct Reduce {
-    /// Bytes of an element.
+    /// Size of an element in bytes.
     pub bytes: u8,
-    /// The new value from (old, new, new).
+    /// Returns the new value from (old, copied, copied).
     pub combine: fn(u64, u64, u64) -> u64,
 }

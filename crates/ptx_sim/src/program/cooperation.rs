@@ -2,7 +2,7 @@
 
 use crate::registers::Slot;
 
-/// What a block barrier does besides counting.
+/// Variant of a block barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BarrierKind {
     /// Threads wait.
@@ -17,12 +17,12 @@ pub enum BarrierKind {
         source: Slot,
         /// The predicate is written with `!`.
         negated: bool,
-        /// Row of `w32` for `Popc`, else of `pred`.
+        /// Row of `w32` for `Popc`, otherwise of `pred`.
         destination: Slot,
     },
 }
 
-/// `bar.red.{popc,and,or}`.
+/// Reduction of `bar.red.{popc,and,or}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are PTX's own")]
 pub enum BarrierReduce {

@@ -3,7 +3,10 @@
 use super::{Kind, Program};
 use crate::stop::Stop;
 
-/// The entry of that name.
+/// Returns the index of the entry with this name.
+///
+/// # Errors
+/// `unknown-entry`, with the most similar names.
 pub fn entry(program: &Program, name: &str) -> Result<u32, Stop> {
     let entries = || program.functions.iter().enumerate().filter(|(_, function)| function.kind == Kind::Entry);
     if let Some((index, _)) = entries().find(|(_, function)| function.name == name) {
@@ -20,7 +23,7 @@ pub fn entry(program: &Program, name: &str) -> Result<u32, Stop> {
     Err(Stop::usage("unknown-entry", format!("no kernel `{name}` in the PTX")).with_help(help))
 }
 
-/// Edits that make one name of the other (Levenshtein).
+/// Returns the number of edits that transform one name into the other (Levenshtein distance).
 fn distance(a: &str, b: &str) -> usize {
     let b = b.as_bytes();
     let mut row: Vec<usize> = (0..=b.len()).collect();

@@ -1,39 +1,40 @@
-//! Where the lanes of a divergent branch meet again: immediate post-dominators of the control-flow graph.
+//! Reconvergence points of divergent branches: immediate post-dominators of the control-flow graph.
 //!
-//! Two things differ from the textbook. Blocks from which every path ends in a trap are left out first: otherwise the
-//! panic of a bounds check inside an `if` would move the meeting point of the `if` to the end of the kernel. And a
-//! meeting point that does nothing but end the kernel is none: lanes that have nothing left to do exit instead of
-//! waiting there, as they would with `if i >= n { return; } sync_threads();`.
+//! The analysis differs from the textbook in two respects. Blocks from which every path ends in a trap are removed
+//! first: otherwise the panic of a bounds check inside an `if` would move the reconvergence point of the `if` to the
+//! end of the kernel. And a reconvergence point that only ends the kernel is ignored: lanes without further work exit
+//! instead of waiting there, as in `if i >= n { return; } sync_threads();`.
 //!
-//! Post-dominators after Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm" (2001), on the reversed graph.
+//! Algorithm: Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm" (2001), on the reversed graph.
 
 use crate::program::{Callee, Function, Kind, Op, Program};
 
-/// No meeting point.
+/// Marks a branch without a reconvergence point.
 pub const NOWHERE: u32 = u32::MAX;
 
-/// Links of a chain of calls that never return which are followed.
+/// Maximum length of the followed chains of calls that never return.
 const MOST_LINKS: usize = 64;
 
-/// What the machine needs to know about a function's control flow.
+/// Control-flow analysis of a function.
 #[derive(Clone, Debug)]
 pub struct Flow {
-    /// By instruction: where the lanes meet again that part at this branch; [`NOWHERE`] when only at the end.
+    /// For each instruction, the reconvergence point of lanes that diverge at this branch; [`NOWHERE`] if there is none
+    /// before the end.
     pub meeting: Vec<u32>,
-    /// By instruction: how many instructions from here on only compute, without a guard, before the next one where
-    /// lanes may arrive from elsewhere. Between them nobody meets, so the loop over instructions asks no questions
+    /// For each instruction, the number of instructions from there on that only compute, without a guard, before the
+    /// next place where lanes may arrive. No lanes reconverge among them, so the loop over instructions needs no tests
     /// there.
     pub plain: Vec<u32>,
 }
 
-/// One straight run of instructions.
+/// A basic block.
 #[derive(Debug)]
 pub struct Block {
     pub start: u32,
     pub end: u32,
-    /// The blocks that may come next.
+    /// The blocks that may follow.
     pub successors: Vec<usize>,
-    /// The function or the thread ends here, as it should.
+    /// Whether the function or the thread ends here normally.
     leaves: bool,
 }
 
@@ -42,8 +43,8 @@ pub fn analyse(program: &Program) -> Vec<Flow> {
     let count = program.functions.len();
     let mut never: Vec<bool> =
         program.functions.iter().map(|f| f.kind == Kind::Extern && f.name == "__assertfail").collect();
-    // A function that always calls one that never returns never returns either. Each round finds one more link of such
-    // chains; those of real programs are short.
+    // A function that always calls a function which never returns does not return either. Each round finds one more
+    // link of such chains; in real programs they are short.
     for _ in 0..count.min(MOST_LINKS) {
         let mut changed = false;
         for (index, function) in program.functions.iter().enumerate() {
@@ -69,7 +70,7 @@ fn flow_of(function: &Function, never: &[bool]) -> Flow {
     let mut blocks = blocks_of(function, never);
     let plain = plain_runs(function, &blocks);
     let warm = warm(&blocks);
-    // A function that only ever traps has no warm block; then nothing is left out.
+    // A function that always traps has no warm block; then no block is removed.
     if warm.first().copied().unwrap_or(false) {
         for block in &mut blocks {
             block.successors.retain(|&next| warm[next]);
@@ -86,7 +87,7 @@ fn flow_of(function: &Function, never: &[bool]) -> Flow {
     Flow { meeting, plain }
 }
 
-/// Lanes arrive at the first instruction of a block, and behind an instruction that moves or stops lanes, which is not
+/// Lanes arrive at the first instruction of a block, and after an instruction that moves or stops lanes, which is not
 /// plain.
 fn plain_runs(function: &Function, blocks: &[Block]) -> Vec<u32> {
     let mut plain = vec![0; function.code.len()];
@@ -101,7 +102,7 @@ fn plain_runs(function: &Function, blocks: &[Block]) -> Vec<u32> {
     plain
 }
 
-/// A block of an entry that does nothing but end it.
+/// Whether a block of an entry only ends it.
 fn only_ends(function: &Function, start: u32) -> bool {
     let rest = function.code.iter().skip(start as usize);
     let first = rest.into_iter().find(|inst| !matches!(inst.op, Op::Nothing));
@@ -109,7 +110,7 @@ fn only_ends(function: &Function, start: u32) -> bool {
     first.is_none_or(|inst| inst.guard.is_none() && ends(&inst.op))
 }
 
-/// The blocks of a function; `never` says which functions don't return.
+/// Divides a function into basic blocks; `never` marks the functions that do not return.
 pub fn blocks_of(function: &Function, never: &[bool]) -> Vec<Block> {
     let code = &function.code;
     let mut leader = vec![false; code.len() + 1];
@@ -181,7 +182,7 @@ fn calls_for_good(op: &Op, never: &[bool]) -> bool {
     }
 }
 
-/// Blocks from which the function can end as it should.
+/// Returns the blocks from which the function can end normally.
 fn warm(blocks: &[Block]) -> Vec<bool> {
     let mut warm: Vec<bool> = blocks.iter().map(|block| block.leaves).collect();
     let mut predecessors = vec![Vec::new(); blocks.len()];
@@ -199,7 +200,7 @@ fn warm(blocks: &[Block]) -> Vec<bool> {
     warm
 }
 
-/// The immediate post-dominator of each block; `None` when only the end of the function is.
+/// Returns the immediate post-dominator of each block; `None` if it is the end of the function.
 fn post_dominators(blocks: &[Block]) -> Vec<Option<usize>> {
     let end = blocks.len();
     let mut predecessors = vec![Vec::new(); end + 1];

@@ -6,32 +6,33 @@ use crate::isa::lift::Meaning;
 use crate::isa::special::Special;
 use crate::registers::{Rows, Slot};
 
-/// A function.
+/// A function, with its code and its requirements.
 #[derive(Clone, Debug)]
 pub struct Function {
     /// Name in the PTX text.
     pub name: String,
     /// Entry, device function or extern.
     pub kind: Kind,
-    /// Parameters in order. Offsets are into the kernel's parameters (entry) or into the frame (device function).
+    /// Parameters in order. Offsets refer to the kernel's parameters (entry) or to the frame (device function).
     pub params: Vec<Param>,
     /// Return values of a device function; offsets into its frame.
     pub returns: Vec<Param>,
-    /// Bytes of frame per thread: incoming parameters, return values, `.local` variables, `.param` variables of calls.
+    /// Size of a thread's frame in bytes: incoming parameters, return values, `.local` variables, `.param` variables of
+    /// calls.
     pub frame_bytes: u64,
-    /// Rows needed in `Registers::{w32, w64, pred}`.
+    /// Number of rows in `Registers::{w32, w64, pred}`.
     pub rows: Rows,
-    /// Rows to fill on entry.
+    /// Rows filled on entry.
     pub preset: Vec<Preset>,
-    /// Instructions; branch targets index this.
+    /// Instructions; branch targets are indices into this list.
     pub code: Vec<Inst>,
     /// What the tables say of each instruction.
     pub(crate) described: Vec<Described>,
-    /// `.reqntid`: the block must have exactly this shape.
+    /// Block shape required by `.reqntid`.
     pub required_block: Option<[u32; 3]>,
-    /// `.reqnctapercluster`: a cluster must have exactly this shape.
+    /// Cluster shape required by `.reqnctapercluster`.
     pub required_cluster: Option<[u32; 3]>,
-    /// `.maxntid`: the block must have at most this many threads.
+    /// Maximum number of threads of a block, from `.maxntid`.
     pub max_threads: Option<u32>,
     /// Line of the declaration in the PTX text.
     pub line: u32,
@@ -64,7 +65,7 @@ impl Function {
     }
 }
 
-/// Entry, device function, or a name that the machine implements.
+/// Entry, device function, or a function that the machine implements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `.entry`.
@@ -84,28 +85,28 @@ pub struct Param {
     pub size: u64,
     /// Alignment in bytes, a power of two.
     pub align: u64,
-    /// See `Function::params`.
+    /// Offset: see `Function::params`.
     pub offset: u64,
-    /// `.ptr`: the value is an address.
+    /// Whether the value is an address, `.ptr`.
     pub pointer: bool,
 }
 
-/// A row that holds a value before the first instruction runs. All other rows start undefined.
+/// A row with a value before the first instruction runs. All other rows start undefined.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Preset {
-    /// The same bits in every lane.
+    /// The same bits in every lane of a row of `w32`.
     Const32(Slot, u32),
-    /// The same bits in every lane.
+    /// The same bits in every lane of a row of `w64`.
     Const64(Slot, u64),
     /// The same predicate in every lane.
     ConstPred(Slot, bool),
-    /// A special register that never changes during a launch, into `w32`.
+    /// A special register that is constant during a launch, in a row of `w32`.
     Special32(Slot, Special),
     /// A special register that never changes during a launch, into `w64`.
     Special64(Slot, Special),
     /// Whether such a special register is not zero, into `pred`.
     SpecialPred(Slot, Special),
-    /// Address of a symbol in its own space plus an addend, into `w64`.
+    /// Address of a symbol in its own space plus an addend, in a row of `w64`.
     Address64(Slot, Symbol, i64),
     /// The low 32 bits of such an address, into `w32`.
     Address32(Slot, Symbol, i64),

@@ -2,12 +2,12 @@
 
 use super::{Callee, Function, Op, Preset, Program, Space, Symbol};
 
-/// Shared memory of one kernel: the variables that it or the functions it may call use.
+/// Shared memory of one kernel: the variables of the kernel and of the functions that it may call.
 #[derive(Debug)]
 pub struct Layout {
-    /// By variable: offset, for those that are used.
+    /// Offset of each variable that is used.
     pub offsets: Vec<Option<u64>>,
-    /// Bytes of static shared memory; dynamic shared memory starts here.
+    /// Bytes of static shared memory; dynamic shared memory starts at this offset.
     pub static_bytes: u64,
 }
 
@@ -41,7 +41,7 @@ impl Layout {
         Self { offsets, static_bytes }
     }
 
-    /// Where an address of shared memory lies, in words.
+    /// Describes an address of shared memory.
     pub fn describe(&self, program: &Program, address: u64, total: u64) -> String {
         let placed = program.variables.iter().zip(&self.offsets).filter_map(|(variable, offset)| {
             let size = if variable.dynamic { total.saturating_sub((*offset)?) } else { variable.size };
@@ -74,7 +74,8 @@ fn symbols(function: &Function) -> impl Iterator<Item = Symbol> {
     })
 }
 
-/// The entry and all functions that it may call. An indirect call may call every function whose address is taken.
+/// Returns the entry and all functions that it may call. An indirect call may call every function whose address is
+/// taken.
 fn reachable(program: &Program, entry: u32) -> Vec<u32> {
     let mut seen = vec![false; program.functions.len()];
     let mut order = Vec::new();

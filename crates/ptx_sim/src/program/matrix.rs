@@ -1,18 +1,18 @@
-//! Instructions on matrices that the lanes of a warp hold together.
+//! Instructions on matrices that are distributed over the lanes of a warp.
 
 use super::Address;
 use crate::isa::matrix::{Fragment, Multiply};
 use crate::isa::memory::Space;
 use crate::registers::Slot;
 
-/// `mma`, `ldmatrix`, `stmatrix`, `movmatrix`, `wmma`: executed by all 32 lanes at once.
+/// `mma`, `ldmatrix`, `stmatrix`, `movmatrix` and `wmma`: executed by all 32 lanes at once.
 #[derive(Clone, Debug)]
 pub struct Matrix {
     /// What is done.
     pub kind: MatrixKind,
-    /// Rows of the result, or of what is loaded.
+    /// Rows of the result or of the loaded matrices.
     pub d: Vec<Slot>,
-    /// Rows of the first factor, or of what is stored or moved.
+    /// Rows of the first factor, or of the stored or transposed matrices.
     pub a: Vec<Slot>,
     /// Rows of the second factor.
     pub b: Vec<Slot>,
@@ -22,21 +22,21 @@ pub struct Matrix {
     pub address: Option<Address>,
     /// Space of the address.
     pub space: Space,
-    /// `wmma` loads and stores: row of `w32`, elements from one row (or column) to the next.
+    /// For `wmma` loads and stores, row of `w32`: stride between rows (or columns) in elements.
     pub stride: Option<Slot>,
 }
 
-/// What is done with the matrices.
+/// Operation on matrices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MatrixKind {
     /// `ldmatrix` of 8x8 matrices with elements of 16 bits, one for each row of `d`.
     Load {
-        /// `.trans`.
+        /// Whether the matrices are transposed, `.trans`.
         transposed: bool,
     },
     /// `stmatrix`.
     Store {
-        /// `.trans`.
+        /// Whether the matrices are transposed, `.trans`.
         transposed: bool,
     },
     /// `movmatrix.trans`.

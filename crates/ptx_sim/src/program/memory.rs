@@ -8,26 +8,27 @@ use crate::registers::Slot;
 pub struct Address {
     /// Row of `w64`, or of `w32` when `narrow`.
     pub base: Slot,
-    /// The base is a 32-bit register (allowed for shared, local and const).
+    /// Whether the base is a 32-bit register (allowed for shared, local and const).
     pub narrow: bool,
-    /// Added to the base, wrapping.
+    /// Offset in bytes, added to the base with wrapping.
     pub offset: i64,
 }
 
 /// A load or a store of one, two, four or eight elements.
 #[derive(Clone, Debug)]
 pub struct Access {
-    /// Space named by the instruction.
+    /// State space named by the instruction.
     pub space: Space,
     /// Memory order.
     pub order: Order,
     /// Scope of the order; meaningless for `Weak`.
     pub scope: Scope,
-    /// Bytes of one element: 1, 2, 4, 8 or 16.
+    /// Size of one element in bytes: 1, 2, 4, 8 or 16.
     pub bytes: u8,
-    /// Registers are rows of `w64` (else `w32`). A 16-byte element takes two rows, starting at the one named.
+    /// Whether registers are rows of `w64`; otherwise of `w32`. A 16-byte element takes two rows, starting at the one
+    /// named.
     pub wide: bool,
-    /// Load: sign-extend the element to this many bits (16, 32, 64) and keep that many; 0: zero-extend.
+    /// For a load: width in bits (16, 32, 64) to which the element is sign-extended; 0 for zero extension.
     pub sign_extend: u8,
     /// One row per element, in address order; `NO_SLOT` for `_`.
     pub registers: Vec<Slot>,
@@ -35,18 +36,18 @@ pub struct Access {
     pub address: Address,
     /// `ld.global.nc`: the memory must not be written during the launch.
     pub non_coherent: bool,
-    /// `.pragma "used_bytes_mask"`: bit i clear means that byte i of the access is not used afterwards.
+    /// Mask of `.pragma "used_bytes_mask"`: if bit i is clear, byte i of the access is not used afterwards.
     pub used_bytes: u64,
 }
 
-/// A read-modify-write. `combine(old, b, c)` gives the new value from zero-extended bits.
+/// A read-modify-write. `combine(old, b, c)` computes the new value from zero-extended bits.
 #[derive(Clone, Debug)]
 pub struct Atomic {
     /// What is computed.
     pub operation: AtomicOperation,
     /// The operands have an unsigned type.
     pub unsigned: bool,
-    /// Space named by the instruction.
+    /// State space named by the instruction.
     pub space: Space,
     /// Memory order; PTX's default is `Relaxed`.
     pub order: Order,
@@ -56,16 +57,16 @@ pub struct Atomic {
     pub scope: Scope,
     /// Size in bytes: 2, 4 or 8.
     pub bytes: u8,
-    /// Rows are in `w64` (else `w32`).
+    /// Whether rows are in `w64`; otherwise in `w32`.
     pub wide: bool,
-    /// Old value; `None` for `red`, `NO_SLOT` for an `atom` whose result is `_`.
+    /// Row for the old value; `None` for `red`, `NO_SLOT` for an `atom` whose result is `_`.
     pub destination: Option<Slot>,
     /// Address of the access.
     pub address: Address,
     /// First operand.
     pub b: Slot,
-    /// Second operand of `cas` (the new value); else equal to `b`.
+    /// Second operand of `cas` (the new value); otherwise equal to `b`.
     pub c: Slot,
-    /// The new value from (old, b, c).
+    /// Computes the new value from (old, b, c).
     pub combine: fn(u64, u64, u64) -> u64,
 }

@@ -1,4 +1,4 @@
-//! A PTX module, decoded: what `syntax` and `isa` produce and `machine` runs. Plain data, no behaviour.
+//! A decoded PTX module: plain data that `decode` produces and `machine` executes.
 
 mod asynchronous;
 mod cooperation;
@@ -47,27 +47,27 @@ pub struct Program {
     pub functions: Vec<Function>,
     /// Module-scope variables, and shared variables declared inside functions.
     pub variables: Vec<Variable>,
-    /// Source places, referred to by index.
+    /// Source locations, referred to by index.
     pub locations: Vec<Location>,
-    /// Source files as `.file` names them; `Location::file` indexes this.
+    /// Source files as named by `.file`; `Location::file` is an index into this list.
     pub files: Vec<String>,
-    /// Opcodes as written (`add.s32`), interned; `Inst::opcode` indexes this.
+    /// Opcodes as written (`add.s32`), interned; `Inst::opcode` is an index into this list.
     pub opcodes: Vec<String>,
-    /// The PTX text, by line, for reports.
+    /// The lines of the PTX text, for reports.
     pub source: Source,
 }
 
-/// A place in the source language, from `.loc`.
+/// A location in the source language, from `.loc`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Location {
     /// Index into `Program::files`.
     pub file: u32,
-    /// 1-based; 0 when the compiler gave none.
+    /// Line number, from 1; 0 if the compiler gave none.
     pub line: u32,
-    /// 1-based; 0 when the compiler gave none.
+    /// Column, from 1; 0 if the compiler gave none.
     pub column: u32,
-    /// The function this line was inlined from, as the compiler names it (mangled).
+    /// Mangled name of the function that this line was inlined from.
     pub function: Option<String>,
-    /// The call site this line was inlined into: index into `Program::locations`.
+    /// Call site that this line was inlined into: index into `Program::locations`.
     pub inlined_at: Option<u32>,
 }

@@ -6,34 +6,34 @@ use crate::isa::memory::{Order, Scope, Space};
 use crate::isa::special::Timer;
 use crate::registers::{Args, Pure, Slot};
 
-/// One instruction.
+/// A decoded instruction.
 #[derive(Clone, Debug)]
 pub struct Inst {
-    /// What it does.
+    /// Operation.
     pub op: Op,
-    /// `@p` or `@!p`.
+    /// Guard predicate, `@p` or `@!p`.
     pub guard: Option<Guard>,
     /// Index into `Program::opcodes`.
     pub opcode: u32,
     /// Index into `Program::locations`.
     pub location: Option<u32>,
-    /// 1-based line in the PTX text.
+    /// Line in the PTX text, from 1.
     pub line: u32,
 }
 
-/// Lanes whose predicate is false skip the instruction.
+/// A guard: lanes whose predicate is false skip the instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Guard {
     /// Row of `Registers::pred`.
     pub pred: Slot,
-    /// `@!p`.
+    /// Whether the predicate is negated, `@!p`.
     pub negated: bool,
 }
 
-/// What an instruction does.
+/// Operation of an instruction.
 #[derive(Clone, Debug)]
 pub enum Op {
-    /// Moves bits between registers of active lanes.
+    /// Computes on registers of the active lanes.
     Pure(Pure, Args),
     /// Reads a timer into a row of `w64` (`wide`) or `w32`.
     ReadTimer {
@@ -48,7 +48,7 @@ pub enum Op {
     Load(Access),
     /// `st`.
     Store(Access),
-    /// `atom`, `red`.
+    /// `atom` and `red`: checks the operands and the old value, and sets the shadows of the results.
     Atomic(Atomic),
     /// `atom` and `red` of vectors: one atomic for each element, in order.
     AtomicVector(Box<[Atomic]>),
@@ -56,7 +56,7 @@ pub enum Op {
     Fence(Order, Scope),
     /// `cvta`, `cvta.to`.
     ConvertAddress {
-        /// The specific space.
+        /// The specific state space.
         space: Space,
         /// From generic to specific, not the other way.
         from_generic: bool,
@@ -65,16 +65,16 @@ pub enum Op {
         /// Rows of `w64`.
         source: Slot,
     },
-    /// `isspacep`: a row of `pred` from a row of `w64`.
+    /// `isspacep`: tests whether a generic address lies in a state space.
     IsSpace {
         /// The space that is asked for.
         space: Space,
-        /// Row of `pred`.
+        /// Row of `pred` for the result.
         destination: Slot,
-        /// Row of `w64`.
+        /// Whether the row is in `w64`.
         source: Slot,
     },
-    /// `bra`; conditional when guarded.
+    /// `bra`; conditional if guarded.
     Branch {
         /// Index into `Function::code`.
         target: u32,
@@ -90,12 +90,12 @@ pub enum Op {
     Call {
         /// The function.
         callee: Callee,
-        /// Parameters.
+        /// Parameters to copy.
         params: Vec<FrameCopy>,
-        /// Return values.
+        /// Return values to copy.
         returns: Vec<FrameCopy>,
     },
-    /// `ret`. In an entry: exit.
+    /// `ret`; in an entry, the thread exits.
     Return,
     /// `exit`.
     Exit,
@@ -103,11 +103,11 @@ pub enum Op {
     Trap,
     /// `bar`, `barrier`.
     Barrier {
-        /// All threads of the warp must execute it together.
+        /// Whether all threads of the warp must execute it together.
         aligned: bool,
         /// Row of `w32`: 0 to 15.
         id: Slot,
-        /// Row of `w32`: participating threads; all when `None`.
+        /// Row of `w32`: number of participating threads; all when `None`.
         count: Option<Slot>,
         /// What the barrier does.
         kind: BarrierKind,
@@ -119,33 +119,33 @@ pub enum Op {
         kind: Collective,
         /// Row of `w32`.
         mask: Slot,
-        /// The meaning; `Sync` has one that does nothing.
+        /// Its meaning; for `Sync`, a function without effect.
         run: Pure,
-        /// Operands without the mask.
+        /// Operands except the mask.
         args: Args,
     },
-    /// Textures and surfaces.
+    /// An instruction on textures or surfaces.
     Texture(Box<Texture>),
-    /// Instructions of all 32 lanes on matrices that they hold together.
+    /// An instruction of all 32 lanes on matrices distributed over them.
     Matrix(Box<Matrix>),
-    /// Asynchronous copies, mbarriers, clusters.
+    /// Asynchronous copies, mbarriers and clusters.
     Async(Box<Async>),
     /// `nanosleep`: a hint that the warp waits for another thread.
     Nanosleep,
-    /// `alloca`: stack memory of the thread.
+    /// `alloca`: allocates stack memory of the thread.
     Alloca {
-        /// Row of `w64`: a local address.
+        /// Row of `w64` for the local address.
         destination: Slot,
-        /// Row of `w64` (or `w32` when not `wide`): bytes.
+        /// Row of `w64` (`w32` unless `wide`): size in bytes.
         size: Slot,
-        /// The size is a row of `w64`.
+        /// Whether the size is a row of `w64`.
         wide: bool,
         /// Alignment in bytes.
         align: u64,
     },
-    /// `stacksave`: row of `w64`.
+    /// `stacksave`: row of `w64` for the stack pointer.
     StackSave(Slot),
-    /// `stackrestore`: row of `w64`.
+    /// `stackrestore`: row of `w64` with the stack pointer.
     StackRestore(Slot),
     /// `prefetch`, `discard`, `griddepcontrol` and others that do not change what a program computes.
     Nothing,
@@ -158,7 +158,7 @@ pub enum Op {
 pub enum Callee {
     /// Index into `Program::functions`.
     Direct(u32),
-    /// Row of `w64` that holds a function's address.
+    /// Row of `w64` with the address of a function.
     Indirect(Slot),
 }
 

@@ -155,7 +155,7 @@ fn product(matrix: &Matrix) -> Operands {
     Operands { sends, receives: all(sums, &matrix.d), ..Operands::default() }
 }
 
-/// Where asynchronous instructions go, and the registers that they write at once.
+/// Returns the registers with the addresses of an asynchronous instruction, and those that it writes immediately.
 fn asynchronous(op: &Async) -> Operands {
     let none = Operands::default;
     match op {

@@ -1,24 +1,24 @@
-//! Questions that users of a program ask.
+//! Queries on a program.
 
 use super::{Function, Inst, Kind, Op, Program};
 
 impl Program {
-    /// The kernels.
+    /// Iterates over the kernels.
     pub fn entries(&self) -> impl Iterator<Item = &Function> {
         self.functions.iter().filter(|function| function.kind == Kind::Entry)
     }
 
-    /// The function of a name.
+    /// Returns the function with a name.
     pub fn function(&self, name: &str) -> Option<&Function> {
         self.functions.iter().find(|function| function.name == name)
     }
 
-    /// An instruction's opcode as written, `add.s32`; empty for one of another program.
+    /// Returns an instruction's opcode as written, such as `add.s32`; empty for an instruction of another program.
     pub fn opcode(&self, inst: &Inst) -> &str {
         self.opcodes.get(inst.opcode as usize).map_or("", String::as_str)
     }
 
-    /// `file:line:column` of a place, as short as what is known; empty without one.
+    /// Formats a location as `file:line:column`, without the parts that are unknown; empty without a location.
     pub fn describe(&self, location: Option<u32>) -> String {
         let Some(location) = location.and_then(|index| self.locations.get(index as usize)) else {
             return String::new();
@@ -31,8 +31,8 @@ impl Program {
         }
     }
 
-    /// The chain of places from the innermost to the function that was compiled: where the code is, where that was
-    /// inlined into, and so on.
+    /// Returns the chain of locations from the innermost one to the function that was compiled: the position of the
+    /// code, the call site that it was inlined into, and so on.
     pub fn chain(&self, location: Option<u32>) -> Vec<u32> {
         let mut chain = Vec::new();
         let mut next = location;
@@ -46,7 +46,7 @@ impl Program {
         chain
     }
 
-    /// Instructions that were kept and can't be executed: line in the PTX text, and why.
+    /// Iterates over the instructions that cannot be executed: line in the PTX text, and reason.
     pub fn unsupported(&self) -> impl Iterator<Item = (u32, &str)> {
         self.functions.iter().flat_map(|function| &function.code).filter_map(|inst| match &inst.op {
             Op::Unsupported(why) => Some((inst.line, why.as_str())),
@@ -56,7 +56,7 @@ impl Program {
 }
 
 impl Function {
-    /// Bytes of a kernel's parameters, as a launch passes them.
+    /// Returns the size of a kernel's parameters in bytes, as a launch passes them.
     pub fn param_bytes(&self) -> u64 {
         self.params.iter().map(|param| param.offset + param.size).max().unwrap_or(0)
     }

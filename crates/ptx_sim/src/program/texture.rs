@@ -7,26 +7,26 @@ use crate::registers::Slot;
 pub struct Texture {
     /// What is done.
     pub kind: TextureKind,
-    /// Row of `w64`: the handle that [`Machine::texture`](crate::Machine::texture) gave.
+    /// Row of `w64` with the handle from [`Machine::texture`](crate::Machine::texture).
     pub handle: Slot,
-    /// Results, or what is stored: rows of `w32`, or of `w64` when `wide`.
+    /// Rows of the results or of the stored values, in `w32`, or in `w64` when `wide`.
     pub data: Vec<Slot>,
-    /// The data are rows of `w64`.
+    /// Whether the data are rows of `w64`.
     pub wide: bool,
-    /// Rows of `w32`: coordinates, without the layer.
+    /// Rows of `w32` with the coordinates, without the layer.
     pub coordinates: Vec<Slot>,
-    /// Row of `w32`: layer of an array.
+    /// Row of `w32` with the layer of an array.
     pub layer: Option<Slot>,
 }
 
-/// What is done with a texture or surface.
+/// Operation on a texture or surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextureKind {
     /// `tex`: four channels.
     Sample {
         /// Coordinates are `s32` and name elements, which are not filtered.
         integers: bool,
-        /// The result is made of `f32`, else of 32-bit integers.
+        /// Whether the result consists of `f32`; otherwise of 32-bit integers.
         floats: bool,
     },
     /// `tld4`: one channel of the four elements that a linear filter would use.

@@ -1,8 +1,8 @@
-//! Variables of a module, their initialisers, and what has an address.
+//! Variables of a module, their initialisers, and symbols with addresses.
 
 use crate::isa::memory::Space;
 
-/// A variable with an address.
+/// A variable of a module.
 #[derive(Clone, Debug)]
 pub struct Variable {
     /// Name in the PTX text.
@@ -13,15 +13,16 @@ pub struct Variable {
     pub size: u64,
     /// Alignment in bytes, a power of two.
     pub align: u64,
-    /// Leading bytes; the rest is zero. Empty: no initialiser (shared memory then starts undefined, global zero).
+    /// Leading bytes; the rest is zero. Empty without an initialiser (then shared memory starts undefined, global
+    /// memory zero).
     pub init: Vec<u8>,
-    /// Addresses to write into the initialiser.
+    /// Addresses to insert into the initialiser.
     pub relocations: Vec<Relocation>,
-    /// `.extern .shared x[]`: starts where the block's static shared memory ends.
+    /// Whether it is an `.extern .shared x[]`, which starts at the end of the block's static shared memory.
     pub dynamic: bool,
 }
 
-/// An address inside an initialiser.
+/// An address in an initialiser.
 #[derive(Clone, Debug)]
 pub struct Relocation {
     /// Byte offset in the variable; 8 bytes are written.
@@ -30,16 +31,16 @@ pub struct Relocation {
     pub target: Symbol,
     /// Added to the address.
     pub addend: i64,
-    /// `generic(x)`: the generic address instead of the one in `x`'s space.
+    /// Whether it is the generic address, `generic(x)`, instead of the one in the symbol's space.
     pub generic: bool,
 }
 
-/// Something with an address.
+/// A symbol with an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Symbol {
     /// Index into `Program::variables`.
     Variable(u32),
-    /// Index into `Program::functions`; its address is an opaque non-zero handle.
+    /// Index into `Program::functions`; the address is an opaque non-zero handle.
     Function(u32),
     /// Byte offset into the kernel's parameters (`Space::Param`).
     KernelParam(u64),

@@ -1,26 +1,26 @@
 //! The registers of one warp: struct of arrays, one row of 32 lanes per register.
 //!
 //! Every operand of a decoded instruction is a row: constants, special registers and symbol addresses are rows that the
-//! machine fills when a function is entered, so executing an instruction never asks what kind an operand is.
+//! machine fills when a function is entered, so execution never distinguishes kinds of operands.
 
 pub(crate) mod shadow;
 
 use shadow::RegisterShadow;
 
-/// Where a value of an operand lives and how its literals are read.
+/// Register file of an operand, and the type of its literals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum File {
     /// `Registers::pred`.
     Pred,
-    /// `Registers::w32`, 16 bits used, the rest zero.
+    /// `Registers::w32`, of which 16 bits are used and the rest is zero.
     Half,
     /// `Registers::w32`.
     Word,
-    /// `Registers::w32`, decimal literals are `f32`.
+    /// `Registers::w32`, with decimal literals of type `f32`.
     Single,
     /// `Registers::w64`.
     Long,
-    /// `Registers::w64`, decimal literals are `f64`.
+    /// `Registers::w64`, with decimal literals of type `f64`.
     Double,
 }
 
@@ -47,48 +47,48 @@ impl Rows {
     }
 }
 
-/// Threads in a warp.
+/// Number of threads in a warp.
 pub const LANES: usize = 32;
 
-/// Index of a row in one of the three files; the instruction knows which file.
+/// Index of a row in one of the three files; the instruction determines the file.
 pub type Slot = u32;
 
-/// A destination that PTX writes as `_`: the value is thrown away.
+/// A destination that PTX writes as `_`: the value is discarded.
 pub const NO_SLOT: Slot = u32::MAX;
 
 /// The register files of one frame of one warp.
 ///
-/// 8- and 16-bit registers live in `w32`, zero-extended. `f32` and `f64` are their bit patterns. A 128-bit register is
-/// two neighbouring rows of `w64`, low half first.
+/// 8- and 16-bit registers are stored in `w32`, zero-extended. `f32` and `f64` are stored as bit patterns. A 128-bit
+/// register is two adjacent rows of `w64`, low half first.
 #[derive(Clone, Debug, Default, Hash)]
 pub struct Registers {
-    /// `.b8 .b16 .b32`, `.f16 .bf16 .f32`, packed pairs.
+    /// Rows of `.b8`, `.b16`, `.b32`, `.f16`, `.bf16` and `.f32` registers, and packed pairs.
     pub w32: Vec<[u32; LANES]>,
-    /// `.b64`, `.f64`, addresses.
+    /// Rows of `.b64` and `.f64` registers, and addresses.
     pub w64: Vec<[u64; LANES]>,
     /// Predicates, one bit per lane.
     pub pred: Vec<u32>,
-    /// Which bits are undefined, while that is checked.
+    /// Undefined bits, while they are tracked.
     pub(crate) shadow: Option<Box<RegisterShadow>>,
 }
 
-/// Destinations and sources of an instruction, as rows. Which file each is in belongs to the instruction's meaning.
+/// Destinations and sources of an instruction, as rows. The instruction's meaning determines the file of each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Args {
-    /// Destinations; `NO_SLOT` where PTX has `_` and where there is none.
+    /// Destinations; `NO_SLOT` for `_` and for missing ones.
     pub d: [Slot; 4],
     /// Sources.
     pub s: [Slot; 4],
-    /// Bit `i` set: source `i` is a predicate written with `!`.
+    /// Negated sources: bit `i` is set if source `i` is a predicate written with `!`.
     pub negated: u8,
-    /// What the opcode says beyond the choice of the meaning, in the meaning's own terms.
+    /// Further properties of the opcode, in a form that depends on the meaning.
     pub immediate: u16,
 }
 
-/// The meaning of an instruction that only moves bits between registers: reads the sources of the lanes in `mask` (some
-/// read other lanes: shuffles, votes) and writes the destinations of the lanes in `mask`, leaving other lanes alone.
+/// The meaning of an instruction that only computes on registers: it reads the sources of the lanes in `mask` (shuffles
+/// and votes also read other lanes), writes the destinations of the lanes in `mask`, and leaves other lanes unchanged.
 ///
-/// The same code, compiled for each [`Level`](crate::Level) of the host.
+/// The same code is compiled for each [`Level`](crate::Level) of the host.
 #[derive(Clone, Copy, Debug)]
 pub struct Pure {
     pub(crate) baseline: Run,
@@ -96,11 +96,11 @@ pub struct Pure {
     pub(crate) v3: unsafe fn(registers: &mut Registers, mask: u32, args: &Args),
 }
 
-/// The code of one level.
+/// Code for one level.
 pub type Run = fn(registers: &mut Registers, mask: u32, args: &Args);
 
 impl Pure {
-    /// One code for all levels.
+    /// Creates a meaning with one code for all levels.
     pub const fn plain(run: Run) -> Self {
         Self {
             baseline: run,
@@ -109,7 +109,7 @@ impl Pure {
         }
     }
 
-    /// Code for each level, made by `lift!` and `for_each_level!`.
+    /// Creates a meaning with code for each level; used by `lift!` and `for_each_level!`.
     ///
     /// # Safety
     /// `v3` must be safe to call on a processor with the features of x86-64-v3.

@@ -1,7 +1,7 @@
-//! Which bits of a frame's registers are undefined.
+//! Shadow of a frame's registers: their undefined bits.
 //!
-//! One mask of lanes per row answers nearly every question; bits and origins are kept only for rows that have held an
-//! undefined value that was not simply "never written".
+//! One mask of lanes per row suffices in nearly all cases; bits and origins are kept only for rows that have held an
+//! undefined value which was not simply "never written".
 
 use super::{File, LANES, Rows, Slot};
 use std::hash::{Hash, Hasher};
@@ -9,51 +9,51 @@ use std::hash::{Hash, Hasher};
 /// The origin of a register that nothing has written.
 pub const NEVER_WRITTEN: u32 = 0;
 
-/// What is known of a frame's registers when its function is entered.
+/// State of a frame's registers when its function is entered.
 #[derive(Clone, Debug, Default)]
 pub struct Entry {
     pub rows: Rows,
-    /// By row: all lanes, or none when it is preset or settled.
+    /// Undefined lanes by row: all lanes, or none if the row is preset or settled.
     pub undefined: Vec<u32>,
-    /// Bit per instruction all of whose registers are known to be defined.
+    /// One bit per instruction all of whose registers are known to be defined.
     pub clean: Vec<u64>,
 }
 
-/// Bits and origins of one row. Lanes that are defined have entries without meaning.
+/// Bits and origins of one row; entries of defined lanes are meaningless.
 #[derive(Clone, Debug)]
 struct Detail {
     bits: [u64; LANES],
     origin: [u32; LANES],
 }
 
-/// The shadow of one frame's registers. All three files are numbered through: `w32`, `w64`, `pred`.
+/// Shadow of one frame's registers. Rows of the three files are numbered consecutively: `w32`, `w64`, `pred`.
 #[derive(Clone, Debug, Default)]
 pub struct RegisterShadow {
     undefined: Vec<u32>,
     detail: Vec<Option<Box<Detail>>>,
-    /// There are details.
+    /// Whether any row has details.
     detailed: bool,
     rows: Rows,
-    /// Bit per instruction whose registers have all been seen to be defined in every lane; empty again as soon as any
-    /// bit of any register becomes undefined.
+    /// One bit per instruction all of whose registers are defined in every lane; cleared as soon as any bit of any
+    /// register becomes undefined.
     clean: Vec<u64>,
 }
 
-/// Origins are left out: a thread that polls with an undefined value polls all the same.
+/// Origins are not hashed: they do not affect whether a thread polls.
 impl Hash for RegisterShadow {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.undefined.hash(state);
     }
 }
 
-/// Number of a row in a shadow.
+/// Returns the index of a row in a shadow.
 #[inline(always)]
 pub fn row(rows: Rows, file: File, slot: Slot) -> u32 {
     rows.number(file, slot)
 }
 
 impl RegisterShadow {
-    /// A function is entered: what its `entry` says is undefined, when `tracked`.
+    /// Initialises the shadow on entry to a function, from `entry` if `tracked`.
     pub fn enter(&mut self, entry: &Entry, tracked: bool) {
         self.undefined.clone_from(&entry.undefined);
         if !tracked {
@@ -67,19 +67,19 @@ impl RegisterShadow {
         self.clean.clone_from(&entry.clean);
     }
 
-    /// Number of a row.
+    /// Returns the index of a row.
     #[inline(always)]
     pub fn row(&self, file: File, slot: Slot) -> u32 {
         row(self.rows, file, slot)
     }
 
-    /// Lanes in which some bit of a row is undefined.
+    /// Returns the lanes in which any bit of a row is undefined.
     #[inline(always)]
     pub fn undefined(&self, row: u32) -> u32 {
         self.undefined.get(row as usize).copied().unwrap_or(0)
     }
 
-    /// The lanes of `mask` now hold defined values.
+    /// Marks the lanes of `mask` as defined.
     #[inline(always)]
     pub fn define(&mut self, row: u32, mask: u32) {
         if let Some(undefined) = self.undefined.get_mut(row as usize) {
@@ -87,13 +87,14 @@ impl RegisterShadow {
         }
     }
 
-    /// Is every register of an instruction known to be defined, so that carrying it out changes nothing here?
+    /// Whether every register of an instruction is known to be defined, so that its execution does not change the
+    /// shadow.
     #[inline(always)]
     pub fn clean(&self, pc: u32) -> bool {
         self.clean.get(pc as usize / 64).is_some_and(|bits| bits >> (pc % 64) & 1 != 0)
     }
 
-    /// Every register that an instruction reads or writes is defined in every lane.
+    /// Records that every register of an instruction is defined in every lane.
     pub fn set_clean(&mut self, pc: u32) {
         let word = pc as usize / 64;
         if self.clean.len() <= word {
@@ -102,7 +103,7 @@ impl RegisterShadow {
         self.clean[word] |= 1 << (pc % 64);
     }
 
-    /// Undefined bits of a lane, and where they come from.
+    /// Returns the undefined bits of a lane, and their origin.
     pub fn get(&self, row: u32, lane: usize) -> (u64, u32) {
         if self.undefined(row) >> lane & 1 == 0 {
             return (0, NEVER_WRITTEN);
@@ -113,7 +114,7 @@ impl RegisterShadow {
         }
     }
 
-    /// Sets the undefined bits of a lane, those that the row has.
+    /// Sets the undefined bits of a lane, limited to the bits of the row.
     pub fn set(&mut self, row: u32, lane: usize, bits: u64, origin: u32) {
         let Some(undefined) = self.undefined.get_mut(row as usize) else { return };
         if bits == 0 {
@@ -130,13 +131,13 @@ impl RegisterShadow {
         }
     }
 
-    /// Copies what is known of a lane's registers, for instructions that compute on a copy of the registers.
+    /// Copies the state of a lane's register, for instructions that compute on a copy of the registers.
     pub fn copy_lane(&mut self, to: u32, from: &Self, source: u32, lane: usize) {
         let (bits, origin) = from.get(source, lane);
         self.set(to, lane, bits, origin);
     }
 
-    /// Every row that a slot may stand for.
+    /// Returns every row that a slot may refer to, in any file.
     pub fn any_file(&self, slot: Slot) -> impl Iterator<Item = u32> {
         let rows = self.rows;
         let files = [(File::Word, rows.w32), (File::Long, rows.w64), (File::Pred, rows.pred)];

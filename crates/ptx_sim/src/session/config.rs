@@ -9,47 +9,48 @@ use crate::trace::{Trace, Traced};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// How a machine runs programs. `Config::default()` checks bounds and counts, on all cores.
+/// Configuration of a machine. `Config::default()` checks bounds and counts events, on all cores.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// What is looked for beyond what every run checks.
+    /// Checkers in addition to the checks of every run.
     pub checks: Checks,
-    /// Counts events: see [`Counters`]. Off saves about a quarter of the time.
+    /// Whether events are counted: see [`Counters`]. Without counters a run takes about a quarter less time.
     pub counters: bool,
-    /// Which of the host's vector instructions to use; only the speed depends on it.
+    /// Level of the host's vector instructions; it affects only the speed.
     pub level: Level,
-    /// Host threads; 0 for as many as the host offers. One gives the same order of events every time.
+    /// Number of host threads; 0 for all cores of the host. With one thread, the order of events is the same in every
+    /// run.
     pub workers: usize,
-    /// The device's limits.
+    /// Limits of the device.
     pub profile: Profile,
-    /// `Some`: another order of events for each seed, the same one every time: which blocks run together, which warps
-    /// and which lanes that parted run first, for how long, and where lanes that wait for each other stop waiting. The
-    /// launch runs on one worker.
+    /// Seed of the schedule. Each seed determines another reproducible order of events: which blocks run together,
+    /// which warps and diverged lanes run first and for how long, and when lanes that wait for each other are released.
+    /// The launch runs on one worker. `None` for the default schedule.
     pub seed: Option<u64>,
-    /// Warp instructions after which a launch is stopped; `None` for no limit.
+    /// Limit on the warp instructions of a launch; `None` for no limit.
     pub fuel: Option<u64>,
-    /// Host memory that a launch may take for registers, stacks and shared memory of the blocks that are resident, in
-    /// bytes.
+    /// Limit on the host memory in bytes that a launch may use for registers, stacks and shared memory of the resident
+    /// blocks.
     pub host_bytes: u64,
-    /// Records what [`explain`](crate::explain) needs, at about half the speed. The checks that cost time are off in
-    /// such a run.
+    /// Whether to record a trace for [`explain`](crate::explain), at about half the speed. The checkers are off in such
+    /// a run.
     pub trace: Option<Trace>,
-    /// Counts finished blocks while a launch runs.
+    /// Counter of finished blocks, updated while a launch runs.
     pub progress: Option<Arc<AtomicU64>>,
 }
 
-/// What a launch that ran to its end has to say.
+/// Result of a launch that ran to its end.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// Totals over all warps; zero when `Config::counters` is off.
     pub counters: Counters,
-    /// The same by instruction, for those that accessed memory or branched; in program order.
+    /// Counters of each instruction that accessed memory or branched, in program order.
     pub instructions: Vec<InstructionCounters>,
-    /// What the checkers found, one per place.
+    /// Findings of the checkers, one per place.
     pub findings: Vec<Finding>,
-    /// What was recorded, if [`Config::trace`] asked for it.
+    /// The trace, if [`Config::trace`] is set.
     pub traced: Option<Traced>,
-    /// Output of `vprintf`, block by block.
+    /// Output of `vprintf`, ordered by block.
     pub printed: String,
 }
 

@@ -1,4 +1,4 @@
-//! Launches: which observers watch, and what they found as one report.
+//! Launches: selection of the observers, and the report of their results.
 
 use super::Machine;
 use super::config::{Config, Report};
@@ -14,7 +14,7 @@ use crate::stop::{Finding, Stop};
 use crate::trace::{Traced, Tracing};
 use std::sync::Arc;
 
-/// What the observers of a launch saw.
+/// Results of the observers of a launch.
 #[derive(Default)]
 struct Seen {
     counters: Counters,
@@ -38,7 +38,7 @@ impl Machine {
         let placed = validate(launch, &program.functions[entry as usize], &layout, &self.config.profile)?;
         self.memory.launch += 1;
         self.memory.track(checks.uninit);
-        // Registers are looked at.
+        // Whether registers are inspected.
         let inspect = checks.uninit || checks.overflow;
         let plans = if inspect { loaded.plans(program, checks.overflow) } else { Arc::default() };
         let setup = setup(&self.config);
@@ -56,7 +56,8 @@ impl Machine {
         let raced = |race: Race<'_>| race.finish(&context.setting);
         let counts = self.config.counters;
         let count = |seen: Counting| if counts { counted(seen, program) } else { Seen::default() };
-        // One set for whatever is asked for besides counters and races: every set is another copy of the machine.
+        // A single set of observers for all checks other than counters and races: each set is another copy of the
+        // machine.
         if inspect || check::listed(checks).is_some() {
             let observe = || {
                 let uninit = Uninit::new(plans.clone(), checks.uninit);
@@ -85,7 +86,7 @@ impl Machine {
 }
 
 impl super::Loaded {
-    /// What each instruction reads and writes; with `overflow`, integer arithmetic is always looked at.
+    /// Returns the register plans of all functions; with `overflow`, integer arithmetic is always inspected.
     fn plans(&mut self, program: &Program, overflow: bool) -> Arc<[Plan]> {
         if self.plans.as_ref().is_none_or(|(with, _)| *with != overflow) {
             self.plans = Some((overflow, uninit::plans(program, overflow).into()));
@@ -94,11 +95,11 @@ impl super::Loaded {
     }
 }
 
-/// The part of the configuration that the machine reads.
+/// Returns the part of the configuration that the machine reads.
 fn setup(config: &Config) -> Setup {
     Setup {
         level: config.level,
-        // The race checker has one memory of what was accessed.
+        // The race checker has a single shadow memory.
         workers: if config.checks.race { 1 } else { config.workers },
         profile: config.profile.clone(),
         seed: config.seed,
@@ -113,7 +114,7 @@ fn counted(seen: Counting, program: &Program) -> Seen {
     Seen { counters, instructions, ..Seen::default() }
 }
 
-/// Runs a launch with one set of observers; `finish` reads what they saw.
+/// Runs a launch with one set of observers; `finish` evaluates their results.
 fn watch<O: Observer>(
     config: &Config,
     context: &Context<'_>,

@@ -1,25 +1,25 @@
-//! What is left when kernels have run: memory that nobody freed, bytes that nobody has written.
+//! Memory that remains allocated after kernels have run, and bytes that remain uninitialised.
 
 use super::Machine;
 use crate::memory::Owner;
 use crate::memory::cells::undefined_in;
 
-/// Device memory that is not freed yet.
+/// An allocation in device memory that has not been freed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leak {
-    /// As [`Machine::alloc`] was told; `device malloc` for what a kernel allocated.
+    /// Name passed to [`Machine::alloc`]; `device malloc` for a kernel's allocation.
     pub name: String,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
-    /// Where it starts.
+    /// Start address.
     pub address: u64,
-    /// A kernel called `malloc`.
+    /// Whether a kernel allocated it by `malloc`.
     pub by_kernel: bool,
 }
 
 impl Machine {
-    /// What was allocated by the host and by kernels and not freed until now, by address. Variables of programs are
-    /// none of it.
+    /// Returns the allocations of the host and of kernels that have not been freed, sorted by address. Variables of
+    /// programs are not included.
     pub fn leaks(&self) -> Vec<Leak> {
         let mut leaks = Vec::new();
         self.memory.each_live(|allocation| {

@@ -1,4 +1,4 @@
-//! A session: a machine with memory that outlives launches, and the launches that run on it.
+//! A session: a machine whose memory persists between launches, and the launches that run on it.
 
 mod config;
 mod launch;
@@ -16,7 +16,7 @@ use crate::stop::{Diagnostic, Stop, StopKind};
 use crate::texture::Texture;
 use std::sync::Arc;
 
-/// A program that the machine has seen.
+/// A program that the machine has loaded.
 #[derive(Debug)]
 struct Loaded {
     module: Module,
@@ -25,7 +25,7 @@ struct Loaded {
     plans: Option<(bool, Arc<[Plan]>)>,
 }
 
-/// A simulated GPU: memory that outlives launches, and a way to run kernels on it.
+/// A simulated GPU: device memory that persists between launches, and the execution of kernels.
 #[derive(Debug)]
 pub struct Machine {
     config: Config,
@@ -51,7 +51,7 @@ impl Machine {
         &mut self.config
     }
 
-    /// Allocates device memory; `name` is what reports call it. The address is a multiple of 512.
+    /// Allocates device memory and returns its address, a multiple of 512. `name` identifies the allocation in reports.
     ///
     /// # Errors
     /// `out-of-memory` when the host has no room.
@@ -72,7 +72,10 @@ impl Machine {
                 Stop::usage("double-free", format!("`{}` at {address:#x} was freed before", allocation.name))
             }
             FreeError::Foreign(allocation) => {
-                let title = format!("`{}` at {address:#x} is not the host's to free", allocation.name);
+                let title = format!(
+                    "cannot free `{}` at {address:#x} from the host: the host did not allocate it",
+                    allocation.name
+                );
                 Stop::usage("bad-free", title)
             }
             FreeError::Unknown => {
@@ -82,7 +85,7 @@ impl Machine {
         })
     }
 
-    /// Copies bytes to the device.
+    /// Copies bytes from the host to the device.
     ///
     /// # Errors
     /// `out-of-bounds` when they do not fit in one live allocation.
@@ -93,7 +96,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Copies bytes from the device.
+    /// Copies bytes from the device to the host.
     ///
     /// # Errors
     /// `out-of-bounds` when they do not lie in one live allocation.
@@ -120,8 +123,8 @@ impl Machine {
         Ok(())
     }
 
-    /// Address and bytes of a global or constant variable, to be used with [`Machine::read`] and [`Machine::write`].
-    /// Loads the program if this machine has not seen it.
+    /// Returns address and size of a global or constant variable, for use with [`Machine::read`] and
+    /// [`Machine::write`]. Loads the program if this machine has not seen it.
     ///
     /// # Errors
     /// `unknown-symbol` when the program has no such variable; `out-of-memory` when the host has no room for its
@@ -136,11 +139,11 @@ impl Machine {
         }
     }
 
-    /// Creates a texture or surface object over device memory; kernels take the handle as a 64-bit parameter. It lasts
-    /// as long as the machine.
+    /// Creates a texture or surface object over device memory; kernels take the handle as a 64-bit parameter. The
+    /// object exists as long as the machine.
     ///
     /// # Errors
-    /// `bad-texture` when the description has no elements or more than its memory holds.
+    /// `bad-texture` if the description has no elements, or more than its memory holds.
     pub fn texture(&mut self, texture: &Texture) -> Result<u64, Stop> {
         let bad = |why: String| Stop::usage("bad-texture", why);
         let element = texture.format.bytes();

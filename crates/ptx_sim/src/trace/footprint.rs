@@ -1,13 +1,13 @@
-//! Which sectors of global memory a launch touches at all: a bit each, in pages that are made when they are first
-//! touched.
+//! The set of sectors of global memory that a launch accesses: one bit each, in pages that are allocated when they are
+//! first accessed.
 
 use crate::observe::Touch;
 use std::collections::HashMap;
 
-/// Sectors of a page, 64 KiB of memory.
+/// Sectors per page, which covers 64 KiB of memory.
 const PAGE: u64 = 2048;
 
-/// Bytes of a sector.
+/// Bytes per sector.
 const SECTOR: u64 = 32;
 
 /// A set of sectors.
@@ -42,13 +42,13 @@ impl Footprint {
         }
     }
 
-    /// Of all sectors.
+    /// Returns the size of all sectors in bytes.
     pub fn bytes(&self) -> u64 {
         let bits = |page: &[u64; PAGE as usize / 64]| page.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
         self.pages.values().map(|page| bits(page)).sum::<u64>() * SECTOR
     }
 
-    /// Both.
+    /// Computes the union with another set.
     pub fn absorb(&mut self, other: Self) {
         for (number, theirs) in other.pages {
             let page = self.pages.entry(number).or_insert_with(|| Box::new([0; PAGE as usize / 64]));

@@ -1,6 +1,6 @@
-//! What counters can't show: who was active when, which lane used which bank, how many sectors each request took, and
-//! which memory was touched at all. Recorded when [`Config::trace`](crate::Config) asks for it, and otherwise without
-//! cost.
+//! Trace of a launch, with details that counters lack: the active lanes of each instruction, the banks that each lane
+//! accesses, the sectors of each request, and the memory accessed in total. Recorded if
+//! [`Config::trace`](crate::Config) is set; otherwise it has no cost.
 
 mod footprint;
 
@@ -11,12 +11,12 @@ use crate::registers::LANES;
 use footprint::Footprint;
 use std::collections::{BTreeMap, HashMap};
 
-/// What to record.
+/// Options of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trace {
-    /// `%ctaid` of the block whose instructions are recorded one by one.
+    /// `%ctaid` of the block whose instructions are recorded individually.
     pub block: [u32; 3],
-    /// Instructions that are recorded of each of its warps; more are only counted.
+    /// Maximum number of recorded instructions per warp; further ones are only counted.
     pub steps: u32,
 }
 
@@ -26,29 +26,29 @@ impl Default for Trace {
     }
 }
 
-/// What was recorded of a launch.
+/// Recorded trace of a launch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Traced {
-    /// Different bytes of global memory that were read, in whole sectors.
+    /// Distinct bytes of global memory that were read, in whole sectors.
     pub read_bytes: u64,
-    /// Different bytes of global memory that were written or updated, in whole sectors.
+    /// Distinct bytes of global memory that were written or updated, in whole sectors.
     pub written_bytes: u64,
-    /// Most atomic requests at one address of global memory.
+    /// Largest number of atomic requests at one address of global memory.
     pub hottest_address: u64,
-    /// The recorded block, by warp.
+    /// Instructions of the recorded block, by warp.
     pub warps: Vec<WarpTrace>,
-    /// Shared-memory instructions in program order.
+    /// Bank usage of the shared-memory instructions, in program order.
     pub banks: Vec<Banks>,
-    /// Global-memory loads and stores in program order.
+    /// Sectors of the global-memory loads and stores, in program order.
     pub sectors: Vec<Sectors>,
 }
 
-/// One warp's instructions.
+/// Recorded instructions of one warp.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WarpTrace {
-    /// In order.
+    /// Instructions in order of execution.
     pub steps: Vec<Step>,
-    /// All that it executed, recorded or not.
+    /// Number of instructions executed, recorded or not.
     pub total: u64,
 }
 
@@ -61,9 +61,9 @@ pub struct Step {
     pub pc: u32,
     /// Active lanes.
     pub lanes: u32,
-    /// Wavefronts (shared) or sectors (global); 0 for what accesses neither.
+    /// Wavefronts (shared memory) or sectors (global memory); 0 for other instructions.
     pub units: u32,
-    /// The space that it accessed; `None` for what accesses none of the three.
+    /// State space that the instruction accessed; `None` if it accessed none of the three.
     pub space: Option<Space>,
 }
 
@@ -74,34 +74,34 @@ impl Step {
     }
 }
 
-/// How one instruction used the banks of shared memory.
+/// Use of the banks of shared memory by one instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Banks {
     /// Index into `Program::functions`.
     pub function: u32,
     /// Index into `Function::code`.
     pub pc: u32,
-    /// Words by lane and bank, of the first request that took most wavefronts.
+    /// Words by lane and bank, of the first request with the most wavefronts.
     pub words: Box<[[u32; 32]; LANES]>,
-    /// Requests by wavefronts, 0 to 32.
+    /// Number of requests by wavefronts, 0 to 32.
     pub wavefronts: [u64; 33],
 }
 
-/// How many sectors the requests of one instruction took.
+/// Sectors of the requests of one instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sectors {
     /// Index into `Program::functions`.
     pub function: u32,
     /// Index into `Function::code`.
     pub pc: u32,
-    /// Requests by sectors, 0 to 64.
+    /// Number of requests by sectors, 0 to 64.
     pub requests: Vec<u64>,
 }
 
-/// Addresses of atomics that are told apart; further ones are not counted.
+/// Limit on the distinct addresses of atomics; further addresses are not counted.
 const MOST_ADDRESSES: usize = 1 << 16;
 
-/// Most wavefronts that any request took; 0 when there was none.
+/// Returns the largest number of wavefronts of a request; 0 without requests.
 fn worst(wavefronts: &[u64; 33]) -> usize {
     wavefronts.iter().rposition(|&requests| requests > 0).unwrap_or(0)
 }
@@ -109,7 +109,7 @@ fn worst(wavefronts: &[u64; 33]) -> usize {
 /// Words by lane and bank.
 type Words = Box<[[u32; 32]; LANES]>;
 
-/// Records one worker's events.
+/// Observer that records one worker's events.
 #[derive(Debug)]
 pub(crate) struct Tracing {
     what: Trace,
@@ -121,7 +121,8 @@ pub(crate) struct Tracing {
     warps: Vec<WarpTrace>,
 }
 
-/// The recorded block while it runs: its warps, and what each accessed since its last instructions were recorded.
+/// State of the recorded block while it runs: its warps, and their accesses since their last instructions were
+/// recorded.
 #[derive(Debug, Default)]
 pub(crate) struct Recording {
     warps: Vec<WarpTrace>,
@@ -129,8 +130,8 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    /// The last recorded step of a warp, if that is the instruction: those that end a run of instructions access memory
-    /// after the run was shown. Other lanes may be about to execute the same.
+    /// Returns the last recorded step of a warp if it is this instruction: an instruction that ends a run accesses
+    /// memory after the run was reported. Other lanes may be about to execute the same instruction.
     fn last(&mut self, warp: u32, site: Site, mask: u32) -> Option<&mut Step> {
         let step = self.warps.get_mut(warp as usize)?.steps.last_mut()?;
         ((step.function, step.pc) == (site.function, site.pc) && step.lanes & mask != 0).then_some(step)
@@ -178,7 +179,7 @@ impl Tracing {
         if passes.min(32) as usize <= passes_so_far {
             return passes;
         }
-        // Added up over requests, every lane would have used every bank.
+        // A sum over requests would show every lane using every bank.
         **words = [[0; 32]; LANES];
         crate::lanes::each(touch.mask, |lane| {
             for word in 0..u64::from((touch.bytes / 4).max(1)) {
@@ -243,7 +244,7 @@ impl Observer for Tracing {
         else {
             return;
         };
-        // What a copy writes when it is waited for comes long after its instruction.
+        // A copy writes when it is waited for, long after its instruction.
         let mut pending = accesses.iter().filter(|(at, ..)| (from.pc..end).contains(at)).peekable();
         for pc in from.pc..end {
             trace.total += 1;

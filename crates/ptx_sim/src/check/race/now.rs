@@ -1,4 +1,4 @@
-//! The access that is being checked.
+//! The access being checked.
 
 use super::clock::Block;
 use super::records::Record;

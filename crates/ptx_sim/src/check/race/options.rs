@@ -1,9 +1,9 @@
-//! Choices that the memory model leaves to the user.
+//! Options of the race checker that the memory model leaves open.
 
-/// How the race checker reads a program.
+/// How the race checker interprets a program.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// `None`: by what wrote the PTX.
+    /// How atomics without an ordering are interpreted; `None` to decide by the generator of the PTX.
     pub atomics: Option<Atomics>,
     pub same_value_writes: SameValue,
 }
@@ -11,18 +11,19 @@ pub struct Options {
 /// How `atom` and `red` without a memory order are interpreted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Atomics {
-    /// What the source most likely said: acquire and release. LLVM up to version 22 drops the ordering of `atomicrmw`.
+    /// As acquire and release, which is the likely intent of the source: LLVM up to version 22 drops the ordering of
+    /// `atomicrmw`.
     Source,
-    /// What PTX says: relaxed. Order needs fences.
+    /// As relaxed, which is PTX's definition; ordering then needs fences.
     Ptx,
 }
 
-/// How unordered writes of one value to the same place are treated.
+/// How unordered writes of the same value to the same address are treated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SameValue {
-    /// A race, as PTX and Rust have it; the report has a note.
+    /// As a race, as PTX and Rust define it; the report has a note.
     #[default]
     Report,
-    /// A habit of CUDA programmers.
+    /// As intended, following a common CUDA idiom.
     Ignore,
 }

@@ -1,4 +1,4 @@
-//! The state of the checker: what it knows of blocks, memory and variables, and how strong accesses change that.
+//! State of the race checker for blocks, memory and synchronisation variables, and the effect of strong accesses on it.
 
 use super::clock::Block;
 use super::facts::Facts;

@@ -1,5 +1,5 @@
-//! Undefined values through loads, stores and atomics. Called once an access has been checked, before it is carried
-//! out.
+//! Propagation of undefined values through loads, stores and atomics. Called after an access has been checked and
+//! before it is performed.
 
 use super::origin::{Birth, COMPUTED, Origin, remember};
 use super::report::Use;
@@ -12,7 +12,7 @@ use crate::program::{Access, Space};
 use crate::registers::shadow::{NEVER_WRITTEN, RegisterShadow};
 use crate::registers::{LANES, NO_SLOT, Registers};
 
-/// An access whose lanes are this close together is looked at as one piece.
+/// Distance in bytes up to which the lanes of an access are checked as one range.
 const CLOSE: u64 = 1024;
 
 /// What the check asks of the lanes of an access.
@@ -22,13 +22,14 @@ trait Near {
 }
 
 impl Near for Lanes<'_> {
-    /// From the first byte of any lane to the last, when that is not much.
+    /// Returns the span from the first to the last byte of all lanes, if it is small.
     fn close(&self, bytes: u32) -> Option<u64> {
         let span = self.spread.high.wrapping_sub(self.spread.low).checked_add(u64::from(bytes))?;
         (span <= CLOSE).then_some(span)
     }
 
-    /// The lanes for which `holds`, which depends on the address alone: neighbours at one address share an answer.
+    /// Returns the lanes for which `holds`, which depends on the address only: consecutive lanes with one address share
+    /// an answer.
     #[inline(always)]
     fn by_address(&self, mut holds: impl FnMut(u64) -> bool) -> u32 {
         let (mut last, mut answer) = (None, false);
@@ -42,7 +43,7 @@ impl Near for Lanes<'_> {
     }
 }
 
-/// Rows of element `i` of an access; a 16-byte element has two.
+/// Returns the rows of an element of an access; a 16-byte element has two.
 #[inline(always)]
 fn rows(shadow: &RegisterShadow, access: &Access, slot: u32) -> [Option<u32>; 2] {
     if slot == NO_SLOT {
@@ -53,12 +54,12 @@ fn rows(shadow: &RegisterShadow, access: &Access, slot: u32) -> [Option<u32>; 2]
     [Some(shadow.row(file, slot)), second]
 }
 
-/// All bits of the bytes whose bit is set.
+/// Expands a mask of bytes to a mask of their bits.
 pub(super) fn bits_of(bytes: u64) -> u64 {
     (0..8).filter(|byte| bytes >> byte & 1 != 0).fold(0, |bits, byte| bits | 0xff << (byte * 8))
 }
 
-/// The bytes that have a bit set.
+/// Returns the bytes with at least one bit set.
 pub(super) fn bytes_of(bits: u64) -> u64 {
     (0..8).filter(|byte| bits >> (byte * 8) & 0xff != 0).fold(0, |bytes, byte| bytes | 1 << byte)
 }
@@ -68,7 +69,7 @@ pub(super) fn low(bytes: u32) -> u64 {
 }
 
 impl Uninit {
-    /// `ld`: the destinations get what memory holds.
+    /// `ld`: sets the shadows of the destinations from the memory.
     #[inline(always)]
     pub fn load_shadows(
         &mut self,
@@ -85,7 +86,7 @@ impl Uninit {
         }
     }
 
-    /// The destinations of a load that finds what is defined.
+    /// Marks the destinations of a load of defined values as defined.
     #[inline(always)]
     fn defines_loaded(&self, registers: &mut Registers, access: &Access, mask: u32) {
         if let Some(shadow) = registers.shadow.as_deref_mut() {
@@ -97,7 +98,7 @@ impl Uninit {
         }
     }
 
-    /// A quick answer: yes, or maybe not.
+    /// Quick test: true if all bytes are defined, false if that is unclear.
     #[inline(always)]
     pub(super) fn all_defined(&mut self, scene: &mut Scene<'_>, lanes: Lanes<'_>, bytes: u32) -> bool {
         let (mask, low) = (lanes.mask, lanes.spread.low);
@@ -134,7 +135,7 @@ impl Uninit {
         }
     }
 
-    /// What memory holds for one lane.
+    /// Returns the state of one lane's bytes in memory.
     pub(super) fn bytes_at(
         &mut self,
         scene: &mut Scene<'_>,
@@ -153,13 +154,13 @@ impl Uninit {
         }
     }
 
-    /// The cells of the allocation at an address, and where it is there; `None` when it is not tracked.
+    /// Returns the cells of the allocation at an address, and the offset in it; `None` if it is not tracked.
     fn on_device<'s>(scene: &'s mut Scene<'_>, address: u64) -> Option<(Device<'s>, u64)> {
         let view = scene.snapshot.find(address)?;
         Some((Device(view.shadow.as_deref()?), address - view.base))
     }
 
-    /// What memory holds for every lane of an access.
+    /// Returns the state of memory for every lane of an access.
     pub(super) fn bytes_of_lanes(&mut self, scene: &mut Scene<'_>, lanes: Lanes<'_>, bytes: u32) -> [Bytes; LANES] {
         std::array::from_fn(|lane| match lanes.mask >> lane & 1 {
             0 => Bytes::default(),
@@ -167,7 +168,7 @@ impl Uninit {
         })
     }
 
-    /// The lane's bytes are written; those whose bit is set in `undefined` with an undefined value.
+    /// Marks a lane's bytes as written; those in `undefined` with an undefined value.
     pub(super) fn mark(
         &mut self,
         scene: &mut Scene<'_>,
@@ -221,7 +222,7 @@ impl Uninit {
             each(lanes.mask, |lane| {
                 let here = undefined(lane).checked_shr(shift).unwrap_or(0) & low(one);
                 let mut bits = bits_of(here & 0xff);
-                // The sign is what all bits above are.
+                // Sign extension copies the sign bit to all bits above.
                 if access.sign_extend != 0 && here >> (one - 1) & 1 != 0 {
                     bits |= u64::MAX << (one * 8 - 1).min(63);
                 }
@@ -238,7 +239,7 @@ impl Uninit {
         registers.shadow = Some(shadow);
     }
 
-    /// The origin of what a load found undefined.
+    /// Returns the origin of undefined values in a load.
     pub(super) fn birth(
         &mut self,
         scene: &mut Scene<'_>,
@@ -259,7 +260,7 @@ impl Uninit {
         self.origins.add(Origin { site: scene.site, block: scene.block, warp: scene.warp, birth })
     }
 
-    /// `st`: memory gets what the sources hold; global memory is where undefined values come to light.
+    /// `st`: sets the shadow of memory from the sources; stores of undefined values to global memory are reported.
     #[inline]
     pub fn store_shadows(&mut self, scene: &mut Scene<'_>, registers: &Registers, access: &Access, lanes: Lanes<'_>) {
         let Some(shadow) = registers.shadow.as_deref() else { return };

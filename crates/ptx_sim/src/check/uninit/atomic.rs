@@ -1,4 +1,4 @@
-//! Undefined values through atomics.
+//! Propagation of undefined values through atomics.
 
 use super::access::{bits_of, bytes_of, low};
 use super::report::Use;
@@ -11,8 +11,9 @@ use crate::registers::shadow::NEVER_WRITTEN;
 use crate::registers::{NO_SLOT, Registers};
 
 impl Uninit {
-    /// `atom`, `red`: what they find and what they are given must be defined, but for `exch`, which only moves. A `cas`
-    /// may find undefined bytes beside those that matter: that is how compilers make atomics of one and two bytes.
+    /// `atom` and `red`: the old value in memory and the operands must be defined, except for `exch`, which only moves
+    /// them. A `cas` may read undefined bytes next to the relevant ones: compilers implement atomics of one and two
+    /// bytes in this way.
     pub fn atomic_shadows(
         &mut self,
         scene: &mut Scene<'_>,
@@ -45,7 +46,7 @@ impl Uninit {
             self.used(scene, lane, Use::Atomic, origin | lane as u32);
         }
         for row in operands {
-            // A comparison with a word that is undefined in part: see above.
+            // For a comparison with a partly undefined word, see above.
             let whole = |lane: usize| {
                 shadow.get(row, lane).0 & super::rule::ones(file) != 0
                     && (!compares || bytes_of(shadow.get(row, lane).0) & low(bytes) == low(bytes))

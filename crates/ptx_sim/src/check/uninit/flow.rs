@@ -1,4 +1,4 @@
-//! Undefined values through instructions that work on registers, and where they decide something.
+//! Propagation of undefined values through instructions on registers, and detection of their effects.
 
 use super::origin::{Birth, COMPUTED, Origin};
 use super::plan::{NO_ROW, Plan};
@@ -16,8 +16,8 @@ use crate::registers::{Args, LANES, NO_SLOT, Pure, Registers};
 use crate::stop::Diagnostic;
 
 impl Uninit {
-    /// Looks at an instruction that does not pass: before it is carried out, with the lanes that are there and those
-    /// whose guard holds.
+    /// Inspects an instruction with a possibly undefined operand before it is executed, given the active lanes and
+    /// those whose guard holds.
     #[cold]
     #[inline(never)]
     pub fn inspect_undefined(
@@ -45,7 +45,7 @@ impl Uninit {
                         let step = Computation { run, args, meaning, rule: step.rule };
                         self.compute(scene, &mut shadow, registers, &step, mask);
                     }
-                    // What it reads is not known.
+                    // The sources of this instruction are unknown.
                     None => args.d.iter().for_each(|slot| {
                         let rows: Vec<u32> = shadow.any_file(*slot).collect();
                         rows.into_iter().for_each(|row| shadow.define(row, mask));
@@ -82,8 +82,8 @@ impl Uninit {
         registers.shadow = Some(shadow);
     }
 
-    /// A register decides something: a finding for the first lane in which it is undefined. It counts as defined from
-    /// then on.
+    /// Checks a register that affects the execution: reports the first lane in which it is undefined, and then marks it
+    /// as defined.
     pub(super) fn decide(
         &mut self,
         scene: &mut Scene<'_>,
@@ -101,7 +101,8 @@ impl Uninit {
         }
     }
 
-    /// Undefined bits of a lane of a register and their origin; a register that nothing has written gets one here.
+    /// Returns the undefined bits of a lane of a register, and their origin; an uninitialised register gets its origin
+    /// here.
     pub(super) fn born(&mut self, scene: &mut Scene<'_>, shadow: &RegisterShadow, row: u32, lane: usize) -> (u64, u32) {
         let (bits, origin) = shadow.get(row, lane);
         if bits == 0 || origin != NEVER_WRITTEN {
@@ -157,7 +158,7 @@ impl Uninit {
         }
     }
 
-    /// The lanes of `mask` carry out a `*.sync` instruction that moves values between lanes.
+    /// Propagates through a `*.sync` instruction of the lanes in `mask` that moves values between lanes.
     pub fn meet_shadows(
         &mut self,
         scene: &mut Scene<'_>,
@@ -233,7 +234,8 @@ impl Uninit {
                 scene.finding(lane, "overflow", || {
                     let mut diagnostic = Diagnostic::new("overflow", format!("signed integer overflow: {words}"));
                     diagnostic.notes.push(
-                        "PTX wraps, and compilers write `.s32` for unsigned additions too: this may be meant"
+                        "PTX arithmetic wraps, and compilers write `.s32` for unsigned additions too: this may be \
+                        intended"
                             .to_owned(),
                     );
                     diagnostic
@@ -244,7 +246,7 @@ impl Uninit {
     }
 }
 
-/// An instruction that only computes.
+/// An instruction that only computes on registers.
 struct Computation<'a> {
     run: &'a Pure,
     args: &'a Args,
@@ -252,7 +254,7 @@ struct Computation<'a> {
     rule: Rule,
 }
 
-/// Registers of its own for one instruction: source `i` is row `i` of its file, destination `i` row `4 + i`.
+/// Scratch registers for one instruction: source `i` is row `i` of its file, destination `i` row `4 + i`.
 struct Scratch(Registers);
 
 impl Computation<'_> {
@@ -260,13 +262,13 @@ impl Computation<'_> {
         self.meaning.s.iter().copied().zip(self.args.s.iter().copied())
     }
 
-    /// Destinations that are kept, with their numbers.
+    /// Iterates over the destinations that are kept, with their indices.
     fn destinations(&self) -> impl Iterator<Item = (usize, (File, u32))> {
         let all = self.meaning.d.iter().copied().zip(self.args.d.iter().copied()).enumerate();
         all.filter(|(_, (_, slot))| *slot != NO_SLOT)
     }
 
-    /// `x ^ x` and `x - x` are 0.
+    /// Whether the result is constant: `x ^ x` and `x - x` are 0.
     fn same_source(&self) -> bool {
         let two = self.meaning.s.len() == 2 && self.meaning.s[0] == self.meaning.s[1];
         let opposite = self.rule == Rule::Xor;
@@ -285,7 +287,7 @@ impl Computation<'_> {
         }
     }
 
-    /// The sources' values in registers of their own.
+    /// Copies the sources' values to scratch registers.
     fn scratch(&self, registers: &Registers) -> Scratch {
         let mut scratch =
             Registers { w32: vec![[0; LANES]; 8], w64: vec![[0; LANES]; 8], pred: vec![0; 8], shadow: None };
@@ -300,7 +302,7 @@ impl Computation<'_> {
         Scratch(scratch)
     }
 
-    /// The same move with the undefined bits of the operands in `data`.
+    /// Executes the same move on the undefined bits of the operands in `data`.
     fn move_shadow(&self, shadow: &RegisterShadow, registers: &Registers, data: u8, mask: u32) -> Scratch {
         let mut scratch = self.scratch(registers);
         for (i, (file, slot)) in self.sources().enumerate().filter(|(i, _)| data >> i & 1 != 0) {

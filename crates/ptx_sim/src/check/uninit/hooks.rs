@@ -1,5 +1,5 @@
-//! What instructions with handlers of their own call, so that the check knows what they read and write. All of it costs
-//! nothing when the check is off ([`Observer::INIT`]).
+//! Functions for instructions with handlers of their own, which report the registers and memory that they read and
+//! write. They have no cost when the check is off ([`Observer::INIT`]).
 
 use super::origin::COMPUTED;
 use super::report::Use;
@@ -14,7 +14,7 @@ use crate::registers::shadow::NEVER_WRITTEN;
 use crate::registers::{LANES, NO_SLOT, Registers};
 
 impl Uninit {
-    /// The lanes of `mask` write registers with defined values, whatever they read.
+    /// Marks registers as written with defined values by the lanes of `mask`, independent of any source.
     pub fn defines(&self, registers: &mut Registers, written: &[(File, u32)], mask: u32) {
         if let Some(shadow) = registers.shadow.as_deref_mut() {
             for (file, slot) in written.iter().filter(|(_, slot)| *slot != NO_SLOT) {
@@ -23,9 +23,9 @@ impl Uninit {
         }
     }
 
-    /// The lanes of `mask` compute registers from registers: an undefined bit in any source of any of these lanes makes
-    /// all destinations of all of them undefined. For instructions that a warp carries out together (`mma`); call it
-    /// before the destinations are written.
+    /// Propagates through a computation of several lanes together (`mma`): an undefined bit in any source of any lane
+    /// in `mask` makes all destinations of all of these lanes undefined. Must be called before the destinations are
+    /// written.
     pub fn computes_together(
         &mut self,
         scene: &mut Scene<'_>,
@@ -54,7 +54,7 @@ impl Uninit {
         registers.shadow = Some(shadow);
     }
 
-    /// A register decides what is accessed or who is waited for: a finding where it is undefined.
+    /// Checks a register that selects memory or threads, and reports it where it is undefined.
     pub fn needs_defined(
         &mut self,
         scene: &mut Scene<'_>,
@@ -69,7 +69,7 @@ impl Uninit {
         }
     }
 
-    /// One lane writes defined bytes to memory, at an address in `space`.
+    /// Marks bytes as written with defined values by one lane, at an address in `space`.
     pub fn writes_memory(&mut self, scene: &mut Scene<'_>, space: Space, lane: usize, address: u64, bytes: u64) {
         let mut done = 0;
         while done < bytes {
@@ -79,7 +79,7 @@ impl Uninit {
         }
     }
 
-    /// One lane shows bytes at a generic address to the outside (`vprintf`): a finding where nobody has written them.
+    /// Checks bytes at a generic address that one lane outputs (`vprintf`), and reports uninitialised ones.
     pub fn shows_memory(&mut self, scene: &mut Scene<'_>, lane: usize, (address, bytes): (u64, u64)) {
         let (space, start) = address::split(address);
         for done in (0..bytes).step_by(64) {
@@ -106,7 +106,7 @@ pub fn fresh_stack(local: &mut Vec<[u8; LANES]>, from: u64, to: u64, mask: u32, 
     }
 }
 
-/// What is known of parameters and return values goes with them.
+/// Copies the state of parameters and return values along with their values.
 pub fn copy_parameters(states: &mut [[u8; LANES]], copies: Copies<'_>, place: impl Fn(u64, u64) -> (u64, u64)) {
     for copy in copies.copies {
         let Some(param) = copies.params.get(copy.index as usize) else { continue };

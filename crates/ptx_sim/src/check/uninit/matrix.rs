@@ -1,6 +1,6 @@
-//! Undefined values through matrix instructions: an undefined bit in any factor makes the whole product undefined. What
-//! they load counts as defined, and what they store becomes so: fragments at the edge of a matrix are often undefined
-//! in part.
+//! Propagation of undefined values through matrix instructions: an undefined bit in any factor makes the whole product
+//! undefined. Loaded fragments count as defined, and stored memory becomes defined, because fragments at the edge of a
+//! matrix are often partly undefined.
 
 use super::state::Uninit;
 use crate::isa::File;
@@ -9,7 +9,7 @@ use crate::program::{Element, Matrix, MatrixKind, Sum};
 use crate::registers::Registers;
 
 impl Uninit {
-    /// Before the warp carries out a matrix instruction.
+    /// Checks a matrix instruction before the warp executes it.
     #[inline(never)]
     pub fn matrix_shadows(&mut self, scene: &mut Scene<'_>, registers: &mut Registers, matrix: &Matrix) {
         if let Some(address) = &matrix.address {

@@ -1,20 +1,20 @@
-//! Uses of values that nobody has written: in global, shared and local memory, and in registers.
+//! Detection of uses of uninitialised values in global, shared and local memory, and in registers.
 //!
-//! As in MemorySanitizer and Valgrind's memcheck, reading such a value is no finding. Its undefined bits are carried
-//! along, per bit in registers and per byte in memory, until they decide something: a branch or a guard
+//! As in MemorySanitizer and Valgrind's memcheck, reading such a value is not a finding. Its undefined bits are
+//! propagated, per bit in registers and per byte in memory, until they affect the execution: a branch or a guard
 //! (`uninit-branch`), an address (`uninit-address`), a barrier or the mask of a `*.sync` instruction (`uninit-sync`),
-//! an atomic (`uninit-atomic`), what `vprintf` prints (`uninit-print`), or global memory (`uninit-store`). So padding
-//! in a copied struct, the unused part of a vector and a load whose value is then not taken are no findings. A store to
-//! global memory counts when the value was computed with, or when no byte of what a thread stores was ever written; a
-//! copy that has some defined bytes takes its undefined ones along silently.
+//! an atomic (`uninit-atomic`), the output of `vprintf` (`uninit-print`), or global memory (`uninit-store`). Padding in
+//! a copied struct, the unused part of a vector, and a load whose value is then not selected are therefore not
+//! reported. A store to global memory is reported if the value was computed, or if none of the thread's stored bytes
+//! was ever written; a copy with some defined bytes propagates its undefined ones without a finding.
 //!
-//! After a finding the value counts as defined, so that one mistake is told once.
+//! After a finding the value counts as defined, so that each defect is reported once.
 //!
-//! What it misses: what asynchronous copies, matrix instructions and textures bring counts as defined; undefined bits
-//! that share a byte with defined ones (bit fields) count as undefined in memory, and memory that was allocated while
-//! the check was off, or used by a launch without it, counts as written. A copy made of whole undefined chunks (the
-//! unused half of an enum, copied eight bytes at a time to global memory) is reported, although the language may allow
-//! it. Multiplication, division and floating-point arithmetic make the whole result undefined.
+//! Limits: the results of asynchronous copies, matrix instructions and textures count as defined. Undefined bits that
+//! share a byte with defined ones (bit fields) count as undefined in memory. Memory that was allocated while the check
+//! was off, or used by a launch without it, counts as written. A copy of whole undefined chunks (the unused half of an
+//! enum, copied eight bytes at a time to global memory) is reported, although the language may allow it.
+//! Multiplication, division and floating-point arithmetic make the whole result undefined.
 //!
 //! Reading order: `memory::cells` and `registers::shadow` (the state), [`rule`] (opcodes), [`plan`], `settled`, `state`,
 //! then `flow` (the instructions), `access` (loads and stores), `atomic`, `report`. Other instructions report what they
@@ -43,7 +43,7 @@ use crate::registers::shadow::RegisterShadow;
 use crate::registers::{LANES, Registers};
 use plan::{NO_ROW, Plan};
 
-/// What each instruction of each function reads and writes; with `overflow`, integer arithmetic is always looked at.
+/// Computes the register plans of all functions; with `overflow`, integer arithmetic is always inspected.
 pub fn plans(program: &Program, overflow: bool) -> Vec<Plan> {
     let one = |function: &Function| {
         let mut plan = Plan::of(function, overflow);
@@ -139,7 +139,7 @@ impl Shadow for Uninit {
     }
 }
 
-/// Sees instructions through [`Shadow`] alone: no event matters.
+/// Handles instructions through [`Shadow`] only and ignores all events.
 impl Observer for Uninit {
     type Block = ();
     type Shadow = Self;

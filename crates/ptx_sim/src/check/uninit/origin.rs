@@ -1,33 +1,33 @@
-//! Where undefined values come from: the instruction that read them, and what it read.
+//! Origins of undefined values: the instruction that read them, and its source.
 
 use crate::observe::Site;
 use crate::registers::LANES;
 use crate::registers::shadow::NEVER_WRITTEN;
 use std::collections::{BTreeMap, HashMap};
 
-/// Origins of one instruction that are told apart; later ones count as its first.
+/// Maximum number of origins of one instruction; later ones are merged with its first.
 const MOST_PER_SITE: u32 = 64;
-/// Origins in all.
+/// Maximum number of origins.
 const MOST: usize = 1 << 14;
-/// Undefined values in memory whose origin is remembered.
+/// Maximum number of undefined values in memory whose origin is kept.
 const MOST_STORED: usize = 1 << 14;
 
-/// The value was computed from an undefined one, not merely copied.
+/// Flag: the value was computed from an undefined one, not merely copied.
 pub const COMPUTED: u32 = 1 << 31;
 
-/// What was read.
+/// Source of an undefined value.
 #[derive(Clone, Debug)]
 pub enum Birth {
-    /// A register that nothing has written.
+    /// An uninitialised register.
     Register,
-    /// Memory; addresses by lane, in the space.
+    /// Memory, with the addresses by lane.
     Memory {
         space: crate::program::Space,
         addresses: Box<[u64; LANES]>,
         bytes: u32,
-        /// Lanes that read a value that had been stored, and was undefined then.
+        /// Lanes that read an undefined value which had been stored.
         stored: u32,
-        /// The origin of one of those.
+        /// Origin of one of these stored values.
         earlier: Option<u32>,
     },
 }
@@ -41,17 +41,18 @@ pub struct Origin {
     pub birth: Birth,
 }
 
-/// The origins that one worker has seen. An id is an index, the lane in the low five bits, and [`COMPUTED`].
+/// The origins that one worker has recorded. An id consists of an index, the lane in the low five bits, and
+/// [`COMPUTED`].
 #[derive(Debug, Default)]
 pub struct Origins {
     list: Vec<Origin>,
     by_site: HashMap<Site, (u32, u32)>,
-    /// Undefined values in global memory, by word.
+    /// Origins of undefined values in global memory, by word.
     pub stored: BTreeMap<u64, u32>,
 }
 
 impl Origins {
-    /// A new origin; the lane is still to be added.
+    /// Adds an origin; the caller adds the lane to the id.
     pub fn add(&mut self, origin: Origin) -> u32 {
         let next = self.list.len() as u32 + 1;
         let (count, first) = self.by_site.entry(origin.site).or_insert((0, next));
@@ -63,7 +64,7 @@ impl Origins {
         next << 5
     }
 
-    /// The origin and lane of an id.
+    /// Returns the origin and lane of an id.
     pub fn get(&self, id: u32) -> Option<(&Origin, usize)> {
         let id = id & !COMPUTED;
         let index = (id >> 5).checked_sub(1)?;
@@ -71,7 +72,7 @@ impl Origins {
     }
 }
 
-/// Notes where an undefined value in memory comes from, as long as there is room.
+/// Records the origin of an undefined value in memory, if there is room.
 pub fn remember<K: Ord>(stored: &mut BTreeMap<K, u32>, key: K, origin: u32) {
     if stored.len() < MOST_STORED || stored.contains_key(&key) {
         stored.insert(key, origin & !COMPUTED);

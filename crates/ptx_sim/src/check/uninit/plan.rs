@@ -1,5 +1,5 @@
-//! What each instruction reads and writes, worked out once per function, so that the usual case of an instruction whose
-//! sources are all defined is a few masks.
+//! Register accesses of each instruction, computed once per function, so that the usual case of an instruction with
+//! defined sources takes only a few masks.
 
 use super::rule::Rule;
 use crate::isa::File;
@@ -23,7 +23,7 @@ pub struct Step {
     pub rule: Rule,
     /// The instruction is looked at even when all sources are defined.
     pub always: bool,
-    /// The integer operation to watch for overflow.
+    /// Integer operation to check for overflow.
     pub arithmetic: Option<Arithmetic>,
 }
 

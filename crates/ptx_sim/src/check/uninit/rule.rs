@@ -6,7 +6,7 @@ use crate::isa::facts::{Comparison, Relation};
 
 pub use crate::isa::facts::Undefined as Rule;
 
-/// All bits that a value of a file has.
+/// Returns the mask of all bits of a file's values.
 pub fn ones(file: File) -> u64 {
     match file {
         File::Pred => 1,
@@ -19,11 +19,11 @@ pub fn ones(file: File) -> u64 {
 /// One source of one lane.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Source {
-    /// What it holds.
+    /// Value.
     pub value: u64,
-    /// Its undefined bits.
+    /// Undefined bits.
     pub undefined: u64,
-    /// All bits that it has.
+    /// Mask of all bits that the value has.
     pub ones: u64,
 }
 
@@ -33,7 +33,7 @@ impl Rule {
         !matches!(self, Self::Move(_) | Self::And | Self::Or | Self::Xor | Self::Lop3 | Self::Select | Self::Pack(_))
     }
 
-    /// Undefined bits of a result whose bits are `ones`; moves are not handled here.
+    /// Returns the undefined bits of a result whose bits are `ones`; moves are not handled here.
     pub fn apply(self, sources: &[Source], ones: u64) -> u64 {
         let any = sources.iter().fold(0, |any, source| any | source.undefined);
         let all_if = |any: u64| if any != 0 { ones } else { 0 };
@@ -63,7 +63,7 @@ impl Rule {
 }
 
 impl Comparison {
-    /// Is the answer the same whatever the undefined bits are?
+    /// Whether the result is independent of the undefined bits.
     fn decided(self, a: Source, b: Source) -> bool {
         if self.relation == Relation::Equal {
             return (a.undefined | b.undefined) == 0
@@ -77,7 +77,7 @@ impl Comparison {
     }
 }
 
-/// A bit is undefined when both a 0 and a 1 are possible.
+/// A bit is undefined if both a 0 and a 1 are possible.
 fn lop3(a: Source, b: Source, c: Source, table: Source) -> u64 {
     if table.undefined != 0 {
         return u64::MAX;
@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(apply("and.b32", &[word(0xffff, 0xff00), word(0x0f0f, 0)]), 0x0f00);
         assert_eq!(apply("or.b32", &[word(0, 0xff), word(0x0f, 0)]), 0xf0);
         assert_eq!(apply("xor.b32", &[word(0, 0xff), word(0x0f, 0)]), 0xff);
-        // Majority: two equal defined bits decide.
+        // For the majority function, two equal defined bits determine the result.
         assert_eq!(apply("lop3.b32", &[word(1, 0), word(1, 0), word(0, 1), word(0xe8, 0)]), 0);
         assert_eq!(apply("lop3.b32", &[word(1, 0), word(0, 0), word(0, 1), word(0xe8, 0)]), 1);
     }
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(apply("setp.eq.s32", &[word(0x100, 0xff), word(0x100, 0)]), all);
         assert_eq!(apply("setp.lt.u32", &[word(0, 0xff), word(0x100, 0)]), 0);
         assert_eq!(apply("setp.lt.u32", &[word(0, 0xff), word(0x80, 0)]), all);
-        // The sign is defined.
+        // The sign bit is defined.
         assert_eq!(apply("setp.lt.s32", &[word(0x8000_0000, 0xff), word(0, 0)]), 0);
         assert_eq!(apply("setp.gt.s32", &[word(0, 0x4000_0000), word(5, 0)]), all);
     }

@@ -1,8 +1,9 @@
-//! Registers that need no watching: along every path they are written before they are read, and only ever with values
-//! that are defined. Thread indices, addresses, loop counters. They count as defined from a function's entry on, and
-//! instructions that use no others are never looked at.
+//! Analysis of registers that need no tracking: on every path they are written before they are read, and only with
+//! defined values. Examples are thread indices, addresses and loop counters. They count as defined from a function's
+//! entry on, and instructions that use no others are never inspected.
 //!
-//! Only what is understood is settled: a function with instructions that touch registers in ways of their own has none.
+//! The analysis is conservative: a function with instructions that access registers in unknown ways has no such
+//! registers.
 
 use super::plan::{NO_ROW, Plan, Step};
 use crate::isa::File;
@@ -11,7 +12,7 @@ use crate::program::{Access, BarrierKind, Function, Op, Preset, Rows, Space};
 use crate::registers::NO_SLOT;
 use crate::registers::shadow::{Entry, row};
 
-/// Bits of state per function; the analysis of a larger one is left out.
+/// Limit on the bits of state per function; larger functions are not analysed.
 const MOST: usize = 1 << 26;
 
 /// The state of the registers when a function is entered whose instructions `plan` lists.
@@ -47,15 +48,15 @@ fn preset_row(rows: Rows, preset: &Preset) -> u32 {
     row(rows, file, slot)
 }
 
-/// What an instruction does with registers.
+/// Register accesses of an instruction.
 struct Use {
     reads: Vec<u32>,
     writes: Vec<u32>,
-    /// What it writes is defined when what it reads is.
+    /// Whether its results are defined if its sources are.
     passes: bool,
 }
 
-/// By row. `undefined` says which rows nothing has written at the entry.
+/// Returns the settled rows. `undefined` are the rows without a value at the entry.
 fn settled(function: &Function, plan: &Plan, undefined: &[u32]) -> Vec<bool> {
     let none = || vec![false; undefined.len()];
     let uses: Option<Vec<Use>> = (0..function.code.len()).map(|pc| used(function, plan, pc)).collect();
@@ -66,7 +67,7 @@ fn settled(function: &Function, plan: &Plan, undefined: &[u32]) -> Vec<bool> {
     }
     let mut settled = vec![true; undefined.len()];
     unassigned(function, &blocks, &uses, undefined, |row| settled[row as usize] = false);
-    // Whatever is computed from a row that is not settled isn't either.
+    // A row computed from a row that is not settled is not settled either.
     let mut changed = true;
     while changed {
         changed = false;
@@ -81,17 +82,17 @@ fn settled(function: &Function, plan: &Plan, undefined: &[u32]) -> Vec<bool> {
     settled
 }
 
-/// Calls `found` with rows that some path reads before it has written them.
+/// Calls `found` with rows that some path reads before writing them.
 #[expect(clippy::needless_range_loop, reason = "the index is that of the code too")]
 fn unassigned(function: &Function, blocks: &[Block], uses: &[Use], undefined: &[u32], mut found: impl FnMut(u32)) {
     let words = undefined.len().div_ceil(64);
     let assign = |set: &mut [u64], pc: usize| {
-        // Lanes whose guard is false write nothing.
+        // Lanes whose guard is false do not write.
         if function.code[pc].guard.is_none() {
             uses[pc].writes.iter().for_each(|row| set[*row as usize / 64] |= 1 << (row % 64));
         }
     };
-    // What every path to a block has written; a block that no path has reached yet has everything.
+    // The rows written on every path to a block; for a block that is not reached yet, all rows.
     let mut before = vec![vec![u64::MAX; words]; blocks.len()];
     if let Some(entry) = before.first_mut() {
         entry.fill(0);
@@ -125,7 +126,7 @@ fn unassigned(function: &Function, blocks: &[Block], uses: &[Use], undefined: &[
     }
 }
 
-/// `None` for an instruction that is not understood.
+/// Returns the register accesses of an instruction; `None` if they are unknown.
 fn used(function: &Function, plan: &Plan, pc: usize) -> Option<Use> {
     let (inst, step) = (&function.code[pc], plan.step(pc as u32)?);
     let (reads, writes) = plan.rows(step);
@@ -169,12 +170,12 @@ fn count(rows: Rows) -> usize {
     (rows.w32 as usize) + (rows.w64 as usize) + (rows.pred as usize)
 }
 
-/// An instruction whose meaning is not known may read and write anything.
+/// Fails for an instruction of unknown meaning, which may read and write anything.
 fn understood(step: &Step) -> Option<()> {
     (!step.always || step.arithmetic.is_some()).then_some(())
 }
 
-/// The rows that a load writes or a store reads.
+/// Returns the rows that a load writes or a store reads.
 fn data(rows: Rows, access: &Access) -> Vec<u32> {
     let file = if access.wide || access.bytes == 16 { File::Long } else { File::Word };
     let halves = if access.bytes == 16 { 2 } else { 1 };
@@ -187,7 +188,7 @@ mod tests {
     use super::*;
     use crate::program::Program;
 
-    /// The registers of a kernel's code, by their loads and arithmetic, that are settled.
+    /// Returns whether each register written by loads and arithmetic in a kernel's code is settled.
     fn settled_words(code: &str) -> Vec<bool> {
         let head = ".version 7.8\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 a, .param .u32 n)\n";
         let registers = "{ .reg .pred %p<4>; .reg .b32 %r<6>; .reg .b64 %rd<4>;\n";
@@ -196,7 +197,7 @@ mod tests {
         let plan = Plan::of(&program.functions[0], false);
         let mut known: Vec<bool> = Vec::new();
         let function = &program.functions[0];
-        // Of every instruction that writes a word: is that settled?
+        // Collects the result for every instruction that writes a 32-bit word.
         for (pc, inst) in function.code.iter().enumerate() {
             let written = match &inst.op {
                 Op::Load(access) if !access.wide => data(function.rows, access),
@@ -216,7 +217,7 @@ mod tests {
     #[test]
     fn parameters_indices_and_what_comes_of_them() {
         assert_eq!(settled_words("ld.param.u32 %r1, [n]; mov.u32 %r2, %tid.x; add.s32 %r3, %r1, %r2;"), [true; 3]);
-        // Memory may hold anything.
+        // Memory may contain anything.
         assert_eq!(
             settled_words("ld.param.u64 %rd1, [a]; ld.global.u32 %r1, [%rd1]; add.s32 %r2, %r1, 1;"),
             [false; 2]
@@ -233,7 +234,7 @@ mod tests {
         };
         assert_eq!(settled_words(&code("mov.u32 %r2, 2;")), [true; 4]);
         assert_eq!(settled_words(&code("")), [true, false, false]);
-        // A guard writes for some lanes only.
+        // A guarded instruction writes in some lanes only.
         assert_eq!(settled_words(&code("@%p1 mov.u32 %r2, 2;")), [true, false, false, false]);
     }
 

@@ -1,15 +1,15 @@
-//! The state of the check of one worker.
+//! State of the check in one worker.
 
 use super::origin::Origins;
 use super::plan::Plan;
 use std::sync::Arc;
 
-/// The check of one worker.
+/// The check in one worker.
 #[derive(Debug)]
 pub struct Uninit {
-    /// By function.
+    /// Plans by function.
     pub(super) plans: Arc<[Plan]>,
-    /// Fresh registers and memory count as undefined; otherwise only overflow is looked for.
+    /// Whether new registers and memory count as undefined; otherwise only overflow is checked.
     pub(super) tracked: bool,
     pub(super) origins: Origins,
 }

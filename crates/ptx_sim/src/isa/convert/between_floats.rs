@@ -1,4 +1,4 @@
-//! `cvt` between floating-point types, and rounding to integers that stay floats.
+//! `cvt` between floating-point types, and rounding to integral floating-point numbers.
 
 use super::{CONVERTED, pack, packed};
 use crate::isa::float::{canonical, flush, propagated, saturate};
@@ -14,7 +14,7 @@ pub fn list(t: &mut Table) {
     halves(t);
 }
 
-/// `f64` conversions keep the payload of a NaN, as far as it fits, and make it quiet.
+/// `f64` conversions keep as much of a NaN's payload as fits, and make the NaN quiet.
 fn widen(a: f32) -> u64 {
     let bits = u64::from(a.to_bits());
     if a.is_nan() {
@@ -76,7 +76,7 @@ fn nearest32(a: f64) -> u32 {
     if a.is_nan() { nan } else { (a as f32).to_bits() }
 }
 
-/// Rounding to an integer that stays a float.
+/// Rounding to integral floating-point numbers.
 fn to_integral(t: &mut Table) {
     macro_rules! mode {
         ($m:literal, $f:ident) => {
@@ -99,7 +99,7 @@ fn to_integral(t: &mut Table) {
 }
 
 fn halves(t: &mut Table) {
-    // All subnormal `f32` are far below the smallest `f16`: there, an H200 lets `.ftz` change nothing.
+    // All subnormal `f32` are far below the smallest `f16`: here `.ftz` has no effect on an H200.
     fn keep(a: f32) -> f32 {
         a
     }
@@ -181,7 +181,7 @@ fn halves(t: &mut Table) {
     tf32!("rz", Rounding::Zero);
 }
 
-/// The lower 13 bits are zero. `.rna` truncates what is no number, other roundings have one NaN.
+/// Rounds to tf32, whose lower 13 bits are zero. `.rna` truncates NaN and infinity; other rounding modes have one NaN.
 fn tf32(a: f32, rounding: Rounding) -> u32 {
     match (a.is_finite(), rounding) {
         (false, Rounding::NearestAway) => a.to_bits() & 0xffff_e000,

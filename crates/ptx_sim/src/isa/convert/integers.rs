@@ -1,6 +1,7 @@
 //! `cvt` from or to an integer.
 //!
-//! Registers may be wider than the types. Rows for that have the registers' widths behind the opcode: `.r64.r32`.
+//! Registers may be wider than the types. The rows for such registers have the registers' widths after the opcode:
+//! `.r64.r32`.
 
 use super::CONVERTED;
 use crate::isa::facts::{Facts, Fidelity, Latency, Undefined, Work, facts};
@@ -22,7 +23,7 @@ pub fn list(t: &mut Table) {
 }
 
 fn integers(t: &mut Table) {
-    // The register that holds a type by nature: 8-bit types live in 16 bits.
+    // The natural register width of a type: 8-bit types use 16 bits.
     macro_rules! from {
         ($s:ty, $sn:literal, $sr:ty) => {
             to!($s, $sn, $sr, u8, "u8", u16, u16);
@@ -62,8 +63,8 @@ fn integers(t: &mut Table) {
     from!(i64, "s64", u64);
 }
 
-/// Narrow types in registers that are wider than their natural ones. The source's upper bits are ignored, the result is
-/// extended by its own sign.
+/// Narrow types in registers wider than their natural ones. The source's upper bits are ignored; the result is extended
+/// by its own sign.
 fn integers_in_wide_registers(t: &mut Table) {
     macro_rules! natural {
         ($s:ty, $sn:literal, $sr:ty, $r:literal) => {
@@ -181,8 +182,9 @@ fn to_float(t: &mut Table) {
     natural!(i64, "s64", u64);
 }
 
-/// Out of range gives the nearest limit. NaN gives zero, or where an operand has 64 bits, the lowest signed number's
-/// bits. In a register that is wider than the type, the result is extended by its own sign.
+/// Conversion to integers. Out-of-range numbers give the nearest limit. NaN gives zero or, where an operand has 64
+/// bits, the bits of the lowest signed number. In a register wider than the type, the result is extended by its own
+/// sign.
 fn to_integer(t: &mut Table) {
     macro_rules! modes {
         ($d:ty, $dn:literal, $dr:ty, $w:literal, $v:literal, $lift:ident, $s:ty, $sr:ty, $ftz:literal, $sn:literal, $read:expr) => {

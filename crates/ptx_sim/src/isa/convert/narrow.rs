@@ -1,4 +1,4 @@
-//! `cvt` to and from 8-bit floats, with saturation to finite numbers, and `cvt.pack` of integers.
+//! `cvt` to and from 8-bit floating point, with saturation to finite numbers, and `cvt.pack` of integers.
 
 use super::{CONVERTED, pack, packed};
 use crate::isa::half::{half_to_f32, relu};
@@ -13,7 +13,7 @@ pub fn list(t: &mut Table) {
     integers(t);
 }
 
-/// Rounds to `e4m3`: 4 bits of significand, exponents from -6, no infinity, 448 the largest number; beyond it is 448.
+/// Rounds to `e4m3`: 4 bits of significand, exponents from -6, no infinity; larger numbers become the maximum 448.
 fn e4m3(x: f64) -> u8 {
     if x.is_nan() {
         return 0x7f;
@@ -26,11 +26,11 @@ fn e4m3(x: f64) -> u8 {
     // Below 2^-6 numbers are multiples of 2^-9.
     let exponent = ((x.to_bits() >> 52) as i32 - 1023).max(-6);
     let steps = (x * 2.0f64.powi(3 - exponent)).round_ties_even() as u8;
-    // Normal numbers have 8 to 16 steps, so that the hidden bit adds one to the exponent's field.
+    // Normal numbers have 8 to 16 steps, so the hidden bit adds one to the exponent's field.
     sign | ((((exponent + 6) as u8) << 3) + steps)
 }
 
-/// Rounds to `e5m2`, the upper half of `f16`; beyond the largest number is the largest number.
+/// Rounds to `e5m2`, the upper half of `f16`; larger numbers become the largest finite number.
 fn e5m2(x: f64) -> u8 {
     let format = Format { precision: 3, emax: 15 };
     if x.is_nan() {
@@ -58,7 +58,7 @@ fn e5m2_to_half(bits: u8) -> u16 {
     if bits & 0x7f > 0x7c { 0x7fff } else { u16::from(bits) << 8 }
 }
 
-/// `.relu`: negative numbers are zero, NaN stays.
+/// `.relu`: replaces negative numbers by zero; NaN is kept.
 fn relu8(bits: u8) -> u8 {
     if bits & 0x80 != 0 && bits & 0x7f != 0x7f { 0 } else { bits }
 }
@@ -101,7 +101,7 @@ fn eight_bits(t: &mut Table) {
     format!("e5m2", e5m2, e5m2_to_half);
 }
 
-/// Infinities and what would round to them become the largest finite number; NaN has one form.
+/// Replaces infinities, and numbers that would round to them, by the largest finite number; NaN has one form.
 fn saturated(format: Format, x: f32, rounding: Rounding) -> u32 {
     let infinity = ((2 * format.emax + 1) as u64) << (format.precision - 1);
     let sign = (infinity << 1) & !infinity;
@@ -147,7 +147,7 @@ fn finite(t: &mut Table) {
         let bits = (pack(TF32, f64::from(a), rounding) as u32) << 13;
         if bits >> 31 != 0 { 0 } else { bits }
     }
-    // Here an H200 takes a NaN for a number: what has the last exponent is one unit less.
+    // Here an H200 treats a NaN as a number: results with the largest exponent are one unit less.
     fn away(a: f32, rounding: Rounding) -> u32 {
         let bits =
             if a.is_finite() { (pack(TF32, f64::from(a), rounding) as u32) << 13 } else { a.to_bits() & 0xffff_e000 };
@@ -160,7 +160,8 @@ fn finite(t: &mut Table) {
     tf32!("rz.relu", Rounding::Zero, positive);
 }
 
-/// `cvt.pack.sat`: the first source goes above the second, both limited to the range of the narrow type.
+/// `cvt.pack.sat`: the first source becomes the upper part, the second the lower; both are clamped to the narrow type's
+/// range.
 fn integers(t: &mut Table) {
     fn limit(x: i32, low: i32, high: i32) -> u32 {
         x.clamp(low, high) as u32
@@ -176,7 +177,7 @@ fn integers(t: &mut Table) {
     }
     words!("u16", 0, 0xffff);
     words!("s16", -0x8000, 0x7fff);
-    // The third source moves up to make room.
+    // The third source is shifted up to make room.
     macro_rules! narrow {
         ($n:literal, $bits:literal, $low:expr, $high:expr) => {
             t.row(
@@ -219,7 +220,7 @@ mod tests {
     #[test]
     fn narrow_conversions() {
         check(&[
-            // 1.0 and 2.0.
+            // The values 1.0 and 2.0.
             ("cvt.rn.satfinite.e4m3x2.f32", &[0x3f80_0000, 0x4000_0000], &[0x3840]),
             ("cvt.rn.satfinite.e4m3x2.f32", &[0x7f80_0000, 0xff80_0000], &[0x7efe]),
             ("cvt.rn.satfinite.e5m2x2.f32", &[0x7f80_0000, 0x7fc0_0000], &[0x7b7f]),

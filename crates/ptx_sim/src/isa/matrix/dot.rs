@@ -1,23 +1,24 @@
 //! Sums of products.
 //!
-//! Integers and `f64` are exact to the bit. For the narrow floats the PTX ISA promises little; here is what studies
-//! found tensor cores to do (Fasi, Higham, Mikaitis and Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ
-//! Computer Science 7, 2021; Khattak and Mikaitis, "Accurate models of NVIDIA tensor cores", 2025): products are exact;
-//! the products of one block and the summand are aligned to the largest exponent among them, bits that fall off are
-//! dropped; the sum is exact and rounded once. Lengths of blocks and the number of bits kept are an H200's: on 512
-//! random warps of each shape with moderate and wide exponents, zeros, subnormal numbers, infinities and NaN, all
-//! results of f16, bf16 and tf32 were its bits, but for at most 7 in 10 000 of those with special values.
+//! Integers and `f64` are exact. For the narrow floating-point formats, the PTX ISA specifies little; this is the
+//! behaviour of tensor cores found by studies (Fasi, Higham, Mikaitis and Pranesh, "Numerical behavior of NVIDIA tensor
+//! cores", PeerJ Computer Science 7, 2021; Khattak and Mikaitis, "Accurate models of NVIDIA tensor cores", 2025):
+//! products are exact; the products of one block and the summand are aligned to the largest exponent among them, and
+//! bits shifted out are dropped; the sum is exact and rounded once. The lengths of blocks and the number of bits kept
+//! are those of an H200. On 512 random warps of each shape with moderate and wide exponents, zeros, subnormal numbers,
+//! infinities and NaN, all results of f16, bf16 and tf32 were equal, except for at most 7 in 10 000 of those with
+//! special values.
 
 use super::shape::{Element, Multiply, Sum};
 use crate::isa::soft::{F16, F32, Format, Number, Rounding, add};
 
-/// Bits of a sum of products behind the point of its largest term.
+/// Fractional bits of a sum of products, relative to its largest term.
 const FRACTION: i32 = 25;
 
-/// A row of `a`, a column of `b`, an element of `c`.
+/// Combines a row of `a`, a column of `b` and an element of `c`.
 type Dot<'f> = dyn Fn(&[u64], &[u64], u64) -> u64 + 'f;
 
-/// All elements of `a * b + c`, by row. `a` is by row, `b` by column.
+/// Computes all elements of `a * b + c`, by row. `a` is by row, `b` by column.
 pub fn products(shape: &Multiply, a: &[u64], b: &[u64], c: &[u64]) -> Vec<u64> {
     let k = shape.k;
     let each = |f: &Dot<'_>| {
@@ -60,7 +61,7 @@ pub fn products(shape: &Multiply, a: &[u64], b: &[u64], c: &[u64]) -> Vec<u64> {
     }
 }
 
-/// How many products are summed at once.
+/// Returns the number of products that are summed at once.
 fn block_length(element: Element) -> usize {
     match element {
         Element::Tf32 => 8,
@@ -74,11 +75,11 @@ fn float_sum(shape: &Multiply, a: &[Term], b: &[Term], c: u64, block: usize) -> 
         _ => Term::single(c as u32),
     };
     if matches!(shape.a, Element::E4m3 | Element::E5m2) {
-        // Hopper adds up all products first, then the summand as an ordinary addition.
+        // Hopper adds all products first, and then the summand in an ordinary addition.
         let (format, zero) = (if shape.d == Sum::F16 { F16 } else { F32 }, Term::single(0));
         let nearest = Rounding::NearestEven;
         let rounding = if shape.d == Sum::F16 { nearest } else { Rounding::Zero };
-        // Two of every four neighbours, then the other two.
+        // The first two of every four neighbours form one half, the other two the other.
         let half = |x: &[Term], which: usize| -> Vec<Term> {
             x.iter().enumerate().filter(|(i, _)| i / 2 % 2 == which).map(|(_, term)| *term).collect()
         };
@@ -102,7 +103,7 @@ fn float_sum(shape: &Multiply, a: &[Term], b: &[Term], c: u64, block: usize) -> 
     bits
 }
 
-/// A number taken apart: `significand * 2^(exponent - fraction)`.
+/// An unpacked number: `significand * 2^(exponent - fraction)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Term {
     significand: i64,
@@ -124,13 +125,13 @@ impl Term {
         match element {
             Element::F16 => Self::apart(Format { precision: 11, emax: 15 }, bits),
             Element::Bf16 => Self::apart(Format { precision: 8, emax: 127 }, bits),
-            // The lower 13 bits are not looked at.
+            // The lower 13 bits are ignored.
             Element::Tf32 => Self::apart(Format { precision: 11, emax: 127 }, bits >> 13),
             Element::E5m2 => Self::apart(Format { precision: 3, emax: 15 }, bits),
             Element::E4m3 if bits & 0x7f == 0x7f => {
                 Term { significand: 0, exponent: 0, fraction: 3, special: Special::Nan }
             }
-            // No infinity: the exponent's last value is a number's.
+            // There is no infinity: the largest exponent is that of a number.
             Element::E4m3 => {
                 let (field, low) = (bits as i32 >> 3 & 15, bits as i64 & 7);
                 let significand = if field == 0 { low } else { low | 8 };
@@ -161,7 +162,7 @@ impl Term {
         Term { significand, exponent: field.max(1) - format.emax, fraction, special }
     }
 
-    /// Exact.
+    /// Returns the exact product.
     fn times(self, other: Self) -> Self {
         let negative = |x: &Term| match x.special {
             Special::Infinity { negative } => negative,
@@ -183,7 +184,7 @@ impl Term {
     }
 }
 
-/// `sum + a[0] * b[0] + …`, aligned and added at once.
+/// Returns `sum + a[0] * b[0] + …`, aligned and added at once.
 fn block_sum(a: &[Term], b: &[Term], sum: Term, format: Format, rounding: Rounding) -> u64 {
     let mut terms = [sum; 17];
     let mut count = 1;
@@ -221,7 +222,7 @@ fn block_sum(a: &[Term], b: &[Term], sum: Term, format: Format, rounding: Roundi
         sticky: false,
     };
     let bits = format.pack(number, rounding);
-    // What is too large is an infinity, whatever the rounding.
+    // Overflow gives infinity in every rounding mode.
     let top = largest - FRACTION + 63 - total.unsigned_abs().leading_zeros() as i32;
     if top > format.emax { format.pack(Number::Infinity(total < 0), rounding) } else { bits }
 }

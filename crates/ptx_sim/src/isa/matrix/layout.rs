@@ -1,11 +1,11 @@
-//! Which lane holds which element. PTX ISA, "Matrix Fragments for mma.m8n8k4" to "… mma.m16n8k256".
+//! Distribution of matrix elements over lanes. PTX ISA, "Matrix Fragments for mma.m8n8k4" to "… mma.m16n8k256".
 //!
 //! Lanes form eight groups of four. In every shape a group holds a row of `a` (and of the sums) and a column of `b`;
 //! shapes with 16 rows have the rows 8 to 15 in further registers.
 
 use super::shape::{Fragment, Multiply, Order2, Sum};
 
-/// Row and column of element `j` of register `r`.
+/// Returns row and column of element `j` of register `r` of `a`.
 pub fn a(shape: &Multiply, r: usize, lane: usize, j: usize) -> (usize, usize) {
     if let Some([order, _]) = shape.wmma {
         let fragment = Fragment { rows: shape.m, columns: shape.k, bits: shape.a.bits(), order, sum: false };
@@ -17,7 +17,7 @@ pub fn a(shape: &Multiply, r: usize, lane: usize, j: usize) -> (usize, usize) {
     (group + 8 * (r % halves), within * per_register + j + r / halves * 4 * per_register)
 }
 
-/// Row and column of element `j` of register `r`.
+/// Returns row and column of element `j` of register `r` of `b`.
 pub fn b(shape: &Multiply, r: usize, lane: usize, j: usize) -> (usize, usize) {
     if let Some([_, order]) = shape.wmma {
         let fragment = Fragment { rows: shape.k, columns: shape.n, bits: shape.b.bits(), order, sum: false };
@@ -27,7 +27,7 @@ pub fn b(shape: &Multiply, r: usize, lane: usize, j: usize) -> (usize, usize) {
     ((lane % 4) * per_register + j + r * 4 * per_register, lane / 4)
 }
 
-/// Row and column of element `j` of register `r` of `c` and `d`.
+/// Returns row and column of element `j` of register `r` of `c` and `d`.
 pub fn sum(shape: &Multiply, kind: Sum, r: usize, lane: usize, j: usize) -> (usize, usize) {
     if shape.wmma.is_some() {
         let bits = kind.bits();

@@ -10,7 +10,7 @@ pub use shape::{Element, Fragment, Multiply, Order2, Sum};
 /// `d = a * b + c` for `mma` and `wmma.mma`, with the rows that hold `d`, `a`, `b` and `c`.
 pub(crate) fn multiply(registers: &mut Registers, [d_rows, a_rows, b_rows, c_rows]: [&[Slot]; 4], shape: &Multiply) {
     let a = gather(registers, a_rows, shape.a.bits(), shape.m, shape.k, |r, lane, j| layout::a(shape, r, lane, j));
-    // Columns of `b` side by side, so that both factors of a sum of products are read in order.
+    // The columns of `b` are stored contiguously, so that both factors of a sum of products are read in order.
     let b = gather(registers, b_rows, shape.b.bits(), shape.n, shape.k, |r, lane, j| {
         let (row, column) = layout::b(shape, r, lane, j);
         (column, row)
@@ -25,7 +25,7 @@ pub(crate) fn multiply(registers: &mut Registers, [d_rows, a_rows, b_rows, c_row
     });
 }
 
-/// The elements of a matrix, by row, from where the lanes hold them.
+/// Collects the elements of a matrix, by row, from the lanes' registers.
 fn gather(
     registers: &Registers,
     slots: &[Slot],
@@ -52,7 +52,7 @@ fn gather(
     found
 }
 
-/// The other way.
+/// Distributes the elements of a matrix to the lanes' registers.
 fn scatter(registers: &mut Registers, slots: &[Slot], bits: usize, value: impl Fn(usize, usize, usize) -> u64) {
     for (r, &slot) in slots.iter().enumerate().filter(|(_, slot)| **slot != NO_SLOT) {
         for lane in 0..LANES {

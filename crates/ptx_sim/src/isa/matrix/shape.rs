@@ -11,15 +11,15 @@ pub struct Multiply {
     pub b: Element,
     pub c: Sum,
     pub d: Sum,
-    /// `.satfinite` of integers.
+    /// Whether integer sums saturate, `.satfinite`.
     pub saturate: bool,
-    /// One-bit elements: bits are combined by and, else by exclusive or.
+    /// Whether one-bit elements are combined by and; otherwise by exclusive or.
     pub and: bool,
-    /// `wmma`: fragments in a layout of our own, with these orders of `a` and `b`.
+    /// Memory orders of `a` and `b` for `wmma`, whose fragments have a layout of the simulator's own.
     pub wmma: Option<[Order2; 2]>,
 }
 
-/// Types of factors.
+/// Element types of factors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are PTX's own")]
 pub enum Element {
@@ -55,7 +55,7 @@ impl Element {
     }
 }
 
-/// Types of sums.
+/// Element types of sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are PTX's own")]
 pub enum Sum {
@@ -76,7 +76,7 @@ impl Sum {
     }
 }
 
-/// How a matrix lies in memory.
+/// Order of a matrix in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order2 {
     /// Rows are contiguous.
@@ -94,16 +94,16 @@ pub struct Fragment {
     pub columns: usize,
     /// Bits of an element.
     pub bits: usize,
-    /// In memory.
+    /// Order in memory.
     pub order: Order2,
-    /// A sum: one layout in registers for both orders in memory.
+    /// Whether it is a sum: sums have one register layout for both orders in memory.
     pub sum: bool,
 }
 
 impl Fragment {
     /// Row and column of element `j` of register `register` of a lane. The PTX ISA leaves this layout open. Here
-    /// consecutive elements of a register, then consecutive lanes, hold what is consecutive in memory (sums: in a row),
-    /// and a fragment with room to spare holds the matrix again.
+    /// consecutive elements of a register, then consecutive lanes, hold elements that are consecutive in memory (of
+    /// sums: in a row). A fragment larger than the matrix holds it repeatedly.
     pub fn place(&self, register: usize, lane: usize, j: usize) -> (usize, usize) {
         let per_register = (32 / self.bits).max(1);
         let index = ((register * 32 + lane) * per_register + j) % (self.rows * self.columns).max(1);
@@ -113,7 +113,7 @@ impl Fragment {
         }
     }
 
-    /// Elements from the matrix's start in memory.
+    /// Offset in elements from the start of the matrix in memory.
     pub fn offset(&self, (row, column): (usize, usize), stride: u64) -> u64 {
         match self.order {
             Order2::Row => (row as u64).wrapping_mul(stride).wrapping_add(column as u64),
