@@ -194,9 +194,10 @@ mod tests {
         let registers = "{ .reg .pred %p<4>; .reg .b32 %r<6>; .reg .b64 %rd<4>;\n";
         let text = format!("{head}{registers}{code}\nret;\n}}\n");
         let program = Program::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        let plan = Plan::of(&program.functions[0], false);
-        let mut known: Vec<bool> = Vec::new();
         let function = &program.functions[0];
+        let mut plan = Plan::of(function, false);
+        plan.entry = entry(function, &plan);
+        let mut known: Vec<bool> = Vec::new();
         // Collects the result for every instruction that writes a 32-bit word.
         for (pc, inst) in function.code.iter().enumerate() {
             let written = match &inst.op {
