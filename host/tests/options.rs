@@ -59,7 +59,7 @@ fn settings_of_generated_data_need_generated_data() {
 #[test]
 fn bench_refuses_names_that_nobody_has() {
     refused_in_a_line(&["bench", "--variant", "besst"], 2, &["none of the families has --variant besst"]);
-    refused_in_a_line(&["bench", "reduce", "--variant", "besst"], 2, &["reduce has no variant 'besst'", "sequential"]);
+    refused_in_a_line(&["bench", "reduce", "--variant", "besst"], 2, &["reduce has no variant `besst`", "sequential"]);
     refused_in_a_line(&["bench", "reduce", "scan", "--op", "mean"], 2, &["--op mean"]);
     // Families without the operation are left out; then there is no GPU to measure the others on.
     refused(&["bench", "--op", "max"], 3, &["vecadd is left out: vecadd has no --op", "no-such-libcuda.so"]);

@@ -7,7 +7,7 @@ use bytemuck::Pod;
 use cuda_std::launch::{PtrMut, Slice};
 use std::marker::PhantomData;
 
-/// What a buffer keeps of the device that its memory lies on.
+/// A reference to the device that holds a buffer's memory: owned or borrowed.
 pub trait Handle {
     /// The device.
     fn backend(&self) -> &dyn Backend;
@@ -31,7 +31,7 @@ pub struct Buffer<T, H: Handle = Device> {
 }
 
 impl<T: Pod> Buffer<T> {
-    /// The device that the memory lies on.
+    /// The device that holds the memory.
     pub fn device(&self) -> &Device {
         &self.device
     }
@@ -39,7 +39,7 @@ impl<T: Pod> Buffer<T> {
     /// Copies all elements to the host, after everything launched before has ended.
     ///
     /// # Errors
-    /// Whatever the device reports, faults of earlier launches included.
+    /// [`Error::Device`] or [`Error::Fault`] if the copy fails, on a GPU also because an earlier launch did.
     pub fn download(&self) -> Result<Vec<T>> {
         self.read(self.len)
     }
@@ -49,30 +49,30 @@ impl<T: Pod, H: Handle> Buffer<T, H> {
     /// Allocates uninitialised elements; `name` appears in messages.
     ///
     /// # Errors
-    /// [`Error::Usage`] for more bytes than the device has free.
+    /// [`Error::Usage`] if the device has less memory free.
     pub fn uninit(device: H, len: usize, name: &str) -> Result<Self> {
         let bytes = (len as u64).checked_mul(size_of::<T>() as u64).ok_or_else(|| {
             let size = size_of::<T>();
-            Error::Usage(format!("'{name}': {len} elements of {size} bytes are more bytes than fit in 64 bits"))
+            Error::Usage(format!("`{name}`: {len} elements of {size} bytes need more bytes than 64 bits can represent"))
         })?;
         let address = device.backend().alloc(bytes, align_of::<T>() as u64, name)?;
         Ok(Self { device, address, len, marker: PhantomData })
     }
 
-    /// Allocates and fills as many elements as `values` has; `name` appears in messages.
+    /// Allocates a buffer with a copy of `values`; `name` appears in messages.
     ///
     /// # Errors
-    /// As [`Buffer::uninit`].
+    /// Those of [`Buffer::uninit`] and [`Buffer::write`].
     pub fn from_slice(device: H, values: &[T], name: &str) -> Result<Self> {
         let buffer = Self::uninit(device, values.len(), name)?;
         buffer.write(values)?;
         Ok(buffer)
     }
 
-    /// Overwrites the first elements.
+    /// Overwrites the first elements with `values`.
     ///
     /// # Errors
-    /// Whatever the device reports.
+    /// [`Error::Device`] or [`Error::Fault`] if the copy fails, on a GPU also because an earlier launch did.
     ///
     /// # Panics
     /// Panics if there are more values than elements.
@@ -84,7 +84,7 @@ impl<T: Pod, H: Handle> Buffer<T, H> {
     /// Copies the first `len` elements to the host, after everything launched before has ended.
     ///
     /// # Errors
-    /// Whatever the device reports, faults of earlier launches included.
+    /// [`Error::Device`] or [`Error::Fault`] if the copy fails, on a GPU also because an earlier launch did.
     ///
     /// # Panics
     /// Panics if the buffer has fewer elements.
@@ -118,17 +118,17 @@ impl<T, H: Handle> Buffer<T, H> {
         self.len
     }
 
-    /// Whether there are no elements.
+    /// Whether the buffer has no elements.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Device address.
+    /// Device address of the first element.
     pub fn address(&self) -> u64 {
         self.address
     }
 
-    /// Bytes.
+    /// Size in bytes.
     pub fn bytes(&self) -> u64 {
         (self.len * size_of::<T>()) as u64
     }

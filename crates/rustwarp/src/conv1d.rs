@@ -1,6 +1,6 @@
-//! Convolution of signals: `out[i] = sum of in[i + j - K/2] * mask[j]`, as long as the signal.
+//! Convolution of signals: `out[i] = sum of in[i + j - K/2] * mask[j]`, with the length of the signal.
 //!
-//! A signal is samples, or samples x channels (row-major), each channel filtered by itself; the mask has 1 to
+//! A signal is samples, or samples x channels (row-major), each channel filtered separately; the mask has 1 to
 //! [`MAX_MASK`] taps, which are finite.
 //!
 //! - *Error bound*: `(K + 1) * epsilon * sum of |in * mask|`.
@@ -20,15 +20,15 @@ use kernels_gpu::conv1d::best::interleaved::{Split, conv1d_best_interleaved};
 use kernels_gpu::conv1d::{Frame, MAX_CHANNELS};
 use kernels_gpu::filter::Sample;
 
-/// Most taps of a mask.
+/// Largest number of taps of a mask.
 pub use kernels_gpu::conv1d::MAX_MASK;
 
-/// The signal filtered by the mask; `channels` is 1 for a plain vector.
+/// Filters the signal by the mask; `channels` is 1 for a plain vector.
 ///
 /// # Errors
-/// [`Error::Mismatch`] when the signal is no whole number of samples, [`Error::Usage`] for sizes beyond the limits,
-/// [`Error::OtherDevice`] for buffers of two devices, [`Error::NoPtx`] when the kernels are not built, and whatever the
-/// device reports.
+/// [`Error::Mismatch`] if the signal is not a whole number of samples, [`Error::Usage`] for sizes beyond the limits,
+/// [`Error::OtherDevice`] for buffers of two devices, [`Error::NoPtx`] if the kernels are not built, and the errors of
+/// the device.
 pub fn conv1d<T: Element + Sample>(
     signal: &Buffer<T>,
     channels: usize,
@@ -38,7 +38,7 @@ pub fn conv1d<T: Element + Sample>(
     let (device, n) = (signal.device(), signal.len());
     device.require(mask, "the mask")?;
     if channels == 0 || !n.is_multiple_of(channels) {
-        return Err(Error::Mismatch(format!("{n} elements are no whole number of samples of {channels} channels")));
+        return Err(Error::Mismatch(format!("{n} elements are not a whole number of samples of {channels} channels")));
     }
     let frame = frame([n / channels, channels, mask.len()], border)?;
     let output = device.uninit::<T>(n)?;
@@ -49,10 +49,10 @@ pub fn conv1d<T: Element + Sample>(
     Ok(output)
 }
 
-/// Sizes as kernels take them, from samples, channels and taps.
+/// Converts numbers of samples, channels and taps to the sizes that kernels take.
 ///
 /// # Errors
-/// [`Error::Usage`] for sizes that there is no kernel for, with what to do instead.
+/// [`Error::Usage`] with an alternative, for sizes without a kernel.
 pub fn frame([samples, channels, taps]: [usize; 3], border: Border) -> Result<Frame> {
     if !(1..=MAX_MASK as usize).contains(&taps) {
         return Err(Error::Usage(format!(
@@ -78,7 +78,7 @@ pub fn frame([samples, channels, taps]: [usize; 3], border: Border) -> Result<Fr
 /// Threads per block.
 pub const BLOCK: u32 = best::BLOCK;
 
-/// Filters a signal that has an element. Signal, mask and output have the sizes of the frame.
+/// Launches the filter of a signal that is not empty. Signal, mask and output have the sizes of the frame.
 pub fn launch<'a, T: Element + Sample>(
     frame: Frame,
     signal: Slice<'a, T>,
@@ -97,7 +97,7 @@ pub fn launch<'a, T: Element + Sample>(
         (call, grid, split.shared_bytes(frame.taps, bytes))
     };
     let shape = Shape { grid: [across, down, 1], ..Shape::linear(across, BLOCK) }.with_shared(shared);
-    // SAFETY: a signal and a mask of this frame, an output as long as the signal, and the kernel's block, with a grid
-    // and shared memory for all of the signal.
+    // SAFETY: signal and mask have the sizes of the frame, the output is as long as the signal, the block is the
+    // kernel's, and grid and shared memory suffice for the whole signal.
     unsafe { Launch::new(call, shape) }
 }

@@ -18,14 +18,14 @@ use cuda_std::launch::{PtrMut, Slice};
 use kernels_gpu::conv2d::{Frame, best};
 use kernels_gpu::filter::Sample;
 
-/// Most rows and columns of a mask.
+/// Largest number of rows and of columns of a mask.
 pub use kernels_gpu::conv2d::MAX_MASK;
 
-/// The picture of `[rows, columns, channels]` filtered by a mask of `[rows, columns]`, which lies on the host.
+/// Filters a picture of `[rows, columns, channels]` by a mask of `[rows, columns]`, which lies on the host.
 ///
 /// # Errors
-/// [`Error::Mismatch`] when the buffer or the mask does not have the elements of its shape, [`Error::Usage`] for sizes
-/// beyond the limits, [`Error::NoPtx`] when the kernels are not built, and whatever the device reports.
+/// [`Error::Mismatch`] if the buffer or the mask does not have the length of its shape, [`Error::Usage`] for sizes
+/// beyond the limits, [`Error::NoPtx`] if the kernels are not built, and the errors of the device.
 pub fn conv2d<T: Element + Sample>(
     picture: &Buffer<T>,
     shape: [usize; 3],
@@ -36,11 +36,11 @@ pub fn conv2d<T: Element + Sample>(
     let (device, n) = (picture.device(), picture.len());
     let elements = |shape: &[usize]| shape.iter().try_fold(1_usize, |product, &n| product.checked_mul(n));
     if elements(&shape) != Some(n) {
-        return Err(Error::Mismatch(format!("{n} elements are no picture of {}", crate::tensor::text(&shape))));
+        return Err(Error::Mismatch(format!("{n} elements are not a picture of {}", crate::tensor::text(&shape))));
     }
     if elements(&mask_shape) != Some(mask.len()) {
         let text = crate::tensor::text(&mask_shape);
-        return Err(Error::Mismatch(format!("{} elements are no mask of {text}", mask.len())));
+        return Err(Error::Mismatch(format!("{} elements are not a mask of {text}", mask.len())));
     }
     let frame = frame(shape, mask_shape, border)?;
     let output = device.uninit::<T>(n)?;
@@ -54,10 +54,10 @@ pub fn conv2d<T: Element + Sample>(
     Ok(output)
 }
 
-/// Sizes as kernels take them.
+/// Converts shapes to the sizes that kernels take.
 ///
 /// # Errors
-/// [`Error::Usage`] for sizes that there is no kernel for.
+/// [`Error::Usage`] for sizes without a kernel.
 pub fn frame([rows, columns, channels]: [usize; 3], mask: [usize; 2], border: Border) -> Result<Frame> {
     if mask.iter().any(|n| !(1..=MAX_MASK as usize).contains(n)) {
         let shape = crate::tensor::text(&mask);
@@ -74,7 +74,7 @@ pub fn frame([rows, columns, channels]: [usize; 3], mask: [usize; 2], border: Bo
     Ok(Frame { rows, columns, channels, mask_rows, mask_columns, border: border.for_kernels() })
 }
 
-/// A picture and a mask of one frame.
+/// A picture and a mask with the sizes of a frame.
 pub struct Operands<'a, T> {
     /// The picture.
     pub input: Slice<'a, T>,
@@ -82,11 +82,11 @@ pub struct Operands<'a, T> {
     pub mask: Slice<'a, T>,
     /// The mask, on the host.
     pub taps: &'a [T],
-    /// Their sizes.
+    /// The sizes of both.
     pub frame: Frame,
 }
 
-/// Whether there is a kernel for this mask alone, which takes any number of strips.
+/// Whether this mask has a kernel of its own, which supports any number of strips.
 pub fn marches(frame: Frame) -> bool {
     let size = frame.mask_rows;
     frame.mask_columns == size && frame.rows >= size && frame.columns >= size && best::SIZES.contains(&size)
@@ -97,11 +97,11 @@ pub const BLOCK: u32 = best::BLOCK;
 
 const _: () = assert!(best::any_size::WIDTH * best::any_size::ROWS == BLOCK);
 
-/// Filters a picture that has an element, into an output of its size; with about `grid` blocks, where that is given and
-/// the kernel takes any number.
+/// Launches the filter of a picture that is not empty into an output of its size, with about `grid` blocks if that is
+/// given and the kernel supports any number.
 ///
 /// # Errors
-/// [`Error::Usage`] for a picture that needs more blocks than a grid has room for.
+/// [`Error::Usage`] for a picture that needs more blocks than a grid can have.
 pub fn launch<'a, T: Element + Sample>(
     of: &Operands<'a, T>,
     info: &DeviceInfo,
@@ -127,11 +127,12 @@ pub fn launch<'a, T: Element + Sample>(
         17 => best::conv2d_best::<T, 17>(input, square(taps), frame, strip, output),
         _ => return any_size(of, output),
     };
-    // SAFETY: a picture and a mask of this frame, the kernel's block, and strips that cover the picture.
+    // SAFETY: picture and mask have the sizes of the frame, the block is the kernel's, and the strips cover the
+    // picture.
     Ok(unsafe { Launch::new(call, shape) })
 }
 
-/// Masks that have no kernel of their own, and pictures smaller than the mask.
+/// Launches the kernel for masks without a kernel of their own, and for pictures smaller than the mask.
 fn any_size<'a, T: Element + Sample>(of: &Operands<'a, T>, output: PtrMut<'a, T>) -> Result<Launch<'a>> {
     use best::any_size::{HEIGHT, ROWS, WIDTH, conv2d_best_any, shared_elements};
     let frame = of.frame;
@@ -139,11 +140,12 @@ fn any_size<'a, T: Element + Sample>(of: &Operands<'a, T>, output: PtrMut<'a, T>
     let shared = shared_elements(frame.mask_rows, frame.mask_columns) * size_of::<T>() as u32;
     let shape = shape(grid, [WIDTH, ROWS], frame)?.with_shared(shared);
     let call = conv2d_best_any::<T>(of.input, of.mask, frame, output);
-    // SAFETY: a picture and a mask of this frame, the kernel's block, a block per tile, and its shared memory.
+    // SAFETY: picture and mask have the sizes of the frame, the block is the kernel's, every tile has a block, and the
+    // shared memory is the tile's.
     Ok(unsafe { Launch::new(call, shape) })
 }
 
-/// A grid of this many blocks along each axis.
+/// Shape with this number of blocks along each axis.
 fn shape(grid: [u32; 3], block: [u32; 2], frame: Frame) -> Result<Shape> {
     if grid[0] > i32::MAX as u32 || grid[1] > 65_535 || grid[2] > 65_535 {
         let Frame { rows, columns, channels, .. } = frame;
@@ -157,7 +159,7 @@ fn shape(grid: [u32; 3], block: [u32; 2], frame: Frame) -> Result<Shape> {
     Ok(Shape { grid, block: [block[0], block[1], 1], shared: 0, cluster: None, cooperative: false })
 }
 
-/// A mask as kernels take it by value.
+/// Converts a mask to the array that kernels take by value.
 fn square<T: Copy, const K: usize>(taps: &[T]) -> [[T; K]; K] {
     core::array::from_fn(|i| core::array::from_fn(|j| taps[i * K + j]))
 }

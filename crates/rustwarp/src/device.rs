@@ -22,24 +22,24 @@ pub struct Device {
 
 struct Inner {
     backend: Box<dyn Backend>,
-    /// The kernels that are loaded already, by the name of their family.
+    /// The loaded modules, by the name of their family.
     families: RefCell<HashMap<&'static str, backend::Module>>,
 }
 
 impl Device {
-    /// Opens the first GPU if one answers, and the simulator otherwise. [`Device::info`] has the one that was opened.
+    /// Opens the first GPU if there is one, and the simulator otherwise. [`Device::info`] describes the device opened.
     ///
     /// # Errors
-    /// None today: the simulator is always there.
+    /// None at present: the simulator is always available.
     #[expect(clippy::should_implement_trait, reason = "`Default::default` cannot report an error")]
     pub fn default() -> Result<Self> {
         Self::open(Choice::Auto)
     }
 
-    /// Opens the GPU of this number, counted from 0.
+    /// Opens the GPU with this number, counted from 0.
     ///
     /// # Errors
-    /// [`Error::NoDevice`] when there is no such GPU, or no driver.
+    /// [`Error::NoDevice`] if there is no such GPU or no driver.
     pub fn gpu(number: u32) -> Result<Self> {
         Self::open(Choice::Gpu(number))
     }
@@ -48,7 +48,7 @@ impl Device {
     /// are off.
     ///
     /// # Errors
-    /// None today.
+    /// None at present: the simulator is always available.
     pub fn sim() -> Result<Self> {
         Self::open(Choice::Sim)
     }
@@ -58,12 +58,12 @@ impl Device {
         Ok(Self::new(backend))
     }
 
-    /// A device from a backend, for instance one with checkers.
+    /// Creates a device from a backend, for instance one with checkers.
     pub fn new(backend: Box<dyn Backend>) -> Self {
         Self { inner: Rc::new(Inner { backend, families: RefCell::default() }) }
     }
 
-    /// What is known about the device.
+    /// The device's properties.
     pub fn info(&self) -> &DeviceInfo {
         self.inner.backend.info()
     }
@@ -71,7 +71,7 @@ impl Device {
     /// Copies `values` to the device.
     ///
     /// # Errors
-    /// [`Error::Usage`] for more bytes than the device has free.
+    /// [`Error::Usage`] if the device has less memory free.
     pub fn upload<T: Pod>(&self, values: &[T]) -> Result<Buffer<T>> {
         Buffer::from_slice(self.clone(), values, "buffer")
     }
@@ -79,7 +79,7 @@ impl Device {
     /// Allocates `len` elements whose bytes are all 0.
     ///
     /// # Errors
-    /// As [`Device::upload`].
+    /// Those of [`Device::upload`].
     pub fn zeros<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
         let buffer = self.uninit::<T>(len)?;
         if len > 0 {
@@ -91,7 +91,7 @@ impl Device {
     /// Allocates `len` elements that hold no defined value until a kernel writes them.
     ///
     /// # Errors
-    /// As [`Device::upload`].
+    /// Those of [`Device::upload`].
     pub fn uninit<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
         Buffer::uninit(self.clone(), len, "buffer")
     }
@@ -99,15 +99,15 @@ impl Device {
     /// Loads a module from PTX text (a GPU takes a cubin too); `name` appears in messages.
     ///
     /// # Errors
-    /// [`Error::BadPtx`] for text that is no PTX, [`Error::NoPtx`] for PTX that this device or driver can't run.
+    /// [`Error::BadPtx`] for text that is not PTX, [`Error::NoPtx`] for PTX that this device or driver cannot run.
     pub fn load(&self, image: &[u8], name: &str) -> Result<Module> {
         Ok(Module { device: self.clone(), module: self.inner.backend.load(image, name)? })
     }
 
-    /// Waits for everything launched.
+    /// Waits until everything launched has ended.
     ///
     /// # Errors
-    /// Faults of earlier launches.
+    /// [`Error::Fault`] if an earlier launch faulted; [`Error::Device`] if the driver fails.
     pub fn synchronize(&self) -> Result<()> {
         self.inner.backend.synchronize()
     }
@@ -115,7 +115,7 @@ impl Device {
     /// The kernels of a family of `kernels-gpu`, loaded on first use.
     ///
     /// # Errors
-    /// [`Error::NoPtx`] with the command that builds them.
+    /// [`Error::NoPtx`] with the command that builds them; those of [`Device::load`].
     pub(crate) fn family(&self, name: &'static str) -> Result<backend::Module> {
         let known = self.inner.families.borrow().get(name).copied();
         if let Some(module) = known {
@@ -127,10 +127,10 @@ impl Device {
         Ok(module)
     }
 
-    /// Refuses memory of another device; `what` names it.
+    /// Checks that the buffer lies on this device; `what` names it in the error.
     ///
     /// # Errors
-    /// [`Error::OtherDevice`].
+    /// [`Error::OtherDevice`] if it does not.
     pub(crate) fn require<T: Pod>(&self, buffer: &Buffer<T>, what: &'static str) -> Result<()> {
         if Rc::ptr_eq(&self.inner, &buffer.device().inner) {
             return Ok(());
@@ -152,7 +152,7 @@ impl fmt::Debug for Device {
     }
 }
 
-/// A loaded module of PTX. Keeps its device open.
+/// A loaded PTX module, which keeps its device open.
 #[derive(Clone, Debug)]
 pub struct Module {
     device: Device,
@@ -160,21 +160,21 @@ pub struct Module {
 }
 
 impl Module {
-    /// The device that it is loaded on.
+    /// The device on which the module is loaded.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// Starts a kernel, in stream order. A fault may show here or at the next wait.
+    /// Starts a kernel, in stream order. A fault is reported here or by a later call that waits.
     ///
     /// # Safety
-    /// As [`Backend::launch`]: the kernel's own contract holds for these arguments and this shape.
+    /// That of [`Backend::launch`]: the kernel's contract holds for these arguments and this shape.
     ///
     /// # Errors
-    /// [`Error::Usage`] for an entry that the module has not, or a shape that the device refuses; [`Error::Fault`] when
-    /// the kernel broke.
+    /// [`Error::Usage`] for an entry that the module lacks, or a shape that the device rejects; [`Error::Fault`] if the
+    /// kernel faults.
     pub unsafe fn launch(&self, call: &Call<'_>, shape: Shape) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: this function has the same contract.
         unsafe { self.device.backend().launch(self.module, call, shape) }
     }
 }

@@ -21,9 +21,9 @@ pub struct Diagnostic {
     pub title: String,
     /// The source file of the main location; null if no line is known, as on a GPU.
     pub file: Option<String>,
-    /// 1-based.
+    /// Line number, counted from 1.
     pub line: Option<u32>,
-    /// 1-based, in bytes; null when unknown.
+    /// Column in bytes, counted from 1; null if unknown.
     pub column: Option<u32>,
     /// The block (`%ctaid`).
     pub block: Option<[u32; 3]>,
@@ -53,15 +53,15 @@ pub struct Place {
     pub label: Option<String>,
     /// The source file of the innermost frame outside library code; null without line tables.
     pub file: Option<String>,
-    /// 1-based.
+    /// Line number, counted from 1.
     pub line: Option<u32>,
-    /// 1-based, in bytes; null when unknown.
+    /// Column in bytes, counted from 1; null if unknown.
     pub column: Option<u32>,
     /// The function of the PTX, demangled.
     pub function: String,
     /// The PTX file.
     pub ptx_file: String,
-    /// 1-based line of the PTX; 0 when unknown.
+    /// Line of the PTX, counted from 1; 0 if unknown.
     pub ptx_line: u32,
     /// Text of that line.
     pub ptx: String,
@@ -74,9 +74,9 @@ pub struct Place {
 pub struct Position {
     /// The path as the compiler wrote it.
     pub file: String,
-    /// 1-based.
+    /// Line number, counted from 1.
     pub line: u32,
-    /// 1-based; 0 when unknown.
+    /// Column in bytes, counted from 1; 0 if unknown.
     pub column: u32,
     /// The inlined function that contains the line; null for the outermost position.
     pub function: Option<String>,
@@ -129,7 +129,7 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// Prints a line to standard error. Unlike `eprintln!` it does not panic if the reader is gone (`2>&1 | true`), because
+/// Prints a line to standard error. Unlike `eprintln!` it does not panic if the pipe is closed (`2>&1 | true`), because
 /// results and exit codes are still valid.
 pub fn note(text: impl fmt::Display) {
     let line = format!("{text}\n");

@@ -1,4 +1,4 @@
-//! Element types: their names on the command line and in files, and arrays of them whose type is known only at run
+//! Element types with their names on the command line and in files, and arrays whose element type is known only at run
 //! time.
 
 use crate::error::{Error, Result};
@@ -25,7 +25,7 @@ impl Dtype {
     pub const ALL: &[Self] =
         &[Self::F32, Self::F64, Self::I32, Self::U32, Self::I64, Self::U64, Self::U8, Self::F16, Self::Bf16];
 
-    /// The six types that `vecadd` and `reduce` have kernels for.
+    /// The six types for which `vecadd` and `reduce` have kernels.
     pub const NUMBERS: &[Self] = &[Self::F32, Self::F64, Self::I32, Self::U32, Self::I64, Self::U64];
 
     /// The name of the type, as in Rust.
@@ -271,7 +271,7 @@ impl Scalar for u8 {
 }
 
 impl Array {
-    /// Whether there are no elements.
+    /// Whether the array has no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

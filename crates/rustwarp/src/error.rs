@@ -7,15 +7,15 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// An option or argument that makes no sense.
+    /// An option or argument is not valid.
     #[error("{0}")]
     Usage(String),
-    /// A file whose data cannot be used.
+    /// The data of a file cannot be used.
     #[error("{}: {reason}", path.display())]
     Input {
         /// The file.
         path: PathBuf,
-        /// The problem, and the solution.
+        /// The problem and its solution.
         reason: String,
     },
     /// Memory of one device was passed to work on another.
@@ -23,12 +23,12 @@ pub enum Error {
     OtherDevice {
         /// The argument.
         what: &'static str,
-        /// The device that works.
+        /// The device on which the work runs.
         expected: String,
-        /// The device of the memory.
+        /// The device that holds the memory.
         found: String,
     },
-    /// Arguments whose lengths or shapes do not fit together.
+    /// The lengths or shapes of the arguments do not match.
     #[error("{0}")]
     Mismatch(String),
     /// The requested device does not exist.

@@ -1,11 +1,11 @@
-//! What convolutions of one and of two axes share.
+//! Items shared by the convolutions of one and of two axes.
 
 use kernels_gpu::filter;
 
-/// Most elements along an axis: positions beyond the border on both sides fit in 32 bits.
+/// Largest number of elements along an axis, for which positions beyond the border on both sides fit in 32 bits.
 pub const MAX_AXIS: usize = 1 << 30;
 
-/// What counts as the elements beyond the border.
+/// Values assumed for the elements beyond the border.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Border {
     /// Zeros.
@@ -13,12 +13,12 @@ pub enum Border {
     Zero,
     /// The nearest element.
     Clamp,
-    /// The mirror image, whose mirror is the border's element.
+    /// The mirror image about the border's element, which is not repeated.
     Mirror,
 }
 
 impl Border {
-    /// As kernels take it.
+    /// The number that kernels take for this border.
     pub fn for_kernels(self) -> u32 {
         match self {
             Self::Zero => filter::ZERO,

@@ -1,7 +1,7 @@
-//! Histograms: how many elements fall into each bin, as 64-bit counts.
+//! Histograms: the number of elements in each bin, as 64-bit counts.
 //!
-//! A `u8` or `u32` is its own bin; letters have bins of four; floats are counted in the equal parts of a half-open
-//! range: [`kernels_gpu::histogram::sample`] has the rules, to the last bit. Elements that belong to no bin are not
+//! The bin of a `u8` or `u32` is its value; letters have bins of four; floats are counted in the equal parts of a
+//! half-open range. [`kernels_gpu::histogram::sample`] defines the bins exactly. Elements that belong to no bin are not
 //! counted; an empty input gives zeros.
 //!
 //! - *Determinism*: counts are exact, and the same on every run and device.
@@ -19,31 +19,32 @@ use kernels_gpu::histogram::best::{LANE_BINS, lanes, windows};
 use kernels_gpu::histogram::{Letter, Sample};
 use std::ops::Range;
 
-/// An integer that is its own bin.
+/// An integer whose bin is its value.
 pub trait Key: Sample + Scalar {}
 impl Key for u8 {}
 impl Key for u32 {}
 
-/// How often each value below `bins` occurs.
+/// Number of occurrences of each value below `bins`.
 ///
 /// # Errors
-/// [`Error::Usage`] for no bins, [`Error::NoPtx`] when the kernels are not built, and whatever the device reports.
+/// [`Error::Usage`] for 0 bins, [`Error::NoPtx`] if the kernels are not built, and the errors of the device.
 pub fn of_keys<T: Key>(input: &Buffer<T>, bins: u32) -> Result<Buffer<u64>> {
     histogram::<T, T>(input, Bins { count: bins, range: [0.0; 3] })
 }
 
-/// How often letters occur in a text, in groups of four: a-d, e-h, …, y-z; capitals count as small letters.
+/// Number of letters of a text in groups of four: a-d, e-h, …, y-z; a capital counts as its small letter.
 ///
 /// # Errors
-/// As [`of_keys`].
+/// Those of [`of_keys`].
 pub fn of_letters(text: &Buffer<u8>) -> Result<Buffer<u64>> {
     histogram::<Letter, u8>(text, Bins { count: Letter::GROUPS, range: [0.0; 3] })
 }
 
-/// How many elements fall into each of `bins` equal parts of a half-open range.
+/// Number of elements in each of `bins` equal parts of a half-open range.
 ///
 /// # Errors
-/// [`Error::Usage`] for a range that cannot be cut into so many parts in the elements' type, and as [`of_keys`].
+/// [`Error::Usage`] for a range that cannot be divided into `bins` parts in the elements' type, and those of
+/// [`of_keys`].
 pub fn of_range<T: Cut>(input: &Buffer<T>, bins: u32, range: Range<T>) -> Result<Buffer<u64>> {
     let range = T::cut(range.start, range.end, bins).ok_or_else(|| {
         let (low, high) = (range.start.value(), range.end.value());
@@ -57,9 +58,10 @@ pub fn of_range<T: Cut>(input: &Buffer<T>, bins: u32, range: Range<T>) -> Result
     histogram::<T, T>(input, Bins { count: bins, range })
 }
 
-/// A float that a range can be cut in.
+/// A float type in which a range can be divided into bins.
 pub trait Cut: Sample + Element {
-    /// Low end, high end, and bins per unit, each exact in this type; `None` where they are no numbers, or no range.
+    /// Low end, high end, and bins per unit, each exact in this type; `None` if one is not finite, or the range is
+    /// empty.
     fn cut(low: Self, high: Self, bins: u32) -> Option<[f64; 3]>;
 }
 
@@ -76,12 +78,12 @@ macro_rules! cut {
 }
 cut!(f32 f64);
 
-/// What is counted.
+/// The bins of a histogram.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bins {
-    /// Elements of the result; not 0.
+    /// Number of bins, which is not 0.
     pub count: u32,
-    /// For floats what [`Cut::cut`] gives; zeros for other types.
+    /// The result of [`Cut::cut`] for floats; zeros for other types.
     pub range: [f64; 3],
 }
 
@@ -95,7 +97,7 @@ fn histogram<S: Sample, T: Scalar>(input: &Buffer<T>, bins: Bins) -> Result<Buff
     // The kernels that count in windows add to the counts, and nothing is launched for an empty input.
     let counts = device.zeros::<u64>(bins.count as usize)?;
     assert!(size_of::<S>() == size_of::<T>(), "elements of the input");
-    // SAFETY: the memory lives as long as the buffer, and `S` is nothing but a `T`.
+    // SAFETY: the memory lives as long as the buffer, and `S` has the representation of `T`.
     let elements = unsafe { Slice::<S>::new(input.address(), n) };
     scratch.launch(&plan, elements, bins, counts.ptr()).run(device.backend(), device.family("histogram")?)?;
     // Scratch memory is released on return.
@@ -108,13 +110,13 @@ fn histogram<S: Sample, T: Scalar>(input: &Buffer<T>, bins: Bins) -> Result<Buff
 pub struct Plan {
     /// Threads per block: a multiple of 32.
     pub block: u32,
-    /// Blocks; 0 when there is nothing to count.
+    /// Number of blocks; 0 for an empty input.
     pub grid: u32,
-    /// Bins that a block counts in shared memory at once.
+    /// Number of bins that a block counts in shared memory at the same time.
     pub window: u32,
     /// Bytes of dynamic shared memory.
     pub shared: u32,
-    /// Each lane has counters of its own; the kernel overwrites the counts. Otherwise it adds to them.
+    /// Whether each lane has its own counters and the kernel overwrites the counts; otherwise it adds to them.
     pub by_lane: bool,
 }
 
@@ -124,13 +126,13 @@ impl Plan {
         bins <= LANE_BINS
     }
 
-    /// Threads per block that suit so many bins.
+    /// Default number of threads per block for this number of bins.
     pub fn default_block(info: &DeviceInfo, bins: u32) -> u32 {
         if Self::counts_by_lane(bins) { lanes::BLOCK } else { windows::BLOCK.min(info.max_block) }
     }
 
-    /// For `n` elements in `bins` bins, which are not 0; with `block` threads per block, a multiple of 32, and about
-    /// `grid` blocks, where they are given.
+    /// Plans the count of `n` elements in `bins` bins, both not 0, with `block` threads per block, a multiple of 32,
+    /// and about `grid` blocks, if given.
     ///
     /// # Errors
     /// [`Error::Usage`] for more elements than a block's 32-bit counters can count.
@@ -138,7 +140,7 @@ impl Plan {
         let by_lane = Self::counts_by_lane(bins);
         let block = block.unwrap_or_else(|| Self::default_block(info, bins));
         let four = |bins: u32| bins * size_of::<u32>() as u32;
-        // Blocks that count the same elements, each for its own bins.
+        // A group is the blocks that count the same elements, each for its own bins.
         let mut blocks_per_group = 1;
         let (window, shared, fill) = if by_lane {
             let shared = lanes::shared_bytes::<S>(bins);
@@ -147,7 +149,7 @@ impl Plan {
             let fit = info.max_shared / four(1);
             blocks_per_group = bins.div_ceil(fit.max(1));
             if blocks_per_group > 1 {
-                // Smaller windows where that leaves fewer multiprocessors without a block.
+                // Smaller windows are used if they leave fewer multiprocessors without a block.
                 blocks_per_group = info.multiprocessors / (info.multiprocessors / blocks_per_group).max(1);
                 blocks_per_group = blocks_per_group.max(bins.div_ceil(fit.max(1)));
             }
@@ -166,7 +168,7 @@ impl Plan {
             Some(grid) => u64::from(grid / blocks_per_group).max(1),
             None => enough.clamp(1, most),
         };
-        // A group's share is n / groups, and at most one more round of its threads.
+        // A group's share is n / groups plus at most one round of its threads.
         let round = u64::from(block) * vector * windows::UNROLL as u64;
         if n.div_ceil(groups) + round > u64::from(u32::MAX) {
             return Err(Error::Usage(format!(
@@ -180,17 +182,17 @@ impl Plan {
 
 /// Device memory that a histogram needs beside its input and counts.
 pub struct Scratch<'d> {
-    /// 0 between launches.
+    /// These are 0 between launches.
     totals: backend::Buffer<'d, u64>,
-    /// 0 between launches.
+    /// These are 0 between launches.
     ticket: backend::Buffer<'d, u32>,
 }
 
 impl<'d> Scratch<'d> {
-    /// As much as the plan needs.
+    /// Allocates the memory that the plan needs.
     ///
     /// # Errors
-    /// [`Error::Usage`] when the device has less memory free.
+    /// [`Error::Usage`] if the device has less memory free.
     pub fn new(device: &'d dyn Backend, plan: &Plan, bins: u32) -> Result<Self> {
         let totals = if plan.by_lane { bins as usize } else { 0 };
         Ok(Self {
@@ -236,7 +238,7 @@ impl Device {
     /// [`of_keys`] of a buffer of this device.
     ///
     /// # Errors
-    /// [`Error::OtherDevice`], and as [`of_keys`].
+    /// [`Error::OtherDevice`] for a buffer of another device, and those of [`of_keys`].
     pub fn histogram<T: Key>(&self, input: &Buffer<T>, bins: u32) -> Result<Buffer<u64>> {
         self.require(input, "the input")?;
         of_keys(input, bins)

@@ -2,7 +2,7 @@
 //! transposed.
 //!
 //! - *Error bound*: `K * epsilon * sum of |a| |b|`. A product without terms (`K = 0`) is 0.
-//! - *Determinism*: the same bits on every run on devices that take the same tile.
+//! - *Determinism*: the same bits on every run on devices for which the same tile is chosen.
 //! - *Source*: tiles in shared memory and registers as in S. Boehm, "How to Optimize a CUDA Matmul Kernel" (2022), with
 //!   asynchronous copies. The kernels are `kernels_gpu::matmul::best`; products of f32 are rounded as f32, without
 //!   TF32.
@@ -16,7 +16,7 @@ use crate::launch::{Launch, MAX_GRID};
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::matmul::{Factor, best};
 
-/// What is multiplied.
+/// Sizes and storage of the factors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sizes {
     /// Rows of A and of the product.
@@ -25,16 +25,16 @@ pub struct Sizes {
     pub n: usize,
     /// Columns of A and rows of B.
     pub k: usize,
-    /// A is stored transposed, as `k` x `m`; B is stored transposed, as `n` x `k`.
+    /// Whether A is stored transposed, as `k` x `m`, and whether B is, as `n` x `k`.
     pub transposed: [bool; 2],
 }
 
 /// The product of A, `m` x `k`, and B, `k` x `n`: a matrix of `m` x `n`.
 ///
 /// # Errors
-/// [`Error::Mismatch`] when a buffer does not have the elements of its matrix, [`Error::Usage`] for sizes beyond
-/// 2^32 - 1, [`Error::OtherDevice`] for buffers of two devices, [`Error::NoPtx`] when the kernels are not built, and
-/// whatever the device reports.
+/// [`Error::Mismatch`] if a buffer does not have the length of its matrix, [`Error::Usage`] for sizes beyond 2^32 - 1,
+/// [`Error::OtherDevice`] for buffers of two devices, [`Error::NoPtx`] if the kernels are not built, and the errors of
+/// the device.
 pub fn matmul<T: Real>(a: &Buffer<T>, b: &Buffer<T>, sizes: Sizes) -> Result<Buffer<T>> {
     let device = a.device();
     device.require(b, "B")?;
@@ -53,22 +53,22 @@ pub fn matmul<T: Real>(a: &Buffer<T>, b: &Buffer<T>, sizes: Sizes) -> Result<Buf
     Ok(output)
 }
 
-/// A kernel, which is made for one way of storing A and B.
+/// A launcher of a kernel for one storage order of A and B.
 pub type Kernel<T> = for<'a> fn(Slice<'a, T>, Slice<'a, T>, PtrMut<'a, T>, u32, u32, u32) -> Call<'a>;
 
-/// A part of the product that a block computes, and its kernels.
+/// The part of the product that a block computes, with its kernels.
 pub struct Tile<T: 'static> {
     /// `large`, `small` or `tiny`.
     pub name: &'static str,
-    /// Its size.
+    /// Size of the tile.
     pub size: best::Tile,
-    /// How fast a multiprocessor is with it, compared with the others: from 8192x8192x8192 on an H200.
+    /// Relative speed of a multiprocessor with this tile, measured with 8192x8192x8192 on an H200.
     pub speed: f64,
-    /// The kernels, by whether A and whether B are turned.
+    /// The kernels, indexed by whether A and whether B are turned.
     pub kernels: [[Kernel<T>; 2]; 2],
 }
 
-/// A type that there are kernels for.
+/// A type that has kernels.
 pub trait Real: Element + Factor {
     /// The tiles, the largest first.
     fn tiles() -> Vec<Tile<Self>>;
@@ -115,11 +115,12 @@ pub struct Plan<'v, T: 'static> {
 }
 
 impl<'v, T: Real> Plan<'v, T> {
-    /// The tile of this name, or the one that should be fastest for the sizes, of those that the device has room for.
+    /// Chooses the tile of this name, or the tile expected to be fastest for the sizes, among those that fit the
+    /// device.
     ///
     /// # Errors
-    /// [`Error::Usage`] for sizes beyond 2^32 - 1, for a tile that there is not or that does not fit, and for more
-    /// blocks than a grid has room for.
+    /// [`Error::Usage`] for sizes beyond 2^32 - 1, for an unknown tile or one that does not fit, and for more blocks
+    /// than a grid can have.
     pub fn new(tiles: &'v [Tile<T>], sizes: Sizes, wanted: Option<&str>, info: &DeviceInfo) -> Result<Self> {
         let Sizes { m, n, k, transposed } = sizes;
         let (Ok(rows), Ok(columns), Ok(depth)) = (u32::try_from(m), u32::try_from(n), u32::try_from(k)) else {
@@ -158,17 +159,18 @@ impl<'v, T: Real> Plan<'v, T> {
     /// Writes the product of matrices of the plan's sizes.
     pub fn launch<'a>(&self, [a, b]: [Slice<'a, T>; 2], c: PtrMut<'a, T>) -> Launch<'a> {
         let [m, n, k] = self.sizes;
-        // A lies turned when it is not transposed, B when it is: see `kernels_gpu::matmul::best`.
+        // A is turned when it is not transposed, B when it is: see `kernels_gpu::matmul::best`.
         let turned = [usize::from(!self.transposed[0]), usize::from(self.transposed[1])];
         let call = self.tile.kernels[turned[0]][turned[1]](a, b, c, m, n, k);
         let shape = Shape::linear(self.grid, best::BLOCK).with_shared(self.tile.size.shared);
-        // SAFETY: matrices of these sizes, the kernel's block, a block per tile, and the tile's shared memory.
+        // SAFETY: the matrices have the plan's sizes, the block is the kernel's, every tile has a block, and the shared
+        // memory is the tile's.
         unsafe { Launch::new(call, shape) }
     }
 }
 
-/// The tile with which the busiest multiprocessor is done first. Tiles that are slow where rows of a factor start off
-/// 16-byte boundaries are left out there; the smallest is taken when no tile is left.
+/// The tile with which the busiest multiprocessor finishes first. Where rows of a factor do not start on 16-byte
+/// boundaries, the tiles that are slow there are left out; the smallest is used if no tile is left.
 fn fastest<'v, T: Real>(
     allowed: impl DoubleEndedIterator<Item = &'v Tile<T>> + Clone,
     sizes: &Sizes,
@@ -189,7 +191,7 @@ impl Device {
     /// [`matmul`] of buffers of this device.
     ///
     /// # Errors
-    /// As [`matmul()`].
+    /// Those of [`matmul()`].
     pub fn matmul<T: Real>(&self, a: &Buffer<T>, b: &Buffer<T>, sizes: Sizes) -> Result<Buffer<T>> {
         self.require(a, "A")?;
         matmul(a, b, sizes)

@@ -1,4 +1,4 @@
-//! Finding the built PTX, and choosing the file for a device.
+//! Search for the built PTX, and choice of the file for a device.
 
 use crate::error::{Error, Result};
 use std::fmt;
@@ -14,7 +14,7 @@ pub struct Arch {
 }
 
 impl Arch {
-    /// Parses `sm_90`, `sm_90a`.
+    /// Parses the form of `sm_90` and `sm_90a`.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.strip_prefix("sm_")?;
         let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -91,7 +91,7 @@ impl Image {
     }
 }
 
-/// The PTX of a package that is built as one file, for a device of compute capability `sm` (`None`: the highest
+/// Finds the PTX of a package that is built as one file, for a device of compute capability `sm` (`None`: the highest
 /// present, for the simulator), or for exactly `arch`.
 ///
 /// # Errors
@@ -100,19 +100,20 @@ pub fn find(package: &str, sm: Option<u32>, arch: Option<&str>) -> Result<Image>
     Image::read(&place(package, sm, arch)?.with_extension("ptx"))
 }
 
-/// The PTX of one family (a top-level module of the package), for a package that is built as a file per family; `sm`
-/// and `arch` as in [`find`]. A driver compiles everything in a module, which takes seconds for all families together.
+/// Finds the PTX of one family (a top-level module of the package), for a package that is built as a file per family;
+/// for `sm` and `arch` see [`find`]. A driver compiles a module as a whole, which takes seconds for all families
+/// together.
 ///
 /// # Errors
-/// As [`find`].
+/// Those of [`find`].
 pub fn find_family(package: &str, family: &str, sm: Option<u32>, arch: Option<&str>) -> Result<Image> {
     Image::read(&place(package, sm, arch)?.join(format!("{family}.ptx")))
 }
 
-/// The PTX of every family, by name.
+/// Finds the PTX of every family, ordered by name.
 ///
 /// # Errors
-/// As [`find`].
+/// Those of [`find`].
 pub fn find_families(package: &str, sm: Option<u32>, arch: Option<&str>) -> Result<Vec<Image>> {
     let folder = place(package, sm, arch)?;
     let entries = std::fs::read_dir(&folder)

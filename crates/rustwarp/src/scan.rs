@@ -2,10 +2,10 @@
 //! all before it (exclusive; the first one becomes the identity).
 //!
 //! Integer sums wrap. From the first NaN on everything is NaN, for every operation; the maximum of -0 and +0 is +0, the
-//! minimum -0. The identities are 0, the type's lowest value (-inf), its highest value (+inf). A scan of nothing is
-//! nothing.
+//! minimum -0. The identities are 0, the type's lowest value (-inf), its highest value (+inf). The scan of an empty
+//! input is empty.
 //!
-//! - *Error bound*: a float sum differs from the exact one by at most `d * epsilon * sum of |x|` up to its place, where
+//! - *Error bound*: a float sum differs from the exact one by at most `d * epsilon * sum of |x|` up to its index, where
 //!   `d` is [`Plan::depth`]; maxima and minima are exact.
 //! - *Determinism*: the same bits on every run on every device.
 //! - *Source*: D. Merrill and M. Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (2016). The
@@ -21,20 +21,20 @@ use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::reduce::{Max, Min, Op, Sum};
 use kernels_gpu::scan::best;
 
-/// Whether an element counts in its own sum.
+/// Whether an element is part of its own sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// It does.
+    /// The element is part of its own sum.
     Inclusive,
-    /// It does not.
+    /// The element is not part of its own sum.
     Exclusive,
 }
 
 /// Running sums.
 ///
 /// # Errors
-/// [`Error::NoPtx`] when the kernels are not built, [`Error::Usage`] for more elements than a grid has room for, and
-/// whatever the device reports.
+/// [`Error::NoPtx`] if the kernels are not built, [`Error::Usage`] for more elements than a grid can take, and the
+/// errors of the device.
 pub fn sums<T: Element>(input: &Buffer<T>, kind: Kind) -> Result<Buffer<T>> {
     scan::<Sum, T>(input, kind)
 }
@@ -42,7 +42,7 @@ pub fn sums<T: Element>(input: &Buffer<T>, kind: Kind) -> Result<Buffer<T>> {
 /// Running maxima.
 ///
 /// # Errors
-/// As [`sums`].
+/// Those of [`sums`].
 pub fn maxima<T: Element>(input: &Buffer<T>, kind: Kind) -> Result<Buffer<T>> {
     scan::<Max, T>(input, kind)
 }
@@ -50,7 +50,7 @@ pub fn maxima<T: Element>(input: &Buffer<T>, kind: Kind) -> Result<Buffer<T>> {
 /// Running minima.
 ///
 /// # Errors
-/// As [`sums`].
+/// Those of [`sums`].
 pub fn minima<T: Element>(input: &Buffer<T>, kind: Kind) -> Result<Buffer<T>> {
     scan::<Min, T>(input, kind)
 }
@@ -70,21 +70,21 @@ fn scan<O: Op<T>, T: Element>(input: &Buffer<T>, kind: Kind) -> Result<Buffer<T>
 /// Grid of one scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// Blocks, one per tile; 0 when there is nothing to scan.
+    /// Number of blocks, one per tile; 0 for an empty input.
     pub grid: u32,
-    /// Words of state.
+    /// Number of 64-bit words of state.
     pub words: u64,
-    /// Most additions in a chain from an element to a result.
+    /// Largest number of additions in a chain from an element to a result.
     pub depth: u64,
-    /// Rows of 16-byte chunks in a tile, from which the kernel follows.
+    /// Rows of 16-byte chunks in a tile, which determine the kernel.
     rows: usize,
 }
 
 impl Plan {
-    /// For `n` elements.
+    /// Plans a grid for `n` elements.
     ///
     /// # Errors
-    /// [`Error::Usage`] for more elements than a grid has room for.
+    /// [`Error::Usage`] for more elements than a grid can take.
     pub fn new<T>(n: u64) -> Result<Self> {
         let bytes = size_of::<T>();
         let rows = if n.saturating_mul(bytes as u64) <= best::SMALL { best::FEW_ROWS } else { best::ROWS };
@@ -107,29 +107,28 @@ impl Plan {
     }
 }
 
-/// Twice through a chunk, over lanes, rows and warps, over the tiles of a group, along the groups, and from there to
-/// the element.
+/// Length of the longest chain: twice through a chunk, over lanes, rows and warps, over the tiles of a group, along the
+/// groups, and from there to the element.
 fn depth<T>(tiles: u64) -> u64 {
     let (chunk, warps) = (16 / size_of::<T>() as u64, u64::from(best::BLOCK) / 32);
     2 * chunk + 5 + best::ROWS as u64 + warps + 5 + tiles.div_ceil(u64::from(best::GROUP)) + 4
 }
 
-/// Device memory that a scan needs beside input and output: tickets and records, which launches one after the other may
-/// share.
+/// Device memory that a scan needs beside input and output: tickets and records, which successive launches may share.
 pub struct State<'d> {
     words: backend::Buffer<'d, u64>,
 }
 
 impl<'d> State<'d> {
-    /// As much as the plan needs.
+    /// Allocates the memory that the plan needs.
     ///
     /// # Errors
-    /// [`Error::Usage`] when the device has less memory free.
+    /// [`Error::Usage`] if the device has less memory free.
     pub fn new(device: &'d dyn Backend, plan: &Plan) -> Result<Self> {
         Ok(Self { words: backend::Buffer::from_slice(device, &vec![0; plan.words as usize], "state")? })
     }
 
-    /// Writes the scan of the input to the output, which has as many elements and does not overlap it.
+    /// Writes the scan of the input to the output, which has the same length and does not overlap it.
     pub fn launch<'a, O: Op<T>, T: Element>(
         &'a self,
         plan: &Plan,
@@ -137,10 +136,10 @@ impl<'d> State<'d> {
         kind: Kind,
         output: PtrMut<'a, T>,
     ) -> Launch<'a> {
-        assert!(plan.words as usize <= self.words.len(), "state of a smaller plan");
+        assert!(plan.words as usize <= self.words.len(), "the state belongs to a smaller plan");
         let [few, many] = calls::<O, T>(input, kind, self.words.ptr(), output);
         let call = if plan.rows == best::FEW_ROWS { few } else { many };
-        // SAFETY: the kernel's block, a block per tile, and state that was 0 before its first launch.
+        // SAFETY: the block is the kernel's, every tile has a block, and the state was 0 before the first launch.
         unsafe { Launch::new(call, Shape::linear(plan.grid, best::BLOCK)) }
     }
 }
@@ -163,7 +162,7 @@ impl Device {
     /// Inclusive running [`sums`] of a buffer of this device.
     ///
     /// # Errors
-    /// [`Error::OtherDevice`], and as [`sums`].
+    /// [`Error::OtherDevice`] for a buffer of another device, and those of [`sums`].
     pub fn inclusive_scan<T: Element>(&self, input: &Buffer<T>) -> Result<Buffer<T>> {
         self.require(input, "the input")?;
         sums(input, Kind::Inclusive)
@@ -172,7 +171,7 @@ impl Device {
     /// Exclusive running [`sums`] of a buffer of this device.
     ///
     /// # Errors
-    /// As [`Device::inclusive_scan`].
+    /// Those of [`Device::inclusive_scan`].
     pub fn exclusive_scan<T: Element>(&self, input: &Buffer<T>) -> Result<Buffer<T>> {
         self.require(input, "the input")?;
         sums(input, Kind::Exclusive)

@@ -1,11 +1,11 @@
 //! Segmented reduction: one value from each segment of a vector, by sum, maximum or minimum.
 //!
-//! Segment `k` has the elements `offsets[k]..offsets[k + 1]`. Elements before the first offset and behind the last
-//! belong to none. An empty segment gives the identity; otherwise a segment gives what [`reduce`](mod@crate::reduce)
-//! gives.
+//! Segment `k` has the elements `offsets[k]..offsets[k + 1]`. Elements before the first offset and after the last
+//! belong to no segment. An empty segment gives the identity; the results of the others are those of
+//! [`reduce`](mod@crate::reduce).
 //!
-//! - *Error bound*: as [`reduce`](mod@crate::reduce), with [`Plan::depth`] of this module.
-//! - *Determinism*: the same bits on every run on devices with as many multiprocessors.
+//! - *Error bound*: that of [`reduce`](mod@crate::reduce), with [`Plan::depth`] of this module.
+//! - *Determinism*: the same bits on every run on devices with the same number of multiprocessors.
 //! - *Source*: D. Merrill and M. Garland, "Merge-Based Parallel Sparse Matrix-Vector Multiplication" (2016), for equal
 //!   parts of elements and ends. The kernel is `kernels_gpu::segreduce::best`.
 
@@ -18,12 +18,12 @@ use cuda_std::launch::{PtrMut, Slice};
 use kernels_gpu::reduce::{Max, Min, Op, Sum};
 use kernels_gpu::segreduce::best;
 
-/// Sum of each segment; `offsets` has one entry more than there are segments.
+/// Sum of each segment; `offsets` has one more entry than there are segments.
 ///
 /// # Errors
-/// [`Error::Mismatch`] for offsets that are none, that do not ascend, or that end behind the values;
-/// [`Error::OtherDevice`] for buffers of two devices, [`Error::NoPtx`] when the kernels are not built, and whatever the
-/// device reports.
+/// [`Error::Mismatch`] for an empty list of offsets, offsets that do not ascend, and offsets beyond the values;
+/// [`Error::OtherDevice`] for buffers of two devices, [`Error::NoPtx`] if the kernels are not built, and the errors of
+/// the device.
 pub fn sum<T: Element>(values: &Buffer<T>, offsets: &[u64]) -> Result<Buffer<T>> {
     segreduce::<Sum, T>(values, offsets)
 }
@@ -31,7 +31,7 @@ pub fn sum<T: Element>(values: &Buffer<T>, offsets: &[u64]) -> Result<Buffer<T>>
 /// Largest element of each segment.
 ///
 /// # Errors
-/// As [`sum`].
+/// Those of [`sum`].
 pub fn max<T: Element>(values: &Buffer<T>, offsets: &[u64]) -> Result<Buffer<T>> {
     segreduce::<Max, T>(values, offsets)
 }
@@ -39,7 +39,7 @@ pub fn max<T: Element>(values: &Buffer<T>, offsets: &[u64]) -> Result<Buffer<T>>
 /// Smallest element of each segment.
 ///
 /// # Errors
-/// As [`sum`].
+/// Those of [`sum`].
 pub fn min<T: Element>(values: &Buffer<T>, offsets: &[u64]) -> Result<Buffer<T>> {
     segreduce::<Min, T>(values, offsets)
 }
@@ -63,14 +63,14 @@ fn segreduce<O: Op<T>, T: Element>(values: &Buffer<T>, offsets: &[u64]) -> Resul
     Ok(results)
 }
 
-/// Refuses offsets that are no segments of `len` values.
+/// Checks that the offsets are the limits of segments of `len` values.
 ///
 /// # Errors
-/// [`Error::Mismatch`] that names the first offset that is wrong.
+/// [`Error::Mismatch`] with the first offset that is wrong.
 pub fn require_offsets(offsets: &[u64], len: u64) -> Result<()> {
     let Some(&last) = offsets.last() else {
-        let text = "segreduce needs one offset more than there are segments, and there is none: no segments are one \
-         offset of 0";
+        let text = "segreduce needs one offset more than there are segments, but the list is \
+         empty: pass one offset of 0 for no segments";
         return Err(Error::Mismatch(text.to_owned()));
     };
     if let Some(k) = offsets.windows(2).position(|pair| pair[0] > pair[1]) {
@@ -90,13 +90,13 @@ pub fn require_offsets(offsets: &[u64], len: u64) -> Result<()> {
 /// Grid of one segmented reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// Blocks; 0 when there is no segment.
+    /// Number of blocks; 0 if there is no segment.
     pub grid: u32,
 }
 
 impl Plan {
-    /// For `inside` elements in `segments` segments: as many blocks as fill the device and no more than there is work
-    /// for, unless `grid` has another number, which is not 0.
+    /// Plans a grid for `inside` elements in `segments` segments: enough blocks to fill the device, at most one for
+    /// each tile, or `grid` blocks, which is not 0, if given.
     pub fn new<T>(info: &DeviceInfo, inside: u64, segments: u64, grid: Option<u32>) -> Self {
         let tiles = (inside + segments).div_ceil(u64::from(best::tile(size_of::<T>())));
         let blocks = tiles.min(u64::from(info.multiprocessors * best::BLOCKS_PER_SM)).min(MAX_GRID) as u32;
@@ -108,13 +108,14 @@ impl Plan {
         best::BLOCK
     }
 
-    /// Most additions in a chain from an element of `T` to its segment's result.
+    /// Largest number of additions in a chain from an element of `T` to its segment's result.
     pub fn depth<T>(&self, inside: u64, segments: u64) -> u64 {
         let (block, grid) = (u64::from(best::BLOCK), u64::from(self.grid).max(1));
         let tile = u64::from(best::tile(size_of::<T>()));
         let tiles = (inside + segments + 1).div_ceil(grid * tile);
-        // Once through a thread's elements, a scan of lanes and then of warps: in the tile where a segment begins, for
-        // the sum of tiles where none ends, and where it ends. Then once more over the blocks' carries.
+        // A chain runs through a thread's elements and the scans of lanes and of warps three times: in the tile where
+        // the segment begins, in the sum of tiles where none ends, and in the tile where it ends; then over the blocks'
+        // carries.
         let scan = 6 + block / 32;
         3 * (tile / block + scan) + tiles + 1 + grid.div_ceil(block) * scan + 2
     }
@@ -124,15 +125,15 @@ impl Plan {
 pub struct Scratch<'d, T> {
     carries: backend::Buffer<'d, T>,
     keys: backend::Buffer<'d, u64>,
-    /// 0 between launches.
+    /// The ticket, which is 0 between launches.
     ticket: backend::Buffer<'d, u32>,
 }
 
 impl<'d, T: Element> Scratch<'d, T> {
-    /// As much as the plan needs.
+    /// Allocates the memory that the plan needs.
     ///
     /// # Errors
-    /// [`Error::Usage`] when the device has less memory free.
+    /// [`Error::Usage`] if the device has less memory free.
     pub fn new(device: &'d dyn Backend, plan: &Plan) -> Result<Self> {
         Ok(Self {
             carries: backend::Buffer::uninit(device, plan.grid as usize, "carries")?,
@@ -141,15 +142,15 @@ impl<'d, T: Element> Scratch<'d, T> {
         })
     }
 
-    /// Writes the result of each segment. The offsets are those that [`require_offsets`] accepted, and there are as
-    /// many results as segments.
+    /// Writes the result of each segment. [`require_offsets`] has accepted the offsets, and there is one result for
+    /// each segment.
     pub fn launch<'a, O: Op<T>>(
         &'a self,
         plan: &Plan,
         (values, offsets): (Slice<'a, T>, Slice<'a, u64>),
         results: PtrMut<'a, T>,
     ) -> Launch<'a> {
-        assert!(plan.grid as usize <= self.carries.len(), "scratch memory of a smaller plan");
+        assert!(plan.grid as usize <= self.carries.len(), "the scratch memory belongs to a smaller plan");
         let (carries, keys) = (self.carries.ptr(), self.keys.ptr());
         let call = best::segreduce_best::<O, T>(values, offsets, results, carries, keys, self.ticket.ptr());
         // SAFETY: the kernel's block, a carry and a key per block, and a ticket that every launch leaves at 0.

@@ -18,7 +18,7 @@ impl Tensor {
     pub fn new(shape: &[usize], data: Array) -> Result<Self> {
         let len = shape.iter().try_fold(1_usize, |product, &n| product.checked_mul(n));
         if len != Some(data.len()) {
-            return Err(Error::Usage(format!("{} elements don't have the shape {}", data.len(), text(shape))));
+            return Err(Error::Usage(format!("{} elements do not have the shape {}", data.len(), text(shape))));
         }
         Ok(Self { shape: shape.to_vec(), data })
     }
@@ -48,12 +48,12 @@ impl Tensor {
         self.data.len()
     }
 
-    /// Whether there are no elements.
+    /// Whether the tensor has no elements.
     pub fn is_empty(&self) -> bool {
         self.data.is_empty()
     }
 
-    /// The element, if there is only one.
+    /// The element of a tensor that has only one.
     pub fn single(&self) -> Option<Value> {
         crate::with_dtype!(self.dtype(), T => match T::view(&self.data) {
             Some([value]) => Some(value.value()),
@@ -87,9 +87,9 @@ impl Tensor {
             let same = |(number, &x): (&T, &i128)| matches!(number.value(), Value::Int(y) if x == y);
             match numbers.iter().zip(&values).find(|&pair| !same(pair)) {
                 None => Self::new(&self.shape, T::wrap(numbers)),
-                Some((_, x)) => Err(Error::Usage(format!("{name} holds {x}, which is not a {dtype}"))),
+                Some((_, x)) => Err(Error::Usage(format!("{name} holds {x}, which is not a value of {dtype}"))),
             }
-        }, else => Err(Error::Usage(format!("{name} can't be converted to {dtype}"))))
+        }, else => Err(Error::Usage(format!("{name} cannot be converted to {dtype}"))))
     }
 
     /// Converts bytes to numbers of a type, 0 to 255; an array of another type is returned unchanged.
@@ -104,7 +104,7 @@ impl Tensor {
         crate::with_dtype!(dtype, T => {
             let numbers = bytes.iter().map(|&x| <T as Element>::round(Value::Int(x.into()))).collect();
             Self::new(&self.shape, T::wrap(numbers))
-        }, else => Err(Error::Usage(format!("bytes can't be converted to {dtype}"))))
+        }, else => Err(Error::Usage(format!("bytes cannot be converted to {dtype}"))))
     }
 
     /// Returns the rows and columns of a matrix.

@@ -1,6 +1,6 @@
 //! Vector addition: `out[i] = a[i] + b[i]`.
 //!
-//! Integers wrap. Floats are rounded once, so that results are the same bits on every run and every device. The kernel
+//! Integers wrap. Floats are rounded once, so the results have the same bits on every run and every device. The kernel
 //! is `kernels_gpu::vecadd::best`.
 
 use crate::backend::Shape;
@@ -12,11 +12,11 @@ use crate::launch::{Launch, MAX_GRID};
 use cuda_std::launch::{PtrMut, Slice};
 use kernels_gpu::vecadd::best;
 
-/// Sum of two vectors of one length, element by element.
+/// Sum of two vectors of equal length, element by element.
 ///
 /// # Errors
-/// [`Error::Mismatch`] for two lengths, [`Error::OtherDevice`] for buffers of two devices, [`Error::NoPtx`] when the
-/// kernels are not built, and whatever the device reports.
+/// [`Error::Mismatch`] for unequal lengths, [`Error::OtherDevice`] for buffers of two devices, [`Error::NoPtx`] if the
+/// kernels are not built, and the errors of the device.
 pub fn add<T: Element>(a: &Buffer<T>, b: &Buffer<T>) -> Result<Buffer<T>> {
     let (device, n) = (a.device(), a.len());
     device.require(b, "the second vector")?;
@@ -34,15 +34,15 @@ pub fn add<T: Element>(a: &Buffer<T>, b: &Buffer<T>) -> Result<Buffer<T>> {
 pub struct Plan {
     /// Threads per block: a multiple of 32.
     pub block: u32,
-    /// Blocks; 0 when there is nothing to add.
+    /// Number of blocks; 0 for empty vectors.
     pub grid: u32,
 }
 
 impl Plan {
-    /// For `n` elements: a block for each tile, unless `grid` has another number, which is not 0.
+    /// Plans a grid for `n` elements: a block for each tile, or `grid` blocks, which is not 0, if given.
     ///
     /// # Errors
-    /// [`Error::Usage`] for more blocks than a grid has room for.
+    /// [`Error::Usage`] for more blocks than a grid can have.
     pub fn new<T>(n: u64, block: u32, grid: Option<u32>) -> Result<Self> {
         let tile = (best::EACH * 16 / size_of::<T>()) as u64 * u64::from(block);
         let blocks = if n == 0 { 0 } else { grid.map_or(n.div_ceil(tile).min(MAX_GRID), u64::from) };
@@ -53,9 +53,9 @@ impl Plan {
     }
 }
 
-/// Writes `a + b` to the output; all three have as many elements.
+/// Writes `a + b` to the output; all three have the same length.
 pub fn launch<'a, T: Element>(plan: &Plan, [a, b]: [Slice<'a, T>; 2], output: PtrMut<'a, T>) -> Launch<'a> {
-    // SAFETY: whole warps; the kernel goes on to further tiles when the grid has fewer blocks.
+    // SAFETY: the block has whole warps; the kernel continues with further tiles if the grid has fewer blocks.
     unsafe { Launch::new(best::vecadd_best::<T>(a, b, output), Shape::linear(plan.grid, plan.block)) }
 }
 
@@ -63,7 +63,7 @@ impl Device {
     /// [`add`] of buffers of this device.
     ///
     /// # Errors
-    /// As [`add`].
+    /// Those of [`add`].
     pub fn add<T: Element>(&self, a: &Buffer<T>, b: &Buffer<T>) -> Result<Buffer<T>> {
         self.require(a, "the first vector")?;
         add(a, b)

@@ -1,4 +1,4 @@
-//! Access: every element of a matrix is doubled; what differs is which thread touches which element.
+//! Access: every element of a matrix is doubled; the variants differ in the mapping of threads to elements.
 
 use super::block;
 use super::generic::with_float;
@@ -57,24 +57,24 @@ fn resolve(_: &str, dtype: Dtype) -> Result<Resolved> {
 /// The family for one element type.
 struct Access<T>(PhantomData<T>);
 
-/// What a rung launches.
+/// The launcher of a rung, and the number of threads that it needs.
 struct Kernel<T: 'static> {
     launcher: Launcher<T>,
-    /// Threads that it needs.
+    /// Number of threads that the launch needs.
     threads: fn(&Extent) -> u64,
 }
 
-/// What a kernel takes beside input and output.
+/// A launcher, by the arguments that it takes beside input and output.
 enum Launcher<T: 'static> {
-    /// Rows and columns.
+    /// The numbers of rows and columns.
     Walk(for<'a> fn(Slice<'a, T>, u32, u32, PtrMut<'a, T>) -> Call<'a>),
-    /// A number of the problem.
+    /// A property of the problem.
     Step(fn(&Extent) -> u64, for<'a> fn(Slice<'a, T>, u32, PtrMut<'a, T>) -> Call<'a>),
-    /// Nothing.
+    /// No further argument.
     Flat(for<'a> fn(Slice<'a, T>, PtrMut<'a, T>) -> Call<'a>),
 }
 
-/// What decides how many threads are needed.
+/// The properties that determine the number of threads.
 struct Extent {
     rows: u64,
     columns: u64,
@@ -182,7 +182,7 @@ impl<T: Element> Ladder for Access<T> {
             Launcher::Flat(launcher) => launcher(values, output.ptr()),
         };
         let result = [rows as usize, columns as usize];
-        // SAFETY: the call is the kernel's own launcher's, with matrices of this size, and as many threads as it needs.
+        // SAFETY: the kernel's own launcher made the call, with matrices of this size, and as many threads as it needs.
         let plan = unsafe { Plan::of(call, Shape::linear(grid, rung.block), &output, &result) };
         run(plan.with_depth(1))
     }
@@ -203,7 +203,7 @@ fn sizes() -> Vec<Case> {
     [square(1024), square(4096), square(8192)].into_iter().chain(strides).collect()
 }
 
-/// Twice a float is a float, or an infinity.
+/// Twice the element: twice a float is a float or an infinity, and integers wrap.
 fn doubled<T: Element>(x: T) -> Value {
     match x.value() {
         Value::Float(x) => T::round(Value::Float(2.0 * x)).value(),

@@ -1,8 +1,8 @@
 //! Atomics: eight operations on counters that threads share.
 //!
-//! Floats are generated as whole numbers from -8 to 7, whose sums are exact in any order as far as they go; other sums
-//! of floats are right within `n * epsilon * sum(|x|)`, with the `n` elements of a counter, since any order of them can
-//! happen.
+//! Floats are generated as whole numbers from -8 to 7, whose sums are exact in any order while they fit the type. Other
+//! sums of floats are within `n * epsilon * sum(|x|)` of the exact ones for `n` elements per counter, since the order
+//! is not defined.
 
 use super::ladder::{Chosen, Ladder, Run, Rung};
 use super::plan::Plan;
@@ -43,13 +43,13 @@ pub const FAMILY: Family = Family {
     generate,
     resolve: |problem| resolve(problem.op, problem.dtype),
     specials: false,
-    // Threads can all want one address: with compare-and-swap in turns, time grows with length times threads, and
+    // All threads may update one address: with compare-and-swap in turns, time grows with length times threads, and
     // millions of elements take minutes.
     limits: Limits { tested: 1 << 13, ..Limits::DEFAULT },
     peer: None,
 };
 
-/// The kernels of an operation and type.
+/// Resolves the kernels of an operation and type.
 fn resolve(op: &str, dtype: Dtype) -> Result<Resolved> {
     match (op, dtype) {
         ("inc", Dtype::U32) => Ok(Resolved::of::<Atomics<Ring<Inc>, u32>>()),
@@ -72,10 +72,10 @@ fn resolve(op: &str, dtype: Dtype) -> Result<Resolved> {
 /// The family for the kernels `K` of an operation and an element type.
 struct Atomics<K, T>(PhantomData<(K, T)>);
 
-/// An operation that every type has.
+/// An operation that every type supports.
 struct All<O>(PhantomData<O>);
 
-/// An operation around the ring.
+/// An operation modulo the length of the ring.
 struct Ring<O>(PhantomData<O>);
 
 /// A launcher of values, number of counters, and counters.
@@ -83,13 +83,13 @@ type Kernel<T> = for<'a> fn(Slice<'a, T>, u32, PtrMut<'a, T>) -> Call<'a>;
 
 /// The kernels of an operation.
 trait Kernels<T: 'static> {
-    /// Elements get back what was there.
+    /// Whether each element receives the previous value of the counter.
     const RETURNS: bool;
 
-    /// What counters start as.
+    /// The initial value of the counters.
     fn start() -> T;
 
-    /// Of the rungs `global`, `warp_aggregated` and `shared`.
+    /// The launchers of the rungs `global`, `warp_aggregated` and `shared`.
     fn launchers() -> [Kernel<T>; 3];
 }
 
@@ -125,14 +125,14 @@ impl<O: Op<u32>> Kernels<u32> for Ring<O> {
     }
 }
 
-/// Values on a device, and what the counters start as.
+/// Values and initial counters on a device.
 struct Values<'j, T> {
     input: Buffer<'j, T>,
     starts: Buffer<'j, T>,
 }
 
 impl<T> Values<'_, T> {
-    /// Counters, and what each element gets back.
+    /// Number of counters and returned values.
     fn results<K: Kernels<T>>(&self) -> usize
     where
         T: Element,
@@ -191,8 +191,8 @@ impl<K: Kernels<T>, T: Element> Ladder for Atomics<K, T> {
         if n == 0 {
             return run(plan);
         }
-        // SAFETY: the call is the kernel's own launcher's; the counters are at their start, with a place behind them
-        // for what each element gets back, and the block is one that the rung allows.
+        // SAFETY: the kernel's own launcher made the call; the counters have their initial values and are followed by
+        // room for the returned values, and the rung allows the block size.
         run(unsafe { plan.launch(call, Shape::linear(grid, block)) })
     }
 }
@@ -220,8 +220,8 @@ fn sizes() -> Vec<Case> {
     bench_lengths().into_iter().filter(|case| case.size[0] < 1 << 24).chain(contended).collect()
 }
 
-/// One vector; floats are small whole numbers, and none is the highest one: it stands for an untouched counter, which
-/// `exch` can't take.
+/// Generates one vector. Floats are small whole numbers; no element has the type's highest value, which marks an
+/// untouched counter and is not valid for `exch`.
 fn generate(demand: &Demand<'_>) -> Result<Vec<Tensor>> {
     let made = demand.vectors(1)?;
     let usable = |tensor: Tensor| match tensor.into_data() {
@@ -241,10 +241,8 @@ fn oracle<T: Element>(problem: Problem<'_>, start: T) -> Result<Oracle<'_>> {
     let addresses = problem.settings.number(&ADDRESSES) as usize;
     if problem.op == "exch" {
         if input.iter().any(|x| x.same(start)) {
-            let text = format!(
-                "exch takes no value of {}: it stands for a counter that nothing was written to",
-                start.value()
-            );
+            let text =
+                format!("exch takes no value of {}: it marks a counter that no thread has written", start.value());
             return Err(Error::Usage(text));
         }
         return Ok(Oracle::new(move |result, _| exchanged(input, addresses, start, result)));
@@ -266,10 +264,10 @@ fn oracle<T: Element>(problem: Problem<'_>, start: T) -> Result<Oracle<'_>> {
     Ok(Oracle::elements::<T>(vec![addresses], expected))
 }
 
-/// Numbers around the ring.
+/// Length of the ring.
 const RING: i128 = LAST as i128 + 1;
 
-/// The sum, or its negative; `round` gives a wide number as the type has it.
+/// The sum, or its negative; `round` converts a wide number to the type.
 fn sum(values: impl Iterator<Item = Value>, negative: bool, dtype: Dtype, round: impl Fn(Value) -> Value) -> Expected {
     let (mut whole, mut float, mut magnitude, mut count, mut exact) = (0_i128, 0.0, 0.0_f64, 0_u64, true);
     for value in values {
@@ -288,20 +286,20 @@ fn sum(values: impl Iterator<Item = Value>, negative: bool, dtype: Dtype, round:
     }
     let epsilon = epsilon(dtype);
     let value = round(Value::Float(if negative { -float } else { float }));
-    // Whole numbers whose magnitudes fit are exact, but may be a 0 of either sign.
+    // Sums of whole numbers whose magnitudes fit are exact, but a 0 may have either sign.
     exact &= magnitude <= 2.0 / epsilon;
     let tolerance = if exact { 0.0 } else { count as f64 * epsilon * magnitude };
     Expected { value, tolerance: tolerance.max(f64::from_bits(1)), may_overflow: false }
 }
 
-/// Values only change hands: what the elements of a counter got back and what it holds in the end, is what they brought
-/// and what it held in the beginning.
+/// Judges an exchange: for each counter, the returned values and its final value are a permutation of the elements and
+/// its initial value.
 fn exchanged<T: Element>(input: &[T], addresses: usize, empty: T, result: &Tensor) -> Verdict {
     let all = T::view(result.data()).filter(|all| all.len() == addresses + input.len());
     let Some((last, handed)) = all.map(|all| all.split_at(addresses)) else {
         return Verdict { verified: false, error: f64::NAN };
     };
-    // In any order will do, as long as it is the same.
+    // Any order serves for the comparison if both sides use it.
     let sorted = |values: &[T], counter: usize, one_more: T| {
         let values = values.iter().skip(counter).step_by(addresses).copied().chain([one_more]);
         let mut values: Vec<Vec<u8>> = values.map(|x| bytemuck::bytes_of(&x).to_vec()).collect();

@@ -14,7 +14,7 @@ use rustwarp::error::Result;
 
 const STRIDE: Setting<Number> = Setting {
     name: "stride",
-    help: "words from one to the next of a group in shared memory",
+    help: "distance in words between neighbours of a group in shared memory",
     generated: false,
     kind: Number { default: 32, min: 1, max: MAX_STRIDE as u64 },
 };
@@ -60,15 +60,15 @@ macro_rules! kernels {
     }};
 }
 
-/// One warp per group.
+/// Threads per block: one warp per group.
 const BLOCKS: BlockRule = BlockRule::OneOf { sizes: &[BLOCK], default: BLOCK };
 
 /// Words on a device.
 struct Words<'j> {
     input: Buffer<'j, u32>,
-    /// `u32` in a word.
+    /// Number of `u32` in a word.
     len: usize,
-    /// Words from one to the next of a group in shared memory.
+    /// Distance in words between neighbours of a group in shared memory.
     stride: u32,
 }
 
@@ -123,7 +123,7 @@ impl Ladder for Sums {
         let shape = Shape::linear(block::grid(groups, &format!("a vector of {n} values"), advice)?, rung.block);
         let output = rung.uninit::<u32>(n, "output")?;
         let call = (rung.kernel[len.ilog2() as usize])(input.slice(n), stride, output.ptr());
-        // SAFETY: the call is the kernel's own launcher's, with as many sums as values, a block per group, and an
+        // SAFETY: the kernel's own launcher made the call, with as many sums as values, a block per group, and an
         // allowed stride.
         run(unsafe { Plan::of(call, shape, &output, &[n]) })
     }
@@ -144,7 +144,7 @@ fn sizes() -> Vec<Case> {
     vec![case("32", "4"), case("2", "4"), case("33", "4"), case("32", "8"), case("32", "16"), case("1", "16")]
 }
 
-/// `u32` in a word.
+/// Number of `u32` in a word.
 fn word_len(problem: &Problem<'_>) -> usize {
     match problem.settings.choice(&WORD) {
         "8" => 2,

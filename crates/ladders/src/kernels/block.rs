@@ -76,7 +76,7 @@ impl BlockRule {
         if fits && block <= max {
             return Ok(block);
         }
-        Err(Error::Usage(format!("`{variant}` can't run with --block {block}: allowed is {allowed}")))
+        Err(Error::Usage(format!("`{variant}` cannot run with --block {block}: allowed is {allowed}")))
     }
 
     /// Returns one size that satisfies the rule for each kernel that exists.

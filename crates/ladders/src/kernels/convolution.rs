@@ -1,4 +1,4 @@
-//! What the convolutions of one and of two axes share: settings, the reference, and who can be filtered.
+//! Items shared by the convolutions of one and of two axes: settings, the reference, and checks of the operands.
 
 use super::problem::epsilon;
 use super::settings::{Choice, Setting, Settings};
@@ -8,22 +8,22 @@ use kernels_gpu::filter;
 use rustwarp::element::{Dtype, Element, Value};
 use rustwarp::error::{Error, Result};
 
-/// Types that there are kernels for.
+/// Types that have kernels.
 pub(super) const DTYPES: &[Dtype] = &[Dtype::F32, Dtype::F64];
 
-/// Most elements along an axis: positions beyond the border on both sides fit in 32 bits.
+/// Largest number of elements along an axis, for which positions beyond the border on both sides fit in 32 bits.
 pub(super) const MAX_AXIS: usize = 1 << 30;
 
-/// What is taken for elements beyond the border.
+/// Values assumed for the elements beyond the border.
 pub(super) const BORDER: Setting<Choice> = Setting {
     name: "border",
-    help: "What lies beyond the border: zeros, the nearest element, or the mirror image (whose mirror is the border's \
+    help: "Values beyond the border: zeros, the nearest element, or the mirror image (about the border's \
         element)",
     generated: false,
     kind: Choice(&["zero", "clamp", "mirror"]),
 };
 
-/// The setting as kernels take it.
+/// The number that kernels take for this border.
 pub(super) fn border(settings: &Settings) -> u32 {
     match settings.choice(&BORDER) {
         "clamp" => filter::CLAMP,
@@ -32,7 +32,8 @@ pub(super) fn border(settings: &Settings) -> u32 {
     }
 }
 
-/// Refuses masks for which it would matter whether a tap times an element beyond the border, which is 0, counts.
+/// Checks that the taps are finite. With others, the result would depend on whether a tap times an element beyond the
+/// border, which is 0, is added.
 pub(super) fn require_finite<T: Element>(mask: &[T]) -> Result<()> {
     match mask.iter().find(|tap| !float(**tap).is_finite()) {
         None => Ok(()),
@@ -40,18 +41,18 @@ pub(super) fn require_finite<T: Element>(mask: &[T]) -> Result<()> {
     }
 }
 
-/// The right result of a convolution, and what its error bound needs.
+/// The right result of a convolution, with the data for its error bound.
 pub(super) struct Reference {
     values: Vec<f64>,
     /// Sums of the products' absolute values.
     magnitudes: Vec<f64>,
-    /// No element is infinite or NaN.
+    /// Whether all elements are finite.
     finite: bool,
 }
 
 impl Reference {
     /// Filters by the definition, in f64: products of f32 are exact in it, and for f64 the rounding errors are summed
-    /// too (Ogita, Rump, Oishi, "Accurate Sum and Dot Product", 2005). Pieces of rows, on all processors.
+    /// too (Ogita, Rump, Oishi, "Accurate Sum and Dot Product", 2005). Pieces of rows are filtered on all processors.
     pub fn new<T: Element>(image: &[T], mask: &[T], frame: Frame) -> Self {
         let (mut values, mut magnitudes) = (vec![0.0; image.len()], vec![0.0; image.len()]);
         let channels = (frame.channels as usize).max(1);
@@ -74,9 +75,9 @@ impl Reference {
         Self { values, magnitudes, finite: image.iter().all(|x| float(*x).is_finite()) }
     }
 
-    /// What a kernel must give that adds at most `depth` products in a chain.
+    /// The expected element for a kernel that adds at most `depth` products in a chain.
     ///
-    /// Of `d` fused multiply-adds, the sum is within `d * u / (1 - d * u) * sum(|x * tap|)` of the exact one, with `u`
+    /// The sum by `d` fused multiply-adds is within `d * u / (1 - d * u) * sum(|x * tap|)` of the exact one, with `u`
     /// half the type's epsilon (Higham, "Accuracy and Stability of Numerical Algorithms", sections 3.1 and 4.2); the
     /// bound here is `(d + 1) * epsilon * sum(|x * tap|)`, and one step of the smallest numbers per addition.
     pub fn expected(&self, i: usize, depth: u64, dtype: Dtype) -> Expected {
@@ -93,13 +94,13 @@ impl Reference {
     }
 }
 
-/// Most pixels of a piece.
+/// Largest number of pixels of a piece.
 const PIECE: usize = 1 << 14;
 
 /// Neighbouring pixels of one row of the result.
 struct Piece<'a> {
     row: usize,
-    /// Column of the first.
+    /// Column of the first pixel.
     first: usize,
     values: &'a mut [f64],
     magnitudes: &'a mut [f64],
@@ -114,7 +115,7 @@ impl Piece<'_> {
         for i in 0..mask_rows {
             let source = continued(*row + i, mask_rows / 2, frame.rows as usize, frame.border);
             let Some(source) = source else { continue };
-            // The row's piece with as much beyond its ends as the mask needs.
+            // The row's piece, extended beyond its ends as far as the mask needs.
             let mut padded = vec![0.0; values.len() + (mask_columns - 1) * channels];
             for (x, pixel) in padded.chunks_mut(channels).enumerate() {
                 if let Some(column) = continued(*first + x, mask_columns / 2, columns, frame.border) {
@@ -139,20 +140,19 @@ impl Piece<'_> {
                 under.iter().zip(magnitudes.iter_mut()).for_each(|(x, magnitude)| *magnitude += (x * tap).abs());
             }
         }
-        // Of an infinity the lost part is NaN.
+        // The lost part of an infinity is NaN.
         values.iter_mut().zip(lost).filter(|(_, lost)| lost.is_finite()).for_each(|(value, lost)| *value += lost);
     }
 }
 
-/// Where position `i - before` of an axis of `len` elements is found, by the border's definition; `None` where it
-/// counts as 0.
+/// The index of position `i - before` on an axis of `len` elements by the border's definition; `None` for 0.
 fn continued(i: usize, before: usize, len: usize, border: u32) -> Option<usize> {
     let inside = i.checked_sub(before).filter(|&at| at < len);
     match border {
         filter::ZERO => inside,
         filter::CLAMP => Some(i.saturating_sub(before).min(len - 1)),
         _ => {
-            // 0 1 2 3 2 1 0 1 …: the axis and its mirror image, whose ends it has once.
+            // 0 1 2 3 2 1 0 1 …: the axis and its mirror image, which share their ends.
             let period = (2 * len - 2).max(1);
             let at = (i + period * before - before) % period;
             Some(at.min(period - at))

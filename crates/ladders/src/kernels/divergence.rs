@@ -1,4 +1,4 @@
-//! Divergence: two chains of steps per element; what differs is which lane runs which.
+//! Divergence: two chains of steps per element; the variants differ in which lane runs which chain.
 
 use super::block;
 use super::ladder::{Chosen, Ladder, Run, Rung};
@@ -51,7 +51,7 @@ const BLOCKS: BlockRule = BlockRule::OneOf { sizes: &[BLOCK], default: BLOCK };
 /// Values on a device.
 struct Values<'j> {
     input: Buffer<'j, u32>,
-    /// Steps of the short and of the long chain.
+    /// Numbers of steps of the short and of the long chain.
     steps: [u32; 2],
 }
 
@@ -104,7 +104,7 @@ impl Ladder for Chains {
         let grid = block::grid(blocks, &format!("a vector of {n} values"), "use a smaller --n or input")?;
         let output = rung.uninit::<u32>(n, "output")?;
         let call = (rung.kernel)(input.slice(n), short, long, output.ptr());
-        // SAFETY: the call is the kernel's own launcher's, with as many results as values, and a block per `ELEMENTS`
+        // SAFETY: the kernel's own launcher made the call, with as many results as values, and a block per `ELEMENTS`
         // of them.
         run(unsafe { Plan::of(call, Shape::linear(grid, rung.block), &output, &[n]) })
     }
@@ -116,7 +116,7 @@ fn cases() -> Vec<Case> {
     let chains = [steps("0", "0"), steps("1", "0"), steps("5", "5"), steps("33", "7")];
     lengths.into_iter().map(|n| Case::new(&[n])).chain(chains).collect()
 }
-/// `x` after so many steps.
+/// `x` after this number of steps.
 fn chain(chain: Chain, x: u32, steps: u64) -> u64 {
     let step = |x: u64, _| ((x ^ x >> 16) * u64::from(chain.factor) + u64::from(chain.term)) % (1 << 32);
     (0..steps).fold(u64::from(x), step)

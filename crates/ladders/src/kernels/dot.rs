@@ -43,21 +43,21 @@ fn resolve(_: &str, dtype: Dtype) -> Result<Resolved> {
 /// The family for one element type.
 struct Dot<T>(PhantomData<T>);
 
-/// What a rung launches.
+/// The kernel of a rung, and what determines its grid.
 struct Kernel<T: 'static> {
-    /// Blocks per multiprocessor; `None` for as many as fill it.
+    /// Number of blocks per multiprocessor; `None` for as many as fill it.
     blocks_per_sm: Option<u32>,
     /// Elements that one thread takes in one round.
     per_thread: u32,
     scheme: Scheme<T>,
 }
 
-/// A launcher of both vectors, and where each block's sum, or the sum of all, goes.
+/// A launcher that takes both vectors, and the destination of each block's sum or of the total.
 type Plain<T> = for<'a> fn(Slice<'a, T>, Slice<'a, T>, PtrMut<'a, T>) -> Call<'a>;
-/// A launcher of both vectors, the blocks' sums, the ticket, and the output.
+/// A launcher that takes both vectors, the blocks' sums, the ticket, and the output.
 type Ticketed<T> = for<'a> fn(Slice<'a, T>, Slice<'a, T>, PtrMut<'a, T>, PtrMut<'a, u32>, PtrMut<'a, T>) -> Call<'a>;
 
-/// How the blocks' sums become one.
+/// The way in which the blocks' sums are added.
 enum Scheme<T: 'static> {
     /// The host adds them. Dynamic shared memory holds an element per thread.
     Host(Plain<T>),
@@ -74,7 +74,7 @@ impl<T> Scheme<T> {
     }
 }
 
-/// Vectors on a device, and what every run starts from.
+/// Vectors on a device, with the initial values of output and ticket.
 struct Vectors<'j, T> {
     a: Buffer<'j, T>,
     b: Buffer<'j, T>,
@@ -165,7 +165,7 @@ impl<T: Element + Real> Ladder for Dot<T> {
         if grid == 0 {
             return run(plan.copy(&output, zero));
         }
-        // SAFETY of all launches: the call is the kernel's own launcher's, with vectors of `n` elements, a partial sum
+        // SAFETY of all launches: the kernel's own launcher made the call, with vectors of `n` elements, a partial sum
         // per block, and a block size that its rule allows.
         run(match rung.kernel.scheme {
             Scheme::Host(launcher) => {
@@ -187,14 +187,14 @@ impl<T: Element + Real> Ladder for Dot<T> {
     }
 }
 
-/// What a kernel must give that adds at most so many products in a chain: the sum of exact products, within the bound
-/// for sums and what is lost where a product is smaller than any number of the type.
+/// The expected result for a kernel that adds at most the given number of products in a chain: the sum of exact
+/// products, within the bound for sums plus the error of products that underflow.
 fn reference<T: Element>(a: &[T], b: &[T]) -> impl Fn(u64) -> Expected + use<T> {
     let wide = |x: &T| match x.value() {
         rustwarp::element::Value::Float(x) => x,
         rustwarp::element::Value::Int(_) => f64::NAN,
     };
-    // The product of two f64 is the rounded product and what rounding cut off, which is an f64 again.
+    // The product of two f64 is the sum of the rounded product and the rounding error, which is an f64 too.
     let exact = |(a, b): (&T, &T)| {
         let (a, b) = (wide(a), wide(b));
         let product = a * b;
@@ -210,9 +210,9 @@ fn reference<T: Element>(a: &[T], b: &[T]) -> impl Fn(u64) -> Expected + use<T> 
     }
 }
 
-/// Blocks for `n` elements: as many as fill the device, and no more than there is work for.
+/// Number of blocks for `n` elements: enough to fill the device, and at most one for each tile.
 fn grid<T>(rung: &Chosen<'_, Kernel<T>>, n: usize) -> u32 {
-    /// Threads that fill a multiprocessor.
+    /// Number of threads that fill a multiprocessor.
     const THREADS_PER_SM: u32 = 2048;
 
     let Kernel { blocks_per_sm, per_thread, .. } = *rung.kernel;
@@ -224,11 +224,11 @@ fn grid<T>(rung: &Chosen<'_, Kernel<T>>, n: usize) -> u32 {
     }
 }
 
-/// Most additions in a chain from a product to the result.
+/// Largest number of additions in a chain from a product to the result.
 fn depth<T>(kernel: &Kernel<T>, n: u64, block: u32, grid: u32) -> u64 {
     let (block, grid) = (u64::from(block), u64::from(grid).max(1));
     let per_thread = u64::from(kernel.per_thread);
-    // A thread may take one element in front of the aligned part and one behind it.
+    // A thread may read one element before the aligned part and one after it.
     let chain = n.div_ceil(grid * block * per_thread) * per_thread + 2;
     let tree = u64::from(block.next_power_of_two().ilog2());
     chain
@@ -249,8 +249,7 @@ mod tests {
 
     #[test]
     fn products_are_exact() {
-        // The square of 1 + 2^-30 is 1 + 2^-29 + 2^-60: the last term is all that is left, and f64 would have rounded
-        // it off.
+        // The square of 1 + 2^-30 is 1 + 2^-29 + 2^-60: only the last term is left, which f64 would have rounded off.
         let x = 1.0 + f64::powi(2.0, -30);
         let (a, b) = ([x, 1.0, f64::powi(2.0, -29)], [x, -1.0, -1.0]);
         let left = f64::powi(2.0, -60);

@@ -1,14 +1,14 @@
-//! Entries of the PTX, as their launchers call them.
+//! Entries of the PTX, with the parameters that their launchers pass.
 
 use cuda_std::launch::{Call, PtrMut, Slice};
 use serde::{Serialize, Serializer};
 
-/// An `.entry` in the PTX, as its launcher calls it.
+/// An `.entry` in the PTX, with the parameters that its launcher passes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry {
-    /// Name behind `.entry`.
+    /// Name after `.entry`.
     pub name: String,
-    /// Bytes of each parameter, in order.
+    /// Size in bytes of each parameter, in order.
     pub params: Vec<u64>,
 }
 
@@ -32,28 +32,28 @@ impl Serialize for Entry {
     }
 }
 
-/// What `#[kernel]` leaves on the host: a function of this tuple of arguments.
+/// The launcher that `#[kernel]` defines on the host: a function of this tuple of arguments.
 pub(crate) trait Launcher<Arguments> {
-    /// Its call without any data: only the entry's name and the sizes of its parameters are of interest.
+    /// The call without data, from which only the entry's name and the sizes of its parameters are read.
     fn call(self) -> Call<'static>;
 }
 
-/// An argument that stands for no data.
+/// An argument without data.
 pub(crate) trait Nothing {
-    /// Zeros, or memory of no elements.
+    /// Zero, or an empty slice.
     fn nothing() -> Self;
 }
 
 impl<T> Nothing for Slice<'static, T> {
     fn nothing() -> Self {
-        // SAFETY: no elements, and nothing is launched.
+        // SAFETY: the slice is empty, and the call is not launched.
         unsafe { Self::new(0, 0) }
     }
 }
 
 impl<T> Nothing for PtrMut<'static, T> {
     fn nothing() -> Self {
-        // SAFETY: nothing is launched.
+        // SAFETY: the call is not launched.
         unsafe { Self::new(0) }
     }
 }

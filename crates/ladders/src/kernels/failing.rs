@@ -1,8 +1,8 @@
-//! Failing examples: kernels with one mistake each, which `host check failing` diagnoses. Not among
-//! [`super::FAMILIES`]: nothing runs, tests or times them unless it asks for them by name.
+//! Failing examples: kernels with one mistake each, which `host check failing` diagnoses. They are not among
+//! [`super::FAMILIES`], so that they are run, tested or timed only by name.
 //!
-//! A checker reports what breaks a rule of the machine. What is only the wrong answer is judged by an oracle, as
-//! everywhere else, and the row says which element is wrong, and what it should be.
+//! A checker reports violations of the machine's rules. Where only the answer is wrong, an oracle judges it, as in
+//! every other family, and the row has the first wrong element with its expected value.
 
 use super::job::WRONG_RESULT;
 use super::ladder::{Chosen, Ladder, Run, Rung};
@@ -17,11 +17,11 @@ use rustwarp::element::{Dtype, Scalar};
 use rustwarp::error::{Error, Result};
 use rustwarp::tensor::Tensor;
 
-/// The examples, as a family without operands. Each judges its own result, where that is what is wrong: what a kernel
-/// leaves behind that breaks the machine's rules says nothing.
+/// The examples, as a family without operands. An example with a wrong result judges it itself; the result of an
+/// example that violates the machine's rules is not judged.
 pub const FAMILY: Family = Family {
     name: "failing",
-    idea: "kernels with one mistake each, and what the checkers and the oracles say of them",
+    idea: "kernels with one mistake each, and what the checkers and the oracles report",
     operands: &[],
     ops: &[],
     dtypes: &[Dtype::U32],
@@ -40,51 +40,51 @@ pub const FAMILY: Family = Family {
 
 /// A kernel with one mistake.
 pub struct Example {
-    /// As on the command line, and its file in `kernels-gpu/src/failing`.
+    /// Name on the command line, and of the file in `kernels-gpu/src/failing`.
     pub name: &'static str,
-    /// What is wrong.
+    /// Description of the mistake.
     pub mistake: &'static str,
-    /// Code of the finding, or of the fault: `wrong-result` where no checker can tell.
+    /// Code of the finding or of the fault; `wrong-result` for a mistake that no checker detects.
     pub finding: &'static str,
-    /// What the result is instead of what, where that is the finding.
+    /// Title of the finding for a wrong result: the wrong element, and its expected value.
     pub wrong: Option<&'static str>,
-    /// Family and rung that do it right.
+    /// Family and rung with the correct code.
     pub right: (&'static str, &'static str),
-    /// Blocks.
+    /// Number of blocks.
     grid: u32,
-    /// Elements of the input.
+    /// Number of elements of the input.
     len: usize,
-    /// Elements of the output, which start as 0.
+    /// Number of elements of the output, which are initially 0.
     results: usize,
     launch: &'static dyn Launch,
 }
 
-/// An example's kernel, on numbers of whatever types.
+/// An example's kernel, whose element types are its own.
 trait Launch: Sync {
     /// The entry in the PTX.
     fn entry(&self) -> Entry;
-    /// Runs it with the input that shows the mistake, and judges the result where that is what is wrong.
+    /// Runs the kernel with the input that shows the mistake, and judges the result if the mistake is a wrong result.
     fn prepare(&self, example: &Example, rung: &Chosen<'_, &'static Example>, run: Run<'_>) -> Result<()>;
 }
 
-/// A launcher of input and output.
+/// A launcher that takes input and output.
 type Kernel<I, O> = for<'a> fn(Slice<'a, I>, PtrMut<'a, O>) -> Call<'a>;
 
-/// A kernel that a checker has something to say of; its input is 1, 2, 3, ….
+/// A kernel with a mistake that a checker reports; its input is 1, 2, 3, ….
 struct Broken(Kernel<u32, u32>);
 
 /// A kernel whose result is wrong.
 struct Wrong<I: 'static, O: 'static> {
     kernel: Kernel<I, O>,
-    /// Element `i` of the input.
+    /// Computes element `i` of the input.
     input: fn(usize) -> I,
-    /// The right result.
+    /// Computes the right result.
     right: fn(&[I]) -> Vec<O>,
 }
 
 const THREADS: usize = BLOCK as usize;
 
-/// The table: barriers, races, bounds, values that nobody wrote, wrong results.
+/// The table: barriers, races, bounds, values that were never written, wrong results.
 pub const EXAMPLES: &[Example] = &[
     Example {
         name: "barrier_in_if",
@@ -390,7 +390,7 @@ pub const EXAMPLES: &[Example] = &[
     },
 ];
 
-/// 1, 2, 3, ….
+/// Element `i` of the input 1, 2, 3, ….
 fn counted(i: usize) -> u32 {
     i as u32 + 1
 }
@@ -437,7 +437,7 @@ impl Ladder for Examples {
     }
 }
 
-/// The entries that no family of [`super::FAMILIES`] has.
+/// The entries of all examples, which belong to no family of [`super::FAMILIES`].
 pub fn entries() -> Vec<Entry> {
     (FAMILY.variants)().into_iter().flat_map(|variant| variant.entries).collect()
 }
@@ -472,7 +472,7 @@ impl<I: Scalar, O: Scalar> Launch for Wrong<I, O> {
     }
 }
 
-/// What is wrong with a result, if anything.
+/// The finding for a wrong result; `None` for a right one.
 fn wrong_result<O: Scalar>(result: &[O], right: &[O]) -> Option<Diagnostic> {
     let is_wrong =
         |(_, (have, right)): &(usize, (&O, &O))| !Expected::exactly(right.value()).judge(have.value()).verified;
@@ -496,7 +496,7 @@ fn plan<I: Scalar, O: Scalar>(
     let output = Buffer::from_slice(rung.device, &vec![O::zeroed(); example.results], "output")?;
     let call = kernel(input.slice(example.len), output.ptr());
     let shape = Shape::linear(example.grid, BLOCK);
-    // SAFETY: the parameters are those of the entry. That some kernels break their promises is the point, and why only
-    // the simulator, which stops whatever leaves its memory, comes here.
+    // SAFETY: the parameters are those of the entry. Some kernels violate their contracts on purpose: they run on the
+    // simulator only, which ends a run at every access outside its memory.
     run(unsafe { Plan::of(call, shape, &output, &[example.results]) })
 }

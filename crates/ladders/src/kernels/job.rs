@@ -1,4 +1,4 @@
-//! A problem on a device: what a family is asked to run, and the row that each variant gives.
+//! A problem on a device: the job of a family, and the row with each variant's result.
 
 use super::plan::Plan as Launches;
 use super::problem::{Oracle, Problem, Work, Wrong};
@@ -13,26 +13,26 @@ use rustwarp::tensor::Tensor;
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// Code of a finding that only an oracle can have.
+/// Code of a finding that only an oracle reports.
 pub const WRONG_RESULT: &str = "wrong-result";
 
-/// What a family is asked to run.
+/// A problem with the device and the variants that run it.
 pub struct Job<'a> {
-    /// Where.
+    /// The device that runs it.
     pub device: &'a dyn Backend,
-    /// The family's PTX, loaded there.
+    /// The family's PTX, loaded on the device.
     pub module: Module,
-    /// What.
+    /// The problem to solve.
     pub problem: Problem<'a>,
-    /// The right result of it.
+    /// The right result of the problem.
     pub oracle: &'a Oracle<'a>,
     /// Variants, in the order to run them.
     pub variants: &'a [RungId],
     /// Threads per block.
     pub block: Option<u32>,
-    /// Blocks, for variants that take any grid.
+    /// Number of blocks, for variants that support any grid.
     pub grid: Option<u32>,
-    /// How to time, on a GPU; `None`: don't.
+    /// The plan for timing on a GPU; `None` for no timing.
     pub plan: Option<&'a Plan<'a>>,
 }
 
@@ -45,7 +45,7 @@ impl Job<'_> {
         launches: &Launches<'_>,
         work: Work,
     ) -> Result<(Tensor, Row)> {
-        // What was observed before belongs to others.
+        // Earlier observations belong to other runs.
         self.device.observed();
         launches.run(self.device, self.module)?;
         let result = launches.result()?;
@@ -57,7 +57,7 @@ impl Job<'_> {
         row.judged(oracle, &result, launches.depth);
         row.value = oracle.value.and_then(|_| result.single());
         if self.problem.inputs.is_empty() {
-            // Nothing is read: what is written counts.
+            // Without an operand, the size is that of the result.
             row.n = result.len() as u64;
         }
         row.observe(observed);
@@ -74,75 +74,75 @@ pub struct Row {
     pub family: &'static str,
     /// Variant.
     pub variant: String,
-    /// Operation; null where there is no choice.
+    /// Operation; null for a family without operations.
     pub op: Option<String>,
     /// Element type.
     pub dtype: &'static str,
-    /// Elements of the first operand; of the result where there is no operand.
+    /// Number of elements of the first operand; of the result if there is no operand.
     pub n: u64,
-    /// Elements of the result.
+    /// Number of elements of the result.
     #[serde(skip)]
     pub results: u64,
-    /// Its shape, of `matmul` MxNxK: what `--shape` takes; null for a vector.
+    /// The shape as `--shape` takes it, for `matmul` MxNxK; null for a vector.
     pub shape: Option<Vec<usize>>,
-    /// Settings that somebody gave, as they would be typed; null where there are none.
+    /// The settings given, as on the command line; null if there are none.
     pub settings: Option<String>,
-    /// `gpu:0`, `sim`.
+    /// Name of the device: `gpu:0`, `sim`.
     pub device: String,
     /// The product's name.
     pub device_name: String,
     /// Threads per block of the (first) launch.
     pub block: u32,
-    /// Blocks of the (first) launch; 0 when nothing had to be launched.
+    /// Blocks of the (first) launch; 0 without a launch.
     pub grid: u32,
-    /// The result; null when it is an array.
+    /// The result; null for an array.
     pub value: Option<Value>,
-    /// What it is compared with; null when it is an array.
+    /// The expected result; null for an array.
     pub reference: Option<Value>,
-    /// Absolute difference; the largest one when the result is an array.
+    /// Absolute difference; the largest one for an array.
     pub error: Value,
-    /// Whether the difference is within the bound that the family documents; null where nothing was compared.
+    /// Whether the difference is within the bound that the family documents; null if nothing was compared.
     pub verified: Option<bool>,
-    /// The first element that is wrong; null where none is, or the result is a single value, or elements are not
+    /// The first wrong element; null if there is none, if the result is a single value, and if elements are not
     /// compared one by one.
     pub wrong: Option<Wrong>,
-    /// An integer sum left the type's range, and wrapped as documented.
+    /// Whether an integer sum left the type's range and wrapped, as documented.
     pub wrapped: bool,
-    /// Median, on a GPU.
+    /// Median time on a GPU.
     pub time_ms: Option<f64>,
     /// Bytes that must be moved per `time_ms`, in 10^9 per second.
     pub gbps: Option<f64>,
-    /// Operations that must be done per `time_ms`, in 10^12 per second; null where memory is all that counts.
+    /// Operations that must be done per `time_ms`, in 10^12 per second; null if only memory counts.
     pub tflops: Option<f64>,
     /// The time that the limits below allow at best, as a fraction of `time_ms`; above 1 only for data that comes from
     /// a warm cache.
     pub fraction_of_limit: Option<f64>,
-    /// The device's nominal peak bandwidth, or its measured copy bandwidth where the driver does not tell the peak.
+    /// The device's nominal peak bandwidth, or its measured copy bandwidth if the driver does not report the peak.
     pub limit_gbps: Option<f64>,
-    /// The device's nominal peak of fused multiply-adds of this type, of f64 with tensor cores, where it is known and
+    /// The device's nominal peak of fused multiply-adds of this type, of f64 with tensor cores, if it is known and
     /// counts: see [`DeviceInfo::peak_tflops`](rustwarp::backend::DeviceInfo::peak_tflops).
     pub limit_tflops: Option<f64>,
-    /// What the times are compared with.
+    /// The work that the times are compared with.
     #[serde(skip)]
     pub work: Work,
     /// All samples, on a GPU.
     pub timing: Option<Timing>,
-    /// What the simulator counted in one run.
+    /// Counters of the simulator for one run.
     pub counters: Option<Counters>,
-    /// What the simulator's checkers found in one run.
+    /// Findings of the simulator's checkers in one run.
     pub findings: Vec<Diagnostic>,
     /// The file that the result was written to.
     pub output: Option<PathBuf>,
-    /// The launches explained, where the device does that.
+    /// Explanations of the launches, on a device that explains them.
     #[serde(skip)]
     pub launches: Vec<Analysis>,
-    /// Copies on the device that belong to the run.
+    /// Number of copies within device memory in one run.
     #[serde(skip)]
     pub copies: u32,
 }
 
 impl Row {
-    /// A row without times; the value and its reference are there when the result is a single value.
+    /// Creates a row without times; value and reference are set if the result is a single value.
     pub fn new(family: &'static str, variant: &str, job: &Job<'_>, verdict: Verdict) -> Self {
         let Problem { inputs, dtype, op, settings } = job.problem;
         let (info, settings) = (job.device.info(), settings.text());
@@ -182,7 +182,7 @@ impl Row {
         }
     }
 
-    /// What there is to say about the result itself, beside the verdict.
+    /// Records the number of elements of the result, and its first wrong element.
     pub fn judged(&mut self, oracle: &Oracle<'_>, result: &Tensor, depth: u64) {
         self.results = result.len() as u64;
         if self.verified == Some(false) && result.len() > 1 {
@@ -190,17 +190,17 @@ impl Row {
         }
     }
 
-    /// What the checkers found, and a wrong result as one more.
+    /// The findings of the checkers, and one more for a wrong result.
     pub fn diagnostics(&self) -> impl Iterator<Item = Diagnostic> {
         let title = format!("{} {}: the result is off by {}", self.family, self.variant, self.error);
-        // Unless it is known more precisely.
+        // This finding is left out if a more precise one exists.
         let said = self.findings.iter().any(|finding| finding.code == WRONG_RESULT);
         let wrong = (self.verified == Some(false) && !said)
             .then(|| Diagnostic::new("finding", WRONG_RESULT, title.clone(), title));
         self.findings.iter().cloned().chain(wrong)
     }
 
-    /// Adds what the simulator saw.
+    /// Adds the simulator's observations.
     pub(crate) fn observe(&mut self, observed: Option<Observed>) {
         if let Some(observed) = observed {
             self.counters = Some(observed.counters);
@@ -210,7 +210,7 @@ impl Row {
         }
     }
 
-    /// Times `run`, which has to do this work, where times mean something.
+    /// Times `run`, which does this work, if the job has a plan for timing.
     pub(crate) fn time(&mut self, job: &Job<'_>, work: Work, run: &mut dyn FnMut() -> Result<()>) -> Result<()> {
         if let Some(plan) = job.plan.filter(|_| self.n > 0) {
             let timing = plan.measure(job.device, work.bytes, run)?;
@@ -220,7 +220,7 @@ impl Row {
         Ok(())
     }
 
-    /// Fills in the times of doing this work.
+    /// Sets the times, and the rates that they give for this work.
     pub fn set_timing(&mut self, timing: Timing, work: Work, limit_gbps: f64, limit_tflops: Option<f64>) {
         let rate = |amount: u64, unit: f64| amount as f64 / timing.median_ms / unit;
         let (gbps, tflops) = (rate(work.bytes, 1e6), rate(work.flops, 1e9));

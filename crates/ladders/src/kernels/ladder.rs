@@ -1,4 +1,4 @@
-//! The driver: one loop that readies, runs, verifies, counts and times the rungs of any family.
+//! The driver: one loop that prepares, runs, verifies, counts and times the rungs of any family.
 
 use super::block::BlockRule;
 use super::entry::Entry;
@@ -15,7 +15,7 @@ use rustwarp::tensor::Tensor;
 pub(crate) trait Ladder {
     /// The family's name.
     const FAMILY: &'static str;
-    /// What a row of the table launches: launchers, and what decides the shape of their launches.
+    /// The type of a row's launchers, with the properties that determine the shape of their launches.
     type Kernel: 'static;
     /// The operands on a device.
     type Operands<'j>;
@@ -26,47 +26,50 @@ pub(crate) trait Ladder {
     /// The entries of a rung's kernels.
     fn entries(rung: &Rung<Self::Kernel>) -> Vec<Entry>;
 
-    /// Computes the right result, after refusing operands that don't fit together.
+    /// Checks that the operands fit together, and computes the right result.
     fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>>;
 
-    /// Threads per block of a rung: what is asked for, or its own choice.
+    /// Threads per block of a rung: the requested number, or its default.
     fn block(job: &Job<'_>, rung: &Rung<Self::Kernel>) -> Result<u32> {
         rung.choose(job.block, job)
     }
 
-    /// Copies the operands to the device, after making sure that they and all that these rungs need have room there.
+    /// Checks that the device has room for the operands and the memory of these rungs, and copies the operands there.
     fn upload<'j>(job: &'j Job<'_>, rungs: &[Chosen<'_, Self::Kernel>]) -> Result<Self::Operands<'j>>;
 
-    /// The work that no rung can avoid.
+    /// The minimum work of every rung.
     fn work(operands: &Self::Operands<'_>) -> Work;
 
-    /// Makes the plan of one rung and runs it. Its buffers live as long as the call.
+    /// Makes the plan of one rung and passes it to `run`. The plan's buffers live as long as the call.
     fn prepare(operands: &Self::Operands<'_>, rung: &Chosen<'_, Self::Kernel>, run: Run<'_>) -> Result<()>;
 }
 
-/// What [`Ladder::prepare`] hands its plan to.
+/// The function to which [`Ladder::prepare`] passes its plan.
 pub(crate) type Run<'r> = &'r mut dyn FnMut(Plan<'_>) -> Result<()>;
 
 /// A row of a family's table.
 pub(crate) struct Rung<K> {
-    /// As on the command line, and in the kernel's name.
+    /// Name on the command line and in the kernel's symbol.
     pub name: &'static str,
-    /// The one idea that sets it apart.
+    /// The idea that distinguishes it from the other rungs.
     pub idea: &'static str,
-    /// Block sizes that its contract allows.
+    /// Block sizes that the kernel's contract allows.
     pub block: BlockRule,
-    /// What is launched.
+    /// The launchers.
     pub kernel: K,
 }
 
 impl<K> Rung<K> {
     /// The block size to launch with on the job's device.
+    ///
+    /// # Errors
+    /// Those of [`BlockRule::choose`].
     pub fn choose(&self, asked: Option<u32>, job: &Job<'_>) -> Result<u32> {
         self.block.choose(asked, self.name, job.device.info().max_block)
     }
 }
 
-/// A rung with what the user and the device decide about its launches.
+/// A rung with the device and the shape chosen for its launches.
 pub(crate) struct Chosen<'r, K> {
     /// The rung's.
     pub name: &'static str,
@@ -74,25 +77,31 @@ pub(crate) struct Chosen<'r, K> {
     pub kernel: &'r K,
     /// Threads per block.
     pub block: u32,
-    /// Blocks that the user asked for.
+    /// Number of blocks, if requested by the user.
     pub grid: Option<u32>,
-    /// Where it runs.
+    /// The device that runs it.
     pub device: &'r dyn Backend,
 }
 
 impl<K> Chosen<'_, K> {
-    /// Refuses `--grid`, for a rung whose blocks have a part of the problem each.
+    /// Refuses `--grid`, for a rung with one block for each part of the problem.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if `--grid` was given.
     pub fn require_no_grid(&self) -> Result<()> {
         let name = self.name;
         match self.grid {
             None => Ok(()),
             Some(_) => {
-                Err(Error::Usage(format!("'{name}' has a block for each part of the problem: leave --grid out")))
+                Err(Error::Usage(format!("`{name}` has a block for each part of the problem: leave --grid out")))
             }
         }
     }
 
-    /// Uninitialised memory of this run's own.
+    /// Allocates uninitialised memory for this run.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the device has less memory free.
     pub fn uninit<T: Pod>(&self, len: usize, name: &str) -> Result<Buffer<'_, T>> {
         Buffer::uninit(self.device, len, name)
     }
@@ -107,23 +116,23 @@ pub struct Resolved {
 }
 
 impl Resolved {
-    /// Computes the right result of a problem, after refusing operands that don't fit together.
+    /// Checks that the operands of a problem fit together, and computes the right result.
     ///
     /// # Errors
-    /// [`Error::Usage`] for operands of shapes or values that the family does not take.
+    /// [`Error::Usage`] for operands with shapes or values that the family does not support.
     pub fn oracle<'a>(&self, problem: Problem<'a>) -> Result<Oracle<'a>> {
         (self.oracle)(problem)
     }
 
-    /// Runs the job's variants in turn and hands each row out as soon as it is known; returns the last one's result.
+    /// Runs the job's variants in turn, passes each row to `emit` when it is complete, and returns the last result.
     ///
     /// # Errors
-    /// [`Error::Usage`] for launches that a variant or the device does not allow, and whatever the device reports.
+    /// [`Error::Usage`] for launches that a variant or the device does not allow, and the errors of the device.
     pub fn run(&self, job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
         (self.run)(job, emit)
     }
 
-    /// The ladder `L`.
+    /// Creates the value of the ladder `L`.
     pub(crate) fn of<L: Ladder>() -> Self {
         Self { variants: variants::<L>, oracle: L::oracle, run: run::<L> }
     }
@@ -150,7 +159,7 @@ fn variants<L: Ladder>() -> Vec<VariantInfo> {
     L::rungs().iter().map(info).collect()
 }
 
-/// Runs the job's rungs in turn and hands each row out as soon as it is known; returns the last one's result.
+/// Runs the job's rungs in turn, passes each row to `emit` when it is complete, and returns the last result.
 fn run<L: Ladder>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
     let rungs = L::rungs();
     let choose = |variant: &RungId| {
@@ -162,7 +171,7 @@ fn run<L: Ladder>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
     let operands = L::upload(job, &chosen)?;
     let mut last = None;
     for chosen in &chosen {
-        // Every rung has an output of its own, so that none can pass with what another one wrote.
+        // Every rung has its own output, so that no rung passes with the result of another.
         L::prepare(&operands, chosen, &mut |plan| {
             let (result, row) = job.measure(L::FAMILY, chosen.name, &plan, L::work(&operands))?;
             emit(row);

@@ -1,5 +1,5 @@
-//! The families: for each its inputs, reference, launches and variants. [`FAMILIES`] is the one list that the command
-//! line, the tests and the benchmarks loop over.
+//! The families, each with its inputs, reference, launches and variants. The command line, the tests and the benchmarks
+//! iterate over one list, [`FAMILIES`].
 
 use rustwarp::element::Dtype;
 use rustwarp::error::{Error, Result};
@@ -69,59 +69,59 @@ pub const FAMILIES: &[Family] = &[
 
 /// A family of kernels that solve one problem.
 pub struct Family {
-    /// As on the command line.
+    /// Name on the command line.
     pub name: &'static str,
-    /// What it computes, in one line.
+    /// Description of the computation in one line.
     pub idea: &'static str,
-    /// What it reads.
+    /// The operands that it reads.
     pub operands: &'static [Operand],
-    /// Operations; empty where there is no choice. The first is the default.
+    /// Operations, of which the first is the default; empty for a family without operations.
     pub ops: &'static [&'static str],
     /// Element types; the first is the default.
     pub dtypes: &'static [Dtype],
-    /// Operations that only these types have; all others have every type.
+    /// Operations that exist for these types only; all others exist for every type.
     pub only: &'static [(&'static str, &'static [Dtype])],
-    /// Further options.
+    /// Options besides operation, type and size.
     pub settings: &'static [Setting],
     /// The variants, slowest first.
     pub variants: fn() -> Vec<VariantInfo>,
-    /// Sizes to test: awkward ones, small enough for the simulator.
+    /// Sizes to test: those around limits of tiles and blocks, small enough for the simulator.
     pub cases: fn() -> Vec<Case>,
     /// Sizes to measure.
     pub sizes: fn() -> Vec<Case>,
-    /// Whether one number as a size is the length of vectors. Otherwise it is a side, as of a square.
+    /// Whether `--n` is a vector length; otherwise it is the length of every side.
     pub of_vectors: bool,
-    /// Makes operands of a size.
+    /// Generates operands of a size.
     pub generate: fn(&Demand<'_>) -> Result<Vec<Tensor>>,
-    /// The rungs for a problem's operation and element type, or a refusal of these.
+    /// Resolves the rungs for a problem's operation and element type.
     pub(crate) resolve: fn(&Problem<'_>) -> Result<Resolved>,
-    /// NaN, infinities and both zeros have a documented result, which tests compare.
+    /// Whether NaN, infinities and both zeros have a documented result, which tests compare.
     pub specials: bool,
-    /// How large its problems may be, beside its own cases and sizes.
+    /// Largest problems besides its own cases and sizes.
     pub limits: Limits,
     /// The program of `bench/peers` that measures the vendor's library on the same problem.
     pub peer: Option<&'static str>,
 }
 
-/// How large the problems of a family may be where time is short, in elements of the first operand.
+/// Largest problems of a family where time is limited, in elements of the first operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The largest that the simulator explains within seconds, for the pages in `docs/ladders`.
+    /// Largest problem that the simulator explains within seconds, for the pages in `docs/ladders`.
     pub explained: u64,
-    /// The largest that tests run on a GPU.
+    /// Largest problem that tests run on a GPU.
     pub tested: u64,
 }
 
 impl Limits {
-    /// Work that grows about as the operands do.
+    /// Limits for work that is roughly proportional to the size of the operands.
     pub const DEFAULT: Self = Self { explained: 1 << 18, tested: u64::MAX };
 
-    /// Grids that are made for the device: several elements for each of an H200's 270336 threads, or nobody would see
-    /// which elements a thread takes.
+    /// Limits for grids that fill the device: several elements for each of an H200's 270336 threads, so that the
+    /// explanation shows which elements a thread reads.
     pub const GRID_OF_DEVICE: Self = Self { explained: 1 << 20, ..Self::DEFAULT };
 }
 
-/// The family of this name.
+/// Looks up the family with this name.
 pub fn family(name: &str) -> Option<&'static Family> {
     FAMILIES.iter().find(|family| family.name == name)
 }
@@ -132,15 +132,15 @@ impl Family {
         (self.variants)().iter().enumerate().map(|(row, variant)| RungId { row, name: variant.name }).collect()
     }
 
-    /// What is known about a variant.
+    /// The properties of a variant.
     pub fn info(&self, rung: RungId) -> VariantInfo {
         (self.variants)().swap_remove(rung.row)
     }
 
-    /// The variants that `all`, `best`, a name, or names with commas mean.
+    /// Selects variants by `all`, `best`, a name, or names separated by commas.
     ///
     /// # Errors
-    /// [`Error::Usage`] with the names that there are.
+    /// [`Error::Usage`] with the existing names, for an unknown one.
     pub fn select(&self, text: &str) -> Result<Vec<RungId>> {
         let all = self.rungs();
         if text == "all" {
@@ -150,7 +150,7 @@ impl Family {
             let found = if name == "best" { all.last() } else { all.iter().find(|rung| rung.name == name) };
             found.copied().ok_or_else(|| {
                 let names: Vec<_> = all.iter().map(|rung| rung.name).collect();
-                Error::Usage(format!("{} has no variant '{name}'; there are: all {}", self.name, names.join(" ")))
+                Error::Usage(format!("{} has no variant `{name}`; there are: all {}", self.name, names.join(" ")))
             })
         };
         text.split(',').map(|name| find(name.trim())).collect()
@@ -159,7 +159,7 @@ impl Family {
     /// The rungs for a problem's operation and element type.
     ///
     /// # Errors
-    /// [`Error::Usage`] for an operation or type that there is no kernel for.
+    /// [`Error::Usage`] for an operation or type without a kernel.
     pub fn resolve(&self, problem: &Problem<'_>) -> Result<Resolved> {
         (self.resolve)(problem)
     }
@@ -172,16 +172,16 @@ impl Family {
         ladder::merge(pairs.filter_map(|(op, dtype)| resolve(op, dtype).ok()))
     }
 
-    /// Whether there is this operation (or `""`, where there is no choice) on this type.
+    /// Whether this operation (`""` for a family without operations) exists for this type.
     pub fn has(&self, op: &str, dtype: Dtype) -> bool {
         let only = self.only.iter().find(|(name, _)| *name == op);
         self.dtypes.contains(&dtype) && only.is_none_or(|(_, dtypes)| dtypes.contains(&dtype))
     }
 
-    /// The operation asked for, or the first.
+    /// The requested operation, or the first.
     ///
     /// # Errors
-    /// [`Error::Usage`] with the operations that there are.
+    /// [`Error::Usage`] with the existing operations, for an unknown one.
     pub fn op(&self, asked: Option<&str>) -> Result<&'static str> {
         match asked {
             None => Ok(self.ops.first().copied().unwrap_or_default()),
@@ -189,10 +189,10 @@ impl Family {
         }
     }
 
-    /// Refuses a type that there is no kernel for.
+    /// Checks that the family has kernels for this type.
     ///
     /// # Errors
-    /// [`Error::Usage`] with the types that there are.
+    /// [`Error::Usage`] with the types that have kernels, if it has none.
     pub fn require_kernel(&self, dtype: Dtype) -> Result<()> {
         if self.dtypes.contains(&dtype) { Ok(()) } else { Err(self.no_kernel(dtype)) }
     }

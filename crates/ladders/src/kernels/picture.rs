@@ -27,7 +27,7 @@ const PERCENT: Setting<Number> = Setting {
 
 const RADIUS: Setting<Number> = Setting {
     name: "radius",
-    help: "Of blur: pixels from the middle of the square to its edge",
+    help: "Radius of blur: pixels from the middle of the square to its edge",
     generated: false,
     kind: Number { default: 1, min: 0, max: MAX_RADIUS as u64 },
 };
@@ -52,37 +52,37 @@ pub const FAMILY: Family = Family {
     peer: None,
 };
 
-/// Most rows, and most bytes in a row.
+/// Largest number of rows, and of bytes in a row.
 const MAX_AXIS: usize = 1 << 30;
 
 /// A kernel and the shape to launch it with.
 type Launch<'a> = Result<(Call<'a>, Shape)>;
 
-/// What is given to a kernel.
+/// The operands of a kernel.
 #[derive(Clone, Copy)]
 struct Operands<'a> {
     op: &'a str,
     input: Slice<'a, u8>,
     picture: Picture,
     output: PtrMut<'a, u8>,
-    /// Pixels or bytes, whatever the result is made of.
+    /// The output, in pixels or bytes depending on the operation.
     results: usize,
     block: u32,
     grid: Option<u32>,
     multiprocessors: u32,
 }
 
-/// What a rung launches: a kernel for each operation, in a shape of its own.
+/// Makes the launch of a rung, whose kernel and shape depend on the operation.
 type Launcher = for<'a> fn(&Operands<'a>) -> Launch<'a>;
 
 /// The family.
 struct Pictures;
 
-/// One size of block for all: 16 x 16 threads, or 256 in a row.
+/// The only block size: 16 x 16 threads, or 256 in a row.
 const BLOCKS: BlockRule = BlockRule::OneOf { sizes: &[SIDE * SIDE], default: SIDE * SIDE };
 const _: () = assert!(best::BLOCK == SIDE * SIDE && best::blur::BLOCK == SIDE * SIDE);
 
-/// A picture on a device, and what is made of it.
+/// A picture on a device, and the properties of its result.
 struct Input<'j> {
     op: &'j str,
     bytes: Buffer<'j, u8>,
@@ -92,7 +92,7 @@ struct Input<'j> {
 }
 
 impl Input<'_> {
-    /// Bytes of the result.
+    /// Size of the result in bytes.
     fn results(&self) -> usize {
         self.result.iter().product()
     }
@@ -166,7 +166,7 @@ impl Ladder for Pictures {
             grid: rung.grid,
             multiprocessors: rung.device.info().multiprocessors,
         })?;
-        // SAFETY: the call is the kernel's own launcher's, with room for its results, and the table's shape.
+        // SAFETY: the kernel's own launcher made the call, with room for its results, and the table's shape.
         run(unsafe { Plan::of(call, shape, &output, &input.result) })
     }
 }
@@ -191,7 +191,7 @@ macro_rules! with_op {
     };
 }
 
-/// Blocks along two axes.
+/// Shape with these numbers of blocks along two axes.
 fn shape(across: u32, down: u32, block: [u32; 2], shared: u32) -> Result<Shape> {
     if down > 65_535 {
         let why = format!(
@@ -228,15 +228,15 @@ fn launch_best<'a>(of: &Operands<'a>) -> Launch<'a> {
         "grey" => best::picture_best_grey(of.input, of.picture, of.output),
         _ => best::picture_best_scale(of.input, of.picture, of.output),
     };
-    // Enough blocks to fill the device, and no more than there is work for.
+    // The grid has enough blocks to fill the device, and at most one for each part of the work.
     let needed = of.results.div_ceil(best::EACH * of.block as usize).max(1);
     let fill = of.multiprocessors * (2048 / of.block).max(1);
     let grid = of.grid.unwrap_or_else(|| u32::try_from(needed).unwrap_or(fill).min(fill));
     Ok((call, Shape::linear(grid, of.block)))
 }
 
-/// The course's picture, thin ones, several blocks, rows that are words and rows that are not, windows larger than the
-/// picture.
+/// The course's picture, narrow pictures, several blocks, rows with and without whole words, and windows larger than
+/// the picture.
 fn cases() -> Vec<Case> {
     let case =
         |size: &[u64], radius: &str, percent: &str| Case::new(size).with("radius", radius).with("percent", percent);
@@ -264,7 +264,7 @@ fn sizes() -> Vec<Case> {
     ]
 }
 
-/// Height x width in three colours, or as many channels as the third number says.
+/// Generates height x width in three colours, or in the number of channels given by the third number.
 fn generate(demand: &Demand<'_>) -> Result<Vec<Tensor>> {
     let axes = "HEIGHTxWIDTH for a picture in colours, HEIGHTxWIDTHxCHANNELS, or one number for a square";
     let shape = match demand.size.len() {
@@ -277,7 +277,7 @@ fn generate(demand: &Demand<'_>) -> Result<Vec<Tensor>> {
     Ok(vec![demand.tensor(0, &shape)?])
 }
 
-/// The problem's sizes, after refusing what is no picture.
+/// Checks that the operand is a picture, and returns its sizes.
 fn picture(problem: Problem<'_>) -> Result<Picture> {
     let shape = problem.inputs[0].shape();
     let [rows, columns, channels] = match *shape {
@@ -307,8 +307,8 @@ fn result_shape(problem: Problem<'_>) -> Vec<usize> {
     if problem.op == "grey" { shape[..2].to_vec() } else { shape.to_vec() }
 }
 
-/// The right results, by the definition; the sums of squares by a table of sums of rectangles that start at the first
-/// pixel.
+/// The right results by the definition; the sums of squares are computed by a table of the sums of all rectangles that
+/// start at the first pixel.
 fn reference(op: &str, input: &[u8], picture: Picture) -> Vec<u8> {
     let Picture { rows, columns, channels, amount } = picture;
     let [rows, columns, channels, amount] = [rows, columns, channels, amount].map(|n| n as usize);

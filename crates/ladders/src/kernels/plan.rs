@@ -8,15 +8,16 @@ use rustwarp::element::Scalar;
 use rustwarp::error::Result;
 use rustwarp::tensor::Tensor;
 
-/// What a rung does to solve its problem once, and where the result is then. A plan can be run any number of times.
+/// The steps by which a rung solves its problem once, and the location of the result. A plan can be run any number of
+/// times.
 pub(crate) struct Plan<'m> {
-    /// Threads per block, and blocks, of the first launch; 0 blocks where nothing is launched.
+    /// Threads per block, and blocks, of the first launch; 0 blocks without a launch.
     pub shape: (u32, u32),
-    /// Most additions in a chain from an element to the result: see [`Oracle::judge`].
+    /// Largest number of additions in a chain from an element to the result: see [`Oracle::judge`].
     pub depth: u64,
-    /// Judges the result in place of the job's oracle.
+    /// Oracle that replaces the job's.
     pub oracle: Option<Oracle<'m>>,
-    /// What is known about a result beside the oracle's verdict.
+    /// Returns a finding about a result besides the oracle's verdict.
     pub findings: Option<Box<dyn Fn(&Tensor) -> Option<Diagnostic> + 'm>>,
     steps: Vec<Step<'m>>,
     result: Box<dyn Fn() -> Result<Tensor> + 'm>,
@@ -30,12 +31,12 @@ enum Step<'m> {
     Copy { to: u64, from: u64, bytes: u64 },
     /// Set these bytes to 0.
     Clear { address: u64, bytes: u64 },
-    /// Work of the host, which waits for the device.
+    /// Run work on the host after waiting for the device.
     Host(Box<dyn Fn() -> Result<()> + 'm>),
 }
 
 impl<'m> Plan<'m> {
-    /// No step yet, for a result of this shape in `output`; `blocks` of `block` threads are what rows show.
+    /// Creates a plan without steps for a result of this shape in `output`; rows show `blocks` and `block`.
     pub fn new<T: Scalar>(block: u32, blocks: u32, output: &'m Buffer<'_, T>, result: &[usize]) -> Self {
         let result = result.to_vec();
         let read = move || Tensor::new(&result, T::wrap(output.read(result.iter().product())?));
@@ -43,17 +44,17 @@ impl<'m> Plan<'m> {
         Self { shape, depth: 0, oracle: None, findings: None, steps, result: Box::new(read) }
     }
 
-    /// One launch, in this shape; none where the shape has no blocks.
+    /// Creates a plan with one launch of this shape, or without a launch if the shape has no blocks.
     ///
     /// # Safety
-    /// As [`Plan::launch`].
+    /// That of [`Plan::launch`].
     pub unsafe fn of<T: Scalar>(call: Call<'m>, shape: Shape, output: &'m Buffer<'_, T>, result: &[usize]) -> Self {
         let plan = Self::new(shape.threads() as u32, shape.grid.iter().product(), output, result);
-        // SAFETY: the caller's promise.
+        // SAFETY: this function has the same contract.
         unsafe { plan.launch(call, shape) }
     }
 
-    /// With one more launch; without it where the shape has no blocks.
+    /// Adds a launch, unless the shape has no blocks.
     ///
     /// # Safety
     /// The kernel's contract holds for this call and shape on every run: see [`Backend::launch`].
@@ -64,14 +65,14 @@ impl<'m> Plan<'m> {
         self
     }
 
-    /// With a copy of all elements of `from` to the first ones of `to`.
+    /// Adds a copy of all elements of `from` to the first elements of `to`.
     pub fn copy<T>(mut self, to: &'m Buffer<'_, T>, from: &'m Buffer<'_, T>) -> Self {
         assert!(from.bytes() <= to.bytes(), "copying {} bytes into {}", from.bytes(), to.bytes());
         self.steps.push(Step::Copy { to: to.address(), from: from.address(), bytes: from.bytes() });
         self
     }
 
-    /// With a buffer set to 0.
+    /// Adds a step that sets a buffer to 0.
     pub fn clear<T>(mut self, buffer: &'m Buffer<'_, T>) -> Self {
         if !buffer.is_empty() {
             self.steps.push(Step::Clear { address: buffer.address(), bytes: buffer.bytes() });
@@ -79,31 +80,34 @@ impl<'m> Plan<'m> {
         self
     }
 
-    /// With work of the host.
+    /// Adds work of the host.
     pub fn host(mut self, work: impl Fn() -> Result<()> + 'm) -> Self {
         self.steps.push(Step::Host(Box::new(work)));
         self
     }
 
-    /// With an oracle in place of the job's.
+    /// Replaces the job's oracle.
     pub fn with_oracle(self, oracle: Oracle<'m>) -> Self {
         Self { oracle: Some(oracle), ..self }
     }
 
-    /// With what `find` says about a result, beside the oracle's verdict.
+    /// Sets the function that returns a finding about a result besides the oracle's verdict.
     pub fn with_findings(self, find: impl Fn(&Tensor) -> Option<Diagnostic> + 'm) -> Self {
         Self { findings: Some(Box::new(find)), ..self }
     }
 
-    /// With the most additions in a chain from an element to the result.
+    /// Sets the largest number of additions in a chain from an element to the result.
     pub fn with_depth(self, depth: u64) -> Self {
         Self { depth, ..self }
     }
 
     /// Starts everything; does not wait for the device unless the host has work to do.
+    ///
+    /// # Errors
+    /// Those of [`Backend::launch`] and of the work of the host.
     pub fn run(&self, device: &dyn Backend, module: Module) -> Result<()> {
         self.steps.iter().try_for_each(|step| match step {
-            // SAFETY: the code that added the launch promised that its contract holds; `self` borrows the buffers.
+            // SAFETY: the contract of `Plan::launch` covers the kernel's; `self` borrows the buffers.
             Step::Launch(call, shape) => unsafe { device.launch(module, call, *shape) },
             Step::Copy { to, from, bytes } => device.copy(*to, *from, *bytes),
             Step::Clear { address, bytes } => device.fill(*address, 0, *bytes),
@@ -112,6 +116,9 @@ impl<'m> Plan<'m> {
     }
 
     /// Waits for the result and reads it.
+    ///
+    /// # Errors
+    /// Those of [`Backend::read`].
     pub fn result(&self) -> Result<Tensor> {
         (self.result)()
     }

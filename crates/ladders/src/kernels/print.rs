@@ -1,5 +1,5 @@
-//! Print: every thread doubles its element, and chosen ones print it. The result in memory is verified; what is printed
-//! is shown.
+//! Print: every thread doubles its element, and chosen threads print it. The result in memory is verified; the printed
+//! text is shown.
 
 use super::block;
 use super::ladder::{Chosen, Ladder, Run, Rung};
@@ -22,7 +22,7 @@ const FIRST: Setting<Number> = Setting {
 
 const COUNT: Setting<Number> = Setting {
     name: "count",
-    help: "how many threads print, from that one on",
+    help: "number of threads that print, from the first one on",
     generated: false,
     kind: Number { default: 6, min: 0, max: u32::MAX as u64 },
 };
@@ -50,13 +50,13 @@ pub const FAMILY: Family = Family {
 /// The family.
 struct Printing;
 
-/// A launcher of values, the first thread that prints, how many do, and results.
+/// A launcher that takes values, the first thread that prints, the number of such threads, and results.
 type Kernel = for<'a> fn(Slice<'a, i32>, u32, u32, PtrMut<'a, i32>) -> Call<'a>;
 
 /// Values on a device.
 struct Values<'j> {
     input: Buffer<'j, i32>,
-    /// The first thread that prints, and how many do.
+    /// The first thread that prints, and the number of such threads.
     printing: [u32; 2],
 }
 
@@ -112,12 +112,12 @@ impl Ladder for Printing {
         let grid = block::grid(blocks, &format!("{} of {n} values", rung.name), "use a larger --block")?;
         let output = rung.uninit::<i32>(n, "output")?;
         let call = (rung.kernel)(input.slice(n), first, count, output.ptr());
-        // SAFETY: the call is the kernel's own launcher's, with as many results as values, and a thread for each.
+        // SAFETY: the kernel's own launcher made the call, with as many results as values, and a thread for each.
         run(unsafe { Plan::of(call, Shape::linear(grid, rung.block), &output, &[n]) })
     }
 }
 
-/// Few lines: they are shown wherever a test runs.
+/// These cases print few lines, since the output appears in that of every test.
 fn cases() -> Vec<Case> {
     let quiet = [0, 1, 31, 33, 257, 1009].into_iter().map(|n| Case::new(&[n]).with("count", "0"));
     quiet.chain([Case::new(&[300]).with("first", "256").with("count", "2")]).collect()

@@ -1,5 +1,4 @@
-//! What is to be computed: operands, operation, settings; what the right result is; and how much work it takes at
-//! least.
+//! A problem (operands, operation, settings), its right result, and the minimum work to compute it.
 
 use super::settings::Settings;
 use crate::compare::{Expected, Verdict};
@@ -10,16 +9,16 @@ use rustwarp::tensor::Tensor;
 use serde::Serialize;
 use std::rc::Rc;
 
-/// Something to compute, on any device by any variant.
+/// A computation for any device and any variant.
 #[derive(Clone, Copy, Debug)]
 pub struct Problem<'a> {
-    /// As many as the family has operands.
+    /// The operands, as many as the family has.
     pub inputs: &'a [Tensor],
     /// Type of the elements: that of the first operand.
     pub dtype: Dtype,
-    /// One of the family's; empty where it has none.
+    /// One of the family's operations; empty if it has none.
     pub op: &'a str,
-    /// The family's.
+    /// The family's settings.
     pub settings: &'a Settings,
 }
 
@@ -32,7 +31,7 @@ impl<'a> Problem<'a> {
         let input = self.inputs.get(operand);
         input.and_then(|tensor| T::view(tensor.data())).ok_or_else(|| {
             let have = input.map_or("missing".to_owned(), |tensor| format!("of {}", tensor.dtype()));
-            Error::Usage(format!("operand {operand} must be of {}, and it is {have}", T::DTYPE))
+            Error::Usage(format!("operand {operand} must be of {}, but it is {have}", T::DTYPE))
         })
     }
 }
@@ -40,59 +39,59 @@ impl<'a> Problem<'a> {
 /// An operand of a family.
 #[derive(Clone, Copy, Debug)]
 pub struct Operand {
-    /// For messages and `--help`.
+    /// Name in messages and `--help`.
     pub name: &'static str,
-    /// Its type, where that is not the job's.
+    /// Its type, if that is not the job's.
     pub dtype: Option<Dtype>,
     /// Element type assumed for an untyped file when `--dtype` is absent.
     pub raw: Option<Dtype>,
 }
 
 impl Operand {
-    /// Of the job's element type.
+    /// An operand of the job's element type.
     pub const fn of_elements(name: &'static str) -> Self {
         Self { name, dtype: None, raw: None }
     }
 
-    /// Always of this type.
+    /// An operand that always has this type.
     pub const fn of(name: &'static str, dtype: Dtype) -> Self {
         Self { name, dtype: Some(dtype), raw: None }
     }
 
-    /// Of the job's element type, and any file will do: one that doesn't say what it holds, a text too, holds these.
+    /// An operand of the job's element type from any file: one without a type, such as a text, is read as `raw`.
     pub const fn of_any_file(name: &'static str, raw: Dtype) -> Self {
         Self { name, dtype: None, raw: Some(raw) }
     }
 }
 
-/// A size of problem, with settings that differ from the defaults: what tests and benchmarks run.
+/// A problem size with settings that differ from the defaults, for tests and benchmarks.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// As `--n` (one number) or `--shape` would give it.
+    /// Size as in `--n` (one number) or `--shape`.
     pub size: Vec<u64>,
     /// Settings by name, each with its text.
     pub settings: Vec<(&'static str, String)>,
-    /// Element types that it is for; empty for all.
+    /// The element types to which it applies; empty for all.
     pub dtypes: &'static [Dtype],
 }
 
 impl Case {
-    /// With the default settings, for all types.
+    /// Creates a case with the default settings for all types.
     pub fn new(size: &[u64]) -> Self {
         Self { size: size.to_vec(), settings: Vec::new(), dtypes: &[] }
     }
 
-    /// For these types only: settings that the others have no use for are refused there.
+    /// Restricts the case to these types, for settings that the others refuse.
     pub fn only(self, dtypes: &'static [Dtype]) -> Self {
         Self { dtypes, ..self }
     }
 
-    /// Whether it is for this type.
+    /// Whether the case applies to this type.
     pub fn is_for(&self, dtype: Dtype) -> bool {
         self.dtypes.is_empty() || self.dtypes.contains(&dtype)
     }
 
-    /// With one more setting.
+    /// Adds a setting.
     pub fn with(mut self, name: &'static str, value: &str) -> Self {
         self.settings.push((name, value.to_owned()));
         self
@@ -104,22 +103,22 @@ pub fn awkward_lengths() -> Vec<Case> {
     [0, 1, 2, 31, 32, 33, 127, 255, 256, 257, 1009, 4099, 20011].into_iter().map(|n| Case::new(&[n])).collect()
 }
 
-/// Lengths that are measured when nobody says which.
+/// Lengths that are measured by default.
 pub fn bench_lengths() -> Vec<Case> {
     [20, 22, 24, 26, 28].into_iter().map(|power| Case::new(&[1 << power])).collect()
 }
 
-/// The work that no algorithm can avoid: what times are compared with.
+/// The minimum work of every algorithm, with which times are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Bytes to and from device memory.
+    /// Number of bytes moved to and from device memory.
     pub bytes: u64,
-    /// Arithmetic operations on floats; a fused multiply-add is two. 0 where memory is all that counts.
+    /// Number of arithmetic operations on floats; a fused multiply-add is two. 0 if only memory counts.
     pub flops: u64,
 }
 
 impl Work {
-    /// Memory alone.
+    /// Creates work that moves memory only.
     pub fn bytes(bytes: u64) -> Self {
         Self { bytes, flops: 0 }
     }
@@ -127,31 +126,31 @@ impl Work {
 
 /// The right result of a problem, computed once for all variants.
 pub struct Oracle<'a> {
-    /// The result, where that is a single value.
+    /// The result, if it is a single value.
     pub value: Option<Value>,
-    /// An integer left its type's range and wrapped, as documented.
+    /// Whether an integer left its type's range and wrapped, as documented.
     pub wrapped: bool,
-    /// The problem's size as `--shape` would give it, where that is not the shape of the first operand.
+    /// The problem's size as in `--shape`, if it is not the shape of the first operand.
     pub size: Option<Vec<usize>>,
-    /// `None` where nothing is judged.
+    /// The comparison; `None` if nothing is judged.
     judge: Option<Box<Judge<'a>>>,
-    /// Where results are compared element by element.
+    /// The search for a wrong element, if results are compared element by element.
     find: Option<Box<Find<'a>>>,
 }
 
-/// An element of a result that is not what it must be.
+/// A wrong element of a result.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Wrong {
-    /// In the order of memory: the last axis is the one whose neighbours are neighbours.
+    /// Index in row-major order.
     pub index: u64,
-    /// What it is.
+    /// The element.
     pub got: Value,
-    /// What it must be, or be close to.
+    /// The expected value.
     pub expected: Value,
 }
 
 impl Wrong {
-    /// The first of these elements, each with its index, that is not what is expected.
+    /// Returns the first wrong one of these elements, each of which has its index.
     pub(super) fn first(elements: impl IntoIterator<Item = (usize, Value, Expected)>) -> Option<Self> {
         let mut wrong = elements.into_iter().filter(|(_, got, expected)| !expected.judge(*got).verified);
         wrong.next().map(|(index, got, Expected { value: expected, .. })| Self { index: index as u64, got, expected })
@@ -165,12 +164,12 @@ type Judge<'a> = dyn Fn(&Tensor, u64) -> Verdict + 'a;
 type Find<'a> = dyn Fn(&Tensor, u64) -> Option<Wrong> + 'a;
 
 impl<'a> Oracle<'a> {
-    /// `judge` compares a result that some chain of at most so many additions led to.
+    /// Creates an oracle from a comparison, which takes a result and the largest number of additions in a chain.
     pub fn new(judge: impl Fn(&Tensor, u64) -> Verdict + 'a) -> Self {
         Self { judge: Some(Box::new(judge)), ..Self::none() }
     }
 
-    /// Judges nothing: for kernels without a defined result. Rows say so, see
+    /// Creates an oracle that judges nothing, for kernels without a defined result. Rows report that: see
     /// [`Row::verified`](super::Row::verified).
     pub fn none() -> Self {
         Self { value: None, wrapped: false, size: None, judge: None, find: None }
@@ -181,7 +180,7 @@ impl<'a> Oracle<'a> {
         self.judge.is_some()
     }
 
-    /// Every element must be what `expected(index, depth)` says, and the shape must be `shape`.
+    /// Creates an oracle that compares every element with `expected(index, depth)`, and the shape with `shape`.
     pub fn elements<T: Scalar>(shape: Vec<usize>, expected: impl Fn(usize, u64) -> Expected + Sync + 'a) -> Self {
         let (shape, expected) = (Rc::new(shape), Rc::new(expected));
         let (same_shape, same_expected) = (shape.clone(), expected.clone());
@@ -201,34 +200,34 @@ impl<'a> Oracle<'a> {
         Self::new(judge).with_search(find)
     }
 
-    /// With a search for the first wrong element: see [`Oracle::first_wrong`].
+    /// Sets the search for the first wrong element: see [`Oracle::first_wrong`].
     pub fn with_search(self, find: impl Fn(&Tensor, u64) -> Option<Wrong> + 'a) -> Self {
         Self { find: Some(Box::new(find)), ..self }
     }
 
-    /// With the problem's size.
+    /// Sets the problem's size.
     pub fn with_size(self, size: &[usize]) -> Self {
         Self { size: Some(size.to_vec()), ..self }
     }
 
-    /// With the result, which is a single value.
+    /// Sets the result, which is a single value.
     pub fn with_value(self, value: Value) -> Self {
         Self { value: Some(value), ..self }
     }
 
-    /// With the news that an integer wrapped (or not).
+    /// Sets whether an integer wrapped.
     pub fn with_wrapped(self, wrapped: bool) -> Self {
         Self { wrapped, ..self }
     }
 
-    /// The first element of a result that does not pass; `None` also where elements are not compared one by one, and
-    /// for a result of another shape.
+    /// Returns the first element of a result that does not pass; `None` also if elements are not compared one by one,
+    /// and for a result of another shape.
     pub fn first_wrong(&self, result: &Tensor, depth: u64) -> Option<Wrong> {
         self.find.as_ref().and_then(|find| find(result, depth))
     }
 
-    /// Compares a result; of an oracle that [judges](Self::judges) nothing, no result passes. `depth`: the most
-    /// additions that any part of it went through one after the other.
+    /// Compares a result; an oracle that [judges](Self::judges) nothing passes no result. `depth` is the largest number
+    /// of additions in a chain from an element to the result.
     pub fn judge(&self, result: &Tensor, depth: u64) -> Verdict {
         match &self.judge {
             Some(judge) => judge(result, depth),
@@ -237,11 +236,11 @@ impl<'a> Oracle<'a> {
     }
 }
 
-/// Elements that one processor judges at a time.
+/// Number of elements that one processor judges at a time.
 pub(super) const PIECE: usize = 1 << 16;
 
-/// All pieces of a result must pass; `judge` gets the index of a piece's first element, and its elements. On all
-/// processors, and the same verdict on every run.
+/// Judges all pieces of a result, which must all pass; `judge` takes the index of a piece's first element, and its
+/// elements. The pieces are judged on all processors, with the same verdict on every run.
 pub(super) fn of_pieces<T: Sync>(elements: &[T], judge: impl Fn(usize, &[T]) -> Verdict + Sync) -> Verdict {
     let pieces = elements.par_chunks(PIECE).enumerate();
     let verdicts: Vec<_> = pieces.map(|(k, piece)| judge(k * PIECE, piece)).collect();

@@ -9,20 +9,20 @@ use std::collections::BTreeMap;
 /// One option of a family: of a known kind `K`, or of any in a family's list.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting<K = Kind> {
-    /// Behind `--`.
+    /// Name after `--`.
     pub name: &'static str,
-    /// In `--help`.
+    /// Text in `--help`.
     pub help: &'static str,
-    /// Whether it describes generated data: refused beside `--input`, where nothing is generated.
+    /// Whether it describes generated data and is therefore refused together with `--input`.
     pub generated: bool,
-    /// What it takes.
+    /// The kind of its value.
     pub kind: K,
 }
 
-/// What an option takes.
+/// The kind of an option's value.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
-    /// No value: the option is there or not.
+    /// No value: the option is present or absent.
     Flag,
     /// A whole number.
     Number(Number),
@@ -32,29 +32,29 @@ pub enum Kind {
     Range(Range),
 }
 
-/// An option without a value, which is there or not.
+/// An option without a value, which is present or absent.
 #[derive(Clone, Copy, Debug)]
 pub struct Flag;
 
 /// A whole number.
 #[derive(Clone, Copy, Debug)]
 pub struct Number {
-    /// When left out.
+    /// Value if the option is absent.
     pub default: u64,
-    /// Smallest.
+    /// Smallest valid number.
     pub min: u64,
-    /// Largest.
+    /// Largest valid number.
     pub max: u64,
 }
 
-/// One of a list, which is not empty; the first when left out.
+/// One of a list, which is not empty; the first is the default.
 #[derive(Clone, Copy, Debug)]
 pub struct Choice(pub &'static [&'static str]);
 
-/// Two numbers with a colon between, the first below the second.
+/// Two numbers separated by a colon, the first below the second.
 #[derive(Clone, Copy, Debug)]
 pub struct Range {
-    /// When left out.
+    /// Value if the option is absent.
     pub default: (f64, f64),
 }
 
@@ -79,14 +79,14 @@ impl<K: Copy> Setting<K> {
 }
 
 impl Setting<Flag> {
-    /// As in a family's list.
+    /// Converts the option for a family's list.
     pub const fn listed(self) -> Setting {
         self.with_kind(Kind::Flag)
     }
 }
 
 impl Setting<Number> {
-    /// As in a family's list.
+    /// Converts the option for a family's list.
     pub const fn listed(self) -> Setting {
         let Number { default, min, max } = self.kind;
         assert!(min <= default && default <= max);
@@ -95,7 +95,7 @@ impl Setting<Number> {
 }
 
 impl Setting<Choice> {
-    /// As in a family's list.
+    /// Converts the option for a family's list.
     pub const fn listed(self) -> Setting {
         assert!(!self.kind.0.is_empty());
         self.with_kind(Kind::Choice(self.kind))
@@ -103,7 +103,7 @@ impl Setting<Choice> {
 }
 
 impl Setting<Range> {
-    /// As in a family's list.
+    /// Converts the option for a family's list.
     pub const fn listed(self) -> Setting {
         self.with_kind(Kind::Range(self.kind))
     }
@@ -139,10 +139,10 @@ impl Setting {
 }
 
 impl Settings {
-    /// Options by name, each with its text; `""` for a flag.
+    /// Parses options given by name, each with its text; `""` for a flag.
     ///
     /// # Errors
-    /// [`Error::Usage`] for an option that there is not, or that can't be what the text says.
+    /// [`Error::Usage`] for an unknown option, and for a text that is not a valid value.
     pub fn new<'t>(settings: &[Setting], given: impl IntoIterator<Item = (&'t str, &'t str)>) -> Result<Self> {
         let mut values = BTreeMap::new();
         for (name, text) in given {
@@ -154,7 +154,7 @@ impl Settings {
         Ok(Self { given: values })
     }
 
-    /// Whether this option was given, its default too.
+    /// Whether this option was given, also with its default value.
     pub fn is_given<K>(&self, setting: &Setting<K>) -> bool {
         self.given.contains_key(setting.name)
     }
@@ -164,7 +164,7 @@ impl Settings {
         self.is_given(setting)
     }
 
-    /// A number, or its default.
+    /// The number given, or the default.
     pub fn number(&self, setting: &Setting<Number>) -> u64 {
         match self.given.get(setting.name) {
             Some(Value::Number(number)) => *number,
@@ -172,7 +172,7 @@ impl Settings {
         }
     }
 
-    /// A choice, or the first one.
+    /// The choice given, or the first one.
     pub fn choice(&self, setting: &Setting<Choice>) -> &'static str {
         match self.given.get(setting.name) {
             Some(Value::Choice(choice)) => choice,
@@ -180,7 +180,7 @@ impl Settings {
         }
     }
 
-    /// Both ends, or the default ones.
+    /// The ends given, or the default ones.
     pub fn range(&self, setting: &Setting<Range>) -> (f64, f64) {
         match self.given.get(setting.name) {
             Some(Value::Range(low, high)) => (*low, *high),
@@ -188,7 +188,7 @@ impl Settings {
         }
     }
 
-    /// What was given, defaults too, as it would be typed; in the order of the names.
+    /// The given options, defaults included, as on the command line; in the order of the names.
     pub fn text(&self) -> String {
         let given = self.given.iter().map(|(name, value)| match value {
             Value::Flag => format!("--{name}"),

@@ -1,4 +1,4 @@
-//! Threads: the course's formulas for local and global ids, against the registers of every thread of a launch.
+//! Threads: the course's formulas for local and global ids, compared with the registers of every thread of a launch.
 
 use super::ladder::{Chosen, Ladder, Run, Rung};
 use super::plan::Plan;
@@ -56,9 +56,9 @@ const fn size(name: &'static str, help: &'static str, default: u64, max: u64) ->
 /// The family.
 struct Threads;
 
-/// What a rung launches.
+/// The kernel of a rung.
 struct Kernel {
-    /// Dimensions of its launches.
+    /// Number of dimensions of its launches.
     dimensions: usize,
     launcher: for<'a> fn(u32, PtrMut<'a, u32>) -> Call<'a>,
 }
@@ -66,11 +66,11 @@ struct Kernel {
 /// The slides' example in space has 4x2x2 threads in a block.
 const BLOCK: BlockRule = BlockRule::Any { default: 16 };
 
-/// A launch: threads of a block and blocks of the grid along each axis.
+/// The shape of a launch: threads of a block and blocks of the grid along each axis.
 struct Extent {
     block: [u32; 3],
     grid: [u32; 3],
-    /// Threads of the whole launch.
+    /// Number of threads of the whole launch.
     threads: u32,
 }
 
@@ -97,10 +97,10 @@ impl Ladder for Threads {
         vec![Entry::of(rung.kernel.launcher)]
     }
 
-    /// A whole launch is right when each column of the table is: see [`Thread::is_right`].
+    /// A launch is right if each column of the table is: see [`Thread::is_right`].
     fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
         if !problem.inputs.is_empty() {
-            return Err(Error::Usage("threads takes no input: its launch is all there is to say".to_owned()));
+            return Err(Error::Usage("threads takes no input: the launch defines the problem".to_owned()));
         }
         Ok(Oracle::new(|result, _| {
             let (&[FIELDS, threads], Some(table)) = (result.shape(), u32::view(result.data())) else {
@@ -111,7 +111,7 @@ impl Ladder for Threads {
         }))
     }
 
-    /// The settings', or the user's; [`Threads::upload`] refuses blocks that are too large.
+    /// The block size of the settings or of `--block`; [`Threads::upload`] refuses blocks that are too large.
     fn block(job: &Job<'_>, _: &Rung<Kernel>) -> Result<u32> {
         Ok(u32::try_from(product(launch_sizes(job).0)).unwrap_or(u32::MAX))
     }
@@ -129,7 +129,7 @@ impl Ladder for Threads {
         let threads = product(grid).checked_mul(product(block)).and_then(|threads| u32::try_from(threads).ok());
         let threads = threads.ok_or_else(|| {
             let (grid, block) = (text(grid), text(block));
-            Error::Usage(format!("{grid} blocks of {block} have more threads than a global id has numbers"))
+            Error::Usage(format!("{grid} blocks of {block} have more threads than a global id can number"))
         })?;
         let bytes = 4 * FIELDS as u64 * u64::from(threads);
         require_memory(job.device, Some(bytes), "the table of all threads", "use a smaller launch")?;
@@ -151,18 +151,18 @@ impl Ladder for Threads {
         let output = rung.uninit::<u32>(FIELDS * threads, "output")?;
         let call = launcher(extent.threads, output.ptr());
         let shape = Shape { grid, block, ..Shape::linear(1, 1) };
-        // SAFETY: the call is the kernel's own launcher's, with a table for all threads of the launch, which extends
-        // along as many axes as the kernel knows.
+        // SAFETY: the kernel's own launcher made the call, with a table for all threads of the launch, which extends
+        // along as many axes as the kernel supports.
         run(unsafe { Plan::of(call, shape, &output, &[FIELDS, threads]) })
     }
 }
 
-/// Threads or blocks of all axes.
+/// Product of the numbers of threads or blocks along all axes.
 fn product(sizes: [u32; 3]) -> u64 {
     sizes.iter().map(|&size| u64::from(size)).product()
 }
 
-/// A launch of these blocks, in a grid of these.
+/// The case of this block and this grid.
 fn case(block: [u64; 3], grid: [u64; 3]) -> Case {
     let threads: u64 = block.iter().chain(&grid).product();
     let names = FAMILY.settings.iter().map(|setting| setting.name);
@@ -177,11 +177,11 @@ fn cases() -> Vec<Case> {
         case([4, 2, 1], [3, 2, 1]),
         case([4, 2, 2], [3, 2, 2]),
         case([16, 16, 1], [5, 4, 1]),
-        // Warps that are not full, and one thread alone.
+        // Warps that are not full, and a single thread.
         case([1, 1, 1], [1, 1, 1]),
         case([48, 1, 1], [2, 1, 1]),
         case([5, 7, 3], [2, 3, 2]),
-        // The grid has more dimensions than its blocks, and the other way round.
+        // The grid has more dimensions than its blocks, and the blocks more than the grid.
         case([33, 1, 1], [2, 3, 2]),
         case([8, 4, 2], [3, 1, 1]),
         // Allowed shapes of the slides.
@@ -195,7 +195,7 @@ fn sizes() -> Vec<Case> {
     vec![case([256, 1, 1], [1 << 14, 1, 1]), case([16, 16, 1], [128, 128, 1]), case([8, 8, 4], [32, 32, 16])]
 }
 
-/// Block and grid of a job: those of the settings, or along x what `--block` and `--grid` say.
+/// Block and grid of a job: those of the settings, or the values of `--block` and `--grid` along x.
 fn launch_sizes(job: &Job<'_>) -> ([u32; 3], [u32; 3]) {
     let settings = job.problem.settings;
     let along = |sizes: &[Setting<Number>; 3]| sizes.each_ref().map(|size| settings.number(size) as u32);
@@ -203,7 +203,7 @@ fn launch_sizes(job: &Job<'_>) -> ([u32; 3], [u32; 3]) {
     (job.block.map_or_else(|| along(&SIZES_OF_BLOCK), line), job.grid.map_or_else(|| along(&SIZES_OF_GRID), line))
 }
 
-/// The same sizes in fewer dimensions: the last one takes the others in.
+/// The same number of threads or blocks in fewer dimensions: the last one absorbs the others.
 fn fold(sizes: [u32; 3], dimensions: usize) -> Option<[u32; 3]> {
     let [x, y, z] = sizes;
     match dimensions {
@@ -213,7 +213,7 @@ fn fold(sizes: [u32; 3], dimensions: usize) -> Option<[u32; 3]> {
     }
 }
 
-/// What one thread wrote down.
+/// The record that one thread wrote.
 struct Thread {
     thread: [u64; 3],
     block: [u64; 3],
@@ -240,9 +240,9 @@ impl Thread {
         }
     }
 
-    /// Its registers are those of a thread of the launch, the course's formulas make its ids of them, and it wrote
-    /// where its global id says. The formulas give each thread another number below `threads`, so if every place is
-    /// right, every thread wrote once.
+    /// Whether its registers are those of a thread of the launch, its ids follow from them by the course's formulas,
+    /// and its record is at its global id. The formulas give each thread a different number below `threads`, so if
+    /// every record is right, every thread wrote once.
     fn is_right(&self, place: usize, threads: usize) -> bool {
         let [[tx, ty, tz], [bx, by, bz]] = [self.thread, self.block];
         let [[dx, dy, dz], [gx, gy, gz]] = [self.block_dim, self.grid_dim];

@@ -16,7 +16,7 @@ use std::marker::PhantomData;
 /// The family.
 pub const FAMILY: Family = Family {
     name: "transpose",
-    idea: "rows become columns: coalescing and bank conflicts, and nothing else",
+    idea: "rows become columns: only coalescing and bank conflicts matter",
     operands: &[Operand::of_elements("matrix")],
     ops: &[],
     dtypes: Dtype::NUMBERS,
@@ -40,7 +40,7 @@ fn resolve(_: &str, dtype: Dtype) -> Result<Resolved> {
 /// The family for one element type.
 struct Transpose<T>(PhantomData<T>);
 
-/// What a rung launches.
+/// The kernel of a rung, and its tile.
 struct Kernel<T: 'static> {
     /// Rows and columns of the tile that one block moves.
     tile: u32,
@@ -108,7 +108,7 @@ impl<T: Element> Ladder for Transpose<T> {
         let output = rung.uninit::<T>(input.len(), "output")?;
         let call = launcher(input.slice(input.len()), rows, columns, output.ptr());
         let result = [columns as usize, rows as usize];
-        // SAFETY: the call is the kernel's own launcher's, with matrices of this size, and a block per tile.
+        // SAFETY: the kernel's own launcher made the call, with matrices of this size, and a block per tile.
         run(unsafe { Plan::of(call, Shape::linear(grid, rung.block), &output, &result) })
     }
 }

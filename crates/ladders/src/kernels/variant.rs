@@ -1,20 +1,20 @@
-//! A variant: which one it is, and what is known about it without running it.
+//! A variant: its identity, and its properties that are available without running it.
 
 use super::block::BlockRule;
 use super::entry::Entry;
 use serde::Serialize;
 
-/// What is known about a variant without running it.
+/// The properties of a variant that are available without running it.
 #[derive(Clone, Debug, Serialize)]
 pub struct VariantInfo {
-    /// As on the command line.
+    /// Name on the command line.
     #[serde(rename = "variant")]
     pub name: &'static str,
-    /// The one idea that sets it apart.
+    /// The idea that distinguishes it from the other variants.
     pub idea: &'static str,
-    /// Block sizes that it can be launched with.
+    /// Block sizes with which it can be launched.
     pub block: BlockRule,
-    /// Every `.entry` in the PTX that belongs to it.
+    /// Every `.entry` of the variant in the PTX.
     pub entries: Vec<Entry>,
 }
 
@@ -23,6 +23,6 @@ pub struct VariantInfo {
 pub struct RungId {
     /// Row of the family's table.
     pub(crate) row: usize,
-    /// As on the command line.
+    /// Name on the command line.
     pub name: &'static str,
 }

@@ -41,24 +41,24 @@ fn resolve(_: &str, dtype: Dtype) -> Result<Resolved> {
 /// The family for one element type.
 struct Sums<T>(PhantomData<T>);
 
-/// What a rung launches.
+/// The kernel of a rung, and its grid.
 struct Kernel<T: 'static> {
     grid: Grid,
     launcher: for<'a> fn(Slice<'a, T>, Slice<'a, T>, PtrMut<'a, T>) -> Call<'a>,
 }
 
-/// How many blocks a rung is launched with.
+/// The number of blocks of a rung's launch.
 #[derive(Clone, Copy)]
 enum Grid {
     /// A thread for each element.
     Elements,
-    /// As many as fill the device, and no more than there is work for.
+    /// Enough blocks to fill the device, and at most one for each part of the work.
     Device,
-    /// One for each tile of this many chunks of 16 bytes per thread.
+    /// A block for each tile, of this number of 16-byte chunks per thread.
     Tiles(usize),
 }
 
-/// Threads that fill a multiprocessor.
+/// Number of threads that fill a multiprocessor.
 const THREADS_PER_SM: u32 = 2048;
 
 impl<T: Element> Ladder for Sums<T> {
@@ -120,20 +120,20 @@ impl<T: Element> Ladder for Sums<T> {
         let shape = Shape::linear(grid(rung, n)?, rung.block);
         let output = rung.uninit::<T>(n, "out")?;
         let call = (rung.kernel.launcher)(a.slice(n), b.slice(n), output.ptr());
-        // SAFETY: the call is the kernel's own launcher's; its buffers have the `n` elements that it takes; block and
-        // grid are those that its contract asks for.
+        // SAFETY: the kernel's own launcher made the call; its buffers have the `n` elements that it takes; block and
+        // grid are those that its contract requires.
         run(unsafe { Plan::of(call, shape, &output, &[n]) })
     }
 }
 
-/// Blocks for `n` elements: 0 when there is nothing to add.
+/// Number of blocks for `n` elements: 0 for empty vectors.
 fn grid<T: Element>(rung: &Chosen<'_, Kernel<T>>, n: usize) -> Result<u32> {
     let block = rung.block;
     let needed = match (rung.kernel.grid, rung.grid) {
         (Grid::Elements, None) => (n as u64).div_ceil(u64::from(block)),
         (Grid::Elements, Some(_)) => {
             let name = rung.name;
-            return Err(Error::Usage(format!("'{name}' has a thread for each element: leave --grid out")));
+            return Err(Error::Usage(format!("`{name}` has a thread for each element: leave --grid out")));
         }
         (_, Some(grid)) => grid.into(),
         (Grid::Device, None) => {

@@ -21,8 +21,7 @@ pub fn require_memory(device: &dyn Backend, bytes: Option<u64>, what: &str, advi
     }
 }
 
-/// Checks that `bytes` of data fit in this machine's memory beside everything else; `advice` is the last part of the
-/// message.
+/// Checks that `bytes` of data fit in the free memory of this machine; `advice` is the last part of the message.
 ///
 /// # Errors
 /// [`Error::Usage`] with both sizes, if they do not fit.

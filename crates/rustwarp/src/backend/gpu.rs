@@ -52,6 +52,9 @@ enum Texels {
 
 impl Gpu {
     /// Opens the GPU of this number.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`] if there is no such GPU or no driver; [`Error::Device`] if the driver fails.
     pub fn open(number: u32) -> Result<Self> {
         let driver = driver()?;
         let count = check(Device::num_devices(), || "counting the GPUs".into())?;
@@ -90,7 +93,7 @@ impl Gpu {
                     Err(CudaError::NotFound) => {
                         return Err(Error::Usage(format!("{name} has no entry `{entry}`: see its .entry lines")));
                     }
-                    other => check(other, || format!("looking up '{entry}' in {name}"))?.to_raw(),
+                    other => check(other, || format!("looking up `{entry}` in {name}"))?.to_raw(),
                 };
                 self.functions.borrow_mut().insert((module, entry.to_owned()), function);
                 function
@@ -103,7 +106,7 @@ impl Gpu {
             let result = unsafe { sys::cuFuncSetAttribute(function, attribute, value) };
             if result != sys::CUresult::CUDA_SUCCESS {
                 return Err(Error::Usage(format!(
-                    "'{entry}' can't have {shared} bytes of dynamic shared memory: {} allows {} per block, static \
+                    "`{entry}` cannot have {shared} bytes of dynamic shared memory: {} allows {} per block, static \
                      included",
                     self.info.name, self.info.max_shared
                 )));
@@ -118,7 +121,7 @@ impl Gpu {
     /// dimensions only, and its texture objects are private.
     fn array(&self, sampling: &Sampling, texels: &[u8], name: &str) -> Result<sys::CUarray> {
         let Layout::Array([width, height, depth]) = sampling.layout else {
-            return Err(Error::Usage(format!("the texture '{name}' has no array")));
+            return Err(Error::Usage(format!("the texture `{name}` has no array")));
         };
         let [width, height, depth] = [width, height, depth].map(|n| n as usize);
         let descriptor = sys::CUDA_ARRAY3D_DESCRIPTOR {
@@ -134,19 +137,19 @@ impl Gpu {
         match unsafe { sys::cuArray3DCreate_v2(&mut array, &descriptor) } {
             sys::CUresult::CUDA_ERROR_INVALID_VALUE => {
                 return Err(Error::Usage(format!(
-                    "the texture '{name}' of {} texels is larger than {} allows: use less data",
+                    "the texture `{name}` of {} texels is larger than {} allows: use less data",
                     extent_text(sampling.extent()),
                     self.info.name
                 )));
             }
             sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
                 return Err(Error::Usage(format!(
-                    "the texture '{name}' needs {}, more than {} has free: use less data",
+                    "the texture `{name}` needs {}, more than {} has free: use less data",
                     human(texels.len() as u64),
                     self.info.device
                 )));
             }
-            other => check_raw(other, || format!("making an array for the texture '{name}'"))?,
+            other => check_raw(other, || format!("making an array for the texture `{name}`"))?,
         }
         let row = width * sampling.texel() as usize;
         let copy = sys::CUDA_MEMCPY3D {
@@ -176,9 +179,9 @@ impl Gpu {
             Height: height.max(1),
             Depth: depth.max(1),
         };
-        // SAFETY: `Texture::new` has checked that there are as many bytes as the array holds, and the array has this
+        // SAFETY: `Texture::new` has checked that the number of bytes is that of the array, and the array has this
         // extent.
-        let copied = check_raw(unsafe { sys::cuMemcpy3D_v2(&copy) }, || format!("filling the texture '{name}'"));
+        let copied = check_raw(unsafe { sys::cuMemcpy3D_v2(&copy) }, || format!("filling the texture `{name}`"));
         if copied.is_err() {
             // SAFETY: the array was created above, and its handle is not stored anywhere.
             unsafe { sys::cuArrayDestroy(array) };
@@ -205,7 +208,7 @@ impl Backend for Gpu {
     }
 
     fn free_memory(&self) -> Result<u64> {
-        let (free, _) = check(cust::memory::mem_get_info(), || "asking for free memory".into())?;
+        let (free, _) = check(cust::memory::mem_get_info(), || "querying free memory".into())?;
         Ok(free as u64)
     }
 
@@ -218,7 +221,7 @@ impl Backend for Gpu {
             let text = text.ok_or_else(|| Error::BadPtx(format!("{name} is neither PTX text nor a cubin")))?;
             let header = Header::read(text, name)?;
             if let Some(reason) = self.info.sm.and_then(|sm| header.target.why_not(sm)) {
-                return Err(Error::NoPtx(format!("{name} can't run on {}: {reason}", self.info.name)));
+                return Err(Error::NoPtx(format!("{name} cannot run on {}: {reason}", self.info.name)));
             }
             if text.contains(".callprototype") {
                 let limit = CurrentContext::set_resource_limit(ResourceLimit::StackSize, DEEP_STACK);
@@ -242,11 +245,11 @@ impl Backend for Gpu {
         let pointer = unsafe { cust::memory::cuda_malloc::<u8>(bytes.max(1) as usize) };
         match pointer {
             Err(CudaError::OutOfMemory) => Err(Error::Usage(format!(
-                "'{name}' needs {}, more than {} has free: use less data",
+                "`{name}` needs {}, more than {} has free: use less data",
                 human(bytes),
                 self.info.device
             ))),
-            other => Ok(check(other, || format!("allocating {} for '{name}'", human(bytes)))?.as_raw()),
+            other => Ok(check(other, || format!("allocating {} for `{name}`", human(bytes)))?.as_raw()),
         }
     }
 
@@ -312,7 +315,7 @@ impl Backend for Gpu {
         // lives as long as the texture.
         let result =
             unsafe { sys::cuTexObjectCreate(&mut handle, &resource, &description(sampling), std::ptr::null()) };
-        if let Err(error) = check_raw(result, || format!("making the texture '{name}'")) {
+        if let Err(error) = check_raw(result, || format!("making the texture `{name}`")) {
             self.free_texels(memory);
             return Err(error);
         }
@@ -352,14 +355,14 @@ impl Backend for Gpu {
         };
         match result {
             sys::CUresult::CUDA_ERROR_INVALID_VALUE => Err(Error::Usage(format!(
-                "the GPU refuses to launch '{}' with {shape}: at most {} threads per block and {} bytes of shared \
+                "the GPU refuses to launch `{}` with {shape}: at most {} threads per block and {} bytes of shared \
                  memory",
                 call.entry, self.info.max_block, self.info.max_shared
             ))),
             sys::CUresult::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES => {
-                Err(Error::Usage(format!("'{}' needs too many registers for {shape}: use a smaller block", call.entry)))
+                Err(Error::Usage(format!("`{}` needs too many registers for {shape}: use a smaller block", call.entry)))
             }
-            other => check_raw(other, || format!("launching '{}' with {shape}", call.entry)),
+            other => check_raw(other, || format!("launching `{}` with {shape}", call.entry)),
         }
     }
 
@@ -430,7 +433,7 @@ pub(super) fn list() -> Result<Vec<DeviceInfo>> {
     let count = check(Device::num_devices(), || "counting the GPUs".into())?;
     (0..count)
         .map(|number| {
-            describe(number, check(Device::get_device(number), || format!("asking about gpu:{number}"))?, &driver)
+            describe(number, check(Device::get_device(number), || format!("querying gpu:{number}"))?, &driver)
         })
         .collect()
 }
@@ -440,7 +443,7 @@ fn driver() -> Result<cuda_driver::DriverInfo> {
 }
 
 fn describe(number: u32, device: Device, driver: &cuda_driver::DriverInfo) -> Result<DeviceInfo> {
-    let attempt = || format!("asking about gpu:{number}");
+    let attempt = || format!("querying gpu:{number}");
     let get = |attribute| check(device.get_attribute(attribute), attempt).map(i32::unsigned_abs);
     let mut max_shared = 0;
     // SAFETY: the first argument points to room for an int, and the driver returned the device.

@@ -1,5 +1,5 @@
-//! What a device can do, and the two that there are: a GPU and the simulator. Every algorithm is written once, against
-//! [`Backend`].
+//! The interface of a device, [`Backend`], and its two implementations: a GPU and the simulator. Every algorithm is
+//! written once, for this interface.
 
 use crate::diagnostic::Diagnostic;
 use crate::element::Dtype;
@@ -21,7 +21,7 @@ pub use options::{
 pub use sim::{Analysis, Counters, SourceLine};
 pub use texture::{Sampling, Texture};
 
-/// Device memory of code that borrows its device.
+/// Device memory that borrows its device.
 pub type Buffer<'d, T> = crate::buffer::Buffer<T, &'d dyn Backend>;
 
 /// Properties of a device.
@@ -31,7 +31,7 @@ pub struct DeviceInfo {
     pub device: String,
     /// The product's name.
     pub name: String,
-    /// Compute capability times ten, 90 for sm_90; `None` for the simulator, which runs them all.
+    /// Compute capability times ten, 90 for sm_90; `None` for the simulator, which supports all of them.
     pub sm: Option<u32>,
     /// Total memory in bytes.
     pub memory: u64,
@@ -60,9 +60,9 @@ impl DeviceInfo {
     /// Peak of fused multiply-adds that round as this type does, two operations each, in 10^12 per second:
     /// multiply-adds per multiprocessor and clock from the table "Throughput of Native Arithmetic Instructions" of the
     /// CUDA C++ Programming Guide. Tensor cores count for f64, which they compute in full: twice the table's rate on
-    /// sm_80 and sm_90 (NVIDIA's data sheets: A100 9.7 and 19.5, H100 and H200 34 and 67 TFLOP/s), and no more than the
-    /// table's elsewhere. For f32 they do not count, because they round what they multiply to TF32. `None` for other
-    /// types and for GPUs that the table does not have.
+    /// `sm_80` and `sm_90` (NVIDIA's data sheets: A100 9.7 and 19.5, H100 and H200 34 and 67 TFLOP/s), and no more than
+    /// the table's elsewhere. For f32 they do not count, because they round factors to TF32. `None` for other types and
+    /// for GPUs that are not in the table.
     pub fn peak_tflops(&self, dtype: Dtype) -> Option<f64> {
         let each = match (dtype, self.sm?) {
             (Dtype::F32, 70 | 72 | 75 | 80) => 64,
@@ -91,9 +91,10 @@ pub struct Shape {
     pub block: [u32; 3],
     /// Dynamic shared memory of a block in bytes.
     pub shared: u32,
-    /// Blocks of a cluster; `None` for the size that the kernel requires. Only on the simulator.
+    /// Blocks of a cluster; `None` for the size that the kernel requires. It applies to the simulator only.
     pub cluster: Option<[u32; 3]>,
-    /// Whether all blocks are resident at the same time, so that they may wait for each other. Only on the simulator.
+    /// Whether all blocks are resident at the same time, so that they may wait for each other. It applies to the
+    /// simulator only.
     pub cooperative: bool,
 }
 
@@ -252,7 +253,7 @@ pub trait Backend {
     /// [`Error::Usage`] on a GPU, and for a profile that cannot be used.
     fn simulate(&self, how: &Simulation) -> Result<()> {
         let _ = how;
-        Err(Error::Usage("--seeds, --profile and --workers are the simulator's: add --device sim".to_owned()))
+        Err(Error::Usage("--seeds, --profile and --workers are options of the simulator: add --device sim".to_owned()))
     }
 
     /// Returns the observations since the last call; `None` on a GPU.

@@ -44,7 +44,7 @@ pub enum Checks {
 /// Checkers that cost time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checkers {
-    /// Those that are on, by the names of [`CHECKERS`]. How the race checker reads a program is set below.
+    /// The enabled checkers, by the names of [`CHECKERS`]. The fields below configure the race checker.
     pub on: ptx_sim::Checks,
     /// How the race checker interprets atomics without an ordering.
     pub atomics: Atomics,
@@ -53,7 +53,7 @@ pub struct Checkers {
 }
 
 impl Default for Checkers {
-    /// All checkers whose findings are mistakes.
+    /// Enables all checkers whose findings are mistakes.
     fn default() -> Self {
         Self { on: ptx_sim::Checks::ALL, atomics: Atomics::default(), same_value: SameValue::default() }
     }
@@ -89,9 +89,9 @@ pub enum Atomics {
     /// `Source` for PTX written by LLVM, which drops the source's ordering; else `Ptx`.
     #[default]
     Auto,
-    /// As acquire and release.
+    /// They are read as acquire and release.
     Source,
-    /// As relaxed, which is their meaning in PTX.
+    /// They are read as relaxed, which is their meaning in PTX.
     Ptx,
 }
 

@@ -73,6 +73,9 @@ impl Sim {
 impl Sim {
     /// Creates a simulator with the grid sizes of the device of this name (or TOML file), which explains its launches
     /// with the device's times.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for an unknown profile.
     pub fn explaining(profile: &str, printed: Printed) -> Result<Self> {
         let profile = ptx_sim::profile::Profile::find(profile).map_err(|stop| explain(&stop, "choosing a device"))?;
         let mut sim = Self::new(Checks::Bounds, printed);
@@ -112,7 +115,7 @@ impl Backend for Sim {
     fn load(&self, image: &[u8], name: &str) -> Result<Module> {
         let text = std::str::from_utf8(image).ok().filter(|text| !text.contains('\0'));
         let text =
-            text.ok_or_else(|| Error::BadPtx(format!("{name} is not PTX text, which is all that the simulator runs")))?;
+            text.ok_or_else(|| Error::BadPtx(format!("{name} is not PTX text: the simulator runs no other format")))?;
         let program = ptx_sim::Program::parse(text).map_err(|error| Error::BadPtx(format!("{name}: {error}")))?;
         let mut modules = self.modules.borrow_mut();
         modules.push((name.to_owned(), program));
@@ -120,9 +123,9 @@ impl Backend for Sim {
     }
 
     fn alloc(&self, bytes: u64, _align: u64, name: &str) -> Result<u64> {
-        // As a driver's, all start on 256 bytes.
+        // All addresses are multiples of 256, as a driver's are.
         let address = self.machine.borrow_mut().alloc(bytes, name);
-        address.map_err(|stop| explain(&stop, &format!("allocating {} for '{name}'", human(bytes))))
+        address.map_err(|stop| explain(&stop, &format!("allocating {} for `{name}`", human(bytes))))
     }
 
     fn free(&self, address: u64) {
@@ -156,7 +159,7 @@ impl Backend for Sim {
         let address = self.alloc(texels.len() as u64, 256, name)?;
         let made = self.write(address, texels).and_then(|()| {
             let made = self.machine.borrow_mut().texture(&texture(sampling, address));
-            made.map_err(|stop| explain(&stop, &format!("making the texture '{name}'")))
+            made.map_err(|stop| explain(&stop, &format!("making the texture `{name}`")))
         });
         match made {
             Ok(handle) => {
@@ -191,7 +194,7 @@ impl Backend for Sim {
             // The text that a failed kernel has printed may explain the fault.
             print(stop.printed(), self.printed);
             self.observed.borrow_mut().findings.extend(stop.findings().iter().map(|found| finding(found, name)));
-            explain_in(&stop, name, &format!("running '{}' with {shape}", call.entry))
+            explain_in(&stop, name, &format!("running `{}` with {shape}", call.entry))
         })?;
         print(&report.printed, self.printed);
         let mut observed = self.observed.borrow_mut();

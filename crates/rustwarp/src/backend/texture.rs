@@ -62,7 +62,7 @@ pub enum AddressMode {
     Wrap,
     /// The nearest texel is read.
     Clamp,
-    /// The array repeats, mirrored every second time.
+    /// The array repeats, with every second copy mirrored.
     Mirror,
     /// Zeros are read.
     Border,
@@ -118,7 +118,7 @@ impl Sampling {
         if let Layout::Array([x, y, z]) = self.layout
             && (x == 0 || y == 0 && z > 0)
         {
-            return wrong(format!("of {x}x{y}x{z} texels has none: 0 is for the last axes, which are not there"));
+            return wrong(format!("of {x}x{y}x{z} texels has none: 0 is for the last axes, which do not exist"));
         }
         let bytes = self.extent().iter().try_fold(self.texel(), |product, &n| product.checked_mul(n));
         match bytes {
@@ -146,7 +146,7 @@ impl<'d> Texture<'d> {
     pub fn new(device: &'d dyn Backend, sampling: &Sampling, texels: &[u8], name: &str) -> Result<Self> {
         let bytes = sampling.bytes()?;
         if texels.len() as u64 != bytes {
-            return Err(Error::Usage(format!("the texture '{name}' has {bytes} bytes, not {}", texels.len())));
+            return Err(Error::Usage(format!("the texture `{name}` has {bytes} bytes, not {}", texels.len())));
         }
         Ok(Self { device, handle: device.texture(sampling, texels, name)? })
     }

@@ -1,8 +1,8 @@
 //! Convolution of signals: `out[i] = sum of in[i + j - K/2] * mask[j]`.
 //!
-//! The signal is samples or samples x channels, each channel filtered by itself, the mask a vector of 1 to 512 taps;
-//! the result has the shape of the signal. Results are within
-//! `(K + 1) * epsilon * sum(|in * mask|)` of the exact ones, and the same on every run.
+//! The signal is samples or samples x channels, each channel filtered separately, the mask a vector of 1 to 512 taps;
+//! the result has the shape of the signal. Results are within `(K + 1) * epsilon * sum(|in * mask|)` of the exact ones,
+//! and the same on every run.
 
 use super::convolution::{BORDER, DTYPES, MAX_AXIS, Reference, border, require_finite};
 use super::generic::with_float;
@@ -96,7 +96,7 @@ impl<T: Element + Sample> Ladder for Convolution<T> {
         if block < taps {
             let least = taps.next_multiple_of(32);
             return Err(Error::Usage(format!(
-                "'tiled' can't run with --block {block}: a mask of {taps} taps needs at least {least} threads"
+                "`tiled` cannot run with --block {block}: a mask of {taps} taps needs at least {least} threads"
             )));
         }
         Ok(block)
@@ -140,7 +140,7 @@ impl<T: Element + Sample> Ladder for Convolution<T> {
         let launch = Shape { grid: [across, down, 1], ..Shape::linear(across, block) }.with_shared(shared);
         let mut plan = Plan::new(block, across * down, &output, shape).with_depth(depth);
         for call in calls {
-            // SAFETY: the call is the kernel's own launcher's, with operands of this frame, an output as large as the
+            // SAFETY: the kernel's own launcher made the call, with operands of this frame, an output as large as the
             // input, and the grid, block and shared memory that the table makes for it.
             plan = unsafe { plan.launch(call, launch) };
         }
@@ -148,8 +148,8 @@ impl<T: Element + Sample> Ladder for Convolution<T> {
     }
 }
 
-/// Every border with odd and even masks, signals shorter than the mask, several blocks with a ragged end; and some with
-/// channels: two, three, five, twelve, and more than a block takes.
+/// Every border with odd and even masks, signals shorter than the mask, several blocks with a partial last one; and
+/// signals of two, three, five and twelve channels, and of more than a block takes.
 fn cases() -> Vec<Case> {
     let shaped = |size: &[u64], mask: &str, border: &str| Case::new(size).with("mask", mask).with("border", border);
     let case = |n: u64, mask: &str, border: &str| shaped(&[n], mask, border);
@@ -199,7 +199,7 @@ fn generate(demand: &Demand<'_>) -> Result<Vec<Tensor>> {
     Ok(vec![signal, demand.tensor(1, &[demand.settings.number(&MASK) as usize])?])
 }
 
-/// The problem's sizes, after refusing what can't be filtered.
+/// Checks the operands and returns their sizes.
 fn frame(problem: Problem<'_>) -> Result<Frame> {
     let (signal, mask) = (problem.inputs[0].shape(), problem.inputs[1].shape());
     let (samples, channels, taps) = match (signal, mask) {
@@ -236,7 +236,7 @@ fn frame(problem: Problem<'_>) -> Result<Frame> {
     Ok(Frame { samples, channels, taps, border: border(problem.settings) })
 }
 
-/// The same as a row of a picture.
+/// The signal as a picture of one row.
 fn row(frame: Frame) -> conv2d::Frame {
     let Frame { samples, channels, taps, border } = frame;
     conv2d::Frame { rows: 1, columns: samples, channels, mask_rows: 1, mask_columns: taps, border }

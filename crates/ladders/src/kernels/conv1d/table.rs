@@ -20,9 +20,9 @@ pub(super) struct Operands<'a, T> {
     pub block: u32,
 }
 
-/// What a row of the table launches.
+/// The launches of a row of the table.
 pub(super) struct Kernel<T: 'static> {
-    /// What it does to a signal that has an element.
+    /// Makes the launches for a signal that is not empty.
     pub launch: for<'a> fn(&Operands<'a, T>) -> Launch<'a>,
     /// The numbers of taps and channels that have kernels of their own, and one pair for the shared kernel.
     kinds: &'static [[u32; 2]],
@@ -113,7 +113,7 @@ pub(super) fn rungs<T: Element + Sample>() -> Vec<Rung<Kernel<T>>> {
 const CONSTANT_KINDS: [[u32; 2]; constant::SIZES.len() + 1] = [[3, 1], [5, 1], [7, 1], [9, 1], [31, 1], [4, 1]];
 
 impl<T: Element + Sample> Kernel<T> {
-    /// The entries of all kernels that it launches.
+    /// The entries of all kernels of the row.
     pub fn entries(&self) -> Vec<Entry> {
         let entry = |&[size, channels]: &[u32; 2]| {
             let taps = vec![T::ZERO; size as usize];

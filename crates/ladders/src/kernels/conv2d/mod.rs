@@ -23,14 +23,14 @@ mod table;
 
 const MASK: Setting<Number> = Setting {
     name: "mask",
-    help: "Columns of a generated mask, and rows unless --mask-rows says otherwise",
+    help: "Columns of a generated mask, and its rows unless --mask-rows is given",
     generated: true,
     kind: Number { default: 5, min: 1, max: MAX_MASK as u64 },
 };
 
 const MASK_ROWS: Setting<Number> = Setting {
     name: "mask-rows",
-    help: "Rows of a generated mask; 0: as many as columns",
+    help: "Rows of a generated mask; 0 for as many as columns",
     generated: true,
     kind: Number { default: 0, min: 0, max: MAX_MASK as u64 },
 };
@@ -132,7 +132,7 @@ impl<T: Element + Sample> Ladder for Convolution<T> {
         })?;
         let mut plan = Plan::new(rung.block, launch.grid.iter().product(), &output, shape).with_depth(depth);
         for call in calls {
-            // SAFETY: the call is the kernel's own launcher's, with operands of this frame, an output as large as the
+            // SAFETY: the kernel's own launcher made the call, with operands of this frame, an output as large as the
             // input, and the grid, block and shared memory that the table makes for it.
             plan = unsafe { plan.launch(call, launch) };
         }
@@ -140,7 +140,7 @@ impl<T: Element + Sample> Ladder for Convolution<T> {
     }
 }
 
-/// Every border with odd, even and oblong masks, pictures smaller than the mask, ragged edges, several blocks and
+/// Every border with odd, even and oblong masks, pictures smaller than the mask, partial edge tiles, several blocks and
 /// channels.
 fn cases() -> Vec<Case> {
     let case = |size: &[u64], mask: &str, border: &str| Case::new(size).with("mask", mask).with("border", border);
@@ -184,7 +184,7 @@ fn generate(demand: &Demand<'_>) -> Result<Vec<Tensor>> {
     Ok(vec![image, demand.tensor(1, &[rows, columns])?])
 }
 
-/// The problem's sizes, after refusing what can't be filtered.
+/// Checks the operands and returns their sizes.
 fn frame(problem: Problem<'_>) -> Result<Frame> {
     let (image, mask) = (&problem.inputs[0], problem.inputs[1].matrix("the mask of conv2d")?);
     let [rows, columns, channels] = match *image.shape() {

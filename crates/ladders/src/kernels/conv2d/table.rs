@@ -23,12 +23,12 @@ pub(super) struct Operands<'a, T> {
     pub multiprocessors: u32,
 }
 
-/// Calls in order, and the shape of each.
+/// The calls in order, each with its shape.
 type Launch<'a> = Result<(Vec<Call<'a>>, Shape)>;
 
-/// What a row of the table launches.
+/// The launches of a row of the table.
 pub(super) struct Kernel<T: 'static> {
-    /// What it does to a picture that has an element.
+    /// Makes the launches for a picture that is not empty.
     pub launch: for<'a> fn(&Operands<'a, T>) -> Launch<'a>,
     /// The sizes of (square) masks and numbers of channels that have kernels of their own, and one pair for the shared
     /// kernel.
@@ -36,12 +36,12 @@ pub(super) struct Kernel<T: 'static> {
 }
 
 impl<T: Element + Sample> Kernel<T> {
-    /// Whether its blocks are as many as asked for, as near as that divides the picture.
+    /// Whether the number of blocks follows `--grid`, as closely as the picture can be divided.
     pub fn takes_grid(&self, name: &str, frame: Frame) -> bool {
         name == "best" && marches(frame)
     }
 
-    /// The entries of all kernels that it launches.
+    /// The entries of all kernels of the row.
     pub fn entries(&self) -> Vec<Entry> {
         let entry = |[size, channels]: [u32; 2]| {
             let taps = vec![T::ZERO; (size * size) as usize];
@@ -55,7 +55,7 @@ impl<T: Element + Sample> Kernel<T> {
     }
 }
 
-/// Blocks of one size, the only one that a kernel is made for.
+/// The rule for a kernel that is compiled for one block size.
 const fn only(sizes: &'static [u32]) -> BlockRule {
     BlockRule::OneOf { sizes, default: sizes[0] }
 }
@@ -111,12 +111,12 @@ pub(super) fn rungs<T: Element + Sample>() -> Vec<Rung<Kernel<T>>> {
     ]
 }
 
-/// The kinds of a variant with one kernel for everything.
+/// The kinds of a variant with a single kernel.
 fn any_kind() -> Vec<[u32; 2]> {
     vec![[2, 1]]
 }
 
-/// A grid of so many blocks along each axis.
+/// Shape with this number of blocks along each axis.
 fn shape(grid: [u32; 3], block: [u32; 2], frame: Frame) -> Result<Shape> {
     if grid[0] > i32::MAX as u32 || grid[1] > 65_535 || grid[2] > 65_535 {
         let Frame { rows, columns, channels, .. } = frame;

@@ -1,4 +1,4 @@
-//! The launches of one histogram: shapes, memory besides the input, and in which kernel and where each bin is counted.
+//! The launches of one histogram: shapes, memory besides the input, and the kernel and memory that count each bin.
 
 use super::question::Question;
 use crate::kernels::Entry;
@@ -11,34 +11,34 @@ use rustwarp::backend::{Buffer, DeviceInfo, Shape};
 use rustwarp::element::Scalar;
 use rustwarp::error::{Error, Result};
 
-/// Threads that fill a multiprocessor.
+/// Number of threads that fill a multiprocessor.
 const THREADS_PER_SM: u32 = 2048;
 
-/// What a kernel takes, as its launcher takes it: input, bins, range, then what the scheme adds, then the counts.
+/// A launcher that takes input, bins, range, the arguments of the scheme, and the counts.
 type Global<T> = for<'a> fn(Slice<'a, T>, u32, [f64; 3], PtrMut<'a, u64>) -> Call<'a>;
 type First<T> = for<'a> fn(Slice<'a, T>, u32, [f64; 3], u32, PtrMut<'a, u64>) -> Call<'a>;
 type Launch<T> = for<'a> fn(Slice<'a, T>, u32, [f64; 3], u32, u32, PtrMut<'a, u64>) -> Call<'a>;
 type Lanes<T> = for<'a> fn(Slice<'a, T>, u32, [f64; 3], PtrMut<'a, u64>, PtrMut<'a, u32>, PtrMut<'a, u64>) -> Call<'a>;
 
-/// Which kernels count where.
+/// The memory in which bins are counted, with the kernels.
 pub(super) enum Scheme<T: 'static> {
-    /// In the result itself.
+    /// All bins are counted in the result itself.
     Global(Global<T>),
-    /// In shared memory: one launch for as many bins as fit there.
+    /// All bins are counted in shared memory, with one launch for as many bins as fit.
     Launches(Launch<T>),
-    /// The first bins in shared memory, the others in the result.
+    /// The first bins are counted in shared memory, the others in the result.
     First(First<T>),
-    /// Few bins in counters of each lane, many in windows of a group of blocks.
+    /// Few bins are counted by each lane separately, many in windows by a group of blocks.
     Best {
-        /// Few.
+        /// The kernel for few bins.
         lanes: Lanes<T>,
-        /// Many.
+        /// The kernel for many bins.
         windows: First<T>,
     },
 }
 
 impl<T: Sample> Scheme<T> {
-    /// The kernels.
+    /// The entries of the kernels.
     pub fn entries(&self) -> Vec<Entry> {
         match self {
             Self::Global(kernel) => vec![Entry::of(kernel)],
@@ -48,37 +48,40 @@ impl<T: Sample> Scheme<T> {
         }
     }
 
-    /// The block size for these bins, where that is not the rung's own.
+    /// The block size for these bins; `None` for the rung's own.
     pub fn block(&self, question: &Question, info: &DeviceInfo) -> Option<u32> {
         let windows = matches!(self, Self::Best { .. }) && question.bins > LANE_BINS;
         windows.then_some(windows::BLOCK.min(info.max_block))
     }
 }
 
-/// What is launched, without memory.
+/// The shape of the launch, without memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Blueprint {
     /// Threads per block.
     pub block: u32,
-    /// Blocks; 0 when there is nothing to count.
+    /// Number of blocks; 0 for an empty input.
     pub grid: u32,
-    /// Bins that a block counts in shared memory at once.
+    /// Number of bins that a block counts in shared memory at the same time.
     pub window: u32,
     /// Bytes of dynamic shared memory.
     pub shared: u32,
-    /// In counters of each lane.
+    /// Whether each lane has its own counters.
     pub by_lane: bool,
 }
 
 impl Blueprint {
-    /// For `n` elements.
+    /// Plans the count of `n` elements.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for more elements than a block's 32-bit counters can count.
     pub fn new<T: Sample>(rung: &Chosen<'_, Scheme<T>>, question: &Question, n: u64) -> Result<Self> {
         let (info, bins, block) = (rung.device.info(), question.bins, rung.block);
         let best = matches!(rung.kernel, Scheme::Best { .. });
         let by_lane = best && bins <= LANE_BINS;
 
         let four = |bins: u32| bins * size_of::<u32>() as u32;
-        // Blocks that count the same elements, each for its own bins.
+        // A group is the blocks that count the same elements, each for its own bins.
         let mut blocks_per_group = 1;
         let (window, shared, fill) = match rung.kernel {
             Scheme::Global(_) => (0, 0, THREADS_PER_SM / block),
@@ -94,7 +97,7 @@ impl Blueprint {
                 let fit = info.max_shared / four(1);
                 blocks_per_group = bins.div_ceil(fit.max(1));
                 if blocks_per_group > 1 {
-                    // Smaller windows where that leaves fewer multiprocessors without a block.
+                    // Smaller windows are used if they leave fewer multiprocessors without a block.
                     blocks_per_group = info.multiprocessors / (info.multiprocessors / blocks_per_group).max(1);
                     blocks_per_group = blocks_per_group.max(bins.div_ceil(fit.max(1)));
                 }
@@ -115,7 +118,7 @@ impl Blueprint {
             Some(grid) => u64::from(grid / blocks_per_group).max(1),
             None => enough.clamp(1, most),
         };
-        // A group's share is n / groups, and at most one more round of its threads.
+        // A group's share is n / groups plus at most one round of its threads.
         let round = u64::from(block) * vector * windows::UNROLL as u64;
         if window > 0 && n.div_ceil(groups) + round > u64::from(u32::MAX) {
             return Err(Error::Usage(format!(
@@ -127,7 +130,7 @@ impl Blueprint {
     }
 }
 
-/// Makes the plan for all elements of a buffer, which are an `S` or nothing but one, and runs it.
+/// Makes the plan for all elements of a buffer, which have the representation of `S`, and runs it.
 pub(super) fn prepare<S: Sample, T: Scalar>(
     rung: &Chosen<'_, Scheme<S>>,
     blueprint: &Blueprint,
@@ -139,7 +142,7 @@ pub(super) fn prepare<S: Sample, T: Scalar>(
     let Blueprint { block, grid, window, shared, by_lane } = *blueprint;
     let Question { bins, range, .. } = *question;
     let output = rung.uninit::<u64>(bins as usize, "counts")?;
-    // Totals of the counters by lane, and a ticket: 0 between launches.
+    // The totals of the counters by lane and the ticket are 0 between launches.
     let totals = Buffer::from_slice(rung.device, &vec![0_u64; if by_lane { bins as usize } else { 0 }], "totals")?;
     let ticket = Buffer::from_slice(rung.device, &[0_u32], "ticket")?;
     // SAFETY: the memory lives as long as the buffer, which is borrowed, and has as many elements of this size.
@@ -165,7 +168,7 @@ pub(super) fn prepare<S: Sample, T: Scalar>(
     }
     let shape = Shape::linear(grid, block).with_shared(shared);
     for call in calls {
-        // SAFETY: the call is the kernel's own launcher's, with a block size that its rule allows; the blueprint gives
+        // SAFETY: the kernel's own launcher made the call, with a block size that its rule allows; the blueprint gives
         // the shared memory for its window, a grid of whole groups, and no block more elements than 32 bits can count;
         // totals and ticket are 0 before the first launch, and the kernel leaves them so.
         plan = unsafe { plan.launch(call, shape) };

@@ -1,8 +1,8 @@
-//! Histograms: how many elements fall into each bin, as 64-bit counts.
+//! Histograms: the number of elements in each bin, as 64-bit counts.
 //!
-//! The elements are those of one array of any shape. A `u8` or `u32` is its own bin; letters have bins of four; floats
-//! are counted in the equal parts of a half-open range: [`kernels_gpu::histogram::sample`] has the rules, to the last
-//! bit. What belongs to no bin is not counted; an empty input gives zeros.
+//! The elements are those of one array of any shape. The bin of a `u8` or `u32` is its value; letters have bins of
+//! four; floats are counted in the equal parts of a half-open range. [`kernels_gpu::histogram::sample`] defines the
+//! bins exactly. Elements that belong to no bin are not counted; an empty input gives zeros.
 
 use super::ladder::{Chosen, Ladder, Run, Rung, merge};
 use super::{BlockRule, Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
@@ -38,7 +38,7 @@ pub const FAMILY: Family = Family {
     peer: Some("histogram"),
 };
 
-/// The ladder for elements of this type; bytes can be letters.
+/// Resolves the ladder for elements of this type; bytes may be letters.
 fn resolve(dtype: Dtype, letters: bool) -> Result<Resolved> {
     match (dtype, letters) {
         (Dtype::U8, true) => Ok(Resolved::of::<Histogram<Letter, u8>>()),
@@ -55,11 +55,10 @@ fn variants() -> Vec<super::VariantInfo> {
     merge(all.into_iter().filter_map(|(dtype, letters)| resolve(dtype, letters).ok()))
 }
 
-/// The family for elements that are a `T` in memory, and an `S` for the kernels: the same type, or one that is nothing
-/// but a `T`.
+/// The family for elements of type `T` in memory, which the kernels take as an `S` of the same representation.
 struct Histogram<S, T>(PhantomData<(S, T)>);
 
-/// Elements on a device, and how they are counted.
+/// Elements on a device, and their bins.
 struct Elements<'j, T> {
     input: Buffer<'j, T>,
     question: Question,
@@ -165,7 +164,7 @@ fn cases() -> Vec<Case> {
         n(1009).with("bins", "7").with("skew", "90").only(&[U8, U32]),
         n(300).with("bins", "1").only(&[U8, F32]),
         n(1009).with("bins", "3").with("range", "0.1:0.7").only(&[F32, F64]),
-        // The last of the largest small ones: few bins, because blocks of one thread clear and add all of them too.
+        // The number of bins is small, because blocks of one thread clear and add all of them too.
         n(1009).with("letters", "").only(&[U8]),
     ]
 }

@@ -1,4 +1,4 @@
-//! What is counted: which elements, in which bins; and elements to count.
+//! The bins of a histogram from its settings, and generated elements.
 
 use crate::input::generate::{generate, generate_with};
 use crate::kernels::settings::{Flag, Number, Range, Setting, Settings};
@@ -11,29 +11,29 @@ use rustwarp::tensor::Tensor;
 
 const BINS: Setting<Number> = Setting {
     name: "bins",
-    help: "Bins: u8 and u32 are their own bin, and values from N upwards are not counted; floats get N equal parts of \
-        --range",
+    help: "Number N of bins: the bin of a u8 or u32 is its value, and values from N on are not counted; floats have N \
+        equal parts of --range",
     generated: false,
     kind: Number { default: 256, min: 1, max: 1 << 20 },
 };
 
 pub(super) const LETTERS: Setting<Flag> = Setting {
     name: "letters",
-    help: "Count the letters of a text in groups of four: a-d, e-h, …, y-z; capitals too, and nothing else",
+    help: "Count only the letters of a text, small and capital, in groups of four: a-d, e-h, …, y-z",
     generated: false,
     kind: Flag,
 };
 
 const RANGE: Setting<Range> = Setting {
     name: "range",
-    help: "For floats: count what is at least LOW and below HIGH",
+    help: "Count floats that are at least LOW and below HIGH",
     generated: false,
     kind: Range { default: (-1.0, 1.0) },
 };
 
 const SKEW: Setting<Number> = Setting {
     name: "skew",
-    help: "Of generated elements, this percentage is equal to the first one",
+    help: "Percentage of the generated elements that are equal to the first one",
     generated: true,
     kind: Number { default: 0, min: 0, max: 100 },
 };
@@ -41,19 +41,22 @@ const SKEW: Setting<Number> = Setting {
 /// The family's options.
 pub(super) const SETTINGS: &[Setting] = &[BINS.listed(), LETTERS.listed(), RANGE.listed(), SKEW.listed()];
 
-/// What the settings say about bins.
+/// The bins that the settings define.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Question {
-    /// Elements of the result.
+    /// Number of bins.
     pub bins: u32,
-    /// Letters in groups of four.
+    /// Whether letters are counted in groups of four.
     pub letters: bool,
-    /// Low end, high end, and bins per unit, each exact in the element's type; zeros for types that have no use for it.
+    /// Low end, high end, and bins per unit, each exact in the element's type; zeros for types without a range.
     pub range: [f64; 3],
 }
 
 impl Question {
-    /// Of a problem.
+    /// Reads the settings of a problem.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for settings that contradict each other or the element type.
     pub fn of(problem: &Problem<'_>) -> Result<Self> {
         Self::new(problem.settings, problem.dtype)
     }
@@ -73,7 +76,7 @@ impl Question {
         }
         if settings.is_given(&RANGE) && !dtype.is_float() {
             return refuse(format!(
-                "--range is for floats, and {dtype} is its own bin: leave it out, or use --dtype f32"
+                "--range is for floats, and the bin of a {dtype} is its value: leave it out, or use --dtype f32"
             ));
         }
         let ends = settings.range(&RANGE);
@@ -98,7 +101,7 @@ where
         return Ok(all);
     }
     let text =
-        format!("--range {low}:{high} can't be cut into {bins} bins of {}: its ends or their distance ", T::DTYPE);
+        format!("--range {low}:{high} cannot be cut into {bins} bins of {}: its ends or their distance ", T::DTYPE);
     Err(Error::Usage(text + "are beyond what the type can hold; use a wider or a narrower range, or --dtype f64"))
 }
 
@@ -106,7 +109,7 @@ where
 trait Narrow<T> {
     /// The nearest number.
     fn narrow(self) -> T;
-    /// Bins per unit, for so many bins.
+    /// Number of bins per unit, for this number of bins.
     fn scale(self, low: T, high: T) -> T;
 }
 
@@ -124,8 +127,8 @@ macro_rules! narrow {
 }
 narrow!(f32 f64);
 
-/// Elements to count: bytes and floats as every family has them, u32 uniform in all bins; `skew` percent are like the
-/// first one.
+/// Generates the elements to count: bytes and floats as in every family, u32 uniform in all bins; `skew` percent are
+/// equal to the first one.
 pub(super) fn generate_input(demand: &Demand<'_>) -> Result<Vec<Tensor>> {
     let [n] = demand.axes::<1>("one number")?;
     let bytes = (n as u64).saturating_mul(demand.dtype.size() as u64);
@@ -151,7 +154,7 @@ struct Skewed {
 impl Skewed {
     fn make<T: Scalar>(&self, make: impl Fn(u64) -> T + Sync) -> Tensor {
         let first = generate::<u64>(1, self.seed).first().copied().unwrap_or_default();
-        // Bits that make no element of any type decide which elements are like the first one.
+        // Bits that are part of no element determine which elements are equal to the first one.
         let chosen = |random: u64| ((random >> 8) & 0xffff) * 100 < (self.percent << 16);
         let values = generate_with(self.n, self.seed, |random| make(if chosen(random) { first } else { random }));
         T::wrap(values).into()

@@ -2,7 +2,7 @@
 //! transposed.
 //!
 //! Elements may differ from the exact result by `K * epsilon * sum of |a| |b|` ([`epsilon`](super::problem::epsilon));
-//! what is checked of large products is in the module text of `matmul/oracle.rs`. A product without terms (K = 0) is 0.
+//! the module text of `matmul/oracle.rs` describes the checks of large products. A product without terms (K = 0) is 0.
 
 use super::block;
 use super::generic::with_float;
@@ -29,7 +29,7 @@ const TRANSPOSE_B: Setting<Flag> =
 
 const TILE: Setting<Choice> = Setting {
     name: "tile",
-    help: "Tile of `best`; auto takes the one that should be fastest for the size",
+    help: "Tile of `best`; auto is the one expected to be fastest for the size",
     generated: false,
     kind: Choice(&["auto", "large", "small", "tiny"]),
 };
@@ -37,7 +37,7 @@ const TILE: Setting<Choice> = Setting {
 /// The family.
 pub const FAMILY: Family = Family {
     name: "matmul",
-    idea: "C = A * B: every element is needed often, so keep it close",
+    idea: "C = A * B: every element is needed often, so it is kept close",
     operands: &[Operand::of_elements("a"), Operand::of_elements("b")],
     ops: &[],
     dtypes: &[Dtype::F32, Dtype::F64],
@@ -55,26 +55,26 @@ pub const FAMILY: Family = Family {
     },
     resolve: |problem| resolve(problem.op, problem.dtype),
     specials: false,
-    // The work grows with the third power of the sides.
+    // The work grows with the cube of the sides.
     limits: Limits { explained: 1 << 16, ..Limits::DEFAULT },
     peer: Some("matmul"),
 };
 
-/// What is multiplied.
+/// Sizes and storage of the factors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sizes {
     /// Rows of the product.
     pub m: usize,
     /// Columns of the product.
     pub n: usize,
-    /// Products per element.
+    /// Number of products per element.
     pub k: usize,
-    /// A, and B, are stored transposed.
+    /// Whether A and whether B are stored transposed.
     pub transposed: [bool; 2],
 }
 
 impl Sizes {
-    /// Of operands that fit together.
+    /// Checks that the operands fit together, and returns their sizes.
     fn of(problem: &Problem<'_>) -> Result<Self> {
         let [a, b] = problem.inputs else {
             return Err(Error::Usage(format!("matmul takes two operands, A and B, not {}", problem.inputs.len())));
@@ -87,7 +87,7 @@ impl Sizes {
         if k != depth {
             let how = |transposed| if transposed { ", stored transposed" } else { "" };
             return Err(Error::Usage(format!(
-                "matmul can't multiply A ({}{}) by B ({}{}): A has {k} columns and B {depth} rows, and these must be \
+                "matmul cannot multiply A ({}{}) by B ({}{}): A has {k} columns and B {depth} rows, and these must be \
                  equal \
                  (--transpose-a and --transpose-b say how they are stored)",
                 text(a.shape()),
@@ -99,7 +99,7 @@ impl Sizes {
         Ok(Self { m, n, k, transposed })
     }
 
-    /// As kernels take them.
+    /// The sizes as kernels take them.
     fn for_kernels(&self) -> Result<[u32; 3]> {
         let fits = |n: usize| u32::try_from(n).ok();
         match (fits(self.m), fits(self.n), fits(self.k)) {
@@ -111,7 +111,7 @@ impl Sizes {
         }
     }
 
-    /// In a launch's parameter.
+    /// The storage order as kernels take it.
     fn stored(&self) -> u32 {
         let [a, b] = self.transposed;
         (u32::from(a) * A_TRANSPOSED) | (u32::from(b) * B_TRANSPOSED)
@@ -125,7 +125,7 @@ fn resolve(_: &str, dtype: Dtype) -> Result<Resolved> {
 /// The family for one element type.
 struct Matmul<T>(PhantomData<T>);
 
-/// Both factors on a device, and what is made of them.
+/// Both factors on a device, and the properties of their product.
 struct Factors<'j, T> {
     a: Buffer<'j, T>,
     b: Buffer<'j, T>,
@@ -133,7 +133,7 @@ struct Factors<'j, T> {
     /// M, N, K.
     shape: [u32; 3],
     work: Work,
-    /// The tile of `best` that is asked for.
+    /// The tile of `best` that `--tile` names.
     tile: &'static str,
 }
 
@@ -189,14 +189,14 @@ impl<T: Real> Ladder for Matmul<T> {
         let output = rung.uninit::<T>(sizes.m * sizes.n, "c")?;
         let call = choice.kernel.call(&sizes, shape, a.slice(a.len()), b.slice(b.len()), output.ptr());
         let launch = Shape::linear(grid, rung.block).with_shared(choice.shared);
-        // SAFETY: the call is the kernel's own launcher's, with matrices of these sizes, the block that it is made for,
-        // a block per tile, and its shared memory.
+        // SAFETY: the kernel's own launcher made the call, with matrices of these sizes, the block for which the kernel
+        // is compiled, a block per tile, and the tile's shared memory.
         let plan = unsafe { Plan::of(call, launch, &output, &[sizes.m, sizes.n]) };
         run(plan.with_depth(sizes.k as u64))
     }
 }
 
-/// Every tile's edges and every way to store the factors, small enough for the simulator.
+/// Sizes at every tile's edges with every storage order of the factors, small enough for the simulator.
 fn cases() -> Vec<Case> {
     let case = |size: [u64; 3], tile: &str, stored: &[&'static str]| {
         let case = if tile == "auto" { Case::new(&size) } else { Case::new(&size).with("tile", tile) };
@@ -211,7 +211,8 @@ fn cases() -> Vec<Case> {
         case([1, 33, 7], "auto", &[a, b]),
         case([31, 17, 33], "auto", &[a]),
         case([33, 65, 31], "auto", &[b]),
-        // More depth than the stages of a tile hold, with an odd phase in front; each kind of copy of each tile.
+        // These are deeper than the stages of a tile hold, with an odd phase in front, for each kind of copy of each
+        // tile.
         case([64, 68, 65], "tiny", &[]).only(&[Dtype::F32]),
         case([64, 65, 66], "tiny", &[a, b]).only(&[Dtype::F32]),
         case([64, 68, 65], "small", &[]).only(&[Dtype::F64]),

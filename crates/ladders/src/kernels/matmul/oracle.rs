@@ -5,11 +5,12 @@
 //!   Product", 2005: Dot2), as if computed in twice the precision.
 //!
 //! An element passes if it is within `K * epsilon * sum of |a| |b|` of the reference, plus the reference's own error
-//! bound. Up to 2^33 multiplications every element is compared. Larger products take a host too long, and two things
-//! are checked instead:
+//! bound. Up to 2^33 multiplications, every element is compared. For larger products, which would take a host too long,
+//! two checks replace the comparison:
 //! - every 32 neighbours of a row are added up, and the sum is compared with the row of A times the sum of the 32
-//!   columns of B, within the sum of the elements' bounds (after Freivalds, 1977). So every element is covered: each
-//! must be finite, and none may differ by more than about 32 bounds.
+//!   columns of B, within the sum of the elements' bounds (after Freivalds, 1977). Thus every element is covered: each
+//!   must be finite, and none may differ by more than about 32 bounds;
+//! - one element of each part of 64 by 64 elements is compared.
 
 use super::Sizes;
 use crate::compare::{Expected, Verdict};

@@ -1,4 +1,4 @@
-//! The variants, and which of its tiles `best` takes.
+//! The variants of `matmul`, and the choice of a tile for `best`.
 
 use super::Sizes;
 use crate::kernels::ladder::Rung;
@@ -9,33 +9,33 @@ use rustwarp::backend::DeviceInfo;
 use rustwarp::element::Element;
 use rustwarp::error::{Error, Result};
 
-/// The kernels of a rung: A, B, C, M, N, K, and how A and B are stored.
+/// A launcher that takes A, B, C, M, N, K, and the storage order of A and B.
 type Plain<T> = for<'a> fn(Slice<'a, T>, Slice<'a, T>, PtrMut<'a, T>, u32, u32, u32, u32) -> Call<'a>;
 
-/// A kernel of `best`, which is made for one way of storing A and B.
+/// A launcher of a kernel of `best` for one storage order of A and B.
 type Made<T> = for<'a> fn(Slice<'a, T>, Slice<'a, T>, PtrMut<'a, T>, u32, u32, u32) -> Call<'a>;
 
-/// What a variant launches.
+/// The kernel or kernels of a variant.
 pub enum Kernel<T: 'static> {
-    /// One kernel, whose blocks compute so many rows and columns.
+    /// One kernel, whose blocks compute this number of rows and of columns.
     Rung([u32; 2], Plain<T>),
-    /// The kernel of one of several tiles.
+    /// Several tiles, each with its kernels.
     Best(Vec<BestTile<T>>),
 }
 
 /// One of `best`'s tiles.
 pub struct BestTile<T: 'static> {
-    /// As in `--tile`.
+    /// Name for `--tile`.
     pub name: &'static str,
-    /// Its size.
+    /// Size of the tile.
     pub tile: best::Tile,
-    /// How fast a multiprocessor is with it, compared with the others: from 8192x8192x8192 on an H200.
+    /// Relative speed of a multiprocessor with this tile, measured with 8192x8192x8192 on an H200.
     pub speed: f64,
-    /// The kernels, by whether A and whether B are turned.
+    /// The kernels, indexed by whether A and whether B are turned.
     pub kernels: [[Made<T>; 2]; 2],
 }
 
-/// What is launched for a size.
+/// The launch for one size of product.
 pub struct Choice<'v, T: 'static> {
     /// Rows and columns of a block's part of the product.
     pub tile: [u32; 2],
@@ -45,15 +45,15 @@ pub struct Choice<'v, T: 'static> {
     pub kernel: Chosen<'v, T>,
 }
 
-/// See [`Choice`].
+/// The kernel of a [`Choice`].
 pub enum Chosen<'v, T: 'static> {
-    /// Of a rung.
+    /// The kernel of a rung.
     Rung(&'v Plain<T>),
-    /// Of a tile.
+    /// The kernels of a tile.
     Best(&'v [[Made<T>; 2]; 2]),
 }
 
-/// A type that there are kernels for.
+/// A type that has kernels.
 pub trait Real: Element + Factor {
     /// `best`'s tiles, the largest first.
     fn tiles() -> Vec<BestTile<Self>>;
@@ -144,7 +144,7 @@ pub fn rungs<T: Real>() -> Vec<Rung<Kernel<T>>> {
 }
 
 impl<T: Real> Kernel<T> {
-    /// Every `.entry` that belongs to it.
+    /// Every `.entry` of the variant.
     pub fn entries(&self) -> Vec<Entry> {
         match self {
             Self::Rung(_, kernel) => vec![Entry::of(kernel)],
@@ -152,11 +152,11 @@ impl<T: Real> Kernel<T> {
         }
     }
 
-    /// The kernel for a product of these sizes: of the tile of this name, or of the fastest that the device has room
-    /// for.
+    /// Chooses the kernel for a product of these sizes: with the tile of this name, or with the fastest tile that fits
+    /// the device.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a tile that there is not, or that does not fit.
+    /// [`Error::Usage`] for an unknown tile, or one that does not fit.
     pub fn choose(&self, sizes: &Sizes, wanted: &str, info: &DeviceInfo) -> Result<Choice<'_, T>> {
         let Sizes { m, n, transposed, .. } = *sizes;
         let tiles = match self {
@@ -168,8 +168,7 @@ impl<T: Real> Kernel<T> {
         let allowed = tiles.iter().filter(|tile| tile.tile.shared <= info.max_shared);
         let found = match wanted {
             "auto" => {
-                // Every multiprocessor takes its share of the tiles, one after the other: how long the busiest is at
-                // it.
+                // Every multiprocessor computes its share of the tiles in turn; the time of the busiest one counts.
                 let time = |tile: &BestTile<T>| {
                     let blocks = (m.div_ceil(tile.tile.rows as usize) * n.div_ceil(tile.tile.columns as usize)) as f64;
                     let rounds = (blocks / f64::from(info.multiprocessors)).ceil();
@@ -211,7 +210,7 @@ impl<T: Real> Kernel<T> {
 }
 
 impl<T: Real> Chosen<'_, T> {
-    /// The launch.
+    /// Makes the call.
     pub fn call<'a>(
         &self,
         sizes: &Sizes,
@@ -223,7 +222,7 @@ impl<T: Real> Chosen<'_, T> {
         match self {
             Self::Rung(kernel) => kernel(a, b, c, m, n, k, sizes.stored()),
             Self::Best(kernels) => {
-                // A lies turned when it is not transposed, B when it is: see `best`.
+                // A is turned when it is not transposed, B when it is: see `best`.
                 let turned = [usize::from(!sizes.transposed[0]), usize::from(sizes.transposed[1])];
                 kernels[turned[0]][turned[1]](a, b, c, m, n, k)
             }

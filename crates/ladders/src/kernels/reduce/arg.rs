@@ -1,6 +1,6 @@
 //! `argmax` and `argmin`: the index of the first maximum or minimum.
 //!
-//! Every rung can: it finds the value, and a second pass looks for its first place. `best` does both in one pass.
+//! Every rung computes the value, and a second pass searches its first index; `best` does both in one pass.
 
 use super::launches::Scratch;
 use super::table::{self, Kernel, Operation, Scheme};
@@ -16,7 +16,7 @@ use rustwarp::element::{Element, Value};
 use rustwarp::error::Result;
 use std::marker::PhantomData;
 
-/// The first place of the value that `O`, `Max` or `Min`, gives.
+/// The first index of the value that `O`, `Max` or `Min`, gives.
 pub(super) struct Place<O, T>(PhantomData<(O, T)>);
 
 impl<O: Operation<T>, T: Element + Widen> Ladder for Place<O, T> {
@@ -28,7 +28,7 @@ impl<O: Operation<T>, T: Element + Widen> Ladder for Place<O, T> {
         table::rungs::<O, T>()
     }
 
-    /// Those that `sum`, `max` and `min` don't have. The second pass belongs to every rung, and is listed once.
+    /// The entries that `sum`, `max` and `min` do not have. The second pass belongs to every rung and is listed once.
     fn entries(rung: &Rung<Kernel<T>>) -> Vec<Entry> {
         match rung.kernel.scheme {
             Scheme::Single { .. } => vec![Entry::of(reduce_arg::<O, T>)],
@@ -42,7 +42,7 @@ impl<O: Operation<T>, T: Element + Widen> Ladder for Place<O, T> {
     }
 
     fn upload<'j>(job: &'j Job<'_>, rungs: &[Chosen<'_, Kernel<T>>]) -> Result<Input<'j, T>> {
-        // In one pass there is an index for each partial value.
+        // The single pass has an index for each partial value.
         Input::upload(job, rungs, 3)
     }
 
@@ -55,7 +55,7 @@ impl<O: Operation<T>, T: Element + Widen> Ladder for Place<O, T> {
         let nowhere = Buffer::from_slice(device, &[NOWHERE], "no index")?;
         let output = rung.uninit::<u64>(1, "index")?;
         if n == 0 {
-            // No grid has 0 blocks: there is nothing to launch.
+            // A grid of 0 blocks is not valid, so nothing is launched.
             return run(Plan::new(block, 0, &output, &[1]).copy(&output, &nowhere));
         }
         let blueprint = blueprint(rung, n)?;
@@ -67,7 +67,7 @@ impl<O: Operation<T>, T: Element + Widen> Ladder for Place<O, T> {
             let ticket = Buffer::from_slice(device, &[0_u32], "ticket")?;
             let (partial, index) = (partials.ptr(), indices.ptr());
             let call = reduce_arg::<O, T>(values, partial, index, ticket.ptr(), output.ptr());
-            // SAFETY: the call is the kernel's own launcher's, with a block size that its rule allows, a partial value
+            // SAFETY: the kernel's own launcher made the call, with a block size that its rule allows, a partial value
             // and index per block, and a ticket that every launch leaves at 0.
             return run(unsafe { plan.launch(call, Shape::linear(grid, block)) });
         }
@@ -77,12 +77,13 @@ impl<O: Operation<T>, T: Element + Widen> Ladder for Place<O, T> {
         let fill = device.info().multiprocessors * (2048 / search::BLOCK);
         let shape = Shape::linear((n as u64).div_ceil(search::BLOCK.into()).min(fill.into()) as u32, search::BLOCK);
         let plan = launches.add_to(plan).copy(&output, &nowhere);
-        // SAFETY: the call is the kernel's own launcher's; the value that it looks for is there, and any grid will do.
+        // SAFETY: the kernel's own launcher made the call; the value that it searches is present, and any grid is
+        // valid.
         run(unsafe { plan.launch(call, shape) })
     }
 }
 
-/// The right index; without elements there is none, and the highest number stands for that.
+/// The right index; for an empty input the highest number, which stands for none.
 fn oracle<'a, T: Element>(problem: &Problem<'a>) -> Result<Oracle<'a>> {
     let first = first_place(problem.op == "argmax", problem.view::<T>(0)?);
     let index = Value::Int(first.map_or(NOWHERE, |index| index as u64).into());

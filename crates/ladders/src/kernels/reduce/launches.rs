@@ -32,7 +32,11 @@ pub(super) struct Blueprint {
 }
 
 impl Blueprint {
-    /// For `n` elements, which is not 0.
+    /// Plans the launches for `n` elements, which is not 0.
+    ///
+    /// # Errors
+    /// [`Error::Usage`](rustwarp::Error::Usage) for more blocks than a grid can have, and for a `--grid` that the
+    /// scheme refuses.
     pub fn new<T: Element>(
         name: &str,
         kernel: &Kernel<T>,
@@ -56,7 +60,7 @@ impl Blueprint {
             Scheme::Tree { per_thread, .. } => {
                 if grid.is_some() {
                     return Err(Error::Usage(format!(
-                        "'{}' has one block for each {per_thread} * block elements: leave --grid out",
+                        "`{}` has one block for each {per_thread} * block elements: leave --grid out",
                         name
                     )));
                 }
@@ -76,7 +80,7 @@ impl Blueprint {
             }
             Scheme::Pairs { .. } => {
                 if grid.is_some() {
-                    return Err(Error::Usage(format!("'{name}' has a thread for each pair: leave --grid out")));
+                    return Err(Error::Usage(format!("`{name}` has a thread for each pair: leave --grid out")));
                 }
                 let (mut grids, mut results, mut left) = (Vec::new(), Vec::new(), n);
                 while grids.is_empty() || left > 1 {
@@ -162,7 +166,10 @@ impl<'d, T: Element> Scratch<'d, T> {
         plan.results.get(launch).copied().unwrap_or(1)
     }
 
-    /// As much as the plan needs.
+    /// Allocates the memory that the plan needs.
+    ///
+    /// # Errors
+    /// [`Error::Usage`](rustwarp::Error::Usage) if the device has less memory free.
     pub fn new<O: Op<T>>(device: &'d dyn Backend, plan: &Blueprint) -> Result<Self> {
         Ok(Self {
             partials: [
@@ -214,14 +221,14 @@ impl<'s, T: Element> Launches<'s, T> {
             plan = plan.copy(&self.scratch.output, &self.scratch.identity);
         }
         for (call, shape) in self.launches {
-            // SAFETY: the call is the kernel's own launcher's, with a block size that its rule allows; the buffers are
+            // SAFETY: the kernel's own launcher made the call, with a block size that its rule allows; the buffers are
             // borrowed, and the blueprint gives each as many elements as the launch has blocks.
             plan = unsafe { plan.launch(call, shape) };
         }
         plan
     }
 
-    /// Where the value is, once everything has run.
+    /// The buffer that holds the value after all launches.
     pub fn output(&self) -> &'s Buffer<'s, T> {
         self.result
     }

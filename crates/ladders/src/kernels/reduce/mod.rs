@@ -46,10 +46,10 @@ pub const FAMILY: Family = Family {
     peer: Some("reduce"),
 };
 
-/// Reduces the first `n` elements of `input` with one variant; `block` and `grid` as the variant likes when `None`.
+/// Reduces the first `n` elements of `input` with one variant; `None` for `block` and `grid` stands for its defaults.
 ///
 /// # Errors
-/// [`Error::Usage`] for more elements than a grid can take, and whatever the device reports.
+/// [`Error::Usage`] for more elements than a grid can take, and the errors of the device.
 pub fn reduce<O: Operation<T>, T: Element + Widen>(
     device: &dyn Backend,
     module: Module,
@@ -70,8 +70,8 @@ pub fn reduce<O: Operation<T>, T: Element + Widen>(
     Ok(output.read(1)?[0])
 }
 
-/// Nothing, one, around a warp, a block, and tiles of several rungs: few, because there are many rungs, operations and
-/// types. Every awkward length in a float and an integer type, and some in the others: the rungs are many.
+/// Lengths 0, 1, and around a warp, a block, and tiles of several rungs. They are few, because there are many rungs,
+/// operations and types: all lengths for one float type and one integer type, and some for the others.
 fn cases() -> Vec<Case> {
     const SOME: [u64; 5] = [0, 1, 33, 257, 1009];
     let type_of = |case: Case| if SOME.contains(&case.size[0]) { case } else { case.only(&[Dtype::F32, Dtype::I64]) };
@@ -121,7 +121,7 @@ impl<O: Operation<T>, T: Element + Widen> Ladder for Reduce<O, T> {
     fn prepare(input: &Input<'_, T>, rung: &Chosen<'_, Kernel<T>>, run: Run<'_>) -> Result<()> {
         let n = input.buffer.len();
         if n == 0 {
-            // No grid has 0 blocks: there is nothing to launch.
+            // A grid of 0 blocks is not valid, so nothing is launched.
             let identity = Buffer::from_slice(rung.device, &[O::identity()], "identity")?;
             return run(Plan::new(rung.block, 0, &identity, &[1]));
         }
@@ -143,7 +143,8 @@ struct Input<'j, T> {
 }
 
 impl<'j, T: Element> Input<'j, T> {
-    /// Copies the vector to the device, where there must be room for it and `copies` times the rungs' scratch memory.
+    /// Checks that the device has room for the vector and `copies` times the rungs' scratch memory, and copies the
+    /// vector there.
     fn upload(job: &'j Job<'_>, rungs: &[Chosen<'_, Kernel<T>>], copies: u64) -> Result<Self> {
         let input = job.problem.view::<T>(0)?;
         // The rungs run in turn, so the largest scratch memory counts.
@@ -158,12 +159,12 @@ impl<'j, T: Element> Input<'j, T> {
     }
 }
 
-/// The launches of a rung, for `n` elements, which is not 0.
+/// Plans the launches of a rung for `n` elements, which is not 0.
 fn blueprint<T: Element>(rung: &Chosen<'_, Kernel<T>>, n: usize) -> Result<Blueprint> {
     Blueprint::new(rung.name, rung.kernel, rung.device.info(), n as u64, rung.block, rung.grid)
 }
 
-/// `precise`: for rungs that add in about twice the type's precision.
+/// Creates the oracle; `precise` is for rungs that add in about twice the type's precision.
 fn oracle<T: Element>(problem: Problem<'_>, precise: bool) -> Result<Oracle<'_>> {
     let reference = oracle::reference(problem.op, problem.view::<T>(0)?);
     let (value, wrapped) = (reference.expected::<T>(0).value, reference.wrapped);

@@ -175,7 +175,10 @@ mod tests {
         let input = [1e16, 1.0, -1e16, 1.0];
         assert_eq!(float_sum(input.into_iter()).0, 2.0);
         assert!(passes("sum", &[1e8_f32, 1.0, -1e8], 1.0, 2));
-        assert!(passes("sum", &[1e8_f32, 1.0, -1e8], 0.0, 2), "within the bound: f32 can't do better in this order");
+        assert!(
+            passes("sum", &[1e8_f32, 1.0, -1e8], 0.0, 2),
+            "within the bound: f32 cannot be more precise in this order"
+        );
         assert!(!passes("sum", &[1.0_f32, 2.0], 3.1, 1));
     }
 
@@ -186,7 +189,7 @@ mod tests {
             |result: f32| reference("sum", &input).expected_precisely::<f32>(2).judge(result.value()).verified;
         assert!(precise(1.0) && precise(1.0 + f32::EPSILON) && !precise(0.0) && !precise(0.9999));
         assert!(passes("sum", &input, 0.0, 2), "a plain sum may be 0");
-        // A result that the type can't hold, or that is no number, is the same for both.
+        // A result beyond the type's range, or a NaN, is the same for both.
         for input in [&[f32::MAX, f32::MAX][..], &[f32::INFINITY, 1.0], &[f32::NAN]] {
             let reference = reference("sum", input);
             let result = input.iter().sum::<f32>().value();

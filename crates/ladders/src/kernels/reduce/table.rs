@@ -13,9 +13,9 @@ pub trait Operation<T: Widen>: Accumulate<T> + Compensate<T> {}
 
 impl<T: Widen, O: Accumulate<T> + Compensate<T>> Operation<T> for O {}
 
-/// What a rung launches.
+/// The launches of a rung.
 pub struct Kernel<T: 'static> {
-    /// Dynamic shared memory: elements per thread.
+    /// Dynamic shared memory in elements per thread.
     pub cache: u32,
     /// The scheme of its launches.
     pub scheme: Scheme<T>,
@@ -37,7 +37,7 @@ impl<T> Kernel<T> {
     }
 }
 
-/// A launcher of block size, input, and where each block's partial result goes.
+/// A launcher that takes the block size, the input, and the destination of each block's partial result.
 pub type PerBlock<T> = for<'a> fn(u32, Slice<'a, T>, PtrMut<'a, T>) -> Call<'a>;
 /// A launcher that takes input, partial results, ticket, and output.
 pub type Ticketed<T> = for<'a> fn(Slice<'a, T>, PtrMut<'a, T>, PtrMut<'a, u32>, PtrMut<'a, T>) -> Call<'a>;
@@ -46,7 +46,7 @@ pub type Ticketed<T> = for<'a> fn(Slice<'a, T>, PtrMut<'a, T>, PtrMut<'a, u32>, 
 pub enum Scheme<T: 'static> {
     /// Enough blocks for all elements, launched again on the partial results until one is left.
     Tree {
-        /// Elements that one thread loads.
+        /// Number of elements that one thread loads.
         per_thread: u32,
         /// Writes `output[block index]`.
         kernel: PerBlock<T>,
@@ -58,7 +58,7 @@ pub enum Scheme<T: 'static> {
     },
     /// A grid that fills the device, then one block for the partial results.
     GridStride {
-        /// Elements that one thread takes in one round.
+        /// Number of elements that one thread reads in one round.
         per_thread: u32,
         /// Writes `output[block index]`.
         kernel: PerBlock<T>,
@@ -77,9 +77,9 @@ pub enum Scheme<T: 'static> {
     },
     /// A grid that fills the device; the last block to finish reduces the partial results.
     Single {
-        /// Blocks per multiprocessor.
+        /// Number of blocks per multiprocessor.
         blocks_per_sm: u32,
-        /// Elements that one thread takes in one round.
+        /// Number of elements that one thread reads in one round.
         per_thread: u32,
         /// Leaves the ticket at 0.
         kernel: Ticketed<T>,

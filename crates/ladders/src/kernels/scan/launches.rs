@@ -30,7 +30,10 @@ pub(super) struct Blueprint {
 }
 
 impl Blueprint {
-    /// For `n` elements.
+    /// Plans the launches for `n` elements.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for more elements than a grid can take.
     pub fn new<T: Element>(scheme: &Scheme<T>, n: u64, block: u32) -> Result<Self> {
         let bytes = size_of::<T>();
         let mut plan = Self {
@@ -111,7 +114,7 @@ fn grid(n: u64, per_block: u64, block: u32) -> Result<u32> {
 
 /// Device memory besides the input.
 pub(super) struct Scratch<'d, T> {
-    /// The result of each level: the output, then what lies before each section of the level above.
+    /// The result of each level: the output, then the prefixes of the sections of the level above.
     scanned: Vec<Buffer<'d, T>>,
     /// The totals of each level's sections; for the last level a single one, which is not read.
     totals: Vec<Buffer<'d, T>>,
@@ -122,7 +125,10 @@ pub(super) struct Scratch<'d, T> {
 }
 
 impl<'d, T: Element> Scratch<'d, T> {
-    /// As much as the plan needs.
+    /// Allocates the memory that the plan needs.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the device has less memory free.
     pub fn new(device: &'d dyn Backend, plan: &Blueprint) -> Result<Self> {
         let buffer = |len: u64, name| Buffer::uninit(device, length(len)?, name);
         let mut scanned = vec![buffer(plan.levels.first().copied().unwrap_or(0), "output")?];
@@ -151,7 +157,7 @@ impl<'d, T: Element> Scratch<'d, T> {
             plan = plan.clear(&self.state);
         }
         for (call, shape) in self.calls(blueprint, scheme, input, exclusive) {
-            // SAFETY: the call is the kernel's own launcher's, with a block size that its rule allows; the buffers are
+            // SAFETY: the kernel's own launcher made the call, with a block size that its rule allows; the buffers are
             // borrowed, and the blueprint gives each as many elements as the kernel reads or writes there.
             plan = unsafe { plan.launch(call, shape) };
         }
@@ -166,7 +172,7 @@ impl<'d, T: Element> Scratch<'d, T> {
         input: Slice<'s, T>,
         exclusive: bool,
     ) -> Vec<(Call<'s>, Shape)> {
-        // Nothing to scan, nothing to launch: no grid has 0 blocks.
+        // A grid of 0 blocks is not valid, so an empty input launches nothing.
         if plan.levels.is_empty() {
             return Vec::new();
         }

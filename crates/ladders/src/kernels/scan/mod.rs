@@ -2,8 +2,8 @@
 //! of all before it, and the first one becomes the identity.
 //!
 //! Integer sums wrap. From the first NaN on everything is NaN, for every operation; the maximum of -0 and +0 is +0, the
-//! minimum -0. The identities are 0, the type's lowest value (-inf), its highest value (+inf). A scan of nothing is
-//! nothing.
+//! minimum -0. The identities are 0, the type's lowest value (-inf), its highest value (+inf). The scan of an empty
+//! input is empty.
 
 use super::generic::with_op;
 use super::ladder::{Chosen, Ladder, Run, Rung};
@@ -84,7 +84,7 @@ impl<O: Op<T>, T: Element> Ladder for Scan<O, T> {
         table::rungs::<O, T>()
     }
 
-    /// The kernel that adds is listed once, in the rung that is named after it.
+    /// The entries of a rung; the kernel that adds is listed once, in the rung named after it.
     fn entries(rung: &Rung<Scheme<T>>) -> Vec<Entry> {
         match &rung.kernel {
             Scheme::Steps(step) => vec![Entry::of(step)],

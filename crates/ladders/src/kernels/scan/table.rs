@@ -7,7 +7,7 @@ use kernels_gpu::reduce::Op;
 use kernels_gpu::scan::*;
 use rustwarp::element::Element;
 
-/// A launcher of input, how far to shift it, distance of the elements to combine, and output.
+/// A launcher that takes input, shift, distance of the elements to combine, and output.
 pub type Step<T> = for<'a> fn(Slice<'a, T>, usize, usize, PtrMut<'a, T>) -> Call<'a>;
 /// A launcher that takes input, 1 for exclusive, output, and the sections' totals.
 pub type Section<T> = for<'a> fn(Slice<'a, T>, u32, PtrMut<'a, T>, PtrMut<'a, T>) -> Call<'a>;
@@ -26,7 +26,7 @@ pub enum Scheme<T: 'static> {
     Steps(Step<T>),
     /// Scan sections; scan their totals likewise, exclusively; add each section's prefix to its elements.
     ScanThenAdd {
-        /// How a section is scanned.
+        /// The scan of a section.
         sections: Sections,
         /// Scans sections and writes their totals.
         scan: Section<T>,
@@ -35,7 +35,7 @@ pub enum Scheme<T: 'static> {
     },
     /// Sum sections; scan the totals likewise, exclusively; scan each section starting from its prefix.
     ReduceThenScan {
-        /// How a section is scanned.
+        /// The scan of a section.
         sections: Sections,
         /// Writes the sections' totals.
         total: Total<T>,
@@ -44,9 +44,9 @@ pub enum Scheme<T: 'static> {
     },
     /// One launch, in which blocks read the records that earlier blocks have published.
     OnePass {
-        /// Words of state for this many tiles.
+        /// Number of words of state for this number of tiles.
         state_words: fn(tiles: u64, bytes: usize) -> u64,
-        /// Whether the state has to be set to 0 before each launch, not only before the first.
+        /// Whether the state is set to 0 before each launch, or only before the first.
         reset: bool,
         /// Kernels for inputs of increasing length: the first that supports the length is used.
         tiles: Vec<Tiles<T>>,
@@ -59,7 +59,7 @@ pub struct Tiles<T: 'static> {
     pub up_to: u64,
     /// Number of elements of a tile.
     pub len: fn(block: u32) -> u32,
-    /// Largest number of additions from an element to a result in the last of this many tiles.
+    /// Largest number of additions from an element to a result in the last of this number of tiles.
     pub depth: fn(tiles: u64) -> u64,
     /// The kernel.
     pub scan: Pass<T>,

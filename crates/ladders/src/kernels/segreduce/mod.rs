@@ -1,7 +1,7 @@
 //! Segmented reduction: one value from each segment of a vector, by sum, maximum or minimum.
 //!
-//! Segment `k` has the elements `offsets[k]..offsets[k + 1]`. Elements before the first offset and behind the last
-//! belong to none. An empty segment gives the identity; otherwise a segment gives what `reduce` gives.
+//! Segment `k` has the elements `offsets[k]..offsets[k + 1]`. Elements before the first offset and after the last
+//! belong to no segment. An empty segment gives the identity; the results of the others are those of `reduce`.
 
 use super::block::MAX_GRID;
 use super::generic::with_op;
@@ -39,7 +39,7 @@ const MIX: Setting<Choice> = Setting {
 /// The family.
 pub const FAMILY: Family = Family {
     name: "segreduce",
-    idea: "one value from each segment: balance, whatever the lengths",
+    idea: "one value from each segment: balanced work for segments of any length",
     operands: &[Operand::of_elements("values"), Operand::of("offsets", Dtype::U64)],
     ops: &["sum", "max", "min"],
     dtypes: Dtype::NUMBERS,
@@ -62,9 +62,9 @@ pub const FAMILY: Family = Family {
     peer: Some("segreduce"),
 };
 
-/// A launcher of values, offsets and results.
+/// A launcher that takes values, offsets and results.
 type Plain<T> = for<'a> fn(Slice<'a, T>, Slice<'a, u64>, PtrMut<'a, T>) -> Call<'a>;
-/// The same, then the blocks' carries and their segments, and the ticket.
+/// A launcher that takes also the blocks' carries, the segments of these, and the ticket.
 type Balanced<T> = for<'a> fn(
     Slice<'a, T>,
     Slice<'a, u64>,
@@ -74,11 +74,11 @@ type Balanced<T> = for<'a> fn(
     PtrMut<'a, u32>,
 ) -> Call<'a>;
 
-/// What gets an equal part of the work.
+/// The distribution of the work.
 enum Scheme<T: 'static> {
-    /// So many threads for each segment; `None` for a block.
+    /// This number of threads for each segment; `None` for a block.
     Segments(Option<u32>, Plain<T>),
-    /// A grid that fills the device, and each block an equal part of elements and ends.
+    /// A grid that fills the device, with an equal number of elements and ends for each block.
     Balanced(Balanced<T>),
 }
 
@@ -97,18 +97,18 @@ struct Segreduce<O, T>(PhantomData<(O, T)>);
 struct Segments<'j, T> {
     values: Buffer<'j, T>,
     ends: Buffer<'j, u64>,
-    /// The same on the host.
+    /// The offsets on the host.
     offsets: &'j [u64],
     ticket: Buffer<'j, u32>,
 }
 
 impl<T> Segments<'_, T> {
-    /// Segments.
+    /// Number of segments.
     fn count(&self) -> usize {
         self.offsets.len() - 1
     }
 
-    /// Elements of all segments.
+    /// Number of elements of all segments.
     fn inside(&self) -> u64 {
         self.offsets[self.count()] - self.offsets[0]
     }
@@ -195,14 +195,14 @@ impl<O: Op<T>, T: Element> Ladder for Segreduce<O, T> {
             Scheme::Segments(_, launcher) => launcher(values, ends, results),
             Scheme::Balanced(launcher) => launcher(values, ends, results, carries.ptr(), keys.ptr(), ticket.ptr()),
         };
-        // SAFETY: the call is the kernel's own launcher's, with offsets that ascend and end within the values, a result
+        // SAFETY: the kernel's own launcher made the call, with offsets that ascend and end within the values, a result
         // per segment, a carry and a key per block, and a block size that its rule allows.
         let plan = unsafe { Plan::of(call, Shape::linear(grid, rung.block), &output, &[count]) };
         run(plan.with_depth(depth(rung.kernel, offsets, rung.block, grid)))
     }
 }
 
-/// One tile of 4-byte elements is 4096, so that the largest are several tiles, and blocks.
+/// A tile has 4096 elements of 4 bytes, so that the largest cases have several tiles and blocks.
 fn cases() -> Vec<Case> {
     let case = |n: u64, length: &str, mix: &str| Case::new(&[n]).with("length", length).with("mix", mix);
     vec![
@@ -229,12 +229,12 @@ fn sizes() -> Vec<Case> {
     ]
 }
 
-/// The segments' ends, after refusing offsets that are none.
+/// Checks the offsets and returns them.
 fn offsets<'a>(problem: &Problem<'a>) -> Result<&'a [u64]> {
     let (offsets, len) = (problem.view::<u64>(1)?, problem.inputs[0].len() as u64);
     let Some(&last) = offsets.last() else {
-        let text = "segreduce needs one offset more than there are segments, and there is none: no segments are one \
-            offset of 0";
+        let text = "segreduce needs one offset more than there are segments, but the list is \
+            empty: pass one offset of 0 for no segments";
         return Err(Error::Usage(text.to_owned()));
     };
     if let Some(k) = offsets.windows(2).position(|pair| pair[0] > pair[1]) {
@@ -251,7 +251,7 @@ fn offsets<'a>(problem: &Problem<'a>) -> Result<&'a [u64]> {
     Ok(offsets)
 }
 
-/// Blocks: 0 when there is no segment.
+/// Number of blocks; 0 if there is no segment.
 fn grid<T: Element>(segments: &Segments<'_, T>, rung: &Chosen<'_, Scheme<T>>) -> u32 {
     let (count, inside) = (segments.count() as u64, segments.inside());
     let needed = match rung.kernel {
@@ -264,12 +264,12 @@ fn grid<T: Element>(segments: &Segments<'_, T>, rung: &Chosen<'_, Scheme<T>>) ->
     };
     match rung.grid {
         Some(grid) if count > 0 => grid,
-        // Every kernel goes on to further segments when the grid has fewer blocks.
+        // Every kernel continues with further segments if the grid has fewer blocks.
         _ => needed.min(MAX_GRID) as u32,
     }
 }
 
-/// Most additions in a chain from an element to its segment's result.
+/// Largest number of additions in a chain from an element to its segment's result.
 fn depth<T: Element>(scheme: &Scheme<T>, offsets: &[u64], block: u32, grid: u32) -> u64 {
     let longest = offsets.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
     let tree = u64::from(block.next_power_of_two().ilog2());
@@ -280,8 +280,9 @@ fn depth<T: Element>(scheme: &Scheme<T>, offsets: &[u64], block: u32, grid: u32)
             let tiles = (offsets[offsets.len() - 1] - offsets[0] + offsets.len() as u64)
                 .div_ceil(grid * u64::from(best::tile(size_of::<T>())));
             let per_thread = u64::from(best::tile(size_of::<T>())) / block;
-            // Once through a thread's elements, a scan of lanes and then of warps: in the tile where a segment begins,
-            // for the sum of tiles where none ends, and where it ends. Then once more over the blocks' carries.
+            // A chain runs through a thread's elements and the scans of lanes and of warps three times: in the tile
+            // where the segment begins, in the sum of tiles where none ends, and in the tile where it ends; then over
+            // the blocks' carries.
             let scan = 6 + block / 32;
             3 * (per_thread + scan) + tiles + 1 + grid.div_ceil(block) * scan + 2
         }

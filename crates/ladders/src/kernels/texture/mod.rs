@@ -1,5 +1,5 @@
-//! Texture: an array of one, two or three dimensions sampled between its elements, on a grid that an affine map places
-//! in it.
+//! Texture: an array of one, two or three dimensions is sampled between its elements, on a grid that an affine map
+//! places in it.
 //!
 //! The operand's last axis is x. It may have one axis more than there are dimensions: 1 to 4 channels of each texel,
 //! which a picture in colour has. Along an axis of n texels, of which i reaches from i to i + 1, `--window LOW:HIGH` is
@@ -37,14 +37,14 @@ const DIMS: Setting<Choice> = Setting {
 
 const FILTER: Setting<Choice> = Setting {
     name: "filter",
-    help: "a mean of the nearest texels, or the one that a sample lies in",
+    help: "weighted mean of the nearest texels, or the texel that contains the sample",
     generated: false,
     kind: Choice(&["linear", "point"]),
 };
 
 const ADDRESS: Setting<Choice> = Setting {
     name: "address",
-    help: "outside: the nearest texel, the array again (with --normalised), the same turned over (likewise), or 0",
+    help: "values outside: the nearest texel, the array repeated or mirrored (both with --normalised), or 0",
     generated: false,
     kind: Choice(&["clamp", "wrap", "mirror", "border"]),
 };
@@ -54,7 +54,7 @@ const NORMALISED: Setting<Flag> =
 
 const READ: Setting<Choice> = Setting {
     name: "read",
-    help: "u8 as what they are, or as numbers from 0 to 1",
+    help: "u8 as whole numbers, or as numbers from 0 to 1",
     generated: false,
     kind: Choice(&["element", "normalised"]),
 };
@@ -68,14 +68,14 @@ const SCALE: Setting<Number> = Setting {
 
 const WINDOW: Setting<Range> = Setting {
     name: "window",
-    help: "which part of each axis, which goes from 0 to 1",
+    help: "part of each axis that is sampled; an axis goes from 0 to 1",
     generated: false,
     kind: Range { default: (0.0, 1.0) },
 };
 
 const TURN: Setting<Number> = Setting {
     name: "turn",
-    help: "degrees that the samples are turned by, from x to y",
+    help: "angle in degrees by which the samples are turned, from x to y",
     generated: false,
     kind: Number { default: 0, min: 0, max: 359 },
 };
@@ -109,7 +109,7 @@ pub const FAMILY: Family = Family {
     peer: None,
 };
 
-/// Which kernel a rung launches, and what it reads.
+/// The kernel of a rung, by the way in which it reads texels.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kernel {
     Global,
@@ -120,7 +120,7 @@ enum Kernel {
 
 const BLOCKS: BlockRule = BlockRule::OneOf { sizes: &[BLOCK], default: BLOCK };
 
-/// The ladder for this many dimensions, and for texels that are read so.
+/// Resolves the ladder for this number of dimensions, and for texels that are read in this way.
 fn resolve(dimensions: usize, read: Read) -> Resolved {
     fn of<F: Format<Element: Scalar, Result: Scalar> + 'static>(dimensions: usize) -> Resolved {
         match dimensions {
@@ -144,13 +144,13 @@ fn variants() -> Vec<super::VariantInfo> {
 /// The family for textures of these dimensions and this format.
 struct Sampled<D, F>(PhantomData<(D, F)>);
 
-/// Texels on a device, and what is asked for.
+/// Texels on a device, and the requested samples.
 struct Texels<'j, T> {
     buffer: Buffer<'j, T>,
-    /// The same on the host.
+    /// The texels on the host.
     data: &'j Array,
     request: Request,
-    /// Elements of the result.
+    /// Number of elements of the result.
     samples: usize,
 }
 
@@ -191,7 +191,7 @@ impl<D: Dimensions, F: Format<Element: Scalar, Result: Scalar> + 'static> Ladder
         let (request, elements) = (Request::new(job.problem)?, job.problem.view::<F::Element>(0)?);
         let samples = request.samples()?;
         let bytes = (size_of_val(elements) + samples * size_of::<F::Result>()) as u64;
-        // Once more as a texture, with a fourth channel where there are three.
+        // The texels exist once more as a texture, with a fourth channel where there are three.
         let needed = bytes + 2 * size_of_val(elements) as u64;
         let advice = "use less data or a smaller --scale";
         require_memory(job.device, Some(needed), "sampling the texels into another array", advice)?;
@@ -224,7 +224,7 @@ impl<D: Dimensions, F: Format<Element: Scalar, Result: Scalar> + 'static> Ladder
             size: request.size.map(|n| n as u32),
             output: output.ptr(),
         };
-        // SAFETY: the call is the kernel's own launcher's; texels, texture and output have the extents and formats that
+        // SAFETY: the kernel's own launcher made the call; texels, texture and output have the extents and formats that
         // it is passed, and every sample has its thread.
         run(unsafe { plan.launch(call::<D, F>(*rung.kernel, &arguments), shape) })
     }
@@ -296,7 +296,7 @@ fn generate(demand: &Demand<'_>) -> Result<Vec<Tensor>> {
     Ok(vec![demand.tensor(0, &shape)?])
 }
 
-/// What the kernels of all rungs take; each has its own part of it.
+/// The arguments of the kernels of all rungs, of which each takes a part.
 struct Arguments<'a, F: Format> {
     texture: u64,
     texels: Slice<'a, F::Element>,
@@ -318,7 +318,7 @@ fn call<'a, D: Dimensions, F: Format>(rung: Kernel, arguments: &Arguments<'a, F>
     }
 }
 
-/// A block for each tile of samples.
+/// Shape with a block for each tile of samples.
 fn shape(request: &Request, rung: Kernel) -> Result<Shape> {
     let flat = request.dimensions == 1;
     let rows = [BLOCK / COLUMNS, 1][usize::from(flat)];
@@ -369,7 +369,7 @@ fn texture<'d>(
                 filter::POINT => Filter::Point,
                 _ => Filter::Linear,
             },
-            // An axis that is not there is clamped: a GPU takes one dimension for two rows, and would add half a
+            // An axis that does not exist is clamped: a GPU treats one dimension as two rows and would add half a
             // border.
             address: [0, 1, 2].map(|axis| match request.how()[1] {
                 _ if axis >= request.dimensions => AddressMode::Clamp,

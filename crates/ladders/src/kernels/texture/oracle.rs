@@ -4,13 +4,13 @@
 //! edge between two texels, which is possible for `--normalised` ones only, either texel is right.
 //! With `--filter linear` a result may be off by
 //!
-//! - `depth` epsilons of f32, times the difference between the largest and the smallest texel that it is made of. By
-//!   hand that is next to nothing. A texture unit rounds each axis' weight to 8 bits, so is off by at most 1/512 of the
-//!   difference; with two axes the product of the weights is rounded once more, and with three four more of them:
-//!   1/512, 4/512, 9/512, written as 2^14 epsilons per 512th;
+//! - `depth` epsilons of f32, times the difference between the largest and the smallest texel that it is made of. For
+//!   arithmetic by hand that is negligible. A texture unit rounds the weight of each axis to 8 bits, an error of at
+//!   most 1/512 of the difference; with two axes the product of the weights is rounded once more, and with three, four
+//!   more products are: 1/512, 4/512, 9/512, written as 2^14 epsilons per 512th;
 //! - 16 epsilons of the largest of them: three roundings for each mean, and those of the unit's result;
 //! - 2^-16 for u8, whose filtered values have 16 bits;
-//! - what the coordinate's own rounding makes of the difference between any two texels;
+//! - the coordinate's rounding error times the difference between any two texels;
 //! - half a step where the result is rounded to u8.
 
 use super::request::{Read, Request};

@@ -1,4 +1,4 @@
-//! What is asked for: the texels' extent, how they are read, and where the samples lie.
+//! The request of a problem: the texels' extent, the way in which they are read, and the positions of the samples.
 
 use crate::kernels::Problem;
 use kernels_gpu::texture::{Map, address, filter};
@@ -8,32 +8,32 @@ use rustwarp::error::{Error, Result};
 use rustwarp::tensor;
 use std::borrow::Cow;
 
-/// A problem, taken apart.
+/// The properties of a problem.
 #[derive(Clone, Debug)]
 pub(super) struct Request {
-    /// 1, 2 or 3.
+    /// Number of dimensions: 1, 2 or 3.
     pub dimensions: usize,
-    /// Texels along x, y and z; 1 where there is no such axis.
+    /// Number of texels along x, y and z; 1 for an axis that does not exist.
     pub extent: [usize; 3],
-    /// Of a texel: 1 to 4.
+    /// Number of channels of a texel: 1 to 4.
     pub channels: usize,
-    /// The operand has an axis of channels, and so has the result.
+    /// Whether operand and result have an axis of channels.
     pub has_channels: bool,
-    /// How elements are read.
+    /// The conversion of elements.
     pub read: Read,
-    /// `--filter linear`.
+    /// Whether the filter is linear.
     pub linear: bool,
-    /// One of [`address`].
+    /// The address mode, one of [`address`].
     pub address: u32,
-    /// Coordinates go from 0 to 1.
+    /// Whether coordinates go from 0 to 1.
     pub normalised: bool,
-    /// Samples along x, y and z.
+    /// Number of samples along x, y and z.
     pub size: [usize; 3],
-    /// Where they lie.
+    /// The map from samples to coordinates.
     pub map: Map,
 }
 
-/// From elements to results.
+/// The conversion from elements to results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Read {
     /// f32 to f32.
@@ -44,19 +44,21 @@ pub(super) enum Read {
     Byte,
 }
 
-/// Most samples along an axis: their numbers are exact in f32.
+/// Largest number of samples along an axis, for which their indices are exact in f32.
 const MOST: f64 = (1 << 24) as f64;
 
-/// Most texels along an axis: twice as many fit an i32.
+/// Largest number of texels along an axis, of which twice the number fits an i32.
 const LARGEST: usize = 1 << 30;
 
-/// How far outside a window may reach, in lengths of the array: farther out f32 can't tell neighbouring texels of a
-/// large one.
+/// Limit of a window, in lengths of the array: farther out, f32 cannot distinguish neighbouring texels of a large
+/// array.
 const FARTHEST: f64 = 16.0;
 
 impl Request {
+    /// Reads the request from a problem.
+    ///
     /// # Errors
-    /// [`Error::Usage`] for an operand and settings that don't fit together.
+    /// [`Error::Usage`] for an operand and settings that do not fit together.
     pub fn new(problem: Problem<'_>) -> Result<Self> {
         let wrong = |text: String| Err(Error::Usage(text));
         let (settings, [texels]) = (problem.settings, problem.inputs) else {
@@ -153,10 +155,10 @@ impl Request {
         axes.chain(self.has_channels.then_some(self.channels)).collect()
     }
 
-    /// Elements of the result.
+    /// Number of elements of the result.
     ///
     /// # Errors
-    /// [`Error::Usage`] for more than can be counted.
+    /// [`Error::Usage`] for more samples than 64 bits can count.
     pub fn samples(&self) -> Result<usize> {
         let count = self.shape().iter().try_fold(size_of::<f32>(), |product, &n| product.checked_mul(n));
         count.map(|bytes| bytes / size_of::<f32>()).ok_or_else(|| {
@@ -167,7 +169,7 @@ impl Request {
         })
     }
 
-    /// As kernels take it that filter by hand.
+    /// The filter and address mode as kernels that filter by hand take them.
     pub fn how(&self) -> [u32; 3] {
         let filter = if self.linear { filter::LINEAR } else { filter::POINT };
         [filter, self.address, u32::from(self.normalised)]
@@ -185,9 +187,9 @@ impl Request {
     }
 }
 
-/// Samples in the middles of their shares of the window, turned around its middle.
+/// Maps samples to the middles of their shares of the window, turned around its middle.
 fn map(extent: [usize; 3], size: [usize; 3], window: (f64, f64), turn: u64, normalised: bool) -> Map {
-    // Exact where they can be.
+    // These are exact for multiples of 90 degrees.
     let (sine, cosine) = match turn {
         0 => (0.0, 1.0),
         90 => (1.0, 0.0),
