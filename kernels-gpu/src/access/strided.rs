@@ -19,7 +19,7 @@ pub const IDEA: &str = "neighbouring lanes are `stride` elements apart: min(32, 
 /// up to a multiple of `32 * stride`.
 #[kernel(for T in [f32, f64])]
 pub unsafe fn access_strided<T: Number>(input: &[T], stride: u32, output: *mut T) {
-    // Without this the compiler would keep a panic for a division by a stride of 0.
+    // Without `max` the compiler would keep a panic for a division by a stride of 0.
     let stride = stride.max(1) as usize;
     let me = thread::global_index();
     let (warp, lane) = (me / WARP, me % WARP);

@@ -29,7 +29,8 @@ static mut FIRST: [MaybeUninit<usize>; MAX_ADDRESSES as usize] = [MaybeUninit::u
 /// `addresses + i`.
 ///
 /// # Safety
-/// As for [`atomics_global`](super::global::atomics_global()), with at most `MAX_ADDRESSES` counters.
+/// The requirements are those of [`atomics_global`](super::global::atomics_global()), with at most `MAX_ADDRESSES`
+/// counters.
 #[kernel(for O in [Add, Sub, Min, Max, Exch, Cas], for T in [i32, u32, i64, u64, f32, f64])]
 pub unsafe fn atomics_shared<O: Op<T>, T: Number>(input: &[T], addresses: u32, counters: *mut T) {
     // SAFETY: the caller upholds this function's contract.
@@ -39,7 +40,7 @@ pub unsafe fn atomics_shared<O: Op<T>, T: Number>(input: &[T], addresses: u32, c
 /// Counts around the ring, which PTX supports for `u32` only.
 ///
 /// # Safety
-/// As for [`atomics_shared`](atomics_shared()).
+/// The requirements are those of [`atomics_shared`](atomics_shared()).
 #[kernel(for O in [Inc, Dec])]
 pub unsafe fn atomics_shared_ring<O: Op<u32>>(input: &[u32], addresses: u32, counters: *mut u32) {
     // SAFETY: the caller upholds this function's contract.

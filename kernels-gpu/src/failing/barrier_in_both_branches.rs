@@ -13,12 +13,13 @@ pub const IDEA: &str = "a barrier in each branch of `if t % 2 == 0`: two barrier
 /// Swaps the elements of every pair of threads, and doubles the odd ones, wrongly.
 ///
 /// # Safety
-/// None: the misplaced barriers are the point.
+/// No launch is safe: the misplaced barriers are the point.
 #[kernel]
 pub unsafe fn failing_barrier_in_both_branches(input: &[u32], output: *mut u32) {
     let (t, i) = (thread::thread_idx_x() as usize, thread::global_index());
     let cache = cache();
-    // SAFETY: none; only the simulator runs this. A slot and an element for each thread of the grid.
+    // SAFETY: this is unsound on purpose; only the simulator runs it. Each thread of the grid has a slot and an
+    // element.
     unsafe {
         let value = *input.get_unchecked(i);
         if t.is_multiple_of(2) {

@@ -13,12 +13,13 @@ pub const IDEA: &str = "the tree's barrier is inside `if t < half`: only the thr
 /// Sums `BLOCK` elements per block, wrongly.
 ///
 /// # Safety
-/// None: the misplaced barrier is the point.
+/// No launch is safe: the misplaced barrier is the point.
 #[kernel]
 pub unsafe fn failing_barrier_in_if(input: &[u32], output: *mut u32) {
     let (t, i) = (thread::thread_idx_x() as usize, thread::global_index());
     let cache = cache();
-    // SAFETY: none; only the simulator runs this. A slot and an element for each thread of the grid.
+    // SAFETY: this is unsound on purpose; only the simulator runs it. Each thread of the grid has a slot and an
+    // element.
     unsafe {
         cache.add(t).write(*input.get_unchecked(i));
         thread::sync_threads(); // the cache is full before the tree starts

@@ -14,13 +14,14 @@ pub const IDEA: &str = "whole warps skip a barrier, and read what the others hav
 /// Gives every thread the element of one in the block's first half, wrongly.
 ///
 /// # Safety
-/// None: the skipped barrier is the point.
+/// No launch is safe: the skipped barrier is the point.
 #[kernel]
 pub unsafe fn failing_barrier_skipped_by_warps(input: &[u32], output: *mut u32) {
     const HALF: usize = BLOCK as usize / 2;
     let (t, i) = (thread::thread_idx_x() as usize, thread::global_index());
     let cache = cache();
-    // SAFETY: none; only the simulator runs this. A slot and an element for each thread of the grid.
+    // SAFETY: this is unsound on purpose; only the simulator runs it. Each thread of the grid has a slot and an
+    // element.
     unsafe {
         if t < HALF {
             cache.add(t).write(*input.get_unchecked(i));

@@ -24,7 +24,8 @@ pub const BINS: usize = 7;
 pub unsafe fn failing_counters_not_zeroed(input: &[u32], output: *mut u32) {
     let (t, i) = (thread::thread_idx_x() as usize, thread::global_index());
     let counters = cache();
-    // SAFETY: none; only the simulator runs this. An element for each thread of the grid, `BINS` results per block.
+    // SAFETY: this is unsound on purpose; only the simulator runs it. An element for each thread of the grid, `BINS`
+    // results per block.
     unsafe {
         let bin = (*input.get_unchecked(i) % 26 / 4) as usize;
         BlockAtomicU32::from_ptr(counters.add(bin)).fetch_add(1, Ordering::Relaxed); // FINDING

@@ -14,13 +14,14 @@ pub const IDEA: &str = "the last warp's steps rely on lanes in lock-step, which 
 /// Sums the first 64 elements of each block, wrongly.
 ///
 /// # Safety
-/// None: the missing synchronisation is the point.
+/// No launch is safe: the missing synchronisation is the point.
 #[kernel]
 pub unsafe fn failing_lock_step(input: &[u32], output: *mut u32) {
     let (t, i) = (thread::thread_idx_x() as usize, thread::global_index());
     let cache = cache();
     const { assert!(BLOCK >= 64) };
-    // SAFETY: none; only the simulator runs this. A slot and an element for each thread of the grid.
+    // SAFETY: this is unsound on purpose; only the simulator runs it. Each thread of the grid has a slot and an
+    // element.
     unsafe {
         cache.add(t).write(*input.get_unchecked(i));
         thread::sync_threads(); // the cache is full before the warp starts

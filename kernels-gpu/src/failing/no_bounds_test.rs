@@ -11,10 +11,10 @@ pub const IDEA: &str = "`if i < n` is missing, and the last block has more threa
 /// Doubles all elements, and touches more.
 ///
 /// # Safety
-/// None: the missing test is the point.
+/// No launch is safe: the missing test is the point.
 #[kernel]
 pub unsafe fn failing_no_bounds_test(input: &[u32], output: *mut u32) {
     let i = thread::global_index();
-    // SAFETY: none; only the simulator runs this.
+    // SAFETY: this is unsound on purpose; only the simulator runs it.
     unsafe { output.add(i).write(2 * *input.get_unchecked(i)) }; // FINDING
 }

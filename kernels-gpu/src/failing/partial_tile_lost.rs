@@ -32,7 +32,7 @@ pub unsafe fn failing_partial_tile_lost(input: &[u32], output: *mut u32) {
     let (y, x) = (t / TILE, t % TILE);
     let (row, column) = (block / TILES * TILE + y, block % TILES * TILE + x);
     let (left, right) = (pairs(), pairs().wrapping_add(TILE * TILE));
-    // SAFETY: inside of the matrix.
+    // SAFETY: the element is inside the matrix.
     let at = |row, column| unsafe {
         if row < WIDTH && column < WIDTH { *input.get_unchecked(row * WIDTH + column) } else { 0 }
     };
@@ -55,7 +55,7 @@ pub unsafe fn failing_partial_tile_lost(input: &[u32], output: *mut u32) {
         phase += 1;
     }
     if row < WIDTH && column < WIDTH {
-        // SAFETY: inside of the matrix, and this thread's.
+        // SAFETY: the element is inside the matrix, and this thread's.
         unsafe { output.add(row * WIDTH + column).write(sum) };
     }
 }

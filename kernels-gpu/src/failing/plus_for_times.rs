@@ -12,12 +12,12 @@ pub const IDEA: &str = "`threadIdx + blockIdx + blockDim`: blocks work on the sa
 /// Writes to each element which block did it, wrongly.
 ///
 /// # Safety
-/// None: the wrong index is the point.
+/// No launch is safe: the wrong index is the point.
 #[kernel]
 pub unsafe fn failing_plus_for_times(input: &[u32], output: *mut u32) {
     let i = (thread::thread_idx_x() + thread::block_idx_x() + thread::block_dim_x()) as usize;
     if i < input.len() {
-        // SAFETY: none; only the simulator runs this.
+        // SAFETY: this is unsound on purpose; only the simulator runs it.
         unsafe { output.add(i).write(input.get_unchecked(i).wrapping_add(thread::block_idx_x())) }; // FINDING
     }
 }

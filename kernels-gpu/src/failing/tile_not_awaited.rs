@@ -25,7 +25,7 @@ const _: () = assert!(TILE * TILE == BLOCK as usize);
 /// The square of a matrix, wrongly.
 ///
 /// # Safety
-/// None: the missing barrier is the point.
+/// No launch is safe: the missing barrier is the point.
 #[kernel]
 pub unsafe fn failing_tile_not_awaited(input: &[u32], output: *mut u32) {
     let (t, block) = (thread::thread_idx_x() as usize, thread::block_idx_x() as usize);
@@ -34,7 +34,8 @@ pub unsafe fn failing_tile_not_awaited(input: &[u32], output: *mut u32) {
     let (left, right) = (pairs(), pairs().wrapping_add(TILE * TILE));
     let mut sum = 0_u32;
     let mut phase = 0;
-    // SAFETY: none; only the simulator runs this. Two slots for each thread, and `WIDTH * WIDTH` elements and results.
+    // SAFETY: this is unsound on purpose; only the simulator runs it. Two slots for each thread, and `WIDTH * WIDTH`
+    // elements and results.
     unsafe {
         while phase < TILES {
             left.add(t).write(*input.get_unchecked(row * WIDTH + phase * TILE + x));

@@ -32,7 +32,9 @@ static mut ELEMENTS: [MaybeUninit<U64x2>; PAIR] = [MaybeUninit::uninit(); PAIR];
 #[derive(Clone, Copy)]
 struct Loaded<T>([[[T; 4]; 2]; 2]);
 
-/// Multiplies two matrices.
+/// Computes the `m` x `n` product `c` of `a`, `m` x `k`, and `b`, `k` x `n`, all row-major; `stored` selects transposed
+/// operands. The order of additions is fixed, so the result is the same in every run; [`matmul`](crate::matmul) states
+/// the error bound.
 ///
 /// # Safety
 /// `a` has `m * k` elements, `b` `k * n`, `c` room for `m * n` and overlaps neither; `BLOCK` threads, one block per
@@ -50,7 +52,7 @@ pub unsafe fn matmul_double_buffered<T: Factor>(a: &[T], b: &[T], c: *mut T, m: 
     let (mut reading, mut writing) = (0, PAIR);
     // SAFETY: the tiles must not be in use yet.
     unsafe { put(&a, &b, &load(&a, &b, first, 0, tid), tiles, tid) };
-    thread::sync_threads(); // the first tiles are complete before anyone reads what others wrote
+    thread::sync_threads(); // the first tiles are complete before any thread reads what others wrote
     let mut phase = 0;
     while phase < a.k {
         // Past the end these are zeros, which are not read.
@@ -88,7 +90,7 @@ fn load<T: Factor>(a: &Side<'_, T>, b: &Side<'_, T>, first: [usize; 2], phase: u
 /// Writes them to a pair of tiles.
 ///
 /// # Safety
-/// Nobody else uses these tiles.
+/// No other thread uses these tiles.
 #[inline(always)]
 unsafe fn put<T: Factor>(a: &Side<'_, T>, b: &Side<'_, T>, loaded: &Loaded<T>, tiles: *mut T, tid: usize) {
     let pair = |run: usize, [of_a, of_b]: &[[T; 4]; 2]| {

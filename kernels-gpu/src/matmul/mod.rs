@@ -42,7 +42,7 @@ pub const B_TRANSPOSED: u32 = 2;
 /// one-dimensional, since only its first axis has no short limit.
 #[inline(always)]
 fn tile_of_block(columns: u32, tile: u32) -> [usize; 2] {
-    // No column means no block; without this the compiler would keep a panic for a division by 0.
+    // No column means no block; without `max` the compiler would keep a panic for a division by 0.
     let across = columns.div_ceil(tile).max(1);
     let index = thread::block_idx_x();
     [(index / across) as usize, (index % across) as usize]

@@ -2,10 +2,8 @@
 //! together, multiply them from shared memory, and go on to the next phase. There are `k / TILE` of them.
 //!
 //! Every element of a tile is fetched once and used `TILE` times, so traffic to device memory falls to `1 / TILE`: a
-//! CGMA ratio of 16 or
-//! 32. Neighbouring threads fetch neighbours, so also a walk along columns becomes coalesced. What is left is shared
-//!     memory: two loads
-//! for every multiplication.
+//! CGMA ratio of 16 or 32. Neighbouring threads fetch neighbours, so also a walk along columns becomes coalesced. What
+//! is left is shared memory: two loads for every multiplication.
 //!
 //! A factor that is stored transposed is turned as it is written to its tile, down columns, which have few banks: a
 //! store takes 32 turns (32x32 tiles) or eight (16x16) instead of one. The thread tiles, whose rows are `k`, pay that
@@ -30,7 +28,9 @@ const SLOTS: usize = 2 * (TILES[1] * TILES[1]) as usize;
 #[address_space(shared)]
 static mut ELEMENTS: [MaybeUninit<u64>; SLOTS] = [MaybeUninit::uninit(); SLOTS];
 
-/// Multiplies two matrices.
+/// Computes the `m` x `n` product `c` of `a`, `m` x `k`, and `b`, `k` x `n`, all row-major; `stored` selects transposed
+/// operands. The order of additions is fixed, so the result is the same in every run; [`matmul`](crate::matmul) states
+/// the error bound.
 ///
 /// # Safety
 /// `a` has `m * k` elements, `b` `k * n`, `c` room for `m * n` and overlaps neither; `TILE * TILE` threads, one block
@@ -70,18 +70,18 @@ pub unsafe fn matmul_tiled<T: Factor, const TILE: usize>(
                 tile_b.add(y * TILE + x).write(b.get_or_zero(column, phase + y));
             }
         }
-        thread::sync_threads(); // the tiles are complete before anyone reads what others wrote
+        thread::sync_threads(); // the tiles are complete before any thread reads what others wrote
         let mut i = 0;
         while i < TILE {
-            // SAFETY: inside the tiles, which are written.
+            // SAFETY: the element is inside the tiles, which are written.
             sum = unsafe { tile_a.add(y * TILE + i).read().mul_add(tile_b.add(i * TILE + x).read(), sum) };
             i += 1;
         }
-        thread::sync_threads(); // everyone has read the tiles before the next phase overwrites them
+        thread::sync_threads(); // every thread has read the tiles before the next phase overwrites them
         phase += TILE;
     }
     if row < a.x && column < b.x {
-        // SAFETY: inside the product, and no other thread has this row and column.
+        // SAFETY: the element is inside the product, and no other thread has this row and column.
         unsafe { c.add(row * b.x + column).write(sum) };
     }
 }

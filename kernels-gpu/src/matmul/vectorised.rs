@@ -51,7 +51,9 @@ pub(super) const fn tile<T: Factor>() -> usize {
 #[address_space(shared)]
 static mut ELEMENTS: [MaybeUninit<U64x2>; PAIR / 2] = [MaybeUninit::uninit(); PAIR / 2];
 
-/// Multiplies two matrices.
+/// Computes the `m` x `n` product `c` of `a`, `m` x `k`, and `b`, `k` x `n`, all row-major; `stored` selects transposed
+/// operands. The order of additions is fixed, so the result is the same in every run; [`matmul`](crate::matmul) states
+/// the error bound.
 ///
 /// # Safety
 /// `a` has `m * k` elements, `b` `k * n`, `c` room for `m * n` and overlaps neither; `BLOCK` threads, one block per
@@ -80,10 +82,10 @@ pub unsafe fn matmul_vectorised<T: Factor>(a: &[T], b: &[T], c: *mut T, m: u32, 
             }
             i += BLOCK as usize;
         }
-        thread::sync_threads(); // the tiles are complete before anyone reads what others wrote
+        thread::sync_threads(); // the tiles are complete before any thread reads what others wrote
         // SAFETY: both tiles are written.
         unsafe { multiply(tiles, tid, &mut sums) };
-        thread::sync_threads(); // everyone has read the tiles before the next phase overwrites them
+        thread::sync_threads(); // every thread has read the tiles before the next phase overwrites them
         phase += DEPTH;
     }
     // SAFETY: every thread has elements of its own.
@@ -105,7 +107,7 @@ pub(super) unsafe fn multiply<T: Factor>(tiles: *const T, tid: usize, sums: &mut
     let [row, column] = first_of::<T>(tid);
     let mut step = 0;
     while step < DEPTH {
-        // SAFETY: inside the tiles.
+        // SAFETY: the element is inside the tiles.
         let (of_a, of_b) = unsafe {
             let (tile_b, step) = (tiles.add(tile::<T>()), step * pitch::<T>());
             (runs(tiles.add(step + row), LANES), runs(tile_b.add(step + column), LANES))
@@ -157,7 +159,7 @@ unsafe fn write_row<T: Factor>(row: *mut T, first: usize, end: usize, wide: bool
         unroll!(j < PART => {
             let column = place(first, LANES, T::WIDTH, j);
             if column < end {
-                // SAFETY: inside the row.
+                // SAFETY: the element is inside the row.
                 unsafe { row.add(column).write(sums[j]) };
             }
         });

@@ -26,7 +26,7 @@ pub unsafe fn picture_pixel<O: Op>(input: &[u8], picture: Picture, output: *mut 
     let at = (row as usize * picture.columns as usize + column as usize) * channels as usize;
     let mut channel = 0;
     while channel < channels {
-        // SAFETY: inside the result, and no other thread has this pixel.
+        // SAFETY: the element is inside the result, and no other thread has this pixel.
         unsafe { output.add(at + channel as usize).write(O::apply(&around, picture.amount, channel)) };
         channel += 1;
     }

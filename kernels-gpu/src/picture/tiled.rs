@@ -37,14 +37,14 @@ pub unsafe fn picture_tiled<O: Op>(input: &[u8], picture: Picture, output: *mut 
             let column = (first_column + b / picture.channels.max(1)).wrapping_sub(reach);
             if row < picture.rows && column < picture.columns {
                 let at = picture.index(row, column) + (b % picture.channels.max(1)) as usize;
-                // SAFETY: inside the picture; a slot for each byte.
+                // SAFETY: the element is inside the picture; a slot for each byte.
                 unsafe { tile.add((r * pitch + b) as usize).write(*input.get_unchecked(at)) };
             }
             b += SIDE;
         }
         r += SIDE;
     }
-    thread::sync_threads(); // the tile is complete before anyone reads what others loaded
+    thread::sync_threads(); // the tile is complete before any thread reads what others loaded
 
     let (row, column) = (first_row + y, first_column + x);
     if row >= picture.rows || column >= picture.columns {
@@ -55,7 +55,7 @@ pub unsafe fn picture_tiled<O: Op>(input: &[u8], picture: Picture, output: *mut 
     let at = (row as usize * picture.columns as usize + column as usize) * channels as usize;
     let mut channel = 0;
     while channel < channels {
-        // SAFETY: inside the result, and no other thread has this pixel.
+        // SAFETY: the element is inside the result, and no other thread has this pixel.
         unsafe { output.add(at + channel as usize).write(O::apply(&around, picture.amount, channel)) };
         channel += 1;
     }

@@ -63,7 +63,7 @@ pub unsafe fn block_scan<O: Op<T>, T: Number>(ended: bool, tail: T, carry: &mut 
         if w == warp {
             at_warp = at;
         }
-        // SAFETY: written before the barrier.
+        // SAFETY: the slot was written before the barrier.
         let (tail, ended) = unsafe { (tails.add(w as usize).cast::<T>().read(), any_ended.add(w as usize).read()) };
         at = if ended != 0 { tail } else { O::combine(at, tail) };
         w += 1;
@@ -95,7 +95,7 @@ pub unsafe fn block_total<O: Op<T>, T: Number>(value: T) -> T {
     let mut total = O::identity();
     let mut w = 0;
     while w < WARPS {
-        // SAFETY: written before the barrier.
+        // SAFETY: the slot was written before the barrier.
         total = O::combine(total, unsafe { tails.add(w as usize).cast::<T>().read() });
         w += 1;
     }

@@ -16,7 +16,8 @@ pub const IDEA: &str = "one warp per segment: no barriers, 32 elements at a time
 /// Default number of threads per block; a multiple of 32, at most 1024.
 pub const BLOCK: u32 = 256;
 
-/// Reduces segment `k` to `results[k]`.
+/// Reduces segment `k` of `values`, the elements `offsets[k]..offsets[k + 1]`, to `results[k]`. The result is the same
+/// in every run.
 ///
 /// # Safety
 /// The block is a multiple of 32; `offsets` has at least one entry, ascends, and ends within `values`; `results` has

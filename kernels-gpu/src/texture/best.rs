@@ -32,7 +32,8 @@ pub const fn tile(dimensions: u32) -> [u32; 2] {
 const _: () = assert!(COLUMNS.is_multiple_of(PATCH) && 32_u32.is_multiple_of(PATCH));
 const _: () = assert!((BLOCK / COLUMNS).is_multiple_of(32 / PATCH));
 
-/// Samples an array.
+/// Samples an array of `D` dimensions on a grid of `size` points that `map` places in it; x varies fastest, and the
+/// channels of a sample are neighbours.
 ///
 /// # Safety
 /// `texture` has as many dimensions as the kernel and gives floats; `output` has room for `size` samples of `channels`

@@ -106,7 +106,7 @@ fn index(mode: u32, index: i32, size: i32) -> i32 {
 /// The remainder that is never negative.
 #[inline(always)]
 fn remainder(index: i32, size: i32) -> i32 {
-    // No array is empty; without this the compiler would keep a panic for a division by 0.
+    // No array is empty; without `max` the compiler would keep a panic for a division by 0.
     let size = size.max(1);
     let rest = index % size;
     if rest < 0 { rest + size } else { rest }

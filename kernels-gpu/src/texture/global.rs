@@ -32,7 +32,8 @@ impl<F: Format> Source for Memory<'_, F> {
     }
 }
 
-/// Samples an array.
+/// Samples an array of `D` dimensions on a grid of `size` points that `map` places in it; x varies fastest, and the
+/// channels of a sample are neighbours.
 ///
 /// # Safety
 /// `texels` has `extent` texels (x, y, z; 1 where there is no such axis) of `channels` (1 to 4) elements, at least one;

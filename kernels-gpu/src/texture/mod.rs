@@ -65,13 +65,13 @@ pub trait Dimensions: Instance + 'static {
     /// The texture unit's result for a coordinate; axes beyond the texture's are ignored.
     ///
     /// # Safety
-    /// As for [`tex1d`], for a texture of this number of dimensions that gives floats.
+    /// The requirements are those of [`tex1d`], for a texture of this number of dimensions that gives floats.
     unsafe fn sample(texture: u64, at: [f32; 3]) -> [f32; 4];
 
     /// A texel; in one dimension of linear memory.
     ///
     /// # Safety
-    /// As for [`tex1d_fetch`], for a texture of this number of dimensions.
+    /// The requirements are those of [`tex1d_fetch`], for a texture of this number of dimensions.
     unsafe fn texel<C: cuda_std::texture::Channel>(texture: u64, at: [i32; 3]) -> [C; 4];
 }
 
@@ -120,7 +120,7 @@ pub trait Format: Instance + 'static {
     /// The same of a texel that the texture's cache gives.
     ///
     /// # Safety
-    /// As for [`Dimensions::texel`], for a texture that gives u32 for [`Byte`], else floats.
+    /// The requirements are those of [`Dimensions::texel`], for a texture that gives u32 for [`Byte`], else floats.
     unsafe fn texel<D: Dimensions>(texture: u64, at: [i32; 3]) -> [f32; 4];
 
     /// The result of such a number.

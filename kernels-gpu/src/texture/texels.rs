@@ -28,7 +28,8 @@ impl<D: Dimensions, F: Format> Source for Texels<D, F> {
     }
 }
 
-/// Samples an array.
+/// Samples an array of `D` dimensions on a grid of `size` points that `map` places in it; x varies fastest, and the
+/// channels of a sample are neighbours.
 ///
 /// # Safety
 /// `texture` is a texture of `extent` texels (x, y, z; 1 where there is no such axis) as [`Format::texel`] and

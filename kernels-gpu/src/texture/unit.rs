@@ -11,7 +11,8 @@ use cuda_std::kernel;
 /// The idea in one line.
 pub const IDEA: &str = "one fetch per sample: the texture unit does it all, with weights of 8 bits";
 
-/// Samples an array.
+/// Samples an array of `D` dimensions on a grid of `size` points that `map` places in it; x varies fastest, and the
+/// channels of a sample are neighbours.
 ///
 /// # Safety
 /// `texture` has as many dimensions as the kernel and gives floats; `output` has room for `size` samples of `channels`

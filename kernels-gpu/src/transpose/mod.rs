@@ -33,7 +33,7 @@ const _: () = assert!(TILE.is_multiple_of(ROWS));
 /// limit.
 #[inline(always)]
 fn tile_origin(columns: u32, tile: u32) -> (u32, u32) {
-    // No column means no block; without this the compiler would keep a panic for a division by 0.
+    // No column means no block; without `max` the compiler would keep a panic for a division by 0.
     let across = columns.div_ceil(tile).max(1);
     let index = thread::block_idx_x();
     (index / across * tile, index % across * tile)

@@ -24,7 +24,7 @@ pub const IDEA: &str = "the padded tile, 16 bytes per lane from and to device me
 #[address_space(shared)]
 static mut ELEMENTS: [MaybeUninit<u64>; (TILE * PITCH) as usize] = [MaybeUninit::uninit(); (TILE * PITCH) as usize];
 
-/// Transposes a matrix.
+/// Transposes a row-major matrix of `rows` x `columns` elements into a row-major one of `columns` x `rows`.
 ///
 /// # Safety
 /// `input` and `output` have `rows * columns` elements and do not overlap; `BLOCK` threads, one block per tile.
@@ -42,7 +42,7 @@ pub unsafe fn transpose_vectorised<T: Number>(input: &[T], rows: u32, columns: u
 /// Moves the block's tile in vectors of `W` elements.
 ///
 /// # Safety
-/// As for [`transpose_vectorised()`].
+/// The requirements are those of [`transpose_vectorised()`].
 #[inline(always)]
 unsafe fn turn<T: Number, const W: usize>(input: &[T], rows: u32, columns: u32, output: *mut T) {
     const { assert!(size_of::<T>() <= size_of::<u64>()) };
@@ -70,11 +70,11 @@ unsafe fn turn<T: Number, const W: usize>(input: &[T], rows: u32, columns: u32, 
             i += BLOCK;
         }
     } else {
-        // SAFETY: the tile has room for `TILE` rows of `PITCH` elements of up to 8 bytes; the rest is the caller's
-        // promise.
+        // SAFETY: the tile has room for `TILE` rows of `PITCH` elements of up to 8 bytes; the caller upholds the rest
+        // of the contract.
         unsafe { load_tile::<T, PITCH>(input, rows, columns, tile) };
     }
-    thread::sync_threads(); // the tile is complete before anyone reads what others wrote
+    thread::sync_threads(); // the tile is complete before any thread reads what others wrote
 
     if rows_are_aligned::<W>(output.addr(), rows) {
         let mut i = thread::thread_idx_x();

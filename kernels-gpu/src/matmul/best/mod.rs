@@ -51,7 +51,7 @@ const GROUP: usize = 8;
 /// wide, so that they need the fewest rows and columns of the factors, and find them in the L2 cache.
 #[inline(always)]
 fn raster(index: usize, down: usize, across: usize) -> [usize; 2] {
-    // No tile means no block; without this the compiler would keep a panic for a division by 0.
+    // No tile means no block; without `max` the compiler would keep a panic for a division by 0.
     let group = GROUP * across.max(1);
     let first = index / group * GROUP;
     // Not `clamp`, from which LLVM does not learn that the height is not 0.

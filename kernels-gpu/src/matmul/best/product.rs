@@ -103,7 +103,7 @@ pub unsafe fn product<
             while phase < a.k {
                 a.copy_tile::<BM, BK>([first[0], phase], shared, pitch(BM), tid, THREADS);
                 b.copy_tile::<BN, BK>([first[1], phase], tile_b, pitch(BN), tid, THREADS);
-                thread::sync_threads(); // the tiles are complete before anyone reads what others wrote
+                thread::sync_threads(); // the tiles are complete before any thread reads what others wrote
                 let mut step = 0;
                 while step < BK / SLICES {
                     let of_a = Engine::<T>::load_a::<TM>(read_a.add(step * pitch(BM)));
@@ -112,7 +112,7 @@ pub unsafe fn product<
                     Engine::<T>::multiply_add(&mut sums, &of_a, &of_b);
                     step += Engine::<T>::DEPTH;
                 }
-                thread::sync_threads(); // everyone has read the tiles before the next phase overwrites them
+                thread::sync_threads(); // every thread has read the tiles before the next phase overwrites them
                 phase += BK;
             }
         }
@@ -298,7 +298,7 @@ unsafe fn add_row<T: Factor, const N: usize>(from: *const T, step: usize, sums: 
 /// before `own`.
 ///
 /// # Safety
-/// Nobody else writes these elements.
+/// No other thread writes these elements.
 #[inline(always)]
 unsafe fn write<T: Factor, const TM: usize, const TN: usize>(
     c: *mut T,
@@ -313,8 +313,8 @@ unsafe fn write<T: Factor, const TM: usize, const TN: usize>(
         if own[0] <= row && row < rows {
             let to = c.wrapping_add(row * columns);
             if wide {
-                // SAFETY: a row of the product that starts on a boundary, as do tiles; the rest is the caller's
-                // promise.
+                // SAFETY: a row of the product that starts on a boundary, as do tiles; the caller upholds the rest of
+                // the contract.
                 unsafe { store_runs(to, column, own[1], columns, &sums[i]) };
             } else {
                 // SAFETY: a row of the product; the caller upholds the rest of the contract.
@@ -354,7 +354,7 @@ unsafe fn store_elements<T: Factor, const TN: usize>(
     unroll!(j < TN => {
         let column = place(column, Engine::<T>::LANES[1], T::WIDTH, j);
         if first <= column && column < end {
-            // SAFETY: inside the row.
+            // SAFETY: the element is inside the row.
             unsafe { row.add(column).write(sums[j]) };
         }
     });

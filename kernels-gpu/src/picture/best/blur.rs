@@ -178,7 +178,7 @@ impl<'a> View<'a> {
     unsafe fn word(&self, row: u32) -> u32 {
         let row = row as usize * self.pitch as usize;
         if self.is_word {
-            // SAFETY: inside the row: it and the start are whole words, and so is where the row begins.
+            // SAFETY: the element is inside the row: it and the start are whole words, and so is where the row begins.
             return unsafe { self.input.as_ptr().add(row + self.start as usize).cast::<u32>().read() };
         }
         let mut word = 0;
@@ -186,7 +186,7 @@ impl<'a> View<'a> {
         while k < EACH {
             let at = self.start.wrapping_add(k);
             if at < self.pitch {
-                // SAFETY: inside the row.
+                // SAFETY: the element is inside the row.
                 word |= u32::from(unsafe { *self.input.get_unchecked(row + at as usize) }) << (8 * k);
             }
             k += 1;

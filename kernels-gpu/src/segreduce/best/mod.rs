@@ -48,7 +48,8 @@ pub const fn tile(bytes: usize) -> u32 {
 
 const _: () = assert!(EACH == 4 && BLOCK >= 2 * WARP);
 
-/// Reduces segment `k` to `results[k]`.
+/// Reduces segment `k` of `values`, the elements `offsets[k]..offsets[k + 1]`, to `results[k]`. The result is the same
+/// in every run.
 ///
 /// # Safety
 /// `BLOCK` threads; `offsets` has at least one entry, ascends, and ends within `values`; `results` has one element per
@@ -81,11 +82,11 @@ pub unsafe fn segreduce_best<O: Op<T>, T: Number>(
 /// number of segments when all have ended.
 ///
 /// # Safety
-/// As for [`segreduce_best()`].
+/// The requirements are those of [`segreduce_best()`].
 #[inline(always)]
 unsafe fn part<O: Op<T>, T: Number, const W: usize>(values: &[T], offsets: &[u64], results: *mut T) -> (T, u64) {
     let tid = thread::thread_idx_x();
-    // SAFETY: all threads reach this call.
+    // SAFETY: all threads of the block reach this call.
     let (part, mut k) = unsafe {
         tile::clear_ends(tid);
         split(offsets, (values.as_ptr().addr() % 16 / size_of::<T>()) as u64)
@@ -125,8 +126,8 @@ unsafe fn part<O: Op<T>, T: Number, const W: usize>(values: &[T], offsets: &[u64
             (k, carry, private, streamed) = (k + 1, O::identity(), behind, true);
         } else if ends(k) {
             if streamed {
-                // SAFETY: all threads reach this call. Its barrier also keeps threads from overwriting slots that
-                // others still read.
+                // SAFETY: all threads of the block reach this call. Its barrier also keeps threads from overwriting
+                // slots that others still read.
                 carry = O::combine(carry, unsafe { block_total::<O, T>(private) });
                 (private, streamed) = (O::identity(), false);
             } else {
@@ -144,7 +145,7 @@ unsafe fn part<O: Op<T>, T: Number, const W: usize>(values: &[T], offsets: &[u64
         (start, round) = (stop, next);
     }
     if streamed {
-        // SAFETY: all threads reach this call.
+        // SAFETY: all threads of the block reach this call.
         carry = O::combine(carry, unsafe { block_total::<O, T>(private) });
     }
     (carry, part.last)

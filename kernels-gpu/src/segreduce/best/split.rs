@@ -69,7 +69,7 @@ pub unsafe fn split(offsets: &[u64], lead: u64) -> (Part, u64) {
         }
     }
     thread::sync_threads(); // both ends are found, and what threads wrote before is complete
-    // SAFETY: written before the barrier.
+    // SAFETY: the slot was written before the barrier.
     let (first, last) = unsafe { (splits.read(), splits.add(1).read()) };
     let part = Part { lead, begin: lead + base + cut(block) - first, end: lead + base + cut(block + 1) - last, last };
     (part, first)

@@ -191,7 +191,7 @@ pub unsafe fn totals<O: Op<T>, T: Number, const W: usize>(
 /// barrier completes what the block has written to shared memory.
 ///
 /// # Safety
-/// As for [`totals`].
+/// The requirements are those of [`totals`].
 #[inline(always)]
 unsafe fn mark_ends<T: Number, const W: usize>(offsets: &[u64], part: &Part, start: u64, first: u64) -> u64 {
     let ends = (&raw mut ENDS).cast::<u32>();
@@ -227,7 +227,7 @@ unsafe fn mark_ends<T: Number, const W: usize>(offsets: &[u64], part: &Part, sta
         }
         // The barrier separates writes of the tile's elements, ends and first open segment from all reads of them.
         if thread::sync_threads_or(found) != 0 {
-            // SAFETY: written before the barrier.
+            // SAFETY: the slot was written before the barrier.
             return unsafe { open.read() };
         }
         from += u64::from(LOOK * BLOCK);
