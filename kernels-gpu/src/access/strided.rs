@@ -1,9 +1,8 @@
 //! Neighbouring lanes are `stride` elements apart; `stride` warps share a range of `32 * stride` elements, so that each
 //! element is still visited once.
 //!
-//! With stride 2 half of every sector is not for this warp. Once the stride reaches a sector's 32 bytes, each lane
-//! needs a sector of its own, and a larger stride costs no more: min(32, stride * size of an element) sectors per
-//! request.
+//! With stride 2 a warp uses half of every sector. Once the stride reaches a sector's 32 bytes, each lane needs a
+//! sector of its own, and a larger stride costs no more: min(32, stride * size of an element) sectors per request.
 
 use super::{WARP, double};
 use crate::number::Number;

@@ -59,7 +59,7 @@ unsafe fn apply_all<O: Op<T>, T: Number>(input: &[T], addresses: u32, counters: 
         unsafe { own.add(c).write(O::start()) };
         c += block;
     }
-    thread::sync_threads(); // every counter is initialised before it is used
+    thread::sync_threads(); // separates the counters' initialisation from their use
 
     let mut i = thread::global_index();
     while i < input.len() {
@@ -79,7 +79,7 @@ unsafe fn apply_all<O: Op<T>, T: Number>(input: &[T], addresses: u32, counters: 
         }
         i += thread::grid_stride();
     }
-    thread::sync_threads(); // all elements of the block are applied before its counters are read
+    thread::sync_threads(); // separates the last update of the block's counters from their reads
 
     let mut c = tid;
     while c < addresses {

@@ -1,4 +1,4 @@
-//! Lanes with the same counter find each other (`match.any`), combine their values by shuffles, and the lowest of them
+//! Lanes with the same counter are grouped by `match.any`, combine their values by shuffles, and the lowest of them
 //! issues one atomic for the group. No two lanes of a warp then access the same address.
 //!
 //! The lanes of a group can be any of the 32, so the tree runs over their ranks: in every round each lane combines its
@@ -58,7 +58,6 @@ unsafe fn apply_all<O: Op<T>, T: Number>(input: &[T], addresses: u32, counters: 
 /// # Safety
 /// All lanes of `here` reach this call, each with the index of a counter, and with a `place` of its own if `O` returns
 /// a value.
-/// something.
 #[inline(always)]
 unsafe fn act<O: Op<T>, T: Number>(here: u32, lane: u32, value: T, c: usize, counters: *mut T, place: usize) {
     // SAFETY: the caller upholds this function's contract, for all of these.

@@ -93,7 +93,7 @@ unsafe fn add_results(task: Task, result: u32, len: usize, output: *mut u32) {
     let results = (&raw mut RESULTS).cast::<u32>();
     // SAFETY: each task has a slot, and no other thread has this task.
     unsafe { results.add((task.element + if task.long { ELEMENTS } else { 0 }) as usize).write(result) };
-    thread::sync_threads(); // both results of every element are written before they are added
+    thread::sync_threads(); // separates the writes of both results from their addition
 
     let tid = thread::thread_idx_x();
     let i = thread::block_idx_x() as usize * ELEMENTS as usize + tid as usize;

@@ -1,8 +1,8 @@
-//! Both branches have a barrier, so all threads wait: but at two different ones.
+//! Both branches have a barrier, so all threads wait, but at two different barriers.
 //!
 //! It looks complete, and is right as long as the whole block takes the same branch. Where a warp's lanes differ, one
-//! side waits at its barrier for the other, which has one of its own. The solution of the PMPP slides: do the branches'
-//! work, and wait once after them. Right: `transpose`, rung `tiled`.
+//! side waits at its barrier for the other, which has one of its own. The solution of the PMPP slides
+//! (`docs/sources.md`) is one barrier after the branches. Right: `transpose`, rung `tiled`.
 
 use super::cache;
 use cuda_std::{kernel, thread};

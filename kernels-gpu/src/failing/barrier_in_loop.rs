@@ -1,8 +1,8 @@
 //! A scan whose loop ends when the stride has passed the thread's own index: thread 0 never enters it, thread 1 makes
 //! one round, thread 255 eight. Its barriers are reached by fewer and fewer threads.
 //!
-//! The review writes it so: `for (s = 1; s <= threadIdx.x; s *= 2)`. Right: `scan`, rung `kogge_stone`: a loop with
-//! barriers runs equally often for all, and an `if` inside it selects the threads that work.
+//! Threehearts 2021 (`docs/sources.md`) has this loop: `for (s = 1; s <= threadIdx.x; s *= 2)`. Right: `scan`, rung
+//! `kogge_stone`: a loop with barriers runs equally often for all, and an `if` inside it selects the threads that work.
 
 use super::cache;
 use cuda_std::{kernel, thread};
@@ -26,7 +26,7 @@ pub unsafe fn failing_barrier_in_loop(input: &[u32], output: *mut u32) {
         while stride <= t {
             thread::sync_threads(); // FINDING
             let other = cache.add(t - stride).read();
-            thread::sync_threads(); // everyone has read before anyone writes
+            thread::sync_threads(); // every thread has read before any thread writes
             cache.add(t).write(cache.add(t).read().wrapping_add(other));
             stride *= 2;
         }

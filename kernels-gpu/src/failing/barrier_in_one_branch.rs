@@ -1,7 +1,7 @@
 //! Even threads write and wait; odd threads have nothing to write and go on.
 //!
-//! In a warp both sides run one after the other, so half of the warp stands at a barrier that the other half passes by.
-//! Right: `transpose`, rung `tiled`: whichever thread has nothing to load comes to the barrier all the same.
+//! In a warp both sides run one after the other, so half of the warp waits at a barrier that the other half does not
+//! execute. Right: `transpose`, rung `tiled`: threads with nothing to load also execute the barrier.
 
 use super::cache;
 use cuda_std::{kernel, thread};

@@ -1,6 +1,6 @@
 //! Half of the warps have nothing to load and skip the barrier after the loads. No warp is split, so nothing hangs
-//! here: the block's next barrier has the same number, and a barrier counts arrivals, wherever they come from. From
-//! then on half of the block is one barrier ahead.
+//! here: the block's next barrier has the same number, and a barrier counts arrivals, whatever instruction they come
+//! from. From then on half of the block is one barrier ahead.
 //!
 //! The warps that skipped read what the others have not written yet. Right: `transpose`, rung `tiled`: the threads
 //! without an element skip the load, not the barrier.
@@ -25,7 +25,7 @@ pub unsafe fn failing_barrier_skipped_by_warps(input: &[u32], output: *mut u32) 
     unsafe {
         if t < HALF {
             cache.add(t).write(*input.get_unchecked(i));
-            thread::sync_threads(); // the loads are done: but half of the block does not wait for them
+            thread::sync_threads(); // separates the loads from the reads, but only half of the block waits here
         }
         output.add(i).write(cache.add(t % HALF).read()); // FINDING
     }

@@ -1,8 +1,8 @@
 //! A convolution of bytes whose sum is right and whose result is a byte again: of 258, 2 is left, and the brightest
 //! pixels turn dark.
 //!
-//! The review writes `out[…] = (uchar) pvalue`. Its histogram has counters of `uchar`, too: they are full at 255.
-//! Right: `picture`, rung `pixel`: what is above 255 is 255.
+//! Threehearts 2021 (`docs/sources.md`) writes `out[…] = (uchar) pvalue`. Its histogram has counters of `uchar`, too:
+//! they are full at 255. Right: `picture`, rung `pixel`: what is above 255 is 255.
 
 use cuda_std::{kernel, thread};
 

@@ -24,7 +24,7 @@ pub unsafe fn failing_kogge_stone_in_place(input: &[u32], output: *mut u32) {
         cache.add(t).write(*input.get_unchecked(i));
         let mut distance = 1;
         while distance < BLOCK as usize {
-            thread::sync_threads(); // the last step is done
+            thread::sync_threads(); // separates the last step's writes from this step's reads
             if t >= distance {
                 cache.add(t).write(cache.add(t).read().wrapping_add(cache.add(t - distance).read())); // FINDING
             }

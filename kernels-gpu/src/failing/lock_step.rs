@@ -1,4 +1,4 @@
-//! The last 64 values are left to one warp, whose lanes "run in lock-step anyway", so the steps have no barrier.
+//! One warp adds up the last 64 values, whose lanes "run in lock-step anyway", so the steps have no barrier.
 //!
 //! That was a common trick (and in the third edition of the reduction slides); since Volta each lane has its own
 //! program counter, and only explicit synchronisation keeps the lanes of a warp together. The fence stands where the

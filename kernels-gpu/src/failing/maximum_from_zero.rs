@@ -29,7 +29,7 @@ pub unsafe fn failing_maximum_from_zero(input: &[f32], output: *mut f32) {
     // written.
     unsafe {
         cache.add(t).write(best);
-        thread::sync_threads(); // the cache is full before the tree starts
+        thread::sync_threads(); // separates the loads from the first step of the tree
         let mut half = BLOCK as usize / 2;
         while half > 0 {
             if t < half {

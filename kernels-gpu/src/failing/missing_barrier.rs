@@ -20,7 +20,7 @@ pub unsafe fn failing_missing_barrier(input: &[u32], output: *mut u32) {
     // element.
     unsafe {
         cache.add(t).write(*input.get_unchecked(i));
-        thread::sync_threads(); // the cache is full before the tree starts
+        thread::sync_threads(); // separates the loads from the first step of the tree
         let mut half = BLOCK as usize / 2;
         while half > 0 {
             if t < half {

@@ -23,8 +23,8 @@
 //!
 //! The mistakes are those that courses make or warn of. Slides: the "optimization attempt", `if (threadIdx.x % 2 == 0)`
 //! with a barrier in each branch, the pairwise loop from `blockDim.x` to 2, `Width/TILE_WIDTH`, `ceil(n/256.0)`,
-//! `blockIdx.x * NumBlocks`. A review: its scan, histogram, convolutions, tree and matrix product. `VecMax`:
-//! `RAND_MIN`.
+//! `blockIdx.x * NumBlocks`. Threehearts 2021 (`docs/sources.md`): its scan, histogram, convolutions, tree and matrix
+//! product. `VecMax`: `RAND_MIN`.
 
 use core::mem::MaybeUninit;
 use cuda_std::address_space;

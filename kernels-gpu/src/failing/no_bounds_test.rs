@@ -1,5 +1,5 @@
-//! 1000 elements in blocks of 256 are four blocks and 1024 threads; the last 24 have no element, and do not test for
-//! it.
+//! 1000 elements in blocks of 256 are four blocks and 1024 threads; the last 24 have no element, and the test for it is
+//! missing.
 //!
 //! Right: `vecadd`, rung `grid_stride`, as any other: `if i < n`.
 
@@ -8,7 +8,7 @@ use cuda_std::{kernel, thread};
 /// The mistake in one line.
 pub const IDEA: &str = "`if i < n` is missing, and the last block has more threads than elements";
 
-/// Doubles all elements, and touches more.
+/// Doubles all elements, and accesses memory past their end.
 ///
 /// # Safety
 /// No launch is safe: the missing test is the point.

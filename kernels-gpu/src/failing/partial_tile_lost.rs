@@ -2,8 +2,8 @@
 //! second one would add is lost.
 //!
 //! The loop of the PMPP slides is `for (m = 0; m < Width/TILE_WIDTH; ++m)`: right for widths that are multiples of the
-//! tile. Loads and results outside are taken care of here; the phases must be rounded up, too. Right: `matmul`, rung
-//! `tiled_16`.
+//! tile. Loads and results outside of the matrix are guarded here; the number of phases must be rounded up as well.
+//! Right: `matmul`, rung `tiled_16`.
 
 use super::{BLOCK, pairs};
 use cuda_std::{kernel, thread};
@@ -51,7 +51,7 @@ pub unsafe fn failing_partial_tile_lost(input: &[u32], output: *mut u32) {
                 k += 1;
             }
         }
-        thread::sync_threads(); // both tiles are used before the next phase writes them
+        thread::sync_threads(); // separates the reads of both tiles from the next phase's writes
         phase += 1;
     }
     if row < WIDTH && column < WIDTH {

@@ -1,8 +1,8 @@
 //! `threadIdx.x + blockIdx.x + blockDim.x`: with a plus for the times, neighbouring blocks work on nearly the same
 //! elements, many are done twice, and most not at all.
 //!
-//! The review's histogram begins so; there it counts letters again and again. Here it is two blocks that write one
-//! element. Right: `vecadd`, rung `grid_stride`; the formulas are those of `threads`.
+//! The histogram of Threehearts 2021 (`docs/sources.md`) begins like this and counts letters repeatedly. Here two
+//! blocks write one element. Right: `vecadd`, rung `grid_stride`; the formulas are those of `threads`.
 
 use cuda_std::{kernel, thread};
 

@@ -28,7 +28,7 @@ pub unsafe fn failing_stride_one_missing(input: &[u32], output: *mut u32) {
         let mut stride = THREADS;
         // WRONG: the last two sums are 1 apart, so `> 0`.
         while stride > 1 {
-            thread::sync_threads(); // the last step is done
+            thread::sync_threads(); // separates the last step's writes from this step's reads
             if t < stride {
                 values.add(t).write(values.add(t).read().wrapping_add(values.add(t + stride).read()));
             }

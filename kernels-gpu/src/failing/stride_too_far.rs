@@ -25,7 +25,7 @@ pub unsafe fn failing_stride_too_far(input: &[u32], output: *mut u32) {
         cache.add(t).write(*input.get_unchecked(i));
         let mut stride = BLOCK as usize;
         while stride > 1 {
-            thread::sync_threads(); // the last step is done
+            thread::sync_threads(); // separates the last step's writes from this step's reads
             if t < stride {
                 cache.add(t).write(cache.add(t).read().wrapping_add(cache.add(t + stride).read())); // FINDING
             }

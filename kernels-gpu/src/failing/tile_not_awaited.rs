@@ -1,9 +1,9 @@
 //! A product of matrices in tiles without the barrier between load and use: a thread multiplies what others have not
 //! loaded yet.
 //!
-//! The review's product has a barrier in each phase, but only at its end:
-//! `value += ds_M[ty][k] * ds_N[k][tx]; __syncthreads();`. It keeps the next tiles away from those that still use these
-//! (what `tile_overwritten` lacks), and waits for no load. Right: `matmul`, rung `tiled_16`.
+//! The product of Threehearts 2021 (`docs/sources.md`) has a barrier in each phase, but only at its end: `value +=
+//! ds_M[ty][k] * ds_N[k][tx]; __syncthreads();`. It keeps the next tiles away from those that still use these (what
+//! `tile_overwritten` lacks), and waits for no load. Right: `matmul`, rung `tiled_16`.
 
 use super::{BLOCK, pairs};
 use cuda_std::{kernel, thread};
@@ -46,7 +46,7 @@ pub unsafe fn failing_tile_not_awaited(input: &[u32], output: *mut u32) {
                 sum = sum.wrapping_add(product);
                 k += 1;
             }
-            thread::sync_threads(); // both tiles are used before the next phase writes them
+            thread::sync_threads(); // separates the reads of both tiles from the next phase's writes
             phase += 1;
         }
         output.add(row * WIDTH + column).write(sum); // AS WELL

@@ -1,9 +1,9 @@
-//! One thread per element of the product, which goes along a row of A and down a column of B.
+//! One thread per element of the product, which reads a row of A and a column of B.
 //!
-//! Two accesses to device memory for two operations: a CGMA ratio of 1, so without caches 4 bytes of bandwidth buy one
-//! operation. A warp reads 16 neighbours of a row of B at a time (coalesced) and two elements of A (broadcast). With B
-//! transposed, neighbouring threads read elements a row apart; with A transposed, two elements of A are still all that
-//! a warp accesses.
+//! Two operations take two accesses to device memory: the CGMA ratio is 1, so without caches each operation needs 4
+//! bytes (f32) of bandwidth. A warp reads 16 neighbours of a row of B at a time (coalesced) and two elements of A
+//! (broadcast). With B transposed, neighbouring threads read elements a row apart; with A transposed, two elements of A
+//! are still all that a warp accesses.
 
 use super::{Factor, side::Side, tile_of_block};
 use cuda_std::{kernel, thread};

@@ -1,7 +1,7 @@
 //! Each thread computes eight elements of a column: an element of B that it has loaded from shared memory serves eight
 //! sums, which lie in registers.
 //!
-//! Nine loads from shared memory for eight multiplications, where the tiled rung needs sixteen; and with 64x64 tiles
+//! Eight multiplications take nine loads from shared memory, where the tiled rung needs sixteen; and with 64x64 tiles
 //! each element from device memory is used 64 times: a CGMA ratio of 64.
 
 use super::{Factor, outer::neighbours, side::Side, tile_of_block};
@@ -60,7 +60,7 @@ pub unsafe fn matmul_thread_tile_1d<T: Factor>(a: &[T], b: &[T], c: *mut T, m: u
         thread::sync_threads(); // the tiles are complete before any thread reads what others wrote
         let mut step = 0;
         while step < DEPTH {
-            // SAFETY: the element is inside the tiles, which are written.
+            // SAFETY: the elements are inside the tiles, which are written.
             let (of_a, of_b) = unsafe {
                 let of_a: [T; ROWS as usize] = neighbours(tile_a.add(step * SIDE + row));
                 (of_a, tile_b.add(step * SIDE + column).read())

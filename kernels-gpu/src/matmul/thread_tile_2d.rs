@@ -1,9 +1,9 @@
 //! Each thread computes 8x8 elements: it loads eight of a column of A and eight of a row of B and multiplies each with
 //! each.
 //!
-//! 16 loads from shared memory for 64 multiplications, and tiles of 128x128: each element from device memory is used
-//! 128 times. Half a warp reads elements of B that are 8 columns apart, and so only every eighth bank: the next rung's
-//! business.
+//! 64 multiplications take 16 loads from shared memory, and with tiles of 128x128 each element from device memory is
+//! used 128 times. Half a warp reads elements of B that are 8 columns apart, and so only every eighth bank, which the
+//! next rung avoids.
 
 use super::{
     Factor,
@@ -85,7 +85,7 @@ pub unsafe fn matmul_thread_tile_2d<T: Factor>(a: &[T], b: &[T], c: *mut T, m: u
     });
 }
 
-/// Writes neighbouring columns of a row, as far as it has them.
+/// Writes neighbouring columns of a row, up to its end.
 ///
 /// # Safety
 /// The row has `end` elements, and no other thread writes these.

@@ -2,12 +2,13 @@
 //! together, multiply them from shared memory, and go on to the next phase. There are `k / TILE` of them.
 //!
 //! Every element of a tile is fetched once and used `TILE` times, so traffic to device memory falls to `1 / TILE`: a
-//! CGMA ratio of 16 or 32. Neighbouring threads fetch neighbours, so also a walk along columns becomes coalesced. What
-//! is left is shared memory: two loads for every multiplication.
+//! CGMA ratio of 16 or 32. Neighbouring threads fetch neighbours, so also a walk along columns becomes coalesced. The
+//! remaining cost is shared memory: two loads for every multiplication.
 //!
 //! A factor that is stored transposed is turned as it is written to its tile, down columns, which have few banks: a
-//! store takes 32 turns (32x32 tiles) or eight (16x16) instead of one. The thread tiles, whose rows are `k`, pay that
-//! for A as it usually lies; the padded rows from [`vectorised`](super::vectorised) on end it.
+//! store takes 32 wavefronts (32x32 tiles) or eight (16x16) instead of one. The thread tiles, whose rows are `k`, have
+//! these conflicts for an A that is not transposed; the padded rows from [`vectorised`](super::vectorised) on avoid
+//! them.
 
 use super::{Factor, side::Side, tile_of_block};
 use core::mem::MaybeUninit;
@@ -19,7 +20,7 @@ pub const IDEAS: [&str; 2] = [
     "tiles of 32x32, a full block of 1024 threads: CGMA 32",
 ];
 
-/// Tiles that there are kernels for: rows and columns, one thread for each element.
+/// Sides of the tiles for which there are kernels, with one thread for each element.
 pub const TILES: [u32; 2] = [16, 32];
 
 const SLOTS: usize = 2 * (TILES[1] * TILES[1]) as usize;
@@ -57,7 +58,7 @@ pub unsafe fn matmul_tiled<T: Factor, const TILE: usize>(
     let mut sum = T::ZERO;
     let mut phase = 0;
     while phase < a.k {
-        // SAFETY: each thread has a place of its own in both tiles, whichever way they are read.
+        // SAFETY: each thread has its own slot in both tiles, in either order.
         unsafe {
             if a.turned() {
                 tile_a.add(y * TILE + x).write(a.get_or_zero(row, phase + x));

@@ -1,8 +1,8 @@
-//! The block loads its pixels, and as many around them as the blur reaches, into shared memory; then each thread works
-//! on its pixel there.
+//! The block loads its pixels, and those around them up to the reach of the blur, into shared memory; then each thread
+//! computes its pixel from there.
 //!
-//! A blur loads (16 + 2 r)^2 pixels per block instead of 16^2 (2 r + 1)^2. The other operations share nothing, and pay
-//! for the detour and its barrier.
+//! A blur loads (16 + 2 r)^2 pixels per block instead of 16^2 (2 r + 1)^2. The other operations share nothing, and the
+//! copy and its barrier only add cost.
 
 use super::{Around, Blur, Grey, Op, Picture, SIDE, Scale, inside};
 use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
@@ -15,7 +15,7 @@ pub const fn shared_bytes(channels: u32, reach: u32) -> u32 {
     (SIDE + 2 * reach) * (SIDE + 2 * reach) * channels
 }
 
-/// Makes a picture of another.
+/// Applies operation `O` to a picture, row-major, height x width x channels. The result is exact.
 ///
 /// # Safety
 /// `input` is the picture and `output` has room for the result and does not overlap it. Blocks of `SIDE` x `SIDE`

@@ -1,8 +1,8 @@
 //! A block for each segment: its threads take every 256th element, and reduce what they have by shuffles and a shared
 //! value per warp.
 //!
-//! Good for long segments. One of 16 elements keeps 16 of 256 threads busy, and its block passes a barrier for 15
-//! additions.
+//! This suits long segments. A segment of 16 elements occupies 16 of 256 threads, and its block executes a barrier for
+//! 15 additions.
 
 use super::bounds;
 use crate::{
@@ -42,7 +42,7 @@ pub unsafe fn segreduce_block_per_segment<O: Op<T>, T: Number>(values: &[T], off
             // SAFETY: no other block has this segment.
             unsafe { results.add(k).write(value) };
         }
-        thread::sync_threads(); // the warps' shared values were read before the next segment's are written
+        thread::sync_threads(); // separates the reads of the warps' shared values from the writes of the next segment's
         k += thread::grid_dim_x() as usize;
     }
 }

@@ -18,9 +18,9 @@ static mut TAILS: [MaybeUninit<u64>; WARPS as usize] = [MaybeUninit::uninit(); W
 #[address_space(shared)]
 static mut ENDED: [MaybeUninit<u32>; WARPS as usize] = [MaybeUninit::uninit(); WARPS as usize];
 
-/// For each thread, what threads before it have of the segment that is open where it begins. `ended`: a segment ends in
-/// the thread; `tail`: what it has of the segment that is open at its end. `carry` is what is open before the
-/// block, and then after it: the same in all threads.
+/// Returns, for each thread, the sum that threads before it have of the segment that is open where it begins. `ended`:
+/// a segment ends in the thread; `tail`: what it has of the segment that is open at its end. `carry` is what is open
+/// before the block, and then after it: the same in all threads.
 ///
 /// # Safety
 /// All of `BLOCK` threads call it, after a barrier since the last call.
@@ -56,7 +56,7 @@ pub unsafe fn block_scan<O: Op<T>, T: Number>(ended: bool, tail: T, carry: &mut 
     }
     thread::sync_threads(); // every warp's tail is in its slot
 
-    // Over the warps: few enough to go through one by one.
+    // The warps are few, so their sums are combined one by one.
     let (mut at_warp, mut at) = (*carry, *carry);
     let mut w = 0;
     while w < WARPS {
@@ -76,7 +76,7 @@ pub unsafe fn block_scan<O: Op<T>, T: Number>(ended: bool, tail: T, carry: &mut 
     }
 }
 
-/// Combines the values of all threads; all get the result.
+/// Combines the values of all threads, and returns the result in all of them.
 ///
 /// # Safety
 /// All of `BLOCK` threads call it, after a barrier since the last call of this or of [`block_scan`], and with one

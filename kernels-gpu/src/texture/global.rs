@@ -1,7 +1,8 @@
-//! Everything by hand: address mode, conversion and filter are instructions, and texels are loads from global memory.
+//! All steps in software: address mode, conversion and filter are instructions, and texels are loads from global
+//! memory.
 //!
 //! A linear sample of two dimensions is four loads and three weighed means, of three dimensions eight and seven. The
-//! weights have all 24 bits of f32, and any type or filter could be had. Rows of samples that run along rows of texels
+//! weights have all 24 bits of f32, and any type or filter is possible. Rows of samples that run along rows of texels
 //! are coalesced; where a picture is turned by 90 degrees, each lane of a warp reads a sector of its own.
 
 use super::by_hand::{Source, sample};
@@ -54,7 +55,7 @@ pub unsafe fn texture_global<D: Dimensions, F: Format>(
         let memory = Memory::<F> { texels, extent, channels };
         // SAFETY: the caller upholds this function's contract.
         let values = unsafe { sample::<D>(&memory, how.into(), extent, coordinate::<D>(&map, place)) };
-        // SAFETY: the thread's own sample.
+        // SAFETY: the index is that of the thread's own sample.
         unsafe { store(output, slot(place, size, channels), channels, values.map(F::result)) };
     }
 }

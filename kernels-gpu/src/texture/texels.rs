@@ -3,7 +3,7 @@
 //! The cache keeps texels together that are neighbours in any direction, so a picture may be turned. Conversion is
 //! free: u8 arrive as numbers from 0 to 1 or as integers, and all channels of a texel in one fetch. The weights keep
 //! all bits of f32, which is why this is the way to an exact filter. In one dimension the texels lie in linear memory,
-//! since CUDA arrays of one can't be read so (`tex1Dfetch`).
+//! since `tex1Dfetch` does not read CUDA arrays of one dimension.
 
 use super::by_hand::{Source, sample};
 use super::{Byte, Dimensions, Float, Format, Fraction, Line, Map, Plane, Space};
@@ -51,7 +51,7 @@ pub unsafe fn texture_texels<D: Dimensions, F: Format>(
         let texels = Texels::<D, F> { texture, read_as: PhantomData };
         // SAFETY: the caller upholds this function's contract.
         let values = unsafe { sample::<D>(&texels, how.into(), extent, coordinate::<D>(&map, place)) };
-        // SAFETY: the thread's own sample.
+        // SAFETY: the index is that of the thread's own sample.
         unsafe { store(output, slot(place, size, channels), channels, values.map(F::result)) };
     }
 }

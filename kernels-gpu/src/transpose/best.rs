@@ -21,9 +21,9 @@ pub const fn side(bytes: usize) -> u32 {
     256 / bytes as u32
 }
 
-/// Index of an element in the tile. Vectors are `W` elements apart, so half a row of them fills the banks once, and
-/// the other half would meet them there again: it is moved by half a vector. The same goes for columns, whose
-/// neighbours are an odd pitch apart.
+/// Index of an element in the tile. Vectors are `W` elements apart, so half a row of them fills the banks once, and the
+/// other half would conflict with them, so it is shifted by half a vector. The same goes for columns, whose neighbours
+/// are an odd pitch apart.
 #[inline(always)]
 const fn slot<const W: usize, const SIDE: u32>(row: u32, column: u32) -> usize {
     let (half, shift) = (SIDE / 2, W as u32 / 2);

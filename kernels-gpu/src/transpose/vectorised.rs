@@ -1,10 +1,10 @@
 //! The padded tile, moved in 16-byte vectors: a lane loads four neighbours of a row (two of 8 bytes) in one
-//! instruction, and stores as many of a row of the result. A quarter (half) of the requests for the same bytes.
+//! instruction, and stores as many of a row of the result. The same bytes take a quarter (half) of the requests.
 //!
-//! Shared memory is still asked for single elements, since a vector's elements go to as many rows of the result. With
+//! Shared memory is still accessed by single elements, since a vector's elements go to as many rows of the result. With
 //! 33 elements from row to row, the 32 slots that a warp touches at once are `r + 4 q` for four rows and eight vectors:
 //! a bank each. Elements of 8 bytes go in two halves of a warp, of 16 vectors of one row: those that are eight apart
-//! meet in one bank.
+//! conflict in one bank.
 //!
 //! Where rows don't start on 16-byte boundaries, elements are moved singly.
 
@@ -99,7 +99,8 @@ unsafe fn turn<T: Number, const W: usize>(input: &[T], rows: u32, columns: u32, 
     }
 }
 
-/// Every row of a matrix at this address, of this number of columns, starts on a boundary and is whole vectors.
+/// Whether every row of a matrix at this address, of this number of columns, starts on a boundary and consists of whole
+/// vectors.
 #[inline(always)]
 fn rows_are_aligned<const W: usize>(address: usize, columns: u32) -> bool {
     address.is_multiple_of(16) && columns.is_multiple_of(W as u32)

@@ -6,10 +6,10 @@
 //! - A block walks through its part in tiles of 16 KiB. A tile in which no segment ends is only loaded and added up,
 //!   each thread for itself, without a barrier. Where one ends (4-byte elements), threads add up what lies before its
 //!   end and what lies behind, and meet once. Otherwise each thread takes 64 neighbouring bytes of the tile, and a
-//!   segmented scan over the threads hands on what is left of a segment that began before: see `tile`.
+//!   segmented scan over the threads passes on the sum of a segment that began before: see `tile`.
 //! - The next tile's loads start before the tile's work does.
-//! - A segment may end blocks later than it began. Each block leaves what it has of the segment that is open at its
-//!   end, and the last block to finish combines these in the order of the blocks: see `join`.
+//! - A segment may end blocks later than it began. Each block stores its sum of the segment that is open at its end,
+//!   and the last block to finish combines these in the order of the blocks: see `join`.
 //!
 //! Long segments are read at the speed of memory; a segmented scan in every tile leaves two thirds of it (H200, 2^28
 //! f32: 4.3 TB/s of a million elements each, 2.9 TB/s of 16, of 128, or of a power law). Where all lengths are about
@@ -32,7 +32,7 @@ mod tile;
 /// The idea in one line.
 pub const IDEA: &str = "equal parts of elements and segment ends for all blocks and threads: any mix of lengths";
 
-/// Threads per block: tiles are made for it.
+/// Threads per block; the layout of the tiles depends on it.
 pub const BLOCK: u32 = 256;
 
 /// Blocks per multiprocessor.
@@ -107,10 +107,10 @@ unsafe fn part<O: Op<T>, T: Number, const W: usize>(values: &[T], offsets: &[u64
         } else {
             [Vector([O::identity(); W]); EACH]
         };
-        // SAFETY: asked for segments that end in the part.
+        // SAFETY: it is called only for segments that end in the part.
         let ends = |k: u64| k < part.last && unsafe { part.end_of(offsets, k) } <= stop;
-        // For f64 that would take more than the 80 registers that three blocks on a multiprocessor leave, so 8-byte
-        // elements do without.
+        // For f64 that would take more than the 80 registers that three blocks on a multiprocessor leave, so this is
+        // not done for 8-byte elements.
         if W == 4 && ends(k) && !ends(k + 1) {
             // SAFETY: as above.
             let end = unsafe { part.end_of(offsets, k) } - start;
@@ -122,7 +122,7 @@ unsafe fn part<O: Op<T>, T: Number, const W: usize>(values: &[T], offsets: &[u64
                 // blocks are done.
                 unsafe { results.add(k as usize).write(carry) };
             }
-            thread::sync_threads(); // everyone has read the warps' values before they are written again
+            thread::sync_threads(); // every thread has read the warps' values before they are written again
             (k, carry, private, streamed) = (k + 1, O::identity(), behind, true);
         } else if ends(k) {
             if streamed {
@@ -131,7 +131,7 @@ unsafe fn part<O: Op<T>, T: Number, const W: usize>(values: &[T], offsets: &[u64
                 carry = O::combine(carry, unsafe { block_total::<O, T>(private) });
                 (private, streamed) = (O::identity(), false);
             } else {
-                thread::sync_threads(); // everyone has read the last tile's totals before its slots are written
+                thread::sync_threads(); // every thread has read the last tile's totals before its slots are written
             }
             // SAFETY: all threads reach this call, after a barrier that separates them from the last use of the slots.
             k = unsafe { tile::totals::<O, T, W>(offsets, &part, start, k, round, &mut carry, results) };

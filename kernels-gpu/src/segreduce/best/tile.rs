@@ -10,7 +10,7 @@ use cuda_std::{
     thread,
 };
 
-/// Segments per thread whose ends are looked at between two barriers.
+/// Segments per thread whose ends are read between two barriers.
 const LOOK: u32 = 2;
 
 /// The tile's elements, then at a segment's last element the total of the segment.
@@ -25,7 +25,7 @@ static mut ENDS: [MaybeUninit<u32>; BLOCK as usize] = [MaybeUninit::uninit(); BL
 #[address_space(shared)]
 static mut OPEN: [MaybeUninit<u64>; 1] = [MaybeUninit::uninit(); 1];
 
-/// Nothing ends anywhere yet: before the first tile, with a barrier after it.
+/// Clears the marks of segment ends. It is called before the first tile, with a barrier after it.
 ///
 /// # Safety
 /// Every thread of the block calls it with its number.
@@ -159,7 +159,7 @@ pub unsafe fn totals<O: Op<T>, T: Number, const W: usize>(
             w += 1;
         }
     };
-    // Written out: LLVM keeps a loop of this length, and its counter's uses with it.
+    // The code is written out, because LLVM would keep a loop of this length and compute with its counter.
     walk(0);
     walk(1);
     walk(2);
@@ -171,7 +171,7 @@ pub unsafe fn totals<O: Op<T>, T: Number, const W: usize>(
         // SAFETY: as above.
         unsafe { total.write(O::combine(before, total.read())) };
     }
-    thread::sync_threads(); // the totals are in their slots before others look for them
+    thread::sync_threads(); // separates the writes of the totals from their reads
 
     let mut k = first + u64::from(tid);
     while k < last {
