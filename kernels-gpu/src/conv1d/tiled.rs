@@ -33,7 +33,7 @@ pub unsafe fn conv1d_tiled<T: Sample>(input: &[T], mask: &[T], frame: Frame, out
     let width = thread::block_dim_x() + 1 - mask.len() as u32;
     // Thread 0 of the tile loads the element under the mask's first tap for the tile's first output.
     let (sample, channel) = (thread::block_idx_x() * width + tid, thread::block_idx_y());
-    // SAFETY: a slot per thread; the caller upholds the rest of the contract.
+    // SAFETY: each thread has a slot; the caller upholds the rest of the contract.
     unsafe { tile.add(tid as usize).write(frame.element(input, frame.start(sample), channel)) };
     thread::sync_threads(); // the tile is complete before any thread reads what others loaded
 

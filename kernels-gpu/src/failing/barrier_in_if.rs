@@ -1,7 +1,7 @@
 //! A tree sum that waits only for the threads that add: the barrier has moved into the `if`.
 //!
-//! A barrier waits for all threads of the block. Those that don't add never come, or come to another one in a later
-//! round; what happens then is undefined: hardware hangs, or counts whichever thread arrives and goes on too early.
+//! A barrier waits for all threads of the block. Those that don't add never reach it, or reach another one in a later
+//! round. The behaviour is then undefined: hardware hangs, or counts any arriving thread and continues too early.
 //! Right: `reduce`, rung `sequential`, with the barrier after the `if`.
 
 use super::{BLOCK, cache};

@@ -25,7 +25,7 @@ pub unsafe fn failing_last_step_missing(input: &[u32], output: *mut u32) {
         values.add(t).write(*input.get_unchecked(2 * THREADS * block + t));
         values.add(THREADS + t).write(*input.get_unchecked(2 * THREADS * block + THREADS + t));
         let mut stride = 1;
-        // WRONG: the halves are `THREADS` apart, so `<=`.
+        // WRONG: the halves are `THREADS` apart, so use `<=`.
         while stride < THREADS {
             thread::sync_threads(); // separates the last step's writes from this step's reads
             if t.is_multiple_of(stride) {

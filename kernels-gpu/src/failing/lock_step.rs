@@ -1,9 +1,9 @@
 //! One warp adds up the last 64 values, whose lanes "run in lock-step anyway", so the steps have no barrier.
 //!
-//! That was a common trick (and in the third edition of the reduction slides); since Volta each lane has its own
-//! program counter, and only explicit synchronisation keeps the lanes of a warp together. The fence stands where the
-//! trick had `volatile`: it keeps the compiler from leaving out stores, and makes no lane wait. Right: `reduce`, rung
-//! `unroll_last_warp`: shuffles, which name the lanes that take part.
+//! That was a common trick (used by Harris 2007, `docs/sources.md`); since Volta each lane has its own program counter,
+//! and only explicit synchronisation keeps the lanes of a warp together. The fence replaces the trick's `volatile`: it
+//! keeps the compiler from removing stores, but no lane waits at it. Right: `reduce`, rung `unroll_last_warp`:
+//! shuffles, which name the lanes that take part.
 
 use super::{BLOCK, cache};
 use cuda_std::{kernel, thread};

@@ -1,4 +1,5 @@
-//! A tree sum without the barrier between its steps: a thread reads what its neighbour may not have written yet.
+//! A tree sum without the barrier between its steps: a thread reads a value that its neighbour may not have written
+//! yet.
 //!
 //! It gives the right sum in many runs, and for a block of one warp in nearly all. Right: `reduce`, rung `sequential`.
 

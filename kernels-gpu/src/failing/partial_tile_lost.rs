@@ -1,9 +1,9 @@
-//! A product of matrices in `WIDTH / TILE` phases: 24 rows and columns in tiles of 16 are one phase, and what the
-//! second one would add is lost.
+//! A product of matrices in `WIDTH / TILE` phases: 24 rows and columns in tiles of 16 are one phase, and the products
+//! of a second phase are lost.
 //!
-//! The loop of the PMPP slides is `for (m = 0; m < Width/TILE_WIDTH; ++m)`: right for widths that are multiples of the
-//! tile. Loads and results outside of the matrix are guarded here; the number of phases must be rounded up as well.
-//! Right: `matmul`, rung `tiled_16`.
+//! The loop of the PMPP slides (`docs/sources.md`) is `for (m = 0; m < Width/TILE_WIDTH; ++m)`: right for widths that
+//! are multiples of the tile. Loads and results outside of the matrix are guarded here; the number of phases must be
+//! rounded up as well. Right: `matmul`, rung `tiled_16`.
 
 use super::{BLOCK, pairs};
 use cuda_std::{kernel, thread};
@@ -38,7 +38,7 @@ pub unsafe fn failing_partial_tile_lost(input: &[u32], output: *mut u32) {
     };
     let mut sum = 0_u32;
     let mut phase = 0;
-    // WRONG: what is left over needs a phase as well, so `TILES`.
+    // WRONG: the remaining columns need a phase as well, so use `TILES`.
     while phase < WIDTH / TILE {
         // SAFETY: two slots for each thread; barriers are between writes and reads.
         unsafe {

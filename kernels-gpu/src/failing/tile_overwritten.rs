@@ -1,5 +1,5 @@
-//! Tile by tile: load, wait, use, load the next one. The barrier after the load is there; the one after the use is
-//! not, and a fast warp loads the next tile over what a slow one still reads.
+//! Tile by tile: load, wait, use, load the next one. The barrier after the load is present; the one after the use is
+//! missing, and a fast warp overwrites the tile that a slow one still reads.
 //!
 //! Every loop over tiles needs both, above all the tiled multiplication. Right: `matmul`, rung
 //! `tiled_16`: one barrier after the load, one after the use.

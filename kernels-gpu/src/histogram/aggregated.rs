@@ -10,7 +10,8 @@ use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 /// The idea in one line.
 pub const IDEA: &str = "a run of equal elements is counted in a register and added once: made for skewed data";
 
-/// Adds the number of elements in each bin to `counts`; the first `len` are counted in shared memory.
+/// Adds the number of elements in each bin to `counts`; the first `len` bins are counted in shared memory. The result
+/// is exact, and the same in every run.
 ///
 /// # Safety
 /// `counts` has `bins` elements, which only this launch changes, and `len` is no more; the block has `4 * len` bytes of

@@ -9,7 +9,7 @@ use cuda_std::{kernel, thread};
 /// The idea in one line.
 pub const IDEA: &str = "neighbouring elements per thread: each lane loads from a sector of its own; global atomics";
 
-/// Adds the number of elements in each bin to `counts`.
+/// Adds the number of elements in each bin to `counts`. The result is exact, and the same in every run.
 ///
 /// # Safety
 /// `counts` has `bins` elements, which only this launch changes; for floats `range` is as [`Sample::rule`] requires.

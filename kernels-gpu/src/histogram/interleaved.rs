@@ -10,7 +10,7 @@ use cuda_std::{kernel, thread};
 /// The idea in one line.
 pub const IDEA: &str = "neighbouring threads take neighbouring elements: coalesced; a global atomic per element";
 
-/// Adds the number of elements in each bin to `counts`.
+/// Adds the number of elements in each bin to `counts`. The result is exact, and the same in every run.
 ///
 /// # Safety
 /// `counts` has `bins` elements, which only this launch changes; for floats `range` is as [`Sample::rule`] requires.

@@ -79,7 +79,7 @@ pub unsafe fn matmul_thread_tile_2d<T: Factor>(a: &[T], b: &[T], c: *mut T, m: u
     unroll!(i < PART => {
         let row = first_row + row + i;
         if row < a.x {
-            // SAFETY: a row of the product, whose columns here no other thread has.
+            // SAFETY: the row is inside the product, and no other thread has these columns of it.
             unsafe { write_row(c.add(row * b.x), first_column + column, b.x, &sums[i]) };
         }
     });

@@ -134,7 +134,7 @@ pub(super) unsafe fn write<T: Factor>(
     unroll!(i < PART => {
         let row = first[0] + place(row, LANES, T::WIDTH, i);
         if row < rows {
-            // SAFETY: a row of the product, which starts on a boundary where `wide` says so.
+            // SAFETY: the row is inside the product, and starts on a boundary if `wide` is set.
             unsafe { write_row(c.add(row * columns), first[1] + column, columns, wide, &sums[i]) };
         }
     });

@@ -81,7 +81,7 @@ impl Around for Slot {
         let row = (self.row % SIDE + self.reach) as i32 + down;
         let column = (self.column % SIDE + self.reach) as i32 + right;
         let at = row as u32 * self.pitch + column as u32 * self.picture.channels + channel;
-        // SAFETY: no further away than the reach, and written, since it is inside the picture.
+        // SAFETY: the byte is no further away than the reach, and was written, since it is inside the picture.
         u32::from(unsafe { self.tile.add(at as usize).read() })
     }
     #[inline(always)]

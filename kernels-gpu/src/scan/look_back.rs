@@ -47,7 +47,8 @@ static mut TICKET: MaybeUninit<u64> = MaybeUninit::uninit();
 #[address_space(shared)]
 static mut BEFORE: MaybeUninit<u64> = MaybeUninit::uninit();
 
-/// Scans the input. `exclusive` is 0 or 1.
+/// Scans the input. `exclusive` is 0 or 1. The rounding of float sums may differ between runs; all other results are
+/// the same in every run.
 ///
 /// # Safety
 /// One block per tile, a multiple of 32 threads; `state` has [`state_words()`], all 0; `output` has as many elements as

@@ -17,7 +17,7 @@ pub const BLOCK: u32 = 256;
 
 /// One step: `output[i]` becomes element `i - step` combined with element `i`, or element `i` alone if there is no such
 /// element. Element `i` is `input[i - shift]`, or the identity: a `shift` of 1 in the first step makes the whole scan
-/// exclusive.
+/// exclusive. The result is the same in every run.
 ///
 /// # Safety
 /// At least one thread per element; `output` has as many elements as `input` and does not overlap it.

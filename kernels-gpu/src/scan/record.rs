@@ -35,7 +35,7 @@ impl<T: Number> Records<T> {
     /// Publishes the value.
     ///
     /// # Safety
-    /// There is such a record. No other thread writes it, and every value written to it has a different tag.
+    /// Record `index` exists. No other thread writes it, and every value written to it has a different tag.
     #[inline(always)]
     pub unsafe fn publish(&self, index: usize, value: T, tag: u32) {
         // SAFETY: the caller upholds this function's contract; `T` has 4 or 8 bytes, and any bits are a valid integer.
@@ -54,7 +54,7 @@ impl<T: Number> Records<T> {
     /// The value and its tag; tag 0 while the value is incomplete.
     ///
     /// # Safety
-    /// There is such a record.
+    /// Record `index` exists.
     #[inline(always)]
     pub unsafe fn read(&self, index: usize) -> (T, u32) {
         // SAFETY: the caller upholds this function's contract; `T` has 4 or 8 bytes, and any bits are a valid number.

@@ -18,7 +18,7 @@ pub const BLOCK: u32 = 256;
 pub const RUN: u32 = 32;
 
 /// Scans each thread's run of the input and writes its total to `sums[global index of the thread]`. `exclusive` is 0
-/// or 1.
+/// or 1. The result is the same in every run.
 ///
 /// # Safety
 /// At least one thread per run; `output` has as many elements as `input` and does not overlap it; `sums` has one per

@@ -27,6 +27,6 @@ mod scan;
 /// There is a segment `k`.
 #[inline(always)]
 unsafe fn bounds(offsets: &[u64], k: usize) -> (usize, usize) {
-    // SAFETY: a segment has two entries.
+    // SAFETY: segment `k` has the entries `k` and `k + 1`.
     unsafe { (*offsets.get_unchecked(k) as usize, *offsets.get_unchecked(k + 1) as usize) }
 }

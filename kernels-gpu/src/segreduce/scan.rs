@@ -48,7 +48,7 @@ pub unsafe fn block_scan<O: Op<T>, T: Number>(ended: bool, tail: T, carry: &mut 
     // SAFETY: the whole warp reaches this call.
     let before = unsafe { warp::shuffle_up(warp::ALL, sum, 1) };
     if lane == WARP - 1 {
-        // SAFETY: a slot per warp.
+        // SAFETY: each warp has a slot.
         unsafe {
             tails.add(warp as usize).cast::<T>().write(sum);
             any_ended.add(warp as usize).write(u32::from(enders != 0));
@@ -88,7 +88,7 @@ pub unsafe fn block_total<O: Op<T>, T: Number>(value: T) -> T {
     // SAFETY: the whole warp reaches this call.
     let value = unsafe { warp::reduce(value, O::combine) };
     if tid.is_multiple_of(WARP) {
-        // SAFETY: a slot per warp.
+        // SAFETY: each warp has a slot.
         unsafe { tails.add((tid / WARP) as usize).cast::<T>().write(value) };
     }
     thread::sync_threads(); // every warp's value is in its slot

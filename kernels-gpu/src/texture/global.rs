@@ -26,7 +26,7 @@ impl<F: Format> Source for Memory<'_, F> {
         let row = z as usize * self.extent[1] as usize + y as usize;
         let first = (row * self.extent[0] as usize + x as usize) * self.channels as usize;
         core::array::from_fn(|channel| match channel < self.channels as usize {
-            // SAFETY: a channel of a texel of the array.
+            // SAFETY: the index is that of a channel of a texel of the array.
             true => F::number(unsafe { *self.texels.get_unchecked(first + channel) }),
             false => 0.0,
         })

@@ -1,4 +1,4 @@
-//! Texels through the texture's cache, by whole coordinates; address mode and filter by hand.
+//! Texels through the texture's cache, by whole coordinates; address mode and filter in software.
 //!
 //! The cache keeps texels together that are neighbours in any direction, so a picture may be turned. Conversion is
 //! free: u8 arrive as numbers from 0 to 1 or as integers, and all channels of a texel in one fetch. The weights keep

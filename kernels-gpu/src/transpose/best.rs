@@ -75,7 +75,7 @@ unsafe fn turn<T: Number, const W: usize, const SIDE: u32, const EACH: usize>(
         while k < EACH {
             let (row, column) = place::<W, SIDE>(tid + k as u32 * BLOCK);
             let at = (first_row + row) as usize * columns as usize + (first_column + column) as usize;
-            // SAFETY: a whole vector of a row inside the matrix, on a boundary.
+            // SAFETY: the whole vector is inside a row of the matrix, on a boundary.
             round[k].write(unsafe { Vector::load(input.as_ptr().add(at).cast()) });
             k += 1;
         }
@@ -114,7 +114,7 @@ unsafe fn turn<T: Number, const W: usize, const SIDE: u32, const EACH: usize>(
             // SAFETY: `W` rows of the tile, all of it written.
             let values = core::array::from_fn(|j| unsafe { tile.add(slot::<W, SIDE>(row + j as u32, column)).read() });
             let at = (first_column + column) as usize * rows as usize + (first_row + row) as usize;
-            // SAFETY: a whole vector of a row of the result, on a boundary, which no other thread writes.
+            // SAFETY: the whole vector is inside a row of the result, on a boundary, and no other thread writes it.
             unsafe { Vector::<T, W>(values).store(output.add(at).cast()) };
             k += 1;
         }

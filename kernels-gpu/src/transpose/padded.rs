@@ -1,5 +1,5 @@
-//! The same tile with rows of 33 elements: element (r, c) lies in bank (33 r + c) mod 32 = (r + c) mod 32, so a row and
-//! a column both spread over all banks.
+//! The tile of `tiled` with rows of 33 elements: element (r, c) lies in bank (33 r + c) mod 32 = (r + c) mod 32, so a
+//! row and a column both spread over all banks.
 
 use super::{TILE, tiled::through_tile};
 use crate::number::Number;

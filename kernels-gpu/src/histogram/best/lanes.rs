@@ -99,12 +99,12 @@ pub unsafe fn histogram_best_lanes<T: Sample>(
         while k < LANES {
             // Each lane of a warp starts at a different column of its row, so that the lanes access 32 banks.
             let at = row * LANES + (tid + k) % LANES;
-            // SAFETY: one of the counters, which no longer change.
+            // SAFETY: the index is that of a counter; the counters no longer change.
             sum += unsafe { counters.add(at as usize).read() };
             k += 1;
         }
         if sum > 0 && bin < bins {
-            // SAFETY: a bin of the totals.
+            // SAFETY: `bin` is a bin of the totals.
             let total = unsafe { AtomicU64::from_ptr(totals.add(bin as usize)) };
             total.fetch_add(u64::from(sum), Ordering::Relaxed);
         }

@@ -28,7 +28,8 @@ pub const THREADS_PER_SM: u32 = 1024;
 /// counts to add.
 pub const ELEMENTS_PER_BIN: u64 = 4;
 
-/// Adds the number of elements in each bin to `counts`; each block counts the bins of one window of `window` bins.
+/// Adds the number of elements in each bin to `counts`. The result is exact, and the same in every run. Each block
+/// counts the bins of one window of `window` bins.
 ///
 /// # Safety
 /// The block is a multiple of 32 and has `4 * window` bytes of dynamic shared memory; the grid is a multiple of `bins /

@@ -313,11 +313,11 @@ unsafe fn write<T: Factor, const TM: usize, const TN: usize>(
         if own[0] <= row && row < rows {
             let to = c.wrapping_add(row * columns);
             if wide {
-                // SAFETY: a row of the product that starts on a boundary, as do tiles; the caller upholds the rest of
-                // the contract.
+                // SAFETY: the row is inside the product and starts on a boundary, as do tiles; the caller upholds the
+                // rest of the contract.
                 unsafe { store_runs(to, column, own[1], columns, &sums[i]) };
             } else {
-                // SAFETY: a row of the product; the caller upholds the rest of the contract.
+                // SAFETY: the row is inside the product; the caller upholds the rest of the contract.
                 unsafe { store_elements(to, column, own[1], columns, &sums[i]) };
             }
         }

@@ -240,7 +240,7 @@ impl Task {
                 average(sum, self.height * across)
             };
             let step = (k * channels) as i32;
-            // SAFETY: a slot of one of the block's bytes.
+            // SAFETY: the slot is that of one of the block's bytes.
             unsafe { results.offset((place + step) as isize).write(byte) };
             if k + 1 < EACH {
                 sum = sum + sum_at(step + channels as i32 + reach) - sum_at(step - reach);
@@ -264,14 +264,14 @@ unsafe fn store(output: *mut u8, picture: Picture, row: u32, first_column: u32, 
     let line = unsafe { output.add(row as usize * pitch as usize + first as usize) };
     if output.addr().is_multiple_of(4) && pitch.is_multiple_of(4) {
         if tid * EACH < len {
-            // SAFETY: a word of results: `len` is made of words, as rows and blocks are.
+            // SAFETY: the index is that of a word of results: `len` is a multiple of words, as are rows and blocks.
             unsafe { line.cast::<u32>().add(tid as usize).write(results.cast::<u32>().add(tid as usize).read()) };
         }
         return;
     }
     let mut i = tid;
     while i < len {
-        // SAFETY: one of the results.
+        // SAFETY: the index is that of a result.
         unsafe { line.add(i as usize).write(results.add(i as usize).read()) };
         i += BLOCK;
     }

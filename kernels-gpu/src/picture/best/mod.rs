@@ -92,7 +92,7 @@ unsafe fn each<const N: usize>(
             bytes[0].0[k] = unsafe { *input.get_unchecked(i * apart + k) };
             k += 1;
         }
-        // SAFETY: one of the results, which no other thread has.
+        // SAFETY: the index is that of a result, which no other thread has.
         unsafe { output.add(i).write(make(bytes)[0]) };
         i += threads;
     }

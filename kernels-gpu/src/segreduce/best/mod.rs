@@ -1,11 +1,11 @@
-//! The rung to use: any mix of lengths in one launch, at a speed that depends on them little, with the same bits on
-//! every run.
+//! The rung to use: any mix of lengths in one launch, at a speed that hardly depends on the lengths, with the same bits
+//! in every run.
 //!
 //! - Elements and segment ends are merged into one list (an end comes after its segment's last element) and every
 //!   block gets an equal part of it, whether that is one segment's middle or a thousand empty ones: see `split`.
 //! - A block walks through its part in tiles of 16 KiB. A tile in which no segment ends is only loaded and added up,
-//!   each thread for itself, without a barrier. Where one ends (4-byte elements), threads add up what lies before its
-//!   end and what lies behind, and meet once. Otherwise each thread takes 64 neighbouring bytes of the tile, and a
+//!   each thread for itself, without a barrier. Where one ends (4-byte elements), threads add up the elements before
+//!   its end and those after it, with one barrier. Otherwise each thread takes 64 neighbouring bytes of the tile, and a
 //!   segmented scan over the threads passes on the sum of a segment that began before: see `tile`.
 //! - The next tile's loads start before the tile's work does.
 //! - A segment may end blocks later than it began. Each block stores its sum of the segment that is open at its end,
@@ -78,8 +78,8 @@ pub unsafe fn segreduce_best<O: Op<T>, T: Number>(
     }
 }
 
-/// Reduces the block's part. Returns what it has of the segment that is open at its end, and which segment that is; the
-/// number of segments when all have ended.
+/// Reduces the block's part. Returns the block's sum of the segment that is open at its end, and the number of that
+/// segment, which is the number of segments if all have ended.
 ///
 /// # Safety
 /// The requirements are those of [`segreduce_best()`].
@@ -92,8 +92,8 @@ unsafe fn part<O: Op<T>, T: Number, const W: usize>(values: &[T], offsets: &[u64
         split(offsets, (values.as_ptr().addr() % 16 / size_of::<T>()) as u64)
     };
     let len = u64::from(tile(size_of::<T>()));
-    // What the block has of the open segment: of tiles where a segment ends, the same in all threads; of tiles since
-    // then, each thread's own part.
+    // The block's sum of the open segment: `carry`, up to the last tile in which a segment ends, is the same in all
+    // threads; `private` is each thread's own part of the tiles since then.
     let (mut carry, mut private, mut streamed) = (O::identity(), O::identity(), false);
     let mut start = part.begin / W as u64 * W as u64;
     // SAFETY: the part lies within the values.

@@ -28,7 +28,7 @@ impl Part {
     /// There is a segment `k`.
     #[inline(always)]
     pub unsafe fn end_of(&self, offsets: &[u64], k: u64) -> u64 {
-        // SAFETY: a segment has two entries.
+        // SAFETY: segment `k` has the entries `k` and `k + 1`.
         self.lead + unsafe { *offsets.get_unchecked(k as usize + 1) }
     }
 
