@@ -97,8 +97,8 @@ pub unsafe fn conv2d_constant_any<T: Sample>(input: &[T], taps: [T; TAPS], part:
     }
 }
 
-/// Adds the products of the taps of a part of the mask and the elements under them; the mask's first tap is at `(top,
-/// left)`.
+/// Adds the products of the taps of a part of the mask and the elements under them; the mask's first tap is at
+/// `(top, left)`.
 ///
 /// # Safety
 /// The requirements are those of [`Frame::element`].

@@ -12,9 +12,9 @@
 //! | [`unequal_loops`] | max(s, l): short lanes wait for long ones | one per warp |
 //! | [`by_warp`] | its own chain | none |
 //!
-//! The `if` itself costs little; lanes that take different sides do: `by_warp` has the code of `by_lane`. The test `if
-//! i < n` diverges in at most one warp of a launch, and costs nothing for large inputs. `if tid > 2` diverges in the
-//! first warp of each block only.
+//! The `if` itself costs little; lanes that take different sides do: `by_warp` has the code of `by_lane`. The test
+//! `if i < n` diverges in at most one warp of a launch, and costs nothing for large inputs. `if tid > 2` diverges in
+//! the first warp of each block only.
 //!
 //! Sources: the PMPP slides (`docs/sources.md`), "Warps And Thread Execution"; Threehearts 2021, chapter 5.
 

@@ -1,8 +1,8 @@
 //! A tree sum over two elements per thread that ends one step early: half of the elements are never added.
 //!
-//! The loop of Threehearts 2021 (`docs/sources.md`) is `for (stride = 1; stride < blockDim.x; stride *= 2)` with `if (t
-//! % stride == 0)`. With `2 * blockDim.x` elements the last stride is `blockDim.x` itself, so the test must be `<=`.
-//! Right: `reduce`, rung `interleaved`: as many elements as threads.
+//! The loop of Threehearts 2021 (`docs/sources.md`) is `for (stride = 1; stride < blockDim.x; stride *= 2)` with
+//! `if (t % stride == 0)`. With `2 * blockDim.x` elements the last stride is `blockDim.x` itself, so the test must be
+//! `<=`. Right: `reduce`, rung `interleaved`: as many elements as threads.
 
 use super::{BLOCK, pairs};
 use cuda_std::{kernel, thread};

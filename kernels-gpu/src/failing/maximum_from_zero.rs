@@ -1,8 +1,8 @@
 //! The maximum of the input, started from 0. Of numbers that are all negative it gives 0, which none of them is.
 //!
-//! `VecMax` starts from `RAND_MIN`, a name that C does not have; it stands for the least number that `rand` returns, 0.
-//! No checker can report it, since every access is right. Right: `reduce`, rung `grid_stride`, which starts from the
-//! identity of the maximum: negative infinity.
+//! `VecMax` of the max-reduction notes (`docs/sources.md`) starts from `RAND_MIN`, a name that C does not have; it
+//! stands for the least number that `rand` returns, 0. No checker can report it, since every access is right. Right:
+//! `reduce`, rung `grid_stride`, which starts from the identity of the maximum: negative infinity.
 
 use super::{BLOCK, cache};
 use cuda_std::{kernel, thread};

@@ -21,10 +21,11 @@
 //! [`maximum_from_zero`], [`last_step_missing`], [`stride_one_missing`], [`partial_tile_lost`], [`letter_after_z`],
 //! [`bytes_overflow`], [`grid_rounded_down`] and [`start_by_grid`].
 //!
-//! The mistakes occur in, or are warned of by, these sources (`docs/sources.md`). The PMPP slides: the "optimization
-//! attempt", `if (threadIdx.x % 2 == 0)` with a barrier in each branch, the pairwise loop from `blockDim.x` to 2,
-//! `Width/TILE_WIDTH`, `ceil(n/256.0)`, `blockIdx.x * NumBlocks`. Threehearts 2021: its scan, histogram, convolutions,
-//! tree and matrix product. `VecMax`: `RAND_MIN`.
+//! The mistakes occur in these sources (see `docs/sources.md`), or the sources warn of them. The PMPP slides: the
+//! "optimization attempt", `if (threadIdx.x % 2 == 0)` with a barrier in each branch, the pairwise loop from
+//! `blockDim.x` to 2, `Width/TILE_WIDTH`, `ceil(n/256.0)`. The dot-product slides: `blockIdx.x * NumBlocks`.
+//! Threehearts 2021: its scan, histogram, convolutions, tree and matrix product. The max-reduction notes: `RAND_MIN` in
+//! `VecMax`.
 
 use core::mem::MaybeUninit;
 use cuda_std::address_space;

@@ -1,9 +1,9 @@
 //! A product of matrices in tiles without the barrier between load and use: a thread multiplies elements that others
 //! have not loaded yet.
 //!
-//! The product of Threehearts 2021 (`docs/sources.md`) has a barrier in each phase, but only at its end: `value +=
-//! ds_M[ty][k] * ds_N[k][tx]; __syncthreads();`. It separates the use of a tile from the next load (the barrier that
-//! `tile_overwritten` lacks), but not a load from its use. Right: `matmul`, rung `tiled_16`.
+//! The product of Threehearts 2021 (`docs/sources.md`) has a barrier in each phase, but only at its end:
+//! `value += ds_M[ty][k] * ds_N[k][tx]; __syncthreads();`. It separates the use of a tile from the next load (the
+//! barrier that `tile_overwritten` lacks), but not a load from its use. Right: `matmul`, rung `tiled_16`.
 
 use super::{BLOCK, pairs};
 use cuda_std::{kernel, thread};

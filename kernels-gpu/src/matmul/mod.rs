@@ -1,9 +1,10 @@
 //! Matrix product: `C = A * B`, `c[i][j] = sum over k of a[i][k] * b[k][j]`; all matrices row-major, A and B also
 //! transposed.
 //!
-//! Each element of A is needed for every column of C, each of B for every row: `2 m n k` operations on `m k + k n + m
-//! n` elements. The ladder reduces the number of times that an element is fetched, first from device memory (the CGMA
-//! ratio of the PMPP slides, `docs/sources.md`: compute operations per global memory access), then from shared memory.
+//! Each element of A is needed for every column of C, each of B for every row: `2 m n k` operations on
+//! `m k + k n + m n` elements. The ladder reduces the number of times that an element is fetched, first from device
+//! memory (the CGMA ratio of the PMPP slides, `docs/sources.md`: compute operations per global memory access), then
+//! from shared memory.
 //!
 //! The rungs: [`naive`] uses device memory alone; [`tiled`] adds shared memory; [`thread_tile_1d`] and
 //! [`thread_tile_2d`] add registers; [`vectorised`] and [`double_buffered`] move the tiles better; [`best`].
@@ -13,8 +14,8 @@
 //! Kernel" (2022); S. Gray's maxas wiki on SGEMM (register order); NVIDIA CUTLASS (pipelines).
 //!
 //! Every rung adds the products of an element in an order that depends on the shape only, so the result has the same
-//! bits in every run. Each product is added by a fused multiply-add, in a chain of `k`; the error is at most about `k *
-//! eps * sum of |a| |b|`.
+//! bits in every run. Each product is added by a fused multiply-add, in a chain of `k`; the error is at most about
+//! `k * eps * sum of |a| |b|`.
 
 pub mod best;
 pub mod double_buffered;

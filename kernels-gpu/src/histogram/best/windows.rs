@@ -32,9 +32,9 @@ pub const ELEMENTS_PER_BIN: u64 = 4;
 /// counts the bins of one window of `window` bins.
 ///
 /// # Safety
-/// The block is a multiple of 32 and has `4 * window` bytes of dynamic shared memory; the grid is a multiple of `bins /
-/// window`, rounded up, and a group's elements are at most 2^32 - 1; `counts` has `bins` elements, which no other
-/// launch changes; for floats `range` is as [`Sample::rule`] requires.
+/// The block is a multiple of 32 and has `4 * window` bytes of dynamic shared memory; the grid is a multiple of
+/// `bins / window`, rounded up, and a group's elements are at most 2^32 - 1; `counts` has `bins` elements, which no
+/// other launch changes; for floats `range` is as [`Sample::rule`] requires.
 #[kernel(for T in [u8, crate::histogram::Letter, u32, f32, f64])]
 pub unsafe fn histogram_best_windows<T: Sample>(
     input: &[T],

@@ -1,4 +1,4 @@
-//! The rung to use: any mix of lengths in one launch, at a speed that hardly depends on the lengths, with the same bits
+//! The rung to use: any mix of lengths in one launch, at a speed that depends little on the lengths, with the same bits
 //! in every run.
 //!
 //! - Elements and segment ends are merged into one list (an end comes after its segment's last element) and every
