@@ -6,8 +6,8 @@
 //! - [`any`](fn@conv2d_constant_any): masks of any size, [`TAPS`] taps in each launch, which adds to the output of the
 //!   launches before. (An index known only at run time would place the parameters in local memory.)
 //!
-//! (CUDA C would copy the mask to a `__constant__` array. The host cannot write a `static` of Rust, so kernel
-//! parameters serve as constant memory.)
+//! (CUDA C would copy the mask to a `__constant__` array. A `static` of Rust is immutable, so kernel parameters serve
+//! as constant memory.)
 
 use super::{Frame, place};
 use crate::filter::{Part, Sample, TAPS, source};
