@@ -78,8 +78,8 @@ pub unsafe fn block_scan<O: Op<T>, T: Number>(value: T) -> (T, T) {
     }
     thread::sync_threads(); // separates the writes of the warps' totals from their reads
 
-    // Every warp scans all totals, which saves the barrier that distributing the results would need. SAFETY: the slots
-    // of the block's warps were written before the barrier.
+    // Every warp scans all totals, which saves the barrier that distributing the results would need.
+    // SAFETY: the slots of the block's warps were written before the barrier.
     let total = if lane < warps { unsafe { slots.add(lane as usize).cast::<T>().read() } } else { O::identity() };
     // SAFETY: all lanes of each warp reach this call; lane `k` holds the scan of the totals up to warp `k`.
     unsafe {

@@ -1,7 +1,7 @@
 //! The rung to use: each thread moves down the picture with 16 bytes of each row, and holds everything in registers.
 //!
 //! - A thread has 16 bytes of every row of its strip. It loads the part of each row under the masks of its outputs
-//!   once, in 16-byte loads (8-byte ones where a mask reaches no further than half a vector); its neighbours load the
+//!   once, in 16-byte loads (smaller ones where a mask reaches no further than half a vector); its neighbours load the
 //!   halo as well, from the L1 cache. It uses neither shared memory nor barriers.
 //! - A row contributes to as many rows of outputs as the mask has. Each of them has a group of sums, and all groups are
 //!   updated for each row; when the last row of the mask has been added, a group is written and the others move up. So
