@@ -8,7 +8,7 @@ use cuda_std::{kernel, thread};
 /// The idea in one line.
 pub const IDEA: &str = "one thread per row: neighbouring lanes are a row apart, and each needs a sector of its own";
 
-/// Doubles a matrix.
+/// Doubles every element of a row-major matrix of `rows` x `columns` elements.
 ///
 /// # Safety
 /// `input` and `output` have `rows * columns` elements and do not overlap; the launch has at least `rows` threads.

@@ -1,9 +1,8 @@
 //! Neighbouring lanes are `stride` elements apart; `stride` warps share a range of `32 * stride` elements, so that each
 //! element is still visited once.
 //!
-//! With stride 2 half of every sector is not for this warp. Once the stride reaches a sector's 32 bytes, each lane
-//! needs a sector of its own, and a larger stride costs no more: min(32, stride * size of an element) sectors per
-//! request.
+//! With stride 2 a warp uses half of every sector. Once the stride reaches a sector's 32 bytes, each lane needs a
+//! sector of its own, and a larger stride costs no more: min(32, stride * size of an element) sectors per request.
 
 use super::{WARP, double};
 use crate::number::Number;
@@ -19,7 +18,7 @@ pub const IDEA: &str = "neighbouring lanes are `stride` elements apart: min(32, 
 /// up to a multiple of `32 * stride`.
 #[kernel(for T in [f32, f64])]
 pub unsafe fn access_strided<T: Number>(input: &[T], stride: u32, output: *mut T) {
-    // Without this the compiler would keep a panic for a division by a stride of 0.
+    // Without `max` the compiler would keep a panic for a division by a stride of 0.
     let stride = stride.max(1) as usize;
     let me = thread::global_index();
     let (warp, lane) = (me / WARP, me % WARP);

@@ -29,7 +29,7 @@ pub unsafe fn access_structures_vector<T: Number>(input: &[T], output: *mut T) {
 /// Implements the kernel for elements of which `W` fill 16 bytes.
 ///
 /// # Safety
-/// As for [`access_structures_vector()`].
+/// The requirements are those of [`access_structures_vector()`].
 #[inline(always)]
 unsafe fn vectors<T: Number, const W: usize>(input: &[T], output: *mut T) {
     let me = thread::global_index();

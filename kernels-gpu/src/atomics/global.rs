@@ -26,7 +26,7 @@ pub unsafe fn atomics_global<O: Op<T>, T: Number>(input: &[T], addresses: u32, c
 /// Counts around the ring, which PTX supports for `u32` only.
 ///
 /// # Safety
-/// As for [`atomics_global`](atomics_global()).
+/// The requirements are those of [`atomics_global`](atomics_global()).
 #[kernel(for O in [Inc, Dec])]
 pub unsafe fn atomics_global_ring<O: Op<u32>>(input: &[u32], addresses: u32, counters: *mut u32) {
     // SAFETY: the caller upholds this function's contract.
@@ -35,7 +35,7 @@ pub unsafe fn atomics_global_ring<O: Op<u32>>(input: &[u32], addresses: u32, cou
 
 #[inline(always)]
 unsafe fn apply_all<O: Op<T>, T: Number>(input: &[T], addresses: u32, counters: *mut T) {
-    // Without this the compiler would keep a panic for a division by 0.
+    // Without `max` the compiler would keep a panic for a division by 0.
     let addresses = addresses.max(1) as usize;
     let mut i = thread::global_index();
     while i < input.len() {

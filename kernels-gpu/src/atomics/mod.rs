@@ -17,14 +17,11 @@
 //!
 //! | operation | result | how | types |
 //! |---|---|---|---|
-//! | [`Add`], [`Sub`] | sum, its negative; integers wrap | subtraction is addition of the negative: PTX has no other | all |
-//! | [`Inc`], [`Dec`] | the position after one step per element from 0 around a ring of `LAST + 1` numbers | parts of a
-//! warp or block are combined in a CAS loop | u32 |
-//! | [`Min`], [`Max`] | smallest and largest; the type's highest and lowest number without elements | floats as
-//! integers of the same order | all |
+//! | [`Add`], [`Sub`] | sum, its negative; integers wrap | PTX subtracts by adding the negative | all |
+//! | [`Inc`], [`Dec`] | position on a ring of `LAST + 1` numbers after a step per element | by a CAS loop | u32 |
+//! | [`Min`], [`Max`] | extreme value; without elements the type's limit | floats as integers of the same order | all |
 //! | [`Exch`] | the value of one of the elements; each element gets the previous value | see below | all |
-//! | [`Cas`] | a lock-free addition: read, add, and write if the counter is unchanged; else repeat | the operation that
-//! can implement all others | all |
+//! | [`Cas`] | sum: read, add, write if the counter is unchanged, else repeat | implements any operation | all |
 //!
 //! The types are CUDA's `int`, `unsigned int`, `unsigned long long int`, `float` and `double`, and i64, whose addition
 //! is that of u64. PTX counts around a ring with u32 only, and has no minimum and maximum of floats: `cuda_std` uses
@@ -54,7 +51,7 @@ pub mod warp_aggregated;
 /// Default number of threads per block.
 pub const BLOCK: u32 = 256;
 
-/// Blocks per multiprocessor: as many as are resident at the same time, so that a block's own counters pay off.
+/// Blocks per multiprocessor: the number that is resident at the same time, so that a block's own counters pay off.
 pub const BLOCKS_PER_SM: u32 = 8;
 
 /// Largest number of counters: those of a block are in shared memory.

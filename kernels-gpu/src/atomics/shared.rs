@@ -29,7 +29,8 @@ static mut FIRST: [MaybeUninit<usize>; MAX_ADDRESSES as usize] = [MaybeUninit::u
 /// `addresses + i`.
 ///
 /// # Safety
-/// As for [`atomics_global`](super::global::atomics_global()), with at most `MAX_ADDRESSES` counters.
+/// The requirements are those of [`atomics_global`](super::global::atomics_global()), with at most `MAX_ADDRESSES`
+/// counters.
 #[kernel(for O in [Add, Sub, Min, Max, Exch, Cas], for T in [i32, u32, i64, u64, f32, f64])]
 pub unsafe fn atomics_shared<O: Op<T>, T: Number>(input: &[T], addresses: u32, counters: *mut T) {
     // SAFETY: the caller upholds this function's contract.
@@ -39,7 +40,7 @@ pub unsafe fn atomics_shared<O: Op<T>, T: Number>(input: &[T], addresses: u32, c
 /// Counts around the ring, which PTX supports for `u32` only.
 ///
 /// # Safety
-/// As for [`atomics_shared`](atomics_shared()).
+/// The requirements are those of [`atomics_shared`](atomics_shared()).
 #[kernel(for O in [Inc, Dec])]
 pub unsafe fn atomics_shared_ring<O: Op<u32>>(input: &[u32], addresses: u32, counters: *mut u32) {
     // SAFETY: the caller upholds this function's contract.
@@ -58,7 +59,7 @@ unsafe fn apply_all<O: Op<T>, T: Number>(input: &[T], addresses: u32, counters: 
         unsafe { own.add(c).write(O::start()) };
         c += block;
     }
-    thread::sync_threads(); // every counter is initialised before it is used
+    thread::sync_threads(); // separates the counters' initialisation from their use
 
     let mut i = thread::global_index();
     while i < input.len() {
@@ -78,7 +79,7 @@ unsafe fn apply_all<O: Op<T>, T: Number>(input: &[T], addresses: u32, counters: 
         }
         i += thread::grid_stride();
     }
-    thread::sync_threads(); // all elements of the block are applied before its counters are read
+    thread::sync_threads(); // separates the last update of the block's counters from their reads
 
     let mut c = tid;
     while c < addresses {

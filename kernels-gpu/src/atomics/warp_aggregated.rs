@@ -1,4 +1,4 @@
-//! Lanes with the same counter find each other (`match.any`), combine their values by shuffles, and the lowest of them
+//! Lanes with the same counter are grouped by `match.any`, combine their values by shuffles, and the lowest of them
 //! issues one atomic for the group. No two lanes of a warp then access the same address.
 //!
 //! The lanes of a group can be any of the 32, so the tree runs over their ranks: in every round each lane combines its
@@ -18,7 +18,7 @@ pub const IDEA: &str = "lanes with the same counter combine by shuffles, and one
 /// `addresses + i`.
 ///
 /// # Safety
-/// As for [`atomics_global`](super::global::atomics_global()), in blocks of whole warps.
+/// The requirements are those of [`atomics_global`](super::global::atomics_global()), in blocks of whole warps.
 #[kernel(for O in [Add, Sub, Min, Max, Exch, Cas], for T in [i32, u32, i64, u64, f32, f64])]
 pub unsafe fn atomics_warp_aggregated<O: Op<T>, T: Number>(input: &[T], addresses: u32, counters: *mut T) {
     // SAFETY: the caller upholds this function's contract.
@@ -28,7 +28,7 @@ pub unsafe fn atomics_warp_aggregated<O: Op<T>, T: Number>(input: &[T], addresse
 /// Counts around the ring, which PTX supports for `u32` only.
 ///
 /// # Safety
-/// As for [`atomics_warp_aggregated`](atomics_warp_aggregated()).
+/// The requirements are those of [`atomics_warp_aggregated`](atomics_warp_aggregated()).
 #[kernel(for O in [Inc, Dec])]
 pub unsafe fn atomics_warp_aggregated_ring<O: Op<u32>>(input: &[u32], addresses: u32, counters: *mut u32) {
     // SAFETY: the caller upholds this function's contract.
@@ -58,7 +58,6 @@ unsafe fn apply_all<O: Op<T>, T: Number>(input: &[T], addresses: u32, counters: 
 /// # Safety
 /// All lanes of `here` reach this call, each with the index of a counter, and with a `place` of its own if `O` returns
 /// a value.
-/// something.
 #[inline(always)]
 unsafe fn act<O: Op<T>, T: Number>(here: u32, lane: u32, value: T, c: usize, counters: *mut T, place: usize) {
     // SAFETY: the caller upholds this function's contract, for all of these.

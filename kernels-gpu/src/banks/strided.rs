@@ -1,5 +1,5 @@
-//! In every step each lane reads a word of its own, and the words are `stride` apart. In step k lane l reads word `l ^
-//! k`, so that the lanes that are served together (all 32, 16 or 8) read neighbouring words in every step.
+//! In every step each lane reads a word of its own, and the words are `stride` apart. In step k lane l reads word
+//! `l ^ k`, so that the lanes that are served together (all 32, 16 or 8) read neighbouring words in every step.
 //!
 //! An odd stride visits all 32 banks before it returns to the first: no conflict. An even stride skips banks; with 32
 //! all lanes access bank 0. A column of a 32 x 32 tile is such a walk (`transpose`, rung `tiled`), and so is the tree

@@ -1,6 +1,6 @@
-//! A thread per output: it walks over the mask and reads what lies under it.
+//! One thread per output, which walks over the mask and reads the elements under it.
 //!
-//! A multiply-add takes two loads, which makes the kernel as fast as the caches are. Neighbouring threads read
+//! A multiply-add takes two loads, so the throughput of the caches limits the kernel. Neighbouring threads read
 //! neighbouring elements, of one channel or of several, and all of them the same tap of the mask.
 
 use super::{Frame, place};
@@ -10,7 +10,8 @@ use cuda_std::kernel;
 /// The idea in one line.
 pub const IDEA: &str = "one thread per output, signal and mask from device memory: as fast as the caches";
 
-/// Filters a signal.
+/// Convolves a signal of `frame.samples` x `frame.channels` elements, row-major. The order of additions is fixed, so
+/// the result is the same in every run; [`conv1d`](crate::conv1d) states the error bound.
 ///
 /// # Safety
 /// `input` and `output` are signals of the frame and do not overlap; `mask` is the frame's mask. A thread per element.
@@ -29,6 +30,6 @@ pub unsafe fn conv1d_basic<T: Sample>(input: &[T], mask: &[T], frame: Frame, out
         under += frame.channels as i32;
         j += 1;
     }
-    // SAFETY: one of the outputs, and no other thread has it.
+    // SAFETY: the index is that of an output, and no other thread has it.
     unsafe { output.add(i as usize).write(sum) };
 }

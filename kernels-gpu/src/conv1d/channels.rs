@@ -1,7 +1,7 @@
-//! A thread per sample: the channels of a sample lie side by side and take part in the same taps, so that one thread
-//! can filter them all with one index, one look at the border and one load of the mask per tap.
+//! One thread per sample: the channels of a sample are neighbours in memory and use the same taps, so that one thread
+//! can filter all of them with one index, one border test and one load of the mask per tap.
 //!
-//! Their number is a constant, so that the sums are in registers.
+//! The number of channels is a constant, so that the sums are in registers.
 
 use super::{Frame, place};
 use crate::filter::{Sample, source};
@@ -20,11 +20,12 @@ pub const fn per_thread(channels: u32) -> u32 {
     each
 }
 
-/// Filters a signal.
+/// Convolves a signal of `frame.samples` x `frame.channels` elements, row-major. The order of additions is fixed, so
+/// the result is the same in every run; [`conv1d`](crate::conv1d) states the error bound.
 ///
 /// # Safety
-/// `input` and `output` are signals of the frame and do not overlap; `mask` is the frame's mask. Along x a thread per
-/// sample, along y a block per C channels, which divide the signal's.
+/// `input` and `output` are signals of the frame and do not overlap; `mask` is the frame's mask. The grid has a thread
+/// per sample along x and a block per C channels along y; C divides the signal's number of channels.
 #[kernel(for T in [f32, f64], for C in [1, 2, 3, 4])]
 pub unsafe fn conv1d_channels<T: Sample, const C: usize>(input: &[T], mask: &[T], frame: Frame, output: *mut T) {
     let sample = place();
@@ -40,7 +41,7 @@ pub unsafe fn conv1d_channels<T: Sample, const C: usize>(input: &[T], mask: &[T]
             let first = (at * frame.channels + channel) as usize;
             let mut c = 0;
             while c < C {
-                // SAFETY: one of the channels of a sample of the signal.
+                // SAFETY: the index is that of a channel of a sample of the signal.
                 sums[c] = unsafe { *input.get_unchecked(first + c) }.mul_add(mask[j], sums[c]);
                 c += 1;
             }
@@ -50,7 +51,7 @@ pub unsafe fn conv1d_channels<T: Sample, const C: usize>(input: &[T], mask: &[T]
     let first = (sample * frame.channels + channel) as usize;
     let mut c = 0;
     while c < C {
-        // SAFETY: inside the signal, and no other thread has this sample's channels.
+        // SAFETY: the element is inside the signal, and no other thread has this sample's channels.
         unsafe { output.add(first + c).write(sums[c]) };
         c += 1;
     }

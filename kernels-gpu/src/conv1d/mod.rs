@@ -1,15 +1,15 @@
 //! One-dimensional convolution: `out[i] = sum over j of in[i + j - K/2] * mask[j]`, for a mask of K taps.
 //!
-//! The mask is not turned round (what others call cross-correlation), and the result is as long as the signal. Signals
-//! are samples, or samples x channels, row-major: the channels of a sample side by side, as in stereo sound or the
-//! leads of an electrocardiogram; every channel is filtered by itself. What lies beyond the border is a matter of
-//! choice: see [`crate::filter`].
+//! The mask is not reversed (the operation is also called cross-correlation), and the result is as long as the signal.
+//! Signals are samples, or samples x channels, row-major: the channels of a sample side by side, as in stereo sound or
+//! the leads of an electrocardiogram; every channel is filtered separately. [`crate::filter`] defines the values beyond
+//! the border.
 //!
 //! The rungs: [`basic`] and [`constant`] read the signal from device memory; [`tiled`] and [`cached`] use shared
 //! memory; [`channels`] shares work between the channels of a sample; [`best`].
 //!
-//! Of `m` taps, a result in floats is within `m * epsilon * sum(|in * mask|)` of the exact one: every rung adds in a
-//! fixed order by fused multiply-adds, so that its result is the same in every run.
+//! With `m` taps, a float result is within `m * epsilon * sum(|in * mask|)` of the exact one. Every rung adds in a
+//! fixed order by fused multiply-adds, so its result is the same in every run.
 //!
 //! Source: D. Kirk, W. Hwu, I. El Hajj, "Programming Massively Parallel Processors", chapter on convolution (`basic` to
 //! `cached`).
@@ -27,11 +27,11 @@ pub mod tiled;
 /// Default number of threads per block.
 pub const BLOCK: u32 = 256;
 
-/// Most taps of a mask: so that a halo and as many outputs fit into a block of [`tiled`]. Beyond it a Fourier transform
-/// does less work anyway.
+/// Maximum number of taps: a halo and the same number of outputs fit into a block of [`tiled`]. For longer masks a
+/// Fourier transform takes less work.
 pub const MAX_MASK: u32 = 512;
 
-/// Most channels: as many blocks as a grid can have along y.
+/// Maximum number of channels: the largest number of blocks of a grid along y.
 pub const MAX_CHANNELS: u32 = 65_535;
 
 /// The parameters of the convolution, which are the same for every thread.
@@ -88,7 +88,7 @@ impl Frame {
         if self.border == ZERO {
             return None;
         }
-        // As many samples later, so that division rounds down before the signal too.
+        // The place is moved by `reach` samples, so that the division rounds down also before the signal.
         let (channels, reach) = (self.channels.max(1), self.taps / 2);
         let later = (place + (reach * channels) as i32) as u32;
         let sample = source((later / channels) as i32 - reach as i32, self.samples, self.border)?;
@@ -108,7 +108,7 @@ impl Frame {
     }
 }
 
-/// The thread's place in a grid of a thread per output, or per sample.
+/// The thread's index in a grid of one thread per output or per sample.
 #[inline(always)]
 fn place() -> u32 {
     thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x()

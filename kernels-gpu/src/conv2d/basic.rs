@@ -1,6 +1,6 @@
-//! A thread per element of the result: it walks over the mask and reads what lies under it.
+//! One thread per element of the result, which walks over the mask and reads the elements under it.
 //!
-//! A multiply-add takes two loads, which makes the kernel as fast as the caches are. Neighbouring threads read
+//! A multiply-add takes two loads, so the throughput of the caches limits the kernel. Neighbouring threads read
 //! neighbouring elements, and all of them the same tap of the mask.
 
 use super::{Frame, place};
@@ -10,7 +10,8 @@ use cuda_std::kernel;
 /// The idea in one line.
 pub const IDEA: &str = "one thread per element, picture and mask from device memory: as fast as the caches";
 
-/// Filters a picture.
+/// Convolves a picture of `frame.rows` x `frame.columns` x `frame.channels` elements, row-major. The order of additions
+/// is fixed, so the result is the same in every run; [`conv2d`](crate::conv2d) states the error bound.
 ///
 /// # Safety
 /// `input` and `output` are pictures of the frame, which has an element, and do not overlap; `mask` is the frame's
@@ -28,7 +29,7 @@ pub unsafe fn conv2d_basic<T: Sample>(input: &[T], mask: &[T], frame: Frame, out
     while i < frame.mask_rows {
         let mut j = 0;
         while j < frame.mask_columns {
-            // SAFETY: a tap of the mask, and required of the caller.
+            // SAFETY: the index is that of a tap, and the caller upholds the rest of the contract.
             unsafe {
                 let tap = *mask.get_unchecked((i * frame.mask_columns + j) as usize);
                 sum = frame.element(input, top + i as i32, left + j as i32, channel).mul_add(tap, sum);
@@ -37,6 +38,6 @@ pub unsafe fn conv2d_basic<T: Sample>(input: &[T], mask: &[T], frame: Frame, out
         }
         i += 1;
     }
-    // SAFETY: inside the picture, and no other thread has this element.
+    // SAFETY: the element is inside the picture, and no other thread has this element.
     unsafe { output.add(frame.index(row, column, channel)).write(sum) };
 }

@@ -1,7 +1,7 @@
-//! A thread per output: the tile in shared memory has no halo, and what a thread needs beyond it, it takes from device
-//! memory. That is some other block's tile, so it comes from the L2 cache, or from L1.
+//! One thread per output: the tile in shared memory has no halo, and a thread reads elements beyond the tile from
+//! device memory. Those are part of another block's tile, so they are usually found in the L2 or the L1 cache.
 //!
-//! No thread is idle, and the loads into the tile are aligned; but every tap has to test which of the two applies.
+//! No thread is idle, and the loads into the tile are aligned; but every tap needs a test which of the two applies.
 
 use super::{Frame, ROWS, TILE};
 use crate::filter::Sample;
@@ -15,7 +15,8 @@ pub const IDEA: &str = "a tile without its halo: no thread idles, and the halo c
 #[address_space(shared)]
 static mut ELEMENTS: [MaybeUninit<u64>; (TILE * ROWS) as usize] = [MaybeUninit::uninit(); (TILE * ROWS) as usize];
 
-/// Filters a picture.
+/// Convolves a picture of `frame.rows` x `frame.columns` x `frame.channels` elements, row-major. The order of additions
+/// is fixed, so the result is the same in every run; [`conv2d`](crate::conv2d) states the error bound.
 ///
 /// # Safety
 /// `input` and `output` are pictures of the frame, which has an element, and do not overlap; `mask` is the frame's
@@ -28,13 +29,13 @@ pub unsafe fn conv2d_cached<T: Sample>(input: &[T], mask: &[T], frame: Frame, ou
     let (row, column) = (first_row + y, first_column + x);
     let inside = row < frame.rows && column < frame.columns;
     if inside {
-        // SAFETY: inside the picture; a slot per thread.
+        // SAFETY: the element is inside the picture; a slot per thread.
         unsafe {
             let element = *input.get_unchecked(frame.index(row, column, channel));
             elements.add((y * TILE + x) as usize).write(element);
         }
     }
-    thread::sync_threads(); // the tile is complete before anyone reads what others loaded
+    thread::sync_threads(); // the tile is complete before any thread reads what others loaded
     if !inside {
         return;
     }
@@ -48,20 +49,19 @@ pub unsafe fn conv2d_cached<T: Sample>(input: &[T], mask: &[T], frame: Frame, ou
         while j < frame.mask_columns {
             let (row, column) = (top + i as i32, left + j as i32);
             let (y, x) = ((row - first_row as i32) as u32, (column - first_column as i32) as u32);
-            // SAFETY: a slot that was written, because it is inside the tile and the picture; or required of the
-            // caller.
+            // SAFETY: the slot was written, because it is inside the tile and the picture; or guaranteed by the caller.
             let element = unsafe {
                 match y < height && x < width {
                     true => elements.add((y * TILE + x) as usize).read(),
                     false => frame.element(input, row, column, channel),
                 }
             };
-            // SAFETY: a tap of the mask.
+            // SAFETY: the index is that of a tap of the mask.
             sum = element.mul_add(unsafe { *mask.get_unchecked((i * frame.mask_columns + j) as usize) }, sum);
             j += 1;
         }
         i += 1;
     }
-    // SAFETY: inside the picture, and no other thread has this output.
+    // SAFETY: the element is inside the picture, and no other thread has this output.
     unsafe { output.add(frame.index(row, column, channel)).write(sum) };
 }

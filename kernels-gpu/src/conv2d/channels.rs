@@ -1,7 +1,7 @@
-//! A thread per pixel: the channels of a pixel lie side by side and take part in the same taps, so that one thread can
-//! filter them all with one index, one look at the border and one load of the mask per tap.
+//! One thread per pixel: the channels of a pixel are neighbours in memory and use the same taps, so that one thread can
+//! filter all of them with one index, one border test and one load of the mask per tap.
 //!
-//! Their number is a constant, so that the sums are in registers.
+//! The number of channels is a constant, so that the sums are in registers.
 
 use super::{Frame, place};
 use crate::filter::{Sample, source};
@@ -16,7 +16,8 @@ pub const fn per_thread(channels: u32) -> u32 {
     if channels == 3 || channels == 4 { channels } else { 1 }
 }
 
-/// Filters a picture.
+/// Convolves a picture of `frame.rows` x `frame.columns` x `frame.channels` elements, row-major. The order of additions
+/// is fixed, so the result is the same in every run; [`conv2d`](crate::conv2d) states the error bound.
 ///
 /// # Safety
 /// `input` and `output` are pictures of the frame, which has an element, and do not overlap; `mask` is the frame's
@@ -38,11 +39,11 @@ pub unsafe fn conv2d_channels<T: Sample, const C: usize>(input: &[T], mask: &[T]
         while j < frame.mask_columns {
             if let (Some(row), Some(column)) = (source_row, source(left + j as i32, frame.columns, frame.border)) {
                 let at = frame.index(row, column, channel);
-                // SAFETY: a tap of the mask.
+                // SAFETY: the index is that of a tap of the mask.
                 let tap = unsafe { *mask.get_unchecked((i * frame.mask_columns + j) as usize) };
                 let mut c = 0;
                 while c < C {
-                    // SAFETY: one of the channels of a pixel inside the picture.
+                    // SAFETY: the index is that of a channel of a pixel inside the picture.
                     sums[c] = unsafe { *input.get_unchecked(at + c) }.mul_add(tap, sums[c]);
                     c += 1;
                 }
@@ -54,7 +55,7 @@ pub unsafe fn conv2d_channels<T: Sample, const C: usize>(input: &[T], mask: &[T]
     let at = frame.index(row, column, channel);
     let mut c = 0;
     while c < C {
-        // SAFETY: inside the picture, and no other thread has this pixel's channels.
+        // SAFETY: the element is inside the picture, and no other thread has this pixel's channels.
         unsafe { output.add(at + c).write(sums[c]) };
         c += 1;
     }

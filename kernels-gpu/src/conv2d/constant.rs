@@ -1,13 +1,13 @@
-//! The mask is passed by value. Parameters lie in constant memory, and a tap at a place known at compile time is an
+//! The mask is passed by value. Parameters lie in constant memory, and a tap whose index is known at compile time is an
 //! operand of the multiply-add: no load, no index.
 //!
-//! - [`sized`](fn@conv2d_constant_sized): a kernel per size of (square) mask, which is also what lets the loops over it
-//!   be unrolled.
-//! - [`any`](fn@conv2d_constant_any): masks of any size, [`TAPS`] taps in each launch, which adds to what the launches
-//!   before left in the output. (An index known only at run time would send the parameters to local memory.)
+//! - [`sized`](fn@conv2d_constant_sized): one kernel per size of (square) mask, so that the loops over the mask are
+//!   unrolled.
+//! - [`any`](fn@conv2d_constant_any): masks of any size, [`TAPS`] taps in each launch, which adds to the output of the
+//!   launches before. (An index known only at run time would place the parameters in local memory.)
 //!
-//! (CUDA C would copy the mask to a `__constant__` array. A `static` of Rust can't change, so the parameters are our
-//! constant memory.)
+//! (CUDA C would copy the mask to a `__constant__` array. A `static` of Rust is immutable, so kernel parameters serve
+//! as constant memory.)
 
 use super::{Frame, place};
 use crate::filter::{Part, Sample, TAPS, source};
@@ -17,10 +17,11 @@ use cuda_std::kernel;
 /// The idea in one line.
 pub const IDEA: &str = "the mask by value: taps from constant memory, up to 32 per launch; no loops for 3x3, 5x5, 7x7";
 
-/// Rows and columns of the masks that there is a kernel for.
+/// Sides of the masks for which there is a kernel.
 pub const SIZES: [u32; 3] = [3, 5, 7];
 
-/// Filters a picture.
+/// Convolves a picture of `frame.rows` x `frame.columns` x `frame.channels` elements, row-major. The order of additions
+/// is fixed, so the result is the same in every run; [`conv2d`](crate::conv2d) states the error bound.
 ///
 /// # Safety
 /// `input` and `output` are pictures of the frame, which has an element, and do not overlap; its mask is K x K. Blocks
@@ -47,11 +48,11 @@ pub unsafe fn conv2d_constant_sized<T: Sample, const K: usize>(
             sum = unsafe { row_sum(input, &mask[i], &columns, frame.index(row, 0, channel), frame.channels, sum) };
         }
     });
-    // SAFETY: inside the picture, and no other thread has this element.
+    // SAFETY: the element is inside the picture, and no other thread has this element.
     unsafe { output.add(frame.index(row, column, channel)).write(sum) };
 }
 
-/// Adds what lies under one row of the mask.
+/// Adds the products of one row of the mask and the elements under it.
 ///
 /// # Safety
 /// The picture's row starts at `row`, its columns are `apart` apart, and these are some of them.
@@ -73,7 +74,8 @@ unsafe fn row_sum<T: Sample, const K: usize>(
     sum
 }
 
-/// Filters a picture by a part of a mask, and adds that to the output unless it is the first part.
+/// Convolves a picture with a part of a mask, and adds the result to the output unless it is the first part. The result
+/// is the same in every run.
 ///
 /// # Safety
 /// `input` and `output` are pictures of the frame, which has an element, and do not overlap; `taps` are this part of
@@ -87,17 +89,19 @@ pub unsafe fn conv2d_constant_any<T: Sample>(input: &[T], taps: [T; TAPS], part:
     }
     let (column, channel) = (element / frame.channels.max(1), element % frame.channels.max(1));
     let at = frame.index(row, column, channel);
-    // SAFETY: inside the picture; no other thread has this element, and the parts before have written it.
+    // SAFETY: the element is inside the picture; no other thread has this element, and the parts before have written
+    // it.
     unsafe {
         let before = if part.first == 0 { T::ZERO } else { output.add(at).read() };
         output.add(at).write(part_sum(input, &taps, part, frame, frame.corner(row, column), channel, before));
     }
 }
 
-/// Adds the taps of a part of the mask times what lies under them, when the mask's first one is at `(top, left)`.
+/// Adds the products of the taps of a part of the mask and the elements under them; the mask's first tap is at
+/// `(top, left)`.
 ///
 /// # Safety
-/// As for [`Frame::element`].
+/// The requirements are those of [`Frame::element`].
 #[inline(always)]
 unsafe fn part_sum<T: Sample>(
     input: &[T],

@@ -1,15 +1,15 @@
 //! Two-dimensional convolution: `out[y][x] = sum over i, j of in[y + i - R/2][x + j - C/2] * mask[i][j]`, for a mask of
 //! R x C.
 //!
-//! The mask is not turned round (what others call cross-correlation), and the result is as large as the picture.
-//! Pictures are height x width x channels, row-major, channels of a pixel side by side; every channel is filtered by
-//! itself. What lies beyond the border is a matter of choice: see [`crate::filter`].
+//! The mask is not rotated (the operation is also called cross-correlation), and the result is as large as the picture.
+//! Pictures are height x width x channels, row-major, channels of a pixel side by side; every channel is filtered
+//! separately. [`crate::filter`] defines the values beyond the border.
 //!
 //! The rungs: [`basic`] and [`constant`] read the picture from device memory; [`tiled`] and [`cached`] use shared
 //! memory; [`channels`] shares work between the channels of a pixel; [`best`].
 //!
-//! Of `m` taps, a result in floats is within `m * epsilon * sum(|in * mask|)` of the exact one: every rung adds in a
-//! fixed order by fused multiply-adds, so that its result is the same in every run.
+//! With `m` taps, a float result is within `m * epsilon * sum(|in * mask|)` of the exact one. Every rung adds in a
+//! fixed order by fused multiply-adds, so its result is the same in every run.
 //!
 //! Sources: D. Kirk, W. Hwu, I. El Hajj, "Programming Massively Parallel Processors", chapter on convolution (`basic`
 //! to `cached`); F. Iandola and others, "Communication-Minimizing 2D Convolution in GPU Registers" (ICIP 2013).
@@ -27,10 +27,10 @@ pub mod tiled;
 /// Threads across a block, and output columns of a tile.
 pub const TILE: u32 = 32;
 
-/// Rows of threads of a block of the rungs with a thread per output.
+/// Rows of threads of a block, in the rungs with one thread per output.
 pub const ROWS: u32 = 8;
 
-/// Most rows and columns of a mask: so that a halo and one output fit into the block of [`tiled`].
+/// Maximum number of rows and of columns of a mask: a halo and one output fit into the block of [`tiled`].
 pub const MAX_MASK: u32 = 32;
 
 /// The parameters of the convolution, which are the same for every thread.
@@ -81,7 +81,7 @@ impl Frame {
     }
 }
 
-/// The thread's row and column in a grid of a thread per output, or per pixel.
+/// The thread's row and column in a grid of one thread per output or per pixel.
 #[inline(always)]
 fn place() -> (u32, u32) {
     let row = thread::block_idx_y() * thread::block_dim_y() + thread::thread_idx_y();

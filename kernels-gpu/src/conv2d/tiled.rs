@@ -1,9 +1,9 @@
-//! A thread per element of the input tile: the block loads its outputs' neighbourhood into shared memory, each element
-//! once, and then the threads that are not part of the halo compute.
+//! One thread per element of the input tile: the block loads the neighbourhood of its outputs into shared memory, each
+//! element once; then the threads outside the halo compute.
 //!
 //! A tap costs a load of shared memory instead of one through the caches: a tile of T x T outputs and a mask of K x K
-//! load (T + K - 1)^2 elements instead of T^2 K^2. But the halo's threads have nothing more to do: with 32 x 32 threads
-//! and K = 17, that is three of four.
+//! load (T + K - 1)^2 elements instead of T^2 K^2. But the halo's threads are idle after the load: three of four with
+//! 32 x 32 threads and K = 17.
 
 use super::{Frame, MAX_MASK, TILE};
 use crate::filter::Sample;
@@ -22,7 +22,8 @@ const _: () = assert!(MAX_MASK <= SIDE);
 #[address_space(shared)]
 static mut ELEMENTS: [MaybeUninit<u64>; (SIDE * SIDE) as usize] = [MaybeUninit::uninit(); (SIDE * SIDE) as usize];
 
-/// Filters a picture.
+/// Convolves a picture of `frame.rows` x `frame.columns` x `frame.channels` elements, row-major. The order of additions
+/// is fixed, so the result is the same in every run; [`conv2d`](crate::conv2d) states the error bound.
 ///
 /// # Safety
 /// `input` and `output` are pictures of the frame, which has an element, and do not overlap; `mask` is the frame's
@@ -33,12 +34,12 @@ pub unsafe fn conv2d_tiled<T: Sample>(input: &[T], mask: &[T], frame: Frame, out
     let elements = (&raw mut ELEMENTS).cast::<T>();
     let (x, y, channel) = (thread::thread_idx_x(), thread::thread_idx_y(), thread::block_idx_z());
     let (width, height) = (SIDE + 1 - frame.mask_columns, SIDE + 1 - frame.mask_rows);
-    // The tile's thread (0, 0) loads what lies under the mask's corner for the tile's first output.
+    // Thread (0, 0) of the tile loads the element under the mask's first tap for the tile's first output.
     let (row, column) = (thread::block_idx_y() * height + y, thread::block_idx_x() * width + x);
     let (top, left) = frame.corner(row, column);
     // SAFETY: the caller upholds this function's contract; a slot per thread.
     unsafe { elements.add((y * SIDE + x) as usize).write(frame.element(input, top, left, channel)) };
-    thread::sync_threads(); // the tile is complete before anyone reads what others loaded
+    thread::sync_threads(); // the tile is complete before any thread reads what others loaded
 
     if x >= width || y >= height || row >= frame.rows || column >= frame.columns {
         return;
@@ -57,6 +58,6 @@ pub unsafe fn conv2d_tiled<T: Sample>(input: &[T], mask: &[T], frame: Frame, out
         }
         i += 1;
     }
-    // SAFETY: inside the picture, and no other thread has this output.
+    // SAFETY: the element is inside the picture, and no other thread has this output.
     unsafe { output.add(frame.index(row, column, channel)).write(sum) };
 }

@@ -1,6 +1,6 @@
-//! The data decides: of the two threads of an element, the one in the first half of the block has the long chain if the
-//! value is odd, and the other one if it is even. Whether a warp diverges depends on 32 values: random ones nearly
-//! always do, sorted ones hardly ever.
+//! The data selects the side: of the two threads of an element, the one in the first half of the block has the long
+//! chain if the value is odd, and the other one if it is even. Whether a warp diverges depends on 32 values: random
+//! ones nearly always do, sorted ones hardly ever.
 
 use super::{ELEMENTS, Task, add_results, either, value};
 use cuda_std::{kernel, thread};

@@ -12,9 +12,9 @@
 //! | [`unequal_loops`] | max(s, l): short lanes wait for long ones | one per warp |
 //! | [`by_warp`] | its own chain | none |
 //!
-//! The `if` itself costs little; lanes that take different sides do: `by_warp` has the code of `by_lane`. The test `if
-//! i < n` diverges in at most one warp of a launch, and costs nothing for large inputs. `if tid > 2` diverges in the
-//! first warp of each block only.
+//! The `if` itself costs little; lanes that take different sides do: `by_warp` has the code of `by_lane`. The test
+//! `if i < n` diverges in at most one warp of a launch, and costs nothing for large inputs. `if tid > 2` diverges in
+//! the first warp of each block only.
 //!
 //! Sources: the PMPP slides (`docs/sources.md`), "Warps And Thread Execution"; Threehearts 2021, chapter 5.
 
@@ -93,7 +93,7 @@ unsafe fn add_results(task: Task, result: u32, len: usize, output: *mut u32) {
     let results = (&raw mut RESULTS).cast::<u32>();
     // SAFETY: each task has a slot, and no other thread has this task.
     unsafe { results.add((task.element + if task.long { ELEMENTS } else { 0 }) as usize).write(result) };
-    thread::sync_threads(); // both results of every element are written before they are added
+    thread::sync_threads(); // separates the writes of both results from their addition
 
     let tid = thread::thread_idx_x();
     let i = thread::block_idx_x() as usize * ELEMENTS as usize + tid as usize;

@@ -1,7 +1,7 @@
 //! A tree sum that waits only for the threads that add: the barrier has moved into the `if`.
 //!
-//! A barrier waits for all threads of the block. Those that don't add never come, or come to another one in a later
-//! round; what happens then is undefined: hardware hangs, or counts whichever thread arrives and goes on too early.
+//! A barrier waits for all threads of the block. Those that don't add never reach it, or reach another one in a later
+//! round. The behaviour is then undefined: hardware hangs, or counts any arriving thread and continues too early.
 //! Right: `reduce`, rung `sequential`, with the barrier after the `if`.
 
 use super::{BLOCK, cache};
@@ -13,15 +13,16 @@ pub const IDEA: &str = "the tree's barrier is inside `if t < half`: only the thr
 /// Sums `BLOCK` elements per block, wrongly.
 ///
 /// # Safety
-/// None: the misplaced barrier is the point.
+/// No launch is safe: the misplaced barrier is the point.
 #[kernel]
 pub unsafe fn failing_barrier_in_if(input: &[u32], output: *mut u32) {
     let (t, i) = (thread::thread_idx_x() as usize, thread::global_index());
     let cache = cache();
-    // SAFETY: none; only the simulator runs this. A slot and an element for each thread of the grid.
+    // SAFETY: this is unsound on purpose; only the simulator runs it. Each thread of the grid has a slot and an
+    // element.
     unsafe {
         cache.add(t).write(*input.get_unchecked(i));
-        thread::sync_threads(); // the cache is full before the tree starts
+        thread::sync_threads(); // separates the loads from the first step of the tree
         let mut half = BLOCK as usize / 2;
         while half > 0 {
             if t < half {

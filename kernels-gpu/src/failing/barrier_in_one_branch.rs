@@ -1,7 +1,7 @@
 //! Even threads write and wait; odd threads have nothing to write and go on.
 //!
-//! In a warp both sides run one after the other, so half of the warp stands at a barrier that the other half passes by.
-//! Right: `transpose`, rung `tiled`: whichever thread has nothing to load comes to the barrier all the same.
+//! In a warp both sides run one after the other, so half of the warp waits at a barrier that the other half does not
+//! execute. Right: `transpose`, rung `tiled`: threads with nothing to load also execute the barrier.
 
 use super::cache;
 use cuda_std::{kernel, thread};
@@ -12,12 +12,13 @@ pub const IDEA: &str = "a barrier in one branch of `if t % 2 == 0`";
 /// Gives every pair of threads the even one's element, wrongly.
 ///
 /// # Safety
-/// None: the misplaced barrier is the point.
+/// No launch is safe: the misplaced barrier is the point.
 #[kernel]
 pub unsafe fn failing_barrier_in_one_branch(input: &[u32], output: *mut u32) {
     let (t, i) = (thread::thread_idx_x() as usize, thread::global_index());
     let cache = cache();
-    // SAFETY: none; only the simulator runs this. A slot and an element for each thread of the grid.
+    // SAFETY: this is unsound on purpose; only the simulator runs it. Each thread of the grid has a slot and an
+    // element.
     unsafe {
         if t.is_multiple_of(2) {
             cache.add(t).write(*input.get_unchecked(i));

@@ -1,6 +1,6 @@
 //! Half of the warps have nothing to load and skip the barrier after the loads. No warp is split, so nothing hangs
-//! here: the block's next barrier has the same number, and a barrier counts arrivals, wherever they come from. From
-//! then on half of the block is one barrier ahead.
+//! here: the block's next barrier has the same number, and a barrier counts arrivals, whatever instruction they come
+//! from. From then on half of the block is one barrier ahead.
 //!
 //! The warps that skipped read what the others have not written yet. Right: `transpose`, rung `tiled`: the threads
 //! without an element skip the load, not the barrier.
@@ -14,17 +14,18 @@ pub const IDEA: &str = "whole warps skip a barrier, and read what the others hav
 /// Gives every thread the element of one in the block's first half, wrongly.
 ///
 /// # Safety
-/// None: the skipped barrier is the point.
+/// No launch is safe: the skipped barrier is the point.
 #[kernel]
 pub unsafe fn failing_barrier_skipped_by_warps(input: &[u32], output: *mut u32) {
     const HALF: usize = BLOCK as usize / 2;
     let (t, i) = (thread::thread_idx_x() as usize, thread::global_index());
     let cache = cache();
-    // SAFETY: none; only the simulator runs this. A slot and an element for each thread of the grid.
+    // SAFETY: this is unsound on purpose; only the simulator runs it. Each thread of the grid has a slot and an
+    // element.
     unsafe {
         if t < HALF {
             cache.add(t).write(*input.get_unchecked(i));
-            thread::sync_threads(); // the loads are done: but half of the block does not wait for them
+            thread::sync_threads(); // separates the loads from the reads, but only half of the block waits here
         }
         output.add(i).write(cache.add(t % HALF).read()); // FINDING
     }

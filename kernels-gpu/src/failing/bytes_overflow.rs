@@ -1,8 +1,8 @@
-//! A convolution of bytes whose sum is right and whose result is a byte again: of 258, 2 is left, and the brightest
-//! pixels turn dark.
+//! A convolution of bytes whose sum is right but is stored as a byte: 258 becomes 2, and the brightest pixels turn
+//! dark.
 //!
-//! The review writes `out[…] = (uchar) pvalue`. Its histogram has counters of `uchar`, too: they are full at 255.
-//! Right: `picture`, rung `pixel`: what is above 255 is 255.
+//! Threehearts 2021 (`docs/sources.md`) writes `out[…] = (uchar) pvalue`. Its histogram has counters of `uchar`, too:
+//! they overflow at 255. Right: `picture`, rung `pixel`, which limits results to 255.
 
 use cuda_std::{kernel, thread};
 
@@ -19,9 +19,9 @@ pub unsafe fn failing_bytes_overflow(input: &[u8], output: *mut u8) {
     if i < input.len() {
         let at = |i: usize| if i < input.len() { u32::from(input[i]) } else { 0 };
         let sum = at(i.wrapping_sub(1)) + at(i) + at(i + 1);
-        // WRONG: at most 255 fits, so `sum.min(255)`.
+        // WRONG: at most 255 fits, so use `sum.min(255)`.
         let byte = sum as u8;
-        // SAFETY: a result for each element.
+        // SAFETY: each element has a result.
         unsafe { output.add(i).write(byte) };
     }
 }

@@ -11,11 +11,11 @@ pub const IDEA: &str = "all threads increment one counter by a load, an addition
 /// Counts the odd elements, wrongly.
 ///
 /// # Safety
-/// None: the race is the point.
+/// No launch is safe: the race is the point.
 #[kernel]
 pub unsafe fn failing_counter_without_atomics(input: &[u32], output: *mut u32) {
     let i = thread::global_index();
-    // SAFETY: none; only the simulator runs this. An element for each thread of the grid.
+    // SAFETY: this is unsound on purpose; only the simulator runs it. An element for each thread of the grid.
     unsafe {
         if !input.get_unchecked(i).is_multiple_of(2) {
             output.write(output.read().wrapping_add(1)); // FINDING

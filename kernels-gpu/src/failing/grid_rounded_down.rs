@@ -1,7 +1,8 @@
-//! 1000 elements in blocks of 256, and a grid of 1000 / 256 = 3 blocks: no thread has the last 232 elements.
+//! 1000 elements in blocks of 256, and a grid of 1000 / 256 = 3 blocks: the last 232 elements have no thread.
 //!
-//! The kernel is right; its launch is not. The PMPP slides stress `ceil(n/256.0)`: with whole numbers the division has
-//! rounded down before `ceil` sees it. Right: `vecadd`, rung `one_per_thread`, in `n.div_ceil(BLOCK)` blocks.
+//! The kernel is right; its launch is not. The PMPP slides (`docs/sources.md`) stress `ceil(n/256.0)`: with whole
+//! numbers the division rounds down before `ceil` is applied. Right: `vecadd`, rung `one_per_thread`, in
+//! `n.div_ceil(BLOCK)` blocks.
 
 use super::BLOCK;
 use cuda_std::{kernel, thread};
@@ -11,7 +12,7 @@ pub const IDEA: &str = "n / 256 blocks of 256 threads: the last elements have no
 
 /// Blocks for `n` elements, wrongly.
 pub const fn blocks(n: usize) -> u32 {
-    // WRONG: what is left over needs a block as well, so `div_ceil`.
+    // WRONG: the remaining elements need a block as well, so use `div_ceil`.
     n as u32 / BLOCK
 }
 
@@ -23,7 +24,7 @@ pub const fn blocks(n: usize) -> u32 {
 pub unsafe fn failing_grid_rounded_down(input: &[u32], output: *mut u32) {
     let i = thread::global_index();
     if i < input.len() {
-        // SAFETY: a result for each element.
+        // SAFETY: each element has a result.
         unsafe { output.add(i).write(input[i].wrapping_mul(2)) };
     }
 }

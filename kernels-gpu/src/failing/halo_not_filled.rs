@@ -1,8 +1,8 @@
 //! A convolution with a tile in shared memory: every thread loads one element, if there is one. At the borders there is
-//! none, and the tile keeps what was there.
+//! none, and the tile's slots keep their old contents.
 //!
-//! The review's one-dimensional kernel lacks the `else` that its two-dimensional one has: outside of the input a tile
-//! holds zeros. Right: `conv1d`, rung `tiled`.
+//! The one-dimensional kernel of Threehearts 2021 (`docs/sources.md`) lacks the `else` that its two-dimensional one
+//! has: outside of the input a tile holds zeros. Right: `conv1d`, rung `tiled`.
 
 use super::{BLOCK, cache};
 use cuda_std::{kernel, thread};
@@ -25,14 +25,15 @@ pub unsafe fn failing_halo_not_filled(input: &[u32], output: *mut u32) {
     let t = thread::thread_idx_x() as usize;
     let result = thread::block_idx_x() as usize * TILE + t;
     let cache = cache();
-    // SAFETY: none; only the simulator runs this. A slot for each thread, and as many results as elements.
+    // SAFETY: this is unsound on purpose; only the simulator runs it. A slot for each thread, and as many results as
+    // elements.
     unsafe {
         // Wraps at the left border, to far past the end.
         let i = result.wrapping_sub(WIDTH / 2);
         if i < input.len() {
             cache.add(t).write(*input.get_unchecked(i));
         }
-        thread::sync_threads(); // the tile is complete, as far as it will be, before anyone reads it
+        thread::sync_threads(); // separates the loads from the reads of the tile
         if t < TILE && result < input.len() {
             let mut sum = 0_u32;
             let mut k = 0;

@@ -13,17 +13,18 @@ pub const IDEA: &str = "a scan's step reads and writes one array without a barri
 /// Scans `BLOCK` elements per block, wrongly.
 ///
 /// # Safety
-/// None: the missing barrier is the point.
+/// No launch is safe: the missing barrier is the point.
 #[kernel]
 pub unsafe fn failing_kogge_stone_in_place(input: &[u32], output: *mut u32) {
     let (t, i) = (thread::thread_idx_x() as usize, thread::global_index());
     let cache = cache();
-    // SAFETY: none; only the simulator runs this. A slot and an element for each thread of the grid.
+    // SAFETY: this is unsound on purpose; only the simulator runs it. Each thread of the grid has a slot and an
+    // element.
     unsafe {
         cache.add(t).write(*input.get_unchecked(i));
         let mut distance = 1;
         while distance < BLOCK as usize {
-            thread::sync_threads(); // the last step is done
+            thread::sync_threads(); // separates the last step's writes from this step's reads
             if t >= distance {
                 cache.add(t).write(cache.add(t).read().wrapping_add(cache.add(t - distance).read())); // FINDING
             }

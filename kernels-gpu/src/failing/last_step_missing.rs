@@ -1,8 +1,8 @@
 //! A tree sum over two elements per thread that ends one step early: half of the elements are never added.
 //!
-//! The review's loop is `for (stride = 1; stride < blockDim.x; stride *= 2)` with `if (t % stride == 0)`. With
-//! `2 * blockDim.x` elements the last stride is `blockDim.x` itself, so the test must be `<=`. Right: `reduce`, rung
-//! `interleaved`: as many elements as threads.
+//! The loop of Threehearts 2021 (`docs/sources.md`) is `for (stride = 1; stride < blockDim.x; stride *= 2)` with
+//! `if (t % stride == 0)`. With `2 * blockDim.x` elements the last stride is `blockDim.x` itself, so the test must be
+//! `<=`. Right: `reduce`, rung `interleaved`: as many elements as threads.
 
 use super::{BLOCK, pairs};
 use cuda_std::{kernel, thread};
@@ -25,9 +25,9 @@ pub unsafe fn failing_last_step_missing(input: &[u32], output: *mut u32) {
         values.add(t).write(*input.get_unchecked(2 * THREADS * block + t));
         values.add(THREADS + t).write(*input.get_unchecked(2 * THREADS * block + THREADS + t));
         let mut stride = 1;
-        // WRONG: the halves are `THREADS` apart, so `<=`.
+        // WRONG: the halves are `THREADS` apart, so use `<=`.
         while stride < THREADS {
-            thread::sync_threads(); // the last step is done
+            thread::sync_threads(); // separates the last step's writes from this step's reads
             if t.is_multiple_of(stride) {
                 let value = values.add(2 * t).read().wrapping_add(values.add(2 * t + stride).read());
                 values.add(2 * t).write(value);

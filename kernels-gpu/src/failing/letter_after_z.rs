@@ -1,8 +1,8 @@
 //! A histogram of letters in groups of four whose test lets 27 letters through: `{` comes after `z`, and is counted
 //! with `y` and `z`.
 //!
-//! The review tests `pos >= 0 && pos <= 26`; positions are 0 to 25. The counter is there, so no access is out of
-//! bounds. Right: `histogram`, rung `shared`.
+//! Threehearts 2021 (`docs/sources.md`) tests `pos >= 0 && pos <= 26`; positions are 0 to 25. The counter is there, so
+//! no access is out of bounds. Right: `histogram`, rung `shared`.
 
 use cuda_std::{
     atomic::{AtomicU32, Ordering},

@@ -1,9 +1,9 @@
-//! The last 64 values are left to one warp, whose lanes "run in lock-step anyway", so the steps have no barrier.
+//! One warp adds up the last 64 values, whose lanes "run in lock-step anyway", so the steps have no barrier.
 //!
-//! That was a common trick (and in the third edition of the reduction slides); since Volta each lane has its own
-//! program counter, and only explicit synchronisation keeps the lanes of a warp together. The fence stands where the
-//! trick had `volatile`: it keeps the compiler from leaving out stores, and makes no lane wait. Right: `reduce`, rung
-//! `unroll_last_warp`: shuffles, which name the lanes that take part.
+//! That was a common trick (used by Harris 2007, `docs/sources.md`); since Volta each lane has its own program counter,
+//! and only explicit synchronisation keeps the lanes of a warp together. The fence replaces the trick's `volatile`: it
+//! keeps the compiler from removing stores, but no lane waits at it. Right: `reduce`, rung `unroll_last_warp`:
+//! shuffles, which name the lanes that take part.
 
 use super::{BLOCK, cache};
 use cuda_std::{kernel, thread};
@@ -14,13 +14,14 @@ pub const IDEA: &str = "the last warp's steps rely on lanes in lock-step, which 
 /// Sums the first 64 elements of each block, wrongly.
 ///
 /// # Safety
-/// None: the missing synchronisation is the point.
+/// No launch is safe: the missing synchronisation is the point.
 #[kernel]
 pub unsafe fn failing_lock_step(input: &[u32], output: *mut u32) {
     let (t, i) = (thread::thread_idx_x() as usize, thread::global_index());
     let cache = cache();
     const { assert!(BLOCK >= 64) };
-    // SAFETY: none; only the simulator runs this. A slot and an element for each thread of the grid.
+    // SAFETY: this is unsound on purpose; only the simulator runs it. Each thread of the grid has a slot and an
+    // element.
     unsafe {
         cache.add(t).write(*input.get_unchecked(i));
         thread::sync_threads(); // the cache is full before the warp starts

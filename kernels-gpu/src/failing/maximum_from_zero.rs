@@ -1,8 +1,8 @@
 //! The maximum of the input, started from 0. Of numbers that are all negative it gives 0, which none of them is.
 //!
-//! `VecMax` starts from `RAND_MIN`, a name that C does not have; what is meant is the least number that `rand`
-//! gives, 0. No checker can see it: every access is right. Right: `reduce`, rung `grid_stride`, which starts from the
-//! identity of the maximum: negative infinity.
+//! `VecMax` of the max-reduction notes (`docs/sources.md`) starts from `RAND_MIN`, a name that C does not have; it
+//! stands for the least number that `rand` returns, 0. No checker can report it, since every access is right. Right:
+//! `reduce`, rung `grid_stride`, which starts from the identity of the maximum: negative infinity.
 
 use super::{BLOCK, cache};
 use cuda_std::{kernel, thread};
@@ -18,7 +18,7 @@ pub const IDEA: &str = "a maximum starts from 0: among negative numbers it is 0,
 pub unsafe fn failing_maximum_from_zero(input: &[f32], output: *mut f32) {
     let t = thread::thread_idx_x() as usize;
     let cache = cache().cast::<f32>();
-    // WRONG: of no elements the maximum is `f32::NEG_INFINITY`.
+    // WRONG: the maximum of no elements is `f32::NEG_INFINITY`.
     let mut best = 0.0_f32;
     let mut i = thread::global_index();
     while i < input.len() {
@@ -29,14 +29,14 @@ pub unsafe fn failing_maximum_from_zero(input: &[f32], output: *mut f32) {
     // written.
     unsafe {
         cache.add(t).write(best);
-        thread::sync_threads(); // the cache is full before the tree starts
+        thread::sync_threads(); // separates the loads from the first step of the tree
         let mut half = BLOCK as usize / 2;
         while half > 0 {
             if t < half {
                 let (own, other) = (cache.add(t).read(), cache.add(t + half).read());
                 cache.add(t).write(if other > own { other } else { own });
             }
-            thread::sync_threads(); // this step is done before the next one reads
+            thread::sync_threads(); // separates this step's writes from the next step's reads
             half /= 2;
         }
         if t == 0 {

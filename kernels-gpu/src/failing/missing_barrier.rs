@@ -1,4 +1,5 @@
-//! A tree sum without the barrier between its steps: a thread reads what its neighbour may not have written yet.
+//! A tree sum without the barrier between its steps: a thread reads a value that its neighbour may not have written
+//! yet.
 //!
 //! It gives the right sum in many runs, and for a block of one warp in nearly all. Right: `reduce`, rung `sequential`.
 
@@ -11,15 +12,16 @@ pub const IDEA: &str = "no barrier between the steps of the tree";
 /// Sums `BLOCK` elements per block, wrongly.
 ///
 /// # Safety
-/// None: the missing barrier is the point.
+/// No launch is safe: the missing barrier is the point.
 #[kernel]
 pub unsafe fn failing_missing_barrier(input: &[u32], output: *mut u32) {
     let (t, i) = (thread::thread_idx_x() as usize, thread::global_index());
     let cache = cache();
-    // SAFETY: none; only the simulator runs this. A slot and an element for each thread of the grid.
+    // SAFETY: this is unsound on purpose; only the simulator runs it. Each thread of the grid has a slot and an
+    // element.
     unsafe {
         cache.add(t).write(*input.get_unchecked(i));
-        thread::sync_threads(); // the cache is full before the tree starts
+        thread::sync_threads(); // separates the loads from the first step of the tree
         let mut half = BLOCK as usize / 2;
         while half > 0 {
             if t < half {

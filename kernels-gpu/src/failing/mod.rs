@@ -1,9 +1,9 @@
-//! Failing examples: kernels that are wrong in the ways that kernels usually are. Each file holds one mistake and names
-//! the rung that does the same right.
+//! Failing examples: kernels with typical mistakes. Each file holds one mistake and names the rung that does the same
+//! correctly.
 //!
-//! `host list --failing` shows them, and `host check failing --variant NAME` what is wrong; they belong to no family
-//! that is run, tested or timed, and the host refuses to launch them on a GPU, where some of them hang and others only
-//! seem to work.
+//! `host list --failing` shows them, and `host check failing --variant NAME` reports what is wrong; they belong to no
+//! family that is run, tested or timed, and the host refuses to launch them on a GPU, where some of them hang and
+//! others only seem to work.
 //!
 //! There are two kinds. Some break a rule of the machine, and a checker reports the line (marked `FINDING`):
 //!
@@ -15,16 +15,17 @@
 //! - `out-of-bounds`: [`no_bounds_test`], [`stride_too_far`];
 //! - an uninitialised value: [`halo_not_filled`], [`counters_not_zeroed`].
 //!
-//! Others are correct programs that compute something else. There is nothing to check but the result, and only an
-//! oracle finds the mistake (`wrong-result`; the line to change is marked `WRONG`):
+//! Others break no rule of the machine but compute a wrong result. Only a comparison with an oracle finds the mistake
+//! (`wrong-result`; the line to change is marked `WRONG`):
 //!
 //! [`maximum_from_zero`], [`last_step_missing`], [`stride_one_missing`], [`partial_tile_lost`], [`letter_after_z`],
 //! [`bytes_overflow`], [`grid_rounded_down`] and [`start_by_grid`].
 //!
-//! The mistakes are those that courses make or warn of. Slides: the "optimization attempt", `if (threadIdx.x % 2 == 0)`
-//! with a barrier in each branch, the pairwise loop from `blockDim.x` to 2, `Width/TILE_WIDTH`, `ceil(n/256.0)`,
-//! `blockIdx.x * NumBlocks`. A review: its scan, histogram, convolutions, tree and matrix product. `VecMax`:
-//! `RAND_MIN`.
+//! The mistakes occur in these sources (see `docs/sources.md`), or the sources warn of them. The PMPP slides: the
+//! "optimization attempt", `if (threadIdx.x % 2 == 0)` with a barrier in each branch, the pairwise loop from
+//! `blockDim.x` to 2, `Width/TILE_WIDTH`, `ceil(n/256.0)`. The dot-product slides: `blockIdx.x * NumBlocks`.
+//! Threehearts 2021: its scan, histogram, convolutions, tree and matrix product. The max-reduction notes: `RAND_MIN` in
+//! `VecMax`.
 
 use core::mem::MaybeUninit;
 use cuda_std::address_space;

@@ -1,9 +1,9 @@
-//! A product of matrices in `WIDTH / TILE` phases: 24 rows and columns in tiles of 16 are one phase, and what the
-//! second one would add is lost.
+//! A product of matrices in `WIDTH / TILE` phases: 24 rows and columns in tiles of 16 are one phase, and the products
+//! of a second phase are lost.
 //!
-//! The loop of the PMPP slides is `for (m = 0; m < Width/TILE_WIDTH; ++m)`: right for widths that are multiples of the
-//! tile. Loads and results outside are taken care of here; the phases must be rounded up, too. Right: `matmul`, rung
-//! `tiled_16`.
+//! The loop of the PMPP slides (`docs/sources.md`) is `for (m = 0; m < Width/TILE_WIDTH; ++m)`: right for widths that
+//! are multiples of the tile. Loads and results outside of the matrix are guarded here; the number of phases must be
+//! rounded up as well. Right: `matmul`, rung `tiled_16`.
 
 use super::{BLOCK, pairs};
 use cuda_std::{kernel, thread};
@@ -32,13 +32,13 @@ pub unsafe fn failing_partial_tile_lost(input: &[u32], output: *mut u32) {
     let (y, x) = (t / TILE, t % TILE);
     let (row, column) = (block / TILES * TILE + y, block % TILES * TILE + x);
     let (left, right) = (pairs(), pairs().wrapping_add(TILE * TILE));
-    // SAFETY: inside of the matrix.
+    // SAFETY: the element is inside the matrix.
     let at = |row, column| unsafe {
         if row < WIDTH && column < WIDTH { *input.get_unchecked(row * WIDTH + column) } else { 0 }
     };
     let mut sum = 0_u32;
     let mut phase = 0;
-    // WRONG: what is left over needs a phase as well, so `TILES`.
+    // WRONG: the remaining columns need a phase as well, so use `TILES`.
     while phase < WIDTH / TILE {
         // SAFETY: two slots for each thread; barriers are between writes and reads.
         unsafe {
@@ -51,11 +51,11 @@ pub unsafe fn failing_partial_tile_lost(input: &[u32], output: *mut u32) {
                 k += 1;
             }
         }
-        thread::sync_threads(); // both tiles are used before the next phase writes them
+        thread::sync_threads(); // separates the reads of both tiles from the next phase's writes
         phase += 1;
     }
     if row < WIDTH && column < WIDTH {
-        // SAFETY: inside of the matrix, and this thread's.
+        // SAFETY: the element is inside the matrix, and this thread's.
         unsafe { output.add(row * WIDTH + column).write(sum) };
     }
 }

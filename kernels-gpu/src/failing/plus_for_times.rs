@@ -1,8 +1,8 @@
 //! `threadIdx.x + blockIdx.x + blockDim.x`: with a plus for the times, neighbouring blocks work on nearly the same
 //! elements, many are done twice, and most not at all.
 //!
-//! The review's histogram begins so; there it counts letters again and again. Here it is two blocks that write one
-//! element. Right: `vecadd`, rung `grid_stride`; the formulas are those of `threads`.
+//! The histogram of Threehearts 2021 (`docs/sources.md`) begins like this and counts letters repeatedly. Here two
+//! blocks write one element. Right: `vecadd`, rung `grid_stride`; the formulas are those of `threads`.
 
 use cuda_std::{kernel, thread};
 
@@ -12,12 +12,12 @@ pub const IDEA: &str = "`threadIdx + blockIdx + blockDim`: blocks work on the sa
 /// Writes to each element which block did it, wrongly.
 ///
 /// # Safety
-/// None: the wrong index is the point.
+/// No launch is safe: the wrong index is the point.
 #[kernel]
 pub unsafe fn failing_plus_for_times(input: &[u32], output: *mut u32) {
     let i = (thread::thread_idx_x() + thread::block_idx_x() + thread::block_dim_x()) as usize;
     if i < input.len() {
-        // SAFETY: none; only the simulator runs this.
+        // SAFETY: this is unsound on purpose; only the simulator runs it.
         unsafe { output.add(i).write(input.get_unchecked(i).wrapping_add(thread::block_idx_x())) }; // FINDING
     }
 }

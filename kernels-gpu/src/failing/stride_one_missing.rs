@@ -2,7 +2,7 @@
 //! written.
 //!
 //! The pairwise loop of the PMPP slides (`docs/sources.md`) is `for (stride = blockDim.x; stride > 1; stride /= 2)`; it
-//! must go on while `stride > 0`. Right: `reduce`, rung `first_add`, down to a stride of 1. (With one element per
+//! must continue while `stride > 0`. Right: `reduce`, rung `first_add`, down to a stride of 1. (With one element per
 //! thread its first step is wrong as well: `stride_too_far`.)
 
 use super::{BLOCK, pairs};
@@ -26,9 +26,9 @@ pub unsafe fn failing_stride_one_missing(input: &[u32], output: *mut u32) {
         values.add(t).write(*input.get_unchecked(2 * THREADS * block + t));
         values.add(THREADS + t).write(*input.get_unchecked(2 * THREADS * block + THREADS + t));
         let mut stride = THREADS;
-        // WRONG: the last two sums are 1 apart, so `> 0`.
+        // WRONG: the last two sums are 1 apart, so use `> 0`.
         while stride > 1 {
-            thread::sync_threads(); // the last step is done
+            thread::sync_threads(); // separates the last step's writes from this step's reads
             if t < stride {
                 values.add(t).write(values.add(t).read().wrapping_add(values.add(t + stride).read()));
             }

@@ -14,17 +14,18 @@ pub const IDEA: &str = "the tree's first stride is the whole block instead of ha
 /// Sums `BLOCK` elements per block, wrongly.
 ///
 /// # Safety
-/// None: the stride is the point.
+/// No launch is safe: the stride is the point.
 #[kernel]
 pub unsafe fn failing_stride_too_far(input: &[u32], output: *mut u32) {
     let (t, i) = (thread::thread_idx_x() as usize, thread::global_index());
     let cache = cache();
-    // SAFETY: none; only the simulator runs this. A slot and an element for each thread of the grid.
+    // SAFETY: this is unsound on purpose; only the simulator runs it. Each thread of the grid has a slot and an
+    // element.
     unsafe {
         cache.add(t).write(*input.get_unchecked(i));
         let mut stride = BLOCK as usize;
         while stride > 1 {
-            thread::sync_threads(); // the last step is done
+            thread::sync_threads(); // separates the last step's writes from this step's reads
             if t < stride {
                 cache.add(t).write(cache.add(t).read().wrapping_add(cache.add(t + stride).read())); // FINDING
             }

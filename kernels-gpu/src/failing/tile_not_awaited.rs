@@ -1,9 +1,9 @@
-//! A product of matrices in tiles without the barrier between load and use: a thread multiplies what others have not
-//! loaded yet.
+//! A product of matrices in tiles without the barrier between load and use: a thread multiplies elements that others
+//! have not loaded yet.
 //!
-//! The review's product has a barrier in each phase, but only at its end:
-//! `value += ds_M[ty][k] * ds_N[k][tx]; __syncthreads();`. It keeps the next tiles away from those that still use these
-//! (what `tile_overwritten` lacks), and waits for no load. Right: `matmul`, rung `tiled_16`.
+//! The product of Threehearts 2021 (`docs/sources.md`) has a barrier in each phase, but only at its end:
+//! `value += ds_M[ty][k] * ds_N[k][tx]; __syncthreads();`. It separates the use of a tile from the next load (the
+//! barrier that `tile_overwritten` lacks), but not a load from its use. Right: `matmul`, rung `tiled_16`.
 
 use super::{BLOCK, pairs};
 use cuda_std::{kernel, thread};
@@ -25,7 +25,7 @@ const _: () = assert!(TILE * TILE == BLOCK as usize);
 /// The square of a matrix, wrongly.
 ///
 /// # Safety
-/// None: the missing barrier is the point.
+/// No launch is safe: the missing barrier is the point.
 #[kernel]
 pub unsafe fn failing_tile_not_awaited(input: &[u32], output: *mut u32) {
     let (t, block) = (thread::thread_idx_x() as usize, thread::block_idx_x() as usize);
@@ -34,7 +34,8 @@ pub unsafe fn failing_tile_not_awaited(input: &[u32], output: *mut u32) {
     let (left, right) = (pairs(), pairs().wrapping_add(TILE * TILE));
     let mut sum = 0_u32;
     let mut phase = 0;
-    // SAFETY: none; only the simulator runs this. Two slots for each thread, and `WIDTH * WIDTH` elements and results.
+    // SAFETY: this is unsound on purpose; only the simulator runs it. Two slots for each thread, and `WIDTH * WIDTH`
+    // elements and results.
     unsafe {
         while phase < TILES {
             left.add(t).write(*input.get_unchecked(row * WIDTH + phase * TILE + x));
@@ -45,7 +46,7 @@ pub unsafe fn failing_tile_not_awaited(input: &[u32], output: *mut u32) {
                 sum = sum.wrapping_add(product);
                 k += 1;
             }
-            thread::sync_threads(); // both tiles are used before the next phase writes them
+            thread::sync_threads(); // separates the reads of both tiles from the next phase's writes
             phase += 1;
         }
         output.add(row * WIDTH + column).write(sum); // AS WELL

@@ -1,8 +1,8 @@
-//! Aggregation: a thread keeps the bin of its last element and how often it came in a row, in registers. Only when
-//! another bin comes does it add, once for the whole run.
+//! Aggregation: a thread keeps the bin of its last element and the length of the current run of that bin in registers.
+//! It adds once per run, when an element of another bin follows.
 //!
-//! When most elements are equal, threads that add one at a time all wait for the same counter. Where neighbours differ,
-//! the comparison is what this rung costs and nothing is gained.
+//! When most elements are equal, threads that add each element singly contend for one counter. Where neighbours differ,
+//! this rung only adds the cost of the comparison.
 
 use super::{Sample, add_global, add_shared, clear, merge};
 use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
@@ -10,7 +10,8 @@ use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 /// The idea in one line.
 pub const IDEA: &str = "a run of equal elements is counted in a register and added once: made for skewed data";
 
-/// Adds to `counts` how many elements belong to each bin; the first `len` are counted in shared memory.
+/// Adds the number of elements in each bin to `counts`; the first `len` bins are counted in shared memory. The result
+/// is exact, and the same in every run.
 ///
 /// # Safety
 /// `counts` has `bins` elements, which only this launch changes, and `len` is no more; the block has `4 * len` bytes of
@@ -22,10 +23,10 @@ pub unsafe fn histogram_aggregated<T: Sample>(input: &[T], bins: u32, range: [f6
     let counters = dynamic_shared_mem::<u32>();
     // SAFETY: the block's own memory, and all its threads reach this call.
     unsafe { clear(counters, len) };
-    thread::sync_threads(); // all counters are 0 before the first run is added
+    thread::sync_threads(); // separates the counters' initialisation from the first addition
 
     let add = |bin: u32, run: u32| {
-        // SAFETY: one of the counters, or a bin of the result.
+        // SAFETY: the index is that of a counter or of a bin of the result.
         unsafe {
             if bin < len {
                 add_shared(counters, bin, run);
@@ -34,11 +35,11 @@ pub unsafe fn histogram_aggregated<T: Sample>(input: &[T], bins: u32, range: [f6
             }
         }
     };
-    // A run of no bin at all is a run too: it is not counted.
+    // Elements of no bin form a run as well, which is not counted.
     let (mut last, mut run) = (bins, 0);
     let mut i = thread::global_index();
     while i < input.len() {
-        // SAFETY: below the length.
+        // SAFETY: the index is below the length.
         let bin = unsafe { input.get_unchecked(i) }.bin(rule);
         if bin == last {
             run += 1;
@@ -49,8 +50,8 @@ pub unsafe fn histogram_aggregated<T: Sample>(input: &[T], bins: u32, range: [f6
         i += thread::grid_stride();
     }
     add(last, run);
-    thread::sync_threads(); // all threads have added before the counts are read
+    thread::sync_threads(); // separates the last addition from the reads of the counters
 
-    // SAFETY: all threads reach this call.
+    // SAFETY: all threads of the block reach this call.
     unsafe { merge(counters, len, counts, 0) };
 }

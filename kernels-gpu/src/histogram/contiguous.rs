@@ -1,7 +1,7 @@
-//! Each thread counts a share of neighbouring elements, every one by an atomic addition to the result.
+//! Each thread counts a share of neighbouring elements, with an atomic addition to the result for each.
 //!
-//! The partition that a CPU would choose, and the wrong one here: at each step the lanes of a warp are a whole share
-//! apart, so 32 loads touch 32 sectors and use one element of each.
+//! This partition suits a CPU, but not a GPU: at each step the lanes of a warp are a whole share apart, so that 32
+//! loads touch 32 sectors and use one element of each.
 
 use super::{Sample, add_global};
 use cuda_std::{kernel, thread};
@@ -9,7 +9,7 @@ use cuda_std::{kernel, thread};
 /// The idea in one line.
 pub const IDEA: &str = "neighbouring elements per thread: each lane loads from a sector of its own; global atomics";
 
-/// Adds to `counts` how many elements belong to each bin.
+/// Adds the number of elements in each bin to `counts`. The result is exact, and the same in every run.
 ///
 /// # Safety
 /// `counts` has `bins` elements, which only this launch changes; for floats `range` is as [`Sample::rule`] requires.
@@ -20,10 +20,10 @@ pub unsafe fn histogram_contiguous<T: Sample>(input: &[T], bins: u32, range: [f6
     let mut i = thread::global_index() * share;
     let end = input.len().min(i + share);
     while i < end {
-        // SAFETY: below the length.
+        // SAFETY: the index is below the length.
         let bin = unsafe { input.get_unchecked(i) }.bin(rule);
         if bin < bins {
-            // SAFETY: a bin of the result.
+            // SAFETY: `bin` is a bin of the result.
             unsafe { add_global(counts, bin, 1) };
         }
         i += 1;

@@ -1,4 +1,4 @@
-//! Histograms: how many elements fall into each bin.
+//! Histograms: the number of elements in each bin.
 //!
 //! Many threads add to few counters; the rungs differ in which thread adds to which copy of a counter. An element that
 //! belongs to no bin is not counted; see [`sample`] for the bin of an element.
@@ -9,7 +9,8 @@
 //! The result has 64-bit counts, which no input overflows. Blocks count in 32 bits: no block may get more than 2^32 - 1
 //! elements. Integer additions are exact in any order, so every rung gives the same result in every run.
 //!
-//! Counting without atomics is a data race: two threads read the same count, both add one, and one of them is lost.
+//! Counting without atomics is a data race: two threads read the same count, both add one, and one of the additions is
+//! lost.
 //!
 //! Sources: Threehearts 2021 (`docs/sources.md`), chapter VII (contiguous and interleaved partition, atomics,
 //! privatisation, partial privatisation by a range test; its test `pos <= 26` accepts the character after 'z'); W. Hwu,
@@ -34,8 +35,8 @@ pub use sample::{Letter, Sample};
 /// Default number of threads per block; any number works.
 pub const BLOCK: u32 = 256;
 
-/// Bins that the rungs below `best` count in shared memory at most: the 48 KB that every launch may use, four bytes
-/// each.
+/// Maximum number of bins that the rungs below `best` count in shared memory: 48 KiB, which every launch may use, with
+/// four bytes per bin.
 pub const SHARED_BINS: u32 = 48 * 1024 / 4;
 
 /// Adds to a bin of the result.
@@ -60,23 +61,23 @@ unsafe fn add_shared(counters: *mut u32, at: u32, count: u32) {
     counter.fetch_add(count, Ordering::Relaxed);
 }
 
-/// The block's counters become 0. Needs a barrier before anyone counts.
+/// Sets the block's counters to 0. A barrier must follow before the first count.
 ///
 /// # Safety
-/// All threads of the block call it together; `counters` has `len` elements of shared memory that only this call
+/// All threads of the block call it together; `counters` has `len` elements of shared memory that no other code
 /// accesses meanwhile.
 #[inline(always)]
 unsafe fn clear(counters: *mut u32, len: u32) {
     let mut i = thread::thread_idx_x();
     while i < len {
-        // SAFETY: inside, and no other thread has this `i`.
+        // SAFETY: the index is inside the counters, and no other thread has it.
         unsafe { counters.add(i as usize).write(0) };
         i += thread::block_dim_x();
     }
 }
 
-/// Adds the block's counters to the result, whose first bin among them is `first`. Needs a barrier after the last
-/// count.
+/// Adds the block's counters, which are those of the bins from `first` on, to the result. A barrier must separate it
+/// from the last count.
 ///
 /// # Safety
 /// All threads of the block call it together; `counters` has `len` elements that no longer change; `counts` has
@@ -85,10 +86,10 @@ unsafe fn clear(counters: *mut u32, len: u32) {
 unsafe fn merge(counters: *const u32, len: u32, counts: *mut u64, first: u32) {
     let mut i = thread::thread_idx_x();
     while i < len {
-        // SAFETY: inside both.
+        // SAFETY: the element is inside both.
         unsafe {
             let count = counters.add(i as usize).read();
-            // Most bins of a sparse histogram are empty: asking is cheaper than adding 0.
+            // Most bins of a sparse histogram are empty, and a test is cheaper than the addition of 0.
             if count > 0 {
                 add_global(counts, first + i, count);
             }

@@ -1,39 +1,39 @@
-//! Which bin an element belongs to. The host's reference has the same rules, written down once more.
+//! The rules that assign an element to a bin. The host's reference implements the same rules independently.
 //!
 //! - `u8`, `u32`: the bin is the value. Values from the number of bins upwards are not counted.
 //! - [`Letter`]: a byte of text. Bins are a-d, e-h, i-l, m-p, q-t, u-x, y-z, in either case; no other byte is counted.
 //! - `f32`, `f64`: `bins` equal parts of the half-open range `low..high`. With `scale = bins / (high - low)`, an
 //!   element `x` with `low <= x < high` belongs to bin `min(floor((x - low) * scale), bins - 1)`; every operation is
-//!   rounded to nearest in the element's own type, so the same bits come out everywhere. So bin `k` is
-//!   `low + k * width` up to but without `low + (k + 1) * width`, up to rounding: an element that is within a few
-//!   roundings of an edge may be counted on its other side. `high` itself is not counted (NumPy counts it in the last
-//!   bin), and neither are NaN and what lies outside. The minimum is there for elements just below `high` whose product
+//!   rounded to nearest in the element's own type, so the result has the same bits on every device. Up to rounding, bin
+//!   `k` is the half-open range from `low + k * width` to `low + (k + 1) * width`: an element within a few roundings of
+//!   an edge may be counted on its other side. `high` itself is not counted (NumPy counts it in the last bin), and
+//!   neither are NaN and values outside the range. The minimum is needed for elements just below `high` whose product
 //!   rounds up to `bins`.
 
 use cuda_std::launch::{Instance, Scalar};
 
 /// An element that can be counted: `u8`, [`Letter`], `u32`, `f32`, `f64`.
 pub trait Sample: Scalar + Instance {
-    /// Number of rows, if the type alone determines it: then no check is needed whether an element counts.
+    /// Number of rows, if the type alone determines it; elements then need no range check.
     const ROWS: Option<u32>;
 
-    /// The other parameters of the decision, in registers.
+    /// The parameters of the rule, held in registers.
     type Rule: Copy;
 
-    /// For bins that are the equal parts of a range: its low end, its high end, and bins per unit, each exact in the
-    /// element's type.
+    /// Builds the rule for `bins` bins. For bins that are equal parts of a range, `range` holds its low end, its high
+    /// end and the bins per unit, each exact in the element's type.
     fn rule(bins: u32, range: [f64; 3]) -> Self::Rule;
 
     /// The cheapest value to compute that determines the bin.
     fn row(self, rule: Self::Rule) -> u32;
 
-    /// The bin of a row; as many as there are bins or more when its elements are not counted.
+    /// The bin of a row; the number of bins or more if its elements are not counted.
     #[inline(always)]
     fn bin_of(row: u32) -> u32 {
         row
     }
 
-    /// The element's bin; as many as there are bins or more when it is not counted.
+    /// The element's bin; the number of bins or more if it is not counted.
     #[inline(always)]
     fn bin(self, rule: Self::Rule) -> u32 {
         Self::bin_of(self.row(rule))
@@ -49,7 +49,7 @@ pub trait Sample: Scalar + Instance {
 pub struct Letter(pub u8);
 
 impl Letter {
-    /// Groups: six of four letters, and y-z.
+    /// Number of groups: six of four letters, and y-z.
     pub const GROUPS: u32 = 26_u32.div_ceil(4);
 }
 
@@ -60,8 +60,8 @@ impl Instance for Letter {
     const NAME: &'static str = "letter";
 }
 
-/// The bytes of four words, in the order in which they lie in memory. Written out: LLVM keeps a loop over much code,
-/// and its index would send the words to local memory.
+/// The bytes of four words, in the order in which they lie in memory. The code is written out, because LLVM would keep
+/// a loop, whose index would place the words in local memory.
 #[inline(always)]
 fn bytes([a, b, c, d]: [u32; 4], mut each: impl FnMut(u8)) {
     let mut word = |word: u32| {
@@ -104,7 +104,7 @@ impl Sample for Letter {
     }
     #[inline(always)]
     fn bin_of(row: u32) -> u32 {
-        // Lower case has this bit, and only letters get into a-z by it.
+        // Lower case has this bit, and setting it maps only letters to a-z.
         let place = (row | 0x20).wrapping_sub(u32::from(b'a'));
         if place < 26 { place / 4 } else { Self::GROUPS }
     }
@@ -156,9 +156,9 @@ macro_rules! float {
             }
             #[inline(always)]
             fn row(self, Parts { low, high, scale, last }: Parts<$t>) -> u32 {
-                // NaN compares false.
+                // Comparisons with NaN are false.
                 if self >= low && self < high {
-                    // SAFETY: neither negative nor NaN, and at most `bins` but for rounding.
+                    // SAFETY: the product is neither negative nor NaN, and at most `bins` up to rounding.
                     let bin: u32 = unsafe { ((self - low) * scale).to_int_unchecked() };
                     bin.min(last)
                 } else {

@@ -1,5 +1,5 @@
-//! Two pairs of tiles: while one is multiplied, the next is on its way from device memory into registers, and then goes
-//! to the other.
+//! Two pairs of tiles: while one is multiplied, the next is loaded from device memory into registers, and then written
+//! to the other pair.
 //!
 //! The loads' latency is hidden behind the multiplications instead of following them, and one barrier per phase is
 //! enough: no thread writes the tiles that are being read.
@@ -28,11 +28,13 @@ const THREADS: usize = BLOCK as usize;
 #[address_space(shared)]
 static mut ELEMENTS: [MaybeUninit<U64x2>; PAIR] = [MaybeUninit::uninit(); PAIR];
 
-/// A thread's runs of a pair of tiles: one of each, or two.
+/// A thread's runs of a pair of tiles: one or two of each tile.
 #[derive(Clone, Copy)]
 struct Loaded<T>([[[T; 4]; 2]; 2]);
 
-/// Multiplies two matrices.
+/// Computes the `m` x `n` product `c` of `a`, `m` x `k`, and `b`, `k` x `n`, all row-major; `stored` selects transposed
+/// operands. The order of additions is fixed, so the result is the same in every run; [`matmul`](crate::matmul) states
+/// the error bound.
 ///
 /// # Safety
 /// `a` has `m * k` elements, `b` `k * n`, `c` room for `m * n` and overlaps neither; `BLOCK` threads, one block per
@@ -50,23 +52,23 @@ pub unsafe fn matmul_double_buffered<T: Factor>(a: &[T], b: &[T], c: *mut T, m: 
     let (mut reading, mut writing) = (0, PAIR);
     // SAFETY: the tiles must not be in use yet.
     unsafe { put(&a, &b, &load(&a, &b, first, 0, tid), tiles, tid) };
-    thread::sync_threads(); // the first tiles are complete before anyone reads what others wrote
+    thread::sync_threads(); // the first tiles are complete before any thread reads what others wrote
     let mut phase = 0;
     while phase < a.k {
-        // Past the end these are zeros, which are not read.
+        // Past the end the runs are zeros, which are not read.
         let next = load(&a, &b, first, phase + DEPTH, tid);
-        // SAFETY: the tiles were complete at the last barrier, and everyone has read the others before it.
+        // SAFETY: the tiles were complete at the last barrier, and every thread has read the others before it.
         unsafe {
             multiply(tiles.add(reading), tid, &mut sums);
             put(&a, &b, &next, tiles.add(writing), tid);
         }
-        // The next tiles are complete before anyone reads them, and everyone has read these before they are
+        // The next tiles are complete before any thread reads them, and every thread has read these before they are
         // overwritten.
         thread::sync_threads();
         (reading, writing) = (writing, reading);
         phase += DEPTH;
     }
-    // SAFETY: every thread has elements of its own.
+    // SAFETY: no two threads write the same element.
     unsafe { write(c, first, [a.x, b.x], tid, &sums) };
 }
 
@@ -85,14 +87,14 @@ fn load<T: Factor>(a: &Side<'_, T>, b: &Side<'_, T>, first: [usize; 2], phase: u
     Loaded([pair(tid), if has_second::<T>() { pair(tid + THREADS) } else { [[T::ZERO; 4]; 2] }])
 }
 
-/// Writes them to a pair of tiles.
+/// Writes the thread's runs to a pair of tiles.
 ///
 /// # Safety
-/// Nobody else uses these tiles.
+/// No other thread uses these tiles.
 #[inline(always)]
 unsafe fn put<T: Factor>(a: &Side<'_, T>, b: &Side<'_, T>, loaded: &Loaded<T>, tiles: *mut T, tid: usize) {
     let pair = |run: usize, [of_a, of_b]: &[[T; 4]; 2]| {
-        // SAFETY: each place of the tiles has one run.
+        // SAFETY: different runs have different slots of the tiles.
         unsafe {
             a.put_run(of_a, a.run_place::<SIDE, DEPTH>(run), tiles, pitch::<T>());
             b.put_run(of_b, b.run_place::<SIDE, DEPTH>(run), tiles.add(tile::<T>()), pitch::<T>());

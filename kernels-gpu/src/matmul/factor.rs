@@ -1,4 +1,4 @@
-//! The numbers that matrices are made of: `f32` and `f64`, four or two of which are 16 bytes.
+//! The element types of matrices: `f32` and `f64`, of which four and two fill 16 bytes.
 
 use crate::number::Number;
 use cuda_std::{launch::Scalar, math::Float, memory::Vector, warp};
@@ -8,7 +8,7 @@ pub trait Factor: Number + Float + Scalar {
     /// Number of elements that fill 16 bytes.
     const WIDTH: usize;
 
-    /// The target's tensor cores multiply such elements, with the same rounding as fused multiply-adds.
+    /// Whether the target's tensor cores multiply such elements, with the same rounding as fused multiply-adds.
     const TENSOR: bool;
 
     /// [`warp::multiply_add_f64`] for this type.

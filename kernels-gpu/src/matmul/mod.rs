@@ -2,8 +2,9 @@
 //! transposed.
 //!
 //! Each element of A is needed for every column of C, each of B for every row: `2 m n k` operations on
-//! `m k + k n + m n` elements. The ladder brings down how often an element is fetched, first from device memory (the
-//! course's CGMA ratio: compute operations per global memory access), then from shared memory.
+//! `m k + k n + m n` elements. The ladder reduces the number of times that an element is fetched, first from device
+//! memory (the CGMA ratio of the PMPP slides, `docs/sources.md`: compute operations per global memory access), then
+//! from shared memory.
 //!
 //! The rungs: [`naive`] uses device memory alone; [`tiled`] adds shared memory; [`thread_tile_1d`] and
 //! [`thread_tile_2d`] add registers; [`vectorised`] and [`double_buffered`] move the tiles better; [`best`].
@@ -12,8 +13,8 @@
 //! Volkov, "Better Performance at Lower Occupancy" (2010: thread tiles); S. Boehm, "How to Optimize a CUDA Matmul
 //! Kernel" (2022); S. Gray's maxas wiki on SGEMM (register order); NVIDIA CUTLASS (pipelines).
 //!
-//! Every rung adds the products of an element in an order that depends on the shape only: the same bits in every run.
-//! Each product is added by a fused multiply-add, in a chain of `k`; the error is at most about
+//! Every rung adds the products of an element in an order that depends on the shape only, so the result has the same
+//! bits in every run. Each product is added by a fused multiply-add, in a chain of `k`; the error is at most about
 //! `k * eps * sum of |a| |b|`.
 
 pub mod best;
@@ -32,17 +33,17 @@ pub use factor::Factor;
 
 use cuda_std::thread;
 
-/// In `stored`: A lies in memory transposed, as `k` by `m`.
+/// Bit of `stored`: A is stored transposed, as `k` by `m`.
 pub const A_TRANSPOSED: u32 = 1;
 
-/// In `stored`: B lies in memory transposed, as `n` by `k`.
+/// Bit of `stored`: B is stored transposed, as `n` by `k`.
 pub const B_TRANSPOSED: u32 = 2;
 
 /// Row and column of the block's tile of the product, counted in tiles; tiles follow each other along rows. The grid is
-/// one-dimensional, since only its first axis has no short limit.
+/// one-dimensional, since only its first axis can have more than 65535 blocks.
 #[inline(always)]
 fn tile_of_block(columns: u32, tile: u32) -> [usize; 2] {
-    // No column means no block; without this the compiler would keep a panic for a division by 0.
+    // There is no block if there is no column; without `max` the compiler would keep a panic for a division by 0.
     let across = columns.div_ceil(tile).max(1);
     let index = thread::block_idx_x();
     [(index / across) as usize, (index % across) as usize]

@@ -1,9 +1,9 @@
-//! One thread per element of the product, which goes along a row of A and down a column of B.
+//! One thread per element of the product, which reads a row of A and a column of B.
 //!
-//! Two accesses to device memory for two operations: a CGMA ratio of 1, so without caches 4 bytes of bandwidth buy one
-//! operation. A warp reads 16 neighbours of a row of B at a time (coalesced) and two elements of A (broadcast). With B
-//! transposed, neighbouring threads read elements a row apart; with A transposed, two elements of A are still all that
-//! a warp accesses.
+//! Two operations take two accesses to device memory: the CGMA ratio is 1, so without caches each operation needs 4
+//! bytes (f32) of bandwidth. A warp reads 16 neighbours of a row of B at a time (coalesced) and two elements of A
+//! (broadcast). With B transposed, neighbouring threads read elements a row apart; with A transposed, two elements of A
+//! are still all that a warp accesses.
 
 use super::{Factor, side::Side, tile_of_block};
 use cuda_std::{kernel, thread};
@@ -17,7 +17,9 @@ pub const IDEA: &str = "one thread per element, all operands from device memory:
 /// Threads per block.
 pub const BLOCK: u32 = TILE * TILE;
 
-/// Multiplies two matrices.
+/// Computes the `m` x `n` product `c` of `a`, `m` x `k`, and `b`, `k` x `n`, all row-major; `stored` selects transposed
+/// operands. The order of additions is fixed, so the result is the same in every run; [`matmul`](crate::matmul) states
+/// the error bound.
 ///
 /// # Safety
 /// `a` has `m * k` elements, `b` `k * n`, `c` room for `m * n` and overlaps neither; `BLOCK` threads, one block per
@@ -32,11 +34,11 @@ pub unsafe fn matmul_naive<T: Factor>(a: &[T], b: &[T], c: *mut T, m: u32, n: u3
         let mut sum = T::ZERO;
         let mut at = 0;
         while at < a.k {
-            // SAFETY: inside both factors.
+            // SAFETY: the element is inside both factors.
             sum = unsafe { a.get(row, at).mul_add(b.get(column, at), sum) };
             at += 1;
         }
-        // SAFETY: inside the product, and no other thread has this row and column.
+        // SAFETY: the element is inside the product, and no other thread has this row and column.
         unsafe { c.add(row * b.x + column).write(sum) };
     }
 }

@@ -7,7 +7,7 @@ use crate::unroll::unroll;
 /// `N` elements of one step, in runs of 16 bytes, `lanes` runs apart.
 ///
 /// # Safety
-/// They exist, on 16-byte boundaries, and they are not written meanwhile.
+/// The elements exist, on 16-byte boundaries, and are not written meanwhile.
 #[inline(always)]
 pub unsafe fn runs<T: Factor, const N: usize>(from: *const T, lanes: usize) -> [T; N] {
     let mut values = [T::ZERO; N];
@@ -18,8 +18,8 @@ pub unsafe fn runs<T: Factor, const N: usize>(from: *const T, lanes: usize) -> [
     values
 }
 
-/// Which of the tile's rows or columns a thread's element `i` is, when it has runs of `width` that are `lanes` runs
-/// apart and the first starts at `first`.
+/// The row or column of the tile of a thread's element `i`, for runs of `width` elements that are `lanes` runs apart
+/// and start at `first`.
 #[inline(always)]
 pub fn place(first: usize, lanes: usize, width: usize, i: usize) -> usize {
     first + i / width * lanes * width + i % width
@@ -28,7 +28,7 @@ pub fn place(first: usize, lanes: usize, width: usize, i: usize) -> usize {
 /// `N` elements of one step that are neighbours, one by one.
 ///
 /// # Safety
-/// They exist, and they are not written meanwhile.
+/// The elements exist and are not written meanwhile.
 #[inline(always)]
 pub unsafe fn neighbours<T: Factor, const N: usize>(from: *const T) -> [T; N] {
     let mut values = [T::ZERO; N];
@@ -40,7 +40,7 @@ pub unsafe fn neighbours<T: Factor, const N: usize>(from: *const T) -> [T; N] {
 }
 
 /// Adds the products of one step, in serpentines: each multiplication shares a factor with the one before, which the
-/// GPU then need not fetch from its registers again.
+/// GPU then need not read from its registers again.
 #[inline(always)]
 pub fn multiply_add<T: Factor, const TM: usize, const TN: usize>(sums: &mut [[T; TN]; TM], a: &[T; TM], b: &[T; TN]) {
     unroll!(i < TM => {

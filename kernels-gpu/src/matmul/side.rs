@@ -1,8 +1,8 @@
 //! One factor, seen from the product: `x` counts rows of the product for A and columns for B, `k` the products that are
 //! added up.
 //!
-//! So A and B are loaded by the same code, however they are stored: what differs is which neighbours are neighbours in
-//! memory.
+//! A and B are thereby loaded by the same code, however they are stored; only the direction in which neighbours are
+//! contiguous differs.
 
 use super::{A_TRANSPOSED, B_TRANSPOSED, factor::Factor};
 
@@ -16,9 +16,9 @@ pub struct Side<'a, T> {
     pub k: usize,
     along_x: usize,
     along_k: usize,
-    /// Neighbours in memory are neighbours in `k`.
+    /// Whether neighbours in memory are neighbours in `k`.
     turned: bool,
-    /// Runs of 16 bytes start on 16-byte boundaries.
+    /// Whether runs of 16 bytes start on 16-byte boundaries.
     wide: bool,
 }
 
@@ -42,13 +42,13 @@ impl<'a, T: Factor> Side<'a, T> {
         Self { elements, x, k, along_x, along_k, turned, wide }
     }
 
-    /// Neighbours in memory are neighbours in `k`.
+    /// Whether neighbours in memory are neighbours in `k`.
     #[inline(always)]
     pub fn turned(&self) -> bool {
         self.turned
     }
 
-    /// Runs of 16 bytes that start at a multiple of their width lie on 16-byte boundaries.
+    /// Whether runs of 16 bytes that start at a multiple of their width lie on 16-byte boundaries.
     #[inline(always)]
     pub fn is_wide(&self) -> bool {
         self.wide
@@ -69,7 +69,7 @@ impl<'a, T: Factor> Side<'a, T> {
     /// Element `(x, k)`.
     ///
     /// # Safety
-    /// It is inside the factor.
+    /// The element is inside the factor.
     #[inline(always)]
     pub unsafe fn get(&self, x: usize, k: usize) -> T {
         // SAFETY: the caller upholds this function's contract; the factor has `x * k` elements.
@@ -79,7 +79,7 @@ impl<'a, T: Factor> Side<'a, T> {
     /// Element `(x, k)`, or 0 outside.
     #[inline(always)]
     pub fn get_or_zero(&self, x: usize, k: usize) -> T {
-        // SAFETY: asked for before.
+        // SAFETY: the condition keeps the element inside the factor.
         if x < self.x && k < self.k { unsafe { self.get(x, k) } } else { T::ZERO }
     }
 
@@ -100,7 +100,7 @@ impl<'a, T: Factor> Side<'a, T> {
         let mut i = tid;
         while i < X * K {
             let (in_x, in_k) = if self.turned() { (i / K, i % K) } else { (i % X, i / X) };
-            // SAFETY: each place of the tile has one `i`.
+            // SAFETY: different `i` have different slots of the tile.
             unsafe { tile.add(in_k * pitch + in_x).write(self.get_or_zero(x + in_x, k + in_k)) };
             i += threads;
         }
@@ -129,7 +129,7 @@ impl<'a, T: Factor> Side<'a, T> {
         values
     }
 
-    /// Writes a run to where it belongs in a tile, at once or turned.
+    /// Writes a run to its place in a tile, in one store or, if the factor is turned, element by element.
     ///
     /// # Safety
     /// The tile has room, starts on a 16-byte boundary as do its rows, and no other thread uses this part of it.

@@ -1,7 +1,7 @@
 //! Each thread computes eight elements of a column: an element of B that it has loaded from shared memory serves eight
 //! sums, which lie in registers.
 //!
-//! Nine loads from shared memory for eight multiplications, where the tiled rung needs sixteen; and with 64x64 tiles
+//! Eight multiplications take nine loads from shared memory, where the tiled rung needs sixteen; and with 64x64 tiles
 //! each element from device memory is used 64 times: a CGMA ratio of 64.
 
 use super::{Factor, outer::neighbours, side::Side, tile_of_block};
@@ -31,7 +31,9 @@ const SLOTS: usize = 2 * SIDE * DEPTH;
 #[address_space(shared)]
 static mut ELEMENTS: [MaybeUninit<u64>; SLOTS] = [MaybeUninit::uninit(); SLOTS];
 
-/// Multiplies two matrices.
+/// Computes the `m` x `n` product `c` of `a`, `m` x `k`, and `b`, `k` x `n`, all row-major; `stored` selects transposed
+/// operands. The order of additions is fixed, so the result is the same in every run; [`matmul`](crate::matmul) states
+/// the error bound.
 ///
 /// # Safety
 /// `a` has `m * k` elements, `b` `k * n`, `c` room for `m * n` and overlaps neither; `BLOCK` threads, one block per
@@ -55,10 +57,10 @@ pub unsafe fn matmul_thread_tile_1d<T: Factor>(a: &[T], b: &[T], c: *mut T, m: u
             a.copy_tile::<SIDE, DEPTH>([first_row, phase], tile_a, SIDE, tid, BLOCK as usize);
             b.copy_tile::<SIDE, DEPTH>([first_column, phase], tile_b, SIDE, tid, BLOCK as usize);
         }
-        thread::sync_threads(); // the tiles are complete before anyone reads what others wrote
+        thread::sync_threads(); // the tiles are complete before any thread reads what others wrote
         let mut step = 0;
         while step < DEPTH {
-            // SAFETY: inside the tiles, which are written.
+            // SAFETY: the elements are inside the tiles, which are written.
             let (of_a, of_b) = unsafe {
                 let of_a: [T; ROWS as usize] = neighbours(tile_a.add(step * SIDE + row));
                 (of_a, tile_b.add(step * SIDE + column).read())
@@ -68,13 +70,13 @@ pub unsafe fn matmul_thread_tile_1d<T: Factor>(a: &[T], b: &[T], c: *mut T, m: u
             });
             step += 1;
         }
-        thread::sync_threads(); // everyone has read the tiles before the next phase overwrites them
+        thread::sync_threads(); // every thread has read the tiles before the next phase overwrites them
         phase += DEPTH;
     }
     unroll!(i < ROWS as usize => {
         let (row, column) = (first_row + row + i, first_column + column);
         if row < a.x && column < b.x {
-            // SAFETY: inside the product, and no other thread has this row and column.
+            // SAFETY: the element is inside the product, and no other thread has this row and column.
             unsafe { c.add(row * b.x + column).write(sums[i]) };
         }
     });

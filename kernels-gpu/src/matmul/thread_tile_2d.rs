@@ -1,9 +1,9 @@
 //! Each thread computes 8x8 elements: it loads eight of a column of A and eight of a row of B and multiplies each with
 //! each.
 //!
-//! 16 loads from shared memory for 64 multiplications, and tiles of 128x128: each element from device memory is used
-//! 128 times. Half a warp reads elements of B that are 8 columns apart, and so only every eighth bank: the next rung's
-//! business.
+//! 64 multiplications take 16 loads from shared memory, and with tiles of 128x128 each element from device memory is
+//! used 128 times. Half a warp reads elements of B that are 8 columns apart, and so only every eighth bank, which the
+//! next rung avoids.
 
 use super::{
     Factor,
@@ -38,7 +38,9 @@ const SLOTS: usize = 2 * SIDE * DEPTH;
 #[address_space(shared)]
 static mut ELEMENTS: [MaybeUninit<u64>; SLOTS] = [MaybeUninit::uninit(); SLOTS];
 
-/// Multiplies two matrices.
+/// Computes the `m` x `n` product `c` of `a`, `m` x `k`, and `b`, `k` x `n`, all row-major; `stored` selects transposed
+/// operands. The order of additions is fixed, so the result is the same in every run; [`matmul`](crate::matmul) states
+/// the error bound.
 ///
 /// # Safety
 /// `a` has `m * k` elements, `b` `k * n`, `c` room for `m * n` and overlaps neither; `BLOCK` threads, one block per
@@ -62,28 +64,28 @@ pub unsafe fn matmul_thread_tile_2d<T: Factor>(a: &[T], b: &[T], c: *mut T, m: u
             a.copy_tile::<SIDE, DEPTH>([first_row, phase], tile_a, SIDE, tid, BLOCK as usize);
             b.copy_tile::<SIDE, DEPTH>([first_column, phase], tile_b, SIDE, tid, BLOCK as usize);
         }
-        thread::sync_threads(); // the tiles are complete before anyone reads what others wrote
+        thread::sync_threads(); // the tiles are complete before any thread reads what others wrote
         let mut step = 0;
         while step < DEPTH {
-            // SAFETY: inside the tiles, which are written.
+            // SAFETY: the element is inside the tiles, which are written.
             let (of_a, of_b) =
                 unsafe { (neighbours(tile_a.add(step * SIDE + row)), neighbours(tile_b.add(step * SIDE + column))) };
             multiply_add(&mut sums, &of_a, &of_b);
             step += 1;
         }
-        thread::sync_threads(); // everyone has read the tiles before the next phase overwrites them
+        thread::sync_threads(); // every thread has read the tiles before the next phase overwrites them
         phase += DEPTH;
     }
     unroll!(i < PART => {
         let row = first_row + row + i;
         if row < a.x {
-            // SAFETY: a row of the product, whose columns here no other thread has.
+            // SAFETY: the row is inside the product, and no other thread has these columns of it.
             unsafe { write_row(c.add(row * b.x), first_column + column, b.x, &sums[i]) };
         }
     });
 }
 
-/// Writes neighbouring columns of a row, as far as it has them.
+/// Writes neighbouring columns of a row, up to its end.
 ///
 /// # Safety
 /// The row has `end` elements, and no other thread writes these.
@@ -91,7 +93,7 @@ pub unsafe fn matmul_thread_tile_2d<T: Factor>(a: &[T], b: &[T], c: *mut T, m: u
 unsafe fn write_row<T: Factor>(row: *mut T, column: usize, end: usize, sums: &[T; PART]) {
     unroll!(j < PART => {
         if column + j < end {
-            // SAFETY: inside the row.
+            // SAFETY: the element is inside the row.
             unsafe { row.add(column + j).write(sums[j]) };
         }
     });

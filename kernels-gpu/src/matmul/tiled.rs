@@ -2,14 +2,13 @@
 //! together, multiply them from shared memory, and go on to the next phase. There are `k / TILE` of them.
 //!
 //! Every element of a tile is fetched once and used `TILE` times, so traffic to device memory falls to `1 / TILE`: a
-//! CGMA ratio of 16 or
-//! 32. Neighbouring threads fetch neighbours, so also a walk along columns becomes coalesced. What is left is shared
-//!     memory: two loads
-//! for every multiplication.
+//! CGMA ratio of 16 or 32. Neighbouring threads fetch neighbours, so also a walk along columns becomes coalesced. The
+//! remaining cost is shared memory: two loads for every multiplication.
 //!
 //! A factor that is stored transposed is turned as it is written to its tile, down columns, which have few banks: a
-//! store takes 32 turns (32x32 tiles) or eight (16x16) instead of one. The thread tiles, whose rows are `k`, pay that
-//! for A as it usually lies; the padded rows from [`vectorised`](super::vectorised) on end it.
+//! store takes 32 wavefronts (32x32 tiles) or eight (16x16) instead of one. The thread tiles, whose rows are `k`, have
+//! these conflicts for an A that is not transposed; the padded rows from [`vectorised`](super::vectorised) on avoid
+//! them.
 
 use super::{Factor, side::Side, tile_of_block};
 use core::mem::MaybeUninit;
@@ -21,7 +20,7 @@ pub const IDEAS: [&str; 2] = [
     "tiles of 32x32, a full block of 1024 threads: CGMA 32",
 ];
 
-/// Tiles that there are kernels for: rows and columns, one thread for each element.
+/// Sides of the tiles for which there are kernels, with one thread for each element.
 pub const TILES: [u32; 2] = [16, 32];
 
 const SLOTS: usize = 2 * (TILES[1] * TILES[1]) as usize;
@@ -30,7 +29,9 @@ const SLOTS: usize = 2 * (TILES[1] * TILES[1]) as usize;
 #[address_space(shared)]
 static mut ELEMENTS: [MaybeUninit<u64>; SLOTS] = [MaybeUninit::uninit(); SLOTS];
 
-/// Multiplies two matrices.
+/// Computes the `m` x `n` product `c` of `a`, `m` x `k`, and `b`, `k` x `n`, all row-major; `stored` selects transposed
+/// operands. The order of additions is fixed, so the result is the same in every run; [`matmul`](crate::matmul) states
+/// the error bound.
 ///
 /// # Safety
 /// `a` has `m * k` elements, `b` `k * n`, `c` room for `m * n` and overlaps neither; `TILE * TILE` threads, one block
@@ -57,7 +58,7 @@ pub unsafe fn matmul_tiled<T: Factor, const TILE: usize>(
     let mut sum = T::ZERO;
     let mut phase = 0;
     while phase < a.k {
-        // SAFETY: each thread has a place of its own in both tiles, whichever way they are read.
+        // SAFETY: each thread has its own slot in both tiles, in either order.
         unsafe {
             if a.turned() {
                 tile_a.add(y * TILE + x).write(a.get_or_zero(row, phase + x));
@@ -70,18 +71,18 @@ pub unsafe fn matmul_tiled<T: Factor, const TILE: usize>(
                 tile_b.add(y * TILE + x).write(b.get_or_zero(column, phase + y));
             }
         }
-        thread::sync_threads(); // the tiles are complete before anyone reads what others wrote
+        thread::sync_threads(); // the tiles are complete before any thread reads what others wrote
         let mut i = 0;
         while i < TILE {
-            // SAFETY: inside the tiles, which are written.
+            // SAFETY: the element is inside the tiles, which are written.
             sum = unsafe { tile_a.add(y * TILE + i).read().mul_add(tile_b.add(i * TILE + x).read(), sum) };
             i += 1;
         }
-        thread::sync_threads(); // everyone has read the tiles before the next phase overwrites them
+        thread::sync_threads(); // every thread has read the tiles before the next phase overwrites them
         phase += TILE;
     }
     if row < a.x && column < b.x {
-        // SAFETY: inside the product, and no other thread has this row and column.
+        // SAFETY: the element is inside the product, and no other thread has this row and column.
         unsafe { c.add(row * b.x + column).write(sum) };
     }
 }

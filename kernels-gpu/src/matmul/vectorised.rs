@@ -1,9 +1,9 @@
 //! 16 bytes per instruction: from device memory, into shared memory, from there to registers, and to the product.
 //!
-//! A quarter of the instructions (f32) for the same bytes. A thread's eight columns are runs of 16 bytes that are
-//! sixteen runs apart, so that neighbouring lanes read neighbouring runs, and the tiles' rows have a run more than they
-//! need, so that a factor that is turned on the way, element by element, spreads over the banks too: no bank is asked
-//! twice. Where a row does not start on 16 bytes, or at the matrix's edge, elements are moved singly.
+//! The same bytes take a quarter of the instructions (f32). A thread's eight columns are runs of 16 bytes that are
+//! sixteen runs apart, so that neighbouring lanes read neighbouring runs, and the tiles' rows have one run of padding,
+//! so that a factor that is turned on the way, element by element, also spreads over the banks without conflicts. Where
+//! a row does not start on 16 bytes, or at the matrix's edge, elements are moved singly.
 
 use super::{
     Factor,
@@ -32,7 +32,7 @@ pub(super) const DEPTH: usize = 8;
 
 pub(super) const SIDE: usize = TILE as usize;
 pub(super) const PART: usize = EACH as usize;
-/// Runs of a thread's row or column are so many runs apart.
+/// Distance between a thread's runs in a row or column, in runs.
 pub(super) const LANES: usize = SIDE / PART;
 /// Elements of a pair of tiles, of runs of up to four.
 pub(super) const PAIR: usize = 2 * (SIDE + 4) * DEPTH;
@@ -51,7 +51,9 @@ pub(super) const fn tile<T: Factor>() -> usize {
 #[address_space(shared)]
 static mut ELEMENTS: [MaybeUninit<U64x2>; PAIR / 2] = [MaybeUninit::uninit(); PAIR / 2];
 
-/// Multiplies two matrices.
+/// Computes the `m` x `n` product `c` of `a`, `m` x `k`, and `b`, `k` x `n`, all row-major; `stored` selects transposed
+/// operands. The order of additions is fixed, so the result is the same in every run; [`matmul`](crate::matmul) states
+/// the error bound.
 ///
 /// # Safety
 /// `a` has `m * k` elements, `b` `k * n`, `c` room for `m * n` and overlaps neither; `BLOCK` threads, one block per
@@ -73,20 +75,20 @@ pub unsafe fn matmul_vectorised<T: Factor>(a: &[T], b: &[T], c: *mut T, m: u32, 
             let (in_a, in_b) = (a.run_place::<SIDE, DEPTH>(i), b.run_place::<SIDE, DEPTH>(i));
             let of_a = a.run([first[0] + in_a[0], phase + in_a[1]]);
             let of_b = b.run([first[1] + in_b[0], phase + in_b[1]]);
-            // SAFETY: each place of the tiles has one `i`.
+            // SAFETY: different `i` have different slots of the tiles.
             unsafe {
                 a.put_run(&of_a, in_a, tiles, pitch::<T>());
                 b.put_run(&of_b, in_b, tiles.add(tile::<T>()), pitch::<T>());
             }
             i += BLOCK as usize;
         }
-        thread::sync_threads(); // the tiles are complete before anyone reads what others wrote
+        thread::sync_threads(); // the tiles are complete before any thread reads what others wrote
         // SAFETY: both tiles are written.
         unsafe { multiply(tiles, tid, &mut sums) };
-        thread::sync_threads(); // everyone has read the tiles before the next phase overwrites them
+        thread::sync_threads(); // every thread has read the tiles before the next phase overwrites them
         phase += DEPTH;
     }
-    // SAFETY: every thread has elements of its own.
+    // SAFETY: no two threads write the same element.
     unsafe { write(c, first, [a.x, b.x], tid, &sums) };
 }
 
@@ -105,7 +107,7 @@ pub(super) unsafe fn multiply<T: Factor>(tiles: *const T, tid: usize, sums: &mut
     let [row, column] = first_of::<T>(tid);
     let mut step = 0;
     while step < DEPTH {
-        // SAFETY: inside the tiles.
+        // SAFETY: the element is inside the tiles.
         let (of_a, of_b) = unsafe {
             let (tile_b, step) = (tiles.add(tile::<T>()), step * pitch::<T>());
             (runs(tiles.add(step + row), LANES), runs(tile_b.add(step + column), LANES))
@@ -118,7 +120,7 @@ pub(super) unsafe fn multiply<T: Factor>(tiles: *const T, tid: usize, sums: &mut
 /// Writes the thread's sums, as far as they are inside the product.
 ///
 /// # Safety
-/// The product has so many rows and columns, and no other thread writes this thread's elements.
+/// The product has this number of rows and columns, and no other thread writes this thread's elements.
 #[inline(always)]
 pub(super) unsafe fn write<T: Factor>(
     c: *mut T,
@@ -132,7 +134,7 @@ pub(super) unsafe fn write<T: Factor>(
     unroll!(i < PART => {
         let row = first[0] + place(row, LANES, T::WIDTH, i);
         if row < rows {
-            // SAFETY: a row of the product, which starts on a boundary where `wide` says so.
+            // SAFETY: the row is inside the product, and starts on a boundary if `wide` is set.
             unsafe { write_row(c.add(row * columns), first[1] + column, columns, wide, &sums[i]) };
         }
     });
@@ -157,7 +159,7 @@ unsafe fn write_row<T: Factor>(row: *mut T, first: usize, end: usize, wide: bool
         unroll!(j < PART => {
             let column = place(first, LANES, T::WIDTH, j);
             if column < end {
-                // SAFETY: inside the row.
+                // SAFETY: the element is inside the row.
                 unsafe { row.add(column).write(sums[j]) };
             }
         });

@@ -1,4 +1,4 @@
-//! Pictures of bytes: brighter or darker, grey, blurred.
+//! Pictures of bytes: brightness, conversion to grey, and blur.
 //!
 //! Pictures are height x width x channels, row-major, the channels of a pixel side by side: one for shades of grey, or
 //! red, green and blue. All arithmetic is in whole numbers, so that results are exact; halves are rounded up.
@@ -6,7 +6,7 @@
 //! - [`Scale`]: every byte times a factor, in hundredths, at most 255;
 //! - [`Grey`]: the luminance `(299 r + 587 g + 114 b) / 1000` (ITU-R BT.601), one channel; shades of grey stay as they
 //!   are;
-//! - [`Blur`]: the average of the square of side `2 * radius + 1` around a pixel, or of what of it is inside the
+//! - [`Blur`]: the average of the square of side `2 * radius + 1` around a pixel, or of the part of it inside the
 //!   picture.
 //!
 //! The rungs: [`pixel`], the kernel of the PMPP slides, [`tiled`] and [`best`].
@@ -27,15 +27,15 @@ pub const SIDE: u32 = 16;
 /// Largest radius of a blur: up to here, a window's sum is divided by a 32-bit multiplication, see [`best`].
 pub const MAX_RADIUS: u32 = 31;
 
-/// A picture, and how much is done to it: the same for every thread.
+/// The shape of a picture and the operation's parameter, which are the same for every thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Picture {
-    /// Height.
+    /// Height in pixels.
     pub rows: u32,
-    /// Width.
+    /// Width in pixels.
     pub columns: u32,
-    /// 1 or 3.
+    /// Number of channels, 1 or 3.
     pub channels: u32,
     /// The factor in hundredths, or the radius.
     pub amount: u32,
@@ -64,7 +64,7 @@ pub trait Op: Instance + 'static {
 
 /// A pixel and those around it.
 pub trait Around {
-    /// 1 or 3.
+    /// Number of channels, 1 or 3.
     fn channels(&self) -> u32;
     /// A byte of the pixel this number of rows and columns away, which is inside the picture.
     fn byte(&self, down: i32, right: i32, channel: u32) -> u32;
@@ -167,7 +167,7 @@ fn average(sum: u32, count: u32) -> u8 {
     ((sum + count / 2) / count.max(1)) as u8
 }
 
-/// Rows or columns that there are before and after a place on an axis of `len`, `reach` at most.
+/// Number of rows or columns before and after a place on an axis of `len`, `reach` at most.
 #[inline(always)]
 fn inside(place: u32, len: u32, reach: u32) -> [i32; 2] {
     [place.min(reach) as i32, (len - 1 - place).min(reach) as i32]

@@ -1,7 +1,7 @@
-//! A thread per pixel: a grid of two axes covers the picture, block by block. A picture of 76 x 62 pixels takes 5 x 4
-//! blocks of 16 x 16; their last four columns and two rows of threads have no pixel, and leave.
+//! One thread per pixel: a grid of two axes covers the picture. A picture of 76 x 62 pixels takes 5 x 4 blocks of 16 x
+//! 16; their last four columns and two rows of threads have no pixel and return at once.
 //!
-//! Every byte that a blur needs is a load of its own: (2 r + 1)^2 for each result.
+//! A blur loads every byte of its window separately: (2 r + 1)^2 loads for each result.
 
 use super::{Around, Blur, Grey, Op, Picture, Scale, inside};
 use cuda_std::{kernel, thread};
@@ -9,7 +9,7 @@ use cuda_std::{kernel, thread};
 /// The idea in one line.
 pub const IDEA: &str = "one thread per pixel in blocks of 16 x 16: threads mapped to two axes, with ragged edges";
 
-/// Makes a picture of another.
+/// Applies operation `O` to a picture, row-major, height x width x channels. The result is exact.
 ///
 /// # Safety
 /// `input` is the picture and `output` has room for the result and does not overlap it. Blocks along x and y have a
@@ -26,7 +26,7 @@ pub unsafe fn picture_pixel<O: Op>(input: &[u8], picture: Picture, output: *mut 
     let at = (row as usize * picture.columns as usize + column as usize) * channels as usize;
     let mut channel = 0;
     while channel < channels {
-        // SAFETY: inside the result, and no other thread has this pixel.
+        // SAFETY: the element is inside the result, and no other thread has this pixel.
         unsafe { output.add(at + channel as usize).write(O::apply(&around, picture.amount, channel)) };
         channel += 1;
     }

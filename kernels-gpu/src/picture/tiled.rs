@@ -1,8 +1,8 @@
-//! The block loads its pixels, and as many around them as the blur reaches, into shared memory; then each thread works
-//! on its pixel there.
+//! The block loads its pixels, and those around them up to the reach of the blur, into shared memory; then each thread
+//! computes its pixel from there.
 //!
-//! A blur loads (16 + 2 r)^2 pixels per block instead of 16^2 (2 r + 1)^2. The other operations share nothing, and pay
-//! for the detour and its barrier.
+//! A blur loads (16 + 2 r)^2 pixels per block instead of 16^2 (2 r + 1)^2. The other operations share nothing, and the
+//! copy and its barrier only add cost.
 
 use super::{Around, Blur, Grey, Op, Picture, SIDE, Scale, inside};
 use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
@@ -15,7 +15,7 @@ pub const fn shared_bytes(channels: u32, reach: u32) -> u32 {
     (SIDE + 2 * reach) * (SIDE + 2 * reach) * channels
 }
 
-/// Makes a picture of another.
+/// Applies operation `O` to a picture, row-major, height x width x channels. The result is exact.
 ///
 /// # Safety
 /// `input` is the picture and `output` has room for the result and does not overlap it. Blocks of `SIDE` x `SIDE`
@@ -37,14 +37,14 @@ pub unsafe fn picture_tiled<O: Op>(input: &[u8], picture: Picture, output: *mut 
             let column = (first_column + b / picture.channels.max(1)).wrapping_sub(reach);
             if row < picture.rows && column < picture.columns {
                 let at = picture.index(row, column) + (b % picture.channels.max(1)) as usize;
-                // SAFETY: inside the picture; a slot for each byte.
+                // SAFETY: the element is inside the picture; a slot for each byte.
                 unsafe { tile.add((r * pitch + b) as usize).write(*input.get_unchecked(at)) };
             }
             b += SIDE;
         }
         r += SIDE;
     }
-    thread::sync_threads(); // the tile is complete before anyone reads what others loaded
+    thread::sync_threads(); // the tile is complete before any thread reads what others loaded
 
     let (row, column) = (first_row + y, first_column + x);
     if row >= picture.rows || column >= picture.columns {
@@ -55,7 +55,7 @@ pub unsafe fn picture_tiled<O: Op>(input: &[u8], picture: Picture, output: *mut 
     let at = (row as usize * picture.columns as usize + column as usize) * channels as usize;
     let mut channel = 0;
     while channel < channels {
-        // SAFETY: inside the result, and no other thread has this pixel.
+        // SAFETY: the element is inside the result, and no other thread has this pixel.
         unsafe { output.add(at + channel as usize).write(O::apply(&around, picture.amount, channel)) };
         channel += 1;
     }
@@ -81,7 +81,7 @@ impl Around for Slot {
         let row = (self.row % SIDE + self.reach) as i32 + down;
         let column = (self.column % SIDE + self.reach) as i32 + right;
         let at = row as u32 * self.pitch + column as u32 * self.picture.channels + channel;
-        // SAFETY: no further away than the reach, and written, since it is inside the picture.
+        // SAFETY: the byte is no further away than the reach, and was written, since it is inside the picture.
         u32::from(unsafe { self.tile.add(at as usize).read() })
     }
     #[inline(always)]

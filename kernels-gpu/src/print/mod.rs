@@ -1,9 +1,9 @@
 //! Printing: every thread doubles its element, and some of them print it.
 //!
 //! Printed text goes to a buffer on the device, which the driver writes to the host's standard output when the host
-//! next waits for the device; the library `cuPrintf` of the dot-product slides managed such a buffer itself. Threads
-//! print in any order, and text beyond the size of the buffer (1 MiB unless the host sets another) overwrites the
-//! oldest: with thousands of threads, choose those that print.
+//! next waits for the device; the library `cuPrintf` of the dot-product slides (`docs/sources.md`) managed such a
+//! buffer itself. Threads print in any order, and text beyond the size of the buffer (1 MiB unless the host sets
+//! another) overwrites the oldest: with thousands of threads, choose those that print.
 //!
 //! The rungs: [`println`] and [`printf`] print from each chosen thread, [`one_per_warp`] once for 32 threads.
 //!

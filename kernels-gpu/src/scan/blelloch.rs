@@ -1,10 +1,10 @@
 //! Blelloch's work-efficient scan: a balanced tree, swept up and down in place.
 //!
-//! The up-sweep is a reduction. Then the root becomes the identity, and on the way down each node passes its value to
-//! the left child, and its value combined with the left child's to the right child: the exclusive scan, after n - 1
-//! additions up and n - 1 down. (Brent and Kung only add; the swap is the price of an exclusive scan.) Each thread has
-//! two neighbouring elements; their slots, and the strides of the sweeps, are in the same banks: 2, 4, 8, … threads are
-//! served one after the other.
+//! The up-sweep is a reduction. Then the root is set to the identity. In the down-sweep each node's value moves to its
+//! left child, and its value combined with the left child's old value to its right child. The result is the exclusive
+//! scan, after n - 1 additions up and n - 1 down. (Brent and Kung's tree only adds; an exclusive scan needs the swap.)
+//! Each thread has two neighbouring elements. The slots that a sweep accesses are 2, 4, 8, … apart, so that 2, 4, 8, …
+//! threads conflict in one bank.
 
 use super::element_or_identity;
 use crate::number::Number;
@@ -22,7 +22,8 @@ pub const fn section(block: u32) -> u32 {
     2 * block
 }
 
-/// Scans each block's section of the input and writes its total to `sums[block index]`. `exclusive` is 0 or 1.
+/// Scans each block's section of the input and writes its total to `sums[block index]`. `exclusive` is 0 or 1. The
+/// result is the same in every run; [`scan`](crate::scan) states the error bound of float sums.
 ///
 /// # Safety
 /// One block per section, a power of two; dynamic shared memory holds two `T` per thread; `output` has as many elements
@@ -38,9 +39,9 @@ pub unsafe fn scan_blelloch<O: Op<T>, T: Number>(input: &[T], exclusive: u32, ou
 /// slot `slot(i)`.
 ///
 /// # Safety
-/// All threads of a power-of-two block call it together, and their `places` are the places of the section, once each;
-/// dynamic shared memory has `slot(last place) + 1` slots, and `slot` gives each place its own; otherwise as
-/// [`scan_blelloch()`].
+/// All threads of a power-of-two block call it together, and their `places` are the places of the section, once each.
+/// Dynamic shared memory has `slot(last place) + 1` slots, and `slot` maps different places to different slots.
+/// Otherwise the requirements of [`scan_blelloch()`] hold.
 #[inline(always)]
 pub(super) unsafe fn scan_pairs<O: Op<T>, T: Number>(
     input: &[T],
@@ -55,21 +56,20 @@ pub(super) unsafe fn scan_pairs<O: Op<T>, T: Number>(
     let first = thread::block_idx_x() as usize * section(thread::block_dim_x()) as usize;
 
     let own = places.map(|place| element_or_identity::<O, T>(input, first + place as usize));
-    // SAFETY: each place is one thread's.
+    // SAFETY: each place belongs to one thread.
     unsafe {
         at(places[0]).write(own[0]);
         at(places[1]).write(own[1]);
     }
-    // SAFETY: all threads reach this call, and all places are written, each by the thread that now waits for the
-    // others.
+    // SAFETY: all threads reach this call, and every place has been written by one of them.
     let total = unsafe { sweep::<O, T>(&at) };
 
     let mut k = 0;
     while k < 2 {
         let i = first + places[k] as usize;
         if i < input.len() {
-            // SAFETY: written before the last barrier; `output` is as long as `input`, and each element is one
-            // thread's.
+            // SAFETY: the slot was written before the last barrier; `output` is as long as `input`, and each element
+            // belongs to one thread.
             unsafe {
                 let before = at(places[k]).read();
                 output.add(i).write(if exclusive != 0 { before } else { O::combine(before, own[k]) });
@@ -78,29 +78,30 @@ pub(super) unsafe fn scan_pairs<O: Op<T>, T: Number>(
         k += 1;
     }
     if thread::thread_idx_x() == 0 {
-        // SAFETY: one total per block.
+        // SAFETY: each block writes its own total only.
         unsafe { sums.add(thread::block_idx_x() as usize).write(total) };
     }
 }
 
-/// Sweeps the tree over two places per thread up and down, and ends with a barrier. Thread 0 gets the total.
+/// Performs the up-sweep and the down-sweep over two places per thread; the last step is a barrier. Returns the total
+/// in thread 0.
 ///
 /// # Safety
-/// All threads of a power-of-two block call it together; `at` gives each place its own slot; slots may have been
-/// written just before.
+/// All threads of a power-of-two block call it together; `at` maps different places to different slots. No barrier is
+/// needed between writing the slots and this call.
 #[inline(always)]
 unsafe fn sweep<O: Op<T>, T: Number>(at: &impl Fn(u32) -> *mut T) -> T {
     let (tid, block) = (thread::thread_idx_x(), thread::block_dim_x());
-    // The ends of the left and the right child's part, of a node whose children span `span` places.
+    // Last slots of the left and the right child of a node whose children span `span` places each.
     let children = |span: u32| (at(span * (2 * tid + 1) - 1), at(span * (2 * tid + 2) - 1));
 
     let mut span = 1;
     let mut nodes = block;
     while nodes > 0 {
-        thread::sync_threads(); // the section, or the level below, is there before this level reads it
+        thread::sync_threads(); // separates the writes of the level below from this level's reads
         if tid < nodes {
             let (left, right) = children(span);
-            // SAFETY: each node is one thread's, and so are its children.
+            // SAFETY: each node belongs to one thread, and so do its children.
             unsafe { right.write(O::combine(left.read(), right.read())) };
         }
         span *= 2;
@@ -119,10 +120,10 @@ unsafe fn sweep<O: Op<T>, T: Number>(at: &impl Fn(u32) -> *mut T) -> T {
     nodes = 1;
     while nodes <= block {
         span /= 2;
-        thread::sync_threads(); // the level above is there before this level reads it
+        thread::sync_threads(); // separates the writes of the level above from this level's reads
         if tid < nodes {
             let (left, right) = children(span);
-            // SAFETY: as on the way up.
+            // SAFETY: as in the up-sweep, each node and its children belong to one thread.
             unsafe {
                 let (below, before) = (left.read(), right.read());
                 left.write(before);
@@ -131,6 +132,6 @@ unsafe fn sweep<O: Op<T>, T: Number>(at: &impl Fn(u32) -> *mut T) -> T {
         }
         nodes *= 2;
     }
-    thread::sync_threads(); // the scan is complete before it is read
+    thread::sync_threads(); // separates the writes of the scan from the caller's reads
     total
 }

@@ -1,7 +1,7 @@
 //! Blelloch's scan with one empty slot after each row of banks, and with loads that run along the rows.
 //!
-//! Slots that are a power of two apart, up to a whole row and beyond, then lie in different banks, and every sweep is
-//! free of conflicts but for the highest levels. Each thread loads two elements half a section apart instead of two
+//! Places that are a power of two apart, up to a row of banks and more, then have slots in different banks, and only
+//! the highest levels of a sweep have conflicts. Each thread loads two elements half a section apart instead of two
 //! neighbours: a warp's accesses touch neighbouring elements in device memory and neighbouring banks in shared memory.
 
 use super::blelloch::scan_pairs;
@@ -13,7 +13,7 @@ use cuda_std::{kernel, thread};
 /// The idea in one line.
 pub const IDEA: &str = "an empty slot after every row of banks: the sweeps no longer conflict";
 
-/// Slots of a section of elements of this size, with the empty ones.
+/// Number of slots of a section of elements of `bytes` bytes, including the empty ones.
 pub const fn slots(section: u32, bytes: usize) -> u32 {
     slot(section - 1, bytes) + 1
 }
@@ -24,7 +24,8 @@ const fn slot(place: u32, bytes: usize) -> u32 {
     place + place / (128 / bytes as u32)
 }
 
-/// Scans each block's section of the input and writes its total to `sums[block index]`. `exclusive` is 0 or 1.
+/// Scans each block's section of the input and writes its total to `sums[block index]`. `exclusive` is 0 or 1. The
+/// result is the same in every run; [`scan`](crate::scan) states the error bound of float sums.
 ///
 /// # Safety
 /// One block per section, a power of two; dynamic shared memory holds [`slots()`] elements; `output` has as many

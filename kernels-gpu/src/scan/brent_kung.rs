@@ -1,9 +1,10 @@
-//! Brent and Kung's adder as a scan: a reduction tree up, and its mirror image down, in one array.
+//! Brent and Kung's adder as a scan: an up-sweep through a reduction tree and a down-sweep through its mirror image, in
+//! one array.
 //!
-//! After the way up, the slots 1, 3, 7, … (counted from 0) of each tree hold its sums; the way down hands them to the
-//! slots between. That is 2 n - 2 - log n additions for n elements, which no longer grows faster than the input; two
-//! elements per thread. Threads are packed, so that warps diverge only where less than a warp is left, but their
-//! strides of 2, 4, 8, … meet in the same banks.
+//! After the up-sweep, the slots 1, 3, 7, … (counted from 0) of each tree hold its sums; the down-sweep adds them to
+//! the slots between. Each thread has two elements. The work is 2 n - 2 - log n additions for n elements, linear in n.
+//! The active threads have neighbouring indices, so that warps diverge only where fewer than 32 threads are active, but
+//! their strides of 2, 4, 8, … cause bank conflicts.
 
 use super::element_or_identity;
 use crate::number::Number;
@@ -21,7 +22,8 @@ pub const fn section(block: u32) -> u32 {
     2 * block
 }
 
-/// Scans each block's section of the input and writes its total to `sums[block index]`. `exclusive` is 0 or 1.
+/// Scans each block's section of the input and writes its total to `sums[block index]`. `exclusive` is 0 or 1. The
+/// result is the same in every run; [`scan`](crate::scan) states the error bound of float sums.
 ///
 /// # Safety
 /// One block per section, a power of two; dynamic shared memory holds two `T` per thread; `output` has as many elements
@@ -40,10 +42,10 @@ pub unsafe fn scan_brent_kung<O: Op<T>, T: Number>(input: &[T], exclusive: u32, 
         k += block;
     }
 
-    // Up: slot `at` gets the sum of the `2 * s` slots that end there.
+    // Up-sweep: slot `at` becomes the sum of the `2 * s` slots that end there.
     let mut s = 1;
     while s < section {
-        thread::sync_threads(); // the section, or the step before, is there before this step reads it
+        thread::sync_threads(); // separates the writes of the step before from this step's reads
         let at = (tid + 1) * s * 2 - 1;
         if at < section {
             // SAFETY: both slots lie in the section. Slots `at` belong to one thread each, and slots `at - s` are only
@@ -53,10 +55,10 @@ pub unsafe fn scan_brent_kung<O: Op<T>, T: Number>(input: &[T], exclusive: u32, 
         s *= 2;
     }
 
-    // Down: slot `at`, which holds the sum of everything up to it, completes the slot half a tree after it.
+    // Down-sweep: slot `at`, which holds the sum of everything up to it, completes the slot half a tree after it.
     s = block / 2;
     while s > 0 {
-        thread::sync_threads(); // the step before is there before this step reads it
+        thread::sync_threads(); // separates the writes of the step before from this step's reads
         let at = (tid + 1) * s * 2 - 1;
         if at + s < section {
             // SAFETY: both slots lie in the section. Slots `at + s` belong to one thread each, and slots `at` are only
@@ -65,11 +67,12 @@ pub unsafe fn scan_brent_kung<O: Op<T>, T: Number>(input: &[T], exclusive: u32, 
         }
         s /= 2;
     }
-    thread::sync_threads(); // the scan is complete before it is read
+    thread::sync_threads(); // separates the last step's writes from the reads of the result
 
     let mut k = tid;
     while k < section && first + (k as usize) < input.len() {
-        // SAFETY: slots of the section, written before the last barrier; `output` is as long as `input`.
+        // SAFETY: the slots belong to the section and were written before the last barrier; `output` is as long as
+        // `input`.
         unsafe {
             let value = match (exclusive, k) {
                 (0, _) => values.add(k as usize).read(),
@@ -86,7 +89,7 @@ pub unsafe fn scan_brent_kung<O: Op<T>, T: Number>(input: &[T], exclusive: u32, 
     }
 }
 
-/// Slot `to` gets the combination of slots `from` and `to`, of which `from` comes first.
+/// Writes the combination of slots `from` and `to`, in this order, to slot `to`.
 ///
 /// # Safety
 /// Both are initialised, no other thread accesses `to` and none writes `from` before the next barrier.

@@ -1,5 +1,5 @@
-//! What the rungs without a tree in shared memory have in common: a warp's scan by shuffles, a block's by one shared
-//! value per warp, and several neighbouring elements per thread.
+//! Parts shared by the rungs without a tree in shared memory: a warp's scan by shuffles, a block's scan with one shared
+//! value per warp, and the scan of several neighbouring elements per thread.
 
 use super::element_or_identity;
 use crate::number::Number;
@@ -20,7 +20,7 @@ pub unsafe fn warp_scan<O: Op<T>, T: Number>(value: T) -> T {
 /// Performs `N` independent scans at once.
 ///
 /// # Safety
-/// As for [`warp_scan`].
+/// The requirements are those of [`warp_scan`].
 #[inline(always)]
 pub unsafe fn warp_scans<O: Op<T>, T: Number, const N: usize>(mut values: [T; N]) -> [T; N] {
     let lane = warp::lane_id();
@@ -40,10 +40,11 @@ pub unsafe fn warp_scans<O: Op<T>, T: Number, const N: usize>(mut values: [T; N]
     values
 }
 
-/// Returns the value of the previous lane, or the identity in lane 0: it turns an inclusive scan into an exclusive one.
+/// Returns the value of the previous lane, or the identity in lane 0, which turns an inclusive scan into an exclusive
+/// one.
 ///
 /// # Safety
-/// As for [`warp_scan`].
+/// The requirements are those of [`warp_scan`].
 #[inline(always)]
 pub unsafe fn lane_before<O: Op<T>, T: Number>(value: T) -> T {
     // SAFETY: the caller upholds this function's contract.
@@ -55,7 +56,8 @@ pub unsafe fn lane_before<O: Op<T>, T: Number>(value: T) -> T {
 #[address_space(shared)]
 static mut WARP_TOTALS: [MaybeUninit<u64>; WARP as usize] = [MaybeUninit::uninit(); WARP as usize];
 
-/// Exclusive scan over the threads of a block, and the total, which all threads get. To be called once in a kernel.
+/// Returns, in every thread, its element of the exclusive scan over the threads of a block, and the total. A kernel may
+/// call it once only, because its shared memory is not protected by a second barrier.
 ///
 /// # Safety
 /// All threads of the block call it together, and the block is a multiple of 32 threads.
@@ -68,18 +70,18 @@ pub unsafe fn block_scan<O: Op<T>, T: Number>(value: T) -> (T, T) {
 
     // SAFETY: by contract all threads of whole warps reach this call.
     let inclusive = unsafe { warp_scan::<O, T>(value) };
-    // SAFETY: the same.
+    // SAFETY: as above, all threads of whole warps reach this call.
     let before = unsafe { lane_before::<O, T>(inclusive) };
     if lane == WARP - 1 {
         // SAFETY: a block has at most 32 warps, and each writes its own slot.
         unsafe { slots.add(warp as usize).cast::<T>().write(inclusive) };
     }
-    thread::sync_threads(); // every warp's total is in its slot
+    thread::sync_threads(); // separates the writes of the warps' totals from their reads
 
-    // Every warp scans the totals for itself, which saves the barrier that handing them out would take.
+    // Every warp scans all totals, which saves the barrier that distributing the results would need.
     // SAFETY: the slots of the block's warps were written before the barrier.
     let total = if lane < warps { unsafe { slots.add(lane as usize).cast::<T>().read() } } else { O::identity() };
-    // SAFETY: whole warps; the warps' lanes hold the scan of their totals.
+    // SAFETY: all lanes of each warp reach this call; lane `k` holds the scan of the totals up to warp `k`.
     unsafe {
         let totals = warp_scan::<O, T>(total);
         let warps_before = warp::shuffle_idx(warp::ALL, lane_before::<O, T>(totals), warp);
@@ -118,7 +120,7 @@ pub unsafe fn store_items<O: Op<T>, T: Number, const N: usize>(
     while k < N {
         let after = O::combine(before, items[k]);
         if first + k < len {
-            // SAFETY: below `len`, and required of the caller.
+            // SAFETY: the index is below `len`, and the caller upholds the rest of the contract.
             unsafe { output.add(first + k).write(if exclusive != 0 { before } else { after }) };
         }
         before = after;

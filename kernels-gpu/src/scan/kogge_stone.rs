@@ -1,8 +1,8 @@
-//! Kogge and Stone's adder as a scan: the steps of the naive one, inside a block and in shared memory.
+//! Kogge and Stone's adder as a scan: the steps of `naive`, within a block and in shared memory.
 //!
-//! Thread `i` reads what thread `i - s` writes in the same step. In one buffer each step would need two barriers,
-//! between reading and writing and between writing and reading; without the first one it is a race. Two buffers that
-//! swap roles need one barrier.
+//! Thread `i` reads what thread `i - s` writes in the same step. With one buffer each step would need two barriers, one
+//! between reading and writing and one between writing and reading; without the first there is a race. With two buffers
+//! that swap roles one barrier per step is enough.
 
 use super::element_or_identity;
 use crate::number::Number;
@@ -20,7 +20,8 @@ pub const fn section(block: u32) -> u32 {
     block
 }
 
-/// Scans each block's section of the input and writes its total to `sums[block index]`. `exclusive` is 0 or 1.
+/// Scans each block's section of the input and writes its total to `sums[block index]`. `exclusive` is 0 or 1. The
+/// result is the same in every run; [`scan`](crate::scan) states the error bound of float sums.
 ///
 /// # Safety
 /// One block per section; dynamic shared memory holds two `T` per thread; `output` has as many elements as `input` and
@@ -35,12 +36,12 @@ pub unsafe fn scan_kogge_stone<O: Op<T>, T: Number>(input: &[T], exclusive: u32,
     let (mut from, mut to) = (0, block);
     // SAFETY: one slot per thread, and each thread writes its own.
     unsafe { values.add(tid as usize).write(element_or_identity::<O, T>(input, i)) };
-    thread::sync_threads(); // the section is in shared memory before anyone reads it
+    thread::sync_threads(); // separates the writes of the section from the first step's reads
 
     let mut s = 1;
     while s < block {
-        // SAFETY: slots of the buffer that this step only reads, which was written before the last barrier; and the own
-        // one of the buffer that no thread reads until the next.
+        // SAFETY: the source buffer was written before the last barrier and is only read in this step; the thread
+        // writes its own slot of the destination buffer, which no thread reads before the next barrier.
         unsafe {
             let mut value = values.add((from + tid) as usize).read();
             if tid >= s {
@@ -48,13 +49,13 @@ pub unsafe fn scan_kogge_stone<O: Op<T>, T: Number>(input: &[T], exclusive: u32,
             }
             values.add((to + tid) as usize).write(value);
         }
-        // This step's results are there before the next one reads them and overwrites what this one read.
+        // Separates this step's writes from the next step's reads, and this step's reads from the next step's writes.
         thread::sync_threads();
         (from, to) = (to, from);
         s *= 2;
     }
 
-    // SAFETY: slots that were written before the last barrier; `output` is as long as `input`, `sums` has one element
+    // SAFETY: the slots were written before the last barrier; `output` is as long as `input`, `sums` has one element
     // per block.
     unsafe {
         if i < input.len() {

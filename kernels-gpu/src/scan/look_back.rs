@@ -5,15 +5,15 @@
 //! its own prefix. No block waits for a whole chain of blocks, only for totals, which all blocks compute at the same
 //! time. (Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016.)
 //!
-//! A block may wait only for blocks that have started: tiles are assigned by a ticket, in the order in which blocks
+//! A block must wait only for blocks that have started, so tiles are assigned by a ticket, in the order in which blocks
 //! start. A warp looks at 32 predecessors at once. The number of totals that a block adds before it reaches a prefix
 //! depends on timing, and with it the rounding of float sums: they may differ in the last bits between runs. All other
 //! results are exact.
 //!
 //! Every tile costs a ticket, a look-back and two records, and tiles are as small here as those of the rungs before:
-//! 2^26 elements are 65536 of them. So on a large input this rung moves the least data and is still slower (H200, f32:
-//! 455 us; `reduce_then_scan` 253 us). [`best`](super::best) avoids these costs with larger tiles and look-back in two
-//! steps.
+//! 2^26 elements are 65536 of them. On a large input this rung therefore moves the least data and is still slower
+//! (H200, f32: 455 us; `reduce_then_scan` 253 us). [`best`](super::best) avoids these costs with larger tiles and
+//! look-back in two steps.
 
 use super::collective::{block_scan, load_items, store_items};
 use super::record::Records;
@@ -36,9 +36,9 @@ pub const fn state_words(tiles: u64, bytes: usize) -> u64 {
     1 + tiles * (bytes as u64 / 4)
 }
 
-/// The tag of a tile's own total.
+/// Tag of a tile's own total.
 const TOTAL: u32 = 1;
-/// The tag of the total of a tile and everything before it.
+/// Tag of a prefix: the total of a tile and all tiles before it.
 const PREFIX: u32 = 2;
 
 /// The values that one thread passes to its block: the ticket, then the prefix.
@@ -47,7 +47,8 @@ static mut TICKET: MaybeUninit<u64> = MaybeUninit::uninit();
 #[address_space(shared)]
 static mut BEFORE: MaybeUninit<u64> = MaybeUninit::uninit();
 
-/// Scans the input. `exclusive` is 0 or 1.
+/// Scans the input. `exclusive` is 0 or 1. The rounding of float sums may differ between runs; all other results are
+/// the same in every run.
 ///
 /// # Safety
 /// One block per tile, a multiple of 32 threads; `state` has [`state_words()`], all 0; `output` has as many elements as
@@ -57,11 +58,11 @@ pub unsafe fn scan_look_back<O: Op<T>, T: Number>(input: &[T], exclusive: u32, s
     let (ticket, before_tile) = ((&raw mut TICKET).cast::<u64>(), (&raw mut BEFORE).cast::<T>());
     let tid = thread::thread_idx_x();
     if tid == 0 {
-        // SAFETY: word 0 is accessed only so; one thread writes the shared slot.
+        // SAFETY: all accesses to word 0 are such atomics; one thread writes the shared slot.
         unsafe { ticket.write(AtomicU64::from_ptr(state).fetch_add(1, Ordering::Relaxed)) };
     }
-    thread::sync_threads(); // the ticket is drawn before the block reads it
-    // SAFETY: written before the barrier.
+    thread::sync_threads(); // separates thread 0's write of the ticket from the block's reads
+    // SAFETY: the slot was written before the barrier.
     let tile = unsafe { ticket.read() } as usize;
 
     let first = tile * section(thread::block_dim_x()) as usize + tid as usize * ITEMS;
@@ -77,19 +78,21 @@ pub unsafe fn scan_look_back<O: Op<T>, T: Number>(input: &[T], exclusive: u32, s
             unsafe { before_tile.write(prefix) };
         }
     }
-    thread::sync_threads(); // the prefix is there before the block reads it
+    thread::sync_threads(); // separates thread 0's write of the prefix from the block's reads
 
-    // SAFETY: written before the barrier; `output` is as long as `input`, and these elements are this thread's.
+    // SAFETY: the slot was written before the barrier; `output` is as long as `input`, and these elements are this
+    // thread's.
     unsafe {
         let before = O::combine(before_tile.read(), before);
         store_items::<O, T, ITEMS>(items, before, exclusive, output, first, input.len());
     }
 }
 
-/// Publishes the tile's total, finds out what lies before the tile, and publishes both together.
+/// Publishes the tile's total, computes the sum of all tiles before it, and publishes the sum of both. Returns the sum
+/// before the tile.
 ///
 /// # Safety
-/// All 32 lanes of a warp call it together, and one warp for each tile; there is a record for each tile, and every tile
+/// All 32 lanes of a warp call it together, one warp for each tile. There is a record for each tile, and every tile
 /// before this one belongs to a block that runs.
 #[inline(always)]
 unsafe fn look_back<O: Op<T>, T: Number>(records: &Records<T>, tile: usize, total: T) -> T {
@@ -109,7 +112,7 @@ unsafe fn look_back<O: Op<T>, T: Number>(records: &Records<T>, tile: usize, tota
         left = if last { 0 } else { left.saturating_sub(WARP as usize) };
     }
     if lane == 0 && tile > 0 {
-        // SAFETY: as above; the tag is another one.
+        // SAFETY: only this thread writes the record of this tile, and the tag differs from that of the total.
         unsafe { records.publish(tile, O::combine(before, total), PREFIX) };
     }
     before
@@ -119,7 +122,7 @@ unsafe fn look_back<O: Op<T>, T: Number>(records: &Records<T>, tile: usize, tota
 /// there was one.
 ///
 /// # Safety
-/// As for [`look_back`]; `left` is not 0.
+/// The requirements are those of [`look_back`]; `left` is not 0.
 #[inline(always)]
 unsafe fn window<O: Op<T>, T: Number>(records: &Records<T>, left: usize) -> (T, bool) {
     let lane = warp::lane_id();
@@ -135,7 +138,7 @@ unsafe fn window<O: Op<T>, T: Number>(records: &Records<T>, left: usize) -> (T, 
             }
         }
         let prefixes = warp::ballot(warp::ALL, tag == PREFIX);
-        // What is further away than the nearest prefix is part of it.
+        // Tiles further away than the nearest prefix are part of that prefix.
         if lane > prefixes.trailing_zeros() {
             value = O::identity();
         }

@@ -1,8 +1,9 @@
 //! Hillis and Steele's scan of the whole array: in step `s` = 1, 2, 4, … each element is combined with the one `s`
 //! places before.
 //!
-//! Log n steps instead of n, and any length without sums of blocks. But every step is a launch that moves the array
-//! through memory from one buffer into another, and the additions are n log n - (n - 1) instead of n - 1.
+//! It takes log n steps instead of n, and scans any length without sums of blocks. But every step is a launch that
+//! moves the array through memory from one buffer into another, and the additions are n log n - (n - 1) instead of
+//! n - 1.
 
 use crate::number::Number;
 use crate::reduce::{Max, Min, Op, Sum};
@@ -14,9 +15,9 @@ pub const IDEA: &str = "Hillis and Steele over the whole array: log n launches, 
 /// Default number of threads per block; any number works.
 pub const BLOCK: u32 = 256;
 
-/// One step: `output[i]` becomes element `i - step` combined with element `i`, or element `i` alone if there is none
-/// before. Element `i` is `input[i - shift]`, or the identity: a `shift` of 1 in the first step makes the whole scan
-/// exclusive.
+/// One step: `output[i]` becomes element `i - step` combined with element `i`, or element `i` alone if there is no such
+/// element. Element `i` is `input[i - shift]`, or the identity: a `shift` of 1 in the first step makes the whole scan
+/// exclusive. The result is the same in every run.
 ///
 /// # Safety
 /// At least one thread per element; `output` has as many elements as `input` and does not overlap it.

@@ -1,7 +1,8 @@
-//! Every thread for itself: thread `i` adds up the elements of its block's section from the first to its own.
+//! Independent threads: thread `i` adds up the elements of its block's section from the first to its own.
 //!
 //! This is the plain way to parallelise a serial loop: no thread waits for another's result. But the same sums are
-//! computed
+//! computed repeatedly, n^2 / 2 additions for a section of n elements, and the threads of a warp have loops of
+//! different lengths.
 
 use super::element_or_identity;
 use crate::number::Number;
@@ -19,7 +20,8 @@ pub const fn section(block: u32) -> u32 {
     block
 }
 
-/// Scans each block's section of the input and writes its total to `sums[block index]`. `exclusive` is 0 or 1.
+/// Scans each block's section of the input and writes its total to `sums[block index]`. `exclusive` is 0 or 1. The
+/// result is the same in every run; [`scan`](crate::scan) states the error bound of float sums.
 ///
 /// # Safety
 /// One block per section; dynamic shared memory holds one `T` per thread; `output` has as many elements as `input` and
@@ -33,12 +35,12 @@ pub unsafe fn scan_quadratic<O: Op<T>, T: Number>(input: &[T], exclusive: u32, o
     let own = element_or_identity::<O, T>(input, i);
     // SAFETY: one slot per thread, and each thread writes its own.
     unsafe { values.add(tid as usize).write(own) };
-    thread::sync_threads(); // the section is in shared memory before anyone reads it
+    thread::sync_threads(); // separates the writes of the section from its reads
 
     let mut before = O::identity();
     let mut k = 0;
     while k < tid {
-        // SAFETY: a slot below the own one, written before the barrier.
+        // SAFETY: the slot lies below the thread's own and was written before the barrier.
         before = O::combine(before, unsafe { values.add(k as usize).read() });
         k += 1;
     }
@@ -48,7 +50,7 @@ pub unsafe fn scan_quadratic<O: Op<T>, T: Number>(input: &[T], exclusive: u32, o
         unsafe { output.add(i).write(if exclusive != 0 { before } else { after }) };
     }
     if tid == block - 1 {
-        // SAFETY: one total per block.
+        // SAFETY: each block writes its own total only.
         unsafe { sums.add(thread::block_idx_x() as usize).write(after) };
     }
 }

@@ -1,5 +1,4 @@
-//! The records that blocks publish for later blocks: a value with a tag that says what the value is; both become
-//! visible together.
+//! Records that blocks publish for later blocks: a value and a tag for its kind, which become visible together.
 
 use crate::number::Number;
 use core::marker::PhantomData;
@@ -9,9 +8,8 @@ use cuda_std::atomic::{AtomicU64, Ordering};
 /// Records of one value of 4 or 8 bytes and a tag.
 ///
 /// A record is one 64-bit word per 4 bytes of the value, with the tag in the upper half of each. A word is read and
-/// written as a whole, so relaxed accesses suffice: a reader that observes the tag has the value in the same register,
-/// and no fence has to order the two. A reader of an 8-byte value may find one half newer than the other; the tags then
-/// differ.
+/// written as a whole, so relaxed accesses suffice: the tag and the value arrive in one register, and no fence has to
+/// order them. A reader of an 8-byte value may find one half newer than the other; the tags then differ.
 pub struct Records<T> {
     words: *mut u64,
     marker: PhantomData<T>,
@@ -21,7 +19,7 @@ impl<T: Number> Records<T> {
     /// Words per record.
     pub const WORDS: usize = size_of::<T>() / 4;
 
-    /// The records from this word on.
+    /// Creates the view of the records that start at `words`.
     ///
     /// # Safety
     /// The words are initialised and, during the launch, accessed as records only.
@@ -29,18 +27,18 @@ impl<T: Number> Records<T> {
         Self { words, marker: PhantomData }
     }
 
-    /// The half of a word that carries the value, and the tag above it.
+    /// Packs 32 bits of the value, and the tag above them, into a word.
     const fn word(bits: u32, tag: u32) -> u64 {
         (tag as u64) << 32 | bits as u64
     }
 
-    /// Lets everyone see the value.
+    /// Publishes the value.
     ///
     /// # Safety
-    /// There is such a record. No other thread writes it, and each value that it gets has a tag of its own.
+    /// Record `index` exists. No other thread writes it, and every value written to it has a different tag.
     #[inline(always)]
     pub unsafe fn publish(&self, index: usize, value: T, tag: u32) {
-        // SAFETY: the caller upholds this function's contract; `T` has 4 or 8 bytes, and any bits are an integer.
+        // SAFETY: the caller upholds this function's contract; `T` has 4 or 8 bytes, and any bits are a valid integer.
         unsafe {
             let at = self.words.add(index * Self::WORDS);
             if Self::WORDS == 1 {
@@ -56,10 +54,10 @@ impl<T: Number> Records<T> {
     /// The value and its tag; tag 0 while the value is incomplete.
     ///
     /// # Safety
-    /// There is such a record.
+    /// Record `index` exists.
     #[inline(always)]
     pub unsafe fn read(&self, index: usize) -> (T, u32) {
-        // SAFETY: the caller upholds this function's contract; `T` has 4 or 8 bytes, and any bits are a number.
+        // SAFETY: the caller upholds this function's contract; `T` has 4 or 8 bytes, and any bits are a valid number.
         unsafe {
             let at = self.words.add(index * Self::WORDS);
             let low = AtomicU64::from_ptr(at).load(Ordering::Relaxed);

@@ -1,8 +1,8 @@
-//! Sum the blocks first, scan later: the first pass only reads.
+//! Reduce, then scan: the first pass sums the sections and only reads.
 //!
 //! Scan-then-add moves 4 n elements: the scanned sections have to be read and written a second time. Here the first
-//! kernel writes only a total per section; once these are scanned, the second kernel scans each section with the sum
-//! before it as the start. n elements are read, then n read and n written: 3 n.
+//! kernel writes only a total per section; once these are scanned, the second kernel scans each section starting from
+//! the sum before it. The first pass reads n elements, and the second reads n and writes n: 3 n in all.
 
 use super::collective::{block_scan, load_items, store_items};
 pub use super::three_phase::{BLOCK, ITEMS, section};
@@ -23,13 +23,13 @@ pub unsafe fn scan_reduce_then_scan_totals<O: Op<T>, T: Number>(input: &[T], sum
     // SAFETY: the whole block reaches this call, in whole warps.
     let total = unsafe { block_reduce::<O, T>(total) };
     if thread::thread_idx_x() == 0 {
-        // SAFETY: one total per block.
+        // SAFETY: each block writes its own total only.
         unsafe { sums.add(thread::block_idx_x() as usize).write(total) };
     }
 }
 
-/// Scans each block's section of the input, which `offsets[block index]` precedes; nothing does where there is no such
-/// element. `exclusive` is 0 or 1.
+/// Scans each block's section of the input, starting from `offsets[block index]`, or from the identity if there is no
+/// such element. `exclusive` is 0 or 1. The result is the same in every run.
 ///
 /// # Safety
 /// One block per section, a multiple of 32 threads; `output` has as many elements as `input` and does not overlap it.

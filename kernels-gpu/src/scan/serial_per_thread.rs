@@ -1,7 +1,8 @@
-//! The serial algorithm, `y[i] = y[i - 1] + x[i]`, by every thread on a run of its own.
+//! The serial algorithm, `y[i] = y[i - 1] + x[i]`, which every thread performs on a run of its own.
 //!
-//! No addition too many, no barrier, no shared memory. But neighbouring threads are a whole run apart: each access of a
-//! warp touches 32 sectors to use a fraction of each, and only the caches save what the next steps need of them.
+//! It takes n additions, no barrier and no shared memory. But neighbouring threads are a whole run apart: each access
+//! of a warp touches 32 sectors and uses a fraction of each, and the next steps find the rest only if the caches still
+//! hold it.
 
 use crate::number::Number;
 use crate::reduce::{Max, Min, Op, Sum};
@@ -17,7 +18,7 @@ pub const BLOCK: u32 = 256;
 pub const RUN: u32 = 32;
 
 /// Scans each thread's run of the input and writes its total to `sums[global index of the thread]`. `exclusive` is 0
-/// or 1.
+/// or 1. The result is the same in every run.
 ///
 /// # Safety
 /// At least one thread per run; `output` has as many elements as `input` and does not overlap it; `sums` has one per
@@ -41,6 +42,6 @@ pub unsafe fn scan_serial_per_thread<O: Op<T>, T: Number>(input: &[T], exclusive
         sum = after;
         i += 1;
     }
-    // SAFETY: one total per run.
+    // SAFETY: each thread writes its own run's total only.
     unsafe { sums.add(run).write(sum) };
 }

@@ -1,8 +1,9 @@
-//! Three phases on each level: thread, warp and block; and over the blocks: scan each one, scan their sums, add.
+//! Three levels within a block (thread, warp and block) and three phases over the blocks: scan each block, scan the
+//! blocks' sums, add.
 //!
 //! A thread scans four neighbouring elements in registers, a warp the threads' totals by shuffles, a block the warps'
-//! totals: one barrier instead of one or two per step of a tree. What it costs is memory: the scan reads and writes the
-//! array, and the addition reads and writes it again, 4 n elements in all.
+//! totals: one barrier instead of one or two per step of a tree. Its cost is memory traffic: the scan reads and writes
+//! the array, and the addition reads and writes it again, 4 n elements in all.
 
 use super::collective::{block_scan, load_items, store_items};
 use crate::number::Number;
@@ -23,7 +24,8 @@ pub const fn section(block: u32) -> u32 {
     block * ITEMS as u32
 }
 
-/// Scans each block's section of the input and writes its total to `sums[block index]`. `exclusive` is 0 or 1.
+/// Scans each block's section of the input and writes its total to `sums[block index]`. `exclusive` is 0 or 1. The
+/// result is the same in every run; [`scan`](crate::scan) states the error bound of float sums.
 ///
 /// # Safety
 /// One block per section, a multiple of 32 threads; `output` has as many elements as `input` and does not overlap it;
@@ -44,8 +46,8 @@ pub unsafe fn scan_three_phase<O: Op<T>, T: Number>(input: &[T], exclusive: u32,
     }
 }
 
-/// Combines what lies before a section with each of its elements: the third phase of every rung that scans sections.
-/// `offsets[s]` belongs to elements `s << log_section` and on.
+/// Combines the sum before each section with each of its elements: the third phase of every rung that scans sections.
+/// `offsets[s]` is the sum before the section that starts at element `s << log_section`.
 ///
 /// # Safety
 /// At least one thread for each of the `len` elements of `output`, which does not overlap `offsets`.

@@ -1,8 +1,8 @@
 //! A block for each segment: its threads take every 256th element, and reduce what they have by shuffles and a shared
 //! value per warp.
 //!
-//! Good for long segments. One of 16 elements keeps 16 of 256 threads busy, and its block passes a barrier for 15
-//! additions.
+//! This suits long segments. A segment of 16 elements occupies 16 of 256 threads, and its block executes a barrier for
+//! 15 additions.
 
 use super::bounds;
 use crate::{
@@ -17,7 +17,8 @@ pub const IDEA: &str = "one block per segment: most threads have no work where s
 /// Default number of threads per block; a multiple of 32, at most 1024.
 pub const BLOCK: u32 = 256;
 
-/// Reduces segment `k` to `results[k]`.
+/// Reduces segment `k` of `values`, the elements `offsets[k]..offsets[k + 1]`, to `results[k]`. The result is the same
+/// in every run.
 ///
 /// # Safety
 /// The block is a multiple of 32; `offsets` has at least one entry, ascends, and ends within `values`; `results` has
@@ -41,7 +42,7 @@ pub unsafe fn segreduce_block_per_segment<O: Op<T>, T: Number>(values: &[T], off
             // SAFETY: no other block has this segment.
             unsafe { results.add(k).write(value) };
         }
-        thread::sync_threads(); // the warps' shared values were read before the next segment's are written
+        thread::sync_threads(); // separates the reads of the warps' shared values from the writes of the next segment's
         k += thread::grid_dim_x() as usize;
     }
 }

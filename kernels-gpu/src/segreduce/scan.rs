@@ -18,9 +18,9 @@ static mut TAILS: [MaybeUninit<u64>; WARPS as usize] = [MaybeUninit::uninit(); W
 #[address_space(shared)]
 static mut ENDED: [MaybeUninit<u32>; WARPS as usize] = [MaybeUninit::uninit(); WARPS as usize];
 
-/// For each thread, what threads before it have of the segment that is open where it begins. `ended`: a segment ends in
-/// the thread; `tail`: what it has of the segment that is open at its end. `carry` is what is open before the
-/// block, and then after it: the same in all threads.
+/// Returns, for each thread, the sum that threads before it have of the segment that is open where it begins. `ended`:
+/// a segment ends in the thread; `tail`: what it has of the segment that is open at its end. `carry` is what is open
+/// before the block, and then after it: the same in all threads.
 ///
 /// # Safety
 /// All of `BLOCK` threads call it, after a barrier since the last call.
@@ -48,7 +48,7 @@ pub unsafe fn block_scan<O: Op<T>, T: Number>(ended: bool, tail: T, carry: &mut 
     // SAFETY: the whole warp reaches this call.
     let before = unsafe { warp::shuffle_up(warp::ALL, sum, 1) };
     if lane == WARP - 1 {
-        // SAFETY: a slot per warp.
+        // SAFETY: each warp has a slot.
         unsafe {
             tails.add(warp as usize).cast::<T>().write(sum);
             any_ended.add(warp as usize).write(u32::from(enders != 0));
@@ -56,14 +56,14 @@ pub unsafe fn block_scan<O: Op<T>, T: Number>(ended: bool, tail: T, carry: &mut 
     }
     thread::sync_threads(); // every warp's tail is in its slot
 
-    // Over the warps: few enough to go through one by one.
+    // The warps are few, so their sums are combined one by one.
     let (mut at_warp, mut at) = (*carry, *carry);
     let mut w = 0;
     while w < WARPS {
         if w == warp {
             at_warp = at;
         }
-        // SAFETY: written before the barrier.
+        // SAFETY: the slot was written before the barrier.
         let (tail, ended) = unsafe { (tails.add(w as usize).cast::<T>().read(), any_ended.add(w as usize).read()) };
         at = if ended != 0 { tail } else { O::combine(at, tail) };
         w += 1;
@@ -76,7 +76,7 @@ pub unsafe fn block_scan<O: Op<T>, T: Number>(ended: bool, tail: T, carry: &mut 
     }
 }
 
-/// Combines the values of all threads; all get the result.
+/// Combines the values of all threads, and returns the result in all of them.
 ///
 /// # Safety
 /// All of `BLOCK` threads call it, after a barrier since the last call of this or of [`block_scan`], and with one
@@ -88,14 +88,14 @@ pub unsafe fn block_total<O: Op<T>, T: Number>(value: T) -> T {
     // SAFETY: the whole warp reaches this call.
     let value = unsafe { warp::reduce(value, O::combine) };
     if tid.is_multiple_of(WARP) {
-        // SAFETY: a slot per warp.
+        // SAFETY: each warp has a slot.
         unsafe { tails.add((tid / WARP) as usize).cast::<T>().write(value) };
     }
     thread::sync_threads(); // every warp's value is in its slot
     let mut total = O::identity();
     let mut w = 0;
     while w < WARPS {
-        // SAFETY: written before the barrier.
+        // SAFETY: the slot was written before the barrier.
         total = O::combine(total, unsafe { tails.add(w as usize).cast::<T>().read() });
         w += 1;
     }

@@ -16,7 +16,8 @@ pub const IDEA: &str = "one thread per segment: nothing to combine, but lanes re
 /// Default number of threads per block; any number works.
 pub const BLOCK: u32 = 256;
 
-/// Reduces segment `k` to `results[k]`.
+/// Reduces segment `k` of `values`, the elements `offsets[k]..offsets[k + 1]`, to `results[k]`. The result is the same
+/// in every run.
 ///
 /// # Safety
 /// `offsets` has at least one entry, ascends, and ends within `values`; `results` has one element per segment.

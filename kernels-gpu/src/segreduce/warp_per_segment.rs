@@ -1,7 +1,8 @@
 //! A warp for each segment: lanes take neighbouring elements, 32 at once, and combine what they have by shuffles.
 //!
-//! No shared memory and no barriers. A load is coalesced, but one of a segment of 16 elements uses half of its lanes,
-//! and the shuffles cost the same for any length. A warp with a long segment works on alone.
+//! It needs neither shared memory nor barriers. A load is coalesced, but one of a segment of 16 elements uses half of
+//! its lanes, and the shuffles cost the same for any length. A warp with a long segment still runs when the others have
+//! finished.
 
 use super::bounds;
 use crate::{
@@ -16,7 +17,8 @@ pub const IDEA: &str = "one warp per segment: no barriers, 32 elements at a time
 /// Default number of threads per block; a multiple of 32, at most 1024.
 pub const BLOCK: u32 = 256;
 
-/// Reduces segment `k` to `results[k]`.
+/// Reduces segment `k` of `values`, the elements `offsets[k]..offsets[k + 1]`, to `results[k]`. The result is the same
+/// in every run.
 ///
 /// # Safety
 /// The block is a multiple of 32; `offsets` has at least one entry, ascends, and ends within `values`; `results` has

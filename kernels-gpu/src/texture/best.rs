@@ -1,11 +1,12 @@
-//! The rung to use: several fetches in flight, in the shape that the texture's cache likes.
+//! The rung to use: several fetches in flight, in a shape that suits the texture cache.
 //!
 //! - Each thread takes [`EACH`] samples and starts all fetches before it waits for the first; index arithmetic is
 //!   shared.
 //! - A warp takes a patch of samples, not a row: the texels around it are few, however the picture is turned. Its rows
 //!   still fill sectors of the result.
-//! - Four channels are stored at once where the result allows it. They win nothing by this rung: a fetch of four is
-//!   enough in flight (H200, 2048 x 2048 x 4 f32, turned by 30 degrees: 49.6 us, the rungs before 48.2 and 48.1).
+//! - Four channels are stored at once where the result allows it. They gain nothing from this rung, since one fetch of
+//!   four channels keeps enough bytes in flight (H200, 2048 x 2048 x 4 f32, turned by 30 degrees: 49.6 us, the rungs
+//!   before 48.2 and 48.1).
 
 use super::{BLOCK, Byte, COLUMNS, Dimensions, Float, Format, Fraction, Line, Map, Plane, Space};
 use super::{coordinate, is_inside, slot, store};
@@ -32,7 +33,8 @@ pub const fn tile(dimensions: u32) -> [u32; 2] {
 const _: () = assert!(COLUMNS.is_multiple_of(PATCH) && 32_u32.is_multiple_of(PATCH));
 const _: () = assert!((BLOCK / COLUMNS).is_multiple_of(32 / PATCH));
 
-/// Samples an array.
+/// Samples an array of `D` dimensions on a grid of `size` points that `map` places in it; x varies fastest, and the
+/// channels of a sample are neighbours.
 ///
 /// # Safety
 /// `texture` has as many dimensions as the kernel and gives floats; `output` has room for `size` samples of `channels`
@@ -69,7 +71,8 @@ pub unsafe fn texture_best<D: Dimensions, F: Format>(
     for (k, values) in fetched.into_iter().enumerate() {
         if k as u32 * step < inside {
             let values = values.map(F::fetched);
-            // SAFETY: the thread's own sample, which is inside; four channels at once only on a boundary.
+            // SAFETY: the index is that of the thread's own sample, which is inside; four channels at once only on a
+            // boundary.
             unsafe {
                 match whole {
                     true => store_whole(output.add(k * pitch), values),

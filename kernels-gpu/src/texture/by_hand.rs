@@ -6,7 +6,7 @@ use cuda_std::math::Float as _;
 
 /// The source of texels.
 pub(super) trait Source {
-    /// The channels of a texel, up to four; further ones don't matter.
+    /// The channels of a texel, up to four; the value of further ones is not used.
     ///
     /// # Safety
     /// The texel is one of the array's.
@@ -71,7 +71,7 @@ pub(super) unsafe fn sample<D: Dimensions>(
     if D::COUNT > 2 { mean(plane(z.at[0]), plane(z.at[1]), z.weight) } else { plane(0) }
 }
 
-/// Weighed so that nothing can overflow.
+/// The weighted mean of two texels, computed so that nothing can overflow.
 #[inline(always)]
 fn mean(first: [f32; 4], second: [f32; 4], weight: f32) -> [f32; 4] {
     core::array::from_fn(|c| second[c].mul_add(weight, first[c] * (1.0 - weight)))
@@ -103,10 +103,10 @@ fn index(mode: u32, index: i32, size: i32) -> i32 {
     }
 }
 
-/// The remainder that is never negative.
+/// The remainder of a division, never negative.
 #[inline(always)]
 fn remainder(index: i32, size: i32) -> i32 {
-    // No array is empty; without this the compiler would keep a panic for a division by 0.
+    // Arrays are not empty; without `max` the compiler would keep a panic for a division by 0.
     let size = size.max(1);
     let rest = index % size;
     if rest < 0 { rest + size } else { rest }

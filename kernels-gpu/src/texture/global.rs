@@ -1,7 +1,8 @@
-//! Everything by hand: address mode, conversion and filter are instructions, and texels are loads from global memory.
+//! All steps in software: address mode, conversion and filter are instructions, and texels are loads from global
+//! memory.
 //!
 //! A linear sample of two dimensions is four loads and three weighed means, of three dimensions eight and seven. The
-//! weights have all 24 bits of f32, and any type or filter could be had. Rows of samples that run along rows of texels
+//! weights have all 24 bits of f32, and any type or filter is possible. Rows of samples that run along rows of texels
 //! are coalesced; where a picture is turned by 90 degrees, each lane of a warp reads a sector of its own.
 
 use super::by_hand::{Source, sample};
@@ -25,14 +26,15 @@ impl<F: Format> Source for Memory<'_, F> {
         let row = z as usize * self.extent[1] as usize + y as usize;
         let first = (row * self.extent[0] as usize + x as usize) * self.channels as usize;
         core::array::from_fn(|channel| match channel < self.channels as usize {
-            // SAFETY: a channel of a texel of the array.
+            // SAFETY: the index is that of a channel of a texel of the array.
             true => F::number(unsafe { *self.texels.get_unchecked(first + channel) }),
             false => 0.0,
         })
     }
 }
 
-/// Samples an array.
+/// Samples an array of `D` dimensions on a grid of `size` points that `map` places in it; x varies fastest, and the
+/// channels of a sample are neighbours.
 ///
 /// # Safety
 /// `texels` has `extent` texels (x, y, z; 1 where there is no such axis) of `channels` (1 to 4) elements, at least one;
@@ -53,7 +55,7 @@ pub unsafe fn texture_global<D: Dimensions, F: Format>(
         let memory = Memory::<F> { texels, extent, channels };
         // SAFETY: the caller upholds this function's contract.
         let values = unsafe { sample::<D>(&memory, how.into(), extent, coordinate::<D>(&map, place)) };
-        // SAFETY: the thread's own sample.
+        // SAFETY: the index is that of the thread's own sample.
         unsafe { store(output, slot(place, size, channels), channels, values.map(F::result)) };
     }
 }

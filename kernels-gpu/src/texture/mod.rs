@@ -2,11 +2,12 @@
 //! turned.
 //!
 //! A sample at coordinate x (texel i reaches from i to i + 1) is the texel that x lies in, or a mean of the nearest
-//! two, four or eight; outside, the array is repeated, mirrored, continued by its edge, or 0. By hand that takes dozens
-//! of instructions. A texture unit takes one: it finds the texels, converts them, weighs them, and its cache keeps
-//! neighbours of all dimensions together.
+//! two, four or eight; outside, the array is repeated, mirrored, continued by its edge, or 0. In software that takes
+//! dozens of instructions, with a texture unit one: the unit reads the texels, converts and weights them, and its cache
+//! keeps neighbours in all dimensions together.
 //!
-//! The rungs: [`global`] and [`texels`] filter in instructions; [`mod@unit`] and [`best`] leave it to the texture unit.
+//! The rungs: [`global`] and [`texels`] filter in instructions; [`mod@unit`] and [`best`] use the texture unit's
+//! filter.
 //!
 //! Samples lie on a grid that an affine map places in the array. Results are row-major, as are the texels; x varies
 //! fastest, and the channels of a texel lie side by side.
@@ -59,19 +60,19 @@ pub type Map = [f32; 8];
 
 /// The number of dimensions.
 pub trait Dimensions: Instance + 'static {
-    /// 1, 2 or 3.
+    /// Number of dimensions: 1, 2 or 3.
     const COUNT: u32;
 
     /// The texture unit's result for a coordinate; axes beyond the texture's are ignored.
     ///
     /// # Safety
-    /// As for [`tex1d`], for a texture of this number of dimensions that gives floats.
+    /// The requirements are those of [`tex1d`], for a texture of this number of dimensions that gives floats.
     unsafe fn sample(texture: u64, at: [f32; 3]) -> [f32; 4];
 
     /// A texel; in one dimension of linear memory.
     ///
     /// # Safety
-    /// As for [`tex1d_fetch`], for a texture of this number of dimensions.
+    /// The requirements are those of [`tex1d_fetch`], for a texture of this number of dimensions.
     unsafe fn texel<C: cuda_std::texture::Channel>(texture: u64, at: [i32; 3]) -> [C; 4];
 }
 
@@ -117,10 +118,10 @@ pub trait Format: Instance + 'static {
     /// The number that a filter by hand works on.
     fn number(element: Self::Element) -> f32;
 
-    /// The same of a texel that the texture's cache gives.
+    /// The same number for a texel read through the texture cache.
     ///
     /// # Safety
-    /// As for [`Dimensions::texel`], for a texture that gives u32 for [`Byte`], else floats.
+    /// The requirements are those of [`Dimensions::texel`], for a texture that gives u32 for [`Byte`], else floats.
     unsafe fn texel<D: Dimensions>(texture: u64, at: [i32; 3]) -> [f32; 4];
 
     /// The result of such a number.
@@ -233,7 +234,7 @@ fn place() -> [u32; 3] {
     ]
 }
 
-/// It is one of the `size` samples.
+/// Whether `place` is one of the `size` samples.
 #[inline(always)]
 fn is_inside(place: [u32; 3], size: [u32; 3]) -> bool {
     place[0] < size[0] && place[1] < size[1] && place[2] < size[2]

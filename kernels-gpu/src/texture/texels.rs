@@ -1,9 +1,9 @@
-//! Texels through the texture's cache, by whole coordinates; address mode and filter by hand.
+//! Texels through the texture's cache, by whole coordinates; address mode and filter in software.
 //!
 //! The cache keeps texels together that are neighbours in any direction, so a picture may be turned. Conversion is
 //! free: u8 arrive as numbers from 0 to 1 or as integers, and all channels of a texel in one fetch. The weights keep
 //! all bits of f32, which is why this is the way to an exact filter. In one dimension the texels lie in linear memory,
-//! since CUDA arrays of one can't be read so (`tex1Dfetch`).
+//! since `tex1Dfetch` does not read CUDA arrays of one dimension.
 
 use super::by_hand::{Source, sample};
 use super::{Byte, Dimensions, Float, Format, Fraction, Line, Map, Plane, Space};
@@ -28,7 +28,8 @@ impl<D: Dimensions, F: Format> Source for Texels<D, F> {
     }
 }
 
-/// Samples an array.
+/// Samples an array of `D` dimensions on a grid of `size` points that `map` places in it; x varies fastest, and the
+/// channels of a sample are neighbours.
 ///
 /// # Safety
 /// `texture` is a texture of `extent` texels (x, y, z; 1 where there is no such axis) as [`Format::texel`] and
@@ -50,7 +51,7 @@ pub unsafe fn texture_texels<D: Dimensions, F: Format>(
         let texels = Texels::<D, F> { texture, read_as: PhantomData };
         // SAFETY: the caller upholds this function's contract.
         let values = unsafe { sample::<D>(&texels, how.into(), extent, coordinate::<D>(&map, place)) };
-        // SAFETY: the thread's own sample.
+        // SAFETY: the index is that of the thread's own sample.
         unsafe { store(output, slot(place, size, channels), channels, values.map(F::result)) };
     }
 }

@@ -21,9 +21,9 @@ pub const fn side(bytes: usize) -> u32 {
     256 / bytes as u32
 }
 
-/// Index of an element in the tile. Vectors are `W` elements apart, so half a row of them fills the banks once, and
-/// the other half would meet them there again: it is moved by half a vector. The same goes for columns, whose
-/// neighbours are an odd pitch apart.
+/// Index of an element in the tile. Vectors are `W` elements apart, so half a row of them fills the banks once, and the
+/// other half would conflict with them, so it is shifted by half a vector. The same goes for columns, whose neighbours
+/// are an odd pitch apart.
 #[inline(always)]
 const fn slot<const W: usize, const SIDE: u32>(row: u32, column: u32) -> usize {
     let (half, shift) = (SIDE / 2, W as u32 / 2);
@@ -37,7 +37,7 @@ const _: () = assert!(2 * (slot::<2, { side(8) }>(side(8) - 1, side(8) - 1) + 1)
 #[address_space(shared)]
 static mut ELEMENTS: [MaybeUninit<u64>; SLOTS.div_ceil(2)] = [MaybeUninit::uninit(); SLOTS.div_ceil(2)];
 
-/// Transposes a matrix.
+/// Transposes a row-major matrix of `rows` x `columns` elements into a row-major one of `columns` x `rows`.
 ///
 /// # Safety
 /// `input` and `output` have `rows * columns` elements and do not overlap; `BLOCK` threads, one block per tile.
@@ -55,7 +55,7 @@ pub unsafe fn transpose_best<T: Number>(input: &[T], rows: u32, columns: u32, ou
 /// Moves one tile of `SIDE` x `SIDE` elements, `W` to a vector, `EACH` vectors per thread.
 ///
 /// # Safety
-/// As for [`transpose_best()`].
+/// The requirements are those of [`transpose_best()`].
 #[inline(always)]
 unsafe fn turn<T: Number, const W: usize, const SIDE: u32, const EACH: usize>(
     input: &[T],
@@ -75,7 +75,7 @@ unsafe fn turn<T: Number, const W: usize, const SIDE: u32, const EACH: usize>(
         while k < EACH {
             let (row, column) = place::<W, SIDE>(tid + k as u32 * BLOCK);
             let at = (first_row + row) as usize * columns as usize + (first_column + column) as usize;
-            // SAFETY: a whole vector of a row inside the matrix, on a boundary.
+            // SAFETY: the whole vector is inside a row of the matrix, on a boundary.
             round[k].write(unsafe { Vector::load(input.as_ptr().add(at).cast()) });
             k += 1;
         }
@@ -86,7 +86,7 @@ unsafe fn turn<T: Number, const W: usize, const SIDE: u32, const EACH: usize>(
             let Vector(values) = unsafe { round[k].assume_init() };
             let mut j = 0;
             while j < W {
-                // SAFETY: inside the tile, and each element has one slot.
+                // SAFETY: the element is inside the tile, and each element has one slot.
                 unsafe { tile.add(slot::<W, SIDE>(row, column + j as u32)).write(values[j]) };
                 j += 1;
             }
@@ -98,13 +98,13 @@ unsafe fn turn<T: Number, const W: usize, const SIDE: u32, const EACH: usize>(
             let (row, column) = (i / SIDE, i % SIDE);
             if first_row + row < rows && first_column + column < columns {
                 let at = (first_row + row) as usize * columns as usize + (first_column + column) as usize;
-                // SAFETY: inside the matrix and the tile, and each element has one slot.
+                // SAFETY: the element is inside the matrix and the tile, and each element has one slot.
                 unsafe { tile.add(slot::<W, SIDE>(row, column)).write(*input.get_unchecked(at)) };
             }
             i += BLOCK;
         }
     }
-    thread::sync_threads(); // the tile is complete before anyone reads what others wrote
+    thread::sync_threads(); // the tile is complete before any thread reads what others wrote
 
     if inside && aligned(output.addr(), rows) {
         let mut k = 0;
@@ -114,7 +114,7 @@ unsafe fn turn<T: Number, const W: usize, const SIDE: u32, const EACH: usize>(
             // SAFETY: `W` rows of the tile, all of it written.
             let values = core::array::from_fn(|j| unsafe { tile.add(slot::<W, SIDE>(row + j as u32, column)).read() });
             let at = (first_column + column) as usize * rows as usize + (first_row + row) as usize;
-            // SAFETY: a whole vector of a row of the result, on a boundary, which no other thread writes.
+            // SAFETY: the whole vector is inside a row of the result, on a boundary, and no other thread writes it.
             unsafe { Vector::<T, W>(values).store(output.add(at).cast()) };
             k += 1;
         }
@@ -124,7 +124,8 @@ unsafe fn turn<T: Number, const W: usize, const SIDE: u32, const EACH: usize>(
             let (column, row) = (i / SIDE, i % SIDE);
             if first_row + row < rows && first_column + column < columns {
                 let at = (first_column + column) as usize * rows as usize + (first_row + row) as usize;
-                // SAFETY: inside the result; this element of the tile was written, because it is inside the matrix.
+                // SAFETY: the element is inside the result; this element of the tile was written, because it is inside
+                // the matrix.
                 unsafe { output.add(at).write(tile.add(slot::<W, SIDE>(row, column)).read()) };
             }
             i += BLOCK;

@@ -1,6 +1,6 @@
 //! Transposition: rows become columns, `output[c][r] = input[r][c]`. Also called corner turning.
 //!
-//! Nothing is computed: what counts is in which order memory is touched. Matrices are row-major.
+//! Nothing is computed; the order of the memory accesses determines the speed. Matrices are row-major.
 //!
 //! The rungs: [`naive_read`] and [`naive_write`] use no shared memory; [`tiled`], [`padded`], [`vectorised`] and
 //! [`best`] turn the corner there.
@@ -24,16 +24,16 @@ pub const TILE: u32 = 32;
 /// shared.
 pub const ROWS: u32 = 8;
 
-/// Threads per block of every rung: the tiles are made for it.
+/// Threads per block of every rung; the layout of the tiles depends on it.
 pub const BLOCK: u32 = TILE * ROWS;
 
 const _: () = assert!(TILE.is_multiple_of(ROWS));
 
-/// The block's tile: its first row and column. The grid is one-dimensional, since only its first axis has no short
-/// limit.
+/// The block's tile: its first row and column. The grid is one-dimensional, since only its first axis can have more
+/// than 65535 blocks.
 #[inline(always)]
 fn tile_origin(columns: u32, tile: u32) -> (u32, u32) {
-    // No column means no block; without this the compiler would keep a panic for a division by 0.
+    // There is no block if there is no column; without `max` the compiler would keep a panic for a division by 0.
     let across = columns.div_ceil(tile).max(1);
     let index = thread::block_idx_x();
     (index / across * tile, index % across * tile)

@@ -10,7 +10,7 @@ use cuda_std::kernel;
 /// The idea in one line.
 pub const IDEA: &str = "coalesced loads, and stores down a column: 32 sectors per store";
 
-/// Transposes a matrix.
+/// Transposes a row-major matrix of `rows` x `columns` elements into a row-major one of `columns` x `rows`.
 ///
 /// # Safety
 /// `input` and `output` have `rows * columns` elements and do not overlap; `BLOCK` threads, one block per tile.
@@ -23,7 +23,7 @@ pub unsafe fn transpose_naive_read<T: Number>(input: &[T], rows: u32, columns: u
     while k < TILE {
         let row = first_row + k;
         if row < rows && column < columns {
-            // SAFETY: inside both matrices, and no other thread has this row and column.
+            // SAFETY: the element is inside both matrices, and no other thread has this row and column.
             unsafe {
                 let value = *input.get_unchecked(row as usize * columns as usize + column as usize);
                 output.add(column as usize * rows as usize + row as usize).write(value);

@@ -1,5 +1,5 @@
-//! The same tile with rows of 33 elements: element (r, c) lies in bank (33 r + c) mod 32 = (r + c) mod 32, so a row and
-//! a column both spread over all banks.
+//! The tile of `tiled` with rows of 33 elements: element (r, c) lies in bank (33 r + c) mod 32 = (r + c) mod 32, so a
+//! row and a column both spread over all banks.
 
 use super::{TILE, tiled::through_tile};
 use crate::number::Number;
@@ -15,7 +15,7 @@ pub const PITCH: u32 = TILE + 1;
 #[address_space(shared)]
 static mut ELEMENTS: [MaybeUninit<u64>; (TILE * PITCH) as usize] = [MaybeUninit::uninit(); (TILE * PITCH) as usize];
 
-/// Transposes a matrix.
+/// Transposes a row-major matrix of `rows` x `columns` elements into a row-major one of `columns` x `rows`.
 ///
 /// # Safety
 /// `input` and `output` have `rows * columns` elements and do not overlap; `BLOCK` threads, one block per tile.

@@ -16,7 +16,7 @@ pub const IDEA: &str = "a tile in shared memory turns the corner: both sides coa
 #[address_space(shared)]
 static mut ELEMENTS: [MaybeUninit<u64>; (TILE * TILE) as usize] = [MaybeUninit::uninit(); (TILE * TILE) as usize];
 
-/// Transposes a matrix.
+/// Transposes a row-major matrix of `rows` x `columns` elements into a row-major one of `columns` x `rows`.
 ///
 /// # Safety
 /// `input` and `output` have `rows * columns` elements and do not overlap; `BLOCK` threads, one block per tile.
@@ -41,7 +41,7 @@ pub(super) unsafe fn through_tile<T: Number, const PITCH: u32>(
 ) {
     // SAFETY: the caller upholds this function's contract.
     unsafe { load_tile::<T, PITCH>(input, rows, columns, tile) };
-    thread::sync_threads(); // the tile is complete before anyone reads what others wrote
+    thread::sync_threads(); // the tile is complete before any thread reads what others wrote
     // SAFETY: likewise, and the tile is written.
     unsafe { store_tile::<T, PITCH>(tile, rows, columns, output) };
 }
@@ -49,7 +49,7 @@ pub(super) unsafe fn through_tile<T: Number, const PITCH: u32>(
 /// Fills the block's tile; what lies outside the matrix stays as it is.
 ///
 /// # Safety
-/// As for [`through_tile`]; the tile is not read meanwhile.
+/// The requirements are those of [`through_tile`]; the tile is not read meanwhile.
 #[inline(always)]
 pub(super) unsafe fn load_tile<T: Number, const PITCH: u32>(input: &[T], rows: u32, columns: u32, tile: *mut T) {
     const { assert!(size_of::<T>() <= size_of::<u64>() && PITCH >= TILE) };
@@ -59,7 +59,7 @@ pub(super) unsafe fn load_tile<T: Number, const PITCH: u32>(input: &[T], rows: u
     while k < TILE {
         let (row, column) = (first_row + k, first_column + x);
         if row < rows && column < columns {
-            // SAFETY: inside the matrix, and a slot of the tile for each thread and `k`.
+            // SAFETY: the element is inside the matrix, and a slot of the tile for each thread and `k`.
             unsafe {
                 let value = *input.get_unchecked(row as usize * columns as usize + column as usize);
                 tile.add((k * PITCH + x) as usize).write(value);
@@ -72,7 +72,7 @@ pub(super) unsafe fn load_tile<T: Number, const PITCH: u32>(input: &[T], rows: u
 /// Writes the block's tile to the result, its columns as rows.
 ///
 /// # Safety
-/// As for [`through_tile`]; the tile is not written any more.
+/// The requirements are those of [`through_tile`]; the tile is not written any more.
 #[inline(always)]
 pub(super) unsafe fn store_tile<T: Number, const PITCH: u32>(tile: *const T, rows: u32, columns: u32, output: *mut T) {
     let (first_row, first_column) = tile_origin(columns, TILE);

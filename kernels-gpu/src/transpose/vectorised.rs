@@ -1,10 +1,10 @@
 //! The padded tile, moved in 16-byte vectors: a lane loads four neighbours of a row (two of 8 bytes) in one
-//! instruction, and stores as many of a row of the result. A quarter (half) of the requests for the same bytes.
+//! instruction, and stores as many of a row of the result. The same bytes take a quarter (half) of the requests.
 //!
-//! Shared memory is still asked for single elements, since a vector's elements go to as many rows of the result. With
+//! Shared memory is still accessed by single elements, since a vector's elements go to as many rows of the result. With
 //! 33 elements from row to row, the 32 slots that a warp touches at once are `r + 4 q` for four rows and eight vectors:
 //! a bank each. Elements of 8 bytes go in two halves of a warp, of 16 vectors of one row: those that are eight apart
-//! meet in one bank.
+//! conflict in one bank.
 //!
 //! Where rows don't start on 16-byte boundaries, elements are moved singly.
 
@@ -24,7 +24,7 @@ pub const IDEA: &str = "the padded tile, 16 bytes per lane from and to device me
 #[address_space(shared)]
 static mut ELEMENTS: [MaybeUninit<u64>; (TILE * PITCH) as usize] = [MaybeUninit::uninit(); (TILE * PITCH) as usize];
 
-/// Transposes a matrix.
+/// Transposes a row-major matrix of `rows` x `columns` elements into a row-major one of `columns` x `rows`.
 ///
 /// # Safety
 /// `input` and `output` have `rows * columns` elements and do not overlap; `BLOCK` threads, one block per tile.
@@ -42,7 +42,7 @@ pub unsafe fn transpose_vectorised<T: Number>(input: &[T], rows: u32, columns: u
 /// Moves the block's tile in vectors of `W` elements.
 ///
 /// # Safety
-/// As for [`transpose_vectorised()`].
+/// The requirements are those of [`transpose_vectorised()`].
 #[inline(always)]
 unsafe fn turn<T: Number, const W: usize>(input: &[T], rows: u32, columns: u32, output: *mut T) {
     const { assert!(size_of::<T>() <= size_of::<u64>()) };
@@ -70,11 +70,11 @@ unsafe fn turn<T: Number, const W: usize>(input: &[T], rows: u32, columns: u32, 
             i += BLOCK;
         }
     } else {
-        // SAFETY: the tile has room for `TILE` rows of `PITCH` elements of up to 8 bytes; the rest is the caller's
-        // promise.
+        // SAFETY: the tile has room for `TILE` rows of `PITCH` elements of up to 8 bytes; the caller upholds the rest
+        // of the contract.
         unsafe { load_tile::<T, PITCH>(input, rows, columns, tile) };
     }
-    thread::sync_threads(); // the tile is complete before anyone reads what others wrote
+    thread::sync_threads(); // the tile is complete before any thread reads what others wrote
 
     if rows_are_aligned::<W>(output.addr(), rows) {
         let mut i = thread::thread_idx_x();
@@ -99,7 +99,8 @@ unsafe fn turn<T: Number, const W: usize>(input: &[T], rows: u32, columns: u32, 
     }
 }
 
-/// Every row of a matrix at this address, of this number of columns, starts on a boundary and is whole vectors.
+/// Whether every row of a matrix at this address, of this number of columns, starts on a boundary and consists of whole
+/// vectors.
 #[inline(always)]
 fn rows_are_aligned<const W: usize>(address: usize, columns: u32) -> bool {
     address.is_multiple_of(16) && columns.is_multiple_of(W as u32)

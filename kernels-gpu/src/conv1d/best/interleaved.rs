@@ -1,13 +1,12 @@
-//! Signals of several channels: neighbouring outputs of one channel per thread, over a tile in shared memory that holds
-//! the channels side by side, as device memory does.
+//! The kernel for signals of several channels: each thread computes neighbouring outputs of one channel from a tile in
+//! shared memory, in which the channels are interleaved as in device memory.
 //!
 //! - Neighbouring threads load and store neighbouring elements of device memory, whatever their channels: the outputs
-//!   go through the tile too, where a thread's own are a sample apart.
-//! - From one thread of a channel to the next it is V samples, which would meet in few banks. A gap after every V
-//!   samples brings the lanes of a warp to neighbouring banks: see `pitch`. Loads and stores that cross a gap pay with
-//!   a conflict.
-//! - Of many channels, a block has some, 64 bytes of a sample at most: the halo of a long mask needs as much memory for
-//!   each.
+//!   also pass through the tile, where a thread's own are a sample apart.
+//! - Neighbouring threads of a channel are V samples apart, which would be in few banks. A gap after every V samples
+//!   moves the lanes of a warp to neighbouring banks: see `pitch`. Loads and stores that cross a gap have a conflict.
+//! - If there are many channels, a block has a part of them, at most 64 bytes of a sample, since the halo of a long
+//!   mask takes memory for each channel.
 
 use super::{BLOCK, add_tap, groups, outputs_per_thread};
 use crate::conv1d::Frame;
@@ -19,11 +18,11 @@ use cuda_std::{kernel, launch::Scalar, shared::dynamic_shared_mem, thread};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Split {
-    /// Channels of a block; the last one along y may have less.
+    /// Channels of a block; the last block along y may have fewer.
     pub channels: u32,
     /// Threads of a channel, each with neighbouring outputs.
     pub groups: u32,
-    /// Elements from one thread's outputs to the next one's of the same channel in the tile.
+    /// Distance in the tile, in elements, between the outputs of neighbouring threads of a channel.
     pub pitch: u32,
 }
 
@@ -38,7 +37,7 @@ impl Split {
         Self { channels, groups: BLOCK / channels, pitch: pitch(channels, bytes) }
     }
 
-    /// Samples of outputs of a block, of elements of this size.
+    /// Output samples per block, for elements of `bytes` bytes.
     pub const fn samples(&self, bytes: usize) -> u32 {
         self.groups * outputs_per_thread(bytes)
     }
@@ -51,19 +50,20 @@ impl Split {
     }
 }
 
-/// Room for the outputs of a thread and its neighbours in the other channels, and a gap: so much that the next thread's
-/// start as many banks on as there are channels.
+/// Distance in elements from one group of threads to the next: the outputs of a thread and of its neighbours in the
+/// other channels, and a gap such that the next group starts as many banks further as there are channels.
 const fn pitch(channels: u32, bytes: usize) -> u32 {
     let (outputs, banks) = (outputs_per_thread(bytes), 128 / bytes as u32);
     outputs * channels + (banks - (outputs - 1) * channels % banks) % banks
 }
 
-/// Filters a signal.
+/// Convolves a signal of `frame.samples` x `frame.channels` elements, row-major. The order of additions is fixed, so
+/// the result is the same in every run; [`conv1d`](crate::conv1d) states the error bound.
 ///
 /// # Safety
 /// `input` and `output` are signals of the frame, which has an element, and do not overlap; `mask` is the frame's mask,
-/// and `split` made for its channels. Blocks of `BLOCK` threads with the split's shared memory: along x one per
-/// [`Split::samples`], along y one per [`Split::channels`].
+/// and `split` made for its channels. Blocks have `BLOCK` threads and the split's shared memory; the grid has one per
+/// [`Split::samples`] along x and one per [`Split::channels`] along y.
 #[kernel(for T in [f32, f64])]
 pub unsafe fn conv1d_best_interleaved<T: Sample>(input: &[T], mask: &[T], frame: Frame, split: Split, output: *mut T) {
     // SAFETY: the caller upholds this function's contract.
@@ -78,7 +78,7 @@ pub unsafe fn conv1d_best_interleaved<T: Sample>(input: &[T], mask: &[T], frame:
 /// Implements the kernel for `V` outputs per thread.
 ///
 /// # Safety
-/// As for [`conv1d_best_interleaved()`].
+/// The requirements are those of [`conv1d_best_interleaved()`].
 #[inline(always)]
 unsafe fn filter<T: Sample, const V: usize>(input: &[T], mask: &[T], frame: Frame, split: Split, output: *mut T) {
     let place = Place::<V>::new(frame, split);
@@ -89,48 +89,48 @@ unsafe fn filter<T: Sample, const V: usize>(input: &[T], mask: &[T], frame: Fram
 
     let mut j = thread::thread_idx_x();
     while j < groups_of_taps * V as u32 {
-        // SAFETY: a slot of the mask, and a tap of it.
+        // SAFETY: both indices are inside the mask.
         unsafe {
             taps.add(j as usize).write(if j < frame.taps { *mask.get_unchecked(j as usize) } else { T::ZERO });
         }
         j += BLOCK;
     }
     if place.takes_part {
-        // SAFETY: the caller upholds this function's contract, and room for these rows.
+        // SAFETY: the caller upholds this function's contract, and the tile has room for these rows.
         unsafe { place.load(input, tile, (split.groups + groups_of_taps) * V as u32) };
     }
-    thread::sync_threads(); // mask and tile are complete before anyone reads what others loaded
+    thread::sync_threads(); // mask and tile are complete before any thread reads what others loaded
     let mut sums = [T::ZERO; V];
     if place.takes_part {
-        // SAFETY: both were written.
+        // SAFETY: mask and tile were written before the barrier.
         sums = unsafe { place.sums(taps, tile) };
     }
-    thread::sync_threads(); // all have read what lay under their outputs before the tile takes these
+    thread::sync_threads(); // separates the reads of the inputs from the writes of the outputs to the tile
     if place.takes_part {
-        // SAFETY: the places of this thread's first elements, which are its own again.
+        // SAFETY: the slots are those of this thread's outputs, which no other thread accesses before the next barrier.
         unroll!(v < V => { unsafe { tile.add(place.mine + v * split.channels as usize).write(sums[v]) } });
     }
-    thread::sync_threads(); // the outputs are complete before anyone writes those of others
+    thread::sync_threads(); // separates the writes of the outputs to the tile from their reads
     if place.takes_part {
         // SAFETY: the caller upholds this function's contract; the outputs are in the tile.
         unsafe { place.store(tile, output) };
     }
 }
 
-/// The part of the work that a thread has.
+/// A thread's part of the work.
 struct Place<const V: usize> {
     frame: Frame,
     split: Split,
-    /// Its number among the threads of its channel.
+    /// The thread's number among those of its channel.
     group: u32,
-    /// Its channel of the block's, and of the signal's.
+    /// The thread's channel, counted in the block and in the signal.
     own: u32,
     channel: u32,
     /// The block's first sample of outputs.
     first: u32,
-    /// Slot of the first element under its first output.
+    /// Slot of the first element under the thread's first output.
     mine: usize,
-    /// There is such a channel and such a group.
+    /// Whether the thread's channel and group exist.
     takes_part: bool,
 }
 
@@ -152,43 +152,43 @@ impl<const V: usize> Place<V> {
         }
     }
 
-    /// The slot of its channel in a row of the tile, which is a sample.
+    /// The slot of the thread's channel in a row of the tile; a row is a sample.
     #[inline(always)]
     fn slot(&self, row: u32) -> usize {
         (row / V as u32 * self.split.pitch + row % V as u32 * self.split.channels + self.own) as usize
     }
 
-    /// Loads its part of the tile: of its channel, every row that is a multiple of the groups after its own.
+    /// Loads the thread's part of the tile: every `groups`-th row of its channel, from its own on.
     ///
     /// # Safety
-    /// `input` is a signal of the frame. The tile has room for this number of rows, and nobody reads it.
+    /// `input` is a signal of the frame. The tile has room for this number of rows, and no thread reads it.
     #[inline(always)]
     unsafe fn load<T: Sample>(&self, input: &[T], tile: *mut T, rows: u32) {
         let Self { frame, split, channel, .. } = *self;
         let (from, mut row) = (frame.start(self.first), self.group);
         if from >= 0 && from as u32 + split.groups * V as u32 <= frame.samples {
-            // As many as outputs, all of them under way before the first is waited for.
+            // One element per output, with all loads in flight before the first value is used.
             let mut values = [T::ZERO; V];
             unroll!(k < V => {
                 let sample = from as u32 + row + k as u32 * split.groups;
-                // SAFETY: in the signal.
+                // SAFETY: the element is inside the signal.
                 values[k] = unsafe { *input.get_unchecked((sample * frame.channels + channel) as usize) };
             });
             unroll!(k < V => {
-                // SAFETY: a slot for each element of the tile.
+                // SAFETY: each element of the tile has a slot.
                 unsafe { tile.add(self.slot(row + k as u32 * split.groups)).write(values[k]) };
             });
             row += V as u32 * split.groups;
         }
-        // The halo, and near the border everything.
+        // The halo; near the border, all rows.
         while row < rows {
-            // SAFETY: a slot for each element of the tile; required of the caller.
+            // SAFETY: each element of the tile has a slot; the caller upholds the rest of the contract.
             unsafe { tile.add(self.slot(row)).write(frame.element(input, from + row as i32, channel)) };
             row += split.groups;
         }
     }
 
-    /// Its outputs.
+    /// Computes the thread's outputs.
     ///
     /// # Safety
     /// Mask and tile were written.
@@ -198,17 +198,17 @@ impl<const V: usize> Place<V> {
         let elements = |g: usize| {
             let mut values = [T::ZERO; V];
             unroll!(v < V => {
-                // SAFETY: elements of the tile.
+                // SAFETY: the elements are inside the tile.
                 values[v] = unsafe { tile.add(mine + g * split.pitch as usize + v * split.channels as usize).read() };
             });
             values
         };
-        // SAFETY: a slot of the mask.
+        // SAFETY: the index is inside the mask.
         let tap = |j: usize| unsafe { taps.add(j).read() };
         let mut sums = [T::ZERO; V];
         let mut near = elements(0);
         let (mut g, mut left) = (0, self.frame.taps);
-        // Whole groups, two at a time, so that none has to be moved in registers.
+        // Whole groups are processed in pairs, so that no values have to be moved between registers.
         while left >= 2 * V as u32 {
             let far = elements(g + 1);
             unroll!(j < V => { add_tap(&mut sums, &near, &far, j, tap(g * V + j)) });
@@ -216,7 +216,7 @@ impl<const V: usize> Place<V> {
             unroll!(j < V => { add_tap(&mut sums, &far, &near, j, tap((g + 1) * V + j)) });
             (g, left) = (g + 2, left - 2 * V as u32);
         }
-        // The one or two that are left; the last may have fewer taps.
+        // The remaining one or two groups, of which the last may have fewer taps.
         while left > 0 {
             let far = elements(g + 1);
             unroll!(j < V => {
@@ -230,7 +230,7 @@ impl<const V: usize> Place<V> {
         sums
     }
 
-    /// Writes outputs in the rows that it loaded, which are not its own.
+    /// Writes the outputs of the rows that the thread loaded, which other threads computed.
     ///
     /// # Safety
     /// `output` is a signal of the frame; the tile has this block's outputs, which no other block writes.
@@ -239,7 +239,7 @@ impl<const V: usize> Place<V> {
         unroll!(k < V => {
             let row = self.group + k as u32 * self.split.groups;
             if self.first + row < self.frame.samples {
-                // SAFETY: one of this block's outputs, and no other thread visits it.
+                // SAFETY: the index is that of one of this block's outputs, and no other thread visits it.
                 unsafe {
                     let at = ((self.first + row) * self.frame.channels + self.channel) as usize;
                     output.add(at).write(tile.add(self.slot(row)).read());
@@ -261,7 +261,7 @@ mod tests {
                 let split = Split::new(channels, bytes);
                 assert!(split.groups > 0 && split.channels * split.groups <= BLOCK, "{split:?}");
                 assert_eq!((split.pitch - split.channels) % (128 / bytes as u32), 0, "{split:?}");
-                // What blocks of the oldest architecture can have.
+                // The oldest architecture's limit for a block.
                 assert!(split.shared_bytes(MAX_MASK, bytes) <= 64 << 10, "{split:?}");
             }
         }

@@ -3,13 +3,13 @@
 //!
 //! - With V outputs per thread (8 of 4 bytes, 4 of 8), V taps take V new elements and V taps from shared memory for V *
 //!   V multiply-adds: the elements of the step before are still in registers.
-//! - The tile starts on a 16-byte boundary, so up to three taps' worth before the first mask. The mask is moved by as
-//!   much, and the taps that are none are skipped, as are those past the end: an element that is infinite or NaN has
-//!   no effect beyond its reach.
+//! - The tile starts on a 16-byte boundary, up to three elements before the first one under the mask. The mask is
+//!   shifted accordingly, and the places before its first and after its last tap are skipped, so that an element that
+//!   is infinite or NaN has no effect beyond its reach.
 //! - Lanes read vectors that are two apart; `slot` spreads them over all banks.
 //! - Two lanes exchange half of their outputs, so that every store fills whole sectors.
 //!
-//! Signals of several channels: [`interleaved`].
+//! [`interleaved`] is the kernel for signals of several channels.
 
 use super::Frame;
 use crate::filter::Sample;
@@ -24,16 +24,17 @@ pub const IDEA: &str = "eight neighbouring outputs per thread (four of f64): eac
 /// Threads per block.
 pub const BLOCK: u32 = 256;
 
-/// Outputs per thread, of elements of this size: two vectors.
+/// Outputs per thread, two vectors of elements of `bytes` bytes.
 pub const fn outputs_per_thread(bytes: usize) -> u32 {
     32 / bytes as u32
 }
 
 /// Bytes of shared memory for a mask of this number of taps, of elements of this size.
 pub const fn shared_bytes(mask: u32, bytes: usize) -> u32 {
-    // The mask may be moved by a vector less one element.
+    // The mask may be shifted by up to a vector less one element.
     let groups = groups(mask as usize + 16 / bytes - 1, outputs_per_thread(bytes) as usize) as u32;
-    // A group of taps or elements has 32 bytes. The tile has one per thread, and as many as the mask after the last.
+    // A group of taps or elements has 32 bytes. The tile has one group per thread and, after the last one, as many as
+    // the mask.
     (groups + BLOCK + groups) * 32
 }
 
@@ -45,8 +46,8 @@ const fn groups(taps: usize, outputs: usize) -> usize {
 /// Filters a signal of one channel.
 ///
 /// # Safety
-/// `output` is as long as `input` and does not overlap it; the mask has a tap. Blocks of `BLOCK` threads with
-/// [`shared_bytes`], one per `BLOCK * outputs_per_thread` outputs.
+/// `output` is as long as `input` and does not overlap it; the mask has a tap. Blocks have `BLOCK` threads and
+/// [`shared_bytes`] of shared memory; there is one per `BLOCK * outputs_per_thread` outputs.
 #[kernel(for T in [f32, f64])]
 pub unsafe fn conv1d_best<T: Sample>(input: &[T], mask: &[T], border: u32, output: *mut T) {
     // SAFETY: the caller upholds this function's contract.
@@ -61,7 +62,7 @@ pub unsafe fn conv1d_best<T: Sample>(input: &[T], mask: &[T], border: u32, outpu
 /// Implements the kernel for vectors of `W` elements and `V` outputs per thread.
 ///
 /// # Safety
-/// As for [`conv1d_best()`].
+/// The requirements are those of [`conv1d_best()`].
 #[inline(always)]
 unsafe fn filter<T: Sample, const W: usize, const V: usize>(input: &[T], mask: &[T], border: u32, output: *mut T) {
     let tid = thread::thread_idx_x();
@@ -77,20 +78,20 @@ unsafe fn filter<T: Sample, const W: usize, const V: usize>(input: &[T], mask: &
     let mut j = tid as usize;
     while j < groups * V {
         let tap = j.wrapping_sub(moved);
-        // SAFETY: a slot of the mask.
+        // SAFETY: the index is inside the mask.
         unsafe { taps.add(j).write(if tap < mask.len() { *mask.get_unchecked(tap) } else { T::ZERO }) };
         j += BLOCK as usize;
     }
-    // SAFETY: the tile has room for as many vectors.
+    // SAFETY: the tile has room for these vectors.
     unsafe {
         let vectors = (BLOCK as usize + groups) * (V / W);
         load_tile::<T, W>(tile, vectors, input, first as i32 - (half + moved) as i32, frame);
     }
-    thread::sync_threads(); // mask and tile are complete before anyone reads what others loaded
+    thread::sync_threads(); // mask and tile are complete before any thread reads what others loaded
 
-    // SAFETY: vectors of the tile, which were written.
+    // SAFETY: the vectors are inside the tile and were written before the barrier.
     let group = |g: usize| unsafe { load_group::<T, W, V>(tile, tid as usize + g) };
-    // SAFETY: a slot of the mask, likewise.
+    // SAFETY: the index is inside the mask, which was written before the barrier.
     let tap = |j: usize| unsafe { taps.add(j).read() };
     let is_tap = |j: usize| j.wrapping_sub(moved) < mask.len();
     let mut sums = [T::ZERO; V];
@@ -100,7 +101,7 @@ unsafe fn filter<T: Sample, const W: usize, const V: usize>(input: &[T], mask: &
             add_tap(&mut sums, &near, &far, j, tap(j));
         }
     });
-    // Whole groups, two at a time, so that none has to be moved in registers.
+    // Whole groups are processed in pairs, so that no values have to be moved between registers.
     let mut g = 1;
     while g + 2 < groups {
         near = group(g + 1);
@@ -109,7 +110,7 @@ unsafe fn filter<T: Sample, const W: usize, const V: usize>(input: &[T], mask: &
         unroll!(j < V => { add_tap(&mut sums, &near, &far, j, tap((g + 1) * V + j)) });
         g += 2;
     }
-    // The last one or two.
+    // The last one or two groups.
     while g < groups {
         near = far;
         far = group(g + 1);
@@ -122,7 +123,7 @@ unsafe fn filter<T: Sample, const W: usize, const V: usize>(input: &[T], mask: &
     }
 
     let whole = first as usize + BLOCK as usize * V <= input.len() && output.addr().is_multiple_of(16);
-    // SAFETY: this block's outputs.
+    // SAFETY: no other block writes this block's outputs.
     unsafe { store::<T, W, V>(output, first, input.len(), whole, sums) };
 }
 
@@ -138,8 +139,8 @@ fn add_tap<T: Sample, const V: usize>(sums: &mut [T; V], near: &[T; V], far: &[T
     }
 }
 
-/// Where a vector of the tile lies. Eight lanes read in one go, vectors that are two apart: they would meet in every
-/// second bank. Every other eight vectors are moved by one, to the banks between.
+/// The slot of a vector of the tile. Eight lanes read at once, vectors that are two apart, which would be in every
+/// second bank. Every other eight vectors are shifted by one, to the banks between.
 #[inline(always)]
 fn slot(vector: usize) -> usize {
     vector ^ ((vector >> 3) & 1)
@@ -148,7 +149,7 @@ fn slot(vector: usize) -> usize {
 /// The `V` elements of a group of the tile.
 ///
 /// # Safety
-/// They were written.
+/// The elements were written before.
 #[inline(always)]
 unsafe fn load_group<T: Sample, const W: usize, const V: usize>(tile: *const Vector<T, W>, group: usize) -> [T; V] {
     let mut values = [T::ZERO; V];
@@ -182,19 +183,19 @@ unsafe fn load_tile<T: Sample, const W: usize>(
     let tid = thread::thread_idx_x() as usize;
     let inside = from >= 0 && from as usize + vectors * W <= input.len();
     if inside && input.as_ptr().addr().is_multiple_of(16) {
-        // SAFETY: inside the signal and on a boundary, since `from` is a multiple of W: the tile's start is, and the
-        // reach of the mask was rounded up to one.
+        // SAFETY: the vector is inside the signal and on a boundary, since `from` is a multiple of W: the tile's start
+        // is, and the reach of the mask was rounded up to one.
         let load = |k: usize| unsafe { Vector::<T, W>::load(input.as_ptr().add(from as usize + k * W).cast()) };
-        // Two vectors per thread, both of them under way before the first is waited for; then the halo's.
+        // Two vectors per thread, with both loads in flight before the first value is used; then those of the halo.
         let pair = [load(tid), load(tid + BLOCK as usize)];
-        // SAFETY: a slot of each vector.
+        // SAFETY: each vector has a slot.
         unsafe {
             pair[0].store(tile.add(slot(tid)));
             pair[1].store(tile.add(slot(tid + BLOCK as usize)));
         }
         let mut k = tid + 2 * BLOCK as usize;
         while k < vectors {
-            // SAFETY: a slot of each vector.
+            // SAFETY: each vector has a slot.
             unsafe { load(k).store(tile.add(slot(k))) };
             k += BLOCK as usize;
         }
@@ -204,13 +205,13 @@ unsafe fn load_tile<T: Sample, const W: usize>(
     while k < vectors {
         // SAFETY: the caller upholds this function's contract.
         let at = |w: usize| unsafe { frame.element(input, from + (k * W + w) as i32, 0) };
-        // SAFETY: a slot of each vector.
+        // SAFETY: each vector has a slot.
         unsafe { Vector(core::array::from_fn(at)).store(tile.add(slot(k))) };
         k += BLOCK as usize;
     }
 }
 
-/// Writes the outputs of a block; `whole`: all of them exist, and they start on a boundary.
+/// Writes the outputs of a block; `whole` states that all of them exist and start on a 16-byte boundary.
 ///
 /// # Safety
 /// `output` has `len` elements, of which no other block writes these; the whole block reaches this call.
@@ -228,15 +229,16 @@ unsafe fn store<T: Sample, const W: usize, const V: usize>(
         while v < V {
             let at = first as usize + tid * V + v;
             if at < len {
-                // SAFETY: one of the outputs.
+                // SAFETY: the index is that of an output.
                 unsafe { output.add(at).write(sums[v]) };
             }
             v += 1;
         }
         return;
     }
-    // Of four vectors, the even lane has the first two, and the odd lane the last two. The even one gives its second
-    // for the other's first: now each pair of neighbouring lanes has neighbouring vectors, a sector.
+    // Of four vectors, the even lane has the first two, and the odd lane the last two. The lanes exchange the even
+    // one's second vector for the odd one's first, so that each pair of neighbouring lanes has neighbouring vectors,
+    // which fill a sector.
     let odd = tid % 2;
     let mut vectors = [Vector([T::ZERO; W]); 2];
     let mut w = 0;
@@ -248,7 +250,7 @@ unsafe fn store<T: Sample, const W: usize, const V: usize>(
         vectors[1].0[w] = if odd == 1 { sums[W + w] } else { taken };
         w += 1;
     }
-    // SAFETY: inside the output, on a boundary.
+    // SAFETY: the element is inside the output, on a boundary.
     unsafe {
         let at = output.add(first as usize).cast::<Vector<T, W>>().add(2 * (tid - odd) + odd);
         vectors[0].store(at);

@@ -1,9 +1,10 @@
-//! Masks of any size, for pictures of any size: a column of outputs per thread over a tile in shared memory.
+//! The kernel for masks and pictures of any size: each thread computes a column of outputs from a tile in shared
+//! memory.
 //!
 //! For one column of the mask, a thread has the elements under [`COLUMN`] outputs in registers. The next tap down needs
 //! all but one of them again: a multiply-add per output takes one load of an element and one of a tap (the same for all
-//! lanes) for every [`COLUMN`] of them. The registers are a ring, which costs no moves where the loop is unrolled as
-//! often as it has places.
+//! lanes) for every [`COLUMN`] of them. The registers form a ring; with the loop unrolled by the length of the ring no
+//! values are moved.
 
 use crate::conv2d::Frame;
 use crate::filter::Sample;
@@ -27,12 +28,13 @@ pub const fn shared_elements(mask_rows: u32, mask_columns: u32) -> u32 {
     mask_rows * mask_columns + (HEIGHT + mask_rows - 1) * (WIDTH + mask_columns - 1)
 }
 
-/// Filters a picture.
+/// Convolves a picture of `frame.rows` x `frame.columns` x `frame.channels` elements, row-major. The order of additions
+/// is fixed, so the result is the same in every run; [`conv2d`](crate::conv2d) states the error bound.
 ///
 /// # Safety
 /// `input` and `output` are pictures of the frame, which has an element, and do not overlap; `mask` is the frame's
-/// mask. Blocks of `WIDTH` x `ROWS` threads with [`shared_elements`]: along x one per `WIDTH` columns, along y per
-/// `HEIGHT` rows, along z per channel.
+/// mask. Blocks of `WIDTH` x `ROWS` threads with [`shared_elements`]: along x one per `WIDTH` columns, along y one per
+/// `HEIGHT` rows, along z one per channel.
 #[kernel(for T in [f32, f64])]
 pub unsafe fn conv2d_best_any<T: Sample>(input: &[T], mask: &[T], frame: Frame, output: *mut T) {
     let (x, y, channel) = (thread::thread_idx_x(), thread::thread_idx_y(), thread::block_idx_z());
@@ -44,7 +46,7 @@ pub unsafe fn conv2d_best_any<T: Sample>(input: &[T], mask: &[T], frame: Frame, 
 
     let mut i = y * WIDTH + x;
     while i < frame.mask_rows * frame.mask_columns {
-        // SAFETY: a tap of the mask, and its slot.
+        // SAFETY: the index is that of a tap, which has a slot.
         unsafe { taps.add(i as usize).write(*mask.get_unchecked(i as usize)) };
         i += WIDTH * ROWS;
     }
@@ -56,7 +58,8 @@ pub unsafe fn conv2d_best_any<T: Sample>(input: &[T], mask: &[T], frame: Frame, 
     while r < height {
         let mut c = x;
         while c < pitch {
-            // SAFETY: inside the picture, or required of the caller; a slot for each place of the tile and its halo.
+            // SAFETY: the element is inside the picture, or guaranteed by the caller; a slot for each place of the tile
+            // and its halo.
             unsafe {
                 let element = match inside {
                     true => *input.get_unchecked(frame.index(top as u32 + r, left as u32 + c, channel)),
@@ -68,7 +71,7 @@ pub unsafe fn conv2d_best_any<T: Sample>(input: &[T], mask: &[T], frame: Frame, 
         }
         r += ROWS;
     }
-    thread::sync_threads(); // mask and tile are complete before anyone reads what others loaded
+    thread::sync_threads(); // mask and tile are complete before any thread reads what others loaded
 
     let mut sums = [T::ZERO; COLUMN as usize];
     let mut j = 0;
@@ -84,14 +87,14 @@ pub unsafe fn conv2d_best_any<T: Sample>(input: &[T], mask: &[T], frame: Frame, 
     let (row, column) = (first_row + y * COLUMN, first_column + x);
     unroll!(r < COLUMN as usize => {
         if row + (r as u32) < frame.rows && column < frame.columns {
-            // SAFETY: inside the picture, and no other thread has this output.
+            // SAFETY: the element is inside the picture, and no other thread has this output.
             unsafe { output.add(frame.index(row + r as u32, column, channel)).write(sums[r]) };
         }
     });
 }
 
-/// Adds what a column of the mask, of `count` taps that are `across` apart, makes of a column of the tile, whose rows
-/// are `pitch` apart.
+/// Adds the products of a column of the mask and a column of the tile. The column of the mask has `count` taps,
+/// `across` apart; the rows of the tile are `pitch` apart.
 ///
 /// # Safety
 /// The column has `COLUMN + count - 1` rows and the mask's column `count`, at least one.
@@ -104,7 +107,7 @@ unsafe fn add_column<T: Sample>(
     across: u32,
     count: u32,
 ) {
-    // SAFETY: for rows below `COLUMN + count - 1`.
+    // SAFETY: it is called with rows below `COLUMN + count - 1` only.
     let element = |row: u32| unsafe { column.add((row * pitch) as usize).read() };
     let mut ring = [T::ZERO; COLUMN as usize];
     unroll!(r < COLUMN as usize - 1 => { ring[r] = element(r as u32) });
@@ -115,7 +118,7 @@ unsafe fn add_column<T: Sample>(
             if tap >= count {
                 return;
             }
-            // SAFETY: a tap of this column of the mask.
+            // SAFETY: the index is that of a tap of this column of the mask.
             let tap = unsafe { taps.add((tap * across) as usize).read() };
             ring[(s + COLUMN as usize - 1) % COLUMN as usize] = element(i + s as u32 + COLUMN - 1);
             add_tap(sums, &ring, s, tap);

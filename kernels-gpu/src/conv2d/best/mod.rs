@@ -1,13 +1,13 @@
-//! The rung to use: 16 bytes of a row per thread, marching down the picture, everything in registers.
+//! The rung to use: each thread moves down the picture with 16 bytes of each row, and holds everything in registers.
 //!
-//! - A thread owns 16 bytes of every row of its strip. Of each row it loads the part under the masks of its outputs
-//!   once, in 16-byte loads (less where half a vector is all that a mask reaches); its neighbours load the halo too,
-//!   from the L1 cache. No shared memory, no barrier.
-//! - A row contributes to as many rows of outputs as the mask has. They are all in the making at once, one group of
-//!   sums each; when the last row of the mask has been added, a group is written and the others move up. So an element
-//!   is loaded once and used for a whole column of the mask, and sums never leave the registers.
-//! - Several rows are loaded before the first is used, so that memory has enough to do: see `rows_in_flight`.
-//! - The mask is passed by value: its taps are operands in constant memory. Other sizes: [`any_size`].
+//! - A thread has 16 bytes of every row of its strip. It loads the part of each row under the masks of its outputs
+//!   once, in 16-byte loads (smaller ones where a mask reaches no further than half a vector); its neighbours load the
+//!   halo as well, from the L1 cache. It uses neither shared memory nor barriers.
+//! - A row contributes to as many rows of outputs as the mask has. Each of them has a group of sums, and all groups are
+//!   updated for each row; when the last row of the mask has been added, a group is written and the others move up. So
+//!   an element is loaded once and used for a whole column of the mask, and the sums stay in registers.
+//! - Several rows are loaded before the first is used, to keep enough loads in flight: see `rows_in_flight`.
+//! - The mask is passed by value: its taps are operands in constant memory. [`any_size`] is the kernel for other sizes.
 //! - At the border, and where rows don't start on 16 bytes, elements are loaded singly; the rest is the same.
 
 use super::{Frame, MAX_MASK};
@@ -23,7 +23,7 @@ pub const IDEA: &str = "16 bytes of a row per thread, marching down: each elemen
 /// Threads per block: neighbours in a row.
 pub const BLOCK: u32 = 128;
 
-/// Rows and columns of the masks that there is a kernel for. Pictures must not be smaller than the mask.
+/// Sides of the masks for which there is a kernel. Pictures must not be smaller than the mask.
 pub const SIZES: [u32; 6] = [3, 5, 7, 9, 13, 17];
 
 /// Columns of outputs per thread, of elements of this size.
@@ -31,8 +31,8 @@ pub const fn columns_per_thread(bytes: usize) -> u32 {
     16 / bytes as u32
 }
 
-/// Blocks that a multiprocessor of 65536 registers can run at once. Strips are made so long that all blocks run at
-/// once: one more, and the device waits for it. (H200, 4096 x 8192 f32, 5 x 5: 111 us with 672 blocks, of which 660
+/// Blocks that a multiprocessor of 65536 registers can run at once. Strips are long enough that all blocks run at once,
+/// because a block more would run alone at the end. (H200, 4096 x 8192 f32, 5 x 5: 111 us with 672 blocks, of which 660
 /// fit, 96 us with 528.)
 pub const fn blocks_per_sm(mask: u32) -> u32 {
     match mask {
@@ -43,11 +43,11 @@ pub const fn blocks_per_sm(mask: u32) -> u32 {
     }
 }
 
-/// Fewest rows of a strip.
+/// Minimum number of rows of a strip.
 pub const MIN_STRIP: u32 = 16;
 
-/// Rows that a thread loads before it uses the first. Small masks wait for memory; for large ones the code gets too
-/// long for the instruction cache: K * K * 4 multiply-adds per row.
+/// Rows that a thread loads before it uses the first. Small masks are limited by memory latency; for large ones the
+/// code would exceed the instruction cache, with K * K * 4 multiply-adds per row.
 const fn rows_in_flight(mask: usize) -> usize {
     match mask {
         3 | 5 => 4,
@@ -56,7 +56,7 @@ const fn rows_in_flight(mask: usize) -> usize {
     }
 }
 
-/// Rows of sums: those in the making, and those that become complete while the rows in flight are added.
+/// Rows of sums: the incomplete ones, and those that become complete while the rows in flight are added.
 const GROUPS: usize = 17;
 const _: () = {
     let mut k = 0;
@@ -67,10 +67,11 @@ const _: () = {
     }
 };
 
-/// Most elements of a row that the outputs of a thread need, rounded up to whole vectors on both sides.
+/// Maximum number of elements of a row that the outputs of a thread need, rounded up to whole vectors on both sides.
 const WINDOW: usize = 20;
 
-/// Filters a picture.
+/// Convolves a picture of `frame.rows` x `frame.columns` x `frame.channels` elements, row-major. The order of additions
+/// is fixed, so the result is the same in every run; [`conv2d`](crate::conv2d) states the error bound.
 ///
 /// # Safety
 /// `input` and `output` are pictures of the frame, which are at least K x K, and do not overlap; its mask is K x K.
@@ -96,7 +97,7 @@ pub unsafe fn conv2d_best<T: Sample, const K: usize>(
 /// Implements the kernel for vectors of `W` elements.
 ///
 /// # Safety
-/// As for [`conv2d_best()`].
+/// The requirements are those of [`conv2d_best()`].
 #[inline(always)]
 unsafe fn march<T: Sample, const K: usize, const W: usize>(
     input: &[T],
@@ -136,14 +137,14 @@ unsafe fn march<T: Sample, const K: usize, const W: usize>(
                 unsafe { place.store::<T, W>(output, done as u32, &sums[u], whole) };
             }
         });
-        // What was complete makes room.
+        // The incomplete groups replace those that were written.
         unroll!(g < K - 1 => { sums[g] = sums[g + rows_in_flight(K)] });
         unroll!(u < rows_in_flight(K) => { sums[K - 1 + u] = [T::ZERO; W] });
         row += rows_in_flight(K) as i32;
     }
 }
 
-/// Adds what one row of the mask makes of one row of the picture.
+/// Adds the products of one row of the mask and one row of the picture.
 #[inline(always)]
 fn add_row<T: Sample, const K: usize, const W: usize>(sums: &mut [T; W], window: &[T; WINDOW], taps: &[T; K]) {
     unroll!(j < K => {
@@ -171,11 +172,11 @@ struct Place {
 /// The way in which the window of a row can be loaded, which is the same for every row.
 #[derive(Clone, Copy, PartialEq)]
 enum Loads {
-    /// It is inside the picture, and every row of that starts on 16 bytes.
+    /// The window is inside the picture, whose rows all start on 16-byte boundaries.
     Vectors,
-    /// It is inside the picture.
+    /// The window is inside the picture.
     Elements,
-    /// Part of it may be beyond the border.
+    /// A part of the window may be beyond the border.
     Border,
 }
 
@@ -194,7 +195,7 @@ impl Place {
     }
 
     /// The part of a row under the masks of this thread's outputs. The row may be beyond the border, by less than the
-    /// picture is high; what is beyond that does not matter.
+    /// picture is high; elements further away are not used.
     ///
     /// # Safety
     /// `input` is the picture that this place was made for.
@@ -209,7 +210,7 @@ impl Place {
                 let mut k = 0;
                 while k < WINDOW / W {
                     if k * W < 2 * reach + W {
-                        // SAFETY: inside the picture, on a boundary.
+                        // SAFETY: the element is inside the picture, on a boundary.
                         let values =
                             unsafe { Vector::<T, W>::load(input.as_ptr().add(start + k * W - reach).cast()).0 };
                         let mut w = 0;
@@ -224,7 +225,7 @@ impl Place {
             Loads::Elements => {
                 let start = start - half * frame.channels as usize;
                 unroll!(j < K - 1 + W => {
-                    // SAFETY: inside the picture.
+                    // SAFETY: the element is inside the picture.
                     window[reach - half + j] = unsafe { *input.get_unchecked(start + j * frame.channels as usize) };
                 });
             }
@@ -232,7 +233,7 @@ impl Place {
                 unroll!(j < K - 1 + W => {
                     let column = (self.column + j as u32) as i32 - half as i32;
                     if let Some(column) = near_source(column, frame.columns, frame.border) {
-                        // SAFETY: inside the picture.
+                        // SAFETY: the element is inside the picture.
                         let element = unsafe { *input.get_unchecked(frame.index(row, column, self.channel)) };
                         window[reach - half + j] = element;
                     }
@@ -242,7 +243,7 @@ impl Place {
         window
     }
 
-    /// Every row of the output can be stored in whole vectors.
+    /// Whether every row of the output can be stored in whole vectors.
     #[inline(always)]
     fn stores_vectors<T: Sample, const W: usize>(&self, output: *mut T) -> bool {
         is_aligned(output, self.frame, W) && self.column + W as u32 <= self.frame.columns
@@ -251,19 +252,19 @@ impl Place {
     /// Writes this thread's part of a row.
     ///
     /// # Safety
-    /// `output` is such a picture; no other thread writes these columns of this row.
+    /// `output` is a picture of this frame; no other thread writes these columns of this row.
     #[inline(always)]
     unsafe fn store<T: Sample, const W: usize>(&self, output: *mut T, row: u32, values: &[T; W], whole: bool) {
         let at = self.frame.index(row, self.column, self.channel);
         if whole {
-            // SAFETY: inside the picture, on a boundary.
+            // SAFETY: the element is inside the picture, on a boundary.
             unsafe {
                 let (vector, at) = (Vector(*values), output.add(at).cast());
                 match W {
                     4 => vector.store(at),
-                    // A plain copy of two values is one instruction anyway, and leaves LLVM free to add up in other
-                    // registers: with `store`, f64 sums of 13 x 13 take 140 instead of 124, which is one block less on
-                    // a multiprocessor.
+                    // A plain copy of two values is one instruction anyway, and does not constrain LLVM's choice of
+                    // registers for the sums: with `store`, the f64 kernel of 13 x 13 takes 140 registers instead of
+                    // 124, and a multiprocessor runs one block fewer.
                     _ => at.write(vector),
                 }
             }
@@ -272,7 +273,7 @@ impl Place {
         let mut w = 0;
         while w < W {
             if self.column + (w as u32) < self.frame.columns {
-                // SAFETY: inside the picture.
+                // SAFETY: the element is inside the picture.
                 unsafe { output.add(at + w * self.frame.channels as usize).write(values[w]) };
             }
             w += 1;
@@ -280,7 +281,7 @@ impl Place {
     }
 }
 
-/// Every row of a picture at this address starts on a boundary for vectors of `width` elements, which are neighbours.
+/// Whether every row of a picture at this address starts on a boundary for vectors of `width` neighbouring elements.
 #[inline(always)]
 fn is_aligned<T>(address: *const T, frame: Frame, width: usize) -> bool {
     address.addr().is_multiple_of(16) && frame.columns.is_multiple_of(width as u32) && frame.channels == 1

@@ -1,10 +1,11 @@
-//! Few bins: every lane has counters of its own.
+//! The kernel for few bins, in which every lane has counters of its own.
 //!
 //! - Bin `b` of lane `l` is word `32 * b + l` of shared memory: lane `l` only accesses bank `l`. A warp's 32 additions
 //!   go to 32 banks without conflicts, whether all elements are equal or all different. (With one copy for all lanes,
-//!   of 32 random bins three or four share a bank, which limits CUB.)
-//! - Each block adds its sums to totals in global memory; the block that draws the last ticket writes them out and
-//!   resets totals and ticket to 0 for the next launch. So there is one launch, and no memory to be cleared before it.
+//!   three or four of 32 random bins share a bank, which limits CUB.)
+//! - Each block adds its sums to totals in global memory; the block that draws the last ticket writes them to the
+//!   result and resets totals and ticket to 0 for the next launch. So one launch suffices, and no memory has to be
+//!   cleared before it.
 //!
 //! A column of counters per lane is from Ziganshin, "Fast 256-bin histogram" (NVIDIA forums); the last block is
 //! NVIDIA's `threadFenceReduction`.
@@ -34,8 +35,8 @@ pub const THREADS_PER_SM: u32 = 1024;
 /// Lanes of a warp, and banks of shared memory.
 const LANES: u32 = thread::warp_size();
 
-/// Number of rows of counters: one per bin, or for bytes one per value. Bytes then need no check whether an element
-/// counts, and letters are selected at the end.
+/// Number of rows of counters: one per bin, or for bytes one per value. Bytes then need no range check, and letters are
+/// selected at the end.
 pub const fn rows<T: Sample>(bins: u32) -> u32 {
     match T::ROWS {
         Some(rows) => rows,
@@ -48,12 +49,12 @@ pub const fn shared_bytes<T: Sample>(bins: u32) -> u32 {
     rows::<T>(bins) * LANES * size_of::<u32>() as u32
 }
 
-/// Counts how many elements belong to each bin.
+/// Writes the number of elements in each bin to `counts`. The result is exact, and the same in every run.
 ///
 /// # Safety
 /// The block is a multiple of 32, has `shared_bytes` of dynamic shared memory, and its threads get at most 2^32 - 1
-/// elements; `counts` and `totals` have `bins` elements, of which those of `totals` are 0, and so is `ticket`; nobody
-/// else uses the three meanwhile; for floats `range` is as [`Sample::rule`] requires.
+/// elements; `counts` and `totals` have `bins` elements, of which those of `totals` are 0, and so is `ticket`; no other
+/// thread uses the three meanwhile; for floats `range` is as [`Sample::rule`] requires.
 #[kernel(for T in [u8, crate::histogram::Letter, u32, f32, f64])]
 pub unsafe fn histogram_best_lanes<T: Sample>(
     input: &[T],
@@ -68,26 +69,27 @@ pub unsafe fn histogram_best_lanes<T: Sample>(
     let counters = dynamic_shared_mem::<u32>();
     let mut i = tid;
     while i < rows * LANES / 4 {
-        // SAFETY: a vector of the counters, which no other thread has.
+        // SAFETY: the vector consists of counters, and no other thread has it.
         unsafe { U32x4::store(Vector([0; 4]), counters.cast::<U32x4>().add(i as usize)) };
         i += threads;
     }
-    thread::sync_threads(); // all counters are 0 before the first element is counted
+    thread::sync_threads(); // separates the counters' initialisation from the first count
 
     const WORD: u32 = size_of::<u32>() as u32;
     let mine = warp::lane_id() * WORD;
     let visit = |element: T| {
         let row = element.row(rule);
         if T::ROWS.is_some() || row < rows {
-            // `|`, not `+`: then it is part of the instruction that cuts the row out of a word.
+            // `|` instead of `+` becomes part of the instruction that extracts the row from a word.
             let at = (row * (LANES * WORD)) | mine;
-            // SAFETY: one of the lane's counters, which other threads of the block change by atomics only.
+            // SAFETY: the address is that of one of the lane's counters, which other threads of the block change by
+            // atomics only.
             unsafe { add_shared(counters.byte_add(at as usize), 0, 1) };
         }
     };
     // SAFETY: a block has at least 32 threads.
     unsafe { for_each::<T, UNROLL>(input, thread::global_index(), thread::grid_stride(), visit) };
-    thread::sync_threads(); // all threads have counted before the counts are read
+    thread::sync_threads(); // separates the last count from the reads of the counters
 
     let mut row = tid;
     while row < rows {
@@ -95,20 +97,20 @@ pub unsafe fn histogram_best_lanes<T: Sample>(
         let mut sum = 0_u32;
         let mut k = 0;
         while k < LANES {
-            // Each lane of a warp starts at another column of its row: 32 banks.
+            // Each lane of a warp starts at a different column of its row, so that the lanes access 32 banks.
             let at = row * LANES + (tid + k) % LANES;
-            // SAFETY: one of the counters, which no longer change.
+            // SAFETY: the index is that of a counter; the counters no longer change.
             sum += unsafe { counters.add(at as usize).read() };
             k += 1;
         }
         if sum > 0 && bin < bins {
-            // SAFETY: a bin of the totals.
+            // SAFETY: `bin` is a bin of the totals.
             let total = unsafe { AtomicU64::from_ptr(totals.add(bin as usize)) };
             total.fetch_add(u64::from(sum), Ordering::Relaxed);
         }
         row += threads;
     }
-    thread::sync_threads(); // the block's additions are made before its ticket is drawn
+    thread::sync_threads(); // separates the block's additions from the drawing of its ticket
 
     let mut last = 0;
     if tid == 0 {

@@ -1,9 +1,9 @@
 //! The rung to use: two kernels, chosen by the number of bins.
 //!
-//! - Up to [`LANE_BINS`] bins, [`lanes`]: every lane has counters of its own, so that no two lanes of a warp meet,
+//! - Up to [`LANE_BINS`] bins, [`lanes`]: every lane has counters of its own, so that no two lanes of a warp contend,
 //!   whatever the data.
-//! - More, [`windows`]: as many bins as fit in all the shared memory that a block can have; where that is not enough,
-//!   neighbouring blocks read the same elements and each counts the bins of its window.
+//! - For more bins, [`windows`]: a block counts the bins that fit in the maximum of shared memory; if not all of them
+//!   fit, neighbouring blocks read the same elements and each counts the bins of its window.
 //!
 //! Both load 16 bytes at a time, several of them in flight per thread; elements before the first 16-byte boundary
 //! and after the last one are counted singly, so the slice may start at any element.
@@ -17,11 +17,11 @@ pub mod windows;
 /// The idea in one line.
 pub const IDEA: &str = "counters per lane, or bins spread over several blocks; 16-byte loads in flight; one launch";
 
-/// Most bins that are counted by lane: 128 bytes of shared memory each.
+/// Maximum number of bins that are counted by lane, with 128 bytes of shared memory each.
 pub const LANE_BINS: u32 = 256;
 
-/// Calls `visit` with the elements of one of `workers` equal workers, which together visit each element once: vectors
-/// `me`, `me + workers`, …, in rounds of `UNROLL` loads that do not wait for each other (4 or 8).
+/// Calls `visit` with the elements of worker `me` of `workers`, which together visit each element once: the vectors
+/// `me`, `me + workers`, …, in rounds of `UNROLL` (4 or 8) independent loads.
 ///
 /// # Safety
 /// There are at least 16 workers.
@@ -29,7 +29,7 @@ pub const LANE_BINS: u32 = 256;
 unsafe fn for_each<T: Sample, const UNROLL: usize>(input: &[T], me: usize, workers: usize, mut visit: impl FnMut(T)) {
     const { assert!(UNROLL == 4 || UNROLL == 8) };
     let (head, vectors, tail) = U32x4::split_words(input);
-    // SAFETY: used only where all of them are indices; the vectors are aligned, and they are not written meanwhile.
+    // SAFETY: it is called only with indices of vectors, which are aligned and are not written meanwhile.
     let load = |i: usize| unsafe { U32x4::load(vectors.as_ptr().add(i)).0 };
     let four = |i: usize| [load(i), load(i + workers), load(i + 2 * workers), load(i + 3 * workers)];
     let mut i = me;
@@ -47,19 +47,19 @@ unsafe fn for_each<T: Sample, const UNROLL: usize>(input: &[T], me: usize, worke
         T::unpack(load(i), &mut visit);
         i += workers;
     }
-    // Both are shorter than a vector, which has at most 16 elements.
+    // Head and tail are shorter than a vector, which has at most 16 elements.
     if me < head.len() {
-        // SAFETY: below the length.
+        // SAFETY: the index is below the length.
         visit(unsafe { *head.get_unchecked(me) });
     }
     if me < tail.len() {
-        // SAFETY: below the length.
+        // SAFETY: the index is below the length.
         visit(unsafe { *tail.get_unchecked(me) });
     }
 }
 
-/// The elements of four vectors. Written out: LLVM would keep a loop over so many elements, and its index would send
-/// the vectors to local memory.
+/// Visits the elements of four vectors. The code is written out, because LLVM would keep a loop of this length, whose
+/// index would place the vectors in local memory.
 #[inline(always)]
 fn visit_four<T: Sample>([a, b, c, d]: [[u32; 4]; 4], visit: &mut impl FnMut(T)) {
     T::unpack(a, &mut *visit);

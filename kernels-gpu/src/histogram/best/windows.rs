@@ -1,12 +1,13 @@
-//! Many bins: as many as fit in all the shared memory that a block can have, which is 227 KB or 58 000 bins on Hopper.
+//! The kernel for many bins: a block counts the bins that fit in its maximum of shared memory, 227 KiB or 58 000 bins
+//! on Hopper.
 //!
-//! - More bins are cut into windows, and a group of neighbouring blocks counts one window each. They go through the
-//!   same elements at the same time, so memory is read once, and the other blocks of the group find the elements in the
-//!   L2 cache. Nothing has to be sorted, no counts have to be kept in global memory per block (CUB: 1.5 GB of them for
-//!   2^20 bins), and no distribution of the keys is worse than another.
-//! - Equal elements of a warp are added by one instruction: incrementing by 1 is something that the hardware merges. So
-//!   a heavy bin costs no more than others.
-//! - A group adds each count to the result once, as the last thing.
+//! - More bins are divided into windows, and each block of a group of neighbouring blocks counts one window. The blocks
+//!   of a group read the same elements at the same time, so that memory is read once, and the other blocks find the
+//!   elements in the L2 cache. Neither sorting nor counts per block in global memory are needed (CUB uses 1.5 GB of
+//!   them for 2^20 bins), and the time does not depend on the distribution of the keys.
+//! - Equal elements of a warp are added by one instruction, since the hardware merges increments by 1. A frequent bin
+//!   therefore costs no more than others.
+//! - At its end a group adds each count to the result once.
 
 use super::{
     super::{Sample, add_shared, clear, merge},
@@ -23,16 +24,17 @@ pub const UNROLL: usize = 8;
 /// Threads per multiprocessor, as far as their registers and counters fit.
 pub const THREADS_PER_SM: u32 = 1024;
 
-/// Elements that a group has to count per bin of a window at least: with fewer of them more groups would only mean more
+/// Minimum number of elements that a group counts per bin of a window; with fewer, more groups would only mean more
 /// counts to add.
 pub const ELEMENTS_PER_BIN: u64 = 4;
 
-/// Adds to `counts` how many elements belong to each bin; each block counts the bins of one window of `window` bins.
+/// Adds the number of elements in each bin to `counts`. The result is exact, and the same in every run. Each block
+/// counts the bins of one window of `window` bins.
 ///
 /// # Safety
 /// The block is a multiple of 32 and has `4 * window` bytes of dynamic shared memory; the grid is a multiple of
-/// `bins / window`, rounded up, and a group's elements are at most 2^32 - 1; `counts` has `bins` elements, which nobody
-/// else changes; for floats `range` is as [`Sample::rule`] requires.
+/// `bins / window`, rounded up, and a group's elements are at most 2^32 - 1; `counts` has `bins` elements, which no
+/// other launch changes; for floats `range` is as [`Sample::rule`] requires.
 #[kernel(for T in [u8, crate::histogram::Letter, u32, f32, f64])]
 pub unsafe fn histogram_best_windows<T: Sample>(
     input: &[T],
@@ -49,21 +51,21 @@ pub unsafe fn histogram_best_windows<T: Sample>(
     let counters = dynamic_shared_mem::<u32>();
     // SAFETY: the block's own memory, and all its threads reach this call.
     unsafe { clear(counters, len) };
-    thread::sync_threads(); // all counters are 0 before the first element is counted
+    thread::sync_threads(); // separates the counters' initialisation from the first count
 
     let threads = thread::block_dim_x() as usize;
     let me = group as usize * threads + thread::thread_idx_x() as usize;
     let visit = |element: T| {
         let at = element.bin(rule).wrapping_sub(first);
         if at < len {
-            // SAFETY: one of the counters.
+            // SAFETY: the index is that of a counter.
             unsafe { add_shared(counters, at, 1) };
         }
     };
     // SAFETY: a block has at least 32 threads.
     unsafe { for_each::<T, UNROLL>(input, me, groups as usize * threads, visit) };
-    thread::sync_threads(); // all threads have counted before the counts are read
+    thread::sync_threads(); // separates the last count from the reads of the counters
 
-    // SAFETY: all threads reach this call.
+    // SAFETY: all threads of the block reach this call.
     unsafe { merge(counters, len, counts, first) };
 }

@@ -27,14 +27,14 @@ impl<T: Factor> Engine<T> {
     /// Rows of `k` in a step.
     pub const DEPTH: usize = if T::TENSOR { 4 } else { 1 };
 
-    /// For a lane.
+    /// Creates the place of a lane.
     #[inline(always)]
     pub fn new(lane: usize) -> Self {
         const { assert!(!T::TENSOR || T::WIDTH == 2, "a lane has two neighbouring columns of the tensor cores' sums") };
         Self { lane, factor: PhantomData }
     }
 
-    /// The lane's row and column of runs. Outside tensor cores, lanes 2 apart have the same rows and neighbours the
+    /// The lane's row and column of runs. Without tensor cores, lanes 2 apart have the same rows and neighbours the
     /// same columns: a 16-byte load of half a warp is then one wavefront.
     #[inline(always)]
     fn place(&self) -> [usize; 2] {
@@ -64,7 +64,7 @@ impl<T: Factor> Engine<T> {
     /// The thread's elements of A for a step.
     ///
     /// # Safety
-    /// They exist, and they are not written meanwhile.
+    /// The elements exist and are not written meanwhile.
     #[inline(always)]
     pub unsafe fn load_a<const TM: usize>(from: *const T) -> [T; TM] {
         // SAFETY: the caller upholds this function's contract.
@@ -74,7 +74,7 @@ impl<T: Factor> Engine<T> {
     /// The thread's elements of B for a step; with tensor cores half as many as it has columns of sums.
     ///
     /// # Safety
-    /// They exist, and they are not written meanwhile.
+    /// The elements exist and are not written meanwhile.
     #[inline(always)]
     pub unsafe fn load_b<const TN: usize>(from: *const T) -> [T; TN] {
         // SAFETY: the caller upholds this function's contract.
@@ -84,7 +84,7 @@ impl<T: Factor> Engine<T> {
     /// Adds the products of a step.
     ///
     /// # Safety
-    /// The whole warp is here.
+    /// All lanes of the warp call it together.
     #[inline(always)]
     pub unsafe fn multiply_add<const TM: usize, const TN: usize>(sums: &mut [[T; TN]; TM], a: &[T; TM], b: &[T; TN]) {
         if T::TENSOR {
@@ -101,7 +101,7 @@ impl<T: Factor> Engine<T> {
 /// `count` elements that are eight apart; zeros after them.
 ///
 /// # Safety
-/// They exist, and they are not written meanwhile.
+/// The elements exist and are not written meanwhile.
 #[inline(always)]
 unsafe fn every_eighth<T: Factor, const N: usize>(from: *const T, count: usize) -> [T; N] {
     let mut values = [T::ZERO; N];
@@ -117,7 +117,7 @@ unsafe fn every_eighth<T: Factor, const N: usize>(from: *const T, count: usize) 
 /// Two rows of a thread's sums, times all columns.
 ///
 /// # Safety
-/// The whole warp is here.
+/// All lanes of the warp call it together.
 #[inline(always)]
 unsafe fn pair_of_rows<T: Factor, const TM: usize, const TN: usize>(
     sums: &mut [[T; TN]; TM],

@@ -1,11 +1,11 @@
-//! Copies of tiles of one factor into shared memory, where `k` is the row: the main loop then reads
+//! Copies of tiles of one factor into shared memory, where rows run along `x`, one per `k`, so that the main loop reads
 //! neighbours.
 //!
 //! - Where neighbours in memory are neighbours in `x` (the factor lies as the tile does), a thread copies `W` of them
 //!   at once.
 //! - Where they are neighbours in `k`, the tile is turned on the way: eight lanes copy 32 bytes (f32: one sector) of a
-//!   row, one element each, to eight rows of the tile. Rows of the tile are 16 bytes longer than the tile is wide, so
-//!   the 32 elements of a warp's copy go to 32 banks.
+//!   row, one element each, to eight rows of the tile. Rows of the tile have 16 bytes of padding, so that the 32
+//!   elements of a warp's copy go to 32 banks.
 
 use super::{THREADS, pitch};
 use crate::matmul::{factor::Factor, side::Side};
@@ -52,7 +52,7 @@ impl<T: Factor, const X: usize, const K: usize, const W: usize, const TURN: bool
         "every thread copies as much as the others"
     );
 
-    /// For the tiles that start at `x`.
+    /// Creates the thread's share of the tiles that start at `x`.
     ///
     /// # Safety
     /// `tile` is where this factor's part of the first stage starts.

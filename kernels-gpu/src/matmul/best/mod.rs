@@ -1,22 +1,22 @@
-//! The rung to use: large tiles, asynchronous copies, and no question asked twice.
+//! The rung to use: large tiles, asynchronous copies, and no tests in the main loop.
 //!
 //! - A block computes 256x128 elements, a thread 16x8 of them: 24 elements from shared memory serve 128
 //!   multiplications, and a step of the main loop is 92 % multiplications (f32; the rest is six 16-byte loads per step,
 //!   copies, and counting).
-//! - Tiles of A and B lie in a ring of three stages. Copies (`cp.async`) to one stage run beside the multiplications
-//!   from another; they need no registers, and one barrier per tile is enough. See `product`.
-//! - Both tiles lie with `k` as their row, so that a step reads runs of 16 bytes; a factor that is stored the other way
-//!   is turned by the copies themselves. See `feed`.
+//! - Tiles of A and B lie in a ring of three stages. Copies (`cp.async`) to one stage overlap the multiplications from
+//!   another; they need no registers, and one barrier per tile is enough. See `product`.
+//! - Both tiles have a row per `k`, so that a step reads runs of 16 bytes; a factor that is stored the other way is
+//!   turned by the copies themselves. See `feed`.
 //! - The elements of the next step are loaded while those of this one are multiplied.
-//! - A tile at the edge is moved inside the product, and the odd depth comes first, so the main loop asks nothing. What
-//!   is smaller than a tile takes a plain loop.
+//! - A tile at the edge is moved inside the product, and the partial tile of the depth comes first, so the main loop
+//!   needs no bounds tests. A product smaller than a tile is computed by a plain loop.
 //! - Blocks go through the product in bands, so that those that run together share their rows and columns in the L2
 //!   cache.
 //! - Small products need more and smaller tiles to fill the device; groups of threads then share the depth of a tile
 //!   (`SLICES`).
 //!
-//! Since sm_80, f64 is multiplied by the tensor cores, which round as the other units do: see `engine`. GPUs before
-//! that multiply f64 as they do f32, and run the same code with copies that wait.
+//! Since sm_80, f64 is multiplied by the tensor cores, which round as the other units do: see `engine`. Older GPUs
+//! multiply f64 as they do f32, and run the same code with synchronous copies.
 //!
 //! Sources: NVIDIA CUTLASS (multi-stage pipelines, odd tile first, sliced K); S. Gray's maxas wiki on SGEMM; V. Volkov
 //! (2010).
@@ -51,10 +51,10 @@ const GROUP: usize = 8;
 /// wide, so that they need the fewest rows and columns of the factors, and find them in the L2 cache.
 #[inline(always)]
 fn raster(index: usize, down: usize, across: usize) -> [usize; 2] {
-    // No tile means no block; without this the compiler would keep a panic for a division by 0.
+    // There is no block if there is no tile; without `max` the compiler would keep a panic for a division by 0.
     let group = GROUP * across.max(1);
     let first = index / group * GROUP;
-    // Not `clamp`, from which LLVM does not learn that the height is not 0.
+    // This is not `clamp`, after which LLVM cannot prove that the height is not 0.
     let left = (down - first).min(GROUP);
     let height = left.max(1);
     let within = index % group;
@@ -70,7 +70,7 @@ pub struct Tile {
     pub columns: u32,
     /// Bytes of dynamic shared memory of a block.
     pub shared: u32,
-    /// Also fast where rows of a factor that is not turned start off 16-byte boundaries.
+    /// Whether the kernel is also fast if rows of a factor that is not turned start off 16-byte boundaries.
     pub any: bool,
 }
 
@@ -109,22 +109,22 @@ macro_rules! tile {
     };
 }
 tile! {
-    /// f32: for products that fill the device with such tiles.
+    /// The f32 kernel for products that fill the device with such tiles.
     matmul_best_large LARGE f32: 256 128 16, 16 8, 3 1, 4 false
 }
 tile! {
-    /// f32: for smaller ones.
+    /// The f32 kernel for smaller products.
     matmul_best_small SMALL f32: 128 64 32, 8 8, 3 2, 4 true
 }
 tile! {
-    /// f32: for the smallest, and for devices with little shared memory.
+    /// The f32 kernel for the smallest products, and for devices with little shared memory.
     matmul_best_tiny TINY f32: 64 64 32, 8 8, 3 4, 4 false
 }
 tile! {
-    /// f64: for products that fill the device with such tiles.
+    /// The f64 kernel for products that fill the device with such tiles.
     matmul_best_large_double LARGE_DOUBLE f64: 128 128 16, 8 8, 3 1, 2 false
 }
 tile! {
-    /// f64: for smaller ones, and for devices with little shared memory.
+    /// The f64 kernel for smaller products, and for devices with little shared memory.
     matmul_best_small_double SMALL_DOUBLE f64: 64 64 16, 4 8, 3 2, 2 true
 }

@@ -10,8 +10,8 @@ use cuda_std::{
     thread,
 };
 
-/// Parts in which a tile's copies start, spread over the steps of the tile before: all at once they would keep the main
-/// loop's loads waiting, one by one ptxas puts three dummy instructions before each (sm_90).
+/// Parts in which a tile's copies start, spread over the steps of the tile before: if all started at once, they would
+/// delay the main loop's loads; before single copies ptxas inserts three dummy instructions each (sm_90).
 const fn parts(steps: usize) -> usize {
     match steps {
         0..=2 => 1,
@@ -21,9 +21,9 @@ const fn parts(steps: usize) -> usize {
 }
 
 /// Computes a tile of `BM` by `BN` elements of the product, `BK` of the depth at a time, each thread `TM` by `TN` of
-/// them. `SLICES` groups of threads share the depth, and add their sums in the end. Factors that don't lie as their
-/// tiles do are turned; the others are copied in runs of `W` elements where they can be; where they can't, one by one
-/// if the kernel is made for `ANY` factors, else without a pipeline.
+/// them. `SLICES` groups of threads share the depth, and add their sums at the end. Factors whose layout differs from
+/// that of their tiles are turned. The others are copied in runs of `W` elements where these are aligned; elsewhere one
+/// by one if the kernel supports `ANY` factors, else without a pipeline.
 ///
 /// # Safety
 /// `THREADS` threads, one block per tile, and `STAGES` stages of dynamic shared memory; the operands are those of the
@@ -65,8 +65,8 @@ pub unsafe fn product<
     let tid = thread::thread_idx_x() as usize;
     let [down, across] = raster(thread::block_idx_x() as usize, a.x.div_ceil(BM), b.x.div_ceil(BN));
     let own = [down * BM, across * BN];
-    // A tile that would stick out is moved inside, where nothing has to be asked; what it computes a second time is not
-    // written.
+    // A tile that would extend beyond the product is moved inside, where no bounds tests are needed; elements that two
+    // tiles compute are written by one of them.
     let first = [own[0].min(a.x.saturating_sub(BM)), own[1].min(b.x.saturating_sub(BN))];
 
     let (slice, tid_in_slice) = (tid / (THREADS / SLICES), tid % (THREADS / SLICES));
@@ -103,16 +103,16 @@ pub unsafe fn product<
             while phase < a.k {
                 a.copy_tile::<BM, BK>([first[0], phase], shared, pitch(BM), tid, THREADS);
                 b.copy_tile::<BN, BK>([first[1], phase], tile_b, pitch(BN), tid, THREADS);
-                thread::sync_threads(); // the tiles are complete before anyone reads what others wrote
+                thread::sync_threads(); // the tiles are complete before any thread reads what others wrote
                 let mut step = 0;
                 while step < BK / SLICES {
                     let of_a = Engine::<T>::load_a::<TM>(read_a.add(step * pitch(BM)));
                     let of_b = Engine::<T>::load_b::<TN>(read_b.add(step * pitch(BN)));
-                    // All of the block is here.
+                    // All threads of the block reach this call.
                     Engine::<T>::multiply_add(&mut sums, &of_a, &of_b);
                     step += Engine::<T>::DEPTH;
                 }
-                thread::sync_threads(); // everyone has read the tiles before the next phase overwrites them
+                thread::sync_threads(); // every thread has read the tiles before the next phase overwrites them
                 phase += BK;
             }
         }
@@ -125,7 +125,7 @@ pub unsafe fn product<
     }
 }
 
-/// Adds up `k` products per element: while a tile of the factors is multiplied, the next `STAGES - 1` are on their way.
+/// Adds up `k` products per element: while a tile of the factors is multiplied, the next `STAGES - 1` are being copied.
 ///
 /// # Safety
 /// All threads of the block call it; every tile of the two feeds is inside its factor, and there are at least `STAGES`
@@ -155,10 +155,10 @@ unsafe fn pipeline<
     let bytes = (stage * size_of::<T>()) as u32;
     let steps = BK / SLICES / Engine::<T>::DEPTH;
     let tiles = k.div_ceil(BK);
-    // The odd tile comes first, so that the others need no questions.
+    // The partial tile comes first, so that the others need no bounds tests.
     let odd = k - (tiles - 1) * BK;
 
-    // SAFETY: the stages are free and distinct, and `STAGES - 1` tiles are there.
+    // SAFETY: the stages are free and distinct, and there are at least `STAGES - 1` tiles.
     unsafe {
         feed_a.copy_first(odd);
         feed_b.copy_first(odd);
@@ -178,8 +178,8 @@ unsafe fn pipeline<
     // Stage that is read, in elements; stage that is written, in bytes.
     let (mut reading, mut writing) = (0, (STAGES as u32 - 1) * bytes);
     wait_for_one::<STAGES>();
-    thread::sync_threads(); // everyone's copies of the first tile are there
-    // SAFETY: the first step of the first tile.
+    thread::sync_threads(); // every thread's copies of the first tile are complete
+    // SAFETY: the first tile, which has a first step, is complete.
     let (mut a, mut b) = unsafe { (Engine::<T>::load_a::<TM>(read_a), Engine::<T>::load_b::<TN>(read_b)) };
 
     let mut tile = 0;
@@ -188,12 +188,12 @@ unsafe fn pipeline<
             if step + 1 == steps {
                 reading = if reading + stage == STAGES * stage { 0 } else { reading + stage };
                 wait_for_one::<STAGES>();
-                // Everyone's copies of the next tile are there, and everyone has read the last of this one, whose stage
-                // is copied to next.
+                // Every thread's copies of the next tile are complete, and every thread has read the last of this one,
+                // whose stage is copied to next.
                 thread::sync_threads();
             }
-            // SAFETY: the next step, whose tile is there. (Behind the last tile it is one that was copied twice, and is
-            // not used.)
+            // SAFETY: the tile of the next step is complete. (After the last tile it is one that was copied twice and
+            // is not used.)
             let next = unsafe {
                 let at = (step + 1) % steps * Engine::<T>::DEPTH;
                 (
@@ -223,10 +223,10 @@ unsafe fn pipeline<
         tile += 1;
     }
     copy_async_wait::<0>();
-    thread::sync_threads(); // no copy is pending and no thread reads any more: the shared memory can be reused
+    thread::sync_threads(); // no copy is pending and all reads are done, so the shared memory can be reused
 }
 
-/// Waits for all copies of this thread but those of the `STAGES - 2` youngest tiles.
+/// Waits for all copies of this thread except those of the `STAGES - 2` newest tiles.
 #[inline(always)]
 fn wait_for_one<const STAGES: usize>() {
     match STAGES {
@@ -240,7 +240,7 @@ fn wait_for_one<const STAGES: usize>() {
 /// Adds the sums of all slices to those of slice 0, in their order.
 ///
 /// # Safety
-/// All threads of the block call it, and the shared memory is not in use, which has room for the sums of one slice.
+/// All threads of the block call it, and the shared memory, which has room for the sums of one slice, is not in use.
 #[inline(always)]
 unsafe fn join<T: Factor, const TM: usize, const TN: usize, const SLICES: usize>(
     shared: *mut T,
@@ -253,19 +253,19 @@ unsafe fn join<T: Factor, const TM: usize, const TN: usize, const SLICES: usize>
     while from < SLICES {
         if slice == from {
             unroll!(i < TM => {
-                // SAFETY: a place for each thread of the slice and each of its sums; neighbouring threads have
-                // neighbours.
+                // SAFETY: each thread of the slice has a place for each of its sums; neighbouring threads have
+                // neighbouring places.
                 unsafe { write_row(place(i), THREADS / SLICES, &sums[i]) };
             });
         }
-        thread::sync_threads(); // the slice's sums are written before they are read
+        thread::sync_threads(); // separates the writes of the slice's sums from their reads
         if slice == 0 {
             unroll!(i < TM => {
                 // SAFETY: written above by the thread of the same part of the tile.
                 unsafe { add_row(place(i), THREADS / SLICES, &mut sums[i]) };
             });
         }
-        thread::sync_threads(); // and read before the next slice overwrites them
+        thread::sync_threads(); // separates the reads of these sums from the next slice's writes
         from += 1;
     }
 }
@@ -273,7 +273,7 @@ unsafe fn join<T: Factor, const TM: usize, const TN: usize, const SLICES: usize>
 /// Writes values `step` places apart.
 ///
 /// # Safety
-/// The places are there, and no other thread uses them.
+/// The places exist, and no other thread uses them.
 #[inline(always)]
 unsafe fn write_row<T: Factor, const N: usize>(to: *mut T, step: usize, values: &[T; N]) {
     unroll!(j < N => {
@@ -285,7 +285,7 @@ unsafe fn write_row<T: Factor, const N: usize>(to: *mut T, step: usize, values: 
 /// Adds what [`write_row`] wrote.
 ///
 /// # Safety
-/// It was written, and it is not written meanwhile.
+/// The values were written before, and they are not written meanwhile.
 #[inline(always)]
 unsafe fn add_row<T: Factor, const N: usize>(from: *const T, step: usize, sums: &mut [T; N]) {
     unroll!(j < N => {
@@ -298,7 +298,7 @@ unsafe fn add_row<T: Factor, const N: usize>(from: *const T, step: usize, sums: 
 /// before `own`.
 ///
 /// # Safety
-/// Nobody else writes these elements.
+/// No other thread writes these elements.
 #[inline(always)]
 unsafe fn write<T: Factor, const TM: usize, const TN: usize>(
     c: *mut T,
@@ -313,11 +313,11 @@ unsafe fn write<T: Factor, const TM: usize, const TN: usize>(
         if own[0] <= row && row < rows {
             let to = c.wrapping_add(row * columns);
             if wide {
-                // SAFETY: a row of the product that starts on a boundary, as do tiles; the rest is the caller's
-                // promise.
+                // SAFETY: the row is inside the product and starts on a boundary, as do tiles; the caller upholds the
+                // rest of the contract.
                 unsafe { store_runs(to, column, own[1], columns, &sums[i]) };
             } else {
-                // SAFETY: a row of the product; the caller upholds the rest of the contract.
+                // SAFETY: the row is inside the product; the caller upholds the rest of the contract.
                 unsafe { store_elements(to, column, own[1], columns, &sums[i]) };
             }
         }
@@ -354,7 +354,7 @@ unsafe fn store_elements<T: Factor, const TN: usize>(
     unroll!(j < TN => {
         let column = place(column, Engine::<T>::LANES[1], T::WIDTH, j);
         if first <= column && column < end {
-            // SAFETY: inside the row.
+            // SAFETY: the element is inside the row.
             unsafe { row.add(column).write(sums[j]) };
         }
     });

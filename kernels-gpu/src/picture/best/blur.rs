@@ -1,9 +1,9 @@
-//! Running sums: what a window's column sums to follows from the row above by adding the byte that enters and
-//! subtracting the one that leaves; and what the window sums to follows from the pixel to the left in the same way,
-//! with columns for bytes.
+//! Running sums: the sum of a window's column follows from that of the row above by adding the byte that enters and
+//! subtracting the one that leaves; the sum of the window follows from that of the pixel to the left in the same way,
+//! with columns instead of bytes.
 //!
-//! - A block marches down a strip. Each thread keeps the column sums of four neighbouring bytes, and shows them to the
-//!   block in shared memory: the work per byte does not depend on the radius.
+//! - A block moves down a strip. Each thread keeps the column sums of four neighbouring bytes, and writes them to
+//!   shared memory for the block: the work per byte does not depend on the radius.
 //! - Then a thread takes four neighbouring pixels of one channel: a whole window for the first, two loads for each
 //!   other.
 //! - Results go through shared memory too, so that stores are words of neighbouring bytes. All three arrays exist
@@ -24,11 +24,11 @@ const EACH: u32 = 4;
 /// Bytes of a row that a block has in view.
 const VIEW: u32 = BLOCK * EACH;
 
-/// Most rows of a strip: beyond, what a strip reads of the rows above and below it is little.
+/// Maximum number of rows of a strip; in longer strips the rows read above and below are a negligible part.
 const LONGEST: u32 = 64;
 
-/// Rows of a strip, where so many strips lie side by side, on a device that `blocks` blocks fill: few enough to fill
-/// it, and no fewer than a strip reads above and below.
+/// Rows of a strip, for `across` strips side by side on a device that `blocks` blocks fill: few enough to fill it, and
+/// no fewer than a strip reads above and below.
 pub fn strip(picture: Picture, across: u32, blocks: u32) -> u32 {
     let down = (blocks / across.max(1)).max(1);
     picture.rows.div_ceil(down).clamp((2 * picture.amount).clamp(8, LONGEST), LONGEST)
@@ -49,7 +49,7 @@ const fn halo(channels: u32, radius: u32) -> u32 {
     (channels * radius).next_multiple_of(EACH)
 }
 
-/// Columns of pixels that a block makes: whole words again, whatever the channels.
+/// Columns of pixels that a block computes: whole words for any number of channels.
 pub const fn width(channels: u32, radius: u32) -> u32 {
     (VIEW - 2 * halo(channels, radius)) / channels / EACH * EACH
 }
@@ -82,27 +82,27 @@ pub unsafe fn picture_best_blur(input: &[u8], picture: Picture, strip: u32, outp
     let mut columns = Columns::default();
     let mut row = first_row.saturating_sub(radius + 1);
     while row < first_row + radius && row < picture.rows {
-        // SAFETY: a row of the picture.
+        // SAFETY: the row is inside the picture.
         columns.add(unsafe { view.word(row) });
         row += 1;
     }
     let mut row = first_row;
     while row < end {
         if row + radius < picture.rows {
-            // SAFETY: a row of the picture.
+            // SAFETY: the row is inside the picture.
             columns.add(unsafe { view.word(row + radius) });
         }
         if row > radius {
-            // SAFETY: a row of the picture, which was added before.
+            // SAFETY: the row is inside the picture and was added before.
             columns.subtract(unsafe { view.word(row - radius - 1) });
         }
         let half = (row - first_row) % 2;
         // SAFETY: only this thread writes these slots, and this half was last read before the barrier before the last.
         unsafe { (&raw mut SUMS).cast::<u64>().add((half * BLOCK + tid) as usize).write(columns.packed()) };
-        // This row's sums are complete, and so are the results of the row above, before others read them.
+        // This row's sums are complete, and so are the results of the row above, before other threads read them.
         thread::sync_threads();
         if row > first_row {
-            // SAFETY: the results of the other half, which are those of the row above.
+            // SAFETY: the other half has the results of the row above.
             unsafe { store(output, picture, row - 1, first_column, width, results.add(((1 - half) * VIEW) as usize)) };
         }
         if works {
@@ -116,7 +116,7 @@ pub unsafe fn picture_best_blur(input: &[u8], picture: Picture, strip: u32, outp
         }
         row += 1;
     }
-    thread::sync_threads(); // the results of the last row are complete before others store them
+    thread::sync_threads(); // separates the writes of the last row's results from their reads
     if end > first_row {
         let half = (end - 1 - first_row) % 2;
         // SAFETY: the results of the last row.
@@ -142,7 +142,7 @@ impl Columns {
         self.even -= word & 0x00ff_00ff;
         self.odd -= (word >> 8) & 0x00ff_00ff;
     }
-    /// In the order of the bytes, the first one lowest.
+    /// Packs the sums in the order of the bytes, the first one lowest.
     #[inline(always)]
     fn packed(self) -> u64 {
         let low = (self.even & 0xffff) | (self.odd << 16);
@@ -156,9 +156,9 @@ struct View<'a> {
     input: &'a [u8],
     /// Bytes from row to row.
     pitch: u32,
-    /// Of the first, in a row; before the row it has wrapped around.
+    /// Offset of the first byte in a row; before the row it wraps around.
     start: u32,
-    /// They are inside the picture, and words.
+    /// Whether the bytes are inside the picture and form an aligned word.
     is_word: bool,
 }
 
@@ -178,7 +178,7 @@ impl<'a> View<'a> {
     unsafe fn word(&self, row: u32) -> u32 {
         let row = row as usize * self.pitch as usize;
         if self.is_word {
-            // SAFETY: inside the row: it and the start are whole words, and so is where the row begins.
+            // SAFETY: the element is inside the row: it and the start are whole words, and so is where the row begins.
             return unsafe { self.input.as_ptr().add(row + self.start as usize).cast::<u32>().read() };
         }
         let mut word = 0;
@@ -186,7 +186,7 @@ impl<'a> View<'a> {
         while k < EACH {
             let at = self.start.wrapping_add(k);
             if at < self.pitch {
-                // SAFETY: inside the row.
+                // SAFETY: the element is inside the row.
                 word |= u32::from(unsafe { *self.input.get_unchecked(row + at as usize) }) << (8 * k);
             }
             k += 1;
@@ -203,12 +203,12 @@ struct Task {
     radius: u32,
     /// Rows of the window.
     height: u32,
-    /// For a whole window.
+    /// The reciprocal for a whole window.
     reciprocal: u32,
 }
 
 impl Task {
-    /// Makes the results of a row, of column sums whose first one is that of the block's first byte.
+    /// Computes the results of a row from column sums, of which `sums` points to that of the block's first byte.
     ///
     /// # Safety
     /// The sums reach a halo beyond the block's bytes on both sides; `results` has room for them.
@@ -240,7 +240,7 @@ impl Task {
                 average(sum, self.height * across)
             };
             let step = (k * channels) as i32;
-            // SAFETY: a slot of one of the block's bytes.
+            // SAFETY: the slot is that of one of the block's bytes.
             unsafe { results.offset((place + step) as isize).write(byte) };
             if k + 1 < EACH {
                 sum = sum + sum_at(step + channels as i32 + reach) - sum_at(step - reach);
@@ -253,7 +253,7 @@ impl Task {
 /// Writes the results of a row: words where rows are made of words.
 ///
 /// # Safety
-/// The results were made, and no other block writes these columns.
+/// The results were computed, and no other block writes these columns.
 #[inline(always)]
 unsafe fn store(output: *mut u8, picture: Picture, row: u32, first_column: u32, width: u32, results: *const u8) {
     let pitch = picture.columns * picture.channels;
@@ -264,14 +264,14 @@ unsafe fn store(output: *mut u8, picture: Picture, row: u32, first_column: u32, 
     let line = unsafe { output.add(row as usize * pitch as usize + first as usize) };
     if output.addr().is_multiple_of(4) && pitch.is_multiple_of(4) {
         if tid * EACH < len {
-            // SAFETY: a word of results: `len` is made of words, as rows and blocks are.
+            // SAFETY: the index is that of a word of results: `len` is a multiple of words, as are rows and blocks.
             unsafe { line.cast::<u32>().add(tid as usize).write(results.cast::<u32>().add(tid as usize).read()) };
         }
         return;
     }
     let mut i = tid;
     while i < len {
-        // SAFETY: one of the results.
+        // SAFETY: the index is that of a result.
         unsafe { line.add(i as usize).write(results.add(i as usize).read()) };
         i += BLOCK;
     }

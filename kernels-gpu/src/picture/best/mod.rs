@@ -1,8 +1,8 @@
-//! The rung to use: vectors of 16 bytes, and for the blur sums that run along.
+//! The rung to use: vectors of 16 bytes, and running sums for the blur.
 //!
-//! - [`scale`](fn@picture_best_scale) and [`grey`](fn@picture_best_grey) are lists of bytes and of pixels: a thread
-//!   takes 16 of them at once.
-//! - [`blur`]: a sum of a column of the window follows from that of the row above, a sum of such sums from that of the
+//! - [`scale`](fn@picture_best_scale) and [`grey`](fn@picture_best_grey) treat the picture as a list of bytes or
+//!   pixels, of which a thread processes 16 at once.
+//! - [`blur`]: the sum of a column of the window is updated from the row above, and the sum of the window from the
 //!   pixel to the left.
 
 use super::{Picture, luminance, scaled};
@@ -20,7 +20,7 @@ pub const BLOCK: u32 = 256;
 /// Bytes, or pixels, that a thread takes at once.
 pub const EACH: usize = 16;
 
-/// Multiplies every byte.
+/// Multiplies every byte by a factor in hundredths. The result is exact.
 ///
 /// # Safety
 /// `input` is the picture and `output` as long, and they do not overlap.
@@ -34,7 +34,7 @@ pub unsafe fn picture_best_scale(input: &[u8], picture: Picture, output: *mut u8
     };
 }
 
-/// Makes grey of colours.
+/// Converts a picture to shades of grey, one byte per pixel. The result is exact.
 ///
 /// # Safety
 /// `input` is the picture and `output` has a byte per pixel, and they do not overlap.
@@ -57,8 +57,8 @@ pub unsafe fn picture_best_grey(input: &[u8], picture: Picture, output: *mut u8)
     }
 }
 
-/// Makes `EACH` results at a time of as many times `N` bytes, over the whole grid; the last ones, and all where the
-/// memory does not start on a boundary, one by one.
+/// Computes `EACH` results at a time, each from `N` bytes, over the whole grid; the last ones, and all if the memory
+/// does not start on a boundary, are computed one by one.
 ///
 /// # Safety
 /// `input` has `count * N` bytes and `output` `count`, and they do not overlap.
@@ -88,11 +88,11 @@ unsafe fn each<const N: usize>(
         let mut bytes = [Vector([0; EACH]); N];
         let mut k = 0;
         while k < N {
-            // SAFETY: the bytes of one result, which are the first of as many vectors as it takes.
+            // SAFETY: the bytes are those of one result, which is inside the input.
             bytes[0].0[k] = unsafe { *input.get_unchecked(i * apart + k) };
             k += 1;
         }
-        // SAFETY: one of the results, which no other thread has.
+        // SAFETY: the index is that of a result, which no other thread has.
         unsafe { output.add(i).write(make(bytes)[0]) };
         i += threads;
     }

@@ -1,14 +1,14 @@
-//! Look-back in two steps: tiles in groups of 32, and groups.
+//! Look-back in two steps: over the tiles of a group of 32, and over the groups.
 //!
 //! A tile publishes its total. The last tile of a group adds up the group, publishes that sum, and once the sum before
-//! the group is known, publishes the group's prefix. Any tile then needs two looks at 32 records at most, one per lane:
-//! the tiles of its group before it, and the groups before its own back to one with a prefix. 32 groups are 1024 tiles,
-//! more than a GPU runs at the same time, so such a group is nearly always among them; if not, it will be once the
-//! tiles before have finished.
-//! Decoupled look-back in one level walks back window by window, and adds the records that it finds in an order that
-//! depends on timing. Here the tiles of a group are always added by the same tree, and groups from left to right,
-//! wherever the walk began: a prefix is itself computed by that chain, so its rounding does not depend on the block
-//! that continues it.
+//! the group is known, publishes the group's prefix. Any tile then reads at most twice 32 records, one per lane: those
+//! of the tiles before it in its group, and those of the groups before its own, back to one with a prefix. 32 groups
+//! are 1024 tiles, more than a GPU runs at the same time, so such a group is nearly always among them; if not, it is
+//! once the tiles before have finished.
+//!
+//! Decoupled look-back in one level walks back window by window, and adds the records in an order that depends on
+//! timing. Here the tiles of a group are always added by the same tree, and groups from left to right, wherever the
+//! walk began. A prefix is itself computed by that chain, so its rounding does not depend on which block continues it.
 
 use crate::number::Number;
 use crate::reduce::{Op, WARP};
@@ -30,20 +30,21 @@ pub const fn state_words(tiles: u64, bytes: usize) -> u64 {
 /// Draws a ticket: the number of a tile in the lower half, of the launch in the upper one.
 ///
 /// # Safety
-/// `counter` is 0 before the first launch, and then accessed only so, once for each of `tiles` tiles per launch.
+/// `counter` is 0 before the first launch, and afterwards accessed only by this function, once for each of `tiles`
+/// tiles per launch.
 #[inline(always)]
 pub unsafe fn draw(counter: *mut u64, tiles: u32) -> u64 {
     // SAFETY: the caller upholds this function's contract.
     let counter = unsafe { AtomicU64::from_ptr(counter) };
     let drawn = counter.fetch_add(1, Ordering::Relaxed);
     if drawn as u32 == tiles - 1 {
-        // The last ticket of this launch: the next one starts with tile 0, and one higher in the upper half.
+        // This was the last ticket of the launch: the next launch starts with tile 0 and a number that is one higher.
         counter.fetch_add((1 << 32) - u64::from(tiles), Ordering::Relaxed);
     }
     drawn
 }
 
-/// Publishes the total of tile `number` and finds out what lies before the tile. All lanes get the answer.
+/// Publishes the total of tile `number` and returns, in all lanes, the sum of all tiles before it.
 ///
 /// Tags are twice the number of the launch for a total, and one more for a prefix.
 ///
@@ -63,7 +64,8 @@ pub unsafe fn prefix<O: Op<T>, T: Number>(state: *mut u64, tiles: u32, number: u
             of_tiles.publish(number as usize, total, is_total);
         }
 
-        // Both looks start at once; mostly the first one at the groups is good enough when the tiles are there.
+        // The loads of both steps start at once; when the tiles have been published, the first load of the groups
+        // usually suffices.
         let group_before = || match lane < group {
             true => of_groups.read((group - 1 - lane) as usize),
             false => (O::identity(), is_total),
@@ -94,8 +96,8 @@ pub unsafe fn prefix<O: Op<T>, T: Number>(state: *mut u64, tiles: u32, number: u
                 let prefixes = warp::ballot(warp::ALL, seen.1 == is_prefix);
                 let totals = warp::ballot(warp::ALL, seen.1 == is_total);
                 nearest = prefixes.trailing_zeros();
-                // Lanes below the nearest prefix. Without one, 0 - 1 is all lanes, and they have not all seen a total
-                // and a prefix.
+                // The lanes below the nearest prefix. Without a prefix, 0 - 1 selects all lanes, of which some have
+                // found neither a total nor a prefix.
                 let nearer = (prefixes & prefixes.wrapping_neg()).wrapping_sub(1);
                 if prefixes != 0 && totals & nearer == nearer {
                     break;
@@ -127,7 +129,8 @@ unsafe fn warp_total<O: Op<T>, T: Number>(mut value: T) -> T {
     value
 }
 
-/// Adds up a warp's values one after the other, beginning with that of the last lane, which lies furthest to the left.
+/// Adds up a warp's values one after the other, beginning with the last lane's, which belongs to the first group in
+/// memory order.
 ///
 /// # Safety
 /// All lanes of the warp call it together.
@@ -137,8 +140,8 @@ unsafe fn from_the_left<O: Op<T>, T: Number>(value: T) -> T {
     let mut lane = WARP;
     while lane > 0 {
         lane -= 1;
-        // SAFETY: the caller upholds this function's contract. No shuffle waits for a sum: the chain is one of
-        // additions only.
+        // SAFETY: the caller upholds this function's contract. No shuffle depends on a sum: only the additions form a
+        // chain.
         sum = O::combine(sum, unsafe { warp::shuffle_idx(warp::ALL, value, lane) });
     }
     sum

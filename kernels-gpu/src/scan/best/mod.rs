@@ -1,13 +1,12 @@
-//! The rung to use: one pass at the speed of memory, nothing to reset, the same bits in every run.
+//! The rung to use: one pass at the speed of memory, no state to reset, the same bits in every run.
 //!
-//! - A thread has up to [`ROWS`] 16-byte loads in flight, and its warp a part of the tile that is as many rows of 32
-//!   chunks. The rows are scanned as they lie, by shuffles that do not wait for those of other rows: nothing has to be
-//!   exchanged through shared memory between the order in which memory is fast and the order of the elements, and
-//!   chunks are stored as they were loaded.
-//! - Look-back takes two steps whatever the distance, since tiles are counted in groups: see `ahead`. The sums that it
-//!   adds, and their order, depend on nothing but the tile.
-//! - Tickets and records carry the number of the launch: what an earlier launch left behind reads as "not there yet",
-//!   so nothing has to be cleared between launches.
+//! - A thread has up to [`ROWS`] 16-byte loads in flight, and its warp has a part of the tile of that number of rows of
+//!   32 chunks. The rows are scanned in place by shuffles that do not depend on other rows. So the elements need not be
+//!   reordered through shared memory, and chunks are stored as they were loaded.
+//! - Look-back takes two steps whatever the distance, since tiles are counted in groups: see `ahead`. The sums that are
+//!   added, and their order, depend only on the tile.
+//! - Tickets and records contain the number of the launch: a record of an earlier launch counts as not yet published,
+//!   so no memory has to be cleared between launches.
 //! - An input of one tile needs no ticket and no look-back.
 //!
 //! Sources: Merrill and Garland (2016) for tiles, tickets and look-back; S. Yan, G. Long and Y. Zhang, "StreamScan"
@@ -27,19 +26,19 @@ pub use ahead::{GROUP, state_words};
 /// The idea in one line.
 pub const IDEA: &str = "16-byte accesses, rows scanned as they lie, look-back in two steps, no reset";
 
-/// Threads per block: the tile is made for it.
+/// Threads per block; the layout of the tile depends on it.
 pub const BLOCK: u32 = 256;
 
-/// 16-byte chunks per thread, when there is enough to do for all multiprocessors. The more there are, the fewer
-/// tickets, barriers and looks back per element; 8 take 77 registers, so that three blocks share a multiprocessor.
-/// (H200, 2^28 f32: 2574 GB/s with 4, 2915 with 6, 3033 with 8.)
+/// 16-byte chunks per thread for inputs that occupy all multiprocessors. More chunks mean fewer tickets, barriers and
+/// look-backs per element; 8 take 77 registers, so that three blocks share a multiprocessor. (H200, 2^28 f32: 2574 GB/s
+/// with 4, 2915 with 6, 3033 with 8.)
 pub const ROWS: usize = 8;
 
-/// Number of chunks per thread for inputs of at most [`SMALL`] bytes, which are finished before memory is busy: more
+/// Number of chunks per thread for inputs of at most [`SMALL`] bytes, which are too small to saturate memory: more
 /// blocks take part.
 pub const FEW_ROWS: usize = 1;
 
-/// See [`FEW_ROWS`].
+/// Largest input, in bytes, for which a thread has [`FEW_ROWS`] chunks.
 pub const SMALL: u64 = 1 << 19;
 
 /// Elements of this size in a tile of this many rows.
@@ -60,7 +59,8 @@ static mut TICKET: MaybeUninit<u64> = MaybeUninit::uninit();
 #[address_space(shared)]
 static mut BEFORE: MaybeUninit<u64> = MaybeUninit::uninit();
 
-/// Scans the input, in tiles of `R` rows. `exclusive` is 0 or 1.
+/// Scans the input, in tiles of `R` rows. `exclusive` is 0 or 1. The result is the same in every run;
+/// [`scan`](crate::scan) states the error bound of float sums.
 ///
 /// # Safety
 /// [`BLOCK`] threads, one block per tile; `output` has as many elements as `input` and does not overlap it; `state` has
@@ -84,7 +84,7 @@ pub unsafe fn scan_best<O: Op<T>, T: Number, const R: usize>(
 /// Scans one tile of elements of which `W` fill 16 bytes.
 ///
 /// # Safety
-/// As for [`scan_best()`].
+/// The requirements are those of [`scan_best()`].
 #[inline(always)]
 unsafe fn scan_tile<O: Op<T>, T: Number, const W: usize, const R: usize>(
     input: &[T],
@@ -99,16 +99,16 @@ unsafe fn scan_tile<O: Op<T>, T: Number, const W: usize, const R: usize>(
 
     let first_of_tile = number as usize * tile(R, size_of::<T>()) as usize;
     let inside = first_of_tile + tile(R, size_of::<T>()) as usize <= input.len();
-    // The lane's chunk of row 0; the next row is `PITCH` elements behind.
+    // The lane's chunk of row 0; the next row is `pitch` elements further.
     let first = first_of_tile + (warp as usize * R * WARP as usize + lane as usize) * W;
     let chunks = if inside && input.as_ptr().addr().is_multiple_of(16) {
-        // SAFETY: the tile lies inside, on a boundary.
+        // SAFETY: the tile lies inside the input, on a 16-byte boundary.
         unsafe { load::<T, W, R>(input, first) }
     } else {
         load_singly::<O, T, W, R>(input, first)
     };
 
-    // SAFETY: whole warps.
+    // SAFETY: all lanes of each warp reach this call.
     let (mut before, total) = unsafe { scan_rows::<O, T, W, R>(&chunks) };
     // SAFETY: the whole block reaches this call, once.
     let (warps_before, tile_total) = unsafe { scan_warps::<O, T>(total) };
@@ -116,24 +116,24 @@ unsafe fn scan_tile<O: Op<T>, T: Number, const W: usize, const R: usize>(
     if tiles > 1 {
         let slot = (&raw mut BEFORE).cast::<T>();
         if warp == 0 {
-            // SAFETY: the whole of warp 0 reaches this call; tiles before this one were given to blocks that run.
+            // SAFETY: the whole of warp 0 reaches this call; tiles before this one belong to blocks that run.
             let before_tile = unsafe { ahead::prefix::<O, T>(state, tiles, number, launch, tile_total) };
             if lane == 0 {
                 // SAFETY: one thread writes the shared slot.
                 unsafe { slot.write(before_tile) };
             }
         }
-        thread::sync_threads(); // what lies before the tile is there before the block reads it
-        // SAFETY: written before the barrier.
+        thread::sync_threads(); // separates the write of the sum before the tile from the block's reads
+        // SAFETY: the slot was written before the barrier.
         carry = O::combine(unsafe { slot.read() }, warps_before);
     }
 
-    // Unrolled by hand: where the optimiser leaves a loop, the arrays go to local memory.
+    // This is unrolled by a macro: a loop that the optimiser keeps would place the arrays in local memory.
     unroll!(row < R => { before[row] = O::combine(carry, before[row]) });
     if inside && output.addr().is_multiple_of(16) {
         unroll!(row < R => {
             let at = first + row * pitch::<W>();
-            // SAFETY: the tile lies inside, on a boundary, and each chunk is one thread's.
+            // SAFETY: the tile lies inside the output, on a 16-byte boundary, and each chunk belongs to one thread.
             unsafe {
                 let chunk = scan_chunk::<O, T, W>(chunks[row], before[row], exclusive);
                 Vector(chunk).store(output.add(at).cast());
@@ -145,7 +145,7 @@ unsafe fn scan_tile<O: Op<T>, T: Number, const W: usize, const R: usize>(
             unroll!(k < W => {
                 let at = first + row * pitch::<W>() + k;
                 if at < input.len() {
-                    // SAFETY: `output` is as long as `input`, and each element is one thread's.
+                    // SAFETY: `output` is as long as `input`, and each element belongs to one thread.
                     unsafe { output.add(at).write(chunk[k]) };
                 }
             });
@@ -159,10 +159,12 @@ const fn pitch<const W: usize>() -> usize {
     WARP as usize * W
 }
 
-/// Draws a ticket for the block: the number of its tile, and of the launch, which is not 0 before 2^31 launches.
+/// Draws a ticket for the block. Returns the number of its tile and that of the launch, which is not 0 in the first
+/// 2^31 launches.
 ///
 /// # Safety
-/// All threads of the block call it together, once; word 0 of `state` is accessed only so, by one block per tile.
+/// All threads of the block call it together, once; word 0 of `state` is accessed only by this function, by one block
+/// per tile.
 #[inline(always)]
 unsafe fn ticket(state: *mut u64, tiles: u32) -> (u32, u32) {
     let slot = (&raw mut TICKET).cast::<u64>();
@@ -170,16 +172,16 @@ unsafe fn ticket(state: *mut u64, tiles: u32) -> (u32, u32) {
         // SAFETY: the caller upholds this function's contract; one thread writes the shared slot.
         unsafe { slot.write(ahead::draw(state, tiles)) };
     }
-    thread::sync_threads(); // the ticket is drawn before the block reads it
-    // SAFETY: written before the barrier.
+    thread::sync_threads(); // separates thread 0's write of the ticket from the block's reads
+    // SAFETY: the slot was written before the barrier.
     let drawn = unsafe { slot.read() };
     (drawn as u32, (drawn >> 32) as u32 + 1)
 }
 
-/// The thread's chunks, all loads in flight at once.
+/// Loads the thread's chunks, with all loads in flight at once.
 ///
 /// # Safety
-/// The chunks lie inside the input, on a boundary.
+/// The chunks lie inside the input, on a 16-byte boundary.
 #[inline(always)]
 unsafe fn load<T: Number, const W: usize, const R: usize>(input: &[T], first: usize) -> [[T; W]; R] {
     core::array::from_fn(|row| {
@@ -225,7 +227,7 @@ unsafe fn scan_rows<O: Op<T>, T: Number, const W: usize, const R: usize>(chunks:
     }
 }
 
-/// The total of the warps before this one, and of all: every thread adds them up for itself, in order.
+/// Returns the total of the warps before this one and that of all warps, which every thread adds up in order.
 ///
 /// # Safety
 /// All threads of the block call it together, once.
@@ -238,7 +240,7 @@ unsafe fn scan_warps<O: Op<T>, T: Number>(total: T) -> (T, T) {
         // SAFETY: each warp writes its own slot.
         unsafe { slot(warp).write(total) };
     }
-    thread::sync_threads(); // every warp's total is in its slot
+    thread::sync_threads(); // separates the writes of the warps' totals from their reads
 
     let (mut before, mut all) = (O::identity(), O::identity());
     let mut k = 0;
@@ -246,7 +248,7 @@ unsafe fn scan_warps<O: Op<T>, T: Number>(total: T) -> (T, T) {
         if k == warp {
             before = all;
         }
-        // SAFETY: written before the barrier.
+        // SAFETY: the slot was written before the barrier.
         all = O::combine(all, unsafe { slot(k).read() });
         k += 1;
     }

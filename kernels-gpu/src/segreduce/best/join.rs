@@ -22,7 +22,7 @@ pub unsafe fn join<O: Op<T>, T: Number>(
     ticket: *mut u32,
 ) {
     let (tid, blocks) = (thread::thread_idx_x(), thread::grid_dim_x());
-    thread::sync_threads(); // the block's results are written before its ticket releases them
+    thread::sync_threads(); // separates the block's writes of its results from the ticket that releases them
     // SAFETY: one thread per block.
     let last = if tid == 0 { u32::from(unsafe { draw_last(ticket) }) } else { 0 };
     // The barrier makes the other blocks' results, which thread 0 has acquired, visible to the whole block.
@@ -50,7 +50,7 @@ pub unsafe fn join<O: Op<T>, T: Number>(
                 result.write(O::combine(O::combine(before, value), result.read()));
             }
         }
-        thread::sync_threads(); // `block_scan` has been read by all before it is used again
+        thread::sync_threads(); // separates the reads of `block_scan`'s shared memory from its next use
         from += BLOCK;
     }
 }

@@ -1,15 +1,15 @@
-//! The rung to use: any mix of lengths in one launch, at a speed that depends on them little, with the same bits on
-//! every run.
+//! The rung to use: any mix of lengths in one launch, at a speed that depends little on the lengths, with the same bits
+//! in every run.
 //!
 //! - Elements and segment ends are merged into one list (an end comes after its segment's last element) and every
 //!   block gets an equal part of it, whether that is one segment's middle or a thousand empty ones: see `split`.
 //! - A block walks through its part in tiles of 16 KiB. A tile in which no segment ends is only loaded and added up,
-//!   each thread for itself, without a barrier. Where one ends (4-byte elements), threads add up what lies before its
-//!   end and what lies behind, and meet once. Otherwise each thread takes 64 neighbouring bytes of the tile, and a
-//!   segmented scan over the threads hands on what is left of a segment that began before: see `tile`.
+//!   each thread for itself, without a barrier. Where one ends (4-byte elements), threads add up the elements before
+//!   its end and those after it, with one barrier. Otherwise each thread takes 64 neighbouring bytes of the tile, and a
+//!   segmented scan over the threads passes on the sum of a segment that began before: see `tile`.
 //! - The next tile's loads start before the tile's work does.
-//! - A segment may end blocks later than it began. Each block leaves what it has of the segment that is open at its
-//!   end, and the last block to finish combines these in the order of the blocks: see `join`.
+//! - A segment may end blocks later than it began. Each block stores its sum of the segment that is open at its end,
+//!   and the last block to finish combines these in the order of the blocks: see `join`.
 //!
 //! Long segments are read at the speed of memory; a segmented scan in every tile leaves two thirds of it (H200, 2^28
 //! f32: 4.3 TB/s of a million elements each, 2.9 TB/s of 16, of 128, or of a power law). Where all lengths are about
@@ -32,7 +32,7 @@ mod tile;
 /// The idea in one line.
 pub const IDEA: &str = "equal parts of elements and segment ends for all blocks and threads: any mix of lengths";
 
-/// Threads per block: tiles are made for it.
+/// Threads per block; the layout of the tiles depends on it.
 pub const BLOCK: u32 = 256;
 
 /// Blocks per multiprocessor.
@@ -48,7 +48,8 @@ pub const fn tile(bytes: usize) -> u32 {
 
 const _: () = assert!(EACH == 4 && BLOCK >= 2 * WARP);
 
-/// Reduces segment `k` to `results[k]`.
+/// Reduces segment `k` of `values`, the elements `offsets[k]..offsets[k + 1]`, to `results[k]`. The result is the same
+/// in every run.
 ///
 /// # Safety
 /// `BLOCK` threads; `offsets` has at least one entry, ascends, and ends within `values`; `results` has one element per
@@ -77,22 +78,22 @@ pub unsafe fn segreduce_best<O: Op<T>, T: Number>(
     }
 }
 
-/// Reduces the block's part. Returns what it has of the segment that is open at its end, and which segment that is; the
-/// number of segments when all have ended.
+/// Reduces the block's part. Returns the block's sum of the segment that is open at its end, and the number of that
+/// segment, which is the number of segments if all have ended.
 ///
 /// # Safety
-/// As for [`segreduce_best()`].
+/// The requirements are those of [`segreduce_best()`].
 #[inline(always)]
 unsafe fn part<O: Op<T>, T: Number, const W: usize>(values: &[T], offsets: &[u64], results: *mut T) -> (T, u64) {
     let tid = thread::thread_idx_x();
-    // SAFETY: all threads reach this call.
+    // SAFETY: all threads of the block reach this call.
     let (part, mut k) = unsafe {
         tile::clear_ends(tid);
         split(offsets, (values.as_ptr().addr() % 16 / size_of::<T>()) as u64)
     };
     let len = u64::from(tile(size_of::<T>()));
-    // What the block has of the open segment: of tiles where a segment ends, the same in all threads; of tiles since
-    // then, each thread's own part.
+    // The block's sum of the open segment: `carry`, up to the last tile in which a segment ends, is the same in all
+    // threads; `private` is each thread's own part of the tiles since then.
     let (mut carry, mut private, mut streamed) = (O::identity(), O::identity(), false);
     let mut start = part.begin / W as u64 * W as u64;
     // SAFETY: the part lies within the values.
@@ -106,10 +107,10 @@ unsafe fn part<O: Op<T>, T: Number, const W: usize>(values: &[T], offsets: &[u64
         } else {
             [Vector([O::identity(); W]); EACH]
         };
-        // SAFETY: asked for segments that end in the part.
+        // SAFETY: it is called only for segments that end in the part.
         let ends = |k: u64| k < part.last && unsafe { part.end_of(offsets, k) } <= stop;
-        // For f64 that would take more than the 80 registers that three blocks on a multiprocessor leave, so 8-byte
-        // elements do without.
+        // For f64 that would take more than the 80 registers that three blocks on a multiprocessor leave, so this is
+        // not done for 8-byte elements.
         if W == 4 && ends(k) && !ends(k + 1) {
             // SAFETY: as above.
             let end = unsafe { part.end_of(offsets, k) } - start;
@@ -121,16 +122,16 @@ unsafe fn part<O: Op<T>, T: Number, const W: usize>(values: &[T], offsets: &[u64
                 // blocks are done.
                 unsafe { results.add(k as usize).write(carry) };
             }
-            thread::sync_threads(); // everyone has read the warps' values before they are written again
+            thread::sync_threads(); // every thread has read the warps' values before they are written again
             (k, carry, private, streamed) = (k + 1, O::identity(), behind, true);
         } else if ends(k) {
             if streamed {
-                // SAFETY: all threads reach this call. Its barrier also keeps threads from overwriting slots that
-                // others still read.
+                // SAFETY: all threads of the block reach this call. Its barrier also keeps threads from overwriting
+                // slots that others still read.
                 carry = O::combine(carry, unsafe { block_total::<O, T>(private) });
                 (private, streamed) = (O::identity(), false);
             } else {
-                thread::sync_threads(); // everyone has read the last tile's totals before its slots are written
+                thread::sync_threads(); // every thread has read the last tile's totals before its slots are written
             }
             // SAFETY: all threads reach this call, after a barrier that separates them from the last use of the slots.
             k = unsafe { tile::totals::<O, T, W>(offsets, &part, start, k, round, &mut carry, results) };
@@ -144,7 +145,7 @@ unsafe fn part<O: Op<T>, T: Number, const W: usize>(values: &[T], offsets: &[u64
         (start, round) = (stop, next);
     }
     if streamed {
-        // SAFETY: all threads reach this call.
+        // SAFETY: all threads of the block reach this call.
         carry = O::combine(carry, unsafe { block_total::<O, T>(private) });
     }
     (carry, part.last)

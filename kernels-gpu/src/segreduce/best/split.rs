@@ -15,20 +15,20 @@ pub struct Part {
     pub lead: u64,
     /// The part's first element.
     pub begin: u64,
-    /// Behind its last.
+    /// One past the part's last element.
     pub end: u64,
     /// The first segment that ends after the part.
     pub last: u64,
 }
 
 impl Part {
-    /// Behind the last element of segment `k`.
+    /// One past the last element of segment `k`.
     ///
     /// # Safety
     /// There is a segment `k`.
     #[inline(always)]
     pub unsafe fn end_of(&self, offsets: &[u64], k: u64) -> u64 {
-        // SAFETY: a segment has two entries.
+        // SAFETY: segment `k` has the entries `k` and `k + 1`.
         self.lead + unsafe { *offsets.get_unchecked(k as usize + 1) }
     }
 
@@ -43,7 +43,7 @@ impl Part {
     }
 }
 
-/// The calling block's part, and the first segment that ends in it. Warps 0 and 1 look for its two ends.
+/// The calling block's part, and the first segment that ends in it. Warps 0 and 1 search for its two ends.
 ///
 /// # Safety
 /// All threads of the block call it.
@@ -68,8 +68,8 @@ pub unsafe fn split(offsets: &[u64], lead: u64) -> (Part, u64) {
             }
         }
     }
-    thread::sync_threads(); // both ends are found, and what threads wrote before is complete
-    // SAFETY: written before the barrier.
+    thread::sync_threads(); // separates the writes of both ends, and earlier ones, from the reads below
+    // SAFETY: the slot was written before the barrier.
     let (first, last) = unsafe { (splits.read(), splits.add(1).read()) };
     let part = Part { lead, begin: lead + base + cut(block) - first, end: lead + base + cut(block + 1) - last, last };
     (part, first)
@@ -83,7 +83,7 @@ pub unsafe fn split(offsets: &[u64], lead: u64) -> (Part, u64) {
 #[inline(always)]
 unsafe fn ended_before(offsets: &[u64], base: u64, cut: u64) -> u64 {
     let lane = u64::from(thread::thread_idx_x() % WARP);
-    // Below `low` all are, from `high` on none is.
+    // All segments below `low` end before the cut, and none from `high` on.
     let (mut low, mut high) = (0, cut.min(offsets.len() as u64 - 1));
     while low < high {
         let step = (high - low).div_ceil(u64::from(WARP));

@@ -1,4 +1,4 @@
-//! A tile: how it is loaded, and how it is added up where no segment ends, where one does, and where many do.
+//! Loading of a tile, and its sums if no segment ends in it, if one does, and if several do.
 
 use super::{BLOCK, EACH, split::Part, tile};
 use crate::{number::Number, reduce::Op, segreduce::scan::block_scan, unroll::unroll};
@@ -10,14 +10,14 @@ use cuda_std::{
     thread,
 };
 
-/// Segments per thread whose ends are looked at between two barriers.
+/// Segments per thread whose ends are read between two barriers.
 const LOOK: u32 = 2;
 
 /// The tile's elements, then at a segment's last element the total of the segment.
 #[address_space(shared)]
 static mut SLOTS: [MaybeUninit<U64x2>; BLOCK as usize * EACH] = [MaybeUninit::uninit(); BLOCK as usize * EACH];
 
-/// For each thread, at which of its elements a segment ends: a bit each. 0 between tiles.
+/// For each thread, a bit per element, set if a segment ends there. All bits are 0 between tiles.
 #[address_space(shared)]
 static mut ENDS: [MaybeUninit<u32>; BLOCK as usize] = [MaybeUninit::uninit(); BLOCK as usize];
 
@@ -25,18 +25,18 @@ static mut ENDS: [MaybeUninit<u32>; BLOCK as usize] = [MaybeUninit::uninit(); BL
 #[address_space(shared)]
 static mut OPEN: [MaybeUninit<u64>; 1] = [MaybeUninit::uninit(); 1];
 
-/// Nothing ends anywhere yet: before the first tile, with a barrier after it.
+/// Clears the marks of segment ends. It is called before the first tile, with a barrier after it.
 ///
 /// # Safety
 /// Every thread of the block calls it with its number.
 #[inline(always)]
 pub unsafe fn clear_ends(tid: u32) {
-    // SAFETY: a word per thread.
+    // SAFETY: each thread has a word.
     unsafe { (&raw mut ENDS).cast::<u32>().add(tid as usize).write(0) };
 }
 
-/// The thread's vectors of the tile at `start`: vector `j` is number `tid + j * BLOCK`. What is not the block's is the
-/// identity.
+/// The thread's vectors of the tile at `start`: vector `j` is number `tid + j * BLOCK`. Elements outside the block's
+/// part are the identity.
 ///
 /// # Safety
 /// The part lies within the values; `start` is a multiple of `W`.
@@ -44,7 +44,8 @@ pub unsafe fn clear_ends(tid: u32) {
 pub unsafe fn load<O: Op<T>, T: Number, const W: usize>(values: &[T], part: &Part, start: u64) -> [Vector<T, W>; EACH] {
     let at = |j: usize| start + u64::from((thread::thread_idx_x() + j as u32 * BLOCK) * W as u32);
     if start >= part.begin && start + u64::from(tile(size_of::<T>())) <= part.end {
-        // SAFETY: a vector of the part, and on a boundary, because it is a multiple of `W` elements behind one.
+        // SAFETY: the vector belongs to the part, and is on a boundary, because it is a multiple of `W` elements behind
+        // one.
         core::array::from_fn(|j| unsafe {
             Vector::load(values.as_ptr().wrapping_add((at(j) - part.lead) as usize).cast())
         })
@@ -53,7 +54,7 @@ pub unsafe fn load<O: Op<T>, T: Number, const W: usize>(values: &[T], part: &Par
             Vector(core::array::from_fn(|w| {
                 let i = at(j) + w as u64;
                 let inside = i >= part.begin && i < part.end;
-                // SAFETY: an element of the part.
+                // SAFETY: the element belongs to the part.
                 if inside { unsafe { *values.get_unchecked((i - part.lead) as usize) } } else { O::identity() }
             }))
         })
@@ -127,7 +128,7 @@ pub unsafe fn totals<O: Op<T>, T: Number, const W: usize>(
 
     let mut j = 0;
     while j < EACH {
-        // SAFETY: a slot for each vector, and each vector has one thread.
+        // SAFETY: each vector has one slot and one thread.
         unsafe { round[j].store(vectors.add(place(tid + j as u32 * BLOCK) as usize)) };
         j += 1;
     }
@@ -136,7 +137,7 @@ pub unsafe fn totals<O: Op<T>, T: Number, const W: usize>(
 
     // The thread's own elements, one after the other. The first total lacks what came before the thread.
     let own_ends = (&raw mut ENDS).cast::<u32>();
-    // SAFETY: a word per thread, complete since the barrier in `mark_ends`.
+    // SAFETY: each thread has a word, complete since the barrier in `mark_ends`.
     let ends = unsafe {
         let word = own_ends.add(tid as usize);
         let ends = word.read();
@@ -159,7 +160,7 @@ pub unsafe fn totals<O: Op<T>, T: Number, const W: usize>(
             w += 1;
         }
     };
-    // Written out: LLVM keeps a loop of this length, and its counter's uses with it.
+    // The code is written out, because LLVM would keep a loop of this length and compute with its counter.
     walk(0);
     walk(1);
     walk(2);
@@ -171,7 +172,7 @@ pub unsafe fn totals<O: Op<T>, T: Number, const W: usize>(
         // SAFETY: as above.
         unsafe { total.write(O::combine(before, total.read())) };
     }
-    thread::sync_threads(); // the totals are in their slots before others look for them
+    thread::sync_threads(); // separates the writes of the totals from their reads
 
     let mut k = first + u64::from(tid);
     while k < last {
@@ -191,7 +192,7 @@ pub unsafe fn totals<O: Op<T>, T: Number, const W: usize>(
 /// barrier completes what the block has written to shared memory.
 ///
 /// # Safety
-/// As for [`totals`].
+/// The requirements are those of [`totals`].
 #[inline(always)]
 unsafe fn mark_ends<T: Number, const W: usize>(offsets: &[u64], part: &Part, start: u64, first: u64) -> u64 {
     let ends = (&raw mut ENDS).cast::<u32>();
@@ -219,7 +220,8 @@ unsafe fn mark_ends<T: Number, const W: usize>(offsets: &[u64], part: &Part, sta
                 if end <= stop && begin < end && end > front {
                     let i = (end - 1 - start) as u32;
                     let (word, bit) = (i / (EACH * W) as u32, i % (EACH * W) as u32);
-                    // SAFETY: an element of the tile has a bit; until the next barrier all accesses are these.
+                    // SAFETY: each element of the tile has a bit; until the next barrier all accesses are these
+                    // atomics.
                     unsafe { BlockAtomicU32::from_ptr(ends.add(word as usize)) }.fetch_or(1 << bit, Ordering::Relaxed);
                 }
             }
@@ -227,7 +229,7 @@ unsafe fn mark_ends<T: Number, const W: usize>(offsets: &[u64], part: &Part, sta
         }
         // The barrier separates writes of the tile's elements, ends and first open segment from all reads of them.
         if thread::sync_threads_or(found) != 0 {
-            // SAFETY: written before the barrier.
+            // SAFETY: the slot was written before the barrier.
             return unsafe { open.read() };
         }
         from += u64::from(LOOK * BLOCK);
