@@ -1,5 +1,8 @@
 //! Diagnostics as SARIF 2.1.0, which CI systems show on a pull request
 //! (<https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html>).
+//!
+//! By hand, over serde_json: serde-sarif 0.8.0 generates its types from the schema in a build script and brings 15
+//! further packages (regex among them), for one log with the few properties that are written here.
 
 use rustwarp::backend::{Severity, code};
 use rustwarp::diagnostic::{Diagnostic, Place};

@@ -215,6 +215,7 @@ impl Row {
     }
 }
 
+/// Reads a table of readings. Their fields are never quoted, so a split at the commas is the whole format.
 fn table(path: &str) -> Vec<Row> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
     let text = std::fs::read_to_string(&path).expect("readings");

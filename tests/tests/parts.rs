@@ -31,12 +31,14 @@ fn vectors_off_different_boundaries() {
     for (i, j) in STARTS.into_iter().flat_map(|i| STARTS.map(|j| (i, j))) {
         for len in [0, 1, 5, 1000] {
             let (part_a, part_b) = (parts(&device_a, i, len), parts(&device_b, j, len));
-            let out = Buffer::<f32>::uninit(&*device, len, "out").expect("memory");
-            let call = vecadd::best::vecadd_best::<f32>(part_a, part_b, out.ptr());
-            // SAFETY: the launch has whole warps, operands of equal length, and room for as many results.
-            unsafe { device.launch(module, &call, Shape::linear(3, 64)) }.expect("a launch");
             let sums: Vec<_> = (0..len).map(|k| a[i + k] + b[j + k]).collect();
-            assert_eq!(out.read(len).expect("the sums"), sums, "vecadd from {i} and {j}, {len} elements");
+            for launcher in [vecadd::vectorised::vecadd_vectorised::<f32>, vecadd::best::vecadd_best::<f32>] {
+                let out = Buffer::<f32>::uninit(&*device, len, "out").expect("memory");
+                let call = launcher(part_a, part_b, out.ptr());
+                // SAFETY: the launch has whole warps, operands of equal length, and room for as many results.
+                unsafe { device.launch(module, &call, Shape::linear(3, 64)) }.expect("a launch");
+                assert_eq!(out.read(len).expect("the sums"), sums, "vecadd from {i} and {j}, {len} elements");
+            }
 
             let out = Buffer::<f32>::uninit(&*device, 1, "output").expect("memory");
             let call = dot::best::dot_best::<f32>(part_a, part_b, partials.ptr(), ticket.ptr(), out.ptr());

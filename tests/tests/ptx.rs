@@ -109,6 +109,7 @@ fn best_loads_sixteen_bytes_at_a_time() {
         let each = tile * tile / (if vector(dtype) == "v4.b32" { 4 } else { 2 }) / transpose::BLOCK as usize;
         moved(format!("transpose_best_{dtype}"), dtype, each, each);
         moved(format!("transpose_vectorised_{dtype}"), dtype, 1, 1);
+        moved(format!("vecadd_vectorised_{dtype}"), dtype, 2, 1);
         // A whole tile, and single vectors after the last one.
         moved(format!("vecadd_best_{dtype}"), dtype, 2 * (vecadd::best::EACH + 1), vecadd::best::EACH + 1);
         moved(format!("scan_best_sum_{dtype}_8"), dtype, scan::best::ROWS, scan::best::ROWS);

@@ -6,13 +6,14 @@
 //! Loops", 2013.)
 //!
 //! The rungs: [`one_per_thread`], with a thread for every element; [`vecadd()`] in this file, which this text
-//! describes; [`best`].
+//! describes; [`vectorised`], with 16 bytes per lane; [`best`].
 
 use crate::number::Number;
 use cuda_std::{kernel, thread};
 
 pub mod best;
 pub mod one_per_thread;
+pub mod vectorised;
 
 /// The idea in one line.
 pub const IDEA: &str = "each thread jumps by the size of the grid: any grid handles any length";

@@ -1,4 +1,7 @@
 //! Reading and writing NumPy's `.npy` format (NumPy Enhancement Proposal 1; versions 1.0, 2.0 and 3.0).
+//!
+//! By hand, because a crate costs more than the format: npyz 0.9.1 and ndarray-npy 0.10.0 parse the one-line header with
+//! py_literal and pest, which bring 16 and 18 further packages, one of them (psm) assembly code for a C compiler.
 
 use super::replace::replace;
 use super::{file_size, require_fit, unreadable};

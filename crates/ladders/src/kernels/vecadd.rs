@@ -7,7 +7,7 @@ use super::problem::{awkward_lengths, bench_lengths};
 use super::{BlockRule, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
 use crate::compare::Expected;
 use cuda_std::launch::{Call, PtrMut, Slice};
-use kernels_gpu::vecadd::{self, best, one_per_thread};
+use kernels_gpu::vecadd::{self, best, one_per_thread, vectorised};
 use rustwarp::backend::{Buffer, Shape, require_memory};
 use rustwarp::element::{Dtype, Element, Value};
 use rustwarp::error::{Error, Result};
@@ -79,6 +79,12 @@ impl<T: Element> Ladder for Sums<T> {
                 idea: vecadd::IDEA,
                 block: BlockRule::Any { default: vecadd::BLOCK },
                 kernel: Kernel { grid: Grid::Device, launcher: vecadd::vecadd::<T> },
+            },
+            Rung {
+                name: "vectorised",
+                idea: vectorised::IDEA,
+                block: BlockRule::Any { default: vectorised::BLOCK },
+                kernel: Kernel { grid: Grid::Device, launcher: vectorised::vecadd_vectorised::<T> },
             },
             Rung {
                 name: "best",
