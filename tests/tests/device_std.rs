@@ -8,7 +8,7 @@ use tests::cases::{program, simulate, sorted_lines};
 fn every_case_writes_and_prints_what_it_must_without_a_finding() {
     let program = program();
     let mut wrong = Vec::new();
-    let cases = test_kernels::case::all();
+    let cases = test_kernels::all::cases();
     assert!(cases.len() > 50, "only {} cases", cases.len());
     for case in &cases {
         let run = simulate(&program, case);
@@ -42,7 +42,7 @@ fn every_entry_is_launched_by_a_case() {
     let entries = program.functions.iter().filter(|f| f.kind == ptx_sim::program::Kind::Entry);
     let built: BTreeSet<&str> = entries.map(|entry| entry.name.as_str()).collect();
     let planted = test_kernels::planted::all().into_iter().map(|planted| planted.case);
-    let cases: Vec<_> = test_kernels::case::all().into_iter().chain(planted).collect();
+    let cases: Vec<_> = test_kernels::all::cases().into_iter().chain(planted).collect();
     let launched: BTreeSet<String> = cases
         .iter()
         .map(|case| (case.call)(&vec![0; case.buffers.len() + case.textures.len()]).entry.into_owned())

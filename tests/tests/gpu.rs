@@ -46,7 +46,7 @@ fn best_gives_the_same_bits_every_time() {
 #[test]
 fn every_item_of_cuda_std() {
     let bench = bench_of_tests(Choice::Gpu(0));
-    let cases = test_kernels::case::all();
+    let cases = test_kernels::all::cases();
     let mut wrong = Vec::new();
     for case in &cases {
         wrong.extend(tests::cases::launch(&*bench.device, bench.module, case).err());
@@ -62,7 +62,7 @@ fn every_item_of_cuda_std() {
 #[test]
 fn printing() {
     const CHILD: &str = "RUSTWARP_TEST_PRINTING";
-    let cases: Vec<_> = test_kernels::case::all().into_iter().filter(|case| !case.printed.is_empty()).collect();
+    let cases: Vec<_> = test_kernels::all::cases().into_iter().filter(|case| !case.printed.is_empty()).collect();
     if std::env::var_os(CHILD).is_some() {
         let bench = bench_of_tests(Choice::Gpu(0));
         cases.iter().for_each(|case| tests::cases::launch(&*bench.device, bench.module, case).expect("a launch"));

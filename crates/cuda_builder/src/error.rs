@@ -28,7 +28,8 @@ pub enum Error {
     },
     /// A tool that only checks need is missing.
     #[error(
-        "`{tool}` is needed to {purpose}, and is neither in a CUDA toolkit (PATH, CUDA_HOME, /usr/local/cuda) nor in the cache\nfix: {fix}"
+        "`{tool}` is needed to {purpose}, and is neither in a CUDA toolkit (PATH, CUDA_HOME, /usr/local/cuda) nor in \
+         the cache\nfix: {fix}"
     )]
     NoCudaTool {
         /// `ptxas` or `nvdisasm`.

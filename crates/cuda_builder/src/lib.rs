@@ -20,6 +20,7 @@ mod process;
 mod progress;
 mod rustc;
 pub mod setup;
+mod target;
 pub mod toolchain;
 
 pub use arch::{Arch, NvvmArch, UnknownArch};
@@ -27,6 +28,4 @@ pub use builder::{Artifact, CudaBuilder};
 pub use cache::Cache;
 pub use error::Error;
 pub use options::{DebugInfo, Modules};
-
-/// The Rust target that kernels are compiled for.
-pub const TARGET: &str = "nvptx64-nvidia-cuda";
+pub use target::TARGET;

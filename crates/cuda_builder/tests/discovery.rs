@@ -59,7 +59,8 @@ fn program(path: &Path, script: &str) {
 /// A rustc that answers as a real one does.
 fn rustc(root: &Path, targets: &str) {
     let script = format!(
-        "case $1 in -vV) printf 'release: 1.96.0\\nhost: x86_64-unknown-linux-gnu\\nLLVM version: 22.1.8\\n' ;; --print) printf '{}\\n{targets}\\n' ;; esac",
+        "case $1 in -vV) printf 'release: 1.96.0\\nhost: x86_64-unknown-linux-gnu\\nLLVM version: 22.1.8\\n' ;; \
+         --print) printf '{}\\n{targets}\\n' ;; esac",
         root.display()
     );
     program(&root.join("bin/rustc"), &script);

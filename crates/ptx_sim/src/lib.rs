@@ -26,7 +26,8 @@
 //! let data = machine.alloc(4 * 32, "data")?;
 //! machine.fill(data, 1, 4 * 32)?;
 //! let params = [data.to_le_bytes().to_vec()];
-//! let launch = Launch { entry: "double_all", grid: [1, 1, 1], block: [32, 1, 1], params: &params, ..Launch::default() };
+//! let (grid, block) = ([1, 1, 1], [32, 1, 1]);
+//! let launch = Launch { entry: "double_all", grid, block, params: &params, ..Launch::default() };
 //! let report = machine.launch(&program, &launch)?;
 //! let mut first = [0; 4];
 //! machine.read(data, &mut first)?;

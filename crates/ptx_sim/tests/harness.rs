@@ -116,7 +116,8 @@ fn shapes_and_shared_memory() -> Result<(), Failure> {
 #[test]
 fn values_arrive_as_they_are() -> Result<(), Failure> {
     let ptx = format!(
-        "{HEAD}.visible .entry k(.param .u8 a, .param .f64 b, .param .align 4 .b8 c[12], .param .u64 from, .param .u64 len, .param .u64 out)
+        "{HEAD}.visible .entry k(.param .u8 a, .param .f64 b, .param .align 4 .b8 c[12], .param .u64 from, \
+         .param .u64 len, .param .u64 out)
 {{
     .reg .b16 %rs<2>; .reg .b32 %r<8>; .reg .b64 %rd<8>;
     ld.param.u64 %rd1, [out];

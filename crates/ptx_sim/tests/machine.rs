@@ -65,7 +65,8 @@ fn sectors_follow_the_addresses() {
 
 #[test]
 fn divergence_is_counted_once_per_branch() {
-    let body = "setp.lt.u32 %p1, %r1, 7; @%p1 bra A; add.s32 %r2, %r1, 1; A: setp.lt.u32 %p2, %r1, 99; @%p2 bra B; B: add.s32 %r2, %r1, 1;";
+    let body = "setp.lt.u32 %p1, %r1, 7; @%p1 bra A; add.s32 %r2, %r1, 1; \
+                A: setp.lt.u32 %p2, %r1, 99; @%p2 bra B; B: add.s32 %r2, %r1, 1;";
     let found = counters(body);
     assert_eq!((found.branches, found.divergent_branches), (2, 1));
     // 4 instructions of the prologue, 6 for all lanes, 1 for the 25 lanes that do not branch.

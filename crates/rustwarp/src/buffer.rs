@@ -1,33 +1,64 @@
 //! Typed device memory.
 
-use crate::backend::Backend;
 use crate::device::Device;
 use crate::error::{Error, Result};
+use crate::handle::Handle;
 use bytemuck::Pod;
 use cuda_std::launch::{PtrMut, Slice};
 use std::marker::PhantomData;
 
-/// A reference to the device that holds a buffer's memory: owned or borrowed.
-pub trait Handle {
-    /// The device.
-    fn backend(&self) -> &dyn Backend;
-}
-
-impl Handle for &dyn Backend {
-    fn backend(&self) -> &dyn Backend {
-        *self
-    }
-}
-
 /// Device memory for `len` elements, released on drop.
 ///
 /// A `Buffer<T>` keeps its [`Device`] open. [`backend::Buffer`](crate::backend::Buffer) is the same memory for code
-/// that borrows a [`Backend`].
+/// that borrows a [`Backend`](crate::Backend).
 pub struct Buffer<T, H: Handle = Device> {
     device: H,
     address: u64,
     len: usize,
     marker: PhantomData<T>,
+}
+
+/// Memory of a device.
+impl Device {
+    /// Copies `values` to the device.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the device has less memory free.
+    pub fn upload<T: Pod>(&self, values: &[T]) -> Result<Buffer<T>> {
+        Buffer::from_slice(self.clone(), values, "buffer")
+    }
+
+    /// Allocates `len` elements whose bytes are all 0.
+    ///
+    /// # Errors
+    /// As [`Device::upload`].
+    pub fn zeros<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
+        let buffer = self.uninit::<T>(len)?;
+        if len > 0 {
+            self.backend().fill(buffer.address(), 0, buffer.bytes())?;
+        }
+        Ok(buffer)
+    }
+
+    /// Allocates `len` elements that hold no defined value until a kernel writes them.
+    ///
+    /// # Errors
+    /// As [`Device::upload`].
+    pub fn uninit<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
+        Buffer::uninit(self.clone(), len, "buffer")
+    }
+
+    /// Checks that the buffer lies on this device; `what` names it in the error.
+    ///
+    /// # Errors
+    /// [`Error::OtherDevice`] if it does not.
+    pub(crate) fn require<T: Pod>(&self, buffer: &Buffer<T>, what: &'static str) -> Result<()> {
+        if self.is(buffer.device()) {
+            return Ok(());
+        }
+        let [expected, found] = [self, buffer.device()].map(|device| device.info().device.clone());
+        Err(Error::OtherDevice { what, expected, found })
+    }
 }
 
 impl<T: Pod> Buffer<T> {

@@ -9,10 +9,11 @@
 //!   `kernels_gpu::conv1d::best`.
 
 use crate::backend::Shape;
-use crate::buffer::{Buffer, Handle};
+use crate::buffer::Buffer;
 use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::filter::{Border, MAX_AXIS};
+use crate::handle::Handle;
 use crate::launch::Launch;
 use cuda_std::launch::{PtrMut, Slice};
 use kernels_gpu::conv1d::best;

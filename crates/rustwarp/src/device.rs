@@ -1,10 +1,9 @@
 //! A device: a GPU or the simulator.
 
-use crate::backend::{self, Backend, Checks, Choice, DeviceInfo, Printed, Shape};
-use crate::buffer::{Buffer, Handle};
-use crate::error::{Error, Result};
+use crate::backend::{Backend, Checks, Choice, DeviceInfo, Module as Loaded, Printed, Shape, open_printing};
+use crate::error::Result;
+use crate::handle::Handle;
 use crate::ptx;
-use bytemuck::Pod;
 use cuda_std::launch::Call;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -23,7 +22,7 @@ pub struct Device {
 struct Inner {
     backend: Box<dyn Backend>,
     /// The loaded modules, by the name of their family.
-    families: RefCell<HashMap<&'static str, backend::Module>>,
+    families: RefCell<HashMap<&'static str, Loaded>>,
 }
 
 impl Device {
@@ -39,7 +38,7 @@ impl Device {
     /// Opens the GPU with this number, counted from 0.
     ///
     /// # Errors
-    /// [`Error::NoDevice`] if there is no such GPU or no driver.
+    /// [`Error::NoDevice`](crate::Error::NoDevice) if there is no such GPU or no driver.
     pub fn gpu(number: u32) -> Result<Self> {
         Self::open(Choice::Gpu(number))
     }
@@ -54,7 +53,7 @@ impl Device {
     }
 
     fn open(choice: Choice) -> Result<Self> {
-        let (backend, _) = backend::open_printing(choice, Checks::Bounds, Printed::Stdout)?;
+        let (backend, _) = open_printing(choice, Checks::Bounds, Printed::Stdout)?;
         Ok(Self::new(backend))
     }
 
@@ -68,38 +67,11 @@ impl Device {
         self.inner.backend.info()
     }
 
-    /// Copies `values` to the device.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] if the device has less memory free.
-    pub fn upload<T: Pod>(&self, values: &[T]) -> Result<Buffer<T>> {
-        Buffer::from_slice(self.clone(), values, "buffer")
-    }
-
-    /// Allocates `len` elements whose bytes are all 0.
-    ///
-    /// # Errors
-    /// Those of [`Device::upload`].
-    pub fn zeros<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
-        let buffer = self.uninit::<T>(len)?;
-        if len > 0 {
-            self.inner.backend.fill(buffer.address(), 0, buffer.bytes())?;
-        }
-        Ok(buffer)
-    }
-
-    /// Allocates `len` elements that hold no defined value until a kernel writes them.
-    ///
-    /// # Errors
-    /// Those of [`Device::upload`].
-    pub fn uninit<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
-        Buffer::uninit(self.clone(), len, "buffer")
-    }
-
     /// Loads a module from PTX text (a GPU takes a cubin too); `name` appears in messages.
     ///
     /// # Errors
-    /// [`Error::BadPtx`] for text that is not PTX, [`Error::NoPtx`] for PTX that this device or driver cannot run.
+    /// [`Error::BadPtx`](crate::Error::BadPtx) for text that is not PTX, [`Error::NoPtx`](crate::Error::NoPtx) for PTX
+    /// that this device or driver cannot run.
     pub fn load(&self, image: &[u8], name: &str) -> Result<Module> {
         Ok(Module { device: self.clone(), module: self.inner.backend.load(image, name)? })
     }
@@ -115,8 +87,8 @@ impl Device {
     /// The kernels of a family of `kernels-gpu`, loaded on first use.
     ///
     /// # Errors
-    /// [`Error::NoPtx`] with the command that builds them; those of [`Device::load`].
-    pub(crate) fn family(&self, name: &'static str) -> Result<backend::Module> {
+    /// [`Error::NoPtx`](crate::Error::NoPtx) with the command that builds them.
+    pub(crate) fn family(&self, name: &'static str) -> Result<Loaded> {
         let known = self.inner.families.borrow().get(name).copied();
         if let Some(module) = known {
             return Ok(module);
@@ -127,16 +99,9 @@ impl Device {
         Ok(module)
     }
 
-    /// Checks that the buffer lies on this device; `what` names it in the error.
-    ///
-    /// # Errors
-    /// [`Error::OtherDevice`] if it does not.
-    pub(crate) fn require<T: Pod>(&self, buffer: &Buffer<T>, what: &'static str) -> Result<()> {
-        if Rc::ptr_eq(&self.inner, &buffer.device().inner) {
-            return Ok(());
-        }
-        let [expected, found] = [self, buffer.device()].map(|device| device.info().device.clone());
-        Err(Error::OtherDevice { what, expected, found })
+    /// Whether this is the same device, and not only one like it.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.inner, &other.inner)
     }
 }
 
@@ -156,7 +121,7 @@ impl fmt::Debug for Device {
 #[derive(Clone, Debug)]
 pub struct Module {
     device: Device,
-    module: backend::Module,
+    module: Loaded,
 }
 
 impl Module {
@@ -171,8 +136,8 @@ impl Module {
     /// That of [`Backend::launch`]: the kernel's contract holds for these arguments and this shape.
     ///
     /// # Errors
-    /// [`Error::Usage`] for an entry that the module lacks, or a shape that the device rejects; [`Error::Fault`] if the
-    /// kernel faults.
+    /// [`Error::Usage`](crate::Error::Usage) for an entry that the module lacks, or a shape that the device rejects;
+    /// [`Error::Fault`](crate::Error::Fault) if the kernel faults.
     pub unsafe fn launch(&self, call: &Call<'_>, shape: Shape) -> Result<()> {
         // SAFETY: this function has the same contract.
         unsafe { self.device.backend().launch(self.module, call, shape) }

@@ -8,10 +8,11 @@
 //! - *Source*: those of [`reduce`](mod@crate::reduce). The kernel is `kernels_gpu::dot::best`.
 
 use crate::backend::{self, Backend, DeviceInfo, Shape};
-use crate::buffer::{Buffer, Handle};
+use crate::buffer::Buffer;
 use crate::device::Device;
 use crate::element::Element;
 use crate::error::{Error, Result};
+use crate::handle::Handle;
 use crate::launch::Launch;
 use cuda_std::launch::{PtrMut, Slice};
 use kernels_gpu::dot::{Real, best};

@@ -9,10 +9,11 @@
 //!   (2013). The kernels are `kernels_gpu::histogram::best`.
 
 use crate::backend::{self, Backend, DeviceInfo, Shape};
-use crate::buffer::{Buffer, Handle};
+use crate::buffer::Buffer;
 use crate::device::Device;
 use crate::element::{Element, Scalar};
 use crate::error::{Error, Result};
+use crate::handle::Handle;
 use crate::launch::Launch;
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::histogram::best::{LANE_BINS, lanes, windows};

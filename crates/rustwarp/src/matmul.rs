@@ -8,10 +8,11 @@
 //!   TF32.
 
 use crate::backend::{DeviceInfo, Shape};
-use crate::buffer::{Buffer, Handle};
+use crate::buffer::Buffer;
 use crate::device::Device;
 use crate::element::Element;
 use crate::error::{Error, Result};
+use crate::handle::Handle;
 use crate::launch::{Launch, MAX_GRID};
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::matmul::{Factor, best};

@@ -10,10 +10,11 @@
 //!   the sample `threadFenceReduction` of the CUDA toolkit. The kernels are `kernels_gpu::reduce::{best, arg}`.
 
 use crate::backend::{self, Backend, DeviceInfo, Shape};
-use crate::buffer::{Buffer, Handle};
+use crate::buffer::Buffer;
 use crate::device::Device;
 use crate::element::Element;
 use crate::error::Result;
+use crate::handle::Handle;
 use crate::launch::Launch;
 use cuda_std::launch::{PtrMut, Slice};
 use kernels_gpu::reduce::arg::{NOWHERE, reduce_arg};

@@ -12,10 +12,11 @@
 //!   kernel is `kernels_gpu::scan::best`.
 
 use crate::backend::{self, Backend, Shape};
-use crate::buffer::{Buffer, Handle};
+use crate::buffer::Buffer;
 use crate::device::Device;
 use crate::element::Element;
 use crate::error::{Error, Result};
+use crate::handle::Handle;
 use crate::launch::{Launch, MAX_GRID};
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::reduce::{Max, Min, Op, Sum};

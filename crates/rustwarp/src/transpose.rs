@@ -2,10 +2,11 @@
 //! kernel is `kernels_gpu::transpose::best`.
 
 use crate::backend::Shape;
-use crate::buffer::{Buffer, Handle};
+use crate::buffer::Buffer;
 use crate::device::Device;
 use crate::element::Element;
 use crate::error::{Error, Result};
+use crate::handle::Handle;
 use crate::launch::{Launch, MAX_GRID};
 use cuda_std::launch::{PtrMut, Slice};
 use kernels_gpu::transpose::{BLOCK, best};

@@ -1,6 +1,7 @@
 //! `host check`: a family, or an entry of any PTX file, on the simulator with checkers on.
 
-use super::{CLEAN, WRONG, device, family, launch, output, seeds, simulation};
+use super::exit::{CLEAN, WRONG};
+use super::{device, family, launch, output, seeds, simulation};
 use crate::sarif;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Command, FromArgMatches};

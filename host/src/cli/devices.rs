@@ -1,6 +1,7 @@
 //! `host devices`: lists the available devices.
 
-use super::{CLEAN, output, stdout};
+use super::exit::CLEAN;
+use super::{output, stdout};
 use rustwarp::backend::{self, DeviceInfo, human};
 use rustwarp::diagnostic::note;
 

@@ -1,6 +1,7 @@
 //! `host explain`: the cost of a variant with its causes, beside another variant; or of an entry of any PTX file.
 
-use super::{CLEAN, WRONG, family, launch, output, stdout};
+use super::exit::{CLEAN, WRONG};
+use super::{family, launch, output, stdout};
 use clap::{Args, Command, FromArgMatches};
 use ladders::explain::page::Variant;
 use ladders::explain::{Page, html, text};

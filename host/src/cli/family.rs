@@ -1,6 +1,7 @@
 //! `host FAMILY`: one family's variants on one input, verified and timed.
 
-use super::{CLEAN, WRONG, device, output, simulation};
+use super::exit::{CLEAN, WRONG};
+use super::{device, output, simulation};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use indicatif::{ProgressBar, ProgressStyle};

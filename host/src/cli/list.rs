@@ -1,6 +1,7 @@
 //! `host list`: families, variants, and their entries.
 
-use super::{CLEAN, output, stdout};
+use super::exit::CLEAN;
+use super::{output, stdout};
 use ladders::kernels::{BlockRule, FAMILIES, failing};
 
 /// Options of the subcommand.

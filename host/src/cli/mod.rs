@@ -9,6 +9,7 @@ mod bench;
 mod check;
 mod device;
 mod devices;
+mod exit;
 mod explain;
 mod family;
 mod launch;
@@ -19,11 +20,6 @@ mod run;
 mod seeds;
 mod simulation;
 mod stdout;
-
-/// Exit code if every result is right and no checker found anything.
-const CLEAN: u8 = 0;
-/// Exit code if a result is wrong or a checker found something.
-const WRONG: u8 = 1;
 
 /// Parses the command line, runs the command, and returns its exit code.
 ///

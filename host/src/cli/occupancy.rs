@@ -1,6 +1,7 @@
 //! `host occupancy`: the number of blocks of a kernel that a multiprocessor holds, and what limits it.
 
-use super::{CLEAN, output, stdout};
+use super::exit::CLEAN;
+use super::{output, stdout};
 use rustwarp::backend::occupancy::{Question, Registers, occupancies};
 use rustwarp::diagnostic::note;
 use rustwarp::ptx::{self, Image};

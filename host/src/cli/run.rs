@@ -1,7 +1,8 @@
 //! `host run FILE.ptx`: launches an entry of any PTX file.
 
+use super::exit::{CLEAN, WRONG};
 use super::output::printed;
-use super::{CLEAN, WRONG, device, launch, simulation};
+use super::{device, launch, simulation};
 use crate::sarif;
 use rustwarp::backend::Checks;
 use rustwarp::error::Error;

@@ -271,20 +271,3 @@ pub fn slice<T>(address: u64, len: usize) -> Slice<'static, T> {
     // SAFETY: the code that runs a case keeps its buffers until the launch is over.
     unsafe { Slice::new(address, len) }
 }
-
-/// All cases. Each must run without a finding, and write and print what it expects.
-pub fn all() -> Vec<Case> {
-    [
-        crate::thread::cases(),
-        crate::warp::cases(),
-        crate::shared::cases(),
-        crate::atomic::cases(),
-        crate::memory::cases(),
-        crate::texture::cases(),
-        crate::math::cases(),
-        crate::print::cases(),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
-}

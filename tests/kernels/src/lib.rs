@@ -2,13 +2,15 @@
 //! must find.
 //!
 //! Each module holds kernels and, for the host, [`cases`](thread::cases): their launches with the expected output. Both
-//! backends run the same table; see [`case::all`] and [`planted::all`].
+//! backends run the same table; see [`all::cases`] and [`planted::all`].
 #![no_std]
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx))]
 
 #[cfg(not(target_arch = "nvptx64"))]
 extern crate std;
 
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod all;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod case;
 

@@ -20,7 +20,7 @@ const LAYERS: &[(&str, &[&str])] = &[
 ];
 
 /// Files that name a layer above theirs, until they are moved.
-const KNOWN: &[(&str, &str, &str)] = &[("stop", "program", "a fault names its instruction")];
+const KNOWN: &[(&str, &str, &str)] = &[];
 
 /// Imports that go up.
 pub fn check(tree: &Tree) -> Vec<Finding> {

@@ -145,7 +145,8 @@ attributes #0 = { nounwind }
 
 #[test]
 fn lines_keep_the_calls_that_they_were_inlined_into_and_need_no_debug_sections() {
-    let module = r#"
+    let module = concat!(
+        r#"
 define ptx_kernel void @kernel(ptr %out, i32 %a) #0 !dbg !5 {
   %square = mul i32 %a, %a, !dbg !8
   store i32 %square, ptr %out, align 4, !dbg !9
@@ -154,17 +155,21 @@ define ptx_kernel void @kernel(ptr %out, i32 %a) #0 !dbg !5 {
 attributes #0 = { nounwind }
 !llvm.dbg.cu = !{!0}
 !llvm.module.flags = !{!2}
-!0 = distinct !DICompileUnit(language: DW_LANG_Rust, file: !1, isOptimized: true, runtimeVersion: 0, emissionKind: FullDebug)
+!0 = distinct !DICompileUnit(language: DW_LANG_Rust, file: !1, isOptimized: true, "#,
+        r#"runtimeVersion: 0, emissionKind: FullDebug)
 !1 = !DIFile(filename: "k/src/lib.rs", directory: "/work")
 !2 = !{i32 2, !"Debug Info Version", i32 3}
 !3 = !DISubroutineType(types: !4)
 !4 = !{}
-!5 = distinct !DISubprogram(name: "kernel", scope: !1, file: !1, line: 10, type: !3, spFlags: DISPFlagDefinition, unit: !0)
-!6 = distinct !DISubprogram(name: "square", linkageName: "_Rsquare", scope: !1, file: !1, line: 3, type: !3, spFlags: DISPFlagDefinition, unit: !0)
+!5 = distinct !DISubprogram(name: "kernel", scope: !1, file: !1, line: 10, type: !3, "#,
+        r#"spFlags: DISPFlagDefinition, unit: !0)
+!6 = distinct !DISubprogram(name: "square", linkageName: "_Rsquare", scope: !1, file: !1, line: 3, type: !3, "#,
+        r#"spFlags: DISPFlagDefinition, unit: !0)
 !7 = distinct !DILocation(line: 11, column: 7, scope: !5)
 !8 = !DILocation(line: 4, column: 5, scope: !6, inlinedAt: !7)
 !9 = !DILocation(line: 12, column: 1, scope: !5)
-"#;
+"#
+    );
     let ptx = link(module, Arch::Compute75, &Options::default());
     assert!(ptx.contains("\t.loc\t1 4 5, function_name $L__info_string0, inlined_at 1 11 7"), "{ptx}");
     assert!(ptx.contains("\t.loc\t1 12 1"), "{ptx}");

@@ -231,7 +231,8 @@ mod tests {
         let artifact = |file: &str| {
             format!(
                 concat!(
-                    r#"{{"reason":"compiler-artifact","package_id":"path+file:///k#0.1.0","manifest_path":"/k/Cargo.toml","#,
+                    r#"{{"reason":"compiler-artifact","package_id":"path+file:///k#0.1.0","#,
+                    r#""manifest_path":"/k/Cargo.toml","#,
                     r#""target":{{"kind":["cdylib"],"crate_types":["cdylib"],"name":"k","src_path":"/k/src/lib.rs","#,
                     r#""edition":"2024","doc":true,"doctest":false,"test":true}},"profile":{{"opt_level":"3","#,
                     r#""debuginfo":0,"debug_assertions":false,"overflow_checks":false,"test":false}},"features":[],"#,

@@ -20,7 +20,9 @@ pub(super) fn check() -> Result<(), Error> {
     for tool in ["apt-get", "apt-cache", "dpkg"] {
         process::run(Command::new(tool).arg("--version"), "print its version").map_err(|_| Error::Setup {
             problem: format!("`{tool}` is not on this machine, and the toolchain's packages come by apt"),
-            fix: "cargo xtask setup --from rustup (adds the components rust-src and llvm-tools to rustup's stable toolchain)".to_owned(),
+            fix: "cargo xtask setup --from rustup (adds the components rust-src and llvm-tools to rustup's \
+                  stable toolchain)"
+                .to_owned(),
         })?;
     }
     Ok(())
@@ -121,7 +123,9 @@ mod tests {
 
     #[test]
     fn reads_what_apt_cache_shows() {
-        let text = "Package: llvm-22\nVersion: 1:22.1.8-1~deb12u1\nDepends: llvm-22-runtime (= 1:22.1.8-1~deb12u1), libllvm22, libz3-4 (>= 4.8.12) | other\n\nPackage: old\n";
+        let text = "Package: llvm-22\nVersion: 1:22.1.8-1~deb12u1\n\
+                    Depends: llvm-22-runtime (= 1:22.1.8-1~deb12u1), \
+                    libllvm22, libz3-4 (>= 4.8.12) | other\n\nPackage: old\n";
         let package = parse(text).expect("complete");
         assert_eq!((package.name.as_str(), package.version.as_str()), ("llvm-22", "1:22.1.8-1~deb12u1"));
         assert_eq!(package.depends, ["llvm-22-runtime", "libllvm22", "libz3-4"]);

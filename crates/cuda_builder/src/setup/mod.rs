@@ -5,6 +5,7 @@
 
 mod apt;
 mod packages;
+mod report;
 mod rustup;
 mod wheels;
 
@@ -17,10 +18,8 @@ use crate::{
     toolchain::{Origin, Search, Toolchain},
 };
 
+pub use report::Report;
 pub use rustup::add_components;
-
-/// Receives a line of text for each step, to be shown to the user.
-pub type Report<'a> = &'a mut dyn FnMut(&str);
 
 /// Finds a device toolchain, or fetches one from the system's package archive.
 ///

@@ -21,7 +21,9 @@ pub(super) fn fetch(folder: &Path, report: Report<'_>) -> Result<String, Error> 
         .arg(&downloads);
     process::run(pip.args(WHEELS), "download ptxas and nvdisasm").map_err(|error| Error::Setup {
         problem: error.to_string(),
-        fix: "check the network, or install a CUDA toolkit and set CUDA_HOME to its folder; build-ptx works without these tools".to_owned(),
+        fix: "check the network, or install a CUDA toolkit and set CUDA_HOME to its folder; build-ptx \
+              works without these tools"
+            .to_owned(),
     })?;
     report("unpacking");
     let unpacked = folder.join("unpacked");

@@ -83,8 +83,8 @@ pub fn discover(search: &Search) -> Result<Toolchain, Error> {
         return Err(Error::BadToolchain {
             asked: asked.clone(),
             missing: format!("{} ({})", missing.join("; "), root.display()),
-            fix: "give the folder that has bin/rustc, or the name of a rustup toolchain with the components rust-src and llvm-tools; \
-                  without --toolchain and RUSTWARP_TOOLCHAIN the best one is found"
+            fix: "give the folder that has bin/rustc, or the name of a rustup toolchain with the components rust-src \
+                  and llvm-tools; without --toolchain and RUSTWARP_TOOLCHAIN the best one is found"
                 .to_owned(),
         });
     }

@@ -50,7 +50,8 @@ mod tests {
 
     #[test]
     fn reads_release_host_and_llvm() {
-        let text = "rustc 1.96.0 (ac68faa20 2026-05-25)\nbinary: rustc\nhost: x86_64-unknown-linux-gnu\nrelease: 1.96.0\nLLVM version: 22.1.8\n";
+        let text = "rustc 1.96.0 (ac68faa20 2026-05-25)\nbinary: rustc\nhost: x86_64-unknown-linux-gnu\n\
+                    release: 1.96.0\nLLVM version: 22.1.8\n";
         let version = RustcVersion::parse(text).expect("complete");
         assert_eq!((version.release.as_str(), version.llvm_major()), ("1.96.0", "22"));
         assert_eq!(RustcVersion::parse("release: 1.96.0\n"), None);

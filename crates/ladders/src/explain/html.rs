@@ -1,5 +1,6 @@
 //! The page as HTML: one self-contained file, with the numbers as JSON inside, in a light and a dark scheme.
 
+use super::escape::escape;
 use super::page::{MEASURES, Page, Variant, limit_in_words};
 use super::{svg, text};
 use std::fmt::Write;
@@ -177,11 +178,6 @@ fn plot(out: &mut String, title: &str, svg: &str, note: &str) {
     if !svg.is_empty() {
         let _ = writeln!(out, "<figure><h3>{title}</h3>{svg}<figcaption class=\"note\">{note}</figcaption></figure>");
     }
-}
-
-/// Escapes text for HTML.
-pub fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 const STYLE: &str = "

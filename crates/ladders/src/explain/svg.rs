@@ -214,7 +214,7 @@ pub fn roofline(page: &Page) -> String {
             px + 5.0,
             column - 4.0,
             label - 4.0,
-            super::html::escape(&variant.name),
+            super::escape::escape(&variant.name),
             variant.ratios.gflops
         );
     }

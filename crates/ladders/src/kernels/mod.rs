@@ -1,10 +1,6 @@
 //! The families, each with its inputs, reference, launches and variants. The command line, the tests and the benchmarks
 //! iterate over one list, [`FAMILIES`].
 
-use rustwarp::element::Dtype;
-use rustwarp::error::{Error, Result};
-use rustwarp::tensor::Tensor;
-
 pub mod access;
 pub mod atomics;
 pub mod banks;
@@ -17,6 +13,7 @@ pub mod divergence;
 pub mod dot;
 mod entry;
 pub mod failing;
+mod family;
 mod generic;
 pub mod histogram;
 mod job;
@@ -39,6 +36,7 @@ pub mod vecadd;
 pub use block::BlockRule;
 pub use demand::Demand;
 pub use entry::Entry;
+pub use family::{Family, Limits};
 pub use job::{Job, Row};
 pub use ladder::Resolved;
 pub use problem::{Case, Operand, Oracle, Problem, Work, Wrong};
@@ -67,152 +65,15 @@ pub const FAMILIES: &[Family] = &[
     texture::FAMILY,
 ];
 
-/// A family of kernels that solve one problem.
-pub struct Family {
-    /// Name on the command line.
-    pub name: &'static str,
-    /// Description of the computation in one line.
-    pub idea: &'static str,
-    /// The operands that it reads.
-    pub operands: &'static [Operand],
-    /// Operations, of which the first is the default; empty for a family without operations.
-    pub ops: &'static [&'static str],
-    /// Element types; the first is the default.
-    pub dtypes: &'static [Dtype],
-    /// Operations that exist for these types only; all others exist for every type.
-    pub only: &'static [(&'static str, &'static [Dtype])],
-    /// Options besides operation, type and size.
-    pub settings: &'static [Setting],
-    /// The variants, slowest first.
-    pub variants: fn() -> Vec<VariantInfo>,
-    /// Sizes to test: those around limits of tiles and blocks, small enough for the simulator.
-    pub cases: fn() -> Vec<Case>,
-    /// Sizes to measure.
-    pub sizes: fn() -> Vec<Case>,
-    /// Whether `--n` is a vector length; otherwise it is the length of every side.
-    pub of_vectors: bool,
-    /// Generates operands of a size.
-    pub generate: fn(&Demand<'_>) -> Result<Vec<Tensor>>,
-    /// Resolves the rungs for a problem's operation and element type.
-    pub(crate) resolve: fn(&Problem<'_>) -> Result<Resolved>,
-    /// Whether NaN, infinities and both zeros have a documented result, which tests compare.
-    pub specials: bool,
-    /// Largest problems besides its own cases and sizes.
-    pub limits: Limits,
-    /// The program of `bench/peers` that measures the vendor's library on the same problem.
-    pub peer: Option<&'static str>,
-}
-
-/// Largest problems of a family where time is limited, in elements of the first operand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Largest problem that the simulator explains within seconds, for the pages in `docs/ladders`.
-    pub explained: u64,
-    /// Largest problem that tests run on a GPU.
-    pub tested: u64,
-}
-
-impl Limits {
-    /// Limits for work that is roughly proportional to the size of the operands.
-    pub const DEFAULT: Self = Self { explained: 1 << 18, tested: u64::MAX };
-
-    /// Limits for grids that fill the device: several elements for each of an H200's 270336 threads, so that the
-    /// explanation shows which elements a thread reads.
-    pub const GRID_OF_DEVICE: Self = Self { explained: 1 << 20, ..Self::DEFAULT };
-}
-
 /// Looks up the family with this name.
 pub fn family(name: &str) -> Option<&'static Family> {
     FAMILIES.iter().find(|family| family.name == name)
 }
 
-impl Family {
-    /// All variants, slowest first.
-    pub fn rungs(&self) -> Vec<RungId> {
-        (self.variants)().iter().enumerate().map(|(row, variant)| RungId { row, name: variant.name }).collect()
-    }
-
-    /// The properties of a variant.
-    pub fn info(&self, rung: RungId) -> VariantInfo {
-        (self.variants)().swap_remove(rung.row)
-    }
-
-    /// Selects variants by `all`, `best`, a name, or names separated by commas.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] with the existing names, for an unknown one.
-    pub fn select(&self, text: &str) -> Result<Vec<RungId>> {
-        let all = self.rungs();
-        if text == "all" {
-            return Ok(all);
-        }
-        let find = |name: &str| {
-            let found = if name == "best" { all.last() } else { all.iter().find(|rung| rung.name == name) };
-            found.copied().ok_or_else(|| {
-                let names: Vec<_> = all.iter().map(|rung| rung.name).collect();
-                Error::Usage(format!("{} has no variant `{name}`; there are: all {}", self.name, names.join(" ")))
-            })
-        };
-        text.split(',').map(|name| find(name.trim())).collect()
-    }
-
-    /// The rungs for a problem's operation and element type.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for an operation or type without a kernel.
-    pub fn resolve(&self, problem: &Problem<'_>) -> Result<Resolved> {
-        (self.resolve)(problem)
-    }
-
-    /// The variants with the entries of every operation and type that the family has.
-    pub(crate) fn merge(&self, resolve: fn(&str, Dtype) -> Result<Resolved>) -> Vec<VariantInfo> {
-        let ops = if self.ops.is_empty() { &[""] } else { self.ops };
-        let pairs = ops.iter().flat_map(|op| self.dtypes.iter().map(move |dtype| (*op, *dtype)));
-        let pairs = pairs.filter(|(op, dtype)| self.has(op, *dtype));
-        ladder::merge(pairs.filter_map(|(op, dtype)| resolve(op, dtype).ok()))
-    }
-
-    /// Whether this operation (`""` for a family without operations) exists for this type.
-    pub fn has(&self, op: &str, dtype: Dtype) -> bool {
-        let only = self.only.iter().find(|(name, _)| *name == op);
-        self.dtypes.contains(&dtype) && only.is_none_or(|(_, dtypes)| dtypes.contains(&dtype))
-    }
-
-    /// The requested operation, or the first.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] with the existing operations, for an unknown one.
-    pub fn op(&self, asked: Option<&str>) -> Result<&'static str> {
-        match asked {
-            None => Ok(self.ops.first().copied().unwrap_or_default()),
-            Some(asked) => self.ops.iter().find(|op| **op == asked).copied().ok_or_else(|| self.no_op(asked)),
-        }
-    }
-
-    /// Checks that the family has kernels for this type.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] with the types that have kernels, if it has none.
-    pub fn require_kernel(&self, dtype: Dtype) -> Result<()> {
-        if self.dtypes.contains(&dtype) { Ok(()) } else { Err(self.no_kernel(dtype)) }
-    }
-
-    fn no_op(&self, asked: &str) -> Error {
-        Error::Usage(match self.ops {
-            [] => format!("{} has no --op", self.name),
-            ops => format!("{} has no --op {asked}; there are: {}", self.name, ops.join(" ")),
-        })
-    }
-
-    fn no_kernel(&self, dtype: Dtype) -> Error {
-        let names: Vec<_> = self.dtypes.iter().map(|dtype| dtype.name()).collect();
-        Error::Usage(format!("{} has no kernel for {dtype}: convert the data to one of {}", self.name, names.join(" ")))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustwarp::element::Dtype;
 
     #[test]
     fn every_default_block_satisfies_its_rule() {

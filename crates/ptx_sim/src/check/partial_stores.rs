@@ -5,8 +5,8 @@
 //! the bytes of their sectors unwritten.
 //!
 //! What it misses: stores that complete each other's sectors in the level-2 cache before these are written back count
-//! as partial all the same, so a finding is a place to look at. Executions that touch one sector are left out, as those of
-//! one thread that stores a result are, and so are atomics and asynchronous copies.
+//! as partial all the same, so a finding is a place to look at. Executions that touch one sector are left out, as those
+//! of one thread that stores a result are, and so are atomics and asynchronous copies.
 
 use super::table::Check;
 use crate::count::sectors::{different_bytes, sectors};

@@ -8,7 +8,8 @@
 //! # fn saxpy() -> Result<(), Failure> {
 //! let x = vec![1.0_f32; 1000];
 //! let mut y = vec![2.0_f32; 1000];
-//! test("examples/saxpy.ptx")?.entry("saxpy").grid(4).block(256).arg(1000_u32).arg(3.0_f32).buffer(&x).buffer_mut(&mut y).run()?;
+//! let test = test("examples/saxpy.ptx")?.entry("saxpy").grid(4).block(256).arg(1000_u32).arg(3.0_f32);
+//! test.buffer(&x).buffer_mut(&mut y).run()?;
 //! assert!(y.iter().all(|&y| y == 5.0));
 //! # Ok(())
 //! # }

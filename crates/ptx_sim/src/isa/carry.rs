@@ -23,7 +23,13 @@ pub fn list(t: &mut Table) {
     };
     macro_rules! sums {
         ($t:ty, $names:literal) => {
-            row(concat!("add.cc.", $names), SUM, false, true, lift!(($t, $t) -> ($t, bool), |a, b| a.overflowing_add(b)));
+            row(
+                concat!("add.cc.", $names),
+                SUM,
+                false,
+                true,
+                lift!(($t, $t) -> ($t, bool), |a, b| a.overflowing_add(b)),
+            );
             row(
                 concat!("addc.cc.", $names),
                 SUM,

@@ -148,8 +148,16 @@ pub fn list(t: &mut Table) {
     select!(f64, "f64");
     macro_rules! by_sign {
         ($t:ty, $n:literal) => {
-            t.row(concat!("slct.", $n, ".s32"), COMPARED, lift!(($t, $t, i32) -> $t, |a, b, c| if c >= 0 { a } else { b }));
-            t.row(concat!("slct.", $n, ".f32"), COMPARED, lift!(($t, $t, f32) -> $t, |a, b, c| if c >= 0.0 { a } else { b }));
+            t.row(
+                concat!("slct.", $n, ".s32"),
+                COMPARED,
+                lift!(($t, $t, i32) -> $t, |a, b, c| if c >= 0 { a } else { b }),
+            );
+            t.row(
+                concat!("slct.", $n, ".f32"),
+                COMPARED,
+                lift!(($t, $t, f32) -> $t, |a, b, c| if c >= 0.0 { a } else { b }),
+            );
             t.row(
                 concat!("slct.ftz.", $n, ".f32"),
                 COMPARED,

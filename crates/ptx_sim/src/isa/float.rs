@@ -38,8 +38,8 @@ pub fn canonical(x: f32) -> u32 {
     if bits & 0x7fff_ffff > 0x7f80_0000 { 0x7fff_ffff } else { bits }
 }
 
-/// Returns the bits of an `f64` result: a NaN operand keeps its payload, and an invalid operation gives the default NaN.
-/// PTX does not specify which of several NaN operands is kept; `operands` are in an H200's order of preference.
+/// Returns the bits of an `f64` result: a NaN operand keeps its payload, and an invalid operation gives the default
+/// NaN. PTX does not specify which of several NaN operands is kept; `operands` are in an H200's order of preference.
 #[inline(always)]
 pub fn propagated<const N: usize>(x: f64, operands: [f64; N]) -> u64 {
     let mut bits = x.to_bits();
@@ -87,15 +87,15 @@ pub fn flush_tiny(x: f32, tiny: bool) -> f32 {
 /// subnormal before rounding.
 macro_rules! with_ftz {
     ($t:ident, $facts:expr, $lift:ident, [$($name:literal),*], ($($x:ident),*), $value:expr, $tiny:expr) => {
-        $t.row(concat!($($name,)* ".f32"), $facts, $lift!(($(with_ftz!(@f32 $x)),*) -> u32, |$($x),*| canonical($value)));
         $t.row(
-            concat!($($name,)* ".ftz.f32"),
+            concat!($($name,)* ".f32"),
             $facts,
-            $lift!(($(with_ftz!(@f32 $x)),*) -> u32, |$($x),*| {
-                $(let $x = flush($x);)*
-                canonical(flush_tiny($value, $tiny))
-            }),
+            $lift!(($(with_ftz!(@f32 $x)),*) -> u32, |$($x),*| canonical($value)),
         );
+        $t.row(concat!($($name,)* ".ftz.f32"), $facts, $lift!(($(with_ftz!(@f32 $x)),*) -> u32, |$($x),*| {
+            $(let $x = flush($x);)*
+            canonical(flush_tiny($value, $tiny))
+        }));
     };
     (@f32 $x:ident) => { f32 };
 }
@@ -110,14 +110,10 @@ macro_rules! with_ftz_sat {
             $facts,
             $lift!(($(with_ftz!(@f32 $x)),*) -> u32, |$($x),*| saturate($value)),
         );
-        $t.row(
-            concat!($($name,)* ".ftz.sat.f32"),
-            $facts,
-            $lift!(($(with_ftz!(@f32 $x)),*) -> u32, |$($x),*| {
-                $(let $x = flush($x);)*
-                saturate(flush_tiny($value, $tiny))
-            }),
-        );
+        $t.row(concat!($($name,)* ".ftz.sat.f32"), $facts, $lift!(($(with_ftz!(@f32 $x)),*) -> u32, |$($x),*| {
+            $(let $x = flush($x);)*
+            saturate(flush_tiny($value, $tiny))
+        }));
     };
 }
 
@@ -126,7 +122,8 @@ macro_rules! pairs {
     ($t:ident, $facts:expr, $lift:ident, [$($name:literal),*], ($($x:ident),*), $value:expr, $tiny:expr) => {
         pairs!(@ $t, $facts, $lift, concat!($($name,)* ".f32x2"), ($($x),*), canonical($value), |x: f32| x);
         pairs!(
-            @ $t, $facts, $lift, concat!($($name,)* ".ftz.f32x2"), ($($x),*), canonical(flush_tiny($value, $tiny)), flush
+            @ $t, $facts, $lift, concat!($($name,)* ".ftz.f32x2"), ($($x),*),
+            canonical(flush_tiny($value, $tiny)), flush
         );
     };
     (@ $t:ident, $facts:expr, $lift:ident, $name:expr, ($($x:ident),*), $value:expr, $read:expr) => {
@@ -239,7 +236,9 @@ fn directed(t: &mut Table) {
             with_ftz_sat!(t, ONE, lift_call, ["add.", $m], (a, b), add32(a, b, $r), false);
             with_ftz_sat!(t, ONE, lift_call, ["sub.", $m], (a, b), add32(a, -b, $r), false);
             with_ftz_sat!(t, ONE, lift_call, ["mul.", $m], (a, b), mul32(a, b, $r), tiny(mul32(a, b, RZ)));
-            with_ftz_sat!(t, FUSED, lift_call, ["{fma|mad}.", $m], (a, b, c), fma32(a, b, c, $r), tiny_rounded(a, b, c, $r));
+            with_ftz_sat!(
+                t, FUSED, lift_call, ["{fma|mad}.", $m], (a, b, c), fma32(a, b, c, $r), tiny_rounded(a, b, c, $r)
+            );
             pairs!(t, ONE, lift_call, ["add.", $m], (a, b), add32(a, b, $r), false);
             pairs!(t, ONE, lift_call, ["sub.", $m], (a, b), add32(a, -b, $r), false);
             pairs!(t, ONE, lift_call, ["mul.", $m], (a, b), mul32(a, b, $r), tiny(mul32(a, b, RZ)));

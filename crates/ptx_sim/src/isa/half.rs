@@ -101,10 +101,14 @@ pub fn saturate_half(bits: u16) -> u16 {
 macro_rules! rows {
     ($t:ident, $facts:expr, [$($name:literal),*], $n:literal, ($($x:ident),*), $value:expr) => {
         $t.row(concat!($($name,)* ".", $n), $facts, lift_call!(($(rows!(@u16 $x)),*) -> u16, |$($x),*| $value));
-        $t.row(concat!($($name,)* ".", $n, "x2"), $facts.packed(16), lift_call!(($(rows!(@u32 $x)),*) -> u32, |$($x),*| {
-            let f = |$($x: u16),*| -> u16 { $value };
-            u32::from(f($($x as u16),*)) | u32::from(f($(($x >> 16) as u16),*)) << 16
-        }));
+        $t.row(
+            concat!($($name,)* ".", $n, "x2"),
+            $facts.packed(16),
+            lift_call!(($(rows!(@u32 $x)),*) -> u32, |$($x),*| {
+                let f = |$($x: u16),*| -> u16 { $value };
+                u32::from(f($($x as u16),*)) | u32::from(f($(($x >> 16) as u16),*)) << 16
+            }),
+        );
     };
     (@u16 $x:ident) => { u16 };
     (@u32 $x:ident) => { u32 };

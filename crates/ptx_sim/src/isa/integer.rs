@@ -62,7 +62,11 @@ fn sums_and_products(t: &mut Table) {
             );
             t.row(concat!("sad.", $un), TWO, lift!(($u, $u, $u) -> $u, |a, b, c| c.wrapping_add(a.abs_diff(b))));
             t.row(concat!("sad.", $sn), TWO, lift!(($i, $i, $u) -> $u, |a, b, c| c.wrapping_add(a.abs_diff(b))));
-            t.row(concat!("neg.", $sn), SUM.overflows(Operation::Negate, $u::BITS), lift!(($i) -> $i, |a| a.wrapping_neg()));
+            t.row(
+                concat!("neg.", $sn),
+                SUM.overflows(Operation::Negate, $u::BITS),
+                lift!(($i) -> $i, |a| a.wrapping_neg()),
+            );
             t.row(concat!("abs.", $sn), ONE, lift!(($i) -> $i, |a| a.wrapping_abs()));
         };
     }
@@ -80,7 +84,11 @@ fn wide_products(t: &mut Table) {
     macro_rules! wide {
         ($t:ty, $w:ty, $n:literal) => {
             t.row(concat!("mul.wide.", $n), SUM, lift!(($t, $t) -> $w, |a, b| a as $w * b as $w));
-            t.row(concat!("mad.wide.", $n), PRODUCT_AND_SUM, lift!(($t, $t, $w) -> $w, |a, b, c| (a as $w * b as $w).wrapping_add(c)));
+            t.row(
+                concat!("mad.wide.", $n),
+                PRODUCT_AND_SUM,
+                lift!(($t, $t, $w) -> $w, |a, b, c| (a as $w * b as $w).wrapping_add(c)),
+            );
         };
     }
     wide!(u16, u32, "u16");
@@ -93,8 +101,16 @@ fn wide_products(t: &mut Table) {
 fn quotients(t: &mut Table) {
     macro_rules! unsigned {
         ($t:ty, $n:literal) => {
-            t.row(concat!("div.", $n), QUOTIENT, lift_call!(($t, $t) -> $t, |a, b| a.checked_div(b).unwrap_or(<$t>::MAX)));
-            t.row(concat!("rem.", $n), QUOTIENT, lift_call!(($t, $t) -> $t, |a, b| a.checked_rem(b).unwrap_or(<$t>::MAX)));
+            t.row(
+                concat!("div.", $n),
+                QUOTIENT,
+                lift_call!(($t, $t) -> $t, |a, b| a.checked_div(b).unwrap_or(<$t>::MAX)),
+            );
+            t.row(
+                concat!("rem.", $n),
+                QUOTIENT,
+                lift_call!(($t, $t) -> $t, |a, b| a.checked_rem(b).unwrap_or(<$t>::MAX)),
+            );
         };
     }
     macro_rules! signed {
@@ -104,7 +120,11 @@ fn quotients(t: &mut Table) {
                 QUOTIENT,
                 lift_call!(($t, $t) -> $t, |a, b| if b == 0 { -1 } else { a.wrapping_div(b) }),
             );
-            t.row(concat!("rem.", $n), QUOTIENT, lift_call!(($t, $t) -> $t, |a, b| if b == 0 { -1 } else { a.wrapping_rem(b) }));
+            t.row(
+                concat!("rem.", $n),
+                QUOTIENT,
+                lift_call!(($t, $t) -> $t, |a, b| if b == 0 { -1 } else { a.wrapping_rem(b) }),
+            );
         };
     }
     unsigned!(u16, "u16");

@@ -261,7 +261,12 @@ pub(crate) use lift;
 macro_rules! call {
     ($($name:ident, ($($s:ident $x:ident $i:literal),*);)*) => {$(
         #[inline(never)]
-        pub fn $name<D: Results, $($s: Value),*>(registers: &mut Registers, mask: u32, args: &Args, f: fn($($s),*) -> D) {
+        pub fn $name<D: Results, $($s: Value),*>(
+            registers: &mut Registers,
+            mask: u32,
+            args: &Args,
+            f: fn($($s),*) -> D,
+        ) {
             $(let $x = $s::read(registers, args, $i);)*
             let mut values = [D::default(); LANES];
             for (lane, value) in values.iter_mut().enumerate() {

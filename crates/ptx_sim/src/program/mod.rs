@@ -10,6 +10,7 @@ mod matrix;
 mod memory;
 mod op;
 mod operands;
+mod place;
 mod queries;
 mod site;
 pub(crate) mod source;

@@ -112,8 +112,8 @@ pub enum Op {
         /// What the barrier does.
         kind: BarrierKind,
     },
-    /// A `*.sync` instruction of the warp. `mask` is a row of `w32`. The meaning runs once all named lanes have arrived,
-    /// with these lanes.
+    /// A `*.sync` instruction of the warp. `mask` is a row of `w32`. The meaning runs once all named lanes have
+    /// arrived, with these lanes.
     Collective {
         /// The kind of instruction.
         kind: Collective,

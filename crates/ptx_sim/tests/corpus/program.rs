@@ -1,7 +1,9 @@
 //! The format of programs in `tests/pass` and `tests/fail`, whose comments specify the launch and its outcome:
 //!
 //! ```text
-//! //@ launch ENTRY grid=XxYxZ block=XxYxZ shared=BYTES cluster=XxYxZ cooperative=true args=buf:u32:N[=iota|=zero],u32:7   buffers are called arg0, arg1, ...
+//! //@ launch ENTRY grid=XxYxZ block=XxYxZ shared=BYTES cluster=XxYxZ cooperative=true
+//!                        args=buf:u32:N[=iota|=zero],u32:7
+//!                        buffers are called arg0, arg1, ...
 //!                        tex:f32:N: a texture of N elements 0, 1, ... in linear memory
 //! //@ checks NAME… atomics=ptx atomics=source same-value=ignore    `pass` programs are always checked for races
 //! //@ config workers=1 fuel=1000000 seed=7 profile=a100

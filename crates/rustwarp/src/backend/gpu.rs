@@ -1,7 +1,9 @@
 //! The GPU backend, through `cust`. This is the only file that names `cust`.
 
-use super::texture::{AddressMode, Channel, Filter, Layout};
-use super::{Backend, DeviceInfo, Module, Observed, Sampling, Shape, extent_text, human};
+use super::interface::{Backend, DeviceInfo, Module, Shape};
+use super::observed::Observed;
+use super::sampling::{AddressMode, Channel, Filter, Layout, Sampling};
+use super::units::{extent_text, human};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
 use crate::ptx::Header;

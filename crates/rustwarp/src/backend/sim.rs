@@ -1,17 +1,15 @@
-//! The simulator backend. Besides `occupancy`, this is the only file that names `ptx_sim`.
+//! The simulator backend. Besides `observed`, `occupancy` and `options`, this is the only file that names `ptx_sim`.
 
 use super::capacity::host_memory;
-use super::texture::{AddressMode, Channel, Filter, Layout};
-use super::{
-    Atomics, Backend, Checkers, Checks, Device, DeviceInfo, Entry, Fidelity, Module, Observed, Printed, SameValue,
-    Sampling, Shape, Simulation, human,
-};
+use super::interface::{Backend, DeviceInfo, Module, Shape};
+use super::observed::{Device, Entry, Fidelity, Observed};
+use super::options::{Atomics, Checkers, Checks, Printed, SameValue, Simulation};
+use super::sampling::{AddressMode, Channel, Filter, Layout, Sampling};
+use super::units::human;
 use crate::diagnostic::{Diagnostic, Place, Position};
 use crate::error::{Error, Result};
 use cuda_std::launch::Call;
-pub use ptx_sim::Counters;
 use ptx_sim::Style;
-pub use ptx_sim::explain::{Analysis, Line as SourceLine};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io::Write;

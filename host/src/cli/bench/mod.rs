@@ -1,7 +1,8 @@
 //! `host bench`: families at several sizes on a GPU, beside the vendor's libraries.
 
+use super::exit::{CLEAN, WRONG};
 use super::family::{self, Timing};
-use super::{CLEAN, WRONG, device, output};
+use super::{device, output};
 use ladders::bench::{self, Plan};
 use ladders::input::size;
 use ladders::kernels::{Case, Demand, Family, Job, Row, Work};

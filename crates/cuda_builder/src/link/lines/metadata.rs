@@ -201,14 +201,17 @@ impl<'a> Fields<'a> {
 mod tests {
     use super::*;
 
-    const MODULE: &str = r#"!1 = !DIFile(filename: "k/src/lib.rs", directory: "")
-!2 = distinct !DISubprogram(name: "a, (b)", linkageName: "_Rk", scope: !9, file: !1, line: 3, spFlags: DISPFlagDefinition | DISPFlagOptimized, unit: !8)
+    const MODULE: &str = concat!(
+        r#"!1 = !DIFile(filename: "k/src/lib.rs", directory: "")
+!2 = distinct !DISubprogram(name: "a, (b)", linkageName: "_Rk", scope: !9, file: !1, line: 3, "#,
+        r#"spFlags: DISPFlagDefinition | DISPFlagOptimized, unit: !8)
 !3 = distinct !DILexicalBlock(scope: !2, file: !1, line: 4, column: 1)
 !4 = !DILocation(line: 5, column: 9, scope: !3, inlinedAt: !6)
 !5 = !DILocation(line: 0, scope: !2)
 !6 = distinct !DILocation(line: 20, column: 3, scope: !7)
 !7 = distinct !DISubprogram(name: "entry", scope: !9, file: !1, line: 18)
-"#;
+"#
+    );
 
     #[test]
     fn a_location_is_given_back_by_its_number() {

@@ -112,7 +112,10 @@ mod tests {
 
     #[test]
     fn a_shuffle_becomes_convergent_wherever_its_attributes_are() {
-        let call = r#"  %16 = call float asm "shfl.sync.down.b32 ${0}, ${1}, ${2}, 31, 0xffffffff;", "=&r,r,r"(float %14, i32 %15)"#;
+        let call = concat!(
+            r#"  %16 = call float asm "shfl.sync.down.b32 ${0}, ${1}, ${2}, 31, 0xffffffff;", "=&r,r,r""#,
+            "(float %14, i32 %15)"
+        );
         for tail in [" #6, !dbg !104, !srcloc !105", ", !srcloc !105", " #6", ""] {
             assert_eq!(mark(&format!("{call}{tail}"), &[]), format!("{call} convergent{tail}"));
         }

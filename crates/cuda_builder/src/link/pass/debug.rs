@@ -57,9 +57,10 @@ mod tests {
     fn files_are_named_the_same_on_every_machine() {
         let renamed = |text: &str| rename(text, Path::new("/home/me/work"));
         assert_eq!(
-            renamed(
-                r#"!1 = !DIFile(filename: "k/src/lib.rs", directory: "/home/me/work", checksumkind: CSK_MD5, checksum: "1")"#
-            ),
+            renamed(concat!(
+                r#"!1 = !DIFile(filename: "k/src/lib.rs", directory: "/home/me/work", "#,
+                r#"checksumkind: CSK_MD5, checksum: "1")"#
+            )),
             r#"!1 = !DIFile(filename: "k/src/lib.rs", directory: "", checksumkind: CSK_MD5, checksum: "1")"#
         );
         assert_eq!(

@@ -159,8 +159,9 @@ fn refuse_shared_value(marked: &Marked<'_>) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "the static {} is in shared memory and has an initial value, which a GPU can't give it: make it `[MaybeUninit<T>; N]`, start it with \
-         `[const {{ MaybeUninit::uninit() }}; N]`, and write it in the kernel before the first barrier",
+        "the static {} is in shared memory and has an initial value, which a GPU can't give it: make it \
+         `[MaybeUninit<T>; N]`, start it with `[const {{ MaybeUninit::uninit() }}; N]`, and write it in the \
+         kernel before the first barrier",
         readable(marked.name)
     ))
 }
@@ -180,8 +181,8 @@ fn refuse_shared_address(holder: &str, line: &str, spaces: &HashMap<&str, Space>
     match found {
         None => Ok(()),
         Some(shared) => Err(format!(
-            "the static {} starts with the address of {shared}, which is shared memory: every block has its own, so that address is no \
-             constant; take the address inside the kernel",
+            "the static {} starts with the address of {shared}, which is shared memory: every block has its own, \
+             so that address is no constant; take the address inside the kernel",
             readable(holder)
         )),
     }

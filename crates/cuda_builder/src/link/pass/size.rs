@@ -28,7 +28,8 @@ mod tests {
     #[test]
     fn formatting_is_small_and_nothing_else() {
         let fmt = "define noundef i1 @_RNvNtC4core3fmt5write(ptr %0, ptr noundef %1) unnamed_addr #7 !dbg !3 {";
-        let small = "define noundef i1 @_RNvNtC4core3fmt5write(ptr %0, ptr noundef %1) unnamed_addr #7 minsize optsize !dbg !3 {";
+        let small = "define noundef i1 @_RNvNtC4core3fmt5write(ptr %0, ptr noundef %1) unnamed_addr #7 \
+                     minsize optsize !dbg !3 {";
         assert_eq!(shrink(fmt).as_deref(), Some(small));
         let own = "define internal void @_RNvC7kernels3add(ptr %0) convergent {";
         assert_eq!(shrink(own), None);

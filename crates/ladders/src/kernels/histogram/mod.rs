@@ -15,6 +15,7 @@ use rustwarp::error::Result;
 use std::marker::PhantomData;
 
 mod launches;
+mod operands;
 mod oracle;
 mod question;
 
@@ -31,7 +32,7 @@ pub const FAMILY: Family = Family {
     cases,
     sizes,
     of_vectors: true,
-    generate: question::generate_input,
+    generate: operands::generate_input,
     resolve: |problem| resolve(problem.dtype, problem.settings.flag(&LETTERS)),
     specials: true,
     limits: Limits::GRID_OF_DEVICE,

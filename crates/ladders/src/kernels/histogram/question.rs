@@ -1,13 +1,10 @@
-//! The bins of a histogram from its settings, and generated elements.
+//! The bins of a histogram from its settings.
 
-use crate::input::generate::{generate, generate_with};
+use crate::kernels::Problem;
 use crate::kernels::settings::{Flag, Number, Range, Setting, Settings};
-use crate::kernels::{Demand, Problem};
 use kernels_gpu::histogram::Letter;
-use rustwarp::backend::require_host_memory;
-use rustwarp::element::{Dtype, Element, Scalar};
+use rustwarp::element::{Dtype, Element};
 use rustwarp::error::{Error, Result};
-use rustwarp::tensor::Tensor;
 
 const BINS: Setting<Number> = Setting {
     name: "bins",
@@ -31,7 +28,7 @@ const RANGE: Setting<Range> = Setting {
     kind: Range { default: (-1.0, 1.0) },
 };
 
-const SKEW: Setting<Number> = Setting {
+pub(super) const SKEW: Setting<Number> = Setting {
     name: "skew",
     help: "Percentage of the generated elements that are equal to the first one",
     generated: true,
@@ -61,7 +58,7 @@ impl Question {
         Self::new(problem.settings, problem.dtype)
     }
 
-    fn new(settings: &Settings, dtype: Dtype) -> Result<Self> {
+    pub(super) fn new(settings: &Settings, dtype: Dtype) -> Result<Self> {
         let refuse = |text: String| Err(Error::Usage(text));
         let bins = settings.number(&BINS) as u32;
         if settings.flag(&LETTERS) {
@@ -127,44 +124,9 @@ macro_rules! narrow {
 }
 narrow!(f32 f64);
 
-/// Generates the elements to count: bytes and floats as in every family, u32 uniform in all bins; `skew` percent are
-/// equal to the first one.
-pub(super) fn generate_input(demand: &Demand<'_>) -> Result<Vec<Tensor>> {
-    let [n] = demand.axes::<1>("one number")?;
-    let bytes = (n as u64).saturating_mul(demand.dtype.size() as u64);
-    require_host_memory(bytes, &format!("an operand of {n} elements of {}", demand.dtype), "use a smaller --n")?;
-    let question = Question::new(demand.settings, demand.dtype)?;
-    let skewed = Skewed { n, seed: demand.seed, percent: demand.settings.number(&SKEW) };
-    let data = match demand.dtype {
-        Dtype::U8 => skewed.make(|random| random as u8),
-        Dtype::U32 => skewed.make(|random| (((random >> 32) * u64::from(question.bins)) >> 32) as u32),
-        Dtype::F32 => skewed.make(f32::from_random),
-        Dtype::F64 => skewed.make(f64::from_random),
-        other => return Err(super::FAMILY.no_kernel(other)),
-    };
-    Ok(vec![data])
-}
-
-struct Skewed {
-    n: usize,
-    seed: u64,
-    percent: u64,
-}
-
-impl Skewed {
-    fn make<T: Scalar>(&self, make: impl Fn(u64) -> T + Sync) -> Tensor {
-        let first = generate::<u64>(1, self.seed).first().copied().unwrap_or_default();
-        // Bits that are part of no element determine which elements are equal to the first one.
-        let chosen = |random: u64| ((random >> 8) & 0xffff) * 100 < (self.percent << 16);
-        let values = generate_with(self.n, self.seed, |random| make(if chosen(random) { first } else { random }));
-        T::wrap(values).into()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rustwarp::element::Array;
 
     fn question(dtype: Dtype, given: &[(&str, &str)]) -> Result<Question> {
         Question::new(&Settings::new(SETTINGS, given.iter().copied()).expect("settings"), dtype)
@@ -190,22 +152,5 @@ mod tests {
         assert_eq!((low as f32, high as f32, scale as f32), (0.1, 0.7, 3.0 / (0.7_f32 - 0.1)));
         assert_eq!(question(Dtype::F64, &given).expect("a range").range, [0.1, 0.7, 3.0 / (0.7 - 0.1)]);
         assert_eq!(question(Dtype::U8, &[("letters", "")]).expect("letters").bins, 7);
-    }
-
-    #[test]
-    fn skew_is_a_percentage_of_equal_elements() {
-        let made = |skew: &str| {
-            let settings = Settings::new(SETTINGS, [("skew", skew), ("bins", "1000")]).expect("settings");
-            let demand = Demand { size: &[10_000], dtype: Dtype::U32, seed: 5, settings: &settings };
-            generate_input(&demand).expect("made").remove(0).into_data()
-        };
-        let like_the_first = |skew: &str| {
-            let Array::U32(keys) = made(skew) else { panic!("u32") };
-            assert!(keys.iter().all(|&key| key < 1000));
-            keys.iter().filter(|&&key| key == keys[0]).count()
-        };
-        assert!(like_the_first("0") < 50);
-        assert!((4800..5200).contains(&like_the_first("50")));
-        assert_eq!(like_the_first("100"), 10_000);
     }
 }

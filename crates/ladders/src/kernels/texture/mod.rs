@@ -12,10 +12,10 @@
 use super::entry::Nothing;
 use super::ladder::{Chosen, Ladder, Run, Rung, merge};
 use super::plan::Plan;
-use super::settings::{Choice, Flag, Number, Range};
-use super::{BlockRule, Case, Demand, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Setting, Work};
+use super::{BlockRule, Case, Demand, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::texture::*;
+use options::{DIMS, SETTINGS};
 use request::{Read, Request};
 use rustwarp::backend::texture::{AddressMode, Channel, Filter, Layout};
 use rustwarp::backend::{Backend, Buffer, Sampling, Shape, Texture, require_memory};
@@ -24,61 +24,9 @@ use rustwarp::error::{Error, Result};
 use rustwarp::tensor::Tensor;
 use std::marker::PhantomData;
 
+mod options;
 mod oracle;
 mod request;
-
-const DIMS: Setting<Choice> = Setting {
-    name: "dims",
-    help: "dimensions; one axis more is the channels. auto: as many as axes, but of u8 a last of three that is 3 or 4 \
-        is colour",
-    generated: false,
-    kind: Choice(&["auto", "1", "2", "3"]),
-};
-
-const FILTER: Setting<Choice> = Setting {
-    name: "filter",
-    help: "weighted mean of the nearest texels, or the texel that contains the sample",
-    generated: false,
-    kind: Choice(&["linear", "point"]),
-};
-
-const ADDRESS: Setting<Choice> = Setting {
-    name: "address",
-    help: "values outside: the nearest texel, the array repeated or mirrored (both with --normalised), or 0",
-    generated: false,
-    kind: Choice(&["clamp", "wrap", "mirror", "border"]),
-};
-
-const NORMALISED: Setting<Flag> =
-    Setting { name: "normalised", help: "coordinates from 0 to 1", generated: false, kind: Flag };
-
-const READ: Setting<Choice> = Setting {
-    name: "read",
-    help: "u8 as whole numbers, or as numbers from 0 to 1",
-    generated: false,
-    kind: Choice(&["element", "normalised"]),
-};
-
-const SCALE: Setting<Number> = Setting {
-    name: "scale",
-    help: "samples along an axis, in per cent of the texels there",
-    generated: false,
-    kind: Number { default: 100, min: 1, max: 10_000 },
-};
-
-const WINDOW: Setting<Range> = Setting {
-    name: "window",
-    help: "part of each axis that is sampled; an axis goes from 0 to 1",
-    generated: false,
-    kind: Range { default: (0.0, 1.0) },
-};
-
-const TURN: Setting<Number> = Setting {
-    name: "turn",
-    help: "angle in degrees by which the samples are turned, from x to y",
-    generated: false,
-    kind: Number { default: 0, min: 0, max: 359 },
-};
 
 /// The family.
 pub const FAMILY: Family = Family {
@@ -88,16 +36,7 @@ pub const FAMILY: Family = Family {
     ops: &[],
     dtypes: &[Dtype::F32, Dtype::U8],
     only: &[],
-    settings: &[
-        DIMS.listed(),
-        FILTER.listed(),
-        ADDRESS.listed(),
-        NORMALISED.listed(),
-        READ.listed(),
-        SCALE.listed(),
-        WINDOW.listed(),
-        TURN.listed(),
-    ],
+    settings: SETTINGS,
     variants,
     cases,
     sizes,

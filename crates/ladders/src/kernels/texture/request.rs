@@ -1,5 +1,6 @@
 //! The request of a problem: the texels' extent, the way in which they are read, and the positions of the samples.
 
+use super::options;
 use crate::kernels::Problem;
 use kernels_gpu::texture::{Map, address, filter};
 use rustwarp::backend::extent_text;
@@ -65,7 +66,7 @@ impl Request {
             return wrong(format!("texture takes one operand, not {}", problem.inputs.len()));
         };
         let shape = texels.shape();
-        let dimensions = match settings.choice(&super::DIMS) {
+        let dimensions = match settings.choice(&options::DIMS) {
             "1" => 1,
             "2" => 2,
             "3" => 3,
@@ -96,44 +97,44 @@ impl Request {
                 extent_text(extent.map(|n| n as u64))
             ));
         }
-        let read = match (problem.dtype, settings.choice(&super::READ)) {
+        let read = match (problem.dtype, settings.choice(&options::READ)) {
             (Dtype::F32, _) => Read::Float,
             (Dtype::U8, "normalised") => Read::Fraction,
             (Dtype::U8, _) => Read::Byte,
             (other, _) => return wrong(format!("texture has no kernel for {other}: convert the data to f32 or u8")),
         };
-        let address = match settings.choice(&super::ADDRESS) {
+        let address = match settings.choice(&options::ADDRESS) {
             "wrap" => address::WRAP,
             "mirror" => address::MIRROR,
             "border" => address::BORDER,
             _ => address::CLAMP,
         };
-        let normalised = settings.flag(&super::NORMALISED);
+        let normalised = settings.flag(&options::NORMALISED);
         if matches!(address, address::WRAP | address::MIRROR) && !normalised {
             return wrong(format!(
                 "--address {} needs --normalised: with other coordinates texture units clamp instead",
-                settings.choice(&super::ADDRESS)
+                settings.choice(&options::ADDRESS)
             ));
         }
-        let turn = settings.number(&super::TURN);
+        let turn = settings.number(&options::TURN);
         if turn != 0 && dimensions == 1 {
             return wrong("--turn needs two dimensions or three".to_owned());
         }
-        let window = settings.range(&super::WINDOW);
+        let window = settings.range(&options::WINDOW);
         if window.0 < -FARTHEST || window.1 > FARTHEST {
             return wrong(format!(
                 "--window {}:{}: it must lie between -{FARTHEST} and {FARTHEST}",
                 window.0, window.1
             ));
         }
-        let linear = settings.choice(&super::FILTER) != "point";
+        let linear = settings.choice(&options::FILTER) != "point";
         if linear && problem.dtype == Dtype::F32 && problem.view::<f32>(0)?.iter().any(|x| !x.is_finite()) {
             return wrong(
                 "a linear filter needs finite numbers: use --filter point for texels that are NaN or infinite"
                     .to_owned(),
             );
         }
-        let density = settings.number(&super::SCALE) as f64 / 100.0 * (window.1 - window.0);
+        let density = settings.number(&options::SCALE) as f64 / 100.0 * (window.1 - window.0);
         let mut size = [1; 3];
         for (m, &n) in size.iter_mut().zip(&extent).take(dimensions) {
             let samples = (n as f64 * density).round();

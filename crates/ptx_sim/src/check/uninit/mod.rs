@@ -16,9 +16,9 @@
 //! enum, copied eight bytes at a time to global memory) is reported, although the language may allow it.
 //! Multiplication, division and floating-point arithmetic make the whole result undefined.
 //!
-//! Reading order: `memory::cells` and `registers::shadow` (the state), [`rule`] (opcodes), [`plan`], `settled`, `state`,
-//! then `flow` (the instructions), `access` (loads and stores), `atomic`, `report`. Other instructions report what they
-//! write through `hooks`.
+//! Reading order: `memory::cells` and `registers::shadow` (the state), [`rule`] (opcodes), [`plan`], `settled`,
+//! `state`, then `flow` (the instructions), `access` (loads and stores), `atomic`, `report`. Other instructions report
+//! what they write through `hooks`.
 
 mod access;
 mod atomic;

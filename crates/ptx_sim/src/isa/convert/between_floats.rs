@@ -81,9 +81,17 @@ fn to_integral(t: &mut Table) {
     macro_rules! mode {
         ($m:literal, $f:ident) => {
             t.row(concat!("cvt.", $m, ".f32.f32"), CONVERTED, lift_call!((f32) -> u32, |a| canonical(a.$f())));
-            t.row(concat!("cvt.", $m, ".ftz.f32.f32"), CONVERTED, lift_call!((f32) -> u32, |a| canonical(flush(a).$f())));
+            t.row(
+                concat!("cvt.", $m, ".ftz.f32.f32"),
+                CONVERTED,
+                lift_call!((f32) -> u32, |a| canonical(flush(a).$f())),
+            );
             t.row(concat!("cvt.", $m, ".sat.f32.f32"), CONVERTED, lift_call!((f32) -> u32, |a| saturate(a.$f())));
-            t.row(concat!("cvt.", $m, ".ftz.sat.f32.f32"), CONVERTED, lift_call!((f32) -> u32, |a| saturate(flush(a).$f())));
+            t.row(
+                concat!("cvt.", $m, ".ftz.sat.f32.f32"),
+                CONVERTED,
+                lift_call!((f32) -> u32, |a| saturate(flush(a).$f())),
+            );
             t.row(concat!("cvt.", $m, ".f64.f64"), CONVERTED, lift_call!((f64) -> u64, |a| propagated(a.$f(), [a])));
             t.row(
                 concat!("cvt.", $m, ".f16.f16"),
@@ -120,7 +128,11 @@ fn halves(t: &mut Table) {
                 CONVERTED,
                 lift_call!((f32) -> u16, |a| relu(pack($format, f64::from(a), $r) as u16)),
             );
-            t.row(concat!("cvt.", $m, ".", $dn, ".f64"), CONVERTED, lift_call!((f64) -> u16, |a| narrow($format, a, $r) as u16));
+            t.row(
+                concat!("cvt.", $m, ".", $dn, ".f64"),
+                CONVERTED,
+                lift_call!((f64) -> u16, |a| narrow($format, a, $r) as u16),
+            );
             // The first source becomes the upper half.
             t.row(
                 concat!("cvt.", $m, ".", $dn, "x2.f32"),

@@ -187,7 +187,10 @@ fn to_float(t: &mut Table) {
 /// sign.
 fn to_integer(t: &mut Table) {
     macro_rules! modes {
-        ($d:ty, $dn:literal, $dr:ty, $w:literal, $v:literal, $lift:ident, $s:ty, $sr:ty, $ftz:literal, $sn:literal, $read:expr) => {
+        (
+            $d:ty, $dn:literal, $dr:ty, $w:literal, $v:literal, $lift:ident, $s:ty, $sr:ty, $ftz:literal, $sn:literal,
+            $read:expr
+        ) => {
             one!($d, $dn, $dr, $w, $v, lift_call, $s, $sr, $ftz, $sn, $read, "rni", |x: $s| x.round_ties_even());
             one!($d, $dn, $dr, $w, $v, $lift, $s, $sr, $ftz, $sn, $read, "rzi", |x: $s| x);
             one!($d, $dn, $dr, $w, $v, lift_call, $s, $sr, $ftz, $sn, $read, "rmi", |x: $s| x.floor());
@@ -195,7 +198,10 @@ fn to_integer(t: &mut Table) {
         };
     }
     macro_rules! one {
-        ($d:ty, $dn:literal, $dr:ty, $w:literal, $v:literal, $lift:ident, $s:ty, $sr:ty, $ftz:literal, $sn:literal, $read:expr, $m:literal, $round:expr) => {
+        (
+            $d:ty, $dn:literal, $dr:ty, $w:literal, $v:literal, $lift:ident, $s:ty, $sr:ty, $ftz:literal, $sn:literal,
+            $read:expr, $m:literal, $round:expr
+        ) => {
             t.row(
                 concat!("cvt.", $m, ".", $ftz, "[sat.]", $dn, ".", $sn, $w, $v),
                 CONVERTED,

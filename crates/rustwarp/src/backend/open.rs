@@ -1,0 +1,68 @@
+//! Opens devices, and lists them.
+
+use super::interface::{Backend, DeviceInfo};
+use super::observed::{Device, Entry};
+use super::options::{Checks, Choice, Printed};
+use super::{gpu, sim};
+use crate::error::{Error, Result};
+
+/// Opens the simulator and explains every launch for a device: a built-in name such as `H200`, or a TOML file.
+///
+/// # Errors
+/// [`Error::Usage`] for an unknown profile.
+pub fn explaining(profile: &str, printed: Printed) -> Result<(Box<dyn Backend>, Device)> {
+    let sim = sim::Sim::explaining(profile, printed)?;
+    let device = sim.device().ok_or_else(|| Error::Usage(format!("unknown device profile `{profile}`")))?;
+    Ok((Box::new(sim), device))
+}
+
+/// Opens a device. `Choice::Auto` takes the simulator if there is no GPU; the text names the device and the reason.
+///
+/// # Errors
+/// [`Error::NoDevice`] if the requested GPU does not exist.
+pub fn open(choice: Choice, checks: Checks) -> Result<(Box<dyn Backend>, String)> {
+    open_printing(choice, checks, Printed::Stdout)
+}
+
+/// Opens a device as [`open`] does, with a destination for the text that simulated kernels print.
+///
+/// # Errors
+/// Those of [`open`].
+pub fn open_printing(choice: Choice, checks: Checks, printed: Printed) -> Result<(Box<dyn Backend>, String)> {
+    match choice {
+        Choice::Sim => {
+            let sim = sim::Sim::new(checks, printed);
+            Ok((Box::new(sim), "using the simulator, as requested".to_owned()))
+        }
+        Choice::Gpu(number) => {
+            let gpu = gpu::Gpu::open(number)?;
+            let text = format!("using {} ({}), as requested", gpu.info().device, gpu.info().name);
+            Ok((Box::new(gpu), text))
+        }
+        Choice::Auto => match gpu::Gpu::open(0) {
+            Ok(gpu) => {
+                let text = format!("using {} ({}), since it is present", gpu.info().device, gpu.info().name);
+                Ok((Box::new(gpu), text))
+            }
+            Err(reason) => Ok((Box::new(sim::Sim::new(checks, printed)), format!("using the simulator: {reason}"))),
+        },
+    }
+}
+
+/// The entries of a PTX file; `None` for a file that the simulator cannot parse (a cubin, unsupported PTX).
+pub fn entries(image: &[u8]) -> Option<Vec<Entry>> {
+    sim::entries(image)
+}
+
+/// Lists the GPUs.
+///
+/// # Errors
+/// [`Error::NoDevice`] if there is no driver.
+pub fn gpus() -> Result<Vec<DeviceInfo>> {
+    gpu::list()
+}
+
+/// Properties of the simulator, as `host devices` shows them.
+pub fn simulator() -> DeviceInfo {
+    sim::Sim::new(Checks::Bounds, Printed::Stdout).info().clone()
+}

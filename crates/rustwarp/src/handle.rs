@@ -1,0 +1,15 @@
+//! A device that is shared or borrowed.
+
+use crate::backend::Backend;
+
+/// A reference to the device that holds a buffer's memory: owned or borrowed.
+pub trait Handle {
+    /// The device.
+    fn backend(&self) -> &dyn Backend;
+}
+
+impl Handle for &dyn Backend {
+    fn backend(&self) -> &dyn Backend {
+        *self
+    }
+}
