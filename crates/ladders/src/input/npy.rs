@@ -1,6 +1,6 @@
 //! Reading and writing NumPy's `.npy` format (NumPy Enhancement Proposal 1; versions 1.0, 2.0 and 3.0).
 //!
-//! By hand, because a crate costs more than the format: npyz 0.9.1 and ndarray-npy 0.10.0 parse the one-line header with
+//! By hand, because a crate costs more than the format: for the one-line header, npyz 0.9.1 and ndarray-npy 0.10.0 use
 //! py_literal and pest, which bring 16 and 18 further packages, one of them (psm) assembly code for a C compiler.
 
 use super::replace::replace;
