@@ -224,6 +224,7 @@ fn rust_lines_survive() {
 #[test]
 fn it_assembles_everywhere_without_spills() {
     use cuda_builder::{Arch, Cache, check::assemble, cuda_tools};
+    use rayon::prelude::*;
 
     let cache = Cache::default();
     let ptxas = cuda_tools::require("ptxas", &cache, "the PTX tests").expect("ptxas: `cargo xtask setup` fetches it");
@@ -237,7 +238,7 @@ fn it_assembles_everywhere_without_spills() {
             let cubin = std::path::Path::new("/dev/null");
             assemble(&ptxas, &image.path, target, cubin).expect("PTX that ptxas takes")
         };
-        let usages: Vec<_> = families.iter().flat_map(assemble).collect();
+        let usages: Vec<_> = families.par_iter().flat_map_iter(assemble).collect();
         assert!(usages.len() >= 240, "{arch}: {} entries", usages.len());
         for usage in usages.iter().filter(|usage| !usage.entry.starts_with("print_")) {
             assert_eq!((usage.spill_stores, usage.spill_loads, usage.stack), (0, 0, 0), "{arch}: {usage:?}");
