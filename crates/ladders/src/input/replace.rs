@@ -100,7 +100,8 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().expect("a folder");
         let [result, plain] = ["result", "plain"].map(|name| folder.path().join(name));
-        write_text(&result, "").and_then(|()| Ok(std::fs::write(&plain, "").expect("written"))).expect("written");
+        write_text(&result, "").expect("written");
+        std::fs::write(&plain, "").expect("written");
         let mode = |path: &Path| path.metadata().expect("metadata").permissions().mode();
         assert_eq!(mode(&result), mode(&plain));
     }

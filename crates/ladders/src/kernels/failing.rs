@@ -421,7 +421,7 @@ impl Ladder for Examples {
         Ok(Oracle::none())
     }
 
-    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, &'static Example>]) -> Result<()> {
+    fn upload(job: &Job<'_>, _: &[Chosen<'_, &'static Example>]) -> Result<()> {
         if job.device.info().is_gpu() {
             return Err(Error::Usage("failing examples run on the simulator only: some of them hang a GPU".to_owned()));
         }

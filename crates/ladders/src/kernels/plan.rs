@@ -8,6 +8,9 @@ use rustwarp::element::Scalar;
 use rustwarp::error::Result;
 use rustwarp::tensor::Tensor;
 
+/// Returns a finding about a result, if there is one.
+pub(crate) type Judge<'m> = Box<dyn Fn(&Tensor) -> Option<Diagnostic> + 'm>;
+
 /// The steps by which a rung solves its problem once, and the location of the result. A plan can be run any number of
 /// times.
 pub(crate) struct Plan<'m> {
@@ -18,7 +21,7 @@ pub(crate) struct Plan<'m> {
     /// Oracle that replaces the job's.
     pub oracle: Option<Oracle<'m>>,
     /// Returns a finding about a result besides the oracle's verdict.
-    pub findings: Option<Box<dyn Fn(&Tensor) -> Option<Diagnostic> + 'm>>,
+    pub findings: Option<Judge<'m>>,
     steps: Vec<Step<'m>>,
     result: Box<dyn Fn() -> Result<Tensor> + 'm>,
 }

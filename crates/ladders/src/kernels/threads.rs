@@ -116,7 +116,7 @@ impl Ladder for Threads {
         Ok(u32::try_from(product(launch_sizes(job).0)).unwrap_or(u32::MAX))
     }
 
-    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Kernel>]) -> Result<Extent> {
+    fn upload(job: &Job<'_>, _: &[Chosen<'_, Kernel>]) -> Result<Extent> {
         let (block, grid) = launch_sizes(job);
         let max_block = job.device.info().max_block;
         let text = |sizes: [u32; 3]| sizes.map(|size| size.to_string()).join("x");

@@ -69,7 +69,13 @@ pub(super) fn looks(lines: &[Line]) -> Vec<Look> {
             }
             () => (REST, REST_NAME, 1),
         };
-        Look { colour, name, width, mark: MARKS[number % MARKS.len()], filled: number / MARKS.len() % 2 == 0 }
+        Look {
+            colour,
+            name,
+            width,
+            mark: MARKS[number % MARKS.len()],
+            filled: (number / MARKS.len()).is_multiple_of(2),
+        }
     };
     lines.iter().enumerate().map(look).collect()
 }

@@ -147,7 +147,7 @@ impl Uninit {
         match space {
             Space::Const | Space::Param => Bytes::default(),
             Space::Shared => cells::read(&scene.states.shared, address, bytes),
-            Space::Local | Space::Frame => cells::read_lane(&scene.local, lane, address, bytes),
+            Space::Local | Space::Frame => cells::read_lane(scene.local, lane, address, bytes),
             Space::Global | Space::Generic => {
                 Self::on_device(scene, address).map_or(Bytes::default(), |(device, at)| cells::read(&device, at, bytes))
             }
@@ -169,6 +169,7 @@ impl Uninit {
     }
 
     /// Marks a lane's bytes as written; those in `undefined` with an undefined value.
+    #[expect(clippy::too_many_arguments, reason = "where, what and which lanes of one access")]
     pub(super) fn mark(
         &mut self,
         scene: &mut Scene<'_>,
@@ -189,7 +190,7 @@ impl Uninit {
                 }
             }
             Space::Local | Space::Frame => {
-                cells::write(&mut Lane(&mut scene.local, lane), address, bytes, undefined);
+                cells::write(&mut Lane(scene.local, lane), address, bytes, undefined);
                 if undefined != 0 {
                     remember(&mut scene.states.local_stored, (scene.warp, lane, word), origin);
                 }
