@@ -31,7 +31,7 @@ pub fn bench(choice: Choice, family: &str) -> Bench {
 /// Opens a device and loads `test-kernels`.
 ///
 /// # Panics
-/// As [`bench`].
+/// As [`bench()`].
 pub fn bench_of_tests(choice: Choice) -> Bench {
     let (device, _) = open(choice, Checks::On(Checkers::default())).expect("the device that the test is for");
     let image = ptx::find("test-kernels", device.info().sm, None).expect("the kernels' PTX");
@@ -42,7 +42,7 @@ pub fn bench_of_tests(choice: Choice) -> Bench {
 /// Loads the kernels of another family.
 ///
 /// # Panics
-/// As [`bench`].
+/// As [`bench()`].
 pub fn load(device: &dyn Backend, family: &str, arch: Option<&str>) -> Module {
     let image = ptx::find_family("kernels-gpu", family, device.info().sm, arch).expect("the kernels' PTX");
     device.load(&image.bytes, family).expect("PTX that the device takes")

@@ -107,7 +107,7 @@ impl<K> Chosen<'_, K> {
     }
 }
 
-/// A [`Ladder`] as a value.
+/// A `Ladder` as a value.
 #[derive(Clone, Copy)]
 pub struct Resolved {
     pub(super) variants: fn() -> Vec<VariantInfo>,

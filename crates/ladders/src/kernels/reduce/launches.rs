@@ -35,7 +35,7 @@ impl Blueprint {
     /// Plans the launches for `n` elements, which is not 0.
     ///
     /// # Errors
-    /// [`Error::Usage`](rustwarp::Error::Usage) for more blocks than a grid can have, and for a `--grid` that the
+    /// [`Error::Usage`] for more blocks than a grid can have, and for a `--grid` that the
     /// scheme refuses.
     pub fn new<T: Element>(
         name: &str,
@@ -169,7 +169,7 @@ impl<'d, T: Element> Scratch<'d, T> {
     /// Allocates the memory that the plan needs.
     ///
     /// # Errors
-    /// [`Error::Usage`](rustwarp::Error::Usage) if the device has less memory free.
+    /// [`Error::Usage`] if the device has less memory free.
     pub fn new<O: Op<T>>(device: &'d dyn Backend, plan: &Blueprint) -> Result<Self> {
         Ok(Self {
             partials: [

@@ -49,7 +49,7 @@ pub const FAMILY: Family = Family {
 /// Reduces the first `n` elements of `input` with one variant; `None` for `block` and `grid` stands for its defaults.
 ///
 /// # Errors
-/// [`Error::Usage`] for more elements than a grid can take, and the errors of the device.
+/// [`Error::Usage`](rustwarp::Error::Usage) for more elements than a grid can take, and the errors of the device.
 pub fn reduce<O: Operation<T>, T: Element + Widen>(
     device: &dyn Backend,
     module: Module,
