@@ -79,8 +79,8 @@ impl Device {
     /// Waits until everything launched has ended.
     ///
     /// # Errors
-    /// [`Error::Fault`](crate::Error::Fault) if an earlier launch faulted; [`Error::Device`](crate::Error::Device) if the
-    /// driver fails.
+    /// [`Error::Fault`](crate::Error::Fault) if an earlier launch faulted; [`Error::Device`](crate::Error::Device) if
+    /// the driver fails.
     pub fn synchronize(&self) -> Result<()> {
         self.inner.backend.synchronize()
     }
