@@ -270,11 +270,17 @@ fn cost(variant: &Variant) -> String {
         if text.is_empty() {
             text += "\n| share | line | why |\n|---|---|---|\n";
         }
-        let place = line.file.rsplit('/').next().unwrap_or_default();
+        let place = short(&line.file);
         let code = line.text.replace('|', "\\|").replace('`', "'");
         text += &format!("| {:.0} % | `{place}:{}` `{code}` | {} |\n", line.share * 100.0, line.line, line.reason);
     }
     text
+}
+
+/// The name of a source file; a module file is named with its folder.
+fn short(path: &str) -> &str {
+    let parts = if path.ends_with("/mod.rs") { 2 } else { 1 };
+    path.rmatch_indices('/').nth(parts - 1).map_or(path, |(slash, _)| &path[slash + 1..])
 }
 
 pub fn table_row(cells: &[String]) -> String {
@@ -291,4 +297,16 @@ pub fn us(time: f64) -> String {
 
 fn rate_text(rate: f64) -> String {
     if rate >= 100.0 { format!("{rate:.0}") } else { format!("{rate:.2}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_module_file_is_named_with_its_folder() {
+        assert_eq!(short("kernels-gpu/src/vecadd/best.rs"), "best.rs");
+        assert_eq!(short("kernels-gpu/src/vecadd/mod.rs"), "vecadd/mod.rs");
+        assert_eq!(short("mod.rs"), "mod.rs");
+    }
 }
