@@ -213,6 +213,10 @@ impl<'b> Runs<'b> {
         let infos = (family.variants)();
         let allowed = |(info, _): &(&VariantInfo, RungId)| info.block.choose(block, info.name, 1024).is_ok();
         let variants: Vec<_> = infos.iter().zip(family.rungs()).filter(allowed).map(|(_, rung)| rung).collect();
+        if variants.is_empty() {
+            // No variant supports this block size; `ran` shows whether one of the sizes suits each variant.
+            return;
+        }
         let ops = if family.ops.is_empty() { &[""] } else { family.ops };
         let dtype = inputs.first().map_or(family.dtypes[0], Tensor::dtype);
         for &op in ops.iter().filter(|op| family.has(op, dtype)) {
