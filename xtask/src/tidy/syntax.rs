@@ -38,7 +38,7 @@ impl<'t> Reader<'t> {
         &self.text[self.at..]
     }
 
-    /// Goes on by so many bytes, and counts the lines there.
+    /// Advances by `bytes` bytes and counts the lines among them.
     fn skip(&mut self, bytes: usize) -> &'t str {
         let part = &self.rest()[..bytes];
         self.line += part.matches('\n').count();
