@@ -74,7 +74,7 @@ impl Arch {
     }
 }
 
-/// A text that names no architecture.
+/// Error for a text that is not the name of an architecture.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown architecture `{name}`; expected one of {}", known())]
 pub struct UnknownArch {
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_is_refused_with_the_known_ones() {
+    fn an_unknown_name_is_rejected_with_the_known_ones() {
         let message = match "sm_42".parse::<Arch>() {
             Err(error) => error.to_string(),
             Ok(arch) => panic!("sm_42 was read as {arch}"),

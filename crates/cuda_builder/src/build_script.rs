@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// Prints `cargo:rerun-if-changed` for the sources behind a link output; prints nothing outside a build script.
+/// Prints `cargo:rerun-if-changed` for the sources of a link output; prints nothing outside a build script.
 pub(crate) fn announce(output: &Path) {
     if std::env::var_os("OUT_DIR").is_none() || std::env::var_os("CARGO_MANIFEST_DIR").is_none() {
         return;

@@ -21,7 +21,7 @@ pub struct CudaTool {
     pub version: (u32, u32, u32),
 }
 
-/// The newest of the tools with this name: later releases know more architectures.
+/// The newest of the tools with this name: later releases support more architectures.
 pub fn find(name: &'static str, cache: &Cache) -> Option<CudaTool> {
     folders(cache).into_iter().filter_map(|folder| at(&folder, name)).max_by_key(|tool| tool.version)
 }

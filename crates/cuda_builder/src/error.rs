@@ -99,7 +99,7 @@ pub enum Error {
         /// The output.
         output: String,
     },
-    /// A text that names no architecture.
+    /// A text is not the name of an architecture.
     #[error(transparent)]
     UnknownArch(#[from] UnknownArch),
     /// The manifest of the kernel crate is not usable.

@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_second_one_waits_for_the_first() {
+    fn the_second_lock_waits_for_the_first() {
         let folder = tempfile::tempdir().expect("folder");
         let path = folder.path().join("deep/lock");
         let first = lock(&path, || panic!("no other process holds it")).expect("locks");

@@ -1,4 +1,4 @@
-//! What a caller may choose about a build.
+//! Options of a build.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -49,7 +49,7 @@ pub enum Modules {
 /// Options of code generation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Options {
-    /// `-O3`; otherwise as little as correct code needs.
+    /// Whether to optimise by `-O3`; otherwise only the passes that correct code needs are run.
     pub optimise: bool,
     pub debug: DebugInfo,
     pub ftz: bool,

@@ -1,4 +1,4 @@
-//! The kernel crate, as cargo describes it.
+//! The kernel crate, from cargo's metadata.
 
 use std::path::{Path, PathBuf};
 
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn a_workspace_without_a_package_is_refused() {
+    fn a_workspace_without_a_package_is_rejected() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let message = Package::at(&root).expect_err("only a workspace").to_string();
         assert!(message.contains("[package]"), "{message}");

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_place_stays_and_a_damaged_one_is_noticed() {
+    fn a_complete_folder_is_kept_and_a_damaged_one_is_detected() {
         let folder = tempfile::tempdir().expect("folder");
         let place = folder.path().join("tools");
         assert!(!is_complete(&place) && !is_whole(&place));

@@ -1,4 +1,4 @@
-//! Progress of a build on standard error: one line per module, or on a terminal one line that is written over.
+//! Progress of a build on standard error: one line per module, or on a terminal one line that is overwritten.
 
 use std::{
     io::{IsTerminal, Write},
@@ -26,14 +26,14 @@ impl Progress {
         Self { package: package.to_owned(), total, terminal, state: Mutex::default() }
     }
 
-    /// `what` is being built.
+    /// Records that the build of `what` has started.
     pub fn begin(&self, what: &str) {
         let mut state = self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         state.running.push(what.to_owned());
         self.show(&state);
     }
 
-    /// `what` is finished.
+    /// Records that the build of `what` has finished.
     pub fn end(&self, what: &str, time: Duration) {
         let mut state = self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         state.done += 1;
@@ -59,7 +59,7 @@ impl Progress {
         }
     }
 
-    /// A failure to print is no reason to fail the build.
+    /// Prints a text; a failure to print is ignored, because it must not fail the build.
     fn print(&self, text: &str) {
         let mut out = std::io::stderr().lock();
         let _ = out.write_all(text.as_bytes());

@@ -56,7 +56,7 @@ fn program(path: &Path, script: &str) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("mode");
 }
 
-/// A rustc that answers as a real one does.
+/// Creates a script that prints what rustc prints.
 fn rustc(root: &Path, targets: &str) {
     let script = format!(
         "case $1 in -vV) printf 'release: 1.96.0\\nhost: x86_64-unknown-linux-gnu\\nLLVM version: 22.1.8\\n' ;; \
@@ -78,14 +78,14 @@ fn llvm(folder: &Path) {
     }
 }
 
-/// As rustup lays out the components rust-src and llvm-tools.
+/// Creates the components rust-src and llvm-tools in rustup's layout.
 fn complete(root: &Path) {
     rustc(root, "x86_64-unknown-linux-gnu\\nnvptx64-nvidia-cuda");
     rust_src(root);
     llvm(&root.join("lib/rustlib/x86_64-unknown-linux-gnu/bin"));
 }
 
-/// As Debian's packages lie, with or without the stamp that `setup` writes last.
+/// Creates the layout of Debian's packages, with or without the stamp that `setup` writes last.
 fn unpacked(machine: &Machine, stamped: bool) {
     let root = machine.cached();
     rustc(&root, "nvptx64-nvidia-cuda");
@@ -97,7 +97,7 @@ fn unpacked(machine: &Machine, stamped: bool) {
 }
 
 #[test]
-fn an_empty_machine_is_told_what_was_looked_at_and_what_to_run() {
+fn without_a_toolchain_the_error_lists_places_and_a_command() {
     let machine = Machine::new();
     let message = discover(&machine.search).expect_err("there is nothing").to_string();
     assert!(message.contains("system") && message.contains("cargo xtask setup"), "{message}");
@@ -117,7 +117,7 @@ fn rustup_comes_before_the_system_and_the_system_before_the_cache() {
 }
 
 #[test]
-fn a_rustup_toolchain_without_components_is_passed_over() {
+fn a_rustup_toolchain_without_components_is_skipped() {
     let machine = Machine::new();
     rustc(&machine.rustup("stable-x86_64-unknown-linux-gnu"), "nvptx64-nvidia-cuda");
     unpacked(&machine, true);
@@ -125,7 +125,7 @@ fn a_rustup_toolchain_without_components_is_passed_over() {
 }
 
 #[test]
-fn what_was_asked_for_is_taken_by_name_by_path_and_by_the_path_of_rustc() {
+fn a_requested_toolchain_is_found_by_name_by_path_and_by_the_path_of_rustc() {
     let machine = Machine::new();
     unpacked(&machine, true);
     let root = machine.rustup("device");
@@ -141,7 +141,7 @@ fn what_was_asked_for_is_taken_by_name_by_path_and_by_the_path_of_rustc() {
 }
 
 #[test]
-fn what_was_asked_for_and_lacks_something_is_an_error_even_if_others_are_complete() {
+fn an_incomplete_requested_toolchain_is_an_error_even_if_others_are_complete() {
     let machine = Machine::new();
     unpacked(&machine, true);
     let root = machine.rustup("device");
@@ -173,7 +173,7 @@ fn a_cache_without_its_stamp_is_not_used() {
 }
 
 #[test]
-fn a_rustc_that_does_not_run_is_no_reason_to_stop_looking() {
+fn a_rustc_that_does_not_run_is_skipped() {
     let machine = Machine::new();
     program(&machine.search.system.join("bin/rustc"), "exit 1");
     unpacked(&machine, true);

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn load_answers_either_way() {
+    fn load_returns_with_and_without_a_driver() {
         match load() {
             Ok(info) => assert!(info.cuda.0 >= 11, "{info:?}"),
             Err(DriverError::NotFound { tried }) => {

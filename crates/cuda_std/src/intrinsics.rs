@@ -1,6 +1,6 @@
 //! LLVM's NVPTX intrinsics.
 //!
-//! Every operation in which threads meet (barriers, `.sync`) is an intrinsic and not inline assembly: LLVM treats these
+//! Every operation that synchronises threads (barriers, `.sync`) is an intrinsic, not inline assembly: LLVM treats the
 //! intrinsics as convergent, so it neither duplicates them into branches nor moves them out.
 
 unsafe extern "C" {

@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_get_advice() {
+    fn mistakes_are_reported_with_advice() {
         let shared = expanded(
             "shared",
             syn::parse_quote!(

@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn an_inline_attribute_of_its_own_wins() {
+    fn the_functions_own_inline_attribute_is_kept() {
         let out = expand(syn::parse_quote!(
             #[inline(never)]
             fn f() {}

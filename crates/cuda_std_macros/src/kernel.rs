@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_get_advice() {
+    fn mistakes_are_reported_with_advice() {
         for (function, advice) in [
             (
                 quote!(
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_in_lists_get_advice() {
+    fn mistakes_in_lists_are_reported_with_advice() {
         let function = quote!(
             unsafe fn k<T, const B: u32>(a: &[T]) {}
         );

@@ -1,5 +1,5 @@
-//! How true a run was: which instructions gave the bits that a GPU gives, which only keep within PTX's bounds, and
-//! which can't be executed.
+//! Fidelity of a run: which instructions give the same bits as a GPU, which are only within PTX's error bounds, and
+//! which are not supported.
 
 use crate::count::InstructionCounters;
 pub use crate::isa::Fidelity;

@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_best_level_is_what_the_processor_has() {
+    fn the_best_level_matches_the_processor() {
         assert_eq!(Level::available()[0], Level::BASELINE);
         assert_eq!(Level::available().last(), Some(&Level::best()));
         #[cfg(target_arch = "x86_64")]
@@ -179,7 +179,7 @@ mod tests {
 
     /// A function that requires more features than `detect` tests for would run on processors without them.
     #[test]
-    fn code_for_a_level_needs_the_features_that_are_detected() {
+    fn code_for_a_level_requires_exactly_the_detected_features() {
         let own = include_str!("level.rs");
         let detect = own.split("fn detect").nth(1).and_then(|rest| rest.split("fn best").next()).expect("detection");
         let detected: Vec<&str> =

@@ -90,7 +90,8 @@
 //! between variants of a kernel, not with a profiler's instruction counts. *Sectors* are the distinct aligned 32-byte
 //! pieces of global memory that one warp instruction accesses. *Wavefronts* are the passes over the 32 banks of 4 bytes
 //! that one warp instruction on shared memory takes; lanes that access the same word share a pass. *Bank conflicts* are
-//! the wavefronts beyond the minimum for the amount of data. There is no cache and no model of time.
+//! the wavefronts beyond the minimum for the amount of data. The counters involve no cache and no model of time;
+//! [`explain`] estimates times.
 //!
 //! # Order of execution
 //!
@@ -117,7 +118,8 @@
 //!
 //! # Further reading
 //!
-//! The module [`stop`] describes reports, [`count`] the counters, and [`program`] the decoded form of PTX.
+//! The module [`stop`] describes reports, [`count`] the counters, [`explain`] the time estimate, and [`program`] the
+//! decoded form of PTX.
 
 // Tests inside the crate share code with those outside.
 #[cfg(test)]

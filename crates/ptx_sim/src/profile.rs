@@ -156,7 +156,7 @@ impl Profile {
             [profile.registers_per_thread, profile.register_unit, profile.warp_unit, profile.multiprocessors];
         if registers.into_iter().any(too_many) || too_many(profile.threads_per_multiprocessor) {
             return Err(
-                "there are at most 65536 threads, registers of a thread, multiprocessors, and in a unit".to_owned()
+                "threads, registers of a thread, multiprocessors and allocation units must be at most 65536".to_owned()
             );
         }
         if profile.threads_per_block > 1024 || profile.cluster_blocks > 16 {

@@ -225,7 +225,7 @@ fn is_library(file: &str) -> bool {
         .any(|part| file.contains(part))
 }
 
-/// The name as the source language writes it.
+/// Returns the name in the form of the source language.
 pub(crate) fn demangled(name: &str) -> String {
     format!("{:#}", rustc_demangle::demangle(name))
 }

@@ -1,4 +1,4 @@
-//! Textures and surfaces, as the host describes them.
+//! Descriptions of textures and surfaces by the host.
 
 /// A texture object: where its elements are and how they are read. Created by
 /// [`Machine::texture`](crate::Machine::texture).

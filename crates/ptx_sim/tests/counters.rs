@@ -66,7 +66,7 @@ fn a_fence_anywhere_in_the_kernel_keeps_atomics() {
 }
 
 #[test]
-fn copies_past_l1_are_traced_as_they_are_counted() {
+fn copies_past_l1_are_traced_and_counted_alike() {
     // The rows of 16 bytes start at an offset within a sector of shared memory.
     let copy = |cached: &str| {
         let body = format!(
@@ -87,7 +87,7 @@ fn copies_past_l1_are_traced_as_they_are_counted() {
 }
 
 #[test]
-fn what_ends_a_run_of_instructions_is_traced_with_its_accesses() {
+fn the_last_instruction_of_a_run_is_traced_with_its_accesses() {
     let report = run(
         "",
         "mov.u32 %r2, smem; mad.lo.u32 %r3, %r1, 16, %r2; mul.wide.u32 %rd4, %r1, 16; add.s64 %rd5, %rd1, %rd4;

@@ -48,7 +48,7 @@ fn machine() -> (Machine, u64) {
 }
 
 #[test]
-fn what_is_left_is_listed() {
+fn remaining_allocations_are_listed() {
     let (mut machine, cell) = machine();
     let report = launch(&mut machine, "keep", cell).expect("keep");
     assert_eq!(report.findings.iter().map(|finding| finding.diagnostic.code).collect::<Vec<_>>(), ["leak"]);

@@ -1,4 +1,4 @@
-//! Programs that demand too much of the host's memory, its time, or a device's resources. Each ends with a code.
+//! Programs that exceed the host's memory, its time, or a device's resources. Each ends with a code.
 
 use ptx_sim::{Checks, Config, Launch, Machine, Program, Report, Stop};
 
@@ -100,7 +100,7 @@ fn device_memory_that_is_never_freed() {
 }
 
 #[test]
-fn copies_that_nobody_waits_for() {
+fn copies_that_are_never_waited_for() {
     let text = ".visible .entry k(.param .u64 p) {
             .reg .b64 %rd<2>; .reg .b32 %r<3>; .reg .pred %p1;
             .shared .align 16 .b8 s[16];

@@ -1,4 +1,4 @@
-//! The machine as a host uses it: memory, rejected launches, limits, counters.
+//! The public interface of the machine: memory, rejected launches, limits, counters.
 
 use ptx_sim::{Checks, Config, Counters, Launch, Machine, Program, Report, Stop, StopKind};
 use std::sync::Arc;
@@ -76,7 +76,7 @@ fn divergence_is_counted_once_per_branch() {
 
 #[test]
 fn programs_of_one_shape_do_not_share_their_control_flow() {
-    // Two programs of one entry name, one length of code and the same variables; where they branch differs.
+    // Two programs with equal entry names, code lengths and variables, which branch at different instructions.
     let early = "setp.lt.u32 %p1, %r1, 16; @%p1 bra L; add.u32 %r2, %r1, 1; L: add.u32 %r3, %r2, 5;";
     let late = "add.u32 %r3, %r1, 1; setp.lt.u32 %p1, %r1, 16; @%p1 bra L; add.u32 %r3, %r1, 7; L:";
     let store = "add.s64 %rd5, %rd1, %rd2; bar.warp.sync 0xffffffff; st.global.b32 [%rd5], %r3;";
@@ -102,7 +102,7 @@ fn programs_of_one_shape_do_not_share_their_control_flow() {
 }
 
 #[test]
-fn launches_that_cannot_be_are_refused_with_a_reason() {
+fn impossible_launches_are_rejected_with_a_reason() {
     let program = kernel("");
     let mut machine = Machine::new(Config::default());
     let a = machine.alloc(4, "a").expect("alloc");
@@ -226,7 +226,7 @@ fn a_livelock_is_recognised_across_workers() {
     for workers in [1, 2, 4] {
         let mut machine = Machine::new(Config { workers, ..Config::default() });
         let flag = machine.alloc(4, "flag").expect("alloc");
-        let stop = launch(&mut machine, &program, 9, 64, flag).expect_err("nobody sets it");
+        let stop = launch(&mut machine, &program, 9, 64, flag).expect_err("no thread sets it");
         assert_eq!((stop.kind(), stop.code()), (StopKind::Stuck, "livelock"), "{stop}");
         assert!(stop.to_string().contains("64 threads of warps 0-1 run"), "{stop}");
     }
@@ -351,7 +351,7 @@ fn the_headline_is_the_line_of_the_user() {
 }
 
 #[test]
-fn what_a_kernel_printed_before_it_stopped_is_kept() {
+fn output_before_a_stop_is_kept() {
     let text = format!(
         "{HEADER}
         .extern .func (.param .b32 r) vprintf (.param .b64 f, .param .b64 a);
@@ -404,7 +404,7 @@ fn a_seed_changes_the_order_and_nothing_else_does() {
 }
 
 #[test]
-fn what_waits_for_ever_is_found_under_every_seed() {
+fn livelocks_are_found_under_every_seed() {
     let program = kernel("LOOP: ld.volatile.global.b32 %r2, [%rd1]; setp.eq.s32 %p1, %r2, 0; @%p1 bra LOOP;");
     for seed in 0..4 {
         let mut machine = Machine::new(Config { seed: Some(seed), ..Config::default() });

@@ -48,7 +48,7 @@ fn an_eleventh_register_costs_a_block() {
 /// The same exercise on the device that it was first written for: 8,192 registers, 768 threads, blocks of 256; and on
 /// one of compute capability 8.6, whose 65,536 registers are allocated to warps in units of 256.
 #[test]
-fn registers_are_handed_out_in_units() {
+fn registers_are_allocated_in_units() {
     let [ten, eleven] = [10, 11].map(|registers| on(&profile("GeForce 8800 GTX"), 256, registers, 0));
     assert_eq!((ten.blocks, eleven.blocks, eleven.limits), (3, 2, vec![Limit::Registers]));
     let laptop = profile("rtx-3050-laptop");

@@ -97,7 +97,7 @@ impl<'l> Case<'l> {
     /// Returns x, y, z, and a layer or, for gathers, a channel.
     fn coordinates(&self) -> Vec<[f32; 4]> {
         let size = self.extent().map(|size| size as f32);
-        // A layer is not an axis.
+        // The layer is not scaled, because it is not an axis.
         let depth = if self.what.starts_with('a') { 1.0 } else { size[2] };
         let along = |i: usize, axis: usize, size: f32| {
             let r = hash((i * 3 + axis + 777) as u32);

@@ -97,7 +97,7 @@ fn the_host_writes_in_pieces() {
 }
 
 #[test]
-fn what_ran_without_the_check_counts_as_written() {
+fn memory_used_without_the_check_counts_as_written() {
     let mut setup = setup(Checks::default(), 1);
     setup.machine.config_mut().checks.uninit = true;
     assert!(setup.run("consume", 1).findings.is_empty());

@@ -1,7 +1,7 @@
 //! The device's `core`: compiled once for a toolchain and a set of flags, and kept in the user's cache as a sysroot.
 //!
 //! Compiling it with every crate would cost each first build 12 s of processor time per architecture. Its bitcode names
-//! rustc's default GPU; the IR pass puts the architecture of the build in its place.
+//! rustc's default GPU; the IR pass replaces it by the architecture of the build.
 
 use std::{
     fs,

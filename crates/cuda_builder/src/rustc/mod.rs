@@ -48,7 +48,7 @@ pub(crate) struct Request<'a> {
     pub debug: DebugInfo,
     /// More arguments for cargo.
     pub build_args: &'a [String],
-    /// Whether this compilation is the one that the user watches.
+    /// Whether the output of this compilation is shown as it appears.
     pub watch: Watch<'a>,
 }
 
@@ -151,9 +151,9 @@ fn flags(request: &Request<'_>, linker: &Path) -> Vec<String> {
         request.sysroot.display().to_string(),
         format!("-Clinker={}", linker.display()),
         format!("-Ctarget-cpu={}", request.arch),
-        // More than there are modules: none are merged.
+        // More units than any crate has modules, so that none are merged.
         "-Ccodegen-units=9999".to_owned(),
-        // The file's name says which module it is: `link` groups entries into families by it.
+        // The file's name identifies the module: `link` groups entries into families by it.
         "-Zhuman-readable-cgu-names=yes".to_owned(),
     ]);
     if request.release {
@@ -186,7 +186,7 @@ fn code_flags(toolchain: &Toolchain, debug: DebugInfo) -> Vec<String> {
     flags
 }
 
-/// The linker is written only when it changed: cargo looks at its time.
+/// Writes the linker script if its text changed: cargo compares its modification time.
 fn write_linker(target_dir: &Path) -> Result<PathBuf, Error> {
     std::fs::create_dir_all(target_dir).map_err(Error::io("create", target_dir))?;
     let path = target_dir.join("record-link.sh");

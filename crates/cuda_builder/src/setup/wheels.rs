@@ -5,7 +5,7 @@ use std::{fs, path::Path, process::Command};
 use super::Report;
 use crate::{Error, cuda_tools, place, process};
 
-/// The wheels. Release 13 is the first whose `ptxas` knows every architecture from sm_75 to sm_121.
+/// The wheels. Release 13 is the first whose `ptxas` supports every architecture from sm_75 to sm_121.
 const WHEELS: [&str; 2] = ["nvidia-cuda-nvcc>=13", "nvidia-cuda-nvdisasm>=13"];
 
 /// Ways to call pip, in order of preference.

@@ -8,7 +8,7 @@ use super::{Ordering, Scope, Sealed, Value};
 
 // As signed integers, floats with a clear sign bit are in ascending order and above all others; as unsigned integers,
 // floats with a set sign bit are in descending order and above all others. So one integer minimum or maximum suffices,
-// chosen by the sign of the new value. A NaN is replaced by the bit pattern that wins in that order.
+// chosen by the sign of the new value. A NaN is replaced by the extreme bit pattern of that order.
 macro_rules! float {
     ($($t:ident: $unsigned:ident $signed:ident),* $(,)?) => { $(
         impl Value for $t {}

@@ -159,7 +159,7 @@ impl<T: Value, S: Scope> Atomic<T, S> {
 
     /// Stores the smaller of both values and returns the previous value.
     ///
-    /// For floats this is IEEE 754-2019 `minimum`: -0 is less than +0, and a NaN wins. (A NaN with a clear sign bit
+    /// For floats this is IEEE 754-2019 `minimum`: -0 is less than +0, and NaN is kept. (A NaN with a clear sign bit
     /// that was in memory before the first `fetch_min` counts as larger than infinity.)
     #[inline(always)]
     pub fn fetch_min(&self, value: T, order: Ordering) -> T {
@@ -169,7 +169,7 @@ impl<T: Value, S: Scope> Atomic<T, S> {
 
     /// Stores the larger of both values and returns the previous value.
     ///
-    /// For floats this is IEEE 754-2019 `maximum`: +0 is greater than -0, and a NaN wins. (A NaN with a set sign bit
+    /// For floats this is IEEE 754-2019 `maximum`: +0 is greater than -0, and NaN is kept. (A NaN with a set sign bit
     /// that was in memory before the first `fetch_max` counts as smaller than minus infinity.)
     #[inline(always)]
     pub fn fetch_max(&self, value: T, order: Ordering) -> T {

@@ -13,7 +13,7 @@ use crate::launch::Scalar;
 #[repr(C, align(16))]
 pub struct Vector<T, const N: usize>(pub [T; N]);
 
-/// The form that LLVM moves in one instruction. An array it splits into elements, whose common alignment is then lost.
+/// The form that LLVM moves in one instruction. It splits an array into elements, whose common alignment is then lost.
 #[cfg(target_arch = "nvptx64")]
 #[repr(simd)]
 struct Register<T, const N: usize>([T; N]);
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn split_parts_are_all_of_it_in_order() {
+    fn split_parts_are_the_whole_in_order() {
         let values: [u32; 64] = core::array::from_fn(|i| i as u32);
         for start in 0..8 {
             for len in 0..40 {
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "16 bytes")]
-    fn other_sizes_are_refused_where_they_are_used() {
+    fn other_sizes_are_rejected_where_they_are_used() {
         Vector::<u64, 4>::split(&[]);
     }
 }

@@ -10,7 +10,7 @@ pub trait WarpMatchValue: Copy {
     /// The bits, extended to 64.
     #[doc(hidden)]
     fn bits(self) -> u64;
-    /// Whether 32 bits hold the value.
+    /// Whether the value has 32 bits.
     #[doc(hidden)]
     const IS_32_BITS: bool = size_of::<Self>() == 4;
 }

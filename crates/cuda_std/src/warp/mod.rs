@@ -1,6 +1,6 @@
 //! The warp: 32 threads that run together and exchange registers.
 //!
-//! Every operation takes a `mask`: lane `i` takes part if bit `i` is set. The operation waits for all lanes of the
+//! Every operation takes a `mask`: lane `i` participates if bit `i` is set. The operation waits for all lanes of the
 //! mask; [`ALL`] is the whole warp.
 //!
 //! Functions whose names start with `warp_` have the Rust-GPU project's signatures; the short names (`shuffle_down`,
@@ -38,7 +38,7 @@ pub fn lane_id() -> u32 {
 
 /// The lanes that execute this instruction together right now.
 ///
-/// The scheduler chooses these lanes. They need not be all the lanes that entered a branch, so the result is no mask
+/// The scheduler chooses these lanes. They need not be all the lanes that entered a branch, so the result is not a mask
 /// for the operations of this module.
 #[must_use]
 #[gpu_only]

@@ -36,7 +36,7 @@ pub fn run(text: &str) {
 fn launch(text: &str, program: &Program, entry: &Function, level: Level) -> String {
     let mut config =
         Config { workers: 1, fuel: Some(FUEL), level, checks: CHECKS, host_bytes: 256 << 20, ..Config::default() };
-    // A given text always runs the same way, but similar texts cover all ways.
+    // A given text always has the same configuration, and similar texts cover all configurations.
     match text.bytes().fold(0_u32, |hash, byte| hash.wrapping_mul(31).wrapping_add(u32::from(byte))) % 5 {
         0 => config.seed = Some(text.len() as u64),
         1 => (config.checks, config.trace) = (Checks::NONE, Some(Trace::default())),
@@ -99,7 +99,7 @@ struct Shape {
 }
 
 impl Shape {
-    /// The shape of the program's `//@ launch` line, or one that the kernel accepts, as long as it is small.
+    /// Returns the shape in the program's `//@ launch` line, or one that the kernel accepts, limited to small shapes.
     fn of(text: &str, entry: &Function) -> Self {
         let mut shape = Self { grid: [2, 1, 1], block: [40, 1, 1], cluster: None, cooperative: false };
         let small = |value: [u32; 3], most: u32| value.iter().fold(1_u32, |a, &b| a.saturating_mul(b)) <= most;

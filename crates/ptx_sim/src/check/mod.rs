@@ -32,15 +32,15 @@ checkers! {
         "race-warp-waw" Warning "Hazard inside a warp"
             "Lock step orders nothing since Volta: put a warp-wide barrier between the accesses."
         "race-scope" Error "Data race: scopes too narrow"
-            "Give fences and atomics a scope that has both threads."
+            "Give fences and atomics a scope that includes both threads."
         "nc-written" Error "Memory read by a non-coherent load is written"
             "Load it by an ordinary load, or write it in another launch."
         "async-proxy" Error "A bulk copy may not see what was written"
             "Execute `fence.proxy.async` between the writes and the barrier before the copy."
     }
-    /// Values that nothing has written, where they decide something: see the crate's documentation. To be set before
-    /// memory is allocated: what is allocated or used without the check counts as written.
-    uninit "uninit" true "uninitialised values that decide something" {
+    /// Finds uninitialised values that affect the execution or its output: see the crate's documentation. Enable it
+    /// before memory is allocated: memory that is allocated or used without the check counts as initialised.
+    uninit "uninit" true "uninitialised values that affect the execution" {
         "uninit-branch" Error "A value that nothing has written decides something" "Write the memory first."
         "uninit-address" Error "A value that nothing has written decides something" "Write the memory first."
         "uninit-sync" Error "A value that nothing has written decides something" "Write the memory first."
@@ -48,22 +48,22 @@ checkers! {
         "uninit-atomic" Error "A value that nothing has written decides something" "Write the memory first."
         "uninit-print" Error "A value that nothing has written decides something" "Write the memory first."
     }
-    /// Memory that threads allocate and do not free before the launch ends.
+    /// Finds memory that threads allocate and do not free before the launch ends.
     leaks "leaks" true "memory that kernels allocate and do not free" {
         "leak" Error "Device memory is never freed"
-            "Free the result of `malloc` before the last thread that has it ends."
+            "Free the result of `malloc` before the last thread that holds it ends."
     }
     /// Finds signed integer overflow. PTX arithmetic wraps, and compilers rely on it, so this check is not part of
     /// [`Checks::ALL`].
     overflow "overflow" false "signed integer arithmetic that wraps" {
         "overflow" Warning "Signed arithmetic wrapped"
-            "Use a wider type, or wrapping arithmetic where it is meant."
+            "Use a wider type, or wrapping arithmetic where it is intended."
     }
-    /// Stores of warps to global memory that leave most of each sector unwritten. Slow, but not wrong: not in
-    /// [`Checks::ALL`].
-    partial_stores "partial-stores" false "global stores that fill sectors only in part"
+    /// Finds stores to global memory that leave most of each sector unwritten. They are slow, but not wrong, so this
+    /// check is not part of [`Checks::ALL`].
+    partial_stores "partial-stores" false "global stores that fill sectors only partly"
         by partial_stores::PartialStores {
-        "partial-sectors" Warning "A store fills sectors of memory only in part"
+        "partial-sectors" Warning "A store fills sectors of memory only partly"
             "Let neighbouring lanes store neighbouring elements."
     }
 }
@@ -87,25 +87,35 @@ pub const EVERY_RUN: &[Code] = &[
         "Keep the allocation until the last launch that uses it has ended.",
     ),
     error("double-free", "Memory is freed twice", "Let one owner free it."),
-    error("trap", "The kernel trapped", "A panic or an assertion failed: what it printed says which."),
+    error("trap", "The kernel trapped", "The kernel panicked or an assertion failed: see the printed message."),
     error("deadlock", STUCK.0, STUCK.1),
     error("livelock", STUCK.0, STUCK.1),
     error("fuel", "The launch did not end in time", "Look for a loop that does not end, or allow more instructions."),
-    error("barrier-divergence", "Part of a warp did not come to a barrier", "Move the barrier out of the branch."),
-    error("missing-lanes", "Lanes of a mask never come", "The mask must name the lanes that execute the instruction."),
-    error("shuffle-source", "Shuffle from a lane that takes no part", "Read only from lanes that the mask names."),
+    error("barrier-divergence", "Part of a warp did not reach a barrier", "Move the barrier out of the branch."),
+    error(
+        "missing-lanes",
+        "Lanes of a mask never arrive",
+        "The mask must name the lanes that execute the instruction.",
+    ),
+    error(
+        "shuffle-source",
+        "Shuffle from a lane that does not participate",
+        "Read only from lanes that the mask names.",
+    ),
     error("mbarrier-", "Wrong use of an mbarrier", "Initialise it once, before its first use."),
     error("async-", "Wrong use of an asynchronous copy", "Wait for the copy before its bytes are used."),
 ];
 
-const STUCK: (&str, &str) =
-    ("Threads wait for what never comes", "Find the threads that should have come: the places say where they are.");
+const STUCK: (&str, &str) = (
+    "Threads wait for an event that cannot occur",
+    "Find the threads that should have arrived: the report shows where each is.",
+);
 
 const fn error(code: &'static str, title: &'static str, advice: &'static str) -> Code {
     Code { code, severity: Severity::Error, title, advice }
 }
 
-/// What a code means; a row whose code ends in `-` describes every code that starts so and has no row of its own.
+/// Looks up a code; a row whose code ends in `-` describes every code with this prefix that has no row of its own.
 pub fn code(name: &str) -> Option<&'static Code> {
     let all = || CHECKERS.iter().flat_map(|checker| checker.codes).chain(EVERY_RUN);
     let stands_for = |row: &&Code| row.code.ends_with('-') && name.starts_with(row.code);

@@ -33,7 +33,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit() {
+    fn results_that_do_not_fit_are_reported() {
         assert!(found("add.s32", [i64::from(i32::MAX), 1, 0]) && !found("add.s32", [i64::from(i32::MAX), 0, 0]));
         assert!(found("sub.s16", [-32768, 1, 0]) && found("neg.s64", [i64::MIN, 0, 0]));
         assert!(found("mad.lo.s32", [65536, 32767, 65536]) && !found("mad.lo.s32", [65536, 32767, 65535]));

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn local_words_lie_interleaved() {
+    fn local_words_are_interleaved() {
         let of = |mask: u32, bytes, address: fn(u64) -> u64| {
             let addresses = std::array::from_fn(|lane| address(lane as u64));
             local_sectors(&addresses, mask, bytes, Spread::of(&addresses, mask))
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn atomics_take_turns() {
+    fn atomics_on_one_address_are_serialised() {
         let of = |bytes, address: fn(u64) -> u64| {
             let addresses = std::array::from_fn(|lane| address(lane as u64));
             atomic_sectors(&Wanted::addresses(&addresses, u32::MAX, Spread::of(&addresses, u32::MAX)), bytes)

@@ -1,4 +1,4 @@
-//! Work: what an instruction computes, as its row says.
+//! Work: the arithmetic operations of an instruction, from its row.
 
 use crate::isa::facts::{Facts, Work};
 use crate::program::{MatrixKind, Op};

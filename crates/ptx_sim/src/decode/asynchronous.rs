@@ -12,9 +12,9 @@ use crate::syntax::tree::Operand;
 
 const UNKNOWN: &str = "this asynchronous instruction is not supported";
 
-/// A copy starts now and takes effect later: what it costs shows where it is waited for.
+/// Facts of an instruction that starts a copy; the cost of the copy appears at the instruction that waits for it.
 const STARTED: Facts = facts(Undefined::Any, Work::None, Latency::Memory, Fidelity::Exact);
-/// Groups of copies are counted by the thread itself.
+/// Facts of an instruction that commits or awaits a group of copies, which the thread counts itself.
 const COUNTED: Facts = facts(Undefined::Any, Work::None, Latency::Alu, Fidelity::Exact);
 
 /// Rows of this chapter.
@@ -165,7 +165,7 @@ impl<'t> Decoder<'_, 't> {
     }
 }
 
-/// The operands without the cache policy, which comes last and only says where data is cached.
+/// Returns the operands without the cache policy, which comes last and affects only where data is cached.
 fn without_policy<'o, 't>(hints: &[&str], operands: &'o [Operand<'t>]) -> &'o [Operand<'t>] {
     match operands.split_last() {
         Some((_, rest)) if hints.contains(&"L2::cache_hint") => rest,

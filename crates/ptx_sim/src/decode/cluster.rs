@@ -1,4 +1,4 @@
-//! What blocks of a cluster do together: mbarriers, addresses in other blocks, cluster barriers.
+//! Instructions for cooperation between blocks of a cluster: mbarriers, addresses in other blocks, cluster barriers.
 
 use super::decoder::{Decoder, Effect};
 use super::reject::{Reject, unsupported};
@@ -8,7 +8,7 @@ use crate::program::{Async, Mbarrier, Op, Scope, Space};
 use crate::registers::NO_SLOT;
 use crate::syntax::tree::Operand;
 
-/// An mbarrier is an object in shared memory.
+/// Facts of an operation on an mbarrier, which is an object in shared memory.
 const OBJECT: Facts = facts(Undefined::Any, Work::None, Latency::Memory, Fidelity::Exact);
 const CHEAP: Facts = facts(Undefined::Any, Work::None, Latency::Alu, Fidelity::Exact);
 
@@ -32,7 +32,7 @@ pub const ROWS: &[Effect] = &[
     },
 ];
 
-/// An instruction that is executed.
+/// Wraps an asynchronous or cluster operation as an instruction.
 pub fn done(what: Async) -> Result<Op, Reject> {
     Ok(Op::Async(Box::new(what)))
 }
@@ -109,7 +109,7 @@ impl<'t> Decoder<'_, 't> {
     }
 }
 
-/// The space of an mbarrier.
+/// Returns the state space of an mbarrier's address.
 pub fn shared_or_generic(words: &[&str]) -> Space {
     let shared = words.iter().any(|word| word.starts_with("shared"));
     if shared { Space::Shared } else { Space::Generic }

@@ -1,4 +1,4 @@
-//! What decoding a function works on: what is known of its module, its scopes and rows, and the instruction at hand.
+//! State of decoding: the module's declarations, the scopes and rows of a function, and the current instruction.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -41,7 +41,7 @@ pub struct Decoder<'c, 't> {
     /// Mask from `.pragma "used_bytes_mask"`, for the next load.
     pub used_bytes: Option<u64>,
     pub line: u32,
-    /// What the tables say of the instruction that is being decoded.
+    /// Facts of the instruction that is being decoded, from its row.
     pub described: Described,
 }
 
@@ -61,14 +61,14 @@ pub enum PresetKey {
 /// Decodes the operands of an instruction, given the words of its opcode that follow its row's name.
 pub type Decode = for<'t> fn(&mut Decoder<'_, 't>, &[&'t str], &[Operand<'t>]) -> Result<Op, Reject>;
 
-/// The row of an instruction that touches more than registers.
+/// The row of an instruction that affects more than registers.
 #[derive(Clone, Copy)]
 pub struct Effect {
-    /// The first words of the opcode. Of several rows that fit, the longest name counts.
+    /// The first words of the opcode. Of several matching rows, the one with the longest name applies.
     pub name: &'static str,
-    /// What the counters and the estimates of time need to know of it.
+    /// Facts for the counters and the time estimate.
     pub facts: Facts,
-    /// From operands to what the machine executes.
+    /// Decodes the operands to the operation that the machine executes.
     pub decode: Decode,
 }
 
@@ -79,9 +79,9 @@ pub enum Entry {
     Pure(&'static Row),
     /// A conversion: the widths of its registers choose the row.
     Conversion,
-    /// An instruction that touches more than registers.
+    /// An instruction that affects more than registers.
     Effect(&'static Effect),
-    /// An instruction that is not known here.
+    /// An instruction without a row.
     Unknown,
 }
 
@@ -91,7 +91,7 @@ pub struct Opcode<'t> {
     /// Index into `Program::opcodes`.
     pub index: u32,
     pub entry: Entry,
-    /// The words behind the name of an effect's row.
+    /// The words after the name of an effect's row.
     pub modifiers: Rc<[&'t str]>,
 }
 
@@ -103,7 +103,7 @@ pub struct Opcodes<'t> {
 }
 
 impl<'t> Opcodes<'t> {
-    /// An opcode, looked up where it is new.
+    /// Returns an opcode, looked up at its first occurrence.
     pub fn intern(&mut self, opcode: &'t str, find: fn(&'t str) -> (Entry, Rc<[&'t str]>)) -> Opcode<'t> {
         if let Some(known) = self.known.get(opcode) {
             return known.clone();

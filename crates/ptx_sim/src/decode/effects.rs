@@ -1,4 +1,4 @@
-//! The table of instructions that touch more than registers: one row each, in the chapter that decodes it.
+//! The table of instructions that affect more than registers: one row each, in the chapter that decodes it.
 
 use super::decoder::Effect;
 use super::{asynchronous, cluster, control, matrix, memory, moves, texture};
@@ -6,7 +6,7 @@ use super::{asynchronous, cluster, control, matrix, memory, moves, texture};
 const CHAPTERS: [&[Effect]; 7] =
     [memory::ROWS, control::ROWS, asynchronous::ROWS, cluster::ROWS, matrix::ROWS, texture::ROWS, moves::ROWS];
 
-/// The row with the longest name that an opcode starts with.
+/// Returns the row with the longest name that an opcode starts with.
 pub fn find(opcode: &str) -> Option<&'static Effect> {
     let fits =
         |row: &&Effect| opcode.strip_prefix(row.name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));

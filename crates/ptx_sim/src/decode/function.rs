@@ -109,7 +109,7 @@ impl<'t> Decoder<'_, 't> {
                 }
                 Statement::Close => {
                     self.names.close();
-                    // The part of the frame that a scope used is reused behind it.
+                    // The part of the frame that a scope used is reused after it.
                     if let Some((scope, end)) = open.pop() {
                         (self.scope, frame) = (scope, end);
                     }

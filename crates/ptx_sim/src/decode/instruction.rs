@@ -1,4 +1,4 @@
-//! From an opcode to its row, and from an instruction of the text to one of the program.
+//! Lookup of an opcode's row, and decoding of one instruction.
 
 use std::rc::Rc;
 
@@ -11,10 +11,10 @@ use crate::program::{Described, Inst, Op};
 use crate::syntax::ParseError;
 use crate::syntax::tree::Instruction;
 
-/// The facts of an instruction that can't be executed here.
+/// Facts of an instruction that cannot be executed.
 const UNSUPPORTED: Facts = facts(Undefined::Any, Work::None, Latency::Alu, Fidelity::Unsupported);
 
-/// The row of an opcode, and the words behind the name of an effect's row.
+/// Returns the row of an opcode, and the words after the name of an effect's row.
 pub fn find(opcode: &str) -> (Entry, Rc<[&str]>) {
     let none = || Rc::from([]);
     if opcode.starts_with("cvt.") {

@@ -10,12 +10,12 @@ use crate::program::{Matrix, MatrixKind, Op};
 use crate::registers::Slot;
 use crate::syntax::tree::Operand;
 
-/// Matrices move between memory and lanes, or between lanes.
+/// Facts of an instruction that moves matrices between memory and lanes.
 const MOVED: Facts = facts(Undefined::Any, Work::None, Latency::Memory, Fidelity::Exact);
 const TRANSPOSED: Facts = facts(Undefined::Any, Work::None, Latency::Alu, Fidelity::Exact);
-/// A product of integers or of `f64`.
+/// Facts of a product of integers or of `f64`.
 const EXACT_PRODUCT: Facts = facts(Undefined::Any, Work::Product, Latency::Alu, Fidelity::Exact);
-/// A product of narrower floats.
+/// Facts of a product of narrower floats.
 const PRODUCT: Facts = facts(
     Undefined::Any,
     Work::Product,
@@ -238,7 +238,7 @@ fn done(matrix: Matrix) -> Result<Op, Reject> {
     Ok(Op::Matrix(Box::new(matrix)))
 }
 
-/// What the words behind `ldmatrix.sync.aligned` say.
+/// The modifiers after `ldmatrix.sync.aligned`.
 struct Form {
     count: usize,
     transposed: bool,
@@ -264,7 +264,7 @@ impl Form {
 
 const UNKNOWN_MOVE: &str = "this form of the matrix instruction is not supported";
 
-/// What the words behind `wmma.load` and `wmma.store` say.
+/// The modifiers after `wmma.load` and `wmma.store`.
 struct FragmentForm {
     fragment: Fragment,
     space: Space,

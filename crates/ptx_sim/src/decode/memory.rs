@@ -12,7 +12,7 @@ use crate::syntax::tree::Operand;
 
 const ACCESS: Facts = facts(Undefined::Any, Work::None, Latency::Memory, Fidelity::Exact);
 const UPDATE: Facts = facts(Undefined::Any, Work::None, Latency::Atomic, Fidelity::Exact);
-/// Orders accesses, converts an address, or hints at something that changes no value.
+/// Facts of an instruction that orders accesses, converts an address, or is a hint.
 const CHEAP: Facts = facts(Undefined::Any, Work::None, Latency::Alu, Fidelity::Exact);
 
 /// Rows of this chapter.
@@ -278,15 +278,15 @@ fn ordered(fence: Option<(Order, Scope)>) -> Result<Op, Reject> {
 /// mappings of the same memory, have no accesses that would need an order.
 fn proxy_fence(words: &[&str]) -> Op {
     match words {
-        // Asynchronous copies take effect when they are waited for and read memory as it is then, but the race checker
-        // needs to know.
+        // Asynchronous copies take effect when they are waited for and read memory as it is then, so only the race
+        // checker needs this event.
         [first, .., "global"] if first.starts_with("async") => Op::Nothing,
         [first, ..] if first.starts_with("async") => Op::Async(Box::new(Async::ProxyFence)),
         _ => Op::Nothing,
     }
 }
 
-/// The operands without the cache policy, which changes no value.
+/// Returns the operands without the cache policy, which changes no value.
 fn without_hint<'o, 't>(words: &[&str], operands: &'o [Operand<'t>]) -> &'o [Operand<'t>] {
     match operands {
         [rest @ .., _] if words.contains(&"L2::cache_hint") => rest,

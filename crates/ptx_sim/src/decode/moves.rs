@@ -1,4 +1,4 @@
-//! `mov`, whose operands say what it does, and `cvt`, whose registers choose its row.
+//! Decoding of `mov`, whose meaning depends on its operands, and of `cvt`, whose row depends on its registers' widths.
 
 use super::decoder::{Decoder, Effect};
 use super::reject::{Reject, unsupported};
@@ -11,7 +11,7 @@ use crate::syntax::tree::Operand;
 
 /// Rows of this chapter.
 pub const ROWS: &[Effect] = &[Effect {
-    // These are the facts of the one `mov` that is no row of `isa`: that from a timer.
+    // These are the facts of the only `mov` without a row in `isa`: the read of a timer.
     name: "mov",
     facts: facts(
         Undefined::Any,

@@ -49,7 +49,7 @@ struct Scope<'t> {
     counted: HashMap<&'t str, Counted>,
 }
 
-/// More registers than any function needs; a larger count is an error in the text.
+/// Limit on the registers of a kind in a function; a larger count is an error.
 const MOST_ROWS: u32 = 1 << 20;
 
 /// The open scopes at a statement.
@@ -117,14 +117,14 @@ impl<'t> Names<'t> {
         Ok(())
     }
 
-    /// What a name means in the innermost scope that declares it.
+    /// Returns the meaning of a name in the innermost scope that declares it.
     pub fn find(&self, name: &str) -> Option<Named> {
         let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());
         for scope in self.scopes.iter().rev() {
             if let Some(named) = scope.names.get(name) {
                 return Some(*named);
             }
-            // No count has more digits.
+            // No valid number has more digits.
             if scope.counted.is_empty() || name.len() - prefix.len() > 12 {
                 continue;
             }

@@ -38,7 +38,7 @@ impl<'t> Decoder<'_, 't> {
         }
     }
 
-    /// A destination register of a file, by name; a value for `_` is discarded.
+    /// Returns the row of a destination register in a file, by name; a value for `_` is discarded.
     ///
     /// # Errors
     /// As [`Decoder::destination`].
@@ -123,7 +123,7 @@ impl<'t> Decoder<'_, 't> {
         }
     }
 
-    /// The address that a name of a variable, parameter or function stands for, and its space.
+    /// Returns the address that the name of a variable, parameter or function stands for, and its space.
     pub fn symbol(&self, name: &str) -> Option<(Symbol, Space)> {
         let symbol = match self.names.find(name) {
             Some(Named::Register(_)) => return None,

@@ -1,4 +1,4 @@
-//! Why an instruction was not decoded.
+//! Reasons why an instruction was not decoded.
 
 use crate::syntax::ParseError;
 
@@ -6,7 +6,7 @@ use crate::syntax::ParseError;
 pub enum Reject {
     /// The text is wrong.
     Error(ParseError),
-    /// The instruction can't be executed here; the text says why.
+    /// The instruction is not supported; the text gives the reason.
     Unsupported(String),
 }
 
@@ -16,7 +16,7 @@ impl From<ParseError> for Reject {
     }
 }
 
-/// Rejects an instruction that is kept and not executable.
+/// Rejects an instruction, which is kept and stops the run if it is executed.
 pub fn unsupported<T>(why: impl Into<String>) -> Result<T, Reject> {
     Err(Reject::Unsupported(why.into()))
 }

@@ -10,7 +10,7 @@ use crate::registers::{Args, NO_SLOT, Slot};
 use crate::syntax::tree::Operand;
 
 impl<'t> Decoder<'_, 't> {
-    /// An instruction of the table: destinations, then sources, then the mask of a collective instruction.
+    /// Decodes an instruction of the table: destinations, then sources, then the mask of a collective instruction.
     pub fn row(&mut self, row: &'static Row, operands: &[Operand<'t>]) -> Result<Op, Reject> {
         let op = match row.collective {
             None => Op::Pure(row.meaning.run, self.args(row, operands)?),
@@ -20,7 +20,7 @@ impl<'t> Decoder<'_, 't> {
         Ok(op)
     }
 
-    /// Takes the facts and the meaning of the instruction at hand from a row.
+    /// Takes the facts and the meaning of the current instruction from a row.
     pub fn describe(&mut self, row: &'static Row) {
         self.described.facts = &row.facts;
         self.described.meaning = Some(&row.meaning);

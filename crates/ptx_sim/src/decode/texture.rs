@@ -195,7 +195,7 @@ impl<'t> Decoder<'_, 't> {
     }
 }
 
-/// The number of dimensions, and whether there are layers.
+/// Returns the number of dimensions, and whether there are layers.
 fn geometry_of(word: &str) -> Option<(usize, bool)> {
     Some(match word {
         "1d" => (1, false),

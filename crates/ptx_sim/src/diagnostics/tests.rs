@@ -156,7 +156,7 @@ finding[race-waw]: data race on global memory: two writes without ordering betwe
 }
 
 #[test]
-fn others_are_shown_where_nobody_is_first() {
+fn related_places_are_shown_without_a_headline() {
     let mut diagnostic = Diagnostic::new("livelock", "every thread polls");
     diagnostic.related.push(("64 threads of warps 0-1 run here:".to_owned(), place(9, "bra $L;", Vec::new())));
     assert_eq!(
@@ -186,7 +186,7 @@ fn colours_change_no_word() {
 }
 
 #[test]
-fn underlined_are_expressions() {
+fn expressions_are_underlined() {
     for (row, column, wanted) in [
         ("    out[i] = a[i] + b[i];", 5, "out[i]"),
         ("    out[i] = a[i] + b[i];", 14, "a[i]"),
@@ -210,7 +210,7 @@ fn underlined_are_expressions() {
 }
 
 #[test]
-fn files_that_are_none_are_not_read() {
+fn special_files_are_not_read() {
     for file in ["/dev/zero", "no such file", ""] {
         let mut diagnostic = Diagnostic::new("trap", "trap");
         diagnostic.place = Some(place(3, "trap;", vec![source(file, u32::MAX, u32::MAX, None)]));

@@ -19,7 +19,7 @@ pub struct Line {
     pub ptx: String,
     /// Fraction of the launch's cost, 0 to 1.
     pub share: f64,
-    /// Why it costs that, in words.
+    /// Reason for its cost, as a sentence.
     pub reason: String,
     /// Warp instructions executed.
     pub executed: u64,
@@ -153,7 +153,7 @@ fn reason(program: &Program, own: &InstructionCounters) -> String {
     }
 }
 
-/// A count in the unit that leaves one to four digits before the point.
+/// Formats a count of bytes in the unit that leaves one to four digits before the point.
 fn bytes(count: u64) -> String {
     match count {
         0..10_000 => format!("{count} bytes"),
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_used_of_what_is_moved() {
+    fn reasons_name_the_used_part_of_transfers() {
         assert!(of_load(32, 128, 128).ends_with("12 % of the transferred bytes are used"), "{}", of_load(32, 128, 128));
         // Pairs of lanes load the same word, and no two words share a sector.
         assert!(of_load(16, 128, 64).ends_with("12 % of the transferred bytes are used"), "{}", of_load(16, 128, 64));

@@ -1,4 +1,4 @@
-//! Which registers an instruction waits for and which it sets.
+//! Registers that an instruction waits for, and registers that it sets.
 
 use crate::isa::File;
 use crate::program::{Function, operands};
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
     use crate::Program;
 
-    /// How many registers a statement sets and waits for.
+    /// Returns the numbers of registers that a statement sets and waits for.
     fn counts(statement: &str) -> (usize, usize) {
         let text = format!(
             ".version 8.7\n.target sm_90\n.address_size 64\n.visible .entry k()\n{{\n.reg .pred %p<3>;\n\

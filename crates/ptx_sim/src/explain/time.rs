@@ -22,7 +22,7 @@ use std::ops::Range;
 pub struct Time {
     /// Time of the kernel without the launch itself, in microseconds.
     pub kernel_us: f64,
-    /// Cost of the launch behind another one, and as the first, in microseconds.
+    /// Cost of a launch that follows another one, and of a first launch, in microseconds.
     pub launch_us: (f64, f64),
     /// Time of each resource alone, the slowest first.
     pub limits: Vec<Limit>,
@@ -34,9 +34,9 @@ pub struct Limit {
     /// Stable name for scripts: `memory`, `latency`, `issue`, `shared`, `cache`, `barriers`, `arithmetic`, `blocks`,
     /// `atomics`.
     pub name: &'static str,
-    /// How long it would be busy, in microseconds.
+    /// Time that it would be busy, in microseconds.
     pub us: f64,
-    /// What the time consists of, in words.
+    /// Description of the work that takes this time.
     pub why: String,
 }
 

@@ -1,6 +1,6 @@
-//! How long one block takes when it has the multiprocessor to itself: the recorded instructions of its warps, each warp
-//! in order, each instruction as soon as its operands are there. Loads that do not wait for each other overlap, and
-//! warps wait for each other at block barriers.
+//! Time of one block alone on a multiprocessor: the recorded instructions of its warps are replayed, each warp in
+//! order, each instruction as soon as its operands are available. Independent loads overlap, and warps wait for each
+//! other at block barriers.
 
 use super::costs::Costs;
 use super::operands::{Operands, of_all};
@@ -66,7 +66,7 @@ impl<'t> Line<'t> {
         false
     }
 
-    /// The warp's last cycle; what was not recorded is taken to go on at the same rate.
+    /// Returns the warp's last cycle; instructions that were not recorded are assumed to continue at the same rate.
     fn end(&self) -> f64 {
         let recorded = self.trace.steps.len().max(1) as f64;
         self.now * (self.trace.total as f64 / recorded).max(1.0)
@@ -83,7 +83,7 @@ fn cycles(latency: Latency, step: &Step, costs: &Costs) -> f64 {
         (_, Some(_)) => costs.shared_cycles,
         (Latency::Warp, None) => costs.shuffle_cycles,
         (Latency::Special, None) => costs.special_cycles,
-        // What has not gone to memory: an atomic without lanes, a fence.
+        // Instructions without an access: an atomic without lanes, a fence.
         (Latency::Alu | Latency::Memory | Latency::Atomic, None) => costs.alu_cycles,
     }
 }

@@ -10,12 +10,12 @@ use super::lift::lift_call;
 use super::soft::{F32, Rounding, multiply};
 use super::table::Table;
 
-/// A function of `f32` with the error bound that the PTX ISA gives.
+/// Facts of a function of `f32` with the error bound that the PTX ISA gives.
 const fn within(bound: &'static str) -> Facts {
     facts(Any, Single(1), Special, Fidelity::Approximate(bound))
 }
 
-/// A function of `f64` with the error bound that the PTX ISA gives, or what is computed where it gives none.
+/// Facts of a function of `f64` with the error bound that the PTX ISA gives, or if it gives none, the bound here.
 const fn within64(bound: &'static str) -> Facts {
     facts(Any, Double(1), Special, Fidelity::Approximate(bound))
 }

@@ -234,7 +234,7 @@ fn every_result_is_within_its_bound() {
 }
 
 #[test]
-fn an_h200_keeps_the_bounds_too() {
+fn an_h200_is_within_the_bounds() {
     let inputs = golden::inputs();
     let mut rest: &[u8] = include_bytes!("../../tests/golden/h200/approximate.bin");
     for opcode in include_str!("../../tests/golden/h200/approximate.txt").lines() {

@@ -13,7 +13,7 @@ use super::table::{Row, Table};
 
 const SUM: Facts = facts(Carry, Integer(1), Alu, Exact);
 const PRODUCT_AND_SUM: Facts = facts(Carry, Integer(2), Alu, Exact);
-/// The upper half of a product, whose bits depend on all bits of the factors.
+/// Facts of the upper half of a product, whose bits depend on all bits of the factors.
 const HIGH: Facts = facts(Any, Integer(2), Alu, Exact);
 
 /// Adds this chapter's rows.

@@ -11,11 +11,11 @@ use super::lift::{File, Meaning, Value, every, for_each_level, lift, pack, predi
 use super::table::{Row, Table};
 use crate::registers::{Args, Pure, Registers};
 
-/// A comparison that any undefined bit makes undefined.
+/// Facts of a comparison whose result is undefined if any bit of its sources is.
 const COMPARED: Facts = facts(Any, Work::None, Alu, Exact);
 const SELECTED: Facts = facts(Select, Work::None, Alu, Exact);
 
-/// A comparison of integers, which the defined bits may decide.
+/// Facts of a comparison of integers, whose defined bits may determine the result.
 const fn decidable(relation: super::facts::Relation, signed: bool) -> Facts {
     facts(Undefined::Compare(Comparison { relation, signed }), Work::None, Alu, Exact)
 }

@@ -1,41 +1,41 @@
-//! The columns of a row besides its meaning: what the checkers, the counters and the estimates of time need to know
-//! of an instruction. They are looked up when the instruction is decoded, never from the text of its opcode.
+//! The columns of a row besides its meaning: the facts of an instruction that the checkers, the counters and the time
+//! estimate use. They are looked up when the instruction is decoded, never from the text of its opcode.
 
 use super::lift::File;
 
 /// The facts of one instruction. There is no default: a row states all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// Which bits of the results are undefined when bits of the sources are.
+    /// Rule for the undefined bits of the results.
     pub undefined: Undefined,
-    /// The arithmetic that one lane does.
+    /// Arithmetic operations of one lane.
     pub work: Work,
-    /// The cost class of an estimate of time.
+    /// Cost class in the time estimate.
     pub latency: Latency,
-    /// How close the results are to those of a GPU.
+    /// Accuracy of the results, compared with a GPU.
     pub fidelity: Fidelity,
-    /// The signed operation whose exact result may not fit.
+    /// The signed operation, if its exact result may not fit.
     pub overflow: Option<Arithmetic>,
 }
 
-/// The facts of an instruction that has no signed overflow.
+/// Returns the facts of an instruction without signed overflow.
 pub const fn facts(undefined: Undefined, work: Work, latency: Latency, fidelity: Fidelity) -> Facts {
     Facts { undefined, work, latency, fidelity, overflow: None }
 }
 
 impl Facts {
-    /// The facts of the same instruction on a signed type of `bits` bits, where it may overflow.
+    /// Returns the facts of the same instruction on a signed type of `bits` bits, which may overflow.
     pub const fn overflows(self, operation: Operation, bits: u32) -> Self {
         Self { overflow: Some(Arithmetic { operation, bits }), ..self }
     }
 
-    /// The facts of the same instruction on two numbers of `bits` bits in a register.
+    /// Returns the facts of the same instruction on packed numbers of `bits` bits in a register.
     pub const fn packed(self, bits: u8) -> Self {
         Self { undefined: Undefined::Parts(bits), work: self.work.times(2), ..self }
     }
 }
 
-/// Which bits of the results of an instruction are undefined when bits of its sources are.
+/// Rule by which undefined bits of an instruction's sources make bits of its results undefined.
 ///
 /// The rules are those of Valgrind's memcheck and LLVM's MemorySanitizer (Stepanov and Serebryany, CGO 2015), extended
 /// to PTX's instructions that move bits: the shadow of a move is the same move of the shadow.
@@ -49,9 +49,9 @@ pub enum Undefined {
     And,
     /// A defined 1 decides the result's bit.
     Or,
-    /// Each result bit depends on the source bits at its own place.
+    /// Each result bit depends on the source bits at the same position.
     Xor,
-    /// Each result bit depends on the source bits at its own place, by the table in the last source.
+    /// Each result bit depends on the source bits at the same position, by the table in the last source.
     Lop3,
     /// Carries propagate from an undefined bit to all bits above.
     Carry,
@@ -68,13 +68,13 @@ pub enum Undefined {
 /// An integer comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Comparison {
-    /// Which orders of the operands the comparison tells apart.
+    /// Order of the operands that the comparison tests, or whose negation it tests.
     pub relation: Relation,
-    /// The operands are signed numbers.
+    /// Whether the operands are signed numbers.
     pub signed: bool,
 }
 
-/// The order that a comparison asks for, or whose opposite it asks for.
+/// Order of two operands that a comparison tests, or whose negation it tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
     /// `eq`, `ne`.
@@ -85,13 +85,13 @@ pub enum Relation {
     LessOrEqual,
 }
 
-/// The arithmetic that one lane does. One addition, multiplication, division, square root or elementary function is one
+/// Arithmetic operations of one lane. One addition, multiplication, division, square root or elementary function is one
 /// operation, a fused multiply-add two, and packed forms count for every element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     /// The instruction only moves, compares, converts or controls.
     None,
-    /// Operations on `f16`, `bf16`, and what is narrower.
+    /// Operations on `f16`, `bf16` and narrower formats.
     F16(u8),
     /// Operations on `f32`.
     F32(u8),
@@ -104,7 +104,7 @@ pub enum Work {
 }
 
 impl Work {
-    /// The work of an instruction that does the same on `count` elements.
+    /// Returns the work of an instruction that performs this work on `count` elements.
     const fn times(self, count: u8) -> Self {
         match self {
             Self::None => Self::None,
@@ -120,19 +120,19 @@ impl Work {
 /// The cost class of an instruction in an estimate of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Latency {
-    /// The ordinary arithmetic units, and what costs as little.
+    /// The ordinary arithmetic units, and instructions of similar cost.
     Alu,
     /// The special function unit, and divisions and roots, which are sequences of instructions.
     Special,
     /// Exchanges between the lanes of a warp.
     Warp,
-    /// Memory, by the space that the access goes to.
+    /// Memory; the latency depends on the state space.
     Memory,
     /// A read-modify-write of memory.
     Atomic,
 }
 
-/// How close the result of an instruction is to that of a GPU.
+/// Accuracy of an instruction's result, compared with a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fidelity {
     /// The same bits.
@@ -170,7 +170,7 @@ pub enum Operation {
 }
 
 impl Arithmetic {
-    /// The register file of the operands.
+    /// Returns the register file of the operands.
     pub fn file(self) -> File {
         match self.bits {
             16 => File::Half,

@@ -11,13 +11,13 @@ use super::lift::{lift, lift_call};
 use super::soft::{self, F32, F64, Format, Number, Rounding};
 use super::table::Table;
 
-/// One operation on `f32`: a sum, a product, an extreme.
+/// Facts of one operation on `f32`: a sum, a product, a minimum or maximum.
 pub const ONE: Facts = facts(Any, Single(1), Alu, Exact);
 const FUSED: Facts = facts(Any, Single(2), Alu, Exact);
 const QUOTIENT: Facts = facts(Any, Single(1), Special, Exact);
 /// A GPU's `div.full` is within 2 ulp; here it is rounded correctly.
 const FULL_QUOTIENT: Facts = facts(Any, Single(1), Special, Fidelity::Approximate("2 ulp"));
-/// The same on `f64`.
+/// Facts of one operation on `f64`.
 pub const ONE64: Facts = facts(Any, Double(1), Alu, Exact);
 const FUSED64: Facts = facts(Any, Double(2), Alu, Exact);
 const QUOTIENT64: Facts = facts(Any, Double(1), Special, Exact);
@@ -154,13 +154,14 @@ fn arithmetic(t: &mut Table) {
     t.row("{fma|mad}.rn.f64", FUSED64, lift!((f64, f64, f64) -> u64, |a, b, c| propagated(a.mul_add(b, c), [b, c, a])));
 }
 
-/// The exact product is representable in `f64`.
+/// Whether the product is subnormal before it is rounded; the exact product is representable in `f64`.
 #[inline(always)]
 fn tiny_product(a: f32, b: f32) -> bool {
     (f64::from(a) * f64::from(b)).abs() < f64::from(f32::MIN_POSITIVE)
 }
 
-/// The sum in `f64` and the error of that sum (Knuth's TwoSum) show on which side of the smallest normal number it is.
+/// Whether the fused result is subnormal: the sum in `f64` and its error (Knuth's TwoSum) show on which side of the
+/// smallest normal number it lies.
 #[inline(always)]
 fn tiny_fused(a: f32, b: f32, c: f32) -> bool {
     let (product, c) = (f64::from(a) * f64::from(b), f64::from(c));
@@ -302,7 +303,7 @@ fn quotients(t: &mut Table) {
     t.row("sqrt.rn.f64", QUOTIENT64, lift!((f64) -> u64, |a| propagated(a.sqrt(), [a])));
 }
 
-/// The product of the divisor with the smallest normal number is exact in `f64`.
+/// Whether the quotient is subnormal; the product of the divisor with the smallest normal number is exact in `f64`.
 #[inline(always)]
 fn tiny_quotient(a: f32, b: f32) -> bool {
     f64::from(a).abs() < f64::from(f32::MIN_POSITIVE) * f64::from(b).abs()

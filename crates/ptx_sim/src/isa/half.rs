@@ -11,13 +11,13 @@ use super::lift::lift_call;
 use super::soft::{BF16, F16, F64, Format, Rounding};
 use super::table::Table;
 
-/// A sum, a product, an extreme.
+/// Facts of a sum, a product, a minimum or maximum.
 const ONE: Facts = facts(Any, Half(1), Alu, Exact);
 const FUSED: Facts = facts(Any, Half(2), Alu, Exact);
-/// A sign is one bit, which is no arithmetic.
+/// Facts of an instruction that changes a sign, which is not counted as arithmetic.
 const SIGN: Facts = facts(Any, Work::None, Alu, Exact);
 
-/// A function with the error bound that the PTX ISA gives.
+/// Facts of a function with the error bound that the PTX ISA gives.
 const fn within(bound: &'static str) -> Facts {
     facts(Any, Half(1), Special, Approximate(bound))
 }
@@ -297,7 +297,7 @@ mod tests {
             ("fma.rn.bf16x2", &[0x3f80_4000, 0x3f80_4000, 0x0000_3f80], &[0x3f80_40a0]),
             // 2^15 * 2^15 + 2^-24: rounding twice would give the same; the product alone overflows.
             ("fma.rn.f16", &[0x7800, 0x7800, 1], &[0x7c00]),
-            // A tie that the addend decides: 2049 is halfway between 2048 and 2050.
+            // The addend breaks a tie: 2049 is halfway between 2048 and 2050.
             ("fma.rn.f16", &[0x6800, 0x3c00, 0x3c00], &[0x6800]),
             ("fma.rn.f16", &[0x6bff, 0x3c01, 0x0001], &[0x6c00]),
             ("neg.f16", &[0x3c00], &[0xbc00]),

@@ -35,20 +35,20 @@ pub fn find(opcode: &str) -> Option<&'static Row> {
 /// An instruction of the table, for conformance tests and lists of supported instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signature {
-    /// The opcode with its modifiers. `pack.…` and `unpack.…` are `mov` with a vector operand; `.r64.r32` behind a
+    /// The opcode with its modifiers. `pack.…` and `unpack.…` are `mov` with a vector operand; `.r64.r32` after a
     /// conversion are the widths of its registers where they exceed those of its types.
     pub opcode: &'static str,
     /// Files of the destinations, without the carry flag.
     pub destinations: &'static [File],
     /// Files of the sources, without the carry flag.
     pub sources: &'static [File],
-    /// The instruction reads the carry flag.
+    /// Whether the instruction reads the carry flag.
     pub carry_in: bool,
-    /// The instruction writes the carry flag.
+    /// Whether the instruction writes the carry flag.
     pub carry_out: bool,
 }
 
-/// All instructions of the table that look at each lane alone, by name.
+/// Returns all instructions of the table that treat each lane separately, by name.
 pub fn signatures() -> Vec<Signature> {
     let signature = |(opcode, row): (&'static String, &'static Row)| Signature {
         opcode,

@@ -8,12 +8,12 @@ use super::facts::{Facts, Operation, facts};
 use super::lift::{lift, lift_call};
 use super::table::Table;
 
-/// Sums and the low bits of products: an undefined bit makes those above it undefined.
+/// Facts of sums and the low bits of products: an undefined bit makes those above it undefined.
 const SUM: Facts = facts(Carry, Integer(1), Alu, Exact);
 const PRODUCT_AND_SUM: Facts = facts(Carry, Integer(2), Alu, Exact);
-/// One operation on all bits.
+/// Facts of one operation whose result depends on all bits.
 const ONE: Facts = facts(Any, Integer(1), Alu, Exact);
-/// Two operations on all bits.
+/// Facts of two operations whose result depends on all bits.
 const TWO: Facts = facts(Any, Integer(2), Alu, Exact);
 const QUOTIENT: Facts = facts(Any, Integer(1), Special, Exact);
 const DOT4: Facts = facts(Any, Integer(8), Alu, Exact);

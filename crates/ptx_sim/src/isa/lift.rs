@@ -286,8 +286,8 @@ call! {
     call_four, (A a 0, B b 1, C c 2, E e 3);
 }
 
-/// As `lift!`, for a meaning that would not vectorise: the loop calls it for each lane, so that a rare instruction adds
-/// little code.
+/// As `lift!`, for a function that would not vectorise: the loop calls it for each lane, so that a rare instruction
+/// adds little code.
 macro_rules! lift_call {
     (($a:ty) -> $d:ty, $f:expr) => {
         $crate::isa::lift::lift_call!(@ call_one, $d, [$a], $f)

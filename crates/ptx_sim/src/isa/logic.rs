@@ -7,15 +7,15 @@ use super::facts::{Facts, Undefined, facts};
 use super::lift::{lift, lift_call};
 use super::table::Table;
 
-/// One operation whose result depends on all bits.
+/// Facts of one operation whose result depends on all bits.
 const ONE: Facts = facts(Undefined::Any, Integer(1), Alu, Exact);
-/// The first operand's bits go to other places, which the other operands name.
+/// Facts of an operation that moves the first operand's bits to positions that the other operands determine.
 const MOVED: Facts = facts(Undefined::Move(0b0001), Integer(1), Alu, Exact);
-/// The bits of the first two operands go to other places, which the other operands name.
+/// Facts of an operation that moves the bits of two operands to positions that the other operands determine.
 const COMBINED: Facts = facts(Undefined::Move(0b0011), Integer(1), Alu, Exact);
 const LOOKED_UP: Facts = facts(Undefined::Lop3, Integer(1), Alu, Exact);
 
-/// Bitwise logic.
+/// Facts of bitwise logic.
 const fn bitwise(undefined: Undefined, work: Work) -> Facts {
     facts(undefined, work, Alu, Exact)
 }
@@ -50,7 +50,7 @@ fn logic(t: &mut Table) {
     t.row("cnot.b64", ONE, lift!((u64) -> u64, |a| u64::from(a == 0)));
 }
 
-/// Shift counts beyond the width act as the width.
+/// Adds shifts. A count beyond the width has the effect of the width.
 fn shifts(t: &mut Table) {
     macro_rules! shift {
         ($u:ty, $i:ty, $bits:literal) => {

@@ -34,7 +34,7 @@ pub enum Order {
     Mmio,
 }
 
-/// Scope of an ordered access: the threads that it is ordered for.
+/// Scope of an ordered access: the threads for which its order holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "the names are PTX's own")]
 pub enum Scope {
@@ -61,7 +61,7 @@ pub(crate) struct Modifiers<'t> {
     pub kind: &'t str,
 }
 
-/// Reads the words behind `ld`, as in `ld.relaxed.gpu.global.v2.b32`; `None` when one is unknown here.
+/// Parses the words after `ld`, as in `ld.relaxed.gpu.global.v2.b32`; `None` if one of them is unknown.
 pub(crate) fn modifiers<'t>(words: &[&'t str]) -> Option<Modifiers<'t>> {
     let mut found = Modifiers {
         space: Space::Generic,
@@ -123,7 +123,7 @@ pub(crate) fn space(word: &str) -> Option<Space> {
     })
 }
 
-/// Reads the words behind `fence`: order and scope.
+/// Parses the words after `fence`: order and scope.
 pub(crate) fn fence(words: &[&str]) -> Option<(Order, Scope)> {
     let [order, scope] = *words else { return None };
     let order = match order {
@@ -143,7 +143,7 @@ pub(crate) fn fence(words: &[&str]) -> Option<(Order, Scope)> {
     Some((order, scope))
 }
 
-/// Reads the words behind `membar`: the scope of a sequentially consistent fence.
+/// Parses the words after `membar`: the scope of a sequentially consistent fence.
 pub(crate) fn membar(words: &[&str]) -> Option<(Order, Scope)> {
     let scope = match *words {
         ["cta"] => Scope::Cta,
@@ -171,7 +171,7 @@ pub enum AtomicOperation {
 }
 
 impl AtomicOperation {
-    /// The operation of a word such as `add`.
+    /// Returns the operation that a word such as `add` names.
     pub(crate) fn named(word: &str) -> Option<Self> {
         Some(match word {
             "add" => Self::Add,

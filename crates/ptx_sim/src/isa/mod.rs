@@ -1,5 +1,5 @@
-//! What instructions mean: chapters of functions from bits to bits, one row each in one table. Nothing here knows of a
-//! machine.
+//! Meaning of instructions: chapters of functions from bits to bits, one row each in one table, independent of the
+//! machine that executes them.
 
 mod approximate;
 #[cfg(test)]

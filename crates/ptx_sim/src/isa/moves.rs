@@ -8,7 +8,7 @@ use super::lift::lift;
 use super::table::Table;
 
 const MOVED: Facts = facts(Move(0b1111), Work::None, Alu, Exact);
-/// A predicate has one bit.
+/// Facts of a copy of a predicate, which has one bit.
 const PREDICATE: Facts = facts(Any, Work::None, Alu, Exact);
 
 /// Adds this chapter's rows. `pack` and `unpack` are `mov` with a vector operand: width of the whole, number of

@@ -75,7 +75,7 @@ fn compared<T: Value, U: PartialOrd>(registers: &Registers, args: &Args, read: i
     pack(&every(|lane| holds(args.immediate, read(a[lane]).partial_cmp(&read(b[lane])))))
 }
 
-/// The lanes for which the comparison holds in the low halves, and those for which it holds in the high halves.
+/// Returns the lanes for which the comparison holds in the low halves, and those for which it holds in the high halves.
 fn halves(registers: &Registers, args: &Args, read: fn(u16) -> f32) -> [u32; 2] {
     [compared(registers, args, |x: u32| read(x as u16)), compared(registers, args, |x: u32| read((x >> 16) as u16))]
         .map(|bits| with_predicate(bits, registers, args))

@@ -1,4 +1,4 @@
-//! Signs, extremes and kinds of `f32` and `f64`. PTX ISA, "Floating Point Instructions".
+//! Signs, minimum, maximum and classification of `f32` and `f64`. PTX ISA, "Floating Point Instructions".
 
 use super::facts::Fidelity::Exact;
 use super::facts::Latency::Alu;
@@ -8,7 +8,7 @@ use super::float::{ONE, ONE64, canonical, flush, flush_tiny, is_nan64, propagate
 use super::lift::lift;
 use super::table::Table;
 
-/// Signs and kinds are looked up in bits, which is no arithmetic.
+/// Facts of an instruction that inspects or changes bits of a number, which is not counted as arithmetic.
 const INSPECTED: Facts = facts(Any, Work::None, Alu, Exact);
 
 /// Adds this chapter's rows.
@@ -30,7 +30,7 @@ fn signs(t: &mut Table) {
     t.row("copysign.f64", INSPECTED, lift!((u64, u64) -> u64, |a, b| a & 1 << 63 | b & !(1 << 63)));
 }
 
-/// IEEE 754-2008 `minNum` with -0 below +0, and `.NaN` variants that keep NaN.
+/// Adds `min` and `max`: IEEE 754-2008 `minNum` with -0 below +0, and `.NaN` variants that keep NaN.
 fn extremes(t: &mut Table) {
     macro_rules! smaller {
         ($t:ty, $a:expr, $b:expr) => {

@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn nearest_is_what_the_processor_does() {
+    fn rounding_to_nearest_equals_the_processor() {
         let n = Rounding::NearestEven;
         for a in samples() {
             let x = F32.unpack(u64::from(a));
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn doubles_too() {
+    fn doubles_equal_the_processor() {
         let n = Rounding::NearestEven;
         for a in samples() {
             for b in samples() {

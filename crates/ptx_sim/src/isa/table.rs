@@ -9,24 +9,24 @@ use super::lift::Meaning;
 /// A row of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// What it computes, and the types of its results and operands.
+    /// The function that it computes, and the types of its results and operands.
     pub meaning: Meaning,
-    /// What the checkers, the counters and the estimates of time need to know of it.
+    /// Facts for the checkers, the counters and the time estimate.
     pub facts: Facts,
-    /// The lanes of a mask, which is the last operand in the text, execute the instruction together.
+    /// Kind of instruction that the lanes of a mask, the last operand in the text, execute together; `None` for others.
     pub collective: Option<Collective>,
     /// Number of destinations that the text may omit: `setp` without `|q`.
     pub optional: u8,
-    /// The last source is the carry flag, which the text does not name.
+    /// Whether the last source is the carry flag, which the text does not name.
     pub carry_in: bool,
-    /// The last destination is the carry flag.
+    /// Whether the last destination is the carry flag.
     pub carry_out: bool,
     /// Value of [`Args::immediate`](crate::registers::Args::immediate).
     pub immediate: u16,
 }
 
 impl Row {
-    /// A row whose operands are all named by the text.
+    /// Creates a row whose operands are all named by the text.
     pub const fn new(facts: Facts, meaning: Meaning) -> Self {
         Self { meaning, facts, collective: None, optional: 0, carry_in: false, carry_out: false, immediate: 0 }
     }
@@ -54,7 +54,7 @@ impl Table {
         }
     }
 
-    /// All rows, by opcode.
+    /// Returns all rows, by opcode.
     pub fn finish(self) -> HashMap<String, Row> {
         self.rows
     }

@@ -8,9 +8,9 @@ use super::lift::{Meaning, predicate, write_predicate};
 use super::table::{Row, Table};
 use crate::registers::{Args, LANES, NO_SLOT, Pure, Registers, Run, Slot};
 
-/// Values go from lane to lane.
+/// Facts of an exchange of values between lanes.
 const EXCHANGED: Facts = facts(Undefined::Any, Work::None, Latency::Warp, Fidelity::Exact);
-/// The lanes that are there are known without an exchange.
+/// Facts of an instruction that reads only the set of active lanes, without an exchange.
 const MOVED: Facts = facts(Undefined::Any, Work::None, Latency::Alu, Fidelity::Exact);
 
 /// Returns the source lane of lane `lane` in a shuffle, and whether it is in range (otherwise the lane reads itself).

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_that_is_live_at_once() {
+    fn registers_live_at_once_are_counted() {
         let first = "ld.param.b64 %rd1, [a];\nmov.u32 %r1, %tid.x;\n";
         assert_eq!(estimate(&format!("{first}st.global.b32 [%rd1], %r1;")), 3);
         let chain = "add.s32 %r2, %r1, 1;\nadd.s32 %r3, %r2, 1;\nst.global.b32 [%rd1], %r3;";

@@ -1,4 +1,4 @@
-//! Instructions whose effect comes later, the mbarriers that signal it, and what blocks of a cluster do together.
+//! Asynchronous instructions, the mbarriers that signal their completion, and cooperation between blocks of a cluster.
 
 use super::Address;
 use crate::isa::memory::{Scope, Space};
@@ -15,7 +15,7 @@ pub enum Async {
         from: Address,
         /// Bytes of one lane: 4, 8 or 16.
         bytes: u32,
-        /// The copy goes through L1 (`.ca`), not past it (`.cg`).
+        /// Whether the copy is cached in L1 (`.ca`) instead of bypassing it (`.cg`).
         cached: bool,
         /// Row of `w32`: number of bytes read; the rest of the destination is filled with zeros.
         source_bytes: Option<Slot>,
@@ -65,12 +65,12 @@ pub enum Async {
     ArriveAfterCopies {
         /// Address of the mbarrier, and its space.
         mbarrier: (Space, Address),
-        /// The arrival is one more than this phase expected (no `.noinc`).
+        /// Whether the arrival is in addition to those that the phase expects (no `.noinc`).
         increments: bool,
     },
     /// `mbarrier.*` on an object in memory.
     Mbarrier {
-        /// What is done.
+        /// Operation on the mbarrier.
         kind: Mbarrier,
         /// Address of the mbarrier, and its space.
         address: (Space, Address),
@@ -109,7 +109,7 @@ pub enum Async {
     ClusterArrive {
         /// Whether all threads of the warp must execute it together.
         aligned: bool,
-        /// The arrival releases (no `.relaxed`).
+        /// Whether the arrival releases (no `.relaxed`).
         ordered: bool,
     },
     /// `barrier.cluster.wait`.
@@ -133,23 +133,23 @@ pub enum Group {
 pub enum Mbarrier {
     /// Initialises the mbarrier; row of `w32`: number of expected arrivals.
     Init(Slot),
-    /// The memory may be reused.
+    /// Invalidates the mbarrier, whose memory may be reused.
     Invalidate,
-    /// Row of `w32`: bytes of copies that this phase waits for as well.
+    /// Adds to the bytes of copies that the phase waits for; row of `w32`.
     ExpectBytes(Slot),
-    /// Row of `w32`: bytes that have arrived.
+    /// Subtracts from these bytes, as a completed copy does; row of `w32`.
     CompleteBytes(Slot),
     /// Arrives at the mbarrier.
     Arrive {
-        /// Row of `w64`: the state before.
+        /// Row of `w64`: the state before the arrival.
         state: Slot,
         /// Row of `w32`: number of arrivals; one when `None`.
         count: Option<Slot>,
         /// Row of `w32`: number of bytes to expect first.
         bytes: Option<Slot>,
-        /// Later phases expect fewer arrivals, by this count.
+        /// Whether later phases expect fewer arrivals, by this count.
         drop: bool,
-        /// The arrival must not complete the phase.
+        /// Whether the arrival must not complete the phase.
         no_complete: bool,
     },
     /// Tests whether a phase is complete.

@@ -15,7 +15,7 @@ pub enum BarrierKind {
         op: BarrierReduce,
         /// Row of `pred`.
         source: Slot,
-        /// The predicate is written with `!`.
+        /// Whether the predicate is negated, `!p`.
         negated: bool,
         /// Row of `w32` for `Popc`, otherwise of `pred`.
         destination: Slot,

@@ -1,4 +1,4 @@
-//! Looking up a kernel by name.
+//! Lookup of a kernel by name.
 
 use super::{Kind, Program};
 use crate::stop::Stop;

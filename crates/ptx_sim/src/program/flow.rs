@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn if_else_meets_after_both() {
+    fn if_else_reconverges_after_both_sides() {
         // 0: @p bra 3; 1: then; 2: bra 4; 3: else; 4: rest; 5: ret
         let code = vec![
             branch(3, true),
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trap_in_a_branch_is_not_a_way_out() {
+    fn a_trap_in_a_branch_is_ignored() {
         // 0: @p bra 5; 1: @p bra 3 (bounds check); 2: bra 5; 3: trap; 4: exit; 5: rest; 6: ret
         let fence = || inst(Op::Fence(crate::program::Order::SeqCst, crate::program::Scope::Cta), false);
         let code = vec![
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_meets_behind_it_and_a_bare_return_is_no_meeting() {
+    fn a_loop_reconverges_after_it_except_at_a_return() {
         // 0: body; 1: @p bra 0; 2: fence; 3: ret
         let fence = || inst(Op::Fence(crate::program::Order::SeqCst, crate::program::Scope::Cta), false);
         assert_eq!(meeting(vec![fence(), branch(0, true), fence(), inst(Op::Return, false)])[1], 2);
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endless_loop_has_no_meeting_point() {
+    fn an_endless_loop_has_no_reconvergence_point() {
         assert_eq!(meeting(vec![branch(0, false)]), vec![NOWHERE]);
     }
 }

@@ -1,4 +1,4 @@
-//! Functions: parameters, registers, and what registers hold at the start.
+//! Functions: parameters, registers, and the initial values of registers.
 
 use super::{Inst, Symbol};
 use crate::isa::facts::{Facts, Fidelity, Latency, Undefined, Work, facts};
@@ -26,7 +26,7 @@ pub struct Function {
     pub preset: Vec<Preset>,
     /// Instructions; branch targets are indices into this list.
     pub code: Vec<Inst>,
-    /// What the tables say of each instruction.
+    /// Facts and meaning of each instruction.
     pub(crate) described: Vec<Described>,
     /// Block shape required by `.reqntid`.
     pub required_block: Option<[u32; 3]>,
@@ -38,28 +38,28 @@ pub struct Function {
     pub line: u32,
 }
 
-/// What the tables say of an instruction.
+/// Facts and meaning of an instruction, from its row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Described {
-    /// What the checkers, the counters and the estimates of time need to know of it.
+    /// Facts for the checkers, the counters and the time estimate.
     pub facts: &'static Facts,
-    /// The files of its operands, for an instruction that computes on registers.
+    /// The meaning of an instruction that computes on registers, with the files of its operands.
     pub meaning: Option<&'static Meaning>,
 }
 
 impl Described {
-    /// A description of an instruction that only controls.
+    /// The description of a control instruction without a row.
     pub const NOTHING: Self =
         Self { facts: &facts(Undefined::Any, Work::None, Latency::Alu, Fidelity::Exact), meaning: None };
 }
 
 impl Function {
-    /// The facts of an instruction.
+    /// Returns the facts of an instruction.
     pub(crate) fn facts(&self, pc: u32) -> &'static Facts {
         self.described.get(pc as usize).unwrap_or(&Described::NOTHING).facts
     }
 
-    /// The meaning of an instruction that computes on registers.
+    /// Returns the meaning of an instruction that computes on registers.
     pub(crate) fn meaning(&self, pc: u32) -> Option<&'static Meaning> {
         self.described.get(pc as usize)?.meaning
     }

@@ -8,7 +8,7 @@ use crate::registers::Slot;
 /// `mma`, `ldmatrix`, `stmatrix`, `movmatrix` and `wmma`: executed by all 32 lanes at once.
 #[derive(Clone, Debug)]
 pub struct Matrix {
-    /// What is done.
+    /// Operation.
     pub kind: MatrixKind,
     /// Rows of the result or of the loaded matrices.
     pub d: Vec<Slot>,

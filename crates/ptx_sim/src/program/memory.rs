@@ -43,15 +43,15 @@ pub struct Access {
 /// A read-modify-write. `combine(old, b, c)` computes the new value from zero-extended bits.
 #[derive(Clone, Debug)]
 pub struct Atomic {
-    /// What is computed.
+    /// Operation that computes the new value.
     pub operation: AtomicOperation,
-    /// The operands have an unsigned type.
+    /// Whether the operands have an unsigned type.
     pub unsigned: bool,
     /// State space named by the instruction.
     pub space: Space,
     /// Memory order; PTX's default is `Relaxed`.
     pub order: Order,
-    /// The text names the order.
+    /// Whether the text names the order.
     pub order_is_written: bool,
     /// Scope of the order; PTX's default is `Gpu`.
     pub scope: Scope,

@@ -41,14 +41,14 @@ pub enum Op {
         timer: Timer,
         /// The row.
         destination: Slot,
-        /// The row is in `w64`.
+        /// Whether the row is in `w64`.
         wide: bool,
     },
     /// `ld`.
     Load(Access),
     /// `st`.
     Store(Access),
-    /// `atom` and `red`: checks the operands and the old value, and sets the shadows of the results.
+    /// `atom` and `red`.
     Atomic(Atomic),
     /// `atom` and `red` of vectors: one atomic for each element, in order.
     AtomicVector(Box<[Atomic]>),
@@ -58,7 +58,7 @@ pub enum Op {
     ConvertAddress {
         /// The specific state space.
         space: Space,
-        /// From generic to specific, not the other way.
+        /// Whether the conversion is from generic to specific.
         from_generic: bool,
         /// Rows of `w64`.
         destination: Slot,
@@ -67,7 +67,7 @@ pub enum Op {
     },
     /// `isspacep`: tests whether a generic address lies in a state space.
     IsSpace {
-        /// The space that is asked for.
+        /// The space to test for.
         space: Space,
         /// Row of `pred` for the result.
         destination: Slot,
@@ -109,7 +109,7 @@ pub enum Op {
         id: Slot,
         /// Row of `w32`: number of participating threads; all when `None`.
         count: Option<Slot>,
-        /// What the barrier does.
+        /// Variant of the barrier.
         kind: BarrierKind,
     },
     /// A `*.sync` instruction of the warp. `mask` is a row of `w32`. The meaning runs once all named lanes have
@@ -149,7 +149,7 @@ pub enum Op {
     StackRestore(Slot),
     /// `prefetch`, `discard`, `griddepcontrol` and others that do not change what a program computes.
     Nothing,
-    /// An instruction that is kept but can't be executed here; the text says why.
+    /// An unsupported instruction, which stops the run if it is executed; the text gives the reason.
     Unsupported(String),
 }
 

@@ -1,4 +1,4 @@
-//! Which registers an instruction reads and writes, and in which role.
+//! Registers that an instruction reads and writes, by role.
 
 use super::{
     Address, Async, Atomic, BarrierKind, BarrierReduce, Callee, Matrix, MatrixKind, Mbarrier, Op, Texture, TextureKind,
@@ -10,7 +10,7 @@ use crate::registers::Slot;
 /// The registers of an instruction besides its guard, by file and row. A row may be `NO_SLOT`, where PTX has `_`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Operands {
-    /// Registers that decide what the instruction does, or from which it computes: addresses, masks, sources.
+    /// Registers that control the instruction or from which it computes: addresses, masks, sources.
     pub decides: Vec<(File, Slot)>,
     /// Registers that the instruction defines by itself.
     pub defines: Vec<(File, Slot)>,
@@ -20,7 +20,7 @@ pub(crate) struct Operands {
     pub receives: Vec<(File, Slot)>,
 }
 
-/// The operands of an instruction, given the meaning of one that computes on registers.
+/// Returns the operands of an instruction, given its meaning if it computes on registers.
 pub(crate) fn operands(op: &Op, meaning: Option<&Meaning>) -> Operands {
     let none = Operands::default;
     match op {
@@ -100,7 +100,7 @@ fn base(address: &Address) -> (File, Slot) {
     (word(!address.narrow), address.base)
 }
 
-/// The registers of a load or store; 16 bytes are two neighbouring rows.
+/// Returns the registers of a load or store; 16 bytes are two neighbouring rows.
 fn data(slots: &[Slot], wide: bool, bytes: u8) -> Vec<(File, Slot)> {
     let mut found = all(word(wide), slots);
     if bytes == 16 {

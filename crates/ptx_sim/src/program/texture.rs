@@ -5,7 +5,7 @@ use crate::registers::Slot;
 /// `tex`, `tld4`, `txq`, `suld`, `sust`, `suq`.
 #[derive(Clone, Debug)]
 pub struct Texture {
-    /// What is done.
+    /// Operation.
     pub kind: TextureKind,
     /// Row of `w64` with the handle from [`Machine::texture`](crate::Machine::texture).
     pub handle: Slot,
@@ -24,7 +24,7 @@ pub struct Texture {
 pub enum TextureKind {
     /// `tex`: four channels.
     Sample {
-        /// Coordinates are `s32` and name elements, which are not filtered.
+        /// Whether coordinates are `s32` and select elements, which are not filtered.
         integers: bool,
         /// Whether the result consists of `f32`; otherwise of 32-bit integers.
         floats: bool,
@@ -33,7 +33,7 @@ pub enum TextureKind {
     Gather {
         /// Number of the channel, 0 to 3.
         channel: usize,
-        /// The result is made of `f32`, else of 32-bit integers.
+        /// Whether the result consists of `f32`; otherwise of 32-bit integers.
         floats: bool,
     },
     /// `txq`, `suq`.
@@ -54,7 +54,7 @@ pub enum TextureKind {
     },
 }
 
-/// The property that a query asks for.
+/// Property that a query returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are PTX's own")]
 pub enum Query {
@@ -69,7 +69,7 @@ pub enum Query {
     Samples,
 }
 
-/// What happens outside of a surface: `.trap`, `.clamp`, `.zero`.
+/// Behaviour of an access outside a surface: `.trap`, `.clamp`, `.zero`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outside {
     /// The kernel stops.

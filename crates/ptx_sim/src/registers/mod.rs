@@ -36,7 +36,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Number of a row when all three files are numbered through: `w32`, `w64`, `pred`.
+    /// Returns the number of a row when the three files are numbered consecutively: `w32`, `w64`, `pred`.
     #[inline(always)]
     pub(crate) fn number(self, file: File, slot: Slot) -> u32 {
         match file {

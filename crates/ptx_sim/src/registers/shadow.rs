@@ -6,7 +6,7 @@
 use super::{File, LANES, Rows, Slot};
 use std::hash::{Hash, Hasher};
 
-/// The origin of a register that nothing has written.
+/// The origin of a register that has never been written.
 pub const NEVER_WRITTEN: u32 = 0;
 
 /// State of a frame's registers when its function is entered.

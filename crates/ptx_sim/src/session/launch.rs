@@ -28,7 +28,7 @@ impl Machine {
     ///
     /// # Errors
     /// When the launch is not possible (no such entry, a shape or parameters that do not fit, no room), and when a
-    /// thread stops: a fault of the program, an instruction that is not supported, or threads that wait for ever.
+    /// thread stops: a fault of the program, an instruction that is not supported, or threads that wait forever.
     pub fn launch(&mut self, program: &Program, launch: &Launch<'_>) -> Result<Report, Stop> {
         let entry = entry::entry(program, launch.entry)?;
         let number = self.load(program)?;
@@ -38,7 +38,7 @@ impl Machine {
         let placed = validate(launch, &program.functions[entry as usize], &layout, &self.config.profile)?;
         self.memory.launch += 1;
         self.memory.track(checks.uninit);
-        // Whether registers are inspected.
+        // Whether the shadow state of registers is needed.
         let inspect = checks.uninit || checks.overflow;
         let plans = if inspect { loaded.plans(program, checks.overflow) } else { Arc::default() };
         let setup = setup(&self.config);

@@ -35,8 +35,8 @@ impl Machine {
         leaks
     }
 
-    /// The first byte without a defined value, and how many there are, among `bytes` bytes of one allocation; `None`
-    /// when there are none, or [`Checks::uninit`](crate::Checks::uninit) is off.
+    /// Returns the first undefined byte and the number of undefined bytes among `bytes` bytes of one allocation; `None`
+    /// if there are none, or [`Checks::uninit`](crate::Checks::uninit) is off.
     pub(crate) fn unwritten(&self, address: u64, bytes: u64) -> Option<(u64, u64)> {
         self.memory.with_shadow(address, |shadow, offset| undefined_in(shadow, offset, bytes)).flatten()
     }

@@ -20,8 +20,8 @@ use std::sync::Arc;
 #[derive(Debug)]
 struct Loaded {
     module: Module,
-    /// Registers that each instruction reads and writes, by function, and whether integer arithmetic is watched for
-    /// overflow. `None` before the first launch that follows undefined values.
+    /// Registers that each instruction reads and writes, by function, and whether integer arithmetic is checked for
+    /// overflow. `None` before the first launch that tracks undefined values.
     plans: Option<(bool, Arc<[Plan]>)>,
 }
 
@@ -41,12 +41,12 @@ impl Machine {
         Self { config, memory, modules: Vec::new(), next_constant: 0 }
     }
 
-    /// The configuration of the next launch.
+    /// Returns the configuration of the next launch.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// The configuration of the next launch, to be changed.
+    /// Returns the configuration of the next launch for modification.
     pub fn config_mut(&mut self) -> &mut Config {
         &mut self.config
     }

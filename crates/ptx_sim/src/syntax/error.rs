@@ -1,4 +1,4 @@
-//! The error of text that is not PTX.
+//! Errors in text that is not valid PTX.
 
 /// A syntax error: the position in the text, what was found there and what the grammar allows instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -225,7 +225,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// Size of a type in bytes, given its name without the dot; a predicate counts as one byte.
+/// Returns the size of a type in bytes, given its name without the dot; a predicate counts as one byte.
 pub fn type_bytes(kind: &str) -> Option<u64> {
     Some(match kind {
         "pred" | "b8" | "u8" | "s8" => 1,

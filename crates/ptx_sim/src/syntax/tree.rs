@@ -30,12 +30,12 @@ pub struct DebugStrings<'t> {
 }
 
 impl DebugStrings<'_> {
-    /// Returns the string at `offset` bytes behind a label.
+    /// Returns the string at `offset` bytes after a label.
     pub fn get(&self, label: &str, offset: u64) -> Option<String> {
         let base = if label == ".debug_str" { 0 } else { *self.labels.get(label)? };
         let start = base.checked_add(usize::try_from(offset).ok()?)?;
         let rest = self.bytes.get(start..)?;
-        // Bounds the copy: in a section without zeros, each line that points into it would copy the whole rest.
+        // Limits the length of the copy: in a section without zeros, each reference would copy the whole rest.
         let rest = &rest[..rest.len().min(1 << 12)];
         let end = rest.iter().position(|&b| b == 0).unwrap_or(rest.len());
         Some(String::from_utf8_lossy(&rest[..end]).into_owned())

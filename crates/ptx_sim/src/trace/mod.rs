@@ -179,7 +179,7 @@ impl Tracing {
         if passes.min(32) as usize <= passes_so_far {
             return passes;
         }
-        // A sum over requests would show every lane using every bank.
+        // A sum over all requests would show every lane with every bank.
         **words = [[0; 32]; LANES];
         crate::lanes::each(touch.mask, |lane| {
             for word in 0..u64::from((touch.bytes / 4).max(1)) {

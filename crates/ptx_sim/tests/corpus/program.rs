@@ -8,9 +8,9 @@
 //! //@ checks NAME… atomics=ptx atomics=source same-value=ignore    `pass` programs are always checked for races
 //! //@ config workers=1 fuel=1000000 seed=7 profile=a100
 //! //@ expect K[I] = V     element I of argument K;  `expect K all V`: every element
-//! //@ prints TEXT         what vprintf wrote, `\n` for a line's end
-//! //@ stops CODE          a stop that belongs to no line
-//! //~ CODE: WORDS         on the line of an instruction: a stop or finding there, whose text has the words;
+//! //@ prints TEXT         the output of vprintf, `\n` for the end of a line
+//! //@ stops CODE          a stop without a line
+//! //~ CODE: WORDS         on the line of an instruction: a stop or finding there, whose text contains the words;
 //!                        a line may have several
 //! ```
 

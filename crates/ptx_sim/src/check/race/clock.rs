@@ -45,13 +45,13 @@ pub(super) struct Warp {
 pub(super) struct Group {
     pub lanes: u32,
     pub view: View,
-    /// Releases that scopes without both sides kept from being acquired.
-    pub kept_away: Option<KeptAway>,
+    /// Releases that were not acquired because a scope excludes the other side.
+    pub excluded: Option<Excluded>,
 }
 
 /// A synchronisation whose scopes were too narrow.
 #[derive(Clone, Debug)]
-pub(super) struct KeptAway {
+pub(super) struct Excluded {
     pub released: Tree,
     pub release: Reach,
     pub acquire: Reach,
@@ -76,7 +76,7 @@ struct Pending {
     near: bool,
 }
 
-/// Which lane made an access, as far as it is recorded.
+/// The lane that made an access, as far as it is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Who {
     Lane(u8),
@@ -89,7 +89,7 @@ pub(super) enum Who {
 impl Block {
     pub fn new(shape: &BlockShape) -> Self {
         let block = u32::try_from(shape.ticket).unwrap_or(u32::MAX);
-        let group = Group { lanes: u32::MAX, view: View::default(), kept_away: None };
+        let group = Group { lanes: u32::MAX, view: View::default(), excluded: None };
         let warp = || Warp { stamp: 1, whole: 0, groups: vec![group.clone()], fences: Vec::new(), pending: Vec::new() };
         Self {
             home: Home { block, cluster: shape.cluster },
@@ -118,31 +118,31 @@ impl Block {
             return;
         }
         let mut view: Option<View> = None;
-        let mut kept_away = None;
+        let mut excluded = None;
         warp.each_group(lanes, |group| {
-            kept_away = kept_away.take().or(group.kept_away.take());
+            excluded = excluded.take().or(group.excluded.take());
             match &mut view {
                 Some(view) => view.join(&group.view),
                 None => view = Some(group.view.clone()),
             }
         });
         let mut view = view.unwrap_or_default();
-        Arc::make_mut(&mut view.home).learn(warp_index, lanes, time);
+        Arc::make_mut(&mut view.home).cover(warp_index, lanes, time);
         warp.groups.retain(|group| group.lanes & lanes == 0);
-        warp.groups.push(Group { lanes, view, kept_away });
+        warp.groups.push(Group { lanes, view, excluded });
     }
 
     /// Adds a warp's view to a barrier that it does not wait for.
     pub fn arrive(&mut self, warp: usize, id: usize) {
         let time = self.tick(warp);
         let Some(slot) = self.arrivals.get_mut(id) else { return };
-        let brought = slot.get_or_insert_default();
+        let contributed = slot.get_or_insert_default();
         let warp_index = warp as u8;
         let warp = &self.warps[warp];
         for group in &warp.groups {
-            brought.join(&group.view);
+            contributed.join(&group.view);
         }
-        Arc::make_mut(&mut brought.home).learn(warp_index, u32::MAX, time);
+        Arc::make_mut(&mut contributed.home).cover(warp_index, u32::MAX, time);
     }
 
     /// Completes a barrier: the warps that waited get the union of all views contributed to it.
@@ -156,7 +156,7 @@ impl Block {
         let mut others = std::mem::take(&mut view.others);
         let members = || (0..self.warps.len()).filter(|warp| waited >> warp & 1 != 0);
         if waited == all {
-            // The time of the whole block includes all that any lane can have seen of it.
+            // The time of the whole block includes everything that any lane can have acquired of it.
             home = Entry::whole(time);
         }
         for index in members() {
@@ -174,7 +174,7 @@ impl Block {
             }
             let entry = Arc::make_mut(&mut home);
             for index in (0..self.warps.len()).filter(|warp| waited >> warp & 1 != 0) {
-                entry.learn(index as u8, u32::MAX, time);
+                entry.cover(index as u8, u32::MAX, time);
             }
         }
         let view = View { home, others };
@@ -185,9 +185,9 @@ impl Block {
                 group.view.clone_from(&view);
                 continue;
             }
-            let kept_away = warp.groups.iter_mut().find_map(|group| group.kept_away.take());
+            let excluded = warp.groups.iter_mut().find_map(|group| group.excluded.take());
             warp.groups.clear();
-            warp.groups.push(Group { lanes: u32::MAX, view: view.clone(), kept_away });
+            warp.groups.push(Group { lanes: u32::MAX, view: view.clone(), excluded });
         }
     }
 
@@ -216,8 +216,8 @@ impl Block {
         let release = |fence: &Fence| {
             let mut view = fence.view.clone();
             let home = Arc::make_mut(&mut view.home);
-            home.learn(index, u32::MAX, fence.whole);
-            home.learn(index, fence.lanes & lanes, fence.time);
+            home.cover(index, u32::MAX, fence.whole);
+            home.cover(index, fence.lanes & lanes, fence.time);
             (view.tree(self.home.block), fence.reach.min(reach))
         };
         fences.map(release).collect()
@@ -232,8 +232,8 @@ impl Block {
         for group in warp.groups.iter().filter(|group| group.lanes & lanes != 0) {
             let mut view = group.view.clone();
             let home = Arc::make_mut(&mut view.home);
-            home.learn(index, u32::MAX, warp.whole);
-            home.learn(index, group.lanes & lanes, time);
+            home.cover(index, u32::MAX, warp.whole);
+            home.cover(index, group.lanes & lanes, time);
             let tree = view.tree(block);
             match &mut released {
                 Some(released) => released.join(&tree),
@@ -248,15 +248,15 @@ impl Block {
     pub fn acquire(&mut self, warp: usize, lanes: u32, released: &Tree, near: bool) {
         let block = self.home.block;
         self.warps[warp].each_group(lanes, |group| match near {
-            true => group.view.learn_home(block, released),
-            false => group.view.learn(block, released),
+            true => group.view.acquire_home(block, released),
+            false => group.view.acquire(block, released),
         });
     }
 
     /// Records a release that the lanes would acquire if the scopes were wide enough.
-    pub fn keep_away(&mut self, warp: usize, lanes: u32, released: &Tree, release: Reach, acquire: Reach) {
+    pub fn exclude(&mut self, warp: usize, lanes: u32, released: &Tree, release: Reach, acquire: Reach) {
         self.warps[warp].each_group(lanes, |group| {
-            let kept = group.kept_away.get_or_insert(KeptAway { released: Tree::default(), release, acquire });
+            let kept = group.excluded.get_or_insert(Excluded { released: Tree::default(), release, acquire });
             kept.released.join(released);
             (kept.release, kept.acquire) = (release, acquire);
         });
@@ -288,7 +288,7 @@ impl Block {
                 read.lanes &= !lanes;
             } else {
                 self.acquire(warp, here, &read.released, true);
-                self.keep_away(warp, here, &read.released, read.reach, reach);
+                self.exclude(warp, here, &read.released, read.reach, reach);
             }
         }
         pending.retain(|read| read.lanes != 0);
@@ -297,7 +297,7 @@ impl Block {
 
     /// Whether a lane has read, without acquiring it, a release that would order an access before it.
     pub fn awaits_fence(&self, warp: usize, lane: u8, record: &Record) -> bool {
-        let covers = |read: &Pending| read.released.get(record.block).is_some_and(|entry| knows(entry, record));
+        let covers = |read: &Pending| read.released.get(record.block).is_some_and(|entry| covers(entry, record));
         self.warps[warp].pending.iter().any(|read| read.lanes >> lane & 1 != 0 && covers(read))
     }
 
@@ -322,9 +322,9 @@ impl Block {
         self.warps[warp].groups.iter().map(|group| group.view.home.all()).min().unwrap_or_default()
     }
 
-    /// Whether no lane of a warp has synchronised with another block.
+    /// Whether no lane of a warp has acquired anything from another block.
     #[inline(always)]
-    pub fn knows_only_itself(&self, warp: usize) -> bool {
+    pub fn has_acquired_nothing(&self, warp: usize) -> bool {
         self.warps[warp].groups.iter().all(|group| group.view.others.is_empty())
     }
 
@@ -347,19 +347,19 @@ impl Block {
     }
 
     /// Whether the release covered another lane of the access's warp: then the releasing lane missed a `bar.warp.sync`.
-    pub fn knows_a_neighbour(&self, warp: usize, lane: u8, record: &Record) -> bool {
+    pub fn releases_a_neighbour(&self, warp: usize, lane: u8, record: &Record) -> bool {
         self.ordered(warp, lane, record, Who::Unknown) && record.block != self.home.block
     }
 
     /// Returns the scopes of the synchronisation that were too narrow to order an access before a lane.
     pub fn too_narrow(&self, warp: usize, lane: u8, record: &Record) -> Option<(Reach, Reach)> {
         let group = self.warps[warp].groups.iter().find(|group| group.lanes >> lane & 1 != 0)?;
-        let kept = group.kept_away.as_ref()?;
-        knows(kept.released.get(record.block)?, record).then_some((kept.release, kept.acquire))
+        let kept = group.excluded.as_ref()?;
+        covers(kept.released.get(record.block)?, record).then_some((kept.release, kept.acquire))
     }
 }
 
-fn knows(entry: &Entry, record: &Record) -> bool {
+fn covers(entry: &Entry, record: &Record) -> bool {
     entry.covers_any(record.warp, u32::MAX, record.stamp)
 }
 
@@ -387,7 +387,7 @@ impl Warp {
         let Some(mut all) = groups.next() else { return };
         for group in groups {
             all.view.join(&group.view);
-            all.kept_away = all.kept_away.or(group.kept_away);
+            all.excluded = all.excluded.or(group.excluded);
         }
         all.lanes = u32::MAX;
         self.groups.push(all);

@@ -25,24 +25,24 @@ impl Now<'_> {
             None => false,
         };
         if !known {
-            self.against_writes(page, span, seen);
+            self.check_writes(page, span, seen);
             cells = page.cells(span.at, span.bytes);
         }
         let one_set = page.sets.one(cells.clone());
         let known = match one_set {
-            Some(set) => set == 0 || self.gets_along(page, set) || self.own_accesses(page, span, set),
+            Some(set) => set == 0 || self.compatible(page, set) || self.own_accesses(page, span, set),
             None => false,
         };
         if !known {
-            self.against_sets(page, span, seen);
+            self.check_sets(page, span, seen);
             cells = page.cells(span.at, span.bytes);
         }
-        if self.promised && !self.keeps_promises(page, one_write, one_set) {
-            self.against_promises(page, span, seen);
+        if self.may_violate_nc && !self.no_nc_violation(page, one_write, one_set) {
+            self.check_nc(page, span, seen);
             cells = page.cells(span.at, span.bytes);
         }
         if self.record.mode.is_plain_store() {
-            return self.remember_write(page, span, cells, id);
+            return self.record_write(page, span, cells, id);
         }
         match one_set {
             Some(set) => self.join(page, span, set, id),
@@ -63,7 +63,7 @@ impl Now<'_> {
     fn join(&self, page: &mut Page, span: &Span, set: u16, id: u16) {
         let cells = page.cells(span.at, span.bytes);
         let grown = self.grown(page, set, id, false);
-        self.remember(page, span, cells, set, grown);
+        self.record_access(page, span, cells, set, grown);
     }
 
     pub fn warp(&self) -> usize {
@@ -79,11 +79,11 @@ impl Now<'_> {
 
     /// Whether no member of a set can race with the access, for all lanes involved.
     #[inline]
-    pub fn gets_along(&self, page: &Page, set: u16) -> bool {
+    pub fn compatible(&self, page: &Page, set: u16) -> bool {
         page.tables.set(set).members().iter().all(|&member| {
-            let along =
+            let compatible =
                 |record: &Record| self.conflict(record) == Conflict::No || self.block.settled(self.warp(), record);
-            self.record.mode.gets_along(page.tables.mode(member)) || along(&page.tables.get(member))
+            self.record.mode.compatible(page.tables.mode(member)) || compatible(&page.tables.get(member))
         })
     }
 
@@ -115,7 +115,7 @@ impl Now<'_> {
     }
 
     #[cold]
-    fn against_writes(&self, page: &mut Page, span: &Span, seen: &mut Seen<'_>) {
+    fn check_writes(&self, page: &mut Page, span: &Span, seen: &mut Seen<'_>) {
         let fine = |write: u16| write == 0 || self.settled(page, write);
         if different(span.cells(page).map(|cell| page.writes.id(cell))).all(fine) {
             return;
@@ -131,13 +131,13 @@ impl Now<'_> {
                 continue;
             }
             let record = page.tables.get(write);
-            self.against(page, span, cell, &record, page.writes.who(cell), Conflict::Yes, seen);
+            self.check_pair(page, span, cell, &record, page.writes.who(cell), Conflict::Yes, seen);
         }
     }
 
     #[cold]
-    fn against_sets(&self, page: &mut Page, span: &Span, seen: &mut Seen<'_>) {
-        let fine = |set: u16| set == 0 || self.gets_along(page, set);
+    fn check_sets(&self, page: &mut Page, span: &Span, seen: &mut Seen<'_>) {
+        let fine = |set: u16| set == 0 || self.compatible(page, set);
         if different(span.cells(page).map(|cell| page.sets.id(cell))).all(fine) {
             return;
         }
@@ -147,7 +147,7 @@ impl Now<'_> {
             if id == 0 || id == fine {
                 continue;
             }
-            if self.gets_along(page, id) {
+            if self.compatible(page, id) {
                 fine = id;
                 continue;
             }
@@ -158,7 +158,7 @@ impl Now<'_> {
                 let conflict = self.conflict(record);
                 if conflict != Conflict::No && !self.block.settled(self.warp(), record) {
                     let who = if member == latest { page.sets.who(cell) } else { Who::Unknown };
-                    self.against(page, span, cell, record, who, conflict, seen);
+                    self.check_pair(page, span, cell, record, who, conflict, seen);
                 }
             }
         }
@@ -166,7 +166,7 @@ impl Now<'_> {
 
     /// Checks one earlier access against the access to one cell.
     #[expect(clippy::too_many_arguments, reason = "the two accesses and where they are kept")]
-    fn against(
+    fn check_pair(
         &self,
         page: &Page,
         span: &Span,
@@ -190,7 +190,7 @@ impl Now<'_> {
             address: piece.address + offset,
             bytes: 1 << page.shift(),
             conflict,
-            promise: false,
+            violates_nc: false,
         };
         seen.add(&found);
     }
@@ -205,7 +205,16 @@ impl Now<'_> {
             let who = Who::Lane(piece.first_lane as u8);
             let bytes = self.touch.bytes.min(4);
             let (earlier, conflict) = (&self.record, Conflict::Yes);
-            seen.add(&Found { now: self, earlier, who, lane, address: piece.address, bytes, conflict, promise: false });
+            seen.add(&Found {
+                now: self,
+                earlier,
+                who,
+                lane,
+                address: piece.address,
+                bytes,
+                conflict,
+                violates_nc: false,
+            });
         }
     }
 }

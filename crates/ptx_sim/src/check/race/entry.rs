@@ -50,7 +50,7 @@ impl Entry {
     }
 
     /// Covers lanes of a warp up to `time`.
-    pub fn learn(&mut self, warp: u8, mut lanes: u32, time: u32) {
+    pub fn cover(&mut self, warp: u8, mut lanes: u32, time: u32) {
         if time <= self.all {
             return;
         }
@@ -90,7 +90,7 @@ impl Entry {
         }
         let mut joined = Self::whole(a.all.max(b.all));
         for known in a.known.iter().chain(&b.known) {
-            joined.learn(known.warp, known.lanes, known.time);
+            joined.cover(known.warp, known.lanes, known.time);
         }
         Arc::new(joined)
     }
@@ -101,26 +101,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lane_is_known_to_its_latest_time() {
+    fn a_lane_is_covered_to_its_latest_time() {
         let mut entry = Entry::whole(5);
-        entry.learn(2, 0b0011, 9);
-        entry.learn(2, 0b0110, 7);
+        entry.cover(2, 0b0011, 9);
+        entry.cover(2, 0b0110, 7);
         assert!(entry.covers_any(2, 0b0010, 8) && !entry.covers_any(2, 0b0100, 8) && entry.covers_any(2, 0b0100, 6));
         assert!(entry.covers_any(7, 1, 4) && !entry.covers_any(7, 1, 5));
-        entry.learn(2, u32::MAX, 12);
+        entry.cover(2, u32::MAX, 12);
         assert!(entry.covers_warp(2, 11) && !entry.covers_warp(2, 12));
-        entry.learn(2, u32::MAX, 3);
+        entry.cover(2, u32::MAX, 3);
         assert!(entry.covers_warp(2, 11));
     }
 
     #[test]
-    fn what_says_more_is_shared() {
+    fn the_covering_entry_is_shared() {
         let (mut a, mut b) = (Entry::whole(5), Entry::whole(3));
-        b.learn(0, 1, 4);
+        b.cover(0, 1, 4);
         let (wide, narrow) = (Arc::new(a.clone()), Arc::new(b.clone()));
         assert!(Arc::ptr_eq(&Entry::join(&wide, &narrow), &wide) && Arc::ptr_eq(&Entry::join(&narrow, &wide), &wide));
-        a.learn(1, 2, 9);
-        b.learn(0, 1, 8);
+        a.cover(1, 2, 9);
+        b.cover(0, 1, 8);
         let joined = Entry::join(&Arc::new(a), &Arc::new(b));
         assert!(joined.covers_any(1, 2, 8) && joined.covers_any(0, 1, 7) && !joined.covers_any(0, 2, 7));
     }

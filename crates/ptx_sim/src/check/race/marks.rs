@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn whose_a_mark_is() {
+    fn marks_give_their_lane() {
         assert_eq!(Mark::lane(31).who(), Who::Lane(31));
         assert_eq!((Mark::SEVERAL.who(), Mark::UNKNOWN.who()), (Who::Several, Who::Unknown));
         assert_eq!(Mark::side_by_side(31, 5, 5), Mark::lane(31));

@@ -11,7 +11,7 @@
 //!
 //! Reading order: [`entry`], [`tree`], [`view`] (vector clocks), [`clock`] (how synchronisation changes them),
 //! [`variables`] (synchronisation through memory), [`records`], [`tables`], [`marks`], [`shadow`] (storage for earlier
-//! accesses), [`pieces`], [`usual`], [`conflicts`] (the check), [`promises`] (`ld.global.nc`), [`proxies`]
+//! accesses), [`pieces`], [`fast_paths`], [`conflicts`] (the check), [`non_coherent`] (`ld.global.nc`), [`proxies`]
 //! (`fence.proxy.async`), [`facts`] (how LLVM compiles atomics), [`report`].
 //!
 //! Sources: FastTrack (Flanagan and Freund, PLDI 2009) for epochs, HiRace (arXiv 2401.04701) for the contents of a
@@ -43,12 +43,13 @@ mod clock;
 mod conflicts;
 mod entry;
 mod facts;
+mod fast_paths;
 mod marks;
+mod non_coherent;
 mod now;
 mod observer;
 mod options;
 mod pieces;
-mod promises;
 mod proxies;
 mod records;
 mod report;
@@ -57,7 +58,6 @@ mod span;
 mod state;
 mod tables;
 mod tree;
-mod usual;
 mod variables;
 mod view;
 mod words;

@@ -1,4 +1,4 @@
-//! The access being checked.
+//! The access being checked, with the state that its check needs.
 
 use super::clock::Block;
 use super::records::Record;
@@ -14,5 +14,5 @@ pub(super) struct Now<'a> {
     /// See [`Block::floor`].
     pub floor: u32,
     /// Whether the access is an `ld.global.nc`, or may violate an earlier one.
-    pub promised: bool,
+    pub may_violate_nc: bool,
 }

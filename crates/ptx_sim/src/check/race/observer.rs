@@ -1,12 +1,12 @@
-//! The events that the checker receives.
+//! Handling of events by the race checker.
 
 use super::clock::Block;
+use super::fast_paths::Check;
 use super::now::Now;
 use super::proxies::Proxies;
 use super::records::{Mode, Record};
 use super::shadow::Shadow;
 use super::state::Race;
-use super::usual::Check;
 use super::variables;
 use super::view::Reach;
 use crate::level::Host;
@@ -67,7 +67,7 @@ impl Observer for Race<'_> {
     #[inline]
     fn touch(&mut self, index: &mut usize, touch: &Touch<'_>) {
         let index = *index;
-        if self.leaves_all(index, touch) {
+        if self.changes_nothing(index, touch) {
             return;
         }
         // The machine has already checked the bounds; the check here keeps the size of shadow memory bounded.
@@ -81,7 +81,7 @@ impl Observer for Race<'_> {
         }
         let strong = (touch.kind == AccessKind::Atomic || touch.order != Order::Weak).then(|| Reach::of(touch.scope));
         let (writes, global) = (touch.kind != AccessKind::Load, touch.space == Space::Global);
-        let promises = global && !writes && self.facts.promises(touch.site);
+        let non_coherent = global && !writes && self.facts.non_coherent(touch.site);
         let mut releases = false;
         if let Some(reach) = strong {
             let acquires = match touch.kind {
@@ -107,11 +107,11 @@ impl Observer for Race<'_> {
             stamp: warp.stamp,
             site: touch.site,
             warp: touch.warp as u8,
-            mode: Mode { writes, strong, promises },
+            mode: Mode { writes, strong, non_coherent },
         };
-        let promised = global && self.facts.any_promise() && (promises || writes);
+        let may_violate_nc = global && self.facts.any_non_coherent() && (non_coherent || writes);
         let floor = block.floor(touch.warp as usize);
-        let now = Now { block, clusters: &self.clusters, touch, record, floor, promised };
+        let now = Now { block, clusters: &self.clusters, touch, record, floor, may_violate_nc };
         let (shadow, base) = match touch.space {
             Space::Shared if touch.owner == u64::from(block.home.block) => (&mut self.shared[index], 0),
             Space::Shared => match self.tickets.get(&touch.owner) {
@@ -123,7 +123,7 @@ impl Observer for Race<'_> {
         if let (Some(all), Space::Shared, true) = (&mut self.proxies, touch.space, writes) {
             match self.tickets.get(&touch.owner) {
                 Some(&owner) if owner == index => all[index].write(record, touch),
-                Some(&owner) => all[owner].forget_lanes(touch),
+                Some(&owner) => all[owner].remove_lanes(touch),
                 None => {}
             }
         }
@@ -159,7 +159,7 @@ impl Observer for Race<'_> {
         if let (Some(all), Some(&owner)) = (&mut self.proxies, self.tickets.get(&range.owner))
             && (range.kind, range.space) == (AccessKind::Store, Space::Shared)
         {
-            all[owner].forget(range.start, range.bytes);
+            all[owner].remove(range.start, range.bytes);
         }
     }
 

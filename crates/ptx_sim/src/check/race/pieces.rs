@@ -136,7 +136,7 @@ mod tests {
 
     /// The step leads to the same pieces as the addresses.
     #[test]
-    fn regular_addresses_need_no_look() {
+    fn a_known_step_gives_the_same_pieces() {
         for step in [-4, 0, 4, 8] {
             let addresses = std::array::from_fn(|lane| 4096_u64.wrapping_add_signed(lane as i64 * step));
             for mask in [u32::MAX, 1, 1 << 31, 0x0ff0, 0xf0f0_0001, 0x8000_0001] {

@@ -60,12 +60,12 @@ impl Proxies {
     }
 
     /// Removes the writes that threads of another block overwrite.
-    pub fn forget_lanes(&mut self, touch: &Touch<'_>) {
-        crate::lanes::each(touch.mask, |lane| self.forget(touch.addresses[lane], u64::from(touch.bytes)));
+    pub fn remove_lanes(&mut self, touch: &Touch<'_>) {
+        crate::lanes::each(touch.mask, |lane| self.remove(touch.addresses[lane], u64::from(touch.bytes)));
     }
 
     /// Removes the writes that an asynchronous copy overwrites.
-    pub fn forget(&mut self, start: u64, bytes: u64) {
+    pub fn remove(&mut self, start: u64, bytes: u64) {
         for word in words(start, bytes) {
             self.writes.remove(&word);
         }

@@ -21,7 +21,7 @@ pub(super) struct Mode {
     /// Scope of a strong access; `None` for an ordinary (weak) access.
     pub strong: Option<Reach>,
     /// Whether the access is an `ld.global.nc`, which requires that no thread writes the memory during the launch.
-    pub promises: bool,
+    pub non_coherent: bool,
 }
 
 /// Whether two unordered accesses to the same memory conflict.
@@ -37,7 +37,7 @@ impl Mode {
     /// Whether the access is an ordinary load, but not `ld.global.nc`.
     #[inline(always)]
     pub fn is_plain_load(self) -> bool {
-        !self.writes && self.strong.is_none() && !self.promises
+        !self.writes && self.strong.is_none() && !self.non_coherent
     }
 
     /// Whether the access is an ordinary store.
@@ -48,7 +48,7 @@ impl Mode {
 
     /// Whether two accesses are compatible for any pair of threads.
     #[inline]
-    pub fn gets_along(self, other: Self) -> bool {
+    pub fn compatible(self, other: Self) -> bool {
         let device = Some(Reach::Device);
         !self.writes && !other.writes || self.strong == device && other.strong == device
     }
@@ -56,7 +56,7 @@ impl Mode {
     /// Returns the conflict between this access by one block and another access by another block.
     #[inline]
     pub fn conflict(self, home: Home, other: Self, other_home: impl FnOnce() -> Home) -> Conflict {
-        if self.gets_along(other) {
+        if self.compatible(other) {
             return Conflict::No;
         }
         let (Some(mine), Some(theirs)) = (self.strong, other.strong) else { return Conflict::Yes };
@@ -75,6 +75,6 @@ impl Mode {
             (Some(mine), Some(theirs)) => mine <= theirs,
             (Some(_), None) => false,
         };
-        weaker && (self.writes || !old.writes) && (self.promises || !old.promises)
+        weaker && (self.writes || !old.writes) && (self.non_coherent || !old.non_coherent)
     }
 }

@@ -24,7 +24,7 @@ pub(super) struct Found<'a> {
     pub bytes: u32,
     pub conflict: Conflict,
     /// Whether one of them is an `ld.global.nc`, which allows no write to the memory, ordered or not.
-    pub promise: bool,
+    pub violates_nc: bool,
 }
 
 /// Order and kinds of the two accesses.
@@ -45,7 +45,7 @@ struct Key {
     scopes: bool,
     shared: bool,
     /// Whether the write violates an `ld.global.nc`.
-    promise: bool,
+    violates_nc: bool,
 }
 
 /// Smallest group of threads that contains both accesses.
@@ -62,7 +62,7 @@ enum Missing {
     Order,
     /// The flag was read without acquire semantics.
     Acquire,
-    /// Another lane of the warp released than the one that made the access.
+    /// The lane that released is not the one that made the access.
     WarpSync,
     /// The scopes of a release and an acquire, or of the two accesses, are too narrow.
     Scopes(Reach, Reach),
@@ -140,11 +140,11 @@ impl<'a> Seen<'a> {
         if same_value && (same_instruction || self.same_values == SameValue::Ignore) {
             return;
         }
-        let missing = if found.promise { Missing::Order } else { missing(found) };
+        let missing = if found.violates_nc { Missing::Order } else { missing(found) };
         let scopes = matches!(missing, Missing::Scopes(..));
         let shared = now.touch.space == Space::Shared;
-        let promise = found.promise;
-        let key = Key { earlier: earlier.site, later: later.site, hazard, scopes, shared, promise };
+        let violates_nc = found.violates_nc;
+        let key = Key { earlier: earlier.site, later: later.site, hazard, scopes, shared, violates_nc };
         let example = Example {
             apart,
             earlier: (earlier.block, u32::from(earlier.warp), found.who),
@@ -189,7 +189,7 @@ impl<'a> Seen<'a> {
             let emulation = |load, swap| starts_emulation(self.program, load, swap);
             let swap_then_load = pair.example.strong.0 && emulation(key.later, key.earlier);
             let load_then_swap = pair.example.strong.1 && emulation(key.earlier, key.later);
-            key.promise || !swap_then_load && !load_then_swap
+            key.violates_nc || !swap_then_load && !load_then_swap
         });
         pairs.into_iter().map(|(key, pair)| self.finding(*key, pair, &describe)).collect()
     }
@@ -202,7 +202,7 @@ impl<'a> Seen<'a> {
             Hazard::WriteAfterWrite => (["race-waw", "race-warp-waw"], ["write", "write"], "two writes"),
         };
         let code = match (key.scopes, apart) {
-            _ if key.promise => "nc-written",
+            _ if key.violates_nc => "nc-written",
             (true, _) => "race-scope",
             (_, Apart::Warp) => code[1],
             _ => code[0],
@@ -224,7 +224,7 @@ impl<'a> Seen<'a> {
             _ if apart == Apart::Warp => "by lanes of one warp, ordered only by lock-step execution".to_owned(),
             _ => "without ordering between them".to_owned(),
         };
-        let title = match (key.promise, second) {
+        let title = match (key.violates_nc, second) {
             (false, _) => format!("data race on {space} memory: {both} {how}, {at}"),
             (true, "read") => format!("`ld.global.nc` reads memory that the same launch has written, {at}"),
             (true, _) => format!("write to memory that the same launch has read by `ld.global.nc`, {at}"),
@@ -244,7 +244,7 @@ impl<'a> Seen<'a> {
             let width = bytes as usize * 2 + 2;
             diagnostic.notes.push(format!("the earlier write stored {old:#0width$x}, the later write {new:#0width$x}"));
         }
-        if strong.0 != strong.1 && !key.promise {
+        if strong.0 != strong.1 && !key.violates_nc {
             let which = if strong.0 { "earlier" } else { "later" };
             diagnostic.notes.push(format!("only the {which} access is atomic or otherwise strong"));
         }
@@ -286,7 +286,7 @@ fn missing(found: &Found<'_>) -> Missing {
         Missing::Scopes(release, acquire)
     } else if now.block.awaits_fence(warp, lane, found.earlier) {
         Missing::Acquire
-    } else if now.block.knows_a_neighbour(warp, lane, found.earlier) {
+    } else if now.block.releases_a_neighbour(warp, lane, found.earlier) {
         Missing::WarpSync
     } else {
         Missing::Order
@@ -325,7 +325,7 @@ fn values(found: &Found<'_>) -> Option<(u32, u32, u32)> {
 }
 
 fn help(key: Key, example: &Example) -> String {
-    if key.promise {
+    if key.violates_nc {
         return "`.nc` requires that no thread writes the memory during the launch, ordered or not: use an ordinary \
             load (CUDA C++ without `__ldg` and `const … __restrict__`, Rust through a raw pointer and no `&[T]`), or \
             write in another launch"

@@ -231,7 +231,7 @@ impl Page {
 
     /// Drops the accesses before an ordinary write, which makes them irrelevant.
     #[inline(always)]
-    pub fn forget_sets(&mut self, cells: Range<usize>) {
+    pub fn clear_sets(&mut self, cells: Range<usize>) {
         if let Some(ids) = self.sets.ids.get_mut(cells) {
             ids.fill(0);
         }
@@ -251,7 +251,7 @@ impl Half {
         let Some(ids) = self.ids.get(cells) else { return Some(0) };
         let &first = ids.first()?;
         let alike = |ids: &[u16]| ids.iter().fold(0, |off, id| off | (id ^ first)) == 0;
-        // The words of a warp, in cells of a word or of the largest size: the compiler knows the length of these loops.
+        // The words of a warp, in cells of a word or of the largest size: these loops have constant lengths.
         let same = match ids.len() {
             1 => true,
             SMALL => alike(ids.first_chunk::<SMALL>()?),

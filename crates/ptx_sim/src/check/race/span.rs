@@ -69,7 +69,7 @@ impl Span {
                 let each = |marks: &mut [Mark]| {
                     marks.iter_mut().enumerate().for_each(|(at, mark)| set(mark, first.up(at as u8 * step)));
                 };
-                // The words of a whole warp: the compiler knows the length of this loop.
+                // The words of a whole warp: this loop has a constant length.
                 match <&mut [Mark; LANES]>::try_from(&mut *marks) {
                     Ok(row) => each(row),
                     Err(_) => each(marks),

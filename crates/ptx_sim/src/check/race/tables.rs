@@ -72,12 +72,12 @@ pub(super) struct Grown {
     /// Whether the new member replaces an earlier access of the same warp, possibly by another lane.
     pub merged: bool,
     /// Whether no member conflicts with the new one, as far as the warp's view shows.
-    pub along: bool,
+    pub compatible: bool,
 }
 
 impl Default for Tables {
     fn default() -> Self {
-        let mode = Mode { writes: false, strong: None, promises: false };
+        let mode = Mode { writes: false, strong: None, non_coherent: false };
         let nothing = Act { block: 0, stamp: 0, site: Site { function: 0, pc: 0 }, mode };
         Self {
             acts: vec![nothing],
@@ -165,15 +165,15 @@ impl Tables {
     }
 
     /// Returns the set with `record` as the latest member. Members that `settled` reports as ordered before it are
-    /// dropped if the record covers them. `along`: no member conflicts with it.
+    /// dropped if the record covers them. `compatible`: no member conflicts with it.
     #[inline(never)]
-    pub fn grow(&mut self, set: u16, record: u16, along: bool, settled: impl Fn(&Record) -> bool) -> Grown {
+    pub fn grow(&mut self, set: u16, record: u16, compatible: bool, settled: impl Fn(&Record) -> bool) -> Grown {
         let mut grown = match self.known(set, record) {
             Some(grown) => grown,
-            None if self.latest(set) == record => Grown { set, merged: true, along },
+            None if self.latest(set) == record => Grown { set, merged: true, compatible },
             None => self.grow_anew(set, record, settled),
         };
-        grown.along |= along;
+        grown.compatible |= compatible;
         if self.sets.len() > 2 * self.memo.len() && self.memo.len() < MOST_MEMO {
             self.memo = vec![Default::default(); (4 * self.memo.len()).min(MOST_MEMO)];
         }
@@ -208,15 +208,15 @@ impl Tables {
             grown.push(member);
         }
         if usize::from(grown.len) == MOST && !self.make_room(&mut grown, &new) {
-            return Grown { set, merged, along: false };
+            return Grown { set, merged, compatible: false };
         }
         grown.push(record);
         if grown.len == 1 {
-            return Grown { set: SINGLE | record, merged, along: false };
+            return Grown { set: SINGLE | record, merged, compatible: false };
         }
         grown.readers = self.readers(&grown);
         push(&mut self.sets, grown);
-        Grown { set: (self.sets.len() - 1) as u16, merged, along: false }
+        Grown { set: (self.sets.len() - 1) as u16, merged, compatible: false }
     }
 
     /// See [`Set::readers`].
@@ -243,7 +243,7 @@ impl Tables {
         true
     }
 
-    /// Whether entries that the cells, perhaps a `few`, do not refer to should be dropped.
+    /// Whether the tables have grown enough to drop entries without references. `few`: the page has few, large cells.
     #[inline]
     pub fn full(&self, few: bool) -> bool {
         let limit = self.limit.max(if few { LITTLE_ROOM } else { ROOM });
@@ -322,12 +322,12 @@ mod tests {
     use super::*;
 
     fn record(block: u32, warp: u8, pc: u32) -> Record {
-        let mode = Mode { writes: false, strong: None, promises: false };
+        let mode = Mode { writes: false, strong: None, non_coherent: false };
         Record { block, stamp: 1, site: Site { function: 0, pc }, warp, mode }
     }
 
     #[test]
-    fn warps_share_what_they_do() {
+    fn warps_share_equal_accesses() {
         let mut tables = Tables::default();
         let ids: Vec<u16> = (0..8).map(|warp| tables.record(&record(3, warp, 5))).collect();
         assert_eq!((tables.acts.len(), tables.records.len()), (2, 9));
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cells_refer_to_stays() {
+    fn referenced_entries_survive() {
         let mut tables = Tables::default();
         let never = |_: &Record| false;
         let [a, b, c] = [1, 2, 3].map(|block| tables.record(&record(block, 0, block)));
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_take_little_however_many_sets_there_are() {
+    fn the_cache_stays_within_its_bound() {
         let mut tables = Tables::default();
         let never = |_: &Record| false;
         let ids: Vec<u16> = (0..200).map(|block| tables.record(&record(block, 0, block))).collect();

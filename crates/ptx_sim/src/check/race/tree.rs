@@ -50,7 +50,7 @@ impl Tree {
     }
 
     /// Adds the entry of a block.
-    pub fn learn(&mut self, block: u32, entry: &Arc<Entry>) {
+    pub fn insert(&mut self, block: u32, entry: &Arc<Entry>) {
         while u64::from(block) >> (BITS * (self.height + 1)) != 0 {
             self.raise();
         }
@@ -174,7 +174,7 @@ mod tests {
     fn far_blocks_are_found() {
         let mut tree = Tree::default();
         for block in [0, 15, 16, 4095, 1 << 20, u32::MAX] {
-            tree.learn(block, &entry(block / 2 + 1));
+            tree.insert(block, &entry(block / 2 + 1));
         }
         assert_eq!(tree.get(4095).map(Arc::as_ref), Some(&Entry::whole(2048)));
         assert_eq!(tree.get(u32::MAX).map(Arc::as_ref), Some(&Entry::whole(u32::MAX / 2 + 1)));
@@ -182,17 +182,17 @@ mod tests {
     }
 
     #[test]
-    fn joins_share_what_says_more() {
+    fn joins_share_the_covering_tree() {
         let mut all = Tree::default();
         for block in 0..10_000 {
-            all.learn(block, &entry(2));
+            all.insert(block, &entry(2));
         }
         let mut few = Tree::default();
-        few.learn(3, &entry(1));
+        few.insert(3, &entry(1));
         let mut copy = few.clone();
         copy.join(&all);
         assert!(matches!((&copy.root, &all.root), (Some(a), Some(b)) if Arc::ptr_eq(a, b)));
-        few.learn(20_000, &entry(7));
+        few.insert(20_000, &entry(7));
         copy.join(&few);
         assert_eq!(copy.get(20_000).map(Arc::as_ref), Some(&Entry::whole(7)));
         assert_eq!(copy.get(3).map(Arc::as_ref), Some(&Entry::whole(2)));

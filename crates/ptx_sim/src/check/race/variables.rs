@@ -58,10 +58,10 @@ impl Variable {
             take(released, Reach::Block, false);
         }
         if let Some(released) = self.device.first().filter(|_| reach == Reach::Block && self.only != Some(home.block)) {
-            block.keep_away(warp, lanes, released, Reach::Device, reach);
+            block.exclude(warp, lanes, released, Reach::Device, reach);
         }
         for (near, _, released) in self.near.iter().filter(|(reach, from, _)| !from.reaches(*reach, home)) {
-            block.keep_away(warp, lanes, released, *near, reach);
+            block.exclude(warp, lanes, released, *near, reach);
         }
     }
 

@@ -23,7 +23,7 @@ impl View {
     }
 
     /// Adds a release by a thread of any block; `block` is the thread's own one.
-    pub fn learn(&mut self, block: u32, released: &Tree) {
+    pub fn acquire(&mut self, block: u32, released: &Tree) {
         if let Some(home) = released.get(block) {
             self.home = Entry::join(&self.home, home);
         }
@@ -31,7 +31,7 @@ impl View {
     }
 
     /// Adds only the component for the thread's own block.
-    pub fn learn_home(&mut self, block: u32, released: &Tree) {
+    pub fn acquire_home(&mut self, block: u32, released: &Tree) {
         if let Some(home) = released.get(block) {
             self.home = Entry::join(&self.home, home);
         }
@@ -40,7 +40,7 @@ impl View {
     /// Returns the whole view in the form that other blocks acquire.
     pub fn tree(&self, block: u32) -> Tree {
         let mut tree = self.others.clone();
-        tree.learn(block, &self.home);
+        tree.insert(block, &self.home);
         tree
     }
 }

@@ -15,7 +15,7 @@ use crate::registers::{LANES, NO_SLOT, Registers};
 /// Distance in bytes up to which the lanes of an access are checked as one range.
 const CLOSE: u64 = 1024;
 
-/// What the check asks of the lanes of an access.
+/// Queries on the lanes of an access.
 trait Near {
     fn close(&self, bytes: u32) -> Option<u64>;
     fn by_address(&self, holds: impl FnMut(u64) -> bool) -> u32;

@@ -1,4 +1,4 @@
-//! Functions for instructions with handlers of their own, which report the registers and memory that they read and
+//! Functions for instructions with their own handlers, which report the registers and memory that they read and
 //! write. They have no cost when the check is off (the observer has no shadow state then).
 
 use super::origin::COMPUTED;

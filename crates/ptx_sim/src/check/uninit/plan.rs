@@ -8,7 +8,7 @@ use crate::program::{Function, Op, operands};
 use crate::registers::NO_SLOT;
 use crate::registers::shadow::{Entry, row};
 
-/// Stands for no row.
+/// Row number that stands for the absence of a row.
 pub const NO_ROW: u32 = u32::MAX;
 
 /// What one instruction reads and writes.
@@ -19,9 +19,9 @@ pub struct Step {
     writes: u8,
     /// Row of the guard, or [`NO_ROW`].
     pub guard: u32,
-    /// How undefined bits pass through an instruction that only computes.
+    /// Rule by which undefined bits pass through an instruction that only computes.
     pub rule: Rule,
-    /// The instruction is looked at even when all sources are defined.
+    /// Whether the instruction is inspected even when all sources are defined.
     pub always: bool,
     /// Integer operation to check for overflow.
     pub arithmetic: Option<Arithmetic>,
@@ -32,12 +32,12 @@ pub struct Step {
 pub struct Plan {
     steps: Vec<Step>,
     rows: Vec<u32>,
-    /// What is undefined when the function is entered.
+    /// Registers that are undefined on entry to the function.
     pub entry: Entry,
 }
 
 impl Plan {
-    /// The plan of one function, without its entry. With `overflow`, integer arithmetic is always looked at.
+    /// Creates the plan of one function, without its entry. With `overflow`, integer arithmetic is always inspected.
     pub fn of(function: &Function, overflow: bool) -> Self {
         let mut plan = Self::default();
         for (pc, inst) in function.code.iter().enumerate() {
@@ -64,13 +64,13 @@ impl Plan {
         plan
     }
 
-    /// The step of an instruction.
+    /// Returns the step of an instruction.
     #[inline(always)]
     pub fn step(&self, pc: u32) -> Option<&Step> {
         self.steps.get(pc as usize)
     }
 
-    /// Rows that a step reads, and rows that it writes, besides the data of memory.
+    /// Returns the rows that a step reads, and those that it writes, without the data of memory accesses.
     #[inline(always)]
     pub fn rows(&self, step: &Step) -> (&[u32], &[u32]) {
         let (first, reads) = (step.first as usize, usize::from(step.reads));

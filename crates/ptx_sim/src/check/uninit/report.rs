@@ -1,4 +1,4 @@
-//! Findings about undefined values: what the value decided, and where it came from.
+//! Findings about undefined values: the effect of the value, and its origin.
 
 use super::origin::{Birth, Origin};
 use super::state::Uninit;

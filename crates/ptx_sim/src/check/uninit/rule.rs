@@ -1,5 +1,4 @@
-//! How undefined bits pass through an instruction that only computes: what the rule of its row does to the bits of one
-//! lane.
+//! Propagation of undefined bits through an instruction that only computes: the rule of its row, applied to one lane.
 
 use crate::isa::File;
 use crate::isa::facts::{Comparison, Relation};
@@ -28,7 +27,7 @@ pub struct Source {
 }
 
 impl Rule {
-    /// Whether the result is more than some of the sources' bits at other places.
+    /// Whether the result is computed from the sources, rather than copied from their bits.
     pub fn computes(self) -> bool {
         !matches!(self, Self::Move(_) | Self::And | Self::Or | Self::Xor | Self::Lop3 | Self::Select | Self::Pack(_))
     }
@@ -93,7 +92,7 @@ fn lop3(a: Source, b: Source, c: Source, table: Source) -> u64 {
     zero & one
 }
 
-/// All bits of every part that has one of these.
+/// Returns all bits of each part of `bits` bits that contains a bit of `any`.
 fn spread(any: u64, bits: u8) -> u64 {
     let part = u64::MAX >> (64 - bits);
     (0..64)

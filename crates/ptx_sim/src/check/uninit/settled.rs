@@ -133,7 +133,7 @@ fn used(function: &Function, plan: &Plan, pc: usize) -> Option<Use> {
     let mut one = Use { reads: reads.to_vec(), writes: writes.to_vec(), passes: true };
     one.reads.extend((step.guard != NO_ROW).then_some(step.guard));
     match &inst.op {
-        Op::Pure(..) => understood(step)?,
+        Op::Pure(..) => known_meaning(step)?,
         Op::Load(access) => {
             one.writes.extend(data(function.rows, access));
             one.passes = matches!(access.space, Space::Param | Space::Const);
@@ -171,7 +171,7 @@ fn count(rows: Rows) -> usize {
 }
 
 /// Fails for an instruction of unknown meaning, which may read and write anything.
-fn understood(step: &Step) -> Option<()> {
+fn known_meaning(step: &Step) -> Option<()> {
     (!step.always || step.arithmetic.is_some()).then_some(())
 }
 
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_indices_and_what_comes_of_them() {
+    fn results_of_parameters_and_indices_are_settled() {
         assert_eq!(settled_words("ld.param.u32 %r1, [n]; mov.u32 %r2, %tid.x; add.s32 %r3, %r1, %r2;"), [true; 3]);
         // Memory may contain anything.
         assert_eq!(
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn every_path_has_to_write() {
+    fn every_path_must_write() {
         let code = |both: &str| {
             format!(
                 "ld.param.u32 %r1, [n]; setp.eq.u32 %p1, %r1, 0; @%p1 bra $else; mov.u32 %r2, 1; bra $end;
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn loops_carry_what_they_were_given() {
+    fn loops_carry_the_state_of_their_input() {
         let code = |first: &str| {
             format!(
                 "ld.param.u32 %r1, [n]; {first} $loop: add.s32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, %r1;
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_settles_nothing() {
+    fn unknown_instructions_settle_nothing() {
         assert!(!settled_words("ld.param.u32 %r1, [n]; vote.sync.ballot.b32 %r2, 1, -1;")[0]);
     }
 }

@@ -11,7 +11,7 @@ use crate::isa::lift::{lift, lift_call};
 use crate::isa::soft::{self, BF16, F16, F32, F64, Format, Rounding};
 use crate::isa::table::Table;
 
-/// An integer whose bits are kept, cut off or extended by its sign.
+/// Facts of a conversion between integers: the bits are kept, truncated or sign-extended.
 const MOVED: Facts = facts(Undefined::Move(0b0001), Work::None, Latency::Alu, Fidelity::Exact);
 
 /// Adds these rows.

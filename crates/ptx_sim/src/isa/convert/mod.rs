@@ -8,10 +8,10 @@ use super::facts::{Facts, Fidelity, Latency, Undefined, Work, facts};
 use super::soft::{F64, Format, Rounding};
 use super::table::Table;
 
-/// A number of another type, which any undefined bit makes undefined.
+/// Facts of a conversion whose result is undefined if any bit of its source is.
 const CONVERTED: Facts = facts(Undefined::Any, Work::None, Latency::Alu, Fidelity::Exact);
 
-/// Two numbers that become fields of `bits` bits, the first above the second.
+/// Facts of a conversion of two numbers to fields of `bits` bits, the first above the second.
 const fn packed(bits: u8) -> Facts {
     facts(Undefined::Pack(bits), Work::None, Latency::Alu, Fidelity::Exact)
 }

@@ -101,9 +101,9 @@ pub struct Fragment {
 }
 
 impl Fragment {
-    /// Row and column of element `j` of register `register` of a lane. The PTX ISA leaves this layout open. Here
-    /// consecutive elements of a register, then consecutive lanes, hold elements that are consecutive in memory (of
-    /// sums: in a row). A fragment larger than the matrix holds it repeatedly.
+    /// Returns row and column of element `j` of register `register` of a lane. The PTX ISA does not specify this
+    /// layout. Here consecutive elements of a register, then consecutive lanes, hold elements that are consecutive in
+    /// memory (of sums: in a row). A fragment larger than the matrix holds it repeatedly.
     pub fn place(&self, register: usize, lane: usize, j: usize) -> (usize, usize) {
         let per_register = (32 / self.bits).max(1);
         let index = ((register * 32 + lane) * per_register + j) % (self.rows * self.columns).max(1);
@@ -113,7 +113,7 @@ impl Fragment {
         }
     }
 
-    /// Offset in elements from the start of the matrix in memory.
+    /// Returns the offset in elements from the start of the matrix in memory.
     pub fn offset(&self, (row, column): (usize, usize), stride: u64) -> u64 {
         match self.order {
             Order2::Row => (row as u64).wrapping_mul(stride).wrapping_add(column as u64),

@@ -22,15 +22,15 @@ use std::ops::Range;
 impl Race<'_> {
     /// Whether this is an ordinary load that need not be recorded. May return false where the answer would take longer.
     #[inline(always)]
-    pub(super) fn leaves_all(&self, index: usize, touch: &Touch<'_>) -> bool {
+    pub(super) fn changes_nothing(&self, index: usize, touch: &Touch<'_>) -> bool {
         let (low, high, per_lane) = (touch.spread.low, touch.spread.high, u64::from(touch.bytes));
         let in_row = match touch.spread.step {
             Some(0) => true,
             Some(step) => step as u64 == per_lane && touch.mask == u32::MAX,
             None => false,
         };
-        let plain = touch.kind == AccessKind::Load && touch.order == Order::Weak && !self.facts.any_promise();
-        if !plain || !in_row || long_way() {
+        let plain = touch.kind == AccessKind::Load && touch.order == Order::Weak && !self.facts.any_non_coherent();
+        if !plain || !in_row || only_slow_path() {
             return false;
         }
         let Some(block) = &self.blocks[index] else { return false };
@@ -55,25 +55,25 @@ impl Race<'_> {
                 return false;
             }
         }
-        let mode = Mode { writes: false, strong: None, promises: false };
+        let mode = Mode { writes: false, strong: None, non_coherent: false };
         let record = Record { block: block.home.block, stamp, site: touch.site, warp: touch.warp as u8, mode };
         match page.tables.recent(&record) {
             Some(id) => {
-                page.tables.known(set, id).is_some_and(|grown| grown.along && !grown.merged && grown.set == set)
+                page.tables.known(set, id).is_some_and(|grown| grown.compatible && !grown.merged && grown.set == set)
             }
-            None => page.tables.earlier_blocks_read(set, record.block) && block.knows_only_itself(warp),
+            None => page.tables.earlier_blocks_read(set, record.block) && block.has_acquired_nothing(warp),
         }
     }
 }
 
 /// Set by tests to disable the fast paths, so that the results can be compared.
 #[cfg(test)]
-static LONG_WAY: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
+static ONLY_SLOW_PATH: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
 
 #[inline(always)]
-fn long_way() -> bool {
+fn only_slow_path() -> bool {
     #[cfg(test)]
-    return LONG_WAY.load(std::sync::atomic::Ordering::Relaxed);
+    return ONLY_SLOW_PATH.load(std::sync::atomic::Ordering::Relaxed);
     #[cfg(not(test))]
     false
 }
@@ -107,11 +107,11 @@ impl Task for Check<'_, '_, '_> {
                     (number, page, id) = (page_number(at), Some(shadow.page(at)), None);
                 }
                 if let Some(page) = page.as_deref_mut()
-                    && (long_way() || !now.one_cell(page, &mut id, &piece, at, bytes))
+                    && (only_slow_path() || !now.one_cell(page, &mut id, &piece, at, bytes))
                 {
                     let span = &Span { piece, at, bytes, offset, per_lane };
-                    if long_way() || !now.at_once(page, span) {
-                        host.perform(&mut Unusual { now, page, span, seen });
+                    if only_slow_path() || !now.at_once(page, span) {
+                        host.perform(&mut SlowPath { now, page, span, seen });
                     }
                 }
                 offset += bytes;
@@ -121,14 +121,14 @@ impl Task for Check<'_, '_, '_> {
 }
 
 /// The access to cells that no fast path handles.
-struct Unusual<'p, 'a, 's> {
+struct SlowPath<'p, 'a, 's> {
     now: &'p Now<'a>,
     page: &'p mut Page,
     span: &'p Span,
     seen: &'p mut Seen<'s>,
 }
 
-impl Task for Unusual<'_, '_, '_> {
+impl Task for SlowPath<'_, '_, '_> {
     type Output = ();
     #[inline(always)]
     fn run<H: Host>(&mut self, _: H) {
@@ -143,7 +143,7 @@ impl Now<'_> {
     fn one_cell(&self, page: &mut Page, id: &mut Option<u16>, piece: &Piece, at: u64, bytes: u64) -> bool {
         let Some(cell) = page.one_cell(at, bytes) else { return false };
         // If several lanes have parts of a cell, its mark carries more information.
-        if self.promised || self.record.mode.is_plain_store() || piece.lanes > 1 && !piece.same {
+        if self.may_violate_nc || self.record.mode.is_plain_store() || piece.lanes > 1 && !piece.same {
             return false;
         }
         let write = page.writes.id(cell);
@@ -154,7 +154,7 @@ impl Now<'_> {
         *id = id.or_else(|| page.tables.recent(&self.record));
         let Some(grown) = id.and_then(|id| page.tables.known(set, id)) else { return false };
         let shift = page.shift();
-        let Some((place, mark)) = page.sets.cell(cell).filter(|_| grown.along) else { return false };
+        let Some((place, mark)) = page.sets.cell(cell).filter(|_| grown.compatible) else { return false };
         if *place == grown.set && !grown.merged {
             return true;
         }
@@ -178,14 +178,14 @@ impl Now<'_> {
         let (Some(write), Some(set)) = (page.writes.one(cells.clone()), page.sets.one(cells.clone())) else {
             return false;
         };
-        if self.promised || !(write == 0 || self.settled(page, write) || self.own_write(page, span, write)) {
+        if self.may_violate_nc || !(write == 0 || self.settled(page, write) || self.own_write(page, span, write)) {
             return false;
         }
         if self.record.mode.is_plain_store() {
-            let fine = set == 0 || self.gets_along(page, set) || self.own_accesses(page, span, set);
+            let fine = set == 0 || self.compatible(page, set) || self.own_accesses(page, span, set);
             if fine {
                 let id = page.tables.record(&self.record);
-                self.remember_write(page, span, cells, id);
+                self.record_write(page, span, cells, id);
             }
             return fine;
         }
@@ -195,36 +195,36 @@ impl Now<'_> {
             None => page.tables.record(&self.record),
         };
         let grown = match page.tables.known(set, id) {
-            Some(grown) if grown.along => grown,
+            Some(grown) if grown.compatible => grown,
             _ => {
-                let along = set == 0 || self.gets_along(page, set);
-                if !along && !self.own_accesses(page, span, set) {
+                let compatible = set == 0 || self.compatible(page, set);
+                if !compatible && !self.own_accesses(page, span, set) {
                     return false;
                 }
-                self.grown(page, set, id, along)
+                self.grown(page, set, id, compatible)
             }
         };
-        self.remember(page, span, cells, set, grown);
+        self.record_access(page, span, cells, set, grown);
         true
     }
 
-    /// Whether this is an ordinary load by one more block than a set can hold.
+    /// Whether this is an ordinary load, which a set full of loads by earlier blocks does not record.
     #[inline(always)]
     fn adds_nothing(&self, page: &Page, set: u16) -> bool {
         self.record.mode.is_plain_load()
             && page.tables.earlier_blocks_read(set, self.record.block)
-            && self.block.knows_only_itself(self.warp())
+            && self.block.has_acquired_nothing(self.warp())
     }
 
     /// Returns the set of some cells with this access added.
-    pub fn grown(&self, page: &mut Page, set: u16, id: u16, along: bool) -> Grown {
-        page.tables.grow(set, id, along, |record| self.block.settled(self.warp(), record))
+    pub fn grown(&self, page: &mut Page, set: u16, id: u16, compatible: bool) -> Grown {
+        page.tables.grow(set, id, compatible, |record| self.block.settled(self.warp(), record))
     }
 
     /// Records an ordinary write, which makes the accesses before it irrelevant.
     #[inline(always)]
-    pub fn remember_write(&self, page: &mut Page, span: &Span, cells: Range<usize>, id: u16) {
-        page.forget_sets(cells.clone());
+    pub fn record_write(&self, page: &mut Page, span: &Span, cells: Range<usize>, id: u16) {
+        page.clear_sets(cells.clone());
         let shift = page.shift();
         let (writes, marks) = page.writes(cells);
         writes.fill(id);
@@ -233,7 +233,7 @@ impl Now<'_> {
 
     /// Adds the access to the set of some cells, which all have the same set.
     #[inline(always)]
-    pub fn remember(&self, page: &mut Page, span: &Span, cells: Range<usize>, set: u16, grown: Grown) {
+    pub fn record_access(&self, page: &mut Page, span: &Span, cells: Range<usize>, set: u16, grown: Grown) {
         if grown.set != set {
             page.sets(cells.clone()).0.fill(grown.set);
         } else if !grown.merged {
@@ -268,12 +268,12 @@ mod program;
 
 #[cfg(test)]
 mod tests {
-    use super::LONG_WAY;
+    use super::ONLY_SLOW_PATH;
     use super::program::{Test, programs};
     use std::sync::atomic::Ordering::Relaxed;
 
-    /// Everything that a program's run reports.
-    fn said(test: &Test) -> Vec<String> {
+    /// Returns everything that a program's run reports.
+    fn reports(test: &Test) -> Vec<String> {
         let (_, _, result) = test.run().expect("runs");
         match result {
             Ok(report) => report.findings.iter().map(ToString::to_string).collect(),
@@ -282,17 +282,17 @@ mod tests {
     }
 
     #[test]
-    fn the_long_way_comes_to_the_same() {
+    fn fast_and_slow_paths_agree() {
         let mut findings = 0;
         for folder in ["pass", "fail"] {
             for path in programs(folder) {
                 let test = Test::read(&path);
-                let usual = said(&test);
-                LONG_WAY.store(true, Relaxed);
-                let long = said(&test);
-                LONG_WAY.store(false, Relaxed);
-                assert_eq!(usual, long, "{}", path.display());
-                findings += usual.len();
+                let fast = reports(&test);
+                ONLY_SLOW_PATH.store(true, Relaxed);
+                let slow = reports(&test);
+                ONLY_SLOW_PATH.store(false, Relaxed);
+                assert_eq!(fast, slow, "{}", path.display());
+                findings += fast.len();
             }
         }
         assert!(findings >= 100, "{findings} findings");
