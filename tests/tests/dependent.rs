@@ -1,4 +1,4 @@
-//! A crate that uses the kernels as a library: its PTX has its own entries, and of the library what they instantiate.
+//! A crate that uses the kernels as a library: its PTX has its own entries, and only the library code that they use.
 
 use cuda_builder::{Arch, CudaBuilder, check::PtxReport};
 use std::{fs, path::Path};
@@ -23,7 +23,7 @@ pub unsafe fn sums(a: &[f32], b: &[f32], out: *mut f32) {
 
 #[test]
 fn the_ptx_of_a_dependent_crate_has_its_own_entries_and_what_they_use() {
-    // A folder that stays, so that only the first run compiles the library.
+    // The folder is kept, so that only the first run compiles the library.
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("dependent");
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().expect("the workspace");
     let manifest = format!(
@@ -41,6 +41,6 @@ fn the_ptx_of_a_dependent_crate_has_its_own_entries_and_what_they_use() {
     let names: Vec<_> = report.entries.iter().map(|entry| entry.name.as_str()).collect();
     assert_eq!(names, ["sums"], "entries of the dependency are not part of it");
     assert_eq!(report.entry("sums").expect("listed").generic_accesses(), 0);
-    // A bounds check may panic, and panicking formats: most of the text is that.
+    // A bounds check may panic, and the panic's formatting code is most of the text.
     assert!(text.len() < 400_000, "{} bytes", text.len());
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use tests::cases::{program, simulate, sorted_lines};
 
 #[test]
-fn every_case_writes_and_prints_what_it_must_without_a_finding() {
+fn every_case_writes_and_prints_the_expected_output_without_a_finding() {
     let program = program();
     let mut wrong = Vec::new();
     let cases = test_kernels::all::cases();
@@ -47,8 +47,8 @@ fn every_entry_is_launched_by_a_case() {
         .iter()
         .map(|case| (case.call)(&vec![0; case.buffers.len() + case.textures.len()]).entry.into_owned())
         .collect();
-    let forgotten: Vec<_> = built.iter().filter(|entry| !launched.contains(**entry)).collect();
-    assert!(forgotten.is_empty(), "no case launches {forgotten:?}");
+    let missing: Vec<_> = built.iter().filter(|entry| !launched.contains(**entry)).collect();
+    assert!(missing.is_empty(), "no case launches {missing:?}");
 }
 
 /// Public functions that no kernel here calls by name.
@@ -76,8 +76,8 @@ fn every_public_function_occurs_in_a_kernel() {
     }
     assert!(public.len() > 80, "the scan found only {} functions", public.len());
     let allowed = |name: &str| NOT_CALLED.iter().any(|(allowed, _)| *allowed == name);
-    let forgotten: Vec<_> = public.iter().filter(|name| !used.contains(**name) && !allowed(name)).collect();
-    assert!(forgotten.is_empty(), "no test kernel calls {forgotten:?}");
+    let missing: Vec<_> = public.iter().filter(|name| !used.contains(**name) && !allowed(name)).collect();
+    assert!(missing.is_empty(), "no test kernel calls {missing:?}");
     let stale: Vec<_> = NOT_CALLED.iter().filter(|(name, _)| !public.contains(name) || used.contains(name)).collect();
     assert!(stale.is_empty(), "listed as not called, but called or removed: {stale:?}");
 }

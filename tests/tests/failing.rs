@@ -123,7 +123,7 @@ fn every_wrong_result_is_wrong_as_described() {
 }
 
 #[test]
-fn the_rung_that_does_it_right_is_clean() {
+fn the_correct_rung_has_no_findings() {
     let simulator = Simulator::new();
     for example in EXAMPLES {
         let (family, rung) = example.right;
@@ -161,7 +161,7 @@ fn a_maximum_of_negative_numbers_is_one_of_them() {
 
 /// The examples are in no list of families, so no test, run or benchmark of all families includes them.
 #[test]
-fn they_are_no_family() {
+fn the_examples_are_not_a_family() {
     assert!(kernels::family(failing::FAMILY.name).is_none());
     let normal: Vec<_> = FAMILIES.iter().flat_map(|family| (family.variants)()).flat_map(|v| v.entries).collect();
     assert!(failing::entries().iter().all(|entry| entry.name.starts_with("failing_") && !normal.contains(entry)));

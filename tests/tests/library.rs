@@ -1,5 +1,5 @@
 //! The library's functions on the simulator, against a line of plain Rust each.
-#![expect(clippy::expect_used, reason = "a test stops at the first surprise")]
+#![expect(clippy::expect_used, reason = "a test stops at the first error")]
 
 use rustwarp::filter::Border;
 use rustwarp::matmul::Sizes;
@@ -124,7 +124,7 @@ fn convolutions() {
 }
 
 #[test]
-fn memory_of_another_device_is_refused() {
+fn memory_of_another_device_is_rejected() {
     let (one, other) = (sim(), sim());
     let x = one.upload(&[1.0_f32]).expect("memory");
     assert!(matches!(other.sum(&x), Err(Error::OtherDevice { .. })));

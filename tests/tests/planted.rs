@@ -1,4 +1,4 @@
-//! The planted bugs: the simulator finds each, and names its Rust line.
+//! The planted bugs: the simulator finds each, and reports its Rust line.
 
 use ptx_sim::stop::Diagnostic;
 use test_kernels::planted::{Bug, all};

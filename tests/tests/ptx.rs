@@ -194,7 +194,7 @@ fn conv2d_best_is_multiply_adds_on_registers() {
 }
 
 #[test]
-fn texture_units_are_asked_once_per_sample_and_before_anything_waits() {
+fn textures_are_fetched_once_per_sample_and_before_the_first_wait() {
     let ptx = text();
     let unit = entry(&ptx, "texture_unit_plane_float");
     assert_eq!((count(&unit, "tex."), count(&unit, "tex.2d.v4.f32.f32")), (1, 1));
@@ -222,7 +222,7 @@ fn rust_lines_survive() {
 /// The portable PTX assembles for every architecture that the project supports, and PTX for one architecture for that
 /// one.
 #[test]
-fn it_assembles_everywhere_without_spills() {
+fn ptx_assembles_for_every_architecture_without_spills() {
     use cuda_builder::{Arch, Cache, check::assemble, cuda_tools};
     use rayon::prelude::*;
 

@@ -18,7 +18,7 @@ fn built() -> BTreeMap<String, BTreeSet<Entry>> {
 }
 
 #[test]
-fn every_entry_has_a_variant_and_every_launcher_passes_what_its_entry_takes() {
+fn every_entry_has_a_variant_and_every_launcher_passes_its_parameters() {
     let built = built();
     let listed = FAMILIES.iter().map(|family| (family.name, (family.variants)()));
     let listed = listed.map(|(name, variants)| (name, variants.into_iter().flat_map(|v| v.entries).collect()));

@@ -45,7 +45,7 @@ fn f32_is_added_as_in_twice_its_precision() {
 }
 
 #[test]
-fn f64_has_nothing_wider_and_is_compensated() {
+fn f64_sums_are_compensated() {
     let bench = bench(Choice::Sim, "reduce");
     let values = cancelling(f64::powi(2.0, 56));
     let small = values.iter().filter(|&&x| x == 0.625).count() as f64 * 0.625;

@@ -104,7 +104,7 @@ fn an_offset_costs_one_sector() {
 /// Walking along rows scatters a warp's accesses, walking down columns coalesces them; a field of a structure costs the
 /// structure's width, unless a lane loads the whole structure at once.
 #[test]
-fn walks_and_layouts_cost_what_their_lanes_are_apart() {
+fn walks_and_layouts_cost_by_the_distance_of_their_lanes() {
     let simulator = Simulator::new();
     for (dtype, size) in [("f32", 4_u64), ("f64", 8)] {
         let count = |variant| simulator.count("access", variant, dtype, &[64, 64], &[], None);
@@ -147,7 +147,7 @@ fn strides_conflict_by_their_common_divisor() {
 /// One padding word per row of banks removes the conflicts of every power of two up to a row; words two rows apart
 /// conflict again, and so do 33 words of 4 bytes.
 #[test]
-fn padding_cures_powers_of_two() {
+fn padding_removes_conflicts_of_powers_of_two() {
     let simulator = Simulator::new();
     for (word, row) in [("4", 32), ("8", 16), ("16", 8)] {
         let count = |stride: u64| {
@@ -180,7 +180,7 @@ fn multicast_conflicts_among_its_words_only() {
 }
 
 #[test]
-fn lanes_that_disagree_diverge_and_warps_do_not() {
+fn branches_diverge_within_warps_only() {
     let simulator = Simulator::new();
     let n = 1024_u64;
     let warps = n / 128 * 8;

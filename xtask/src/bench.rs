@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 
 use crate::{build_ptx, command, setup, workspace};
 
-/// The kernels of the note (`docs/sources.md`) as nvcc compiles them, which `host` loads in place of ours. Every other
+/// The kernels of Harris 2007 (`docs/sources.md`) compiled by nvcc, which `host` loads in place of ours. Every other
 /// source in `bench/peers` is a program that measures a library.
 const LADDER: &str = "ladder.cubin";
 

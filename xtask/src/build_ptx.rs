@@ -25,7 +25,7 @@ pub struct Options {
     /// With --emit: only this family
     #[arg(long, requires = "emit")]
     family: Option<String>,
-    /// Prints what the build made of the kernels
+    /// Prints one form of the compiled kernels
     #[arg(long, value_enum)]
     emit: Option<Emit>,
     /// A device toolchain to use: folder with bin/rustc, or name of a rustup toolchain
@@ -121,7 +121,7 @@ fn print(emit: Emit, artifact: &Artifact, cache: &Cache) -> Result<()> {
         }
     };
     match std::io::stdout().write_all(text.as_bytes()) {
-        // The reader of `… | head` has closed the pipe.
+        // The reader, such as `head`, has closed the pipe.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         result => Ok(result?),
     }

@@ -16,7 +16,7 @@ pub fn run() -> Result<ExitCode> {
     command::run(command::cargo().args(["fmt", "--all", "--check"]))?;
     documented_tasks()?;
     command::run(command::cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
-    // The GPU tests can't run here, but must compile.
+    // The GPU tests cannot run without a GPU, but must compile.
     let gpu = ["clippy", "--package", "tests", "--features", "gpu", "--all-targets", "--", "-D", "warnings"];
     command::run(command::cargo().args(gpu))?;
     command::run(
@@ -48,7 +48,7 @@ fn readme_commands() -> Result<()> {
     let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     for words in commands(&text) {
         match words.as_slice() {
-            // Both have just run.
+            // Both have run already.
             ["cargo", "xtask", "demo" | "test"] => {}
             ["cargo", arguments @ ..] => command::run(command::cargo().args(arguments))?,
             other => bail!("README.md has `{}` in an sh block: CI runs only cargo there", other.join(" ")),
@@ -83,7 +83,7 @@ fn documented_tasks() -> Result<()> {
         let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
         for name in tasks(&text) {
             if known.find_subcommand(name).is_none() {
-                bail!("{document} names `cargo xtask {name}`, which is no task");
+                bail!("{document} names `cargo xtask {name}`, which is not a task");
             }
         }
     }

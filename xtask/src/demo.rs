@@ -1,4 +1,4 @@
-//! `cargo xtask demo`: a first look. Sets up missing tools, builds the PTX, and runs the ladders of max and sum on the
+//! `cargo xtask demo`: a first run. Sets up missing tools, builds the PTX, and runs the ladders of max and sum on the
 //! data that comes with the project, on the best device present.
 
 use std::process::ExitCode;

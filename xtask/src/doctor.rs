@@ -19,7 +19,7 @@ pub fn run() -> Result<ExitCode> {
     let mut page = Page::default();
     let sound = page.fill();
     match std::io::stdout().write_all(page.text.as_bytes()) {
-        // The reader of `… | head` has closed the pipe.
+        // The reader, such as `head`, has closed the pipe.
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE }),
     }

@@ -2,7 +2,7 @@
 //! element is still visited once.
 //!
 //! With stride 2 a warp uses half of every sector. Once the stride reaches a sector's 32 bytes, each lane needs a
-//! sector of its own, and a larger stride costs no more: min(32, stride * size of an element) sectors per request.
+//! separate sector, and a larger stride costs no more: min(32, stride * size of an element) sectors per request.
 
 use super::{WARP, double};
 use crate::number::Number;

@@ -1,7 +1,7 @@
 //! Array of structures, where a lane loads 16 bytes at once: four `f32`, a whole point. A request accesses 16 sectors
 //! and uses every byte of them, where the rung with single fields needs four requests.
 //!
-//! So structures of 16 bytes on 16-byte boundaries need no other layout if all fields are used.
+//! Structures of 16 bytes on 16-byte boundaries therefore need no other layout if all fields are used.
 
 use super::double;
 use crate::number::Number;

@@ -33,10 +33,10 @@
 //! commutative; sums of floats only if nothing is rounded, as with whole numbers below 2^24 (2^53). Otherwise they
 //! depend on the order of arrival.
 //!
-//! Sources: Threehearts 2021 (`docs/sources.md`), chapter 7 (data races; `add sub inc dec min max exch cas`; `int`,
-//! `unsigned int`,
-//! `unsigned long long int`, `float`); A. Adinets, "CUDA Pro Tip: Optimized Filtering with Warp-Aggregated Atomics"
-//! (2014); E. Westphal, "Voting and Shuffling to Optimize Atomic Operations" (2015) for groups of any lanes.
+//! Sources: Threehearts 2021 (`docs/sources.md`), chapter 7 (data races; the operations `add`, `sub`, `inc`, `dec`,
+//! `min`, `max`, `exch` and `cas`; the types `int`, `unsigned int`, `unsigned long long int` and `float`); A. Adinets,
+//! "CUDA Pro Tip: Optimized Filtering with Warp-Aggregated Atomics" (2014); E. Westphal, "Voting and Shuffling to
+//! Optimize Atomic Operations" (2015) for groups of any lanes.
 
 use crate::number::Number;
 use cuda_std::{

@@ -12,7 +12,7 @@ use cuda_std::{
 };
 
 /// The idea in one line.
-pub const IDEA: &str = "lanes with the same counter combine by shuffles, and one lane issues the atomic for all";
+pub const IDEA: &str = "lanes with the same counter combine values by shuffles, and one lane issues the atomic";
 
 /// Applies element `i` to counter `i % addresses`. The value that an exchange returns is written after the counters, to
 /// `addresses + i`.

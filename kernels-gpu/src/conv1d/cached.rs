@@ -1,7 +1,7 @@
 //! One thread per output: the tile in shared memory has no halo, and a thread reads elements beyond the tile from
 //! device memory. Those are part of another block's tile, so they are usually found in the L2 or the L1 cache.
 //!
-//! No thread is idle, and the loads into the tile are aligned; but every tap needs a test which of the two applies.
+//! No thread is idle, and the loads into the tile are aligned; but every tap needs a test for which of the two applies.
 
 use super::{Frame, place};
 use crate::filter::Sample;

@@ -55,7 +55,7 @@ pub struct Frame {
 unsafe impl Scalar for Frame {}
 
 impl Frame {
-    /// Index of the element at this place in the picture; `None` if the index would exceed 64 bits.
+    /// Index of the element at this place in the picture.
     #[inline(always)]
     pub fn index(&self, row: u32, column: u32, channel: u32) -> usize {
         (row as usize * self.columns as usize + column as usize) * self.channels as usize + channel as usize

@@ -6,7 +6,7 @@ use super::{ELEMENTS, Task, add_results, either, value};
 use cuda_std::{kernel, thread};
 
 /// The idea in one line.
-pub const IDEA: &str = "the values decide: with random ones nearly every warp executes both sides";
+pub const IDEA: &str = "the values select the side: with random ones nearly every warp executes both";
 
 /// Runs both chains of every element and adds their results.
 ///

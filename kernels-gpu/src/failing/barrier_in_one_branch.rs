@@ -1,4 +1,4 @@
-//! Even threads write and wait; odd threads have nothing to write and go on.
+//! Even threads write and wait; odd threads have nothing to write and continue.
 //!
 //! In a warp both sides run one after the other, so half of the warp waits at a barrier that the other half does not
 //! execute. Right: `transpose`, rung `tiled`: threads with nothing to load also execute the barrier.

@@ -7,7 +7,7 @@
 use cuda_std::{kernel, thread};
 
 /// The mistake in one line.
-pub const IDEA: &str = "a sum of bytes is written as a byte: what is above 255 starts again at 0";
+pub const IDEA: &str = "a sum of bytes is written as a byte: results above 255 wrap";
 
 /// Sums every three neighbours, wrongly.
 ///

@@ -16,7 +16,7 @@ pub const fn blocks(n: usize) -> u32 {
     n as u32 / BLOCK
 }
 
-/// Doubles all elements that there is a thread for.
+/// Doubles all elements for which there is a thread.
 ///
 /// # Safety
 /// `output` has as many elements as `input`.

@@ -28,7 +28,7 @@ pub unsafe fn failing_halo_not_filled(input: &[u32], output: *mut u32) {
     // SAFETY: this is unsound on purpose; only the simulator runs it. A slot for each thread, and as many results as
     // elements.
     unsafe {
-        // Wraps at the left border, to far past the end.
+        // At the left border the index wraps to far past the end.
         let i = result.wrapping_sub(WIDTH / 2);
         if i < input.len() {
             cache.add(t).write(*input.get_unchecked(i));

@@ -10,7 +10,7 @@ use cuda_std::{
 };
 
 /// The mistake in one line.
-pub const IDEA: &str = "letters 0 to 26 are counted, and there are 26: `{` comes after `z`";
+pub const IDEA: &str = "positions 0 to 26 are counted, but letters are 0 to 25: `{` comes after `z`";
 
 /// Groups of four letters.
 pub const BINS: usize = 7;

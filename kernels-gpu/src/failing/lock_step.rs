@@ -3,7 +3,7 @@
 //! That was a common trick (used by Harris 2007, `docs/sources.md`); since Volta each lane has its own program counter,
 //! and only explicit synchronisation keeps the lanes of a warp together. The fence replaces the trick's `volatile`: it
 //! keeps the compiler from removing stores, but no lane waits at it. Right: `reduce`, rung `unroll_last_warp`:
-//! shuffles, which name the lanes that take part.
+//! shuffles, which name the participating lanes.
 
 use super::{BLOCK, cache};
 use cuda_std::{kernel, thread};

@@ -1,4 +1,4 @@
-//! The maximum of the input, started from 0. Of numbers that are all negative it gives 0, which none of them is.
+//! The maximum of the input, started from 0. If all numbers are negative, the result is 0, which is not one of them.
 //!
 //! `VecMax` of the max-reduction notes (`docs/sources.md`) starts from `RAND_MIN`, a name that C does not have; it
 //! stands for the least number that `rand` returns, 0. No checker can report it, since every access is right. Right:
@@ -8,7 +8,7 @@ use super::{BLOCK, cache};
 use cuda_std::{kernel, thread};
 
 /// The mistake in one line.
-pub const IDEA: &str = "a maximum starts from 0: among negative numbers it is 0, which is none of them";
+pub const IDEA: &str = "a maximum starts from 0, which is the result even if all numbers are negative";
 
 /// The maximum of the block's share, wrongly.
 ///

@@ -9,7 +9,7 @@ use super::{BLOCK, pairs};
 use cuda_std::{kernel, thread};
 
 /// The mistake in one line.
-pub const IDEA: &str = "Width / TILE phases: what a partial tile would add at the end is lost";
+pub const IDEA: &str = "Width / TILE phases: the products of a partial last tile are lost";
 
 /// Rows and columns of a tile, a thread for each element.
 pub const TILE: usize = 16;

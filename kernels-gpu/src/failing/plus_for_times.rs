@@ -1,4 +1,4 @@
-//! `threadIdx.x + blockIdx.x + blockDim.x`: with a plus for the times, neighbouring blocks work on nearly the same
+//! `threadIdx.x + blockIdx.x + blockDim.x`: with `+` in place of `*`, neighbouring blocks work on nearly the same
 //! elements, many are done twice, and most not at all.
 //!
 //! The histogram of Threehearts 2021 (`docs/sources.md`) begins like this and counts letters repeatedly. Here two
@@ -9,7 +9,7 @@ use cuda_std::{kernel, thread};
 /// The mistake in one line.
 pub const IDEA: &str = "`threadIdx + blockIdx + blockDim`: blocks work on the same elements";
 
-/// Writes to each element which block did it, wrongly.
+/// Writes to each element the index of its block, wrongly.
 ///
 /// # Safety
 /// No launch is safe: the wrong index is the point.

@@ -1,5 +1,5 @@
-//! One factor, seen from the product: `x` counts rows of the product for A and columns for B, `k` the products that are
-//! added up.
+//! One factor in coordinates of the product: `x` counts rows of the product for A and columns for B, `k` the products
+//! that are added up.
 //!
 //! A and B are thereby loaded by the same code, however they are stored; only the direction in which neighbours are
 //! contiguous differs.

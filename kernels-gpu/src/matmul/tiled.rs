@@ -1,5 +1,5 @@
 //! Tiling, as in the PMPP slides (`docs/sources.md`): the threads of a block fetch a square tile of A and one of B
-//! together, multiply them from shared memory, and go on to the next phase. There are `k / TILE` of them.
+//! together, multiply them from shared memory, and continue with the next phase. There are `k / TILE` phases.
 //!
 //! Every element of a tile is fetched once and used `TILE` times, so traffic to device memory falls to `1 / TILE`: a
 //! CGMA ratio of 16 or 32. Neighbouring threads fetch neighbours, so also a walk along columns becomes coalesced. The

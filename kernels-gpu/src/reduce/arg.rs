@@ -184,7 +184,7 @@ fn tree<O: Op<T>, T: Number, const W: usize>(mut round: [Vector<T, W>; UNROLL]) 
 unsafe fn warp_reduce<O: Op<T>, T: Number>(mut arg: Arg<T>) -> Arg<T> {
     let mut delta = WARP / 2;
     while delta > 0 {
-        // SAFETY: by contract all lanes named by the mask are here.
+        // SAFETY: by contract all lanes named by the mask reach this call.
         let other = unsafe {
             Arg {
                 value: warp::shuffle_down(warp::ALL, arg.value, delta),

@@ -73,7 +73,7 @@ fn slice_reduce<O: Op<T>, T: Number, const W: usize>(input: &[T]) -> T {
 }
 
 /// `W` running results over vectors `me`, `me + threads`, `me + 2 * threads`, …, in rounds of [`UNROLL`] loads that
-/// do not wait for each other. Only the last round has to ask where the input ends.
+/// do not wait for each other. Only the last round has to test for the end of the input.
 #[inline(always)]
 fn vectors_reduce<O: Op<T>, T: Number, const W: usize>(vectors: &[Vector<T, W>], me: usize) -> [T; W] {
     let threads = thread::grid_dim_x() as usize * thread::block_dim_x() as usize;

@@ -18,7 +18,7 @@ use cuda_std::{
 pub unsafe fn warp_reduce<O: Op<T>, T: Number>(mut value: T) -> T {
     let mut delta = WARP / 2;
     while delta > 0 {
-        // SAFETY: by contract all lanes named by the mask are here.
+        // SAFETY: by contract all lanes named by the mask reach this call.
         let other = unsafe { warp::shuffle_down(warp::ALL, value, delta) };
         value = O::combine(value, other);
         delta /= 2;

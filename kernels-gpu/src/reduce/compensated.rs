@@ -1,16 +1,16 @@
 //! Compensated summation: the rounding error of every addition is computed exactly, and summed beside the sum.
 //!
 //! Of `s = a + b` the error is a number of the same type: `(a - (s - x)) + (b - x)` with `x = s - a` (Knuth). Threads,
-//! lanes and warps carry pairs of a sum and its errors, and the block adds the two at last: as good as a sum in twice
-//! the precision that is rounded once, in f32 and f64 alike. It costs seven additions where one would do, and two
-//! shuffles; a grid that waits for memory does not notice.
+//! lanes and warps carry pairs of a sum and its errors, and the block adds the two at last. The result is as precise as
+//! a sum in twice the precision that is rounded once, in f32 and f64 alike. It takes seven additions in place of one,
+//! and two shuffles in place of one; a grid that waits for memory takes no longer.
 //!
 //! Kahan's algorithm (1965) adds the error to the next addition instead, and loses it if the sum is small beside the
-//! next element; Neumaier's (1974) and this one, which needs no comparison, do not. The next launch takes numbers of
-//! the input's type, so a block writes two: its result, and the rounding error. Everything except sums of floats is
-//! exact, and has no second number.
-//! numbers of the input's type, so a block leaves two: its result, and what rounding took from it. Everything but sums
-//! of floats is exact, and carries no second number.
+//! next element; Neumaier's (1974) and this one, which needs no comparison, do not.
+//!
+//! The next launch takes numbers of the input's type, so a block writes two of them: its result, and the rounding
+//! error. Operations other than sums of floats are exact: for these the second number is the identity, which changes
+//! no result.
 //!
 //! Source: T. Ogita, S. M. Rump, S. Oishi, "Accurate Sum and Dot Product" (2005), `Sum2`, here as a tree.
 
@@ -24,7 +24,7 @@ pub const IDEA: &str = "the rounding error of each addition is added up beside t
 /// Default number of threads per block; a multiple of 32, at most 1024.
 pub const BLOCK: u32 = 256;
 
-/// Numbers that each block leaves.
+/// Numbers that each block writes.
 pub const RESULTS: usize = 2;
 
 /// A result, and its rounding error.
@@ -78,7 +78,7 @@ fn combine<O: Compensate<T>, T: Number>(a: Pair<T>, b: Pair<T>) -> Pair<T> {
 unsafe fn warp_reduce<O: Compensate<T>, T: Number>(mut pair: Pair<T>) -> Pair<T> {
     let mut delta = WARP / 2;
     while delta > 0 {
-        // SAFETY: by contract all lanes named by the mask are here.
+        // SAFETY: by contract all lanes named by the mask reach this call.
         let other = unsafe {
             Pair {
                 value: warp::shuffle_down(warp::ALL, pair.value, delta),

@@ -9,7 +9,7 @@ use crate::number::Number;
 use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 
 /// The idea in one line.
-pub const IDEA: &str = "one element per jump over the whole grid, then a tree in shared memory";
+pub const IDEA: &str = "each thread strides over the input by the size of the grid, then a tree in shared memory";
 
 /// Default number of threads per block; a power of two, at most 1024.
 pub const BLOCK: u32 = 256;

@@ -1,8 +1,8 @@
-//! Hierarchical: each level of the machine reduces with what it is best at, registers in a thread, shuffles in a warp,
+//! Hierarchical: each level of the machine reduces by its fastest means, registers in a thread, shuffles in a warp,
 //! shared memory in a block, and launches for the grid.
 //!
 //! A thread has eight loads in flight and combines them as a tree in registers, where it costs no synchronisation at
-//! all; 32 lanes become one by five shuffles, and the warps of a block meet at one barrier. So a block of 256 threads
+//! all; 32 values become one by five shuffles, and the warps of a block synchronise once. So a block of 256 threads
 //! turns 2048 elements into one, and three launches are enough for 2^33.
 
 use super::{

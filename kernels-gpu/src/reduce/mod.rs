@@ -20,7 +20,7 @@
 //! The highest bit that is set in any number needs no operation of its own: of two unsigned numbers the larger one has
 //! the higher or an equally high bit, so the highest bit of the maximum is the maximum of the highest bits. Use `--op
 //! max`, then 31 minus `clz` (`leading_zeros`) of one number, instead of a `clz` for each. (For the lowest set bit the
-//! minimum does not help: of 8 and 9 it is 8, whose lowest set bit is the lower, but of 8 and 9 it is 8. The bitwise OR
+//! minimum does not help: of 8 and 9 it is 8, whose lowest set bit is bit 3, although 9 has bit 0. The bitwise OR
 //! keeps every bit that is set in any number: its `clz` gives the highest, its `ctz` the lowest; `redux.sync.or`
 //! computes it for a warp.)
 //!
@@ -62,7 +62,7 @@ pub mod warp_shuffle;
 
 pub(crate) mod collective;
 
-/// A way to make one value of two: associative and commutative, up to rounding.
+/// An operation that combines two values to one: associative and commutative, up to rounding.
 pub trait Op<T>: Instance + 'static {
     /// `combine(identity(), x)` is `x`; also the result for an empty input.
     fn identity() -> T;
@@ -113,11 +113,11 @@ op!(
     Sum "sum" ZERO add warp_add fetch_add
 );
 op!(
-    /// IEEE 754-2019 `maximum`: NaN wins.
+    /// IEEE 754-2019 `maximum`: NaN if any value is NaN.
     Max "max" LOWEST maximum warp_maximum fetch_max
 );
 op!(
-    /// IEEE 754-2019 `minimum`: NaN wins.
+    /// IEEE 754-2019 `minimum`: NaN if any value is NaN.
     Min "min" HIGHEST minimum warp_minimum fetch_min
 );
 

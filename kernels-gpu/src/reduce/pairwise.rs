@@ -1,7 +1,7 @@
 //! Pairwise: every pass halves the vector, and thread `t` combines element `t` with the one half the vector away.
 //!
-//! No shared memory, no barriers: a pass is a launch, and memory carries everything from one to the next. Passes move
-//! three times the input, and a long vector takes log2(n) launches of which most have little to do. Sums are the most
+//! It uses no shared memory and no barriers: each pass is a launch, and writes its result to memory. The passes move
+//! three times the input, and a long vector takes log2(n) launches, of which most have little work. Sums are the most
 //! accurate of the ladder: an element is part of log2(n) additions.
 
 use super::{Max, Min, Op, Sum};
@@ -24,7 +24,7 @@ pub unsafe fn reduce_pairwise<O: Op<T>, T: Number>(input: &[T], output: *mut T) 
     let half = input.len().div_ceil(2);
     let i = thread::global_index();
     if i < half {
-        // SAFETY: below the length; the element after it, half the vector away, is asked for.
+        // SAFETY: below the length; the element after it, half the vector away, is tested for.
         let (first, second) = unsafe {
             let second = if i + half < input.len() { *input.get_unchecked(i + half) } else { O::identity() };
             (*input.get_unchecked(i), second)

@@ -55,7 +55,7 @@ pub(crate) unsafe fn tree<O: Op<T>, T: Number>(values: *mut T, from: u32, until:
                 slot.write(O::combine(slot.read(), slot.add(s as usize).read()));
             }
         }
-        thread::sync_threads(); // this step's results are there before the next step reads them
+        thread::sync_threads(); // this step's results are written before the next step reads them
         s /= 2;
     }
 }

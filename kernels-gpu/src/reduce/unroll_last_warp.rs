@@ -1,8 +1,8 @@
 //! Unroll the last warp: once 64 values are left, one warp finishes them, and a warp needs no block barrier.
 //!
-//! The classic form leaves the barriers out and trusts that a warp runs in lock-step (`volatile` shared memory). Since
-//! Volta lanes may run apart, so that form is a race. Done right: read the two values that are left per lane, then
-//! shuffle; `shfl.sync` names the lanes that it waits for.
+//! The classic form leaves the barriers out and relies on lock-step execution of a warp (`volatile` shared memory).
+//! Since Volta lanes may diverge, so that form is a race. The correct form reads the two remaining values per lane and
+//! then shuffles; `shfl.sync` names the lanes that it waits for.
 
 use super::{
     Max, Min, Op, Sum, WARP,

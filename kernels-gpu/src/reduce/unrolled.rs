@@ -13,7 +13,7 @@ pub const IDEA: &str = "the block size is a compile-time constant: the loop and 
 /// Default number of threads per block.
 pub const BLOCK: u32 = 128;
 
-/// The block sizes that there is a kernel for.
+/// The block sizes for which there is a kernel.
 pub const BLOCKS: [u32; 3] = [128, 256, 512];
 
 /// Elements that one thread loads.
@@ -36,7 +36,7 @@ pub unsafe fn reduce_unrolled<O: Op<T>, T: Number, const B: u32>(input: &[T], ou
     unsafe { values.add(tid as usize).write(O::combine(first, second)) };
     thread::sync_threads(); // all of the block's pairs are in shared memory
 
-    // Every argument is a constant, so the compiler writes the steps out.
+    // Every argument is a constant, so the compiler unrolls the steps.
     // SAFETY: the block is a power of two and reaches this call as a whole, and its slots were written before the
     // barrier.
     unsafe { tree::<O, T>(values, B / 2, WARP) };

@@ -1,17 +1,17 @@
 //! The warp's own instruction: `redux.sync` combines a register of all 32 lanes at once, where shuffles take five
 //! steps.
 //!
-//! It knows 32-bit integers only. Everything that integers can stand in for goes through it in one to three parts: see
-//! [`Redux`](crate::number::Redux). A
-//! sum of floats can't, and stays with shuffles. Otherwise this is `warp_shuffle`. (Compute capability 8.0; on older
-//! GPUs `cuda_std` makes the instruction of shuffles.)
+//! It supports 32-bit integers only. 64-bit integers, and floats mapped to integers of the same order, are reduced in
+//! one to three parts: see [`Redux`](crate::number::Redux). Sums of floats cannot be mapped to integers and use
+//! shuffles. Otherwise this rung equals `warp_shuffle`. (The instruction requires compute capability 8.0; on older
+//! GPUs `cuda_std` replaces it by shuffles.)
 
 use super::{Max, Min, Op, Sum, collective::block_reduce_by, grid_stride::grid_share};
 use crate::number::Number;
 use cuda_std::{kernel, thread};
 
 /// The idea in one line.
-pub const IDEA: &str = "one `redux.sync` instead of five shuffles; integers stand in for 64 bits and ordered floats";
+pub const IDEA: &str = "`redux.sync` instead of five shuffles; 64-bit integers and ordered floats in parts of 32 bits";
 
 /// Default number of threads per block; a multiple of 32, at most 1024.
 pub const BLOCK: u32 = 256;

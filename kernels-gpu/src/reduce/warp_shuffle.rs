@@ -1,4 +1,4 @@
-//! Warp shuffles: lanes hand each other registers, so a warp reduces without shared memory and without barriers.
+//! Warp shuffles: lanes exchange registers, so a warp reduces without shared memory and without barriers.
 //!
 //! One value per warp goes through shared memory, after the block's only barrier, and the first warp reduces those.
 

@@ -9,7 +9,7 @@ use crate::reduce::{Max, Min, Op, Sum};
 use cuda_std::{kernel, thread};
 
 /// The idea in one line.
-pub const IDEA: &str = "each thread scans a run of elements: n additions, but a warp's accesses lie far apart";
+pub const IDEA: &str = "each thread scans a run of elements: n additions, but a warp's accesses are far apart";
 
 /// Default number of threads per block; any number works.
 pub const BLOCK: u32 = 256;

@@ -1,5 +1,5 @@
-//! A block for each segment: its threads take every 256th element, and reduce what they have by shuffles and a shared
-//! value per warp.
+//! A block for each segment: each thread combines every 256th element, and the threads' results are reduced by shuffles
+//! and a shared value per warp.
 //!
 //! This suits long segments. A segment of 16 elements occupies 16 of 256 threads, and its block executes a barrier for
 //! 15 additions.

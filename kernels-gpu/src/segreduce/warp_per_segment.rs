@@ -1,4 +1,4 @@
-//! A warp for each segment: lanes take neighbouring elements, 32 at once, and combine what they have by shuffles.
+//! A warp for each segment: lanes load neighbouring elements, 32 at once, and combine their results by shuffles.
 //!
 //! It needs neither shared memory nor barriers. A load is coalesced, but one of a segment of 16 elements uses half of
 //! its lanes, and the shuffles cost the same for any length. A warp with a long segment still runs when the others have

@@ -2,8 +2,8 @@
 //! turned.
 //!
 //! A sample at coordinate x (texel i reaches from i to i + 1) is the texel that x lies in, or a mean of the nearest
-//! two, four or eight; outside, the array is repeated, mirrored, continued by its edge, or 0. In software that takes
-//! dozens of instructions, with a texture unit one: the unit reads the texels, converts and weights them, and its cache
+//! two, four or eight; outside, the array is repeated, mirrored, continued by its edge, or 0. In software this takes
+//! dozens of instructions, on a texture unit one: the unit reads the texels, converts and weights them, and its cache
 //! keeps neighbours in all dimensions together.
 //!
 //! The rungs: [`global`] and [`texels`] filter in instructions; [`mod@unit`] and [`best`] use the texture unit's

@@ -9,7 +9,7 @@ use super::{coordinate, is_inside, place, slot, store};
 use cuda_std::kernel;
 
 /// The idea in one line.
-pub const IDEA: &str = "one fetch per sample: the texture unit does it all, with weights of 8 bits";
+pub const IDEA: &str = "one fetch per sample: the texture unit performs every step, with weights of 8 bits";
 
 /// Samples an array of `D` dimensions on a grid of `size` points that `map` places in it; x varies fastest, and the
 /// channels of a sample are neighbours.

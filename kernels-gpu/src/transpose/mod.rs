@@ -3,7 +3,7 @@
 //! Nothing is computed; the order of the memory accesses determines the speed. Matrices are row-major.
 //!
 //! The rungs: [`naive_read`] and [`naive_write`] use no shared memory; [`tiled`], [`padded`], [`vectorised`] and
-//! [`best`] turn the corner there.
+//! [`best`] transpose tiles there.
 //!
 //! Sources: G. Ruetsch and P. Micikevicius, "Optimizing Matrix Transpose in CUDA" (NVIDIA, 2009); M. Harris, "An
 //! Efficient Matrix Transpose in CUDA C/C++" (2013).

@@ -1,4 +1,4 @@
-//! Turn the corner in shared memory: a warp writes a row of the tile and reads a column of it, so that loads and stores
+//! Transposition in shared memory: a warp writes a row of the tile and reads a column of it, so that loads and stores
 //! of device memory both run along rows.
 //!
 //! The tile has 32 columns and shared memory 32 banks: a column of 4-byte elements lies in one bank, and reading it
@@ -10,7 +10,7 @@ use core::mem::MaybeUninit;
 use cuda_std::{address_space, kernel, thread};
 
 /// The idea in one line.
-pub const IDEA: &str = "a tile in shared memory turns the corner: both sides coalesced, but 32-way bank conflicts";
+pub const IDEA: &str = "transposes a tile in shared memory: both sides coalesced, but 32-way bank conflicts";
 
 /// Shared memory for one tile of elements of up to 8 bytes; the padded rung has one more column.
 #[address_space(shared)]

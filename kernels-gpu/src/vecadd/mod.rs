@@ -16,7 +16,7 @@ pub mod one_per_thread;
 pub mod vectorised;
 
 /// The idea in one line.
-pub const IDEA: &str = "each thread jumps by the size of the grid: any grid handles any length";
+pub const IDEA: &str = "each thread strides by the size of the grid: any grid handles any length";
 
 /// Default number of threads per block; any number works.
 pub const BLOCK: u32 = 256;

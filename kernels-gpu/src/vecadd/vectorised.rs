@@ -1,8 +1,8 @@
 //! The grid-stride loop over vectors of 16 bytes: a thread loads and stores four neighbouring elements (two of 8 bytes)
 //! with one instruction each, so a quarter (half) of the instructions moves the same bytes.
 //!
-//! A vector must start on a 16-byte boundary. Allocations do, and slices of them may not: unless all three arrays start
-//! on a boundary, there are no vectors. What the vectors do not cover is added singly, by a second loop.
+//! A vector must start on a 16-byte boundary. Allocations do, but slices of them may not: unless all three arrays start
+//! on a boundary, no vectors are used. A second loop adds the elements outside the vectors singly.
 
 use crate::number::Number;
 use cuda_std::{kernel, memory::Vector, thread};

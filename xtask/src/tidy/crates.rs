@@ -3,10 +3,11 @@
 use super::known::unneeded;
 use super::tree::{Finding, Package, Tree};
 
-/// For help and documentation.
-pub const ASKS: &str = "a crate depends on those of ours that the table allows, and the library on no command line";
+/// The requirement, for help and documentation.
+pub const REQUIRES: &str =
+    "a crate depends only on the project's crates that the table allows, and libraries on no command-line crates";
 
-/// A crate of ours, and those of ours that it may be built from.
+/// Each crate of the project, with the crates of the project that it may depend on.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("cuda_std_macros", &[]),
     ("cuda_std", &["cuda_std_macros"]),
@@ -25,16 +26,16 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("xtask", &["cuda_builder", "cuda_driver"]),
 ];
 
-/// Dependencies that the table does not allow, until the crate that stands between exists.
+/// Exceptions: dependencies that the table does not allow, with reasons.
 const KNOWN: &[(&str, &str, &str)] = &[];
 
-/// Crates that a library's users must not be asked to build.
+/// Crates that a library must not depend on.
 const NOT_IN_LIBRARIES: &[&str] = &["clap", "plotters", "indicatif", "image"];
 
-/// Crates whose whole tree is free of those.
+/// Crates whose dependency tree must not contain them.
 const LIBRARIES: &[&str] = &["rustwarp", "ptx_sim", "kernels-gpu", "cuda_std", "cuda_driver"];
 
-/// Dependencies that go the wrong way.
+/// Reports dependencies in the wrong direction.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     checked(&tree.packages, KNOWN)
 }
@@ -45,7 +46,7 @@ fn checked(packages: &[Package], known: &[(&str, &str, &str)]) -> Vec<Finding> {
     for package in packages {
         let Some((_, allowed)) = ALLOWED.iter().find(|(name, _)| *name == package.name) else {
             let text =
-                format!("the crate `{}` is not in the table of crates.rs: say what it may depend on", package.name);
+                format!("the crate `{}` is not in the table of crates.rs: add its allowed dependencies", package.name);
             found.push(Finding::new(&package.manifest, 1, text));
             continue;
         };
@@ -59,7 +60,7 @@ fn checked(packages: &[Package], known: &[(&str, &str, &str)]) -> Vec<Finding> {
         if LIBRARIES.contains(&package.name.as_str()) {
             for name in package.all_dependencies.iter().filter(|name| NOT_IN_LIBRARIES.contains(&name.as_str())) {
                 let text = format!(
-                    "`{name}` is in the tree of the library `{}`: it belongs in the command line",
+                    "the library `{}` depends on `{name}`: move the code that uses it to the command line",
                     package.name
                 );
                 found.push(Finding::new(&package.manifest, 1, text));
@@ -99,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dependency_that_goes_up_is_found() {
+    fn a_dependency_in_the_wrong_direction_is_found() {
         let packages = [package("ptx_sim", &["rustwarp", "half"], &[]), package("rustwarp", &["ptx_sim"], &[])];
         let found = texts(&packages, &[]);
         assert_eq!(found.len(), 1);
@@ -111,7 +112,7 @@ mod tests {
     #[test]
     fn a_library_with_a_command_line_in_its_tree_is_found() {
         let found = texts(&[package("rustwarp", &["x"], &["x", "clap"])], &[]);
-        assert!(found.len() == 1 && found[0].contains("`clap` is in the tree"), "{found:?}");
+        assert!(found.len() == 1 && found[0].contains("the library `rustwarp` depends on `clap`"), "{found:?}");
     }
 
     #[test]

@@ -1,23 +1,22 @@
-//! A lint that is wrong at a place is expected there, with the reason: `allow` stays when the lint no longer fires,
-//! `expect` does not.
+//! Lints are disabled by `expect` with a reason: unlike `allow`, it is reported when the lint no longer fires.
 
 use super::known::{self, Known};
 use super::syntax::tokens;
 use super::tree::{Finding, Tree};
 
-/// For help and documentation.
-pub const ASKS: &str = "a lint is set aside by `#[expect(lint, reason = \"…\")]`, never by `allow`";
+/// The requirement, for help and documentation.
+pub const REQUIRES: &str = "a lint is disabled by `#[expect(lint, reason = \"…\")]`, never by `allow`";
 
-/// Files where a lint fires in some builds and not in others, which `expect` can't say.
+/// Files where a lint fires in some builds only, which `expect` cannot express.
 const KNOWN: &[Known] = &[
     ("crates/cuda_std/src/intrinsics.rs", "built for the device and for the host"),
     ("crates/cuda_std/src/lib.rs", "built for the device and for the host"),
     ("crates/cuda_std/src/warp/matrix.rs", "built for the device and for the host"),
     ("crates/cuda_std_macros/src/", "the attributes are generated for any kernel, and the lints fire for some"),
-    ("host/tests/program/mod.rs", "a part of several tests, and each uses some of it"),
+    ("host/tests/program/mod.rs", "a part of several tests, each of which uses some of its items"),
 ];
 
-/// Attributes that break the rule.
+/// Reports attributes that violate the rule.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     known::without("expectations", KNOWN, found(tree))
 }
@@ -29,7 +28,7 @@ fn found(tree: &Tree) -> Vec<Finding> {
         for (index, token) in tokens.iter().enumerate() {
             let before = |back: usize| index.checked_sub(back).map_or("", |index| tokens[index].text);
             let opens = tokens.get(index + 1).is_some_and(|next| next.text == "(");
-            // In `#[…]`, `#![…]`, and behind the condition of `cfg_attr`.
+            // In `#[…]`, `#![…]`, and after the condition of `cfg_attr`.
             let in_attribute = before(1) == "[" && (before(2) == "#" || before(2) == "!" && before(3) == "#")
                 || before(1) == "," && in_cfg_attr(&tokens[..index]);
             if !opens || !in_attribute {
@@ -39,7 +38,7 @@ fn found(tree: &Tree) -> Vec<Finding> {
             let has_reason = tokens[index..end].iter().any(|token| token.text == "reason");
             match token.text {
                 "allow" => {
-                    let text = "`allow`: mend what the lint finds, or write `#[expect(lint, reason = \"…\")]`";
+                    let text = "`allow`: fix the code, or write `#[expect(lint, reason = \"…\")]`";
                     found.push(Finding::new(&file.path, token.line, text));
                 }
                 "expect" if !has_reason => {

@@ -1,16 +1,16 @@
-//! One crate talks to the driver: everything else is the same on the simulator.
+//! Only the GPU's backend uses the crate `cust`; all other code is the same for the simulator.
 
 use super::known::covers;
 use super::syntax::tokens;
 use super::tree::{Finding, Tree};
 
-/// For help and documentation.
-pub const ASKS: &str = "only the files of the GPU's backend name the crate `cust`";
+/// The requirement, for help and documentation.
+pub const REQUIRES: &str = "only the files of the GPU's backend name the crate `cust`";
 
-/// The files that may, or the folders.
+/// Files or folders that may name it.
 const PLACES: &[&str] = &["crates/rustwarp/src/backend/gpu.rs"];
 
-/// Other files that name it.
+/// Reports other files that name it.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     checked(tree, PLACES)
 }
@@ -25,7 +25,7 @@ fn checked(tree: &Tree, places: &[&'static str]) -> Vec<Finding> {
             word.text == "cust" && (next.text == "::" && before != "::" || before == "use" || before == "crate")
         });
         if let Some((_, (word, _))) = named {
-            let text = format!("it names `cust`: go through the backend, as only {} may", places.join(", "));
+            let text = format!("this file names `cust`, which only {} may: use the backend", places.join(", "));
             found.push(Finding::new(&file.path, word.line, text));
         }
     }

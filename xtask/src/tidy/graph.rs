@@ -1,20 +1,20 @@
-//! Which file names which: an edge is an import or a path that leads to something that another file of the same package
-//! defines. Re-exports are followed to the definition.
+//! Dependencies between files: an edge is an import or a path that refers to an item of another file of the same
+//! package. Re-exports are followed to the definition.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::modules::Crate;
 use super::tree::{Package, Tree};
 
-/// The files of packages, and which of them name which.
+/// The dependencies between the files of a package.
 #[derive(Debug, Default)]
 pub struct Graph {
-    /// From and to, with the first line that names it.
+    /// Naming file and named file, with the first line that names it.
     pub edges: BTreeMap<(String, String), usize>,
 }
 
 impl Graph {
-    /// Of one package.
+    /// Builds the graph of one package.
     pub fn of(tree: &Tree, package: &Package) -> Self {
         let mut graph = Self::default();
         for root in &package.roots {
@@ -37,33 +37,33 @@ impl Graph {
         self.edges.contains_key(&(from.to_owned(), to.to_owned()))
     }
 
-    /// The line at which a file names another; 0 where it does not.
+    /// Returns the first line at which a file names another; 0 if there is none.
     pub fn line(&self, from: &str, to: &str) -> usize {
         self.edges.get(&(from.to_owned(), to.to_owned())).copied().unwrap_or(0)
     }
 
-    /// Groups of at least two files that all lead to each other.
-    pub fn knots(&self) -> Vec<BTreeSet<&str>> {
+    /// Returns the strongly connected components of at least two files.
+    pub fn components(&self) -> Vec<BTreeSet<&str>> {
         let next = self.next();
         let reached: BTreeMap<&str, BTreeSet<&str>> = next.keys().map(|file| (*file, reach(&next, file))).collect();
-        let mut knots: Vec<BTreeSet<&str>> = Vec::new();
+        let mut components: Vec<BTreeSet<&str>> = Vec::new();
         for (file, to) in &reached {
-            if !to.contains(file) || knots.iter().any(|knot| knot.contains(file)) {
+            if !to.contains(file) || components.iter().any(|component| component.contains(file)) {
                 continue;
             }
             let back = |other: &&&str| reached.get(**other).is_some_and(|to| to.contains(file));
-            knots.push(to.iter().filter(back).copied().collect());
+            components.push(to.iter().filter(back).copied().collect());
         }
-        knots
+        components
     }
 
-    /// The shortest way from one file to another within a knot, which does not take the direct edge.
-    pub fn detour<'g>(&'g self, knot: &BTreeSet<&'g str>, from: &'g str, to: &'g str) -> Option<Vec<&'g str>> {
+    /// Returns the shortest path from one file to another within a component, without the direct edge.
+    pub fn detour<'g>(&'g self, component: &BTreeSet<&'g str>, from: &'g str, to: &'g str) -> Option<Vec<&'g str>> {
         let next = self.next();
         let mut before = BTreeMap::from([(from, from)]);
         let mut queue = VecDeque::from([from]);
         while let Some(file) = queue.pop_front() {
-            for other in next.get(file).into_iter().flatten().filter(|other| knot.contains(**other)) {
+            for other in next.get(file).into_iter().flatten().filter(|other| component.contains(**other)) {
                 if (file == from && *other == to) || before.contains_key(other) {
                     continue;
                 }
@@ -93,7 +93,7 @@ impl Graph {
     }
 }
 
-/// All that a file leads to; itself only where it is on a circle.
+/// Returns the files that can be reached from a file; the file itself only if it is on a cycle.
 fn reach<'g>(next: &BTreeMap<&'g str, Vec<&'g str>>, from: &str) -> BTreeSet<&'g str> {
     let mut reached = BTreeSet::new();
     let mut left: Vec<&str> = next.get(from).cloned().unwrap_or_default();

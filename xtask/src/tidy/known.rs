@@ -1,9 +1,9 @@
-//! Exceptions of a rule: what is known, and why it may stay. One that is no longer needed is a finding, so that a list
-//! only shrinks.
+//! Exceptions of a rule, each with its reason. An exception that is no longer needed is a finding, so that lists only
+//! shrink.
 
 use super::tree::Finding;
 
-/// A file, or a folder with `/` at its end, and why the rule does not hold there.
+/// A file, or a folder with `/` at its end, and the reason why the rule does not hold there.
 pub type Known = (&'static str, &'static str);
 
 /// Whether an exception covers this file.
@@ -11,7 +11,8 @@ pub fn covers(known: Known, path: &str) -> bool {
     known.0 == path || known.0.ends_with('/') && path.starts_with(known.0)
 }
 
-/// Findings that no exception covers, and the exceptions that cover none; `list` is the file that holds them.
+/// Returns the findings that no exception covers, and a finding for each exception that covers none. `list` is the name
+/// of the rule's file, which contains the exceptions.
 pub fn without(list: &str, known: &[Known], mut findings: Vec<Finding>) -> Vec<Finding> {
     let needed = |known: &Known| findings.iter().any(|finding| covers(*known, &finding.path));
     let unneeded: Vec<_> = known.iter().filter(|known| !needed(known)).map(|known| unneeded(list, known.0)).collect();
@@ -20,7 +21,7 @@ pub fn without(list: &str, known: &[Known], mut findings: Vec<Finding>) -> Vec<F
     findings
 }
 
-/// The finding that an exception is in the way.
+/// Creates the finding for an exception that is no longer needed.
 pub fn unneeded(list: &str, entry: &str) -> Finding {
     let path = format!("xtask/src/tidy/{list}.rs");
     Finding::new(&path, 1, format!("the exception `{entry}` is no longer needed: remove it from the list"))

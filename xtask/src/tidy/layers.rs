@@ -1,15 +1,15 @@
-//! The layers of `ptx_sim`: each names only itself and those below.
+//! The layers of `ptx_sim`: a module names only its own layer and those below.
 
 use super::graph::Graph;
 use super::known::unneeded;
 use super::tree::{Finding, Tree};
 
-/// For help and documentation.
-pub const ASKS: &str = "a module of ptx_sim names its own layer and those below: the table is in layers.rs";
+/// The requirement, for help and documentation.
+pub const REQUIRES: &str = "a module of ptx_sim names its own layer and those below: the table is in layers.rs";
 
 const SOURCES: &str = "crates/ptx_sim/src/";
 
-/// Modules of `ptx_sim`, from the ground up; a file or a folder each.
+/// Layers of `ptx_sim`, the lowest first, with their modules.
 const LAYERS: &[(&str, &[&str])] = &[
     ("ground", &["syntax", "isa", "lanes", "level", "stop", "diagnostics", "texture", "profile", "registers"]),
     ("program", &["program", "decode", "memory"]),
@@ -19,10 +19,10 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("top", &["session", "harness", "explain", "fidelity", "lib"]),
 ];
 
-/// Files that name a layer above theirs, until they are moved.
+/// Exceptions: modules that name a layer above their own, with reasons.
 const KNOWN: &[(&str, &str, &str)] = &[];
 
-/// Imports that go up.
+/// Reports imports of a higher layer.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let Some(package) = tree.packages.iter().find(|package| package.name == "ptx_sim") else { return Vec::new() };
     checked(tree, &Graph::of(tree, package), KNOWN)
@@ -44,7 +44,8 @@ fn checked(tree: &Tree, graph: &Graph, known: &[(&str, &str, &str)]) -> Vec<Find
         .collect();
     let is_known = |from: &str, to: &str| known.iter().any(|known| (known.0, known.1) == (from, to));
     let wrong = upward.iter().filter(|(from, to, ..)| !is_known(from, to)).map(|(from, to, file, line, low, high)| {
-        let text = format!("`{from}` (layer {low}) names `{to}` ({high}), which is above it: turn the import round");
+        let text =
+            format!("`{from}` (layer {low}) names `{to}` (layer {high}), which is above it: reverse the dependency");
         Finding::new(file, **line, text)
     });
     let is_needed = |known: &(&str, &str, &str)| upward.iter().any(|(from, to, ..)| (*from, *to) == (known.0, known.1));
@@ -55,7 +56,7 @@ fn checked(tree: &Tree, graph: &Graph, known: &[(&str, &str, &str)]) -> Vec<Find
     unknown.chain(wrong).chain(rest).collect()
 }
 
-/// The crate's module that a file belongs to.
+/// Returns the top-level module that a file belongs to.
 fn module(path: &str) -> &str {
     let inner = path.strip_prefix(SOURCES).unwrap_or(path);
     inner.split('/').next().unwrap_or(inner).trim_end_matches(".rs")
@@ -77,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn an_import_that_goes_up_is_found() {
+    fn an_import_of_a_higher_layer_is_found() {
         let files = [
             ("crates/ptx_sim/src/lib.rs", "mod machine; mod check; mod syntax;"),
             ("crates/ptx_sim/src/machine/mod.rs", "mod warp;\nuse crate::syntax::T;"),

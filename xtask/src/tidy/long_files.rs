@@ -1,10 +1,10 @@
-//! A file holds one idea and fits in a reader's head.
+//! Length of files: a long file needs a reason.
 
 use super::known::{self, Known};
 use super::tree::{Finding, Tree};
 
-/// For help and documentation.
-pub const ASKS: &str = "a file of over 400 lines is in a list with its reason";
+/// The requirement, for help and documentation.
+pub const REQUIRES: &str = "a file of over 400 lines is in a list with its reason";
 
 const LINES: usize = 400;
 
@@ -19,7 +19,7 @@ const REASONS: &[Known] = &[
     ("crates/ptx_sim/tests/programs.rs", "a table of programs"),
 ];
 
-/// Files that are too long.
+/// Reports files that are too long.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     checked(tree, REASONS)
 }
@@ -27,8 +27,9 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
 fn checked(tree: &Tree, reasons: &[Known]) -> Vec<Finding> {
     let lines = tree.files.iter().map(|file| (file, file.text.lines().count()));
     let long = lines.filter(|(_, lines)| *lines > LINES).map(|(file, lines)| {
-        let text =
-            format!("{lines} lines, {LINES} is the limit: split it by ideas, or give the reason in long_files.rs");
+        let text = format!(
+            "{lines} lines, but the limit is {LINES}: split the file by ideas, or add a reason to long_files.rs"
+        );
         Finding::new(&file.path, LINES + 1, text)
     });
     known::without("long_files", reasons, long.collect())
@@ -44,7 +45,7 @@ mod tests {
         let tree = Tree::of(&[("a.rs", &long), ("b.rs", &long[1..])]);
         let found = checked(&tree, &[]);
         assert_eq!((found.len(), found[0].path.as_str(), found[0].line), (1, "a.rs", 401));
-        assert!(found[0].text.contains("split it"));
+        assert!(found[0].text.contains("split the file"));
         assert_eq!(checked(&tree, &[("a.rs", "why")]), []);
         assert_eq!(checked(&tree, &[("a.rs", "why"), ("b.rs", "why")])[0].path, "xtask/src/tidy/long_files.rs");
     }

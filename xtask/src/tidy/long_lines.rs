@@ -1,18 +1,19 @@
-//! Lines that need no scrolling. Rows of tables in documentation and lines whose one word is an address are left out:
-//! both can't be broken. rustfmt breaks code at the same width, but neither comments nor strings.
+//! Length of lines. Rows of tables in documentation and lines that consist of an address are exempt, because they
+//! cannot be broken. rustfmt breaks code at the same width, but neither comments nor strings.
 
 use super::known::{self, Known};
 use super::tree::{Finding, Tree};
 
-/// For help and documentation.
-pub const ASKS: &str = "a line has at most 120 columns, comments and strings too; table rows and addresses aside";
+/// The requirement, for help and documentation.
+pub const REQUIRES: &str =
+    "a line has at most 120 columns, including comments and strings; table rows and addresses are exempt";
 
 const COLUMNS: usize = 120;
 
-/// Folders whose lines are not broken yet.
+/// Exceptions: folders with long lines.
 const KNOWN: &[Known] = &[];
 
-/// Lines that are too long.
+/// Reports lines that are too long.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     known::without("long_lines", KNOWN, found(tree))
 }
@@ -22,13 +23,13 @@ fn found(tree: &Tree) -> Vec<Finding> {
     let long = lines.filter(|(_, (line, _))| line.chars().count() > COLUMNS && !is_unbreakable(line));
     let finding = |(file, (line, number)): (&super::tree::File, (&str, usize))| {
         let text =
-            format!("{} columns, {COLUMNS} is the limit: break it, a string by `\\` at the end", line.chars().count());
+            format!("{} columns, but the limit is {COLUMNS}: break the line, a string by `\\`", line.chars().count());
         Finding::new(&file.path, number, text)
     };
     long.map(finding).collect()
 }
 
-/// A comment that is a row of a table, or nothing but an address.
+/// Whether a line is a comment that consists of a row of a table or of an address.
 fn is_unbreakable(line: &str) -> bool {
     let Some(comment) = line.trim_start().strip_prefix("//") else { return false };
     let text = comment.trim_start_matches(['/', '!']).trim_start();

@@ -4,8 +4,8 @@
 //! that plants a violation. Exceptions are lists in the rule's file, each entry with its reason; an entry that is no
 //! longer needed is a finding, too.
 
-mod circles;
 mod crates;
+mod cycles;
 
 mod expectations;
 mod gpu_backend;
@@ -30,29 +30,29 @@ use tree::{Finding, Tree};
 
 /// A rule of the project.
 struct Rule {
-    /// As printed with each finding.
+    /// Name, printed with each finding.
     name: &'static str,
-    /// What it asks for.
-    asks: &'static str,
-    /// Findings, in any order.
+    /// Requirement, for help and documentation.
+    requires: &'static str,
+    /// Returns the findings, in any order.
     check: fn(&Tree) -> Vec<Finding>,
 }
 
-/// The table: command, help and documentation read it.
+/// All rules; the command and its help read this table.
 const RULES: &[Rule] = &[
-    Rule { name: "crates", asks: crates::ASKS, check: crates::check },
-    Rule { name: "layers", asks: layers::ASKS, check: layers::check },
-    Rule { name: "circles", asks: circles::ASKS, check: circles::check },
-    Rule { name: "upward", asks: upward::ASKS, check: upward::check },
-    Rule { name: "cust", asks: gpu_backend::ASKS, check: gpu_backend::check },
-    Rule { name: "module-files", asks: module_files::ASKS, check: module_files::check },
-    Rule { name: "module-text", asks: module_text::ASKS, check: module_text::check },
-    Rule { name: "long-files", asks: long_files::ASKS, check: long_files::check },
-    Rule { name: "long-lines", asks: long_lines::ASKS, check: long_lines::check },
-    Rule { name: "expectations", asks: expectations::ASKS, check: expectations::check },
+    Rule { name: "crates", requires: crates::REQUIRES, check: crates::check },
+    Rule { name: "layers", requires: layers::REQUIRES, check: layers::check },
+    Rule { name: "cycles", requires: cycles::REQUIRES, check: cycles::check },
+    Rule { name: "upward", requires: upward::REQUIRES, check: upward::check },
+    Rule { name: "cust", requires: gpu_backend::REQUIRES, check: gpu_backend::check },
+    Rule { name: "module-files", requires: module_files::REQUIRES, check: module_files::check },
+    Rule { name: "module-text", requires: module_text::REQUIRES, check: module_text::check },
+    Rule { name: "long-files", requires: long_files::REQUIRES, check: long_files::check },
+    Rule { name: "long-lines", requires: long_lines::REQUIRES, check: long_lines::check },
+    Rule { name: "expectations", requires: expectations::REQUIRES, check: expectations::check },
 ];
 
-/// Checks the working tree; fails when a rule is broken.
+/// Checks the working tree; fails if a rule is violated.
 pub fn run() -> Result<ExitCode> {
     let tree = Tree::read(&workspace::root())?;
     let mut broken = 0;
@@ -75,7 +75,7 @@ pub fn run() -> Result<ExitCode> {
 pub fn help() -> String {
     RULES.iter().fold("Rules:\n".to_owned(), |mut text, rule| {
         // Writing to a string can't fail.
-        let _ = writeln!(text, "  {:<13} {}", rule.name, rule.asks);
+        let _ = writeln!(text, "  {:<13} {}", rule.name, rule.requires);
         text
     })
 }
@@ -100,7 +100,7 @@ mod tests {
         let contributing = std::fs::read_to_string(workspace::root().join("CONTRIBUTING.md")).expect("a file");
         let help = help();
         for rule in RULES {
-            assert!(help.contains(rule.asks), "{}", rule.name);
+            assert!(help.contains(rule.requires), "{}", rule.name);
             assert!(contributing.contains(&format!("`{}`", rule.name)), "CONTRIBUTING.md lacks `{}`", rule.name);
         }
     }

@@ -1,12 +1,12 @@
-//! One style of module files: `folder/mod.rs`, as clippy's `self_named_module_files` asks where it looks. Cargo wants
-//! the first file of a test or a benchmark beside its folder.
+//! Style of module files: `folder/mod.rs`, which clippy's `self_named_module_files` requires in the code that it
+//! checks. Cargo requires the first file of a test or a benchmark beside its folder.
 
 use super::tree::{Finding, Tree};
 
-/// For help and documentation.
-pub const ASKS: &str = "a module with files of its own is `folder/mod.rs`, not `folder.rs` beside `folder/`";
+/// The requirement, for help and documentation.
+pub const REQUIRES: &str = "a module with files of its own is `folder/mod.rs`, not `folder.rs` beside `folder/`";
 
-/// Files beside a folder of the same name.
+/// Reports files beside a folder of the same name.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let is_root = |path: &str| tree.packages.iter().any(|package| package.roots.iter().any(|root| root == path));
     let has_folder = |path: &str| {
@@ -16,7 +16,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     let wrong = tree.files.iter().filter(|file| !is_root(&file.path) && has_folder(&file.path));
     let finding = |path: &str| {
         let module = path.trim_end_matches(".rs");
-        Finding::new(path, 1, format!("it lies beside its folder: move it to {module}/mod.rs"))
+        Finding::new(path, 1, format!("this module file is beside its folder: move it to {module}/mod.rs"))
     };
     wrong.map(|file| finding(&file.path)).collect()
 }
@@ -31,6 +31,6 @@ mod tests {
             [("src/a.rs", ""), ("src/a/b.rs", ""), ("src/c/mod.rs", ""), ("tests/t.rs", ""), ("tests/t/u.rs", "")];
         let found = check(&Tree::of_crate("x", "tests/t.rs", &files));
         assert_eq!(found.len(), 1);
-        assert_eq!(found[0].to_string(), "src/a.rs:1: it lies beside its folder: move it to src/a/mod.rs");
+        assert_eq!(found[0].to_string(), "src/a.rs:1: this module file is beside its folder: move it to src/a/mod.rs");
     }
 }

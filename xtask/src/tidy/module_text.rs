@@ -1,18 +1,18 @@
-//! A file says in its first line what it is for.
+//! Module text: the first line of a file states its purpose.
 
 use super::tree::{Finding, Tree};
 
-/// For help and documentation.
-pub const ASKS: &str = "a file starts with `//!` and a sentence that says what it is for";
+/// The requirement, for help and documentation.
+pub const REQUIRES: &str = "a file starts with `//!` and a sentence that states its purpose";
 
-/// Files without.
+/// Reports files without module text.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let without = tree.files.iter().filter(|file| {
         let first = file.text.lines().next().and_then(|line| line.strip_prefix("//!"));
         first.is_none_or(|text| text.trim().is_empty())
     });
     without
-        .map(|file| Finding::new(&file.path, 1, "no module text: start the file with `//! What it is for.`"))
+        .map(|file| Finding::new(&file.path, 1, "no module text: start the file with `//!` and its purpose"))
         .collect()
 }
 

@@ -1,5 +1,5 @@
-//! The modules of a crate as their files declare them: children, items, imports, and the paths that the code names.
-//! What is compiled for tests alone is left out: a test may look at anything.
+//! The modules of a crate, read from its files: children, items, imports, and the paths that the code names. Items with
+//! `#[cfg(test)]` are left out, because tests may refer to any module.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,16 +9,16 @@ use super::tree::Tree;
 /// All modules of one target.
 #[derive(Debug, Default)]
 pub struct Crate {
-    /// The first one is the root.
+    /// All modules; the first one is the root.
     pub modules: Vec<Module>,
-    /// Where each macro of `#[macro_export]` is.
+    /// Module of each macro with `#[macro_export]`, by name.
     macros: BTreeMap<String, usize>,
 }
 
-/// A module: a file's, or one within a file.
+/// A module: a whole file, or `mod name { … }` within a file.
 #[derive(Debug, Default)]
 pub struct Module {
-    /// Its file.
+    /// Path of its file.
     pub file: String,
     parent: Option<usize>,
     children: BTreeMap<String, usize>,
@@ -28,23 +28,23 @@ pub struct Module {
     pub mentions: Vec<Mention>,
 }
 
-/// A name that `use` brings in, or everything behind a path (`None`).
+/// A name that `use` imports, or all names of a path (`None`).
 #[derive(Clone, Debug)]
 struct Import {
     path: Vec<String>,
     name: Option<String>,
 }
 
-/// A path somewhere in the code.
+/// An occurrence of a path in the code.
 #[derive(Clone, Debug)]
 pub struct Mention {
-    /// Its parts.
+    /// Segments of the path.
     pub path: Vec<String>,
-    /// From 1.
+    /// Line number, from 1.
     pub line: usize,
 }
 
-/// Where the files of a module's children are.
+/// File of a module, and the folder of its children's files.
 #[derive(Clone, Copy)]
 struct Place<'p> {
     file: &'p str,
@@ -52,7 +52,7 @@ struct Place<'p> {
 }
 
 impl Crate {
-    /// The target that starts at this file; files that are missing are left out.
+    /// Reads the target whose root is this file; missing files are left out.
     pub fn read(tree: &Tree, root: &str) -> Self {
         let mut made = Self::default();
         let folder = root.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -72,7 +72,7 @@ impl Crate {
         self.modules.len() - 1
     }
 
-    /// Takes in the items of a module.
+    /// Adds the items of a module.
     fn scan(&mut self, tree: &Tree, tokens: &[Token<'_>], module: usize, place: Place<'_>) {
         let at = |index: usize| tokens.get(index).map_or("", |token| token.text);
         let mut index = 0;
@@ -103,7 +103,7 @@ impl Crate {
         }
     }
 
-    /// Takes in an item, without its attributes.
+    /// Adds an item, whose tokens exclude its attributes.
     fn item(&mut self, tree: &Tree, tokens: &[Token<'_>], module: usize, place: Place<'_>, exported: bool) {
         let at = |index: usize| tokens.get(index).map_or("", |token| token.text);
         match at(0) {
@@ -150,7 +150,7 @@ impl Crate {
         }
     }
 
-    /// The module that a path leads to, or that defines the item at its end; `None` for another crate's.
+    /// Returns the module that a path names, or that defines the item that it names; `None` for items of other crates.
     pub fn resolve(&self, from: usize, path: &[String]) -> Option<usize> {
         self.resolve_within(from, path, 32)
     }
@@ -183,7 +183,7 @@ impl Crate {
         self.modules[module].imports.iter().find(|import| import.name.as_deref() == Some(name))
     }
 
-    /// What a path leads to that starts in a module.
+    /// Resolves a path relative to a module.
     fn walk(&self, module: usize, path: &[String], steps: usize) -> Option<usize> {
         let steps = steps.checked_sub(1)?;
         let Some((first, rest)) = path.split_first() else { return Some(module) };
@@ -205,7 +205,7 @@ impl Crate {
         let source = sources.into_iter().find(|source| *source != module && self.provides(*source, first, steps));
         match source {
             Some(source) => self.walk(source, path, steps),
-            // A macro made it.
+            // A macro generates the item.
             None => Some(module),
         }
     }
@@ -222,7 +222,7 @@ impl Crate {
     }
 }
 
-/// Index behind the bracket that closes the one at `open`.
+/// Returns the index after the bracket that closes the one at `open`.
 fn closing(tokens: &[Token<'_>], open: usize) -> usize {
     let mut depth = 0_usize;
     for (index, token) in tokens.iter().enumerate().skip(open) {
@@ -240,7 +240,7 @@ fn closing(tokens: &[Token<'_>], open: usize) -> usize {
     tokens.len()
 }
 
-/// Index behind the item that starts at `start`.
+/// Returns the index after the item that starts at `start`.
 fn item(tokens: &[Token<'_>], start: usize) -> usize {
     // `const fn` ends as a function does.
     let value = match (tokens[start].text, tokens.get(start + 1).map_or("", |token| token.text)) {
@@ -259,7 +259,7 @@ fn item(tokens: &[Token<'_>], start: usize) -> usize {
     tokens.len()
 }
 
-/// What the tree of a `use` brings in, from behind the keyword to the semicolon.
+/// Returns the imports of a `use`, given its tokens after the keyword up to the semicolon.
 fn imports(tokens: &[Token<'_>]) -> Vec<(Import, usize)> {
     let mut found = Vec::new();
     branch(tokens, &mut 0, &[], &mut found);
@@ -295,7 +295,7 @@ fn branch(tokens: &[Token<'_>], index: &mut usize, prefix: &[String], found: &mu
                 *index -= 1;
                 break;
             }
-            // `use a::{self}` brings in `a`.
+            // `use a::{self}` imports `a`.
             "self" if !path.is_empty() => {}
             text => path.push(text.to_owned()),
         }
@@ -306,7 +306,7 @@ fn branch(tokens: &[Token<'_>], index: &mut usize, prefix: &[String], found: &mu
     }
 }
 
-/// Paths of at least two parts in the code of an item, those of a `use` in a function's body included.
+/// Collects the paths of at least two segments in an item's code, including those of a `use` in a function's body.
 fn mentions(tokens: &[Token<'_>], found: &mut Vec<Mention>) {
     let at = |index: usize| tokens.get(index).map_or("", |token: &Token<'_>| token.text);
     let mut index = 0;

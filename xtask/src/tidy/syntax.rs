@@ -1,23 +1,23 @@
-//! Rust text as words and signs, without comments, and with strings and characters left out: enough to read `mod`,
-//! `use` and paths, which is all that the rules need.
+//! Splits Rust text into words and punctuation, without comments and without the contents of strings and characters.
+//! This suffices to read `mod`, `use` and paths, which the rules need.
 
-/// A word or a sign.
+/// A word or punctuation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token<'t> {
-    /// An identifier, a keyword, a number, `::`, or one other sign; `""` for a string or a character.
+    /// An identifier, a keyword, a number, `::`, or another punctuation character; `""` for a string or a character.
     pub text: &'t str,
-    /// From 1.
+    /// Line number, from 1.
     pub line: usize,
 }
 
 impl Token<'_> {
-    /// Whether it is an identifier or a keyword.
+    /// Whether this is an identifier or a keyword.
     pub fn is_word(&self) -> bool {
         self.text.starts_with(|c: char| c.is_alphabetic() || c == '_')
     }
 }
 
-/// The tokens of a file.
+/// Returns the tokens of a file.
 pub fn tokens(text: &str) -> Vec<Token<'_>> {
     let mut reader = Reader { text, at: 0, line: 1 };
     let mut tokens = Vec::new();
@@ -79,7 +79,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// Bytes of the block comment at the start, which may hold others.
+/// Returns the length in bytes of the block comment at the start, including nested ones.
 fn block_comment(text: &str) -> usize {
     let (mut depth, mut at) = (0, 0);
     while at < text.len() {
@@ -98,7 +98,7 @@ fn block_comment(text: &str) -> usize {
     text.len()
 }
 
-/// Bytes of the string at the start, if there is one: plain, raw, of bytes, for C.
+/// Returns the length in bytes of the string at the start, if there is one: plain, raw, byte or C string.
 fn string(text: &str) -> Option<usize> {
     let prefix = ["br", "cr", "r", "b", "c", ""].into_iter().find(|prefix| {
         let rest = text.strip_prefix(prefix);
@@ -124,7 +124,7 @@ fn string(text: &str) -> Option<usize> {
     Some(text.len())
 }
 
-/// Bytes of the character at the start, if there is one: `'a'`, and not the lifetime `'a`.
+/// Returns the length in bytes of the character at the start, if there is one: `'a'`, but not the lifetime `'a`.
 fn character(text: &str) -> Option<usize> {
     let prefix = if text.starts_with("b'") { 1 } else { 0 };
     let body = text[prefix..].strip_prefix('\'')?;
@@ -136,7 +136,7 @@ fn character(text: &str) -> Option<usize> {
     }
     match chars.next() {
         Some((at, '\'')) => Some(prefix + 1 + at + 1),
-        // A lifetime: its name is not a word of ours.
+        // A lifetime, whose name is not a word.
         _ => {
             let name = body.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(body.len());
             Some(prefix + 1 + name)
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_strings_and_characters_are_no_words() {
+    fn comments_strings_and_characters_are_not_words() {
         assert_eq!(words("a /* b /* c */ d */ e // f\ng"), ["a", "e", "g"]);
         assert_eq!(
             words(r##"x("use a::b; \" mod", r#"mod " c"#, b"d", 'e', '\'', '\u{1f}', b'f') y"##),

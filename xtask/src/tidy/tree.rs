@@ -1,11 +1,11 @@
-//! What the rules look at: the text of every Rust file and the dependencies of every package.
+//! Input of the rules: the text of every Rust file and the dependencies of every package.
 
 use std::{fmt, fs, path::Path};
 
 use anyhow::{Context, Result};
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand};
 
-/// The sources of the workspace and its packages outside.
+/// The sources of the repository and the packages of the workspace.
 #[derive(Debug, Default)]
 pub struct Tree {
     /// Every Rust file, in the order of the paths.
@@ -14,43 +14,43 @@ pub struct Tree {
     pub packages: Vec<Package>,
 }
 
-/// A file.
+/// A Rust file.
 #[derive(Debug)]
 pub struct File {
-    /// From the root of the tree, with `/`.
+    /// Path relative to the root of the tree, with `/`.
     pub path: String,
-    /// What it holds.
+    /// Contents of the file.
     pub text: String,
 }
 
-/// A package of ours.
+/// A package of the workspace.
 #[derive(Debug, Default)]
 pub struct Package {
-    /// Its name.
+    /// Name of the package.
     pub name: String,
-    /// Its manifest, from the root of the tree.
+    /// Path of its manifest, relative to the root of the tree.
     pub manifest: String,
-    /// The first file of each target.
+    /// Root file of each target.
     pub roots: Vec<String>,
-    /// Names of the packages that it is built from, tests aside.
+    /// Names of its direct dependencies, without dev-dependencies.
     pub dependencies: Vec<String>,
-    /// The same, and theirs, and so on.
+    /// Names of its direct and indirect dependencies.
     pub all_dependencies: Vec<String>,
 }
 
-/// A place where a rule is broken.
+/// A violation of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
-    /// From the root of the tree.
+    /// Path of the file, relative to the root of the tree.
     pub path: String,
-    /// From 1.
+    /// Line number, from 1.
     pub line: usize,
-    /// What is wrong there, and what to do.
+    /// The violation and its remedy.
     pub text: String,
 }
 
 impl Finding {
-    /// At a line of a file.
+    /// Creates a finding at a line of a file.
     pub fn new(path: &str, line: usize, text: impl Into<String>) -> Self {
         Self { path: path.to_owned(), line, text: text.into() }
     }
@@ -63,7 +63,7 @@ impl fmt::Display for Finding {
 }
 
 impl Tree {
-    /// Reads all there is below `root`.
+    /// Reads all Rust files below `root` and the workspace's metadata.
     pub fn read(root: &Path) -> Result<Self> {
         let mut files = Vec::new();
         collect(root, "", &mut files).context("cannot read the sources")?;
@@ -74,7 +74,7 @@ impl Tree {
         Ok(Self { files, packages: packages(&metadata) })
     }
 
-    /// The file of this path.
+    /// Returns the file with this path.
     pub fn file(&self, path: &str) -> Option<&File> {
         self.files.binary_search_by(|file| file.path.as_str().cmp(path)).ok().and_then(|index| self.files.get(index))
     }
@@ -82,7 +82,7 @@ impl Tree {
 
 #[cfg(test)]
 impl Tree {
-    /// Files that a test plants, each with its text.
+    /// Creates a tree of the given files, each with its text.
     pub fn of(files: &[(&str, &str)]) -> Self {
         let file = |(path, text): &(&str, &str)| File { path: (*path).to_owned(), text: (*text).to_owned() };
         let mut files: Vec<_> = files.iter().map(file).collect();
@@ -90,7 +90,7 @@ impl Tree {
         Self { files, packages: Vec::new() }
     }
 
-    /// As [`Tree::of`], the files being those of one package with one target.
+    /// As [`Tree::of`], with all files in one package with one target.
     pub fn of_crate(name: &str, root: &str, files: &[(&str, &str)]) -> Self {
         let package = Package { name: name.to_owned(), roots: vec![root.to_owned()], ..Package::default() };
         Self { packages: vec![package], ..Self::of(files) }
@@ -103,7 +103,7 @@ fn collect(folder: &Path, prefix: &str, files: &mut Vec<File>) -> Result<()> {
         let Ok(name) = entry.file_name().into_string() else { continue };
         let path = format!("{prefix}{name}");
         if entry.file_type()?.is_dir() {
-            // Products and tools' own folders hold no sources of ours.
+            // Folders of build products and tools contain no sources of the project.
             if name != "target" && name != "dist" && name != "shared" && !name.starts_with('.') {
                 collect(&entry.path(), &format!("{path}/"), files)?;
             }
@@ -134,7 +134,7 @@ fn packages(metadata: &Metadata) -> Vec<Package> {
     ours.collect()
 }
 
-/// What a package is built from, its build script included and its tests not.
+/// Iterates over the dependencies of a package, including those of its build script, without dev-dependencies.
 fn built_from<'m>(
     metadata: &'m Metadata,
     package: &cargo_metadata::PackageId,

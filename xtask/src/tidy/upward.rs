@@ -1,17 +1,17 @@
-//! A path that climbs says how far at one look: `super::` is the parent; anything above it is written from the root.
+//! Upward paths: `super::` refers to the parent; modules above the parent are named from the root, by `crate::`.
 
 use super::syntax::tokens;
 use super::tree::{Finding, Tree};
 
-/// For help and documentation.
-pub const ASKS: &str = "a path climbs at most to the file's parent: `crate::…` instead of `super::super::…`";
+/// The requirement, for help and documentation.
+pub const REQUIRES: &str = "a path goes up at most to the file's parent: `crate::…` instead of `super::super::…`";
 
-/// Paths that climb further.
+/// Reports paths that go up further.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for file in &tree.files {
         let tokens = tokens(&file.text);
-        // Modules within the file, each a level of its own.
+        // Modules within the file are further levels.
         let (mut braces, mut inner): (Vec<bool>, usize) = (Vec::new(), 0);
         let mut index = 0;
         while index < tokens.len() {
@@ -29,7 +29,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
                         (levels, index) = (levels + 1, index + 2);
                     }
                     if levels > 1 + inner {
-                        let text = "the path climbs beyond the file's parent: write it from `crate::`";
+                        let text = "the path goes beyond the file's parent: write it from `crate::`";
                         found.push(Finding::new(&file.path, line, text));
                     }
                 }

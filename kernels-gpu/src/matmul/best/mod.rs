@@ -10,7 +10,7 @@
 //! - The elements of the next step are loaded while those of this one are multiplied.
 //! - A tile at the edge is moved inside the product, and the partial tile of the depth comes first, so the main loop
 //!   needs no bounds tests. A product smaller than a tile is computed by a plain loop.
-//! - Blocks go through the product in bands, so that those that run together share their rows and columns in the L2
+//! - Blocks cover the product in bands, so that those that run together share their rows and columns in the L2
 //!   cache.
 //! - Small products need more and smaller tiles to fill the device; groups of threads then share the depth of a tile
 //!   (`SLICES`).

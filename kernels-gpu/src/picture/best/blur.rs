@@ -21,7 +21,7 @@ pub const BLOCK: u32 = 256;
 /// Neighbouring bytes, and neighbouring pixels, of a thread.
 const EACH: u32 = 4;
 
-/// Bytes of a row that a block has in view.
+/// Bytes of a row that a block reads.
 const VIEW: u32 = BLOCK * EACH;
 
 /// Maximum number of rows of a strip; in longer strips the rows read above and below are a negligible part.
@@ -44,7 +44,7 @@ static mut SUMS: [MaybeUninit<u64>; 2 * BLOCK as usize] = [MaybeUninit::uninit()
 #[address_space(shared)]
 static mut RESULTS: [MaybeUninit<u32>; 2 * BLOCK as usize] = [MaybeUninit::uninit(); 2 * BLOCK as usize];
 
-/// Bytes in view on either side of a block's results: whole words.
+/// Bytes that a block reads on either side of its results: whole words.
 const fn halo(channels: u32, radius: u32) -> u32 {
     (channels * radius).next_multiple_of(EACH)
 }
@@ -151,7 +151,7 @@ impl Columns {
     }
 }
 
-/// The four bytes of each row that a thread has in view.
+/// The four bytes of each row that a thread reads.
 struct View<'a> {
     input: &'a [u8],
     /// Bytes from row to row.

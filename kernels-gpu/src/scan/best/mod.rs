@@ -24,7 +24,7 @@ mod ahead;
 pub use ahead::{GROUP, state_words};
 
 /// The idea in one line.
-pub const IDEA: &str = "16-byte accesses, rows scanned as they lie, look-back in two steps, no reset";
+pub const IDEA: &str = "16-byte accesses, rows scanned in place, look-back in two steps, no reset";
 
 /// Threads per block; the layout of the tile depends on it.
 pub const BLOCK: u32 = 256;

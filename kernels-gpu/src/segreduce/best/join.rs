@@ -1,4 +1,4 @@
-//! Segments that end in a later block than they began in.
+//! Completion of segments that end in a later block than they begin in.
 
 use super::BLOCK;
 use crate::{

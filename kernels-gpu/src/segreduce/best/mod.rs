@@ -3,8 +3,8 @@
 //!
 //! - Elements and segment ends are merged into one list (an end comes after its segment's last element) and every
 //!   block gets an equal part of it, whether that is one segment's middle or a thousand empty ones: see `split`.
-//! - A block walks through its part in tiles of 16 KiB. A tile in which no segment ends is only loaded and added up,
-//!   each thread for itself, without a barrier. Where one ends (4-byte elements), threads add up the elements before
+//! - A block processes its part in tiles of 16 KiB. A tile in which no segment ends is only loaded and added up, by
+//!   each thread separately, without a barrier. Where one ends (4-byte elements), threads add up the elements before
 //!   its end and those after it, with one barrier. Otherwise each thread takes 64 neighbouring bytes of the tile, and a
 //!   segmented scan over the threads passes on the sum of a segment that began before: see `tile`.
 //! - The next tile's loads start before the tile's work does.

@@ -1,4 +1,4 @@
-//! The division of the work: elements and segment ends in one list, cut into as many equal parts as there are blocks.
+//! Division of the work: elements and segment ends form one list, which is cut into one part of equal size per block.
 
 use crate::reduce::WARP;
 use core::mem::MaybeUninit;
@@ -9,7 +9,7 @@ use cuda_std::{address_space, thread, warp};
 static mut SPLIT: [MaybeUninit<u64>; 2] = [MaybeUninit::uninit(); 2];
 
 /// A block's part of the list of elements and ends. Elements count from the last 16-byte boundary before the first one:
-/// what is a multiple of 16 bytes there is one in memory.
+/// a multiple of 16 bytes in this count is one in memory.
 pub struct Part {
     /// Distance from the boundary to the first element.
     pub lead: u64,

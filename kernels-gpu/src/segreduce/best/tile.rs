@@ -13,7 +13,7 @@ use cuda_std::{
 /// Segments per thread whose ends are read between two barriers.
 const LOOK: u32 = 2;
 
-/// The tile's elements, then at a segment's last element the total of the segment.
+/// The tile's elements; later, at the place of each segment's last element, the total of that segment.
 #[address_space(shared)]
 static mut SLOTS: [MaybeUninit<U64x2>; BLOCK as usize * EACH] = [MaybeUninit::uninit(); BLOCK as usize * EACH];
 

@@ -36,8 +36,7 @@
 //!   memory written without a proxy fence.
 //! * `ld.global.nc` of memory written by a bulk copy is not reported.
 //!
-//! Under [`Atomics::Source`], atomics without an ordering are assumed to release and to
-//! acquire.
+//! Under [`Atomics::Source`], atomics without an ordering are assumed to release and to acquire.
 
 mod clock;
 mod conflicts;

@@ -1,5 +1,5 @@
-//! Files that need each other can't be read, moved or tested apart. A file and its child may name each other: the child
-//! is a part of the file.
+//! Import cycles: files that need each other cannot be read, moved or tested separately. A file and its child may name
+//! each other, because the child is a part of the file.
 
 use std::collections::BTreeSet;
 
@@ -7,16 +7,16 @@ use super::graph::{Graph, is_parent};
 use super::known::{covers, unneeded};
 use super::tree::{Finding, Tree};
 
-/// For help and documentation.
-pub const ASKS: &str = "no circle of imports is larger than a file and its child";
+/// The requirement, for help and documentation.
+pub const REQUIRES: &str = "no import cycle is larger than a file and its child";
 
-/// Folders with circles, the most files that all lead to each other there, and who mends them.
+/// Folders with cycles, the largest number of files in one of their strongly connected components, and the reason.
 const KNOWN: &[(&str, usize, &str)] = &[
     ("crates/cuda_std/", 2, "`print!` and the text that it makes"),
     ("kernels-gpu/", 4, "a rung and the variant built on it share a tile"),
 ];
 
-/// Files that lead to each other.
+/// Reports import cycles.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     checked(tree, KNOWN)
 }
@@ -26,45 +26,45 @@ fn checked(tree: &Tree, known: &[(&'static str, usize, &'static str)]) -> Vec<Fi
     let mut found = Vec::new();
     for package in &tree.packages {
         let graph = Graph::of(tree, package);
-        for knot in graph.knots() {
-            let Some(circle) = circle(&graph, &knot) else { continue };
-            let exception = known
-                .iter()
-                .find(|(folder, most, why)| knot.len() <= *most && knot.iter().all(|file| covers((folder, why), file)));
+        for component in graph.components() {
+            let Some(cycle) = cycle(&graph, &component) else { continue };
+            let exception = known.iter().find(|(folder, most, why)| {
+                component.len() <= *most && component.iter().all(|file| covers((folder, why), file))
+            });
             match exception {
                 Some((folder, ..)) => {
                     needed.insert(*folder);
                 }
-                None => found.push(finding(&graph, &circle, knot.len())),
+                None => found.push(finding(&graph, &cycle, component.len())),
             }
         }
     }
-    found
-        .extend(known.iter().filter(|(folder, ..)| !needed.contains(folder)).map(|known| unneeded("circles", known.0)));
+    found.extend(known.iter().filter(|(folder, ..)| !needed.contains(folder)).map(|known| unneeded("cycles", known.0)));
     found
 }
 
-/// The smallest circle that is not a file and its child, if there is one; its first file is not repeated at the end.
-fn circle<'g>(graph: &'g Graph, knot: &BTreeSet<&'g str>) -> Option<Vec<&'g str>> {
-    let edges = || graph.edges.keys().filter(|(from, to)| knot.contains(from.as_str()) && knot.contains(to.as_str()));
+/// The smallest cycle that is not a file and its child, if there is one; its first file is not repeated at the end.
+fn cycle<'g>(graph: &'g Graph, component: &BTreeSet<&'g str>) -> Option<Vec<&'g str>> {
+    let edges =
+        || graph.edges.keys().filter(|(from, to)| component.contains(from.as_str()) && component.contains(to.as_str()));
     let pair = edges().find(|(from, to)| graph.has(to, from) && !is_parent(from, to) && !is_parent(to, from));
     if let Some((from, to)) = pair {
         return Some(vec![from, to]);
     }
-    // Without the edge, the way from its end to its start is longer than back.
-    let circles = edges().filter_map(|(from, to)| graph.detour(knot, to, from));
-    circles.min_by_key(Vec::len)
+    // The direct edge is excluded, so each path closes a cycle with the edge that it replaces.
+    let cycles = edges().filter_map(|(from, to)| graph.detour(component, to, from));
+    cycles.min_by_key(Vec::len)
 }
 
-fn finding(graph: &Graph, circle: &[&str], all: usize) -> Finding {
-    let next = circle.iter().cycle().skip(1);
-    let steps = circle.iter().zip(next).map(|(from, to)| format!("{from}:{} -> {to}", graph.line(from, to)));
+fn finding(graph: &Graph, cycle: &[&str], all: usize) -> Finding {
+    let next = cycle.iter().cycle().skip(1);
+    let steps = cycle.iter().zip(next).map(|(from, to)| format!("{from}:{} -> {to}", graph.line(from, to)));
     let text = format!(
-        "circle of imports, and {all} files in all that lead to each other: {}; move what both need to a file below \
-         both",
+        "import cycle, in a strongly connected component of {all} files: {}; move the shared items to a file below \
+        both",
         steps.collect::<Vec<_>>().join(", ")
     );
-    Finding::new(circle[0], graph.line(circle[0], circle[1 % circle.len()]), text)
+    Finding::new(cycle[0], graph.line(cycle[0], cycle[1 % cycle.len()]), text)
 }
 
 #[cfg(test)]
@@ -83,10 +83,13 @@ mod tests {
     ];
 
     #[test]
-    fn siblings_that_need_each_other_are_found() {
+    fn siblings_that_import_each_other_are_found() {
         let found = found(SIBLINGS, &[]);
         assert_eq!(found.len(), 1);
-        assert!(found[0].starts_with("src/a.rs:2: circle") && found[0].contains("src/b.rs:2 -> src/a.rs"), "{found:?}");
+        assert!(
+            found[0].starts_with("src/a.rs:2: import cycle") && found[0].contains("src/b.rs:2 -> src/a.rs"),
+            "{found:?}"
+        );
     }
 
     #[test]
@@ -97,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_and_each_of_its_children_may() {
+    fn a_file_and_its_child_may_import_each_other() {
         let parent = ("src/lib.rs", "mod a;\nmod b;\npub struct L;\nfn f(_: a::A, _: b::B) {}");
         let child = ("src/a.rs", "pub struct A(super::L);");
         let star = [parent, child, ("src/b.rs", "pub struct B(super::L);")];
