@@ -41,7 +41,7 @@ fn entries_that_do_not_print(ptx: &str) -> String {
 }
 
 #[test]
-fn barriers_are_as_many_as_in_the_source() {
+fn the_ptx_has_as_many_barriers_as_the_source() {
     let ptx = text();
     // One barrier after the load, and one in the loop, which must not be duplicated into the arms of its `if`.
     for rung in ["interleaved", "interleaved_strided", "sequential", "first_add", "grid_stride"] {

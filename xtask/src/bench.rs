@@ -28,6 +28,9 @@ pub struct Options {
 }
 
 /// Runs the measurements.
+///
+/// # Errors
+/// Fails if a program cannot be compiled or run.
 pub fn run(options: &Options) -> Result<ExitCode> {
     setup::toolchain()?;
     build_ptx::all()?;

@@ -45,6 +45,9 @@ pub enum Emit {
 }
 
 /// Builds, and prints the paths of the PTX, or one form of the kernels.
+///
+/// # Errors
+/// Fails for an unknown crate or family, and if the build fails.
 pub fn run(options: &Options) -> Result<ExitCode> {
     let start = Instant::now();
     let mut search = Search::default();
@@ -100,6 +103,9 @@ fn summary(artifacts: &[Artifact]) {
 }
 
 /// Builds the crates that the workspace's own programs need.
+///
+/// # Errors
+/// Fails if the build fails.
 pub fn all() -> Result<()> {
     run(&Options::default())?;
     Ok(())

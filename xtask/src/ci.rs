@@ -11,6 +11,9 @@ use clap::CommandFactory;
 use crate::{Task, command, demo, dist, docs, test, workspace};
 
 /// Runs every check, the cheap ones first.
+///
+/// # Errors
+/// Fails at the first check that does not pass.
 pub fn run() -> Result<ExitCode> {
     components()?;
     command::run(command::cargo().args(["fmt", "--all", "--check"]))?;

@@ -17,6 +17,9 @@ pub fn cargo() -> Command {
 }
 
 /// Runs `command` to the end with the terminal's input and output; fails unless it succeeds.
+///
+/// # Errors
+/// Fails if the program does not start or does not succeed; the message names the command line.
 pub fn run(command: &mut Command) -> Result<()> {
     let line = line(command);
     eprintln!("$ {line}");
@@ -28,6 +31,9 @@ pub fn run(command: &mut Command) -> Result<()> {
 }
 
 /// Like [`run`], and returns the standard output.
+///
+/// # Errors
+/// As [`run`].
 pub fn read(command: &mut Command) -> Result<String> {
     let line = line(command);
     eprintln!("$ {line}");

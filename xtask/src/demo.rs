@@ -8,6 +8,9 @@ use anyhow::Result;
 use crate::{build_ptx, command, setup, workspace};
 
 /// Runs the demonstration.
+///
+/// # Errors
+/// Fails if a step fails.
 pub fn run() -> Result<ExitCode> {
     setup::toolchain()?;
     build_ptx::all()?;

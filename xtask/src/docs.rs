@@ -15,6 +15,9 @@ pub struct Options {
 }
 
 /// Builds the kernels, and writes the pages or compares them.
+///
+/// # Errors
+/// Fails if the kernels do not build, a page cannot be generated or, with `--check`, a page would change.
 pub fn run(options: &Options) -> Result<ExitCode> {
     setup::toolchain()?;
     build_ptx::all()?;

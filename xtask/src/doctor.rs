@@ -15,6 +15,9 @@ use cuda_builder::{
 };
 
 /// Checks all tools. The exit code is 0 if the kernels can be built.
+///
+/// # Errors
+/// Fails if the report cannot be written.
 pub fn run() -> Result<ExitCode> {
     let mut page = Page::default();
     let sound = page.fill();

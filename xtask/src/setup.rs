@@ -30,6 +30,9 @@ pub enum Source {
 }
 
 /// Sets up, and prints the tools that are present.
+///
+/// # Errors
+/// Fails if a tool cannot be fetched.
 pub fn run(options: &Options) -> Result<ExitCode> {
     if options.from == Source::Rustup {
         setup::add_components(&options.channel)?;
@@ -51,11 +54,17 @@ pub fn run(options: &Options) -> Result<ExitCode> {
 }
 
 /// Finds the device toolchain, or fetches it.
+///
+/// # Errors
+/// Fails if there is no toolchain and it cannot be fetched.
 pub fn toolchain() -> Result<Toolchain> {
     Ok(setup::toolchain(&Search::default(), &mut report)?)
 }
 
 /// Fetches all tools that the tests need.
+///
+/// # Errors
+/// Fails if a tool cannot be fetched.
 pub fn all() -> Result<()> {
     toolchain()?;
     setup::cuda_tools(&Search::default().cache, &mut report)?;

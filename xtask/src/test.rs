@@ -18,6 +18,9 @@ pub struct Options {
 }
 
 /// Runs the tests.
+///
+/// # Errors
+/// Fails if a rule is violated, a tool is missing, or a build or a test fails.
 pub fn run(options: &Options) -> Result<ExitCode> {
     tidy::run()?;
     setup::all()?;

@@ -18,6 +18,9 @@ pub(crate) struct Package {
 
 impl Package {
     /// The package in folder `path`.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the folder does not exist; [`Error::Manifest`] if cargo cannot read its manifest.
     pub fn at(path: &Path) -> Result<Self, Error> {
         let dir = path.canonicalize().map_err(Error::io("find the kernel crate", path))?;
         let manifest = dir.join("Cargo.toml");

@@ -4,6 +4,10 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::{Error, Ident, ItemStatic, Result, StaticMutability, spanned::Spanned};
 
+/// Expands `#[address_space(space)]` on a static.
+///
+/// # Errors
+/// Fails for an unknown address space, or a static that cannot be in it.
 pub fn expand(space: &Ident, item: &ItemStatic) -> Result<TokenStream> {
     let section = match space.to_string().as_str() {
         "shared" => {

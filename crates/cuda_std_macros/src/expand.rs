@@ -8,6 +8,9 @@ use crate::instances::{Choice, List, Lists};
 use crate::params::{Kind, Param};
 
 /// Expands to the function itself, and one `extern "ptx-kernel"` function per combination of the lists.
+///
+/// # Errors
+/// Fails if a type of a list has no name that an entry's name can contain.
 pub fn device(lists: &Lists, function: &ItemFn, params: &[Param]) -> Result<TokenStream> {
     let entries =
         lists.combinations().iter().map(|choice| entry(lists, choice, function, params)).collect::<Result<Vec<_>>>()?;
@@ -110,6 +113,9 @@ fn binding(list: &List, choice: &Choice, part: &str, generics: &Generics) -> Tok
 
 /// Expands to a function of the same name that takes the arguments and returns the call. It contains the kernel, so
 /// that the kernel is type-checked on the host.
+///
+/// # Errors
+/// Fails if a type of a list has no name that an entry's name can contain.
 pub fn host(lists: &Lists, function: &ItemFn, params: &[Param]) -> Result<TokenStream> {
     let ItemFn { attrs, vis, sig, .. } = function;
     let (name, generics) = (&sig.ident, launcher_generics(lists, &sig.generics));

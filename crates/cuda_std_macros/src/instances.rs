@@ -54,6 +54,9 @@ impl Parse for Choice {
 
 impl Choice {
     /// The choice's part of the entry name.
+    ///
+    /// # Errors
+    /// Fails for a type without a plain name, and for a literal that is neither a whole number nor a `bool`.
     pub fn name(&self) -> Result<String> {
         match self {
             Self::Type(ty) => match &**ty {
@@ -88,6 +91,9 @@ impl Lists {
     }
 
     /// Checks that every generic parameter has one list of its kind, and that every list belongs to a parameter.
+    ///
+    /// # Errors
+    /// Fails for a parameter without a list, a list without a parameter, a list of the wrong kind, and lifetimes.
     pub fn check(&self, generics: &Generics) -> Result<()> {
         for list in &self.0 {
             if self.0.iter().filter(|other| other.parameter == list.parameter).count() > 1 {

@@ -6,6 +6,10 @@ use syn::{Error, ItemFn, Result, ReturnType, spanned::Spanned};
 
 use crate::{expand, instances::Lists, params};
 
+/// Expands `#[kernel]` on a function, for the instances of the lists.
+///
+/// # Errors
+/// Fails if the signature is not that of a kernel, or the lists do not match its generic parameters.
 pub fn expand(lists: Lists, function: ItemFn) -> Result<TokenStream> {
     check_signature(&function)?;
     lists.check(&function.sig.generics)?;

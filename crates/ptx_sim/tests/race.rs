@@ -53,7 +53,7 @@ fn launches_are_ordered() {
 }
 
 #[test]
-fn new_memory_has_no_past() {
+fn new_memory_has_no_race_history() {
     let mut machine = machine();
     for _ in 0..3 {
         let a = machine.alloc(1024, "a").expect("alloc");

@@ -53,6 +53,9 @@ impl Rows {
     }
 
     /// Plots rates over sizes, with a panel for each operation, type and settings; `None` without measurements.
+    ///
+    /// # Errors
+    /// Fails if the plot cannot be drawn.
     pub fn plot(&self, family: &Family) -> Result<Option<String>> {
         // A ragged size just below an even one would make a step in the line.
         let ragged = |row: &Row| {
@@ -99,6 +102,9 @@ pub fn index() -> String {
 }
 
 /// The page of a family.
+///
+/// # Errors
+/// Fails if a kernel's source cannot be read or found.
 pub fn page(family: &Family, explained: &Page, rows: &Rows, plot: bool) -> Result<String> {
     let mut text = format!("# {}: {}\n\n", family.name, family.idea);
     text += "Written by `cargo xtask docs`; change the kernels' module texts instead.\n\n";

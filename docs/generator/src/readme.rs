@@ -13,6 +13,9 @@ pub const PATH: &str = "README.md";
 const END: &str = "<!-- /table -->";
 
 /// The file's text with every table made from the stored measurements.
+///
+/// # Errors
+/// Fails if the file or the measurements cannot be read, or the file lacks a table's comments.
 pub fn updated() -> Result<String> {
     let text = std::fs::read_to_string(PATH).with_context(|| format!("cannot read {PATH}"))?;
     let (compared, measured) = (results::compared()?, results::measured()?);
@@ -196,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_stand_behind_their_size() {
+    fn settings_follow_their_size() {
         let row = |n: u64, settings: &str| Row {
             family: "histogram".to_owned(),
             variant: "CUB 3.0.1".to_owned(),

@@ -78,12 +78,18 @@ pub fn size(n: u64, shape: &str) -> String {
 }
 
 /// The newest measurements of the whole ladders on an H200; empty before there are any.
+///
+/// # Errors
+/// Fails if the file cannot be read, or contains a wrong result.
 pub fn measured() -> Result<Vec<Row>> {
     newest()?.map_or(Ok(Vec::new()), |path| verified(&path))
 }
 
 /// The newest comparison of the reductions, rung by rung and with the vendor's library, on an H200; empty before there
 /// are any.
+///
+/// # Errors
+/// Fails if the file cannot be read, or contains a wrong result.
 pub fn compared() -> Result<Vec<Row>> {
     // The name of the file is `DATE.csv`, without a suffix after the date.
     let paths =
@@ -108,6 +114,9 @@ fn verified(path: &Path) -> Result<Vec<Row>> {
 }
 
 /// The newest of the files that [`measured`] reads, whose names start with a date.
+///
+/// # Errors
+/// Fails if the folder cannot be read.
 pub fn newest() -> Result<Option<PathBuf>> {
     Ok(csv_files()?.into_iter().filter(|path| path.to_string_lossy().ends_with("-ladders.csv")).max())
 }
@@ -120,6 +129,9 @@ fn csv_files() -> Result<Vec<PathBuf>> {
 }
 
 /// Measurements in the documents that the ladders are taken from, each on its own machine.
+///
+/// # Errors
+/// Fails if the file cannot be read.
 pub fn published() -> Result<Vec<Row>> {
     read(Path::new("docs/results/published.csv"))
 }

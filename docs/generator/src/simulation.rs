@@ -12,6 +12,9 @@ const PROFILE: &str = "H200";
 
 /// Runs and explains every variant of the family with the operation, type and settings that were measured, at the
 /// largest size that the simulator runs in seconds.
+///
+/// # Errors
+/// Fails if a variant cannot be run, or its result is wrong.
 pub fn explain(family: &'static Family, measured: &[&Row]) -> Result<Page> {
     let (backend, device) = backend::explaining(PROFILE, Printed::Stderr)?;
     // With several workers the order of blocks that wait for each other, and with it the pages, would differ between

@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 const LINES: usize = 48;
 
 /// The module text of the family's `mod.rs` or only file, as Markdown.
+///
+/// # Errors
+/// Fails if the file cannot be read.
 pub fn module_text(family: &Family) -> Result<String> {
     let text = read(&module_file(family))?;
     let lines =
@@ -24,7 +27,10 @@ pub struct Kernel {
 }
 
 /// The kernel that the variant launches first: the function whose name its first entry begins with. If several match,
-/// the longest name wins: `dot_best_f32` belongs to `dot_best`, not to `dot`.
+/// the longest name is used: `dot_best_f32` belongs to `dot_best`, not to `dot`.
+///
+/// # Errors
+/// Fails if the sources cannot be read, or none of them has the kernel.
 pub fn kernel(family: &Family, variant: &VariantInfo) -> Result<Kernel> {
     let entry = variant.entries.first().map_or("", |entry| entry.name.as_str());
     let mut found: Option<(usize, Kernel)> = None;

@@ -18,6 +18,9 @@ pub const RUN_SH: &str = include_str!("run.sh");
 const LIMIT: u64 = 60 << 20;
 
 /// Makes the folder.
+///
+/// # Errors
+/// Fails if a build or a copy fails, or the folder is too large.
 pub fn run() -> Result<ExitCode> {
     setup::toolchain()?;
     build_ptx::all()?;

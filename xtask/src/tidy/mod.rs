@@ -53,6 +53,9 @@ const RULES: &[Rule] = &[
 ];
 
 /// Checks the working tree; fails if a rule is violated.
+///
+/// # Errors
+/// Fails if a rule is violated, or the sources cannot be read.
 pub fn run() -> Result<ExitCode> {
     let tree = Tree::read(&workspace::root())?;
     let mut broken = 0;

@@ -64,6 +64,9 @@ impl fmt::Display for Finding {
 
 impl Tree {
     /// Reads all Rust files below `root` and the workspace's metadata.
+    ///
+    /// # Errors
+    /// Fails if a file cannot be read, or `cargo metadata` fails.
     pub fn read(root: &Path) -> Result<Self> {
         let mut files = Vec::new();
         collect(root, "", &mut files).context("cannot read the sources")?;

@@ -17,6 +17,9 @@ pub(crate) struct Record {
 
 impl Record {
     /// Reads the record at `path`, where rustc expected the link's output.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the file cannot be read.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let text = std::fs::read_to_string(path).map_err(Error::io("read the link record", path))?;
         Ok(Self::parse(&text))

@@ -33,6 +33,9 @@ pub const ROWS: &[Effect] = &[
 ];
 
 /// Wraps an asynchronous or cluster operation as an instruction.
+///
+/// # Errors
+/// Never fails; the type is that of functions that decode.
 pub fn done(what: Async) -> Result<Op, Reject> {
     Ok(Op::Async(Box::new(what)))
 }

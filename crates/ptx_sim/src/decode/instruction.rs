@@ -31,6 +31,9 @@ pub fn find(opcode: &str) -> (Entry, Rc<[&str]>) {
 
 impl<'t> Decoder<'_, 't> {
     /// Decodes one instruction.
+    ///
+    /// # Errors
+    /// A [`ParseError`] if the instruction is not valid PTX; an unsupported one becomes `Op::Unsupported`.
     pub fn instruction(
         &mut self,
         instruction: &'t Instruction<'t>,

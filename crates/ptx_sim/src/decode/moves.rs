@@ -77,6 +77,9 @@ impl<'t> Decoder<'_, 't> {
     }
 
     /// Decodes `cvt`: the table's rows assume registers as wide as the types, but registers may be wider.
+    ///
+    /// # Errors
+    /// [`Reject`] if the table has no such conversion, or the operands do not fit.
     pub fn cvt(&mut self, opcode: &str, operands: &[Operand<'t>]) -> Result<Op, Reject> {
         if let Some(row) = find(opcode) {
             if let Ok(op) = self.row(row, operands) {

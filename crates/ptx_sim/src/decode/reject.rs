@@ -17,6 +17,9 @@ impl From<ParseError> for Reject {
 }
 
 /// Rejects an instruction, which is kept and stops the run if it is executed.
+///
+/// # Errors
+/// Always [`Reject::Unsupported`].
 pub fn unsupported<T>(why: impl Into<String>) -> Result<T, Reject> {
     Err(Reject::Unsupported(why.into()))
 }

@@ -11,6 +11,9 @@ use crate::syntax::tree::Operand;
 
 impl<'t> Decoder<'_, 't> {
     /// Decodes an instruction of the table: destinations, then sources, then the mask of a collective instruction.
+    ///
+    /// # Errors
+    /// [`Reject`] if the operands do not fit the row.
     pub fn row(&mut self, row: &'static Row, operands: &[Operand<'t>]) -> Result<Op, Reject> {
         let op = match row.collective {
             None => Op::Pure(row.meaning.run, self.args(row, operands)?),

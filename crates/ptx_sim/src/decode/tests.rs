@@ -324,7 +324,7 @@ fn wide_registers_in_conversions() {
 }
 
 #[test]
-fn wrong_texts_say_where() {
+fn errors_name_their_line() {
     let cases = [
         (".entry k( {", 4),
         (".entry k() {\nbra nowhere;\n}", 5),

@@ -173,7 +173,7 @@ note: 64 threads of warps 0-1 run here
 }
 
 #[test]
-fn colours_change_no_word() {
+fn colours_do_not_change_the_text() {
     let stop = Stop::new(StopKind::Stuck, Diagnostic::new("deadlock", "no thread\u{1b}[2J can go on"));
     let colour = stop.render(Style::Colour);
     assert!(colour.contains("\u{1b}[") && !colour.contains("\u{1b}[2J"), "{colour:?}");

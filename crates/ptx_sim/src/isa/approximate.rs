@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn exact_where_the_result_is() {
+    fn exact_results_are_exact() {
         check(&[
             ("rcp.approx.f32", &[0x4000_0000], &[0x3f00_0000]),
             ("sqrt.approx.f32", &[0x4080_0000], &[0x4000_0000]),

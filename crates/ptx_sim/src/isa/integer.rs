@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn division_never_stops() {
+    fn division_by_zero_does_not_stop() {
         check(&[
             ("div.u32", &[7, 2], &[3]),
             ("div.s32", &[0xffff_fff9, 2], &[0xffff_fffd]),
