@@ -1,4 +1,4 @@
-"""Writes the .npy files of this folder with numpy: one per type, and one per thing that must be refused."""
+"""Writes the .npy files of this folder with numpy: one per type, and one per kind of file that must be rejected."""
 import numpy as np
 
 rng = np.random.default_rng(7)

@@ -1,5 +1,4 @@
-//! `cargo xtask bench`: measures the kernels on a GPU, beside nvcc's build of the same kernels and the vendor's
-//! libraries.
+//! `cargo xtask bench`: measures the kernels on a GPU, beside the same kernels in CUDA C++ and the vendor's libraries.
 //! `dist/run.sh bench` does the same on a machine without Rust.
 
 use std::{
@@ -35,12 +34,12 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     setup::toolchain()?;
     build_ptx::all()?;
     let peers = build_peers()?;
-    println!("== the first rungs of reduce in CUDA C++, compiled by us");
+    println!("== the first rungs of reduce in Rust");
     command::run(host().args(RUNGS.split(' ')))?;
     let mut bench = host();
     bench.arg("bench");
     if let Some(folder) = peers {
-        println!("== the same, compiled by nvcc");
+        println!("== the same rungs in CUDA C++, compiled by nvcc");
         command::run(host().args(RUNGS.split(' ')).arg("--ptx").arg(folder.join(LADDER)))?;
         if !options.arguments.iter().any(|word| word == "--peers") {
             bench.arg("--peers");

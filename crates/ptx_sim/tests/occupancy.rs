@@ -1,5 +1,5 @@
-//! Compares the occupancy calculator with the exercises of the course notes and with NVIDIA's own tables, and tests
-//! launches that do not fit.
+//! Compares the occupancy calculator with the exercises of the PMPP slides (`docs/sources.md`) and with NVIDIA's own
+//! tables, and tests launches that do not fit.
 
 use ptx_sim::occupancy::{Demand, Limit, Occupancy, occupancy};
 use ptx_sim::{Config, Launch, Machine, Profile, Program, StopKind};
@@ -13,7 +13,7 @@ fn profile(name: &str) -> Profile {
     Profile::named(name).expect("a built-in profile")
 }
 
-/// Chapter 4 of the course notes: 1,536 threads and 4 blocks per SM; 128, 256, 512 or 1,024 threads per block.
+/// Chapter 4 of the PMPP slides: 1,536 threads and 4 blocks per SM; 128, 256, 512 or 1,024 threads per block.
 #[test]
 fn three_blocks_of_512_fill_1536_threads() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/profiles/four-blocks.toml");
@@ -25,7 +25,7 @@ fn three_blocks_of_512_fill_1536_threads() {
     assert_eq!(on(&profile, 128, 0, 0).limits, [Limit::Blocks]);
 }
 
-/// Chapter 4 of the course notes: blocks of 8 x 8, 16 x 16 or 32 x 32 threads; 1,024 threads and 8 blocks per SM, 512
+/// Chapter 4 of the PMPP slides: blocks of 8 x 8, 16 x 16 or 32 x 32 threads; 1,024 threads and 8 blocks per SM, 512
 /// threads per block.
 #[test]
 fn blocks_of_16_by_16_fill_1024_threads() {
@@ -35,8 +35,8 @@ fn blocks_of_16_by_16_fill_1024_threads() {
     assert_eq!(found.map(|found| found.limits), [vec![Limit::Blocks], vec![Limit::Threads], vec![Limit::Threads]]);
 }
 
-/// Chapter 5 of the course notes: 16,384 registers for 1,536 threads are 10 each; with 11, one block of 512 threads no
-/// longer fits. (The notes call the remaining 512 threads "a one-third reduction"; a third less than 1,536 is 1,024.)
+/// Chapter 5 of the PMPP slides: 16,384 registers for 1,536 threads are 10 each; with 11, one block of 512 threads no
+/// longer fits. (The slides call the remaining 512 threads "a one-third reduction"; a third less than 1,536 is 1,024.)
 #[test]
 fn an_eleventh_register_costs_a_block() {
     let profile = profile("course");
@@ -56,7 +56,7 @@ fn registers_are_allocated_in_units() {
     assert_eq!(on(&laptop, 256, 256, 0).blocks, 0);
 }
 
-/// Chapter 5 of the course notes: 16 KiB of shared memory and eight blocks give 2 KiB each; with 5 KiB each, only three
+/// Chapter 5 of the PMPP slides: 16 KiB of shared memory and eight blocks give 2 KiB each; with 5 KiB each, only three
 /// blocks fit.
 #[test]
 fn shared_memory_limits_blocks() {

@@ -27,7 +27,6 @@ pub(super) struct Options {
     shared: u64,
     /// A device profile: h200, a100, rtx-3050-laptop, geforce-8800-gtx, geforce-gtx-280, course, or a TOML file with a
     /// profile
-    /// one
     #[arg(long, value_name = "NAME|FILE", default_value = "h200")]
     profile: String,
     /// Print one JSON object per entry

@@ -45,9 +45,9 @@ build_peers() {
 # The first rungs as rustc and LLVM compile them, then as nvcc does, launched and timed by the same program.
 ladder() {
     set -- reduce --variant interleaved,interleaved_strided,sequential --dtype i32 --n 2^22 --block 128 --warm --repeat 101 --device gpu "$@"
-    echo "== the first rungs of reduce in CUDA C++, compiled by us"
+    echo "== the first rungs of reduce in Rust"
     "$here/host" "$@"
-    [ -z "$peers" ] || { echo "== the same, compiled by nvcc"; "$here/host" "$@" --ptx "$here/peers/ladder.cubin"; }
+    [ -z "$peers" ] || { echo "== the same rungs in CUDA C++, compiled by nvcc"; "$here/host" "$@" --ptx "$here/peers/ladder.cubin"; }
 }
 
 [ $# -gt 0 ] || usage
@@ -58,7 +58,7 @@ case $task in
     bench)
         build_peers
         ladder
-        # The flag is one word or none.
+        # `$peers` is one word or empty.
         exec "$here/host" bench $peers "$@"
         ;;
     host) exec "$here/host" "$@" ;;

@@ -18,7 +18,7 @@ for argument in "$@"; do
         *) printf '%s\n' "$argument" ;;
     esac
 done > "$out"
-# One `cp` for all objects: a crate has one per module.
+# One `cp` copies all objects, because a crate has one per module.
 count=$#
 while [ "$count" -gt 0 ]; do
     case $1 in *.o) set -- "$@" "$1" ;; esac

@@ -206,7 +206,7 @@ impl Counters {
     }
 
     /// Returns the floating-point operations per byte accessed in global memory: the compute to global memory access
-    /// (CGMA) ratio of the course notes, divided by the bytes of an element.
+    /// (CGMA) ratio of the PMPP slides (`docs/sources.md`), divided by the bytes of an element.
     pub fn flops_per_byte(&self) -> f64 {
         ratio(self.flops(), self.global_bytes)
     }
