@@ -312,3 +312,20 @@ fn occupancy_of_a_file() {
     assert_eq!((&row["blocks"], &row["limits"][0]), (&4.into(), &"registers".into()), "{row}");
     refused_in_a_line(&["occupancy", &file, "--profile", "no-such-gpu"], 2, &["no-such-gpu"]);
 }
+
+/// ptxas assembles for none of these devices, whether it is installed or not.
+#[test]
+fn estimated_registers_are_marked() {
+    let file = program("pass/vecadd.ptx");
+    let args = ["occupancy", &file, "--profile", "geforce-8800-gtx"];
+    let row = object(&[&args[..], &["--json"]].concat(), 0);
+    assert_eq!(row["registers_from"], "estimate", "{row}");
+    let output = host(&args);
+    let (table, note) = (text(&output.stdout), text(&output.stderr));
+    assert!(table.contains(&format!("about {}", row["registers"])), "{table}");
+    assert!(note.contains("registers are estimated") && note.contains("--registers"), "{note}");
+    let given = [&args[..], &["--registers", "10"]].concat();
+    assert_eq!(object(&[&given[..], &["--json"]].concat(), 0)["registers_from"], "given");
+    let output = host(&given);
+    assert!(!text(&output.stdout).contains("about") && !text(&output.stderr).contains("estimated"));
+}

@@ -8,12 +8,11 @@
 //! - *Source*: outputs in registers that share their inputs, tiles in shared memory. The kernels are
 //!   `kernels_gpu::conv1d::best`.
 
-use crate::backend::Shape;
+use crate::backend::{Handle, Shape};
 use crate::buffer::Buffer;
 use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::filter::{Border, MAX_AXIS};
-use crate::handle::Handle;
 use crate::launch::Launch;
 use cuda_std::launch::{PtrMut, Slice};
 use kernels_gpu::conv1d::best;
@@ -37,7 +36,7 @@ pub fn conv1d<T: Element + Sample>(
     border: Border,
 ) -> Result<Buffer<T>> {
     let (device, n) = (signal.device(), signal.len());
-    device.require(mask, "the mask")?;
+    mask.require_on(device, "the mask")?;
     if channels == 0 || !n.is_multiple_of(channels) {
         return Err(Error::Mismatch(format!("{n} elements are not a whole number of samples of {channels} channels")));
     }

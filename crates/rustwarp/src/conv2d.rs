@@ -8,12 +8,11 @@
 //! - *Source*: rows that march down the picture with their window in registers. The kernels are
 //!   `kernels_gpu::conv2d::best`.
 
-use crate::backend::{DeviceInfo, Shape};
+use crate::backend::{DeviceInfo, Handle, Shape};
 use crate::buffer::Buffer;
 use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::filter::{Border, MAX_AXIS};
-use crate::handle::Handle;
 use crate::launch::Launch;
 use cuda_std::launch::{PtrMut, Slice};
 use kernels_gpu::conv2d::{Frame, best};

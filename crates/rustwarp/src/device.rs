@@ -1,8 +1,8 @@
 //! A device: a GPU or the simulator.
 
-use crate::backend::{Backend, Checks, Choice, DeviceInfo, Module as Loaded, Printed, Shape, open_printing};
+use crate::backend::{Backend, Checks, Choice, DeviceInfo, Handle, Module as Loaded, Printed, Shape, open_printing};
 use crate::error::Result;
-use crate::handle::Handle;
+use crate::launch::Launch;
 use crate::ptx;
 use cuda_std::launch::Call;
 use std::cell::RefCell;
@@ -100,9 +100,12 @@ impl Device {
         Ok(module)
     }
 
-    /// Whether this is the same device, and not only one like it.
-    pub(crate) fn is(&self, other: &Self) -> bool {
-        Rc::ptr_eq(&self.inner, &other.inner)
+    /// Starts a kernel of this family, in stream order.
+    ///
+    /// # Errors
+    /// Those of [`Device::family`] and of [`Launch::run`].
+    pub(crate) fn run(&self, family: &'static str, launch: &Launch<'_>) -> Result<()> {
+        launch.run(self.backend(), self.family(family)?)
     }
 }
 

@@ -8,12 +8,11 @@
 //! - *Source*: privatised counters as in J. Gómez-Luna et al., "An optimized approach to histogram computation on GPU"
 //!   (2013). The kernels are `kernels_gpu::histogram::best`.
 
-use crate::backend::{self, Backend, DeviceInfo, Shape};
+use crate::backend::{self, Backend, DeviceInfo, Handle, Shape};
 use crate::buffer::Buffer;
 use crate::device::Device;
 use crate::element::{Element, Scalar};
 use crate::error::{Error, Result};
-use crate::handle::Handle;
 use crate::launch::Launch;
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::histogram::best::{LANE_BINS, lanes, windows};
@@ -241,7 +240,7 @@ impl Device {
     /// # Errors
     /// [`Error::OtherDevice`] for a buffer of another device, and those of [`of_keys`].
     pub fn histogram<T: Key>(&self, input: &Buffer<T>, bins: u32) -> Result<Buffer<u64>> {
-        self.require(input, "the input")?;
+        input.require_on(self, "the input")?;
         of_keys(input, bins)
     }
 }

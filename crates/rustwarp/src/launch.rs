@@ -1,11 +1,103 @@
-//! Launches whose contract is checked when they are created.
+//! Launches whose contract is checked when they are created, and the overrides of their configuration.
 
-use crate::backend::{Backend, Module, Shape};
-use crate::error::Result;
+use crate::backend::{Backend, DeviceInfo, Module, Shape};
+use crate::error::{Error, Result};
 use cuda_std::launch::Call;
 
 /// Most blocks that a grid can have along its first axis.
 pub const MAX_GRID: u64 = (1 << 31) - 1;
+
+/// Overrides of the launch configuration that a plan chooses; the default overrides nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tuning {
+    /// Threads per block.
+    pub block: Option<u32>,
+    /// Number of blocks.
+    pub grid: Option<u32>,
+}
+
+impl Tuning {
+    /// Threads per block: the override, or `default`.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a size that is not a multiple of 32, or beyond the device's largest.
+    pub(crate) fn whole_warps(self, default: u32, info: &DeviceInfo) -> Result<u32> {
+        let block = self.block.unwrap_or(default);
+        if block > 0 && block.is_multiple_of(32) && block <= info.max_block {
+            return Ok(block);
+        }
+        Err(Error::Usage(format!("a block has a multiple of 32 threads up to {}, not {block}", info.max_block)))
+    }
+
+    /// The number of blocks, if it is overridden.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for 0, and for more blocks than a grid can have.
+    pub(crate) fn blocks(self) -> Result<Option<u32>> {
+        match self.grid {
+            Some(grid) if grid == 0 || u64::from(grid) > MAX_GRID => {
+                Err(Error::Usage(format!("a grid has 1 to {MAX_GRID} blocks, not {grid}")))
+            }
+            grid => Ok(grid),
+        }
+    }
+}
+
+/// Configuration of a launch of whole warps that fills the device, and whose last block combines the results of all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LastBlock {
+    /// Threads per block.
+    pub block: u32,
+    /// Number of blocks; 0 without elements.
+    pub grid: u32,
+    /// Largest number of additions in a chain from an element to the result.
+    pub depth: u64,
+}
+
+impl LastBlock {
+    /// Chooses the configuration for `n` elements, of which a thread reads `per_thread` in one round: `blocks_per_sm`
+    /// blocks of `block` threads per multiprocessor, and at most one for each round of a block.
+    ///
+    /// # Errors
+    /// Those of [`Tuning`].
+    pub fn new(info: &DeviceInfo, n: u64, per_thread: u32, tuned: Tuned, tuning: Tuning) -> Result<Self> {
+        let block = tuning.whole_warps(tuned.block, info)?;
+        let (round, fill) = (u64::from(block * per_thread), u64::from(info.multiprocessors * tuned.blocks_per_sm));
+        let grid = tuning.blocks()?.unwrap_or_else(|| n.div_ceil(round).min(fill) as u32);
+        if n == 0 {
+            return Ok(Self { block, grid: 0, depth: 0 });
+        }
+        let tree = u64::from(block.next_power_of_two().ilog2());
+        // A thread may read one element before the aligned part and one after it.
+        let share = n.div_ceil(u64::from(grid) * round) * u64::from(per_thread) + 2;
+        Ok(Self { block, grid, depth: share + tree + u64::from(grid.div_ceil(block)) + tree })
+    }
+
+    /// The shape of the launch.
+    pub fn shape(self) -> Shape {
+        Shape::linear(self.grid, self.block)
+    }
+}
+
+/// The tuned configuration of a [`LastBlock`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tuned {
+    /// Threads per block.
+    pub block: u32,
+    /// Blocks per multiprocessor.
+    pub blocks_per_sm: u32,
+}
+
+/// Checks that `blocks` fits a grid; `what` names the work in the error.
+///
+/// # Errors
+/// [`Error::Usage`] with the advice, for more blocks than a grid can have.
+pub fn require_grid(blocks: u64, what: &str, advice: &str) -> Result<u32> {
+    if blocks > MAX_GRID {
+        return Err(Error::Usage(format!("{what} needs {blocks} blocks, and a grid has at most {MAX_GRID}: {advice}")));
+    }
+    Ok(blocks as u32)
+}
 
 /// A kernel with its arguments and its shape, which together satisfy the kernel's contract. It can be run any number of
 /// times in succession.
@@ -38,13 +130,48 @@ impl<'a> Launch<'a> {
     /// without blocks does nothing.
     ///
     /// # Errors
-    /// [`Error::Usage`](crate::Error::Usage) if the module lacks the entry, [`Error::Fault`](crate::Error::Fault) if a
-    /// kernel faults.
+    /// [`Error::Usage`] if the module lacks the entry, [`Error::Fault`] if a kernel faults.
     pub fn run(&self, device: &dyn Backend, module: Module) -> Result<()> {
         if self.shape.grid.contains(&0) {
             return Ok(());
         }
         // SAFETY: the contract of `new` covers the kernel's; `self` borrows the memory.
         unsafe { device.launch(module, &self.call, self.shape) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::simulator;
+
+    #[test]
+    fn a_grid_has_31_bits() {
+        let of = |blocks| require_grid(blocks, "print of 7 values", "use less").map_err(|error| error.to_string());
+        assert_eq!((of(0), of(MAX_GRID)), (Ok(0), Ok(i32::MAX as u32)));
+        let refusal = of(1 << 31).expect_err("one too many");
+        assert_eq!(refusal, "print of 7 values needs 2147483648 blocks, and a grid has at most 2147483647: use less");
+    }
+
+    #[test]
+    fn grids_are_bounded_by_work_and_device() {
+        let info = DeviceInfo { multiprocessors: 132, max_block: 1024, ..simulator() };
+        let tuned = Tuned { block: 512, blocks_per_sm: 2 };
+        let config = |n, tuning| LastBlock::new(&info, n, 4, tuned, tuning).map_err(|error| error.to_string());
+        let grid = |n, tuning| config(n, tuning).map(|config| config.grid);
+        assert_eq!(grid(1 << 40, Tuning::default()), Ok(264));
+        assert_eq!((grid(0, Tuning::default()), grid(1, Tuning::default())), (Ok(0), Ok(1)));
+        assert_eq!(grid(2049, Tuning::default()), Ok(2));
+        assert_eq!(grid(2049, Tuning { block: Some(64), grid: None }), Ok(9));
+        assert_eq!(grid(5, Tuning { block: None, grid: Some(7) }), Ok(7));
+        for (block, blocks) in
+            [(Some(0), None), (Some(33), None), (Some(2048), None), (None, Some(0)), (None, Some(1 << 31))]
+        {
+            let refusal = grid(5, Tuning { block, grid: blocks }).expect_err("refused");
+            assert!(refusal.contains("multiple of 32") || refusal.contains("1 to 2147483647 blocks"), "{refusal}");
+        }
+        // One thread of the only warp adds four elements per round, and one on either side of the aligned part.
+        let one_warp = config(1024, Tuning { block: Some(32), grid: Some(1) }).expect("a warp");
+        assert_eq!(one_warp.depth, 32 + 2 + 5 + 1 + 5);
     }
 }

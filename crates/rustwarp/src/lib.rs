@@ -27,7 +27,6 @@ pub mod tensor;
 
 mod buffer;
 mod device;
-mod handle;
 mod launch;
 
 pub mod conv1d;
@@ -42,13 +41,12 @@ pub mod segreduce;
 pub mod transpose;
 pub mod vecadd;
 
-pub use backend::{Atomics, Backend, Checkers, Checks, Choice, Shape};
+pub use backend::{Atomics, Backend, Checkers, Checks, Choice, Handle, Memory, Shape};
 pub use buffer::Buffer;
 pub use cuda_std::launch::Call;
 pub use device::{Device, Module};
 pub use diagnostic::Diagnostic;
 pub use element::{Array, Dtype, Element, Scalar};
 pub use error::{Error, Result};
-pub use handle::Handle;
-pub use launch::{Launch, MAX_GRID};
+pub use launch::{Launch, MAX_GRID, Tuning, require_grid};
 pub use tensor::Tensor;

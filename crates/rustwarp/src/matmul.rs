@@ -7,12 +7,11 @@
 //!   asynchronous copies. The kernels are `kernels_gpu::matmul::best`; products of f32 are rounded as f32, without
 //!   TF32.
 
-use crate::backend::{DeviceInfo, Shape};
+use crate::backend::{DeviceInfo, Handle, Shape};
 use crate::buffer::Buffer;
 use crate::device::Device;
 use crate::element::Element;
 use crate::error::{Error, Result};
-use crate::handle::Handle;
 use crate::launch::{Launch, MAX_GRID};
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::matmul::{Factor, best};
@@ -38,7 +37,7 @@ pub struct Sizes {
 /// the device.
 pub fn matmul<T: Real>(a: &Buffer<T>, b: &Buffer<T>, sizes: Sizes) -> Result<Buffer<T>> {
     let device = a.device();
-    device.require(b, "B")?;
+    b.require_on(device, "B")?;
     let Sizes { m, n, k, .. } = sizes;
     for (name, have, [rows, columns]) in [("A", a.len(), [m, k]), ("B", b.len(), [k, n])] {
         if rows.checked_mul(columns) != Some(have) {
@@ -194,7 +193,7 @@ impl Device {
     /// # Errors
     /// Those of [`matmul()`].
     pub fn matmul<T: Real>(&self, a: &Buffer<T>, b: &Buffer<T>, sizes: Sizes) -> Result<Buffer<T>> {
-        self.require(a, "A")?;
+        a.require_on(self, "A")?;
         matmul(a, b, sizes)
     }
 }

@@ -9,16 +9,15 @@
 //! - *Source*: M. Harris, "Optimizing Parallel Reduction in CUDA" (2007), for the tree; the last block finishes as in
 //!   the sample `threadFenceReduction` of the CUDA toolkit. The kernels are `kernels_gpu::reduce::{best, arg}`.
 
-use crate::backend::{self, Backend, DeviceInfo, Shape};
+use crate::backend::{DeviceInfo, Handle, Memory};
 use crate::buffer::Buffer;
 use crate::device::Device;
 use crate::element::Element;
 use crate::error::Result;
-use crate::handle::Handle;
-use crate::launch::Launch;
-use cuda_std::launch::{PtrMut, Slice};
+use crate::launch::{LastBlock, Launch, Tuned, Tuning};
 use kernels_gpu::reduce::arg::{NOWHERE, reduce_arg};
 use kernels_gpu::reduce::{Max, Min, Op, Sum, best};
+use std::marker::PhantomData;
 
 /// Number of elements that a thread reads in one round.
 const PER_THREAD: u32 = 4;
@@ -64,121 +63,151 @@ pub fn argmin<T: Element>(input: &Buffer<T>) -> Result<Option<u64>> {
 }
 
 fn reduce<O: Op<T>, T: Element>(input: &Buffer<T>) -> Result<T> {
-    if input.is_empty() {
-        return Ok(O::identity());
-    }
     let device = input.device();
-    let plan = Plan::new(device.info(), input.len() as u64, best::BLOCK, None);
-    let scratch = Scratch::new(device.backend(), &plan)?;
-    let output = device.uninit::<T>(1)?;
-    scratch
-        .launch::<O>(&plan, input.slice(input.len()), output.ptr())
-        .run(device.backend(), device.family("reduce")?)?;
+    let mut output = device.uninit::<T>(1)?;
+    Plan::<O, T>::new(device, input.len(), Tuning::default())?.launch(input, &mut output)?;
     Ok(output.read(1)?[0])
 }
 
 fn arg<O: Op<T>, T: Element>(input: &Buffer<T>) -> Result<Option<u64>> {
-    if input.is_empty() {
-        return Ok(None);
-    }
     let device = input.device();
-    let plan = Plan::new(device.info(), input.len() as u64, kernels_gpu::reduce::arg::BLOCK, None);
-    let scratch = ArgScratch::new(device.backend(), &plan)?;
-    let output = device.uninit::<u64>(1)?;
-    scratch
-        .launch::<O>(&plan, input.slice(input.len()), output.ptr())
-        .run(device.backend(), device.family("reduce")?)?;
+    let mut output = device.uninit::<u64>(1)?;
+    ArgPlan::<O, T>::new(device, input.len(), Tuning::default())?.launch(input, &mut output)?;
     let index = output.read(1)?[0];
     Ok((index != NOWHERE).then_some(index))
 }
 
-/// Grid of one reduction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Plan {
-    /// Threads per block: a multiple of 32.
-    pub block: u32,
-    /// Number of blocks.
-    pub grid: u32,
+/// A reduction of a number of elements of `T` by the operation `O`, with its launch configuration and scratch memory.
+/// It can be launched any number of times, without further allocations.
+pub struct Plan<O, T, H: Handle = Device> {
+    n: usize,
+    config: LastBlock,
+    partials: Memory<T, H>,
+    /// The ticket, which is 0 between launches.
+    ticket: Memory<u32, H>,
+    operation: PhantomData<O>,
+}
+
+impl<O: Op<T>, T: Element, H: Handle> Plan<O, T, H> {
+    /// Plans a reduction of `n` elements.
+    ///
+    /// # Errors
+    /// [`Error::Usage`](crate::Error::Usage) for a tuning that the kernel does not support, and if the device has less memory free.
+    pub fn new(device: &H, n: usize, tuning: Tuning) -> Result<Self> {
+        let config = config(device.backend().info(), n, best::BLOCK, tuning)?;
+        Ok(Self {
+            n,
+            config,
+            partials: Memory::uninit(device.clone(), config.grid as usize, "partial results")?,
+            ticket: Memory::from_slice(device.clone(), &[0], "ticket")?,
+            operation: PhantomData,
+        })
+    }
+
     /// Largest number of additions in a chain from an element to the result.
-    pub depth: u64,
-}
-
-impl Plan {
-    /// Plans a grid for `n` elements, which is not 0: enough blocks to fill the device, at most one for each tile, or
-    /// `grid` blocks, which is not 0, if given.
-    pub fn new(info: &DeviceInfo, n: u64, block: u32, grid: Option<u32>) -> Self {
-        let round = u64::from(block) * u64::from(PER_THREAD);
-        let fill = u64::from(info.multiprocessors * best::BLOCKS_PER_SM);
-        let grid = grid.unwrap_or_else(|| n.div_ceil(round).min(fill) as u32);
-        let tree = u64::from(block.next_power_of_two().ilog2());
-        // A thread may read one element before the aligned part and one after it.
-        let share = n.div_ceil(u64::from(grid) * round) * u64::from(PER_THREAD) + 2;
-        Self { block, grid, depth: share + tree + u64::from(grid.div_ceil(block)) + tree }
-    }
-}
-
-/// Device memory that a reduction needs beside its input and output.
-pub struct Scratch<'d, T> {
-    partials: backend::Buffer<'d, T>,
-    /// The ticket, which is 0 between launches.
-    ticket: backend::Buffer<'d, u32>,
-}
-
-impl<'d, T: Element> Scratch<'d, T> {
-    /// Bytes that [`Scratch::new`] allocates.
-    pub fn bytes(plan: &Plan) -> u64 {
-        u64::from(plan.grid) * size_of::<T>() as u64 + size_of::<u32>() as u64
+    pub fn depth(&self) -> u64 {
+        self.config.depth
     }
 
-    /// Allocates the memory that the plan needs.
+    /// The launch that writes the reduction of the input to the output, which has one element. Without elements it does
+    /// nothing.
     ///
     /// # Errors
-    /// [`Error::Usage`](crate::Error::Usage) if the device has less memory free.
-    pub fn new(device: &'d dyn Backend, plan: &Plan) -> Result<Self> {
-        Ok(Self {
-            partials: backend::Buffer::uninit(device, plan.grid as usize, "partial results")?,
-            ticket: backend::Buffer::from_slice(device, &[0], "ticket")?,
-        })
-    }
-
-    /// Writes the reduction of the input to the first element of the output.
-    pub fn launch<'a, O: Op<T>>(&'a self, plan: &Plan, input: Slice<'a, T>, output: PtrMut<'a, T>) -> Launch<'a> {
-        assert!(plan.grid as usize <= self.partials.len(), "the scratch memory belongs to a smaller plan");
-        let call = best::reduce_best::<O, T>(input, self.partials.ptr(), self.ticket.ptr(), output);
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for memory of another length, [`Error::OtherDevice`](crate::Error::OtherDevice) for memory of another device.
+    pub fn prepare<'a>(&'a self, input: &'a Memory<T, H>, output: &'a Memory<T, H>) -> Result<Launch<'a>> {
+        let device = self.ticket.device();
+        input.require(device, self.n, "the input")?;
+        output.require_output(device, 1, &[input.address()])?;
+        let call = best::reduce_best::<O, T>(input.slice(self.n), self.partials.ptr(), self.ticket.ptr(), output.ptr());
         // SAFETY: whole warps, a partial result per block, and a ticket that is 0 and that every launch leaves at 0.
-        unsafe { Launch::new(call, Shape::linear(plan.grid, plan.block)) }
+        Ok(unsafe { Launch::new(call, self.config.shape()) })
     }
 }
 
-/// Device memory that a search for a maximum or minimum needs beside its input and output.
-pub struct ArgScratch<'d, T> {
-    values: backend::Buffer<'d, T>,
-    indices: backend::Buffer<'d, u64>,
-    /// The ticket, which is 0 between launches.
-    ticket: backend::Buffer<'d, u32>,
-}
-
-impl<'d, T: Element> ArgScratch<'d, T> {
-    /// Allocates the memory that the plan needs.
+impl<O: Op<T>, T: Element> Plan<O, T> {
+    /// Starts the reduction of the input into the output, which has one element, in stream order.
     ///
     /// # Errors
-    /// [`Error::Usage`](crate::Error::Usage) if the device has less memory free.
-    pub fn new(device: &'d dyn Backend, plan: &Plan) -> Result<Self> {
+    /// Those of [`Plan::prepare`], [`Error::NoPtx`](crate::Error::NoPtx) if the kernels are not built, and the errors of the device.
+    pub fn launch(&self, input: &Buffer<T>, output: &mut Buffer<T>) -> Result<()> {
+        let launch = self.prepare(input, output)?;
+        match self.n {
+            0 => output.write(&[O::identity()]),
+            _ => self.ticket.device().run("reduce", &launch),
+        }
+    }
+}
+
+/// A search for the first maximum or minimum, depending on `O`, among a number of elements of `T`, with its launch
+/// configuration and scratch memory. It can be launched any number of times, without further allocations.
+pub struct ArgPlan<O, T, H: Handle = Device> {
+    n: usize,
+    config: LastBlock,
+    values: Memory<T, H>,
+    indices: Memory<u64, H>,
+    /// The ticket, which is 0 between launches.
+    ticket: Memory<u32, H>,
+    operation: PhantomData<O>,
+}
+
+impl<O: Op<T>, T: Element, H: Handle> ArgPlan<O, T, H> {
+    /// Plans a search among `n` elements.
+    ///
+    /// # Errors
+    /// Those of [`Plan::new`].
+    pub fn new(device: &H, n: usize, tuning: Tuning) -> Result<Self> {
+        let config = config(device.backend().info(), n, kernels_gpu::reduce::arg::BLOCK, tuning)?;
         Ok(Self {
-            values: backend::Buffer::uninit(device, plan.grid as usize, "partial values")?,
-            indices: backend::Buffer::uninit(device, plan.grid as usize, "partial indices")?,
-            ticket: backend::Buffer::from_slice(device, &[0], "ticket")?,
+            n,
+            config,
+            values: Memory::uninit(device.clone(), config.grid as usize, "partial values")?,
+            indices: Memory::uninit(device.clone(), config.grid as usize, "partial indices")?,
+            ticket: Memory::from_slice(device.clone(), &[0], "ticket")?,
+            operation: PhantomData,
         })
     }
 
-    /// Writes the index of the first maximum or minimum, depending on `O`, to the first element of the output.
-    pub fn launch<'a, O: Op<T>>(&'a self, plan: &Plan, input: Slice<'a, T>, output: PtrMut<'a, u64>) -> Launch<'a> {
-        assert!(plan.grid as usize <= self.values.len(), "the scratch memory belongs to a smaller plan");
+    /// The launch that writes the index to the output, which has one element. Without elements it does nothing.
+    ///
+    /// # Errors
+    /// Those of [`Plan::prepare`].
+    pub fn prepare<'a>(&'a self, input: &'a Memory<T, H>, output: &'a Memory<u64, H>) -> Result<Launch<'a>> {
+        let device = self.ticket.device();
+        input.require(device, self.n, "the input")?;
+        output.require_output(device, 1, &[input.address()])?;
         let (values, indices) = (self.values.ptr(), self.indices.ptr());
-        let call = reduce_arg::<O, T>(input, values, indices, self.ticket.ptr(), output);
+        let call = reduce_arg::<O, T>(input.slice(self.n), values, indices, self.ticket.ptr(), output.ptr());
         // SAFETY: whole warps, a value and an index per block, and a ticket that every launch leaves at 0.
-        unsafe { Launch::new(call, Shape::linear(plan.grid, plan.block)) }
+        Ok(unsafe { Launch::new(call, self.config.shape()) })
     }
+}
+
+impl<O: Op<T>, T: Element> ArgPlan<O, T> {
+    /// Starts the search, which writes the index to the output, in stream order; 2^64 - 1 without elements.
+    ///
+    /// # Errors
+    /// Those of [`Plan::launch`].
+    pub fn launch(&self, input: &Buffer<T>, output: &mut Buffer<u64>) -> Result<()> {
+        let launch = self.prepare(input, output)?;
+        match self.n {
+            0 => output.write(&[NOWHERE]),
+            _ => self.ticket.device().run("reduce", &launch),
+        }
+    }
+}
+
+/// Bytes of scratch memory of a [`Plan`] for `n` elements of `T`.
+///
+/// # Errors
+/// [`Error::Usage`](crate::Error::Usage) for a tuning that the kernel does not support.
+pub fn scratch_bytes<T>(info: &DeviceInfo, n: usize, tuning: Tuning) -> Result<u64> {
+    let blocks = config(info, n, best::BLOCK, tuning)?.grid;
+    Ok(u64::from(blocks) * size_of::<T>() as u64 + size_of::<u32>() as u64)
+}
+
+/// The configuration of a launch for `n` elements; see [`Plan`].
+fn config(info: &DeviceInfo, n: usize, block: u32, tuning: Tuning) -> Result<LastBlock> {
+    LastBlock::new(info, n as u64, PER_THREAD, Tuned { block, blocks_per_sm: best::BLOCKS_PER_SM }, tuning)
 }
 
 impl Device {
@@ -187,7 +216,7 @@ impl Device {
     /// # Errors
     /// [`Error::OtherDevice`](crate::Error::OtherDevice) for a buffer of another device, and those of [`sum`].
     pub fn sum<T: Element>(&self, input: &Buffer<T>) -> Result<T> {
-        self.require(input, "the input")?;
+        input.require_on(self, "the input")?;
         sum(input)
     }
 
@@ -196,7 +225,7 @@ impl Device {
     /// # Errors
     /// Those of [`Device::sum`].
     pub fn max<T: Element>(&self, input: &Buffer<T>) -> Result<T> {
-        self.require(input, "the input")?;
+        input.require_on(self, "the input")?;
         max(input)
     }
 
@@ -205,7 +234,7 @@ impl Device {
     /// # Errors
     /// Those of [`Device::sum`].
     pub fn min<T: Element>(&self, input: &Buffer<T>) -> Result<T> {
-        self.require(input, "the input")?;
+        input.require_on(self, "the input")?;
         min(input)
     }
 
@@ -214,7 +243,7 @@ impl Device {
     /// # Errors
     /// Those of [`Device::sum`].
     pub fn argmax<T: Element>(&self, input: &Buffer<T>) -> Result<Option<u64>> {
-        self.require(input, "the input")?;
+        input.require_on(self, "the input")?;
         argmax(input)
     }
 
@@ -223,7 +252,7 @@ impl Device {
     /// # Errors
     /// Those of [`Device::sum`].
     pub fn argmin<T: Element>(&self, input: &Buffer<T>) -> Result<Option<u64>> {
-        self.require(input, "the input")?;
+        input.require_on(self, "the input")?;
         argmin(input)
     }
 }

@@ -11,16 +11,16 @@
 //! - *Source*: D. Merrill and M. Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (2016). The
 //!   kernel is `kernels_gpu::scan::best`.
 
-use crate::backend::{self, Backend, Shape};
+use crate::backend::{Handle, Memory, Shape};
 use crate::buffer::Buffer;
 use crate::device::Device;
 use crate::element::Element;
-use crate::error::{Error, Result};
-use crate::handle::Handle;
-use crate::launch::{Launch, MAX_GRID};
+use crate::error::Result;
+use crate::launch::{Launch, require_grid};
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::reduce::{Max, Min, Op, Sum};
 use kernels_gpu::scan::best;
+use std::marker::PhantomData;
 
 /// Whether an element is part of its own sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub enum Kind {
 /// Running sums.
 ///
 /// # Errors
-/// [`Error::NoPtx`] if the kernels are not built, [`Error::Usage`] for more elements than a grid can take, and the
+/// [`Error::NoPtx`](crate::Error::NoPtx) if the kernels are not built, [`Error::Usage`](crate::Error::Usage) for more elements than a grid can take, and the
 /// errors of the device.
 pub fn sums<T: Element>(input: &Buffer<T>, kind: Kind) -> Result<Buffer<T>> {
     scan::<Sum, T>(input, kind)
@@ -58,53 +58,97 @@ pub fn minima<T: Element>(input: &Buffer<T>, kind: Kind) -> Result<Buffer<T>> {
 
 fn scan<O: Op<T>, T: Element>(input: &Buffer<T>, kind: Kind) -> Result<Buffer<T>> {
     let (device, n) = (input.device(), input.len());
-    let plan = Plan::new::<T>(n as u64)?;
-    let state = State::new(device.backend(), &plan)?;
-    let output = device.uninit::<T>(n)?;
-    let launch = state.launch::<O, T>(&plan, input.slice(n), kind, output.ptr());
-    launch.run(device.backend(), device.family("scan")?)?;
-    // The state is released on return.
+    let mut output = device.uninit::<T>(n)?;
+    let plan = Plan::<O, T>::new(device, n, kind)?;
+    plan.launch(input, &mut output)?;
+    // The plan's memory is released on return.
     device.synchronize()?;
     Ok(output)
 }
 
-/// Grid of one scan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Plan {
-    /// Number of blocks, one per tile; 0 for an empty input.
-    pub grid: u32,
-    /// Number of 64-bit words of state.
-    pub words: u64,
+/// A scan of a number of elements of `T` by the operation `O`, with its kernel, launch configuration and scratch
+/// memory. It can be launched any number of times, without further allocations.
+pub struct Plan<O, T, H: Handle = Device> {
+    n: usize,
+    kind: Kind,
+    config: Config,
+    /// Tickets and records, which successive launches share.
+    state: Memory<u64, H>,
+    operation: PhantomData<(O, T)>,
+}
+
+impl<O: Op<T>, T: Element, H: Handle> Plan<O, T, H> {
+    /// Plans a scan of `n` elements: a block for each tile.
+    ///
+    /// # Errors
+    /// [`Error::Usage`](crate::Error::Usage) for more elements than a grid can take, and if the device has less memory free.
+    pub fn new(device: &H, n: usize, kind: Kind) -> Result<Self> {
+        let config = Config::new::<T>(n as u64)?;
+        let state = Memory::from_slice(device.clone(), &vec![0; config.words as usize], "state")?;
+        Ok(Self { n, kind, config, state, operation: PhantomData })
+    }
+
     /// Largest number of additions in a chain from an element to a result.
-    pub depth: u64,
+    pub fn depth(&self) -> u64 {
+        self.config.depth
+    }
+
+    /// The launch that writes the scan of the input to the output. Without elements it does nothing.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for memory of another length, [`Error::OtherDevice`](crate::Error::OtherDevice) for memory of another device.
+    pub fn prepare<'a>(&'a self, input: &'a Memory<T, H>, output: &'a Memory<T, H>) -> Result<Launch<'a>> {
+        input.require(self.state.device(), self.n, "the input")?;
+        output.require_output(self.state.device(), self.n, &[input.address()])?;
+        let [few, many] = calls::<O, T>(input.slice(self.n), self.kind, self.state.ptr(), output.ptr());
+        let call = if self.config.rows == best::FEW_ROWS { few } else { many };
+        // SAFETY: the block is the kernel's, every tile has a block, and the state was 0 before the first launch.
+        Ok(unsafe { Launch::new(call, Shape::linear(self.config.grid, best::BLOCK)) })
+    }
+}
+
+impl<O: Op<T>, T: Element> Plan<O, T> {
+    /// Starts the scan of the input into the output, in stream order.
+    ///
+    /// # Errors
+    /// Those of [`Plan::prepare`], [`Error::NoPtx`](crate::Error::NoPtx) if the kernels are not built, and the errors of the device.
+    pub fn launch(&self, input: &Buffer<T>, output: &mut Buffer<T>) -> Result<()> {
+        self.state.device().run("scan", &self.prepare(input, output)?)
+    }
+}
+
+/// Bytes of scratch memory of a [`Plan`] for `n` elements of `T`.
+///
+/// # Errors
+/// [`Error::Usage`](crate::Error::Usage) for more elements than a grid can take.
+pub fn scratch_bytes<T>(n: usize) -> Result<u64> {
+    Ok(Config::new::<T>(n as u64)?.words * size_of::<u64>() as u64)
+}
+
+/// Configuration of the launch of one scan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Config {
+    /// Number of blocks, one per tile; 0 for an empty input.
+    grid: u32,
+    /// Number of 64-bit words of state.
+    words: u64,
+    /// Largest number of additions in a chain from an element to a result.
+    depth: u64,
     /// Rows of 16-byte chunks in a tile, which determine the kernel.
     rows: usize,
 }
 
-impl Plan {
-    /// Plans a grid for `n` elements.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for more elements than a grid can take.
-    pub fn new<T>(n: u64) -> Result<Self> {
+impl Config {
+    /// Chooses the configuration for `n` elements.
+    fn new<T>(n: u64) -> Result<Self> {
         let bytes = size_of::<T>();
         let rows = if n.saturating_mul(bytes as u64) <= best::SMALL { best::FEW_ROWS } else { best::ROWS };
         let tiles = n.div_ceil(best::tile(rows, bytes).into());
-        if tiles > MAX_GRID {
-            return Err(Error::Usage(format!(
-                "{n} elements need {tiles} blocks, and a grid has at most {MAX_GRID}: scan them in parts"
-            )));
-        }
+        let grid = require_grid(tiles, &format!("a scan of {n} elements"), "scan them in parts")?;
         if tiles == 0 {
-            return Ok(Self { grid: 0, words: 0, depth: 0, rows });
+            return Ok(Self { grid, words: 0, depth: 0, rows });
         }
-        let words = best::state_words(tiles, bytes);
-        Ok(Self { grid: tiles as u32, words, depth: depth::<T>(tiles), rows })
-    }
-
-    /// Threads per block.
-    pub fn block(&self) -> u32 {
-        best::BLOCK
+        Ok(Self { grid, words: best::state_words(tiles, bytes), depth: depth::<T>(tiles), rows })
     }
 }
 
@@ -113,36 +157,6 @@ impl Plan {
 fn depth<T>(tiles: u64) -> u64 {
     let (chunk, warps) = (16 / size_of::<T>() as u64, u64::from(best::BLOCK) / 32);
     2 * chunk + 5 + best::ROWS as u64 + warps + 5 + tiles.div_ceil(u64::from(best::GROUP)) + 4
-}
-
-/// Device memory that a scan needs beside input and output: tickets and records, which successive launches may share.
-pub struct State<'d> {
-    words: backend::Buffer<'d, u64>,
-}
-
-impl<'d> State<'d> {
-    /// Allocates the memory that the plan needs.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] if the device has less memory free.
-    pub fn new(device: &'d dyn Backend, plan: &Plan) -> Result<Self> {
-        Ok(Self { words: backend::Buffer::from_slice(device, &vec![0; plan.words as usize], "state")? })
-    }
-
-    /// Writes the scan of the input to the output, which has the same length and does not overlap it.
-    pub fn launch<'a, O: Op<T>, T: Element>(
-        &'a self,
-        plan: &Plan,
-        input: Slice<'a, T>,
-        kind: Kind,
-        output: PtrMut<'a, T>,
-    ) -> Launch<'a> {
-        assert!(plan.words as usize <= self.words.len(), "the state belongs to a smaller plan");
-        let [few, many] = calls::<O, T>(input, kind, self.words.ptr(), output);
-        let call = if plan.rows == best::FEW_ROWS { few } else { many };
-        // SAFETY: the block is the kernel's, every tile has a block, and the state was 0 before the first launch.
-        unsafe { Launch::new(call, Shape::linear(plan.grid, best::BLOCK)) }
-    }
 }
 
 /// The two kernels: for inputs of at most [`best::SMALL`] bytes, and for others.
@@ -163,9 +177,9 @@ impl Device {
     /// Inclusive running [`sums`] of a buffer of this device.
     ///
     /// # Errors
-    /// [`Error::OtherDevice`] for a buffer of another device, and those of [`sums`].
+    /// [`Error::OtherDevice`](crate::Error::OtherDevice) for a buffer of another device, and those of [`sums`].
     pub fn inclusive_scan<T: Element>(&self, input: &Buffer<T>) -> Result<Buffer<T>> {
-        self.require(input, "the input")?;
+        input.require_on(self, "the input")?;
         sums(input, Kind::Inclusive)
     }
 
@@ -174,7 +188,7 @@ impl Device {
     /// # Errors
     /// Those of [`Device::inclusive_scan`].
     pub fn exclusive_scan<T: Element>(&self, input: &Buffer<T>) -> Result<Buffer<T>> {
-        self.require(input, "the input")?;
+        input.require_on(self, "the input")?;
         sums(input, Kind::Exclusive)
     }
 }

@@ -9,11 +9,10 @@
 //! - *Source*: D. Merrill and M. Garland, "Merge-Based Parallel Sparse Matrix-Vector Multiplication" (2016), for equal
 //!   parts of elements and ends. The kernel is `kernels_gpu::segreduce::best`.
 
-use crate::backend::{self, Backend, DeviceInfo, Shape};
+use crate::backend::{self, Backend, DeviceInfo, Handle, Shape};
 use crate::buffer::Buffer;
 use crate::element::Element;
 use crate::error::{Error, Result};
-use crate::handle::Handle;
 use crate::launch::{Launch, MAX_GRID};
 use cuda_std::launch::{PtrMut, Slice};
 use kernels_gpu::reduce::{Max, Min, Op, Sum};

@@ -1,15 +1,14 @@
 //! Transposition: `out[c][r] = in[r][c]`, for any number of rows and columns, row-major. The result is exact. The
 //! kernel is `kernels_gpu::transpose::best`.
 
-use crate::backend::Shape;
+use crate::backend::{Handle, Memory, Shape};
 use crate::buffer::Buffer;
 use crate::device::Device;
 use crate::element::Element;
 use crate::error::{Error, Result};
-use crate::handle::Handle;
-use crate::launch::{Launch, MAX_GRID};
-use cuda_std::launch::{PtrMut, Slice};
+use crate::launch::{Launch, require_grid};
 use kernels_gpu::transpose::{BLOCK, best};
+use std::marker::PhantomData;
 
 /// Transposes a matrix of `rows` x `columns` into one of `columns` x `rows`.
 ///
@@ -21,52 +20,59 @@ pub fn transpose<T: Element>(input: &Buffer<T>, rows: usize, columns: usize) -> 
     if rows.checked_mul(columns) != Some(n) {
         return Err(Error::Mismatch(format!("{n} elements are not a matrix of {rows}x{columns}")));
     }
-    let plan = Plan::new::<T>(rows, columns)?;
-    let output = device.uninit::<T>(n)?;
-    launch(&plan, input.slice(n), output.ptr()).run(device.backend(), device.family("transpose")?)?;
+    let mut output = device.uninit::<T>(n)?;
+    Plan::<T>::new(device, [rows, columns])?.launch(input, &mut output)?;
     Ok(output)
 }
 
-/// Grid of one transposition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Plan {
-    /// Number of blocks, one per tile; 0 for an empty matrix.
-    pub grid: u32,
+/// A transposition of a matrix of `T` of one size, with its launch configuration. It can be launched any number of
+/// times.
+pub struct Plan<T, H: Handle = Device> {
+    device: H,
     rows: u32,
     columns: u32,
+    shape: Shape,
+    element: PhantomData<T>,
 }
 
-impl Plan {
-    /// Plans a grid for a matrix of `rows` x `columns`.
+impl<T: Element, H: Handle> Plan<T, H> {
+    /// Plans the transposition of a matrix of this number of rows and of columns: a block for each tile.
     ///
     /// # Errors
     /// [`Error::Usage`] for sides beyond 2^32 - 1, and for more blocks than a grid can have.
-    pub fn new<T>(rows: usize, columns: usize) -> Result<Self> {
+    pub fn new(device: &H, [rows, columns]: [usize; 2]) -> Result<Self> {
         let (Ok(height), Ok(width)) = (u32::try_from(rows), u32::try_from(columns)) else {
             return Err(Error::Usage(format!("transpose takes up to 2^32 - 1 rows and columns, not {rows}x{columns}")));
         };
         let side = best::side(size_of::<T>());
         let tiles = u64::from(height.div_ceil(side)) * u64::from(width.div_ceil(side));
-        if tiles > MAX_GRID {
-            return Err(Error::Usage(format!(
-                "a matrix of {rows}x{columns} needs {tiles} blocks, and a grid has at most {MAX_GRID}: transpose it \
-                 in parts"
-            )));
-        }
-        Ok(Self { grid: tiles as u32, rows: height, columns: width })
+        let grid = require_grid(tiles, &format!("a matrix of {rows}x{columns}"), "transpose it in parts")?;
+        let shape = Shape::linear(grid, BLOCK);
+        Ok(Self { device: device.clone(), rows: height, columns: width, shape, element: PhantomData })
     }
 
-    /// Threads per block.
-    pub fn block(&self) -> u32 {
-        BLOCK
+    /// The launch that writes the transposed input to the output. Without elements it does nothing.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] for memory of another length, [`Error::OtherDevice`] for memory of another device.
+    pub fn prepare<'a>(&'a self, input: &'a Memory<T, H>, output: &'a Memory<T, H>) -> Result<Launch<'a>> {
+        let n = self.rows as usize * self.columns as usize;
+        input.require(&self.device, n, "the matrix")?;
+        output.require_output(&self.device, n, &[input.address()])?;
+        let call = best::transpose_best::<T>(input.slice(n), self.rows, self.columns, output.ptr());
+        // SAFETY: the matrices have the plan's size, the block is the kernel's, and every tile has a block.
+        Ok(unsafe { Launch::new(call, self.shape) })
     }
 }
 
-/// Writes the transposed input to the output; both have the plan's size, and they do not overlap.
-pub fn launch<'a, T: Element>(plan: &Plan, input: Slice<'a, T>, output: PtrMut<'a, T>) -> Launch<'a> {
-    let call = best::transpose_best::<T>(input, plan.rows, plan.columns, output);
-    // SAFETY: the matrices have the plan's size, the block is the kernel's, and every tile has a block.
-    unsafe { Launch::new(call, Shape::linear(plan.grid, BLOCK)) }
+impl<T: Element> Plan<T> {
+    /// Starts the transposition, in stream order.
+    ///
+    /// # Errors
+    /// Those of [`Plan::prepare`], [`Error::NoPtx`] if the kernels are not built, and the errors of the device.
+    pub fn launch(&self, input: &Buffer<T>, output: &mut Buffer<T>) -> Result<()> {
+        self.device.run("transpose", &self.prepare(input, output)?)
+    }
 }
 
 impl Device {
@@ -75,7 +81,7 @@ impl Device {
     /// # Errors
     /// [`Error::OtherDevice`] for a buffer of another device, and those of [`transpose()`].
     pub fn transpose<T: Element>(&self, input: &Buffer<T>, rows: usize, columns: usize) -> Result<Buffer<T>> {
-        self.require(input, "the matrix")?;
+        input.require_on(self, "the matrix")?;
         transpose(input, rows, columns)
     }
 }

@@ -3,15 +3,14 @@
 //! Integers wrap. Floats are rounded once, so the results have the same bits on every run and every device. The kernel
 //! is `kernels_gpu::vecadd::best`.
 
-use crate::backend::Shape;
+use crate::backend::{Handle, Memory, Shape};
 use crate::buffer::Buffer;
 use crate::device::Device;
 use crate::element::Element;
 use crate::error::{Error, Result};
-use crate::handle::Handle;
-use crate::launch::{Launch, MAX_GRID};
-use cuda_std::launch::{PtrMut, Slice};
+use crate::launch::{Launch, MAX_GRID, Tuning};
 use kernels_gpu::vecadd::best;
+use std::marker::PhantomData;
 
 /// Sum of two vectors of equal length, element by element.
 ///
@@ -20,44 +19,60 @@ use kernels_gpu::vecadd::best;
 /// kernels are not built, and the errors of the device.
 pub fn add<T: Element>(a: &Buffer<T>, b: &Buffer<T>) -> Result<Buffer<T>> {
     let (device, n) = (a.device(), a.len());
-    device.require(b, "the second vector")?;
+    b.require_on(device, "the second vector")?;
     if n != b.len() {
         return Err(Error::Mismatch(format!("a sum takes two vectors of one length, not {n} and {}", b.len())));
     }
-    let output = device.uninit::<T>(n)?;
-    let plan = Plan::new::<T>(n as u64, best::BLOCK, None)?;
-    launch(&plan, [a.slice(n), b.slice(n)], output.ptr()).run(device.backend(), device.family("vecadd")?)?;
+    let mut output = device.uninit::<T>(n)?;
+    Plan::<T>::new(device, n, Tuning::default())?.launch([a, b], &mut output)?;
     Ok(output)
 }
 
-/// Grid of one addition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Plan {
-    /// Threads per block: a multiple of 32.
-    pub block: u32,
-    /// Number of blocks; 0 for empty vectors.
-    pub grid: u32,
+/// An addition of vectors with a number of elements of `T`, with its launch configuration. It can be launched any
+/// number of times.
+pub struct Plan<T, H: Handle = Device> {
+    device: H,
+    n: usize,
+    shape: Shape,
+    element: PhantomData<T>,
 }
 
-impl Plan {
-    /// Plans a grid for `n` elements: a block for each tile, or `grid` blocks, which is not 0, if given.
+impl<T: Element, H: Handle> Plan<T, H> {
+    /// Plans an addition of vectors of `n` elements: a block for each tile, unless the tuning gives another number.
     ///
     /// # Errors
-    /// [`Error::Usage`] for more blocks than a grid can have.
-    pub fn new<T>(n: u64, block: u32, grid: Option<u32>) -> Result<Self> {
-        let tile = (best::EACH * 16 / size_of::<T>()) as u64 * u64::from(block);
-        let blocks = if n == 0 { 0 } else { grid.map_or(n.div_ceil(tile).min(MAX_GRID), u64::from) };
-        match u32::try_from(blocks) {
-            Ok(grid) if blocks <= MAX_GRID => Ok(Self { block, grid }),
-            _ => Err(Error::Usage(format!("a grid has at most {MAX_GRID} blocks, not {blocks}"))),
-        }
+    /// [`Error::Usage`] for a tuning that the kernel does not support.
+    pub fn new(device: &H, n: usize, tuning: Tuning) -> Result<Self> {
+        let block = tuning.whole_warps(best::BLOCK, device.backend().info())?;
+        let tile = best::EACH * 16 / size_of::<T>() * block as usize;
+        // The kernel continues with further tiles if the grid has fewer blocks.
+        let grid = tuning.blocks()?.unwrap_or_else(|| n.div_ceil(tile).min(MAX_GRID as usize) as u32);
+        let shape = Shape::linear(if n == 0 { 0 } else { grid }, block);
+        Ok(Self { device: device.clone(), n, shape, element: PhantomData })
+    }
+
+    /// The launch that writes `a + b` to the output. Without elements it does nothing.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] for memory of another length, [`Error::OtherDevice`] for memory of another device.
+    pub fn prepare<'a>(&'a self, [a, b]: [&'a Memory<T, H>; 2], output: &'a Memory<T, H>) -> Result<Launch<'a>> {
+        a.require(&self.device, self.n, "the first vector")?;
+        b.require(&self.device, self.n, "the second vector")?;
+        output.require_output(&self.device, self.n, &[a.address(), b.address()])?;
+        let call = best::vecadd_best::<T>(a.slice(self.n), b.slice(self.n), output.ptr());
+        // SAFETY: the block has whole warps; all three vectors have the same length.
+        Ok(unsafe { Launch::new(call, self.shape) })
     }
 }
 
-/// Writes `a + b` to the output; all three have the same length.
-pub fn launch<'a, T: Element>(plan: &Plan, [a, b]: [Slice<'a, T>; 2], output: PtrMut<'a, T>) -> Launch<'a> {
-    // SAFETY: the block has whole warps; the kernel continues with further tiles if the grid has fewer blocks.
-    unsafe { Launch::new(best::vecadd_best::<T>(a, b, output), Shape::linear(plan.grid, plan.block)) }
+impl<T: Element> Plan<T> {
+    /// Starts the addition, in stream order.
+    ///
+    /// # Errors
+    /// Those of [`Plan::prepare`], [`Error::NoPtx`] if the kernels are not built, and the errors of the device.
+    pub fn launch(&self, vectors: [&Buffer<T>; 2], output: &mut Buffer<T>) -> Result<()> {
+        self.device.run("vecadd", &self.prepare(vectors, output)?)
+    }
 }
 
 impl Device {
@@ -66,7 +81,7 @@ impl Device {
     /// # Errors
     /// Those of [`add`].
     pub fn add<T: Element>(&self, a: &Buffer<T>, b: &Buffer<T>) -> Result<Buffer<T>> {
-        self.require(a, "the first vector")?;
+        a.require_on(self, "the first vector")?;
         add(a, b)
     }
 }

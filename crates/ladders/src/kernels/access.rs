@@ -1,6 +1,5 @@
 //! Access: every element of a matrix is doubled; the variants differ in the mapping of threads to elements.
 
-use super::block;
 use super::generic::with_float;
 use super::ladder::{Chosen, Ladder, Run, Rung};
 use super::plan::Plan;
@@ -12,6 +11,7 @@ use kernels_gpu::access::*;
 use rustwarp::backend::{Buffer, Shape, require_memory};
 use rustwarp::element::{Dtype, Element, Value};
 use rustwarp::error::{Error, Result};
+use rustwarp::require_grid;
 use std::marker::PhantomData;
 
 const STRIDE: Setting<Number> = Setting {
@@ -173,7 +173,7 @@ impl<T: Element> Ladder for Access<T> {
         let Matrix { input, extent } = matrix;
         let (rows, columns) = (extent.rows as u32, extent.columns as u32);
         let blocks = if input.is_empty() { 0 } else { (rung.kernel.threads)(extent).div_ceil(rung.block.into()) };
-        let grid = block::grid(blocks, &format!("{} of {rows}x{columns}", rung.name), "use a larger --block")?;
+        let grid = require_grid(blocks, &format!("{} of {rows}x{columns}", rung.name), "use a larger --block")?;
         let output = rung.uninit::<T>(input.len(), "output")?;
         let values = input.slice(input.len());
         let call = match rung.kernel.launcher {

@@ -1,6 +1,5 @@
 //! Banks: sums of 32 words each, read from shared memory in several orders.
 
-use super::block;
 use super::ladder::{Chosen, Ladder, Run, Rung};
 use super::plan::Plan;
 use super::settings::{Choice, Number, Setting};
@@ -11,6 +10,7 @@ use kernels_gpu::banks::*;
 use rustwarp::backend::{Buffer, Shape, require_memory};
 use rustwarp::element::{Dtype, Value};
 use rustwarp::error::Result;
+use rustwarp::require_grid;
 
 const STRIDE: Setting<Number> = Setting {
     name: "stride",
@@ -120,7 +120,7 @@ impl Ladder for Sums {
         let n = input.len();
         let groups = n.div_ceil(WARP as usize * len) as u64;
         let advice = "use a smaller --n or input, or a larger --word";
-        let shape = Shape::linear(block::grid(groups, &format!("a vector of {n} values"), advice)?, rung.block);
+        let shape = Shape::linear(require_grid(groups, &format!("a vector of {n} values"), advice)?, rung.block);
         let output = rung.uninit::<u32>(n, "output")?;
         let call = (rung.kernel[len.ilog2() as usize])(input.slice(n), stride, output.ptr());
         // SAFETY: the kernel's own launcher made the call, with as many sums as values, a block per group, and an

@@ -3,20 +3,6 @@
 use rustwarp::error::{Error, Result};
 use serde::Serialize;
 
-/// Largest number of blocks of a grid.
-pub(super) const MAX_GRID: u64 = (1 << 31) - 1;
-
-/// Checks that `blocks` fits a grid; `what` names the work in the error.
-///
-/// # Errors
-/// [`Error::Usage`] with the advice, for more blocks than a grid can have.
-pub(super) fn grid(blocks: u64, what: &str, advice: &str) -> Result<u32> {
-    if blocks > MAX_GRID {
-        return Err(Error::Usage(format!("{what} needs {blocks} blocks, and a grid has at most {MAX_GRID}: {advice}")));
-    }
-    Ok(blocks as u32)
-}
-
 /// The block sizes that a kernel's contract allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -85,21 +71,5 @@ impl BlockRule {
             Self::Any { default } | Self::PowerOfTwo { default, .. } | Self::WholeWarps { default } => vec![default],
             Self::OneOf { sizes, .. } => sizes.to_vec(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_grid_has_31_bits() {
-        let of = |blocks| grid(blocks, "print of 7 values", "use a smaller --n").map_err(|error| error.to_string());
-        assert_eq!((of(0), of(MAX_GRID)), (Ok(0), Ok(i32::MAX as u32)));
-        let refusal = of(1 << 31).expect_err("one too many");
-        assert_eq!(
-            refusal,
-            "print of 7 values needs 2147483648 blocks, and a grid has at most 2147483647: use a smaller --n"
-        );
     }
 }

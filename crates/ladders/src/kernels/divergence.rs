@@ -1,6 +1,5 @@
 //! Divergence: two chains of steps per element; the variants differ in which lane runs which chain.
 
-use super::block;
 use super::ladder::{Chosen, Ladder, Run, Rung};
 use super::plan::Plan;
 use super::problem::bench_lengths;
@@ -12,6 +11,7 @@ use kernels_gpu::divergence::*;
 use rustwarp::backend::{Buffer, Shape, require_memory};
 use rustwarp::element::{Dtype, Value};
 use rustwarp::error::Result;
+use rustwarp::require_grid;
 
 /// The family.
 pub const FAMILY: Family = Family {
@@ -101,7 +101,7 @@ impl Ladder for Chains {
         let Values { ref input, steps: [short, long] } = *values;
         let n = input.len();
         let blocks = n.div_ceil(ELEMENTS as usize) as u64;
-        let grid = block::grid(blocks, &format!("a vector of {n} values"), "use a smaller --n or input")?;
+        let grid = require_grid(blocks, &format!("a vector of {n} values"), "use a smaller --n or input")?;
         let output = rung.uninit::<u32>(n, "output")?;
         let call = (rung.kernel)(input.slice(n), short, long, output.ptr());
         // SAFETY: the kernel's own launcher made the call, with as many results as values, and a block per `ELEMENTS`

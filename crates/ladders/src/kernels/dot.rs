@@ -3,7 +3,7 @@
 //! NaN in, NaN out, and infinity times 0 is NaN. Vectors without elements give 0.
 
 use super::generic::with_float;
-use super::ladder::{Chosen, Ladder, Run, Rung};
+use super::ladder::{Chosen, Ladder, Planned, Run, Rung};
 use super::plan::Plan;
 use super::problem::{awkward_lengths, bench_lengths};
 use super::reduce::oracle::Reference;
@@ -43,21 +43,12 @@ fn resolve(_: &str, dtype: Dtype) -> Result<Resolved> {
 /// The family for one element type.
 struct Dot<T>(PhantomData<T>);
 
-/// The kernel of a rung, and what determines its grid.
-struct Kernel<T: 'static> {
-    /// Number of blocks per multiprocessor; `None` for as many as fill it.
-    blocks_per_sm: Option<u32>,
-    /// Elements that one thread takes in one round.
-    per_thread: u32,
-    scheme: Scheme<T>,
-}
-
 /// A launcher that takes both vectors, and the destination of each block's sum or of the total.
 type Plain<T> = for<'a> fn(Slice<'a, T>, Slice<'a, T>, PtrMut<'a, T>) -> Call<'a>;
 /// A launcher that takes both vectors, the blocks' sums, the ticket, and the output.
 type Ticketed<T> = for<'a> fn(Slice<'a, T>, Slice<'a, T>, PtrMut<'a, T>, PtrMut<'a, u32>, PtrMut<'a, T>) -> Call<'a>;
 
-/// The way in which the blocks' sums are added.
+/// The way in which the blocks' sums are added. A thread takes one element in a round, in a grid that fills the device.
 enum Scheme<T: 'static> {
     /// The host adds them. Dynamic shared memory holds an element per thread.
     Host(Plain<T>),
@@ -65,13 +56,6 @@ enum Scheme<T: 'static> {
     Atomic(Plain<T>),
     /// The last block adds them: the ticket is 0 before and after.
     LastBlock(Ticketed<T>),
-}
-
-impl<T> Scheme<T> {
-    /// A kernel whose threads take one element in a round, in a grid that fills the device.
-    fn plain(self) -> Kernel<T> {
-        Kernel { blocks_per_sm: None, per_thread: 1, scheme: self }
-    }
 }
 
 /// Vectors on a device, with the initial values of output and ticket.
@@ -84,46 +68,43 @@ struct Vectors<'j, T> {
 
 impl<T: Element + Real> Ladder for Dot<T> {
     const FAMILY: &'static str = FAMILY.name;
-    type Kernel = Kernel<T>;
+    type Kernel = Planned<Scheme<T>>;
     type Operands<'j> = Vectors<'j, T>;
 
-    fn rungs() -> Vec<Rung<Kernel<T>>> {
+    fn rungs() -> Vec<Rung<Self::Kernel>> {
         vec![
             Rung {
                 name: "host_sum",
                 idea: host_sum::IDEA,
                 block: BlockRule::PowerOfTwo { min: 1, default: host_sum::BLOCK },
-                kernel: Scheme::Host(host_sum::dot_host_sum::<T>).plain(),
+                kernel: Planned::Here(Scheme::Host(host_sum::dot_host_sum::<T>)),
             },
             Rung {
                 name: "atomic",
                 idea: atomic::IDEA,
                 block: BlockRule::WholeWarps { default: atomic::BLOCK },
-                kernel: Scheme::Atomic(atomic::dot_atomic::<T>).plain(),
+                kernel: Planned::Here(Scheme::Atomic(atomic::dot_atomic::<T>)),
             },
             Rung {
                 name: "single_launch",
                 idea: single_launch::IDEA,
                 block: BlockRule::WholeWarps { default: single_launch::BLOCK },
-                kernel: Scheme::LastBlock(single_launch::dot_single_launch::<T>).plain(),
+                kernel: Planned::Here(Scheme::LastBlock(single_launch::dot_single_launch::<T>)),
             },
             Rung {
                 name: "best",
                 idea: best::IDEA,
                 block: BlockRule::WholeWarps { default: best::BLOCK },
-                kernel: Kernel {
-                    blocks_per_sm: Some(best::BLOCKS_PER_SM),
-                    per_thread: 16 / size_of::<T>() as u32,
-                    scheme: Scheme::LastBlock(best::dot_best::<T>),
-                },
+                kernel: Planned::ByLibrary,
             },
         ]
     }
 
-    fn entries(rung: &Rung<Kernel<T>>) -> Vec<Entry> {
-        vec![match rung.kernel.scheme {
-            Scheme::Host(launcher) | Scheme::Atomic(launcher) => Entry::of(launcher),
-            Scheme::LastBlock(launcher) => Entry::of(launcher),
+    fn entries(rung: &Rung<Self::Kernel>) -> Vec<Entry> {
+        vec![match rung.kernel {
+            Planned::Here(Scheme::Host(launcher) | Scheme::Atomic(launcher)) => Entry::of(launcher),
+            Planned::Here(Scheme::LastBlock(launcher)) => Entry::of(launcher),
+            Planned::ByLibrary => Entry::of(best::dot_best::<T>),
         }]
     }
 
@@ -138,7 +119,7 @@ impl<T: Element + Real> Ladder for Dot<T> {
         Ok(Oracle::elements::<T>(vec![1], move |_, depth| expected(depth)).with_value(value))
     }
 
-    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Kernel<T>>]) -> Result<Vectors<'j, T>> {
+    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Self::Kernel>]) -> Result<Vectors<'j, T>> {
         let (a, b) = (job.problem.view::<T>(0)?, job.problem.view::<T>(1)?);
         let (device, bytes) = (job.device, 2 * size_of_val(a) as u64);
         require_memory(device, Some(bytes), "dot of two vectors", "use a smaller --n or input")?;
@@ -154,20 +135,24 @@ impl<T: Element + Real> Ladder for Dot<T> {
         Work::bytes(2 * vectors.a.bytes())
     }
 
-    fn prepare(vectors: &Vectors<'_, T>, rung: &Chosen<'_, Kernel<T>>, run: Run<'_>) -> Result<()> {
+    fn prepare(vectors: &Vectors<'_, T>, rung: &Chosen<'_, Self::Kernel>, run: Run<'_>) -> Result<()> {
         let Vectors { a, b, zero, ticket } = vectors;
         let n = a.len();
-        let (block, grid) = (rung.block, grid(rung, n));
         let output = rung.uninit::<T>(1, "output")?;
+        if n == 0 {
+            return run(Plan::new(rung.block, 0, &output, &[1]).copy(&output, zero));
+        }
+        let Planned::Here(scheme) = rung.kernel else {
+            let plan = rustwarp::dot::Plan::new(&rung.device, n, rung.tuning())?;
+            return run(Plan::of_library(plan.prepare([a, b], &output)?, &output, &[1]).with_depth(plan.depth()));
+        };
+        let (block, grid) = (rung.block, grid(rung, n));
         let partials = rung.uninit::<T>(grid as usize, "partial sums")?;
         let (a, b, shape) = (a.slice(n), b.slice(n), Shape::linear(grid, block));
-        let plan = Plan::new(block, grid, &output, &[1]).with_depth(depth(rung.kernel, n as u64, block, grid));
-        if grid == 0 {
-            return run(plan.copy(&output, zero));
-        }
+        let plan = Plan::new(block, grid, &output, &[1]).with_depth(depth(scheme, n as u64, block, grid));
         // SAFETY of all launches: the kernel's own launcher made the call, with vectors of `n` elements, a partial sum
         // per block, and a block size that its rule allows.
-        run(match rung.kernel.scheme {
+        run(match scheme {
             Scheme::Host(launcher) => {
                 let shape = shape.with_shared(block * size_of::<T>() as u32);
                 // SAFETY: as above, with an element of shared memory per thread.
@@ -210,33 +195,26 @@ fn reference<T: Element>(a: &[T], b: &[T]) -> impl Fn(u64) -> Expected + use<T> 
     }
 }
 
-/// Number of blocks for `n` elements: enough to fill the device, and at most one for each tile.
-fn grid<T>(rung: &Chosen<'_, Kernel<T>>, n: usize) -> u32 {
+/// Number of blocks for `n` elements, one per thread: enough to fill the device, and at most one for each tile.
+fn grid<K>(rung: &Chosen<'_, K>, n: usize) -> u32 {
     /// Number of threads that fill a multiprocessor.
     const THREADS_PER_SM: u32 = 2048;
 
-    let Kernel { blocks_per_sm, per_thread, .. } = *rung.kernel;
-    let full = blocks_per_sm.unwrap_or((THREADS_PER_SM / rung.block).max(1)) * rung.device.info().multiprocessors;
-    let needed = (n as u64).div_ceil(u64::from(rung.block) * u64::from(per_thread));
-    match rung.grid {
-        Some(grid) if n > 0 => grid,
-        _ => needed.min(full.into()) as u32,
-    }
+    let full = (THREADS_PER_SM / rung.block).max(1) * rung.device.info().multiprocessors;
+    let needed = (n as u64).div_ceil(rung.block.into());
+    rung.grid.unwrap_or(needed.min(full.into()) as u32)
 }
 
 /// Largest number of additions in a chain from a product to the result.
-fn depth<T>(kernel: &Kernel<T>, n: u64, block: u32, grid: u32) -> u64 {
+fn depth<T>(scheme: &Scheme<T>, n: u64, block: u32, grid: u32) -> u64 {
     let (block, grid) = (u64::from(block), u64::from(grid).max(1));
-    let per_thread = u64::from(kernel.per_thread);
-    // A thread may read one element before the aligned part and one after it.
-    let chain = n.div_ceil(grid * block * per_thread) * per_thread + 2;
+    let chain = n.div_ceil(grid * block);
     let tree = u64::from(block.next_power_of_two().ilog2());
-    chain
-        + tree
-        + match kernel.scheme {
-            Scheme::Host(_) | Scheme::Atomic(_) => grid,
-            Scheme::LastBlock(_) => grid.div_ceil(block) + tree,
-        }
+    let last = match scheme {
+        Scheme::Host(_) | Scheme::Atomic(_) => grid,
+        Scheme::LastBlock(_) => grid.div_ceil(block) + tree,
+    };
+    chain + tree + last
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use super::plan::Plan;
 use super::problem::{Oracle, Problem, Work};
 use super::variant::{RungId, VariantInfo};
 use bytemuck::Pod;
+use rustwarp::Tuning;
 use rustwarp::backend::{Backend, Buffer};
 use rustwarp::error::{Error, Result};
 use rustwarp::tensor::Tensor;
@@ -69,6 +70,14 @@ impl<K> Rung<K> {
     }
 }
 
+/// Where a rung's launches are planned.
+pub(crate) enum Planned<K> {
+    /// In this crate, from these launchers.
+    Here(K),
+    /// By the library's plan, so that what is verified and measured is what its users run.
+    ByLibrary,
+}
+
 /// A rung with the device and the shape chosen for its launches.
 pub(crate) struct Chosen<'r, K> {
     /// The rung's.
@@ -84,6 +93,11 @@ pub(crate) struct Chosen<'r, K> {
 }
 
 impl<K> Chosen<'_, K> {
+    /// Block and grid for a plan of the library.
+    pub fn tuning(&self) -> Tuning {
+        Tuning { block: Some(self.block), grid: self.grid }
+    }
+
     /// Refuses `--grid`, for a rung with one block for each part of the problem.
     ///
     /// # Errors

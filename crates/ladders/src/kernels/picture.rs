@@ -72,8 +72,13 @@ struct Operands<'a> {
     multiprocessors: u32,
 }
 
-/// Makes the launch of a rung, whose kernel and shape depend on the operation.
-type Launcher = for<'a> fn(&Operands<'a>) -> Launch<'a>;
+/// The kernels of a rung, one for each operation.
+struct Kernels {
+    /// Makes the launch, whose kernel and shape depend on the operation.
+    launch: for<'a> fn(&Operands<'a>) -> Launch<'a>,
+    /// The operations whose kernels support any number of blocks.
+    any_grid: &'static [&'static str],
+}
 
 /// The family.
 struct Pictures;
@@ -100,19 +105,19 @@ impl Input<'_> {
 
 impl Ladder for Pictures {
     const FAMILY: &'static str = FAMILY.name;
-    type Kernel = Launcher;
+    type Kernel = Kernels;
     type Operands<'j> = Input<'j>;
 
-    fn rungs() -> Vec<Rung<Launcher>> {
-        let rung = |name, idea, kernel: Launcher| Rung { name, idea, block: BLOCKS, kernel };
+    fn rungs() -> Vec<Rung<Kernels>> {
+        let rung = |name, idea, kernel| Rung { name, idea, block: BLOCKS, kernel };
         vec![
-            rung("pixel", pixel::IDEA, launch_pixel),
-            rung("tiled", tiled::IDEA, launch_tiled),
-            rung("best", best::IDEA, launch_best),
+            rung("pixel", pixel::IDEA, Kernels { launch: launch_pixel, any_grid: &[] }),
+            rung("tiled", tiled::IDEA, Kernels { launch: launch_tiled, any_grid: &[] }),
+            rung("best", best::IDEA, Kernels { launch: launch_best, any_grid: &["scale", "grey"] }),
         ]
     }
 
-    fn entries(rung: &Rung<Launcher>) -> Vec<Entry> {
+    fn entries(rung: &Rung<Kernels>) -> Vec<Entry> {
         let picture = Picture { rows: 1, columns: 1, channels: 1, amount: 0 };
         let of = |op| Operands {
             op,
@@ -124,7 +129,7 @@ impl Ladder for Pictures {
             grid: None,
             multiprocessors: 1,
         };
-        let entry = |op: &&'static str| (rung.kernel)(&of(op)).ok().map(|(call, _)| Entry::from(call));
+        let entry = |op: &&'static str| (rung.kernel.launch)(&of(op)).ok().map(|(call, _)| Entry::from(call));
         FAMILY.ops.iter().filter_map(entry).collect()
     }
 
@@ -135,7 +140,7 @@ impl Ladder for Pictures {
         Ok(Oracle::elements::<u8>(result_shape(problem), expected))
     }
 
-    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Launcher>]) -> Result<Input<'j>> {
+    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Kernels>]) -> Result<Input<'j>> {
         let (input, picture) = (job.problem.view::<u8>(0)?, picture(job.problem)?);
         let result = result_shape(job.problem);
         let bytes = (input.len() + result.iter().product::<usize>()) as u64;
@@ -147,8 +152,8 @@ impl Ladder for Pictures {
         Work::bytes((input.bytes.len() + input.results()) as u64)
     }
 
-    fn prepare(input: &Input<'_>, rung: &Chosen<'_, Launcher>, run: Run<'_>) -> Result<()> {
-        if rung.name != "best" || input.op == "blur" {
+    fn prepare(input: &Input<'_>, rung: &Chosen<'_, Kernels>, run: Run<'_>) -> Result<()> {
+        if !rung.kernel.any_grid.contains(&input.op) {
             rung.require_no_grid()?;
         }
         let (block, results) = (rung.block, input.results());
@@ -156,7 +161,7 @@ impl Ladder for Pictures {
         if input.bytes.is_empty() {
             return run(Plan::new(block, 0, &output, &input.result));
         }
-        let (call, shape) = (rung.kernel)(&Operands {
+        let (call, shape) = (rung.kernel.launch)(&Operands {
             op: input.op,
             input: input.bytes.slice(input.bytes.len()),
             picture: input.picture,

@@ -2,6 +2,7 @@
 
 use super::problem::Oracle;
 use cuda_std::launch::Call;
+use rustwarp::Launch;
 use rustwarp::backend::{Backend, Buffer, Module, Shape};
 use rustwarp::diagnostic::Diagnostic;
 use rustwarp::element::Scalar;
@@ -41,10 +42,10 @@ enum Step<'m> {
 impl<'m> Plan<'m> {
     /// Creates a plan without steps for a result of this shape in `output`; rows show `blocks` and `block`.
     pub fn new<T: Scalar>(block: u32, blocks: u32, output: &'m Buffer<'_, T>, result: &[usize]) -> Self {
-        let result = result.to_vec();
-        let read = move || Tensor::new(&result, T::wrap(output.read(result.iter().product())?));
         let (shape, steps) = ((block, blocks), Vec::new());
-        Self { shape, depth: 0, oracle: None, findings: None, steps, result: Box::new(read) }
+        let none = || Ok(Tensor::from(T::wrap(Vec::new())));
+        let plan = Self { shape, depth: 0, oracle: None, findings: None, steps, result: Box::new(none) };
+        plan.with_result(output, result)
     }
 
     /// Creates a plan with one launch of this shape, or without a launch if the shape has no blocks.
@@ -55,6 +56,13 @@ impl<'m> Plan<'m> {
         let plan = Self::new(shape.threads() as u32, shape.grid.iter().product(), output, result);
         // SAFETY: this function has the same contract.
         unsafe { plan.launch(call, shape) }
+    }
+
+    /// Creates a plan with a launch of the library.
+    pub fn of_library<T: Scalar>(launch: Launch<'m>, output: &'m Buffer<'_, T>, result: &[usize]) -> Self {
+        let (shape, call) = (launch.shape(), launch.call().clone());
+        // SAFETY: the library has checked the kernel's contract.
+        unsafe { Self::of(call, shape, output, result) }
     }
 
     /// Adds a launch, unless the shape has no blocks.
@@ -87,6 +95,13 @@ impl<'m> Plan<'m> {
     pub fn host(mut self, work: impl Fn() -> Result<()> + 'm) -> Self {
         self.steps.push(Step::Host(Box::new(work)));
         self
+    }
+
+    /// Reads the result, of this shape, from `output` instead.
+    pub fn with_result<T: Scalar>(self, output: &'m Buffer<'_, T>, result: &[usize]) -> Self {
+        let result = result.to_vec();
+        let read = move || Tensor::new(&result, T::wrap(output.read(result.iter().product())?));
+        Self { result: Box::new(read), ..self }
     }
 
     /// Replaces the job's oracle.

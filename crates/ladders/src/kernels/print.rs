@@ -1,7 +1,6 @@
 //! Print: every thread doubles its element, and chosen threads print it. The result in memory is verified; the printed
 //! text is shown.
 
-use super::block;
 use super::ladder::{Chosen, Ladder, Run, Rung};
 use super::plan::Plan;
 use super::settings::{Number, Setting};
@@ -12,6 +11,7 @@ use kernels_gpu::print::*;
 use rustwarp::backend::{Buffer, Shape, require_memory};
 use rustwarp::element::{Dtype, Value};
 use rustwarp::error::Result;
+use rustwarp::require_grid;
 
 const FIRST: Setting<Number> = Setting {
     name: "first",
@@ -109,7 +109,7 @@ impl Ladder for Printing {
         let Values { ref input, printing: [first, count] } = *values;
         let n = input.len();
         let blocks = n.div_ceil(rung.block as usize) as u64;
-        let grid = block::grid(blocks, &format!("{} of {n} values", rung.name), "use a larger --block")?;
+        let grid = require_grid(blocks, &format!("{} of {n} values", rung.name), "use a larger --block")?;
         let output = rung.uninit::<i32>(n, "output")?;
         let call = (rung.kernel)(input.slice(n), first, count, output.ptr());
         // SAFETY: the kernel's own launcher made the call, with as many results as values, and a thread for each.

@@ -1,7 +1,6 @@
 //! Transposition: `out[c][r] = in[r][c]`, for any number of rows and columns.
 
-use super::block;
-use super::ladder::{Chosen, Ladder, Run, Rung};
+use super::ladder::{Chosen, Ladder, Planned, Run, Rung};
 use super::plan::Plan;
 use super::{BlockRule, Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
 use crate::compare::Expected;
@@ -10,7 +9,7 @@ use kernels_gpu::transpose::*;
 use rustwarp::backend::{Buffer, Shape, require_memory};
 use rustwarp::element::{Dtype, Element};
 use rustwarp::error::{Error, Result};
-use rustwarp::with_dtype;
+use rustwarp::{require_grid, with_dtype};
 use std::marker::PhantomData;
 
 /// The family.
@@ -40,12 +39,8 @@ fn resolve(_: &str, dtype: Dtype) -> Result<Resolved> {
 /// The family for one element type.
 struct Transpose<T>(PhantomData<T>);
 
-/// The kernel of a rung, and its tile.
-struct Kernel<T: 'static> {
-    /// Rows and columns of the tile that one block moves.
-    tile: u32,
-    launcher: for<'a> fn(Slice<'a, T>, u32, u32, PtrMut<'a, T>) -> Call<'a>,
-}
+/// A kernel whose blocks move a tile of [`TILE`] rows and columns each.
+type Launcher<T> = for<'a> fn(Slice<'a, T>, u32, u32, PtrMut<'a, T>) -> Call<'a>;
 
 const BLOCKS: BlockRule = BlockRule::OneOf { sizes: &[BLOCK], default: BLOCK };
 
@@ -58,23 +53,27 @@ struct Matrix<'j, T> {
 
 impl<T: Element> Ladder for Transpose<T> {
     const FAMILY: &'static str = FAMILY.name;
-    type Kernel = Kernel<T>;
+    type Kernel = Planned<Launcher<T>>;
     type Operands<'j> = Matrix<'j, T>;
 
-    fn rungs() -> Vec<Rung<Kernel<T>>> {
-        let rung = |name, idea, tile, launcher| Rung { name, idea, block: BLOCKS, kernel: Kernel { tile, launcher } };
+    fn rungs() -> Vec<Rung<Self::Kernel>> {
+        let rung =
+            |name, idea, launcher: Launcher<T>| Rung { name, idea, block: BLOCKS, kernel: Planned::Here(launcher) };
         vec![
-            rung("naive_read", naive_read::IDEA, TILE, naive_read::transpose_naive_read::<T>),
-            rung("naive_write", naive_write::IDEA, TILE, naive_write::transpose_naive_write::<T>),
-            rung("tiled", tiled::IDEA, TILE, tiled::transpose_tiled::<T>),
-            rung("padded", padded::IDEA, TILE, padded::transpose_padded::<T>),
-            rung("vectorised", vectorised::IDEA, TILE, vectorised::transpose_vectorised::<T>),
-            rung("best", best::IDEA, best::side(size_of::<T>()), best::transpose_best::<T>),
+            rung("naive_read", naive_read::IDEA, naive_read::transpose_naive_read::<T>),
+            rung("naive_write", naive_write::IDEA, naive_write::transpose_naive_write::<T>),
+            rung("tiled", tiled::IDEA, tiled::transpose_tiled::<T>),
+            rung("padded", padded::IDEA, padded::transpose_padded::<T>),
+            rung("vectorised", vectorised::IDEA, vectorised::transpose_vectorised::<T>),
+            Rung { name: "best", idea: best::IDEA, block: BLOCKS, kernel: Planned::ByLibrary },
         ]
     }
 
-    fn entries(rung: &Rung<Kernel<T>>) -> Vec<Entry> {
-        vec![Entry::of(rung.kernel.launcher)]
+    fn entries(rung: &Rung<Self::Kernel>) -> Vec<Entry> {
+        vec![match rung.kernel {
+            Planned::Here(launcher) => Entry::of(launcher),
+            Planned::ByLibrary => Entry::of(best::transpose_best::<T>),
+        }]
     }
 
     fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
@@ -84,7 +83,7 @@ impl<T: Element> Ladder for Transpose<T> {
         Ok(Oracle::elements::<T>(vec![columns, rows], expected))
     }
 
-    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Kernel<T>>]) -> Result<Matrix<'j, T>> {
+    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Self::Kernel>]) -> Result<Matrix<'j, T>> {
         let input = job.problem.view::<T>(0)?;
         let [rows, columns] = job.problem.inputs[0].matrix("the operand of transpose")?;
         let (Ok(height), Ok(width)) = (u32::try_from(rows), u32::try_from(columns)) else {
@@ -99,15 +98,18 @@ impl<T: Element> Ladder for Transpose<T> {
         Work::bytes(2 * matrix.input.bytes())
     }
 
-    fn prepare(matrix: &Matrix<'_, T>, rung: &Chosen<'_, Kernel<T>>, run: Run<'_>) -> Result<()> {
+    fn prepare(matrix: &Matrix<'_, T>, rung: &Chosen<'_, Self::Kernel>, run: Run<'_>) -> Result<()> {
         rung.require_no_grid()?;
         let Matrix { ref input, rows, columns } = *matrix;
-        let Kernel { tile, launcher } = *rung.kernel;
-        let tiles = u64::from(rows.div_ceil(tile)) * u64::from(columns.div_ceil(tile));
-        let grid = block::grid(tiles, &format!("a matrix of {rows}x{columns}"), "transpose it in parts")?;
-        let output = rung.uninit::<T>(input.len(), "output")?;
-        let call = launcher(input.slice(input.len()), rows, columns, output.ptr());
         let result = [columns as usize, rows as usize];
+        let output = rung.uninit::<T>(input.len(), "output")?;
+        let Planned::Here(launcher) = *rung.kernel else {
+            let plan = rustwarp::transpose::Plan::new(&rung.device, [rows as usize, columns as usize])?;
+            return run(Plan::of_library(plan.prepare(input, &output)?, &output, &result));
+        };
+        let tiles = u64::from(rows.div_ceil(TILE)) * u64::from(columns.div_ceil(TILE));
+        let grid = require_grid(tiles, &format!("a matrix of {rows}x{columns}"), "transpose it in parts")?;
+        let call = launcher(input.slice(input.len()), rows, columns, output.ptr());
         // SAFETY: the kernel's own launcher made the call, with matrices of this size, and a block per tile.
         run(unsafe { Plan::of(call, Shape::linear(grid, rung.block), &output, &result) })
     }

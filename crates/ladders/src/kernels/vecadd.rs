@@ -1,7 +1,6 @@
 //! Vector addition: `out[i] = a[i] + b[i]`.
 
-use super::block::{self, MAX_GRID};
-use super::ladder::{Chosen, Ladder, Run, Rung};
+use super::ladder::{Chosen, Ladder, Planned, Run, Rung};
 use super::plan::Plan;
 use super::problem::{awkward_lengths, bench_lengths};
 use super::{BlockRule, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
@@ -11,7 +10,7 @@ use kernels_gpu::vecadd::{self, best, one_per_thread, vectorised};
 use rustwarp::backend::{Buffer, Shape, require_memory};
 use rustwarp::element::{Dtype, Element, Value};
 use rustwarp::error::{Error, Result};
-use rustwarp::with_dtype;
+use rustwarp::{require_grid, with_dtype};
 use std::marker::PhantomData;
 
 /// The family.
@@ -41,10 +40,13 @@ fn resolve(_: &str, dtype: Dtype) -> Result<Resolved> {
 /// The family for one element type.
 struct Sums<T>(PhantomData<T>);
 
+/// A launcher that takes both vectors, and the sum.
+type Launcher<T> = for<'a> fn(Slice<'a, T>, Slice<'a, T>, PtrMut<'a, T>) -> Call<'a>;
+
 /// The kernel of a rung, and its grid.
 struct Kernel<T: 'static> {
     grid: Grid,
-    launcher: for<'a> fn(Slice<'a, T>, Slice<'a, T>, PtrMut<'a, T>) -> Call<'a>,
+    launcher: Launcher<T>,
 }
 
 /// The number of blocks of a rung's launch.
@@ -54,8 +56,6 @@ enum Grid {
     Elements,
     /// Enough blocks to fill the device, and at most one for each part of the work.
     Device,
-    /// A block for each tile, of this number of 16-byte chunks per thread.
-    Tiles(usize),
 }
 
 /// Number of threads that fill a multiprocessor.
@@ -63,40 +63,44 @@ const THREADS_PER_SM: u32 = 2048;
 
 impl<T: Element> Ladder for Sums<T> {
     const FAMILY: &'static str = FAMILY.name;
-    type Kernel = Kernel<T>;
+    type Kernel = Planned<Kernel<T>>;
     type Operands<'j> = [Buffer<'j, T>; 2];
 
-    fn rungs() -> Vec<Rung<Kernel<T>>> {
+    fn rungs() -> Vec<Rung<Self::Kernel>> {
+        let here = |grid, launcher: Launcher<T>| Planned::Here(Kernel { grid, launcher });
         vec![
             Rung {
                 name: "one_per_thread",
                 idea: one_per_thread::IDEA,
                 block: BlockRule::Any { default: one_per_thread::BLOCK },
-                kernel: Kernel { grid: Grid::Elements, launcher: one_per_thread::vecadd_one_per_thread::<T> },
+                kernel: here(Grid::Elements, one_per_thread::vecadd_one_per_thread::<T>),
             },
             Rung {
                 name: "grid_stride",
                 idea: vecadd::IDEA,
                 block: BlockRule::Any { default: vecadd::BLOCK },
-                kernel: Kernel { grid: Grid::Device, launcher: vecadd::vecadd::<T> },
+                kernel: here(Grid::Device, vecadd::vecadd::<T>),
             },
             Rung {
                 name: "vectorised",
                 idea: vectorised::IDEA,
                 block: BlockRule::Any { default: vectorised::BLOCK },
-                kernel: Kernel { grid: Grid::Device, launcher: vectorised::vecadd_vectorised::<T> },
+                kernel: here(Grid::Device, vectorised::vecadd_vectorised::<T>),
             },
             Rung {
                 name: "best",
                 idea: best::IDEA,
                 block: BlockRule::WholeWarps { default: best::BLOCK },
-                kernel: Kernel { grid: Grid::Tiles(best::EACH), launcher: best::vecadd_best::<T> },
+                kernel: Planned::ByLibrary,
             },
         ]
     }
 
-    fn entries(rung: &Rung<Kernel<T>>) -> Vec<Entry> {
-        vec![Entry::of(rung.kernel.launcher)]
+    fn entries(rung: &Rung<Self::Kernel>) -> Vec<Entry> {
+        vec![match rung.kernel {
+            Planned::Here(Kernel { launcher, .. }) => Entry::of(launcher),
+            Planned::ByLibrary => Entry::of(best::vecadd_best::<T>),
+        }]
     }
 
     fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
@@ -110,7 +114,7 @@ impl<T: Element> Ladder for Sums<T> {
         Ok(Oracle::elements::<T>(vec![a.len()], sum).with_wrapped(wrapped))
     }
 
-    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Kernel<T>>]) -> Result<[Buffer<'j, T>; 2]> {
+    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Self::Kernel>]) -> Result<[Buffer<'j, T>; 2]> {
         let (a, b) = (job.problem.view::<T>(0)?, job.problem.view::<T>(1)?);
         let bytes = 3 * size_of_val(a) as u64;
         require_memory(job.device, Some(bytes), "vecadd of three arrays", "use a smaller --n or input")?;
@@ -121,38 +125,44 @@ impl<T: Element> Ladder for Sums<T> {
         Work::bytes(3 * a.bytes())
     }
 
-    fn prepare([a, b]: &[Buffer<'_, T>; 2], rung: &Chosen<'_, Kernel<T>>, run: Run<'_>) -> Result<()> {
+    fn prepare([a, b]: &[Buffer<'_, T>; 2], rung: &Chosen<'_, Self::Kernel>, run: Run<'_>) -> Result<()> {
         let n = a.len();
-        let shape = Shape::linear(grid(rung, n)?, rung.block);
         let output = rung.uninit::<T>(n, "out")?;
-        let call = (rung.kernel.launcher)(a.slice(n), b.slice(n), output.ptr());
-        // SAFETY: the kernel's own launcher made the call; its buffers have the `n` elements that it takes; block and
-        // grid are those that its contract requires.
-        run(unsafe { Plan::of(call, shape, &output, &[n]) })
+        match *rung.kernel {
+            Planned::Here(Kernel { grid, launcher }) => {
+                let shape = Shape::linear(grid.blocks(rung, n)?, rung.block);
+                let call = launcher(a.slice(n), b.slice(n), output.ptr());
+                // SAFETY: the kernel's own launcher made the call; its buffers have the `n` elements that it takes;
+                // block and grid are those that its contract requires.
+                run(unsafe { Plan::of(call, shape, &output, &[n]) })
+            }
+            Planned::ByLibrary => {
+                let plan = rustwarp::vecadd::Plan::new(&rung.device, n, rung.tuning())?;
+                run(Plan::of_library(plan.prepare([a, b], &output)?, &output, &[n]))
+            }
+        }
     }
 }
 
-/// Number of blocks for `n` elements: 0 for empty vectors.
-fn grid<T: Element>(rung: &Chosen<'_, Kernel<T>>, n: usize) -> Result<u32> {
-    let block = rung.block;
-    let needed = match (rung.kernel.grid, rung.grid) {
-        (Grid::Elements, None) => (n as u64).div_ceil(u64::from(block)),
-        (Grid::Elements, Some(_)) => {
-            let name = rung.name;
-            return Err(Error::Usage(format!("`{name}` has a thread for each element: leave --grid out")));
-        }
-        (_, Some(grid)) => grid.into(),
-        (Grid::Device, None) => {
-            let fill = rung.device.info().multiprocessors * (THREADS_PER_SM / block).max(1);
-            (n as u64).div_ceil(u64::from(block)).min(fill.into())
-        }
-        (Grid::Tiles(chunks), None) => {
-            let tile = chunks * 16 / size_of::<T>() * block as usize;
-            n.div_ceil(tile).min(MAX_GRID as usize) as u64
-        }
-    };
-    let grid = block::grid(needed, &format!("a sum of {n} elements"), "use a larger --block")?;
-    Ok(if n == 0 { 0 } else { grid })
+impl Grid {
+    /// Number of blocks for `n` elements: 0 for empty vectors.
+    fn blocks<K>(self, rung: &Chosen<'_, K>, n: usize) -> Result<u32> {
+        let block = rung.block;
+        let needed = match (self, rung.grid) {
+            (Self::Elements, None) => (n as u64).div_ceil(u64::from(block)),
+            (Self::Elements, Some(_)) => {
+                let name = rung.name;
+                return Err(Error::Usage(format!("`{name}` has a thread for each element: leave --grid out")));
+            }
+            (Self::Device, Some(grid)) => grid.into(),
+            (Self::Device, None) => {
+                let fill = rung.device.info().multiprocessors * (THREADS_PER_SM / block).max(1);
+                (n as u64).div_ceil(u64::from(block)).min(fill.into())
+            }
+        };
+        let grid = require_grid(needed, &format!("a sum of {n} elements"), "use a larger --block")?;
+        Ok(if n == 0 { 0 } else { grid })
+    }
 }
 
 /// The sum as the type gives it: computed in a wider type, then rounded (floats) or wrapped (integers). Rounding the

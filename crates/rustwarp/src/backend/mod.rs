@@ -3,7 +3,9 @@
 
 mod capacity;
 mod gpu;
+mod handle;
 mod interface;
+mod memory;
 mod observed;
 pub mod occupancy;
 mod open;
@@ -14,7 +16,9 @@ pub mod texture;
 mod units;
 
 pub use capacity::{require_host_memory, require_memory};
+pub use handle::Handle;
 pub use interface::{Backend, DeviceInfo, Module, Shape};
+pub use memory::{Buffer, Memory};
 pub use observed::{Analysis, Counters, Device, Entry, Fidelity, Observed, SourceLine};
 pub use open::{entries, explaining, gpus, open, open_printing, simulator};
 pub use options::{
@@ -22,6 +26,3 @@ pub use options::{
 };
 pub use texture::{Sampling, Texture};
 pub use units::{extent_text, human};
-
-/// Device memory that borrows its device.
-pub type Buffer<'d, T> = crate::buffer::Buffer<T, &'d dyn Backend>;

@@ -173,7 +173,7 @@ impl Bench<'_> {
     /// Rows of the libraries, verified against the same reference as ours.
     fn peers(&self, program: &str, family: &Family, job: &Job<'_>, case: &Case, work: Work) -> Result<Vec<Row>> {
         let (options, dtype) = (self.options, job.problem.dtype);
-        let gpu = self.device.info().device.trim_start_matches("gpu:").parse().unwrap_or(0);
+        let gpu = number(&self.device.info().device)?;
         let request = peers::Request {
             family: family.name,
             op: job.problem.op,
@@ -205,6 +205,19 @@ impl Bench<'_> {
     }
 }
 
+/// The number of the GPU with this name.
+///
+/// # Errors
+/// [`Error::Device`] for a name that is not a GPU's, since a library measured on another GPU cannot be compared.
+fn number(device: &str) -> Result<u32> {
+    match device.parse() {
+        Ok(Choice::Gpu(number)) => Ok(number),
+        _ => Err(Error::Device(format!(
+            "cannot measure libraries beside `{device}`, which is not the name of a GPU: leave --peers out"
+        ))),
+    }
+}
+
 /// Peer programs that are not built: `--peers` measures those that are.
 #[derive(Default)]
 struct Missing(RefCell<BTreeSet<String>>);
@@ -228,6 +241,14 @@ impl Missing {
 mod tests {
     use super::*;
     use ladders::kernels::Settings;
+
+    #[test]
+    fn libraries_are_measured_on_the_same_gpu() {
+        assert_eq!((number("gpu:0").expect("a GPU"), number("gpu:3").expect("a GPU")), (0, 3));
+        for name in ["sim", "auto", "", "gpu:", "gpu:x", "NVIDIA H200"] {
+            assert!(matches!(number(name), Err(Error::Device(_))), "{name}");
+        }
+    }
 
     #[test]
     fn peers_that_are_not_built_end_nothing() {

@@ -10,7 +10,7 @@ use super::ladder::{Chosen, Ladder, Run, Rung};
 use super::plan::Plan;
 use super::settings::{Number, Setting};
 use super::{Case, Demand, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
-use kernels_gpu::conv1d::{Frame, MAX_CHANNELS, MAX_MASK, tiled};
+use kernels_gpu::conv1d::{Frame, MAX_CHANNELS, MAX_MASK};
 use kernels_gpu::conv2d;
 use kernels_gpu::filter::Sample;
 use rustwarp::backend::{Buffer, Shape, require_memory};
@@ -89,14 +89,12 @@ impl<T: Element + Sample> Ladder for Convolution<T> {
 
     fn block(job: &Job<'_>, rung: &Rung<Kernel<T>>) -> Result<u32> {
         let taps = frame(job.problem)?.taps;
-        if rung.name != "tiled" {
-            return rung.choose(job.block, job);
-        }
-        let block = rung.choose(job.block.or(Some(tiled::block(taps))), job)?;
+        let Some(by_taps) = rung.kernel.by_taps else { return rung.choose(job.block, job) };
+        let block = rung.choose(job.block.or(Some(by_taps(taps))), job)?;
         if block < taps {
-            let least = taps.next_multiple_of(32);
+            let (name, least) = (rung.name, taps.next_multiple_of(32));
             return Err(Error::Usage(format!(
-                "`tiled` cannot run with --block {block}: a mask of {taps} taps needs at least {least} threads"
+                "`{name}` cannot run with --block {block}: a mask of {taps} taps needs at least {least} threads"
             )));
         }
         Ok(block)

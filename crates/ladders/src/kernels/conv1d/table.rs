@@ -26,6 +26,8 @@ pub(super) struct Kernel<T: 'static> {
     pub launch: for<'a> fn(&Operands<'a, T>) -> Launch<'a>,
     /// The numbers of taps and channels that have kernels of their own, and one pair for the shared kernel.
     kinds: &'static [[u32; 2]],
+    /// The default block for a number of taps, of a kernel whose blocks have at least one thread per tap.
+    pub by_taps: Option<fn(taps: u32) -> u32>,
 }
 
 /// The launches of a variant, which have the same grid for each call, in order.
@@ -60,13 +62,14 @@ pub(super) fn rungs<T: Element + Sample>() -> Vec<Rung<Kernel<T>>> {
                     Launch::new(call, per_element(of))
                 },
                 kinds: &[[1, 1]],
+                by_taps: None,
             },
         },
         Rung {
             name: "constant",
             idea: constant::IDEA,
             block: BlockRule::Any { default: BLOCK },
-            kernel: Kernel { launch: launch_constant, kinds: &CONSTANT_KINDS },
+            kernel: Kernel { launch: launch_constant, kinds: &CONSTANT_KINDS, by_taps: None },
         },
         Rung {
             name: "tiled",
@@ -80,6 +83,7 @@ pub(super) fn rungs<T: Element + Sample>() -> Vec<Rung<Kernel<T>>> {
                         .with_shared(of.block * size_of::<T>() as u32)
                 },
                 kinds: &[[1, 1]],
+                by_taps: Some(tiled::block),
             },
         },
         Rung {
@@ -92,19 +96,20 @@ pub(super) fn rungs<T: Element + Sample>() -> Vec<Rung<Kernel<T>>> {
                     Launch::new(call, per_element(of)).with_shared(of.block * size_of::<T>() as u32)
                 },
                 kinds: &[[1, 1]],
+                by_taps: None,
             },
         },
         Rung {
             name: "channels",
             idea: channels::IDEA,
             block: BlockRule::Any { default: BLOCK },
-            kernel: Kernel { launch: launch_channels, kinds: &[[1, 1], [1, 2], [1, 3], [1, 4]] },
+            kernel: Kernel { launch: launch_channels, kinds: &[[1, 1], [1, 2], [1, 3], [1, 4]], by_taps: None },
         },
         Rung {
             name: "best",
             idea: best::IDEA,
             block: BlockRule::OneOf { sizes: &[best::BLOCK], default: best::BLOCK },
-            kernel: Kernel { launch: launch_best, kinds: &[[1, 1], [1, 2]] },
+            kernel: Kernel { launch: launch_best, kinds: &[[1, 1], [1, 2]], by_taps: None },
         },
     ]
 }

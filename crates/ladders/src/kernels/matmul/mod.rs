@@ -4,7 +4,6 @@
 //! Elements may differ from the exact result by `K * epsilon * sum of |a| |b|` ([`epsilon`](super::problem::epsilon));
 //! the module text of `matmul/oracle.rs` describes the checks of large products. A product without terms (K = 0) is 0.
 
-use super::block;
 use super::generic::with_float;
 use super::ladder::{Chosen, Ladder, Run, Rung};
 use super::plan::Plan;
@@ -14,6 +13,7 @@ use kernels_gpu::matmul::{A_TRANSPOSED, B_TRANSPOSED};
 use rustwarp::backend::{Buffer, Shape, require_memory};
 use rustwarp::element::Dtype;
 use rustwarp::error::{Error, Result};
+use rustwarp::require_grid;
 use rustwarp::tensor::text;
 use std::marker::PhantomData;
 use table::{Kernel, Real};
@@ -185,7 +185,7 @@ impl<T: Real> Ladder for Matmul<T> {
         let choice = rung.kernel.choose(&sizes, tile, rung.device.info())?;
         let tiles = u64::from(shape[0].div_ceil(choice.tile[0])) * u64::from(shape[1].div_ceil(choice.tile[1]));
         let what = format!("a product of {}x{}", sizes.m, sizes.n);
-        let grid = block::grid(tiles, &what, "multiply in parts")?;
+        let grid = require_grid(tiles, &what, "multiply in parts")?;
         let output = rung.uninit::<T>(sizes.m * sizes.n, "c")?;
         let call = choice.kernel.call(&sizes, shape, a.slice(a.len()), b.slice(b.len()), output.ptr());
         let launch = Shape::linear(grid, rung.block).with_shared(choice.shared);

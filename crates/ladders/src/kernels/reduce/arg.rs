@@ -2,15 +2,15 @@
 //!
 //! Every rung computes the value, and a second pass searches its first index; `best` does both in one pass.
 
-use super::launches::Scratch;
-use super::table::{self, Kernel, Operation, Scheme};
-use super::{FAMILY, Input, blueprint, oracle::first_place};
+use super::table::{self, Kernel, Operation};
+use super::{FAMILY, Input, oracle::first_place, with_value};
 use crate::compare::Expected;
-use crate::kernels::ladder::{Chosen, Ladder, Run, Rung};
+use crate::kernels::ladder::{Chosen, Ladder, Planned, Run, Rung};
 use crate::kernels::plan::Plan;
 use crate::kernels::{Entry, Job, Oracle, Problem, Work};
+use cuda_std::launch::Instance;
 use kernels_gpu::reduce::arg::{NOWHERE, reduce_arg};
-use kernels_gpu::reduce::{double_accumulator::Widen, find as search};
+use kernels_gpu::reduce::{Max, double_accumulator::Widen, find as search};
 use rustwarp::backend::{Buffer, Shape};
 use rustwarp::element::{Element, Value};
 use rustwarp::error::Result;
@@ -21,19 +21,21 @@ pub(super) struct Place<O, T>(PhantomData<(O, T)>);
 
 impl<O: Operation<T>, T: Element + Widen> Ladder for Place<O, T> {
     const FAMILY: &'static str = FAMILY.name;
-    type Kernel = Kernel<T>;
+    type Kernel = Planned<Kernel<T>>;
     type Operands<'j> = Input<'j, T>;
 
-    fn rungs() -> Vec<Rung<Kernel<T>>> {
+    fn rungs() -> Vec<Rung<Self::Kernel>> {
         table::rungs::<O, T>()
     }
 
     /// The entries that `sum`, `max` and `min` do not have. The second pass belongs to every rung and is listed once.
-    fn entries(rung: &Rung<Kernel<T>>) -> Vec<Entry> {
-        match rung.kernel.scheme {
-            Scheme::Single { .. } => vec![Entry::of(reduce_arg::<O, T>)],
-            _ if rung.name == "interleaved" && O::NAME == "max" => vec![Entry::of(search::reduce_find::<T>)],
-            _ => Vec::new(),
+    fn entries(rung: &Rung<Self::Kernel>) -> Vec<Entry> {
+        match &rung.kernel {
+            Planned::Here(kernel) if kernel.lists_search && O::NAME == <Max as Instance>::NAME => {
+                vec![Entry::of(search::reduce_find::<T>)]
+            }
+            Planned::Here(_) => Vec::new(),
+            Planned::ByLibrary => vec![Entry::of(reduce_arg::<O, T>)],
         }
     }
 
@@ -41,7 +43,7 @@ impl<O: Operation<T>, T: Element + Widen> Ladder for Place<O, T> {
         oracle::<T>(&problem)
     }
 
-    fn upload<'j>(job: &'j Job<'_>, rungs: &[Chosen<'_, Kernel<T>>]) -> Result<Input<'j, T>> {
+    fn upload<'j>(job: &'j Job<'_>, rungs: &[Chosen<'_, Self::Kernel>]) -> Result<Input<'j, T>> {
         // The single pass has an index for each partial value.
         Input::upload(job, rungs, 3)
     }
@@ -50,7 +52,7 @@ impl<O: Operation<T>, T: Element + Widen> Ladder for Place<O, T> {
         Work::bytes(input.buffer.bytes())
     }
 
-    fn prepare(input: &Input<'_, T>, rung: &Chosen<'_, Kernel<T>>, run: Run<'_>) -> Result<()> {
+    fn prepare(input: &Input<'_, T>, rung: &Chosen<'_, Self::Kernel>, run: Run<'_>) -> Result<()> {
         let (device, block, n) = (rung.device, rung.block, input.buffer.len());
         let nowhere = Buffer::from_slice(device, &[NOWHERE], "no index")?;
         let output = rung.uninit::<u64>(1, "index")?;
@@ -58,28 +60,19 @@ impl<O: Operation<T>, T: Element + Widen> Ladder for Place<O, T> {
             // A grid of 0 blocks is not valid, so nothing is launched.
             return run(Plan::new(block, 0, &output, &[1]).copy(&output, &nowhere));
         }
-        let blueprint = blueprint(rung, n)?;
-        let (grid, values) = (blueprint.grids[0], input.buffer.slice(n));
-        let plan = Plan::new(block, grid, &output, &[1]);
-        if let Scheme::Single { .. } = rung.kernel.scheme {
-            let partials = rung.uninit::<T>(grid as usize, "partial values")?;
-            let indices = rung.uninit::<u64>(grid as usize, "partial indices")?;
-            let ticket = Buffer::from_slice(device, &[0_u32], "ticket")?;
-            let (partial, index) = (partials.ptr(), indices.ptr());
-            let call = reduce_arg::<O, T>(values, partial, index, ticket.ptr(), output.ptr());
-            // SAFETY: the kernel's own launcher made the call, with a block size that its rule allows, a partial value
-            // and index per block, and a ticket that every launch leaves at 0.
-            return run(unsafe { plan.launch(call, Shape::linear(grid, block)) });
+        if let Planned::ByLibrary = rung.kernel {
+            let plan = rustwarp::reduce::ArgPlan::<O, T, _>::new(&device, n, rung.tuning())?;
+            return run(Plan::of_library(plan.prepare(&input.buffer, &output)?, &output, &[1]));
         }
-        let scratch = Scratch::new::<O>(device, &blueprint)?;
-        let launches = scratch.launches(&blueprint, rung.kernel, values);
-        let call = search::reduce_find(values, launches.output().slice(1), output.ptr());
-        let fill = device.info().multiprocessors * (2048 / search::BLOCK);
-        let shape = Shape::linear((n as u64).div_ceil(search::BLOCK.into()).min(fill.into()) as u32, search::BLOCK);
-        let plan = launches.add_to(plan).copy(&output, &nowhere);
-        // SAFETY: the kernel's own launcher made the call; the value that it searches is present, and any grid is
-        // valid.
-        run(unsafe { plan.launch(call, shape) })
+        with_value::<O, T>(rung, &input.buffer, n, &mut |plan, value| {
+            let call = search::reduce_find(input.buffer.slice(n), value.slice(1), output.ptr());
+            let fill = device.info().multiprocessors * (2048 / search::BLOCK);
+            let shape = Shape::linear((n as u64).div_ceil(search::BLOCK.into()).min(fill.into()) as u32, search::BLOCK);
+            let plan = plan.with_result(&output, &[1]).copy(&output, &nowhere);
+            // SAFETY: the kernel's own launcher made the call; the value that it searches is present, and any grid is
+            // valid.
+            run(unsafe { plan.launch(call, shape) })
+        })
     }
 }
 

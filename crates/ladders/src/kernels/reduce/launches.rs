@@ -2,10 +2,10 @@
 //! run many times.
 
 use super::table::{Kernel, Scheme};
-use crate::kernels::block::MAX_GRID;
 use crate::kernels::plan::Plan;
 use cuda_std::launch::{Call, Slice};
 use kernels_gpu::reduce::{Op, compensated, double_accumulator};
+use rustwarp::MAX_GRID;
 use rustwarp::backend::{Backend, Buffer, DeviceInfo, Shape};
 use rustwarp::element::Element;
 use rustwarp::error::{Error, Result};
@@ -46,16 +46,16 @@ impl Blueprint {
         grid: Option<u32>,
     ) -> Result<Self> {
         let log_block = u64::from(block.next_power_of_two().ilog2());
-        let fill = |blocks_per_sm: u32, per_thread: u32| match grid {
+        let full = (THREADS_PER_SM / block).max(1);
+        let fill = |per_thread: u32| match grid {
             Some(0) => Err(Error::Usage("--grid 0 launches nothing: use 1 or more".into())),
             Some(grid) => Ok(grid),
-            None => Ok(tiles(n, block, per_thread).min(u64::from(info.multiprocessors * blocks_per_sm)) as u32),
+            None => Ok(tiles(n, block, per_thread).min(u64::from(info.multiprocessors * full)) as u32),
         };
         // The number of additions of one thread, if the grid takes `per_thread` elements per thread in each round.
         let chain = |n: u64, grid: u32, per_thread: u32| {
             n.div_ceil(u64::from(grid) * u64::from(block) * u64::from(per_thread)) * u64::from(per_thread)
         };
-        let full = (THREADS_PER_SM / block).max(1);
         match kernel.scheme {
             Scheme::Tree { per_thread, .. } => {
                 if grid.is_some() {
@@ -78,7 +78,7 @@ impl Blueprint {
                 let depth = grids.len() as u64 * (u64::from(per_thread) + log_block);
                 Ok(Self::per_block(block, grids, depth))
             }
-            Scheme::Pairs { .. } => {
+            Scheme::Pairs(_) => {
                 if grid.is_some() {
                     return Err(Error::Usage(format!("`{name}` has a thread for each pair: leave --grid out")));
                 }
@@ -97,7 +97,7 @@ impl Blueprint {
                 Ok(Self { block, grids, results, depth })
             }
             Scheme::GridStride { per_thread, .. } => {
-                let grid = fill(full, per_thread)?;
+                let grid = fill(per_thread)?;
                 let mut depth = chain(n, grid, per_thread) + log_block;
                 let mut grids = vec![grid];
                 if grid > 1 {
@@ -107,7 +107,7 @@ impl Blueprint {
                 Ok(Self::per_block(block, grids, depth))
             }
             Scheme::Split { .. } => {
-                let grid = fill(full, 1)?;
+                let grid = fill(1)?;
                 let mut depth = chain(n, grid, 1) + log_block;
                 let mut grids = vec![grid];
                 if grid > 1 {
@@ -117,15 +117,9 @@ impl Blueprint {
                 let results = grids.iter().map(|&grid| SPLIT * grid as usize).collect();
                 Ok(Self { block, grids, results, depth })
             }
-            Scheme::Atomic { .. } => {
-                let grid = fill(full, 1)?;
+            Scheme::Atomic(_) => {
+                let grid = fill(1)?;
                 Ok(Self::per_block(block, vec![grid], chain(n, grid, 1) + log_block + u64::from(grid)))
-            }
-            Scheme::Single { blocks_per_sm, per_thread, .. } => {
-                let grid = fill(blocks_per_sm, per_thread)?;
-                // A thread may take one element before the aligned part and one after it.
-                let depth = chain(n, grid, per_thread) + 2 + log_block + chain(u64::from(grid), 1, 1) + log_block;
-                Ok(Self::per_block(block, vec![grid], depth))
             }
         }
     }
@@ -146,8 +140,6 @@ fn tiles(n: u64, block: u32, per_thread: u32) -> u64 {
 pub(super) struct Scratch<'d, T> {
     /// Partial results of odd and of even launches.
     partials: [Buffer<'d, T>; 2],
-    /// The ticket, which is 0 between launches.
-    ticket: Buffer<'d, u32>,
     /// The output: one element.
     output: Buffer<'d, T>,
     /// The operation's identity.
@@ -158,7 +150,7 @@ impl<'d, T: Element> Scratch<'d, T> {
     /// Bytes that [`Scratch::new`] allocates.
     pub fn bytes(plan: &Blueprint) -> u64 {
         let partials = Self::partials(plan, 0) + Self::partials(plan, 1);
-        (partials + 2) as u64 * size_of::<T>() as u64 + size_of::<u32>() as u64
+        (partials + 2) as u64 * size_of::<T>() as u64
     }
 
     /// Partial results that a launch writes.
@@ -176,7 +168,6 @@ impl<'d, T: Element> Scratch<'d, T> {
                 Buffer::uninit(device, Self::partials(plan, 0), "partial results")?,
                 Buffer::uninit(device, Self::partials(plan, 1), "partial results")?,
             ],
-            ticket: Buffer::from_slice(device, &[0_u32], "ticket")?,
             output: Buffer::uninit(device, 1, "output")?,
             identity: Buffer::from_slice(device, &[O::identity()], "identity")?,
         })
@@ -185,20 +176,21 @@ impl<'d, T: Element> Scratch<'d, T> {
     /// The launches, in order.
     pub fn launches<'s>(&'s self, plan: &Blueprint, kernel: &Kernel<T>, input: Slice<'s, T>) -> Launches<'s, T> {
         let block = plan.block;
+        let reset = matches!(kernel.scheme, Scheme::Atomic(_));
         let mut launches = Vec::new();
         let mut from = input;
         let mut result = &self.output;
         for (number, &grid) in plan.grids.iter().enumerate() {
             let to = &self.partials[number % 2];
-            let call = kernel.scheme.call(block, from, to.ptr(), self.ticket.ptr(), self.output.ptr());
+            let call = kernel.scheme.call(block, from, to.ptr(), self.output.ptr());
             let shared = kernel.cache * block * size_of::<T>() as u32;
             launches.push((call, Shape::linear(grid, block).with_shared(shared)));
-            if !matches!(kernel.scheme, Scheme::Atomic { .. } | Scheme::Single { .. }) {
+            if !reset {
                 result = to;
                 from = to.slice(plan.results[number]);
             }
         }
-        Launches { scratch: self, reset: matches!(kernel.scheme, Scheme::Atomic { .. }), launches, result }
+        Launches { scratch: self, reset, launches, result }
     }
 }
 
@@ -237,6 +229,7 @@ impl<'s, T: Element> Launches<'s, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernels::ladder::Planned;
     use crate::kernels::reduce::table;
     use kernels_gpu::reduce::Sum;
 
@@ -255,7 +248,8 @@ mod tests {
             clock_mhz: None,
             driver: None,
         };
-        Blueprint::new(name, &rung.kernel, &info, n, block, grid)
+        let Planned::Here(kernel) = rung.kernel else { panic!("{name} is planned by the library") };
+        Blueprint::new(name, &kernel, &info, n, block, grid)
     }
 
     #[test]
@@ -274,9 +268,9 @@ mod tests {
     #[test]
     fn scratch_is_as_large_as_the_first_grids() {
         let bytes = |name, n, block| Scratch::<f32>::bytes(&plan(name, n, block, None).expect("a plan"));
-        // Two elements per block: half as much again as the input, and a quarter; then output, identity and ticket.
-        assert_eq!(bytes("interleaved", 1 << 20, 2), ((1 << 19) + (1 << 18)) * 4 + 3 * 4);
-        assert_eq!(bytes("atomic", 1, 128), 2 * 4 + 3 * 4);
+        // Two elements per block: half as much again as the input, and a quarter; then output and identity.
+        assert_eq!(bytes("interleaved", 1 << 20, 2), ((1 << 19) + (1 << 18)) * 4 + 2 * 4);
+        assert_eq!(bytes("atomic", 1, 128), 2 * 4 + 2 * 4);
     }
 
     #[test]
@@ -290,10 +284,6 @@ mod tests {
     fn sizes_beyond_32_bits() {
         assert_eq!(plan("sequential", 1 << 33, 128, None).expect("a plan").grids[0], 1 << 26);
         assert!(plan("interleaved", 1 << 40, 128, None).is_err(), "too many blocks for a grid");
-        assert_eq!(
-            plan("best", 1 << 40, 512, None).expect("a plan").grids,
-            [132 * kernels_gpu::reduce::best::BLOCKS_PER_SM]
-        );
     }
 
     #[test]

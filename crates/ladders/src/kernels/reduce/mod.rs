@@ -7,11 +7,11 @@
 //! input gives the identity: 0, the type's lowest value (-inf), its highest value (+inf).
 
 use super::generic::with_op;
-use super::ladder::{Chosen, Ladder, Run, Rung};
+use super::ladder::{Chosen, Ladder, Planned, Run, Rung};
 use super::plan::Plan;
 use super::problem::{awkward_lengths, bench_lengths};
 use super::{Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, RungId, Work};
-use kernels_gpu::reduce::{Max, Min, double_accumulator::Widen};
+use kernels_gpu::reduce::{Max, Min, best, double_accumulator::Widen};
 use launches::{Blueprint, Scratch};
 use rustwarp::backend::{Backend, Buffer, Module, require_memory};
 use rustwarp::element::{Dtype, Element};
@@ -60,14 +60,37 @@ pub fn reduce<O: Operation<T>, T: Element + Widen>(
     if n == 0 {
         return Ok(O::identity());
     }
-    let Rung { name, block, kernel, .. } = table::rungs::<O, T>().swap_remove(rung.row);
+    let Rung { name, block, ref kernel, .. } = table::rungs::<O, T>()[rung.row];
     let block = block.choose(None, name, device.info().max_block)?;
-    let blueprint = Blueprint::new(name, &kernel, device.info(), n as u64, block, None)?;
-    let scratch = Scratch::new::<O>(device, &blueprint)?;
-    let launches = scratch.launches(&blueprint, &kernel, input.slice(n));
+    let mut value = O::identity();
+    with_value::<O, T>(&Chosen { name, kernel, block, grid: None, device }, input, n, &mut |plan, output| {
+        plan.run(device, module)?;
+        value = output.read(1)?[0];
+        Ok(())
+    })?;
+    Ok(value)
+}
+
+/// Plans the reduction of the first `n` elements of `input`, of which there is at least one, and passes the plan to
+/// `run` with the memory of the value.
+fn with_value<O: Operation<T>, T: Element + Widen>(
+    rung: &Chosen<'_, Planned<Kernel<T>>>,
+    input: &Buffer<'_, T>,
+    n: usize,
+    run: &mut dyn FnMut(Plan<'_>, &Buffer<'_, T>) -> Result<()>,
+) -> Result<()> {
+    let Planned::Here(kernel) = rung.kernel else {
+        let plan = rustwarp::reduce::Plan::<O, T, _>::new(&rung.device, n, rung.tuning())?;
+        let output = rung.uninit::<T>(1, "output")?;
+        let launch = plan.prepare(input, &output)?;
+        return run(Plan::of_library(launch, &output, &[1]).with_depth(plan.depth()), &output);
+    };
+    let blueprint = blueprint(rung, kernel, n)?;
+    let scratch = Scratch::new::<O>(rung.device, &blueprint)?;
+    let launches = scratch.launches(&blueprint, kernel, input.slice(n));
     let output = launches.output();
-    launches.add_to(Plan::new(block, blueprint.grids[0], output, &[1])).run(device, module)?;
-    Ok(output.read(1)?[0])
+    let plan = Plan::new(rung.block, blueprint.grids[0], output, &[1]).with_depth(blueprint.depth);
+    run(launches.add_to(plan), output)
 }
 
 /// Lengths 0, 1, and around a warp, a block, and tiles of several rungs. They are few, because there are many rungs,
@@ -95,22 +118,25 @@ struct Reduce<O, T>(PhantomData<(O, T)>);
 
 impl<O: Operation<T>, T: Element + Widen> Ladder for Reduce<O, T> {
     const FAMILY: &'static str = FAMILY.name;
-    type Kernel = Kernel<T>;
+    type Kernel = Planned<Kernel<T>>;
     type Operands<'j> = Input<'j, T>;
 
-    fn rungs() -> Vec<Rung<Kernel<T>>> {
+    fn rungs() -> Vec<Rung<Self::Kernel>> {
         table::rungs::<O, T>()
     }
 
-    fn entries(rung: &Rung<Kernel<T>>) -> Vec<Entry> {
-        rung.kernel.entries(&rung.block.kernels())
+    fn entries(rung: &Rung<Self::Kernel>) -> Vec<Entry> {
+        match &rung.kernel {
+            Planned::Here(kernel) => kernel.entries(&rung.block.kernels()),
+            Planned::ByLibrary => vec![Entry::of(best::reduce_best::<O, T>)],
+        }
     }
 
     fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
         oracle::<T>(problem, false)
     }
 
-    fn upload<'j>(job: &'j Job<'_>, rungs: &[Chosen<'_, Kernel<T>>]) -> Result<Input<'j, T>> {
+    fn upload<'j>(job: &'j Job<'_>, rungs: &[Chosen<'_, Self::Kernel>]) -> Result<Input<'j, T>> {
         Input::upload(job, rungs, 1)
     }
 
@@ -118,21 +144,21 @@ impl<O: Operation<T>, T: Element + Widen> Ladder for Reduce<O, T> {
         Work::bytes(input.buffer.bytes())
     }
 
-    fn prepare(input: &Input<'_, T>, rung: &Chosen<'_, Kernel<T>>, run: Run<'_>) -> Result<()> {
+    fn prepare(input: &Input<'_, T>, rung: &Chosen<'_, Self::Kernel>, run: Run<'_>) -> Result<()> {
         let n = input.buffer.len();
         if n == 0 {
             // A grid of 0 blocks is not valid, so nothing is launched.
             let identity = Buffer::from_slice(rung.device, &[O::identity()], "identity")?;
             return run(Plan::new(rung.block, 0, &identity, &[1]));
         }
-        let blueprint = blueprint(rung, n)?;
-        let scratch = Scratch::new::<O>(rung.device, &blueprint)?;
-        let launches = scratch.launches(&blueprint, rung.kernel, input.buffer.slice(n));
-        let mut plan = Plan::new(rung.block, blueprint.grids[0], launches.output(), &[1]).with_depth(blueprint.depth);
-        if let Scheme::Split { precise: true, .. } = rung.kernel.scheme {
-            plan = plan.with_oracle(oracle::<T>(input.problem, true)?);
-        }
-        run(launches.add_to(plan))
+        let precise = matches!(rung.kernel, Planned::Here(Kernel { scheme: Scheme::Split { precise: true, .. }, .. }));
+        with_value::<O, T>(rung, &input.buffer, n, &mut |plan, _| {
+            let oracle = precise.then(|| oracle::<T>(input.problem, true)).transpose()?;
+            run(match oracle {
+                Some(oracle) => plan.with_oracle(oracle),
+                None => plan,
+            })
+        })
     }
 }
 
@@ -145,12 +171,12 @@ struct Input<'j, T> {
 impl<'j, T: Element> Input<'j, T> {
     /// Checks that the device has room for the vector and `copies` times the rungs' scratch memory, and copies the
     /// vector there.
-    fn upload(job: &'j Job<'_>, rungs: &[Chosen<'_, Kernel<T>>], copies: u64) -> Result<Self> {
+    fn upload(job: &'j Job<'_>, rungs: &[Chosen<'_, Planned<Kernel<T>>>], copies: u64) -> Result<Self> {
         let input = job.problem.view::<T>(0)?;
         // The rungs run in turn, so the largest scratch memory counts.
         let mut scratch = 0;
         for rung in rungs.iter().filter(|_| !input.is_empty()) {
-            scratch = scratch.max(Scratch::<T>::bytes(&blueprint(rung, input.len())?).saturating_mul(copies));
+            scratch = scratch.max(scratch_bytes(rung, input.len())?.saturating_mul(copies));
         }
         let bytes = (size_of_val(input) as u64).checked_add(scratch);
         let advice = "use a smaller --n or input, or a larger --block";
@@ -159,9 +185,17 @@ impl<'j, T: Element> Input<'j, T> {
     }
 }
 
+/// Bytes of memory that a rung needs besides `n` elements of input, which is not 0.
+fn scratch_bytes<T: Element>(rung: &Chosen<'_, Planned<Kernel<T>>>, n: usize) -> Result<u64> {
+    match rung.kernel {
+        Planned::Here(kernel) => Ok(Scratch::<T>::bytes(&blueprint(rung, kernel, n)?)),
+        Planned::ByLibrary => rustwarp::reduce::scratch_bytes::<T>(rung.device.info(), n, rung.tuning()),
+    }
+}
+
 /// Plans the launches of a rung for `n` elements, which is not 0.
-fn blueprint<T: Element>(rung: &Chosen<'_, Kernel<T>>, n: usize) -> Result<Blueprint> {
-    Blueprint::new(rung.name, rung.kernel, rung.device.info(), n as u64, rung.block, rung.grid)
+fn blueprint<K, T: Element>(rung: &Chosen<'_, K>, kernel: &Kernel<T>, n: usize) -> Result<Blueprint> {
+    Blueprint::new(rung.name, kernel, rung.device.info(), n as u64, rung.block, rung.grid)
 }
 
 /// Creates the oracle; `precise` is for rungs that add in about twice the type's precision.

@@ -2,9 +2,9 @@
 //! many times.
 
 use super::table::{Scheme, Sections};
-use crate::kernels::block::MAX_GRID;
 use crate::kernels::plan::Plan;
 use cuda_std::launch::{Call, Slice};
+use rustwarp::MAX_GRID;
 use rustwarp::backend::{Backend, Buffer, Shape};
 use rustwarp::element::Element;
 use rustwarp::error::{Error, Result};
@@ -58,13 +58,11 @@ impl Blueprint {
             Scheme::ScanThenAdd { sections, .. } | Scheme::ReduceThenScan { sections, .. } => {
                 plan.sections(sections, n)?;
             }
-            Scheme::OnePass { state_words, .. } => {
-                if let Some(tiles) = scheme.tiles(n) {
-                    let count = grid(n, (tiles.len)(block).into(), block)?;
-                    plan.grids.push(count);
-                    plan.words = state_words(count.into(), bytes);
-                    plan.depth = (tiles.depth)(count.into());
-                }
+            Scheme::OnePass { state_words, len, depth, .. } => {
+                let tiles = grid(n, len(block).into(), block)?;
+                plan.grids.push(tiles);
+                plan.words = state_words(tiles.into(), bytes);
+                plan.depth = depth(tiles.into());
             }
         }
         Ok(plan)
@@ -153,7 +151,7 @@ impl<'d, T: Element> Scratch<'d, T> {
     ) -> Plan<'s> {
         let grid = blueprint.grid();
         let mut plan = Plan::new(blueprint.block, grid, &self.scanned[0], &[input.len]).with_depth(blueprint.depth);
-        if let Scheme::OnePass { reset: true, .. } = scheme {
+        if let Scheme::OnePass { .. } = scheme {
             plan = plan.clear(&self.state);
         }
         for (call, shape) in self.calls(blueprint, scheme, input, exclusive) {
@@ -202,7 +200,7 @@ impl<'d, T: Element> Scratch<'d, T> {
                     from = to.slice(plan.levels[0] as usize);
                 }
             }
-            Scheme::ScanThenAdd { sections, scan, add } => {
+            Scheme::ScanThenAdd { sections, scan, add, .. } => {
                 let shared = (sections.cache)(block, size_of::<T>()) * size_of::<T>() as u32;
                 for (level, from) in inputs.iter().enumerate() {
                     let (output, totals) = (self.scanned[level].ptr(), self.totals[level].ptr());
@@ -231,9 +229,8 @@ impl<'d, T: Element> Scratch<'d, T> {
                     calls.push((scan(*from, flag(level), offsets, self.scanned[level].ptr()), shape));
                 }
             }
-            Scheme::OnePass { .. } => {
-                let scan = scheme.tiles(plan.levels[0]).map(|tiles| tiles.scan);
-                calls.extend(scan.map(|scan| (scan(input, flag(0), self.state.ptr(), self.scanned[0].ptr()), first)));
+            Scheme::OnePass { scan, .. } => {
+                calls.push((scan(input, flag(0), self.state.ptr(), self.scanned[0].ptr()), first));
             }
         }
         calls
@@ -248,12 +245,14 @@ fn length(len: u64) -> Result<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernels::ladder::Planned;
     use crate::kernels::scan::table;
     use kernels_gpu::reduce::Sum;
 
     fn plan(name: &str, n: u64, block: u32) -> Result<Blueprint> {
         let rung = table::rungs::<Sum, f32>().into_iter().find(|rung| rung.name == name).expect("a rung");
-        Blueprint::new(&rung.kernel, n, block)
+        let Planned::Here(scheme) = &rung.kernel else { panic!("{name} is planned by the library") };
+        Blueprint::new(scheme, n, block)
     }
 
     #[test]
@@ -286,8 +285,13 @@ mod tests {
         let bytes = |name, n, block| plan(name, n, block).expect("a plan").scratch_bytes();
         assert_eq!(bytes("kogge_stone", 1 << 16, 256), (2 * 256 + 1) * 4);
         assert_eq!(bytes("naive", 1000, 256), 1001 * 4);
+        let tiles = (1_u64 << 22).div_ceil(kernels_gpu::scan::look_back::section(256).into());
+        let words = kernels_gpu::scan::look_back::state_words(tiles, 4);
+        assert_eq!(bytes("look_back", 1 << 22, 256), 4 + 8 * words);
+        // A record per tile and per group of 32 tiles, and the ticket.
         let tiles = (1_u64 << 22).div_ceil(kernels_gpu::scan::best::tile(kernels_gpu::scan::best::ROWS, 4).into());
-        assert_eq!(bytes("best", 1 << 22, 256), 4 + 8 * (1 + tiles + tiles.div_ceil(32)));
+        let best = rustwarp::scan::scratch_bytes::<f32>(1 << 22).expect("a plan");
+        assert_eq!(best, 8 * (1 + tiles + tiles.div_ceil(32)));
     }
 
     #[test]

@@ -5,16 +5,20 @@
 //! minimum -0. The identities are 0, the type's lowest value (-inf), its highest value (+inf). The scan of an empty
 //! input is empty.
 
+use super::entry::Nothing;
 use super::generic::with_op;
-use super::ladder::{Chosen, Ladder, Run, Rung};
+use super::ladder::{Chosen, Ladder, Planned, Run, Rung};
+use super::plan::Plan;
 use super::problem::bench_lengths;
 use super::settings::Flag;
 use super::{Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Setting, Work};
+use cuda_std::launch::{PtrMut, Slice};
 use kernels_gpu::reduce::Op;
 use launches::{Blueprint, Scratch};
 use rustwarp::backend::{Buffer, require_memory};
 use rustwarp::element::{Dtype, Element};
 use rustwarp::error::{Error, Result};
+use rustwarp::scan as library;
 use rustwarp::with_dtype;
 use std::marker::PhantomData;
 use table::Scheme;
@@ -72,28 +76,34 @@ struct Scan<O, T>(PhantomData<(O, T)>);
 /// A vector on a device.
 struct Input<'j, T> {
     buffer: Buffer<'j, T>,
-    exclusive: bool,
+    kind: library::Kind,
 }
 
 impl<O: Op<T>, T: Element> Ladder for Scan<O, T> {
     const FAMILY: &'static str = FAMILY.name;
-    type Kernel = Scheme<T>;
+    type Kernel = Planned<Scheme<T>>;
     type Operands<'j> = Input<'j, T>;
 
-    fn rungs() -> Vec<Rung<Scheme<T>>> {
+    fn rungs() -> Vec<Rung<Self::Kernel>> {
         table::rungs::<O, T>()
     }
 
-    /// The entries of a rung; the kernel that adds is listed once, in the rung named after it.
-    fn entries(rung: &Rung<Scheme<T>>) -> Vec<Entry> {
-        match &rung.kernel {
+    fn entries(rung: &Rung<Self::Kernel>) -> Vec<Entry> {
+        let scheme = match &rung.kernel {
+            Planned::Here(scheme) => scheme,
+            Planned::ByLibrary => {
+                let (input, state, output) = (Slice::nothing(), PtrMut::nothing(), PtrMut::nothing());
+                return library::calls::<O, T>(input, library::Kind::Inclusive, state, output).map(Entry::from).into();
+            }
+        };
+        match scheme {
             Scheme::Steps(step) => vec![Entry::of(step)],
-            Scheme::ScanThenAdd { scan, add, .. } => {
-                let added = (rung.name == "three_phase").then(|| Entry::of(add));
+            Scheme::ScanThenAdd { scan, add, lists_add, .. } => {
+                let added = lists_add.then(|| Entry::of(add));
                 added.into_iter().chain([Entry::of(scan)]).collect()
             }
             Scheme::ReduceThenScan { total, scan, .. } => vec![Entry::of(total), Entry::of(scan)],
-            Scheme::OnePass { tiles, .. } => tiles.iter().map(|tiles| Entry::of(tiles.scan)).collect(),
+            Scheme::OnePass { scan, .. } => vec![Entry::of(scan)],
         }
     }
 
@@ -106,30 +116,39 @@ impl<O: Op<T>, T: Element> Ladder for Scan<O, T> {
         oracle::oracle::<T>(problem.op, problem.settings.flag(&EXCLUSIVE), problem.view::<T>(0)?)
     }
 
-    fn upload<'j>(job: &'j Job<'_>, rungs: &[Chosen<'_, Scheme<T>>]) -> Result<Input<'j, T>> {
+    fn upload<'j>(job: &'j Job<'_>, rungs: &[Chosen<'_, Self::Kernel>]) -> Result<Input<'j, T>> {
         let input = job.problem.view::<T>(0)?;
         // The rungs run in turn, so the largest scratch memory counts.
         let mut scratch = 0;
         for rung in rungs {
             rung.require_no_grid()?;
-            scratch = scratch.max(Blueprint::new(rung.kernel, input.len() as u64, rung.block)?.scratch_bytes());
+            scratch = scratch.max(match rung.kernel {
+                Planned::Here(scheme) => Blueprint::new(scheme, input.len() as u64, rung.block)?.scratch_bytes(),
+                Planned::ByLibrary => library::scratch_bytes::<T>(input.len())?,
+            });
         }
         let bytes = (2 * size_of_val(input) as u64).checked_add(scratch);
         let advice = "use a smaller --n or input, or a larger --block";
         require_memory(job.device, bytes, "scan with its result and the sums of its blocks", advice)?;
         let exclusive = job.problem.settings.flag(&EXCLUSIVE);
-        Ok(Input { buffer: Buffer::from_slice(job.device, input, "input")?, exclusive })
+        let kind = if exclusive { library::Kind::Exclusive } else { library::Kind::Inclusive };
+        Ok(Input { buffer: Buffer::from_slice(job.device, input, "input")?, kind })
     }
 
     fn work(input: &Input<'_, T>) -> Work {
         Work::bytes(2 * input.buffer.bytes())
     }
 
-    fn prepare(input: &Input<'_, T>, rung: &Chosen<'_, Scheme<T>>, run: Run<'_>) -> Result<()> {
-        let Input { ref buffer, exclusive } = *input;
+    fn prepare(input: &Input<'_, T>, rung: &Chosen<'_, Self::Kernel>, run: Run<'_>) -> Result<()> {
+        let Input { ref buffer, kind } = *input;
         let n = buffer.len();
-        let blueprint = Blueprint::new(rung.kernel, n as u64, rung.block)?;
+        let Planned::Here(scheme) = rung.kernel else {
+            let plan = library::Plan::<O, T, _>::new(&rung.device, n, kind)?;
+            let output = rung.uninit::<T>(n, "output")?;
+            return run(Plan::of_library(plan.prepare(buffer, &output)?, &output, &[n]).with_depth(plan.depth()));
+        };
+        let blueprint = Blueprint::new(scheme, n as u64, rung.block)?;
         let scratch = Scratch::<T>::new(rung.device, &blueprint)?;
-        run(scratch.plan(&blueprint, rung.kernel, buffer.slice(n), exclusive))
+        run(scratch.plan(&blueprint, scheme, buffer.slice(n), kind == library::Kind::Exclusive))
     }
 }

@@ -1,7 +1,7 @@
 //! The variants of `scan`, one row each. A new variant is a new row.
 
 use crate::kernels::BlockRule;
-use crate::kernels::ladder::Rung;
+use crate::kernels::ladder::{Planned, Rung};
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::reduce::Op;
 use kernels_gpu::scan::*;
@@ -32,6 +32,8 @@ pub enum Scheme<T: 'static> {
         scan: Section<T>,
         /// Adds the prefixes.
         add: Add<T>,
+        /// Whether this row lists the entry of `add`, which several rows share.
+        lists_add: bool,
     },
     /// Sum sections; scan the totals likewise, exclusively; scan each section starting from its prefix.
     ReduceThenScan {
@@ -42,27 +44,18 @@ pub enum Scheme<T: 'static> {
         /// Scans sections starting from their prefixes.
         scan: Continue<T>,
     },
-    /// One launch, in which blocks read the records that earlier blocks have published.
+    /// One launch, in which blocks read the records that earlier blocks have published. The state of 0 is restored
+    /// before each launch.
     OnePass {
         /// Number of words of state for this number of tiles.
         state_words: fn(tiles: u64, bytes: usize) -> u64,
-        /// Whether the state is set to 0 before each launch, or only before the first.
-        reset: bool,
-        /// Kernels for inputs of increasing length: the first that supports the length is used.
-        tiles: Vec<Tiles<T>>,
+        /// Number of elements of a tile.
+        len: fn(block: u32) -> u32,
+        /// Largest number of additions from an element to a result in the last of this number of tiles.
+        depth: fn(tiles: u64) -> u64,
+        /// Scans a tile per block.
+        scan: Pass<T>,
     },
-}
-
-/// A kernel that scans in tiles, one per block.
-pub struct Tiles<T: 'static> {
-    /// Largest input in bytes.
-    pub up_to: u64,
-    /// Number of elements of a tile.
-    pub len: fn(block: u32) -> u32,
-    /// Largest number of additions from an element to a result in the last of this number of tiles.
-    pub depth: fn(tiles: u64) -> u64,
-    /// The kernel.
-    pub scan: Pass<T>,
 }
 
 /// Sections of a scan, for a size of the blocks.
@@ -78,28 +71,13 @@ pub struct Sections {
     pub depth: fn(block: u32) -> u64,
 }
 
-impl<T> Scheme<T> {
-    /// The kernel for `n` elements, of a scheme that scans in tiles.
-    pub(super) fn tiles(&self, n: u64) -> Option<&Tiles<T>> {
-        let Self::OnePass { tiles, .. } = self else { return None };
-        tiles.iter().find(|tiles| n.saturating_mul(size_of::<T>() as u64) <= tiles.up_to)
-    }
-}
-
 /// Rungs of a binary tree, or of doubling distances, over this many elements.
 fn levels(section: u32) -> u64 {
     u64::from(section.next_power_of_two().ilog2())
 }
 
-/// The chain of `best`: twice through a chunk, over lanes, rows and warps, over the tiles of a group, along the groups,
-/// and from there to the element.
-fn best_depth<T>(tiles: u64) -> u64 {
-    let (chunk, warps) = (16 / size_of::<T>() as u64, u64::from(best::BLOCK) / 32);
-    2 * chunk + 5 + best::ROWS as u64 + warps + 5 + tiles.div_ceil(u64::from(best::GROUP)) + 4
-}
-
 /// The table.
-pub fn rungs<O: Op<T>, T: Element>() -> Vec<Rung<Scheme<T>>> {
+pub(super) fn rungs<O: Op<T>, T: Element>() -> Vec<Rung<Planned<Scheme<T>>>> {
     let add: Add<T> = three_phase::scan_three_phase_add::<O, T>;
     // The chain runs within a thread, over a warp's lanes, over the block's warps, and from there to the element.
     let by_shuffles: fn(u32) -> u64 = |_| 2 * three_phase::ITEMS as u64 + 5 + 5 + 2;
@@ -108,7 +86,7 @@ pub fn rungs<O: Op<T>, T: Element>() -> Vec<Rung<Scheme<T>>> {
             name: "quadratic",
             idea: quadratic::IDEA,
             block: BlockRule::PowerOfTwo { min: 2, default: quadratic::BLOCK },
-            kernel: Scheme::ScanThenAdd {
+            kernel: Planned::Here(Scheme::ScanThenAdd {
                 sections: Sections {
                     len: quadratic::section,
                     per_block: |_| 1,
@@ -117,13 +95,14 @@ pub fn rungs<O: Op<T>, T: Element>() -> Vec<Rung<Scheme<T>>> {
                 },
                 scan: quadratic::scan_quadratic::<O, T>,
                 add,
-            },
+                lists_add: false,
+            }),
         },
         Rung {
             name: "serial_per_thread",
             idea: serial_per_thread::IDEA,
             block: BlockRule::Any { default: serial_per_thread::BLOCK },
-            kernel: Scheme::ScanThenAdd {
+            kernel: Planned::Here(Scheme::ScanThenAdd {
                 sections: Sections {
                     len: |_| serial_per_thread::RUN,
                     per_block: |block| block,
@@ -132,19 +111,20 @@ pub fn rungs<O: Op<T>, T: Element>() -> Vec<Rung<Scheme<T>>> {
                 },
                 scan: serial_per_thread::scan_serial_per_thread::<O, T>,
                 add,
-            },
+                lists_add: false,
+            }),
         },
         Rung {
             name: "naive",
             idea: naive::IDEA,
             block: BlockRule::Any { default: naive::BLOCK },
-            kernel: Scheme::Steps(naive::scan_naive::<O, T>),
+            kernel: Planned::Here(Scheme::Steps(naive::scan_naive::<O, T>)),
         },
         Rung {
             name: "kogge_stone",
             idea: kogge_stone::IDEA,
             block: BlockRule::PowerOfTwo { min: 2, default: kogge_stone::BLOCK },
-            kernel: Scheme::ScanThenAdd {
+            kernel: Planned::Here(Scheme::ScanThenAdd {
                 sections: Sections {
                     len: kogge_stone::section,
                     per_block: |_| 1,
@@ -153,13 +133,14 @@ pub fn rungs<O: Op<T>, T: Element>() -> Vec<Rung<Scheme<T>>> {
                 },
                 scan: kogge_stone::scan_kogge_stone::<O, T>,
                 add,
-            },
+                lists_add: false,
+            }),
         },
         Rung {
             name: "brent_kung",
             idea: brent_kung::IDEA,
             block: BlockRule::PowerOfTwo { min: 1, default: brent_kung::BLOCK },
-            kernel: Scheme::ScanThenAdd {
+            kernel: Planned::Here(Scheme::ScanThenAdd {
                 sections: Sections {
                     len: brent_kung::section,
                     per_block: |_| 1,
@@ -168,13 +149,14 @@ pub fn rungs<O: Op<T>, T: Element>() -> Vec<Rung<Scheme<T>>> {
                 },
                 scan: brent_kung::scan_brent_kung::<O, T>,
                 add,
-            },
+                lists_add: false,
+            }),
         },
         Rung {
             name: "blelloch",
             idea: blelloch::IDEA,
             block: BlockRule::PowerOfTwo { min: 1, default: blelloch::BLOCK },
-            kernel: Scheme::ScanThenAdd {
+            kernel: Planned::Here(Scheme::ScanThenAdd {
                 sections: Sections {
                     len: blelloch::section,
                     per_block: |_| 1,
@@ -183,13 +165,14 @@ pub fn rungs<O: Op<T>, T: Element>() -> Vec<Rung<Scheme<T>>> {
                 },
                 scan: blelloch::scan_blelloch::<O, T>,
                 add,
-            },
+                lists_add: false,
+            }),
         },
         Rung {
             name: "blelloch_padded",
             idea: blelloch_padded::IDEA,
             block: BlockRule::PowerOfTwo { min: 1, default: blelloch_padded::BLOCK },
-            kernel: Scheme::ScanThenAdd {
+            kernel: Planned::Here(Scheme::ScanThenAdd {
                 sections: Sections {
                     len: blelloch_padded::section,
                     per_block: |_| 1,
@@ -198,23 +181,25 @@ pub fn rungs<O: Op<T>, T: Element>() -> Vec<Rung<Scheme<T>>> {
                 },
                 scan: blelloch_padded::scan_blelloch_padded::<O, T>,
                 add,
-            },
+                lists_add: false,
+            }),
         },
         Rung {
             name: "three_phase",
             idea: three_phase::IDEA,
             block: BlockRule::PowerOfTwo { min: 32, default: three_phase::BLOCK },
-            kernel: Scheme::ScanThenAdd {
+            kernel: Planned::Here(Scheme::ScanThenAdd {
                 sections: Sections { len: three_phase::section, per_block: |_| 1, cache: |_, _| 0, depth: by_shuffles },
                 scan: three_phase::scan_three_phase::<O, T>,
                 add,
-            },
+                lists_add: true,
+            }),
         },
         Rung {
             name: "reduce_then_scan",
             idea: reduce_then_scan::IDEA,
             block: BlockRule::PowerOfTwo { min: 32, default: reduce_then_scan::BLOCK },
-            kernel: Scheme::ReduceThenScan {
+            kernel: Planned::Here(Scheme::ReduceThenScan {
                 sections: Sections {
                     len: reduce_then_scan::section,
                     per_block: |_| 1,
@@ -223,46 +208,25 @@ pub fn rungs<O: Op<T>, T: Element>() -> Vec<Rung<Scheme<T>>> {
                 },
                 total: reduce_then_scan::scan_reduce_then_scan_totals::<O, T>,
                 scan: reduce_then_scan::scan_reduce_then_scan::<O, T>,
-            },
+            }),
         },
         Rung {
             name: "look_back",
             idea: look_back::IDEA,
             block: BlockRule::WholeWarps { default: look_back::BLOCK },
-            kernel: Scheme::OnePass {
+            kernel: Planned::Here(Scheme::OnePass {
                 state_words: look_back::state_words,
-                reset: true,
-                tiles: vec![Tiles {
-                    up_to: u64::MAX,
-                    len: look_back::section,
-                    // At worst every tile continues the prefix of the one before.
-                    depth: |tiles| 2 * three_phase::ITEMS as u64 + 5 + 5 + 3 + tiles,
-                    scan: look_back::scan_look_back::<O, T>,
-                }],
-            },
+                len: look_back::section,
+                // At worst every tile continues the prefix of the one before.
+                depth: |tiles| 2 * three_phase::ITEMS as u64 + 5 + 5 + 3 + tiles,
+                scan: look_back::scan_look_back::<O, T>,
+            }),
         },
         Rung {
             name: "best",
             idea: best::IDEA,
             block: BlockRule::OneOf { sizes: &[best::BLOCK], default: best::BLOCK },
-            kernel: Scheme::OnePass {
-                state_words: best::state_words,
-                reset: false,
-                tiles: vec![
-                    Tiles {
-                        up_to: best::SMALL,
-                        len: |_| best::tile(best::FEW_ROWS, size_of::<T>()),
-                        depth: best_depth::<T>,
-                        scan: best::scan_best::<O, T, { best::FEW_ROWS }>,
-                    },
-                    Tiles {
-                        up_to: u64::MAX,
-                        len: |_| best::tile(best::ROWS, size_of::<T>()),
-                        depth: best_depth::<T>,
-                        scan: best::scan_best::<O, T, { best::ROWS }>,
-                    },
-                ],
-            },
+            kernel: Planned::ByLibrary,
         },
     ]
 }

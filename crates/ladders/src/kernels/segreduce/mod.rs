@@ -3,7 +3,6 @@
 //! Segment `k` has the elements `offsets[k]..offsets[k + 1]`. Elements before the first offset and after the last
 //! belong to no segment. An empty segment gives the identity; the results of the others are those of `reduce`.
 
-use super::block::MAX_GRID;
 use super::generic::with_op;
 use super::ladder::{Chosen, Ladder, Run, Rung};
 use super::plan::Plan;
@@ -13,6 +12,7 @@ use super::{BlockRule, Case, Entry, Family, Job, Limits, Operand, Oracle, Proble
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::reduce::Op;
 use kernels_gpu::segreduce::*;
+use rustwarp::MAX_GRID;
 use rustwarp::backend::{Buffer, Shape, require_memory};
 use rustwarp::element::{Dtype, Element, Scalar};
 use rustwarp::error::{Error, Result};

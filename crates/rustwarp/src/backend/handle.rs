@@ -1,9 +1,9 @@
 //! A device that is shared or borrowed.
 
-use crate::backend::Backend;
+use super::interface::Backend;
 
 /// A reference to the device that holds a buffer's memory: owned or borrowed.
-pub trait Handle {
+pub trait Handle: Clone {
     /// The device.
     fn backend(&self) -> &dyn Backend;
 }

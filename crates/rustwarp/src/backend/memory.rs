@@ -1,0 +1,174 @@
+//! Typed device memory.
+
+use super::handle::Handle;
+use super::interface::Backend;
+use crate::error::{Error, Result};
+use bytemuck::Pod;
+use cuda_std::launch::{PtrMut, Slice};
+use std::marker::PhantomData;
+
+/// Device memory for `len` elements, released on drop. `H` holds the device.
+///
+/// [`rustwarp::Buffer`](crate::Buffer) keeps its device open; [`backend::Buffer`](Buffer) borrows it.
+pub struct Memory<T, H: Handle> {
+    device: H,
+    address: u64,
+    len: usize,
+    marker: PhantomData<T>,
+}
+
+/// Device memory that borrows its device.
+pub type Buffer<'d, T> = Memory<T, &'d dyn Backend>;
+
+impl<T: Pod, H: Handle> Memory<T, H> {
+    /// Allocates uninitialised elements; `name` appears in messages.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if the device has less memory free.
+    pub fn uninit(device: H, len: usize, name: &str) -> Result<Self> {
+        let bytes = (len as u64).checked_mul(size_of::<T>() as u64).ok_or_else(|| {
+            let size = size_of::<T>();
+            Error::Usage(format!("`{name}`: {len} elements of {size} bytes need more bytes than 64 bits can represent"))
+        })?;
+        let address = device.backend().alloc(bytes, align_of::<T>() as u64, name)?;
+        Ok(Self { device, address, len, marker: PhantomData })
+    }
+
+    /// Allocates a buffer with a copy of `values`; `name` appears in messages.
+    ///
+    /// # Errors
+    /// Those of [`Memory::uninit`] and [`Memory::write`].
+    pub fn from_slice(device: H, values: &[T], name: &str) -> Result<Self> {
+        let buffer = Self::uninit(device, values.len(), name)?;
+        buffer.write(values)?;
+        Ok(buffer)
+    }
+
+    /// Overwrites the first elements with `values`.
+    ///
+    /// # Errors
+    /// [`Error::Device`] or [`Error::Fault`] if the copy fails, on a GPU also because an earlier launch did.
+    ///
+    /// # Panics
+    /// Panics if there are more values than elements.
+    pub fn write(&self, values: &[T]) -> Result<()> {
+        assert!(values.len() <= self.len, "writing {} elements into {}", values.len(), self.len);
+        self.device.backend().write(self.address, bytemuck::cast_slice(values))
+    }
+
+    /// Copies all elements to the host, after everything launched before has ended.
+    ///
+    /// # Errors
+    /// [`Error::Device`] or [`Error::Fault`] if the copy fails, on a GPU also because an earlier launch did.
+    pub fn download(&self) -> Result<Vec<T>> {
+        self.read(self.len)
+    }
+
+    /// Copies the first `len` elements to the host, after everything launched before has ended.
+    ///
+    /// # Errors
+    /// [`Error::Device`] or [`Error::Fault`] if the copy fails, on a GPU also because an earlier launch did.
+    ///
+    /// # Panics
+    /// Panics if the buffer has fewer elements.
+    pub fn read(&self, len: usize) -> Result<Vec<T>> {
+        assert!(len <= self.len, "reading {len} elements of {}", self.len);
+        let mut values = vec![<T as bytemuck::Zeroable>::zeroed(); len];
+        self.device.backend().read(self.address, bytemuck::cast_slice_mut(&mut values))?;
+        Ok(values)
+    }
+
+    /// The first `len` elements as the argument of a kernel that reads them.
+    ///
+    /// # Panics
+    /// Panics if the buffer has fewer elements.
+    pub fn slice(&self, len: usize) -> Slice<'_, T> {
+        assert!(len <= self.len, "a slice of {len} elements of {}", self.len);
+        // SAFETY: the memory lives as long as the buffer, which the slice borrows.
+        unsafe { Slice::new(self.address, len) }
+    }
+
+    /// The first element's address as the argument of a kernel that writes.
+    pub fn ptr(&self) -> PtrMut<'_, T> {
+        // SAFETY: the memory lives as long as the buffer, which the pointer borrows.
+        unsafe { PtrMut::new(self.address) }
+    }
+}
+
+impl<T, H: Handle> Memory<T, H> {
+    /// The device that holds the memory.
+    pub fn device(&self) -> &H {
+        &self.device
+    }
+
+    /// Checks that the memory lies on this device and has `len` elements; `what` names it in the error.
+    ///
+    /// # Errors
+    /// [`Error::OtherDevice`] or [`Error::Mismatch`].
+    pub(crate) fn require(&self, device: &H, len: usize, what: &'static str) -> Result<()> {
+        self.require_on(device, what)?;
+        if self.len == len {
+            return Ok(());
+        }
+        Err(Error::Mismatch(format!("{what} has {} elements, and {len} are needed", self.len)))
+    }
+
+    /// Checks that this memory can be the output of a kernel on this device: it has `len` elements, and is not the
+    /// memory of an input, whose addresses are given.
+    ///
+    /// # Errors
+    /// [`Error::OtherDevice`] or [`Error::Mismatch`].
+    pub(crate) fn require_output(&self, device: &H, len: usize, inputs: &[u64]) -> Result<()> {
+        self.require(device, len, "the output")?;
+        if inputs.contains(&self.address) {
+            return Err(Error::Mismatch("the output is an input, too: pass separate memory".to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Checks that the memory lies on this device; `what` names it in the error.
+    ///
+    /// # Errors
+    /// [`Error::OtherDevice`] if it does not.
+    pub(crate) fn require_on(&self, device: &H, what: &'static str) -> Result<()> {
+        let (expected, found) = (device.backend(), self.device.backend());
+        if std::ptr::addr_eq(expected, found) {
+            return Ok(());
+        }
+        let [expected, found] = [expected, found].map(|device| device.info().device.clone());
+        Err(Error::OtherDevice { what, expected, found })
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether the buffer has no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Device address of the first element.
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// Size in bytes.
+    pub fn bytes(&self) -> u64 {
+        (self.len * size_of::<T>()) as u64
+    }
+}
+
+impl<T, H: Handle> Drop for Memory<T, H> {
+    fn drop(&mut self) {
+        self.device.backend().free(self.address);
+    }
+}
+
+impl<T, H: Handle> std::fmt::Debug for Memory<T, H> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let device = &self.device.backend().info().device;
+        write!(f, "Buffer<{}>({} elements on {device})", std::any::type_name::<T>(), self.len)
+    }
+}
