@@ -92,7 +92,8 @@ impl<O: Op<T>, T: Element, H: Handle> Plan<O, T, H> {
     /// Plans a reduction of `n` elements.
     ///
     /// # Errors
-    /// [`Error::Usage`](crate::Error::Usage) for a tuning that the kernel does not support, and if the device has less memory free.
+    /// [`Error::Usage`](crate::Error::Usage) for a tuning that the kernel does not support, and if the device has less
+    /// memory free.
     pub fn new(device: &H, n: usize, tuning: Tuning) -> Result<Self> {
         let config = config(device.backend().info(), n, best::BLOCK, tuning)?;
         Ok(Self {
@@ -113,7 +114,8 @@ impl<O: Op<T>, T: Element, H: Handle> Plan<O, T, H> {
     /// nothing.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for memory of another length, [`Error::OtherDevice`](crate::Error::OtherDevice) for memory of another device.
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for memory of another length,
+    /// [`Error::OtherDevice`](crate::Error::OtherDevice) for memory of another device.
     pub fn prepare<'a>(&'a self, input: &'a Memory<T, H>, output: &'a Memory<T, H>) -> Result<Launch<'a>> {
         let device = self.ticket.device();
         input.require(device, self.n, "the input")?;
@@ -128,7 +130,8 @@ impl<O: Op<T>, T: Element> Plan<O, T> {
     /// Starts the reduction of the input into the output, which has one element, in stream order.
     ///
     /// # Errors
-    /// Those of [`Plan::prepare`], [`Error::NoPtx`](crate::Error::NoPtx) if the kernels are not built, and the errors of the device.
+    /// Those of [`Plan::prepare`], [`Error::NoPtx`](crate::Error::NoPtx) if the kernels are not built, and the errors
+    /// of the device.
     pub fn launch(&self, input: &Buffer<T>, output: &mut Buffer<T>) -> Result<()> {
         let launch = self.prepare(input, output)?;
         match self.n {

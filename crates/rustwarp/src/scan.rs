@@ -34,8 +34,8 @@ pub enum Kind {
 /// Running sums.
 ///
 /// # Errors
-/// [`Error::NoPtx`](crate::Error::NoPtx) if the kernels are not built, [`Error::Usage`](crate::Error::Usage) for more elements than a grid can take, and the
-/// errors of the device.
+/// [`Error::NoPtx`](crate::Error::NoPtx) if the kernels are not built, [`Error::Usage`](crate::Error::Usage) for more
+/// elements than a grid can take, and the errors of the device.
 pub fn sums<T: Element>(input: &Buffer<T>, kind: Kind) -> Result<Buffer<T>> {
     scan::<Sum, T>(input, kind)
 }
@@ -81,7 +81,8 @@ impl<O: Op<T>, T: Element, H: Handle> Plan<O, T, H> {
     /// Plans a scan of `n` elements: a block for each tile.
     ///
     /// # Errors
-    /// [`Error::Usage`](crate::Error::Usage) for more elements than a grid can take, and if the device has less memory free.
+    /// [`Error::Usage`](crate::Error::Usage) for more elements than a grid can take, and if the device has less memory
+    /// free.
     pub fn new(device: &H, n: usize, kind: Kind) -> Result<Self> {
         let config = Config::new::<T>(n as u64)?;
         let state = Memory::from_slice(device.clone(), &vec![0; config.words as usize], "state")?;
@@ -96,7 +97,8 @@ impl<O: Op<T>, T: Element, H: Handle> Plan<O, T, H> {
     /// The launch that writes the scan of the input to the output. Without elements it does nothing.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for memory of another length, [`Error::OtherDevice`](crate::Error::OtherDevice) for memory of another device.
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for memory of another length,
+    /// [`Error::OtherDevice`](crate::Error::OtherDevice) for memory of another device.
     pub fn prepare<'a>(&'a self, input: &'a Memory<T, H>, output: &'a Memory<T, H>) -> Result<Launch<'a>> {
         input.require(self.state.device(), self.n, "the input")?;
         output.require_output(self.state.device(), self.n, &[input.address()])?;
@@ -111,7 +113,8 @@ impl<O: Op<T>, T: Element> Plan<O, T> {
     /// Starts the scan of the input into the output, in stream order.
     ///
     /// # Errors
-    /// Those of [`Plan::prepare`], [`Error::NoPtx`](crate::Error::NoPtx) if the kernels are not built, and the errors of the device.
+    /// Those of [`Plan::prepare`], [`Error::NoPtx`](crate::Error::NoPtx) if the kernels are not built, and the errors
+    /// of the device.
     pub fn launch(&self, input: &Buffer<T>, output: &mut Buffer<T>) -> Result<()> {
         self.state.device().run("scan", &self.prepare(input, output)?)
     }
