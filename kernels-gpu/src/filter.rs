@@ -1,4 +1,4 @@
-//! Definitions shared by the convolutions: elements, masks in parts, and values beyond the border.
+//! Definitions shared by the convolutions: elements, masks in parts, and the values of elements outside an array.
 
 use crate::number::Number;
 use cuda_std::{launch::Scalar, math::Float};
@@ -25,11 +25,11 @@ pub struct Part {
 // SAFETY: the type has two numbers of one size, without padding, laid out in order.
 unsafe impl Scalar for Part {}
 
-/// Elements beyond the border are 0.
+/// Elements outside the array are 0.
 pub const ZERO: u32 = 0;
-/// Elements beyond the border equal the nearest element: `a a a|a b c d|d d d`.
+/// Elements outside the array equal the nearest element: `a a a|a b c d|d d d`.
 pub const CLAMP: u32 = 1;
-/// Elements beyond the border are mirrored at the border's element, which is not repeated: `d c b|a b c d|c b a`
+/// Elements outside the array mirror it about its edge element, which is not repeated: `d c b|a b c d|c b a`
 /// (SciPy's `mirror`, NumPy's `reflect`).
 pub const MIRROR: u32 = 2;
 
@@ -53,7 +53,7 @@ pub fn source(position: i32, len: u32, border: u32) -> Option<u32> {
     }
 }
 
-/// [`source`] for positions that are beyond the border by less than the length of the axis: one reflection, and no
+/// [`source`] for positions that are outside the axis by less than its length: one reflection, and no
 /// division. For positions further out the result is some valid index.
 #[inline(always)]
 pub fn near_source(position: i32, len: u32, border: u32) -> Option<u32> {

@@ -2,10 +2,10 @@
 
 use kernels_gpu::filter;
 
-/// Largest number of elements along an axis, for which positions beyond the border on both sides fit in 32 bits.
+/// Largest number of elements along an axis, for which positions outside it on both sides fit in 32 bits.
 pub const MAX_AXIS: usize = 1 << 30;
 
-/// Values assumed for the elements beyond the border.
+/// Values assumed for the elements outside the array.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Border {
     /// Zeros.
@@ -13,7 +13,7 @@ pub enum Border {
     Zero,
     /// The nearest element.
     Clamp,
-    /// The mirror image about the border's element, which is not repeated.
+    /// The mirror image about the edge element, which is not repeated.
     Mirror,
 }
 

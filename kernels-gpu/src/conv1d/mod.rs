@@ -52,7 +52,7 @@ pub struct Frame {
 unsafe impl Scalar for Frame {}
 
 impl Frame {
-    /// The element of a channel at a sample that may be beyond the border.
+    /// The element of a channel at a sample that may be outside the signal.
     ///
     /// # Safety
     /// `input` is a signal of this frame with at least one element, and `channel` one of its channels.
@@ -79,7 +79,7 @@ impl Frame {
     }
 
     /// Index of the source of the element at this place; `None` for an element that counts as 0. Inside the signal,
-    /// taps are `channels` places apart, for any channel; beyond the border each channel has its own border.
+    /// taps are `channels` places apart, for any channel; outside, each channel is continued separately.
     #[inline(always)]
     fn source_at(&self, place: i32) -> Option<u32> {
         if (place as u32) < self.samples * self.channels {

@@ -3,7 +3,7 @@
 //!
 //! The mask is not rotated (the operation is also called cross-correlation), and the result is as large as the picture.
 //! Pictures are height x width x channels, row-major, channels of a pixel side by side; every channel is filtered
-//! separately. [`crate::filter`] defines the values beyond the border.
+//! separately. [`crate::filter`] defines the values of elements outside the picture.
 //!
 //! The rungs: [`basic`] and [`constant`] read the picture from device memory; [`tiled`] and [`cached`] use shared
 //! memory; [`channels`] shares work between the channels of a pixel; [`best`].
@@ -61,7 +61,7 @@ impl Frame {
         (row as usize * self.columns as usize + column as usize) * self.channels as usize + channel as usize
     }
 
-    /// The element at a place that may be beyond the border.
+    /// The element at a place that may be outside the picture.
     ///
     /// # Safety
     /// `input` is a picture of this frame with at least one element, and `channel` one of its channels.

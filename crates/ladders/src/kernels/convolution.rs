@@ -11,13 +11,13 @@ use rustwarp::error::{Error, Result};
 /// Types that have kernels.
 pub(super) const DTYPES: &[Dtype] = &[Dtype::F32, Dtype::F64];
 
-/// Largest number of elements along an axis, for which positions beyond the border on both sides fit in 32 bits.
+/// Largest number of elements along an axis, for which positions outside it on both sides fit in 32 bits.
 pub(super) const MAX_AXIS: usize = 1 << 30;
 
-/// Values assumed for the elements beyond the border.
+/// Values assumed for the elements outside the array.
 pub(super) const BORDER: Setting<Choice> = Setting {
     name: "border",
-    help: "Values beyond the border: zeros, the nearest element, or the mirror image (about the border's \
+    help: "Values of elements outside the array: zeros, the nearest element, or the mirror image (about the edge \
         element)",
     generated: false,
     kind: Choice(&["zero", "clamp", "mirror"]),
@@ -32,8 +32,8 @@ pub(super) fn border(settings: &Settings) -> u32 {
     }
 }
 
-/// Checks that the taps are finite. With others, the result would depend on whether a tap times an element beyond the
-/// border, which is 0, is added.
+/// Checks that the taps are finite. With others, the result would depend on whether a tap times an element outside the
+/// array, which is 0, is added.
 pub(super) fn require_finite<T: Element>(mask: &[T]) -> Result<()> {
     match mask.iter().find(|tap| !float(**tap).is_finite()) {
         None => Ok(()),
@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(filtered(&signal, &[100.0, 10.0, 1.0], filter::ZERO), [12.0, 124.0, 240.0]);
         assert_eq!(filtered(&signal, &[100.0, 10.0, 1.0], filter::CLAMP), [112.0, 124.0, 244.0]);
         assert_eq!(filtered(&signal, &[100.0, 10.0, 1.0], filter::MIRROR), [212.0, 124.0, 242.0]);
-        // An even mask has one tap more on the left; far beyond the border, the mirror image is mirrored again.
+        // An even mask has one tap more on the left; far outside the array, the mirror image is mirrored again.
         assert_eq!(filtered(&signal, &[10.0, 1.0], filter::ZERO), [1.0, 12.0, 24.0]);
         assert_eq!(filtered(&[1.0, 2.0], &[1e4, 1e3, 1e2, 1e1, 1.0], filter::MIRROR), [12121.0, 21212.0]);
         assert_eq!(filtered(&[3.0], &[1.0, 1.0, 1.0], filter::MIRROR), [9.0]);

@@ -176,7 +176,7 @@ enum Loads {
     Vectors,
     /// The window is inside the picture.
     Elements,
-    /// A part of the window may be beyond the border.
+    /// A part of the window may be outside the picture.
     Border,
 }
 
@@ -194,7 +194,7 @@ impl Place {
         Self { frame, column, channel: thread::block_idx_z(), loads }
     }
 
-    /// The part of a row under the masks of this thread's outputs. The row may be beyond the border, by less than the
+    /// The part of a row under the masks of this thread's outputs. The row may be outside the picture, by less than the
     /// picture is high; elements further away are not used.
     ///
     /// # Safety

@@ -364,7 +364,7 @@ mod tests {
             let one = tables.grow(0, a, false, never).set;
             for &b in &ids[100..] {
                 let two = tables.grow(one, b, false, never);
-                assert!(tables.known(one, b) == Some(two), "not remembered");
+                assert!(tables.known(one, b) == Some(two), "not cached");
                 grown.push((two.set, [a, b]));
             }
         }
