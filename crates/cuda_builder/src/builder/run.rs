@@ -195,7 +195,7 @@ impl Build<'_> {
                         progress.end(&what, start.elapsed());
                         let mut outcome = outcome.lock().unwrap_or_else(PoisonError::into_inner);
                         match (result, outcome.as_mut()) {
-                            (Ok(true), Ok(rebuilt)) => rebuilt.push((module.link.arch, module.name)),
+                            (Ok(()), Ok(rebuilt)) => rebuilt.push((module.link.arch, module.name)),
                             (Err(error), Ok(_)) => {
                                 // The others finish what they have begun, and take nothing more.
                                 queue.lock().unwrap_or_else(PoisonError::into_inner).clear();

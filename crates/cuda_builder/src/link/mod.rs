@@ -16,18 +16,23 @@ use crate::{
 };
 
 mod archive;
+mod changes;
+mod code;
 mod lines;
 mod module;
 mod objects;
 mod pass;
 mod sources;
+mod store;
 mod syntax;
 #[cfg(test)]
 mod tests;
 
+use changes::Changes;
 pub(crate) use module::Module;
 use objects::{Object, Objects};
 pub(crate) use sources::version;
+use store::Store;
 
 /// A link of one crate for one architecture.
 pub(crate) struct Link<'a> {
@@ -42,9 +47,10 @@ pub(crate) struct Link<'a> {
 }
 
 impl Link<'_> {
-    /// The modules of the crate, by name.
+    /// The modules of the crate, by name. Those whose code is the same as before are current.
     pub fn modules(&self, record: &Record) -> Result<Vec<Module<'_>>, Error> {
-        let objects = Objects::read(record, self.toolchain, &self.work_dir.join("libraries"))?;
+        let store = Store::open(self.work_dir.join("objects"))?;
+        let objects = Objects::read(record, self.toolchain, &store)?;
         let exports: HashSet<&str> = record.exports.iter().map(String::as_str).collect();
         let mut modules: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         let root = self.package.replace('-', "_");
@@ -59,12 +65,28 @@ impl Link<'_> {
                 problem: "it has no kernel: mark a function with `#[kernel]`".to_owned(),
             });
         }
-        let module = |(name, mut entries): (&str, Vec<String>)| {
+        let mut changes = Changes::new(self.toolchain, &store);
+        let mut in_use: HashSet<u64> = objects.iter().map(|object| object.hash).collect();
+        let mut out = Vec::new();
+        for (name, mut entries) in modules {
             entries.sort();
             let closure = objects.closure(&entries);
-            Module::new(self, name, entries, &closure)
-        };
-        Ok(modules.into_iter().map(module).collect())
+            let module = Module::new(self, name, entries, &closure);
+            if let Some(old) = module.made_of() {
+                let own_files_stay = closure
+                    .iter()
+                    .filter(|object| object.own && self.module_of(object, &root) == name)
+                    .all(|object| old.contains(&object.hash));
+                // An edit of the module's own files changes its code, if only by the numbers of its lines.
+                if own_files_stay && changes.none(&old, &closure, &module.entries)? {
+                    module.confirm()?;
+                }
+                in_use.extend(old);
+            }
+            out.push(module);
+        }
+        store.keep(&in_use)?;
+        Ok(out)
     }
 
     fn module_of<'o>(&self, object: &'o Object, root: &'o str) -> &'o str {

@@ -1,10 +1,10 @@
 //! One PTX module: joins the bitcode of its entries, runs the IR pass, optimises, generates PTX.
 //!
-//! A module is built again when its stamp differs. The stamp has two lines: the hash of the bitcode files that it is
-//! made of, which is cheap to compare, and the hash of the code that is left of them when everything that its entries
-//! don't reach is gone. An edit elsewhere in a shared file changes the first line only, and ends before the optimiser.
+//! Its stamp lists the bitcode files that it was made of. When these differ, the code that the entries reach in them is
+//! compared, and the module is built again if that differs, too.
 
 use std::{
+    fmt::Write as _,
     fs,
     hash::{DefaultHasher, Hash, Hasher},
     path::{Path, PathBuf},
@@ -24,23 +24,49 @@ pub(crate) struct Module<'a> {
     pub(super) objects: Vec<PathBuf>,
     /// Bytes of these files, from which the work is estimated.
     pub(super) size: usize,
-    /// Hash of the entries, the files and everything else that the result depends on.
-    pub(super) inputs: u64,
+    /// What the stamp says when the PTX is current.
+    stamp: Stamp,
     pub(super) folder: PathBuf,
+}
+
+/// What a module was made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Stamp {
+    /// Hash of the entries and of everything else but code that the result depends on.
+    key: u64,
+    /// Hashes of the files, in link order.
+    pub(super) objects: Vec<u64>,
+}
+
+impl Stamp {
+    /// Reads the stamp in a module's folder; `None` if there is none that can be read.
+    pub fn read(folder: &Path) -> Option<Self> {
+        let text = fs::read_to_string(folder.join("stamp")).ok()?;
+        let numbers: Option<Vec<u64>> = text.lines().map(|line| u64::from_str_radix(line, 16).ok()).collect();
+        let numbers = numbers?;
+        let (&key, objects) = numbers.split_first()?;
+        Some(Self { key, objects: objects.to_vec() })
+    }
+
+    fn text(&self) -> String {
+        std::iter::once(&self.key).chain(&self.objects).fold(String::new(), |mut text, number| {
+            let _ = writeln!(text, "{number:016x}");
+            text
+        })
+    }
 }
 
 impl<'a> Module<'a> {
     pub(super) fn new(link: &'a Link<'a>, name: &str, entries: Vec<String>, objects: &[&Object]) -> Self {
         let mut hasher = DefaultHasher::new();
         (link.key(), &entries).hash(&mut hasher);
-        objects.iter().for_each(|object| object.hash.hash(&mut hasher));
         Self {
             link,
             name: name.to_owned(),
             entries,
             objects: objects.iter().map(|object| object.path.clone()).collect(),
             size: objects.iter().filter(|object| object.own).map(|object| object.size).sum(),
-            inputs: hasher.finish(),
+            stamp: Stamp { key: hasher.finish(), objects: objects.iter().map(|object| object.hash).collect() },
             folder: link.module_folder(name),
         }
     }
@@ -52,41 +78,34 @@ impl<'a> Module<'a> {
 
     /// Whether the PTX was made of the same files.
     pub fn is_current(&self) -> bool {
-        self.ptx().is_file() && self.stamp().is_some_and(|(inputs, _)| inputs == self.inputs)
+        self.ptx().is_file() && Stamp::read(&self.folder).as_ref() == Some(&self.stamp)
     }
 
-    /// Builds the PTX; `false` when it turned out that the code was the same.
-    pub fn build(&self) -> Result<bool, Error> {
+    /// The files that the PTX was made of, if only files have changed since.
+    pub(super) fn made_of(&self) -> Option<Vec<u64>> {
+        let old = Stamp::read(&self.folder).filter(|old| old.key == self.stamp.key && self.ptx().is_file())?;
+        Some(old.objects)
+    }
+
+    /// Builds the PTX.
+    pub fn build(&self) -> Result<(), Error> {
         fs::create_dir_all(&self.folder).map_err(Error::io("create", &self.folder))?;
-        let reached = self.join()?;
-        let mut hasher = DefaultHasher::new();
-        (self.link.key(), &self.entries, &reached).hash(&mut hasher);
-        let code = hasher.finish();
-        let same = self.ptx().is_file() && self.stamp().is_some_and(|(_, old)| old == code);
-        if !same {
-            // Without its stamp, a build that is cut short is done again.
-            let _ = fs::remove_file(self.stamp_path());
-            let keep = self.pass(&reached)?;
-            self.optimise(&keep)?;
-            self.generate()?;
-        }
-        write(&self.stamp_path(), &format!("{:016x}\n{code:016x}\n", self.inputs))?;
-        Ok(!same)
+        // Without its stamp, a build that is cut short is done again.
+        let _ = fs::remove_file(self.folder.join("stamp"));
+        let keep = self.pass(&self.join()?)?;
+        self.optimise(&keep)?;
+        self.generate()?;
+        self.confirm()
+    }
+
+    /// Writes down that the PTX is current.
+    pub(super) fn confirm(&self) -> Result<(), Error> {
+        write(&self.folder.join("stamp"), &self.stamp.text())
     }
 
     /// The result.
     pub fn ptx(&self) -> PathBuf {
         self.folder.join("kernels.ptx")
-    }
-
-    fn stamp_path(&self) -> PathBuf {
-        self.folder.join("stamp")
-    }
-
-    fn stamp(&self) -> Option<(u64, u64)> {
-        let text = fs::read_to_string(self.stamp_path()).ok()?;
-        let mut lines = text.lines().map(|line| u64::from_str_radix(line, 16).ok());
-        Some((lines.next()??, lines.next()??))
     }
 
     /// The module as text, before the IR pass, with what the entries reach and nothing else.
@@ -107,9 +126,6 @@ impl<'a> Module<'a> {
             .arg(&reached);
         process::run(&mut command, &purpose)?;
         let text = read(&reached)?;
-        // The first line names the file that was read, which says nothing about the code.
-        let text = text.strip_prefix("; ModuleID").and_then(|rest| rest.split_once('\n')).map_or("", |(_, rest)| rest);
-        let text = text.to_owned();
         self.remove(&[&joined, &reached])?;
         Ok(text)
     }

@@ -2,18 +2,18 @@
 //! together.
 
 use std::{
-    collections::{BTreeSet, HashMap, HashSet},
+    collections::{BTreeSet, HashMap},
     fs,
-    hash::{DefaultHasher, Hash, Hasher},
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
-use super::archive;
+use super::{archive, store::Store};
 use crate::{error::Error, process, rustc::Record, toolchain::Toolchain};
 
 /// A bitcode file.
 #[derive(Debug)]
 pub(super) struct Object {
+    /// Where the store keeps it.
     pub path: PathBuf,
     /// Hash of its content.
     pub hash: u64,
@@ -26,9 +26,19 @@ pub(super) struct Object {
 }
 
 impl Object {
+    fn new(store: &Store, name: &str, data: &[u8], own: bool) -> Result<Self, Error> {
+        let (hash, path) = store.put(data)?;
+        Ok(Self { path, hash, size: data.len(), family: family(name), own, symbols: Symbols::default() })
+    }
+
     /// Names of the symbols that it defines for others.
     pub fn defines(&self) -> &[String] {
         &self.symbols.defined
+    }
+
+    /// Names of the symbols that it takes from others.
+    pub fn needs(&self) -> &[String] {
+        &self.symbols.needed
     }
 }
 
@@ -47,27 +57,19 @@ pub(super) struct Objects {
 }
 
 impl Objects {
-    /// Reads the files of a record. `folder` receives the members of libraries, each under the hash of its content.
-    pub fn read(record: &Record, toolchain: &Toolchain, folder: &Path) -> Result<Self, Error> {
-        fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+    /// Reads the files of a record, and puts each into `store`.
+    pub fn read(record: &Record, toolchain: &Toolchain, store: &Store) -> Result<Self, Error> {
         let mut list = Vec::new();
         for path in &record.objects {
             let data = fs::read(path).map_err(Error::io("read", path))?;
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            list.push(object(path.clone(), &name, &data, true));
+            list.push(Object::new(store, &name, &data, true)?);
         }
-        let mut members = HashSet::new();
         for library in &record.libraries {
             for member in archive::members(library)? {
-                let path = folder.join(format!("{:016x}.bc", hash(&member.data)));
-                if !path.is_file() {
-                    fs::write(&path, &member.data).map_err(Error::io("write", &path))?;
-                }
-                members.insert(path.clone());
-                list.push(object(path, &member.name, &member.data, false));
+                list.push(Object::new(store, &member.name, &member.data, false)?);
             }
         }
-        remove_others(folder, &members)?;
         read_symbols(&mut list, toolchain)?;
         let mut definitions = HashMap::new();
         for (index, object) in list.iter().enumerate() {
@@ -98,10 +100,6 @@ impl Objects {
     }
 }
 
-fn object(path: PathBuf, name: &str, data: &[u8], own: bool) -> Object {
-    Object { path, hash: hash(data), size: data.len(), family: family(name), own, symbols: Symbols::default() }
-}
-
 /// The top-level module in the name of a file: `k.k.96ba7fe49a341ece-vecadd-best.17imu8z.rcgu.o` is from `vecadd`.
 /// rustc writes `<crate>.<crate of the code>.<hash>-<module>-<module>….o` under `-Zhuman-readable-cgu-names`.
 fn family(name: &str) -> Option<String> {
@@ -112,22 +110,6 @@ fn family(name: &str) -> Option<String> {
         return None;
     }
     modules.split('-').nth(1).filter(|module| !module.is_empty()).map(str::to_owned)
-}
-
-fn hash(data: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    data.hash(&mut hasher);
-    hasher.finish()
-}
-
-fn remove_others(folder: &Path, keep: &HashSet<PathBuf>) -> Result<(), Error> {
-    for entry in fs::read_dir(folder).map_err(Error::io("read", folder))? {
-        let path = entry.map_err(Error::io("read", folder))?.path();
-        if !keep.contains(&path) {
-            fs::remove_file(&path).map_err(Error::io("remove", &path))?;
-        }
-    }
-    Ok(())
 }
 
 /// Asks `llvm-nm` for the symbols of all files at once.

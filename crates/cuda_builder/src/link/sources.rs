@@ -6,7 +6,7 @@ use std::{
 };
 
 /// The files whose text decides what PTX is made of a module.
-const SOURCES: [&str; 11] = [
+const SOURCES: [&str; 12] = [
     include_str!("module.rs"),
     include_str!("syntax.rs"),
     include_str!("pass/convergence.rs"),
@@ -15,6 +15,7 @@ const SOURCES: [&str; 11] = [
     include_str!("pass/floats.rs"),
     include_str!("pass/memory.rs"),
     include_str!("pass/mod.rs"),
+    include_str!("pass/scopes.rs"),
     include_str!("pass/size.rs"),
     include_str!("lines/directives.rs"),
     include_str!("lines/metadata.rs"),

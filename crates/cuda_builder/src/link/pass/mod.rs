@@ -1,13 +1,14 @@
 //! The IR pass: adds what code for a GPU needs and rustc can't express. Text in, text out, before any optimisation.
 //!
-//! rustc has no address spaces, does not mark inline assembly as convergent, and asks for full debug sections where
-//! line tables suffice. Each file here corrects one of these.
+//! rustc has no address spaces, does not mark inline assembly as convergent, and writes more debug information than line
+//! tables need. Each file here corrects one of these.
 
 mod convergence;
 mod cpu;
 mod debug;
 mod floats;
 mod memory;
+mod scopes;
 mod size;
 
 use std::path::Path;
@@ -38,7 +39,7 @@ pub(super) struct Passed {
 /// # Errors
 /// A sentence about the kernel crate, where it breaks a rule of the device.
 pub(super) fn run(module: &str, settings: &Settings<'_>) -> Result<Passed, String> {
-    let placed = memory::place(module)?;
+    let placed = memory::place(&scopes::flatten(module, settings.debug))?;
     let mut groups = convergence::function_groups(&placed.module);
     groups.sort_unstable();
     groups.dedup();
