@@ -32,8 +32,11 @@ pub(crate) fn resolve(ptx: &str, table: &Table) -> String {
             None => {
                 if line.starts_with("\t.loc\t") {
                     writer.current = None;
+                    // Code of no line; `llc` names in a comment the calls around it, by numbers of the table.
+                    writer.out.push_str(line.split("//").next().unwrap_or_default().trim_end());
+                } else {
+                    writer.out.push_str(line);
                 }
-                writer.out.push_str(line);
                 writer.out.push('\n');
             }
         }
@@ -208,6 +211,13 @@ mod tests {
         let places = |lines: &[String]| lines.iter().filter(|line| line.starts_with("\t.loc\t1 7 5")).count();
         assert_eq!(places(&resolved(&[10, 10, 10])), 1);
         assert_eq!(places(&resolved(&[10, 13, 10])), 3);
+    }
+
+    #[test]
+    fn code_of_no_line_says_no_number_of_the_table() {
+        let (_, table) = number(MODULE);
+        let text = resolve("\t.loc\t1 0 0                 // a.rs:0 @[ b.rs:1073741835:1 ]\n\tadd;\n", &table);
+        assert_eq!(text, "\t.loc\t1 0 0\n\tadd;\n");
     }
 
     #[test]
