@@ -3,7 +3,7 @@
 //! rustc puts all instances of a generic function of `core` into one file, whatever family asks for them. An edit of
 //! one family changes that file, and the code that the other families take from it stays the same.
 //!
-//! The hash of a symbol covers its text with metadata, attributes and private constants replaced by their content, since
+//! The hash of a symbol covers its text with metadata, attributes and private constants replaced by their content:
 //! their numbers shift when anything else in the file changes.
 
 use std::{

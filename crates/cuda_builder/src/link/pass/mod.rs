@@ -1,7 +1,7 @@
 //! The IR pass: adds what code for a GPU needs and rustc can't express. Text in, text out, before any optimisation.
 //!
-//! rustc has no address spaces, does not mark inline assembly as convergent, and writes more debug information than line
-//! tables need. Each file here corrects one of these.
+//! rustc has no address spaces, does not mark inline assembly as convergent, and writes more debug information than
+//! line tables need. Each file here corrects one of these.
 
 mod convergence;
 mod cpu;

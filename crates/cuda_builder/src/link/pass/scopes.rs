@@ -1,5 +1,5 @@
 //! Merges source locations that differ only in their lexical block. Line tables name functions and files, not blocks,
-//! and rustc gives every `let` a block: without them the text of a module is half as long, and so is the time to read it.
+//! and rustc gives every `let` a block: without them the text of a module is half as long.
 
 use std::{borrow::Cow, collections::HashMap};
 
