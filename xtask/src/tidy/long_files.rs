@@ -12,9 +12,6 @@ const LINES: usize = 400;
 const REASONS: &[Known] = &[
     ("crates/ladders/src/kernels/failing.rs", "a table: ten lines for each of 25 examples"),
     ("crates/rustwarp/src/backend/gpu.rs", "all that names `cust`; splits with the rule `cust`"),
-    ("crates/ptx_sim/src/machine/matrix.rs", "splits when instructions get one execution context"),
-    ("crates/ptx_sim/src/machine/copies.rs", "splits when instructions get one execution context"),
-    ("crates/ptx_sim/src/memory/transfer.rs", "one loop per way that lanes lie, and the memories they read and write"),
     ("crates/ptx_sim/tests/machine.rs", "one machine, many launches"),
     ("crates/ptx_sim/tests/programs.rs", "a table of programs"),
 ];

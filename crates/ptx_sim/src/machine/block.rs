@@ -2,8 +2,9 @@
 
 use super::barrier::Barrier;
 use super::in_flight::InFlight;
+use super::position::Who;
 use super::warp::Warp;
-use crate::observe::BlockStates;
+use crate::observe::{BlockStates, Site};
 
 /// Number of barriers of a block.
 pub const BARRIERS: usize = 16;
@@ -44,6 +45,12 @@ impl<B> Block<B> {
         self.barriers.get(id as usize).is_some_and(|barrier| barrier.wanted == 0)
     }
 
+    /// Returns a lane of one of its warps, at an instruction.
+    #[inline(always)]
+    pub fn who(&self, warp: &Warp, lane: usize, site: Site) -> Who {
+        Who { block: self.ticket, warp: warp.index, lane, site }
+    }
+
     /// Returns the ticket of the first block of its cluster, for clusters of `cluster_blocks` blocks.
     pub fn first_ticket(&self, cluster_blocks: u64) -> u64 {
         self.cluster * cluster_blocks
@@ -82,4 +89,9 @@ pub fn pick<'b, B>(
         return Some(running);
     }
     resident.iter_mut().flatten().map(|block| &mut **block).find(|block| block.ticket == ticket)
+}
+
+/// Iterates over the blocks of a cluster in a list of resident blocks.
+pub fn peers<B>(resident: &[Option<Box<Block<B>>>], cluster: u64) -> impl Iterator<Item = &Block<B>> {
+    resident.iter().flatten().map(|block| &**block).filter(move |block| block.cluster == cluster)
 }

@@ -1,232 +1,218 @@
 //! `*.sync` instructions: lanes wait for the other live lanes of their mask, and then execute together.
 
 use super::block::Block;
-use super::faults::At;
+use super::context::Context;
+use super::matrix;
+use super::position::At;
+use super::step::Step;
 use super::warp::{Split, State, Warp};
 use super::worker::Worker;
 use crate::lanes;
 use crate::level::Host;
-use crate::observe::{Meeting, Observer, Shadow, Site};
+use crate::observe::{Meeting, Observer, Shadow};
 use crate::program::{Collective, Op, Shuffle};
 use crate::registers::{Args, LANES, Registers};
 use crate::stop::{Diagnostic, Stop};
 
-impl<O: Observer> Worker<'_, O> {
-    /// Executes the instruction if all lanes of the mask are present, the usual case. Otherwise returns false without
-    /// any effect.
-    ///
-    /// # Errors
-    /// A stop if the mask excludes an executing lane, or lanes are missing.
-    #[inline]
-    pub fn meet_at_once(
-        &mut self,
-        block: &mut Block<O::Block>,
-        warp: &mut Warp,
-        registers: &mut Registers,
-        op: &Op,
-        mask: u32,
-        at: At,
-    ) -> Result<bool, Stop> {
-        let Op::Collective { kind, mask: named, run, args } = op else { return Ok(false) };
-        let row = &registers.w32[*named as usize];
-        let named = row[lanes::first(mask)];
-        if named & warp.live != mask || lanes::select(mask, |lane| row[lane] != named) != 0 {
-            return Ok(false);
+/// Executes the instruction if all lanes of the mask are present, the usual case. Otherwise returns false without
+/// any effect.
+///
+/// # Errors
+/// A stop if the mask excludes an executing lane, or lanes are missing.
+#[inline]
+pub fn execute_together<O: Observer>(
+    step: &mut Step<'_, '_, O>,
+    registers: &mut Registers,
+    op: &Op,
+) -> Result<bool, Stop> {
+    let Op::Collective { kind, mask: named, run, args } = op else { return Ok(false) };
+    let row = &registers.w32[*named as usize];
+    let named = row[lanes::first(step.mask)];
+    if named & step.warp.live != step.mask || lanes::select(step.mask, |lane| row[lane] != named) != 0 {
+        return Ok(false);
+    }
+    let mask = step.mask;
+    check_sources(step, registers, *kind, args);
+    if O::Shadow::ON {
+        let (shadow, mut scene) = step.shadow();
+        shadow.meet(&mut scene, registers, Meeting { kind: *kind, run, args }, mask);
+    }
+    step.context().setup.level.run(run, registers, mask, args);
+    step.worker.observer.meet(&mut step.block.observed, step.warp.index, mask, step.warp.live);
+    Ok(true)
+}
+
+/// Lets lanes wait at a `*.sync` instruction for the other lanes of their mask.
+///
+/// # Errors
+/// A stop if the mask excludes an executing lane, or lanes are missing.
+pub fn execute<O: Observer>(step: &mut Step<'_, '_, O>, split: Split) -> Result<(), Stop> {
+    let Some((kind, named, ..)) = parts(step.context(), step.warp, &split) else { return Ok(()) };
+    let row = step.warp.frames[split.frame as usize].registers.w32[named as usize];
+    let excluded = lanes::select(split.mask, |lane| row[lane] >> lane & 1 == 0);
+    if excluded != 0 {
+        let lane = lanes::first(excluded);
+        let title = format!("lane {lane} executes a `*.sync` instruction whose mask {:#010x} excludes it", row[lane]);
+        return Err(step.fault(lane, "not-in-mask", title));
+    }
+    let mut rest = split.mask;
+    let whole = row[lanes::first(rest)];
+    let join = if lanes::select(rest, |lane| row[lane] != whole) == 0 {
+        split.join
+    } else {
+        step.warp.open_join(split.frame, split.pc + 1, split.join, split.mask)
+    };
+    while rest != 0 {
+        let mask = row[lanes::first(rest)];
+        let group = lanes::select(rest, |lane| row[lane] == mask);
+        step.warp.splits.push(Split { mask: group, join, state: State::Collective { mask, kind }, ..split });
+        rest &= !group;
+    }
+    meet_parked(step.worker, step.block, step.warp)?;
+    Ok(())
+}
+
+/// Executes every `*.sync` at which all lanes of its mask have arrived. Returns whether there was one.
+///
+/// # Errors
+/// A stop if the mask excludes an executing lane, or lanes are missing.
+pub fn meet_parked<O: Observer>(
+    worker: &mut Worker<'_, O>,
+    block: &mut Block<O::Block>,
+    warp: &mut Warp,
+) -> Result<bool, Stop> {
+    let mut any = false;
+    let mut at = 0;
+    while at < warp.splits.len() {
+        let state = warp.splits[at].state;
+        at += 1;
+        let State::Collective { mask, .. } = state else { continue };
+        let same = || warp.splits.iter().filter(|split| split.state == state);
+        let came = same().fold(0, |came, split| came | split.mask);
+        if mask & warp.live & !came != 0 {
+            continue;
         }
-        self.check_sources(block, warp.index, registers, *kind, args, mask, at.site);
+        let group: Vec<Split> = same().copied().collect();
+        warp.splits.retain(|split| split.state != state);
+        meet_group(worker, block, warp, &group, came)?;
+        any = true;
+        at = 0;
+    }
+    Ok(any)
+}
+
+/// Executes a `*.sync` after all lanes of its mask have arrived, possibly at different instructions or in different
+/// frames.
+fn meet_group<O: Observer>(
+    worker: &mut Worker<'_, O>,
+    block: &mut Block<O::Block>,
+    warp: &mut Warp,
+    group: &[Split],
+    came: u32,
+) -> Result<(), Stop> {
+    if let Some(State::Collective { kind: Collective::Matrix, .. }) = group.first().map(|split| split.state) {
+        return matrix::meet(worker, block, warp, group, came);
+    }
+    // Every split computes its own result on a copy of its registers that includes the other lanes' operands,
+    // before any result is written back.
+    let mut results = Vec::with_capacity(group.len());
+    for split in group {
+        let Some((kind, _, run, args)) = parts(worker.context, warp, split) else { continue };
+        let mut copy = warp.frames[split.frame as usize].registers.clone();
+        for other in group {
+            let Some((_, _, _, theirs)) = parts(worker.context, warp, other) else { continue };
+            let from = &warp.frames[other.frame as usize].registers;
+            for (to, source) in args.s.iter().zip(theirs.s) {
+                copy_lanes(from, source, &mut copy, *to, other.mask);
+            }
+        }
+        let at = At { site: warp.site(split), frame: split.frame };
+        let step = &mut Step { worker: &mut *worker, block: &mut *block, warp: &mut *warp, mask: came, at };
+        check_sources(step, &copy, kind, &args);
         if O::Shadow::ON {
-            let (shadow, mut scene) = self.shadow(block, warp, at.site);
-            shadow.meet(&mut scene, registers, Meeting { kind: *kind, run, args }, mask);
+            let (shadow, mut scene) = step.shadow();
+            let meeting = Meeting { kind, run: &run, args: &args };
+            shadow.meet(&mut scene, &mut copy, meeting, came);
         }
-        self.context.setup.level.run(run, registers, mask, args);
-        self.observer.meet(&mut block.observed, warp.index, mask, warp.live);
-        Ok(true)
+        worker.context.setup.level.run(&run, &mut copy, came, &args);
+        results.push((split, args, copy));
     }
-
-    /// Lets lanes wait at a `*.sync` instruction for the other lanes of their mask.
-    ///
-    /// # Errors
-    /// A stop if the mask excludes an executing lane, or lanes are missing.
-    pub fn collective(
-        &mut self,
-        block: &mut Block<O::Block>,
-        warp: &mut Warp,
-        split: Split,
-        site: Site,
-    ) -> Result<(), Stop> {
-        let Some((kind, named, ..)) = self.parts(warp, &split) else { return Ok(()) };
-        let row = warp.frames[split.frame as usize].registers.w32[named as usize];
-        let strangers = lanes::select(split.mask, |lane| row[lane] >> lane & 1 == 0);
-        if strangers != 0 {
-            let lane = lanes::first(strangers);
-            let title =
-                format!("lane {lane} executes a `*.sync` instruction whose mask {:#010x} excludes it", row[lane]);
-            return Err(self.fault(block, warp.index, lane, site, "not-in-mask", title));
-        }
-        let mut rest = split.mask;
-        let whole = row[lanes::first(rest)];
-        let join = if lanes::select(rest, |lane| row[lane] != whole) == 0 {
-            split.join
-        } else {
-            warp.open_join(split.frame, split.pc + 1, split.join, split.mask)
-        };
-        while rest != 0 {
-            let mask = row[lanes::first(rest)];
-            let group = lanes::select(rest, |lane| row[lane] == mask);
-            warp.splits.push(Split { mask: group, join, state: State::Collective { mask, kind }, ..split });
-            rest &= !group;
-        }
-        self.meet_parked(block, warp)?;
-        Ok(())
-    }
-
-    /// Executes every `*.sync` at which all lanes of its mask have arrived. Returns whether there was one.
-    ///
-    /// # Errors
-    /// A stop if the mask excludes an executing lane, or lanes are missing.
-    pub fn meet_parked(&mut self, block: &mut Block<O::Block>, warp: &mut Warp) -> Result<bool, Stop> {
-        let mut any = false;
-        let mut at = 0;
-        while at < warp.splits.len() {
-            let state = warp.splits[at].state;
-            at += 1;
-            let State::Collective { mask, .. } = state else { continue };
-            let same = || warp.splits.iter().filter(|split| split.state == state);
-            let came = same().fold(0, |came, split| came | split.mask);
-            if mask & warp.live & !came != 0 {
-                continue;
-            }
-            let group: Vec<Split> = same().copied().collect();
-            warp.splits.retain(|split| split.state != state);
-            self.meet_group(block, warp, &group, came)?;
-            any = true;
-            at = 0;
-        }
-        Ok(any)
-    }
-
-    /// Executes a `*.sync` after all lanes of its mask have arrived, possibly at different instructions or in different
-    /// frames.
-    fn meet_group(
-        &mut self,
-        block: &mut Block<O::Block>,
-        warp: &mut Warp,
-        group: &[Split],
-        came: u32,
-    ) -> Result<(), Stop> {
-        if let Some(State::Collective { kind: Collective::Matrix, .. }) = group.first().map(|split| split.state) {
-            return self.matrix_meets(block, warp, group, came);
-        }
-        // Every split computes its own result on a copy of its registers that includes the other lanes' operands,
-        // before any result is written back.
-        let mut results = Vec::with_capacity(group.len());
-        for split in group {
-            let Some((kind, _, run, args)) = self.parts(warp, split) else { continue };
-            let mut copy = warp.frames[split.frame as usize].registers.clone();
-            for other in group {
-                let Some((_, _, _, theirs)) = self.parts(warp, other) else { continue };
-                let from = &warp.frames[other.frame as usize].registers;
-                for (to, source) in args.s.iter().zip(theirs.s) {
-                    copy_lanes(from, source, &mut copy, *to, other.mask);
-                }
-            }
-            let site = self.site(warp, split);
-            self.check_sources(block, warp.index, &copy, kind, &args, came, site);
-            if O::Shadow::ON {
-                let (shadow, mut scene) = self.shadow(block, warp, site);
-                let meeting = Meeting { kind, run: &run, args: &args };
-                shadow.meet(&mut scene, &mut copy, meeting, came);
-            }
-            self.context.setup.level.run(&run, &mut copy, came, &args);
-            results.push((split, args, copy));
-        }
-        for (split, args, copy) in results {
-            for slot in args.d {
-                copy_lanes(&copy, slot, &mut warp.frames[split.frame as usize].registers, slot, split.mask);
-            }
-        }
-        for split in group {
-            warp.splits.push(Split { state: State::Ready, pc: split.pc + 1, ..*split });
-        }
-        if let Some(mut split) = warp.pick() {
-            warp.absorb(&mut split);
-            warp.splits.push(split);
-        }
-        self.observer.meet(&mut block.observed, warp.index, came, warp.live);
-        Ok(())
-    }
-
-    /// Reports lanes that the mask of a `*.sync` names when they are released past the branch that contains it:
-    /// hardware may hang in this case.
-    pub fn note_missing(&mut self, block: &Block<O::Block>, warp: &Warp) {
-        if warp.broken {
-            return;
-        }
-        for split in &warp.splits {
-            let State::Collective { mask, .. } = split.state else { continue };
-            let same = warp.splits.iter().filter(|other| other.state == split.state);
-            let came = same.fold(0, |came, other| came | other.mask);
-            let missing = mask & warp.live & !came;
-            let related = self.whereabouts(warp, missing);
-            let site = self.site(warp, split);
-            self.finding(block, warp.index, lanes::first(split.mask), site, "missing-lanes", || {
-                let title = format!(
-                    "the mask {mask:#010x} names {}, but only {} arrived",
-                    lanes::describe(mask & warp.live),
-                    lanes::describe(came)
-                );
-                let mut diagnostic = Diagnostic::new("missing-lanes", title);
-                diagnostic.related = related;
-                let help = "name only lanes that reach the instruction, or move it out of the branch";
-                diagnostic.help = Some(help.to_owned());
-                diagnostic
-            });
+    for (split, args, copy) in results {
+        for slot in args.d {
+            copy_lanes(&copy, slot, &mut warp.frames[split.frame as usize].registers, slot, split.mask);
         }
     }
+    for split in group {
+        warp.splits.push(Split { state: State::Ready, pc: split.pc + 1, ..*split });
+    }
+    if let Some(mut split) = warp.pick() {
+        warp.absorb(&mut split);
+        warp.splits.push(split);
+    }
+    worker.observer.meet(&mut block.observed, warp.index, came, warp.live);
+    Ok(())
+}
 
-    /// Reports a shuffle that reads from a lane which does not participate.
-    #[inline]
-    #[expect(clippy::too_many_arguments, reason = "the parts of one instruction")]
-    fn check_sources(
-        &mut self,
-        block: &Block<O::Block>,
-        warp: u32,
-        registers: &Registers,
-        kind: Collective,
-        args: &Args,
-        came: u32,
-        site: Site,
-    ) {
-        let Collective::Shuffle(mode) = kind else { return };
-        if came == u32::MAX {
-            return;
-        }
-        let (amounts, bounds) = (&registers.w32[args.s[1] as usize], &registers.w32[args.s[2] as usize]);
-        let source = |lane: usize| shuffle_source(mode, lane as u32, amounts[lane], bounds[lane]);
-        let wrong = lanes::select(came, |lane| source(lane).is_some_and(|from| came >> from & 1 == 0));
-        if wrong == 0 {
-            return;
-        }
-        let lane = lanes::first(wrong);
-        let from = source(lane).unwrap_or_default();
-        self.finding(block, warp, lane, site, "shuffle-source", || {
+/// Reports lanes that the mask of a `*.sync` names when they are released past the branch that contains it:
+/// hardware may hang in this case.
+pub fn note_missing<O: Observer>(worker: &mut Worker<'_, O>, block: &Block<O::Block>, warp: &Warp) {
+    if warp.broken {
+        return;
+    }
+    for split in &warp.splits {
+        let State::Collective { mask, .. } = split.state else { continue };
+        let same = warp.splits.iter().filter(|other| other.state == split.state);
+        let came = same.fold(0, |came, other| came | other.mask);
+        let missing = mask & warp.live & !came;
+        let related = worker.context.whereabouts(warp, missing);
+        let site = warp.site(split);
+        worker.finding(block.who(warp, lanes::first(split.mask), site), "missing-lanes", || {
             let title = format!(
-                "lane {lane} reads from lane {from}, which does not participate: the value is \
-                undefined"
+                "the mask {mask:#010x} names {}, but only {} arrived",
+                lanes::describe(mask & warp.live),
+                lanes::describe(came)
             );
-            let mut diagnostic = Diagnostic::new("shuffle-source", title);
-            diagnostic.notes.push(format!("{} participated", lanes::describe(came)));
+            let mut diagnostic = Diagnostic::new("missing-lanes", title);
+            diagnostic.related = related;
+            let help = "name only lanes that reach the instruction, or move it out of the branch";
+            diagnostic.help = Some(help.to_owned());
             diagnostic
         });
     }
+}
 
-    fn parts(&self, warp: &Warp, split: &Split) -> Option<(Collective, u32, crate::registers::Pure, Args)> {
-        let frame = &warp.frames[split.frame as usize];
-        let code = &self.context.program.functions[frame.function as usize].code;
-        match &code.get(split.pc as usize)?.op {
-            Op::Collective { kind, mask, run, args } => Some((*kind, *mask, *run, *args)),
-            _ => None,
-        }
+/// Reports a shuffle that reads from a lane which does not participate.
+#[inline]
+fn check_sources<O: Observer>(step: &mut Step<'_, '_, O>, registers: &Registers, kind: Collective, args: &Args) {
+    let (Collective::Shuffle(mode), came) = (kind, step.mask) else { return };
+    if came == u32::MAX {
+        return;
+    }
+    let (amounts, bounds) = (&registers.w32[args.s[1] as usize], &registers.w32[args.s[2] as usize]);
+    let source = |lane: usize| shuffle_source(mode, lane as u32, amounts[lane], bounds[lane]);
+    let wrong = lanes::select(came, |lane| source(lane).is_some_and(|from| came >> from & 1 == 0));
+    if wrong == 0 {
+        return;
+    }
+    let lane = lanes::first(wrong);
+    let from = source(lane).unwrap_or_default();
+    step.finding(lane, "shuffle-source", || {
+        let title = format!(
+            "lane {lane} reads from lane {from}, which does not participate: the value is \
+            undefined"
+        );
+        let mut diagnostic = Diagnostic::new("shuffle-source", title);
+        diagnostic.notes.push(format!("{} participated", lanes::describe(came)));
+        diagnostic
+    });
+}
+
+fn parts(context: &Context<'_>, warp: &Warp, split: &Split) -> Option<(Collective, u32, crate::registers::Pure, Args)> {
+    let frame = &warp.frames[split.frame as usize];
+    let code = &context.program.functions[frame.function as usize].code;
+    match &code.get(split.pc as usize)?.op {
+        Op::Collective { kind, mask, run, args } => Some((*kind, *mask, *run, *args)),
+        _ => None,
     }
 }
 

@@ -85,19 +85,19 @@ pub struct Outcome {
     pub findings: Findings,
 }
 
+/// A kernel of a loaded program.
+pub struct Kernel<'a> {
+    pub program: &'a Program,
+    pub entry: u32,
+    pub module: &'a Module,
+    /// Its shared memory.
+    pub layout: Arc<Layout>,
+}
+
 impl<'a> Context<'a> {
-    /// Creates the context of a launch that was validated.
-    #[expect(clippy::too_many_arguments, reason = "all that a launch consists of")]
-    pub fn new(
-        program: &'a Program,
-        entry: u32,
-        module: &Module,
-        layout: Arc<Layout>,
-        launch: &Launch<'_>,
-        placed: Placed,
-        memory: &'a Memory,
-        setup: &'a Setup,
-    ) -> Self {
+    /// Creates the context of a launch that was validated, on a memory.
+    pub fn new(kernel: Kernel<'a>, launch: &Launch<'_>, placed: Placed, memory: &'a Memory, setup: &'a Setup) -> Self {
+        let Kernel { program, entry, module, layout } = kernel;
         let function = &program.functions[entry as usize];
         let end = function.params.iter().map(|param| param.offset + param.size).max().unwrap_or(0);
         let mut bytes = vec![0; end.next_multiple_of(8) as usize];

@@ -1,15 +1,17 @@
 //! The loop over instructions.
 
-use super::access::Carried;
 use super::block::{Block, WarpTurn};
-use super::faults::At;
+use super::load_store::Carried;
+use super::position::At;
+use super::step::Step;
 use super::warp::{Split, State, Warp};
 use super::worker::Worker;
+use super::{atomics, barriers, blocked, calls, collectives, control, matrix, texture};
 use crate::lanes;
 use crate::level::{Host, Task};
 use crate::memory::address;
 use crate::observe::{Observer, Shadow, Site};
-use crate::program::{BarrierKind, Inst, Op, Space, Timer};
+use crate::program::{BarrierKind, Op, Space, Timer};
 use crate::registers::Registers;
 use crate::stop::Stop;
 
@@ -38,7 +40,6 @@ struct Straight<'w, 'c, O: Observer> {
     block: &'w mut Block<O::Block>,
     warp: &'w mut Warp,
     split: &'w mut Split,
-    code: &'w [Inst],
     registers: &'w mut Registers,
     fuel: &'w mut u64,
 }
@@ -47,8 +48,8 @@ impl<O: Observer> Task for Straight<'_, '_, O> {
     type Output = Result<Left, Stop>;
     #[inline(always)]
     fn run<H: Host>(&mut self, host: H) -> Self::Output {
-        let Self { worker, block, warp, split, code, registers, fuel } = self;
-        worker.straight(host, block, warp, split, code, registers, fuel)
+        let Self { worker, block, warp, split, registers, fuel } = self;
+        worker.straight(host, block, warp, split, registers, fuel)
     }
 }
 
@@ -65,7 +66,7 @@ impl<O: Observer> Worker<'_, O> {
                 if warp.live == 0 {
                     return Ok(WarpTurn::Done);
                 }
-                if self.unblock(block, warp)? {
+                if blocked::unblock(self, block, warp)? {
                     continue;
                 }
                 return Ok(WarpTurn::Blocked);
@@ -126,14 +127,13 @@ impl<O: Observer> Worker<'_, O> {
                 block,
                 warp,
                 split: &mut split,
-                code,
                 registers: &mut registers,
                 fuel,
             });
             self.clock += before - *fuel;
             warp.frames[split.frame as usize].registers = registers;
             let frame = split.frame;
-            match left.map_err(|stop| self.with_callers(stop, warp, frame))? {
+            match left.map_err(|stop| self.context.with_callers(stop, warp, frame))? {
                 Left::Joined => {
                     warp.arrive(split.join, split.mask);
                     return Ok(false);
@@ -144,17 +144,18 @@ impl<O: Observer> Worker<'_, O> {
                     return Ok(true);
                 }
                 Left::End => {
-                    self.leave_function(warp, &split, split.mask);
+                    calls::leave(self, warp, &split, split.mask);
                     return Ok(false);
                 }
                 Left::Barrier(id) => {
-                    self.wait(block, warp, split, id);
+                    barriers::wait(self, block, warp, split, id);
                     return Ok(false);
                 }
                 Left::Control(mask) => {
-                    let site = Site { function, pc: split.pc };
-                    let next = self.control(block, warp, split, &code[split.pc as usize], mask, site);
-                    match next.map_err(|stop| self.with_callers(stop, warp, frame))? {
+                    let at = At { site: Site { function, pc: split.pc }, frame };
+                    let step = &mut Step { worker: &mut *self, block: &mut *block, warp: &mut *warp, mask, at };
+                    let next = control::execute(step, split, &code[split.pc as usize]);
+                    match next.map_err(|stop| self.context.with_callers(stop, warp, frame))? {
                         Some(next) => split = next,
                         None => return Ok(false),
                     }
@@ -166,27 +167,27 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
-    /// The hot loop: all instructions that keep the lanes together.
+    /// The hot loop: all instructions that keep the lanes together. What it changes are arguments and not the parts of
+    /// one value, so that it stays in registers of the host.
     #[inline(always)]
-    #[expect(clippy::too_many_arguments, reason = "what the loop changes; in a struct it would not stay in registers")]
     fn straight<H: Host>(
         &mut self,
         host: H,
         block: &mut Block<O::Block>,
         warp: &mut Warp,
         split: &mut Split,
-        code: &[Inst],
         registers: &mut Registers,
         fuel: &mut u64,
     ) -> Result<Left, Stop> {
         let (frame, active) = (split.frame, split.mask);
         let function = warp.frames[frame as usize].function;
+        let code = self.context.program.functions[function as usize].code.as_slice();
         let join_pc = warp.join_pc(split);
         let mut pc = split.pc;
         // Start of the current run of consecutive instructions.
         let mut first = pc;
         let started = self.clock + *fuel;
-        let at = |pc: u32| At { site: Site { function, pc }, frame };
+        let site = |pc: u32| Site { function, pc };
         let flow = &self.context.flows[function as usize];
         let left = loop {
             if pc == join_pc {
@@ -201,8 +202,8 @@ impl<O: Observer> Worker<'_, O> {
                 let end = pc + plain.min(u32::try_from(*fuel).unwrap_or(u32::MAX));
                 *fuel -= u64::from(end - pc);
                 for inst in &code[pc as usize..end as usize] {
-                    if O::Shadow::ON && !self.observer.shadow().passes(at(pc).site, registers, active, active) {
-                        let (shadow, mut scene) = self.shadow(block, warp, at(pc).site);
+                    if O::Shadow::ON && !self.observer.shadow().passes(site(pc), registers, active, active) {
+                        let (shadow, mut scene) = self.shadow(block, warp, site(pc));
                         shadow.inspect(&mut scene, registers, inst, active, active);
                     }
                     if let Op::Pure(pure, args) = &inst.op {
@@ -224,9 +225,22 @@ impl<O: Observer> Worker<'_, O> {
                     mask
                 }
             };
-            if O::Shadow::ON && !self.observer.shadow().passes(at(pc).site, registers, active, mask) {
-                let (shadow, mut scene) = self.shadow(block, warp, at(pc).site);
+            if O::Shadow::ON && !self.observer.shadow().passes(site(pc), registers, active, mask) {
+                let (shadow, mut scene) = self.shadow(block, warp, site(pc));
                 shadow.inspect(&mut scene, registers, inst, active, mask);
+            }
+            // The step of an instruction exists only while the instruction is executed: the loop's values stay in
+            // registers of the host.
+            macro_rules! step {
+                ($mask:expr) => {
+                    Step {
+                        worker: &mut *self,
+                        block: &mut *block,
+                        warp: &mut *warp,
+                        mask: $mask,
+                        at: At { site: site(pc), frame },
+                    }
+                };
             }
             match &inst.op {
                 Op::Branch { target } => {
@@ -252,25 +266,25 @@ impl<O: Observer> Worker<'_, O> {
                 _ if mask == 0 => {}
                 Op::Pure(pure, args) => host.run(pure, registers, mask, args),
                 Op::Load(access) => {
-                    let (mut mask, at) = (mask, at(pc));
+                    let mut mask = mask;
                     while mask != 0 {
-                        let (worker, registers) = (&mut *self, &mut *registers);
-                        mask &= !host.perform(&mut Carried { worker, block, warp, registers, access, mask, at })?;
+                        let (step, registers) = (step!(mask), &mut *registers);
+                        mask &= !host.perform(&mut Carried { step, registers, access })?;
                     }
                 }
                 Op::Store(access) => {
-                    let (mut mask, at) = (mask, at(pc));
+                    let mut mask = mask;
                     while mask != 0 {
-                        let (worker, registers) = (&mut *self, &*registers);
-                        mask &= !host.perform(&mut Carried { worker, block, warp, registers, access, mask, at })?;
+                        let (step, registers) = (step!(mask), &*registers);
+                        mask &= !host.perform(&mut Carried { step, registers, access })?;
                     }
                 }
-                Op::Atomic(atomic) => self.atomic(block, warp, registers, atomic, mask, at(pc))?,
+                Op::Atomic(atomic) => atomics::execute(&mut step!(mask), registers, atomic)?,
                 Op::Matrix(matrix) => {
                     if mask != u32::MAX {
                         break Left::Control(mask);
                     }
-                    self.matrix(block, warp, registers, matrix, at(pc))?;
+                    matrix::execute(&mut step!(mask), registers, matrix)?;
                 }
                 Op::Barrier { id, count: None, kind: BarrierKind::Sync, .. } => {
                     let id = registers.w32[*id as usize][lanes::first(mask)];
@@ -279,10 +293,10 @@ impl<O: Observer> Worker<'_, O> {
                     }
                     break Left::Barrier(id);
                 }
-                Op::Texture(access) => self.texture(block, warp, registers, access, mask, at(pc))?,
-                Op::AtomicVector(parts) => self.atomic_vector(block, warp, registers, parts, mask, at(pc))?,
+                Op::Texture(access) => texture::execute(&mut step!(mask), registers, access)?,
+                Op::AtomicVector(parts) => atomics::execute_vector(&mut step!(mask), registers, parts)?,
                 Op::Collective { .. } => {
-                    if !self.meet_at_once(block, warp, registers, &inst.op, mask, at(pc))? {
+                    if !collectives::execute_together(&mut step!(mask), registers, &inst.op)? {
                         break Left::Control(mask);
                     }
                 }
@@ -319,7 +333,7 @@ impl<O: Observer> Worker<'_, O> {
                     };
                     let mut bytes = 0;
                     lanes::each(mask, |lane| bytes = bytes.max(wanted(lane)));
-                    let start = self.grow_stack(block, warp, bytes, *align, mask, at(pc))?;
+                    let start = control::grow_stack(&mut step!(mask), bytes, *align)?;
                     lanes::each(mask, |lane| registers.w64[*destination as usize][lane] = start);
                 }
                 Op::StackSave(destination) => {

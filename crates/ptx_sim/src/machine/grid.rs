@@ -10,6 +10,7 @@ use super::context::Context;
 use super::frame::Frame;
 use super::warp::{NO_JOIN, Warp};
 use super::worker::Worker;
+use super::{afford, cluster_barrier, livelock, presets, stuck};
 use crate::observe::Observer;
 use crate::stop::{Diagnostic, Finding, Stop, StopKind};
 use std::sync::PoisonError;
@@ -77,7 +78,7 @@ impl<'a, O: Observer> Worker<'a, O> {
                     self.context.stillness.changed();
                     self.resident.remove(turn);
                     self.leave(block.ticket, block.printed);
-                    self.spare.append(&mut block.warps);
+                    self.pool.keep_warps(block.warps.drain(..));
                     self.observer.end(block.observed);
                     if let Some(progress) = &self.context.setup.progress {
                         progress.fetch_add(1, Relaxed);
@@ -86,7 +87,9 @@ impl<'a, O: Observer> Worker<'a, O> {
                 }
                 Ok(BlockTurn::Parked) => {
                     self.resident[turn] = Some(block);
-                    if let Some(stop) = self.resident[turn].as_deref().and_then(|block| self.cluster_stuck(block)) {
+                    if let Some(stop) =
+                        self.resident[turn].as_deref().and_then(|block| cluster_barrier::deadlock(&self, block))
+                    {
                         self.fail(self.ticket_at(turn), stop);
                     }
                     turn += 1;
@@ -107,7 +110,7 @@ impl<'a, O: Observer> Worker<'a, O> {
                 }
             }
             if turn == self.resident.len()
-                && let Err(stop) = self.check_livelock()
+                && let Err(stop) = livelock::check(&mut self)
             {
                 self.fail(self.ticket_at(0), stop);
             }
@@ -125,7 +128,7 @@ impl<'a, O: Observer> Worker<'a, O> {
     fn start(&mut self) -> bool {
         let Some(first) = self.context.ticket() else { return false };
         for ticket in first..first + self.context.cluster_blocks {
-            if let Err(stop) = self.afford_block() {
+            if let Err(stop) = afford::afford_block(self) {
                 self.fail(ticket, stop);
                 return false;
             }
@@ -172,16 +175,16 @@ impl<'a, O: Observer> Worker<'a, O> {
                 here"
                 .to_owned(),
         );
-        self.describe_waiting(block, &mut diagnostic);
+        stuck::describe_waiting(self, block, &mut diagnostic);
         Err(Stop::new(StopKind::Stuck, diagnostic))
     }
 
     /// Creates a warp at the first instruction of the kernel.
     pub fn begin_warp(&mut self, block: [u32; 3], index: u32, lanes: u32) -> Box<Warp> {
-        let mut warp = self.spare.pop().unwrap_or_default();
+        let mut warp = self.pool.warp();
         (warp.index, warp.live) = (index, lanes);
         let frame = Frame { lanes, base: crate::memory::address::STACK_START, ..Frame::default() };
-        self.open_frame(&mut warp, block, self.context.entry, frame, NO_JOIN);
+        presets::open_frame(self, &mut warp, block, self.context.entry, frame, NO_JOIN);
         warp
     }
 }

@@ -6,12 +6,12 @@ use crate::stop::{Diagnostic, Place};
 
 /// Adds to a report where and by which thread memory was allocated and freed.
 #[cold]
-pub fn tell(context: &Context<'_>, allocation: &Allocation, diagnostic: &mut Diagnostic) {
+pub fn describe(context: &Context<'_>, allocation: &Allocation, diagnostic: &mut Diagnostic) {
     if let Owner::Kernel(event) = allocation.owner {
-        tell_event(context, "allocated", event, diagnostic);
+        describe_event(context, "allocated", event, diagnostic);
     }
     match allocation.freed {
-        Some(event) => tell_event(context, "freed", event, diagnostic),
+        Some(event) => describe_event(context, "freed", event, diagnostic),
         None if allocation.storage.is_none() => {
             diagnostic.notes.push(format!("the host freed `{}` before this launch", allocation.name));
         }
@@ -19,7 +19,7 @@ pub fn tell(context: &Context<'_>, allocation: &Allocation, diagnostic: &mut Dia
     }
 }
 
-fn tell_event(context: &Context<'_>, what: &str, event: Event, diagnostic: &mut Diagnostic) {
+fn describe_event(context: &Context<'_>, what: &str, event: Event, diagnostic: &mut Diagnostic) {
     let Event { program, launch, site, thread } = event;
     let when = if launch == context.memory.launch { "" } else { ", in an earlier launch" };
     if program == context.module {

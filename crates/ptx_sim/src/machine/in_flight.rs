@@ -2,6 +2,7 @@
 
 use super::key::Key;
 use super::mbarrier::Mbarrier;
+use super::position::Who;
 use crate::observe::Site;
 use crate::program::{Group, Reduce};
 use crate::registers::LANES;
@@ -211,16 +212,6 @@ impl Transfer {
             _ => None,
         }
     }
-}
-
-/// A thread, and the instruction that it executes or executed.
-#[derive(Clone, Copy, Debug)]
-pub struct Who {
-    /// Ticket of the block.
-    pub block: u64,
-    pub warp: u32,
-    pub lane: usize,
-    pub site: Site,
 }
 
 impl From<&Transfer> for Who {

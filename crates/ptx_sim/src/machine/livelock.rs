@@ -8,8 +8,9 @@
 //! A loop that stores in every iteration, even the same value, or reads a clock is not recognised;
 //! [`crate::Config::fuel`] ends it.
 
-use super::block::Block;
+use super::block::{Block, peers};
 use super::stillness::Watch;
+use super::stuck;
 use super::warp::State;
 use super::worker::Worker;
 use crate::observe::Observer;
@@ -20,53 +21,51 @@ use std::sync::atomic::Ordering::SeqCst;
 /// Number of rounds without a change before states are compared, which takes time.
 const CALM: u64 = 256;
 
-impl<O: Observer> Worker<'_, O> {
-    /// Called after a round over all blocks of this worker.
-    ///
-    /// # Errors
-    /// `livelock` or `deadlock` when no block of any worker can make progress.
-    pub fn check_livelock(&mut self) -> Result<(), Stop> {
-        let stillness = &self.context.stillness;
-        let epoch = stillness.epoch.load(SeqCst);
-        if epoch != self.watch.epoch {
-            self.watch = Watch { epoch, ..Watch::default() };
-            self.schedule.calm = false;
-        }
-        self.watch.rounds += 1;
-        self.schedule.calm = self.watch.rounds >= CALM;
-        if self.watch.rounds < CALM || self.watch.published {
-            return Ok(());
-        }
-        let state = Some(state_of(&self.resident));
-        if state != self.watch.earlier {
-            if self.watch.rounds.is_power_of_two() {
-                self.watch.earlier = state;
-            }
-            return Ok(());
-        }
-        self.watch.published = true;
-        match self.resident.first() {
-            Some(Some(first)) if stillness.publish(epoch) => Err(self.livelock(first)),
-            _ => Ok(()),
-        }
+/// Called after a round over all blocks of this worker.
+///
+/// # Errors
+/// `livelock` or `deadlock` when no block of any worker can make progress.
+pub fn check<O: Observer>(worker: &mut Worker<'_, O>) -> Result<(), Stop> {
+    let stillness = &worker.context.stillness;
+    let epoch = stillness.epoch.load(SeqCst);
+    if epoch != worker.watch.epoch {
+        worker.watch = Watch { epoch, ..Watch::default() };
+        worker.schedule.calm = false;
     }
+    worker.watch.rounds += 1;
+    worker.schedule.calm = worker.watch.rounds >= CALM;
+    if worker.watch.rounds < CALM || worker.watch.published {
+        return Ok(());
+    }
+    let state = Some(state_of(&worker.resident));
+    if state != worker.watch.earlier {
+        if worker.watch.rounds.is_power_of_two() {
+            worker.watch.earlier = state;
+        }
+        return Ok(());
+    }
+    worker.watch.published = true;
+    match worker.resident.first() {
+        Some(Some(first)) if stillness.publish(epoch) => Err(livelock(worker, first)),
+        _ => Ok(()),
+    }
+}
 
-    #[cold]
-    fn livelock(&self, block: &Block<O::Block>) -> Stop {
-        let mbarriers = self.resident.iter().flatten().all(|block| only_mbarriers(block));
-        let (code, title) = match mbarriers {
-            true => ("deadlock", "deadlock: every running thread waits for an mbarrier that no thread will complete"),
-            false => ("livelock", "livelock: every running thread polls for a change that no thread will make"),
-        };
-        let mut diagnostic = Diagnostic::new(code, title);
-        for peer in self.resident.iter().flatten().filter(|peer| peer.cluster == block.cluster) {
-            self.describe_waiting(peer, &mut diagnostic);
-        }
-        diagnostic.notes.push("the state repeated without a change in memory, so the threads poll forever".to_owned());
-        diagnostic.help =
-            Some("find the thread that should make the change: it may have ended, or may be waiting itself".to_owned());
-        Stop::new(StopKind::Stuck, diagnostic)
+#[cold]
+fn livelock<O: Observer>(worker: &Worker<'_, O>, block: &Block<O::Block>) -> Stop {
+    let mbarriers = worker.resident.iter().flatten().all(|block| only_mbarriers(block));
+    let (code, title) = match mbarriers {
+        true => ("deadlock", "deadlock: every running thread waits for an mbarrier that no thread will complete"),
+        false => ("livelock", "livelock: every running thread polls for a change that no thread will make"),
+    };
+    let mut diagnostic = Diagnostic::new(code, title);
+    for peer in peers(&worker.resident, block.cluster) {
+        stuck::describe_waiting(worker, peer, &mut diagnostic);
     }
+    diagnostic.notes.push("the state repeated without a change in memory, so the threads poll forever".to_owned());
+    diagnostic.help =
+        Some("find the thread that should make the change: it may have ended, or may be waiting itself".to_owned());
+    Stop::new(StopKind::Stuck, diagnostic)
 }
 
 /// Whether every lane that can run has found an mbarrier's phase incomplete.

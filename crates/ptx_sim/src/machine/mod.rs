@@ -1,10 +1,11 @@
 //! The machine: warps in lockstep, blocks, the grid. It is generic over one observer, and names no checker or counter.
 //!
-//! Reading order. State: `launch` (what goes in), `context` (shared by all workers), `worker`, `block`, `warp` (which
-//! lanes are where), `frame`, `barrier`, `in_flight`, `mbarrier`. Steps: `grid` (blocks over worker threads), `turns`
-//! (warps of a block), `execute` (the loop over instructions) and `control`, then the instructions that are more than
-//! bits in registers: `access`, `atomics`, `asynchronous`, `copies`, `mbarriers`, `cluster`, `barriers`, `collectives`,
-//! `matrix`, `texture`, `calls`, `externs`.
+//! Reading order. State: `launch` (what goes in), `context` (shared by all workers), `worker`, `pool`, `block`, `warp`
+//! (which lanes are where), `frame`, `barrier`, `in_flight`, `mbarrier`. Methods of the worker: `grid` (blocks over
+//! worker threads), `turns` (warps of a block) and `execute` (the loop over instructions). Then `step` (one warp at one
+//! instruction), `part` and `access` (the lanes of an access, and its checks), and by topic the functions that execute a
+//! step: `control`, `load_store`, `atomics`, `asynchronous`, `issue`, `completion`, `premature`, `mbarriers`, `cluster`,
+//! `cluster_barrier`, `barriers`, `collectives`, `matrix`, `texture`, `calls`, `externs`.
 
 mod access;
 mod afford;
@@ -13,13 +14,15 @@ mod atomics;
 mod barrier;
 mod barriers;
 mod block;
+mod blocked;
 mod budget;
 mod calls;
 mod cluster;
+mod cluster_barrier;
 mod collectives;
+mod completion;
 mod context;
 mod control;
-mod copies;
 mod execute;
 mod externs;
 mod faults;
@@ -27,16 +30,24 @@ mod frame;
 mod grid;
 mod history;
 mod in_flight;
+mod issue;
 mod key;
 mod launch;
 mod livelock;
+mod load_store;
 mod matrix;
 mod mbarrier;
+mod mbarrier_objects;
 mod mbarriers;
 mod module;
+mod part;
+mod pool;
+mod position;
+mod premature;
 mod presets;
 mod printf;
 mod schedule;
+mod step;
 mod stillness;
 mod stuck;
 mod texture;
@@ -45,7 +56,7 @@ mod validate;
 mod warp;
 mod worker;
 
-pub(crate) use context::Context;
+pub(crate) use context::{Context, Kernel};
 pub(crate) use grid::run;
 pub use launch::Launch;
 pub(crate) use launch::Setup;

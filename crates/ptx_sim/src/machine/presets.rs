@@ -1,5 +1,6 @@
 //! Frames, and the rows with a value before a function's first instruction.
 
+use super::afford;
 use super::context::Context;
 use super::frame::Frame;
 use super::warp::{Split, State, Warp};
@@ -9,39 +10,45 @@ use crate::observe::{Observer, Shadow};
 use crate::program::{Preset, Special, Symbol};
 use crate::registers::LANES;
 
-impl<O: Observer> Worker<'_, O> {
-    /// Adds a frame for `function` with `frame.lanes`, and a split at its first instruction that belongs to `join`.
-    pub fn open_frame(&mut self, warp: &mut Warp, block: [u32; 3], function: u32, mut frame: Frame, join: u32) -> u32 {
-        let context = self.context;
-        let code = &context.program.functions[function as usize];
-        frame.function = function;
-        frame.top = frame.base.saturating_add(code.frame_bytes);
-        let new;
-        (frame.registers, new) = self.registers(function);
-        if code.frame_bytes != 0 {
-            self.reserve_stack(warp, frame.top.next_multiple_of(8));
-        }
-        // No instruction writes these rows, so a reused frame already holds the values that are constant in a launch.
-        for preset in code.preset.iter().filter(|preset| new || !lasts(preset)) {
-            fill(context, &mut frame, block, warp.index, preset);
-        }
-        if O::Shadow::ON {
-            let shadow = self.observer.shadow();
-            shadow.enter(&mut frame.registers, function);
-            shadow.fresh_stack(&mut warp.states, frame.base, frame.top.next_multiple_of(8), frame.lanes);
-        }
-        let mask = frame.lanes;
-        let index = warp.new_frame();
-        warp.frames[index as usize] = frame;
-        warp.splits.push(Split { frame: index, pc: 0, mask, join, state: State::Ready });
-        index
+/// Adds a frame for `function` with `frame.lanes`, and a split at its first instruction that belongs to `join`.
+pub fn open_frame<O: Observer>(
+    worker: &mut Worker<'_, O>,
+    warp: &mut Warp,
+    block: [u32; 3],
+    function: u32,
+    mut frame: Frame,
+    join: u32,
+) -> u32 {
+    let context = worker.context;
+    let code = &context.program.functions[function as usize];
+    frame.function = function;
+    frame.top = frame.base.saturating_add(code.frame_bytes);
+    let new;
+    let tracked = O::Shadow::ON;
+    (frame.registers, new) = worker.pool.registers(context.program, &context.budget, function, tracked);
+    if code.frame_bytes != 0 {
+        afford::reserve_stack(context, warp, frame.top.next_multiple_of(8));
     }
+    // No instruction writes these rows, so a reused frame already holds the values that are constant in a launch.
+    for preset in code.preset.iter().filter(|preset| new || !lasts(preset)) {
+        fill(context, &mut frame, block, warp.index, preset);
+    }
+    if O::Shadow::ON {
+        let shadow = worker.observer.shadow();
+        shadow.enter(&mut frame.registers, function);
+        shadow.fresh_stack(&mut warp.states, frame.base, frame.top.next_multiple_of(8), frame.lanes);
+    }
+    let mask = frame.lanes;
+    let index = warp.new_frame();
+    warp.frames[index as usize] = frame;
+    warp.splits.push(Split { frame: index, pc: 0, mask, join, state: State::Ready });
+    index
+}
 
-    /// Whether a frame at `base` would exceed the stack.
-    pub fn stack_exceeded(&self, function: u32, base: u64) -> bool {
-        let bytes = self.context.program.functions[function as usize].frame_bytes;
-        base.saturating_add(bytes) > self.context.setup.profile.stack_bytes
-    }
+/// Whether a frame at `base` would exceed the stack.
+pub fn stack_exceeded(context: &Context<'_>, function: u32, base: u64) -> bool {
+    let bytes = context.program.functions[function as usize].frame_bytes;
+    base.saturating_add(bytes) > context.setup.profile.stack_bytes
 }
 
 /// Whether the value is equal for every frame of a function in one launch.

@@ -4,6 +4,7 @@ use super::barrier::Barrier;
 use super::block::{BARRIERS, Block, BlockTurn, WarpTurn};
 use super::in_flight::InFlight;
 use super::worker::Worker;
+use super::{barriers, cluster_barrier, completion, stuck};
 use crate::observe::{BlockShape, Observer, Shadow};
 use crate::stop::Stop;
 
@@ -69,7 +70,7 @@ impl<O: Observer> Worker<'_, O> {
                     continue;
                 }
                 // The warp is taken out, so that it and the rest of the block can be modified independently.
-                let mut warp = self.nobody.take().unwrap_or_default();
+                let mut warp = self.placeholder.take().unwrap_or_default();
                 std::mem::swap(&mut block.warps[index], &mut warp);
                 let before = self.clock;
                 let slice = self.schedule.slice(SLICE);
@@ -78,13 +79,13 @@ impl<O: Observer> Worker<'_, O> {
                 progress |= self.clock != before || turn.as_ref().is_ok_and(|turn| *turn == WarpTurn::Done);
                 waiting &= matches!(turn, Ok(WarpTurn::Over { waiting: true }));
                 std::mem::swap(&mut block.warps[index], &mut warp);
-                self.nobody = Some(warp);
+                self.placeholder = Some(warp);
                 if turn? == WarpTurn::Done {
-                    self.end_warp(block, index as u32)?;
+                    self.end_warp(block, index as u32);
                 }
             }
             if block.live == 0 {
-                self.finish_transfers(block)?;
+                completion::finish(self, block)?;
                 return Ok(BlockTurn::Done);
             }
             if !progress {
@@ -92,7 +93,7 @@ impl<O: Observer> Worker<'_, O> {
                     block.parked = true;
                     return Ok(BlockTurn::Parked);
                 }
-                return Err(self.stuck(block));
+                return Err(stuck::deadlock(self, block));
             }
             self.check_fuel(block)?;
             if waiting || self.schedule.once_in(8) {
@@ -102,10 +103,10 @@ impl<O: Observer> Worker<'_, O> {
         Ok(BlockTurn::Over)
     }
 
-    fn end_warp(&mut self, block: &mut Block<O::Block>, index: u32) -> Result<(), Stop> {
+    fn end_warp(&mut self, block: &mut Block<O::Block>, index: u32) {
         block.live &= !(1 << index);
         block.warps[index as usize].reset();
-        self.settle_cluster(block, None);
-        self.barriers_after_exit(block)
+        cluster_barrier::settle(self, block, None);
+        barriers::after_exit(self, block);
     }
 }

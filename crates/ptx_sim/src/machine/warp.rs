@@ -6,7 +6,7 @@
 //! same frame merge.
 
 use super::frame::Frame;
-use crate::program::Collective;
+use crate::program::{Collective, Site};
 
 /// Marks lanes without a join, which run to the end of the kernel.
 pub const NO_JOIN: u32 = u32::MAX;
@@ -97,6 +97,11 @@ impl Warp {
             Some(join) if join.frame == split.frame => join.pc,
             _ => u32::MAX,
         }
+    }
+
+    /// Returns the instruction that a split is at.
+    pub fn site(&self, split: &Split) -> Site {
+        Site { function: self.frames[split.frame as usize].function, pc: split.pc }
     }
 
     /// Removes and returns the newest split that can run.

@@ -1,15 +1,15 @@
 //! State of one host thread of a launch.
 
 use super::block::Block;
-use super::budget::register_bytes;
 use super::context::{Context, Outcome};
-use super::frame::{Frame, Held};
+use super::pool::Pool;
+use super::position::Who;
 use super::schedule::Schedule;
 use super::stillness::Watch;
 use super::warp::Warp;
 use crate::memory::Snapshot;
-use crate::observe::{Findings, Observer, Shadow};
-use crate::registers::Registers;
+use crate::observe::{Blamed, Findings, Observer, Scene, Site};
+use crate::stop::Diagnostic;
 use std::sync::PoisonError;
 
 /// One host thread of a launch.
@@ -21,13 +21,10 @@ pub struct Worker<'a, O: Observer> {
     pub clock: u64,
     /// Findings of the machine itself, one per instruction.
     pub findings: Findings,
-    /// Register files of ended frames by function, for reuse.
-    pub pool: Vec<Vec<Held>>,
-    /// Warps of ended blocks, whose memory is reused.
-    #[expect(clippy::vec_box, reason = "blocks keep them in boxes")]
-    pub spare: Vec<Box<Warp>>,
-    /// Placeholder for the warp that runs.
-    pub nobody: Option<Box<Warp>>,
+    pub pool: Pool,
+    /// Takes the place of the running warp in its block.
+    pub placeholder: Option<Box<Warp>>,
+    /// Part of `clock` that has been added to the launch's total.
     pub reported: u64,
     /// Whether the block's turn had an effect that others can see, or that may differ the next time.
     pub acted: bool,
@@ -41,6 +38,7 @@ pub struct Worker<'a, O: Observer> {
 }
 
 impl<'a, O: Observer> Worker<'a, O> {
+    /// Creates a worker without blocks.
     pub fn new(context: &'a Context<'a>, observer: O) -> Self {
         Self {
             context,
@@ -48,9 +46,8 @@ impl<'a, O: Observer> Worker<'a, O> {
             snapshot: context.memory.snapshot(),
             clock: 0,
             findings: Findings::default(),
-            pool: context.program.functions.iter().map(|_| Vec::new()).collect(),
-            spare: Vec::new(),
-            nobody: None,
+            pool: Pool::new(context.program),
+            placeholder: None,
             reported: 0,
             acted: false,
             watch: Watch::default(),
@@ -60,49 +57,44 @@ impl<'a, O: Observer> Worker<'a, O> {
         }
     }
 
+    /// Adds this worker's findings to those of the launch.
     pub fn merge_findings(&mut self) {
         let mine = std::mem::take(&mut self.findings);
         self.outcome(|outcome| outcome.findings.absorb(mine));
     }
 
+    /// Modifies the results of the launch.
     pub fn outcome(&self, change: impl FnOnce(&mut Outcome)) {
         change(&mut self.context.outcome.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Returns registers for a function with undefined contents, and whether they are new, so that even their constants
-    /// have to be filled in.
-    pub fn registers(&mut self, function: u32) -> (Held, bool) {
-        if let Some(registers) = self.pool[function as usize].pop() {
-            return (registers, false);
-        }
-        let rows = self.context.program.functions[function as usize].rows;
-        self.context.budget.take(register_bytes(rows));
-        let registers = Registers {
-            w32: vec![[0; 32]; rows.w32 as usize],
-            w64: vec![[0; 32]; rows.w64 as usize],
-            pred: vec![0; rows.pred as usize],
-            shadow: O::Shadow::ON.then(Box::default),
+    /// Records a finding, which does not end the run. One is kept per instruction, with the text of the first block
+    /// that had it.
+    #[cold]
+    pub fn finding(&mut self, who: Who, code: &'static str, describe: impl FnOnce() -> Diagnostic) {
+        let Who { block, warp, lane, site } = who;
+        let blamed = Blamed { block: self.context.block_id(block), warp, lane, site };
+        self.findings.add(&self.context.setting, blamed, code, describe);
+    }
+
+    /// Returns the tracker of undefined values, and the scene of an instruction.
+    #[inline(always)]
+    pub fn shadow<'s>(
+        &'s mut self,
+        block: &'s mut Block<O::Block>,
+        warp: &'s mut Warp,
+        site: Site,
+    ) -> (&'s mut O::Shadow, Scene<'s>) {
+        let scene = Scene {
+            setting: &self.context.setting,
+            snapshot: &mut self.snapshot,
+            findings: &mut self.findings,
+            block: block.id,
+            warp: warp.index,
+            site,
+            states: &mut block.states,
+            local: &mut warp.states,
         };
-        (registers.into(), true)
-    }
-
-    /// Returns the number of register files that are kept for frames of a function.
-    pub fn pooled(&self, function: u32) -> usize {
-        self.pool[function as usize].len()
-    }
-
-    /// Returns the warps of ended blocks, whose memory is reused; the last one is used first.
-    pub fn spare(&self) -> &[Box<Warp>] {
-        &self.spare
-    }
-
-    /// Keeps the registers of an ended frame for reuse.
-    pub fn recycle(pool: &mut [Vec<Held>], frame: &mut Frame) {
-        pool[frame.function as usize].push(std::mem::take(&mut frame.registers));
-    }
-
-    /// Returns the pool, for [`Worker::recycle`] while the worker's other parts are borrowed.
-    pub fn pool(&mut self) -> &mut [Vec<Held>] {
-        &mut self.pool
+        (self.observer.shadow(), scene)
     }
 }

@@ -22,7 +22,7 @@ use storage::Storage;
 
 const ALIGN: u64 = 512;
 /// Number of freed allocations that are kept for reports.
-const REMEMBERED: usize = 4096;
+const KEPT_FREED: usize = 4096;
 /// Limits on the memory that kernels have allocated at one time: bytes, and number of allocations.
 const HEAP: (u64, u64) = (1 << 30, 1 << 16);
 /// Size in bytes above which a variable has no shadow, because the shadow would have to be filled when the variable is
@@ -161,8 +161,8 @@ impl Memory {
         }
         table.freed += 1;
         table.reshaped += 1;
-        if table.freed > 2 * REMEMBERED {
-            table.forget();
+        if table.freed > 2 * KEPT_FREED {
+            table.drop_oldest_freed();
         }
         Ok(())
     }
@@ -275,14 +275,14 @@ impl Table {
     }
 
     /// Drops the records of the allocations that were freed first.
-    fn forget(&mut self) {
-        let mut surplus = self.freed - REMEMBERED;
+    fn drop_oldest_freed(&mut self) {
+        let mut surplus = self.freed - KEPT_FREED;
         self.list.retain(|allocation| {
             let drop = surplus > 0 && allocation.storage.is_none();
             surplus -= usize::from(drop);
             !drop
         });
-        self.freed = REMEMBERED;
+        self.freed = KEPT_FREED;
     }
 }
 

@@ -7,7 +7,7 @@ use crate::check::uninit::plan::Plan;
 use crate::check::uninit::{self, Uninit};
 use crate::check::{self, Several, leaks};
 use crate::count::{Counters, Counting, InstructionCounters};
-use crate::machine::{self, Context, Launch, Setup, validate};
+use crate::machine::{self, Context, Kernel, Launch, Setup, validate};
 use crate::observe::Observer;
 use crate::program::{Program, entry};
 use crate::stop::{Finding, Stop};
@@ -42,7 +42,8 @@ impl Machine {
         let inspect = checks.uninit || checks.overflow;
         let plans = if inspect { loaded.plans(program, checks.overflow) } else { Arc::default() };
         let setup = setup(&self.config);
-        let context = Context::new(program, entry, &loaded.module, layout, launch, placed, &self.memory, &setup);
+        let kernel = Kernel { program, entry, module: &loaded.module, layout };
+        let context = Context::new(kernel, launch, placed, &self.memory, &setup);
         if let Some(trace) = self.config.trace {
             return watch(
                 &self.config,

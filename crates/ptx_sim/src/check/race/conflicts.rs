@@ -13,6 +13,15 @@ use super::shadow::Page;
 use super::span::Span;
 use super::view::Home;
 
+/// An earlier access to a cell, and how it conflicts with the one being checked.
+#[derive(Clone, Copy)]
+struct Earlier<'a> {
+    record: &'a Record,
+    /// The lane that made it, as far as the cell records it.
+    who: Who,
+    conflict: Conflict,
+}
+
 impl Now<'_> {
     /// Checks the part of a piece that lies in a page, and records it.
     #[inline(always)]
@@ -130,8 +139,9 @@ impl Now<'_> {
                 fine = write;
                 continue;
             }
-            let record = page.tables.get(write);
-            self.check_pair(page, span, cell, &record, page.writes.who(cell), Conflict::Yes, seen);
+            let record = &page.tables.get(write);
+            let earlier = Earlier { record, who: page.writes.who(cell), conflict: Conflict::Yes };
+            self.check_pair(page, span, cell, earlier, seen);
         }
     }
 
@@ -158,33 +168,24 @@ impl Now<'_> {
                 let conflict = self.conflict(record);
                 if conflict != Conflict::No && !self.block.settled(self.warp(), record) {
                     let who = if member == latest { page.sets.who(cell) } else { Who::Unknown };
-                    self.check_pair(page, span, cell, record, who, conflict, seen);
+                    self.check_pair(page, span, cell, Earlier { record, who, conflict }, seen);
                 }
             }
         }
     }
 
     /// Checks one earlier access against the access to one cell.
-    #[expect(clippy::too_many_arguments, reason = "the two accesses and where they are kept")]
-    fn check_pair(
-        &self,
-        page: &Page,
-        span: &Span,
-        cell: usize,
-        earlier: &Record,
-        who: Who,
-        conflict: Conflict,
-        seen: &mut Seen<'_>,
-    ) {
+    fn check_pair(&self, page: &Page, span: &Span, cell: usize, earlier: Earlier<'_>, seen: &mut Seen<'_>) {
+        let Earlier { record, who, conflict } = earlier;
         let offset = span.offset_of(cell, page.shift());
         let piece = &span.piece;
-        let Some(lane) = span.lanes(offset).find(|&lane| !self.block.ordered(self.warp(), lane as u8, earlier, who))
+        let Some(lane) = span.lanes(offset).find(|&lane| !self.block.ordered(self.warp(), lane as u8, record, who))
         else {
             return;
         };
         let found = Found {
             now: self,
-            earlier,
+            earlier: record,
             who,
             lane,
             address: piece.address + offset,

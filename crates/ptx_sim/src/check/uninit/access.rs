@@ -1,7 +1,7 @@
 //! Propagation of undefined values through loads, stores and atomics. Called after an access has been checked and
 //! before it is performed.
 
-use super::origin::{Birth, COMPUTED, Origin, remember};
+use super::origin::{Birth, COMPUTED, Origin, record};
 use super::report::Use;
 use super::state::Uninit;
 use crate::isa::File;
@@ -14,6 +14,22 @@ use crate::registers::{LANES, NO_SLOT, Registers};
 
 /// Distance in bytes up to which the lanes of an access are checked as one range.
 const CLOSE: u64 = 1024;
+
+/// Bytes of memory as one lane addresses them.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub space: Space,
+    pub lane: usize,
+    pub address: u64,
+    pub bytes: u32,
+}
+
+impl Place {
+    /// Returns the bytes that a lane of an access addresses.
+    pub fn of(lanes: Lanes<'_>, lane: usize, bytes: u32) -> Self {
+        Self { space: lanes.space, lane, address: lanes.addresses[lane], bytes }
+    }
+}
 
 /// Queries on the lanes of an access.
 trait Near {
@@ -135,15 +151,9 @@ impl Uninit {
         }
     }
 
-    /// Returns the state of one lane's bytes in memory.
-    pub(super) fn bytes_at(
-        &mut self,
-        scene: &mut Scene<'_>,
-        space: Space,
-        lane: usize,
-        address: u64,
-        bytes: u32,
-    ) -> Bytes {
+    /// Returns the state of bytes in memory.
+    pub(super) fn bytes_at(&mut self, scene: &mut Scene<'_>, place: Place) -> Bytes {
+        let Place { space, lane, address, bytes } = place;
         match space {
             Space::Const | Space::Param => Bytes::default(),
             Space::Shared => cells::read(&scene.states.shared, address, bytes),
@@ -164,42 +174,33 @@ impl Uninit {
     pub(super) fn bytes_of_lanes(&mut self, scene: &mut Scene<'_>, lanes: Lanes<'_>, bytes: u32) -> [Bytes; LANES] {
         std::array::from_fn(|lane| match lanes.mask >> lane & 1 {
             0 => Bytes::default(),
-            _ => self.bytes_at(scene, lanes.space, lane, lanes.addresses[lane], bytes),
+            _ => self.bytes_at(scene, Place::of(lanes, lane, bytes)),
         })
     }
 
-    /// Marks a lane's bytes as written; those in `undefined` with an undefined value.
-    #[expect(clippy::too_many_arguments, reason = "where, what and which lanes of one access")]
-    pub(super) fn mark(
-        &mut self,
-        scene: &mut Scene<'_>,
-        space: Space,
-        lane: usize,
-        address: u64,
-        bytes: u32,
-        undefined: u64,
-        origin: u32,
-    ) {
+    /// Marks bytes as written; those in `undefined` with an undefined value of that origin.
+    pub(super) fn mark(&mut self, scene: &mut Scene<'_>, place: Place, undefined: u64, origin: u32) {
+        let Place { space, lane, address, bytes } = place;
         let word = address / 4;
         match space {
             Space::Const | Space::Param => {}
             Space::Shared => {
                 cells::write(&mut scene.states.shared, address, bytes, undefined);
                 if undefined != 0 {
-                    remember(&mut scene.states.shared_stored, word, origin);
+                    record(&mut scene.states.shared_stored, word, origin);
                 }
             }
             Space::Local | Space::Frame => {
                 cells::write(&mut Lane(scene.local, lane), address, bytes, undefined);
                 if undefined != 0 {
-                    remember(&mut scene.states.local_stored, (scene.warp, lane, word), origin);
+                    record(&mut scene.states.local_stored, (scene.warp, lane, word), origin);
                 }
             }
             Space::Global | Space::Generic => {
                 if let Some((mut device, at)) = Self::on_device(scene, address) {
                     cells::write(&mut device, at, bytes, undefined);
                     if undefined != 0 {
-                        remember(&mut self.origins.stored, word, origin);
+                        record(&mut self.origins.stored, word, origin);
                     }
                 }
             }
@@ -292,8 +293,7 @@ impl Uninit {
             }
         }
         if !self.all_defined(scene, lanes, bytes) {
-            let (space, addresses) = (lanes.space, lanes.addresses);
-            each(lanes.mask, |lane| self.mark(scene, space, lane, addresses[lane], bytes, 0, NEVER_WRITTEN));
+            each(lanes.mask, |lane| self.mark(scene, Place::of(lanes, lane, bytes), 0, NEVER_WRITTEN));
         }
     }
 
@@ -326,7 +326,7 @@ impl Uninit {
                 }
                 undefined = 0;
             }
-            self.mark(scene, lanes.space, lane, lanes.addresses[lane], bytes, undefined, origin);
+            self.mark(scene, Place::of(lanes, lane, bytes), undefined, origin);
         });
     }
 }

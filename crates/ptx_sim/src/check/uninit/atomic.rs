@@ -1,6 +1,6 @@
 //! Propagation of undefined values through atomics.
 
-use super::access::{bits_of, bytes_of, low};
+use super::access::{Place, bits_of, bytes_of, low};
 use super::report::Use;
 use super::state::Uninit;
 use crate::isa::File;
@@ -60,7 +60,7 @@ impl Uninit {
             shadow.define(row, lanes.mask);
         }
         each(lanes.mask, |lane| {
-            self.mark(scene, lanes.space, lane, lanes.addresses[lane], bytes, 0, NEVER_WRITTEN);
+            self.mark(scene, Place::of(lanes, lane, bytes), 0, NEVER_WRITTEN);
             if let Some(row) = destination {
                 let bits = if exchanges { bits_of(found[lane].undefined) } else { 0 };
                 shadow.set(row, lane, bits, origin | lane as u32);

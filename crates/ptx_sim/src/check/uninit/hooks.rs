@@ -1,6 +1,7 @@
 //! Functions for instructions with their own handlers, which report the registers and memory that they read and
 //! write. They have no cost when the check is off (the observer has no shadow state then).
 
+use super::access::Place;
 use super::origin::COMPUTED;
 use super::report::Use;
 use super::state::Uninit;
@@ -74,7 +75,8 @@ impl Uninit {
         let mut done = 0;
         while done < bytes {
             let step = (bytes - done).min(64);
-            self.mark(scene, space, lane, address.wrapping_add(done), step as u32, 0, NEVER_WRITTEN);
+            let place = Place { space, lane, address: address.wrapping_add(done), bytes: step as u32 };
+            self.mark(scene, place, 0, NEVER_WRITTEN);
             done += step;
         }
     }
@@ -84,7 +86,7 @@ impl Uninit {
         let (space, start) = address::split(address);
         for done in (0..bytes).step_by(64) {
             let (offset, step) = (start.wrapping_add(done), (bytes - done).min(64) as u32);
-            let found = self.bytes_at(scene, space, lane, offset, step);
+            let found = self.bytes_at(scene, Place { space, lane, address: offset, bytes: step });
             if found.undefined != 0 {
                 let (addresses, mask) = ([offset; LANES], 1 << lane);
                 let lanes = Lanes { space, addresses: &addresses, mask, spread: Spread::of(&addresses, mask) };
@@ -106,7 +108,7 @@ pub fn fresh_stack(local: &mut Vec<[u8; LANES]>, from: u64, to: u64, mask: u32, 
     }
 }
 
-/// Copies the state of parameters and return values along with their values.
+/// Copies the state of parameters and return values when their values are copied.
 pub fn copy_parameters(states: &mut [[u8; LANES]], copies: Copies<'_>, place: impl Fn(u64, u64) -> (u64, u64)) {
     for copy in copies.copies {
         let Some(param) = copies.params.get(copy.index as usize) else { continue };

@@ -73,7 +73,7 @@ impl Origins {
 }
 
 /// Records the origin of an undefined value in memory, if there is room.
-pub fn remember<K: Ord>(stored: &mut BTreeMap<K, u32>, key: K, origin: u32) {
+pub fn record<K: Ord>(stored: &mut BTreeMap<K, u32>, key: K, origin: u32) {
     if stored.len() < MOST_STORED || stored.contains_key(&key) {
         stored.insert(key, origin & !COMPUTED);
     }
