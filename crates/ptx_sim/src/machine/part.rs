@@ -28,7 +28,7 @@ pub struct Shape {
     pub scope: Scope,
     /// Bytes per lane.
     pub bytes: u32,
-    /// See [`Touch::matrix_rows`].
+    /// See [`matrix_rows`](crate::observe::Touch::matrix_rows).
     pub matrix_rows: bool,
 }
 
