@@ -8,17 +8,19 @@
 //! - *Source*: outputs in registers that share their inputs, tiles in shared memory. The kernels are
 //!   `kernels_gpu::conv1d::best`.
 
-use crate::backend::{Handle, Shape};
+use crate::backend::{Handle, Memory, Shape};
 use crate::buffer::Buffer;
+use crate::device::Device;
 use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::filter::{Border, MAX_AXIS};
 use crate::launch::Launch;
-use cuda_std::launch::{PtrMut, Slice};
+use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::conv1d::best;
 use kernels_gpu::conv1d::best::interleaved::{Split, conv1d_best_interleaved};
 use kernels_gpu::conv1d::{Frame, MAX_CHANNELS};
 use kernels_gpu::filter::Sample;
+use std::marker::PhantomData;
 
 /// Largest number of taps of a mask.
 pub use kernels_gpu::conv1d::MAX_MASK;
@@ -40,12 +42,9 @@ pub fn conv1d<T: Element + Sample>(
     if channels == 0 || !n.is_multiple_of(channels) {
         return Err(Error::Mismatch(format!("{n} elements are not a whole number of samples of {channels} channels")));
     }
+    let mut output = device.uninit::<T>(n)?;
     let frame = frame([n / channels, channels, mask.len()], border)?;
-    let output = device.uninit::<T>(n)?;
-    if n > 0 {
-        launch(frame, signal.slice(n), mask.slice(mask.len()), output.ptr())
-            .run(device.backend(), device.family("conv1d")?)?;
-    }
+    Plan::new(device, frame).launch([signal, mask], &mut output)?;
     Ok(output)
 }
 
@@ -68,26 +67,67 @@ pub fn frame([samples, channels, taps]: [usize; 3], border: Border) -> Result<Fr
     }
     if samples.saturating_mul(channels) > MAX_AXIS {
         return Err(Error::Usage(format!(
-            "conv1d takes signals of up to 2^30 elements, not {samples}x{channels}: filter it in parts"
+            "conv1d takes signals of up to 2^30 elements, not {samples} samples of {channels} channels: filter it in \
+             parts"
         )));
     }
     let [samples, channels, taps] = [samples, channels, taps].map(|n| n as u32);
     Ok(Frame { samples, channels, taps, border: border.for_kernels() })
 }
 
-/// Threads per block.
-pub const BLOCK: u32 = best::BLOCK;
-
-/// Launches the filter of a signal that is not empty. Signal, mask and output have the sizes of the frame.
-pub fn launch<'a, T: Element + Sample>(
+/// A filter of signals of one size by masks of one size, with its kernel and launch configuration. It can be launched
+/// any number of times.
+pub struct Plan<T, H: Handle = Device> {
+    device: H,
     frame: Frame,
-    signal: Slice<'a, T>,
-    mask: Slice<'a, T>,
+    element: PhantomData<T>,
+}
+
+impl<T: Element + Sample, H: Handle> Plan<T, H> {
+    /// Plans the filter of a signal, for sizes that [`frame`] has accepted.
+    pub fn new(device: &H, frame: Frame) -> Self {
+        Self { device: device.clone(), frame, element: PhantomData }
+    }
+
+    /// The launch that writes the filtered signal to the output. Without elements it does nothing.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] for memory of another length, [`Error::OtherDevice`] for memory of another device.
+    pub fn prepare<'a>(
+        &'a self,
+        [signal, mask]: [&'a Memory<T, H>; 2],
+        output: &'a Memory<T, H>,
+    ) -> Result<Launch<'a>> {
+        let (frame, n) = (self.frame, self.frame.samples as usize * self.frame.channels as usize);
+        signal.require(&self.device, n, "the signal")?;
+        mask.require(&self.device, frame.taps as usize, "the mask")?;
+        output.require_output(&self.device, n, &[signal.address(), mask.address()])?;
+        let (call, shape) = call(frame, [signal.slice(n), mask.slice(mask.len())], output.ptr());
+        // SAFETY: signal and mask have the sizes of the frame, the output is as long as the signal, the block is the
+        // kernel's, and grid and shared memory suffice for the whole signal.
+        Ok(unsafe { Launch::new(call, shape) })
+    }
+}
+
+impl<T: Element + Sample> Plan<T> {
+    /// Starts the filter of the signal by the mask, in stream order.
+    ///
+    /// # Errors
+    /// Those of [`Plan::prepare`], [`Error::NoPtx`] if the kernels are not built, and the errors of the device.
+    pub fn launch(&self, operands: [&Buffer<T>; 2], output: &mut Buffer<T>) -> Result<()> {
+        self.device.run("conv1d", &self.prepare(operands, output)?)
+    }
+}
+
+/// The kernel for a frame, and its shape; without blocks for a signal without elements.
+pub fn call<'a, T: Element + Sample>(
+    frame: Frame,
+    [signal, mask]: [Slice<'a, T>; 2],
     output: PtrMut<'a, T>,
-) -> Launch<'a> {
+) -> (Call<'a>, Shape) {
     let bytes = size_of::<T>();
     let (call, [across, down], shared) = if frame.channels == 1 {
-        let outputs = BLOCK * best::outputs_per_thread(bytes);
+        let outputs = best::BLOCK * best::outputs_per_thread(bytes);
         let call = best::conv1d_best::<T>(signal, mask, frame.border, output);
         (call, [frame.samples.div_ceil(outputs), 1], best::shared_bytes(frame.taps, bytes))
     } else {
@@ -96,8 +136,5 @@ pub fn launch<'a, T: Element + Sample>(
         let call = conv1d_best_interleaved::<T>(signal, mask, frame, split, output);
         (call, grid, split.shared_bytes(frame.taps, bytes))
     };
-    let shape = Shape { grid: [across, down, 1], ..Shape::linear(across, BLOCK) }.with_shared(shared);
-    // SAFETY: signal and mask have the sizes of the frame, the output is as long as the signal, the block is the
-    // kernel's, and grid and shared memory suffice for the whole signal.
-    unsafe { Launch::new(call, shape) }
+    (call, Shape { grid: [across, down, 1], ..Shape::linear(across, best::BLOCK) }.with_shared(shared))
 }

@@ -8,13 +8,14 @@
 //! - *Source*: rows that march down the picture with their window in registers. The kernels are
 //!   `kernels_gpu::conv2d::best`.
 
-use crate::backend::{DeviceInfo, Handle, Shape};
+use crate::backend::{Handle, Memory, Shape};
 use crate::buffer::Buffer;
+use crate::device::Device;
 use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::filter::{Border, MAX_AXIS};
-use crate::launch::Launch;
-use cuda_std::launch::{PtrMut, Slice};
+use crate::launch::{Launch, Tuning};
+use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::conv2d::{Frame, best};
 use kernels_gpu::filter::Sample;
 
@@ -43,14 +44,11 @@ pub fn conv2d<T: Element + Sample>(
         return Err(Error::Mismatch(format!("{} elements are not a mask of {text}", mask.len())));
     }
     let frame = frame(shape, mask_shape, border)?;
-    let output = device.uninit::<T>(n)?;
-    if n > 0 {
-        let device_mask = device.upload(mask)?;
-        let operands = Operands { input: picture.slice(n), mask: device_mask.slice(mask.len()), taps: mask, frame };
-        launch(&operands, device.info(), None, output.ptr())?.run(device.backend(), device.family("conv2d")?)?;
-        // The mask is released on return.
-        device.synchronize()?;
-    }
+    let mut output = device.uninit::<T>(n)?;
+    let plan = Plan::new(device, frame, mask, Tuning::default())?;
+    plan.launch(picture, &mut output)?;
+    // The mask is released on return.
+    device.synchronize()?;
     Ok(output)
 }
 
@@ -74,6 +72,90 @@ pub fn frame([rows, columns, channels]: [usize; 3], mask: [usize; 2], border: Bo
     Ok(Frame { rows, columns, channels, mask_rows, mask_columns, border: border.for_kernels() })
 }
 
+/// Whether this mask has a kernel of its own, which supports any number of strips.
+pub fn marches(frame: Frame) -> bool {
+    let size = frame.mask_rows;
+    frame.mask_columns == size && frame.rows >= size && frame.columns >= size && best::SIZES.contains(&size)
+}
+
+const _: () = assert!(best::any_size::WIDTH * best::any_size::ROWS == best::BLOCK);
+
+/// A filter of pictures of one size by one mask, with its kernel, launch configuration and the mask's memory. It can be
+/// launched any number of times, without further allocations.
+pub struct Plan<T, H: Handle = Device> {
+    frame: Frame,
+    /// The mask, on the device.
+    mask: Memory<T, H>,
+    /// The mask, on the host.
+    taps: Vec<T>,
+    strip: u32,
+    shape: Shape,
+}
+
+impl<T: Element + Sample, H: Handle> Plan<T, H> {
+    /// Plans the filter of a picture by the mask of these taps, for sizes that [`frame`] has accepted: with about as
+    /// many blocks as the tuning says, if the mask has a kernel that supports any number.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] if the mask has another number of taps than the frame, [`Error::Usage`] for a picture that
+    /// needs more blocks than a grid can have, for a tuning that the kernel does not support, and if the device has
+    /// less memory free.
+    pub fn new(device: &H, frame: Frame, taps: &[T], tuning: Tuning) -> Result<Self> {
+        let needed = frame.mask_rows as usize * frame.mask_columns as usize;
+        if taps.len() != needed {
+            return Err(Error::Mismatch(format!("the mask has {} elements, and {needed} are needed", taps.len())));
+        }
+        let info = device.backend().info();
+        let block = tuning.whole_warps(best::BLOCK, info)?;
+        if block != best::BLOCK {
+            return Err(Error::Usage(format!("conv2d has blocks of {} threads, not {block}", best::BLOCK)));
+        }
+        let (strip, shape) = if marches(frame) {
+            let size = frame.mask_rows;
+            let across = frame.columns.div_ceil(best::BLOCK * best::columns_per_thread(size_of::<T>()));
+            // The number of strips is at most that which runs at the same time, since each begins with rows that others
+            // load too.
+            let blocks = tuning.blocks()?.unwrap_or(info.multiprocessors * best::blocks_per_sm(size));
+            let strips = (blocks / across.saturating_mul(frame.channels).max(1)).max(1);
+            let strip = frame.rows.div_ceil(strips).max(best::MIN_STRIP);
+            (strip, shape([across, frame.rows.div_ceil(strip), frame.channels], [best::BLOCK, 1], frame)?)
+        } else {
+            use best::any_size::{HEIGHT, ROWS, WIDTH, shared_elements};
+            let grid = [frame.columns.div_ceil(WIDTH), frame.rows.div_ceil(HEIGHT), frame.channels];
+            let shared = shared_elements(frame.mask_rows, frame.mask_columns) * size_of::<T>() as u32;
+            (0, shape(grid, [WIDTH, ROWS], frame)?.with_shared(shared))
+        };
+        let mask = Memory::from_slice(device.clone(), taps, "mask")?;
+        Ok(Self { frame, mask, taps: taps.to_vec(), strip, shape })
+    }
+
+    /// The launch that writes the filtered picture to the output. Without elements it does nothing.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] for memory of another length, [`Error::OtherDevice`] for memory of another device.
+    pub fn prepare<'a>(&'a self, picture: &'a Memory<T, H>, output: &'a Memory<T, H>) -> Result<Launch<'a>> {
+        let Frame { rows, columns, channels, .. } = self.frame;
+        let n = rows as usize * columns as usize * channels as usize;
+        picture.require(self.mask.device(), n, "the picture")?;
+        output.require_output(self.mask.device(), n, &[picture.address()])?;
+        let (input, mask) = (picture.slice(n), self.mask.slice(self.taps.len()));
+        let call = call(Operands { input, mask, taps: &self.taps, frame: self.frame }, self.strip, output.ptr());
+        // SAFETY: picture and mask have the sizes of the frame, the block is the kernel's, the strips or tiles cover
+        // the picture, and the shared memory is the tile's.
+        Ok(unsafe { Launch::new(call, self.shape) })
+    }
+}
+
+impl<T: Element + Sample> Plan<T> {
+    /// Starts the filter of the picture, in stream order.
+    ///
+    /// # Errors
+    /// Those of [`Plan::prepare`], [`Error::NoPtx`] if the kernels are not built, and the errors of the device.
+    pub fn launch(&self, picture: &Buffer<T>, output: &mut Buffer<T>) -> Result<()> {
+        self.mask.device().run("conv2d", &self.prepare(picture, output)?)
+    }
+}
+
 /// A picture and a mask with the sizes of a frame.
 pub struct Operands<'a, T> {
     /// The picture.
@@ -86,63 +168,18 @@ pub struct Operands<'a, T> {
     pub frame: Frame,
 }
 
-/// Whether this mask has a kernel of its own, which supports any number of strips.
-pub fn marches(frame: Frame) -> bool {
-    let size = frame.mask_rows;
-    frame.mask_columns == size && frame.rows >= size && frame.columns >= size && best::SIZES.contains(&size)
-}
-
-/// Threads per block.
-pub const BLOCK: u32 = best::BLOCK;
-
-const _: () = assert!(best::any_size::WIDTH * best::any_size::ROWS == BLOCK);
-
-/// Launches the filter of a picture that is not empty into an output of its size, with about `grid` blocks if that is
-/// given and the kernel supports any number.
-///
-/// # Errors
-/// [`Error::Usage`] for a picture that needs more blocks than a grid can have.
-pub fn launch<'a, T: Element + Sample>(
-    of: &Operands<'a, T>,
-    info: &DeviceInfo,
-    grid: Option<u32>,
-    output: PtrMut<'a, T>,
-) -> Result<Launch<'a>> {
-    let Operands { input, taps, frame, .. } = *of;
-    if !marches(frame) {
-        return any_size(of, output);
+/// The kernel for these operands, which filters strips of this number of rows if the mask has a kernel of its own.
+pub fn call<'a, T: Element + Sample>(of: Operands<'a, T>, strip: u32, output: PtrMut<'a, T>) -> Call<'a> {
+    let Operands { input, mask, taps, frame } = of;
+    match frame.mask_rows {
+        3 if marches(frame) => best::conv2d_best::<T, 3>(input, square(taps), frame, strip, output),
+        5 if marches(frame) => best::conv2d_best::<T, 5>(input, square(taps), frame, strip, output),
+        7 if marches(frame) => best::conv2d_best::<T, 7>(input, square(taps), frame, strip, output),
+        9 if marches(frame) => best::conv2d_best::<T, 9>(input, square(taps), frame, strip, output),
+        13 if marches(frame) => best::conv2d_best::<T, 13>(input, square(taps), frame, strip, output),
+        17 if marches(frame) => best::conv2d_best::<T, 17>(input, square(taps), frame, strip, output),
+        _ => best::any_size::conv2d_best_any::<T>(input, mask, frame, output),
     }
-    let size = frame.mask_rows;
-    let across = frame.columns.div_ceil(best::BLOCK * best::columns_per_thread(size_of::<T>()));
-    let blocks = grid.unwrap_or(info.multiprocessors * best::blocks_per_sm(size));
-    let strips = (blocks / across.saturating_mul(frame.channels).max(1)).max(1);
-    let strip = frame.rows.div_ceil(strips).max(best::MIN_STRIP);
-    let shape = shape([across, frame.rows.div_ceil(strip), frame.channels], [best::BLOCK, 1], frame)?;
-    let call = match size {
-        3 => best::conv2d_best::<T, 3>(input, square(taps), frame, strip, output),
-        5 => best::conv2d_best::<T, 5>(input, square(taps), frame, strip, output),
-        7 => best::conv2d_best::<T, 7>(input, square(taps), frame, strip, output),
-        9 => best::conv2d_best::<T, 9>(input, square(taps), frame, strip, output),
-        13 => best::conv2d_best::<T, 13>(input, square(taps), frame, strip, output),
-        17 => best::conv2d_best::<T, 17>(input, square(taps), frame, strip, output),
-        _ => return any_size(of, output),
-    };
-    // SAFETY: picture and mask have the sizes of the frame, the block is the kernel's, and the strips cover the
-    // picture.
-    Ok(unsafe { Launch::new(call, shape) })
-}
-
-/// Launches the kernel for masks without a kernel of their own, and for pictures smaller than the mask.
-fn any_size<'a, T: Element + Sample>(of: &Operands<'a, T>, output: PtrMut<'a, T>) -> Result<Launch<'a>> {
-    use best::any_size::{HEIGHT, ROWS, WIDTH, conv2d_best_any, shared_elements};
-    let frame = of.frame;
-    let grid = [frame.columns.div_ceil(WIDTH), frame.rows.div_ceil(HEIGHT), frame.channels];
-    let shared = shared_elements(frame.mask_rows, frame.mask_columns) * size_of::<T>() as u32;
-    let shape = shape(grid, [WIDTH, ROWS], frame)?.with_shared(shared);
-    let call = conv2d_best_any::<T>(of.input, of.mask, frame, output);
-    // SAFETY: picture and mask have the sizes of the frame, the block is the kernel's, every tile has a block, and the
-    // shared memory is the tile's.
-    Ok(unsafe { Launch::new(call, shape) })
 }
 
 /// Shape with this number of blocks along each axis.

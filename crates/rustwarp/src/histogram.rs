@@ -8,19 +8,20 @@
 //! - *Source*: privatised counters as in J. Gómez-Luna et al., "An optimized approach to histogram computation on GPU"
 //!   (2013). The kernels are `kernels_gpu::histogram::best`.
 
-use crate::backend::{self, Backend, DeviceInfo, Handle, Shape};
+use crate::backend::{DeviceInfo, Handle, Memory, Shape};
 use crate::buffer::Buffer;
 use crate::device::Device;
 use crate::element::{Element, Scalar};
 use crate::error::{Error, Result};
-use crate::launch::Launch;
+use crate::launch::{Launch, Tuning};
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::histogram::best::{LANE_BINS, lanes, windows};
 use kernels_gpu::histogram::{Letter, Sample};
+use std::marker::PhantomData;
 use std::ops::Range;
 
 /// An integer whose bin is its value.
-pub trait Key: Sample + Scalar {}
+pub trait Key: Counted<Element = Self> + Scalar {}
 impl Key for u8 {}
 impl Key for u32 {}
 
@@ -29,7 +30,7 @@ impl Key for u32 {}
 /// # Errors
 /// [`Error::Usage`] for 0 bins, [`Error::NoPtx`] if the kernels are not built, and the errors of the device.
 pub fn of_keys<T: Key>(input: &Buffer<T>, bins: u32) -> Result<Buffer<u64>> {
-    histogram::<T, T>(input, Bins { count: bins, range: [0.0; 3] })
+    histogram::<T>(input, Bins { count: bins, range: [0.0; 3] })
 }
 
 /// Number of letters of a text in groups of four: a-d, e-h, …, y-z; a capital counts as its small letter.
@@ -37,7 +38,7 @@ pub fn of_keys<T: Key>(input: &Buffer<T>, bins: u32) -> Result<Buffer<u64>> {
 /// # Errors
 /// Those of [`of_keys`].
 pub fn of_letters(text: &Buffer<u8>) -> Result<Buffer<u64>> {
-    histogram::<Letter, u8>(text, Bins { count: Letter::GROUPS, range: [0.0; 3] })
+    histogram::<Letter>(text, Bins { count: Letter::GROUPS, range: [0.0; 3] })
 }
 
 /// Number of elements in each of `bins` equal parts of a half-open range.
@@ -55,11 +56,11 @@ pub fn of_range<T: Cut>(input: &Buffer<T>, bins: u32, range: Range<T>) -> Result
             T::DTYPE
         ))
     })?;
-    histogram::<T, T>(input, Bins { count: bins, range })
+    histogram::<T>(input, Bins { count: bins, range })
 }
 
 /// A float type in which a range can be divided into bins.
-pub trait Cut: Sample + Element {
+pub trait Cut: Counted<Element = Self> + Element {
     /// Low end, high end, and bins per unit, each exact in this type; `None` if one is not finite, or the range is
     /// empty.
     fn cut(low: Self, high: Self, bins: u32) -> Option<[f64; 3]>;
@@ -87,58 +88,137 @@ pub struct Bins {
     pub range: [f64; 3],
 }
 
-fn histogram<S: Sample, T: Scalar>(input: &Buffer<T>, bins: Bins) -> Result<Buffer<u64>> {
-    if bins.count == 0 {
-        return Err(Error::Usage("a histogram has at least one bin".to_owned()));
-    }
-    let (device, n) = (input.device(), input.len());
-    let plan = Plan::new::<S>(device.info(), bins.count, n as u64, None, None)?;
-    let scratch = Scratch::new(device.backend(), &plan, bins.count)?;
-    // The kernels that count in windows add to the counts, and nothing is launched for an empty input.
-    let counts = device.zeros::<u64>(bins.count as usize)?;
-    assert!(size_of::<S>() == size_of::<T>(), "elements of the input");
-    // SAFETY: the memory lives as long as the buffer, and `S` has the representation of `T`.
-    let elements = unsafe { Slice::<S>::new(input.address(), n) };
-    scratch.launch(&plan, elements, bins, counts.ptr()).run(device.backend(), device.family("histogram")?)?;
-    // Scratch memory is released on return.
+/// A rule that assigns elements to bins.
+///
+/// # Safety
+/// The type has the representation of its elements.
+pub unsafe trait Counted: Sample {
+    /// The elements in memory.
+    type Element: Scalar;
+}
+
+macro_rules! counted {
+    ($($rule:ident: $element:ident),*) => { $(
+        // SAFETY: the types are the same, or the rule is a transparent structure of its element.
+        unsafe impl Counted for $rule {
+            type Element = $element;
+        }
+    )* };
+}
+counted!(u8: u8, Letter: u8, u32: u32, f32: f32, f64: f64);
+
+fn histogram<S: Counted>(input: &Buffer<S::Element>, bins: Bins) -> Result<Buffer<u64>> {
+    let device = input.device();
+    let plan = Plan::<S>::new(device, input.len(), bins, Tuning::default())?;
+    let mut counts = device.uninit::<u64>(bins.count as usize)?;
+    plan.launch(input, &mut counts)?;
+    // The plan's memory is released on return.
     device.synchronize()?;
     Ok(counts)
 }
 
-/// Kernel and grid of one histogram.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Plan {
-    /// Threads per block: a multiple of 32.
-    pub block: u32,
-    /// Number of blocks; 0 for an empty input.
-    pub grid: u32,
-    /// Number of bins that a block counts in shared memory at the same time.
-    pub window: u32,
-    /// Bytes of dynamic shared memory.
-    pub shared: u32,
-    /// Whether each lane has its own counters and the kernel overwrites the counts; otherwise it adds to them.
-    pub by_lane: bool,
+/// A histogram of a number of elements by the rule `S`, with its kernel, launch configuration and scratch memory. It
+/// can be launched any number of times, without further allocations.
+pub struct Plan<S, H: Handle = Device> {
+    n: usize,
+    bins: Bins,
+    config: Config,
+    /// These are 0 between launches.
+    totals: Memory<u64, H>,
+    /// The ticket, which is 0 between launches.
+    ticket: Memory<u32, H>,
+    rule: PhantomData<S>,
 }
 
-impl Plan {
-    /// Whether bins are counted by lane.
-    pub fn counts_by_lane(bins: u32) -> bool {
-        bins <= LANE_BINS
-    }
-
-    /// Default number of threads per block for this number of bins.
-    pub fn default_block(info: &DeviceInfo, bins: u32) -> u32 {
-        if Self::counts_by_lane(bins) { lanes::BLOCK } else { windows::BLOCK.min(info.max_block) }
-    }
-
-    /// Plans the count of `n` elements in `bins` bins, both not 0, with `block` threads per block, a multiple of 32,
-    /// and about `grid` blocks, if given.
+impl<S: Counted, H: Handle> Plan<S, H> {
+    /// Plans the count of `n` elements; the number of blocks of the tuning is rounded to whole groups of blocks that
+    /// count the same elements.
     ///
     /// # Errors
-    /// [`Error::Usage`] for more elements than a block's 32-bit counters can count.
-    pub fn new<S: Sample>(info: &DeviceInfo, bins: u32, n: u64, block: Option<u32>, grid: Option<u32>) -> Result<Self> {
-        let by_lane = Self::counts_by_lane(bins);
-        let block = block.unwrap_or_else(|| Self::default_block(info, bins));
+    /// [`Error::Usage`] for 0 bins, for more elements than a block's 32-bit counters can count, for a tuning that the
+    /// kernel does not support, and if the device has less memory free.
+    pub fn new(device: &H, n: usize, bins: Bins, tuning: Tuning) -> Result<Self> {
+        if bins.count == 0 {
+            return Err(Error::Usage("a histogram has at least one bin".to_owned()));
+        }
+        let config = Config::new::<S>(device.backend().info(), bins.count, n as u64, tuning)?;
+        let totals = if config.by_lane { bins.count as usize } else { 0 };
+        Ok(Self {
+            n,
+            bins,
+            config,
+            totals: Memory::from_slice(device.clone(), &vec![0; totals], "totals")?,
+            ticket: Memory::from_slice(device.clone(), &[0], "ticket")?,
+            rule: PhantomData,
+        })
+    }
+
+    /// Whether the counts must be 0 before the launch of [`Plan::prepare`], which adds to them.
+    pub fn adds(&self) -> bool {
+        !self.config.by_lane || self.n == 0
+    }
+
+    /// The launch that counts the elements of the input. Without elements it does nothing.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] for memory of another length, [`Error::OtherDevice`] for memory of another device.
+    pub fn prepare<'a>(&'a self, input: &'a Memory<S::Element, H>, counts: &'a Memory<u64, H>) -> Result<Launch<'a>> {
+        let device = self.ticket.device();
+        input.require(device, self.n, "the input")?;
+        counts.require_output(device, self.bins.count as usize, &[input.address()])?;
+        let Config { block, grid, window, shared, by_lane } = self.config;
+        // SAFETY: the memory lives as long as the buffer, and `S` has the representation of its elements.
+        let input = unsafe { Slice::<S>::new(input.address(), self.n) };
+        let totals = [self.totals.ptr(), counts.ptr()];
+        let [lanes, windows] = calls(input, self.bins, window, totals, self.ticket.ptr());
+        let call = if by_lane { lanes } else { windows };
+        // SAFETY: the configuration has whole warps, the shared memory for its window, a grid of whole groups, and no
+        // block more elements than 32 bits can count; totals and ticket are 0 before the first launch, and the kernel
+        // leaves them so.
+        Ok(unsafe { Launch::new(call, Shape::linear(grid, block).with_shared(shared)) })
+    }
+}
+
+impl<S: Counted> Plan<S> {
+    /// Starts the count of the input's elements, which overwrites the counts, in stream order.
+    ///
+    /// # Errors
+    /// Those of [`Plan::prepare`], [`Error::NoPtx`] if the kernels are not built, and the errors of the device.
+    pub fn launch(&self, input: &Buffer<S::Element>, counts: &mut Buffer<u64>) -> Result<()> {
+        let launch = self.prepare(input, counts)?;
+        let device = self.ticket.device();
+        if self.adds() {
+            device.backend().fill(counts.address(), 0, counts.bytes())?;
+        }
+        device.run("histogram", &launch)
+    }
+}
+
+/// Default number of threads per block for this number of bins.
+pub fn default_block(info: &DeviceInfo, bins: u32) -> u32 {
+    if bins <= LANE_BINS { lanes::BLOCK } else { windows::BLOCK.min(info.max_block) }
+}
+
+/// Kernel and configuration of the launch of one histogram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Config {
+    /// Threads per block: a multiple of 32.
+    block: u32,
+    /// Number of blocks; 0 for an empty input.
+    grid: u32,
+    /// Number of bins that a block counts in shared memory at the same time.
+    window: u32,
+    /// Bytes of dynamic shared memory.
+    shared: u32,
+    /// Whether each lane has its own counters and the kernel overwrites the counts; otherwise it adds to them.
+    by_lane: bool,
+}
+
+impl Config {
+    /// Chooses kernel and configuration for `n` elements in `bins` bins, which are not 0.
+    fn new<S: Sample>(info: &DeviceInfo, bins: u32, n: u64, tuning: Tuning) -> Result<Self> {
+        let by_lane = bins <= LANE_BINS;
+        let block = tuning.whole_warps(default_block(info, bins), info)?;
         let four = |bins: u32| bins * size_of::<u32>() as u32;
         // A group is the blocks that count the same elements, each for its own bins.
         let mut blocks_per_group = 1;
@@ -164,7 +244,7 @@ impl Plan {
             true => n / (vector * u64::from(block) * lanes::UNROLL as u64),
             false => n / (u64::from(window) * windows::ELEMENTS_PER_BIN).max(vector * u64::from(block)),
         };
-        let groups = match grid {
+        let groups = match tuning.blocks()? {
             Some(grid) => u64::from(grid / blocks_per_group).max(1),
             None => enough.clamp(1, most),
         };
@@ -177,45 +257,6 @@ impl Plan {
         }
         let grid = if n == 0 { 0 } else { groups as u32 * blocks_per_group };
         Ok(Self { block, grid, window, shared, by_lane })
-    }
-}
-
-/// Device memory that a histogram needs beside its input and counts.
-pub struct Scratch<'d> {
-    /// These are 0 between launches.
-    totals: backend::Buffer<'d, u64>,
-    /// These are 0 between launches.
-    ticket: backend::Buffer<'d, u32>,
-}
-
-impl<'d> Scratch<'d> {
-    /// Allocates the memory that the plan needs.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] if the device has less memory free.
-    pub fn new(device: &'d dyn Backend, plan: &Plan, bins: u32) -> Result<Self> {
-        let totals = if plan.by_lane { bins as usize } else { 0 };
-        Ok(Self {
-            totals: backend::Buffer::from_slice(device, &vec![0; totals], "totals")?,
-            ticket: backend::Buffer::from_slice(device, &[0], "ticket")?,
-        })
-    }
-
-    /// Counts the elements of the input. The counts, one per bin, are 0 before every run unless the plan counts by
-    /// lane.
-    pub fn launch<'a, S: Sample>(
-        &'a self,
-        plan: &Plan,
-        input: Slice<'a, S>,
-        bins: Bins,
-        counts: PtrMut<'a, u64>,
-    ) -> Launch<'a> {
-        let [by_lane, by_window] = calls(input, bins, plan.window, [self.totals.ptr(), counts], self.ticket.ptr());
-        let call = if plan.by_lane { by_lane } else { by_window };
-        // SAFETY: the plan gives whole warps, the shared memory for its window, a grid of whole groups, and no block
-        // more elements than 32 bits can count; totals and ticket are 0 before the first launch, and the kernel leaves
-        // them so.
-        unsafe { Launch::new(call, Shape::linear(plan.grid, plan.block).with_shared(plan.shared)) }
     }
 }
 

@@ -7,12 +7,12 @@
 //!   asynchronous copies. The kernels are `kernels_gpu::matmul::best`; products of f32 are rounded as f32, without
 //!   TF32.
 
-use crate::backend::{DeviceInfo, Handle, Shape};
+use crate::backend::{DeviceInfo, Handle, Memory, Shape};
 use crate::buffer::Buffer;
 use crate::device::Device;
 use crate::element::Element;
 use crate::error::{Error, Result};
-use crate::launch::{Launch, MAX_GRID};
+use crate::launch::{Launch, require_grid};
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::matmul::{Factor, best};
 
@@ -44,12 +44,9 @@ pub fn matmul<T: Real>(a: &Buffer<T>, b: &Buffer<T>, sizes: Sizes) -> Result<Buf
             return Err(Error::Mismatch(format!("{name} has {have} elements, and {rows}x{columns} are needed")));
         }
     }
-    let tiles = T::tiles();
-    let plan = Plan::new(&tiles, sizes, None, device.info())?;
     let len = m.checked_mul(n).ok_or_else(|| Error::Usage(format!("a product of {m}x{n} elements is too large")))?;
-    let output = device.uninit::<T>(len)?;
-    let launch = plan.launch([a.slice(a.len()), b.slice(b.len())], output.ptr());
-    launch.run(device.backend(), device.family("matmul")?)?;
+    let mut output = device.uninit::<T>(len)?;
+    Plan::new(device, sizes, None)?.launch([a, b], &mut output)?;
     Ok(output)
 }
 
@@ -104,68 +101,88 @@ impl Real for f64 {
     }
 }
 
-/// Tile and grid of one product.
-pub struct Plan<'v, T: 'static> {
-    /// The tile.
-    pub tile: &'v Tile<T>,
-    /// Blocks, one per tile of the product; 0 for a product without elements.
-    pub grid: u32,
-    sizes: [u32; 3],
-    transposed: [bool; 2],
+impl<T> Tile<T> {
+    /// Whether a block of this device has enough shared memory.
+    pub fn fits(&self, info: &DeviceInfo) -> bool {
+        self.size.shared <= info.max_shared
+    }
 }
 
-impl<'v, T: Real> Plan<'v, T> {
-    /// Chooses the tile of this name, or the tile expected to be fastest for the sizes, among those that fit the
-    /// device.
+/// A product of matrices of one size, with its tile and launch configuration. It can be launched any number of times.
+pub struct Plan<T: 'static, H: Handle = Device> {
+    device: H,
+    sizes: Sizes,
+    /// `m`, `n`, `k`.
+    for_kernels: [u32; 3],
+    kernel: Kernel<T>,
+    shape: Shape,
+}
+
+impl<T: Real, H: Handle> Plan<T, H> {
+    /// Plans products of these sizes with this tile, or with the tile expected to be fastest among those that fit the
+    /// device: a block for each tile of the product.
     ///
     /// # Errors
-    /// [`Error::Usage`] for sizes beyond 2^32 - 1, for an unknown tile or one that does not fit, and for more blocks
-    /// than a grid can have.
-    pub fn new(tiles: &'v [Tile<T>], sizes: Sizes, wanted: Option<&str>, info: &DeviceInfo) -> Result<Self> {
-        let Sizes { m, n, k, transposed } = sizes;
+    /// [`Error::Usage`] for sizes beyond 2^32 - 1, for a tile that does not fit, if none does, and for more blocks than
+    /// a grid can have.
+    pub fn new(device: &H, sizes: Sizes, tile: Option<&Tile<T>>) -> Result<Self> {
+        let (Sizes { m, n, k, transposed }, info) = (sizes, device.backend().info());
         let (Ok(rows), Ok(columns), Ok(depth)) = (u32::try_from(m), u32::try_from(n), u32::try_from(k)) else {
             return Err(Error::Usage(format!("matmul takes sizes up to 2^32 - 1, not {m}x{n}x{k}: multiply in parts")));
         };
-        let mut allowed = tiles.iter().filter(|tile| tile.size.shared <= info.max_shared);
-        let found = match wanted {
-            Some(name) => allowed.find(|tile| tile.name == name),
-            None => fastest(allowed, &sizes, info.multiprocessors),
+        let tiles = T::tiles();
+        let fitting = tiles.iter().filter(|tile| tile.fits(info));
+        let tile = match tile {
+            Some(tile) => Some(tile).filter(|tile| tile.fits(info)),
+            None => fastest(fitting, &sizes, info.multiprocessors),
         };
-        let tile = found.ok_or_else(|| {
-            let names: Vec<_> = tiles.iter().map(|tile| tile.name).collect();
-            let tile = wanted.map_or("each tile".to_owned(), |name| format!("the tile `{name}`"));
-            Error::Usage(format!(
-                "matmul has no kernel of {} for {tile} within the {} bytes of shared memory of this device; its tiles \
-                 are {}",
-                T::DTYPE,
-                info.max_shared,
-                names.join(", ")
-            ))
-        })?;
-        let blocks = u64::from(rows.div_ceil(tile.size.rows)) * u64::from(columns.div_ceil(tile.size.columns));
-        if blocks > MAX_GRID {
+        let Some(tile) = tile else {
+            let shared = info.max_shared;
             return Err(Error::Usage(format!(
-                "a product of {m}x{n} needs {blocks} blocks, and a grid has at most {MAX_GRID}: multiply in parts"
+                "matmul needs more shared memory per block than the {shared} bytes of this device"
             )));
-        }
-        Ok(Self { tile, grid: blocks as u32, sizes: [rows, columns, depth], transposed })
-    }
-
-    /// Threads per block.
-    pub fn block(&self) -> u32 {
-        best::BLOCK
-    }
-
-    /// Writes the product of matrices of the plan's sizes.
-    pub fn launch<'a>(&self, [a, b]: [Slice<'a, T>; 2], c: PtrMut<'a, T>) -> Launch<'a> {
-        let [m, n, k] = self.sizes;
+        };
+        let blocks = u64::from(rows.div_ceil(tile.size.rows)) * u64::from(columns.div_ceil(tile.size.columns));
+        let grid = require_grid(blocks, &format!("a product of {m}x{n}"), "multiply in parts")?;
         // A is turned when it is not transposed, B when it is: see `kernels_gpu::matmul::best`.
-        let turned = [usize::from(!self.transposed[0]), usize::from(self.transposed[1])];
-        let call = self.tile.kernels[turned[0]][turned[1]](a, b, c, m, n, k);
-        let shape = Shape::linear(self.grid, best::BLOCK).with_shared(self.tile.size.shared);
+        let turned = [usize::from(!transposed[0]), usize::from(transposed[1])];
+        Ok(Self {
+            device: device.clone(),
+            sizes,
+            for_kernels: [rows, columns, depth],
+            kernel: tile.kernels[turned[0]][turned[1]],
+            shape: Shape::linear(grid, best::BLOCK).with_shared(tile.size.shared),
+        })
+    }
+
+    /// The launch that writes the product of A and B. For a product without elements it does nothing.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] for memory of another length, [`Error::OtherDevice`] for memory of another device.
+    pub fn prepare<'a>(&'a self, [a, b]: [&'a Memory<T, H>; 2], product: &'a Memory<T, H>) -> Result<Launch<'a>> {
+        let Sizes { m, n, k, .. } = self.sizes;
+        let length = |rows: usize, columns: usize| {
+            let too_large = || Error::Usage(format!("a matrix of {rows}x{columns} elements is too large"));
+            rows.checked_mul(columns).ok_or_else(too_large)
+        };
+        a.require(&self.device, length(m, k)?, "A")?;
+        b.require(&self.device, length(k, n)?, "B")?;
+        product.require_output(&self.device, length(m, n)?, &[a.address(), b.address()])?;
+        let [rows, columns, depth] = self.for_kernels;
+        let call = (self.kernel)(a.slice(a.len()), b.slice(b.len()), product.ptr(), rows, columns, depth);
         // SAFETY: the matrices have the plan's sizes, the block is the kernel's, every tile has a block, and the shared
         // memory is the tile's.
-        unsafe { Launch::new(call, shape) }
+        Ok(unsafe { Launch::new(call, self.shape) })
+    }
+}
+
+impl<T: Real> Plan<T> {
+    /// Starts the product of A and B, in stream order.
+    ///
+    /// # Errors
+    /// Those of [`Plan::prepare`], [`Error::NoPtx`] if the kernels are not built, and the errors of the device.
+    pub fn launch(&self, factors: [&Buffer<T>; 2], product: &mut Buffer<T>) -> Result<()> {
+        self.device.run("matmul", &self.prepare(factors, product)?)
     }
 }
 

@@ -9,14 +9,15 @@
 //! - *Source*: D. Merrill and M. Garland, "Merge-Based Parallel Sparse Matrix-Vector Multiplication" (2016), for equal
 //!   parts of elements and ends. The kernel is `kernels_gpu::segreduce::best`.
 
-use crate::backend::{self, Backend, DeviceInfo, Handle, Shape};
+use crate::backend::{DeviceInfo, Handle, Memory, Shape};
 use crate::buffer::Buffer;
+use crate::device::Device;
 use crate::element::Element;
 use crate::error::{Error, Result};
-use crate::launch::{Launch, MAX_GRID};
-use cuda_std::launch::{PtrMut, Slice};
+use crate::launch::{Launch, MAX_GRID, Tuning};
 use kernels_gpu::reduce::{Max, Min, Op, Sum};
 use kernels_gpu::segreduce::best;
+use std::marker::PhantomData;
 
 /// Sum of each segment; `offsets` has one more entry than there are segments.
 ///
@@ -45,20 +46,11 @@ pub fn min<T: Element>(values: &Buffer<T>, offsets: &[u64]) -> Result<Buffer<T>>
 }
 
 fn segreduce<O: Op<T>, T: Element>(values: &Buffer<T>, offsets: &[u64]) -> Result<Buffer<T>> {
-    require_offsets(offsets, values.len() as u64)?;
     let device = values.device();
-    let segments = offsets.len() - 1;
-    let results = device.uninit::<T>(segments)?;
-    if segments == 0 {
-        return Ok(results);
-    }
-    let inside = offsets[segments] - offsets[0];
-    let plan = Plan::new::<T>(device.info(), inside, segments as u64, None);
-    let scratch = Scratch::new(device.backend(), &plan)?;
-    let device_offsets = device.upload(offsets)?;
-    let operands = (values.slice(values.len()), device_offsets.slice(offsets.len()));
-    scratch.launch::<O>(&plan, operands, results.ptr()).run(device.backend(), device.family("segreduce")?)?;
-    // Scratch memory and offsets are released on return.
+    let plan = Plan::<O, T>::new(device, values.len(), offsets, Tuning::default())?;
+    let mut results = device.uninit::<T>(plan.segments())?;
+    plan.launch(values, &mut results)?;
+    // The plan's memory is released on return.
     device.synchronize()?;
     Ok(results)
 }
@@ -87,73 +79,109 @@ pub fn require_offsets(offsets: &[u64], len: u64) -> Result<()> {
     Ok(())
 }
 
-/// Grid of one segmented reduction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Plan {
-    /// Number of blocks; 0 if there is no segment.
-    pub grid: u32,
-}
-
-impl Plan {
-    /// Plans a grid for `inside` elements in `segments` segments: enough blocks to fill the device, at most one for
-    /// each tile, or `grid` blocks, which is not 0, if given.
-    pub fn new<T>(info: &DeviceInfo, inside: u64, segments: u64, grid: Option<u32>) -> Self {
-        let tiles = (inside + segments).div_ceil(u64::from(best::tile(size_of::<T>())));
-        let blocks = tiles.min(u64::from(info.multiprocessors * best::BLOCKS_PER_SM)).min(MAX_GRID) as u32;
-        Self { grid: if segments == 0 { 0 } else { grid.unwrap_or(blocks) } }
-    }
-
-    /// Threads per block.
-    pub fn block(&self) -> u32 {
-        best::BLOCK
-    }
-
-    /// Largest number of additions in a chain from an element of `T` to its segment's result.
-    pub fn depth<T>(&self, inside: u64, segments: u64) -> u64 {
-        let (block, grid) = (u64::from(best::BLOCK), u64::from(self.grid).max(1));
-        let tile = u64::from(best::tile(size_of::<T>()));
-        let tiles = (inside + segments + 1).div_ceil(grid * tile);
-        // A chain runs through a thread's elements and the scans of lanes and of warps three times: in the tile where
-        // the segment begins, in the sum of tiles where none ends, and in the tile where it ends; then over the blocks'
-        // carries.
-        let scan = 6 + block / 32;
-        3 * (tile / block + scan) + tiles + 1 + grid.div_ceil(block) * scan + 2
-    }
-}
-
-/// Device memory that a segmented reduction needs beside its operands and results.
-pub struct Scratch<'d, T> {
-    carries: backend::Buffer<'d, T>,
-    keys: backend::Buffer<'d, u64>,
+/// A segmented reduction of a number of elements of `T` by the operation `O`, with its offsets, launch configuration
+/// and scratch memory. It can be launched any number of times, without further allocations.
+pub struct Plan<O, T, H: Handle = Device> {
+    n: usize,
+    offsets: Memory<u64, H>,
+    grid: u32,
+    depth: u64,
+    carries: Memory<T, H>,
+    keys: Memory<u64, H>,
     /// The ticket, which is 0 between launches.
-    ticket: backend::Buffer<'d, u32>,
+    ticket: Memory<u32, H>,
+    operation: PhantomData<O>,
 }
 
-impl<'d, T: Element> Scratch<'d, T> {
-    /// Allocates the memory that the plan needs.
+impl<O: Op<T>, T: Element, H: Handle> Plan<O, T, H> {
+    /// Plans a reduction of `n` elements in the segments that the offsets limit, and copies the offsets to the device:
+    /// enough blocks to fill it, at most one for each tile, unless the tuning gives another number.
     ///
     /// # Errors
-    /// [`Error::Usage`] if the device has less memory free.
-    pub fn new(device: &'d dyn Backend, plan: &Plan) -> Result<Self> {
+    /// Those of [`require_offsets`], and [`Error::Usage`] for a tuning that the kernel does not support, and if the
+    /// device has less memory free.
+    pub fn new(device: &H, n: usize, offsets: &[u64], tuning: Tuning) -> Result<Self> {
+        require_offsets(offsets, n as u64)?;
+        let info = device.backend().info();
+        let block = tuning.whole_warps(best::BLOCK, info)?;
+        if block != best::BLOCK {
+            return Err(Error::Usage(format!("segreduce has blocks of {} threads, not {block}", best::BLOCK)));
+        }
+        let (segments, inside) = (offsets.len() as u64 - 1, offsets[offsets.len() - 1] - offsets[0]);
+        let grid = match tuning.blocks()? {
+            _ if segments == 0 => 0,
+            Some(grid) => grid,
+            None => {
+                let tiles = (inside + segments).div_ceil(best::tile(size_of::<T>()).into());
+                tiles.min(u64::from(most_blocks(info))).min(MAX_GRID) as u32
+            }
+        };
         Ok(Self {
-            carries: backend::Buffer::uninit(device, plan.grid as usize, "carries")?,
-            keys: backend::Buffer::uninit(device, plan.grid as usize, "keys")?,
-            ticket: backend::Buffer::from_slice(device, &[0], "ticket")?,
+            n,
+            offsets: Memory::from_slice(device.clone(), offsets, "offsets")?,
+            grid,
+            depth: depth::<T>(grid, inside, segments),
+            carries: Memory::uninit(device.clone(), grid as usize, "carries")?,
+            keys: Memory::uninit(device.clone(), grid as usize, "keys")?,
+            ticket: Memory::from_slice(device.clone(), &[0], "ticket")?,
+            operation: PhantomData,
         })
     }
 
-    /// Writes the result of each segment. [`require_offsets`] has accepted the offsets, and there is one result for
-    /// each segment.
-    pub fn launch<'a, O: Op<T>>(
-        &'a self,
-        plan: &Plan,
-        (values, offsets): (Slice<'a, T>, Slice<'a, u64>),
-        results: PtrMut<'a, T>,
-    ) -> Launch<'a> {
-        assert!(plan.grid as usize <= self.carries.len(), "the scratch memory belongs to a smaller plan");
-        let (carries, keys) = (self.carries.ptr(), self.keys.ptr());
-        let call = best::segreduce_best::<O, T>(values, offsets, results, carries, keys, self.ticket.ptr());
-        // SAFETY: the kernel's block, a carry and a key per block, and a ticket that every launch leaves at 0.
-        unsafe { Launch::new(call, Shape::linear(plan.grid, best::BLOCK)) }
+    /// Number of segments.
+    pub fn segments(&self) -> usize {
+        self.offsets.len() - 1
     }
+
+    /// Largest number of additions in a chain from an element to its segment's result.
+    pub fn depth(&self) -> u64 {
+        self.depth
+    }
+
+    /// The launch that writes the result of each segment. Without segments it does nothing.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] for memory of another length, [`Error::OtherDevice`] for memory of another device.
+    pub fn prepare<'a>(&'a self, values: &'a Memory<T, H>, results: &'a Memory<T, H>) -> Result<Launch<'a>> {
+        let device = self.ticket.device();
+        values.require(device, self.n, "the vector")?;
+        results.require_output(device, self.segments(), &[values.address()])?;
+        let (values, offsets) = (values.slice(self.n), self.offsets.slice(self.offsets.len()));
+        let (carries, keys, ticket) = (self.carries.ptr(), self.keys.ptr(), self.ticket.ptr());
+        let call = best::segreduce_best::<O, T>(values, offsets, results.ptr(), carries, keys, ticket);
+        // SAFETY: the kernel's block, offsets that ascend within the values, a carry and a key per block, and a ticket
+        // that every launch leaves at 0.
+        Ok(unsafe { Launch::new(call, Shape::linear(self.grid, best::BLOCK)) })
+    }
+}
+
+impl<O: Op<T>, T: Element> Plan<O, T> {
+    /// Starts the reduction of the segments, which writes a result for each, in stream order.
+    ///
+    /// # Errors
+    /// Those of [`Plan::prepare`], [`Error::NoPtx`] if the kernels are not built, and the errors of the device.
+    pub fn launch(&self, values: &Buffer<T>, results: &mut Buffer<T>) -> Result<()> {
+        self.ticket.device().run("segreduce", &self.prepare(values, results)?)
+    }
+}
+
+/// Largest number of bytes that a [`Plan`] allocates beside its offsets, unless a tuning gives more blocks.
+pub fn scratch_bytes<T>(info: &DeviceInfo) -> u64 {
+    u64::from(most_blocks(info)) * (size_of::<T>() + size_of::<u64>()) as u64 + size_of::<u32>() as u64
+}
+
+fn most_blocks(info: &DeviceInfo) -> u32 {
+    info.multiprocessors * best::BLOCKS_PER_SM
+}
+
+/// Largest number of additions in a chain from an element of `T` to its segment's result.
+fn depth<T>(grid: u32, inside: u64, segments: u64) -> u64 {
+    let (block, grid) = (u64::from(best::BLOCK), u64::from(grid).max(1));
+    let tile = u64::from(best::tile(size_of::<T>()));
+    let tiles = (inside + segments + 1).div_ceil(grid * tile);
+    // A chain runs through a thread's elements and the scans of lanes and of warps three times: in the tile where the
+    // segment begins, in the sum of tiles where none ends, and in the tile where it ends; then over the blocks'
+    // carries.
+    let scan = 6 + block / 32;
+    3 * (tile / block + scan) + tiles + 1 + grid.div_ceil(block) * scan + 2
 }

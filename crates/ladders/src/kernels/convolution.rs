@@ -7,12 +7,10 @@ use kernels_gpu::conv2d::Frame;
 use kernels_gpu::filter;
 use rustwarp::element::{Dtype, Element, Value};
 use rustwarp::error::{Error, Result};
+use rustwarp::filter::Border;
 
 /// Types that have kernels.
 pub(super) const DTYPES: &[Dtype] = &[Dtype::F32, Dtype::F64];
-
-/// Largest number of elements along an axis, for which positions outside it on both sides fit in 32 bits.
-pub(super) const MAX_AXIS: usize = 1 << 30;
 
 /// Values assumed for the elements outside the array.
 pub(super) const BORDER: Setting<Choice> = Setting {
@@ -23,12 +21,12 @@ pub(super) const BORDER: Setting<Choice> = Setting {
     kind: Choice(&["zero", "clamp", "mirror"]),
 };
 
-/// The number that kernels take for this border.
-pub(super) fn border(settings: &Settings) -> u32 {
+/// The values of elements outside the array that the settings choose.
+pub(super) fn border(settings: &Settings) -> Border {
     match settings.choice(&BORDER) {
-        "clamp" => filter::CLAMP,
-        "mirror" => filter::MIRROR,
-        _ => filter::ZERO,
+        "clamp" => Border::Clamp,
+        "mirror" => Border::Mirror,
+        _ => Border::Zero,
     }
 }
 

@@ -60,9 +60,14 @@ impl<'m> Plan<'m> {
 
     /// Creates a plan with a launch of the library.
     pub fn of_library<T: Scalar>(launch: Launch<'m>, output: &'m Buffer<'_, T>, result: &[usize]) -> Self {
-        let (shape, call) = (launch.shape(), launch.call().clone());
+        let shape = launch.shape();
+        Self::new(shape.threads() as u32, shape.grid.iter().product(), output, result).then(launch)
+    }
+
+    /// Adds a launch of the library, unless its shape has no blocks.
+    pub fn then(self, launch: Launch<'m>) -> Self {
         // SAFETY: the library has checked the kernel's contract.
-        unsafe { Self::of(call, shape, output, result) }
+        unsafe { self.launch(launch.call().clone(), launch.shape()) }
     }
 
     /// Adds a launch, unless the shape has no blocks.

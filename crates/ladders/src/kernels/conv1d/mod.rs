@@ -4,16 +4,17 @@
 //! the result has the shape of the signal. Results are within `(K + 1) * epsilon * sum(|in * mask|)` of the exact ones,
 //! and the same on every run.
 
-use super::convolution::{BORDER, DTYPES, MAX_AXIS, Reference, border, require_finite};
+use super::convolution::{BORDER, DTYPES, Reference, border, require_finite};
 use super::generic::with_float;
-use super::ladder::{Chosen, Ladder, Run, Rung};
+use super::ladder::{Chosen, Ladder, Planned, Run, Rung};
 use super::plan::Plan;
 use super::settings::{Number, Setting};
 use super::{Case, Demand, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
-use kernels_gpu::conv1d::{Frame, MAX_CHANNELS, MAX_MASK};
+use kernels_gpu::conv1d::{Frame, MAX_MASK};
 use kernels_gpu::conv2d;
 use kernels_gpu::filter::Sample;
 use rustwarp::backend::{Buffer, Shape, require_memory};
+use rustwarp::conv1d as library;
 use rustwarp::element::{Dtype, Element};
 use rustwarp::error::{Error, Result};
 use rustwarp::tensor::{Tensor, text};
@@ -68,15 +69,18 @@ struct Signal<'j, T> {
 
 impl<T: Element + Sample> Ladder for Convolution<T> {
     const FAMILY: &'static str = FAMILY.name;
-    type Kernel = Kernel<T>;
+    type Kernel = Planned<Kernel<T>>;
     type Operands<'j> = Signal<'j, T>;
 
-    fn rungs() -> Vec<Rung<Kernel<T>>> {
+    fn rungs() -> Vec<Rung<Self::Kernel>> {
         table::rungs()
     }
 
-    fn entries(rung: &Rung<Kernel<T>>) -> Vec<Entry> {
-        rung.kernel.entries()
+    fn entries(rung: &Rung<Self::Kernel>) -> Vec<Entry> {
+        match &rung.kernel {
+            Planned::Here(kernel) => kernel.entries(),
+            Planned::ByLibrary => table::library::<T>(),
+        }
     }
 
     fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
@@ -87,9 +91,11 @@ impl<T: Element + Sample> Ladder for Convolution<T> {
         Ok(Oracle::elements::<T>(shape, move |i, depth| reference.expected(i, depth, T::DTYPE)))
     }
 
-    fn block(job: &Job<'_>, rung: &Rung<Kernel<T>>) -> Result<u32> {
+    fn block(job: &Job<'_>, rung: &Rung<Self::Kernel>) -> Result<u32> {
         let taps = frame(job.problem)?.taps;
-        let Some(by_taps) = rung.kernel.by_taps else { return rung.choose(job.block, job) };
+        let Planned::Here(Kernel { by_taps: Some(by_taps), .. }) = rung.kernel else {
+            return rung.choose(job.block, job);
+        };
         let block = rung.choose(job.block.or(Some(by_taps(taps))), job)?;
         if block < taps {
             let (name, least) = (rung.name, taps.next_multiple_of(32));
@@ -100,7 +106,7 @@ impl<T: Element + Sample> Ladder for Convolution<T> {
         Ok(block)
     }
 
-    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Kernel<T>>]) -> Result<Signal<'j, T>> {
+    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Self::Kernel>]) -> Result<Signal<'j, T>> {
         let (input, taps, frame) = (job.problem.view::<T>(0)?, job.problem.view::<T>(1)?, frame(job.problem)?);
         let bytes = 2 * size_of_val(input) as u64;
         require_memory(job.device, Some(bytes), "conv1d of a signal into another one", "use a smaller --n or input")?;
@@ -118,7 +124,7 @@ impl<T: Element + Sample> Ladder for Convolution<T> {
         Work { bytes: 2 * input.bytes(), flops: 2 * (taps.len() * input.len()) as u64 }
     }
 
-    fn prepare(signal: &Signal<'_, T>, rung: &Chosen<'_, Kernel<T>>, run: Run<'_>) -> Result<()> {
+    fn prepare(signal: &Signal<'_, T>, rung: &Chosen<'_, Self::Kernel>, run: Run<'_>) -> Result<()> {
         rung.require_no_grid()?;
         let Signal { input, mask, taps, frame, shape } = signal;
         let block = rung.block;
@@ -127,7 +133,11 @@ impl<T: Element + Sample> Ladder for Convolution<T> {
         if input.is_empty() {
             return run(Plan::new(block, 0, &output, shape).with_depth(depth));
         }
-        let Launch { calls, grid: [across, down], shared } = (rung.kernel.launch)(&Operands {
+        let Planned::Here(kernel) = rung.kernel else {
+            let plan = library::Plan::<T, _>::new(&rung.device, *frame);
+            return run(Plan::of_library(plan.prepare([input, mask], &output)?, &output, shape).with_depth(depth));
+        };
+        let Launch { calls, grid: [across, down], shared } = (kernel.launch)(&Operands {
             input: input.slice(input.len()),
             mask: mask.slice(mask.len()),
             taps,
@@ -212,26 +222,7 @@ fn frame(problem: Problem<'_>) -> Result<Frame> {
             )));
         }
     };
-    if !(1..=MAX_MASK as usize).contains(&taps) {
-        return Err(Error::Usage(format!(
-            "conv1d takes masks of 1 to {MAX_MASK} taps, not {taps}: beyond that a Fourier transform does less work"
-        )));
-    }
-    if channels > MAX_CHANNELS as usize {
-        return Err(Error::Usage(format!(
-            "conv1d takes signals of up to {MAX_CHANNELS} channels, not {channels}: filter some of them at a time; a \
-             signal of one \
-             channel is a vector, or samples x 1"
-        )));
-    }
-    if samples.saturating_mul(channels) > MAX_AXIS {
-        return Err(Error::Usage(format!(
-            "conv1d takes signals of up to 2^30 elements, not {}: filter it in parts",
-            text(signal)
-        )));
-    }
-    let [samples, channels, taps] = [samples, channels, taps].map(|n| n as u32);
-    Ok(Frame { samples, channels, taps, border: border(problem.settings) })
+    Ok(library::frame([samples, channels, taps], border(problem.settings))?)
 }
 
 /// The signal as a picture of one row.

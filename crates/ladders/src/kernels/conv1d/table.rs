@@ -1,10 +1,9 @@
 //! The variants of `conv1d`, and their launches.
 
 use crate::kernels::entry::Nothing;
-use crate::kernels::ladder::Rung;
+use crate::kernels::ladder::{Planned, Rung};
 use crate::kernels::{BlockRule, Entry};
 use cuda_std::launch::{Call, PtrMut, Slice};
-use kernels_gpu::conv1d::best::interleaved::{Split, conv1d_best_interleaved};
 use kernels_gpu::conv1d::{BLOCK, Frame, basic, best, cached, channels, constant, tiled};
 use kernels_gpu::filter::{Part, Sample, TAPS, ZERO};
 use rustwarp::element::Element;
@@ -50,32 +49,32 @@ impl<'a> Launch<'a> {
 }
 
 /// The table, slowest first.
-pub(super) fn rungs<T: Element + Sample>() -> Vec<Rung<Kernel<T>>> {
+pub(super) fn rungs<T: Element + Sample>() -> Vec<Rung<Planned<Kernel<T>>>> {
     vec![
         Rung {
             name: "basic",
             idea: basic::IDEA,
             block: BlockRule::Any { default: BLOCK },
-            kernel: Kernel {
+            kernel: Planned::Here(Kernel {
                 launch: |of| {
                     let call = basic::conv1d_basic::<T>(of.input, of.mask, of.frame, of.output);
                     Launch::new(call, per_element(of))
                 },
                 kinds: &[[1, 1]],
                 by_taps: None,
-            },
+            }),
         },
         Rung {
             name: "constant",
             idea: constant::IDEA,
             block: BlockRule::Any { default: BLOCK },
-            kernel: Kernel { launch: launch_constant, kinds: &CONSTANT_KINDS, by_taps: None },
+            kernel: Planned::Here(Kernel { launch: launch_constant, kinds: &CONSTANT_KINDS, by_taps: None }),
         },
         Rung {
             name: "tiled",
             idea: tiled::IDEA,
             block: BlockRule::WholeWarps { default: BLOCK },
-            kernel: Kernel {
+            kernel: Planned::Here(Kernel {
                 launch: |of| {
                     let call = tiled::conv1d_tiled::<T>(of.input, of.mask, of.frame, of.output);
                     let outputs = of.block + 1 - of.frame.taps;
@@ -84,32 +83,36 @@ pub(super) fn rungs<T: Element + Sample>() -> Vec<Rung<Kernel<T>>> {
                 },
                 kinds: &[[1, 1]],
                 by_taps: Some(tiled::block),
-            },
+            }),
         },
         Rung {
             name: "cached",
             idea: cached::IDEA,
             block: BlockRule::Any { default: BLOCK },
-            kernel: Kernel {
+            kernel: Planned::Here(Kernel {
                 launch: |of| {
                     let call = cached::conv1d_cached::<T>(of.input, of.mask, of.frame, of.output);
                     Launch::new(call, per_element(of)).with_shared(of.block * size_of::<T>() as u32)
                 },
                 kinds: &[[1, 1]],
                 by_taps: None,
-            },
+            }),
         },
         Rung {
             name: "channels",
             idea: channels::IDEA,
             block: BlockRule::Any { default: BLOCK },
-            kernel: Kernel { launch: launch_channels, kinds: &[[1, 1], [1, 2], [1, 3], [1, 4]], by_taps: None },
+            kernel: Planned::Here(Kernel {
+                launch: launch_channels,
+                kinds: &[[1, 1], [1, 2], [1, 3], [1, 4]],
+                by_taps: None,
+            }),
         },
         Rung {
             name: "best",
             idea: best::IDEA,
             block: BlockRule::OneOf { sizes: &[best::BLOCK], default: best::BLOCK },
-            kernel: Kernel { launch: launch_best, kinds: &[[1, 1], [1, 2]], by_taps: None },
+            kernel: Planned::ByLibrary,
         },
     ]
 }
@@ -174,17 +177,12 @@ fn launch_channels<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> 
     Launch::new(call, [frame.samples.div_ceil(block), frame.channels / each])
 }
 
-fn launch_best<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> {
-    let Operands { input, mask, frame, output, .. } = *of;
-    let bytes = size_of::<T>();
-    if frame.channels == 1 {
-        let call = best::conv1d_best::<T>(input, mask, frame.border, output);
-        let outputs = best::BLOCK * best::outputs_per_thread(bytes);
-        return Launch::new(call, [frame.samples.div_ceil(outputs), 1])
-            .with_shared(best::shared_bytes(frame.taps, bytes));
-    }
-    let split = Split::new(frame.channels, bytes);
-    let call = conv1d_best_interleaved::<T>(input, mask, frame, split, output);
-    let grid = [frame.samples.div_ceil(split.samples(bytes)), frame.channels.div_ceil(split.channels)];
-    Launch::new(call, grid).with_shared(split.shared_bytes(frame.taps, bytes))
+/// The entries of the library's kernels.
+pub(super) fn library<T: Element + Sample>() -> Vec<Entry> {
+    let entry = |channels| {
+        let frame = Frame { samples: 1, channels, taps: 1, border: ZERO };
+        let (call, _) = rustwarp::conv1d::call::<T>(frame, [Slice::nothing(); 2], PtrMut::nothing());
+        Entry::from(call)
+    };
+    [1, 2].map(entry).into()
 }

@@ -4,15 +4,16 @@
 //! shape of the picture. Results are within `(R * C + 1) * epsilon * sum(|in * mask|)` of the exact ones, and the same
 //! on every run.
 
-use super::convolution::{BORDER, DTYPES, MAX_AXIS, Reference, border, require_finite};
+use super::convolution::{BORDER, DTYPES, Reference, border, require_finite};
 use super::generic::with_float;
-use super::ladder::{Chosen, Ladder, Run, Rung};
+use super::ladder::{Chosen, Ladder, Planned, Run, Rung};
 use super::plan::Plan;
 use super::settings::{Number, Setting};
 use super::{Case, Demand, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
 use kernels_gpu::conv2d::{Frame, MAX_MASK};
 use kernels_gpu::filter::Sample;
 use rustwarp::backend::{Buffer, require_memory};
+use rustwarp::conv2d as library;
 use rustwarp::element::{Dtype, Element};
 use rustwarp::error::{Error, Result};
 use rustwarp::tensor::{Tensor, text};
@@ -74,15 +75,18 @@ struct Image<'j, T> {
 
 impl<T: Element + Sample> Ladder for Convolution<T> {
     const FAMILY: &'static str = FAMILY.name;
-    type Kernel = Kernel<T>;
+    type Kernel = Planned<Kernel<T>>;
     type Operands<'j> = Image<'j, T>;
 
-    fn rungs() -> Vec<Rung<Kernel<T>>> {
+    fn rungs() -> Vec<Rung<Self::Kernel>> {
         table::rungs()
     }
 
-    fn entries(rung: &Rung<Kernel<T>>) -> Vec<Entry> {
-        rung.kernel.entries()
+    fn entries(rung: &Rung<Self::Kernel>) -> Vec<Entry> {
+        match &rung.kernel {
+            Planned::Here(kernel) => kernel.entries(),
+            Planned::ByLibrary => table::library::<T>(),
+        }
     }
 
     fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
@@ -93,7 +97,7 @@ impl<T: Element + Sample> Ladder for Convolution<T> {
         Ok(Oracle::elements::<T>(shape, move |i, depth| reference.expected(i, depth, T::DTYPE)))
     }
 
-    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Kernel<T>>]) -> Result<Image<'j, T>> {
+    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Self::Kernel>]) -> Result<Image<'j, T>> {
         let (input, taps, frame) = (job.problem.view::<T>(0)?, job.problem.view::<T>(1)?, frame(job.problem)?);
         let bytes = 2 * size_of_val(input) as u64;
         require_memory(job.device, Some(bytes), "conv2d of an image into another one", "use a smaller one")?;
@@ -111,8 +115,9 @@ impl<T: Element + Sample> Ladder for Convolution<T> {
         Work { bytes: 2 * input.bytes(), flops: 2 * (taps.len() * input.len()) as u64 }
     }
 
-    fn prepare(image: &Image<'_, T>, rung: &Chosen<'_, Kernel<T>>, run: Run<'_>) -> Result<()> {
-        if !rung.kernel.takes_grid(rung.name, image.frame) {
+    fn prepare(image: &Image<'_, T>, rung: &Chosen<'_, Self::Kernel>, run: Run<'_>) -> Result<()> {
+        // The number of blocks follows the request as closely as the picture can be divided.
+        if !matches!(rung.kernel, Planned::ByLibrary) || !library::marches(image.frame) {
             rung.require_no_grid()?;
         }
         let Image { input, mask, taps, frame, shape } = image;
@@ -121,14 +126,18 @@ impl<T: Element + Sample> Ladder for Convolution<T> {
         if input.is_empty() {
             return run(Plan::new(rung.block, 0, &output, shape).with_depth(depth));
         }
-        let (calls, launch) = (rung.kernel.launch)(&Operands {
+        let Planned::Here(kernel) = rung.kernel else {
+            let plan = library::Plan::new(&rung.device, *frame, taps, rung.tuning())?;
+            let launch = plan.prepare(input, &output)?;
+            let blocks = launch.shape().grid.iter().product();
+            return run(Plan::new(rung.block, blocks, &output, shape).with_depth(depth).then(launch));
+        };
+        let (calls, launch) = (kernel.launch)(&Operands {
             input: input.slice(input.len()),
             mask: mask.slice(mask.len()),
             taps,
             frame: *frame,
             output: output.ptr(),
-            grid: rung.grid,
-            multiprocessors: rung.device.info().multiprocessors,
         })?;
         let mut plan = Plan::new(rung.block, launch.grid.iter().product(), &output, shape).with_depth(depth);
         for call in calls {
@@ -197,19 +206,7 @@ fn frame(problem: Problem<'_>) -> Result<Frame> {
             )));
         }
     };
-    if mask.iter().any(|n| !(1..=MAX_MASK as usize).contains(n)) {
-        let shape = text(&mask);
-        return Err(Error::Usage(format!("conv2d takes masks of 1x1 to {MAX_MASK}x{MAX_MASK}, not {shape}")));
-    }
-    if rows > MAX_AXIS || columns.saturating_mul(channels) > MAX_AXIS {
-        let shape = text(image.shape());
-        return Err(Error::Usage(format!(
-            "conv2d takes images of up to 2^30 rows, and elements in a row, not {shape}"
-        )));
-    }
-    let [rows, columns, channels, mask_rows, mask_columns] =
-        [rows, columns, channels, mask[0], mask[1]].map(|n| n as u32);
-    Ok(Frame { rows, columns, channels, mask_rows, mask_columns, border: border(problem.settings) })
+    Ok(library::frame([rows, columns, channels], mask, border(problem.settings))?)
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
 //! The variants of `conv2d`, and their launches.
 
 use crate::kernels::entry::Nothing;
-use crate::kernels::ladder::Rung;
+use crate::kernels::ladder::{Planned, Rung};
 use crate::kernels::{BlockRule, Entry};
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::conv2d::{Frame, ROWS, TILE, basic, best, cached, channels, constant, tiled};
 use kernels_gpu::filter::{Part, Sample, TAPS, ZERO};
 use rustwarp::backend::Shape;
+use rustwarp::conv2d as library;
 use rustwarp::element::Element;
 use rustwarp::error::{Error, Result};
 
@@ -18,9 +19,6 @@ pub(super) struct Operands<'a, T> {
     pub taps: &'a [T],
     pub frame: Frame,
     pub output: PtrMut<'a, T>,
-    /// The requested number of blocks, for variants that support any number.
-    pub grid: Option<u32>,
-    pub multiprocessors: u32,
 }
 
 /// The calls in order, each with its shape.
@@ -36,11 +34,6 @@ pub(super) struct Kernel<T: 'static> {
 }
 
 impl<T: Element + Sample> Kernel<T> {
-    /// Whether the number of blocks follows `--grid`, as closely as the picture can be divided.
-    pub fn takes_grid(&self, name: &str, frame: Frame) -> bool {
-        name == "best" && marches(frame)
-    }
-
     /// The entries of all kernels of the row.
     pub fn entries(&self) -> Vec<Entry> {
         let entry = |[size, channels]: [u32; 2]| {
@@ -48,7 +41,7 @@ impl<T: Element + Sample> Kernel<T> {
             let frame =
                 Frame { rows: size, columns: size, channels, mask_rows: size, mask_columns: size, border: ZERO };
             let (input, mask, output) = (Slice::nothing(), Slice::nothing(), PtrMut::nothing());
-            let operands = Operands { input, mask, taps: &taps, frame, output, grid: None, multiprocessors: 1 };
+            let operands = Operands { input, mask, taps: &taps, frame, output };
             (self.launch)(&operands).map_or(Vec::new(), |(calls, _)| calls.into_iter().map(Entry::from).collect())
         };
         (self.kinds)().into_iter().flat_map(entry).collect()
@@ -60,54 +53,49 @@ const fn only(sizes: &'static [u32]) -> BlockRule {
     BlockRule::OneOf { sizes, default: sizes[0] }
 }
 
-const _: () = assert!(best::BLOCK == 128 && best::any_size::WIDTH * best::any_size::ROWS == 128);
+const _: () = assert!(best::BLOCK == 128);
 const _: () = assert!(TILE * ROWS == 256 && tiled::SIDE * tiled::SIDE == 1024);
 
 /// The table, slowest first.
-pub(super) fn rungs<T: Element + Sample>() -> Vec<Rung<Kernel<T>>> {
+pub(super) fn rungs<T: Element + Sample>() -> Vec<Rung<Planned<Kernel<T>>>> {
     vec![
         Rung {
             name: "basic",
             idea: basic::IDEA,
             block: only(&[TILE * ROWS]),
-            kernel: Kernel { launch: launch_basic, kinds: any_kind },
+            kernel: Planned::Here(Kernel { launch: launch_basic, kinds: any_kind }),
         },
         Rung {
             name: "constant",
             idea: constant::IDEA,
             block: only(&[TILE * ROWS]),
-            kernel: Kernel {
+            kernel: Planned::Here(Kernel {
                 launch: launch_constant,
                 kinds: || constant::SIZES.iter().map(|&size| [size, 1]).chain(any_kind()).collect(),
-            },
+            }),
         },
         Rung {
             name: "tiled",
             idea: tiled::IDEA,
             block: only(&[tiled::SIDE * tiled::SIDE]),
-            kernel: Kernel { launch: launch_tiled, kinds: any_kind },
+            kernel: Planned::Here(Kernel { launch: launch_tiled, kinds: any_kind }),
         },
         Rung {
             name: "cached",
             idea: cached::IDEA,
             block: only(&[TILE * ROWS]),
-            kernel: Kernel { launch: launch_cached, kinds: any_kind },
+            kernel: Planned::Here(Kernel { launch: launch_cached, kinds: any_kind }),
         },
         Rung {
             name: "channels",
             idea: channels::IDEA,
             block: only(&[TILE * ROWS]),
-            kernel: Kernel { launch: launch_channels, kinds: || [1, 3, 4].map(|channels| [4, channels]).to_vec() },
+            kernel: Planned::Here(Kernel {
+                launch: launch_channels,
+                kinds: || [1, 3, 4].map(|channels| [4, channels]).to_vec(),
+            }),
         },
-        Rung {
-            name: "best",
-            idea: best::IDEA,
-            block: only(&[best::BLOCK]),
-            kernel: Kernel {
-                launch: launch_best,
-                kinds: || best::SIZES.iter().map(|&size| [size, 1]).chain([[2, 1]]).collect(),
-            },
-        },
+        Rung { name: "best", idea: best::IDEA, block: only(&[best::BLOCK]), kernel: Planned::ByLibrary },
     ]
 }
 
@@ -189,44 +177,16 @@ fn launch_channels<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> 
     Ok((vec![call], shape(grid, [TILE, ROWS], frame)?))
 }
 
-/// Whether `best` has a kernel for this mask that supports any number of strips.
-fn marches(frame: Frame) -> bool {
-    let size = frame.mask_rows;
-    frame.mask_columns == size && frame.rows >= size && frame.columns >= size && best::SIZES.contains(&size)
-}
-
-fn launch_best<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> {
-    let Operands { input, taps, frame, output, .. } = *of;
-    if !marches(frame) {
-        return launch_any_size(of);
-    }
-    let size = frame.mask_rows;
-    let across = frame.columns.div_ceil(best::BLOCK * best::columns_per_thread(size_of::<T>()));
-    // The number of strips is at most that which runs at the same time, since each begins with rows that others load
-    // too.
-    let blocks = of.grid.unwrap_or(of.multiprocessors * best::blocks_per_sm(size));
-    let strips = (blocks / across.saturating_mul(frame.channels).max(1)).max(1);
-    let strip = frame.rows.div_ceil(strips).max(best::MIN_STRIP);
-    let shape = shape([across, frame.rows.div_ceil(strip), frame.channels], [best::BLOCK, 1], frame)?;
-    let call = match size {
-        3 => best::conv2d_best::<T, 3>(input, square(taps), frame, strip, output),
-        5 => best::conv2d_best::<T, 5>(input, square(taps), frame, strip, output),
-        7 => best::conv2d_best::<T, 7>(input, square(taps), frame, strip, output),
-        9 => best::conv2d_best::<T, 9>(input, square(taps), frame, strip, output),
-        13 => best::conv2d_best::<T, 13>(input, square(taps), frame, strip, output),
-        17 => best::conv2d_best::<T, 17>(input, square(taps), frame, strip, output),
-        _ => return launch_any_size(of),
+/// The entries of the library's kernels: those of masks with a kernel of their own, and that of all others.
+pub(super) fn library<T: Element + Sample>() -> Vec<Entry> {
+    let entry = |size: u32| {
+        let taps = vec![T::ZERO; (size * size) as usize];
+        let (rows, columns, mask_rows, mask_columns) = (size, size, size, size);
+        let frame = Frame { rows, columns, channels: 1, mask_rows, mask_columns, border: ZERO };
+        let operands = library::Operands { input: Slice::nothing(), mask: Slice::nothing(), taps: &taps, frame };
+        Entry::from(library::call::<T>(operands, 1, PtrMut::nothing()))
     };
-    Ok((vec![call], shape))
-}
-
-fn launch_any_size<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> {
-    use best::any_size::{HEIGHT, ROWS, WIDTH, conv2d_best_any, shared_elements};
-    let frame = of.frame;
-    let grid = [frame.columns.div_ceil(WIDTH), frame.rows.div_ceil(HEIGHT), frame.channels];
-    let shared = shared_elements(frame.mask_rows, frame.mask_columns) * size_of::<T>() as u32;
-    let shape = shape(grid, [WIDTH, ROWS], frame)?.with_shared(shared);
-    Ok((vec![conv2d_best_any::<T>(of.input, of.mask, frame, of.output)], shape))
+    best::SIZES.iter().copied().chain([2]).map(entry).collect()
 }
 
 /// Converts a mask to the array that kernels take by value.

@@ -4,14 +4,17 @@
 //! four; floats are counted in the equal parts of a half-open range. [`kernels_gpu::histogram::sample`] defines the
 //! bins exactly. Elements that belong to no bin are not counted; an empty input gives zeros.
 
-use super::ladder::{Chosen, Ladder, Run, Rung, merge};
+use super::entry::Nothing;
+use super::ladder::{Chosen, Ladder, Planned, Run, Rung, merge};
 use super::{BlockRule, Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
+use cuda_std::launch::{PtrMut, Slice};
 use kernels_gpu::histogram::{self, *};
-use launches::{Blueprint, Scheme};
+use launches::Scheme;
 use question::{LETTERS, Question, SETTINGS};
 use rustwarp::backend::{Buffer, require_memory};
-use rustwarp::element::{Dtype, Scalar};
+use rustwarp::element::Dtype;
 use rustwarp::error::Result;
+use rustwarp::histogram::{self as library, Counted};
 use std::marker::PhantomData;
 
 mod launches;
@@ -42,11 +45,11 @@ pub const FAMILY: Family = Family {
 /// Resolves the ladder for elements of this type; bytes may be letters.
 fn resolve(dtype: Dtype, letters: bool) -> Result<Resolved> {
     match (dtype, letters) {
-        (Dtype::U8, true) => Ok(Resolved::of::<Histogram<Letter, u8>>()),
-        (Dtype::U8, false) => Ok(Resolved::of::<Histogram<u8, u8>>()),
-        (Dtype::U32, _) => Ok(Resolved::of::<Histogram<u32, u32>>()),
-        (Dtype::F32, _) => Ok(Resolved::of::<Histogram<f32, f32>>()),
-        (Dtype::F64, _) => Ok(Resolved::of::<Histogram<f64, f64>>()),
+        (Dtype::U8, true) => Ok(Resolved::of::<Histogram<Letter>>()),
+        (Dtype::U8, false) => Ok(Resolved::of::<Histogram<u8>>()),
+        (Dtype::U32, _) => Ok(Resolved::of::<Histogram<u32>>()),
+        (Dtype::F32, _) => Ok(Resolved::of::<Histogram<f32>>()),
+        (Dtype::F64, _) => Ok(Resolved::of::<Histogram<f64>>()),
         (other, _) => Err(FAMILY.no_kernel(other)),
     }
 }
@@ -56,8 +59,8 @@ fn variants() -> Vec<super::VariantInfo> {
     merge(all.into_iter().filter_map(|(dtype, letters)| resolve(dtype, letters).ok()))
 }
 
-/// The family for elements of type `T` in memory, which the kernels take as an `S` of the same representation.
-struct Histogram<S, T>(PhantomData<(S, T)>);
+/// The family for the rule `S`.
+struct Histogram<S>(PhantomData<S>);
 
 /// Elements on a device, and their bins.
 struct Elements<'j, T> {
@@ -65,84 +68,90 @@ struct Elements<'j, T> {
     question: Question,
 }
 
-impl<S: Sample, T: Scalar> Ladder for Histogram<S, T> {
+impl<S: Counted> Ladder for Histogram<S> {
     const FAMILY: &'static str = FAMILY.name;
-    type Kernel = Scheme<S>;
-    type Operands<'j> = Elements<'j, T>;
+    type Kernel = Planned<Scheme<S>>;
+    type Operands<'j> = Elements<'j, S::Element>;
 
-    fn rungs() -> Vec<Rung<Scheme<S>>> {
+    fn rungs() -> Vec<Rung<Self::Kernel>> {
         let any = BlockRule::Any { default: histogram::BLOCK };
         vec![
             Rung {
                 name: "contiguous",
                 idea: contiguous::IDEA,
                 block: any,
-                kernel: Scheme::Global(contiguous::histogram_contiguous::<S>),
+                kernel: Planned::Here(Scheme::Global(contiguous::histogram_contiguous::<S>)),
             },
             Rung {
                 name: "interleaved",
                 idea: interleaved::IDEA,
                 block: any,
-                kernel: Scheme::Global(interleaved::histogram_interleaved::<S>),
+                kernel: Planned::Here(Scheme::Global(interleaved::histogram_interleaved::<S>)),
             },
             Rung {
                 name: "shared",
                 idea: shared::IDEA,
                 block: any,
-                kernel: Scheme::Launches(shared::histogram_shared::<S>),
+                kernel: Planned::Here(Scheme::Launches(shared::histogram_shared::<S>)),
             },
             Rung {
                 name: "partial",
                 idea: partial::IDEA,
                 block: any,
-                kernel: Scheme::First(partial::histogram_partial::<S>),
+                kernel: Planned::Here(Scheme::First(partial::histogram_partial::<S>)),
             },
             Rung {
                 name: "aggregated",
                 idea: aggregated::IDEA,
                 block: any,
-                kernel: Scheme::First(aggregated::histogram_aggregated::<S>),
+                kernel: Planned::Here(Scheme::First(aggregated::histogram_aggregated::<S>)),
             },
             Rung {
                 name: "best",
                 idea: best::IDEA,
                 block: BlockRule::WholeWarps { default: best::lanes::BLOCK },
-                kernel: Scheme::Best {
-                    lanes: best::lanes::histogram_best_lanes::<S>,
-                    windows: best::windows::histogram_best_windows::<S>,
-                },
+                kernel: Planned::ByLibrary,
             },
         ]
     }
 
-    fn entries(rung: &Rung<Scheme<S>>) -> Vec<Entry> {
-        rung.kernel.entries()
+    fn entries(rung: &Rung<Self::Kernel>) -> Vec<Entry> {
+        match &rung.kernel {
+            Planned::Here(scheme) => scheme.entries(),
+            Planned::ByLibrary => {
+                let (window, totals) = (0, [PtrMut::nothing(); 2]);
+                let bins = library::Bins { count: 1, range: [0.0; 3] };
+                library::calls::<S>(Slice::nothing(), bins, window, totals, PtrMut::nothing()).map(Entry::from).into()
+            }
+        }
     }
 
     fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
         oracle::oracle(problem)
     }
 
-    fn block(job: &Job<'_>, rung: &Rung<Scheme<S>>) -> Result<u32> {
+    fn block(job: &Job<'_>, rung: &Rung<Self::Kernel>) -> Result<u32> {
         let question = Question::of(&job.problem)?;
-        rung.choose(job.block.or(rung.kernel.block(&question, job.device.info())), job)
+        let default = match rung.kernel {
+            Planned::Here(_) => None,
+            Planned::ByLibrary => Some(library::default_block(job.device.info(), question.bins)),
+        };
+        rung.choose(job.block.or(default), job)
     }
 
-    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Scheme<S>>]) -> Result<Elements<'j, T>> {
-        let (input, question) = (job.problem.view::<T>(0)?, Question::of(&job.problem)?);
+    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Self::Kernel>]) -> Result<Elements<'j, S::Element>> {
+        let (input, question) = (job.problem.view::<S::Element>(0)?, Question::of(&job.problem)?);
         let needed = size_of_val(input) as u64 + 2 * u64::from(question.bins) * size_of::<u64>() as u64;
         require_memory(job.device, Some(needed), "histogram with its counts", "use a smaller --n or input")?;
         Ok(Elements { input: Buffer::from_slice(job.device, input, "input")?, question })
     }
 
-    fn work(elements: &Elements<'_, T>) -> Work {
+    fn work(elements: &Elements<'_, S::Element>) -> Work {
         Work::bytes(elements.input.bytes() + u64::from(elements.question.bins) * size_of::<u64>() as u64)
     }
 
-    fn prepare(elements: &Elements<'_, T>, rung: &Chosen<'_, Scheme<S>>, run: Run<'_>) -> Result<()> {
-        let Elements { input, question } = elements;
-        let blueprint = Blueprint::new(rung, question, input.len() as u64)?;
-        launches::prepare(rung, &blueprint, question, input, run)
+    fn prepare(elements: &Elements<'_, S::Element>, rung: &Chosen<'_, Self::Kernel>, run: Run<'_>) -> Result<()> {
+        launches::prepare(rung, &elements.question, &elements.input, run)
     }
 }
 

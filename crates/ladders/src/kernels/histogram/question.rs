@@ -3,8 +3,9 @@
 use crate::kernels::Problem;
 use crate::kernels::settings::{Flag, Number, Range, Setting, Settings};
 use kernels_gpu::histogram::Letter;
-use rustwarp::element::{Dtype, Element};
+use rustwarp::element::Dtype;
 use rustwarp::error::{Error, Result};
+use rustwarp::histogram::{Bins, Cut};
 
 const BINS: Setting<Number> = Setting {
     name: "bins",
@@ -58,6 +59,11 @@ impl Question {
         Self::new(problem.settings, problem.dtype)
     }
 
+    /// The bins, as the library takes them.
+    pub fn bins(&self) -> Bins {
+        Bins { count: self.bins, range: self.range }
+    }
+
     pub(super) fn new(settings: &Settings, dtype: Dtype) -> Result<Self> {
         let refuse = |text: String| Err(Error::Usage(text));
         let bins = settings.number(&BINS) as u32;
@@ -78,8 +84,8 @@ impl Question {
         }
         let ends = settings.range(&RANGE);
         let range = match dtype {
-            Dtype::F32 => parts::<f32>(ends, bins)?,
-            Dtype::F64 => parts::<f64>(ends, bins)?,
+            Dtype::F32 => parts(ends, bins, [ends.0 as f32, ends.1 as f32])?,
+            Dtype::F64 => parts(ends, bins, [ends.0, ends.1])?,
             _ => [0.0; 3],
         };
         Ok(Self { bins, letters: false, range })
@@ -87,42 +93,15 @@ impl Question {
 }
 
 /// The range in the elements' own type.
-fn parts<T: Element + Into<f64>>((low, high): (f64, f64), bins: u32) -> Result<[f64; 3]>
-where
-    f64: Narrow<T>,
-{
-    let (near_low, near_high): (T, T) = (low.narrow(), high.narrow());
-    let scale = f64::from(bins).scale(near_low, near_high);
-    let all = [near_low.into(), near_high.into(), scale.into()];
-    if all[0] < all[1] && scale.into() > 0.0 && all.iter().all(|x| x.is_finite()) {
-        return Ok(all);
-    }
-    let text =
-        format!("--range {low}:{high} cannot be cut into {bins} bins of {}: its ends or their distance ", T::DTYPE);
-    Err(Error::Usage(text + "are beyond what the type can hold; use a wider or a narrower range, or --dtype f64"))
+fn parts<T: Cut>((low, high): (f64, f64), bins: u32, [near_low, near_high]: [T; 2]) -> Result<[f64; 3]> {
+    T::cut(near_low, near_high, bins).ok_or_else(|| {
+        Error::Usage(format!(
+            "--range {low}:{high} cannot be cut into {bins} bins of {}: its ends or their distance are beyond what the \
+             type can hold; use a wider or a narrower range, or --dtype f64",
+            T::DTYPE
+        ))
+    })
 }
-
-/// Arithmetic in a type that may be narrower than f64.
-trait Narrow<T> {
-    /// The nearest number.
-    fn narrow(self) -> T;
-    /// Number of bins per unit, for this number of bins.
-    fn scale(self, low: T, high: T) -> T;
-}
-
-macro_rules! narrow {
-    ($($t:ident)*) => { $(
-        impl Narrow<$t> for f64 {
-            fn narrow(self) -> $t {
-                self as $t
-            }
-            fn scale(self, low: $t, high: $t) -> $t {
-                self as $t / (high - low)
-            }
-        }
-    )* };
-}
-narrow!(f32 f64);
 
 #[cfg(test)]
 mod tests {

@@ -5,7 +5,7 @@
 //! the module text of `matmul/oracle.rs` describes the checks of large products. A product without terms (K = 0) is 0.
 
 use super::generic::with_float;
-use super::ladder::{Chosen, Ladder, Run, Rung};
+use super::ladder::{Chosen, Ladder, Planned, Run, Rung};
 use super::plan::Plan;
 use super::settings::{Choice, Flag, Setting};
 use super::{Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
@@ -13,10 +13,11 @@ use kernels_gpu::matmul::{A_TRANSPOSED, B_TRANSPOSED};
 use rustwarp::backend::{Buffer, Shape, require_memory};
 use rustwarp::element::Dtype;
 use rustwarp::error::{Error, Result};
+use rustwarp::matmul::{self as library, Real, Sizes};
 use rustwarp::require_grid;
 use rustwarp::tensor::text;
 use std::marker::PhantomData;
-use table::{Kernel, Real};
+use table::Kernel;
 
 mod oracle;
 mod table;
@@ -60,62 +61,47 @@ pub const FAMILY: Family = Family {
     peer: Some("matmul"),
 };
 
-/// Sizes and storage of the factors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Sizes {
-    /// Rows of the product.
-    pub m: usize,
-    /// Columns of the product.
-    pub n: usize,
-    /// Number of products per element.
-    pub k: usize,
-    /// Whether A and whether B are stored transposed.
-    pub transposed: [bool; 2],
+/// Checks that the operands fit together, and returns their sizes.
+fn sizes_of(problem: &Problem<'_>) -> Result<Sizes> {
+    let [a, b] = problem.inputs else {
+        return Err(Error::Usage(format!("matmul takes two operands, A and B, not {}", problem.inputs.len())));
+    };
+    let transposed = [&TRANSPOSE_A, &TRANSPOSE_B].map(|setting| problem.settings.flag(setting));
+    let [rows, columns] = a.matrix("operand A of matmul")?;
+    let (m, k) = if transposed[0] { (columns, rows) } else { (rows, columns) };
+    let [rows, columns] = b.matrix("operand B of matmul")?;
+    let (depth, n) = if transposed[1] { (columns, rows) } else { (rows, columns) };
+    if k != depth {
+        let how = |transposed| if transposed { ", stored transposed" } else { "" };
+        return Err(Error::Usage(format!(
+            "matmul cannot multiply A ({}{}) by B ({}{}): A has {k} columns and B {depth} rows, and these must be \
+             equal \
+             (--transpose-a and --transpose-b say how they are stored)",
+            text(a.shape()),
+            how(transposed[0]),
+            text(b.shape()),
+            how(transposed[1]),
+        )));
+    }
+    Ok(Sizes { m, n, k, transposed })
 }
 
-impl Sizes {
-    /// Checks that the operands fit together, and returns their sizes.
-    fn of(problem: &Problem<'_>) -> Result<Self> {
-        let [a, b] = problem.inputs else {
-            return Err(Error::Usage(format!("matmul takes two operands, A and B, not {}", problem.inputs.len())));
-        };
-        let transposed = [&TRANSPOSE_A, &TRANSPOSE_B].map(|setting| problem.settings.flag(setting));
-        let [rows, columns] = a.matrix("operand A of matmul")?;
-        let (m, k) = if transposed[0] { (columns, rows) } else { (rows, columns) };
-        let [rows, columns] = b.matrix("operand B of matmul")?;
-        let (depth, n) = if transposed[1] { (columns, rows) } else { (rows, columns) };
-        if k != depth {
-            let how = |transposed| if transposed { ", stored transposed" } else { "" };
-            return Err(Error::Usage(format!(
-                "matmul cannot multiply A ({}{}) by B ({}{}): A has {k} columns and B {depth} rows, and these must be \
-                 equal \
-                 (--transpose-a and --transpose-b say how they are stored)",
-                text(a.shape()),
-                how(transposed[0]),
-                text(b.shape()),
-                how(transposed[1]),
-            )));
-        }
-        Ok(Self { m, n, k, transposed })
+/// The sizes as kernels take them.
+fn for_kernels(sizes: &Sizes) -> Result<[u32; 3]> {
+    let fits = |n: usize| u32::try_from(n).ok();
+    match (fits(sizes.m), fits(sizes.n), fits(sizes.k)) {
+        (Some(m), Some(n), Some(k)) => Ok([m, n, k]),
+        _ => Err(Error::Usage(format!(
+            "matmul takes sizes up to 2^32 - 1, not {}x{}x{}: multiply in parts",
+            sizes.m, sizes.n, sizes.k
+        ))),
     }
+}
 
-    /// The sizes as kernels take them.
-    fn for_kernels(&self) -> Result<[u32; 3]> {
-        let fits = |n: usize| u32::try_from(n).ok();
-        match (fits(self.m), fits(self.n), fits(self.k)) {
-            (Some(m), Some(n), Some(k)) => Ok([m, n, k]),
-            _ => Err(Error::Usage(format!(
-                "matmul takes sizes up to 2^32 - 1, not {}x{}x{}: multiply in parts",
-                self.m, self.n, self.k
-            ))),
-        }
-    }
-
-    /// The storage order as kernels take it.
-    fn stored(&self) -> u32 {
-        let [a, b] = self.transposed;
-        (u32::from(a) * A_TRANSPOSED) | (u32::from(b) * B_TRANSPOSED)
-    }
+/// The storage order as kernels take it.
+fn stored(sizes: &Sizes) -> u32 {
+    let [a, b] = sizes.transposed;
+    (u32::from(a) * A_TRANSPOSED) | (u32::from(b) * B_TRANSPOSED)
 }
 
 fn resolve(_: &str, dtype: Dtype) -> Result<Resolved> {
@@ -139,24 +125,29 @@ struct Factors<'j, T> {
 
 impl<T: Real> Ladder for Matmul<T> {
     const FAMILY: &'static str = FAMILY.name;
-    type Kernel = Kernel<T>;
+    type Kernel = Planned<Kernel<T>>;
     type Operands<'j> = Factors<'j, T>;
 
-    fn rungs() -> Vec<Rung<Kernel<T>>> {
+    fn rungs() -> Vec<Rung<Self::Kernel>> {
         table::rungs()
     }
 
-    fn entries(rung: &Rung<Kernel<T>>) -> Vec<Entry> {
-        rung.kernel.entries()
+    fn entries(rung: &Rung<Self::Kernel>) -> Vec<Entry> {
+        match &rung.kernel {
+            Planned::Here(kernel) => vec![Entry::of(kernel.launcher)],
+            Planned::ByLibrary => {
+                T::tiles().iter().flat_map(|tile| tile.kernels.as_flattened()).map(Entry::of).collect()
+            }
+        }
     }
 
     fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
-        oracle::oracle::<T>(problem, Sizes::of(&problem)?)
+        oracle::oracle::<T>(problem, sizes_of(&problem)?)
     }
 
-    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Kernel<T>>]) -> Result<Factors<'j, T>> {
-        let sizes = Sizes::of(&job.problem)?;
-        let shape = sizes.for_kernels()?;
+    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Self::Kernel>]) -> Result<Factors<'j, T>> {
+        let sizes = sizes_of(&job.problem)?;
+        let shape = for_kernels(&sizes)?;
         let (a, b) = (job.problem.view::<T>(0)?, job.problem.view::<T>(1)?);
         let too_large =
             || Error::Usage(format!("a product of {}x{} elements is too large for 64 bits", sizes.m, sizes.n));
@@ -179,19 +170,24 @@ impl<T: Real> Ladder for Matmul<T> {
         factors.work
     }
 
-    fn prepare(factors: &Factors<'_, T>, rung: &Chosen<'_, Kernel<T>>, run: Run<'_>) -> Result<()> {
+    fn prepare(factors: &Factors<'_, T>, rung: &Chosen<'_, Self::Kernel>, run: Run<'_>) -> Result<()> {
         rung.require_no_grid()?;
         let Factors { ref a, ref b, sizes, shape, tile, .. } = *factors;
-        let choice = rung.kernel.choose(&sizes, tile, rung.device.info())?;
-        let tiles = u64::from(shape[0].div_ceil(choice.tile[0])) * u64::from(shape[1].div_ceil(choice.tile[1]));
-        let what = format!("a product of {}x{}", sizes.m, sizes.n);
-        let grid = require_grid(tiles, &what, "multiply in parts")?;
+        let result = [sizes.m, sizes.n];
         let output = rung.uninit::<T>(sizes.m * sizes.n, "c")?;
-        let call = choice.kernel.call(&sizes, shape, a.slice(a.len()), b.slice(b.len()), output.ptr());
-        let launch = Shape::linear(grid, rung.block).with_shared(choice.shared);
+        let Planned::Here(Kernel { tile, launcher }) = *rung.kernel else {
+            let tile = table::tile::<T>(tile, rung.device.info())?;
+            let plan = library::Plan::new(&rung.device, sizes, tile.as_ref())?;
+            let launch = plan.prepare([a, b], &output)?;
+            return run(Plan::of_library(launch, &output, &result).with_depth(sizes.k as u64));
+        };
+        let tiles = u64::from(shape[0].div_ceil(tile)) * u64::from(shape[1].div_ceil(tile));
+        let grid = require_grid(tiles, &format!("a product of {}x{}", sizes.m, sizes.n), "multiply in parts")?;
+        let [m, n, k] = shape;
+        let call = launcher(a.slice(a.len()), b.slice(b.len()), output.ptr(), m, n, k, stored(&sizes));
         // SAFETY: the kernel's own launcher made the call, with matrices of these sizes, the block for which the kernel
-        // is compiled, a block per tile, and the tile's shared memory.
-        let plan = unsafe { Plan::of(call, launch, &output, &[sizes.m, sizes.n]) };
+        // is compiled, and a block per tile.
+        let plan = unsafe { Plan::of(call, Shape::linear(grid, rung.block), &output, &result) };
         run(plan.with_depth(sizes.k as u64))
     }
 }
@@ -241,7 +237,7 @@ mod tests {
         let matrix = |shape: [usize; 2]| Tensor::new(&shape, Array::F32(vec![0.0; shape[0] * shape[1]]));
         let inputs = [matrix(a)?, matrix(b)?];
         let settings = Settings::new(FAMILY.settings, given.iter().map(|name| (*name, "")))?;
-        Sizes::of(&Problem { inputs: &inputs, dtype: Dtype::F32, op: "", settings: &settings })
+        sizes_of(&Problem { inputs: &inputs, dtype: Dtype::F32, op: "", settings: &settings })
     }
 
     #[test]
@@ -249,7 +245,7 @@ mod tests {
         let plain = sizes([2, 3], [3, 4], &[]).expect("they fit");
         assert_eq!((plain.m, plain.n, plain.k), (2, 4, 3));
         let both = sizes([3, 2], [4, 3], &["transpose-a", "transpose-b"]).expect("they fit");
-        assert_eq!((both.m, both.n, both.k, both.stored()), (2, 4, 3, A_TRANSPOSED | B_TRANSPOSED));
+        assert_eq!((both.m, both.n, both.k, stored(&both)), (2, 4, 3, A_TRANSPOSED | B_TRANSPOSED));
         let refusal = sizes([2, 3], [4, 3], &[]).expect_err("they don't fit").to_string();
         assert!(
             refusal.contains("3 columns") && refusal.contains("4 rows") && refusal.contains("--transpose-b"),

@@ -12,7 +12,6 @@
 //!   must be finite, and none may differ by more than about 32 bounds;
 //! - one element of each part of 64 by 64 elements is compared.
 
-use super::Sizes;
 use crate::compare::{Expected, Verdict};
 use crate::kernels::problem::epsilon;
 use crate::kernels::{Oracle, Problem, Wrong};
@@ -20,6 +19,7 @@ use kernels_gpu::matmul::Factor;
 use rayon::prelude::*;
 use rustwarp::element::{Scalar, Value};
 use rustwarp::error::Result;
+use rustwarp::matmul::Sizes;
 use rustwarp::tensor::Tensor;
 use std::ops::Range;
 use std::rc::Rc;

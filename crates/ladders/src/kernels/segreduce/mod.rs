@@ -4,7 +4,7 @@
 //! belong to no segment. An empty segment gives the identity; the results of the others are those of `reduce`.
 
 use super::generic::with_op;
-use super::ladder::{Chosen, Ladder, Run, Rung};
+use super::ladder::{Chosen, Ladder, Planned, Run, Rung};
 use super::plan::Plan;
 use super::reduce::oracle::{Reference, reference};
 use super::settings::{Choice, Number};
@@ -15,7 +15,8 @@ use kernels_gpu::segreduce::*;
 use rustwarp::MAX_GRID;
 use rustwarp::backend::{Buffer, Shape, require_memory};
 use rustwarp::element::{Dtype, Element, Scalar};
-use rustwarp::error::{Error, Result};
+use rustwarp::error::Result;
+use rustwarp::segreduce as library;
 use rustwarp::tensor::Tensor;
 use rustwarp::with_dtype;
 use std::marker::PhantomData;
@@ -63,24 +64,9 @@ pub const FAMILY: Family = Family {
 };
 
 /// A launcher that takes values, offsets and results.
-type Plain<T> = for<'a> fn(Slice<'a, T>, Slice<'a, u64>, PtrMut<'a, T>) -> Call<'a>;
-/// A launcher that takes also the blocks' carries, the segments of these, and the ticket.
-type Balanced<T> = for<'a> fn(
-    Slice<'a, T>,
-    Slice<'a, u64>,
-    PtrMut<'a, T>,
-    PtrMut<'a, T>,
-    PtrMut<'a, u64>,
-    PtrMut<'a, u32>,
-) -> Call<'a>;
-
-/// The distribution of the work.
-enum Scheme<T: 'static> {
-    /// This number of threads for each segment; `None` for a block.
-    Segments(Option<u32>, Plain<T>),
-    /// A grid that fills the device, with an equal number of elements and ends for each block.
-    Balanced(Balanced<T>),
-}
+type Launcher<T> = for<'a> fn(Slice<'a, T>, Slice<'a, u64>, PtrMut<'a, T>) -> Call<'a>;
+/// A kernel with this number of threads for each segment; `None` for a block.
+struct Kernel<T: 'static>(Option<u32>, Launcher<T>);
 
 fn resolve(op: &str, dtype: Dtype) -> Result<Resolved> {
     with_dtype!(
@@ -99,7 +85,6 @@ struct Segments<'j, T> {
     ends: Buffer<'j, u64>,
     /// The offsets on the host.
     offsets: &'j [u64],
-    ticket: Buffer<'j, u32>,
 }
 
 impl<T> Segments<'_, T> {
@@ -116,42 +101,42 @@ impl<T> Segments<'_, T> {
 
 impl<O: Op<T>, T: Element> Ladder for Segreduce<O, T> {
     const FAMILY: &'static str = FAMILY.name;
-    type Kernel = Scheme<T>;
+    type Kernel = Planned<Kernel<T>>;
     type Operands<'j> = Segments<'j, T>;
 
-    fn rungs() -> Vec<Rung<Scheme<T>>> {
+    fn rungs() -> Vec<Rung<Self::Kernel>> {
         vec![
             Rung {
                 name: "block_per_segment",
                 idea: block_per_segment::IDEA,
                 block: BlockRule::WholeWarps { default: block_per_segment::BLOCK },
-                kernel: Scheme::Segments(None, block_per_segment::segreduce_block_per_segment::<O, T>),
+                kernel: Planned::Here(Kernel(None, block_per_segment::segreduce_block_per_segment::<O, T>)),
             },
             Rung {
                 name: "warp_per_segment",
                 idea: warp_per_segment::IDEA,
                 block: BlockRule::WholeWarps { default: warp_per_segment::BLOCK },
-                kernel: Scheme::Segments(Some(32), warp_per_segment::segreduce_warp_per_segment::<O, T>),
+                kernel: Planned::Here(Kernel(Some(32), warp_per_segment::segreduce_warp_per_segment::<O, T>)),
             },
             Rung {
                 name: "thread_per_segment",
                 idea: thread_per_segment::IDEA,
                 block: BlockRule::Any { default: thread_per_segment::BLOCK },
-                kernel: Scheme::Segments(Some(1), thread_per_segment::segreduce_thread_per_segment::<O, T>),
+                kernel: Planned::Here(Kernel(Some(1), thread_per_segment::segreduce_thread_per_segment::<O, T>)),
             },
             Rung {
                 name: "best",
                 idea: best::IDEA,
                 block: BlockRule::OneOf { sizes: &[best::BLOCK], default: best::BLOCK },
-                kernel: Scheme::Balanced(best::segreduce_best::<O, T>),
+                kernel: Planned::ByLibrary,
             },
         ]
     }
 
-    fn entries(rung: &Rung<Scheme<T>>) -> Vec<Entry> {
+    fn entries(rung: &Rung<Self::Kernel>) -> Vec<Entry> {
         vec![match rung.kernel {
-            Scheme::Segments(_, launcher) => Entry::of(launcher),
-            Scheme::Balanced(launcher) => Entry::of(launcher),
+            Planned::Here(Kernel(_, launcher)) => Entry::of(launcher),
+            Planned::ByLibrary => Entry::of(best::segreduce_best::<O, T>),
         }]
     }
 
@@ -164,18 +149,16 @@ impl<O: Op<T>, T: Element> Ladder for Segreduce<O, T> {
         Ok(judge.with_wrapped(wrapped))
     }
 
-    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Scheme<T>>]) -> Result<Segments<'j, T>> {
+    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Self::Kernel>]) -> Result<Segments<'j, T>> {
         let (values, offsets) = (job.problem.view::<T>(0)?, offsets(&job.problem)?);
         let (device, segments) = (job.device, offsets.len() - 1);
-        // Scratch memory: a carry and a key per block, and the ticket.
-        let scratch = u64::from(device.info().multiprocessors * best::BLOCKS_PER_SM) * 16 + 4;
-        let memory = (size_of_val(values) + size_of_val(offsets) + segments * size_of::<T>()) as u64 + scratch;
+        let operands = size_of_val(values) + size_of_val(offsets) + segments * size_of::<T>();
+        let memory = operands as u64 + library::scratch_bytes::<T>(device.info());
         require_memory(device, Some(memory), "segreduce with its offsets and results", "use a smaller --n or input")?;
         Ok(Segments {
             values: Buffer::from_slice(device, values, "values")?,
             ends: Buffer::from_slice(device, offsets, "offsets")?,
             offsets,
-            ticket: Buffer::from_slice(device, &[0_u32], "ticket")?,
         })
     }
 
@@ -184,21 +167,20 @@ impl<O: Op<T>, T: Element> Ladder for Segreduce<O, T> {
         Work::bytes(moved + segments.ends.bytes())
     }
 
-    fn prepare(segments: &Segments<'_, T>, rung: &Chosen<'_, Scheme<T>>, run: Run<'_>) -> Result<()> {
-        let (count, grid) = (segments.count(), grid(segments, rung));
+    fn prepare(segments: &Segments<'_, T>, rung: &Chosen<'_, Self::Kernel>, run: Run<'_>) -> Result<()> {
+        let count = segments.count();
         let output = rung.uninit::<T>(count, "results")?;
-        let carries = rung.uninit::<T>(grid as usize, "carries")?;
-        let keys = rung.uninit::<u64>(grid as usize, "keys")?;
-        let Segments { values, ends, offsets, ticket } = segments;
-        let (values, ends, results) = (values.slice(values.len()), ends.slice(ends.len()), output.ptr());
-        let call = match rung.kernel {
-            Scheme::Segments(_, launcher) => launcher(values, ends, results),
-            Scheme::Balanced(launcher) => launcher(values, ends, results, carries.ptr(), keys.ptr(), ticket.ptr()),
+        let Segments { values, ends, offsets } = segments;
+        let Planned::Here(Kernel(threads, launcher)) = *rung.kernel else {
+            let plan = library::Plan::<O, T, _>::new(&rung.device, values.len(), offsets, rung.tuning())?;
+            return run(Plan::of_library(plan.prepare(values, &output)?, &output, &[count]).with_depth(plan.depth()));
         };
+        let grid = grid(rung, threads, count);
+        let call = launcher(values.slice(values.len()), ends.slice(ends.len()), output.ptr());
         // SAFETY: the kernel's own launcher made the call, with offsets that ascend and end within the values, a result
-        // per segment, a carry and a key per block, and a block size that its rule allows.
+        // per segment, and a block size that its rule allows.
         let plan = unsafe { Plan::of(call, Shape::linear(grid, rung.block), &output, &[count]) };
-        run(plan.with_depth(depth(rung.kernel, offsets, rung.block, grid)))
+        run(plan.with_depth(depth(threads, offsets, rung.block)))
     }
 }
 
@@ -231,62 +213,26 @@ fn sizes() -> Vec<Case> {
 
 /// Checks the offsets and returns them.
 fn offsets<'a>(problem: &Problem<'a>) -> Result<&'a [u64]> {
-    let (offsets, len) = (problem.view::<u64>(1)?, problem.inputs[0].len() as u64);
-    let Some(&last) = offsets.last() else {
-        let text = "segreduce needs one offset more than there are segments, but the list is \
-            empty: pass one offset of 0 for no segments";
-        return Err(Error::Usage(text.to_owned()));
-    };
-    if let Some(k) = offsets.windows(2).position(|pair| pair[0] > pair[1]) {
-        let (before, after) = (offsets[k], offsets[k + 1]);
-        let at = k + 1;
-        return Err(Error::Usage(format!(
-            "the offsets of segreduce must ascend, and offset {at} is {after}, after {before}: segment {k} would end \
-             before it begins"
-        )));
-    }
-    if last > len {
-        return Err(Error::Usage(format!("the last offset of segreduce is {last}, and there are {len} values")));
-    }
+    let offsets = problem.view::<u64>(1)?;
+    library::require_offsets(offsets, problem.inputs[0].len() as u64)?;
     Ok(offsets)
 }
 
-/// Number of blocks; 0 if there is no segment.
-fn grid<T: Element>(segments: &Segments<'_, T>, rung: &Chosen<'_, Scheme<T>>) -> u32 {
-    let (count, inside) = (segments.count() as u64, segments.inside());
-    let needed = match rung.kernel {
-        Scheme::Segments(None, _) => count,
-        Scheme::Segments(Some(threads), _) => count.div_ceil(u64::from((rung.block / threads).max(1))),
-        Scheme::Balanced(_) => {
-            let tiles = (inside + count).div_ceil(u64::from(best::tile(size_of::<T>())));
-            tiles.min(u64::from(rung.device.info().multiprocessors * best::BLOCKS_PER_SM))
-        }
-    };
+/// Number of blocks with this number of threads for each segment; 0 if there is no segment.
+fn grid<K>(rung: &Chosen<'_, K>, threads: Option<u32>, segments: usize) -> u32 {
+    let per_block = threads.map_or(1, |threads| (rung.block / threads).max(1));
     match rung.grid {
-        Some(grid) if count > 0 => grid,
+        Some(grid) if segments > 0 => grid,
         // Every kernel continues with further segments if the grid has fewer blocks.
-        _ => needed.min(MAX_GRID) as u32,
+        _ => (segments as u64).div_ceil(per_block.into()).min(MAX_GRID) as u32,
     }
 }
 
 /// Largest number of additions in a chain from an element to its segment's result.
-fn depth<T: Element>(scheme: &Scheme<T>, offsets: &[u64], block: u32, grid: u32) -> u64 {
+fn depth(threads: Option<u32>, offsets: &[u64], block: u32) -> u64 {
     let longest = offsets.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
     let tree = u64::from(block.next_power_of_two().ilog2());
-    match *scheme {
-        Scheme::Segments(threads, _) => longest.div_ceil(threads.unwrap_or(block).into()) + tree,
-        Scheme::Balanced(_) => {
-            let (block, grid) = (u64::from(block), u64::from(grid).max(1));
-            let tiles = (offsets[offsets.len() - 1] - offsets[0] + offsets.len() as u64)
-                .div_ceil(grid * u64::from(best::tile(size_of::<T>())));
-            let per_thread = u64::from(best::tile(size_of::<T>())) / block;
-            // A chain runs through a thread's elements and the scans of lanes and of warps three times: in the tile
-            // where the segment begins, in the sum of tiles where none ends, and in the tile where it ends; then over
-            // the blocks' carries.
-            let scan = 6 + block / 32;
-            3 * (per_thread + scan) + tiles + 1 + grid.div_ceil(block) * scan + 2
-        }
-    }
+    longest.div_ceil(threads.unwrap_or(block).into()) + tree
 }
 
 #[cfg(test)]
