@@ -4,9 +4,9 @@
 //! By hand, over serde_json: serde-sarif 0.8.0 generates its types from the schema in a build script and brings 15
 //! further packages (regex among them), for one log with the few properties that are written here.
 
+use ladders::error::Result;
 use rustwarp::backend::{Severity, code};
 use rustwarp::diagnostic::{Diagnostic, Place};
-use rustwarp::error::Result;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,11 +1,12 @@
 //! The failing examples: the simulator diagnoses each with the code in the examples' table at the line marked in its
 //! source, or its result differs from the right one; and the correct rung passes all checks.
 
+use ladders::Error;
 use ladders::kernels::failing::{self, EXAMPLES};
 use ladders::kernels::{self, Case, Demand, FAMILIES, Family, Job, Problem, Settings};
 use rustwarp::backend::{Backend, Checkers, Checks, Choice, Module, Printed, open_printing};
 use rustwarp::element::{Array, Dtype};
-use rustwarp::{Diagnostic, Error, Tensor};
+use rustwarp::{Diagnostic, Tensor};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;

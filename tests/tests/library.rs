@@ -73,7 +73,7 @@ fn histograms() {
     let floats = device.upload(&[0.0_f32, 0.49, 0.5, 1.0, -0.1, f32::NAN]).expect("memory");
     let halves = rustwarp::histogram::of_range(&floats, 2, 0.0..1.0).and_then(|y| y.download());
     assert_eq!(halves.expect("counts"), [2, 1]);
-    assert!(matches!(rustwarp::histogram::of_range(&floats, 2, 1.0..1.0), Err(Error::Usage(_))));
+    assert!(matches!(rustwarp::histogram::of_range(&floats, 2, 1.0..1.0), Err(Error::Argument(_))));
 }
 
 #[test]

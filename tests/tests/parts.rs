@@ -3,10 +3,11 @@
 
 use cuda_std::launch::Slice;
 use kernels_gpu::{dot, vecadd};
+use ladders::Result;
 use ladders::kernels::{Job, Problem, Settings, family};
+use rustwarp::Tensor;
 use rustwarp::backend::{Buffer, Choice, Shape};
 use rustwarp::element::{Array, Dtype};
-use rustwarp::{Result, Tensor};
 use tests::matrix::{Bench, bench, load};
 
 /// Number of elements of each operand.

@@ -1,7 +1,8 @@
 //! Timing: warm-up, a cold or a warm cache, the median of many samples, and the limit that a time is compared with.
 
+use crate::error::{Error, Result};
+use crate::kernels::spelling::REPEAT;
 use rustwarp::backend::Backend;
-use rustwarp::error::{Error, Result};
 use serde::Serialize;
 
 /// State of the L2 cache before each sample.
@@ -63,7 +64,7 @@ impl<'d> Plan<'d> {
             return Ok(None);
         }
         if repeat == 0 {
-            return Err(Error::Usage("--repeat 0 measures nothing: use 1 or more".into()));
+            return Err(Error::Usage(format!("{REPEAT} 0 measures nothing: use 1 or more")));
         }
         let copy_gbps = copy_bandwidth(device)?;
         let limit_gbps = limit(device.info().peak_gbps, copy_gbps);
@@ -77,8 +78,13 @@ impl<'d> Plan<'d> {
     /// Times `run`, which moves `bytes`.
     ///
     /// # Errors
-    /// Those of `run`; [`Error::Unsupported`] if the device measures no times.
-    pub fn measure(&self, device: &dyn Backend, bytes: u64, run: &mut dyn FnMut() -> Result<()>) -> Result<Timing> {
+    /// Those of `run`; [`rustwarp::Error::Unsupported`] if the device measures no times.
+    pub fn measure(
+        &self,
+        device: &dyn Backend,
+        bytes: u64,
+        run: &mut dyn FnMut() -> rustwarp::Result<()>,
+    ) -> Result<Timing> {
         for _ in 0..WARM_UP {
             run()?;
         }
@@ -89,10 +95,14 @@ impl<'d> Plan<'d> {
                 device.fill(flush.address, sample as u8, flush.bytes)?;
             }
             let time = device.time(run)?;
-            samples.push(time.ok_or_else(|| Error::Unsupported("this device has no clock".into()))?);
+            samples.push(time.ok_or_else(no_clock)?);
         }
         Ok(Timing::of(samples, if flush.is_some() { Cache::Cold } else { self.cache }))
     }
+}
+
+fn no_clock() -> Error {
+    Error::Library(rustwarp::Error::Unsupported("this device has no clock".to_owned()))
 }
 
 impl Timing {
@@ -116,7 +126,7 @@ impl Timing {
 /// median of seven copies of 1 GiB, or of a quarter of the free memory where that is less.
 ///
 /// # Errors
-/// The errors of the device's copies and allocations; [`Error::Unsupported`] if it measures no times.
+/// The errors of the device's copies and allocations; [`rustwarp::Error::Unsupported`] if it measures no times.
 pub fn copy_bandwidth(device: &dyn Backend) -> Result<f64> {
     let bytes = (device.free_memory()? / 4).clamp(1, 1 << 30);
     let (from, to) = (Memory::new(device, bytes, "copy source")?, Memory::new(device, bytes, "copy target")?);
@@ -126,7 +136,7 @@ pub fn copy_bandwidth(device: &dyn Backend) -> Result<f64> {
     let mut samples = Vec::new();
     for _ in 0..7 {
         let time = device.time(&mut copy)?;
-        samples.push(time.ok_or_else(|| Error::Unsupported("this device has no clock".into()))?);
+        samples.push(time.ok_or_else(no_clock)?);
     }
     Ok(2.0 * bytes as f64 / Timing::of(samples, Cache::Warm).median_ms / 1e6)
 }

@@ -4,6 +4,7 @@
 //! what counts as equal ([`compare`]), how time is measured ([`mod@bench`]), the vendor's libraries beside ours
 //! ([`peers`]), and how numbers are explained and drawn ([`explain`], [`plot`]).
 
+pub mod error;
 pub mod input;
 pub mod kernels;
 
@@ -13,3 +14,5 @@ pub mod bench;
 pub mod compare;
 pub mod peers;
 pub mod plot;
+
+pub use error::{Error, Result};

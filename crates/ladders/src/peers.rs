@@ -1,10 +1,11 @@
 //! Measurements of other libraries, by small programs (`bench/peers/*.cu` and `*.py`) that print JSON lines.
 
 use crate::bench::Cache;
+use crate::error::{Error, Result};
 use crate::kernels::Settings;
+use crate::kernels::spelling::PEERS;
 use rustwarp::diagnostic::note;
 use rustwarp::element::{Array, Dtype};
-use rustwarp::error::{Error, Result};
 use rustwarp::tensor::Tensor;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -72,10 +73,10 @@ pub struct Peer {
 /// without Python or without its library, explains this on standard error and prints no line.
 ///
 /// # Errors
-/// [`Error::Unsupported`] for a program that is not built, [`Error::Device`] for one that fails.
+/// [`Error::NoPeer`] for a program that is not built, [`rustwarp::Error::Device`] for one that fails.
 pub fn run(program: &str, request: &Request<'_>) -> Result<Vec<Peer>> {
     let program = find(program)?;
-    let failed = |why: String| Error::Device(format!("{}: {why}", program.display()));
+    let failed = |why: String| Error::Library(rustwarp::Error::Device(format!("{}: {why}", program.display())));
     let folder = tempfile::tempdir().map_err(|error| failed(error.to_string()))?;
     let cache = match request.cache {
         Cache::Cold => "cold",
@@ -122,7 +123,7 @@ fn result(folder: &Path, line: &Line) -> Result<Tensor> {
         return Err(Error::input(&path, format!("{} bytes don't have the shape {:?}", bytes.len(), line.shape)));
     }
     data.bytes_mut().copy_from_slice(&bytes);
-    Tensor::new(&line.shape, data)
+    Ok(Tensor::new(&line.shape, data)?)
 }
 
 /// Path of a program: in `RUSTWARP_PEERS_DIR` alone if it is set, else in `peers` beside this program or one level up
@@ -143,10 +144,10 @@ fn find(program: &str) -> Result<PathBuf> {
     let places = folders.iter().flat_map(|folder| [folder.join(program), folder.join(format!("{program}.py"))]);
     let place = places.into_iter().find(|file| file.is_file());
     place.ok_or_else(|| {
-        Error::Unsupported(format!(
+        Error::NoPeer(format!(
             "the peer program '{program}' is not built: compile it with `nvcc -O3 -std=c++17 -arch=native \
              bench/peers/{program}.cu -o target/peers/{program}`, or copy bench/peers/{program}.py there; or leave \
-             --peers out \
+             {PEERS} out \
              (RUSTWARP_PEERS_DIR names another place)"
         ))
     })

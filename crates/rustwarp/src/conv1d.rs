@@ -28,7 +28,7 @@ pub use kernels_gpu::conv1d::MAX_MASK;
 /// Filters the signal by the mask; `channels` is 1 for a plain vector.
 ///
 /// # Errors
-/// [`Error::Mismatch`] if the signal is not a whole number of samples, [`Error::Usage`] for sizes beyond the limits,
+/// [`Error::Mismatch`] if the signal is not a whole number of samples, [`Error::Argument`] for sizes beyond the limits,
 /// [`Error::OtherDevice`] for buffers of two devices, [`Error::NoPtx`] if the kernels are not built, and the errors of
 /// the device.
 pub fn conv1d<T: Element + Sample>(
@@ -51,22 +51,22 @@ pub fn conv1d<T: Element + Sample>(
 /// Converts numbers of samples, channels and taps to the sizes that kernels take.
 ///
 /// # Errors
-/// [`Error::Usage`] with an alternative, for sizes without a kernel.
+/// [`Error::Argument`] with an alternative, for sizes without a kernel.
 pub fn frame([samples, channels, taps]: [usize; 3], border: Border) -> Result<Frame> {
     if !(1..=MAX_MASK as usize).contains(&taps) {
-        return Err(Error::Usage(format!(
+        return Err(Error::Argument(format!(
             "conv1d takes masks of 1 to {MAX_MASK} taps, not {taps}: beyond that a Fourier transform does less work"
         )));
     }
     if channels > MAX_CHANNELS as usize {
-        return Err(Error::Usage(format!(
+        return Err(Error::Argument(format!(
             "conv1d takes signals of up to {MAX_CHANNELS} channels, not {channels}: filter some of them at a time; a \
              signal of one \
              channel is a vector, or samples x 1"
         )));
     }
     if samples.saturating_mul(channels) > MAX_AXIS {
-        return Err(Error::Usage(format!(
+        return Err(Error::Argument(format!(
             "conv1d takes signals of up to 2^30 elements, not {samples} samples of {channels} channels: filter it in \
              parts"
         )));

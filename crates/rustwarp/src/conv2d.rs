@@ -25,7 +25,7 @@ pub use kernels_gpu::conv2d::MAX_MASK;
 /// Filters a picture of `[rows, columns, channels]` by a mask of `[rows, columns]`, which lies on the host.
 ///
 /// # Errors
-/// [`Error::Mismatch`] if the buffer or the mask does not have the length of its shape, [`Error::Usage`] for sizes
+/// [`Error::Mismatch`] if the buffer or the mask does not have the length of its shape, [`Error::Argument`] for sizes
 /// beyond the limits, [`Error::NoPtx`] if the kernels are not built, and the errors of the device.
 pub fn conv2d<T: Element + Sample>(
     picture: &Buffer<T>,
@@ -55,15 +55,15 @@ pub fn conv2d<T: Element + Sample>(
 /// Converts shapes to the sizes that kernels take.
 ///
 /// # Errors
-/// [`Error::Usage`] for sizes without a kernel.
+/// [`Error::Argument`] for sizes without a kernel.
 pub fn frame([rows, columns, channels]: [usize; 3], mask: [usize; 2], border: Border) -> Result<Frame> {
     if mask.iter().any(|n| !(1..=MAX_MASK as usize).contains(n)) {
         let shape = crate::tensor::text(&mask);
-        return Err(Error::Usage(format!("conv2d takes masks of 1x1 to {MAX_MASK}x{MAX_MASK}, not {shape}")));
+        return Err(Error::Argument(format!("conv2d takes masks of 1x1 to {MAX_MASK}x{MAX_MASK}, not {shape}")));
     }
     if rows > MAX_AXIS || columns.saturating_mul(channels) > MAX_AXIS {
         let shape = crate::tensor::text(&[rows, columns, channels]);
-        return Err(Error::Usage(format!(
+        return Err(Error::Argument(format!(
             "conv2d takes images of up to 2^30 rows, and elements in a row, not {shape}"
         )));
     }
@@ -97,9 +97,9 @@ impl<T: Element + Sample, H: Handle> Plan<T, H> {
     /// many blocks as the tuning says, if the mask has a kernel that supports any number.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if the mask has another number of taps than the frame, [`Error::Usage`] for a picture that
-    /// needs more blocks than a grid can have, for a tuning that the kernel does not support, and if the device has
-    /// less memory free.
+    /// [`Error::Mismatch`] if the mask has another number of taps than the frame, [`Error::Argument`] for a picture
+    /// that needs more blocks than a grid can have, for a tuning that the kernel does not support, and if the device
+    /// has less memory free.
     pub fn new(device: &H, frame: Frame, taps: &[T], tuning: Tuning) -> Result<Self> {
         let needed = frame.mask_rows as usize * frame.mask_columns as usize;
         if taps.len() != needed {
@@ -108,7 +108,7 @@ impl<T: Element + Sample, H: Handle> Plan<T, H> {
         let info = device.backend().info();
         let block = tuning.whole_warps(best::BLOCK, info)?;
         if block != best::BLOCK {
-            return Err(Error::Usage(format!("conv2d has blocks of {} threads, not {block}", best::BLOCK)));
+            return Err(Error::Argument(format!("conv2d has blocks of {} threads, not {block}", best::BLOCK)));
         }
         let (strip, shape) = if marches(frame) {
             let size = frame.mask_rows;
@@ -186,7 +186,7 @@ pub fn call<'a, T: Element + Sample>(of: Operands<'a, T>, strip: u32, output: Pt
 fn shape(grid: [u32; 3], block: [u32; 2], frame: Frame) -> Result<Shape> {
     if grid[0] > i32::MAX as u32 || grid[1] > 65_535 || grid[2] > 65_535 {
         let Frame { rows, columns, channels, .. } = frame;
-        return Err(Error::Usage(format!(
+        return Err(Error::Argument(format!(
             "{rows}x{columns}x{channels} needs a grid of {}x{}x{} blocks, and the last two axes have at most 65535: \
              use a smaller \
              image",

@@ -140,8 +140,8 @@ impl Module {
     /// That of [`Backend::launch`]: the kernel's contract holds for these arguments and this shape.
     ///
     /// # Errors
-    /// [`Error::Usage`](crate::Error::Usage) for an entry that the module lacks, or a shape that the device rejects;
-    /// [`Error::Fault`](crate::Error::Fault) if the kernel faults.
+    /// [`Error::Argument`](crate::Error::Argument) for an entry that the module lacks, or a shape that the device
+    /// rejects; [`Error::Fault`](crate::Error::Fault) if the kernel faults.
     pub unsafe fn launch(&self, call: &Call<'_>, shape: Shape) -> Result<()> {
         // SAFETY: this function has the same contract.
         unsafe { self.device.backend().launch(self.module, call, shape) }

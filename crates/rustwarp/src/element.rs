@@ -71,7 +71,7 @@ impl std::str::FromStr for Dtype {
     fn from_str(text: &str) -> Result<Self> {
         Self::ALL.iter().copied().find(|dtype| dtype.name().eq_ignore_ascii_case(text)).ok_or_else(|| {
             let names: Vec<_> = Self::ALL.iter().map(|dtype| dtype.name()).collect();
-            Error::Usage(format!("unknown element type `{text}`; expected one of {}", names.join(" ")))
+            Error::Argument(format!("unknown element type `{text}`; expected one of {}", names.join(" ")))
         })
     }
 }

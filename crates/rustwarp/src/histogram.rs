@@ -28,7 +28,7 @@ impl Key for u32 {}
 /// Number of occurrences of each value below `bins`.
 ///
 /// # Errors
-/// [`Error::Usage`] for 0 bins, [`Error::NoPtx`] if the kernels are not built, and the errors of the device.
+/// [`Error::Argument`] for 0 bins, [`Error::NoPtx`] if the kernels are not built, and the errors of the device.
 pub fn of_keys<T: Key>(input: &Buffer<T>, bins: u32) -> Result<Buffer<u64>> {
     histogram::<T>(input, Bins { count: bins, range: [0.0; 3] })
 }
@@ -44,12 +44,12 @@ pub fn of_letters(text: &Buffer<u8>) -> Result<Buffer<u64>> {
 /// Number of elements in each of `bins` equal parts of a half-open range.
 ///
 /// # Errors
-/// [`Error::Usage`] for a range that cannot be divided into `bins` parts in the elements' type, and those of
+/// [`Error::Argument`] for a range that cannot be divided into `bins` parts in the elements' type, and those of
 /// [`of_keys`].
 pub fn of_range<T: Cut>(input: &Buffer<T>, bins: u32, range: Range<T>) -> Result<Buffer<u64>> {
     let range = T::cut(range.start, range.end, bins).ok_or_else(|| {
         let (low, high) = (range.start.value(), range.end.value());
-        Error::Usage(format!(
+        Error::Argument(format!(
             "the range {low}..{high} cannot be cut into {bins} bins of {}: its ends or their distance are beyond what \
              the type \
              can hold",
@@ -135,11 +135,11 @@ impl<S: Counted, H: Handle> Plan<S, H> {
     /// count the same elements.
     ///
     /// # Errors
-    /// [`Error::Usage`] for 0 bins, for more elements than a block's 32-bit counters can count, for a tuning that the
-    /// kernel does not support, and if the device has less memory free.
+    /// [`Error::Argument`] for 0 bins, for more elements than a block's 32-bit counters can count, for a tuning that
+    /// the kernel does not support, and if the device has less memory free.
     pub fn new(device: &H, n: usize, bins: Bins, tuning: Tuning) -> Result<Self> {
         if bins.count == 0 {
-            return Err(Error::Usage("a histogram has at least one bin".to_owned()));
+            return Err(Error::Argument("a histogram has at least one bin".to_owned()));
         }
         let config = Config::new::<S>(device.backend().info(), bins.count, n as u64, tuning)?;
         let totals = if config.by_lane { bins.count as usize } else { 0 };
@@ -251,7 +251,7 @@ impl Config {
         // A group's share is n / groups plus at most one round of its threads.
         let round = u64::from(block) * vector * windows::UNROLL as u64;
         if n.div_ceil(groups) + round > u64::from(u32::MAX) {
-            return Err(Error::Usage(format!(
+            return Err(Error::Argument(format!(
                 "{n} elements in {groups} blocks are more than a block's 32-bit counters can count: count them in parts"
             )));
         }

@@ -20,23 +20,23 @@ impl Tuning {
     /// Threads per block: the override, or `default`.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a size that is not a multiple of 32, or beyond the device's largest.
+    /// [`Error::Argument`] for a size that is not a multiple of 32, or beyond the device's largest.
     pub(crate) fn whole_warps(self, default: u32, info: &DeviceInfo) -> Result<u32> {
         let block = self.block.unwrap_or(default);
         if block > 0 && block.is_multiple_of(32) && block <= info.max_block {
             return Ok(block);
         }
-        Err(Error::Usage(format!("a block has a multiple of 32 threads up to {}, not {block}", info.max_block)))
+        Err(Error::Argument(format!("a block has a multiple of 32 threads up to {}, not {block}", info.max_block)))
     }
 
     /// The number of blocks, if it is overridden.
     ///
     /// # Errors
-    /// [`Error::Usage`] for 0, and for more blocks than a grid can have.
+    /// [`Error::Argument`] for 0, and for more blocks than a grid can have.
     pub(crate) fn blocks(self) -> Result<Option<u32>> {
         match self.grid {
             Some(grid) if grid == 0 || u64::from(grid) > MAX_GRID => {
-                Err(Error::Usage(format!("a grid has 1 to {MAX_GRID} blocks, not {grid}")))
+                Err(Error::Argument(format!("a grid has 1 to {MAX_GRID} blocks, not {grid}")))
             }
             grid => Ok(grid),
         }
@@ -91,10 +91,12 @@ pub(crate) struct Tuned {
 /// Checks that `blocks` fits a grid; `what` names the work in the error.
 ///
 /// # Errors
-/// [`Error::Usage`] with the advice, for more blocks than a grid can have.
+/// [`Error::Argument`] with the advice, for more blocks than a grid can have.
 pub fn require_grid(blocks: u64, what: &str, advice: &str) -> Result<u32> {
     if blocks > MAX_GRID {
-        return Err(Error::Usage(format!("{what} needs {blocks} blocks, and a grid has at most {MAX_GRID}: {advice}")));
+        return Err(Error::Argument(format!(
+            "{what} needs {blocks} blocks, and a grid has at most {MAX_GRID}: {advice}"
+        )));
     }
     Ok(blocks as u32)
 }
@@ -130,7 +132,7 @@ impl<'a> Launch<'a> {
     /// without blocks does nothing.
     ///
     /// # Errors
-    /// [`Error::Usage`] if the module lacks the entry, [`Error::Fault`] if a kernel faults.
+    /// [`Error::Argument`] if the module lacks the entry, [`Error::Fault`] if a kernel faults.
     pub fn run(&self, device: &dyn Backend, module: Module) -> Result<()> {
         if self.shape.grid.contains(&0) {
             return Ok(());

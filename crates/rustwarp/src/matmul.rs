@@ -32,9 +32,9 @@ pub struct Sizes {
 /// The product of A, `m` x `k`, and B, `k` x `n`: a matrix of `m` x `n`.
 ///
 /// # Errors
-/// [`Error::Mismatch`] if a buffer does not have the length of its matrix, [`Error::Usage`] for sizes beyond 2^32 - 1,
-/// [`Error::OtherDevice`] for buffers of two devices, [`Error::NoPtx`] if the kernels are not built, and the errors of
-/// the device.
+/// [`Error::Mismatch`] if a buffer does not have the length of its matrix, [`Error::Argument`] for sizes beyond 2^32 -
+/// 1, [`Error::OtherDevice`] for buffers of two devices, [`Error::NoPtx`] if the kernels are not built, and the errors
+/// of the device.
 pub fn matmul<T: Real>(a: &Buffer<T>, b: &Buffer<T>, sizes: Sizes) -> Result<Buffer<T>> {
     let device = a.device();
     b.require_on(device, "B")?;
@@ -44,7 +44,7 @@ pub fn matmul<T: Real>(a: &Buffer<T>, b: &Buffer<T>, sizes: Sizes) -> Result<Buf
             return Err(Error::Mismatch(format!("{name} has {have} elements, and {rows}x{columns} are needed")));
         }
     }
-    let len = m.checked_mul(n).ok_or_else(|| Error::Usage(format!("a product of {m}x{n} elements is too large")))?;
+    let len = m.checked_mul(n).ok_or_else(|| Error::Argument(format!("a product of {m}x{n} elements is too large")))?;
     let mut output = device.uninit::<T>(len)?;
     Plan::new(device, sizes, None)?.launch([a, b], &mut output)?;
     Ok(output)
@@ -123,12 +123,14 @@ impl<T: Real, H: Handle> Plan<T, H> {
     /// device: a block for each tile of the product.
     ///
     /// # Errors
-    /// [`Error::Usage`] for sizes beyond 2^32 - 1, for a tile that does not fit, if none does, and for more blocks than
-    /// a grid can have.
+    /// [`Error::Argument`] for sizes beyond 2^32 - 1, for a tile that does not fit, if none does, and for more blocks
+    /// than a grid can have.
     pub fn new(device: &H, sizes: Sizes, tile: Option<&Tile<T>>) -> Result<Self> {
         let (Sizes { m, n, k, transposed }, info) = (sizes, device.backend().info());
         let (Ok(rows), Ok(columns), Ok(depth)) = (u32::try_from(m), u32::try_from(n), u32::try_from(k)) else {
-            return Err(Error::Usage(format!("matmul takes sizes up to 2^32 - 1, not {m}x{n}x{k}: multiply in parts")));
+            return Err(Error::Argument(format!(
+                "matmul takes sizes up to 2^32 - 1, not {m}x{n}x{k}: multiply in parts"
+            )));
         };
         let tiles = T::tiles();
         let fitting = tiles.iter().filter(|tile| tile.fits(info));
@@ -138,7 +140,7 @@ impl<T: Real, H: Handle> Plan<T, H> {
         };
         let Some(tile) = tile else {
             let shared = info.max_shared;
-            return Err(Error::Usage(format!(
+            return Err(Error::Argument(format!(
                 "matmul needs more shared memory per block than the {shared} bytes of this device"
             )));
         };
@@ -162,7 +164,7 @@ impl<T: Real, H: Handle> Plan<T, H> {
     pub fn prepare<'a>(&'a self, [a, b]: [&'a Memory<T, H>; 2], product: &'a Memory<T, H>) -> Result<Launch<'a>> {
         let Sizes { m, n, k, .. } = self.sizes;
         let length = |rows: usize, columns: usize| {
-            let too_large = || Error::Usage(format!("a matrix of {rows}x{columns} elements is too large"));
+            let too_large = || Error::Argument(format!("a matrix of {rows}x{columns} elements is too large"));
             rows.checked_mul(columns).ok_or_else(too_large)
         };
         a.require(&self.device, length(m, k)?, "A")?;

@@ -92,8 +92,8 @@ impl<O: Op<T>, T: Element, H: Handle> Plan<O, T, H> {
     /// Plans a reduction of `n` elements.
     ///
     /// # Errors
-    /// [`Error::Usage`](crate::Error::Usage) for a tuning that the kernel does not support, and if the device has less
-    /// memory free.
+    /// [`Error::Argument`](crate::Error::Argument) for a tuning that the kernel does not support, and if the device has
+    /// less memory free.
     pub fn new(device: &H, n: usize, tuning: Tuning) -> Result<Self> {
         let config = config(device.backend().info(), n, best::BLOCK, tuning)?;
         Ok(Self {
@@ -202,7 +202,7 @@ impl<O: Op<T>, T: Element> ArgPlan<O, T> {
 /// Bytes of scratch memory of a [`Plan`] for `n` elements of `T`.
 ///
 /// # Errors
-/// [`Error::Usage`](crate::Error::Usage) for a tuning that the kernel does not support.
+/// [`Error::Argument`](crate::Error::Argument) for a tuning that the kernel does not support.
 pub fn scratch_bytes<T>(info: &DeviceInfo, n: usize, tuning: Tuning) -> Result<u64> {
     let blocks = config(info, n, best::BLOCK, tuning)?.grid;
     Ok(u64::from(blocks) * size_of::<T>() as u64 + size_of::<u32>() as u64)

@@ -34,8 +34,8 @@ pub enum Kind {
 /// Running sums.
 ///
 /// # Errors
-/// [`Error::NoPtx`](crate::Error::NoPtx) if the kernels are not built, [`Error::Usage`](crate::Error::Usage) for more
-/// elements than a grid can take, and the errors of the device.
+/// [`Error::NoPtx`](crate::Error::NoPtx) if the kernels are not built, [`Error::Argument`](crate::Error::Argument) for
+/// more elements than a grid can take, and the errors of the device.
 pub fn sums<T: Element>(input: &Buffer<T>, kind: Kind) -> Result<Buffer<T>> {
     scan::<Sum, T>(input, kind)
 }
@@ -81,8 +81,8 @@ impl<O: Op<T>, T: Element, H: Handle> Plan<O, T, H> {
     /// Plans a scan of `n` elements: a block for each tile.
     ///
     /// # Errors
-    /// [`Error::Usage`](crate::Error::Usage) for more elements than a grid can take, and if the device has less memory
-    /// free.
+    /// [`Error::Argument`](crate::Error::Argument) for more elements than a grid can take, and if the device has less
+    /// memory free.
     pub fn new(device: &H, n: usize, kind: Kind) -> Result<Self> {
         let config = Config::new::<T>(n as u64)?;
         let state = Memory::from_slice(device.clone(), &vec![0; config.words as usize], "state")?;
@@ -123,7 +123,7 @@ impl<O: Op<T>, T: Element> Plan<O, T> {
 /// Bytes of scratch memory of a [`Plan`] for `n` elements of `T`.
 ///
 /// # Errors
-/// [`Error::Usage`](crate::Error::Usage) for more elements than a grid can take.
+/// [`Error::Argument`](crate::Error::Argument) for more elements than a grid can take.
 pub fn scratch_bytes<T>(n: usize) -> Result<u64> {
     Ok(Config::new::<T>(n as u64)?.words * size_of::<u64>() as u64)
 }

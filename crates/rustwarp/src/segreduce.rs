@@ -98,14 +98,14 @@ impl<O: Op<T>, T: Element, H: Handle> Plan<O, T, H> {
     /// enough blocks to fill it, at most one for each tile, unless the tuning gives another number.
     ///
     /// # Errors
-    /// Those of [`require_offsets`], and [`Error::Usage`] for a tuning that the kernel does not support, and if the
+    /// Those of [`require_offsets`], and [`Error::Argument`] for a tuning that the kernel does not support, and if the
     /// device has less memory free.
     pub fn new(device: &H, n: usize, offsets: &[u64], tuning: Tuning) -> Result<Self> {
         require_offsets(offsets, n as u64)?;
         let info = device.backend().info();
         let block = tuning.whole_warps(best::BLOCK, info)?;
         if block != best::BLOCK {
-            return Err(Error::Usage(format!("segreduce has blocks of {} threads, not {block}", best::BLOCK)));
+            return Err(Error::Argument(format!("segreduce has blocks of {} threads, not {block}", best::BLOCK)));
         }
         let (segments, inside) = (offsets.len() as u64 - 1, offsets[offsets.len() - 1] - offsets[0]);
         let grid = match tuning.blocks()? {

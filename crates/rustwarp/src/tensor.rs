@@ -14,11 +14,11 @@ impl Tensor {
     /// Gives an array a shape.
     ///
     /// # Errors
-    /// [`Error::Usage`] if the shape has another number of elements than the array.
+    /// [`Error::Argument`] if the shape has another number of elements than the array.
     pub fn new(shape: &[usize], data: Array) -> Result<Self> {
         let len = shape.iter().try_fold(1_usize, |product, &n| product.checked_mul(n));
         if len != Some(data.len()) {
-            return Err(Error::Usage(format!("{} elements do not have the shape {}", data.len(), text(shape))));
+            return Err(Error::Argument(format!("{} elements do not have the shape {}", data.len(), text(shape))));
         }
         Ok(Self { shape: shape.to_vec(), data })
     }
@@ -64,7 +64,7 @@ impl Tensor {
     /// Converts to an integer type.
     ///
     /// # Errors
-    /// [`Error::Usage`] that names the operand if it holds a number that is not whole or not in the type's range.
+    /// [`Error::Argument`] that names the operand if it holds a number that is not whole or not in the type's range.
     pub fn whole_numbers(&self, dtype: Dtype, name: &str) -> Result<Self> {
         if self.dtype() == dtype {
             return Ok(self.clone());
@@ -80,22 +80,22 @@ impl Tensor {
             _ => None,
         });
         let Some(values) = values else {
-            return Err(Error::Usage(format!("{name} must hold whole numbers, not {}", self.dtype())));
+            return Err(Error::Argument(format!("{name} must hold whole numbers, not {}", self.dtype())));
         };
         crate::with_dtype!(dtype, T => {
             let numbers: Vec<T> = values.iter().map(|&x| <T as Element>::round(Value::Int(x))).collect();
             let same = |(number, &x): (&T, &i128)| matches!(number.value(), Value::Int(y) if x == y);
             match numbers.iter().zip(&values).find(|&pair| !same(pair)) {
                 None => Self::new(&self.shape, T::wrap(numbers)),
-                Some((_, x)) => Err(Error::Usage(format!("{name} holds {x}, which is not a value of {dtype}"))),
+                Some((_, x)) => Err(Error::Argument(format!("{name} holds {x}, which is not a value of {dtype}"))),
             }
-        }, else => Err(Error::Usage(format!("{name} cannot be converted to {dtype}"))))
+        }, else => Err(Error::Argument(format!("{name} cannot be converted to {dtype}"))))
     }
 
     /// Converts bytes to numbers of a type, 0 to 255; an array of another type is returned unchanged.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a type in which the host does not compute.
+    /// [`Error::Argument`] for a type in which the host does not compute.
     pub fn from_bytes(self, dtype: Dtype) -> Result<Self> {
         let Array::Bytes(Dtype::U8, bytes) = &self.data else { return Ok(self) };
         if dtype == Dtype::U8 {
@@ -104,17 +104,17 @@ impl Tensor {
         crate::with_dtype!(dtype, T => {
             let numbers = bytes.iter().map(|&x| <T as Element>::round(Value::Int(x.into()))).collect();
             Self::new(&self.shape, T::wrap(numbers))
-        }, else => Err(Error::Usage(format!("bytes cannot be converted to {dtype}"))))
+        }, else => Err(Error::Argument(format!("bytes cannot be converted to {dtype}"))))
     }
 
     /// Returns the rows and columns of a matrix.
     ///
     /// # Errors
-    /// [`Error::Usage`] that names the operand if it has another number of axes.
+    /// [`Error::Argument`] that names the operand if it has another number of axes.
     pub fn matrix(&self, name: &str) -> Result<[usize; 2]> {
         match *self.shape {
             [rows, columns] => Ok([rows, columns]),
-            _ => Err(Error::Usage(format!("{name} has the shape {}: it must be a matrix", text(&self.shape)))),
+            _ => Err(Error::Argument(format!("{name} has the shape {}: it must be a matrix", text(&self.shape)))),
         }
     }
 }

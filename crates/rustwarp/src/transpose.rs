@@ -13,8 +13,8 @@ use std::marker::PhantomData;
 /// Transposes a matrix of `rows` x `columns` into one of `columns` x `rows`.
 ///
 /// # Errors
-/// [`Error::Mismatch`] if the buffer does not have `rows * columns` elements, [`Error::Usage`] for more blocks than a
-/// grid can have, [`Error::NoPtx`] if the kernels are not built, and the errors of the device.
+/// [`Error::Mismatch`] if the buffer does not have `rows * columns` elements, [`Error::Argument`] for more blocks than
+/// a grid can have, [`Error::NoPtx`] if the kernels are not built, and the errors of the device.
 pub fn transpose<T: Element>(input: &Buffer<T>, rows: usize, columns: usize) -> Result<Buffer<T>> {
     let (device, n) = (input.device(), input.len());
     if rows.checked_mul(columns) != Some(n) {
@@ -39,10 +39,12 @@ impl<T: Element, H: Handle> Plan<T, H> {
     /// Plans the transposition of a matrix of this number of rows and of columns: a block for each tile.
     ///
     /// # Errors
-    /// [`Error::Usage`] for sides beyond 2^32 - 1, and for more blocks than a grid can have.
+    /// [`Error::Argument`] for sides beyond 2^32 - 1, and for more blocks than a grid can have.
     pub fn new(device: &H, [rows, columns]: [usize; 2]) -> Result<Self> {
         let (Ok(height), Ok(width)) = (u32::try_from(rows), u32::try_from(columns)) else {
-            return Err(Error::Usage(format!("transpose takes up to 2^32 - 1 rows and columns, not {rows}x{columns}")));
+            return Err(Error::Argument(format!(
+                "transpose takes up to 2^32 - 1 rows and columns, not {rows}x{columns}"
+            )));
         };
         let side = best::side(size_of::<T>());
         let tiles = u64::from(height.div_ceil(side)) * u64::from(width.div_ceil(side));

@@ -41,7 +41,7 @@ impl<T: Element, H: Handle> Plan<T, H> {
     /// Plans an addition of vectors of `n` elements: a block for each tile, unless the tuning gives another number.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a tuning that the kernel does not support.
+    /// [`Error::Argument`] for a tuning that the kernel does not support.
     pub fn new(device: &H, n: usize, tuning: Tuning) -> Result<Self> {
         let block = tuning.whole_warps(best::BLOCK, device.backend().info())?;
         let tile = best::EACH * 16 / size_of::<T>() * block as usize;

@@ -5,10 +5,10 @@ use super::{device, family, launch, output, seeds, simulation};
 use crate::sarif;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Command, FromArgMatches};
+use ladders::error::Error;
 use ladders::kernels::{self, Family, failing};
 use rustwarp::backend::{Atomics, CHECKERS, Checker, Checkers, Checks, Choice, SameValue};
 use rustwarp::diagnostic::{Diagnostic, note};
-use rustwarp::error::Error;
 use rustwarp::ptx::Image;
 
 /// Options of the subcommand: those of the check, and those of the family or of `run`.

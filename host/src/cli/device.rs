@@ -1,10 +1,10 @@
 //! `--device`, and the PTX to load.
 
 use super::stdout;
+use ladders::error::Result;
 use ladders::kernels::Family;
 use rustwarp::backend::{self, Backend, Checks, Choice, Module, Printed};
 use rustwarp::diagnostic::note;
-use rustwarp::error::Result;
 use rustwarp::ptx::{self, Image};
 use std::path::PathBuf;
 
@@ -51,6 +51,6 @@ impl PtxOptions {
             Some(path) => Image::read(path)?,
             None => ptx::find_family("kernels-gpu", family.name, device.info().sm, self.arch.as_deref())?,
         };
-        device.load(&image.bytes, &image.path.display().to_string())
+        Ok(device.load(&image.bytes, &image.path.display().to_string())?)
     }
 }

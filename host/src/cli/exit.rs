@@ -1,6 +1,88 @@
-//! Exit codes of commands that did their work.
+//! The exit codes, and the text of errors.
 
-/// Exit code if every result is right and no checker found anything.
+use ladders::Error;
+use rustwarp::Diagnostic;
+
+/// Everything was done, and every compared result is right.
 pub(super) const CLEAN: u8 = 0;
-/// Exit code if a result is wrong or a checker found something.
+/// A result is wrong, or a checker found something.
 pub(super) const WRONG: u8 = 1;
+/// The request or its input is not valid, or a result could not be written.
+const USAGE: u8 = 2;
+/// There is no such device, driver or PTX.
+const UNAVAILABLE: u8 = 3;
+/// The kernel faulted.
+const FAULT: u8 = 4;
+
+/// The exit code for an error.
+pub fn exit_code(error: &anyhow::Error) -> u8 {
+    match (error.downcast_ref::<Error>(), error.downcast_ref::<rustwarp::Error>()) {
+        (Some(Error::Fault(_)), _) => FAULT,
+        (Some(Error::NoPeer(_)), _) => UNAVAILABLE,
+        (Some(Error::Library(error)), _) | (None, Some(error)) => of_library(error),
+        _ => USAGE,
+    }
+}
+
+fn of_library(error: &rustwarp::Error) -> u8 {
+    use rustwarp::Error::{Device, Fault, NoDevice, NoPtx, Unsupported};
+    match error {
+        NoDevice(_) | NoPtx(_) | Unsupported(_) | Device(_) => UNAVAILABLE,
+        Fault(_) => FAULT,
+        _ => USAGE,
+    }
+}
+
+/// The error's text for standard error.
+pub fn describe(error: &anyhow::Error) -> String {
+    match (error.downcast_ref::<Error>(), error.downcast_ref::<rustwarp::Error>()) {
+        (Some(Error::Fault(fault)), _) | (_, Some(rustwarp::Error::Fault(fault))) => of_fault(fault),
+        _ => error.to_string(),
+    }
+}
+
+/// The report of a fault; a GPU's has no places, which the simulator would show.
+fn of_fault(fault: &Diagnostic) -> String {
+    let text = fault.for_stderr();
+    match fault.places.is_empty() && fault.help.is_some() {
+        true => format!("{text}. Run it again with `--device sim` to get the source line"),
+        false => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_error_has_its_code() {
+        let code = |error: Error| exit_code(&anyhow::Error::from(error));
+        let library = |error: rustwarp::Error| [code(error_again(&error)), exit_code(&anyhow::Error::from(error))];
+        assert_eq!(code(Error::Usage(String::new())), 2);
+        assert_eq!((code(Error::input("x", "y")), code(Error::NoPeer(String::new()))), (2, 3));
+        assert_eq!(library(rustwarp::Error::Argument(String::new())), [2, 2]);
+        assert_eq!(library(rustwarp::Error::NoPtx(String::new())), [3, 3]);
+        let fault = || rustwarp::Error::Fault(Box::new(Diagnostic::new("fault", "trap", "it trapped", "it trapped")));
+        assert_eq!((code(fault().into()), exit_code(&fault().into())), (4, 4));
+        assert_eq!(exit_code(&anyhow::anyhow!("any other")), 2);
+    }
+
+    /// The same error, as the ladders report it.
+    fn error_again(error: &rustwarp::Error) -> Error {
+        match error {
+            rustwarp::Error::Argument(text) => rustwarp::Error::Argument(text.clone()).into(),
+            rustwarp::Error::NoPtx(text) => rustwarp::Error::NoPtx(text.clone()).into(),
+            other => Error::Usage(other.to_string()),
+        }
+    }
+
+    #[test]
+    fn a_fault_on_a_gpu_leads_to_the_simulator() {
+        let fault =
+            Diagnostic::new("fault", "CUDA_ERROR_LAUNCH_FAILED", "it trapped", "running the kernel: it trapped");
+        let on_gpu = Diagnostic { help: Some("run it again on the simulator".to_owned()), ..fault.clone() };
+        let text = |fault: Diagnostic| describe(&Error::Fault(Box::new(fault)).into());
+        assert_eq!(text(fault), "running the kernel: it trapped");
+        assert!(text(on_gpu).ends_with("it trapped. Run it again with `--device sim` to get the source line"));
+    }
+}

@@ -3,13 +3,13 @@
 use super::exit::{CLEAN, WRONG};
 use super::{family, launch, output, stdout};
 use clap::{Args, Command, FromArgMatches};
+use ladders::error::{Error, Result};
 use ladders::explain::page::Variant;
 use ladders::explain::{Page, html, text};
 use ladders::input;
 use ladders::kernels::{self, Family};
 use rustwarp::backend::{self, Choice, Device};
 use rustwarp::diagnostic::note;
-use rustwarp::error::{Error, Result};
 use rustwarp::ptx::Image;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};

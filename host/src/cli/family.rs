@@ -6,13 +6,13 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use indicatif::{ProgressBar, ProgressStyle};
 use ladders::bench::{Cache, Plan};
+use ladders::error::{Error, Result};
 use ladders::input::{self, size};
 use ladders::kernels::settings::{self, Kind, Number, Range};
 use ladders::kernels::{Demand, Family, Job, Operand, Problem, Row, RungId, Settings};
 use rustwarp::backend::{Backend, Checks, Choice};
 use rustwarp::diagnostic::Diagnostic;
 use rustwarp::element::{Dtype, Scalar};
-use rustwarp::error::{Error, Result};
 use rustwarp::tensor::Tensor;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -324,7 +324,7 @@ fn read_inputs(family: &Family, options: &Options) -> Result<Option<Vec<Tensor>>
             let raw = operand.raw.filter(|_| !input::says_type(path));
             input::read(path, options.dtype.or(raw))
         }
-        Some(dtype) => input::read(path, None).and_then(|tensor| tensor.whole_numbers(dtype, operand.name)),
+        Some(dtype) => Ok(input::read(path, None)?.whole_numbers(dtype, operand.name)?),
     };
     let tensors: Vec<_> = options.input.iter().zip(family.operands).map(read).collect::<Result<_>>()?;
     let tensors = numbers(family, options, tensors)?;
@@ -354,7 +354,9 @@ fn numbers(family: &Family, options: &Options, tensors: Vec<Tensor>) -> Result<V
         Some(dtype) if operand.dtype.is_none() && input::picture::is_picture(path) => tensor.from_bytes(dtype),
         _ => Ok(tensor),
     };
-    tensors.into_iter().zip(family.operands).zip(&options.input).map(number).collect()
+    let numbers: rustwarp::Result<_> =
+        tensors.into_iter().zip(family.operands).zip(&options.input).map(number).collect();
+    Ok(numbers?)
 }
 
 /// A progress bar on standard error, shown on a terminal only.

@@ -1,13 +1,13 @@
 //! The part that `run` and `check` share: launching an entry of any PTX file with arguments from the command line.
 
 use super::{output, seeds, simulation, stdout};
+use ladders::error::{Error, Result};
 use ladders::input::{self, npy, size};
 use ladders::kernels::FAMILIES;
 use rustwarp::Call;
 use rustwarp::backend::{self, Backend, Entry, Shape, require_memory};
 use rustwarp::diagnostic::{Diagnostic, note};
 use rustwarp::element::{Array, Dtype};
-use rustwarp::error::{Error, Result};
 use rustwarp::ptx::Image;
 use std::path::{Path, PathBuf};
 

@@ -1,8 +1,8 @@
 //! The command line: one file per subcommand, and one subcommand per family of the families' list.
 
 use clap::{Args, Command, FromArgMatches};
+use ladders::error::Error;
 use ladders::kernels::{self, FAMILIES};
-use rustwarp::error::Error;
 use std::ffi::OsString;
 
 mod bench;
@@ -20,6 +20,8 @@ mod run;
 mod seeds;
 mod simulation;
 mod stdout;
+
+pub use exit::{describe, exit_code};
 
 /// Parses the command line, runs the command, and returns its exit code.
 ///
@@ -42,19 +44,6 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> anyhow::Result<u8> {
             None => unreachable!("clap has no other subcommand"),
         },
     }
-}
-
-/// The error's text for standard error.
-pub fn describe(error: &anyhow::Error) -> String {
-    match error.downcast_ref::<Error>() {
-        Some(Error::Fault(fault)) => fault.for_stderr().to_owned(),
-        _ => error.to_string(),
-    }
-}
-
-/// The exit code for an error: that of [`Error::exit_code`], or 2 for an error of another type.
-pub fn exit_code(error: &anyhow::Error) -> u8 {
-    error.downcast_ref::<Error>().map_or(2, Error::exit_code)
 }
 
 /// The definition of the command line.
@@ -108,5 +97,18 @@ mod tests {
     #[test]
     fn the_definition_is_consistent() {
         super::command().debug_assert();
+    }
+
+    /// Messages of `ladders` name these options.
+    #[test]
+    fn every_parameter_of_messages_is_an_option() {
+        let command = super::command();
+        for parameter in ladders::kernels::spelling::PARAMETERS {
+            let takes = |name: &str| {
+                let of = command.find_subcommand(name).expect("a subcommand");
+                of.get_arguments().any(|argument| argument.get_long() == Some(parameter.name))
+            };
+            assert!(takes("reduce") || takes("bench"), "{parameter}");
+        }
     }
 }

@@ -3,12 +3,12 @@
 use super::stdout;
 use comfy_table::{CellAlignment, Table, presets};
 use ladders::bench::Cache;
+use ladders::error::{Error, Result};
 use ladders::input;
 use ladders::kernels::{Row, Wrong};
 use ladders::plot;
 use rustwarp::backend::{Counters, Fidelity, Printed};
 use rustwarp::diagnostic::{Diagnostic, note};
-use rustwarp::error::{Error, Result};
 use std::path::PathBuf;
 
 /// The options `--json [FILE]` and `--plot FILE`.

@@ -4,8 +4,8 @@ use super::exit::{CLEAN, WRONG};
 use super::output::printed;
 use super::{device, launch, simulation};
 use crate::sarif;
+use ladders::error::Error;
 use rustwarp::backend::Checks;
-use rustwarp::error::Error;
 use rustwarp::ptx::Image;
 use std::path::PathBuf;
 

@@ -1,9 +1,9 @@
 //! `--seeds N`: the same work under N schedules.
 
 use super::simulation;
+use ladders::error::{Error, Result};
 use rustwarp::backend::Backend;
 use rustwarp::diagnostic::{Diagnostic, note};
-use rustwarp::error::{Error, Result};
 use std::collections::BTreeSet;
 
 /// Runs `work` with the seeds 0 to N - 1, and passes each distinct finding or fault with the first seed that shows it

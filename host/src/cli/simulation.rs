@@ -1,8 +1,8 @@
 //! Options of the simulator, for every command that may use it.
 
+use ladders::error::{Error, Result};
 use ladders::input;
 use rustwarp::backend::{Backend, Simulation};
-use rustwarp::error::{Error, Result};
 use std::path::{Path, PathBuf};
 
 /// Options that a GPU does not have.
@@ -42,7 +42,11 @@ impl Options {
         if self.seeds.is_none() && self.profile.is_none() && self.workers.is_none() {
             return Ok(());
         }
-        device.simulate(&self.with_seed(None))
+        if device.info().is_gpu() {
+            let text = "--seeds, --profile and --workers are options of the simulator: add --device sim";
+            return Err(Error::Usage(text.to_owned()));
+        }
+        Ok(device.simulate(&self.with_seed(None))?)
     }
 
     /// The options for one schedule.

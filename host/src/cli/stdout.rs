@@ -1,6 +1,6 @@
 //! Standard output, which can be reserved for results that programs read.
 
-use rustwarp::error::{Error, Result};
+use ladders::error::{Error, Result};
 use std::fs::File;
 use std::io::Write;
 use std::sync::OnceLock;

@@ -17,6 +17,7 @@ mod long_lines;
 mod module_files;
 mod module_text;
 mod modules;
+mod option_names;
 mod syntax;
 mod tree;
 mod upward;
@@ -50,6 +51,7 @@ const RULES: &[Rule] = &[
     Rule { name: "long-files", requires: long_files::REQUIRES, check: long_files::check },
     Rule { name: "long-lines", requires: long_lines::REQUIRES, check: long_lines::check },
     Rule { name: "expectations", requires: expectations::REQUIRES, check: expectations::check },
+    Rule { name: "option-names", requires: option_names::REQUIRES, check: option_names::check },
 ];
 
 /// Checks the working tree; fails if a rule is violated.

@@ -19,7 +19,7 @@ impl Token<'_> {
 
 /// Returns the tokens of a file.
 pub fn tokens(text: &str) -> Vec<Token<'_>> {
-    let mut reader = Reader { text, at: 0, line: 1 };
+    let mut reader = Reader { text, at: 0, line: 1, last: "" };
     let mut tokens = Vec::new();
     while let Some(token) = reader.next() {
         tokens.push(token);
@@ -27,10 +27,24 @@ pub fn tokens(text: &str) -> Vec<Token<'_>> {
     tokens
 }
 
+/// Returns the strings and characters of a file, with their quotation marks.
+pub fn strings(text: &str) -> Vec<Token<'_>> {
+    let mut reader = Reader { text, at: 0, line: 1, last: "" };
+    let mut strings = Vec::new();
+    while let Some(token) = reader.next() {
+        if token.text.is_empty() {
+            strings.push(Token { text: reader.last, ..token });
+        }
+    }
+    strings
+}
+
 struct Reader<'t> {
     text: &'t str,
     at: usize,
     line: usize,
+    /// The last string or character.
+    last: &'t str,
 }
 
 impl<'t> Reader<'t> {
@@ -63,7 +77,7 @@ impl<'t> Reader<'t> {
         let (rest, line) = (self.rest(), self.line);
         let first = rest.chars().next()?;
         let text = if let Some(length) = string(rest).or_else(|| character(rest)) {
-            self.skip(length);
+            self.last = self.skip(length);
             ""
         } else if rest.starts_with("r#") {
             self.skip(2);

@@ -1,8 +1,9 @@
 //! Where data comes from: a `.npy` file, a picture, a file of raw bytes or text, or a generator.
 
+use crate::error::{Error, Result};
+use crate::kernels::spelling::DTYPE;
 use rustwarp::backend::require_host_memory;
 use rustwarp::element::{Array, Dtype};
-use rustwarp::error::{Error, Result};
 use rustwarp::tensor::Tensor;
 use std::path::Path;
 
@@ -25,7 +26,7 @@ pub fn read(path: &Path, dtype: Option<Dtype>) -> Result<Tensor> {
         let array = npy::read(path)?;
         return match dtype {
             Some(dtype) if dtype != array.dtype() => Err(Error::Usage(format!(
-                "{} holds {}, not {dtype}: leave --dtype out, or convert the file",
+                "{} holds {}, not {dtype}: leave {DTYPE} out, or convert the file",
                 path.display(),
                 array.dtype()
             ))),
@@ -39,7 +40,7 @@ pub fn read(path: &Path, dtype: Option<Dtype>) -> Result<Tensor> {
         return picture::read(path);
     }
     let dtype = dtype.ok_or_else(|| {
-        Error::Usage(format!("{} is not a .npy file: give the type of its elements with --dtype", path.display()))
+        Error::Usage(format!("{} is not a .npy file: give the type of its elements with {DTYPE}", path.display()))
     })?;
     Ok(raw(path, dtype)?.into())
 }
@@ -102,7 +103,7 @@ fn file_size(path: &Path) -> Result<u64> {
 
 /// Checks that the data fits in memory before anything is allocated: a failed allocation would end the process.
 fn require_fit(path: &Path, bytes: u64) -> Result<()> {
-    require_host_memory(bytes, &format!("reading {}", path.display()), "use a smaller file")
+    Ok(require_host_memory(bytes, &format!("reading {}", path.display()), "use a smaller file")?)
 }
 
 /// The error for a file that the operating system cannot read.

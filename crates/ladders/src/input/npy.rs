@@ -5,8 +5,8 @@
 
 use super::replace::replace;
 use super::{file_size, require_fit, unreadable};
+use crate::error::{Error, Result};
 use rustwarp::element::{Array, Dtype};
-use rustwarp::error::{Error, Result};
 use rustwarp::tensor::Tensor;
 use std::fs::File;
 use std::io::{Read, Write};
@@ -43,7 +43,7 @@ pub fn read(path: &Path) -> Result<Tensor> {
     let mut array = Array::zeros(dtype, len as usize);
     file.read_exact(array.bytes_mut()).map_err(|error| unreadable(path, &error))?;
     let shape: Vec<_> = header.shape.iter().map(|&n| n as usize).collect();
-    Tensor::new(&shape, array)
+    Ok(Tensor::new(&shape, array)?)
 }
 
 /// Writes an array with its shape. An existing file is replaced once all bytes are written.

@@ -2,9 +2,9 @@
 
 use super::replace::replace;
 use super::{file_size, has_extension, require_fit, unreadable};
+use crate::error::{Error, Result};
 use image::{DynamicImage, ExtendedColorType, ImageFormat, ImageReader};
 use rustwarp::element::{Array, Dtype};
-use rustwarp::error::{Error, Result};
 use rustwarp::tensor::{self, Tensor};
 use std::path::Path;
 
@@ -32,9 +32,9 @@ pub fn read(path: &Path) -> Result<Tensor> {
         | DynamicImage::ImageLumaA8(_)
         | DynamicImage::ImageLuma16(_)
         | DynamicImage::ImageLumaA16(_) => {
-            Tensor::new(&[height, width], Array::Bytes(Dtype::U8, picture.into_luma8().into_raw()))
+            Ok(Tensor::new(&[height, width], Array::Bytes(Dtype::U8, picture.into_luma8().into_raw()))?)
         }
-        colours => Tensor::new(&[height, width, 3], Array::Bytes(Dtype::U8, colours.into_rgb8().into_raw())),
+        colours => Ok(Tensor::new(&[height, width, 3], Array::Bytes(Dtype::U8, colours.into_rgb8().into_raw()))?),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Files that are written completely or not at all.
 
-use rustwarp::error::{Error, Result};
+use crate::error::{Error, Result};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! Parsing of sizes: `1000000`, `4M`, `2^22`, `3*2^20`.
 
-use rustwarp::error::{Error, Result};
+use crate::error::{Error, Result};
 
 /// Parses a number of elements. `k`, `M`, `G` are powers of 1024, as in the sizes of memory; `^` is a power; `*` a
 /// product; `_` is ignored between digits.

@@ -6,11 +6,12 @@ use super::plan::Plan;
 use super::settings::{Number, Setting};
 use super::{BlockRule, Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
 use crate::compare::Expected;
+use crate::error::{Error, Result};
+use crate::kernels::spelling::BLOCK_SIZE;
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::access::*;
 use rustwarp::backend::{Buffer, Shape, require_memory};
 use rustwarp::element::{Dtype, Element, Value};
-use rustwarp::error::{Error, Result};
 use rustwarp::require_grid;
 use std::marker::PhantomData;
 
@@ -173,7 +174,8 @@ impl<T: Element> Ladder for Access<T> {
         let Matrix { input, extent } = matrix;
         let (rows, columns) = (extent.rows as u32, extent.columns as u32);
         let blocks = if input.is_empty() { 0 } else { (rung.kernel.threads)(extent).div_ceil(rung.block.into()) };
-        let grid = require_grid(blocks, &format!("{} of {rows}x{columns}", rung.name), "use a larger --block")?;
+        let grid =
+            require_grid(blocks, &format!("{} of {rows}x{columns}", rung.name), &format!("use a larger {BLOCK_SIZE}"))?;
         let output = rung.uninit::<T>(input.len(), "output")?;
         let values = input.slice(input.len());
         let call = match rung.kernel.launcher {

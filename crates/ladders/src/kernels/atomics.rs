@@ -11,11 +11,12 @@ use super::reduce::oracle::{beats, empty};
 use super::settings::{Number, Setting};
 use super::{BlockRule, Case, Demand, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
 use crate::compare::{Expected, Verdict};
+use crate::error::{Error, Result};
+use crate::kernels::spelling::{DTYPE, N, OP};
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::atomics::*;
 use rustwarp::backend::{Buffer, Shape, require_memory};
 use rustwarp::element::{Array, Dtype, Element, Value};
-use rustwarp::error::{Error, Result};
 use rustwarp::tensor::Tensor;
 use rustwarp::with_dtype;
 use std::marker::PhantomData;
@@ -55,7 +56,7 @@ fn resolve(op: &str, dtype: Dtype) -> Result<Resolved> {
         ("inc", Dtype::U32) => Ok(Resolved::of::<Atomics<Ring<Inc>, u32>>()),
         ("dec", Dtype::U32) => Ok(Resolved::of::<Atomics<Ring<Dec>, u32>>()),
         ("inc" | "dec", dtype) => Err(Error::Usage(format!(
-            "atomics has {op} for u32 only, as PTX has, and not for {dtype}: use --dtype u32, or --op add"
+            "atomics has {op} for u32 only, as PTX has, and not for {dtype}: use {DTYPE} u32, or {OP} add"
         ))),
         (op, dtype) => with_dtype!(dtype, T => match op {
             "add" => Ok(Resolved::of::<Atomics<All<Add>, T>>()),
@@ -169,7 +170,7 @@ impl<K: Kernels<T>, T: Element> Ladder for Atomics<K, T> {
         let starts = vec![K::start(); job.problem.settings.number(&ADDRESSES) as usize];
         let results = 2 * starts.len() + if K::RETURNS { input.len() } else { 0 };
         let memory = size_of_val(input) as u64 + (results * size_of::<T>()) as u64;
-        require_memory(job.device, Some(memory), "atomics with its counters", "use a smaller --n or input")?;
+        require_memory(job.device, Some(memory), "atomics with its counters", &format!("use a smaller {N} or input"))?;
         Ok(Values {
             input: Buffer::from_slice(job.device, input, "input")?,
             starts: Buffer::from_slice(job.device, &starts, "starts")?,

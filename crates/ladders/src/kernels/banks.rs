@@ -5,11 +5,12 @@ use super::plan::Plan;
 use super::settings::{Choice, Number, Setting};
 use super::{BlockRule, Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
 use crate::compare::Expected;
+use crate::error::Result;
+use crate::kernels::spelling::N;
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::banks::*;
 use rustwarp::backend::{Buffer, Shape, require_memory};
 use rustwarp::element::{Dtype, Value};
-use rustwarp::error::Result;
 use rustwarp::require_grid;
 
 const STRIDE: Setting<Number> = Setting {
@@ -105,7 +106,12 @@ impl Ladder for Sums {
     fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Kernels>]) -> Result<Words<'j>> {
         let input = job.problem.view::<u32>(0)?;
         let bytes = 2 * size_of_val(input) as u64;
-        require_memory(job.device, Some(bytes), "banks with as many sums as values", "use a smaller --n or input")?;
+        require_memory(
+            job.device,
+            Some(bytes),
+            "banks with as many sums as values",
+            &format!("use a smaller {N} or input"),
+        )?;
         let stride = job.problem.settings.number(&STRIDE) as u32;
         Ok(Words { input: Buffer::from_slice(job.device, input, "input")?, len: word_len(&job.problem), stride })
     }
@@ -119,7 +125,7 @@ impl Ladder for Sums {
         let Words { ref input, len, stride } = *words;
         let n = input.len();
         let groups = n.div_ceil(WARP as usize * len) as u64;
-        let advice = "use a smaller --n or input, or a larger --word";
+        let advice = &format!("use a smaller {N} or input, or a larger {WORD}");
         let shape = Shape::linear(require_grid(groups, &format!("a vector of {n} values"), advice)?, rung.block);
         let output = rung.uninit::<u32>(n, "output")?;
         let call = (rung.kernel[len.ilog2() as usize])(input.slice(n), stride, output.ptr());

@@ -1,6 +1,7 @@
 //! The block sizes that a kernel can be launched with, and the number of blocks.
 
-use rustwarp::error::{Error, Result};
+use crate::error::{Error, Result};
+use crate::kernels::spelling::BLOCK_SIZE;
 use serde::Serialize;
 
 /// The block sizes that a kernel's contract allows.
@@ -62,7 +63,7 @@ impl BlockRule {
         if fits && block <= max {
             return Ok(block);
         }
-        Err(Error::Usage(format!("`{variant}` cannot run with --block {block}: allowed is {allowed}")))
+        Err(Error::Usage(format!("`{variant}` cannot run with {BLOCK_SIZE} {block}: allowed is {allowed}")))
     }
 
     /// Returns one size that satisfies the rule for each kernel that exists.

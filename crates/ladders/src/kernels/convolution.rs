@@ -3,10 +3,10 @@
 use super::problem::epsilon;
 use super::settings::{Choice, Setting, Settings};
 use crate::compare::Expected;
+use crate::error::{Error, Result};
 use kernels_gpu::conv2d::Frame;
 use kernels_gpu::filter;
 use rustwarp::element::{Dtype, Element, Value};
-use rustwarp::error::{Error, Result};
 use rustwarp::filter::Border;
 
 /// Types that have kernels.

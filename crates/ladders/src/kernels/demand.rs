@@ -1,10 +1,10 @@
 //! The operands to generate when no file is given.
 
 use super::settings::Settings;
+use crate::error::{Error, Result};
 use crate::input::generate::{generate, generate_with};
 use rustwarp::backend::require_host_memory;
 use rustwarp::element::{Array, Dtype};
-use rustwarp::error::{Error, Result};
 use rustwarp::tensor::Tensor;
 use rustwarp::with_dtype;
 
@@ -54,7 +54,7 @@ impl Demand<'_> {
         };
         require_host_memory(bytes as u64, &what(), "use a smaller size")?;
         let seed = self.seed.wrapping_add(operand);
-        Tensor::new(shape, random(self.dtype, len, seed))
+        Ok(Tensor::new(shape, random(self.dtype, len, seed))?)
     }
 
     /// Generates `count` vectors of the requested length.

@@ -6,11 +6,12 @@ use super::problem::bench_lengths;
 use super::settings::{Number, Setting};
 use super::{BlockRule, Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
 use crate::compare::Expected;
+use crate::error::Result;
+use crate::kernels::spelling::N;
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::divergence::*;
 use rustwarp::backend::{Buffer, Shape, require_memory};
 use rustwarp::element::{Dtype, Value};
-use rustwarp::error::Result;
 use rustwarp::require_grid;
 
 /// The family.
@@ -87,7 +88,7 @@ impl Ladder for Chains {
     fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Kernel>]) -> Result<Values<'j>> {
         let input = job.problem.view::<u32>(0)?;
         let (bytes, what) = (2 * size_of_val(input) as u64, "divergence with as many results as values");
-        require_memory(job.device, Some(bytes), what, "use a smaller --n or input")?;
+        require_memory(job.device, Some(bytes), what, &format!("use a smaller {N} or input"))?;
         let steps = [&SHORT_STEPS, &LONG_STEPS].map(|steps| job.problem.settings.number(steps) as u32);
         Ok(Values { input: Buffer::from_slice(job.device, input, "input")?, steps })
     }
@@ -101,7 +102,7 @@ impl Ladder for Chains {
         let Values { ref input, steps: [short, long] } = *values;
         let n = input.len();
         let blocks = n.div_ceil(ELEMENTS as usize) as u64;
-        let grid = require_grid(blocks, &format!("a vector of {n} values"), "use a smaller --n or input")?;
+        let grid = require_grid(blocks, &format!("a vector of {n} values"), &format!("use a smaller {N} or input"))?;
         let output = rung.uninit::<u32>(n, "output")?;
         let call = (rung.kernel)(input.slice(n), short, long, output.ptr());
         // SAFETY: the kernel's own launcher made the call, with as many results as values, and a block per `ELEMENTS`

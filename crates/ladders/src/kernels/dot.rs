@@ -9,11 +9,12 @@ use super::problem::{awkward_lengths, bench_lengths};
 use super::reduce::oracle::Reference;
 use super::{BlockRule, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
 use crate::compare::Expected;
+use crate::error::{Error, Result};
+use crate::kernels::spelling::N;
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::dot::*;
 use rustwarp::backend::{Buffer, Shape, require_memory};
 use rustwarp::element::{Dtype, Element};
-use rustwarp::error::{Error, Result};
 use std::marker::PhantomData;
 
 /// The family.
@@ -122,7 +123,7 @@ impl<T: Element + Real> Ladder for Dot<T> {
     fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Self::Kernel>]) -> Result<Vectors<'j, T>> {
         let (a, b) = (job.problem.view::<T>(0)?, job.problem.view::<T>(1)?);
         let (device, bytes) = (job.device, 2 * size_of_val(a) as u64);
-        require_memory(device, Some(bytes), "dot of two vectors", "use a smaller --n or input")?;
+        require_memory(device, Some(bytes), "dot of two vectors", &format!("use a smaller {N} or input"))?;
         Ok(Vectors {
             a: Buffer::from_slice(device, a, "a")?,
             b: Buffer::from_slice(device, b, "b")?,

@@ -9,12 +9,12 @@ use super::ladder::{Chosen, Ladder, Run, Rung};
 use super::plan::Plan;
 use super::{BlockRule, Case, Entry, Family, Job, Limits, Oracle, Problem, Resolved, Work};
 use crate::compare::Expected;
+use crate::error::{Error, Result};
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::failing::*;
 use rustwarp::backend::{Buffer, Shape};
 use rustwarp::diagnostic::Diagnostic;
 use rustwarp::element::{Dtype, Scalar};
-use rustwarp::error::{Error, Result};
 use rustwarp::tensor::Tensor;
 
 /// The examples, as a family without operands. An example with a wrong result judges it itself; the result of an

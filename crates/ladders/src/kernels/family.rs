@@ -5,8 +5,9 @@ use super::ladder::{Resolved, merge};
 use super::problem::{Case, Operand, Problem};
 use super::settings::Setting;
 use super::variant::{RungId, VariantInfo};
+use crate::error::{Error, Result};
+use crate::kernels::spelling::OP;
 use rustwarp::element::Dtype;
-use rustwarp::error::{Error, Result};
 use rustwarp::tensor::Tensor;
 
 /// A family of kernels that solve one problem.
@@ -136,8 +137,8 @@ impl Family {
 
     pub(super) fn no_op(&self, asked: &str) -> Error {
         Error::Usage(match self.ops {
-            [] => format!("{} has no --op", self.name),
-            ops => format!("{} has no --op {asked}; there are: {}", self.name, ops.join(" ")),
+            [] => format!("{} has no {OP}", self.name),
+            ops => format!("{} has no {OP} {asked}; there are: {}", self.name, ops.join(" ")),
         })
     }
 

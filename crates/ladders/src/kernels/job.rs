@@ -5,10 +5,10 @@ use super::problem::{Oracle, Problem, Work, Wrong};
 use super::variant::RungId;
 use crate::bench::{Plan, Timing};
 use crate::compare::Verdict;
+use crate::error::Result;
 use rustwarp::backend::{Analysis, Backend, Counters, Module, Observed};
 use rustwarp::diagnostic::Diagnostic;
 use rustwarp::element::Value;
-use rustwarp::error::Result;
 use rustwarp::tensor::Tensor;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -211,7 +211,12 @@ impl Row {
     }
 
     /// Times `run`, which does this work, if the job has a plan for timing.
-    pub(crate) fn time(&mut self, job: &Job<'_>, work: Work, run: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+    pub(crate) fn time(
+        &mut self,
+        job: &Job<'_>,
+        work: Work,
+        run: &mut dyn FnMut() -> rustwarp::Result<()>,
+    ) -> Result<()> {
         if let Some(plan) = job.plan.filter(|_| self.n > 0) {
             let timing = plan.measure(job.device, work.bytes, run)?;
             let tflops = job.device.info().peak_tflops(job.problem.dtype);

@@ -6,10 +6,11 @@ use super::job::{Job, Row};
 use super::plan::Plan;
 use super::problem::{Oracle, Problem, Work};
 use super::variant::{RungId, VariantInfo};
+use crate::error::{Error, Result};
+use crate::kernels::spelling::GRID_SIZE;
 use bytemuck::Pod;
 use rustwarp::Tuning;
 use rustwarp::backend::{Backend, Buffer};
-use rustwarp::error::{Error, Result};
 use rustwarp::tensor::Tensor;
 
 /// A family whose operation and element type are resolved.
@@ -107,7 +108,7 @@ impl<K> Chosen<'_, K> {
         match self.grid {
             None => Ok(()),
             Some(_) => {
-                Err(Error::Usage(format!("`{name}` has a block for each part of the problem: leave --grid out")))
+                Err(Error::Usage(format!("`{name}` has a block for each part of the problem: leave {GRID_SIZE} out")))
             }
         }
     }
@@ -117,7 +118,7 @@ impl<K> Chosen<'_, K> {
     /// # Errors
     /// [`Error::Usage`] if the device has less memory free.
     pub fn uninit<T: Pod>(&self, len: usize, name: &str) -> Result<Buffer<'_, T>> {
-        Buffer::uninit(self.device, len, name)
+        Ok(Buffer::uninit(self.device, len, name)?)
     }
 }
 

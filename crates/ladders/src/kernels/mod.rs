@@ -27,6 +27,7 @@ pub mod reduce;
 pub mod scan;
 pub mod segreduce;
 pub mod settings;
+pub mod spelling;
 pub mod texture;
 pub mod threads;
 pub mod transpose;

@@ -11,11 +11,11 @@ use super::problem::{Case, Operand};
 use super::settings::{Number, Setting};
 use super::{BlockRule, Demand, Entry, Family, Job, Limits, Oracle, Problem, Resolved, Work};
 use crate::compare::Expected;
+use crate::error::{Error, Result};
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::picture::{Blur, Grey, MAX_RADIUS, Op, Picture, SIDE, Scale, best, pixel, tiled};
 use rustwarp::backend::{Buffer, Shape, require_memory};
 use rustwarp::element::{Dtype, Value};
-use rustwarp::error::{Error, Result};
 use rustwarp::tensor::{Tensor, text};
 
 const PERCENT: Setting<Number> = Setting {

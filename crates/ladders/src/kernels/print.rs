@@ -6,11 +6,12 @@ use super::plan::Plan;
 use super::settings::{Number, Setting};
 use super::{BlockRule, Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
 use crate::compare::Expected;
+use crate::error::Result;
+use crate::kernels::spelling::{BLOCK_SIZE, N};
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::print::*;
 use rustwarp::backend::{Buffer, Shape, require_memory};
 use rustwarp::element::{Dtype, Value};
-use rustwarp::error::Result;
 use rustwarp::require_grid;
 
 const FIRST: Setting<Number> = Setting {
@@ -95,7 +96,12 @@ impl Ladder for Printing {
     fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Kernel>]) -> Result<Values<'j>> {
         let input = job.problem.view::<i32>(0)?;
         let bytes = 2 * size_of_val(input) as u64;
-        require_memory(job.device, Some(bytes), "print with as many results as values", "use a smaller --n or input")?;
+        require_memory(
+            job.device,
+            Some(bytes),
+            "print with as many results as values",
+            &format!("use a smaller {N} or input"),
+        )?;
         let printing = [&FIRST, &COUNT].map(|setting| job.problem.settings.number(setting) as u32);
         Ok(Values { input: Buffer::from_slice(job.device, input, "input")?, printing })
     }
@@ -109,7 +115,8 @@ impl Ladder for Printing {
         let Values { ref input, printing: [first, count] } = *values;
         let n = input.len();
         let blocks = n.div_ceil(rung.block as usize) as u64;
-        let grid = require_grid(blocks, &format!("{} of {n} values", rung.name), "use a larger --block")?;
+        let grid =
+            require_grid(blocks, &format!("{} of {n} values", rung.name), &format!("use a larger {BLOCK_SIZE}"))?;
         let output = rung.uninit::<i32>(n, "output")?;
         let call = (rung.kernel)(input.slice(n), first, count, output.ptr());
         // SAFETY: the kernel's own launcher made the call, with as many results as values, and a thread for each.

@@ -2,9 +2,9 @@
 
 use super::settings::Settings;
 use crate::compare::{Expected, Verdict};
+use crate::error::{Error, Result};
 use rayon::prelude::*;
 use rustwarp::element::{Dtype, Scalar, Value};
-use rustwarp::error::{Error, Result};
 use rustwarp::tensor::Tensor;
 use serde::Serialize;
 use std::rc::Rc;

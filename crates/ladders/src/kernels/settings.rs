@@ -3,8 +3,10 @@
 //! A family declares each option as a constant of its kind, lists it, and reads its value by that constant, so that an
 //! option that does not exist, or is of another kind, is a compile error.
 
-use rustwarp::error::{Error, Result};
+use super::spelling::option;
+use crate::error::{Error, Result};
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// One option of a family: of a known kind `K`, or of any in a family's list.
 #[derive(Clone, Copy, Debug)]
@@ -72,6 +74,12 @@ enum Value {
     Range(f64, f64),
 }
 
+impl<K> fmt::Display for Setting<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&option(self.name))
+    }
+}
+
 impl<K: Copy> Setting<K> {
     const fn with_kind(self, kind: Kind) -> Setting {
         Setting { name: self.name, help: self.help, generated: self.generated, kind }
@@ -111,7 +119,7 @@ impl Setting<Range> {
 
 impl Setting {
     fn parse(&self, text: &str) -> Result<Value> {
-        let wrong = |wanted: &str| Error::Usage(format!("--{} {text}: {wanted}", self.name));
+        let wrong = |wanted: &str| Error::Usage(format!("{self} {text}: {wanted}"));
         match self.kind {
             Kind::Flag => match text {
                 "" | "true" => Ok(Value::Flag),
@@ -147,7 +155,7 @@ impl Settings {
         let mut values = BTreeMap::new();
         for (name, text) in given {
             let Some(setting) = settings.iter().find(|setting| setting.name == name) else {
-                return Err(Error::Usage(format!("there is no --{name} here")));
+                return Err(Error::Usage(format!("there is no {} here", option(name))));
             };
             values.insert(setting.name, setting.parse(text)?);
         }
@@ -191,10 +199,10 @@ impl Settings {
     /// The given options, defaults included, as on the command line; in the order of the names.
     pub fn text(&self) -> String {
         let given = self.given.iter().map(|(name, value)| match value {
-            Value::Flag => format!("--{name}"),
-            Value::Number(number) => format!("--{name} {number}"),
-            Value::Choice(choice) => format!("--{name} {choice}"),
-            Value::Range(low, high) => format!("--{name} {low}:{high}"),
+            Value::Flag => option(name),
+            Value::Number(number) => format!("{} {number}", option(name)),
+            Value::Choice(choice) => format!("{} {choice}", option(name)),
+            Value::Range(low, high) => format!("{} {low}:{high}", option(name)),
         });
         given.collect::<Vec<_>>().join(" ")
     }

@@ -5,11 +5,11 @@ use super::plan::Plan;
 use super::settings::{Number, Setting};
 use super::{BlockRule, Case, Entry, Family, Job, Limits, Oracle, Problem, Resolved, Work};
 use crate::compare::Verdict;
+use crate::error::{Error, Result};
 use cuda_std::launch::{Call, PtrMut};
 use kernels_gpu::threads::*;
 use rustwarp::backend::{Shape, require_memory};
 use rustwarp::element::{Dtype, Scalar};
-use rustwarp::error::{Error, Result};
 
 /// The family.
 pub const FAMILY: Family = Family {

@@ -4,11 +4,11 @@ use super::ladder::{Chosen, Ladder, Planned, Run, Rung};
 use super::plan::Plan;
 use super::{BlockRule, Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
 use crate::compare::Expected;
+use crate::error::{Error, Result};
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::transpose::*;
 use rustwarp::backend::{Buffer, Shape, require_memory};
 use rustwarp::element::{Dtype, Element};
-use rustwarp::error::{Error, Result};
 use rustwarp::{require_grid, with_dtype};
 use std::marker::PhantomData;
 

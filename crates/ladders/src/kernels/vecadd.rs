@@ -5,11 +5,12 @@ use super::plan::Plan;
 use super::problem::{awkward_lengths, bench_lengths};
 use super::{BlockRule, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
 use crate::compare::Expected;
+use crate::error::{Error, Result};
+use crate::kernels::spelling::{BLOCK_SIZE, GRID_SIZE, N};
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::vecadd::{self, best, one_per_thread, vectorised};
 use rustwarp::backend::{Buffer, Shape, require_memory};
 use rustwarp::element::{Dtype, Element, Value};
-use rustwarp::error::{Error, Result};
 use rustwarp::{require_grid, with_dtype};
 use std::marker::PhantomData;
 
@@ -117,7 +118,7 @@ impl<T: Element> Ladder for Sums<T> {
     fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Self::Kernel>]) -> Result<[Buffer<'j, T>; 2]> {
         let (a, b) = (job.problem.view::<T>(0)?, job.problem.view::<T>(1)?);
         let bytes = 3 * size_of_val(a) as u64;
-        require_memory(job.device, Some(bytes), "vecadd of three arrays", "use a smaller --n or input")?;
+        require_memory(job.device, Some(bytes), "vecadd of three arrays", &format!("use a smaller {N} or input"))?;
         Ok([Buffer::from_slice(job.device, a, "a")?, Buffer::from_slice(job.device, b, "b")?])
     }
 
@@ -152,7 +153,7 @@ impl Grid {
             (Self::Elements, None) => (n as u64).div_ceil(u64::from(block)),
             (Self::Elements, Some(_)) => {
                 let name = rung.name;
-                return Err(Error::Usage(format!("`{name}` has a thread for each element: leave --grid out")));
+                return Err(Error::Usage(format!("`{name}` has a thread for each element: leave {GRID_SIZE} out")));
             }
             (Self::Device, Some(grid)) => grid.into(),
             (Self::Device, None) => {
@@ -160,7 +161,7 @@ impl Grid {
                 (n as u64).div_ceil(u64::from(block)).min(fill.into())
             }
         };
-        let grid = require_grid(needed, &format!("a sum of {n} elements"), "use a larger --block")?;
+        let grid = require_grid(needed, &format!("a sum of {n} elements"), &format!("use a larger {BLOCK_SIZE}"))?;
         Ok(if n == 0 { 0 } else { grid })
     }
 }

@@ -4,12 +4,12 @@
 //! the vendor's library have strong colours, and the others are grey; each line has a mark of its own, which stands
 //! before its name at the line's end, too.
 
+use crate::error::{Error, Result};
 use crate::kernels::{self, Row};
 use look::{BEST, COLOURS, LINE, Look, REST, apart, looks};
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
-use rustwarp::error::{Error, Result};
 use std::collections::BTreeMap;
 
 mod look;

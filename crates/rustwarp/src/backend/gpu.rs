@@ -93,7 +93,7 @@ impl Gpu {
                 let (loaded, name) = &modules[module.0];
                 let function = match loaded.get_function(entry) {
                     Err(CudaError::NotFound) => {
-                        return Err(Error::Usage(format!("{name} has no entry `{entry}`: see its .entry lines")));
+                        return Err(Error::Argument(format!("{name} has no entry `{entry}`: see its .entry lines")));
                     }
                     other => check(other, || format!("looking up `{entry}` in {name}"))?.to_raw(),
                 };
@@ -107,7 +107,7 @@ impl Gpu {
             // SAFETY: the function belongs to a module that this backend keeps loaded.
             let result = unsafe { sys::cuFuncSetAttribute(function, attribute, value) };
             if result != sys::CUresult::CUDA_SUCCESS {
-                return Err(Error::Usage(format!(
+                return Err(Error::Argument(format!(
                     "`{entry}` cannot have {shared} bytes of dynamic shared memory: {} allows {} per block, static \
                      included",
                     self.info.name, self.info.max_shared
@@ -123,7 +123,7 @@ impl Gpu {
     /// dimensions only, and its texture objects are private.
     fn array(&self, sampling: &Sampling, texels: &[u8], name: &str) -> Result<sys::CUarray> {
         let Layout::Array([width, height, depth]) = sampling.layout else {
-            return Err(Error::Usage(format!("the texture `{name}` has no array")));
+            return Err(Error::Argument(format!("the texture `{name}` has no array")));
         };
         let [width, height, depth] = [width, height, depth].map(|n| n as usize);
         let descriptor = sys::CUDA_ARRAY3D_DESCRIPTOR {
@@ -138,14 +138,14 @@ impl Gpu {
         // SAFETY: the first argument points to room for a handle, the second to a complete description.
         match unsafe { sys::cuArray3DCreate_v2(&mut array, &descriptor) } {
             sys::CUresult::CUDA_ERROR_INVALID_VALUE => {
-                return Err(Error::Usage(format!(
+                return Err(Error::Argument(format!(
                     "the texture `{name}` of {} texels is larger than {} allows: use less data",
                     extent_text(sampling.extent()),
                     self.info.name
                 )));
             }
             sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
-                return Err(Error::Usage(format!(
+                return Err(Error::Argument(format!(
                     "the texture `{name}` needs {}, more than {} has free: use less data",
                     human(texels.len() as u64),
                     self.info.device
@@ -246,7 +246,7 @@ impl Backend for Gpu {
         // SAFETY: the memory is uninitialised, and only kernels and copies of plain bytes access it.
         let pointer = unsafe { cust::memory::cuda_malloc::<u8>(bytes.max(1) as usize) };
         match pointer {
-            Err(CudaError::OutOfMemory) => Err(Error::Usage(format!(
+            Err(CudaError::OutOfMemory) => Err(Error::Argument(format!(
                 "`{name}` needs {}, more than {} has free: use less data",
                 human(bytes),
                 self.info.device
@@ -356,14 +356,15 @@ impl Backend for Gpu {
             )
         };
         match result {
-            sys::CUresult::CUDA_ERROR_INVALID_VALUE => Err(Error::Usage(format!(
+            sys::CUresult::CUDA_ERROR_INVALID_VALUE => Err(Error::Argument(format!(
                 "the GPU refuses to launch `{}` with {shape}: at most {} threads per block and {} bytes of shared \
                  memory",
                 call.entry, self.info.max_block, self.info.max_shared
             ))),
-            sys::CUresult::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES => {
-                Err(Error::Usage(format!("`{}` needs too many registers for {shape}: use a smaller block", call.entry)))
-            }
+            sys::CUresult::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES => Err(Error::Argument(format!(
+                "`{}` needs too many registers for {shape}: use a smaller block",
+                call.entry
+            ))),
             other => check_raw(other, || format!("launching `{}` with {shape}", call.entry)),
         }
     }
@@ -503,8 +504,9 @@ fn explain(code: u32, attempt: &str) -> Error {
         2 => return Error::Device(format!("{attempt}: the GPU is out of memory ({name})")),
         _ => return Error::Device(format!("{attempt}: the driver returned {name} (error {code})")),
     };
-    let text = format!("{attempt}: {fault} ({name}). Run it again with `--device sim` to get the source line");
-    Error::Fault(Box::new(Diagnostic::new("fault", name.to_string(), fault, text)))
+    let text = format!("{attempt}: {fault} ({name})");
+    let help = Some("run it again on the simulator to get the source line".to_owned());
+    Error::Fault(Box::new(Diagnostic { help, ..Diagnostic::new("fault", name.to_string(), fault, text) }))
 }
 
 /// Explains why the driver rejects a module, with the first line of its compiler's log.

@@ -135,7 +135,7 @@ pub trait Backend {
     /// in the simulator's reports. Zero bytes are allowed.
     ///
     /// # Errors
-    /// [`Error::Usage`] with both sizes if there is too little memory; [`Error::Device`] if the driver fails.
+    /// [`Error::Argument`] with both sizes if there is too little memory; [`Error::Device`] if the driver fails.
     fn alloc(&self, bytes: u64, align: u64, name: &str) -> Result<u64>;
 
     /// Releases memory.
@@ -169,7 +169,7 @@ pub trait Backend {
     /// Returns the handle that kernels take. [`Texture`](super::Texture) is the safe interface.
     ///
     /// # Errors
-    /// [`Error::Usage`] if an axis has more texels than the device allows, or the device has too little memory.
+    /// [`Error::Argument`] if an axis has more texels than the device allows, or the device has too little memory.
     fn texture(&self, sampling: &Sampling, texels: &[u8], name: &str) -> Result<u64>;
 
     /// Releases a texture and its memory after everything launched has ended.
@@ -178,7 +178,7 @@ pub trait Backend {
     /// Starts a kernel, in stream order.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a shape or an entry that does not exist on the device; [`Error::Fault`] if the kernel
+    /// [`Error::Argument`] for a shape or an entry that does not exist on the device; [`Error::Fault`] if the kernel
     /// faults, which on a GPU may be reported by a later call.
     ///
     /// # Safety
@@ -204,10 +204,12 @@ pub trait Backend {
     /// Sets the options of the following simulated launches.
     ///
     /// # Errors
-    /// [`Error::Usage`] on a GPU, and for a profile that cannot be used.
+    /// [`Error::Argument`] on a GPU, and for a profile that cannot be used.
     fn simulate(&self, how: &Simulation) -> Result<()> {
         let _ = how;
-        Err(Error::Usage("--seeds, --profile and --workers are options of the simulator: add --device sim".to_owned()))
+        Err(Error::Argument(
+            "seeds, profiles and workers are options of the simulator, which a GPU does not have".to_owned(),
+        ))
     }
 
     /// Returns the observations since the last call; `None` on a GPU.

@@ -24,11 +24,13 @@ impl<T: Pod, H: Handle> Memory<T, H> {
     /// Allocates uninitialised elements; `name` appears in messages.
     ///
     /// # Errors
-    /// [`Error::Usage`] if the device has less memory free.
+    /// [`Error::Argument`] if the device has less memory free.
     pub fn uninit(device: H, len: usize, name: &str) -> Result<Self> {
         let bytes = (len as u64).checked_mul(size_of::<T>() as u64).ok_or_else(|| {
             let size = size_of::<T>();
-            Error::Usage(format!("`{name}`: {len} elements of {size} bytes need more bytes than 64 bits can represent"))
+            Error::Argument(format!(
+                "`{name}`: {len} elements of {size} bytes need more bytes than 64 bits can represent"
+            ))
         })?;
         let address = device.backend().alloc(bytes, align_of::<T>() as u64, name)?;
         Ok(Self { device, address, len, marker: PhantomData })

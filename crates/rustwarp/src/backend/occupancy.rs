@@ -119,5 +119,5 @@ fn counted(path: &Path, profile: &Profile) -> HashMap<String, u32> {
 fn usage(stop: Stop) -> Error {
     let diagnostic = stop.diagnostic();
     let help = diagnostic.help.as_ref().map(|help| format!(" ({help})"));
-    Error::Usage(format!("{}{}", diagnostic.title, help.unwrap_or_default()))
+    Error::Argument(format!("{}{}", diagnostic.title, help.unwrap_or_default()))
 }

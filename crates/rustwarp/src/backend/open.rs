@@ -9,10 +9,10 @@ use crate::error::{Error, Result};
 /// Opens the simulator and explains every launch for a device: a built-in name such as `H200`, or a TOML file.
 ///
 /// # Errors
-/// [`Error::Usage`] for an unknown profile.
+/// [`Error::Argument`] for an unknown profile.
 pub fn explaining(profile: &str, printed: Printed) -> Result<(Box<dyn Backend>, Device)> {
     let sim = sim::Sim::explaining(profile, printed)?;
-    let device = sim.device().ok_or_else(|| Error::Usage(format!("unknown device profile `{profile}`")))?;
+    let device = sim.device().ok_or_else(|| Error::Argument(format!("unknown device profile `{profile}`")))?;
     Ok((Box::new(sim), device))
 }
 

@@ -25,7 +25,7 @@ impl std::str::FromStr for Choice {
             "sim" => Ok(Self::Sim),
             _ => match text.strip_prefix("gpu:").map(str::parse) {
                 Some(Ok(number)) => Ok(Self::Gpu(number)),
-                _ => Err(Error::Usage(format!("unknown device `{text}`; expected `auto`, `gpu`, `gpu:K` or `sim`"))),
+                _ => Err(Error::Argument(format!("unknown device `{text}`; expected `auto`, `gpu`, `gpu:K` or `sim`"))),
             },
         }
     }
@@ -76,7 +76,7 @@ impl std::str::FromStr for SameValue {
         match text {
             "report" => Ok(Self::Report),
             "ignore" => Ok(Self::Ignore),
-            _ => Err(Error::Usage(format!(
+            _ => Err(Error::Argument(format!(
                 "unknown treatment of same-value writes `{text}`; expected `report` or `ignore`"
             ))),
         }
@@ -103,7 +103,7 @@ impl std::str::FromStr for Atomics {
             "auto" => Ok(Self::Auto),
             "source" => Ok(Self::Source),
             "ptx" => Ok(Self::Ptx),
-            _ => Err(Error::Usage(format!(
+            _ => Err(Error::Argument(format!(
                 "unknown interpretation of atomics `{text}`; expected `auto`, `source` or `ptx`"
             ))),
         }

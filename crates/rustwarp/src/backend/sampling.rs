@@ -109,9 +109,9 @@ impl Sampling {
     /// Bytes of all texels.
     ///
     /// # Errors
-    /// [`Error::Usage`] if the description is not valid.
+    /// [`Error::Argument`] if the description is not valid.
     pub fn bytes(&self) -> Result<u64> {
-        let wrong = |why: String| Err(Error::Usage(format!("a texture {why}")));
+        let wrong = |why: String| Err(Error::Argument(format!("a texture {why}")));
         if !matches!(self.channels, 1 | 2 | 4) {
             return wrong(format!("has 1, 2 or 4 channels, not {}", self.channels));
         }

@@ -73,7 +73,7 @@ impl Sim {
     /// with the device's times.
     ///
     /// # Errors
-    /// [`Error::Usage`] for an unknown profile.
+    /// [`Error::Argument`] for an unknown profile.
     pub fn explaining(profile: &str, printed: Printed) -> Result<Self> {
         let profile = ptx_sim::profile::Profile::find(profile).map_err(|stop| explain(&stop, "choosing a device"))?;
         let mut sim = Self::new(Checks::Bounds, printed);
@@ -378,7 +378,7 @@ fn explain_in(stop: &ptx_sim::Stop, module: &str, attempt: &str) -> Error {
         ptx_sim::StopKind::Usage => {
             let diagnostic = stop.diagnostic();
             let help = diagnostic.help.as_ref().map(|help| format!(" ({help})"));
-            Error::Usage(format!("{attempt}: {}{}", diagnostic.title, help.unwrap_or_default()))
+            Error::Argument(format!("{attempt}: {}{}", diagnostic.title, help.unwrap_or_default()))
         }
     }
 }

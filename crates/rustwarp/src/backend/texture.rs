@@ -15,12 +15,12 @@ impl<'d> Texture<'d> {
     /// messages.
     ///
     /// # Errors
-    /// [`Error::Usage`] if the description is not valid, if the number of bytes differs from it, and if the device has
-    /// too little memory.
+    /// [`Error::Argument`] if the description is not valid, if the number of bytes differs from it, and if the device
+    /// has too little memory.
     pub fn new(device: &'d dyn Backend, sampling: &Sampling, texels: &[u8], name: &str) -> Result<Self> {
         let bytes = sampling.bytes()?;
         if texels.len() as u64 != bytes {
-            return Err(Error::Usage(format!("the texture `{name}` has {bytes} bytes, not {}", texels.len())));
+            return Err(Error::Argument(format!("the texture `{name}` has {bytes} bytes, not {}", texels.len())));
         }
         Ok(Self { device, handle: device.texture(sampling, texels, name)? })
     }

@@ -3,11 +3,11 @@
 
 use super::Options;
 use crate::cli::family;
+use ladders::error::{Error, Result};
 use ladders::input::size;
 use ladders::kernels::{self, Case, FAMILIES, Family, RungId, Settings};
 use rustwarp::diagnostic::note;
 use rustwarp::element::Dtype;
-use rustwarp::error::{Error, Result};
 
 /// The selected operations, types, variants and sizes of a family.
 pub(super) struct Chosen {

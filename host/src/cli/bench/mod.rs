@@ -4,13 +4,13 @@ use super::exit::{CLEAN, WRONG};
 use super::family::{self, Timing};
 use super::{device, output};
 use ladders::bench::{self, Plan};
+use ladders::error::{Error, Result};
 use ladders::input::size;
 use ladders::kernels::{Case, Demand, Family, Job, Row, Work};
 use ladders::peers;
 use rustwarp::backend::{Backend, Checks, Choice, Module};
 use rustwarp::diagnostic::note;
 use rustwarp::element::Dtype;
-use rustwarp::error::{Error, Result};
 use rustwarp::tensor::text;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -69,9 +69,9 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
     let chosen = options.chosen()?;
     options.json.require_writable()?;
     let device = match options.device {
-        Choice::Sim => Err(Error::NoDevice(
+        Choice::Sim => Err(Error::Library(rustwarp::Error::NoDevice(
             "the simulator measures no times: use `host FAMILY --device sim` for its counters".into(),
-        )),
+        ))),
         Choice::Auto => device::open(Choice::Gpu(0), Checks::Bounds, options.json.printed()),
         choice => device::open(choice, Checks::Bounds, options.json.printed()),
     }?;
@@ -208,11 +208,11 @@ impl Bench<'_> {
 /// The number of the GPU with this name.
 ///
 /// # Errors
-/// [`Error::Device`] for a name that is not a GPU's, since a library measured on another GPU cannot be compared.
+/// [`Error::Usage`] for a name that is not a GPU's, since a library measured on another GPU cannot be compared.
 fn number(device: &str) -> Result<u32> {
     match device.parse() {
         Ok(Choice::Gpu(number)) => Ok(number),
-        _ => Err(Error::Device(format!(
+        _ => Err(Error::Usage(format!(
             "cannot measure libraries beside `{device}`, which is not the name of a GPU: leave --peers out"
         ))),
     }
@@ -226,7 +226,7 @@ impl Missing {
     /// Returns no measurements if the program is not built, with a note on standard error the first time.
     fn unless(&self, program: &str, measured: Result<Vec<peers::Peer>>) -> Result<Vec<peers::Peer>> {
         match measured {
-            Err(Error::Unsupported(why)) => {
+            Err(Error::NoPeer(why)) => {
                 if self.0.borrow_mut().insert(program.to_owned()) {
                     note(why);
                 }
@@ -246,7 +246,7 @@ mod tests {
     fn libraries_are_measured_on_the_same_gpu() {
         assert_eq!((number("gpu:0").expect("a GPU"), number("gpu:3").expect("a GPU")), (0, 3));
         for name in ["sim", "auto", "", "gpu:", "gpu:x", "NVIDIA H200"] {
-            assert!(matches!(number(name), Err(Error::Device(_))), "{name}");
+            assert!(matches!(number(name), Err(Error::Usage(_))), "{name}");
         }
     }
 
@@ -269,7 +269,7 @@ mod tests {
             assert!(none.is_empty());
         }
         assert_eq!(missing.0.borrow().len(), 1, "it is noted once");
-        let broken = missing.unless("broken", Err(Error::Device("it ended with 1".to_owned())));
-        assert!(matches!(broken, Err(Error::Device(_))));
+        let broken = missing.unless("broken", Err(Error::Usage("it ended with 1".to_owned())));
+        assert!(matches!(broken, Err(Error::Usage(_))));
     }
 }

@@ -10,13 +10,14 @@ use super::ladder::{Chosen, Ladder, Planned, Run, Rung};
 use super::plan::Plan;
 use super::settings::{Number, Setting};
 use super::{Case, Demand, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
+use crate::error::{Error, Result};
+use crate::kernels::spelling::{BLOCK_SIZE, N};
 use kernels_gpu::conv1d::{Frame, MAX_MASK};
 use kernels_gpu::conv2d;
 use kernels_gpu::filter::Sample;
 use rustwarp::backend::{Buffer, Shape, require_memory};
 use rustwarp::conv1d as library;
 use rustwarp::element::{Dtype, Element};
-use rustwarp::error::{Error, Result};
 use rustwarp::tensor::{Tensor, text};
 use std::marker::PhantomData;
 use table::{Kernel, Launch, Operands};
@@ -100,7 +101,7 @@ impl<T: Element + Sample> Ladder for Convolution<T> {
         if block < taps {
             let (name, least) = (rung.name, taps.next_multiple_of(32));
             return Err(Error::Usage(format!(
-                "`{name}` cannot run with --block {block}: a mask of {taps} taps needs at least {least} threads"
+                "`{name}` cannot run with {BLOCK_SIZE} {block}: a mask of {taps} taps needs at least {least} threads"
             )));
         }
         Ok(block)
@@ -109,7 +110,12 @@ impl<T: Element + Sample> Ladder for Convolution<T> {
     fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Self::Kernel>]) -> Result<Signal<'j, T>> {
         let (input, taps, frame) = (job.problem.view::<T>(0)?, job.problem.view::<T>(1)?, frame(job.problem)?);
         let bytes = 2 * size_of_val(input) as u64;
-        require_memory(job.device, Some(bytes), "conv1d of a signal into another one", "use a smaller --n or input")?;
+        require_memory(
+            job.device,
+            Some(bytes),
+            "conv1d of a signal into another one",
+            &format!("use a smaller {N} or input"),
+        )?;
         Ok(Signal {
             input: Buffer::from_slice(job.device, input, "signal")?,
             mask: Buffer::from_slice(job.device, taps, "mask")?,

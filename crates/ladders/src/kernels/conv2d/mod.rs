@@ -10,12 +10,12 @@ use super::ladder::{Chosen, Ladder, Planned, Run, Rung};
 use super::plan::Plan;
 use super::settings::{Number, Setting};
 use super::{Case, Demand, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
+use crate::error::{Error, Result};
 use kernels_gpu::conv2d::{Frame, MAX_MASK};
 use kernels_gpu::filter::Sample;
 use rustwarp::backend::{Buffer, require_memory};
 use rustwarp::conv2d as library;
 use rustwarp::element::{Dtype, Element};
-use rustwarp::error::{Error, Result};
 use rustwarp::tensor::{Tensor, text};
 use std::marker::PhantomData;
 use table::{Kernel, Operands};
@@ -24,7 +24,7 @@ mod table;
 
 const MASK: Setting<Number> = Setting {
     name: "mask",
-    help: "Columns of a generated mask, and its rows unless --mask-rows is given",
+    help: "Columns of a generated mask, and its rows unless these are given",
     generated: true,
     kind: Number { default: 5, min: 1, max: MAX_MASK as u64 },
 };

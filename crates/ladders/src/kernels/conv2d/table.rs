@@ -1,5 +1,6 @@
 //! The variants of `conv2d`, and their launches.
 
+use crate::error::{Error, Result};
 use crate::kernels::entry::Nothing;
 use crate::kernels::ladder::{Planned, Rung};
 use crate::kernels::{BlockRule, Entry};
@@ -9,7 +10,6 @@ use kernels_gpu::filter::{Part, Sample, TAPS, ZERO};
 use rustwarp::backend::Shape;
 use rustwarp::conv2d as library;
 use rustwarp::element::Element;
-use rustwarp::error::{Error, Result};
 
 /// The operands of a kernel.
 pub(super) struct Operands<'a, T> {

@@ -1,13 +1,14 @@
 //! The launches of one histogram: shapes, memory besides the input, and the kernel and memory that count each bin.
 
 use super::question::Question;
+use crate::error::{Error, Result};
 use crate::kernels::Entry;
 use crate::kernels::ladder::{Chosen, Planned, Run};
 use crate::kernels::plan::Plan;
+use crate::kernels::spelling::GRID_SIZE;
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::histogram::{SHARED_BINS, Sample, best};
 use rustwarp::backend::{Buffer, Shape};
-use rustwarp::error::{Error, Result};
 use rustwarp::histogram::{self as library, Counted};
 
 /// Number of threads that fill a multiprocessor.
@@ -71,7 +72,8 @@ impl Blueprint {
         let round = u64::from(block) * 16 / size_of::<T>() as u64 * best::windows::UNROLL as u64;
         if window > 0 && n.div_ceil(groups) + round > u64::from(u32::MAX) {
             return Err(Error::Usage(format!(
-                "{n} elements in {groups} blocks are more than a block's 32-bit counters can count: use a larger --grid"
+                "{n} elements in {groups} blocks are more than a block's 32-bit counters can count: use a \
+                 larger {GRID_SIZE}"
             )));
         }
         Ok(Self { grid: if n == 0 { 0 } else { groups as u32 }, window, shared })
@@ -98,7 +100,8 @@ pub(super) fn prepare<S: Counted>(
         return run(steps.then(launch));
     };
     let Blueprint { grid, window, shared } = Blueprint::new(rung, scheme, bins, input.len() as u64)?;
-    // SAFETY: the memory lives as long as the buffer, which is borrowed, and `S` has the representation of its elements.
+    // SAFETY: the memory lives as long as the buffer, which is borrowed, and `S` has the representation of its
+    // elements.
     let input = unsafe { Slice::<S>::new(input.address(), input.len()) };
     let counts = output.ptr();
     let calls = match scheme {

@@ -7,13 +7,14 @@
 use super::entry::Nothing;
 use super::ladder::{Chosen, Ladder, Planned, Run, Rung, merge};
 use super::{BlockRule, Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
+use crate::error::Result;
+use crate::kernels::spelling::N;
 use cuda_std::launch::{PtrMut, Slice};
 use kernels_gpu::histogram::{self, *};
 use launches::Scheme;
 use question::{LETTERS, Question, SETTINGS};
 use rustwarp::backend::{Buffer, require_memory};
 use rustwarp::element::Dtype;
-use rustwarp::error::Result;
 use rustwarp::histogram::{self as library, Counted};
 use std::marker::PhantomData;
 
@@ -142,7 +143,7 @@ impl<S: Counted> Ladder for Histogram<S> {
     fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Self::Kernel>]) -> Result<Elements<'j, S::Element>> {
         let (input, question) = (job.problem.view::<S::Element>(0)?, Question::of(&job.problem)?);
         let needed = size_of_val(input) as u64 + 2 * u64::from(question.bins) * size_of::<u64>() as u64;
-        require_memory(job.device, Some(needed), "histogram with its counts", "use a smaller --n or input")?;
+        require_memory(job.device, Some(needed), "histogram with its counts", &format!("use a smaller {N} or input"))?;
         Ok(Elements { input: Buffer::from_slice(job.device, input, "input")?, question })
     }
 

@@ -1,11 +1,12 @@
 //! Elements to count.
 
 use super::question::{Question, SKEW};
+use crate::error::Result;
 use crate::input::generate::{generate, generate_with};
 use crate::kernels::Demand;
+use crate::kernels::spelling::N;
 use rustwarp::backend::require_host_memory;
 use rustwarp::element::{Dtype, Element, Scalar};
-use rustwarp::error::Result;
 use rustwarp::tensor::Tensor;
 
 /// Generates the elements to count: bytes and floats as in every family, u32 uniform in all bins; `skew` percent are
@@ -13,7 +14,11 @@ use rustwarp::tensor::Tensor;
 pub(super) fn generate_input(demand: &Demand<'_>) -> Result<Vec<Tensor>> {
     let [n] = demand.axes::<1>("one number")?;
     let bytes = (n as u64).saturating_mul(demand.dtype.size() as u64);
-    require_host_memory(bytes, &format!("an operand of {n} elements of {}", demand.dtype), "use a smaller --n")?;
+    require_host_memory(
+        bytes,
+        &format!("an operand of {n} elements of {}", demand.dtype),
+        &format!("use a smaller {N}"),
+    )?;
     let question = Question::new(demand.settings, demand.dtype)?;
     let skewed = Skewed { n, seed: demand.seed, percent: demand.settings.number(&SKEW) };
     let data = match demand.dtype {

@@ -2,9 +2,9 @@
 
 use super::question::Question;
 use crate::compare::{Expected, Verdict};
+use crate::error::Result;
 use crate::kernels::{Oracle, Problem, Wrong};
 use rustwarp::element::{Array, Scalar, Value};
-use rustwarp::error::Result;
 use rustwarp::tensor::Tensor;
 use std::rc::Rc;
 

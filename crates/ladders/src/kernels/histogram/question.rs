@@ -1,16 +1,17 @@
 //! The bins of a histogram from its settings.
 
+use crate::error::{Error, Result};
 use crate::kernels::Problem;
 use crate::kernels::settings::{Flag, Number, Range, Setting, Settings};
+use crate::kernels::spelling::DTYPE;
 use kernels_gpu::histogram::Letter;
 use rustwarp::element::Dtype;
-use rustwarp::error::{Error, Result};
 use rustwarp::histogram::{Bins, Cut};
 
 const BINS: Setting<Number> = Setting {
     name: "bins",
     help: "Number N of bins: the bin of a u8 or u32 is its value, and values from N on are not counted; floats have N \
-        equal parts of --range",
+        equal parts of the range",
     generated: false,
     kind: Number { default: 256, min: 1, max: 1 << 20 },
 };
@@ -69,17 +70,17 @@ impl Question {
         let bins = settings.number(&BINS) as u32;
         if settings.flag(&LETTERS) {
             if dtype != Dtype::U8 {
-                return refuse(format!("--letters counts bytes of text, not {dtype}: use --dtype u8"));
+                return refuse(format!("{LETTERS} counts bytes of text, not {dtype}: use {DTYPE} u8"));
             }
-            let given = [(BINS.name, settings.is_given(&BINS)), (RANGE.name, settings.is_given(&RANGE))];
-            if let Some((other, _)) = given.into_iter().find(|(_, given)| *given) {
-                return refuse(format!("--letters has its own bins: leave --{other} out"));
+            let given = [(BINS.to_string(), settings.is_given(&BINS)), (RANGE.to_string(), settings.is_given(&RANGE))];
+            if let Some((other, _)) = given.iter().find(|(_, given)| *given) {
+                return refuse(format!("{LETTERS} has its own bins: leave {other} out"));
             }
             return Ok(Self { bins: Letter::GROUPS, letters: true, range: [0.0; 3] });
         }
         if settings.is_given(&RANGE) && !dtype.is_float() {
             return refuse(format!(
-                "--range is for floats, and the bin of a {dtype} is its value: leave it out, or use --dtype f32"
+                "{RANGE} is for floats, and the bin of a {dtype} is its value: leave it out, or use {DTYPE} f32"
             ));
         }
         let ends = settings.range(&RANGE);
@@ -96,8 +97,8 @@ impl Question {
 fn parts<T: Cut>((low, high): (f64, f64), bins: u32, [near_low, near_high]: [T; 2]) -> Result<[f64; 3]> {
     T::cut(near_low, near_high, bins).ok_or_else(|| {
         Error::Usage(format!(
-            "--range {low}:{high} cannot be cut into {bins} bins of {}: its ends or their distance are beyond what the \
-             type can hold; use a wider or a narrower range, or --dtype f64",
+            "{RANGE} {low}:{high} cannot be cut into {bins} bins of {}: its ends or their distance are beyond what the \
+             type can hold; use a wider or a narrower range, or {DTYPE} f64",
             T::DTYPE
         ))
     })

@@ -9,10 +9,10 @@ use super::ladder::{Chosen, Ladder, Planned, Run, Rung};
 use super::plan::Plan;
 use super::settings::{Choice, Flag, Setting};
 use super::{Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
+use crate::error::{Error, Result};
 use kernels_gpu::matmul::{A_TRANSPOSED, B_TRANSPOSED};
 use rustwarp::backend::{Buffer, Shape, require_memory};
 use rustwarp::element::Dtype;
-use rustwarp::error::{Error, Result};
 use rustwarp::matmul::{self as library, Real, Sizes};
 use rustwarp::require_grid;
 use rustwarp::tensor::text;
@@ -76,7 +76,7 @@ fn sizes_of(problem: &Problem<'_>) -> Result<Sizes> {
         return Err(Error::Usage(format!(
             "matmul cannot multiply A ({}{}) by B ({}{}): A has {k} columns and B {depth} rows, and these must be \
              equal \
-             (--transpose-a and --transpose-b say how they are stored)",
+             ({TRANSPOSE_A} and {TRANSPOSE_B} say how they are stored)",
             text(a.shape()),
             how(transposed[0]),
             text(b.shape()),

@@ -13,12 +13,12 @@
 //! - one element of each part of 64 by 64 elements is compared.
 
 use crate::compare::{Expected, Verdict};
+use crate::error::Result;
 use crate::kernels::problem::epsilon;
 use crate::kernels::{Oracle, Problem, Wrong};
 use kernels_gpu::matmul::Factor;
 use rayon::prelude::*;
 use rustwarp::element::{Scalar, Value};
-use rustwarp::error::Result;
 use rustwarp::matmul::Sizes;
 use rustwarp::tensor::Tensor;
 use std::ops::Range;
@@ -39,7 +39,7 @@ const U: f64 = f64::EPSILON / 2.0;
 /// Prepares the comparison.
 ///
 /// # Errors
-/// [`Error`](rustwarp::Error) for operands of another type.
+/// [`Error`](crate::Error) for operands of another type.
 pub fn oracle<T: Factor + Scalar>(problem: Problem<'_>, sizes: Sizes) -> Result<Oracle<'_>> {
     let all = sizes.m as u128 * sizes.n as u128 * sizes.k as u128 <= ALL;
     prepared::<T>(problem, sizes, all)

@@ -1,11 +1,13 @@
 //! The variants of `matmul`, and the tiles of `best`.
 
+use super::TILE;
+use crate::error::{Error, Result};
 use crate::kernels::BlockRule;
 use crate::kernels::ladder::{Planned, Rung};
+use crate::kernels::spelling::VARIANT;
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::matmul::*;
 use rustwarp::backend::DeviceInfo;
-use rustwarp::error::{Error, Result};
 use rustwarp::matmul::{Real, Tile};
 
 /// A launcher that takes A, B, C, M, N, K, and the storage order of A and B.
@@ -84,7 +86,7 @@ pub(super) fn tile<T: Real>(wanted: &str, info: &DeviceInfo) -> Result<Option<Ti
             return Ok(None);
         }
         return Err(Error::Usage(format!(
-            "matmul best needs more shared memory than the {} bytes of this device: use --variant double_buffered",
+            "matmul best needs more shared memory than the {} bytes of this device: use {VARIANT} double_buffered",
             info.max_shared
         )));
     }
@@ -99,7 +101,7 @@ pub(super) fn tile<T: Real>(wanted: &str, info: &DeviceInfo) -> Result<Option<Ti
     if !tile.fits(info) {
         return Err(Error::Usage(format!(
             "tile `{wanted}` of matmul best needs {} bytes of shared memory per block, and this device has {}: use \
-             --tile auto",
+             {TILE} auto",
             tile.size.shared, info.max_shared
         )));
     }

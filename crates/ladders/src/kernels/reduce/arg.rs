@@ -5,6 +5,7 @@
 use super::table::{self, Kernel, Operation};
 use super::{FAMILY, Input, oracle::first_place, with_value};
 use crate::compare::Expected;
+use crate::error::Result;
 use crate::kernels::ladder::{Chosen, Ladder, Planned, Run, Rung};
 use crate::kernels::plan::Plan;
 use crate::kernels::{Entry, Job, Oracle, Problem, Work};
@@ -13,7 +14,6 @@ use kernels_gpu::reduce::arg::{NOWHERE, reduce_arg};
 use kernels_gpu::reduce::{Max, double_accumulator::Widen, find as search};
 use rustwarp::backend::{Buffer, Shape};
 use rustwarp::element::{Element, Value};
-use rustwarp::error::Result;
 use std::marker::PhantomData;
 
 /// The first index of the value that `O`, `Max` or `Min`, gives.

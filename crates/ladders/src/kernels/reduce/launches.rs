@@ -2,13 +2,14 @@
 //! run many times.
 
 use super::table::{Kernel, Scheme};
+use crate::error::{Error, Result};
 use crate::kernels::plan::Plan;
+use crate::kernels::spelling::{BLOCK_SIZE, GRID_SIZE};
 use cuda_std::launch::{Call, Slice};
 use kernels_gpu::reduce::{Op, compensated, double_accumulator};
 use rustwarp::MAX_GRID;
 use rustwarp::backend::{Backend, Buffer, DeviceInfo, Shape};
 use rustwarp::element::Element;
-use rustwarp::error::{Error, Result};
 
 /// Number of threads that fill a multiprocessor.
 const THREADS_PER_SM: u32 = 2048;
@@ -48,7 +49,7 @@ impl Blueprint {
         let log_block = u64::from(block.next_power_of_two().ilog2());
         let full = (THREADS_PER_SM / block).max(1);
         let fill = |per_thread: u32| match grid {
-            Some(0) => Err(Error::Usage("--grid 0 launches nothing: use 1 or more".into())),
+            Some(0) => Err(Error::Usage(format!("{GRID_SIZE} 0 launches nothing: use 1 or more"))),
             Some(grid) => Ok(grid),
             None => Ok(tiles(n, block, per_thread).min(u64::from(info.multiprocessors * full)) as u32),
         };
@@ -60,7 +61,7 @@ impl Blueprint {
             Scheme::Tree { per_thread, .. } => {
                 if grid.is_some() {
                     return Err(Error::Usage(format!(
-                        "`{}` has one block for each {per_thread} * block elements: leave --grid out",
+                        "`{}` has one block for each {per_thread} * block elements: leave {GRID_SIZE} out",
                         name
                     )));
                 }
@@ -70,7 +71,7 @@ impl Blueprint {
                     left = tiles(left, block, per_thread);
                     if left > MAX_GRID {
                         return Err(Error::Usage(format!(
-                            "{n} elements need {left} blocks of {block}: use a larger --block"
+                            "{n} elements need {left} blocks of {block}: use a larger {BLOCK_SIZE}"
                         )));
                     }
                     grids.push(left as u32);
@@ -80,14 +81,14 @@ impl Blueprint {
             }
             Scheme::Pairs(_) => {
                 if grid.is_some() {
-                    return Err(Error::Usage(format!("`{name}` has a thread for each pair: leave --grid out")));
+                    return Err(Error::Usage(format!("`{name}` has a thread for each pair: leave {GRID_SIZE} out")));
                 }
                 let (mut grids, mut results, mut left) = (Vec::new(), Vec::new(), n);
                 while grids.is_empty() || left > 1 {
                     left = left.div_ceil(2);
                     let blocks = tiles(left, block, 1);
                     if blocks > MAX_GRID {
-                        let text = format!("{n} elements need {blocks} blocks of {block}: use a larger --block");
+                        let text = format!("{n} elements need {blocks} blocks of {block}: use a larger {BLOCK_SIZE}");
                         return Err(Error::Usage(text));
                     }
                     grids.push(blocks as u32);

@@ -11,11 +11,12 @@ use super::ladder::{Chosen, Ladder, Planned, Run, Rung};
 use super::plan::Plan;
 use super::problem::{awkward_lengths, bench_lengths};
 use super::{Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, RungId, Work};
+use crate::error::Result;
+use crate::kernels::spelling::{BLOCK_SIZE, N};
 use kernels_gpu::reduce::{Max, Min, best, double_accumulator::Widen};
 use launches::{Blueprint, Scratch};
 use rustwarp::backend::{Backend, Buffer, Module, require_memory};
 use rustwarp::element::{Dtype, Element};
-use rustwarp::error::Result;
 use rustwarp::with_dtype;
 use std::marker::PhantomData;
 pub use table::Operation;
@@ -49,7 +50,7 @@ pub const FAMILY: Family = Family {
 /// Reduces the first `n` elements of `input` with one variant; `None` for `block` and `grid` stands for its defaults.
 ///
 /// # Errors
-/// [`Error::Usage`](rustwarp::Error::Usage) for more elements than a grid can take, and the errors of the device.
+/// [`Error::Usage`](crate::Error::Usage) for more elements than a grid can take, and the errors of the device.
 pub fn reduce<O: Operation<T>, T: Element + Widen>(
     device: &dyn Backend,
     module: Module,
@@ -179,7 +180,7 @@ impl<'j, T: Element> Input<'j, T> {
             scratch = scratch.max(scratch_bytes(rung, input.len())?.saturating_mul(copies));
         }
         let bytes = (size_of_val(input) as u64).checked_add(scratch);
-        let advice = "use a smaller --n or input, or a larger --block";
+        let advice = &format!("use a smaller {N} or input, or a larger {BLOCK_SIZE}");
         require_memory(job.device, bytes, "reduce with its partial results", advice)?;
         Ok(Self { buffer: Buffer::from_slice(job.device, input, "input")?, problem: job.problem })
     }
@@ -189,7 +190,7 @@ impl<'j, T: Element> Input<'j, T> {
 fn scratch_bytes<T: Element>(rung: &Chosen<'_, Planned<Kernel<T>>>, n: usize) -> Result<u64> {
     match rung.kernel {
         Planned::Here(kernel) => Ok(Scratch::<T>::bytes(&blueprint(rung, kernel, n)?)),
-        Planned::ByLibrary => rustwarp::reduce::scratch_bytes::<T>(rung.device.info(), n, rung.tuning()),
+        Planned::ByLibrary => Ok(rustwarp::reduce::scratch_bytes::<T>(rung.device.info(), n, rung.tuning())?),
     }
 }
 

@@ -2,12 +2,13 @@
 //! many times.
 
 use super::table::{Scheme, Sections};
+use crate::error::{Error, Result};
 use crate::kernels::plan::Plan;
+use crate::kernels::spelling::BLOCK_SIZE;
 use cuda_std::launch::{Call, Slice};
 use rustwarp::MAX_GRID;
 use rustwarp::backend::{Backend, Buffer, Shape};
 use rustwarp::element::Element;
-use rustwarp::error::{Error, Result};
 
 /// The shapes of the launches, without memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,7 +106,7 @@ impl Blueprint {
 fn grid(n: u64, per_block: u64, block: u32) -> Result<u32> {
     let blocks = n.div_ceil(per_block);
     if blocks > MAX_GRID {
-        return Err(Error::Usage(format!("{n} elements need {blocks} blocks of {block}: use a larger --block")));
+        return Err(Error::Usage(format!("{n} elements need {blocks} blocks of {block}: use a larger {BLOCK_SIZE}")));
     }
     Ok(blocks as u32)
 }
@@ -128,7 +129,7 @@ impl<'d, T: Element> Scratch<'d, T> {
     /// # Errors
     /// [`Error::Usage`] if the device has less memory free.
     pub fn new(device: &'d dyn Backend, plan: &Blueprint) -> Result<Self> {
-        let buffer = |len: u64, name| Buffer::uninit(device, length(len)?, name);
+        let buffer = |len: u64, name| -> Result<_> { Ok(Buffer::uninit(device, length(len)?, name)?) };
         let mut scanned = vec![buffer(plan.levels.first().copied().unwrap_or(0), "output")?];
         let mut totals = Vec::new();
         for &len in plan.levels.iter().skip(1) {

@@ -12,12 +12,13 @@ use super::plan::Plan;
 use super::problem::bench_lengths;
 use super::settings::Flag;
 use super::{Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Setting, Work};
+use crate::error::{Error, Result};
+use crate::kernels::spelling::{BLOCK_SIZE, N};
 use cuda_std::launch::{PtrMut, Slice};
 use kernels_gpu::reduce::Op;
 use launches::{Blueprint, Scratch};
 use rustwarp::backend::{Buffer, require_memory};
 use rustwarp::element::{Dtype, Element};
-use rustwarp::error::{Error, Result};
 use rustwarp::scan as library;
 use rustwarp::with_dtype;
 use std::marker::PhantomData;
@@ -128,7 +129,7 @@ impl<O: Op<T>, T: Element> Ladder for Scan<O, T> {
             });
         }
         let bytes = (2 * size_of_val(input) as u64).checked_add(scratch);
-        let advice = "use a smaller --n or input, or a larger --block";
+        let advice = &format!("use a smaller {N} or input, or a larger {BLOCK_SIZE}");
         require_memory(job.device, bytes, "scan with its result and the sums of its blocks", advice)?;
         let exclusive = job.problem.settings.flag(&EXCLUSIVE);
         let kind = if exclusive { library::Kind::Exclusive } else { library::Kind::Inclusive };

@@ -1,11 +1,11 @@
 //! References of scans: the serial algorithm in a wider type, and its error bound.
 
 use crate::compare::{Expected, Verdict};
+use crate::error::Result;
 use crate::kernels::problem::{PIECE, of_pieces};
 use crate::kernels::reduce::oracle::{Reference, beats, empty};
 use crate::kernels::{Oracle, Wrong};
 use rustwarp::element::{Element, Value};
-use rustwarp::error::Result;
 use rustwarp::tensor::Tensor;
 use std::rc::Rc;
 

@@ -9,13 +9,14 @@ use super::plan::Plan;
 use super::reduce::oracle::{Reference, reference};
 use super::settings::{Choice, Number};
 use super::{BlockRule, Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Setting, Work};
+use crate::error::Result;
+use crate::kernels::spelling::N;
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::reduce::Op;
 use kernels_gpu::segreduce::*;
 use rustwarp::MAX_GRID;
 use rustwarp::backend::{Buffer, Shape, require_memory};
 use rustwarp::element::{Dtype, Element, Scalar};
-use rustwarp::error::Result;
 use rustwarp::segreduce as library;
 use rustwarp::tensor::Tensor;
 use rustwarp::with_dtype;
@@ -154,7 +155,12 @@ impl<O: Op<T>, T: Element> Ladder for Segreduce<O, T> {
         let (device, segments) = (job.device, offsets.len() - 1);
         let operands = size_of_val(values) + size_of_val(offsets) + segments * size_of::<T>();
         let memory = operands as u64 + library::scratch_bytes::<T>(device.info());
-        require_memory(device, Some(memory), "segreduce with its offsets and results", "use a smaller --n or input")?;
+        require_memory(
+            device,
+            Some(memory),
+            "segreduce with its offsets and results",
+            &format!("use a smaller {N} or input"),
+        )?;
         Ok(Segments {
             values: Buffer::from_slice(device, values, "values")?,
             ends: Buffer::from_slice(device, offsets, "offsets")?,

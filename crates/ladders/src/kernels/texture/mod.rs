@@ -13,14 +13,14 @@ use super::entry::Nothing;
 use super::ladder::{Chosen, Ladder, Run, Rung, merge};
 use super::plan::Plan;
 use super::{BlockRule, Case, Demand, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
+use crate::error::{Error, Result};
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::texture::*;
-use options::{DIMS, SETTINGS};
+use options::{DIMS, SCALE, SETTINGS};
 use request::{Read, Request};
 use rustwarp::backend::texture::{AddressMode, Channel, Filter, Layout};
 use rustwarp::backend::{Backend, Buffer, Sampling, Shape, Texture, require_memory};
 use rustwarp::element::{Array, Dtype, Scalar};
-use rustwarp::error::{Error, Result};
 use rustwarp::tensor::Tensor;
 use std::marker::PhantomData;
 
@@ -132,7 +132,7 @@ impl<D: Dimensions, F: Format<Element: Scalar, Result: Scalar> + 'static> Ladder
         let bytes = (size_of_val(elements) + samples * size_of::<F::Result>()) as u64;
         // The texels exist once more as a texture, with a fourth channel where there are three.
         let needed = bytes + 2 * size_of_val(elements) as u64;
-        let advice = "use less data or a smaller --scale";
+        let advice = &format!("use less data or a smaller {SCALE}");
         require_memory(job.device, Some(needed), "sampling the texels into another array", advice)?;
         let buffer = Buffer::from_slice(job.device, elements, "texels")?;
         Ok(Texels { buffer, data: job.problem.inputs[0].data(), request, samples })
@@ -225,7 +225,7 @@ fn sizes() -> Vec<Case> {
 
 /// One number stands for as many equal ones as there are dimensions.
 fn generate(demand: &Demand<'_>) -> Result<Vec<Tensor>> {
-    let text = "as many numbers as --dims, or one more: the channels";
+    let text = &format!("as many numbers as {DIMS}, or one more: the channels");
     let shape = match (demand.size, demand.settings.choice(&DIMS)) {
         ([_], "1") => demand.axes::<1>(text)?.to_vec(),
         ([_], "auto" | "2") | ([_, _], _) => demand.axes::<2>(text)?.to_vec(),
@@ -270,7 +270,7 @@ fn shape(request: &Request, rung: Kernel) -> Result<Shape> {
     let grid = [size[0].div_ceil(tile[0]), size[1].div_ceil(tile[1]), size[2]];
     if grid[1] > 65_535 || grid[2] > 65_535 {
         let text = format!(
-            "{} rows and {} planes of samples are more than one grid has: use a smaller --scale",
+            "{} rows and {} planes of samples are more than one grid has: use a smaller {SCALE}",
             size[1], size[2]
         );
         return Err(Error::Usage(text));
@@ -322,5 +322,5 @@ fn texture<'d>(
             ..Sampling::new(layout, channel, channels)
         },
     };
-    Texture::new(device, &sampling, &padded, "texels").map(Some)
+    Ok(Some(Texture::new(device, &sampling, &padded, "texels")?))
 }

@@ -19,7 +19,7 @@ pub(super) const FILTER: Setting<Choice> = Setting {
 
 pub(super) const ADDRESS: Setting<Choice> = Setting {
     name: "address",
-    help: "values outside: the nearest texel, the array repeated or mirrored (both with --normalised), or 0",
+    help: "values outside: the nearest texel, the array repeated or mirrored (both with normalised coordinates), or 0",
     generated: false,
     kind: Choice(&["clamp", "wrap", "mirror", "border"]),
 };

@@ -15,11 +15,11 @@
 
 use super::request::{Read, Request};
 use crate::compare::{Expected, Verdict};
+use crate::error::Result;
 use crate::kernels::problem::epsilon;
 use crate::kernels::{Oracle, Problem, Wrong};
 use kernels_gpu::texture::address;
 use rustwarp::element::{Dtype, Scalar, Value};
-use rustwarp::error::Result;
 use rustwarp::tensor::Tensor;
 use std::rc::Rc;
 

@@ -1,11 +1,11 @@
 //! The request of a problem: the texels' extent, the way in which they are read, and the positions of the samples.
 
-use super::options;
+use super::options::{ADDRESS, DIMS, FILTER, NORMALISED, READ, SCALE, TURN, WINDOW};
+use crate::error::{Error, Result};
 use crate::kernels::Problem;
 use kernels_gpu::texture::{Map, address, filter};
 use rustwarp::backend::extent_text;
 use rustwarp::element::{Array, Dtype};
-use rustwarp::error::{Error, Result};
 use rustwarp::tensor;
 use std::borrow::Cow;
 
@@ -66,7 +66,7 @@ impl Request {
             return wrong(format!("texture takes one operand, not {}", problem.inputs.len()));
         };
         let shape = texels.shape();
-        let dimensions = match settings.choice(&options::DIMS) {
+        let dimensions = match settings.choice(&DIMS) {
             "1" => 1,
             "2" => 2,
             "3" => 3,
@@ -81,7 +81,7 @@ impl Request {
             Some(1) if (1..=4).contains(&shape[dimensions]) => (&shape[..dimensions], shape[dimensions]),
             _ => {
                 return wrong(format!(
-                    "--dims {dimensions} needs an operand of {dimensions} axes, or one more with 1 to 4 channels, not \
+                    "{DIMS} {dimensions} needs an operand of {dimensions} axes, or one more with 1 to 4 channels, not \
                      {}",
                     tensor::text(shape)
                 ));
@@ -97,50 +97,49 @@ impl Request {
                 extent_text(extent.map(|n| n as u64))
             ));
         }
-        let read = match (problem.dtype, settings.choice(&options::READ)) {
+        let read = match (problem.dtype, settings.choice(&READ)) {
             (Dtype::F32, _) => Read::Float,
             (Dtype::U8, "normalised") => Read::Fraction,
             (Dtype::U8, _) => Read::Byte,
             (other, _) => return wrong(format!("texture has no kernel for {other}: convert the data to f32 or u8")),
         };
-        let address = match settings.choice(&options::ADDRESS) {
+        let address = match settings.choice(&ADDRESS) {
             "wrap" => address::WRAP,
             "mirror" => address::MIRROR,
             "border" => address::BORDER,
             _ => address::CLAMP,
         };
-        let normalised = settings.flag(&options::NORMALISED);
+        let normalised = settings.flag(&NORMALISED);
         if matches!(address, address::WRAP | address::MIRROR) && !normalised {
             return wrong(format!(
-                "--address {} needs --normalised: with other coordinates texture units clamp instead",
-                settings.choice(&options::ADDRESS)
+                "{ADDRESS} {} needs {NORMALISED}: with other coordinates texture units clamp instead",
+                settings.choice(&ADDRESS)
             ));
         }
-        let turn = settings.number(&options::TURN);
+        let turn = settings.number(&TURN);
         if turn != 0 && dimensions == 1 {
-            return wrong("--turn needs two dimensions or three".to_owned());
+            return wrong(format!("{TURN} needs two dimensions or three"));
         }
-        let window = settings.range(&options::WINDOW);
+        let window = settings.range(&WINDOW);
         if window.0 < -FARTHEST || window.1 > FARTHEST {
             return wrong(format!(
-                "--window {}:{}: it must lie between -{FARTHEST} and {FARTHEST}",
+                "{WINDOW} {}:{}: it must lie between -{FARTHEST} and {FARTHEST}",
                 window.0, window.1
             ));
         }
-        let linear = settings.choice(&options::FILTER) != "point";
+        let linear = settings.choice(&FILTER) != "point";
         if linear && problem.dtype == Dtype::F32 && problem.view::<f32>(0)?.iter().any(|x| !x.is_finite()) {
-            return wrong(
-                "a linear filter needs finite numbers: use --filter point for texels that are NaN or infinite"
-                    .to_owned(),
-            );
+            return wrong(format!(
+                "a linear filter needs finite numbers: use {FILTER} point for texels that are NaN or infinite"
+            ));
         }
-        let density = settings.number(&options::SCALE) as f64 / 100.0 * (window.1 - window.0);
+        let density = settings.number(&SCALE) as f64 / 100.0 * (window.1 - window.0);
         let mut size = [1; 3];
         for (m, &n) in size.iter_mut().zip(&extent).take(dimensions) {
             let samples = (n as f64 * density).round();
             if samples > MOST {
                 return wrong(format!(
-                    "{samples} samples along an axis of {n} texels are more than 2^24: use a smaller --scale"
+                    "{samples} samples along an axis of {n} texels are more than 2^24: use a smaller {SCALE}"
                 ));
             }
             *m = if n == 0 { 0 } else { samples.max(1.0) as usize };
@@ -164,7 +163,7 @@ impl Request {
         let count = self.shape().iter().try_fold(size_of::<f32>(), |product, &n| product.checked_mul(n));
         count.map(|bytes| bytes / size_of::<f32>()).ok_or_else(|| {
             Error::Usage(format!(
-                "{} samples are more than 64 bits can count: use a smaller --scale",
+                "{} samples are more than 64 bits can count: use a smaller {SCALE}",
                 tensor::text(&self.shape())
             ))
         })
