@@ -68,10 +68,8 @@ mod tests {
             ("host/src/e.rs", "f(\"--device sim\");"),
         ]);
         let found: Vec<_> = found(&tree).into_iter().map(|finding| finding.to_string()).collect();
-        let places = ["a.rs:2: the message names the option `--n`", "b.rs:2: the message names the option `--{name}`"];
-        for (found, place) in found.iter().zip(places) {
-            assert!(found.contains(place), "{found}");
-        }
+        let options = ["b.rs:2: the message names the option `--{name}`", "a.rs:2: the message names the option `--n`"];
+        assert!(options.iter().zip(&found).all(|(option, found)| found.contains(option)), "{found:?}");
         assert!(found.len() == 3 && found[2].contains("`--c-d`"), "{found:?}");
     }
 }
