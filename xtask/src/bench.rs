@@ -55,8 +55,8 @@ fn host() -> Command {
     cargo
 }
 
-/// Compiles the programs that are older than their sources, copies the scripts, and returns the folder with both;
-/// `None` on a machine without nvcc.
+/// Compiles the programs that are older than their sources or a header, copies the scripts, and returns the folder with
+/// both; `None` on a machine without nvcc.
 fn build_peers() -> Result<Option<PathBuf>> {
     if !Command::new("nvcc").arg("--version").output().is_ok_and(|output| output.status.success()) {
         eprintln!("nvcc is not on the PATH: NVIDIA's libraries are not measured");
@@ -74,7 +74,7 @@ fn build_peers() -> Result<Option<PathBuf>> {
             true => (product.with_extension("cubin"), &["-cubin"]),
             false => (product, &["-std=c++17", "-lcublas"]),
         };
-        if !is_newer(&product, &source) {
+        if !is_newer(&product, &inputs(&source)?) {
             let mut nvcc = Command::new("nvcc");
             nvcc.args(["-O3", "-arch=native"]).arg(&source).args(options).arg("-o").arg(&product);
             command::run(&mut nvcc)?;
@@ -83,7 +83,7 @@ fn build_peers() -> Result<Option<PathBuf>> {
     Ok(Some(folder))
 }
 
-/// Sources with this extension: `cu` for nvcc, `py` for Python.
+/// Sources with this extension: `cu` for nvcc, `h` for what those include, `py` for Python.
 fn sources(language: &str) -> Result<Vec<PathBuf>> {
     let mut sources = Vec::new();
     for entry in std::fs::read_dir(workspace::peers()).context("cannot read bench/peers")? {
@@ -96,13 +96,21 @@ fn sources(language: &str) -> Result<Vec<PathBuf>> {
     Ok(sources)
 }
 
-fn is_newer(product: &Path, source: &Path) -> bool {
+/// The files that a program is compiled from: its source, and every header, since any source may include any.
+fn inputs(source: &Path) -> Result<Vec<PathBuf>> {
+    Ok(sources("h")?.into_iter().chain([source.to_owned()]).collect())
+}
+
+/// Whether the product was written after each of the files that it is made of.
+fn is_newer(product: &Path, inputs: &[PathBuf]) -> bool {
     let time = |path: &Path| path.metadata().and_then(|data| data.modified()).ok();
-    time(product).is_some_and(|built| time(source).is_some_and(|written| written <= built))
+    time(product).is_some_and(|built| inputs.iter().all(|input| time(input).is_some_and(|written| written <= built)))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, SystemTime};
+
     use super::*;
 
     /// nvcc does not link a program without `main`; a cubin needs none.
@@ -114,6 +122,42 @@ mod tests {
             let text = std::fs::read_to_string(&source).expect("a source");
             assert_eq!(text.contains("int main("), !source.ends_with("ladder.cu"), "{}", source.display());
         }
+    }
+
+    #[test]
+    fn a_program_is_compiled_again_after_a_change_of_any_input() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |name: &str, seconds: u64| {
+            let path = folder.path().join(name);
+            let file = std::fs::File::create(&path).expect("a file");
+            file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)).expect("its time");
+            path
+        };
+        let (inputs, product) = ([write("peer.h", 20), write("a.cu", 10)], write("a", 30));
+        assert!(is_newer(&product, &inputs));
+        assert!(!is_newer(&folder.path().join("absent"), &inputs));
+        write("peer.h", 40);
+        assert!(!is_newer(&product, &inputs));
+        write("peer.h", 20);
+        write("a.cu", 40);
+        assert!(!is_newer(&product, &inputs));
+    }
+
+    #[test]
+    fn every_included_file_is_an_input() {
+        let mut included = 0;
+        for source in sources("cu").expect("bench/peers") {
+            let inputs = inputs(&source).expect("bench/peers");
+            assert!(inputs.contains(&source));
+            for input in &inputs {
+                let text = std::fs::read_to_string(input).expect("a source");
+                for name in text.lines().filter_map(|line| line.strip_prefix("#include \"")?.strip_suffix('"')) {
+                    assert!(inputs.contains(&workspace::peers().join(name)), "{}: {name}", input.display());
+                    included += 1;
+                }
+            }
+        }
+        assert!(included > 1, "{included} quoted includes");
     }
 
     #[test]
