@@ -1,6 +1,7 @@
 //! `cargo xtask build-ptx`: compiles the kernels, for every default architecture or those of `--arch`.
 
 use std::{
+    collections::BTreeSet,
     fs,
     io::{ErrorKind, Write},
     path::{Path, PathBuf},
@@ -50,36 +51,39 @@ pub enum Emit {
 /// Fails for an unknown crate or family, and if the build fails.
 pub fn run(options: &Options) -> Result<ExitCode> {
     let start = Instant::now();
+    let packages = packages(&options.package)?;
     let mut search = Search::default();
     search.asked = options.toolchain.clone().or(search.asked);
-    for (name, folder, modules) in packages(&options.package)? {
+    let mut builds = Vec::new();
+    for (name, folder, modules) in packages {
         let place = workspace::ptx_dir().join(&name);
         let mut builder = CudaBuilder::new(&folder).search(search.clone()).modules(modules).copy_to(&place);
         if !options.archs.is_empty() {
             builder = builder.archs(options.archs.iter().copied());
         }
         let artifacts = builder.emit_llvm_ir(options.emit == Some(Emit::LlvmIr)).build_all()?;
-        match options.emit {
-            Some(emit) => {
-                for artifact in chosen(&artifacts, options.family.as_deref())? {
-                    print(emit, artifact, &search.cache)?;
-                }
-            }
-            None => summary(&artifacts),
+        if options.emit.is_none() {
+            summary(&artifacts);
+        }
+        builds.push(artifacts);
+    }
+    if let Some(emit) = options.emit {
+        for artifact in chosen(&builds, options.family.as_deref())? {
+            print(emit, artifact, &search.cache)?;
         }
     }
     eprintln!("PTX is up to date ({:.1} s)", start.elapsed().as_secs_f32());
     Ok(ExitCode::SUCCESS)
 }
 
-/// The artifacts of one family, or all.
-fn chosen<'a>(artifacts: &'a [Artifact], family: Option<&str>) -> Result<Vec<&'a Artifact>> {
-    let Some(family) = family else { return Ok(artifacts.iter().collect()) };
-    let found: Vec<_> = artifacts.iter().filter(|artifact| artifact.module == family).collect();
+/// The artifacts of one family, or all; `builds` has those of each crate.
+fn chosen<'a>(builds: &'a [Vec<Artifact>], family: Option<&str>) -> Result<Vec<&'a Artifact>> {
+    let all = || builds.iter().flatten();
+    let Some(family) = family else { return Ok(all().collect()) };
+    let found: Vec<_> = all().filter(|artifact| artifact.module == family).collect();
     if found.is_empty() {
-        let mut names: Vec<_> = artifacts.iter().map(|artifact| artifact.module.as_str()).collect();
-        names.dedup();
-        bail!("unknown family `{family}`; this crate has: {}", names.join(" "));
+        let names: BTreeSet<&str> = all().map(|artifact| artifact.module.as_str()).collect();
+        bail!("unknown family `{family}`; expected one of: {}", Vec::from_iter(names).join(" "));
     }
     Ok(found)
 }
@@ -113,10 +117,29 @@ pub fn all() -> Result<()> {
 
 /// Writes one form of the kernels to standard output.
 fn print(emit: Emit, artifact: &Artifact, cache: &Cache) -> Result<()> {
+    match std::io::stdout().write_all(text(emit, artifact, cache)?.as_bytes()) {
+        // The reader, such as `head`, has closed the pipe.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        result => Ok(result?),
+    }
+}
+
+/// Reads or makes one form of the kernels.
+fn text(emit: Emit, artifact: &Artifact, cache: &Cache) -> Result<String> {
     let read = |path: &Path| fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()));
-    let text = match emit {
+    Ok(match emit {
         Emit::Ptx => read(&artifact.ptx)?,
-        Emit::LlvmIr => artifact.llvm_ir.as_deref().map(read).transpose()?.unwrap_or_default(),
+        Emit::LlvmIr => {
+            let module = &artifact.module;
+            let path = artifact.llvm_ir.as_deref();
+            let path = path.with_context(|| {
+                format!("the build of `{module}` was not asked for LLVM IR: request it by `CudaBuilder::emit_llvm_ir`")
+            })?;
+            let folder = path.parent().unwrap_or(path).display();
+            read(path).with_context(|| {
+                format!("cannot show the LLVM IR of `{module}`: remove `{folder}` and run the command again")
+            })?
+        }
         Emit::Sass => {
             let purpose = "show machine code";
             let (ptxas, nvdisasm) =
@@ -125,12 +148,7 @@ fn print(emit: Emit, artifact: &Artifact, cache: &Cache) -> Result<()> {
             check::assemble(&ptxas, &artifact.ptx, artifact.arch, &cubin)?;
             check::disassemble(&nvdisasm, &cubin)?
         }
-    };
-    match std::io::stdout().write_all(text.as_bytes()) {
-        // The reader, such as `head`, has closed the pipe.
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        result => Ok(result?),
-    }
+    })
 }
 
 /// Names, folders and division of the crates to build. A crate outside the workspace becomes one module.
@@ -158,4 +176,48 @@ fn packages(asked: &[String]) -> Result<Vec<(String, PathBuf, Modules)>> {
             }
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn artifact(arch: Arch, module: &str) -> Artifact {
+        let (module, ptx) = (module.to_owned(), PathBuf::from("absent.ptx"));
+        Artifact { arch, module, ptx, llvm_ir: None, bitcode: None, fresh: true }
+    }
+
+    #[test]
+    fn missing_llvm_ir_is_an_error_that_names_the_remedy() {
+        let cache = Search::default().cache;
+        let mut vecadd = artifact(Arch::Compute90, "vecadd");
+        let error = text(Emit::LlvmIr, &vecadd, &cache).expect_err("no path");
+        assert!(error.to_string().ends_with("request it by `CudaBuilder::emit_llvm_ir`"), "{error}");
+
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("optimised.ll");
+        vecadd.llvm_ir = Some(path.clone());
+        let error = text(Emit::LlvmIr, &vecadd, &cache).expect_err("no file").to_string();
+        let remedy = format!("remove `{}` and run the command again", folder.path().display());
+        assert!(error.ends_with(&remedy), "{error}");
+
+        fs::write(&path, "define void @f()").expect("a file");
+        assert_eq!(text(Emit::LlvmIr, &vecadd, &cache).expect("the text"), "define void @f()");
+    }
+
+    #[test]
+    fn a_family_is_looked_up_in_every_crate_and_an_unknown_one_lists_each_once() {
+        let (old, new) = (Arch::Compute75, Arch::Compute90);
+        let of = |arch| vec![artifact(arch, "scan"), artifact(arch, "reduce")];
+        let builds = [[of(old), of(new)].concat(), vec![artifact(new, "test_kernels")]];
+        let archs = |family| {
+            let found = chosen(&builds, family).expect("a family");
+            found.into_iter().map(|artifact| artifact.arch).collect::<Vec<_>>()
+        };
+        assert_eq!(archs(Some("scan")), [old, new]);
+        assert_eq!(archs(Some("test_kernels")), [new]);
+        assert_eq!(archs(None).len(), 5);
+        let error = chosen(&builds, Some("sort")).expect_err("no family").to_string();
+        assert_eq!(error, "unknown family `sort`; expected one of: reduce scan test_kernels");
+    }
 }
