@@ -2,10 +2,10 @@
 
 use crate::results::{self, Row};
 use crate::source;
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
 use ladders::explain::Page;
 use ladders::explain::page::{MEASURES, Measure, Variant};
-use ladders::kernels::{FAMILIES, Family};
+use ladders::kernels::{FAMILIES, Family, VariantInfo};
 use ladders::plot::{self, Measurement};
 use std::fmt::Write;
 
@@ -104,13 +104,13 @@ pub fn index() -> String {
 /// The page of a family.
 ///
 /// # Errors
-/// Fails if a kernel's source cannot be read or found.
+/// Fails if a kernel's source cannot be read or found, a rung is not explained, or a column is no measure.
 pub fn page(family: &Family, explained: &Page, rows: &Rows, plot: bool) -> Result<String> {
     let mut text = format!("# {}: {}\n\n", family.name, family.idea);
     text += "Written by `cargo xtask docs`; change the kernels' module texts instead.\n\n";
     text += &source::module_text(family)?;
     text += "\n\n## The ladder\n\n";
-    text += &ladder(family, explained, rows);
+    text += &ladder(family, explained, rows)?;
     text += &published(rows);
     if plot {
         write!(text, "\n## Measured on an H200\n\n![rates over sizes]({}.svg)\n\n", family.name)?;
@@ -118,7 +118,7 @@ pub fn page(family: &Family, explained: &Page, rows: &Rows, plot: bool) -> Resul
     }
     text += "\n## The rungs\n";
     let variants = (family.variants)();
-    for (number, (info, variant)) in variants.iter().zip(&explained.variants).enumerate() {
+    for (number, (info, variant)) in with_explanations(&variants, &explained.variants)?.into_iter().enumerate() {
         let kernel = source::kernel(family, info)?;
         let (number, idea, link) = (number + 1, sentence(info.idea), kernel.path.display());
         write!(text, "\n### {number}. {}\n\n{idea}. [{link}](../../{link})\n", info.name)?;
@@ -136,6 +136,26 @@ pub fn page(family: &Family, explained: &Page, rows: &Rows, plot: bool) -> Resul
     Ok(text)
 }
 
+/// Each rung with its explanation.
+///
+/// # Errors
+/// Fails if the explanations are not those of the rungs, in the same order.
+fn with_explanations<'p>(
+    rungs: &'p [VariantInfo],
+    explained: &'p [Variant],
+) -> Result<Vec<(&'p VariantInfo, &'p Variant)>> {
+    let names: Vec<_> = rungs.iter().map(|rung| rung.name).collect();
+    let others: Vec<_> = explained.iter().map(|variant| variant.name.as_str()).collect();
+    if names != others {
+        bail!(
+            "the simulator explained the rungs [{}], but the family has [{}]: explain each rung, in the family's order",
+            others.join(", "),
+            names.join(", ")
+        );
+    }
+    Ok(rungs.iter().zip(explained).collect())
+}
+
 /// The idea with a capital letter, unless it begins with code.
 fn sentence(idea: &str) -> String {
     let word = idea.split(' ').next().unwrap_or_default();
@@ -148,9 +168,11 @@ fn sentence(idea: &str) -> String {
 
 /// One row per rung: the simulator's counters and estimate, and the times measured at the simulated size and at the
 /// largest.
-fn ladder(family: &Family, explained: &Page, rows: &Rows) -> String {
-    let measures: Vec<&Measure> =
-        COLUMNS.iter().filter_map(|name| MEASURES.iter().find(|measure| measure.name == *name)).collect();
+///
+/// # Errors
+/// Fails if a column is no measure.
+fn ladder(family: &Family, explained: &Page, rows: &Rows) -> Result<String> {
+    let measures = measures(&COLUMNS)?;
     let main = rows.main();
     let largest = main.iter().max_by_key(|row| row.n);
     let simulated = main.iter().find(|row| row.size() == results::size(explained.n, &explained.shape));
@@ -185,7 +207,21 @@ fn ladder(family: &Family, explained: &Page, rows: &Rows) -> String {
     if let Some(row) = largest {
         text += &format!("; times on an H200: {} {}, all launches, cold cache", family.name, row.subject());
     }
-    text + ". What the columns mean: [README](README.md#the-columns).\n"
+    Ok(text + ". What the columns mean: [README](README.md#the-columns).\n")
+}
+
+/// The measures with these names.
+///
+/// # Errors
+/// Fails if `host explain` has no measure of a name.
+fn measures(names: &[&str]) -> Result<Vec<&'static Measure>> {
+    let of = |name: &&str| {
+        let measure = MEASURES.iter().find(|measure| measure.name == *name);
+        measure.with_context(|| {
+            format!("`host explain` has no measure `{name}`: change the name in `COLUMNS` and `COLUMNS_TEXT`")
+        })
+    };
+    names.iter().map(of).collect()
 }
 
 /// Measurements in the documents that the family is taken from, beside those of an H200 with the same operation, type
@@ -314,5 +350,31 @@ mod tests {
         assert_eq!(short("kernels-gpu/src/vecadd/best.rs"), "best.rs");
         assert_eq!(short("kernels-gpu/src/vecadd/mod.rs"), "vecadd/mod.rs");
         assert_eq!(short("mod.rs"), "mod.rs");
+    }
+
+    #[test]
+    fn every_column_is_a_measure_that_the_list_of_pages_explains() {
+        let found = measures(&COLUMNS).expect("measures");
+        assert_eq!(found.iter().map(|measure| measure.name).collect::<Vec<_>>(), COLUMNS);
+        for name in COLUMNS {
+            assert!(COLUMNS_TEXT.contains(&format!("\n| {name} | ")), "COLUMNS_TEXT lacks `{name}`");
+        }
+        let error = measures(&["warp instructions", "renamed"]).err().expect("no such measure").to_string();
+        assert!(error.starts_with("`host explain` has no measure `renamed`"), "{error}");
+    }
+
+    #[test]
+    fn every_rung_needs_its_explanation() {
+        let rungs = (FAMILIES[0].variants)();
+        let explained = |name: &str| Variant::new(name, "", true, Default::default(), Vec::new(), 0);
+        let all: Vec<_> = rungs.iter().map(|rung| explained(rung.name)).collect();
+        let pairs = with_explanations(&rungs, &all).expect("pairs");
+        assert!(!pairs.is_empty() && pairs.iter().all(|(rung, variant)| rung.name == variant.name));
+        assert_eq!(pairs.len(), rungs.len());
+        let error = with_explanations(&rungs, &all[1..]).err().expect("one is missing").to_string();
+        assert!(error.starts_with("the simulator explained the rungs ["), "{error}");
+        let mut longer = all;
+        longer.push(explained("another"));
+        assert!(with_explanations(&rungs, &longer).is_err());
     }
 }
