@@ -5,7 +5,7 @@ use super::tree::{Finding, Package, Tree};
 
 /// The requirement, for help and documentation.
 pub const REQUIRES: &str =
-    "a crate depends only on the project's crates that the table allows, and libraries on no command-line crates";
+    "a crate depends only on the project's crates that the table allows; libraries on none for command lines or plots";
 
 /// Each crate of the project, with the crates of the project that it may depend on.
 const ALLOWED: &[(&str, &[&str])] = &[

@@ -5,7 +5,10 @@ use super::known::unneeded;
 use super::tree::{Finding, Tree};
 
 /// The requirement, for help and documentation.
-pub const REQUIRES: &str = "a module of ptx_sim names its own layer and those below: the table is in layers.rs";
+pub const REQUIRES: &str = "a module of `ptx_sim` names its own layer and those below: the table is in layers.rs";
+
+/// The package with the layers.
+const PACKAGE: &str = "ptx_sim";
 
 const SOURCES: &str = "crates/ptx_sim/src/";
 
@@ -24,7 +27,10 @@ const KNOWN: &[(&str, &str, &str)] = &[];
 
 /// Reports imports of a higher layer.
 pub fn check(tree: &Tree) -> Vec<Finding> {
-    let Some(package) = tree.packages.iter().find(|package| package.name == "ptx_sim") else { return Vec::new() };
+    let Some(package) = tree.packages.iter().find(|package| package.name == PACKAGE) else {
+        let text = format!("the workspace has no package `{PACKAGE}`, whose layers are checked: name it in layers.rs");
+        return vec![Finding::new("Cargo.toml", 1, text)];
+    };
     checked(tree, &Graph::of(tree, package), KNOWN)
 }
 
@@ -93,6 +99,13 @@ mod tests {
         );
         assert_eq!(found(&files, &[("machine", "check", "why")]), Vec::<String>::new());
         assert!(found(&files[..1], &[("machine", "check", "why")])[0].contains("no longer needed"));
+    }
+
+    #[test]
+    fn a_missing_package_is_found() {
+        let found = check(&Tree::of_crate("other", "src/lib.rs", &[("src/lib.rs", "")]));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].text.starts_with("the workspace has no package `ptx_sim`"), "{found:?}");
     }
 
     #[test]

@@ -1,8 +1,9 @@
-//! The modules of a crate, read from its files: children, items, imports, and the paths that the code names. Items with
-//! `#[cfg(test)]` are left out, because tests may refer to any module.
+//! The modules of a crate, read from its files: children, items, imports, and the paths that the code names. Items that
+//! only exist in tests are left out, because tests may refer to any module.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::cfg::is_for_tests;
 use super::syntax::{Token, tokens};
 use super::tree::Tree;
 
@@ -83,7 +84,12 @@ impl Crate {
                     let open = if at(index + 1) == "!" { index + 2 } else { index + 1 };
                     let end = closing(tokens, open);
                     let words: Vec<_> = tokens[open..end].iter().map(|token| token.text).collect();
-                    for_tests |= words.windows(4).any(|part| part == ["cfg", "(", "test", ")"]);
+                    let only_tests = is_for_tests(&words);
+                    if only_tests && at(index + 1) == "!" {
+                        // An attribute of the whole module.
+                        return;
+                    }
+                    for_tests |= only_tests;
                     exported |= words.contains(&"macro_export");
                     index = end;
                     continue;
@@ -329,5 +335,22 @@ fn mentions(tokens: &[Token<'_>], found: &mut Vec<Mention>) {
             found.push(Mention { path, line: token.line });
         }
         index = end;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modules_of_tests_name_nothing() {
+        let files = [
+            ("src/lib.rs", "#![cfg(unix)]\nmod a;\nmod b;\n#[cfg(all(test, unix))]\nmod tests { use crate::a::A; }"),
+            ("src/a.rs", "#![cfg(all(test, unix))]\nuse crate::b::B;\nuse crate::b::C;"),
+            ("src/b.rs", "#[cfg(any(test, unix))]\nuse crate::a::A;"),
+        ];
+        let found = Crate::read(&Tree::of(&files), "src/lib.rs");
+        let mentions = found.modules.iter().filter(|module| !module.mentions.is_empty());
+        assert_eq!(mentions.map(|module| module.file.as_str()).collect::<Vec<_>>(), ["src/b.rs"]);
     }
 }
