@@ -93,11 +93,16 @@ fn documented_tasks() -> Result<()> {
     Ok(())
 }
 
-/// The words after `cargo xtask`; of a list like `setup|doctor`, the first.
+/// The words after `cargo xtask`, and those of a list like `setup|doctor` or `setup | doctor`; options are left out.
 fn tasks(text: &str) -> impl Iterator<Item = &str> {
-    text.split("cargo xtask ").skip(1).filter_map(|rest| {
-        let name = rest.split(|c: char| !c.is_ascii_lowercase() && c != '-').next()?;
-        (!name.is_empty() && !name.starts_with('-')).then_some(name)
+    text.split("cargo xtask ").skip(1).flat_map(|rest| {
+        let end =
+            rest.find(|c: char| !c.is_ascii_lowercase() && !['-', ' ', '|', '\\'].contains(&c)).unwrap_or(rest.len());
+        // Words after the name of a task are its arguments, or the document's next words. In a table, `|` is `\|`.
+        rest[..end]
+            .split(['|', '\\'])
+            .filter_map(|words| words.split_whitespace().next())
+            .filter(|name| !name.starts_with('-'))
     })
 }
 
@@ -110,6 +115,8 @@ mod tests {
         let text =
             "Run `cargo xtask demo`, then\n    cargo xtask build-ptx --arch sm_90\n`cargo xtask --help` lists all.";
         assert_eq!(tasks(text).collect::<Vec<_>>(), ["demo", "build-ptx"]);
+        let text = "`cargo xtask setup|doctor`, `cargo xtask docs | bench --help \\| dist`, `cargo xtask ci` | test";
+        assert_eq!(tasks(text).collect::<Vec<_>>(), ["setup", "doctor", "docs", "bench", "dist", "ci"]);
     }
 
     #[test]
