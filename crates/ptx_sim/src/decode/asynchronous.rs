@@ -1,6 +1,6 @@
 //! Asynchronous copies: `cp.async`, bulk copies, `st.async` and `red.async`.
 
-use super::cluster::{done, shared_or_generic};
+use super::cluster::shared_or_generic;
 use super::decoder::{Decoder, Effect};
 use super::reject::{Reject, unsupported};
 use crate::isa::File;
@@ -30,7 +30,7 @@ pub const ROWS: &[Effect] = &[
     Effect {
         name: "cp.async.wait_all",
         facts: COUNTED,
-        decode: |_, _, _| done(Async::Wait { group: Group::Copy, pending: 0, all: true }),
+        decode: |_, _, _| Ok(Async::Wait { group: Group::Copy, pending: 0, all: true }.into()),
     },
     Effect { name: "cp.async.mbarrier.arrive", facts: COUNTED, decode: |d, words, operands| d.arrive(words, operands) },
     Effect { name: "cp.async.bulk", facts: STARTED, decode: |d, words, operands| d.bulk(words, operands) },
@@ -53,7 +53,7 @@ const TENSOR_MAPS: &str = "tensor maps are not simulated yet";
 
 fn commit(group: Group, words: &[&str]) -> Result<Op, Reject> {
     match words {
-        [] => done(Async::Commit(group)),
+        [] => Ok(Async::Commit(group).into()),
         _ => unsupported(UNKNOWN),
     }
 }
@@ -64,7 +64,7 @@ fn wait(group: Group, words: &[&str], operands: &[Operand<'_>]) -> Result<Op, Re
         _ => return unsupported("needs a constant number of groups"),
     };
     match (words, group) {
-        ([], _) | (["read"], Group::Bulk) => done(Async::Wait { group, pending, all: false }),
+        ([], _) | (["read"], Group::Bulk) => Ok(Async::Wait { group, pending, all: false }.into()),
         _ => unsupported(UNKNOWN),
     }
 }
@@ -74,7 +74,8 @@ impl<'t> Decoder<'_, 't> {
     fn arrive(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
         let [address] = operands else { return unsupported("needs the address of an mbarrier") };
         let increments = !words.contains(&"noinc");
-        done(Async::ArriveAfterCopies { mbarrier: (shared_or_generic(words), self.address(address)?.0), increments })
+        Ok(Async::ArriveAfterCopies { mbarrier: (shared_or_generic(words), self.address(address)?.0), increments }
+            .into())
     }
 
     /// Decodes `[dst], [src], size{, src-size | ignore-src}{, cache-policy}`.
@@ -97,7 +98,7 @@ impl<'t> Decoder<'_, 't> {
             }
         }
         let (to, from) = (self.address(to)?.0, self.address(from)?.0);
-        done(Async::Copy { to, from, bytes, cached, source_bytes, ignore })
+        Ok(Async::Copy { to, from, bytes, cached, source_bytes, ignore }.into())
     }
 
     /// Decodes `[dst], [src], size, [mbar]{, mask}{, policy}` or `[dst], [src], size{, policy}`.
@@ -136,7 +137,7 @@ impl<'t> Decoder<'_, 't> {
         if !known {
             return unsupported(UNKNOWN);
         }
-        done(Async::Bulk { to, from, bytes, mbarrier, multicast, reduce })
+        Ok(Async::Bulk { to, from, bytes, mbarrier, multicast, reduce }.into())
     }
 
     /// Decodes `[a], b, [mbar]`.
@@ -161,7 +162,7 @@ impl<'t> Decoder<'_, 't> {
         let file = if bytes == 8 { File::Long } else { File::Word };
         let values = elements.iter().map(|e| Ok(self.source(e, file)?.0)).collect::<Result<Vec<Slot>, Reject>>()?;
         let (to, mbarrier) = (self.address(to)?.0, self.address(mbarrier)?.0);
-        done(Async::Remote { to, values, wide: bytes == 8, mbarrier, reduce })
+        Ok(Async::Remote { to, values, wide: bytes == 8, mbarrier, reduce }.into())
     }
 }
 

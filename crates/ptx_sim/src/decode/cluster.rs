@@ -22,29 +22,22 @@ pub const ROWS: &[Effect] = &[
         name: "barrier.cluster.arrive",
         facts: CHEAP,
         decode: |_, words, _| {
-            done(Async::ClusterArrive { aligned: words.contains(&"aligned"), ordered: !words.contains(&"relaxed") })
+            Ok(Async::ClusterArrive { aligned: words.contains(&"aligned"), ordered: !words.contains(&"relaxed") }
+                .into())
         },
     },
     Effect {
         name: "barrier.cluster.wait",
         facts: CHEAP,
-        decode: |_, words, _| done(Async::ClusterWait { aligned: words.contains(&"aligned") }),
+        decode: |_, words, _| Ok(Async::ClusterWait { aligned: words.contains(&"aligned") }.into()),
     },
 ];
-
-/// Wraps an asynchronous or cluster operation as an instruction.
-///
-/// # Errors
-/// Never fails; the type is that of functions that decode.
-pub fn done(what: Async) -> Result<Op, Reject> {
-    Ok(Op::Async(Box::new(what)))
-}
 
 impl<'t> Decoder<'_, 't> {
     fn pending_count(&mut self, operands: &[Operand<'t>]) -> Result<Op, Reject> {
         let [d, state] = operands else { return unsupported("needs a destination and a state") };
         let state = self.source(state, File::Long)?.0;
-        done(Async::PendingCount(self.destination(d, File::Word)?, state))
+        Ok(Async::PendingCount(self.destination(d, File::Word)?, state).into())
     }
 
     fn mbarrier(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
@@ -92,7 +85,7 @@ impl<'t> Decoder<'_, 't> {
         let address = (shared_or_generic(words), self.address(address)?.0);
         let scope = if words.contains(&"cluster") { Scope::Cluster } else { Scope::Cta };
         let scope = Some(scope).filter(|_| !words.contains(&"relaxed"));
-        done(Async::Mbarrier { kind, address, scope })
+        Ok(Async::Mbarrier { kind, address, scope }.into())
     }
 
     /// Decodes `mapa{.shared::cluster}.{u32,u64} d, a, rank`.
@@ -100,7 +93,7 @@ impl<'t> Decoder<'_, 't> {
         let (generic, wide, file) = addressing(words)?;
         let [d, a, rank] = operands else { return unsupported("needs a destination, an address and a rank") };
         let (source, rank) = (self.source(a, file)?.0, self.source(rank, File::Word)?.0);
-        done(Async::Mapa { destination: self.destination(d, file)?, source, rank, wide, generic })
+        Ok(Async::Mapa { destination: self.destination(d, file)?, source, rank, wide, generic }.into())
     }
 
     /// Decodes `getctarank{.shared::cluster}.{u32,u64} d, a`.
@@ -108,7 +101,7 @@ impl<'t> Decoder<'_, 't> {
         let (generic, wide, file) = addressing(words)?;
         let [d, a] = operands else { return unsupported("needs a destination and an address") };
         let source = self.source(a, file)?.0;
-        done(Async::Rank { destination: self.destination(d, File::Word)?, source, wide, generic })
+        Ok(Async::Rank { destination: self.destination(d, File::Word)?, source, wide, generic }.into())
     }
 }
 

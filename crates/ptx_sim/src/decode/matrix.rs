@@ -52,7 +52,7 @@ impl<'t> Decoder<'_, 't> {
         };
         let d = self.destinations(d, File::Word, count)?;
         let address = Some(self.address(address)?.0);
-        done(Matrix { d, address, space, ..Matrix::new(MatrixKind::Load { transposed }) })
+        Ok(Matrix { d, address, space, ..Matrix::new(MatrixKind::Load { transposed }) }.into())
     }
 
     /// `stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [p], r`.
@@ -62,7 +62,7 @@ impl<'t> Decoder<'_, 't> {
         };
         let a = self.sources(a, File::Word, count)?;
         let address = Some(self.address(address)?.0);
-        done(Matrix { a, address, space, ..Matrix::new(MatrixKind::Store { transposed }) })
+        Ok(Matrix { a, address, space, ..Matrix::new(MatrixKind::Store { transposed }) }.into())
     }
 
     /// `movmatrix.sync.aligned.m8n8.trans.b16 d, a`.
@@ -71,7 +71,7 @@ impl<'t> Decoder<'_, 't> {
             return unsupported("has the wrong operands");
         };
         let (d, a) = (vec![self.destination(d, File::Word)?], vec![self.source(a, File::Word)?.0]);
-        done(Matrix { d, a, ..Matrix::new(MatrixKind::Transpose) })
+        Ok(Matrix { d, a, ..Matrix::new(MatrixKind::Transpose) }.into())
     }
 
     /// Decodes `mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 d, a, b, c`.
@@ -166,7 +166,7 @@ impl<'t> Decoder<'_, 't> {
         if !multiply.a.is_narrow_float() {
             self.described.facts = &EXACT_PRODUCT;
         }
-        done(matrix)
+        Ok(matrix.into())
     }
 
     /// `wmma.load.a.sync.aligned.row.m16n16k16.global.f16 r, [p], stride`.
@@ -200,7 +200,7 @@ impl<'t> Decoder<'_, 't> {
             [stride] => Some(self.source(stride, File::Word)?.0),
             _ => return unsupported("has the wrong operands"),
         };
-        done(Matrix { space, address, stride, ..matrix })
+        Ok(Matrix { space, address, stride, ..matrix }.into())
     }
 
     fn elements<'b>(&self, operand: &'b Operand<'t>, count: usize) -> Result<&'b [Operand<'t>], Reject>
@@ -232,10 +232,6 @@ impl Matrix {
         let none = Vec::new;
         Self { kind, d: none(), a: none(), b: none(), c: none(), address: None, space: Space::Generic, stride: None }
     }
-}
-
-fn done(matrix: Matrix) -> Result<Op, Reject> {
-    Ok(Op::Matrix(Box::new(matrix)))
 }
 
 /// The modifiers after `ldmatrix.sync.aligned`.

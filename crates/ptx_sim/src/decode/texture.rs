@@ -29,10 +29,6 @@ pub const ROWS: &[Effect] = &[
     Effect { name: "sust.b", facts: FETCH, decode: |d, words, operands| d.surface(words, operands, false) },
 ];
 
-fn done(texture: Texture) -> Result<Op, Reject> {
-    Ok(Op::Texture(Box::new(texture)))
-}
-
 impl<'t> Decoder<'_, 't> {
     /// Decodes `tex{.level}.2d.v4.f32.f32 d, [handle, {x, y}] {, lod}`.
     fn sample(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
@@ -53,7 +49,7 @@ impl<'t> Decoder<'_, 't> {
         let file = if float_coordinates { File::Single } else { File::Word };
         let mut texture = self.place(kind, place, dimensions, layered, file)?;
         texture.data = self.four(data)?;
-        done(texture)
+        Ok(texture.into())
     }
 
     /// Decodes `tld4.r.2d.v4.f32.f32 d, [handle, {x, y}]`.
@@ -68,7 +64,7 @@ impl<'t> Decoder<'_, 't> {
         };
         let mut texture = self.place(TextureKind::Gather { channel, floats }, place, 2, false, File::Single)?;
         texture.data = self.four(data)?;
-        done(texture)
+        Ok(texture.into())
     }
 
     fn query(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
@@ -88,14 +84,8 @@ impl<'t> Decoder<'_, 't> {
         let [d, Operand::Address(Some(handle), 0)] = operands else { return unsupported("has the wrong operands") };
         let handle = self.handle(handle)?;
         let data = vec![self.destination(d, File::Word)?];
-        done(Texture {
-            kind: TextureKind::Query(query),
-            handle,
-            data,
-            wide: false,
-            coordinates: Vec::new(),
-            layer: None,
-        })
+        Ok(Texture { kind: TextureKind::Query(query), handle, data, wide: false, coordinates: Vec::new(), layer: None }
+            .into())
     }
 
     /// Decodes `suld.b.2d.v4.b32.trap d, [handle, {x, y}]` and `sust.b … [handle, {x, y}], d`.
@@ -143,7 +133,7 @@ impl<'t> Decoder<'_, 't> {
             texture.data.push(slot);
         }
         texture.wide = bytes == 8;
-        done(texture)
+        Ok(texture.into())
     }
 
     /// Decodes `[handle, {layer, x, y}]`; for three dimensions, and two with layers, a fourth coordinate is ignored.

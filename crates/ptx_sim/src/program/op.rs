@@ -153,6 +153,24 @@ pub enum Op {
     Unsupported(String),
 }
 
+impl From<Texture> for Op {
+    fn from(texture: Texture) -> Self {
+        Self::Texture(Box::new(texture))
+    }
+}
+
+impl From<Matrix> for Op {
+    fn from(matrix: Matrix) -> Self {
+        Self::Matrix(Box::new(matrix))
+    }
+}
+
+impl From<Async> for Op {
+    fn from(operation: Async) -> Self {
+        Self::Async(Box::new(operation))
+    }
+}
+
 /// The function that is called.
 #[derive(Clone, Debug)]
 pub enum Callee {
