@@ -46,6 +46,9 @@ pub(super) struct PtxOptions {
 
 impl PtxOptions {
     /// Finds the kernels, and loads those of the family.
+    ///
+    /// # Errors
+    /// Fails if the PTX is not found or cannot be read, or the device refuses it.
     pub fn load(&self, device: &dyn Backend, family: &Family) -> Result<Module> {
         let image = match &self.ptx {
             Some(path) => Image::read(path)?,

@@ -30,6 +30,9 @@ impl Options {
     }
 
     /// Checks that the files can be written, before there is a result.
+    ///
+    /// # Errors
+    /// Fails if the file of `--json` or of `--plot` cannot be written.
     pub fn require_writable(&self) -> Result<()> {
         self.json.iter().flatten().chain(&self.plot).try_for_each(|path| input::require_writable(path))
     }
@@ -103,6 +106,9 @@ impl<'o> Report<'o> {
 
     /// Prints the rest and writes the files, also after an error, since earlier measurements are valid. Returns whether
     /// every row is clean, and the command's result.
+    ///
+    /// # Errors
+    /// Returns the error of `outcome`; otherwise the first one of printing and of writing the files.
     pub fn finish<T>(mut self, outcome: Result<T>) -> Result<(bool, T)> {
         self.flush();
         let clean = self.rows().all(Row::is_clean);

@@ -23,8 +23,11 @@ impl<'a> Changes<'a> {
     }
 
     /// Whether a module that was made of the files `old` would be the same, made of `new`: whether what the entries and
-    /// the files in both reach is the same in the files that went as in those that came. `false` if a file that went is
-    /// no longer stored.
+    /// the files in both reach is the same in the removed files as in the added ones. `false` if a removed file is no
+    /// longer stored.
+    ///
+    /// # Errors
+    /// Fails if `opt` cannot write a file as text.
     pub fn none(&mut self, old: &[u64], new: &[&Object], entries: &[String]) -> Result<bool, Error> {
         let new_hashes: HashSet<u64> = new.iter().map(|object| object.hash).collect();
         let (kept, came): (Vec<&Object>, Vec<&Object>) = new.iter().partition(|object| old.contains(&object.hash));

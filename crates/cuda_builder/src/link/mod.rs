@@ -48,6 +48,9 @@ pub(crate) struct Link<'a> {
 
 impl Link<'_> {
     /// The modules of the crate, by name. Those whose code is the same as before are current.
+    ///
+    /// # Errors
+    /// Fails if the crate has no kernel, a file cannot be read or written, or an LLVM tool fails.
     pub fn modules(&self, record: &Record) -> Result<Vec<Module<'_>>, Error> {
         let store = Store::open(self.work_dir.join("objects"))?;
         let objects = Objects::read(record, self.toolchain, &store)?;
@@ -124,6 +127,9 @@ impl Link<'_> {
     }
 
     /// Writes an optimised module as bitcode.
+    ///
+    /// # Errors
+    /// Fails if `opt` fails.
     pub fn write_bitcode(&self, name: &str) -> Result<PathBuf, Error> {
         let path = self.module_folder(name).join("optimised.bc");
         let mut command = self.toolchain.llvm("opt");

@@ -88,6 +88,9 @@ impl<'a> Module<'a> {
     }
 
     /// Builds the PTX.
+    ///
+    /// # Errors
+    /// Fails if a file cannot be read or written, an LLVM tool fails, or the IR pass refuses the code of a kernel.
     pub fn build(&self) -> Result<(), Error> {
         fs::create_dir_all(&self.folder).map_err(Error::io("create", &self.folder))?;
         // Without its stamp, a build that is cut short is done again.
@@ -99,6 +102,9 @@ impl<'a> Module<'a> {
     }
 
     /// Writes down that the PTX is current.
+    ///
+    /// # Errors
+    /// Fails if the stamp cannot be written.
     pub(super) fn confirm(&self) -> Result<(), Error> {
         write(&self.folder.join("stamp"), &self.stamp.text())
     }
@@ -131,6 +137,9 @@ impl<'a> Module<'a> {
     }
 
     /// Writes the changed module, and returns the file that lists what the optimiser must keep.
+    ///
+    /// # Errors
+    /// Fails if the pass refuses the code of a kernel, or a file cannot be written.
     pub(super) fn pass(&self, module: &str) -> Result<PathBuf, Error> {
         let link = self.link;
         let settings = pass::Settings {
@@ -148,6 +157,10 @@ impl<'a> Module<'a> {
         Ok(keep)
     }
 
+    /// Optimises the module that [`Module::pass`] wrote; `keep` lists the symbols that stay visible.
+    ///
+    /// # Errors
+    /// Fails if `opt` fails.
     pub(super) fn optimise(&self, keep: &Path) -> Result<(), Error> {
         let link = self.link;
         let level = if link.options.optimise { "default<O3>" } else { "default<O1>" };
@@ -163,6 +176,10 @@ impl<'a> Module<'a> {
         Ok(())
     }
 
+    /// Generates the PTX of the optimised module.
+    ///
+    /// # Errors
+    /// Fails if `llc` fails, or a file cannot be read, written or removed.
     pub(super) fn generate(&self) -> Result<(), Error> {
         let optimised = self.link.llvm_ir(&self.name);
         if self.link.options.debug != DebugInfo::LineTables {
@@ -199,10 +216,18 @@ impl<'a> Module<'a> {
     }
 }
 
+/// Reads a text file.
+///
+/// # Errors
+/// Fails if the file cannot be read.
 pub(super) fn read(path: &Path) -> Result<String, Error> {
     fs::read_to_string(path).map_err(Error::io("read", path))
 }
 
+/// Writes a text file.
+///
+/// # Errors
+/// Fails if the file cannot be written.
 pub(super) fn write(path: &Path, text: &str) -> Result<(), Error> {
     fs::write(path, text).map_err(Error::io("write", path))
 }

@@ -58,6 +58,9 @@ pub(super) struct Objects {
 
 impl Objects {
     /// Reads the files of a record, and puts each into `store`.
+    ///
+    /// # Errors
+    /// Fails if a file cannot be read or stored, a library is no archive, or `llvm-nm` fails.
     pub fn read(record: &Record, toolchain: &Toolchain, store: &Store) -> Result<Self, Error> {
         let mut list = Vec::new();
         for path in &record.objects {

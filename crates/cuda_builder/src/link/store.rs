@@ -16,12 +16,18 @@ pub(super) struct Store {
 
 impl Store {
     /// The store in `folder`, which is made if it is not there.
+    ///
+    /// # Errors
+    /// Fails if the folder cannot be created.
     pub fn open(folder: PathBuf) -> Result<Self, Error> {
         fs::create_dir_all(&folder).map_err(Error::io("create", &folder))?;
         Ok(Self { folder })
     }
 
     /// Adds a file, and returns the hash of its content and its place.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be written.
     pub fn put(&self, data: &[u8]) -> Result<(u64, PathBuf), Error> {
         let mut hasher = DefaultHasher::new();
         data.hash(&mut hasher);
@@ -42,6 +48,9 @@ impl Store {
     }
 
     /// Removes all files but those with these hashes.
+    ///
+    /// # Errors
+    /// Fails if the folder cannot be read, or a file cannot be removed.
     pub fn keep(&self, hashes: &HashSet<u64>) -> Result<(), Error> {
         let keep: HashSet<PathBuf> = hashes.iter().map(|&hash| self.path(hash)).collect();
         for entry in fs::read_dir(&self.folder).map_err(Error::io("read", &self.folder))? {

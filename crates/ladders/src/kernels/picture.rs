@@ -240,8 +240,8 @@ fn launch_best<'a>(of: &Operands<'a>) -> Launch<'a> {
     Ok((call, Shape::linear(grid, of.block)))
 }
 
-/// The course's picture, narrow pictures, several blocks, rows with and without whole words, and windows larger than
-/// the picture.
+/// The picture of the PMPP slides (`docs/sources.md`, 76 x 62 pixels), narrow pictures, several blocks, rows with and
+/// without whole words, and windows larger than the picture.
 fn cases() -> Vec<Case> {
     let case =
         |size: &[u64], radius: &str, percent: &str| Case::new(size).with("radius", radius).with("percent", percent);

@@ -96,7 +96,7 @@ impl<'m> Plan<'m> {
         self
     }
 
-    /// Adds work of the host.
+    /// Adds work of the host; its error ends the run.
     pub fn host(mut self, work: impl Fn() -> Result<()> + 'm) -> Self {
         self.steps.push(Step::Host(Box::new(work)));
         self

@@ -1,4 +1,5 @@
-//! Threads: the course's formulas for local and global ids, compared with the registers of every thread of a launch.
+//! Threads: the formulas of the PMPP slides (`docs/sources.md`) for local and global ids, compared with the registers
+//! of every thread of a launch.
 
 use super::ladder::{Chosen, Ladder, Run, Rung};
 use super::plan::Plan;
@@ -63,7 +64,7 @@ struct Kernel {
     launcher: for<'a> fn(u32, PtrMut<'a, u32>) -> Call<'a>,
 }
 
-/// The slides' example in space has 4x2x2 threads in a block.
+/// The three-dimensional example of the PMPP slides has 4x2x2 threads in a block.
 const BLOCK: BlockRule = BlockRule::Any { default: 16 };
 
 /// The shape of a launch: threads of a block and blocks of the grid along each axis.
@@ -172,7 +173,7 @@ fn case(block: [u64; 3], grid: [u64; 3]) -> Case {
 
 fn cases() -> Vec<Case> {
     vec![
-        // The examples of the slides.
+        // The examples of the PMPP slides.
         case([4, 1, 1], [3, 1, 1]),
         case([4, 2, 1], [3, 2, 1]),
         case([4, 2, 2], [3, 2, 2]),
@@ -184,7 +185,7 @@ fn cases() -> Vec<Case> {
         // The grid has more dimensions than its blocks, and the blocks more than the grid.
         case([33, 1, 1], [2, 3, 2]),
         case([8, 4, 2], [3, 1, 1]),
-        // Allowed shapes of the slides.
+        // Shapes that the PMPP slides list as allowed.
         case([512, 1, 1], [1, 1, 1]),
         case([8, 16, 4], [1, 2, 1]),
         case([32, 16, 2], [1, 1, 1]),
@@ -240,9 +241,9 @@ impl Thread {
         }
     }
 
-    /// Whether its registers are those of a thread of the launch, its ids follow from them by the course's formulas,
-    /// and its record is at its global id. The formulas give each thread a different number below `threads`, so if
-    /// every record is right, every thread wrote once.
+    /// Whether its registers are those of a thread of the launch, its ids follow from them by the formulas of
+    /// the PMPP slides, and its record is at its global id. The formulas give each thread a different number
+    /// below `threads`, so if every record is right, every thread wrote once.
     fn is_right(&self, place: usize, threads: usize) -> bool {
         let [[tx, ty, tz], [bx, by, bz]] = [self.thread, self.block];
         let [[dx, dy, dz], [gx, gy, gz]] = [self.block_dim, self.grid_dim];
@@ -267,10 +268,10 @@ mod tests {
     }
 
     #[test]
-    fn the_examples_of_the_slides() {
+    fn the_examples_of_the_pmpp_slides() {
         assert!(example([3, 0, 0], [2, 0, 0], [4, 1, 1], [3, 1, 1], 11).is_right(11, 12));
         assert!(example([3, 1, 0], [2, 1, 0], [4, 2, 1], [3, 2, 1], 47).is_right(47, 48));
-        // The slides multiply 11 by 16 and write 112; their formula gives 176 + 15.
+        // The PMPP slides multiply 11 by 16 and write 112; their formula gives 176 + 15.
         assert!(example([3, 1, 1], [2, 1, 1], [4, 2, 2], [3, 2, 2], 191).is_right(191, 192));
         assert!(!example([3, 1, 1], [2, 1, 1], [4, 2, 2], [3, 2, 2], 127).is_right(127, 192));
     }

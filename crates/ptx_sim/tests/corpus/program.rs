@@ -88,6 +88,14 @@ impl Test {
             .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))
     }
 
+    /// Runs the program with the arguments of its `//@ launch` line, and returns the machine, the buffers (address and
+    /// number of elements) and the result of the launch.
+    ///
+    /// # Errors
+    /// Fails if the text does not parse; a launch that stops is part of the value.
+    ///
+    /// # Panics
+    /// Panics if a directive is malformed.
     pub fn run(&self) -> Result<Ran, String> {
         let program = Program::parse(&self.text).map_err(|error| format!("{}: {error}", self.name))?;
         let mut config = Config { workers: 1, ..Config::default() };

@@ -1,9 +1,9 @@
 //! Optimises formatting for size instead of speed.
 //!
 //! Formatting runs when a kernel prints or panics, but every kernel that may panic includes all of it: the calls
-//! through
-//! `fmt::Arguments` are indirect, so ptxas assumes that each may reach any formatting function of the module. Unrolled,
-//! the conversion of floats alone costs ptxas seconds per kernel, also when the driver compiles PTX at load time.
+//! through `fmt::Arguments` are indirect, so ptxas assumes that each may reach any formatting function of the module.
+//! Unrolled, the conversion of floats alone costs ptxas seconds per kernel, also when the driver compiles PTX at load
+//! time.
 
 use super::convergence;
 

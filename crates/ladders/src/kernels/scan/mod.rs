@@ -114,7 +114,7 @@ impl<O: Op<T>, T: Element> Ladder for Scan<O, T> {
             let shape = rustwarp::tensor::text(input.shape());
             return Err(Error::Usage(format!("scan takes a vector, not an array of {shape} elements: reshape it")));
         }
-        oracle::oracle::<T>(problem.op, problem.settings.flag(&EXCLUSIVE), problem.view::<T>(0)?)
+        Ok(oracle::oracle::<T>(problem.op, problem.settings.flag(&EXCLUSIVE), problem.view::<T>(0)?))
     }
 
     fn upload<'j>(job: &'j Job<'_>, rungs: &[Chosen<'_, Self::Kernel>]) -> Result<Input<'j, T>> {
