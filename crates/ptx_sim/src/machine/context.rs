@@ -162,6 +162,7 @@ impl<'a> Context<'a> {
         std::array::from_fn(|axis| (first[axis] * u64::from(self.cluster[axis]) + within[axis]) as u32)
     }
 
+    /// Returns the number of host threads that the launch uses.
     pub fn workers(&self) -> u64 {
         let wanted = match self.setup.workers {
             _ if self.setup.seed.is_some() => 1,

@@ -171,6 +171,7 @@ impl InFlight {
         })
     }
 
+    /// Changes the marks of the words that a copy accesses.
     pub fn mark(&mut self, shared_bytes: u64, start: u64, bytes: u32, change: impl Fn(&mut Mark)) {
         if self.marks.is_empty() {
             self.marks.resize(shared_bytes.div_ceil(4) as usize, Mark::default());

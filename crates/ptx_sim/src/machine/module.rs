@@ -127,6 +127,7 @@ pub struct Identity {
 }
 
 impl Identity {
+    /// Returns the identity of a program.
     pub fn of(program: &Program) -> Self {
         let mut hash = Hash::default();
         for function in &program.functions {

@@ -73,3 +73,20 @@ pub fn part(space: Space, addresses: &[u64; LANES], mask: u32) -> (Space, u32, [
         _ => (space, mask, *addresses),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn generic_addresses_are_divided_by_space() {
+        let shared = address::window(Space::Shared);
+        let addresses = std::array::from_fn(|lane| if lane % 2 == 0 { shared + lane as u64 } else { 1 << 20 });
+        let found: Vec<_> = in_each_space(Space::Generic, &addresses, 0b1111).collect();
+        assert_eq!(found.len(), 2);
+        assert_eq!((found[0].0, found[0].1, found[0].2[2]), (Space::Shared, 0b0101, 2));
+        assert_eq!((found[1].0, found[1].1), (Space::Global, 0b1010));
+        assert_eq!(in_each_space(Space::Shared, &addresses, 0b1111).count(), 1);
+        assert_eq!(in_each_space(Space::Generic, &addresses, 0).count(), 0);
+    }
+}
