@@ -2,8 +2,10 @@
 
 use super::tally::{Counting, Tally};
 use super::{Counters, InstructionCounters, work};
-use crate::program::{Async, Atomic, AtomicOperation, Callee, Function, Kind, MatrixKind, Op, Order, Preset, Program};
-use crate::registers::{NO_SLOT, Slot};
+use crate::program::{
+    Async, Atomic, AtomicOperation, Callee, Function, Kind, MatrixKind, Op, Order, Preset, Program, Uses,
+};
+use crate::registers::Slot;
 use std::cell::LazyCell;
 
 impl Counting {
@@ -21,6 +23,7 @@ impl Counting {
         });
         for (function, (code, tallies)) in program.functions.iter().zip(&lists).enumerate() {
             let (mut executed, mut lanes) = (0, 0);
+            let uses = LazyCell::new(|| Uses::of_all(code));
             for (pc, tally) in tallies.iter().enumerate().take(code.code.len()) {
                 executed += tally.came;
                 lanes += tally.came_lanes;
@@ -34,7 +37,7 @@ impl Counting {
                     lanes: lanes as u64,
                     ..InstructionCounters::default()
                 };
-                instructions.push(add(program, code, tally, place, &|| *fenced, &mut counters));
+                instructions.push(add(code, tally, place, &|| are_dead(&uses, pc), &|| *fenced, &mut counters));
             }
         }
         counters.shared_requests = counters.shared_loads + counters.shared_stores + counters.shared_atomics;
@@ -51,10 +54,10 @@ impl Counting {
 
 /// Adds one instruction to the totals.
 fn add(
-    program: &Program,
     function: &Function,
     tally: &Tally,
     mut own: InstructionCounters,
+    dead: &dyn Fn() -> bool,
     fenced: &dyn Fn() -> bool,
     sums: &mut Counters,
 ) -> InstructionCounters {
@@ -81,8 +84,7 @@ fn add(
                 let adds = part.operation == AtomicOperation::Add && part.unsigned && part.bytes == 4;
                 adds && adds_one(function, part.b)
             };
-            let kept = parts.iter().filter(|part| part.destination.is_some_and(|slot| slot != NO_SLOT)).count();
-            let dead = are_dead(program, function, inst.line, kept);
+            let dead = dead();
             let passes = match () {
                 // For counting (ATOMS.POPC.INC), lanes at the same word are combined first.
                 () if dead && parts.iter().all(counts) => shared.ideal,
@@ -210,38 +212,44 @@ fn adds_one(function: &Function, slot: Slot) -> bool {
     function.preset.iter().any(|preset| matches!(preset, Preset::Const32(row, 1) if *row == slot))
 }
 
-/// Whether the first registers on the line, the `count` destinations of an `atom`, occur nowhere else in the function.
-fn are_dead(program: &Program, function: &Function, line: u32, count: usize) -> bool {
-    let text = |line: u32| program.source.get(line.saturating_sub(1) as usize).map_or("", String::as_str);
-    let last = function.code.iter().map(|inst| inst.line).max().unwrap_or(line);
-    let once = |name: &str| {
-        (function.line..=last).flat_map(|line| registers(text(line))).filter(|other| *other == name).count() == 1
+/// Whether the registers that an instruction sets occur nowhere else in the function.
+fn are_dead(uses: &[Uses], pc: usize) -> bool {
+    let once = |register: &u32| {
+        let all = uses.iter().flat_map(|uses| uses.sets.iter().chain(&uses.reads));
+        all.filter(|other| *other == register).count() == 1
     };
-    let destinations: Vec<&str> = registers(text(line)).take(count).collect();
-    destinations.len() == count && destinations.into_iter().all(once)
-}
-
-/// Returns the registers that a line of PTX names. Predicates are excluded, because a guard comes before the
-/// destination.
-fn registers(line: &str) -> impl Iterator<Item = &str> {
-    let code = line.split("//").next().unwrap_or_default();
-    code.split('%').skip(1).filter_map(|rest| {
-        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '.').unwrap_or(rest.len());
-        let name = &rest[..end];
-        let guard = name.strip_prefix('p').is_some_and(|number| number.parse::<u32>().is_ok());
-        (!guard && !code.trim_start().starts_with(".reg")).then_some(name)
-    })
+    uses[pc].sets.iter().all(once)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::program::Inst;
 
     #[test]
-    fn registers_of_a_line() {
-        let of = |line: &'static str| registers(line).collect::<Vec<_>>();
-        assert_eq!(of("\t@%p1 atom.global.add.u32 \t%r5, [%rd1+4], %r6; // %r9"), ["r5", "rd1", "r6"]);
-        assert_eq!(of("\tld.shared.v2.b32 {%r1, %r2}, [%r3];"), ["r1", "r2", "r3"]);
-        assert!(of("\t.reg .b32 %r<9>;").is_empty());
+    fn a_result_is_dead_if_no_instruction_names_its_register_again() {
+        let dead = |body: &str| {
+            let text = format!(
+                ".version 8.1\n.target sm_90\n.address_size 64\n.visible .entry k()\n{{\n.reg .pred %p<2>;\n\
+                 .reg .b32 %r<9>;\n.reg .b64 %rd<2>;\n.reg .f32 %f<4>;\n{body}\nret;\n}}"
+            );
+            let program = Program::parse(&text).expect("PTX");
+            let function = &program.functions[0];
+            let atomic = |inst: &Inst| matches!(inst.op, Op::Atomic(_) | Op::AtomicVector(_));
+            are_dead(&Uses::of_all(function), function.code.iter().position(atomic).expect("an atomic"))
+        };
+        let add = "atom.global.add.u32 %r1, [%rd1], 1;";
+        assert!(dead(add));
+        assert!(dead("red.global.add.u32 [%rd1], 1;"));
+        assert!(dead("atom.global.add.u32 _, [%rd1], 1;"));
+        assert!(!dead("atom.global.add.u32 %r1, [%rd1], %r1;"));
+        assert!(!dead(&format!("{add} st.global.u32 [%rd1], %r1;")));
+        // The layout of the text does not matter: a guard of any name, several instructions on a line, one on several.
+        assert!(dead(".reg .pred wanted;\n@wanted atom.global.add.u32 %r1, [%rd1], 1;"));
+        assert!(dead(&format!("mov.u32 %r2, %r3; {add}")));
+        assert!(dead("atom.global.add.u32\n%r1, [%rd1], 1; // %r1"));
+        assert!(!dead("atom.global.add.u32\n%r1, [%rd1], 1;\nst.global.u32 [%rd1], %r1;"));
+        assert!(dead("atom.global.add.v2.f32 {%f2, %f3}, [%rd1], {%f1, %f1};"));
+        assert!(!dead("atom.global.add.v2.f32 {%f2, %f3}, [%rd1], {%f1, %f1}; add.f32 %f1, %f3, %f3;"));
     }
 }

@@ -7,7 +7,6 @@
 
 mod costs;
 mod lines;
-mod operands;
 mod time;
 mod timeline;
 

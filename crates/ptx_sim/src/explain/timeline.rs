@@ -3,9 +3,8 @@
 //! other at block barriers.
 
 use super::costs::Costs;
-use super::operands::{Operands, of_all};
 use crate::isa::facts::Latency;
-use crate::program::{Op, Program, Space};
+use crate::program::{Op, Program, Space, Uses};
 use crate::trace::{Step, WarpTrace};
 use std::collections::HashMap;
 
@@ -31,7 +30,7 @@ pub fn block_cycles(program: &Program, warps: &[WarpTrace], costs: &Costs) -> f6
 }
 
 /// The operands of all instructions, by function.
-type Known = HashMap<u32, Vec<Operands>>;
+type Known = HashMap<u32, Vec<Uses>>;
 
 /// One warp while its instructions are replayed.
 struct Line<'t> {
@@ -53,7 +52,7 @@ impl<'t> Line<'t> {
             self.next += 1;
             let Some(function) = program.functions.get(step.function as usize) else { continue };
             let Some(inst) = function.code.get(step.pc as usize) else { continue };
-            let all = known.entry(step.function).or_insert_with(|| of_all(function));
+            let all = known.entry(step.function).or_insert_with(|| Uses::of_all(function));
             let Some(own) = all.get(step.pc as usize) else { continue };
             let at = |register: &u32| self.ready.get(&(step.function, *register)).copied().unwrap_or(0.0);
             self.now = own.reads.iter().map(at).fold(self.now, f64::max) + 1.0;

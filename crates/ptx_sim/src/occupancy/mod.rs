@@ -68,7 +68,7 @@ impl Demand {
 /// Estimates the registers of a thread of an entry: the largest number live at once in the PTX. ptxas's count may
 /// differ by a third. `None` if there is no such entry or its code is too long.
 pub fn estimate_registers(program: &Program, entry: &str) -> Option<u32> {
-    estimate::registers(program, program.entries().find(|function| function.name == entry)?)
+    estimate::registers(program.entries().find(|function| function.name == entry)?)
 }
 
 /// Calculates the occupancy of a kernel on a device.

@@ -4,7 +4,7 @@ use super::{Inst, Symbol};
 use crate::isa::facts::{Facts, Fidelity, Latency, Undefined, Work, facts};
 use crate::isa::lift::Meaning;
 use crate::isa::special::Special;
-use crate::registers::{Rows, Slot};
+use crate::registers::{File, Rows, Slot};
 
 /// A function, with its code and its requirements.
 #[derive(Clone, Debug)]
@@ -110,4 +110,15 @@ pub enum Preset {
     Address64(Slot, Symbol, i64),
     /// The low 32 bits of such an address, into `w32`.
     Address32(Slot, Symbol, i64),
+}
+
+impl Preset {
+    /// The register file and the row.
+    pub(crate) fn row(&self) -> (File, Slot) {
+        match *self {
+            Self::Const32(slot, _) | Self::Special32(slot, _) | Self::Address32(slot, ..) => (File::Word, slot),
+            Self::Const64(slot, _) | Self::Special64(slot, _) | Self::Address64(slot, ..) => (File::Long, slot),
+            Self::ConstPred(slot, _) | Self::SpecialPred(slot, _) => (File::Pred, slot),
+        }
+    }
 }

@@ -15,6 +15,7 @@ mod queries;
 mod site;
 pub(crate) mod source;
 mod texture;
+mod uses;
 mod variable;
 
 pub use crate::registers::Rows;
@@ -30,6 +31,7 @@ pub(crate) use operands::operands;
 pub use site::Site;
 pub use source::Source;
 pub use texture::{Outside, Query, Texture, TextureKind};
+pub(crate) use uses::Uses;
 pub use variable::{Relocation, Symbol, Variable};
 
 pub use crate::isa::collective::{Collective, Shuffle};

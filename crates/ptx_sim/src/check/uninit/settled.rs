@@ -40,11 +40,7 @@ pub fn entry(function: &Function, plan: &Plan) -> Entry {
 }
 
 fn preset_row(rows: Rows, preset: &Preset) -> u32 {
-    let (file, slot) = match *preset {
-        Preset::Const32(slot, _) | Preset::Special32(slot, _) | Preset::Address32(slot, ..) => (File::Word, slot),
-        Preset::Const64(slot, _) | Preset::Special64(slot, _) | Preset::Address64(slot, ..) => (File::Long, slot),
-        Preset::ConstPred(slot, _) | Preset::SpecialPred(slot, _) => (File::Pred, slot),
-    };
+    let (file, slot) = preset.row();
     row(rows, file, slot)
 }
 

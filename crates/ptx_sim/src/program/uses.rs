@@ -1,30 +1,32 @@
 //! Registers that an instruction waits for, and registers that it sets.
 
-use crate::isa::File;
-use crate::program::{Function, operands};
-use crate::registers::{NO_SLOT, Slot};
+use super::{Function, Inst, operands};
+use crate::registers::{File, NO_SLOT, Slot};
 
-/// Operand registers of an instruction, by number.
+/// Operand registers of an instruction, as [`Rows::number`] numbers them.
+///
+/// [`Rows::number`]: crate::registers::Rows::number
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Operands {
+pub(crate) struct Uses {
     /// Registers that the instruction sets.
     pub sets: Vec<u32>,
     /// Registers that the instruction waits for.
     pub reads: Vec<u32>,
 }
 
-/// The registers of every instruction of a function.
-pub fn of_all(function: &Function) -> Vec<Operands> {
-    let number = |(file, slot): (File, Slot)| (slot != NO_SLOT).then(|| function.rows.number(file, slot));
-    let each = |(inst, pc)| {
-        let inst: &crate::program::Inst = inst;
-        let found = operands(&inst.op, function.meaning(pc));
-        let guard = inst.guard.map(|guard| (File::Pred, guard.pred));
-        let reads = guard.into_iter().chain(found.decides).chain(found.sends);
-        let sets = found.defines.into_iter().chain(found.receives);
-        Operands { sets: sets.filter_map(number).collect(), reads: reads.filter_map(number).collect() }
-    };
-    function.code.iter().zip(0..).map(each).collect()
+impl Uses {
+    /// The registers of every instruction of a function.
+    pub fn of_all(function: &Function) -> Vec<Self> {
+        let number = |(file, slot): (File, Slot)| (slot != NO_SLOT).then(|| function.rows.number(file, slot));
+        let each = |(inst, pc): (&Inst, u32)| {
+            let found = operands(&inst.op, function.meaning(pc));
+            let guard = inst.guard.map(|guard| (File::Pred, guard.pred));
+            let reads = guard.into_iter().chain(found.decides).chain(found.sends);
+            let sets = found.defines.into_iter().chain(found.receives);
+            Self { sets: sets.filter_map(number).collect(), reads: reads.filter_map(number).collect() }
+        };
+        function.code.iter().zip(0..).map(each).collect()
+    }
 }
 
 #[cfg(test)]
@@ -39,7 +41,7 @@ mod tests {
              .reg .b32 %r<5>;\n.reg .b64 %rd<4>;\n$L:\n{statement}\nret;\n}}\n"
         );
         let program = Program::parse(&text).expect("PTX");
-        let found = &of_all(&program.functions[0])[0];
+        let found = &Uses::of_all(&program.functions[0])[0];
         (found.sets.len(), found.reads.len())
     }
 
