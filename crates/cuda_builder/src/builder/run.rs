@@ -9,7 +9,7 @@ use std::{
     time::{Instant, UNIX_EPOCH},
 };
 
-use super::{Artifact, CudaBuilder};
+use super::{Artifact, CudaBuilder, copies};
 use crate::{
     arch::Arch,
     build_script,
@@ -42,8 +42,6 @@ struct Compiled {
     record: PathBuf,
     /// What the PTX was made of: equal to the text of the file `stamp` when nothing has changed.
     stamp: String,
-    /// Held until the build ends.
-    _lock: Lock,
 }
 
 /// Does what [`CudaBuilder::build_all`] says.
@@ -85,6 +83,8 @@ impl CudaBuilder {
 
 impl Build<'_> {
     fn run(&self) -> Result<Vec<Artifact>, Error> {
+        // Held until the build ends, and taken in one order by every build: two of them never wait for each other.
+        let _locks: Vec<Lock> = self.builder.archs.iter().map(|&arch| self.lock(arch)).collect::<Result<_, _>>()?;
         let compiled = self.compile_all()?;
         let links: Vec<Link<'_>> = compiled.iter().map(|compiled| self.link(compiled)).collect();
         let mut outcomes = Vec::new();
@@ -105,11 +105,16 @@ impl Build<'_> {
 
         let mut artifacts = Vec::new();
         for ((compiled, link), names) in compiled.iter().zip(&links).zip(&outcomes) {
+            let first = artifacts.len();
             for name in names {
                 let fresh = !rebuilt.contains(&(link.arch, name.clone()));
                 artifacts.push(self.hand_out(link, name, fresh)?);
             }
-            self.remove_other_copies(link.arch, names)?;
+            if let Some(place) = &self.builder.copy_to {
+                let copies = artifacts[first..].iter().map(|artifact| artifact.ptx.clone()).collect();
+                let list = self.target_dir(link.arch).join(format!("{}.copies", self.package.name));
+                copies::replace(&list, place, copies)?;
+            }
             let path = compiled.stamp_path();
             write_if_changed(&path, format!("{}{}\n", compiled.stamp, names.join("\n")).as_bytes())?;
         }
@@ -136,10 +141,7 @@ impl Build<'_> {
 
     fn compile(&self, arch: Arch, watch: Watch<'_>) -> Result<Compiled, Error> {
         let (options, package) = (&self.builder.options, &self.package);
-        let target_dir = self.target.join(format!("{arch}{}", options.debug.folder_suffix()));
-        let lock = lock::lock(&target_dir.join(format!("{}.lock", package.name)), || {
-            eprintln!("    Blocking waiting for another build of {} for {arch}", package.name);
-        })?;
+        let target_dir = self.target_dir(arch);
         let record = rustc::compile(&Request {
             toolchain: &self.toolchain,
             sysroot: &self.sysroot,
@@ -159,7 +161,18 @@ impl Build<'_> {
         fs::create_dir_all(&work_dir).map_err(Error::io("create", &work_dir))?;
         let compilers = self.toolchain.fingerprint();
         let stamp = format!("{options:?}\n{compilers}\n{:016x}\n{}\n", link::version(), version_of(&record)?);
-        Ok(Compiled { arch, work_dir, record, stamp, _lock: lock })
+        Ok(Compiled { arch, work_dir, record, stamp })
+    }
+
+    fn target_dir(&self, arch: Arch) -> PathBuf {
+        self.target.join(format!("{arch}{}", self.builder.options.debug.folder_suffix()))
+    }
+
+    fn lock(&self, arch: Arch) -> Result<Lock, Error> {
+        let name = &self.package.name;
+        lock::lock(&self.target_dir(arch).join(format!("{name}.lock")), || {
+            eprintln!("    Blocking waiting for another build of {name} for {arch}");
+        })
     }
 
     fn link<'a>(&'a self, compiled: &'a Compiled) -> Link<'a> {
@@ -230,31 +243,6 @@ impl Build<'_> {
         let bitcode = if builder.emit_llvm_bitcode { Some(link.write_bitcode(name)?) } else { None };
         Ok(Artifact { arch: link.arch, module: name.to_owned(), ptx, llvm_ir, bitcode, fresh })
     }
-
-    /// Removes copies of families that are gone, so that no program finds kernels that no longer exist.
-    fn remove_other_copies(&self, arch: Arch, names: &[String]) -> Result<(), Error> {
-        let Some(place) = self.builder.copy_to.as_ref().filter(|_| !self.builder.copies_to_file()) else {
-            return Ok(());
-        };
-        let (whole, folder) = (place.join(format!("{arch}.ptx")), place.join(arch.to_string()));
-        let keep: &[String] = match self.builder.options.modules {
-            Modules::Whole => &[],
-            Modules::PerFamily => {
-                remove_if_there(&whole)?;
-                names
-            }
-        };
-        let Ok(entries) = fs::read_dir(&folder) else { return Ok(()) };
-        for entry in entries {
-            let path = entry.map_err(Error::io("read", &folder))?.path();
-            let is_ptx = path.extension().is_some_and(|extension| extension == "ptx");
-            let name = path.file_stem().unwrap_or_default().to_string_lossy();
-            if is_ptx && !keep.iter().any(|known| *known == name) {
-                remove_if_there(&path)?;
-            }
-        }
-        Ok(())
-    }
 }
 
 impl Compiled {
@@ -286,10 +274,6 @@ fn remove_other_modules(folder: &Path, modules: &[Module<'_>]) -> Result<(), Err
         }
     }
     Ok(())
-}
-
-fn remove_if_there(path: &Path) -> Result<(), Error> {
-    if path.exists() { fs::remove_file(path).map_err(Error::io("remove", path)) } else { Ok(()) }
 }
 
 /// Length and time of a file, which change with every compilation.

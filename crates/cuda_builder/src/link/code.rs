@@ -9,6 +9,7 @@
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
     hash::{DefaultHasher, Hash, Hasher},
+    rc::Rc,
 };
 
 use super::syntax::{name_end, string_end, symbol};
@@ -24,6 +25,18 @@ struct Symbol {
     hash: u64,
     /// Names of the symbols that it uses, in this file or another.
     uses: Vec<String>,
+    kind: Kind,
+}
+
+/// How a file knows a symbol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Defined for every file.
+    Exported,
+    /// Defined for this file only.
+    Local,
+    /// Defined elsewhere, or nowhere: dynamic shared memory has a declaration only.
+    Declared,
 }
 
 impl Code {
@@ -31,28 +44,28 @@ impl Code {
     pub fn parse(text: &str) -> Self {
         let module = Text::split(text);
         let mut hashes = Hashes { module: &module, known: HashMap::new(), open: Vec::new() };
-        let symbols = module.symbols.iter().map(|(name, text)| {
+        let symbols = module.symbols.iter().map(|&(name, kind, text)| {
             let (hash, uses) = hashes.symbol(text);
-            ((*name).to_owned(), Symbol { hash, uses })
+            (name.to_owned(), Symbol { hash, uses, kind })
         });
         Self { symbols: symbols.collect() }
     }
 }
 
-/// What `files` contain of the code that `roots` reach: each symbol with the hash of its code.
+/// What `files` contain of the code that `roots` reach: each symbol with the hash of its code, or of its declaration.
 pub(super) fn reached<'a>(files: &[&'a Code], roots: impl IntoIterator<Item = &'a str>) -> BTreeSet<(&'a str, u64)> {
-    let find = |name: &'a str| files.iter().position(|file| file.symbols.contains_key(name)).map(|file| (file, name));
+    let exports = |file: &&Code, name: &str| file.symbols.get(name).is_some_and(|symbol| symbol.kind == Kind::Exported);
+    let find = |name: &'a str| files.iter().position(|file| exports(file, name)).map(|file| (file, name));
     let mut pending: Vec<(usize, &str)> = roots.into_iter().filter_map(find).collect();
     let mut seen: HashSet<(usize, &str)> = pending.iter().copied().collect();
     let mut found = BTreeSet::new();
     while let Some((file, name)) = pending.pop() {
         let symbol = &files[file].symbols[name];
         found.insert((name, symbol.hash));
-        for used in &symbol.uses {
-            // A local name means the symbol of the same file.
-            let place = if files[file].symbols.contains_key(used) { Some((file, used.as_str())) } else { find(used) };
-            pending.extend(place.filter(|&place| seen.insert(place)));
-        }
+        let elsewhere = (symbol.kind == Kind::Declared).then(|| find(name)).flatten();
+        let here = symbol.uses.iter().map(|used| (file, used.as_str()));
+        let here = here.filter(|(file, used)| files[*file].symbols.contains_key(*used));
+        pending.extend(here.chain(elsewhere).filter(|&place| seen.insert(place)));
     }
     found
 }
@@ -60,8 +73,8 @@ pub(super) fn reached<'a>(files: &[&'a Code], roots: impl IntoIterator<Item = &'
 /// The top-level items of a module's text.
 #[derive(Default)]
 struct Text<'a> {
-    /// Functions and variables with a definition. Declarations are left out: who uses a symbol says how.
-    symbols: Vec<(&'a str, &'a str)>,
+    /// Functions and variables: name, kind and text.
+    symbols: Vec<(&'a str, Kind, &'a str)>,
     /// Private constants, which have no identity.
     private: HashMap<&'a str, &'a str>,
     /// Metadata nodes, by number.
@@ -89,16 +102,19 @@ impl<'a> Text<'a> {
     }
 
     fn add(&mut self, item: &'a str) {
-        if item.starts_with("define ") {
+        if item.starts_with("define ") || item.starts_with("declare ") {
             if let Some(at) = item.find('@') {
-                self.symbols.push((symbol(&item[at..name_end(item, at)]), item));
+                let kind = kind(&item[..at], item.starts_with("declare "));
+                self.symbols.push((symbol(&item[at..name_end(item, at)]), kind, item));
             }
         } else if item.starts_with('@') {
             let (name, value) = item.split_at(name_end(item, 0));
-            if value.starts_with(" = private ") {
+            let linkage = value.strip_prefix(" = ").unwrap_or(value);
+            if linkage.starts_with("private ") {
                 self.private.insert(symbol(name), value);
-            } else if !value.starts_with(" = external ") {
-                self.symbols.push((symbol(name), item));
+            } else {
+                let declared = linkage.starts_with("external ") || linkage.starts_with("extern_weak ");
+                self.symbols.push((symbol(name), kind(linkage, declared), item));
             }
         } else if item.starts_with('!') {
             if let Some((name, value)) = item.split_once(" = ") {
@@ -110,10 +126,24 @@ impl<'a> Text<'a> {
     }
 }
 
+/// The kind of a symbol whose linkage is among the words of `head`.
+fn kind(head: &str, declared: bool) -> Kind {
+    // Linkage precedes the type.
+    let mut linkage = head.split_whitespace().take_while(|word| !word.starts_with(['(', '[', '{', '<', '@']));
+    if declared {
+        Kind::Declared
+    } else if linkage.any(|word| word == "internal") {
+        Kind::Local
+    } else {
+        Kind::Exported
+    }
+}
+
 /// Hashes of a module's parts, each computed once.
 struct Hashes<'a> {
     module: &'a Text<'a>,
-    known: HashMap<&'a str, u64>,
+    /// Hash of a part, and the symbols in it.
+    known: HashMap<&'a str, (u64, Rc<BTreeSet<&'a str>>)>,
     /// The parts whose hash is being computed: metadata may contain itself.
     open: Vec<&'a str>,
 }
@@ -135,21 +165,27 @@ impl<'a> Hashes<'a> {
         (hasher.finish(), uses.into_iter().map(str::to_owned).collect())
     }
 
-    /// Hash of what stands for `name`: a metadata node, a group of attributes or a private constant.
-    fn part(&mut self, name: &'a str, text: &'a str) -> u64 {
-        if let Some(&hash) = self.known.get(name) {
-            return hash;
+    /// Hash of what stands for `name`, a metadata node, a group of attributes or a private constant, and the symbols in
+    /// it: a table of functions names code that is reached through it.
+    fn part(&mut self, name: &'a str, text: &'a str) -> (u64, Rc<BTreeSet<&'a str>>) {
+        if let Some(known) = self.known.get(name) {
+            return known.clone();
         }
         if let Some(depth) = self.open.iter().rev().position(|open| *open == name) {
-            return depth as u64;
+            return (depth as u64, Rc::default());
         }
         self.open.push(name);
         let mut hasher = DefaultHasher::new();
-        self.walk(text, &mut hasher, &mut |_, _| {});
+        let mut uses = BTreeSet::new();
+        self.walk(text, &mut hasher, &mut |part, _| {
+            if let Part::Symbol(name) = part {
+                uses.insert(symbol(name));
+            }
+        });
         self.open.pop();
-        let hash = hasher.finish();
-        self.known.insert(name, hash);
-        hash
+        let result = (hasher.finish(), Rc::new(uses));
+        self.known.insert(name, result.clone());
+        result
     }
 
     /// Feeds `text` to the hasher, with the content of what it names instead of the names, and reports these.
@@ -181,7 +217,9 @@ impl<'a> Hashes<'a> {
             };
             if let Some(content) = content {
                 text[copied..at].hash(hasher);
-                self.part(name, content).hash(hasher);
+                let (hash, uses) = self.part(name, content);
+                hash.hash(hasher);
+                uses.iter().for_each(|used| report(Part::Symbol(used), hasher));
                 copied = end;
             }
             match bytes[at] {
@@ -212,15 +250,25 @@ mod tests {
     const FILE: &str = r#"
 @anon.1.0 = private unnamed_addr constant [3 x i8] c"a\22b", align 1
 @anon.1.1 = private unnamed_addr constant <{ ptr }> <{ ptr @anon.1.0 }>, align 8
+@anon.1.2 = private unnamed_addr constant <{ ptr, ptr }> <{ ptr @first, ptr @second }>, align 8
 @TABLE = constant [4 x i8] zeroinitializer
-@ELSEWHERE = external global i32
+@DYNAMIC = external global [0 x i8], section ".shared.dynamic", align 16
 define void @"sum<f32>"(ptr %0) #0 !dbg !4 {
   call void @check(ptr @anon.1.1), !dbg !5
+  %f = load ptr, ptr @anon.1.2
+  call void %f(ptr @DYNAMIC)
   ret void, !dbg !6
 }
 define internal void @check(ptr %0) #1 !dbg !7 {
   %2 = load i32, ptr @TABLE
   call void @panic()
+  ret void
+}
+define internal void @first() {
+  store i32 1, ptr null
+  ret void
+}
+define hidden void @second() {
   ret void
 }
 define void @other() {
@@ -250,19 +298,20 @@ attributes #1 = { cold }
 
     #[test]
     fn code_is_reached_through_calls_and_variables() {
-        assert_eq!(names(FILE, "sum<f32>"), ["TABLE", "check", "sum<f32>"]);
+        assert_eq!(names(FILE, "sum<f32>"), ["DYNAMIC", "TABLE", "check", "first", "panic", "second", "sum<f32>"]);
         assert_eq!(names(FILE, "other"), ["other"]);
         assert!(names(FILE, "panic").is_empty());
     }
 
     #[test]
-    fn code_of_another_file_is_reached_too() {
-        let (first, second) = (Code::parse("define void @a() {\n  call void @b()\n}\n"), Code::parse(FILE));
-        let renamed = Code::parse("define void @b() {\n  call void @check()\n}\n");
-        let names = |files: &[&Code]| reached(files, ["a"]).len();
-        assert_eq!(names(&[&first]), 1);
-        assert_eq!(names(&[&first, &renamed]), 2);
-        assert_eq!(names(&[&first, &renamed, &second]), 4);
+    fn code_of_another_file_is_reached_through_its_declaration() {
+        let first = Code::parse("define void @a() {\n  call void @b()\n}\ndeclare void @b()\n");
+        let second = Code::parse("define hidden void @b() {\n  call void @c()\n}\ndefine internal void @c() {\n}\n");
+        let local = Code::parse("define internal void @b() {\n}\n");
+        let reached = |files: &[&Code]| reached(files, ["a"]).len();
+        assert_eq!(reached(&[&first]), 2, "`a` and the declaration of `b`");
+        assert_eq!(reached(&[&first, &second]), 4);
+        assert_eq!(reached(&[&first, &local]), 2, "the function of another file that has the same name");
     }
 
     #[test]
@@ -286,6 +335,10 @@ attributes #1 = { cold }
             ("[4 x i8] zeroinitializer", "[5 x i8] zeroinitializer"),
             ("load i32", "load i64"),
             ("@panic()", "@abort()"),
+            ("store i32 1", "store i32 2"),
+            ("ptr @second }>", "ptr @first }>"),
+            ("align 16", "align 8"),
+            ("declare void @panic() #1", "declare void @panic() #0"),
         ] {
             assert!(!same(|text| text.replace(from, to), "sum<f32>"), "{from}");
         }

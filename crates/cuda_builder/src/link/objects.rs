@@ -123,18 +123,31 @@ fn read_symbols(list: &mut [Object], toolchain: &Toolchain) -> Result<(), Error>
     let text = process::read(&mut command, "list the symbols of bitcode files")?;
     let mut symbols = parse(&text);
     for object in list {
-        if let Some(found) = symbols.remove(object.path.to_string_lossy().as_ref()) {
-            object.symbols = found;
-        }
+        // A file without symbols is not listed. Of two equal files the first defines the symbols.
+        object.symbols = symbols.remove(object.path.to_string_lossy().as_ref()).unwrap_or_default();
+    }
+    if let Some(path) = symbols.keys().next() {
+        return Err(Error::Answer {
+            program: "llvm-nm --print-file-name".to_owned(),
+            problem: "expected the names of the files that were given".to_owned(),
+            output: (*path).to_owned(),
+        });
     }
     Ok(())
 }
 
-/// Reads lines of the form `path: name T 0 0`. Local symbols, in lower case, concern no other file.
+/// The end of a path in `llvm-nm`'s output.
+const END: &str = ".bc: ";
+
+/// Reads lines of the form `path.bc: name T 0 0`. Local symbols, in lower case, concern no other file.
 fn parse(text: &str) -> HashMap<&str, Symbols> {
     let mut files: HashMap<&str, Symbols> = HashMap::new();
     for line in text.lines() {
-        let Some((path, rest)) = line.split_once(": ") else { continue };
+        // The path itself may contain a colon and a space.
+        let Some((path, rest)) = line.find(END).map(|at| at + END.len() - 2).map(|at| (&line[..at], &line[at + 2..]))
+        else {
+            continue;
+        };
         let mut words = rest.split(' ');
         let (Some(name), Some(kind)) = (words.next(), words.next()) else { continue };
         let symbols = files.entry(path).or_default();
@@ -164,8 +177,8 @@ mod tests {
 
     #[test]
     fn symbols_are_defined_needed_or_local() {
-        let files = parse("/a b/x.o: sum T ---------------- 0\n/a b/x.o: panic U 0 0\n/a b/x.o: own t ---------- 0\n");
-        let symbols = &files["/a b/x.o"];
+        let files = parse("/a: b/x.bc: sum T ---- 0\n/a: b/x.bc: panic U 0 0\n/a: b/x.bc: own t ---- 0\n");
+        let symbols = &files["/a: b/x.bc"];
         assert_eq!(symbols.defined, ["sum"]);
         assert_eq!(symbols.needed, ["panic"]);
     }

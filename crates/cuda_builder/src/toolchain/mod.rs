@@ -145,7 +145,8 @@ impl Toolchain {
 
     /// Text that identifies the compilers: a build with another text is stale.
     pub(crate) fn fingerprint(&self) -> String {
-        format!("{} {} {}", self.rustc.display(), self.version.release, self.version.llvm)
+        let RustcVersion { release, commit, llvm, .. } = &self.version;
+        format!("{} {release} {} {llvm}", self.rustc.display(), commit.as_deref().unwrap_or("unknown"))
     }
 }
 

@@ -9,6 +9,8 @@ use crate::{error::Error, process};
 pub struct RustcVersion {
     /// Its release: `1.96.0`, `1.97.0-nightly`.
     pub release: String,
+    /// The commit that it was built from, if it says so: nightlies and local builds share a release.
+    pub commit: Option<String>,
     /// The machine it runs on: `x86_64-unknown-linux-gnu`.
     pub host: String,
     /// The version of LLVM that writes its bitcode: `22.1.8`.
@@ -35,7 +37,12 @@ impl RustcVersion {
     /// Parses the output of `rustc -vV`; `None` if it lacks a line.
     pub fn parse(text: &str) -> Option<Self> {
         let field = |name: &str| Some(text.lines().find_map(|line| line.strip_prefix(name))?.trim().to_owned());
-        Some(Self { release: field("release:")?, host: field("host:")?, llvm: field("LLVM version:")? })
+        Some(Self {
+            release: field("release:")?,
+            commit: field("commit-hash:"),
+            host: field("host:")?,
+            llvm: field("LLVM version:")?,
+        })
     }
 
     /// The major version of LLVM, which its tools must share to read rustc's bitcode.
@@ -50,10 +57,11 @@ mod tests {
 
     #[test]
     fn reads_release_host_and_llvm() {
-        let text = "rustc 1.96.0 (ac68faa20 2026-05-25)\nbinary: rustc\nhost: x86_64-unknown-linux-gnu\n\
+        let text = "rustc 1.96.0 (ac68faa20 2026-05-25)\nbinary: rustc\ncommit-hash: ac68faa20c58\nhost: x86_64-unknown-linux-gnu\n\
                     release: 1.96.0\nLLVM version: 22.1.8\n";
         let version = RustcVersion::parse(text).expect("complete");
         assert_eq!((version.release.as_str(), version.llvm_major()), ("1.96.0", "22"));
+        assert_eq!(version.commit.as_deref(), Some("ac68faa20c58"));
         assert_eq!(RustcVersion::parse("release: 1.96.0\n"), None);
     }
 }
