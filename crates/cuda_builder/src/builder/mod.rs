@@ -82,8 +82,8 @@ impl CudaBuilder {
     }
 
     /// Copies the PTX to `path`: to this file if it ends in `.ptx`, which needs one architecture and one module;
-    /// otherwise into this folder, as `<arch>.ptx`, or as `<arch>/<family>.ptx` under [`Modules::PerFamily`]. Copies that
-    /// an earlier build of this crate left there and that no longer belong to it are removed.
+    /// otherwise into this folder, as `<arch>.ptx`, or as `<arch>/<family>.ptx` under [`Modules::PerFamily`]. Copies
+    /// that an earlier build of this crate left there and that no longer belong to it are removed.
     pub fn copy_to(mut self, path: impl AsRef<Path>) -> Self {
         self.copy_to = Some(path.as_ref().to_owned());
         self

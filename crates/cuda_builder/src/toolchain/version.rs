@@ -57,7 +57,8 @@ mod tests {
 
     #[test]
     fn reads_release_host_and_llvm() {
-        let text = "rustc 1.96.0 (ac68faa20 2026-05-25)\nbinary: rustc\ncommit-hash: ac68faa20c58\nhost: x86_64-unknown-linux-gnu\n\
+        let text = "rustc 1.96.0 (ac68faa20 2026-05-25)\nbinary: rustc\ncommit-hash: ac68faa20c58\n\
+                    host: x86_64-unknown-linux-gnu\n\
                     release: 1.96.0\nLLVM version: 22.1.8\n";
         let version = RustcVersion::parse(text).expect("complete");
         assert_eq!((version.release.as_str(), version.llvm_major()), ("1.96.0", "22"));
