@@ -3,8 +3,9 @@
 
 use rustwarp::filter::Border;
 use rustwarp::matmul::Sizes;
+use rustwarp::reduce::{self, Sum};
 use rustwarp::scan::Kind;
-use rustwarp::{Device, Error};
+use rustwarp::{Device, Error, Tuning};
 
 fn sim() -> Device {
     Device::sim().expect("the simulator")
@@ -132,4 +133,33 @@ fn memory_of_another_device_is_rejected() {
     assert!(matches!(rustwarp::dot::dot(&x, &y), Err(Error::OtherDevice { .. })));
     drop(one);
     assert_eq!(x.download().expect("the buffer keeps its device open"), [1.0]);
+}
+
+/// A plan's scratch memory is valid for the next launch after each one.
+#[test]
+fn plans_are_launched_many_times() {
+    let (device, n) = (sim(), 3001);
+    let inputs = [0, 1, 2].map(|k| (0..n as u64).map(|i| i * i % (97 + k)).collect::<Vec<_>>());
+    let uploaded = inputs.each_ref().map(|values| device.upload(values).expect("memory"));
+    let mut sum = device.uninit::<u64>(1).expect("memory");
+    let mut prefixes = device.uninit::<u64>(n).expect("memory");
+    let reduction = reduce::Plan::<Sum, u64>::new(&device, n, Tuning::default()).expect("a plan");
+    let scan = rustwarp::scan::Plan::<Sum, u64>::new(&device, n, Kind::Inclusive).expect("a plan");
+    for (values, x) in inputs.iter().zip(&uploaded) {
+        reduction.launch(x, &mut sum).expect("launched");
+        scan.launch(x, &mut prefixes).expect("launched");
+        let total: u64 = values.iter().sum();
+        assert_eq!((sum.read(1).expect("a sum")[0], prefixes.download().expect("sums")[n - 1]), (total, total));
+    }
+    let short = device.upload(&[1_u64]).expect("memory");
+    assert!(matches!(reduction.launch(&short, &mut sum), Err(Error::Mismatch(_))));
+    assert!(matches!(scan.launch(&uploaded[0], &mut sum), Err(Error::Mismatch(_))));
+    assert!(matches!(scan.prepare(&uploaded[0], &uploaded[0]), Err(Error::Mismatch(_))), "the output is the input");
+    let elsewhere = sim().upload(&inputs[0]).expect("memory");
+    assert!(matches!(reduction.launch(&elsewhere, &mut sum), Err(Error::OtherDevice { .. })));
+    let tuned = |block, grid| reduce::Plan::<Sum, u64>::new(&device, n, Tuning { block, grid }).map(|_| ());
+    assert!(tuned(Some(64), Some(3)).is_ok());
+    for (block, grid) in [(Some(33), None), (None, Some(0))] {
+        assert!(matches!(tuned(block, grid), Err(Error::Argument(_))), "{block:?} {grid:?}");
+    }
 }

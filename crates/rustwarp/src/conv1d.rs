@@ -16,11 +16,14 @@ use crate::error::{Error, Result};
 use crate::filter::{Border, MAX_AXIS};
 use crate::launch::Launch;
 use cuda_std::launch::{Call, PtrMut, Slice};
+use kernels_gpu::conv1d::MAX_CHANNELS;
 use kernels_gpu::conv1d::best;
 use kernels_gpu::conv1d::best::interleaved::{Split, conv1d_best_interleaved};
-use kernels_gpu::conv1d::{Frame, MAX_CHANNELS};
 use kernels_gpu::filter::Sample;
 use std::marker::PhantomData;
+
+/// Sizes of a signal and a mask, and the border, as kernels take them: see [`frame`].
+pub use kernels_gpu::conv1d::Frame;
 
 /// Largest number of taps of a mask.
 pub use kernels_gpu::conv1d::MAX_MASK;

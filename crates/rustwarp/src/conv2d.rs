@@ -16,8 +16,11 @@ use crate::error::{Error, Result};
 use crate::filter::{Border, MAX_AXIS};
 use crate::launch::{Launch, Tuning};
 use cuda_std::launch::{Call, PtrMut, Slice};
-use kernels_gpu::conv2d::{Frame, best};
+use kernels_gpu::conv2d::best;
 use kernels_gpu::filter::Sample;
+
+/// Sizes of a picture and a mask, and the border, as kernels take them: see [`frame`].
+pub use kernels_gpu::conv2d::Frame;
 
 /// Largest number of rows and of columns of a mask.
 pub use kernels_gpu::conv2d::MAX_MASK;

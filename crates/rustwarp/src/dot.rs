@@ -13,7 +13,10 @@ use crate::device::Device;
 use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::launch::{LastBlock, Launch, Tuned, Tuning};
-use kernels_gpu::dot::{Real, best};
+use kernels_gpu::dot::best;
+
+/// The types that have kernels.
+pub use kernels_gpu::dot::Real;
 
 /// Dot product of two vectors of equal length.
 ///

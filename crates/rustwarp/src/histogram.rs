@@ -15,10 +15,13 @@ use crate::element::{Element, Scalar};
 use crate::error::{Error, Result};
 use crate::launch::{Launch, Tuning};
 use cuda_std::launch::{Call, PtrMut, Slice};
+use kernels_gpu::histogram::Sample;
 use kernels_gpu::histogram::best::{LANE_BINS, lanes, windows};
-use kernels_gpu::histogram::{Letter, Sample};
 use std::marker::PhantomData;
 use std::ops::Range;
+
+/// The rule that counts letters in groups of four.
+pub use kernels_gpu::histogram::Letter;
 
 /// An integer whose bin is its value.
 pub trait Key: Counted<Element = Self> + Scalar {}

@@ -12,6 +12,9 @@
 //! - One module per family, each with plain functions over buffers: [`mod@vecadd`], [`mod@dot`], [`mod@reduce`],
 //!   [`mod@segreduce`], [`mod@scan`], [`mod@histogram`], [`mod@transpose`], [`mod@matmul`], [`mod@conv1d`],
 //!   [`mod@conv2d`]. Matrices are row-major. A function waits for its result, or for the kernel that writes it.
+//! - Each of these modules has a `Plan`, which chooses kernel and launch configuration and allocates scratch memory
+//!   once; it can be launched any number of times into memory of the caller, without further allocations. The functions
+//!   make a plan and launch it once.
 //! - [`backend`]: the interface under [`Device`], for programs that verify, count or time launches.
 //! - [`element`] and [`tensor`]: arrays whose element type is known at run time. [`ptx`]: which PTX is loaded.
 //!

@@ -16,8 +16,11 @@ use crate::element::Element;
 use crate::error::Result;
 use crate::launch::{LastBlock, Launch, Tuned, Tuning};
 use kernels_gpu::reduce::arg::{NOWHERE, reduce_arg};
-use kernels_gpu::reduce::{Max, Min, Op, Sum, best};
+use kernels_gpu::reduce::best;
 use std::marker::PhantomData;
+
+/// The operations of plans.
+pub use kernels_gpu::reduce::{Max, Min, Op, Sum};
 
 /// Number of elements that a thread reads in one round.
 const PER_THREAD: u32 = 4;

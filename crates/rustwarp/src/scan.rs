@@ -17,8 +17,8 @@ use crate::device::Device;
 use crate::element::Element;
 use crate::error::Result;
 use crate::launch::{Launch, require_grid};
+use crate::reduce::{Max, Min, Op, Sum};
 use cuda_std::launch::{Call, PtrMut, Slice};
-use kernels_gpu::reduce::{Max, Min, Op, Sum};
 use kernels_gpu::scan::best;
 use std::marker::PhantomData;
 

@@ -15,7 +15,7 @@ use crate::device::Device;
 use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::launch::{Launch, MAX_GRID, Tuning};
-use kernels_gpu::reduce::{Max, Min, Op, Sum};
+use crate::reduce::{Max, Min, Op, Sum};
 use kernels_gpu::segreduce::best;
 use std::marker::PhantomData;
 

@@ -1,11 +1,13 @@
 //! Items shared by the convolutions of one and of two axes: settings, the reference, and checks of the operands.
 
-use super::problem::epsilon;
+use super::job::Job;
+use super::problem::{Oracle, Problem, Work, epsilon};
 use super::settings::{Choice, Setting, Settings};
 use crate::compare::Expected;
 use crate::error::{Error, Result};
 use kernels_gpu::conv2d::Frame;
 use kernels_gpu::filter;
+use rustwarp::backend::{Buffer, require_memory};
 use rustwarp::element::{Dtype, Element, Value};
 use rustwarp::filter::Border;
 
@@ -32,15 +34,59 @@ pub(super) fn border(settings: &Settings) -> Border {
 
 /// Checks that the taps are finite. With others, the result would depend on whether a tap times an element outside the
 /// array, which is 0, is added.
-pub(super) fn require_finite<T: Element>(mask: &[T]) -> Result<()> {
+fn require_finite<T: Element>(mask: &[T]) -> Result<()> {
     match mask.iter().find(|tap| !float(**tap).is_finite()) {
         None => Ok(()),
         Some(tap) => Err(Error::Usage(format!("the mask holds {}: its taps must be finite", tap.value()))),
     }
 }
 
+/// An array and a mask on a device, with the sizes `F` of both.
+pub(super) struct Arrays<'j, T, F> {
+    /// The array.
+    pub input: Buffer<'j, T>,
+    /// The mask.
+    pub mask: Buffer<'j, T>,
+    /// The mask, on the host.
+    pub taps: &'j [T],
+    /// The sizes.
+    pub frame: F,
+    /// Shape of the array and of the result.
+    pub shape: &'j [usize],
+}
+
+impl<'j, T: Element, F> Arrays<'j, T, F> {
+    /// Checks that the device has room for the array twice, and copies the operands of the job there; `names` are those
+    /// of the array and of the computation, in reports and errors.
+    pub fn upload(job: &'j Job<'_>, frame: F, names: [&str; 2], advice: &str) -> Result<Self> {
+        let (input, taps) = (job.problem.view::<T>(0)?, job.problem.view::<T>(1)?);
+        require_memory(job.device, Some(2 * size_of_val(input) as u64), names[1], advice)?;
+        Ok(Self {
+            input: Buffer::from_slice(job.device, input, names[0])?,
+            mask: Buffer::from_slice(job.device, taps, "mask")?,
+            taps,
+            frame,
+            shape: job.problem.inputs[0].shape(),
+        })
+    }
+
+    /// The minimum work: every element is read and written once, and multiplied by every tap.
+    pub fn work(&self) -> Work {
+        Work { bytes: 2 * self.input.bytes(), flops: 2 * (self.taps.len() * self.input.len()) as u64 }
+    }
+}
+
+/// Checks the taps of a problem, and computes the right result.
+pub(super) fn oracle<T: Element>(problem: Problem<'_>, frame: Frame) -> Result<Oracle<'_>> {
+    let (input, mask) = (problem.view::<T>(0)?, problem.view::<T>(1)?);
+    require_finite(mask)?;
+    let reference = Reference::new(input, mask, frame);
+    let shape = problem.inputs[0].shape().to_vec();
+    Ok(Oracle::elements::<T>(shape, move |i, depth| reference.expected(i, depth, T::DTYPE)))
+}
+
 /// The right result of a convolution, with the data for its error bound.
-pub(super) struct Reference {
+struct Reference {
     values: Vec<f64>,
     /// Sums of the products' absolute values.
     magnitudes: Vec<f64>,

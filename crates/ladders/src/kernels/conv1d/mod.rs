@@ -4,7 +4,7 @@
 //! the result has the shape of the signal. Results are within `(K + 1) * epsilon * sum(|in * mask|)` of the exact ones,
 //! and the same on every run.
 
-use super::convolution::{BORDER, DTYPES, Reference, border, require_finite};
+use super::convolution::{Arrays, BORDER, DTYPES, border, oracle};
 use super::generic::with_float;
 use super::ladder::{Chosen, Ladder, Planned, Run, Rung};
 use super::plan::Plan;
@@ -15,7 +15,7 @@ use crate::kernels::spelling::{BLOCK_SIZE, N};
 use kernels_gpu::conv1d::{Frame, MAX_MASK};
 use kernels_gpu::conv2d;
 use kernels_gpu::filter::Sample;
-use rustwarp::backend::{Buffer, Shape, require_memory};
+use rustwarp::backend::Shape;
 use rustwarp::conv1d as library;
 use rustwarp::element::{Dtype, Element};
 use rustwarp::tensor::{Tensor, text};
@@ -58,20 +58,10 @@ fn resolve(_: &str, dtype: Dtype) -> Result<Resolved> {
 /// The family for one element type.
 struct Convolution<T>(PhantomData<T>);
 
-/// Operands on a device.
-struct Signal<'j, T> {
-    input: Buffer<'j, T>,
-    mask: Buffer<'j, T>,
-    /// The mask, on the host.
-    taps: &'j [T],
-    frame: Frame,
-    shape: &'j [usize],
-}
-
 impl<T: Element + Sample> Ladder for Convolution<T> {
     const FAMILY: &'static str = FAMILY.name;
     type Kernel = Planned<Kernel<T>>;
-    type Operands<'j> = Signal<'j, T>;
+    type Operands<'j> = Arrays<'j, T, Frame>;
 
     fn rungs() -> Vec<Rung<Self::Kernel>> {
         table::rungs()
@@ -85,11 +75,7 @@ impl<T: Element + Sample> Ladder for Convolution<T> {
     }
 
     fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
-        let (input, mask, frame) = (problem.view::<T>(0)?, problem.view::<T>(1)?, frame(problem)?);
-        require_finite(mask)?;
-        let reference = Reference::new(input, mask, row(frame));
-        let shape = problem.inputs[0].shape().to_vec();
-        Ok(Oracle::elements::<T>(shape, move |i, depth| reference.expected(i, depth, T::DTYPE)))
+        oracle::<T>(problem, row(frame(problem)?))
     }
 
     fn block(job: &Job<'_>, rung: &Rung<Self::Kernel>) -> Result<u32> {
@@ -107,32 +93,22 @@ impl<T: Element + Sample> Ladder for Convolution<T> {
         Ok(block)
     }
 
-    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Self::Kernel>]) -> Result<Signal<'j, T>> {
-        let (input, taps, frame) = (job.problem.view::<T>(0)?, job.problem.view::<T>(1)?, frame(job.problem)?);
-        let bytes = 2 * size_of_val(input) as u64;
-        require_memory(
-            job.device,
-            Some(bytes),
-            "conv1d of a signal into another one",
+    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Self::Kernel>]) -> Result<Arrays<'j, T, Frame>> {
+        Arrays::upload(
+            job,
+            frame(job.problem)?,
+            ["signal", "conv1d of a signal into another one"],
             &format!("use a smaller {N} or input"),
-        )?;
-        Ok(Signal {
-            input: Buffer::from_slice(job.device, input, "signal")?,
-            mask: Buffer::from_slice(job.device, taps, "mask")?,
-            taps,
-            frame,
-            shape: job.problem.inputs[0].shape(),
-        })
+        )
     }
 
-    fn work(signal: &Signal<'_, T>) -> Work {
-        let Signal { input, taps, .. } = signal;
-        Work { bytes: 2 * input.bytes(), flops: 2 * (taps.len() * input.len()) as u64 }
+    fn work(signal: &Arrays<'_, T, Frame>) -> Work {
+        signal.work()
     }
 
-    fn prepare(signal: &Signal<'_, T>, rung: &Chosen<'_, Self::Kernel>, run: Run<'_>) -> Result<()> {
+    fn prepare(signal: &Arrays<'_, T, Frame>, rung: &Chosen<'_, Self::Kernel>, run: Run<'_>) -> Result<()> {
         rung.require_no_grid()?;
-        let Signal { input, mask, taps, frame, shape } = signal;
+        let Arrays { input, mask, taps, frame, shape } = signal;
         let block = rung.block;
         let output = rung.uninit::<T>(input.len(), "output")?;
         let depth = taps.len() as u64;

@@ -4,7 +4,7 @@
 //! shape of the picture. Results are within `(R * C + 1) * epsilon * sum(|in * mask|)` of the exact ones, and the same
 //! on every run.
 
-use super::convolution::{BORDER, DTYPES, Reference, border, require_finite};
+use super::convolution::{Arrays, BORDER, DTYPES, border, oracle};
 use super::generic::with_float;
 use super::ladder::{Chosen, Ladder, Planned, Run, Rung};
 use super::plan::Plan;
@@ -13,7 +13,6 @@ use super::{Case, Demand, Entry, Family, Job, Limits, Operand, Oracle, Problem, 
 use crate::error::{Error, Result};
 use kernels_gpu::conv2d::{Frame, MAX_MASK};
 use kernels_gpu::filter::Sample;
-use rustwarp::backend::{Buffer, require_memory};
 use rustwarp::conv2d as library;
 use rustwarp::element::{Dtype, Element};
 use rustwarp::tensor::{Tensor, text};
@@ -63,20 +62,10 @@ fn resolve(_: &str, dtype: Dtype) -> Result<Resolved> {
 /// The family for one element type.
 struct Convolution<T>(PhantomData<T>);
 
-/// Operands on a device.
-struct Image<'j, T> {
-    input: Buffer<'j, T>,
-    mask: Buffer<'j, T>,
-    /// The mask, on the host.
-    taps: &'j [T],
-    frame: Frame,
-    shape: &'j [usize],
-}
-
 impl<T: Element + Sample> Ladder for Convolution<T> {
     const FAMILY: &'static str = FAMILY.name;
     type Kernel = Planned<Kernel<T>>;
-    type Operands<'j> = Image<'j, T>;
+    type Operands<'j> = Arrays<'j, T, Frame>;
 
     fn rungs() -> Vec<Rung<Self::Kernel>> {
         table::rungs()
@@ -90,37 +79,23 @@ impl<T: Element + Sample> Ladder for Convolution<T> {
     }
 
     fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
-        let (input, mask, frame) = (problem.view::<T>(0)?, problem.view::<T>(1)?, frame(problem)?);
-        require_finite(mask)?;
-        let reference = Reference::new(input, mask, frame);
-        let shape = problem.inputs[0].shape().to_vec();
-        Ok(Oracle::elements::<T>(shape, move |i, depth| reference.expected(i, depth, T::DTYPE)))
+        oracle::<T>(problem, frame(problem)?)
     }
 
-    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Self::Kernel>]) -> Result<Image<'j, T>> {
-        let (input, taps, frame) = (job.problem.view::<T>(0)?, job.problem.view::<T>(1)?, frame(job.problem)?);
-        let bytes = 2 * size_of_val(input) as u64;
-        require_memory(job.device, Some(bytes), "conv2d of an image into another one", "use a smaller one")?;
-        Ok(Image {
-            input: Buffer::from_slice(job.device, input, "image")?,
-            mask: Buffer::from_slice(job.device, taps, "mask")?,
-            taps,
-            frame,
-            shape: job.problem.inputs[0].shape(),
-        })
+    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Self::Kernel>]) -> Result<Arrays<'j, T, Frame>> {
+        Arrays::upload(job, frame(job.problem)?, ["image", "conv2d of an image into another one"], "use a smaller one")
     }
 
-    fn work(image: &Image<'_, T>) -> Work {
-        let Image { input, taps, .. } = image;
-        Work { bytes: 2 * input.bytes(), flops: 2 * (taps.len() * input.len()) as u64 }
+    fn work(image: &Arrays<'_, T, Frame>) -> Work {
+        image.work()
     }
 
-    fn prepare(image: &Image<'_, T>, rung: &Chosen<'_, Self::Kernel>, run: Run<'_>) -> Result<()> {
+    fn prepare(image: &Arrays<'_, T, Frame>, rung: &Chosen<'_, Self::Kernel>, run: Run<'_>) -> Result<()> {
         // The number of blocks follows the request as closely as the picture can be divided.
         if !matches!(rung.kernel, Planned::ByLibrary) || !library::marches(image.frame) {
             rung.require_no_grid()?;
         }
-        let Image { input, mask, taps, frame, shape } = image;
+        let Arrays { input, mask, taps, frame, shape } = image;
         let output = rung.uninit::<T>(input.len(), "output")?;
         let depth = taps.len() as u64;
         if input.is_empty() {

@@ -76,9 +76,16 @@ fn levels(section: u32) -> u64 {
     u64::from(section.next_power_of_two().ilog2())
 }
 
+/// Sections of which a block scans one; for the arguments see [`Sections`].
+fn one(len: fn(u32) -> u32, cache: fn(u32, usize) -> u32, depth: fn(u32) -> u64) -> Sections {
+    Sections { len, per_block: |_| 1, cache, depth }
+}
+
 /// The table.
 pub(super) fn rungs<O: Op<T>, T: Element>() -> Vec<Rung<Planned<Scheme<T>>>> {
     let add: Add<T> = three_phase::scan_three_phase_add::<O, T>;
+    let then_add =
+        |sections, scan: Section<T>| Planned::Here(Scheme::ScanThenAdd { sections, scan, add, lists_add: false });
     // The chain runs within a thread, over a warp's lanes, over the block's warps, and from there to the element.
     let by_shuffles: fn(u32) -> u64 = |_| 2 * three_phase::ITEMS as u64 + 5 + 5 + 2;
     vec![
@@ -86,33 +93,21 @@ pub(super) fn rungs<O: Op<T>, T: Element>() -> Vec<Rung<Planned<Scheme<T>>>> {
             name: "quadratic",
             idea: quadratic::IDEA,
             block: BlockRule::PowerOfTwo { min: 2, default: quadratic::BLOCK },
-            kernel: Planned::Here(Scheme::ScanThenAdd {
-                sections: Sections {
-                    len: quadratic::section,
-                    per_block: |_| 1,
-                    cache: |block, _| block,
-                    depth: u64::from,
-                },
-                scan: quadratic::scan_quadratic::<O, T>,
-                add,
-                lists_add: false,
-            }),
+            kernel: then_add(one(quadratic::section, |block, _| block, u64::from), quadratic::scan_quadratic::<O, T>),
         },
         Rung {
             name: "serial_per_thread",
             idea: serial_per_thread::IDEA,
             block: BlockRule::Any { default: serial_per_thread::BLOCK },
-            kernel: Planned::Here(Scheme::ScanThenAdd {
-                sections: Sections {
+            kernel: then_add(
+                Sections {
                     len: |_| serial_per_thread::RUN,
                     per_block: |block| block,
                     cache: |_, _| 0,
                     depth: |_| serial_per_thread::RUN.into(),
                 },
-                scan: serial_per_thread::scan_serial_per_thread::<O, T>,
-                add,
-                lists_add: false,
-            }),
+                serial_per_thread::scan_serial_per_thread::<O, T>,
+            ),
         },
         Rung {
             name: "naive",
@@ -124,72 +119,56 @@ pub(super) fn rungs<O: Op<T>, T: Element>() -> Vec<Rung<Planned<Scheme<T>>>> {
             name: "kogge_stone",
             idea: kogge_stone::IDEA,
             block: BlockRule::PowerOfTwo { min: 2, default: kogge_stone::BLOCK },
-            kernel: Planned::Here(Scheme::ScanThenAdd {
-                sections: Sections {
-                    len: kogge_stone::section,
-                    per_block: |_| 1,
-                    cache: |block, _| 2 * block,
-                    depth: |block| levels(kogge_stone::section(block)),
-                },
-                scan: kogge_stone::scan_kogge_stone::<O, T>,
-                add,
-                lists_add: false,
-            }),
+            kernel: then_add(
+                one(kogge_stone::section, |block, _| 2 * block, |block| levels(kogge_stone::section(block))),
+                kogge_stone::scan_kogge_stone::<O, T>,
+            ),
         },
         Rung {
             name: "brent_kung",
             idea: brent_kung::IDEA,
             block: BlockRule::PowerOfTwo { min: 1, default: brent_kung::BLOCK },
-            kernel: Planned::Here(Scheme::ScanThenAdd {
-                sections: Sections {
-                    len: brent_kung::section,
-                    per_block: |_| 1,
-                    cache: |block, _| brent_kung::section(block),
-                    depth: |block| 2 * levels(brent_kung::section(block)),
-                },
-                scan: brent_kung::scan_brent_kung::<O, T>,
-                add,
-                lists_add: false,
-            }),
+            kernel: then_add(
+                one(
+                    brent_kung::section,
+                    |block, _| brent_kung::section(block),
+                    |block| 2 * levels(brent_kung::section(block)),
+                ),
+                brent_kung::scan_brent_kung::<O, T>,
+            ),
         },
         Rung {
             name: "blelloch",
             idea: blelloch::IDEA,
             block: BlockRule::PowerOfTwo { min: 1, default: blelloch::BLOCK },
-            kernel: Planned::Here(Scheme::ScanThenAdd {
-                sections: Sections {
-                    len: blelloch::section,
-                    per_block: |_| 1,
-                    cache: |block, _| blelloch::section(block),
-                    depth: |block| 2 * levels(blelloch::section(block)) + 1,
-                },
-                scan: blelloch::scan_blelloch::<O, T>,
-                add,
-                lists_add: false,
-            }),
+            kernel: then_add(
+                one(
+                    blelloch::section,
+                    |block, _| blelloch::section(block),
+                    |block| 2 * levels(blelloch::section(block)) + 1,
+                ),
+                blelloch::scan_blelloch::<O, T>,
+            ),
         },
         Rung {
             name: "blelloch_padded",
             idea: blelloch_padded::IDEA,
             block: BlockRule::PowerOfTwo { min: 1, default: blelloch_padded::BLOCK },
-            kernel: Planned::Here(Scheme::ScanThenAdd {
-                sections: Sections {
-                    len: blelloch_padded::section,
-                    per_block: |_| 1,
-                    cache: |block, bytes| blelloch_padded::slots(blelloch_padded::section(block), bytes),
-                    depth: |block| 2 * levels(blelloch_padded::section(block)) + 1,
-                },
-                scan: blelloch_padded::scan_blelloch_padded::<O, T>,
-                add,
-                lists_add: false,
-            }),
+            kernel: then_add(
+                one(
+                    blelloch_padded::section,
+                    |block, bytes| blelloch_padded::slots(blelloch_padded::section(block), bytes),
+                    |block| 2 * levels(blelloch_padded::section(block)) + 1,
+                ),
+                blelloch_padded::scan_blelloch_padded::<O, T>,
+            ),
         },
         Rung {
             name: "three_phase",
             idea: three_phase::IDEA,
             block: BlockRule::PowerOfTwo { min: 32, default: three_phase::BLOCK },
             kernel: Planned::Here(Scheme::ScanThenAdd {
-                sections: Sections { len: three_phase::section, per_block: |_| 1, cache: |_, _| 0, depth: by_shuffles },
+                sections: one(three_phase::section, |_, _| 0, by_shuffles),
                 scan: three_phase::scan_three_phase::<O, T>,
                 add,
                 lists_add: true,
@@ -200,12 +179,7 @@ pub(super) fn rungs<O: Op<T>, T: Element>() -> Vec<Rung<Planned<Scheme<T>>>> {
             idea: reduce_then_scan::IDEA,
             block: BlockRule::PowerOfTwo { min: 32, default: reduce_then_scan::BLOCK },
             kernel: Planned::Here(Scheme::ReduceThenScan {
-                sections: Sections {
-                    len: reduce_then_scan::section,
-                    per_block: |_| 1,
-                    cache: |_, _| 0,
-                    depth: by_shuffles,
-                },
+                sections: one(reduce_then_scan::section, |_, _| 0, by_shuffles),
                 total: reduce_then_scan::scan_reduce_then_scan_totals::<O, T>,
                 scan: reduce_then_scan::scan_reduce_then_scan::<O, T>,
             }),
