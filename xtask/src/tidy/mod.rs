@@ -121,4 +121,22 @@ mod tests {
         let rows = RULES.iter().map(|rule| format!("| `{}` | {} |", rule.name, rule.requires));
         assert_eq!(listed, rows.collect::<Vec<_>>(), "CONTRIBUTING.md differs from `cargo xtask tidy --help`");
     }
+
+    /// Cargo checks the workspace's own lock file only.
+    #[test]
+    fn lock_files_outside_the_workspace_list_what_ptx_sim_depends_on() {
+        let tree = Tree::read(&workspace::root()).expect("the sources");
+        let package = tree.packages.iter().find(|package| package.name == "ptx_sim").expect("the package");
+        assert!(!package.dependencies.is_empty());
+        for path in ["bench/simulators/Cargo.lock", "crates/ptx_sim/fuzz/Cargo.lock"] {
+            let text = std::fs::read_to_string(workspace::root().join(path)).expect("a file");
+            let (_, entry) = text.split_once("name = \"ptx_sim\"\n").expect("the package");
+            let entry = entry.split("[[package]]").next().unwrap_or_default();
+            // A version follows the name where the file has several.
+            let listed = |name: &str| ["\"", " "].iter().any(|end| entry.contains(&format!(" \"{name}{end}")));
+            for name in &package.dependencies {
+                assert!(listed(name), "{path} lacks `{name}`: run `cargo metadata` there");
+            }
+        }
+    }
 }
