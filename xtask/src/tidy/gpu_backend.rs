@@ -8,7 +8,7 @@ use super::tree::{Finding, Tree};
 pub const REQUIRES: &str = "only the files of the GPU's backend name the crate `cust`";
 
 /// Files or folders that may name it.
-const PLACES: &[&str] = &["crates/rustwarp/src/backend/gpu.rs"];
+const PLACES: &[&str] = &["crates/rustwarp/src/backend/gpu/"];
 
 /// Reports other files that name it.
 pub fn check(tree: &Tree) -> Vec<Finding> {

@@ -11,7 +11,6 @@ const LINES: usize = 400;
 /// Long files, each with its reason.
 const REASONS: &[Known] = &[
     ("crates/ladders/src/kernels/failing.rs", "a table: ten lines for each of 25 examples"),
-    ("crates/rustwarp/src/backend/gpu.rs", "all that names `cust`; splits with the rule `cust`"),
     ("crates/ptx_sim/tests/machine.rs", "one machine, many launches"),
     ("crates/ptx_sim/tests/programs.rs", "a table of programs"),
 ];

@@ -1,0 +1,68 @@
+//! The driver's errors in this library's words.
+
+use crate::diagnostic::Diagnostic;
+use crate::error::{Error, Result};
+use crate::ptx::Header;
+use cust::error::{CudaError, CudaResult};
+use cust::sys;
+
+/// Converts an error of `cust` to one that names the attempted operation.
+pub(super) fn check<T>(result: CudaResult<T>, attempt: impl Fn() -> String) -> Result<T> {
+    result.map_err(|error| explain(code(error), &attempt()))
+}
+
+/// The driver's code of an error that it has just returned.
+pub(super) fn code(error: CudaError) -> u32 {
+    match error as u32 {
+        // `cust` maps codes that it lacks to a single one; `cuda_driver` keeps the driver's own.
+        999 => cuda_driver::last_error(),
+        code => code,
+    }
+}
+
+/// As [`check`], for a call of the driver's own functions.
+pub(super) fn check_raw(result: sys::CUresult, attempt: impl Fn() -> String) -> Result<()> {
+    match result {
+        sys::CUresult::CUDA_SUCCESS => Ok(()),
+        sys::CUresult::CUDA_ERROR_UNKNOWN => Err(explain(cuda_driver::last_error(), &attempt())),
+        other => Err(explain(other as u32, &attempt())),
+    }
+}
+
+fn explain(code: u32, attempt: &str) -> Error {
+    let name = cuda_driver::error_name(code);
+    let fault = match code {
+        700 => "the kernel accessed memory outside its buffers",
+        716 => "the kernel made a misaligned access",
+        710 => "an assertion in the kernel failed",
+        714 | 715 | 717 | 718 => "the kernel executed something invalid",
+        719 => "the kernel trapped (a panic, or an access outside its memory)",
+        702 => "the kernel ran longer than the driver allows",
+        2 => return Error::Device(format!("{attempt}: the GPU is out of memory ({name})")),
+        _ => return Error::Device(format!("{attempt}: the driver returned {name} (error {code})")),
+    };
+    let text = format!("{attempt}: {fault} ({name})");
+    let help = Some("run it again on the simulator to get the source line".to_owned());
+    Error::Fault(Box::new(Diagnostic { help, ..Diagnostic::new("fault", name.to_string(), fault, text) }))
+}
+
+/// Explains why the driver rejects a module with this code, with the first line of its compiler's log.
+pub(super) fn explain_load(code: u32, log: &str, image: &[u8], name: &str, cuda: (u32, u32)) -> Error {
+    let line = log.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let says = if line.is_empty() { String::new() } else { format!(" Its message: {line}") };
+    let header = std::str::from_utf8(image).ok().and_then(|text| Header::read(text, name).ok());
+    match (code, header) {
+        // 222 is CUDA_ERROR_UNSUPPORTED_PTX_VERSION, which `cust` lacks.
+        (218 | 222, Some(header)) if code == 222 || line.contains(".version") => Error::NoPtx(format!(
+            "{name} is PTX ISA {}.{}, which this driver (CUDA {}.{}) does not support: update the driver, or build for \
+             an older \
+             PTX ISA.{says}",
+            header.version.0, header.version.1, cuda.0, cuda.1
+        )),
+        (218, _) => Error::BadPtx(format!("the driver's compiler rejects {name}.{says}")),
+        (200 | 209, _) => {
+            Error::NoPtx(format!("{name} contains no code for this GPU: build it for its architecture.{says}"))
+        }
+        (code, _) => explain(code, &format!("loading {name}")),
+    }
+}

@@ -1,0 +1,157 @@
+//! The GPU backend, through `cust`. The files of this folder are the only ones that name `cust`.
+
+mod context;
+mod errors;
+mod texture;
+
+use super::interface::{Backend, DeviceInfo, Module, Shape};
+use super::observed::Observed;
+use super::sampling::Sampling;
+use crate::error::{Error, Result};
+use context::Card;
+use cuda_std::launch::Call;
+use cust::device::{Device, DeviceAttribute};
+use cust::sys;
+use errors::{check, check_raw};
+
+/// `CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN`, which `cust` lacks.
+const MAX_SHARED_OPTIN: sys::CUdevice_attribute =
+    sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
+
+/// One GPU. Its driver calls go through [`Card::select`], so that a thread can use several GPUs.
+pub(super) struct Gpu {
+    card: Card,
+}
+
+impl Gpu {
+    /// Opens the GPU of this number.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`] if there is no such GPU or no driver; [`Error::Device`] if the driver fails.
+    pub fn open(number: u32) -> Result<Self> {
+        let driver = driver()?;
+        let count = check(Device::num_devices(), || "counting the GPUs".into())?;
+        if number >= count {
+            return Err(Error::NoDevice(format!(
+                "there is no GPU {number}: {}; `host devices` lists them",
+                if count == 0 { "the driver finds none".into() } else { format!("the last is gpu:{}", count - 1) }
+            )));
+        }
+        let device = check(Device::get_device(number), || format!("opening gpu:{number}"))?;
+        Ok(Self { card: Card::open(device, describe(number, device, &driver)?, driver.cuda)? })
+    }
+}
+
+impl Backend for Gpu {
+    fn info(&self) -> &DeviceInfo {
+        self.card.info()
+    }
+
+    fn free_memory(&self) -> Result<u64> {
+        self.card.select()?.free_memory()
+    }
+
+    fn load(&self, image: &[u8], name: &str) -> Result<Module> {
+        self.card.select()?.load(image, name)
+    }
+
+    fn alloc(&self, bytes: u64, _align: u64, name: &str) -> Result<u64> {
+        self.card.select()?.alloc(bytes, name)
+    }
+
+    fn free(&self, address: u64) {
+        // Without its context the memory is not released. The failure was reported by an earlier call.
+        if let Ok(current) = self.card.select() {
+            current.free(address);
+        }
+    }
+
+    fn write(&self, address: u64, bytes: &[u8]) -> Result<()> {
+        self.card.select()?.write(address, bytes)
+    }
+
+    fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
+        self.card.select()?.read(address, bytes)
+    }
+
+    fn fill(&self, address: u64, byte: u8, bytes: u64) -> Result<()> {
+        self.card.select()?.fill(address, byte, bytes)
+    }
+
+    fn copy(&self, to: u64, from: u64, bytes: u64) -> Result<()> {
+        self.card.select()?.copy(to, from, bytes)
+    }
+
+    fn texture(&self, sampling: &Sampling, texels: &[u8], name: &str) -> Result<u64> {
+        self.card.select()?.texture(sampling, texels, name)
+    }
+
+    fn free_texture(&self, handle: u64) {
+        // As in `free`.
+        if let Ok(current) = self.card.select() {
+            current.free_texture(handle);
+        }
+    }
+
+    unsafe fn launch(&self, module: Module, call: &Call<'_>, shape: Shape) -> Result<()> {
+        // SAFETY: this function has the same contract.
+        unsafe { self.card.select()?.launch(module, call, shape) }
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        self.card.select()?.synchronize()
+    }
+
+    fn time(&self, run: &mut dyn FnMut() -> Result<()>) -> Result<Option<f64>> {
+        self.card.select()?.record_start()?;
+        run()?;
+        // `run` may have used another GPU.
+        self.card.select()?.record_stop().map(Some)
+    }
+
+    fn observed(&self) -> Option<Observed> {
+        None
+    }
+}
+
+/// Describes every GPU.
+pub(super) fn list() -> Result<Vec<DeviceInfo>> {
+    let driver = driver()?;
+    let count = check(Device::num_devices(), || "counting the GPUs".into())?;
+    (0..count)
+        .map(|number| {
+            describe(number, check(Device::get_device(number), || format!("querying gpu:{number}"))?, &driver)
+        })
+        .collect()
+}
+
+fn driver() -> Result<cuda_driver::DriverInfo> {
+    cuda_driver::load().map_err(|error| Error::NoDevice(error.to_string()))
+}
+
+fn describe(number: u32, device: Device, driver: &cuda_driver::DriverInfo) -> Result<DeviceInfo> {
+    let attempt = || format!("querying gpu:{number}");
+    let get = |attribute| check(device.get_attribute(attribute), attempt).map(i32::unsigned_abs);
+    let mut max_shared = 0;
+    // SAFETY: the first argument points to room for an int, and the driver returned the device.
+    let result = unsafe { sys::cuDeviceGetAttribute(&mut max_shared, MAX_SHARED_OPTIN, device.as_raw()) };
+    check_raw(result, attempt)?;
+    // There are two transfers per clock; a newer driver that does not report the clock gives 0.
+    let kilohertz = u64::from(get(DeviceAttribute::MemoryClockRate).unwrap_or(0));
+    let bits = u64::from(get(DeviceAttribute::GlobalMemoryBusWidth).unwrap_or(0));
+    let peak = (2 * kilohertz * 1000 * bits / 8) as f64 / 1e9;
+    let clock = get(DeviceAttribute::ClockRate).unwrap_or(0);
+    Ok(DeviceInfo {
+        device: format!("gpu:{number}"),
+        name: check(device.name(), attempt)?,
+        sm: Some(get(DeviceAttribute::ComputeCapabilityMajor)? * 10 + get(DeviceAttribute::ComputeCapabilityMinor)?),
+        memory: check(device.total_memory(), attempt)? as u64,
+        multiprocessors: get(DeviceAttribute::MultiprocessorCount)?,
+        max_block: get(DeviceAttribute::MaxThreadsPerBlock)?,
+        max_shared: max_shared.unsigned_abs(),
+        l2: u64::from(get(DeviceAttribute::L2CacheSize)?),
+        peak_gbps: (peak > 0.0).then_some(peak),
+        clock_mhz: (clock > 0).then(|| f64::from(clock) / 1e3),
+        driver: Some(format!("CUDA {}.{} ({})", driver.cuda.0, driver.cuda.1, driver.library)),
+    })
+}
