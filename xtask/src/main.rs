@@ -12,6 +12,7 @@ mod demo;
 mod dist;
 mod docs;
 mod doctor;
+mod new;
 mod setup;
 mod test;
 mod tidy;
@@ -29,6 +30,8 @@ enum Task {
     Setup(setup::Options),
     /// Lists the tools that are present or missing, and the commands that add them
     Doctor,
+    /// Makes a project of your own: a kernel, its test on the simulator, a program that runs it
+    New(new::Options),
     /// Compiles the kernels to PTX
     BuildPtx(build_ptx::Options),
     /// Sets up, builds, and runs the reduction ladders on the data that comes with the project
@@ -57,6 +60,7 @@ fn main() -> ExitCode {
     let done = match task {
         Task::Setup(options) => setup::run(&options),
         Task::Doctor => doctor::run(),
+        Task::New(options) => new::run(&options),
         Task::BuildPtx(options) => build_ptx::run(&options),
         Task::Demo => demo::run(),
         Task::Test(options) => test::run(&options),

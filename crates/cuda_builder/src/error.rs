@@ -1,11 +1,13 @@
 //! Errors of this crate. Each message names the action, its object, and the remedy.
 
-use std::{io, path::PathBuf};
+use std::{fmt, io, path::PathBuf};
 
 use crate::arch::{Arch, UnknownArch};
 
 /// Why a device build, a search for tools or their installation failed.
-#[derive(Debug, thiserror::Error)]
+///
+/// `Debug` prints the message too: a build script whose `main` returns the error shows it that way.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// No complete device toolchain was found.
@@ -132,6 +134,12 @@ pub enum Error {
         /// The command or action that helps.
         fix: String,
     },
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl Error {

@@ -1,0 +1,28 @@
+//! The host's side of the kernels.
+
+use rustwarp::{Device, Result, Shape};
+
+/// The kernels as PTX text.
+pub const PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx"));
+
+/// Computes `a * x + y` on a device.
+///
+/// # Panics
+/// If the lengths of `x` and `y` differ.
+///
+/// # Errors
+/// If there is too little memory on the device, or if the device fails.
+pub fn saxpy(device: &Device, a: f32, x: &[f32], y: &[f32]) -> Result<Vec<f32>> {
+    assert_eq!(x.len(), y.len(), "x and y have the same length");
+    if x.is_empty() {
+        return Ok(Vec::new());
+    }
+    let module = device.load(PTX.as_bytes(), "kernels.ptx")?;
+    let (x, y) = (device.upload(x)?, device.upload(y)?);
+    let block = 256;
+    let grid = (x.len() as u32).div_ceil(block);
+    let call = kernels::saxpy(a, x.slice(x.len()), y.ptr());
+    // SAFETY: `y` is as long as `x` and is other memory.
+    unsafe { module.launch(&call, Shape::linear(grid, block)) }?;
+    y.download()
+}
