@@ -5,7 +5,7 @@ use cuda_std::launch::Call;
 use ptx_sim::texture as sim;
 use ptx_sim::{Checks, Config, Launch, Machine, Program, Report, Stop};
 use rustwarp::backend::texture::{Channel, Filter, Layout, Sampling, Texture};
-use rustwarp::backend::{Backend, Module, Shape};
+use rustwarp::backend::{Backend, Buffer, Module, Shape};
 use test_kernels::case::{self, Case, Initial, Memory, Texels};
 
 /// The test kernels, decoded.
@@ -74,28 +74,26 @@ pub fn simulate(program: &Program, case: &Case) -> Simulated {
 /// Describes the first call that failed or the first buffer with wrong contents.
 pub fn launch(device: &dyn Backend, module: Module, case: &Case) -> Result<(), String> {
     let text = |error: rustwarp::Error| format!("{}: {error}", case.name);
-    let mut addresses = Vec::new();
+    let mut buffers = Vec::new();
     for buffer in &case.buffers {
-        let address = device.alloc(buffer.len() as u64, 256, &case.name).map_err(text)?;
-        addresses.push(address);
+        let memory = Buffer::<u8>::uninit(device, buffer.len(), &case.name).map_err(text)?;
         if let Initial::Bytes(bytes) = &buffer.initial {
-            device.write(address, bytes).map_err(text)?;
+            memory.write(bytes).map_err(text)?;
         }
+        buffers.push(memory);
     }
     let make = |texture: &case::Texture| Texture::new(device, &sampling(texture), &texture.texels.bytes(), &case.name);
     let textures: Vec<_> = case.textures.iter().map(make).collect::<rustwarp::Result<_>>().map_err(text)?;
     let handles = textures.iter().map(Texture::handle);
-    let arguments: Vec<u64> = addresses.iter().copied().chain(handles).collect();
+    let arguments: Vec<u64> = buffers.iter().map(Buffer::address).chain(handles).collect();
     let shape = Shape { grid: case.grid, block: case.block, shared: case.shared, cluster: None, cooperative: false };
     // SAFETY: a case launches its kernel with the buffers and the shape that the kernel's contract requires; the
-    // buffers are freed below.
+    // buffers outlive it.
     unsafe { device.launch(module, &(case.call)(&arguments), shape) }.map_err(text)?;
     device.synchronize().map_err(text)?;
-    for (number, (buffer, address)) in case.buffers.iter().zip(&addresses).enumerate() {
-        let mut bytes = vec![0; buffer.len()];
-        device.read(*address, &mut bytes).map_err(text)?;
+    for (number, (buffer, memory)) in case.buffers.iter().zip(&buffers).enumerate() {
+        let bytes = memory.download().map_err(text)?;
         buffer.check(&bytes).map_err(|why| format!("{}, buffer {number}: {why}", case.name))?;
-        device.free(*address);
     }
     Ok(())
 }

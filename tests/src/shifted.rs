@@ -15,7 +15,8 @@ pub struct Shifted<'d> {
 /// Alignment of every allocation of every device.
 const BOUNDARY: u64 = 256;
 
-impl Backend for Shifted<'_> {
+// SAFETY: the wrapped device does all work; an allocation is the end of a longer one of it.
+unsafe impl Backend for Shifted<'_> {
     fn info(&self) -> &DeviceInfo {
         self.device.info()
     }
@@ -33,37 +34,44 @@ impl Backend for Shifted<'_> {
         let in_front = self.shift.next_multiple_of(align);
         let start = self.device.alloc(bytes + in_front, align, name)?;
         // All ones are NaN, -1 or the largest number: a kernel that reads in front of its array gets a wrong result.
-        self.device.fill(start, 0xff, in_front)?;
+        // SAFETY: the allocation begins with these bytes.
+        unsafe { self.device.fill(start, 0xff, in_front)? };
         Ok(start + in_front)
     }
 
-    fn free(&self, address: u64) {
+    unsafe fn free(&self, address: u64) {
         // The allocation starts on the boundary below `address`, since shifts are shorter than a boundary.
-        self.device.free(address - address % BOUNDARY);
+        // SAFETY: that address is what `alloc` of the device returned.
+        unsafe { self.device.free(address - address % BOUNDARY) };
     }
 
-    fn write(&self, address: u64, bytes: &[u8]) -> Result<()> {
-        self.device.write(address, bytes)
+    unsafe fn write(&self, address: u64, bytes: &[u8]) -> Result<()> {
+        // SAFETY: this function has the same contract.
+        unsafe { self.device.write(address, bytes) }
     }
 
-    fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
-        self.device.read(address, bytes)
+    unsafe fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
+        // SAFETY: this function has the same contract.
+        unsafe { self.device.read(address, bytes) }
     }
 
-    fn fill(&self, address: u64, byte: u8, bytes: u64) -> Result<()> {
-        self.device.fill(address, byte, bytes)
+    unsafe fn fill(&self, address: u64, byte: u8, bytes: u64) -> Result<()> {
+        // SAFETY: this function has the same contract.
+        unsafe { self.device.fill(address, byte, bytes) }
     }
 
-    fn copy(&self, to: u64, from: u64, bytes: u64) -> Result<()> {
-        self.device.copy(to, from, bytes)
+    unsafe fn copy(&self, to: u64, from: u64, bytes: u64) -> Result<()> {
+        // SAFETY: this function has the same contract.
+        unsafe { self.device.copy(to, from, bytes) }
     }
 
     fn texture(&self, sampling: &Sampling, texels: &[u8], name: &str) -> Result<u64> {
         self.device.texture(sampling, texels, name)
     }
 
-    fn free_texture(&self, handle: u64) {
-        self.device.free_texture(handle);
+    unsafe fn free_texture(&self, handle: u64) {
+        // SAFETY: this function has the same contract.
+        unsafe { self.device.free_texture(handle) };
     }
 
     unsafe fn launch(&self, module: Module, call: &Call<'_>, shape: Shape) -> Result<()> {

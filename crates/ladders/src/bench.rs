@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::kernels::spelling::REPEAT;
-use rustwarp::backend::Backend;
+use rustwarp::backend::{Backend, Buffer};
 use serde::Serialize;
 
 /// State of the L2 cache before each sample.
@@ -27,7 +27,7 @@ pub struct Plan<'d> {
     /// does not report it. Reading alone is faster than copying, so the copy is no upper limit.
     pub limit_gbps: f64,
     /// Memory that is written before each cold sample.
-    flush: Option<Memory<'d>>,
+    flush: Option<Buffer<'d, u8>>,
 }
 
 /// Times of the samples, in milliseconds.
@@ -69,7 +69,7 @@ impl<'d> Plan<'d> {
         let copy_gbps = copy_bandwidth(device)?;
         let limit_gbps = limit(device.info().peak_gbps, copy_gbps);
         let flush = match cache {
-            Cache::Cold => Some(Memory::new(device, 2 * device.info().l2.max(1 << 20), "cache flush")?),
+            Cache::Cold => Some(Buffer::uninit(device, 2 * device.info().l2.max(1 << 20) as usize, "cache flush")?),
             Cache::Warm => None,
         };
         Ok(Some(Self { repeat, cache, copy_gbps, limit_gbps, flush }))
@@ -92,7 +92,7 @@ impl<'d> Plan<'d> {
         let mut samples = Vec::new();
         for sample in 0..self.repeat {
             if let Some(flush) = flush {
-                device.fill(flush.address, sample as u8, flush.bytes)?;
+                flush.fill(sample as u8)?;
             }
             let time = device.time(run)?;
             samples.push(time.ok_or_else(no_clock)?);
@@ -129,9 +129,10 @@ impl Timing {
 /// The errors of the device's copies and allocations; [`rustwarp::Error::Unsupported`] if it measures no times.
 pub fn copy_bandwidth(device: &dyn Backend) -> Result<f64> {
     let bytes = (device.free_memory()? / 4).clamp(1, 1 << 30);
-    let (from, to) = (Memory::new(device, bytes, "copy source")?, Memory::new(device, bytes, "copy target")?);
-    device.fill(from.address, 0, bytes)?;
-    let mut copy = || device.copy(to.address, from.address, bytes);
+    let buffer = |name| Buffer::<u8>::uninit(device, bytes as usize, name);
+    let (from, to) = (buffer("copy source")?, buffer("copy target")?);
+    from.fill(0)?;
+    let mut copy = || to.copy_from(&from);
     copy()?;
     let mut samples = Vec::new();
     for _ in 0..7 {
@@ -144,25 +145,6 @@ pub fn copy_bandwidth(device: &dyn Backend) -> Result<f64> {
 /// The value of [`Plan::limit_gbps`].
 fn limit(peak_gbps: Option<f64>, copy_gbps: f64) -> f64 {
     peak_gbps.unwrap_or(copy_gbps)
-}
-
-/// Device memory that is released on drop.
-struct Memory<'d> {
-    device: &'d dyn Backend,
-    address: u64,
-    bytes: u64,
-}
-
-impl<'d> Memory<'d> {
-    fn new(device: &'d dyn Backend, bytes: u64, name: &str) -> Result<Self> {
-        Ok(Self { device, address: device.alloc(bytes, 1, name)?, bytes })
-    }
-}
-
-impl Drop for Memory<'_> {
-    fn drop(&mut self) {
-        self.device.free(self.address);
-    }
 }
 
 #[cfg(test)]

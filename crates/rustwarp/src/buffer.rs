@@ -1,6 +1,6 @@
 //! Memory of a [`Device`].
 
-use crate::backend::{Handle, Memory};
+use crate::backend::Memory;
 use crate::device::Device;
 use crate::error::Result;
 use bytemuck::Pod;
@@ -24,9 +24,7 @@ impl Device {
     /// As [`Device::upload`].
     pub fn zeros<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
         let buffer = self.uninit::<T>(len)?;
-        if len > 0 {
-            self.backend().fill(buffer.address(), 0, buffer.bytes())?;
-        }
+        buffer.fill(0)?;
         Ok(buffer)
     }
 

@@ -21,15 +21,18 @@ pub struct Device {
 
 struct Inner {
     backend: Box<dyn Backend>,
+    /// The text of [`Device::choice`].
+    choice: String,
     /// The loaded modules, by the name of their family.
     families: RefCell<HashMap<&'static str, Loaded>>,
 }
 
 impl Device {
-    /// Opens the first GPU if there is one, and the simulator otherwise. [`Device::info`] describes the device opened.
+    /// Opens the first GPU if there is one, and the simulator if there is no driver or no GPU. [`Device::choice`]
+    /// describes which one and why.
     ///
     /// # Errors
-    /// None at present: the simulator is always available.
+    /// [`Error::Device`](crate::Error::Device) if there is a GPU, and it or its driver fails.
     #[expect(clippy::should_implement_trait, reason = "`Default::default` cannot report an error")]
     pub fn default() -> Result<Self> {
         Self::open(Choice::Auto)
@@ -53,13 +56,19 @@ impl Device {
     }
 
     fn open(choice: Choice) -> Result<Self> {
-        let (backend, _) = open_printing(choice, Checks::Bounds, Printed::Stdout)?;
-        Ok(Self::new(backend))
+        let (backend, choice) = open_printing(choice, Checks::Bounds, Printed::Stdout)?;
+        Ok(Self { inner: Rc::new(Inner { backend, choice, families: RefCell::default() }) })
     }
 
     /// Creates a device from a backend, for instance one with checkers.
     pub fn new(backend: Box<dyn Backend>) -> Self {
-        Self { inner: Rc::new(Inner { backend, families: RefCell::default() }) }
+        let choice = format!("using {} ({}), as passed", backend.info().device, backend.info().name);
+        Self { inner: Rc::new(Inner { backend, choice, families: RefCell::default() }) }
+    }
+
+    /// Which device was opened, and why: `using the simulator: no NVIDIA driver …`.
+    pub fn choice(&self) -> &str {
+        &self.inner.choice
     }
 
     /// The device's properties.
@@ -100,16 +109,19 @@ impl Device {
         Ok(module)
     }
 
-    /// Starts a kernel of this family, in stream order.
+    /// Starts a kernel of this family, in stream order. Each plan calls it with its own device and family.
     ///
     /// # Errors
     /// Those of [`Device::family`] and of [`Launch::run`].
     pub(crate) fn run(&self, family: &'static str, launch: &Launch<'_>) -> Result<()> {
-        launch.run(self.backend(), self.family(family)?)
+        // SAFETY: the plan has checked that the memory lies on its device, which is this one, and the family's module
+        // has the kernels that the launch's proof is for.
+        unsafe { launch.run(self.backend(), self.family(family)?) }
     }
 }
 
-impl Handle for Device {
+// SAFETY: the device is never replaced, and clones share its ownership.
+unsafe impl Handle for Device {
     fn backend(&self) -> &dyn Backend {
         &*self.inner.backend
     }

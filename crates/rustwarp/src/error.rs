@@ -19,6 +19,12 @@ pub enum Error {
         /// The device that holds the memory.
         found: String,
     },
+    /// A module of one device was passed to another.
+    #[error("the module was loaded by another device than {device}: load it there")]
+    OtherModule {
+        /// The device on which the work runs.
+        device: String,
+    },
     /// The lengths or shapes of the arguments do not match.
     #[error("{0}")]
     Mismatch(String),

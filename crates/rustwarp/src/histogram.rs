@@ -191,7 +191,7 @@ impl<S: Counted> Plan<S> {
         let launch = self.prepare(input, counts)?;
         let device = self.ticket.device();
         if self.adds() {
-            device.backend().fill(counts.address(), 0, counts.bytes())?;
+            counts.fill(0)?;
         }
         device.run("histogram", &launch)
     }

@@ -128,16 +128,20 @@ impl<'a> Launch<'a> {
         self.shape
     }
 
-    /// Starts the kernel in stream order, without waiting. `module` is the family's, loaded on `device`. A launch
-    /// without blocks does nothing.
+    /// Starts the kernel in stream order, without waiting. A launch without blocks does nothing.
     ///
     /// # Errors
-    /// [`Error::Argument`] if the module lacks the entry, [`Error::Fault`] if a kernel faults.
-    pub fn run(&self, device: &dyn Backend, module: Module) -> Result<()> {
+    /// [`Error::Argument`] if the module lacks the entry, [`Error::OtherModule`] if another device loaded it,
+    /// [`Error::Fault`] if a kernel faults.
+    ///
+    /// # Safety
+    /// The module's entry is the kernel of [`Launch::call`], for which `new` gave the proof, and `device` holds the
+    /// memory of the arguments.
+    pub unsafe fn run(&self, device: &dyn Backend, module: Module) -> Result<()> {
         if self.shape.grid.contains(&0) {
             return Ok(());
         }
-        // SAFETY: the contract of `new` covers the kernel's; `self` borrows the memory.
+        // SAFETY: the contracts of `new` and of this function cover the kernel's; `self` borrows the memory.
         unsafe { device.launch(module, &self.call, self.shape) }
     }
 }

@@ -5,7 +5,7 @@ use ladders::error::{Error, Result};
 use ladders::input::{self, npy, size};
 use ladders::kernels::FAMILIES;
 use rustwarp::Call;
-use rustwarp::backend::{self, Backend, Entry, Shape, require_memory};
+use rustwarp::backend::{self, Backend, Buffer, Entry, Shape, require_memory};
 use rustwarp::diagnostic::{Diagnostic, note};
 use rustwarp::element::{Array, Dtype};
 use rustwarp::ptx::Image;
@@ -164,8 +164,8 @@ pub(super) fn launch(device: &dyn Backend, image: &Image, options: &Options) -> 
 /// The buffers of one launch.
 struct Memory<'d> {
     device: &'d dyn Backend,
-    /// Number of the argument, address, type, and number of elements.
-    buffers: Vec<(usize, u64, Dtype, u64)>,
+    /// Number of the argument, its bytes, type, and number of elements.
+    buffers: Vec<(usize, Buffer<'d, u8>, Dtype, u64)>,
 }
 
 impl Memory<'_> {
@@ -181,27 +181,22 @@ impl Memory<'_> {
         };
         let bytes = len.checked_mul(dtype.size() as u64);
         require_memory(self.device, bytes, &format!("--arg number {k}"), "use a smaller buffer")?;
-        let address =
-            self.device.alloc(bytes.unwrap_or_default(), dtype.size() as u64, &format!("--arg number {k}"))?;
-        self.buffers.push((k, address, dtype, len));
+        // Every allocation is aligned to 256 bytes.
+        let buffer = Buffer::uninit(self.device, bytes.unwrap_or_default() as usize, &format!("--arg number {k}"))?;
         if let Some(array) = array {
-            self.device.write(address, array.bytes())?;
+            buffer.write(array.bytes())?;
         }
+        let address = buffer.address();
+        self.buffers.push((k, buffer, dtype, len));
         Ok(address.to_le_bytes().to_vec())
     }
 
     fn save(&self, k: usize, path: &Path) -> Result<()> {
         // `launch` has checked that the argument is a buffer.
-        let Some((_, address, dtype, len)) = self.buffers.iter().find(|buffer| buffer.0 == k) else { return Ok(()) };
+        let Some((_, buffer, dtype, len)) = self.buffers.iter().find(|buffer| buffer.0 == k) else { return Ok(()) };
         let mut array = Array::zeros(*dtype, *len as usize);
-        self.device.read(*address, array.bytes_mut())?;
+        array.bytes_mut().copy_from_slice(&buffer.download()?);
         npy::write(path, &array.into())
-    }
-}
-
-impl Drop for Memory<'_> {
-    fn drop(&mut self) {
-        self.buffers.iter().for_each(|buffer| self.device.free(buffer.1));
     }
 }
 

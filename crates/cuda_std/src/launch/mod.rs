@@ -68,29 +68,31 @@ macro_rules! instance {
 }
 instance!(u8 i8 u16 i16 u32 i32 u64 i64 f32 f64);
 
-/// Device memory that a kernel takes as `&[T]`: `len` elements that are not written during the launch.
+/// Device memory that a kernel takes as `&[T]`: elements that are not written during the launch.
+///
+/// The fields are private, since safe code must not choose an address:
+///
+/// ```compile_fail,E0451
+/// let forged = cuda_std::launch::Slice::<f32> { address: 8, len: 1, marker: std::marker::PhantomData };
+/// ```
 #[derive(Debug)]
 pub struct Slice<'a, T> {
-    /// Device address.
-    pub address: u64,
-    /// Number of elements.
-    pub len: usize,
+    address: u64,
+    len: usize,
     marker: PhantomData<&'a [T]>,
 }
 
 /// Device memory that a kernel takes as `*const T`.
 #[derive(Debug)]
 pub struct Ptr<'a, T> {
-    /// Device address.
-    pub address: u64,
+    address: u64,
     marker: PhantomData<&'a T>,
 }
 
 /// Device memory that a kernel takes as `*mut T`.
 #[derive(Debug)]
 pub struct PtrMut<'a, T> {
-    /// Device address.
-    pub address: u64,
+    address: u64,
     marker: PhantomData<&'a T>,
 }
 
@@ -111,6 +113,21 @@ impl<T> Slice<'_, T> {
     /// The memory must be allocated on the device for the whole lifetime.
     pub unsafe fn new(address: u64, len: usize) -> Self {
         Self { address, len, marker: PhantomData }
+    }
+
+    /// The device address of the first element.
+    pub fn address(self) -> u64 {
+        self.address
+    }
+
+    /// The number of elements.
+    pub fn len(self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(self) -> bool {
+        self.len == 0
     }
 
     /// Returns the elements from `start` on.
@@ -140,6 +157,11 @@ impl<T> Ptr<'_, T> {
     pub unsafe fn new(address: u64) -> Self {
         Self { address, marker: PhantomData }
     }
+
+    /// The device address.
+    pub fn address(self) -> u64 {
+        self.address
+    }
 }
 
 impl<T> PtrMut<'_, T> {
@@ -149,5 +171,10 @@ impl<T> PtrMut<'_, T> {
     /// The memory must be allocated on the device for the whole lifetime.
     pub unsafe fn new(address: u64) -> Self {
         Self { address, marker: PhantomData }
+    }
+
+    /// The device address.
+    pub fn address(self) -> u64 {
+        self.address
     }
 }

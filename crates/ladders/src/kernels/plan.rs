@@ -132,8 +132,10 @@ impl<'m> Plan<'m> {
         self.steps.iter().try_for_each(|step| match step {
             // SAFETY: the contract of `Plan::launch` covers the kernel's; `self` borrows the buffers.
             Step::Launch(call, shape) => unsafe { device.launch(module, call, *shape) },
-            Step::Copy { to, from, bytes } => device.copy(*to, *from, *bytes),
-            Step::Clear { address, bytes } => device.fill(*address, 0, *bytes),
+            // SAFETY: `copy` has checked the sizes; `self` borrows both buffers.
+            Step::Copy { to, from, bytes } => unsafe { device.copy(*to, *from, *bytes) },
+            // SAFETY: `self` borrows the buffer, which has this size.
+            Step::Clear { address, bytes } => unsafe { device.fill(*address, 0, *bytes) },
             Step::Host(work) => work(),
         })
     }

@@ -7,6 +7,7 @@ use crate::element::Dtype;
 use crate::error::{Error, Result};
 use cuda_std::launch::Call;
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Properties of a device.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -62,9 +63,42 @@ impl DeviceInfo {
     }
 }
 
-/// A loaded PTX module. It is valid for the backend that loaded it, until that is dropped.
+/// A loaded PTX module. It is valid for the device that loaded it, until that is closed; others reject it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Module(pub(super) usize);
+pub struct Module {
+    device: DeviceId,
+    index: usize,
+}
+
+impl Module {
+    /// The module at this index of a device's list.
+    pub(super) fn new(device: DeviceId, index: usize) -> Self {
+        Self { device, index }
+    }
+
+    /// The module's index in the list of this device.
+    ///
+    /// # Errors
+    /// [`Error::OtherModule`] if another device loaded the module.
+    pub(super) fn index_on(self, device: DeviceId, info: &DeviceInfo) -> Result<usize> {
+        if self.device == device {
+            return Ok(self.index);
+        }
+        Err(Error::OtherModule { device: info.device.clone() })
+    }
+}
+
+/// The number of an open device, which no other device of the process has or had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct DeviceId(u64);
+
+impl DeviceId {
+    /// Returns the next number.
+    pub fn next() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
 
 /// The shape of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,10 +146,17 @@ impl fmt::Display for Shape {
 
 /// A device: memory, modules, launches, and a clock.
 ///
-/// Only [`launch`](Self::launch) is unsafe, since each kernel has a contract of its own. The other methods take
-/// addresses that `alloc` returned; the simulator and the driver reject all others. Device memory is read as elements
+/// [`launch`](Self::launch) is unsafe, since each kernel has a contract of its own, and so are the methods that take
+/// addresses: on systems where GPUs can access the host's memory (HMM, ATS), an address may refer to that.
+/// [`Memory`](super::Memory) and [`Texture`](super::Texture) are the safe interfaces. Device memory is read as elements
 /// for which every bit pattern is valid.
-pub trait Backend {
+///
+/// # Safety
+/// The other methods' proofs rely on an implementation: `alloc` returns memory of at least the requested size and
+/// alignment that overlaps no other allocation until it is freed; `write`, `read`, `fill` and `copy` access no more
+/// than the bytes that they are given, in stream order; `read` and `free` wait for everything launched; and `info`
+/// always describes the same device.
+pub unsafe trait Backend {
     /// The device's properties.
     fn info(&self) -> &DeviceInfo;
 
@@ -138,32 +179,47 @@ pub trait Backend {
     /// [`Error::Argument`] with both sizes if there is too little memory; [`Error::Device`] if the driver fails.
     fn alloc(&self, bytes: u64, align: u64, name: &str) -> Result<u64>;
 
-    /// Releases memory.
-    fn free(&self, address: u64);
+    /// Releases memory after everything launched has ended.
+    ///
+    /// # Safety
+    /// `alloc` of this device returned the address, and the caller does not use the memory again.
+    unsafe fn free(&self, address: u64);
 
     /// Copies to the device.
     ///
     /// # Errors
     /// [`Error::Device`] or [`Error::Fault`] if the copy fails, on a GPU also because an earlier launch did.
-    fn write(&self, address: u64, bytes: &[u8]) -> Result<()>;
+    ///
+    /// # Safety
+    /// The bytes at the address lie in one allocation of this device, which is not freed.
+    unsafe fn write(&self, address: u64, bytes: &[u8]) -> Result<()>;
 
     /// Copies from the device, after everything launched before has ended.
     ///
     /// # Errors
     /// Those of [`write`](Self::write).
-    fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()>;
+    ///
+    /// # Safety
+    /// That of [`write`](Self::write).
+    unsafe fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()>;
 
     /// Sets every byte, in stream order.
     ///
     /// # Errors
     /// Those of [`write`](Self::write).
-    fn fill(&self, address: u64, byte: u8, bytes: u64) -> Result<()>;
+    ///
+    /// # Safety
+    /// That of [`write`](Self::write).
+    unsafe fn fill(&self, address: u64, byte: u8, bytes: u64) -> Result<()>;
 
     /// Copies within device memory, in stream order.
     ///
     /// # Errors
     /// Those of [`write`](Self::write).
-    fn copy(&self, to: u64, from: u64, bytes: u64) -> Result<()>;
+    ///
+    /// # Safety
+    /// That of [`write`](Self::write), for both addresses.
+    unsafe fn copy(&self, to: u64, from: u64, bytes: u64) -> Result<()>;
 
     /// Creates a texture with these texels, whose number of bytes `sampling` determines; `name` appears in messages.
     /// Returns the handle that kernels take. [`Texture`](super::Texture) is the safe interface.
@@ -173,13 +229,16 @@ pub trait Backend {
     fn texture(&self, sampling: &Sampling, texels: &[u8], name: &str) -> Result<u64>;
 
     /// Releases a texture and its memory after everything launched has ended.
-    fn free_texture(&self, handle: u64);
+    ///
+    /// # Safety
+    /// `texture` of this device returned the handle, and the caller does not use it again.
+    unsafe fn free_texture(&self, handle: u64);
 
     /// Starts a kernel, in stream order.
     ///
     /// # Errors
-    /// [`Error::Argument`] for a shape or an entry that does not exist on the device; [`Error::Fault`] if the kernel
-    /// faults, which on a GPU may be reported by a later call.
+    /// [`Error::Argument`] for a shape or an entry that does not exist on the device, [`Error::OtherModule`] for a
+    /// module of another device; [`Error::Fault`] if the kernel faults, which on a GPU may be reported by a later call.
     ///
     /// # Safety
     /// The kernel's contract holds for these arguments and this shape: the parameters are those of the entry, and the
@@ -219,7 +278,19 @@ pub trait Backend {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::simulator;
+    use crate::backend::{Checks, Choice, open, simulator};
+
+    #[test]
+    fn a_module_of_another_device_is_rejected() {
+        let ptx = b".version 7.8\n.target sm_75\n.address_size 64\n.visible .entry k() { ret; }\n";
+        let [one, other] = [(); 2].map(|()| open(Choice::Sim, Checks::Bounds).expect("the simulator").0);
+        let module = one.load(ptx, "k.ptx").expect("a module");
+        other.load(ptx, "k.ptx").expect("a module at the same index");
+        // SAFETY: the kernel has no parameters and accesses no memory.
+        let launch = |device: &dyn Backend| unsafe { device.launch(module, &Call::new("k"), Shape::linear(1, 32)) };
+        launch(&*one).expect("a launch");
+        assert!(matches!(launch(&*other), Err(Error::OtherModule { .. })));
+    }
 
     #[test]
     fn peaks_are_those_of_the_data_sheets() {

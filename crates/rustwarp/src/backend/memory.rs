@@ -55,7 +55,8 @@ impl<T: Pod, H: Handle> Memory<T, H> {
     /// Panics if there are more values than elements.
     pub fn write(&self, values: &[T]) -> Result<()> {
         assert!(values.len() <= self.len, "writing {} elements into {}", values.len(), self.len);
-        self.device.backend().write(self.address, bytemuck::cast_slice(values))
+        // SAFETY: the memory is this buffer's, which has at least as many elements.
+        unsafe { self.device.backend().write(self.address, bytemuck::cast_slice(values)) }
     }
 
     /// Copies all elements to the host, after everything launched before has ended.
@@ -76,8 +77,38 @@ impl<T: Pod, H: Handle> Memory<T, H> {
     pub fn read(&self, len: usize) -> Result<Vec<T>> {
         assert!(len <= self.len, "reading {len} elements of {}", self.len);
         let mut values = vec![<T as bytemuck::Zeroable>::zeroed(); len];
-        self.device.backend().read(self.address, bytemuck::cast_slice_mut(&mut values))?;
+        // SAFETY: the memory is this buffer's, which has at least as many elements.
+        unsafe { self.device.backend().read(self.address, bytemuck::cast_slice_mut(&mut values))? };
         Ok(values)
+    }
+
+    /// Sets every byte of the memory, in stream order.
+    ///
+    /// # Errors
+    /// [`Error::Device`] or [`Error::Fault`] if an earlier launch failed.
+    pub fn fill(&self, byte: u8) -> Result<()> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: the memory is this buffer's.
+        unsafe { self.device.backend().fill(self.address, byte, self.bytes()) }
+    }
+
+    /// Copies all elements of `from`, on the same device, to the first elements of this memory, in stream order.
+    ///
+    /// # Errors
+    /// [`Error::OtherDevice`] for memory of another device, [`Error::Mismatch`] for more elements than this memory has,
+    /// and the errors of [`Memory::fill`].
+    pub fn copy_from(&self, from: &Self) -> Result<()> {
+        from.require_on(&self.device, "the source of the copy")?;
+        if from.len > self.len {
+            return Err(Error::Mismatch(format!("copying {} elements into {}", from.len, self.len)));
+        }
+        if from.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: the memory is that of two buffers of this device, and the destination is at least as long.
+        unsafe { self.device.backend().copy(self.address, from.address, from.bytes()) }
     }
 
     /// The first `len` elements as the argument of a kernel that reads them.
@@ -164,7 +195,8 @@ impl<T, H: Handle> Memory<T, H> {
 
 impl<T, H: Handle> Drop for Memory<T, H> {
     fn drop(&mut self) {
-        self.device.backend().free(self.address);
+        // SAFETY: `uninit` allocated the memory on this device, and nothing uses it after the drop.
+        unsafe { self.device.backend().free(self.address) };
     }
 }
 
@@ -172,5 +204,24 @@ impl<T, H: Handle> std::fmt::Debug for Memory<T, H> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let device = &self.device.backend().info().device;
         write!(f, "Buffer<{}>({} elements on {device})", std::any::type_name::<T>(), self.len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::{Checks, Choice, open};
+
+    #[test]
+    fn memory_is_filled_and_copied_within_its_limits() {
+        let [one, other] = [(); 2].map(|()| open(Choice::Sim, Checks::Bounds).expect("the simulator").0);
+        let long = Buffer::from_slice(&*one, &[1_u16, 2, 3], "long").expect("memory");
+        let short = Buffer::<u16>::uninit(&*one, 2, "short").expect("memory");
+        short.fill(0x11).expect("a fill");
+        long.copy_from(&short).expect("a copy");
+        assert_eq!(long.download().expect("values"), [0x1111, 0x1111, 3]);
+        assert!(matches!(short.copy_from(&long), Err(Error::Mismatch(_))));
+        let elsewhere = Buffer::<u16>::uninit(&*other, 2, "elsewhere").expect("memory");
+        assert!(matches!(long.copy_from(&elsewhere), Err(Error::OtherDevice { .. })));
     }
 }

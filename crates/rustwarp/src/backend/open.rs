@@ -16,10 +16,12 @@ pub fn explaining(profile: &str, printed: Printed) -> Result<(Box<dyn Backend>, 
     Ok((Box::new(sim), device))
 }
 
-/// Opens a device. `Choice::Auto` takes the simulator if there is no GPU; the text names the device and the reason.
+/// Opens a device. `Choice::Auto` takes the simulator if there is no driver or no GPU; the text names the device and
+/// the reason.
 ///
 /// # Errors
-/// [`Error::NoDevice`] if the requested GPU does not exist.
+/// [`Error::NoDevice`] if the requested GPU does not exist; [`Error::Device`] if a GPU or its driver is there and fails,
+/// also for `Choice::Auto`.
 pub fn open(choice: Choice, checks: Checks) -> Result<(Box<dyn Backend>, String)> {
     open_printing(choice, checks, Printed::Stdout)
 }
@@ -39,13 +41,25 @@ pub fn open_printing(choice: Choice, checks: Checks, printed: Printed) -> Result
             let text = format!("using {} ({}), as requested", gpu.info().device, gpu.info().name);
             Ok((Box::new(gpu), text))
         }
-        Choice::Auto => match gpu::Gpu::open(0) {
-            Ok(gpu) => {
-                let text = format!("using {} ({}), since it is present", gpu.info().device, gpu.info().name);
-                Ok((Box::new(gpu), text))
-            }
-            Err(reason) => Ok((Box::new(sim::Sim::new(checks, printed)), format!("using the simulator: {reason}"))),
-        },
+        Choice::Auto => first_or_simulator(gpu::Gpu::open(0), checks, printed),
+    }
+}
+
+/// The first GPU, or the simulator if there is none.
+fn first_or_simulator<B: Backend + 'static>(
+    first: Result<B>,
+    checks: Checks,
+    printed: Printed,
+) -> Result<(Box<dyn Backend>, String)> {
+    match first {
+        Ok(gpu) => {
+            let text = format!("using {} ({}), since it is present", gpu.info().device, gpu.info().name);
+            Ok((Box::new(gpu), text))
+        }
+        Err(Error::NoDevice(reason)) => {
+            Ok((Box::new(sim::Sim::new(checks, printed)), format!("using the simulator: {reason}")))
+        }
+        Err(error) => Err(error),
     }
 }
 
@@ -65,4 +79,17 @@ pub fn gpus() -> Result<Vec<DeviceInfo>> {
 /// Properties of the simulator, as `host devices` shows them.
 pub fn simulator() -> DeviceInfo {
     sim::Sim::new(Checks::Bounds, Printed::Stdout).info().clone()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_missing_gpu_leads_to_the_simulator() {
+        let open = |error| first_or_simulator::<sim::Sim>(Err(error), Checks::Bounds, Printed::Stdout);
+        let (device, text) = open(Error::NoDevice("no driver".to_owned())).expect("the simulator");
+        assert_eq!((device.info().is_gpu(), text.as_str()), (false, "using the simulator: no driver"));
+        assert!(matches!(open(Error::Device("out of memory".to_owned())), Err(Error::Device(_))));
+    }
 }

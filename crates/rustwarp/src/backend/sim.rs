@@ -1,7 +1,7 @@
 //! The simulator backend. Besides `observed`, `occupancy` and `options`, this is the only file that names `ptx_sim`.
 
 use super::capacity::host_memory;
-use super::interface::{Backend, DeviceInfo, Module, Shape};
+use super::interface::{Backend, DeviceId, DeviceInfo, Module, Shape};
 use super::observed::{Device, Entry, Fidelity, Observed};
 use super::options::{Atomics, Checkers, Checks, Printed, SameValue, Simulation};
 use super::sampling::{AddressMode, Channel, Filter, Layout, Sampling};
@@ -22,6 +22,7 @@ const MAX_SHARED: u32 = 227 * 1024;
 
 /// A simulated GPU. Each launch has ended when `launch` returns.
 pub(super) struct Sim {
+    id: DeviceId,
     info: DeviceInfo,
     /// The device for which every launch is explained, if any.
     explains: Option<ptx_sim::profile::Profile>,
@@ -45,6 +46,7 @@ impl Sim {
             ..ptx_sim::Config::default()
         };
         Self {
+            id: DeviceId::next(),
             info: DeviceInfo {
                 device: "sim".into(),
                 name: "the simulator".into(),
@@ -100,7 +102,8 @@ impl Sim {
     }
 }
 
-impl Backend for Sim {
+// SAFETY: the machine bounds every access, and frees only what it allocated; a launch has ended when it returns.
+unsafe impl Backend for Sim {
     fn info(&self) -> &DeviceInfo {
         &self.info
     }
@@ -117,7 +120,7 @@ impl Backend for Sim {
         let program = ptx_sim::Program::parse(text).map_err(|error| Error::BadPtx(format!("{name}: {error}")))?;
         let mut modules = self.modules.borrow_mut();
         modules.push((name.to_owned(), program));
-        Ok(Module(modules.len() - 1))
+        Ok(Module::new(self.id, modules.len() - 1))
     }
 
     fn alloc(&self, bytes: u64, _align: u64, name: &str) -> Result<u64> {
@@ -126,36 +129,40 @@ impl Backend for Sim {
         address.map_err(|stop| explain(&stop, &format!("allocating {} for `{name}`", human(bytes))))
     }
 
-    fn free(&self, address: u64) {
+    unsafe fn free(&self, address: u64) {
         // This fails only for an address that `alloc` did not return.
         let _ = self.machine.borrow_mut().free(address);
     }
 
-    fn write(&self, address: u64, bytes: &[u8]) -> Result<()> {
+    unsafe fn write(&self, address: u64, bytes: &[u8]) -> Result<()> {
         let result = self.machine.borrow_mut().write(address, bytes);
         result.map_err(|stop| explain(&stop, "copying to the simulator"))
     }
 
-    fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
+    unsafe fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
         let result = self.machine.borrow_mut().read(address, bytes);
         result.map_err(|stop| explain(&stop, "copying from the simulator"))
     }
 
-    fn fill(&self, address: u64, byte: u8, bytes: u64) -> Result<()> {
+    unsafe fn fill(&self, address: u64, byte: u8, bytes: u64) -> Result<()> {
         let result = self.machine.borrow_mut().fill(address, byte, bytes);
         result.map_err(|stop| explain(&stop, "filling memory"))
     }
 
-    fn copy(&self, to: u64, from: u64, bytes: u64) -> Result<()> {
+    unsafe fn copy(&self, to: u64, from: u64, bytes: u64) -> Result<()> {
         self.observed.borrow_mut().copies += 1;
         let mut buffer = vec![0; bytes as usize];
-        self.read(from, &mut buffer)?;
-        self.write(to, &buffer)
+        // SAFETY: this function has the contract of both.
+        unsafe {
+            self.read(from, &mut buffer)?;
+            self.write(to, &buffer)
+        }
     }
 
     fn texture(&self, sampling: &Sampling, texels: &[u8], name: &str) -> Result<u64> {
         let address = self.alloc(texels.len() as u64, 256, name)?;
-        let made = self.write(address, texels).and_then(|()| {
+        // SAFETY: the memory was allocated above for these bytes.
+        let made = unsafe { self.write(address, texels) }.and_then(|()| {
             let made = self.machine.borrow_mut().texture(&texture(sampling, address));
             made.map_err(|stop| explain(&stop, &format!("making the texture `{name}`")))
         });
@@ -163,20 +170,22 @@ impl Backend for Sim {
             Ok(handle) => {
                 self.textures.borrow_mut().insert(handle, address);
             }
-            Err(_) => self.free(address),
+            // SAFETY: the memory was allocated above, and its address is not stored anywhere.
+            Err(_) => unsafe { self.free(address) },
         }
         made
     }
 
-    fn free_texture(&self, handle: u64) {
+    unsafe fn free_texture(&self, handle: u64) {
         if let Some(address) = self.textures.borrow_mut().remove(&handle) {
-            self.free(address);
+            // SAFETY: `alloc` returned the address for this texture alone, which does not exist any more.
+            unsafe { self.free(address) };
         }
     }
 
     unsafe fn launch(&self, module: Module, call: &Call<'_>, shape: Shape) -> Result<()> {
         let modules = self.modules.borrow();
-        let (name, program) = &modules[module.0];
+        let (name, program) = &modules[module.index_on(self.id, &self.info)?];
         let launch = ptx_sim::Launch {
             entry: &call.entry,
             grid: shape.grid,

@@ -151,7 +151,7 @@ impl<'d, T: Element> Scratch<'d, T> {
         exclusive: bool,
     ) -> Plan<'s> {
         let grid = blueprint.grid();
-        let mut plan = Plan::new(blueprint.block, grid, &self.scanned[0], &[input.len]).with_depth(blueprint.depth);
+        let mut plan = Plan::new(blueprint.block, grid, &self.scanned[0], &[input.len()]).with_depth(blueprint.depth);
         if let Scheme::OnePass { .. } = scheme {
             plan = plan.clear(&self.state);
         }

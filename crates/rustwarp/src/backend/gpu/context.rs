@@ -6,7 +6,7 @@
 //! keeps none, since other code may select another GPU in between.
 
 use super::errors::{check, check_raw, code, explain_load};
-use crate::backend::interface::{DeviceInfo, Module, Shape};
+use crate::backend::interface::{DeviceId, DeviceInfo, Module, Shape};
 use crate::backend::units::human;
 use crate::error::{Error, Result};
 use crate::ptx::Header;
@@ -40,6 +40,7 @@ pub(super) enum Texels {
 /// The context of one GPU with one stream, and the objects that live in it.
 pub(super) struct Card {
     info: DeviceInfo,
+    id: DeviceId,
     cuda: (u32, u32),
     // Fields are dropped in this order: objects of the context before the context.
     functions: RefCell<HashMap<(Module, String), sys::CUfunction>>,
@@ -65,6 +66,7 @@ impl Card {
         let events = (event()?, event()?);
         Ok(Self {
             info,
+            id: DeviceId::next(),
             cuda,
             functions: RefCell::default(),
             modules: RefCell::default(),
@@ -142,7 +144,7 @@ impl Current<'_> {
             Ok(module) => {
                 let mut modules = self.card.modules.borrow_mut();
                 modules.push((module, name.to_owned()));
-                Ok(Module(modules.len() - 1))
+                Ok(Module::new(self.card.id, modules.len() - 1))
             }
             Err(error) => {
                 // The code is read before `jit_log` makes the driver fail again.
@@ -168,41 +170,56 @@ impl Current<'_> {
     }
 
     /// Releases memory after everything launched has ended.
-    pub fn free(&self, address: u64) {
+    ///
+    /// # Safety
+    /// That of [`Backend::free`](crate::backend::Backend::free).
+    pub unsafe fn free(&self, address: u64) {
         // A kernel may still use the memory, and the driver's documentation does not promise that `cuMemFree` waits. An
         // error here was left by an earlier launch, which has reported it.
         let _ = self.synchronize();
-        // SAFETY: `alloc` returned this address, no kernel uses it any more, and the caller does not use it again. For
-        // an error, see above.
+        // SAFETY: by contract `alloc` returned this address and the caller does not use it again, and no kernel uses it
+        // any more. For an error, see above.
         let _ = unsafe { cust::memory::cuda_free(DevicePointer::<u8>::from_raw(address)) };
     }
 
     /// Copies to the GPU.
-    pub fn write(&self, address: u64, bytes: &[u8]) -> Result<()> {
-        // SAFETY: source and length are those of a live slice; for an address outside device memory the driver returns
-        // an error.
+    ///
+    /// # Safety
+    /// That of [`Backend::write`](crate::backend::Backend::write).
+    pub unsafe fn write(&self, address: u64, bytes: &[u8]) -> Result<()> {
+        // SAFETY: source and length are those of a live slice; by contract the destination is device memory.
         let result = unsafe { sys::cuMemcpyHtoD_v2(address, bytes.as_ptr().cast(), bytes.len()) };
         check_raw(result, || format!("copying {} to the GPU", human(bytes.len() as u64)))
     }
 
     /// Copies from the GPU, after everything launched before has ended.
-    pub fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
+    ///
+    /// # Safety
+    /// That of [`Backend::read`](crate::backend::Backend::read).
+    pub unsafe fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
         self.synchronize()?;
-        // SAFETY: destination and length are those of a live slice that is borrowed mutably.
+        // SAFETY: destination and length are those of a live slice that is borrowed mutably; by contract the source is
+        // device memory.
         let result = unsafe { sys::cuMemcpyDtoH_v2(bytes.as_mut_ptr().cast(), address, bytes.len()) };
         check_raw(result, || format!("copying {} from the GPU", human(bytes.len() as u64)))
     }
 
     /// Sets every byte, in stream order.
-    pub fn fill(&self, address: u64, byte: u8, bytes: u64) -> Result<()> {
-        // SAFETY: the call accesses device memory only.
+    ///
+    /// # Safety
+    /// That of [`Backend::fill`](crate::backend::Backend::fill).
+    pub unsafe fn fill(&self, address: u64, byte: u8, bytes: u64) -> Result<()> {
+        // SAFETY: by contract the call accesses allocated device memory only.
         let result = unsafe { sys::cuMemsetD8Async(address, byte, bytes as usize, self.card.stream.as_inner()) };
         check_raw(result, || format!("filling {}", human(bytes)))
     }
 
     /// Copies within device memory, in stream order.
-    pub fn copy(&self, to: u64, from: u64, bytes: u64) -> Result<()> {
-        // SAFETY: the call accesses device memory only.
+    ///
+    /// # Safety
+    /// That of [`Backend::copy`](crate::backend::Backend::copy).
+    pub unsafe fn copy(&self, to: u64, from: u64, bytes: u64) -> Result<()> {
+        // SAFETY: by contract the call accesses allocated device memory only.
         let result = unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes as usize, self.card.stream.as_inner()) };
         check_raw(result, || format!("copying {} on the GPU", human(bytes)))
     }
@@ -214,7 +231,7 @@ impl Current<'_> {
             Some(function) => function,
             None => {
                 let modules = self.card.modules.borrow();
-                let (loaded, name) = &modules[module.0];
+                let (loaded, name) = &modules[module.index_on(self.card.id, &self.card.info)?];
                 let function = match loaded.get_function(entry) {
                     Err(CudaError::NotFound) => {
                         return Err(Error::Argument(format!("{name} has no entry `{entry}`: see its .entry lines")));

@@ -42,7 +42,9 @@ impl Gpu {
     }
 }
 
-impl Backend for Gpu {
+// SAFETY: `Card` makes the driver's calls in the context of this GPU; the driver allocates memory that does not
+// overlap, aligned to 256 bytes, and reading and freeing wait for the stream.
+unsafe impl Backend for Gpu {
     fn info(&self) -> &DeviceInfo {
         self.card.info()
     }
@@ -59,37 +61,43 @@ impl Backend for Gpu {
         self.card.select()?.alloc(bytes, name)
     }
 
-    fn free(&self, address: u64) {
+    unsafe fn free(&self, address: u64) {
         // Without its context the memory is not released. The failure was reported by an earlier call.
         if let Ok(current) = self.card.select() {
-            current.free(address);
+            // SAFETY: this function has the same contract.
+            unsafe { current.free(address) };
         }
     }
 
-    fn write(&self, address: u64, bytes: &[u8]) -> Result<()> {
-        self.card.select()?.write(address, bytes)
+    unsafe fn write(&self, address: u64, bytes: &[u8]) -> Result<()> {
+        // SAFETY: this function has the same contract.
+        unsafe { self.card.select()?.write(address, bytes) }
     }
 
-    fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
-        self.card.select()?.read(address, bytes)
+    unsafe fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
+        // SAFETY: this function has the same contract.
+        unsafe { self.card.select()?.read(address, bytes) }
     }
 
-    fn fill(&self, address: u64, byte: u8, bytes: u64) -> Result<()> {
-        self.card.select()?.fill(address, byte, bytes)
+    unsafe fn fill(&self, address: u64, byte: u8, bytes: u64) -> Result<()> {
+        // SAFETY: this function has the same contract.
+        unsafe { self.card.select()?.fill(address, byte, bytes) }
     }
 
-    fn copy(&self, to: u64, from: u64, bytes: u64) -> Result<()> {
-        self.card.select()?.copy(to, from, bytes)
+    unsafe fn copy(&self, to: u64, from: u64, bytes: u64) -> Result<()> {
+        // SAFETY: this function has the same contract.
+        unsafe { self.card.select()?.copy(to, from, bytes) }
     }
 
     fn texture(&self, sampling: &Sampling, texels: &[u8], name: &str) -> Result<u64> {
         self.card.select()?.texture(sampling, texels, name)
     }
 
-    fn free_texture(&self, handle: u64) {
+    unsafe fn free_texture(&self, handle: u64) {
         // As in `free`.
         if let Ok(current) = self.card.select() {
-            current.free_texture(handle);
+            // SAFETY: this function has the same contract.
+            unsafe { current.free_texture(handle) };
         }
     }
 
@@ -126,7 +134,17 @@ pub(super) fn list() -> Result<Vec<DeviceInfo>> {
 }
 
 fn driver() -> Result<cuda_driver::DriverInfo> {
-    cuda_driver::load().map_err(|error| Error::NoDevice(error.to_string()))
+    cuda_driver::load().map_err(unavailable)
+}
+
+/// The error for a driver that does not start: [`Error::NoDevice`] only if there is no driver or no GPU.
+fn unavailable(error: cuda_driver::DriverError) -> Error {
+    use cuda_driver::DriverError::{Init, NotFound};
+    match error {
+        // CUDA_ERROR_STUB_LIBRARY and CUDA_ERROR_NO_DEVICE.
+        NotFound { .. } | Init { code: 34 | 100, .. } => Error::NoDevice(error.to_string()),
+        _ => Error::Device(format!("{error}: reinstall it or restart this machine, or request the simulator")),
+    }
 }
 
 fn describe(number: u32, device: Device, driver: &cuda_driver::DriverInfo) -> Result<DeviceInfo> {
@@ -154,4 +172,19 @@ fn describe(number: u32, device: Device, driver: &cuda_driver::DriverInfo) -> Re
         clock_mhz: (clock > 0).then(|| f64::from(clock) / 1e3),
         driver: Some(format!("CUDA {}.{} ({})", driver.cuda.0, driver.cuda.1, driver.library)),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cuda_driver::DriverError;
+
+    #[test]
+    fn only_a_missing_driver_or_gpu_is_no_device() {
+        let init = |code| unavailable(DriverError::Init { library: "x".into(), code, name: "y".into() });
+        assert!(matches!(unavailable(DriverError::NotFound { tried: Vec::new() }), Error::NoDevice(_)));
+        assert!(matches!(init(100), Error::NoDevice(_)));
+        // CUDA_ERROR_SYSTEM_DRIVER_MISMATCH, and CUDA_ERROR_ECC_UNCORRECTABLE.
+        assert!([803, 214].iter().all(|&code| matches!(init(code), Error::Device(_))));
+    }
 }

@@ -14,8 +14,10 @@ impl Current<'_> {
         let (memory, resource) = match sampling.layout {
             Layout::Linear(_) => {
                 let address = self.alloc(texels.len() as u64, name)?;
-                if let Err(error) = self.write(address, texels) {
-                    self.free(address);
+                // SAFETY: the memory was allocated above for these bytes.
+                if let Err(error) = unsafe { self.write(address, texels) } {
+                    // SAFETY: the memory was allocated above, and its address is not stored anywhere.
+                    unsafe { self.free(address) };
                     return Err(error);
                 }
                 let linear = sys::CUDA_RESOURCE_DESC_st__bindgen_ty_1__bindgen_ty_3 {
@@ -41,7 +43,8 @@ impl Current<'_> {
         let result =
             unsafe { sys::cuTexObjectCreate(&mut handle, &resource, &description(sampling), std::ptr::null()) };
         if let Err(error) = check_raw(result, || format!("making the texture `{name}`")) {
-            self.free_texels(memory);
+            // SAFETY: the memory was created above, and is not stored anywhere.
+            unsafe { self.free_texels(memory) };
             return Err(error);
         }
         self.textures().borrow_mut().insert(handle, memory);
@@ -49,13 +52,17 @@ impl Current<'_> {
     }
 
     /// Releases a texture and its memory after everything launched has ended.
-    pub fn free_texture(&self, handle: u64) {
+    ///
+    /// # Safety
+    /// That of [`Backend::free_texture`](crate::backend::Backend::free_texture).
+    pub unsafe fn free_texture(&self, handle: u64) {
         let Some(texels) = self.textures().borrow_mut().remove(&handle) else { return };
         // A kernel may still read the texture. An error here was left by an earlier launch, which has reported it.
         let _ = self.synchronize();
         // SAFETY: `texture` created it, no kernel reads it any more, and the caller does not use it again.
         unsafe { sys::cuTexObjectDestroy(handle) };
-        self.free_texels(texels);
+        // SAFETY: the texture was removed from the list of those that exist.
+        unsafe { self.free_texels(texels) };
     }
 
     /// Creates a CUDA array with these texels.
@@ -133,9 +140,13 @@ impl Current<'_> {
     }
 
     /// Releases the memory of a texture that no kernel reads any more.
-    fn free_texels(&self, texels: Texels) {
+    ///
+    /// # Safety
+    /// `texture` created the memory for a texture that does not exist any more, and this is the only call for it.
+    unsafe fn free_texels(&self, texels: Texels) {
         match texels {
-            Texels::Linear(address) => self.free(address),
+            // SAFETY: `alloc` returned the address, and by contract the memory is not used again.
+            Texels::Linear(address) => unsafe { self.free(address) },
             Texels::Array(array) => {
                 // SAFETY: `array` created it, and the caller does not use it again. An error here was reported by an
                 // earlier launch.
