@@ -124,6 +124,20 @@ fn convolutions() {
     assert_eq!((filtered[0], filtered[2], filtered[12]), (4.0, 6.0, 9.0));
 }
 
+/// A frame's fields are public, so plans check its sizes.
+#[test]
+fn frames_beyond_the_limits_are_rejected() {
+    let device = sim();
+    let mut frame = rustwarp::conv1d::frame([100, 1, 3], Border::Zero).expect("a frame");
+    frame.taps = rustwarp::conv1d::MAX_MASK + 1;
+    let plan = rustwarp::conv1d::Plan::<f32>::new(&device, frame).map(|_| ());
+    assert!(matches!(plan, Err(Error::Argument(_))));
+    let mut frame = rustwarp::conv2d::frame([9, 9, 1], [3, 3], Border::Zero).expect("a frame");
+    frame.rows = u32::MAX;
+    let plan = rustwarp::conv2d::Plan::<f32>::new(&device, frame, &[1.0; 9], Tuning::default()).map(|_| ());
+    assert!(matches!(plan, Err(Error::Argument(_))));
+}
+
 #[test]
 fn memory_of_another_device_is_rejected() {
     let (one, other) = (sim(), sim());

@@ -47,7 +47,7 @@ pub fn conv1d<T: Element + Sample>(
     }
     let mut output = device.uninit::<T>(n)?;
     let frame = frame([n / channels, channels, mask.len()], border)?;
-    Plan::new(device, frame).launch([signal, mask], &mut output)?;
+    Plan::new(device, frame)?.launch([signal, mask], &mut output)?;
     Ok(output)
 }
 
@@ -55,7 +55,17 @@ pub fn conv1d<T: Element + Sample>(
 ///
 /// # Errors
 /// [`Error::Argument`] with an alternative, for sizes without a kernel.
-pub fn frame([samples, channels, taps]: [usize; 3], border: Border) -> Result<Frame> {
+pub fn frame(sizes: [usize; 3], border: Border) -> Result<Frame> {
+    require(sizes)?;
+    let [samples, channels, taps] = sizes.map(|n| n as u32);
+    Ok(Frame { samples, channels, taps, border: border.for_kernels() })
+}
+
+/// Checks that there is a kernel for numbers of samples, channels and taps.
+///
+/// # Errors
+/// Those of [`frame`].
+fn require([samples, channels, taps]: [usize; 3]) -> Result<()> {
     if !(1..=MAX_MASK as usize).contains(&taps) {
         return Err(Error::Argument(format!(
             "conv1d takes masks of 1 to {MAX_MASK} taps, not {taps}: beyond that a Fourier transform does less work"
@@ -74,8 +84,7 @@ pub fn frame([samples, channels, taps]: [usize; 3], border: Border) -> Result<Fr
              parts"
         )));
     }
-    let [samples, channels, taps] = [samples, channels, taps].map(|n| n as u32);
-    Ok(Frame { samples, channels, taps, border: border.for_kernels() })
+    Ok(())
 }
 
 /// A filter of signals of one size by masks of one size, with its kernel and launch configuration. It can be launched
@@ -87,9 +96,13 @@ pub struct Plan<T, H: Handle = Device> {
 }
 
 impl<T: Element + Sample, H: Handle> Plan<T, H> {
-    /// Plans the filter of a signal, for sizes that [`frame`] has accepted.
-    pub fn new(device: &H, frame: Frame) -> Self {
-        Self { device: device.clone(), frame, element: PhantomData }
+    /// Plans the filter of a signal of a frame's sizes.
+    ///
+    /// # Errors
+    /// Those of [`frame`], which this function checks again, since a frame's fields are public.
+    pub fn new(device: &H, frame: Frame) -> Result<Self> {
+        require([frame.samples, frame.channels, frame.taps].map(|n| n as usize))?;
+        Ok(Self { device: device.clone(), frame, element: PhantomData })
     }
 
     /// The launch that writes the filtered signal to the output. Without elements it does nothing.
@@ -122,7 +135,9 @@ impl<T: Element + Sample> Plan<T> {
     }
 }
 
-/// The kernel for a frame, and its shape; without blocks for a signal without elements.
+/// The kernel for a frame, and its shape; without blocks for a signal without elements. It is public for the ladders,
+/// which list its entry.
+#[doc(hidden)]
 pub fn call<'a, T: Element + Sample>(
     frame: Frame,
     [signal, mask]: [Slice<'a, T>; 2],

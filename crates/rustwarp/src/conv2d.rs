@@ -59,7 +59,17 @@ pub fn conv2d<T: Element + Sample>(
 ///
 /// # Errors
 /// [`Error::Argument`] for sizes without a kernel.
-pub fn frame([rows, columns, channels]: [usize; 3], mask: [usize; 2], border: Border) -> Result<Frame> {
+pub fn frame(picture: [usize; 3], mask: [usize; 2], border: Border) -> Result<Frame> {
+    require(picture, mask)?;
+    let ([rows, columns, channels], [mask_rows, mask_columns]) = (picture.map(|n| n as u32), mask.map(|n| n as u32));
+    Ok(Frame { rows, columns, channels, mask_rows, mask_columns, border: border.for_kernels() })
+}
+
+/// Checks that there is a kernel for these shapes.
+///
+/// # Errors
+/// Those of [`frame`].
+fn require([rows, columns, channels]: [usize; 3], mask: [usize; 2]) -> Result<()> {
     if mask.iter().any(|n| !(1..=MAX_MASK as usize).contains(n)) {
         let shape = crate::tensor::text(&mask);
         return Err(Error::Argument(format!("conv2d takes masks of 1x1 to {MAX_MASK}x{MAX_MASK}, not {shape}")));
@@ -70,12 +80,11 @@ pub fn frame([rows, columns, channels]: [usize; 3], mask: [usize; 2], border: Bo
             "conv2d takes images of up to 2^30 rows, and elements in a row, not {shape}"
         )));
     }
-    let [rows, columns, channels, mask_rows, mask_columns] =
-        [rows, columns, channels, mask[0], mask[1]].map(|n| n as u32);
-    Ok(Frame { rows, columns, channels, mask_rows, mask_columns, border: border.for_kernels() })
+    Ok(())
 }
 
-/// Whether this mask has a kernel of its own, which supports any number of strips.
+/// Whether this mask has a kernel of its own, which supports any number of strips. It is public for the ladders.
+#[doc(hidden)]
 pub fn marches(frame: Frame) -> bool {
     let size = frame.mask_rows;
     frame.mask_columns == size && frame.rows >= size && frame.columns >= size && best::SIZES.contains(&size)
@@ -96,14 +105,18 @@ pub struct Plan<T, H: Handle = Device> {
 }
 
 impl<T: Element + Sample, H: Handle> Plan<T, H> {
-    /// Plans the filter of a picture by the mask of these taps, for sizes that [`frame`] has accepted: with about as
-    /// many blocks as the tuning says, if the mask has a kernel that supports any number.
+    /// Plans the filter of a picture of a frame's sizes by the mask of these taps: with about as many blocks as the
+    /// tuning says, if the mask has a kernel that supports any number.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if the mask has another number of taps than the frame, [`Error::Argument`] for a picture
+    /// Those of [`frame`], which this function checks again, since a frame's fields are public; [`Error::Mismatch`] if the mask has another number of taps than the frame, [`Error::Argument`] for a picture
     /// that needs more blocks than a grid can have, for a tuning that the kernel does not support, and if the device
     /// has less memory free.
     pub fn new(device: &H, frame: Frame, taps: &[T], tuning: Tuning) -> Result<Self> {
+        require(
+            [frame.rows, frame.columns, frame.channels].map(|n| n as usize),
+            [frame.mask_rows, frame.mask_columns].map(|n| n as usize),
+        )?;
         let needed = frame.mask_rows as usize * frame.mask_columns as usize;
         if taps.len() != needed {
             return Err(Error::Mismatch(format!("the mask has {} elements, and {needed} are needed", taps.len())));
@@ -159,7 +172,8 @@ impl<T: Element + Sample> Plan<T> {
     }
 }
 
-/// A picture and a mask with the sizes of a frame.
+/// A picture and a mask with the sizes of a frame. It is public for the ladders.
+#[doc(hidden)]
 pub struct Operands<'a, T> {
     /// The picture.
     pub input: Slice<'a, T>,
@@ -171,7 +185,9 @@ pub struct Operands<'a, T> {
     pub frame: Frame,
 }
 
-/// The kernel for these operands, which filters strips of this number of rows if the mask has a kernel of its own.
+/// The kernel for these operands, which filters strips of this number of rows if the mask has a kernel of its own. It
+/// is public for the ladders, which list its entry.
+#[doc(hidden)]
 pub fn call<'a, T: Element + Sample>(of: Operands<'a, T>, strip: u32, output: PtrMut<'a, T>) -> Call<'a> {
     let Operands { input, mask, taps, frame } = of;
     match frame.mask_rows {

@@ -18,7 +18,8 @@ pub enum Border {
 }
 
 impl Border {
-    /// The number that kernels take for this border.
+    /// The number that kernels take for this border. It is public for the ladders.
+    #[doc(hidden)]
     pub fn for_kernels(self) -> u32 {
         match self {
             Self::Zero => filter::ZERO,

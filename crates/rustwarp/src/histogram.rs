@@ -33,7 +33,7 @@ impl Key for u32 {}
 /// # Errors
 /// [`Error::Argument`] for 0 bins, [`Error::NoPtx`] if the kernels are not built, and the errors of the device.
 pub fn of_keys<T: Key>(input: &Buffer<T>, bins: u32) -> Result<Buffer<u64>> {
-    histogram::<T>(input, Bins { count: bins, range: [0.0; 3] })
+    histogram(input, Bins::<T>::keys(bins))
 }
 
 /// Number of letters of a text in groups of four: a-d, e-h, …, y-z; a capital counts as its small letter.
@@ -41,7 +41,7 @@ pub fn of_keys<T: Key>(input: &Buffer<T>, bins: u32) -> Result<Buffer<u64>> {
 /// # Errors
 /// Those of [`of_keys`].
 pub fn of_letters(text: &Buffer<u8>) -> Result<Buffer<u64>> {
-    histogram::<Letter>(text, Bins { count: Letter::GROUPS, range: [0.0; 3] })
+    histogram(text, Bins::letters())
 }
 
 /// Number of elements in each of `bins` equal parts of a half-open range.
@@ -50,7 +50,7 @@ pub fn of_letters(text: &Buffer<u8>) -> Result<Buffer<u64>> {
 /// [`Error::Argument`] for a range that cannot be divided into `bins` parts in the elements' type, and those of
 /// [`of_keys`].
 pub fn of_range<T: Cut>(input: &Buffer<T>, bins: u32, range: Range<T>) -> Result<Buffer<u64>> {
-    let range = T::cut(range.start, range.end, bins).ok_or_else(|| {
+    let bins = Bins::parts(range.clone(), bins).ok_or_else(|| {
         let (low, high) = (range.start.value(), range.end.value());
         Error::Argument(format!(
             "the range {low}..{high} cannot be cut into {bins} bins of {}: its ends or their distance are beyond what \
@@ -59,7 +59,7 @@ pub fn of_range<T: Cut>(input: &Buffer<T>, bins: u32, range: Range<T>) -> Result
             T::DTYPE
         ))
     })?;
-    histogram::<T>(input, Bins { count: bins, range })
+    histogram(input, bins)
 }
 
 /// A float type in which a range can be divided into bins.
@@ -82,13 +82,52 @@ macro_rules! cut {
 }
 cut!(f32 f64);
 
-/// The bins of a histogram.
+/// The bins of a histogram by the rule `S`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bins {
-    /// Number of bins, which is not 0.
-    pub count: u32,
+pub struct Bins<S> {
+    count: u32,
     /// The result of [`Cut::cut`] for floats; zeros for other types.
-    pub range: [f64; 3],
+    range: [f64; 3],
+    rule: PhantomData<S>,
+}
+
+impl<T: Key> Bins<T> {
+    /// A bin for each value below `count`.
+    pub fn keys(count: u32) -> Self {
+        Self { count, range: [0.0; 3], rule: PhantomData }
+    }
+}
+
+impl Bins<Letter> {
+    /// The groups of four letters.
+    pub fn letters() -> Self {
+        Self { count: Letter::GROUPS, range: [0.0; 3], rule: PhantomData }
+    }
+}
+
+impl<T: Cut> Bins<T> {
+    /// `count` equal parts of a half-open range; `None` if it cannot be divided into them in the elements' type.
+    pub fn parts(range: Range<T>, count: u32) -> Option<Self> {
+        let range = T::cut(range.start, range.end, count)?;
+        Some(Self { count, range, rule: PhantomData })
+    }
+}
+
+impl<S> Bins<S> {
+    /// Creates bins from their parts. It is public for the ladders, which resolve the rule at run time.
+    ///
+    /// # Safety
+    /// The bins are those of [`Bins::keys`], [`Bins::letters`] or [`Bins::parts`] for the rule: `range` is the result
+    /// of [`Cut::cut`] for floats and `count` bins, and zeros for other types.
+    #[doc(hidden)]
+    pub unsafe fn from_parts(count: u32, range: [f64; 3]) -> Self {
+        Self { count, range, rule: PhantomData }
+    }
+
+    /// Number of bins.
+    pub fn count(&self) -> u32 {
+        self.count
+    }
 }
 
 /// A rule that assigns elements to bins.
@@ -110,7 +149,7 @@ macro_rules! counted {
 }
 counted!(u8: u8, Letter: u8, u32: u32, f32: f32, f64: f64);
 
-fn histogram<S: Counted>(input: &Buffer<S::Element>, bins: Bins) -> Result<Buffer<u64>> {
+fn histogram<S: Counted>(input: &Buffer<S::Element>, bins: Bins<S>) -> Result<Buffer<u64>> {
     let device = input.device();
     let plan = Plan::<S>::new(device, input.len(), bins, Tuning::default())?;
     let mut counts = device.uninit::<u64>(bins.count as usize)?;
@@ -124,13 +163,12 @@ fn histogram<S: Counted>(input: &Buffer<S::Element>, bins: Bins) -> Result<Buffe
 /// can be launched any number of times, without further allocations.
 pub struct Plan<S, H: Handle = Device> {
     n: usize,
-    bins: Bins,
+    bins: Bins<S>,
     config: Config,
     /// These are 0 between launches.
     totals: Memory<u64, H>,
     /// The ticket, which is 0 between launches.
     ticket: Memory<u32, H>,
-    rule: PhantomData<S>,
 }
 
 impl<S: Counted, H: Handle> Plan<S, H> {
@@ -140,7 +178,7 @@ impl<S: Counted, H: Handle> Plan<S, H> {
     /// # Errors
     /// [`Error::Argument`] for 0 bins, for more elements than a block's 32-bit counters can count, for a tuning that
     /// the kernel does not support, and if the device has less memory free.
-    pub fn new(device: &H, n: usize, bins: Bins, tuning: Tuning) -> Result<Self> {
+    pub fn new(device: &H, n: usize, bins: Bins<S>, tuning: Tuning) -> Result<Self> {
         if bins.count == 0 {
             return Err(Error::Argument("a histogram has at least one bin".to_owned()));
         }
@@ -152,7 +190,6 @@ impl<S: Counted, H: Handle> Plan<S, H> {
             config,
             totals: Memory::from_slice(device.clone(), &vec![0; totals], "totals")?,
             ticket: Memory::from_slice(device.clone(), &[0], "ticket")?,
-            rule: PhantomData,
         })
     }
 
@@ -173,7 +210,7 @@ impl<S: Counted, H: Handle> Plan<S, H> {
         // SAFETY: the memory lives as long as the buffer, and `S` has the representation of its elements.
         let input = unsafe { Slice::<S>::new(input.address(), self.n) };
         let totals = [self.totals.ptr(), counts.ptr()];
-        let [lanes, windows] = calls(input, self.bins, window, totals, self.ticket.ptr());
+        let [lanes, windows] = calls(input, (self.bins.count, self.bins.range), window, totals, self.ticket.ptr());
         let call = if by_lane { lanes } else { windows };
         // SAFETY: the configuration has whole warps, the shared memory for its window, a grid of whole groups, and no
         // block more elements than 32 bits can count; totals and ticket are 0 before the first launch, and the kernel
@@ -263,15 +300,15 @@ impl Config {
     }
 }
 
-/// The two kernels: for few bins, and for many.
+/// The two kernels: for few bins, and for many. It is public for the ladders, which list their entries.
+#[doc(hidden)]
 pub fn calls<'a, S: Sample>(
     input: Slice<'a, S>,
-    bins: Bins,
+    (count, range): (u32, [f64; 3]),
     window: u32,
     [totals, counts]: [PtrMut<'a, u64>; 2],
     ticket: PtrMut<'a, u32>,
 ) -> [Call<'a>; 2] {
-    let Bins { count, range } = bins;
     [
         lanes::histogram_best_lanes::<S>(input, count, range, totals, ticket, counts),
         windows::histogram_best_windows::<S>(input, count, range, window, counts),

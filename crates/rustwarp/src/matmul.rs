@@ -50,19 +50,18 @@ pub fn matmul<T: Real>(a: &Buffer<T>, b: &Buffer<T>, sizes: Sizes) -> Result<Buf
     Ok(output)
 }
 
-/// A launcher of a kernel for one storage order of A and B.
+/// A launcher of a kernel for one storage order of A and B. It is public for the ladders, which list its entry.
+#[doc(hidden)]
 pub type Kernel<T> = for<'a> fn(Slice<'a, T>, Slice<'a, T>, PtrMut<'a, T>, u32, u32, u32) -> Call<'a>;
 
-/// The part of the product that a block computes, with its kernels.
+/// The part of the product that a block computes, with its kernels. [`Real::tiles`] lists them.
 pub struct Tile<T: 'static> {
-    /// `large`, `small` or `tiny`.
-    pub name: &'static str,
-    /// Size of the tile.
-    pub size: best::Tile,
+    name: &'static str,
+    size: best::Tile,
     /// Relative speed of a multiprocessor with this tile, measured with 8192x8192x8192 on an H200.
-    pub speed: f64,
+    speed: f64,
     /// The kernels, indexed by whether A and whether B are turned.
-    pub kernels: [[Kernel<T>; 2]; 2],
+    kernels: [[Kernel<T>; 2]; 2],
 }
 
 /// A type that has kernels.
@@ -102,6 +101,22 @@ impl Real for f64 {
 }
 
 impl<T> Tile<T> {
+    /// `large`, `small` or `tiny`.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Rows, columns and shared memory.
+    pub fn size(&self) -> best::Tile {
+        self.size
+    }
+
+    /// The kernels. They are public for the ladders, which list their entries.
+    #[doc(hidden)]
+    pub fn kernels(&self) -> &[Kernel<T>] {
+        self.kernels.as_flattened()
+    }
+
     /// Whether a block of this device has enough shared memory.
     pub fn fits(&self, info: &DeviceInfo) -> bool {
         self.size.shared <= info.max_shared

@@ -162,7 +162,9 @@ fn depth<T>(tiles: u64) -> u64 {
     2 * chunk + 5 + best::ROWS as u64 + warps + 5 + tiles.div_ceil(u64::from(best::GROUP)) + 4
 }
 
-/// The two kernels: for inputs of at most [`best::SMALL`] bytes, and for others.
+/// The two kernels: for inputs of at most [`best::SMALL`] bytes, and for others. It is public for the ladders, which
+/// list their entries.
+#[doc(hidden)]
 pub fn calls<'a, O: Op<T>, T: Element>(
     input: Slice<'a, T>,
     kind: Kind,

@@ -116,7 +116,7 @@ impl<T: Element + Sample> Ladder for Convolution<T> {
             return run(Plan::new(block, 0, &output, shape).with_depth(depth));
         }
         let Planned::Here(kernel) = rung.kernel else {
-            let plan = library::Plan::<T, _>::new(&rung.device, *frame);
+            let plan = library::Plan::<T, _>::new(&rung.device, *frame)?;
             return run(Plan::of_library(plan.prepare([input, mask], &output)?, &output, shape).with_depth(depth));
         };
         let Launch { calls, grid: [across, down], shared } = (kernel.launch)(&Operands {

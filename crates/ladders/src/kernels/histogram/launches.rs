@@ -90,7 +90,9 @@ pub(super) fn prepare<S: Counted>(
     let Question { bins, range, .. } = *question;
     let output = rung.uninit::<u64>(bins as usize, "counts")?;
     let Planned::Here(scheme) = rung.kernel else {
-        let plan = library::Plan::<S, _>::new(&rung.device, input.len(), question.bins(), rung.tuning())?;
+        // SAFETY: the question was read from this ladder's problem, whose rule is `S`.
+        let of_rule = unsafe { question.bins::<S>() };
+        let plan = library::Plan::new(&rung.device, input.len(), of_rule, rung.tuning())?;
         let launch = plan.prepare(input, &output)?;
         let (block, grid) = (rung.block, launch.shape().grid[0]);
         let mut steps = Plan::new(block, grid, &output, &[bins as usize]);

@@ -121,8 +121,9 @@ impl<S: Counted> Ladder for Histogram<S> {
             Planned::Here(scheme) => scheme.entries(),
             Planned::ByLibrary => {
                 let (window, totals) = (0, [PtrMut::nothing(); 2]);
-                let bins = library::Bins { count: 1, range: [0.0; 3] };
-                library::calls::<S>(Slice::nothing(), bins, window, totals, PtrMut::nothing()).map(Entry::from).into()
+                library::calls::<S>(Slice::nothing(), (1, [0.0; 3]), window, totals, PtrMut::nothing())
+                    .map(Entry::from)
+                    .into()
             }
         }
     }

@@ -6,7 +6,7 @@ use crate::kernels::settings::{Flag, Number, Range, Setting, Settings};
 use crate::kernels::spelling::DTYPE;
 use kernels_gpu::histogram::Letter;
 use rustwarp::element::Dtype;
-use rustwarp::histogram::{Bins, Cut};
+use rustwarp::histogram::{Bins, Counted, Cut};
 
 const BINS: Setting<Number> = Setting {
     name: "bins",
@@ -61,8 +61,12 @@ impl Question {
     }
 
     /// The bins, as the library takes them.
-    pub fn bins(&self) -> Bins {
-        Bins { count: self.bins, range: self.range }
+    ///
+    /// # Safety
+    /// `S` is the rule of the problem from which the question was read.
+    pub unsafe fn bins<S: Counted>(&self) -> Bins<S> {
+        // SAFETY: `new` derived the range by `Cut::cut` from the elements' type, and gives letters their own bins.
+        unsafe { Bins::from_parts(self.bins, self.range) }
     }
 
     pub(super) fn new(settings: &Settings, dtype: Dtype) -> Result<Self> {

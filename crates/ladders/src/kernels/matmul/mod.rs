@@ -135,9 +135,7 @@ impl<T: Real> Ladder for Matmul<T> {
     fn entries(rung: &Rung<Self::Kernel>) -> Vec<Entry> {
         match &rung.kernel {
             Planned::Here(kernel) => vec![Entry::of(kernel.launcher)],
-            Planned::ByLibrary => {
-                T::tiles().iter().flat_map(|tile| tile.kernels.as_flattened()).map(Entry::of).collect()
-            }
+            Planned::ByLibrary => T::tiles().iter().flat_map(|tile| tile.kernels()).map(Entry::of).collect(),
         }
     }
 

@@ -90,8 +90,8 @@ pub(super) fn tile<T: Real>(wanted: &str, info: &DeviceInfo) -> Result<Option<Ti
             info.max_shared
         )));
     }
-    let names: Vec<_> = tiles.iter().map(|tile| tile.name).collect();
-    let Some(tile) = tiles.into_iter().find(|tile| tile.name == wanted) else {
+    let names: Vec<_> = tiles.iter().map(|tile| tile.name()).collect();
+    let Some(tile) = tiles.into_iter().find(|tile| tile.name() == wanted) else {
         return Err(Error::Usage(format!(
             "matmul best has no tile `{wanted}` for {}; expected auto or one of: {}",
             T::DTYPE,
@@ -102,7 +102,8 @@ pub(super) fn tile<T: Real>(wanted: &str, info: &DeviceInfo) -> Result<Option<Ti
         return Err(Error::Usage(format!(
             "tile `{wanted}` of matmul best needs {} bytes of shared memory per block, and this device has {}: use \
              {TILE} auto",
-            tile.size.shared, info.max_shared
+            tile.size().shared,
+            info.max_shared
         )));
     }
     Ok(Some(tile))
@@ -116,7 +117,7 @@ mod tests {
     /// The tile that is chosen, or the refusal.
     fn chosen<T: Real>(wanted: &str, info: &DeviceInfo) -> std::result::Result<[u32; 2], String> {
         let tile = tile::<T>(wanted, info).map_err(|error| error.to_string())?.expect("a name");
-        Ok([tile.size.rows, tile.size.columns])
+        Ok([tile.size().rows, tile.size().columns])
     }
 
     #[test]
