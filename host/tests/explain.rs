@@ -46,6 +46,7 @@ fn the_terminal_names_the_line_and_the_reason() {
     let text = stdout(&output);
     for wanted in [
         "strided of strided.ptx\nestimated for H200, from a cold cache\n",
+        "  NOT JUDGED: there is no result to compare with\n",
         "| shared wavefronts   |       4 |",
         "| bank conflicts      |       2 |",
         "| sectors per request |    4.00 |",
@@ -62,6 +63,7 @@ fn the_json_has_what_the_page_has() {
     let page: serde_json::Value = serde_json::from_str(stdout(&output)).expect("JSON");
     let variant = &page["variants"][0];
     assert_eq!(page["device"]["name"], "H200");
+    assert!(variant["verified"].is_null(), "nothing judged the result: {}", variant["verified"]);
     assert_eq!(variant["counters"]["bank_conflicts"], 2);
     assert_eq!(variant["counters"]["shared_requests"], 2);
     assert_eq!(variant["counters"]["global_store_sectors"], 4);

@@ -60,9 +60,9 @@ fn one_variant_writes_one_file() {
 fn explain_writes_the_page_as_json() {
     let (_folder, file) = place("page.json");
     let race = program("fail/race_inside_a_warp.ptx");
-    for args in [
-        &["explain", "vecadd", "--variant", "grid_stride", "--n", "4096"][..],
-        &["explain", &race, "--entry", "k", "--block", "32", "--arg", "buf:u32:32"],
+    for (args, verified) in [
+        (&["explain", "vecadd", "--variant", "grid_stride", "--n", "4096"][..], Value::Bool(true)),
+        (&["explain", &race, "--entry", "k", "--block", "32", "--arg", "buf:u32:32"], Value::Null),
     ] {
         let output = host(&[args, &["--json", &file]].concat());
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
@@ -74,6 +74,7 @@ fn explain_writes_the_page_as_json() {
         let pages = read(&file);
         assert_eq!(pages.len(), 1);
         assert_eq!(pages[0], object(&[args, &["--json"]].concat(), 0));
+        assert_eq!(pages[0]["variants"][0]["verified"], verified);
         std::fs::remove_file(&file).expect("removed");
     }
 }

@@ -54,7 +54,7 @@ fn explain(on: &Explaining, run: &Run<'_>) -> Vec<Variant> {
     let result = ladder.run(&job, &mut |row| {
         assert!(row.is_verified(), "{} is wrong", row.variant);
         let counters = row.counters.expect("counters");
-        explained.push(Variant::new(&row.variant, "", row.is_verified(), counters, row.launches, row.copies));
+        explained.push(Variant::new(&row.variant, "", row.verified, counters, row.launches, row.copies));
     });
     result.expect("runs");
     explained

@@ -5,7 +5,7 @@ use crate::source;
 use anyhow::{Context, Result, bail};
 use ladders::explain::Page;
 use ladders::explain::page::{MEASURES, Measure, Variant};
-use ladders::kernels::{FAMILIES, Family, VariantInfo};
+use ladders::kernels::{FAMILIES, Family, Role, VariantInfo};
 use ladders::plot::{self, Measurement};
 use std::fmt::Write;
 
@@ -71,7 +71,7 @@ impl Rows {
             Some(Measurement {
                 subject: format!("{} {}", family.name, row.subject()),
                 variant: row.variant.clone(),
-                peer: is_peer(family, row),
+                role: if is_peer(family, row) { Role::Library } else { Role::of_variant(&row.variant) },
                 n: row.n,
                 value: row.rate()?,
             })
@@ -366,7 +366,7 @@ mod tests {
     #[test]
     fn every_rung_needs_its_explanation() {
         let rungs = (FAMILIES[0].variants)();
-        let explained = |name: &str| Variant::new(name, "", true, Default::default(), Vec::new(), 0);
+        let explained = |name: &str| Variant::new(name, "", None, Default::default(), Vec::new(), 0);
         let all: Vec<_> = rungs.iter().map(|rung| explained(rung.name)).collect();
         let pairs = with_explanations(&rungs, &all).expect("pairs");
         assert!(!pairs.is_empty() && pairs.iter().all(|(rung, variant)| rung.name == variant.name));

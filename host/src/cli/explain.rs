@@ -103,7 +103,7 @@ fn explain_family(family: &Family, options: &[String]) -> anyhow::Result<u8> {
     }
     require_writable(parsed.json.json.as_ref(), own.own.html.as_deref())?;
     let page = family_page(family, &parsed, own.against.as_deref(), &own.own.profile)?;
-    let clean = page.variants.iter().all(|variant| variant.verified);
+    let clean = page.variants.iter().all(|variant| variant.verified == Some(true));
     show(&page, parsed.json.json.as_ref(), own.own.html.as_deref())?;
     Ok(if clean { CLEAN } else { WRONG })
 }
@@ -130,7 +130,7 @@ fn explain_ptx(path: &Path, options: &PtxOptions) -> anyhow::Result<u8> {
     let observed = backend.observed().unwrap_or_default();
     let name = options.launch.entry.clone().unwrap_or_default();
     let title = format!("{} of {}", name, path.display());
-    let variant = Variant::new(&name, "", true, observed.counters, observed.launches, 0);
+    let variant = Variant::new(&name, "", None, observed.counters, observed.launches, 0);
     let page = Page { title, n: 0, shape: String::new(), device, variants: vec![variant], next: None };
     show(&page, options.json.as_ref(), options.own.html.as_deref())?;
     Ok(CLEAN)

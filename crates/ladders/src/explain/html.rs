@@ -101,6 +101,9 @@ fn section(out: &mut String, variant: &Variant, open: bool) {
         escape(&variant.name),
         escape(&variant.idea)
     );
+    if variant.verified == Some(false) {
+        out.push_str("<p><strong>Wrong result: the kernel explained below computes something else.</strong></p>");
+    }
     out.push_str("<h3>The lines that cost most</h3><ol class=\"lines\">");
     for line in &variant.lines {
         let place = if line.file.is_empty() {

@@ -31,8 +31,8 @@ pub struct Variant {
     pub name: String,
     /// The variant's idea; empty for any PTX.
     pub idea: String,
-    /// Whether the result is right; true if there is no reference.
-    pub verified: bool,
+    /// Whether the result is right; null if nothing was compared, as for any PTX.
+    pub verified: Option<bool>,
     /// Sums over the launches.
     pub counters: Counters,
     /// Ratios of the counters.
@@ -105,7 +105,7 @@ impl Page {
         let next = last.and_then(|at| infos.get(at + 1)).map(|info| format!("{}: {}", info.name, info.idea));
         let explain = |row: Row| {
             let counters = row.counters.unwrap_or_default();
-            Variant::new(&row.variant, idea(&row.variant), row.is_verified(), counters, row.launches, row.copies)
+            Variant::new(&row.variant, idea(&row.variant), row.verified, counters, row.launches, row.copies)
         };
         Self { title, n, shape, device, variants: rows.into_iter().map(explain).collect(), next }
     }
@@ -117,7 +117,7 @@ impl Variant {
     pub fn new(
         name: &str,
         idea: &str,
-        verified: bool,
+        verified: Option<bool>,
         counters: Counters,
         launches: Vec<Analysis>,
         copies: u32,

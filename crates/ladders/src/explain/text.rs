@@ -55,8 +55,14 @@ fn cell(measure: &Measure, value: f64, all: &[f64]) -> Cell {
 
 fn write_variant(out: &mut String, variant: &Variant) {
     let _ = writeln!(out, "\n{}: {}", variant.name, variant.idea);
-    if !variant.verified {
-        let _ = writeln!(out, "  WRONG RESULT: the kernel explained below computes something else");
+    match variant.verified {
+        Some(true) => {}
+        Some(false) => {
+            let _ = writeln!(out, "  WRONG RESULT: the kernel explained below computes something else");
+        }
+        None => {
+            let _ = writeln!(out, "  NOT JUDGED: there is no result to compare with");
+        }
     }
     let _ = writeln!(out, "  about {:.1} us, limited by {}", variant.time_us, limit_in_words(&variant.limit));
     if let Some(launch) = variant.longest() {

@@ -82,10 +82,47 @@ struct Ring<O>(PhantomData<O>);
 /// A launcher of values, number of counters, and counters.
 type Kernel<T> = for<'a> fn(Slice<'a, T>, u32, PtrMut<'a, T>) -> Call<'a>;
 
+/// The rule by which the reference computes the final value of a counter.
+#[derive(Clone, Copy)]
+enum Rule {
+    /// The sum of the elements, or its negative.
+    Sum { negative: bool },
+    /// The number of elements modulo the length of the ring, or its negative.
+    Count { negative: bool },
+    /// The largest element, or the smallest one.
+    Extreme { larger: bool },
+}
+
+/// An operation with the rule of its reference.
+trait Judged {
+    /// The rule; `None` if each value is handed on once, so that the order decides the final value.
+    const RULE: Option<Rule>;
+}
+
+macro_rules! judged {
+    ($($operation:ident $rule:expr;)*) => {
+        $(impl Judged for $operation {
+            const RULE: Option<Rule> = $rule;
+        })*
+    };
+}
+judged!(
+    Add Some(Rule::Sum { negative: false });
+    Sub Some(Rule::Sum { negative: true });
+    Inc Some(Rule::Count { negative: false });
+    Dec Some(Rule::Count { negative: true });
+    Min Some(Rule::Extreme { larger: false });
+    Max Some(Rule::Extreme { larger: true });
+    Exch None;
+    Cas Some(Rule::Sum { negative: false });
+);
+
 /// The kernels of an operation.
 trait Kernels<T: 'static> {
     /// Whether each element receives the previous value of the counter.
     const RETURNS: bool;
+    /// The rule of the reference, as in [`Judged`].
+    const RULE: Option<Rule>;
 
     /// The initial value of the counters.
     fn start() -> T;
@@ -94,8 +131,9 @@ trait Kernels<T: 'static> {
     fn launchers() -> [Kernel<T>; 3];
 }
 
-impl<O: Op<T>, T: Element> Kernels<T> for All<O> {
+impl<O: Op<T> + Judged, T: Element> Kernels<T> for All<O> {
     const RETURNS: bool = O::RETURNS;
+    const RULE: Option<Rule> = O::RULE;
 
     fn start() -> T {
         O::start()
@@ -110,8 +148,9 @@ impl<O: Op<T>, T: Element> Kernels<T> for All<O> {
     }
 }
 
-impl<O: Op<u32>> Kernels<u32> for Ring<O> {
+impl<O: Op<u32> + Judged> Kernels<u32> for Ring<O> {
     const RETURNS: bool = O::RETURNS;
+    const RULE: Option<Rule> = O::RULE;
 
     fn start() -> u32 {
         O::start()
@@ -162,7 +201,7 @@ impl<K: Kernels<T>, T: Element> Ladder for Atomics<K, T> {
     }
 
     fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
-        oracle(problem, K::start())
+        oracle(problem, K::RULE, K::start())
     }
 
     fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Kernel<T>>]) -> Result<Values<'j, T>> {
@@ -237,29 +276,29 @@ fn generate(demand: &Demand<'_>) -> Result<Vec<Tensor>> {
     Ok(made.into_iter().map(usable).collect())
 }
 
-fn oracle<T: Element>(problem: Problem<'_>, start: T) -> Result<Oracle<'_>> {
+fn oracle<T: Element>(problem: Problem<'_>, rule: Option<Rule>, start: T) -> Result<Oracle<'_>> {
     let input = problem.view::<T>(0)?;
     let addresses = problem.settings.number(&ADDRESSES) as usize;
-    if problem.op == "exch" {
+    let Some(rule) = rule else {
         if input.iter().any(|x| x.same(start)) {
             let text =
                 format!("exch takes no value of {}: it marks a counter that no thread has written", start.value());
             return Err(Error::Usage(text));
         }
         return Ok(Oracle::new(move |result, _| exchanged(input, addresses, start, result)));
-    }
-    let op = problem.op.to_owned();
+    };
     let expected = move |counter: usize, _| {
         let values = input.iter().skip(counter).step_by(addresses).copied();
-        match op.as_str() {
-            "inc" => Expected::exactly(Value::Int(values.count() as i128 % RING)),
-            "dec" => Expected::exactly(Value::Int((-(values.count() as i128)).rem_euclid(RING))),
-            op @ ("min" | "max") => {
-                let larger = op == "max";
+        match rule {
+            Rule::Count { negative } => {
+                let count = values.count() as i128;
+                Expected::exactly(Value::Int((if negative { -count } else { count }).rem_euclid(RING)))
+            }
+            Rule::Extreme { larger } => {
                 let best = values.map(T::value).reduce(|best, x| if beats(x, best, larger) { x } else { best });
                 Expected::exactly(best.unwrap_or_else(|| empty(T::DTYPE, larger)))
             }
-            op => sum(values.map(T::value), op == "sub", T::DTYPE, |sum| T::round(sum).value()),
+            Rule::Sum { negative } => sum(values.map(T::value), negative, T::DTYPE, |sum| T::round(sum).value()),
         }
     };
     Ok(Oracle::elements::<T>(vec![addresses], expected))

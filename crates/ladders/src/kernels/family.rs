@@ -4,7 +4,7 @@ use super::demand::Demand;
 use super::ladder::{Resolved, merge};
 use super::problem::{Case, Operand, Problem};
 use super::settings::Setting;
-use super::variant::{RungId, VariantInfo};
+use super::variant::{BEST, RungId, VariantInfo};
 use crate::error::{Error, Result};
 use crate::kernels::spelling::OP;
 use rustwarp::element::Dtype;
@@ -85,7 +85,7 @@ impl Family {
             return Ok(all);
         }
         let find = |name: &str| {
-            let found = if name == "best" { all.last() } else { all.iter().find(|rung| rung.name == name) };
+            let found = if name == BEST { all.last() } else { all.iter().find(|rung| rung.name == name) };
             found.copied().ok_or_else(|| {
                 let names: Vec<_> = all.iter().map(|rung| rung.name).collect();
                 Error::Usage(format!("{} has no variant `{name}`; there are: all {}", self.name, names.join(" ")))
@@ -103,11 +103,17 @@ impl Family {
     }
 
     /// The variants with the entries of every operation and type that the family has.
+    ///
+    /// # Panics
+    /// If the family lists a pair of operation and type without kernels.
     pub(crate) fn merge(&self, resolve: fn(&str, Dtype) -> Result<Resolved>) -> Vec<VariantInfo> {
         let ops = if self.ops.is_empty() { &[""] } else { self.ops };
         let pairs = ops.iter().flat_map(|op| self.dtypes.iter().map(move |dtype| (*op, *dtype)));
         let pairs = pairs.filter(|(op, dtype)| self.has(op, *dtype));
-        merge(pairs.filter_map(|(op, dtype)| resolve(op, dtype).ok()))
+        merge(pairs.map(|(op, dtype)| {
+            let refused = |error| panic!("{} lists `{op}` of {dtype}, which has no kernels: {error}", self.name);
+            resolve(op, dtype).unwrap_or_else(refused)
+        }))
     }
 
     /// Whether this operation (`""` for a family without operations) exists for this type.
@@ -145,5 +151,21 @@ impl Family {
     pub(super) fn no_kernel(&self, dtype: Dtype) -> Error {
         let names: Vec<_> = self.dtypes.iter().map(|dtype| dtype.name()).collect();
         Error::Usage(format!("{} has no kernel for {dtype}: convert the data to one of {}", self.name, names.join(" ")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::scan;
+
+    #[test]
+    #[should_panic(expected = "scan lists `sum` of u8, which has no kernels")]
+    fn a_listed_type_without_kernels_is_not_left_out() {
+        let wrong = Family { dtypes: &[Dtype::F32, Dtype::U8], ..scan::FAMILY };
+        wrong.merge(|_, dtype| match dtype {
+            Dtype::U8 => Err(scan::FAMILY.no_kernel(dtype)),
+            _ => Ok(Resolved { variants: Vec::new, oracle: |_| unreachable!(), run: |_, _| unreachable!() }),
+        });
     }
 }

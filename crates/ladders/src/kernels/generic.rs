@@ -2,7 +2,7 @@
 //! `with_dtype!` does the same for all number types.
 
 /// Runs code that is generic over the operation of a reduction, and wraps its value in `Ok`:
-/// `with_op!(FAMILY, op, O => expression)`.
+/// `with_op!(FAMILY, op, O => expression)`. The operation's name is resolved here, and nowhere else.
 macro_rules! with_op {
     ($family:expr, $op:expr, $o:ident => $body:expr) => {
         match $op {
@@ -23,6 +23,35 @@ macro_rules! with_op {
     };
 }
 pub(super) use with_op;
+
+/// A reduction as a value, for references, which are independent of the kernels' types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduction {
+    /// The sum.
+    Sum,
+    /// The maximum.
+    Max,
+    /// The minimum.
+    Min,
+}
+
+/// The type of a reduction's kernels, with the reduction that its reference computes.
+pub trait Reduces {
+    /// The reduction.
+    const REDUCTION: Reduction;
+}
+
+impl Reduces for kernels_gpu::reduce::Sum {
+    const REDUCTION: Reduction = Reduction::Sum;
+}
+
+impl Reduces for kernels_gpu::reduce::Max {
+    const REDUCTION: Reduction = Reduction::Max;
+}
+
+impl Reduces for kernels_gpu::reduce::Min {
+    const REDUCTION: Reduction = Reduction::Min;
+}
 
 /// Runs code that is generic over the two float types that GPUs compute with, and returns a `Result`:
 /// `with_float!(FAMILY, dtype, T => expression)`.

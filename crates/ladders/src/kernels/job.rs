@@ -2,7 +2,7 @@
 
 use super::plan::Plan as Launches;
 use super::problem::{Oracle, Problem, Work, Wrong};
-use super::variant::RungId;
+use super::variant::{Role, RungId};
 use crate::bench::{Plan, Timing};
 use crate::compare::Verdict;
 use crate::error::Result;
@@ -74,6 +74,9 @@ pub struct Row {
     pub family: &'static str,
     /// Variant.
     pub variant: String,
+    /// Whether the row is one of the family's variants or another library's.
+    #[serde(skip)]
+    pub role: Role,
     /// Operation; null for a family without operations.
     pub op: Option<String>,
     /// Element type.
@@ -142,7 +145,8 @@ pub struct Row {
 }
 
 impl Row {
-    /// Creates a row without times; value and reference are set if the result is a single value.
+    /// Creates a row of one of the family's variants, without times; value and reference are set if the result is a
+    /// single value.
     pub fn new(family: &'static str, variant: &str, job: &Job<'_>, verdict: Verdict) -> Self {
         let Problem { inputs, dtype, op, settings } = job.problem;
         let (info, settings) = (job.device.info(), settings.text());
@@ -150,6 +154,7 @@ impl Row {
         Self {
             family,
             variant: variant.to_owned(),
+            role: Role::of_variant(variant),
             op: (!op.is_empty()).then(|| op.to_owned()),
             dtype: dtype.name(),
             n: inputs.first().map_or(0, |input| input.len() as u64),

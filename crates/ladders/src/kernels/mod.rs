@@ -42,7 +42,7 @@ pub use job::{Job, Row};
 pub use ladder::Resolved;
 pub use problem::{Case, Operand, Oracle, Problem, Work, Wrong};
 pub use settings::{Setting, Settings};
-pub use variant::{RungId, VariantInfo};
+pub use variant::{BEST, Role, RungId, VariantInfo};
 
 /// Every family, smallest first.
 pub const FAMILIES: &[Family] = &[

@@ -18,6 +18,27 @@ pub struct VariantInfo {
     pub entries: Vec<Entry>,
 }
 
+/// Name of the variant of a family that is recommended for use, where the family has one.
+pub const BEST: &str = "best";
+
+/// The part of a row's subject in a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// A variant that shows one idea.
+    Rung,
+    /// The variant that is recommended for use.
+    Best,
+    /// Another library.
+    Library,
+}
+
+impl Role {
+    /// The role of a family's own variant.
+    pub fn of_variant(name: &str) -> Self {
+        if name == BEST { Self::Best } else { Self::Rung }
+    }
+}
+
 /// A variant of a family, as a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RungId {

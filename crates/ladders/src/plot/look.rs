@@ -1,6 +1,7 @@
 //! Which lines of a plot stand out, how they are told apart, and where their names stand.
 
 use super::Line;
+use crate::kernels::Role;
 use plotters::prelude::*;
 
 /// Pixels between two names at least.
@@ -29,11 +30,11 @@ const GAIN: f64 = 1.15;
 /// How a line is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Look {
-    /// Of line and mark.
+    /// Colour of the line and its marks.
     pub colour: RGBColor,
-    /// Of the name.
+    /// Colour of the name.
     pub name: RGBColor,
-    /// Pixels.
+    /// Width of the line in pixels.
     pub width: u32,
     /// Corners of the mark around its middle, in pixels.
     pub mark: &'static [(i32, i32)],
@@ -60,14 +61,14 @@ pub(super) fn looks(lines: &[Line]) -> Vec<Look> {
     let stand_out = steps(lines);
     let mut colours = COLOURS.iter().cycle();
     let look = |(number, line): (usize, &Line)| {
-        let (colour, name, width) = match () {
-            () if line.peer => (BLACK, BLACK, 3),
-            () if line.name == "best" => (BEST, BEST, 3),
-            () if stand_out.contains(&number) => {
+        let (colour, name, width) = match line.role {
+            Role::Library => (BLACK, BLACK, 3),
+            Role::Best => (BEST, BEST, 3),
+            Role::Rung if stand_out.contains(&number) => {
                 let colour = colours.next().copied().unwrap_or(BLACK);
                 (colour, colour, 2)
             }
-            () => (REST, REST_NAME, 1),
+            Role::Rung => (REST, REST_NAME, 1),
         };
         Look {
             colour,
@@ -84,7 +85,7 @@ pub(super) fn looks(lines: &[Line]) -> Vec<Look> {
 fn steps(lines: &[Line]) -> Vec<usize> {
     let mut fastest = 0.0;
     let mut gains = Vec::new();
-    for (number, line) in lines.iter().enumerate().filter(|(_, line)| !line.peer && line.name != "best") {
+    for (number, line) in lines.iter().enumerate().filter(|(_, line)| line.role == Role::Rung) {
         let Some(&(_, rate)) = line.points.last() else { continue };
         // The first one gains without bound.
         let gain = rate / fastest;
@@ -116,7 +117,8 @@ mod tests {
     use super::*;
 
     fn line(name: &str, rate: f64) -> Line {
-        Line { name: name.to_owned(), peer: name == "CUB", points: vec![(1024.0, 1.0), (2048.0, rate)] }
+        let role = if name == "CUB" { Role::Library } else { Role::of_variant(name) };
+        Line { name: name.to_owned(), role, points: vec![(1024.0, 1.0), (2048.0, rate)] }
     }
 
     #[test]
@@ -133,6 +135,14 @@ mod tests {
         assert_eq!((looks[16].colour, looks[17].colour), (BEST, BLACK));
         let strong = [looks[0].colour, looks[5].colour];
         assert!(strong[0] != strong[1] && strong.iter().all(|colour| ![REST, BEST, BLACK].contains(colour)));
+    }
+
+    #[test]
+    fn a_line_is_drawn_by_its_role_and_not_by_its_name() {
+        let renamed = Line { role: Role::Rung, ..line("CUB", 2.0) };
+        let library = Line { role: Role::Library, ..line("best", 1.0) };
+        let looks = looks(&[renamed, library]);
+        assert_eq!((looks[0].colour, looks[1].colour), (COLOURS[0], BLACK));
     }
 
     #[test]

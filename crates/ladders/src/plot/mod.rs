@@ -5,7 +5,7 @@
 //! before its name at the line's end, too.
 
 use crate::error::{Error, Result};
-use crate::kernels::{self, Row};
+use crate::kernels::{Role, Row};
 use look::{BEST, COLOURS, LINE, Look, REST, apart, looks};
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
@@ -38,9 +38,20 @@ pub enum Panel {
     Bars {
         /// Title: the quantity, its subject, and its unit.
         title: String,
-        /// Names and lengths of the bars, in the order of the ladder.
-        bars: Vec<(String, f64)>,
+        /// The bars in the order of the ladder.
+        bars: Vec<Bar>,
     },
+}
+
+/// A variant's measurement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bar {
+    /// The variant's name.
+    pub name: String,
+    /// Its role, which determines its colour.
+    pub role: Role,
+    /// Length: the measured value.
+    pub value: f64,
 }
 
 /// A variant's measurements.
@@ -48,8 +59,8 @@ pub enum Panel {
 pub struct Line {
     /// The variant's name.
     pub name: String,
-    /// The vendor's: drawn black and thick.
-    pub peer: bool,
+    /// Its role, which determines its colour and width.
+    pub role: Role,
     /// Pairs of number of elements and measured value.
     pub points: Vec<(f64, f64)>,
 }
@@ -61,8 +72,8 @@ pub struct Measurement {
     pub subject: String,
     /// The variant's name, as in the row.
     pub variant: String,
-    /// Whether it is another library's and not one of the family's variants.
-    pub peer: bool,
+    /// Whether it is one of the family's variants or another library's.
+    pub role: Role,
     /// Number of elements of the first operand.
     pub n: u64,
     /// Unit and value.
@@ -75,16 +86,10 @@ pub fn of_rows<'r>(rows: impl IntoIterator<Item = &'r Row>) -> Vec<Panel> {
 }
 
 fn measurements(row: &Row) -> Vec<Measurement> {
-    let known = kernels::family(row.family).map_or(Vec::new(), |family| (family.variants)());
     let words = [Some(row.family), row.op.as_deref(), Some(row.dtype), row.settings.as_deref()];
     let subject = words.into_iter().flatten().collect::<Vec<_>>().join(" ");
-    let measurement = |value| Measurement {
-        subject: subject.clone(),
-        variant: row.variant.clone(),
-        peer: known.iter().all(|variant| variant.name != row.variant),
-        n: row.n,
-        value,
-    };
+    let measurement =
+        |value| Measurement { subject: subject.clone(), variant: row.variant.clone(), role: row.role, n: row.n, value };
     match (row.tflops.map(|x| ("TFLOP/s", x)).or(row.gbps.map(|x| ("GB/s", x))), &row.counters) {
         (Some(rate), _) => vec![measurement(rate)],
         (None, Some(counters)) => vec![
@@ -111,19 +116,20 @@ pub fn panels(measurements: impl IntoIterator<Item = Measurement>) -> Vec<Panel>
     subjects.iter().map(|all| panel(all)).collect()
 }
 
-/// Of at least one measurement.
+/// Makes the panel of one subject from its measurements, of which there is at least one.
 fn panel(all: &[Measurement]) -> Panel {
     let (subject, unit) = (&all[0].subject, all[0].value.0);
     let sizes: std::collections::BTreeSet<u64> = all.iter().map(|one| one.n).collect();
     if sizes.len() < 2 {
-        let bars = all.iter().map(|one| (one.variant.clone(), one.value.1)).collect();
+        let bars =
+            all.iter().map(|one| Bar { name: one.variant.clone(), role: one.role, value: one.value.1 }).collect();
         return Panel::Bars { title: format!("{subject}, {} elements: {unit}", all[0].n), bars };
     }
     let mut lines: Vec<Line> = Vec::new();
     let mut places = BTreeMap::new();
     for one in all.iter().filter(|one| one.value.1 > 0.0) {
         let place = *places.entry(&one.variant).or_insert_with(|| {
-            lines.push(Line { name: one.variant.clone(), peer: one.peer, points: Vec::new() });
+            lines.push(Line { name: one.variant.clone(), role: one.role, points: Vec::new() });
             lines.len() - 1
         });
         lines[place].points.push((one.n as f64, one.value.1));
@@ -243,17 +249,17 @@ fn draw_names<'a>(area: &Area<'a>, mut names: Vec<((i32, i32), &str, Look)>) -> 
     Ok(())
 }
 
-fn draw_bars<'a>(area: &Area<'a>, title: &str, bars: &[(String, f64)]) -> Drawn<'a> {
+fn draw_bars<'a>(area: &Area<'a>, title: &str, bars: &[Bar]) -> Drawn<'a> {
     /// Pixels on the left for the names.
     const LEFT: i32 = 170;
-    let most = bars.iter().map(|bar| bar.1).fold(0.0, f64::max);
+    let most = bars.iter().map(|bar| bar.value).fold(0.0, f64::max);
     let coordinates = RangedCoordf64::from(0.0..most);
     let text = |size, at| ("sans-serif", size).into_font().color(&BLACK).pos(Pos::new(at, VPos::Center));
     area.draw(&Text::new(title.to_owned(), (10, 14), text(15, HPos::Left)))?;
-    for (row, (name, value)) in bars.iter().enumerate() {
+    for (row, Bar { name, role, value }) in bars.iter().enumerate() {
         let y = 40 + BAR * row as i32;
         let right = coordinates.map(value, (LEFT, WIDTH as i32 - NAMES));
-        let colour = if name == "best" { BEST } else { COLOURS[0] };
+        let colour = if *role == Role::Best { BEST } else { COLOURS[0] };
         area.draw(&Rectangle::new([(LEFT, y - BAR / 2 + 3), (right, y + BAR / 2 - 3)], colour.filled()))?;
         area.draw(&Text::new(name.clone(), (LEFT - 8, y), text(12, HPos::Right)))?;
         area.draw(&Text::new(number(*value), (right + 6, y), text(12, HPos::Left)))?;
@@ -283,7 +289,8 @@ mod tests {
 
     fn one(subject: &str, variant: &str, n: u64, value: f64) -> Measurement {
         let (subject, variant) = (subject.to_owned(), variant.to_owned());
-        Measurement { subject, peer: variant == "CUB", variant, n, value: ("GB/s", value) }
+        let role = if variant == "CUB" { Role::Library } else { Role::of_variant(&variant) };
+        Measurement { subject, role, variant, n, value: ("GB/s", value) }
     }
 
     #[test]
@@ -300,8 +307,11 @@ mod tests {
             panic!("lines and bars, not {panels:?}");
         };
         assert_eq!(lines[0].points, [((1 << 20) as f64, 500.0), ((1 << 22) as f64, 1400.0)]);
-        assert!(lines[1].peer && !lines[0].peer);
-        assert_eq!((bars.as_slice(), title.as_str()), (&[("best".to_owned(), 3.0)][..], "scan, 100 elements: GB/s"));
+        assert_eq!((lines[0].role, lines[1].role), (Role::Best, Role::Library));
+        assert_eq!(
+            (bars.as_slice(), title.as_str()),
+            (&[Bar { name: "best".to_owned(), role: Role::Best, value: 3.0 }][..], "scan, 100 elements: GB/s")
+        );
         let text = svg(&panels).expect("a drawing");
         for part in ["<svg", "CUB", "best", "2^20", "reduce sum f32", "3.00"] {
             assert!(text.contains(part), "{part} is missing");

@@ -1,4 +1,4 @@
-//! What the simulator tells beside the results.
+//! Observations of a simulated run besides its results: counters, findings, explanations of launches.
 
 use crate::diagnostic::Diagnostic;
 pub use ptx_sim::Counters;

@@ -6,7 +6,7 @@ use super::{device, output};
 use ladders::bench::{self, Plan};
 use ladders::error::{Error, Result};
 use ladders::input::size;
-use ladders::kernels::{Case, Demand, Family, Job, Row, Work};
+use ladders::kernels::{Case, Demand, Family, Job, Role, Row, Work};
 use ladders::peers;
 use rustwarp::backend::{Backend, Checks, Choice, Module};
 use rustwarp::diagnostic::note;
@@ -188,6 +188,7 @@ impl Bench<'_> {
         let row = |peer: peers::Peer| {
             let verdict = job.oracle.judge(&peer.result, peers::DEPTH);
             let mut row = Row::new(family.name, &peer.line.library, job, verdict);
+            row.role = Role::Library;
             row.value = peer.result.single();
             row.judged(job.oracle, &peer.result, peers::DEPTH);
             let timing = bench::Timing {

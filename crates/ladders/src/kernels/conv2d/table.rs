@@ -35,6 +35,9 @@ pub(super) struct Kernel<T: 'static> {
 
 impl<T: Element + Sample> Kernel<T> {
     /// The entries of all kernels of the row.
+    ///
+    /// # Panics
+    /// If the row has no launch for one of its kinds.
     pub fn entries(&self) -> Vec<Entry> {
         let entry = |[size, channels]: [u32; 2]| {
             let taps = vec![T::ZERO; (size * size) as usize];
@@ -42,7 +45,9 @@ impl<T: Element + Sample> Kernel<T> {
                 Frame { rows: size, columns: size, channels, mask_rows: size, mask_columns: size, border: ZERO };
             let (input, mask, output) = (Slice::nothing(), Slice::nothing(), PtrMut::nothing());
             let operands = Operands { input, mask, taps: &taps, frame, output };
-            (self.launch)(&operands).map_or(Vec::new(), |(calls, _)| calls.into_iter().map(Entry::from).collect())
+            let refused = |error| panic!("no launch for a mask of {size}x{size} and {channels} channels: {error}");
+            let (calls, _) = (self.launch)(&operands).unwrap_or_else(refused);
+            calls.into_iter().map(Entry::from).collect::<Vec<_>>()
         };
         (self.kinds)().into_iter().flat_map(entry).collect()
     }

@@ -56,8 +56,14 @@ fn resolve(dtype: Dtype, letters: bool) -> Result<Resolved> {
 }
 
 fn variants() -> Vec<super::VariantInfo> {
-    let all = [(Dtype::U8, false), (Dtype::U8, true), (Dtype::U32, false), (Dtype::F32, false), (Dtype::F64, false)];
-    merge(all.into_iter().filter_map(|(dtype, letters)| resolve(dtype, letters).ok()))
+    let all = FAMILY.dtypes.iter().flat_map(|&dtype| {
+        let letters = (dtype == Dtype::U8).then_some((dtype, true));
+        [(dtype, false)].into_iter().chain(letters)
+    });
+    merge(all.map(|(dtype, letters)| {
+        let refused = |error| panic!("histogram lists {dtype} (letters: {letters}), which has no kernels: {error}");
+        resolve(dtype, letters).unwrap_or_else(refused)
+    }))
 }
 
 /// The family for the rule `S`.

@@ -6,12 +6,12 @@ use super::table::{self, Kernel, Operation};
 use super::{FAMILY, Input, oracle::first_place, with_value};
 use crate::compare::Expected;
 use crate::error::Result;
+use crate::kernels::generic::{Reduces, Reduction};
 use crate::kernels::ladder::{Chosen, Ladder, Planned, Run, Rung};
 use crate::kernels::plan::Plan;
 use crate::kernels::{Entry, Job, Oracle, Problem, Work};
-use cuda_std::launch::Instance;
 use kernels_gpu::reduce::arg::{NOWHERE, reduce_arg};
-use kernels_gpu::reduce::{Max, double_accumulator::Widen, find as search};
+use kernels_gpu::reduce::{double_accumulator::Widen, find as search};
 use rustwarp::backend::{Buffer, Shape};
 use rustwarp::element::{Element, Value};
 use std::marker::PhantomData;
@@ -19,7 +19,7 @@ use std::marker::PhantomData;
 /// The first index of the value that `O`, `Max` or `Min`, gives.
 pub(super) struct Place<O, T>(PhantomData<(O, T)>);
 
-impl<O: Operation<T>, T: Element + Widen> Ladder for Place<O, T> {
+impl<O: Operation<T> + Reduces, T: Element + Widen> Ladder for Place<O, T> {
     const FAMILY: &'static str = FAMILY.name;
     type Kernel = Planned<Kernel<T>>;
     type Operands<'j> = Input<'j, T>;
@@ -31,7 +31,7 @@ impl<O: Operation<T>, T: Element + Widen> Ladder for Place<O, T> {
     /// The entries that `sum`, `max` and `min` do not have. The second pass belongs to every rung and is listed once.
     fn entries(rung: &Rung<Self::Kernel>) -> Vec<Entry> {
         match &rung.kernel {
-            Planned::Here(kernel) if kernel.lists_search && O::NAME == <Max as Instance>::NAME => {
+            Planned::Here(kernel) if kernel.lists_search && O::REDUCTION == Reduction::Max => {
                 vec![Entry::of(search::reduce_find::<T>)]
             }
             Planned::Here(_) => Vec::new(),
@@ -40,7 +40,7 @@ impl<O: Operation<T>, T: Element + Widen> Ladder for Place<O, T> {
     }
 
     fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
-        oracle::<T>(&problem)
+        oracle::<T>(&problem, O::REDUCTION == Reduction::Max)
     }
 
     fn upload<'j>(job: &'j Job<'_>, rungs: &[Chosen<'_, Self::Kernel>]) -> Result<Input<'j, T>> {
@@ -76,9 +76,10 @@ impl<O: Operation<T>, T: Element + Widen> Ladder for Place<O, T> {
     }
 }
 
-/// The right index; for an empty input the highest number, which stands for none.
-fn oracle<'a, T: Element>(problem: &Problem<'a>) -> Result<Oracle<'a>> {
-    let first = first_place(problem.op == "argmax", problem.view::<T>(0)?);
+/// The right index of the first maximum (`larger`) or minimum; for an empty input the highest number, which stands for
+/// none.
+fn oracle<'a, T: Element>(problem: &Problem<'a>, larger: bool) -> Result<Oracle<'a>> {
+    let first = first_place(larger, problem.view::<T>(0)?);
     let index = Value::Int(first.map_or(NOWHERE, |index| index as u64).into());
     Ok(Oracle::elements::<u64>(vec![1], move |_, _| Expected::exactly(index)).with_value(index))
 }

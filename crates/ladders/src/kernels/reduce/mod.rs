@@ -6,7 +6,7 @@
 //! Integer sums wrap. NaN in, NaN out, for every operation; the maximum of -0 and +0 is +0, the minimum -0. An empty
 //! input gives the identity: 0, the type's lowest value (-inf), its highest value (+inf).
 
-use super::generic::with_op;
+use super::generic::{Reduces, Reduction, with_op};
 use super::ladder::{Chosen, Ladder, Planned, Run, Rung};
 use super::plan::Plan;
 use super::problem::{awkward_lengths, bench_lengths};
@@ -117,7 +117,7 @@ fn resolve(op: &str, dtype: Dtype) -> Result<Resolved> {
 /// The family for one operation and element type.
 struct Reduce<O, T>(PhantomData<(O, T)>);
 
-impl<O: Operation<T>, T: Element + Widen> Ladder for Reduce<O, T> {
+impl<O: Operation<T> + Reduces, T: Element + Widen> Ladder for Reduce<O, T> {
     const FAMILY: &'static str = FAMILY.name;
     type Kernel = Planned<Kernel<T>>;
     type Operands<'j> = Input<'j, T>;
@@ -134,7 +134,7 @@ impl<O: Operation<T>, T: Element + Widen> Ladder for Reduce<O, T> {
     }
 
     fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
-        oracle::<T>(problem, false)
+        oracle::<T>(problem, O::REDUCTION, false)
     }
 
     fn upload<'j>(job: &'j Job<'_>, rungs: &[Chosen<'_, Self::Kernel>]) -> Result<Input<'j, T>> {
@@ -154,7 +154,7 @@ impl<O: Operation<T>, T: Element + Widen> Ladder for Reduce<O, T> {
         }
         let precise = matches!(rung.kernel, Planned::Here(Kernel { scheme: Scheme::Split { precise: true, .. }, .. }));
         with_value::<O, T>(rung, &input.buffer, n, &mut |plan, _| {
-            let oracle = precise.then(|| oracle::<T>(input.problem, true)).transpose()?;
+            let oracle = precise.then(|| oracle::<T>(input.problem, O::REDUCTION, true)).transpose()?;
             run(match oracle {
                 Some(oracle) => plan.with_oracle(oracle),
                 None => plan,
@@ -200,8 +200,8 @@ fn blueprint<K, T: Element>(rung: &Chosen<'_, K>, kernel: &Kernel<T>, n: usize) 
 }
 
 /// Creates the oracle; `precise` is for rungs that add in about twice the type's precision.
-fn oracle<T: Element>(problem: Problem<'_>, precise: bool) -> Result<Oracle<'_>> {
-    let reference = oracle::reference(problem.op, problem.view::<T>(0)?);
+fn oracle<T: Element>(problem: Problem<'_>, op: Reduction, precise: bool) -> Result<Oracle<'_>> {
+    let reference = oracle::reference(op, problem.view::<T>(0)?);
     let (value, wrapped) = (reference.expected::<T>(0).value, reference.wrapped);
     let judge = Oracle::elements::<T>(vec![1], move |_, depth| match precise {
         true => reference.expected_precisely::<T>(depth),

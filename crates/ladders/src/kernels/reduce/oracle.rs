@@ -1,6 +1,7 @@
 //! References of reductions: the shortest correct code in a wider type, one element after the other.
 
 use crate::compare::Expected;
+use crate::kernels::generic::Reduction;
 use rustwarp::element::{Dtype, Element, Value};
 
 /// The reference value, with the data for its error bound.
@@ -14,18 +15,18 @@ pub struct Reference {
     pub wrapped: bool,
 }
 
-/// Reduces sequentially. `op` is `sum`, `max` or `min`.
-pub fn reference<T: Element>(op: &str, input: &[T]) -> Reference {
+/// Reduces sequentially.
+pub fn reference<T: Element>(op: Reduction, input: &[T]) -> Reference {
     let values = input.iter().map(|x| x.value());
     match (op, T::DTYPE.is_float()) {
-        ("sum", false) => {
+        (Reduction::Sum, false) => {
             let sum = values.fold(0, |sum: i128, x| if let Value::Int(x) = x { sum + x } else { sum });
             let value = T::round(Value::Int(sum)).value();
             Reference { value, magnitude: None, wrapped: !matches!(value, Value::Int(wrapped) if wrapped == sum) }
         }
-        ("sum", true) => Reference::of_floats(values.map(float)),
-        (op, _) => {
-            let larger = op == "max";
+        (Reduction::Sum, true) => Reference::of_floats(values.map(float)),
+        (Reduction::Max | Reduction::Min, _) => {
+            let larger = op == Reduction::Max;
             let value = values.reduce(|best, x| if beats(x, best, larger) { x } else { best });
             Reference { value: value.unwrap_or_else(|| empty(T::DTYPE, larger)), magnitude: None, wrapped: false }
         }
@@ -155,69 +156,69 @@ pub fn empty(dtype: Dtype, larger: bool) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use Reduction::{Max, Min, Sum};
     use rustwarp::element::Scalar;
 
-    fn passes<T: Element>(op: &str, input: &[T], result: T, depth: u64) -> bool {
+    fn passes<T: Element>(op: Reduction, input: &[T], result: T, depth: u64) -> bool {
         reference(op, input).expected::<T>(depth).judge(result.value()).verified
     }
 
     #[test]
     fn integer_sums_wrap_and_say_so() {
-        assert!(passes("sum", &[i32::MAX, 1], i32::MIN, 1));
-        assert!(reference("sum", &[i32::MAX, 1]).wrapped);
-        assert!(!reference("sum", &[i32::MAX, 0]).wrapped);
-        assert!(passes("sum", &[u64::MAX, 2], 1, 1));
-        assert!(!passes("sum", &[1_u32, 2], 4, 1));
+        assert!(passes(Sum, &[i32::MAX, 1], i32::MIN, 1));
+        assert!(reference(Sum, &[i32::MAX, 1]).wrapped);
+        assert!(!reference(Sum, &[i32::MAX, 0]).wrapped);
+        assert!(passes(Sum, &[u64::MAX, 2], 1, 1));
+        assert!(!passes(Sum, &[1_u32, 2], 4, 1));
     }
 
     #[test]
     fn float_sums_are_exact_where_plain_addition_is_not() {
         let input = [1e16, 1.0, -1e16, 1.0];
         assert_eq!(float_sum(input.into_iter()).0, 2.0);
-        assert!(passes("sum", &[1e8_f32, 1.0, -1e8], 1.0, 2));
+        assert!(passes(Sum, &[1e8_f32, 1.0, -1e8], 1.0, 2));
         assert!(
-            passes("sum", &[1e8_f32, 1.0, -1e8], 0.0, 2),
+            passes(Sum, &[1e8_f32, 1.0, -1e8], 0.0, 2),
             "within the bound: f32 cannot be more precise in this order"
         );
-        assert!(!passes("sum", &[1.0_f32, 2.0], 3.1, 1));
+        assert!(!passes(Sum, &[1.0_f32, 2.0], 3.1, 1));
     }
 
     #[test]
     fn precise_sums_have_less_room() {
         let input = [1e8_f32, 1.0, -1e8];
-        let precise =
-            |result: f32| reference("sum", &input).expected_precisely::<f32>(2).judge(result.value()).verified;
+        let precise = |result: f32| reference(Sum, &input).expected_precisely::<f32>(2).judge(result.value()).verified;
         assert!(precise(1.0) && precise(1.0 + f32::EPSILON) && !precise(0.0) && !precise(0.9999));
-        assert!(passes("sum", &input, 0.0, 2), "a plain sum may be 0");
+        assert!(passes(Sum, &input, 0.0, 2), "a plain sum may be 0");
         // A result beyond the type's range, or a NaN, is the same for both.
         for input in [&[f32::MAX, f32::MAX][..], &[f32::INFINITY, 1.0], &[f32::NAN]] {
-            let reference = reference("sum", input);
+            let reference = reference(Sum, input);
             let result = input.iter().sum::<f32>().value();
             assert!(reference.expected_precisely::<f32>(1).judge(result).verified, "{input:?}");
         }
-        assert!(reference("max", &[1.0_f32, 2.0]).expected_precisely::<f32>(1).judge(2.0_f32.value()).verified);
+        assert!(reference(Max, &[1.0_f32, 2.0]).expected_precisely::<f32>(1).judge(2.0_f32.value()).verified);
     }
 
     #[test]
     fn special_values_in_sums() {
         let (inf, nan) = (f32::INFINITY, f32::NAN);
-        assert!(passes("sum", &[1.0, inf], inf, 1));
-        assert!(passes("sum", &[inf, -inf], nan, 1));
-        assert!(passes("sum", &[1.0, nan], nan, 1));
-        assert!(!passes("sum", &[1.0, nan], 1.0, 1));
-        assert!(!passes("sum", &[1.0, 2.0], nan, 1));
-        assert!(passes("sum", &[f32::MAX, f32::MAX], inf, 1), "beyond the type's range");
-        assert!(passes("sum", &[f32::MAX, f32::MAX, -f32::MAX], inf, 2), "some orders overflow on the way");
+        assert!(passes(Sum, &[1.0, inf], inf, 1));
+        assert!(passes(Sum, &[inf, -inf], nan, 1));
+        assert!(passes(Sum, &[1.0, nan], nan, 1));
+        assert!(!passes(Sum, &[1.0, nan], 1.0, 1));
+        assert!(!passes(Sum, &[1.0, 2.0], nan, 1));
+        assert!(passes(Sum, &[f32::MAX, f32::MAX], inf, 1), "beyond the type's range");
+        assert!(passes(Sum, &[f32::MAX, f32::MAX, -f32::MAX], inf, 2), "some orders overflow on the way");
     }
 
     #[test]
     fn max_and_min_follow_ieee() {
-        assert!(passes("max", &[-0.0_f32, 0.0], 0.0, 1) && !passes("max", &[-0.0_f32, 0.0], -0.0, 1));
-        assert!(passes("max", &[0.0_f32, -0.0], 0.0, 1) && !passes("max", &[0.0_f32, -0.0], -0.0, 1));
-        assert!(passes("min", &[0.0_f64, -0.0], -0.0, 1) && !passes("min", &[-0.0_f64, 0.0], 0.0, 1));
-        assert!(passes("max", &[1.0, f64::NAN, 2.0], f64::NAN, 1) && !passes("max", &[1.0, f64::NAN, 2.0], 2.0, 1));
-        assert!(passes("min", &[3_i64, -7, 5], -7, 1) && passes("max", &[3_u32, 7, 5], 7, 1));
-        assert!(passes("max", &[f32::NEG_INFINITY], f32::NEG_INFINITY, 1));
+        assert!(passes(Max, &[-0.0_f32, 0.0], 0.0, 1) && !passes(Max, &[-0.0_f32, 0.0], -0.0, 1));
+        assert!(passes(Max, &[0.0_f32, -0.0], 0.0, 1) && !passes(Max, &[0.0_f32, -0.0], -0.0, 1));
+        assert!(passes(Min, &[0.0_f64, -0.0], -0.0, 1) && !passes(Min, &[-0.0_f64, 0.0], 0.0, 1));
+        assert!(passes(Max, &[1.0, f64::NAN, 2.0], f64::NAN, 1) && !passes(Max, &[1.0, f64::NAN, 2.0], 2.0, 1));
+        assert!(passes(Min, &[3_i64, -7, 5], -7, 1) && passes(Max, &[3_u32, 7, 5], 7, 1));
+        assert!(passes(Max, &[f32::NEG_INFINITY], f32::NEG_INFINITY, 1));
     }
 
     #[test]
@@ -232,10 +233,10 @@ mod tests {
 
     #[test]
     fn nothing_gives_the_identity() {
-        assert!(passes::<f32>("sum", &[], 0.0, 0));
-        assert!(passes::<f32>("max", &[], f32::NEG_INFINITY, 0));
-        assert!(passes::<f64>("min", &[], f64::INFINITY, 0));
-        assert!(passes::<i32>("max", &[], i32::MIN, 0));
-        assert!(passes::<u64>("min", &[], u64::MAX, 0));
+        assert!(passes::<f32>(Sum, &[], 0.0, 0));
+        assert!(passes::<f32>(Max, &[], f32::NEG_INFINITY, 0));
+        assert!(passes::<f64>(Min, &[], f64::INFINITY, 0));
+        assert!(passes::<i32>(Max, &[], i32::MIN, 0));
+        assert!(passes::<u64>(Min, &[], u64::MAX, 0));
     }
 }

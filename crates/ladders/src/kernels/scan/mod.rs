@@ -6,7 +6,7 @@
 //! input is empty.
 
 use super::entry::Nothing;
-use super::generic::with_op;
+use super::generic::{Reduces, with_op};
 use super::ladder::{Chosen, Ladder, Planned, Run, Rung};
 use super::plan::Plan;
 use super::problem::bench_lengths;
@@ -80,7 +80,7 @@ struct Input<'j, T> {
     kind: library::Kind,
 }
 
-impl<O: Op<T>, T: Element> Ladder for Scan<O, T> {
+impl<O: Op<T> + Reduces, T: Element> Ladder for Scan<O, T> {
     const FAMILY: &'static str = FAMILY.name;
     type Kernel = Planned<Scheme<T>>;
     type Operands<'j> = Input<'j, T>;
@@ -114,7 +114,7 @@ impl<O: Op<T>, T: Element> Ladder for Scan<O, T> {
             let shape = rustwarp::tensor::text(input.shape());
             return Err(Error::Usage(format!("scan takes a vector, not an array of {shape} elements: reshape it")));
         }
-        Ok(oracle::oracle::<T>(problem.op, problem.settings.flag(&EXCLUSIVE), problem.view::<T>(0)?))
+        Ok(oracle::oracle::<T>(O::REDUCTION, problem.settings.flag(&EXCLUSIVE), problem.view::<T>(0)?))
     }
 
     fn upload<'j>(job: &'j Job<'_>, rungs: &[Chosen<'_, Self::Kernel>]) -> Result<Input<'j, T>> {

@@ -1,6 +1,7 @@
 //! References of scans: the serial algorithm in a wider type, and its error bound.
 
 use crate::compare::{Expected, Verdict};
+use crate::kernels::generic::Reduction;
 use crate::kernels::problem::{PIECE, of_pieces};
 use crate::kernels::reduce::oracle::{Reference, beats, empty};
 use crate::kernels::{Oracle, Wrong};
@@ -12,7 +13,7 @@ use std::rc::Rc;
 ///
 /// Sums of integers are exact before they wrap, and so are maxima and minima. Sums of floats are accurate to about half
 /// an ulp of `f64` (Neumaier, 1974); [`Reference::expected`] has the bound for results.
-pub fn oracle<'a, T: Element>(op: &'a str, exclusive: bool, input: &'a [T]) -> Oracle<'a> {
+pub fn oracle<'a, T: Element>(op: Reduction, exclusive: bool, input: &'a [T]) -> Oracle<'a> {
     let mut starts = Vec::new();
     let (mut all, mut wrapped) = (Prefix::new::<T>(op), false);
     for piece in input.chunks(PIECE) {
@@ -42,7 +43,7 @@ pub fn oracle<'a, T: Element>(op: &'a str, exclusive: bool, input: &'a [T]) -> O
 
 /// The data for judging a scan.
 struct Scan<'a, T> {
-    op: &'a str,
+    op: Reduction,
     exclusive: bool,
     input: &'a [T],
     /// The prefix before each part, so that the parts can be judged in parallel.
@@ -82,28 +83,28 @@ struct Prefix {
 
 impl Prefix {
     /// The prefix of no elements.
-    fn new<T: Element>(op: &str) -> Self {
+    fn new<T: Element>(op: Reduction) -> Self {
         let float = T::DTYPE.is_float();
         let value = match (op, float) {
-            ("sum", true) => Value::Float(0.0),
-            ("sum", false) => Value::Int(0),
-            _ => empty(T::DTYPE, op == "max"),
+            (Reduction::Sum, true) => Value::Float(0.0),
+            (Reduction::Sum, false) => Value::Int(0),
+            _ => empty(T::DTYPE, op == Reduction::Max),
         };
-        Self { value, lost: 0.0, magnitude: (op == "sum" && float).then_some(0.0), special: 0.0 }
+        Self { value, lost: 0.0, magnitude: (op == Reduction::Sum && float).then_some(0.0), special: 0.0 }
     }
 
     /// Appends an element.
-    fn append(&mut self, op: &str, x: Value) {
+    fn append(&mut self, op: Reduction, x: Value) {
         match (op, self.value, x) {
-            ("sum", Value::Int(sum), Value::Int(x)) => self.value = Value::Int(sum + x),
-            ("sum", Value::Float(_), Value::Float(x)) if !x.is_finite() => self.special += x,
-            ("sum", Value::Float(sum), Value::Float(x)) => {
+            (Reduction::Sum, Value::Int(sum), Value::Int(x)) => self.value = Value::Int(sum + x),
+            (Reduction::Sum, Value::Float(_), Value::Float(x)) if !x.is_finite() => self.special += x,
+            (Reduction::Sum, Value::Float(sum), Value::Float(x)) => {
                 let next = sum + x;
                 self.lost += if sum.abs() >= x.abs() { (sum - next) + x } else { (x - next) + sum };
                 self.value = Value::Float(next);
                 self.magnitude = self.magnitude.map(|magnitude| magnitude + x.abs());
             }
-            (_, best, x) => self.value = if beats(x, best, op == "max") { x } else { best },
+            (_, best, x) => self.value = if beats(x, best, op == Reduction::Max) { x } else { best },
         }
     }
 
@@ -132,27 +133,28 @@ impl Prefix {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use Reduction::{Max, Min, Sum};
     use rustwarp::element::Array;
 
-    fn passes<T: Element>(op: &str, exclusive: bool, input: &[T], result: &[T]) -> bool {
+    fn passes<T: Element>(op: Reduction, exclusive: bool, input: &[T], result: &[T]) -> bool {
         let oracle = oracle::<T>(op, exclusive, input);
         oracle.judge(&T::wrap(result.to_vec()).into(), 4).verified
     }
 
     #[test]
     fn inclusive_and_exclusive() {
-        assert!(passes("sum", false, &[1, 2, 3], &[1, 3, 6]) && !passes("sum", false, &[1, 2, 3], &[0, 1, 3]));
-        assert!(passes("sum", true, &[1, 2, 3], &[0, 1, 3]) && !passes("sum", true, &[1, 2, 3], &[1, 3, 6]));
-        assert!(passes("max", true, &[4_i64, 9, 2], &[i64::MIN, 4, 9]));
-        assert!(passes("min", true, &[4_f32, 9.0, 2.0], &[f32::INFINITY, 4.0, 4.0]));
-        assert!(!passes("sum", false, &[1, 2, 3], &[1, 3]) && passes::<f32>("max", false, &[], &[]));
+        assert!(passes(Sum, false, &[1, 2, 3], &[1, 3, 6]) && !passes(Sum, false, &[1, 2, 3], &[0, 1, 3]));
+        assert!(passes(Sum, true, &[1, 2, 3], &[0, 1, 3]) && !passes(Sum, true, &[1, 2, 3], &[1, 3, 6]));
+        assert!(passes(Max, true, &[4_i64, 9, 2], &[i64::MIN, 4, 9]));
+        assert!(passes(Min, true, &[4_f32, 9.0, 2.0], &[f32::INFINITY, 4.0, 4.0]));
+        assert!(!passes(Sum, false, &[1, 2, 3], &[1, 3]) && passes::<f32>(Max, false, &[], &[]));
     }
 
     #[test]
     fn the_first_wrong_element_is_named() {
         let input: Vec<i64> = (0..PIECE as i64 + 5).collect();
         let right: Vec<i64> = input.iter().map(|i| i * (i + 1) / 2).collect();
-        let oracle = oracle::<i64>("sum", false, &input);
+        let oracle = oracle::<i64>(Sum, false, &input);
         assert!(oracle.first_wrong(&Array::I64(right.clone()).into(), 4).is_none());
         for place in [0, 1, PIECE - 1, PIECE, PIECE + 4] {
             let mut wrong = right.clone();
@@ -167,22 +169,22 @@ mod tests {
 
     #[test]
     fn integers_wrap_and_say_so() {
-        assert!(passes("sum", false, &[i32::MAX, 1, 1], &[i32::MAX, i32::MIN, i32::MIN + 1]));
-        assert!(oracle("sum", false, &[i32::MAX, 1, -1]).wrapped, "on the way");
-        assert!(!oracle("sum", false, &[u64::MAX, 0]).wrapped);
+        assert!(passes(Sum, false, &[i32::MAX, 1, 1], &[i32::MAX, i32::MIN, i32::MIN + 1]));
+        assert!(oracle(Sum, false, &[i32::MAX, 1, -1]).wrapped, "on the way");
+        assert!(!oracle(Sum, false, &[u64::MAX, 0]).wrapped);
     }
 
     #[test]
     fn every_prefix_has_a_bound_of_its_own() {
         let input = [1e8_f32, 1.0, -1e8];
-        assert!(passes("sum", false, &input, &[1e8, 1e8, 0.0]) && passes("sum", false, &input, &[1e8, 1e8, 1.0]));
-        assert!(!passes("sum", false, &[1.0_f32, 1e8], &[1.5, 1e8]), "a small prefix before a large one");
+        assert!(passes(Sum, false, &input, &[1e8, 1e8, 0.0]) && passes(Sum, false, &input, &[1e8, 1e8, 1.0]));
+        assert!(!passes(Sum, false, &[1.0_f32, 1e8], &[1.5, 1e8]), "a small prefix before a large one");
         let (inf, nan) = (f64::INFINITY, f64::NAN);
-        assert!(passes("sum", false, &[1.0, inf, -inf, 1.0], &[1.0, inf, nan, nan]));
-        assert!(passes("sum", true, &[1.0, nan, 1.0], &[0.0, 1.0, nan]));
-        assert!(!passes("sum", true, &[1.0, nan, 1.0], &[0.0, nan, nan]));
-        assert!(passes("max", false, &[-0.0, 0.0, nan], &[-0.0, 0.0, nan]));
-        assert!(!passes("max", false, &[-0.0, 0.0, 1.0], &[0.0, 0.0, 1.0]));
-        assert!(passes("sum", false, &[f32::MAX, f32::MAX, -f32::MAX], &[f32::MAX, f32::INFINITY, f32::MAX]));
+        assert!(passes(Sum, false, &[1.0, inf, -inf, 1.0], &[1.0, inf, nan, nan]));
+        assert!(passes(Sum, true, &[1.0, nan, 1.0], &[0.0, 1.0, nan]));
+        assert!(!passes(Sum, true, &[1.0, nan, 1.0], &[0.0, nan, nan]));
+        assert!(passes(Max, false, &[-0.0, 0.0, nan], &[-0.0, 0.0, nan]));
+        assert!(!passes(Max, false, &[-0.0, 0.0, 1.0], &[0.0, 0.0, 1.0]));
+        assert!(passes(Sum, false, &[f32::MAX, f32::MAX, -f32::MAX], &[f32::MAX, f32::INFINITY, f32::MAX]));
     }
 }

@@ -3,7 +3,7 @@
 //! Segment `k` has the elements `offsets[k]..offsets[k + 1]`. Elements before the first offset and after the last
 //! belong to no segment. An empty segment gives the identity; the results of the others are those of `reduce`.
 
-use super::generic::with_op;
+use super::generic::{Reduces, with_op};
 use super::ladder::{Chosen, Ladder, Planned, Run, Rung};
 use super::plan::Plan;
 use super::reduce::oracle::{Reference, reference};
@@ -100,7 +100,7 @@ impl<T> Segments<'_, T> {
     }
 }
 
-impl<O: Op<T>, T: Element> Ladder for Segreduce<O, T> {
+impl<O: Op<T> + Reduces, T: Element> Ladder for Segreduce<O, T> {
     const FAMILY: &'static str = FAMILY.name;
     type Kernel = Planned<Kernel<T>>;
     type Operands<'j> = Segments<'j, T>;
@@ -143,7 +143,7 @@ impl<O: Op<T>, T: Element> Ladder for Segreduce<O, T> {
 
     fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
         let (values, offsets) = (problem.view::<T>(0)?, offsets(&problem)?);
-        let segment = |pair: &[u64]| reference(problem.op, &values[pair[0] as usize..pair[1] as usize]);
+        let segment = |pair: &[u64]| reference(O::REDUCTION, &values[pair[0] as usize..pair[1] as usize]);
         let expected: Vec<Reference> = offsets.windows(2).map(segment).collect();
         let wrapped = expected.iter().any(|segment| segment.wrapped);
         let judge = Oracle::elements::<T>(vec![expected.len()], move |k, depth| expected[k].expected::<T>(depth));

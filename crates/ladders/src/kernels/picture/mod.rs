@@ -14,9 +14,13 @@ use crate::compare::Expected;
 use crate::error::{Error, Result};
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::picture::{Blur, Grey, MAX_RADIUS, Op, Picture, SIDE, Scale, best, pixel, tiled};
+use oracle::reference;
 use rustwarp::backend::{Buffer, Shape, require_memory};
 use rustwarp::element::{Dtype, Value};
 use rustwarp::tensor::{Tensor, text};
+use std::marker::PhantomData;
+
+mod oracle;
 
 const PERCENT: Setting<Number> = Setting {
     name: "percent",
@@ -41,16 +45,53 @@ pub const FAMILY: Family = Family {
     dtypes: &[Dtype::U8],
     only: &[],
     settings: &[PERCENT.listed(), RADIUS.listed()],
-    variants: || Resolved::of::<Pictures>().variants(),
+    variants: || FAMILY.merge(resolve),
     cases,
     sizes,
     of_vectors: false,
     generate,
-    resolve: |_| Ok(Resolved::of::<Pictures>()),
+    resolve: |problem| resolve(problem.op, problem.dtype),
     specials: false,
     limits: Limits::DEFAULT,
     peer: None,
 };
+
+/// Resolves the kernels of an operation.
+fn resolve(op: &str, dtype: Dtype) -> Result<Resolved> {
+    FAMILY.require_kernel(dtype)?;
+    match op {
+        "scale" => Ok(Resolved::of::<Pictures<Scale>>()),
+        "grey" => Ok(Resolved::of::<Pictures<Grey>>()),
+        "blur" => Ok(Resolved::of::<Pictures<Blur>>()),
+        other => Err(FAMILY.no_op(other)),
+    }
+}
+
+/// An operation on pictures as a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operation {
+    Scale,
+    Grey,
+    Blur,
+}
+
+/// The type of an operation's kernels.
+trait Computes: Op {
+    /// The operation.
+    const OPERATION: Operation;
+}
+
+impl Computes for Scale {
+    const OPERATION: Operation = Operation::Scale;
+}
+
+impl Computes for Grey {
+    const OPERATION: Operation = Operation::Grey;
+}
+
+impl Computes for Blur {
+    const OPERATION: Operation = Operation::Blur;
+}
 
 /// Largest number of rows, and of bytes in a row.
 const MAX_AXIS: usize = 1 << 30;
@@ -61,7 +102,6 @@ type Launch<'a> = Result<(Call<'a>, Shape)>;
 /// The operands of a kernel.
 #[derive(Clone, Copy)]
 struct Operands<'a> {
-    op: &'a str,
     input: Slice<'a, u8>,
     picture: Picture,
     output: PtrMut<'a, u8>,
@@ -72,16 +112,16 @@ struct Operands<'a> {
     multiprocessors: u32,
 }
 
-/// The kernels of a rung, one for each operation.
-struct Kernels {
-    /// Makes the launch, whose kernel and shape depend on the operation.
+/// The kernel of a rung for one operation.
+struct Kernel {
+    /// Makes the launch.
     launch: for<'a> fn(&Operands<'a>) -> Launch<'a>,
-    /// The operations whose kernels support any number of blocks.
-    any_grid: &'static [&'static str],
+    /// Whether the kernel supports any number of blocks.
+    any_grid: bool,
 }
 
-/// The family.
-struct Pictures;
+/// The family for one operation.
+struct Pictures<O>(PhantomData<O>);
 
 /// The only block size: 16 x 16 threads, or 256 in a row.
 const BLOCKS: BlockRule = BlockRule::OneOf { sizes: &[SIDE * SIDE], default: SIDE * SIDE };
@@ -89,7 +129,6 @@ const _: () = assert!(best::BLOCK == SIDE * SIDE && best::blur::BLOCK == SIDE * 
 
 /// A picture on a device, and the properties of its result.
 struct Input<'j> {
-    op: &'j str,
     bytes: Buffer<'j, u8>,
     picture: Picture,
     /// Shape of the result.
@@ -103,57 +142,55 @@ impl Input<'_> {
     }
 }
 
-impl Ladder for Pictures {
+impl<O: Computes> Ladder for Pictures<O> {
     const FAMILY: &'static str = FAMILY.name;
-    type Kernel = Kernels;
+    type Kernel = Kernel;
     type Operands<'j> = Input<'j>;
 
-    fn rungs() -> Vec<Rung<Kernels>> {
+    fn rungs() -> Vec<Rung<Kernel>> {
         let rung = |name, idea, kernel| Rung { name, idea, block: BLOCKS, kernel };
         vec![
-            rung("pixel", pixel::IDEA, Kernels { launch: launch_pixel, any_grid: &[] }),
-            rung("tiled", tiled::IDEA, Kernels { launch: launch_tiled, any_grid: &[] }),
-            rung("best", best::IDEA, Kernels { launch: launch_best, any_grid: &["scale", "grey"] }),
+            rung("pixel", pixel::IDEA, Kernel { launch: launch_pixel::<O>, any_grid: false }),
+            rung("tiled", tiled::IDEA, Kernel { launch: launch_tiled::<O>, any_grid: false }),
+            rung("best", best::IDEA, launch_best(O::OPERATION)),
         ]
     }
 
-    fn entries(rung: &Rung<Kernels>) -> Vec<Entry> {
-        let picture = Picture { rows: 1, columns: 1, channels: 1, amount: 0 };
-        let of = |op| Operands {
-            op,
+    fn entries(rung: &Rung<Kernel>) -> Vec<Entry> {
+        let operands = Operands {
             input: Slice::nothing(),
-            picture,
+            picture: Picture { rows: 1, columns: 1, channels: 1, amount: 0 },
             output: PtrMut::nothing(),
             results: 1,
             block: 1,
             grid: None,
             multiprocessors: 1,
         };
-        let entry = |op: &&'static str| (rung.kernel.launch)(&of(op)).ok().map(|(call, _)| Entry::from(call));
-        FAMILY.ops.iter().filter_map(entry).collect()
+        let refused = |error| panic!("no launch of `{}` for {:?}: {error}", rung.name, O::OPERATION);
+        vec![Entry::from((rung.kernel.launch)(&operands).unwrap_or_else(refused).0)]
     }
 
     fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
-        let (input, picture) = (problem.view::<u8>(0)?, picture(problem)?);
-        let results = reference(problem.op, input, picture);
+        let (input, picture) = (problem.view::<u8>(0)?, picture(problem, O::OPERATION)?);
+        let results = reference(O::OPERATION, input, picture);
         let expected = move |i: usize, _| Expected::exactly(Value::Int(results[i].into()));
-        Ok(Oracle::elements::<u8>(result_shape(problem), expected))
+        Ok(Oracle::elements::<u8>(result_shape(problem, O::OPERATION), expected))
     }
 
-    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Kernels>]) -> Result<Input<'j>> {
-        let (input, picture) = (job.problem.view::<u8>(0)?, picture(job.problem)?);
-        let result = result_shape(job.problem);
+    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Kernel>]) -> Result<Input<'j>> {
+        let (input, picture) = (job.problem.view::<u8>(0)?, picture(job.problem, O::OPERATION)?);
+        let result = result_shape(job.problem, O::OPERATION);
         let bytes = (input.len() + result.iter().product::<usize>()) as u64;
         require_memory(job.device, Some(bytes), "picture of a picture into another one", "use a smaller one")?;
-        Ok(Input { op: job.problem.op, bytes: Buffer::from_slice(job.device, input, "picture")?, picture, result })
+        Ok(Input { bytes: Buffer::from_slice(job.device, input, "picture")?, picture, result })
     }
 
     fn work(input: &Input<'_>) -> Work {
         Work::bytes((input.bytes.len() + input.results()) as u64)
     }
 
-    fn prepare(input: &Input<'_>, rung: &Chosen<'_, Kernels>, run: Run<'_>) -> Result<()> {
-        if !rung.kernel.any_grid.contains(&input.op) {
+    fn prepare(input: &Input<'_>, rung: &Chosen<'_, Kernel>, run: Run<'_>) -> Result<()> {
+        if !rung.kernel.any_grid {
             rung.require_no_grid()?;
         }
         let (block, results) = (rung.block, input.results());
@@ -162,7 +199,6 @@ impl Ladder for Pictures {
             return run(Plan::new(block, 0, &output, &input.result));
         }
         let (call, shape) = (rung.kernel.launch)(&Operands {
-            op: input.op,
             input: input.bytes.slice(input.bytes.len()),
             picture: input.picture,
             output: output.ptr(),
@@ -176,26 +212,6 @@ impl Ladder for Pictures {
     }
 }
 
-/// Runs code that is generic over the operation.
-macro_rules! with_op {
-    ($op:expr, $o:ident => $body:expr) => {
-        match $op {
-            "grey" => {
-                type $o = Grey;
-                $body
-            }
-            "blur" => {
-                type $o = Blur;
-                $body
-            }
-            _ => {
-                type $o = Scale;
-                $body
-            }
-        }
-    };
-}
-
 /// Shape with these numbers of blocks along two axes.
 fn shape(across: u32, down: u32, block: [u32; 2], shared: u32) -> Result<Shape> {
     if down > 65_535 {
@@ -207,37 +223,48 @@ fn shape(across: u32, down: u32, block: [u32; 2], shared: u32) -> Result<Shape> 
     Ok(Shape { grid: [across, down, 1], block: [block[0], block[1], 1], shared, cluster: None, cooperative: false })
 }
 
-fn launch_pixel<'a>(of: &Operands<'a>) -> Launch<'a> {
+fn launch_pixel<'a, O: Op>(of: &Operands<'a>) -> Launch<'a> {
     let Picture { rows, columns, .. } = of.picture;
-    let call = with_op!(of.op, O => pixel::picture_pixel::<O>(of.input, of.picture, of.output));
+    let call = pixel::picture_pixel::<O>(of.input, of.picture, of.output);
     Ok((call, shape(columns.div_ceil(SIDE), rows.div_ceil(SIDE), [SIDE; 2], 0)?))
 }
 
-fn launch_tiled<'a>(of: &Operands<'a>) -> Launch<'a> {
+fn launch_tiled<'a, O: Op>(of: &Operands<'a>) -> Launch<'a> {
     let Picture { rows, columns, channels, amount } = of.picture;
-    let reach = with_op!(of.op, O => <O as Op>::reach(amount));
-    let call = with_op!(of.op, O => tiled::picture_tiled::<O>(of.input, of.picture, of.output));
-    let shared = tiled::shared_bytes(channels, reach);
+    let call = tiled::picture_tiled::<O>(of.input, of.picture, of.output);
+    let shared = tiled::shared_bytes(channels, O::reach(amount));
     Ok((call, shape(columns.div_ceil(SIDE), rows.div_ceil(SIDE), [SIDE; 2], shared)?))
 }
 
-fn launch_best<'a>(of: &Operands<'a>) -> Launch<'a> {
-    let Picture { rows, columns, channels, amount } = of.picture;
-    if of.op == "blur" {
-        let across = columns.div_ceil(best::blur::width(channels, amount));
-        let strip = best::blur::strip(of.picture, across, of.multiprocessors * (2048 / best::blur::BLOCK));
-        let shape = shape(across, rows.div_ceil(strip), [best::blur::BLOCK, 1], 0)?;
-        return Ok((best::blur::picture_best_blur(of.input, of.picture, strip, of.output), shape));
+/// The kernel of the rung `best`.
+fn launch_best(operation: Operation) -> Kernel {
+    match operation {
+        Operation::Scale => Kernel {
+            launch: |of| Ok((best::picture_best_scale(of.input, of.picture, of.output), grid_of_device(of))),
+            any_grid: true,
+        },
+        Operation::Grey => Kernel {
+            launch: |of| Ok((best::picture_best_grey(of.input, of.picture, of.output), grid_of_device(of))),
+            any_grid: true,
+        },
+        Operation::Blur => Kernel { launch: launch_best_blur, any_grid: false },
     }
-    let call = match of.op {
-        "grey" => best::picture_best_grey(of.input, of.picture, of.output),
-        _ => best::picture_best_scale(of.input, of.picture, of.output),
-    };
-    // The grid has enough blocks to fill the device, and at most one for each part of the work.
+}
+
+fn launch_best_blur<'a>(of: &Operands<'a>) -> Launch<'a> {
+    let Picture { rows, columns, channels, amount } = of.picture;
+    let across = columns.div_ceil(best::blur::width(channels, amount));
+    let strip = best::blur::strip(of.picture, across, of.multiprocessors * (2048 / best::blur::BLOCK));
+    let shape = shape(across, rows.div_ceil(strip), [best::blur::BLOCK, 1], 0)?;
+    Ok((best::blur::picture_best_blur(of.input, of.picture, strip, of.output), shape))
+}
+
+/// A grid with enough blocks to fill the device, and at most one for each part of the work.
+fn grid_of_device(of: &Operands<'_>) -> Shape {
     let needed = of.results.div_ceil(best::EACH * of.block as usize).max(1);
     let fill = of.multiprocessors * (2048 / of.block).max(1);
     let grid = of.grid.unwrap_or_else(|| u32::try_from(needed).unwrap_or(fill).min(fill));
-    Ok((call, Shape::linear(grid, of.block)))
+    Shape::linear(grid, of.block)
 }
 
 /// The picture of the PMPP slides (`docs/sources.md`, 76 x 62 pixels), narrow pictures, several blocks, rows with and
@@ -283,7 +310,7 @@ fn generate(demand: &Demand<'_>) -> Result<Vec<Tensor>> {
 }
 
 /// Checks that the operand is a picture, and returns its sizes.
-fn picture(problem: Problem<'_>) -> Result<Picture> {
+fn picture(problem: Problem<'_>, operation: Operation) -> Result<Picture> {
     let shape = problem.inputs[0].shape();
     let [rows, columns, channels] = match *shape {
         [rows, columns] => [rows, columns, 1],
@@ -298,53 +325,18 @@ fn picture(problem: Problem<'_>) -> Result<Picture> {
     if rows > MAX_AXIS || columns.saturating_mul(channels) > MAX_AXIS {
         return Err(Error::Usage(format!("picture takes up to 2^30 rows, and bytes in a row, not {}", text(shape))));
     }
-    let amount = match problem.op {
-        "blur" => problem.settings.number(&RADIUS),
-        _ => problem.settings.number(&PERCENT),
+    let amount = match operation {
+        Operation::Blur => problem.settings.number(&RADIUS),
+        Operation::Scale | Operation::Grey => problem.settings.number(&PERCENT),
     };
     let [rows, columns, channels] = [rows, columns, channels].map(|n| n as u32);
     Ok(Picture { rows, columns, channels, amount: amount as u32 })
 }
 
 /// Shape of the result.
-fn result_shape(problem: Problem<'_>) -> Vec<usize> {
+fn result_shape(problem: Problem<'_>, operation: Operation) -> Vec<usize> {
     let shape = problem.inputs[0].shape();
-    if problem.op == "grey" { shape[..2].to_vec() } else { shape.to_vec() }
-}
-
-/// The right results by the definition; the sums of squares are computed by a table of the sums of all rectangles that
-/// start at the first pixel.
-fn reference(op: &str, input: &[u8], picture: Picture) -> Vec<u8> {
-    let Picture { rows, columns, channels, amount } = picture;
-    let [rows, columns, channels, amount] = [rows, columns, channels, amount].map(|n| n as usize);
-    let rounded = |sum: usize, count: usize| ((2 * sum + count) / (2 * count)).min(255) as u8;
-    match (op, channels) {
-        ("scale", _) => input.iter().map(|&x| rounded(usize::from(x) * amount, 100)).collect(),
-        ("grey", 3) => {
-            let [red, green, blue] = [299, 587, 114];
-            let grey = |x: &[u8]| red * usize::from(x[0]) + green * usize::from(x[1]) + blue * usize::from(x[2]);
-            input.chunks(3).map(|pixel| rounded(grey(pixel), 1000)).collect()
-        }
-        ("grey", _) => input.to_vec(),
-        _ => {
-            let mut results = vec![0; input.len()];
-            for channel in 0..channels {
-                // table[y][x]: the sum of the first y rows' first x pixels.
-                let mut table = vec![vec![0_usize; columns + 1]; rows + 1];
-                for (y, x) in (0..rows).flat_map(|y| (0..columns).map(move |x| (y, x))) {
-                    let byte = usize::from(input[(y * columns + x) * channels + channel]);
-                    table[y + 1][x + 1] = byte + table[y][x + 1] + table[y + 1][x] - table[y][x];
-                }
-                for (y, x) in (0..rows).flat_map(|y| (0..columns).map(move |x| (y, x))) {
-                    let (top, bottom) = (y.saturating_sub(amount), rows.min(y + amount + 1));
-                    let (left, right) = (x.saturating_sub(amount), columns.min(x + amount + 1));
-                    let sum = table[bottom][right] + table[top][left] - table[top][right] - table[bottom][left];
-                    results[(y * columns + x) * channels + channel] = rounded(sum, (bottom - top) * (right - left));
-                }
-            }
-            results
-        }
-    }
+    if operation == Operation::Grey { shape[..2].to_vec() } else { shape.to_vec() }
 }
 
 #[cfg(test)]
@@ -353,31 +345,18 @@ mod tests {
     use rustwarp::element::Array;
 
     #[test]
-    fn results_by_hand() {
-        let picture = |rows, columns, channels, amount| Picture { rows, columns, channels, amount };
-        assert_eq!(reference("scale", &[0, 3, 127, 128, 255], picture(1, 5, 1, 200)), [0, 6, 254, 255, 255]);
-        assert_eq!(reference("scale", &[1, 2, 3], picture(1, 3, 1, 50)), [1, 1, 2], "halves are rounded up");
-        let colours = [255, 255, 255, 255, 0, 0, 0, 255, 0, 0, 0, 255, 10, 20, 30];
-        assert_eq!(reference("grey", &colours, picture(1, 5, 3, 0)), [255, 76, 150, 29, 18]);
-        assert_eq!(reference("grey", &[7, 9], picture(1, 2, 1, 0)), [7, 9]);
-        // 1 2 | 3 4 | 5 6: the corners see four pixels, the middle all six.
-        assert_eq!(reference("blur", &[1, 2, 3, 4, 5, 6], picture(3, 2, 1, 1)), [3, 3, 4, 4, 5, 5]);
-        assert_eq!(reference("blur", &[0, 9, 30, 0, 0, 9], picture(1, 2, 3, 1)), [0, 5, 20, 0, 5, 20]);
-    }
-
-    #[test]
     fn shapes_of_results_and_refusals() {
         let settings = crate::kernels::Settings::new(FAMILY.settings, []).expect("defaults");
         let made =
             |shape: &[usize]| [Tensor::new(shape, Array::zeros(Dtype::U8, shape.iter().product())).expect("made")];
         let problem = |inputs: &[Tensor; 1], op| {
-            let problem = Problem { inputs, dtype: Dtype::U8, op, settings: &settings };
-            picture(problem).map(|_| result_shape(problem)).map_err(|error| error.to_string())
+            let problem = Problem { inputs, dtype: Dtype::U8, op: "", settings: &settings };
+            picture(problem, op).map(|_| result_shape(problem, op)).map_err(|error| error.to_string())
         };
-        assert_eq!(problem(&made(&[2, 3, 3]), "grey").expect("a picture"), [2, 3]);
-        assert_eq!(problem(&made(&[2, 3, 3]), "blur").expect("a picture"), [2, 3, 3]);
+        assert_eq!(problem(&made(&[2, 3, 3]), Operation::Grey).expect("a picture"), [2, 3]);
+        assert_eq!(problem(&made(&[2, 3, 3]), Operation::Blur).expect("a picture"), [2, 3, 3]);
         for shape in [&[6][..], &[2, 3, 4], &[1, 2, 3, 1]] {
-            assert!(problem(&made(shape), "scale").expect_err("no picture").contains("height x width"));
+            assert!(problem(&made(shape), Operation::Scale).expect_err("no picture").contains("height x width"));
         }
     }
 }
