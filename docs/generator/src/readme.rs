@@ -1,5 +1,5 @@
-//! The tables of results in `README.md`, each between a comment that names it and one that ends it. The text around
-//! them is written by hand.
+//! The names of the families and the tables of results in `README.md`, each between a comment that names it and one
+//! that ends it. The text around them is written by hand.
 
 use crate::page::{is_peer, table_row, us};
 use crate::results::{self, Row};
@@ -19,6 +19,7 @@ const END: &str = "<!-- /table -->";
 pub fn updated() -> Result<String> {
     let text = std::fs::read_to_string(PATH).with_context(|| format!("cannot read {PATH}"))?;
     let (compared, measured) = (results::compared()?, results::measured()?);
+    let text = replace(&text, "names", &names())?;
     let text = replace(&text, "library", &library(&compared))?;
     let text = replace(&text, "ladder", &ladder(&compared))?;
     let source = results::newest()?
@@ -34,6 +35,11 @@ fn replace(text: &str, name: &str, table: &str) -> Result<String> {
     let (_, after) =
         rest.split_once(END).with_context(|| format!("{PATH} has no `{END}` after `{}`", start.trim_end()))?;
     Ok(format!("{before}{start}{table}{END}{after}"))
+}
+
+/// The names of all families.
+fn names() -> String {
+    format!("`{}`\n", FAMILIES.iter().map(|family| family.name).collect::<Vec<_>>().join(" "))
 }
 
 /// A Markdown table with these columns.
@@ -187,6 +193,13 @@ fn name(library: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_readme_names_every_family() {
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../");
+        let text = std::fs::read_to_string(root.to_owned() + PATH).expect("the file");
+        assert_eq!(replace(&text, "names", &names()).expect("its place"), text, "run `cargo xtask docs`");
+    }
 
     #[test]
     fn a_table_is_replaced_and_nothing_else() {

@@ -1,12 +1,12 @@
-//! Length of lines. Rows of tables in documentation and lines that consist of an address are exempt, because they
-//! cannot be broken. rustfmt breaks code at the same width, but neither comments nor strings.
+//! Length of lines in Rust files. Rows of tables in documentation and lines that consist of an address are exempt,
+//! because they cannot be broken. rustfmt breaks code at the same width, but neither comments nor strings.
 
 use super::known::{self, Known};
 use super::tree::{Finding, Tree};
 
 /// The requirement, for help and documentation.
-pub const REQUIRES: &str =
-    "a line has at most 120 columns, including comments and strings; table rows and addresses are exempt";
+pub const REQUIRES: &str = "a line of a Rust file has at most 120 columns, including comments and strings; table rows \
+    and addresses are exempt";
 
 const COLUMNS: usize = 120;
 
