@@ -30,7 +30,7 @@ pub struct Simulated {
 /// # Panics
 /// Panics if memory cannot be allocated.
 pub fn simulate(program: &Program, case: &Case) -> Simulated {
-    let mut machine = Machine::new(Config { checks: Checks::ALL, ..Config::default() });
+    let mut machine = Machine::new(Config { checks: Checks::DEFECTS, ..Config::default() });
     let addresses: Vec<u64> = case
         .buffers
         .iter()

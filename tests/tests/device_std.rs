@@ -39,7 +39,7 @@ fn every_case_writes_and_prints_the_expected_output_without_a_finding() {
 #[test]
 fn every_entry_is_launched_by_a_case() {
     let program = program();
-    let entries = program.functions.iter().filter(|f| f.kind == ptx_sim::program::Kind::Entry);
+    let entries = program.functions().iter().filter(|f| f.kind == ptx_sim::program::Kind::Entry);
     let built: BTreeSet<&str> = entries.map(|entry| entry.name.as_str()).collect();
     let planted = test_kernels::planted::all().into_iter().map(|planted| planted.case);
     let cases: Vec<_> = test_kernels::all::cases().into_iter().chain(planted).collect();

@@ -10,7 +10,7 @@ fn built() -> BTreeMap<String, BTreeSet<Entry>> {
         let family = image.path.file_stem().expect("a name").to_string_lossy().into_owned();
         let text = String::from_utf8(image.bytes).expect("PTX is text");
         let program = ptx_sim::Program::parse(&text).expect("PTX that the simulator reads");
-        let entries = program.functions.iter().filter(|f| f.kind == ptx_sim::program::Kind::Entry);
+        let entries = program.functions().iter().filter(|f| f.kind == ptx_sim::program::Kind::Entry);
         let params = |f: &ptx_sim::program::Function| f.params.iter().map(|param| param.size).collect();
         (family, entries.map(|f| Entry { name: f.name.clone(), params: params(f) }).collect())
     };

@@ -8,7 +8,7 @@ fn module(rest: &str) -> String {
 
 fn launch(config: Config, text: &str, blocks: u32) -> (Machine, Result<Report, Stop>, u64) {
     let program = Program::parse(&module(text)).expect("PTX");
-    let mut machine = Machine::new(Config { workers: 1, checks: Checks::ALL, fuel: Some(1 << 22), ..config });
+    let mut machine = Machine::new(Config { workers: 1, checks: Checks::DEFECTS, fuel: Some(1 << 22), ..config });
     let data = machine.alloc(4096, "data").expect("alloc");
     machine.fill(data, 0, 4096).expect("fill");
     let params = [data.to_le_bytes().to_vec()];

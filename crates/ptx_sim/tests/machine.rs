@@ -81,7 +81,7 @@ fn programs_of_one_shape_do_not_share_their_control_flow() {
     let late = "add.u32 %r3, %r1, 1; setp.lt.u32 %p1, %r1, 16; @%p1 bra L; add.u32 %r3, %r1, 7; L:";
     let store = "add.s64 %rd5, %rd1, %rd2; bar.warp.sync 0xffffffff; st.global.b32 [%rd5], %r3;";
     let programs = [early, late].map(|body| kernel(&format!("mov.u32 %r2, 0; {body} {store}")));
-    assert_eq!(programs[0].functions[0].code.len(), programs[1].functions[0].code.len());
+    assert_eq!(programs[0].functions()[0].code.len(), programs[1].functions()[0].code.len());
     let mut machine = Machine::new(Config::default());
     let a = machine.alloc(4 * 32, "a").expect("alloc");
     let mut run = |program: &Program| {

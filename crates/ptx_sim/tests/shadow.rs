@@ -99,8 +99,8 @@ fn two_bytes_of_shadow_for_a_byte() {
             let touched = if in_place { ARRAY } else { 2 * ARRAY };
             let of = |checks| peak(&program, bytes, in_place, checks);
             // The first launch of a process allocates tables that stay.
-            of(Checks::ALL);
-            let shadow = of(Checks::ALL) - of(Checks::NONE);
+            of(Checks::DEFECTS);
+            let shadow = of(Checks::DEFECTS) - of(Checks::NONE);
             // Warps that read bytes at addresses that are not multiples of 32 need a cell for each byte of that array.
             let most = if (ty, how) == ("u8", "shifted") { 2.25 } else { 2.0 };
             measured.push((ty, how, shadow as f64 / touched as f64, most));

@@ -61,7 +61,7 @@ impl Setup {
 #[test]
 fn an_earlier_kernel_writes() {
     for workers in [1, 3] {
-        let mut setup = setup(Checks::ALL, workers);
+        let mut setup = setup(Checks::DEFECTS, workers);
         assert!(setup.run("produce", 64).findings.is_empty());
         assert!(setup.run("consume", 64).findings.is_empty(), "{workers} workers");
     }
@@ -70,7 +70,7 @@ fn an_earlier_kernel_writes() {
 #[test]
 fn an_earlier_kernel_writes_half() {
     for workers in [1, 3] {
-        let mut setup = setup(Checks::ALL, workers);
+        let mut setup = setup(Checks::DEFECTS, workers);
         setup.run("produce", 32);
         let findings = setup.run("consume", 64).findings;
         let [finding] = findings.as_slice() else { panic!("{findings:#?}") };
@@ -83,7 +83,7 @@ fn an_earlier_kernel_writes_half() {
 
 #[test]
 fn the_host_writes_in_pieces() {
-    let mut setup = setup(Checks::ALL, 1);
+    let mut setup = setup(Checks::DEFECTS, 1);
     let a = setup.a;
     setup.machine.write(a, &[1; 13]).expect("write");
     setup.machine.fill(a + 13, 2, 115).expect("fill");
@@ -109,7 +109,7 @@ fn memory_used_without_the_check_counts_as_written() {
 
 #[test]
 fn both_places_are_reported() {
-    let mut setup = setup(Checks::ALL, 1);
+    let mut setup = setup(Checks::DEFECTS, 1);
     let findings = setup.run("consume", 1).findings;
     let diagnostic = &findings[0].diagnostic;
     assert!(diagnostic.place.as_ref().is_some_and(|place| place.ptx.starts_with("st.global")));

@@ -19,7 +19,7 @@ const RUNS: usize = 5;
 
 /// Levels of checks: name, counters, checkers.
 const LEVELS: [(&str, bool, Checks); 3] =
-    [("bare", false, Checks::NONE), ("counters", true, Checks::NONE), ("all", true, Checks::ALL)];
+    [("bare", false, Checks::NONE), ("counters", true, Checks::NONE), ("all", true, Checks::DEFECTS)];
 
 type Make = fn() -> Kernel;
 

@@ -26,7 +26,7 @@ fn measure(name: &str, text: &str) {
         let started = Instant::now();
         let program = Program::parse(text).unwrap_or_else(|error| panic!("{name}: {error}"));
         let seconds = started.elapsed().as_secs_f64();
-        assert!(!program.functions.is_empty(), "{name}: no function");
+        assert!(!program.functions().is_empty(), "{name}: no function");
         seconds
     });
     let seconds = seconds.fold(f64::INFINITY, f64::min);

@@ -38,7 +38,7 @@ fn shadow() {
     println!("checks,bytes_touched,bytes_of_shadow_per_byte");
     let threads: u32 = 1 << 22;
     let bytes = 4 * u64::from(threads);
-    for (name, checks) in [("none", Checks::NONE), ("all", Checks::ALL)] {
+    for (name, checks) in [("none", Checks::NONE), ("all", Checks::DEFECTS)] {
         let program = Program::parse(include_str!("ptx/alu.ptx")).expect("PTX");
         let mut machine = Machine::new(Config { workers: 1, checks, ..Config::default() });
         let array = machine.alloc(bytes, "array").expect("memory");

@@ -25,7 +25,7 @@ pub fn parse(text: &str) {
 /// instructions.
 pub fn run(text: &str) {
     let Ok(program) = Program::parse(text) else { return };
-    for entry in program.functions.iter().filter(|function| function.kind == Kind::Entry).take(2) {
+    for entry in program.functions().iter().filter(|function| function.kind == Kind::Entry).take(2) {
         let first = launch(text, &program, entry, Level::best());
         let second = launch(text, &program, entry, Level::BASELINE);
         assert!(first == second, "two runs differ:\n{first}\n---\n{second}");
@@ -89,7 +89,7 @@ fn launch(text: &str, program: &Program, entry: &Function, level: Level) -> Stri
     outcome
 }
 
-const CHECKS: Checks = Checks { overflow: true, ..Checks::ALL };
+const CHECKS: Checks = Checks { overflow: true, ..Checks::DEFECTS };
 
 struct Shape {
     grid: [u32; 3],

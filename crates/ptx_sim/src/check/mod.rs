@@ -6,6 +6,7 @@
 //!
 //! The machine itself checks bounds, alignment, state spaces, barriers and `*.sync` masks in every run.
 
+mod every_run;
 pub(crate) mod leaks;
 pub(crate) mod overflow;
 pub(crate) mod partial_stores;
@@ -13,6 +14,7 @@ pub(crate) mod race;
 mod table;
 pub(crate) mod uninit;
 
+pub use every_run::EVERY_RUN;
 pub(crate) use table::Several;
 pub use table::{Checker, Code, Severity};
 
@@ -54,13 +56,13 @@ checkers! {
             "Free the result of `malloc` before the last thread that holds it ends."
     }
     /// Finds signed integer overflow. PTX arithmetic wraps, and compilers rely on it, so this check is not part of
-    /// [`Checks::ALL`].
+    /// [`Checks::DEFECTS`].
     overflow "overflow" false "signed integer arithmetic that wraps" {
         "overflow" Warning "Signed arithmetic wrapped"
             "Use a wider type, or wrapping arithmetic where it is intended."
     }
     /// Finds stores to global memory that leave most of each sector unwritten. They are slow, but not wrong, so this
-    /// check is not part of [`Checks::ALL`].
+    /// check is not part of [`Checks::DEFECTS`].
     partial_stores "partial-stores" false "global stores that fill sectors only partly"
         by partial_stores::PartialStores {
         "partial-sectors" Warning "A store fills sectors of memory only partly"
@@ -68,58 +70,9 @@ checkers! {
     }
 }
 
-/// Codes of findings and stops of the checks that every run makes.
-pub const EVERY_RUN: &[Code] = &[
-    error(
-        "out-of-bounds",
-        "Access outside of every allocation",
-        "Compare the index with the length before the access.",
-    ),
-    error("misaligned", "Misaligned access", "The address of an access must be a multiple of its size."),
-    error(
-        "wrong-space",
-        "Access to the wrong address space",
-        "Pass a pointer into the space that the instruction names.",
-    ),
-    error(
-        "use-after-free",
-        "Access to freed memory",
-        "Keep the allocation until the last launch that uses it has ended.",
-    ),
-    error("double-free", "Memory is freed twice", "Let one owner free it."),
-    error("trap", "The kernel trapped", "The kernel panicked or an assertion failed: see the printed message."),
-    error("deadlock", STUCK.0, STUCK.1),
-    error("livelock", STUCK.0, STUCK.1),
-    error("fuel", "The launch did not end in time", "Look for a loop that does not end, or allow more instructions."),
-    error("barrier-divergence", "Part of a warp did not reach a barrier", "Move the barrier out of the branch."),
-    error(
-        "missing-lanes",
-        "Lanes of a mask never arrive",
-        "The mask must name the lanes that execute the instruction.",
-    ),
-    error(
-        "shuffle-source",
-        "Shuffle from a lane that does not participate",
-        "Read only from lanes that the mask names.",
-    ),
-    error("mbarrier-", "Wrong use of an mbarrier", "Initialise it once, before its first use."),
-    error("async-", "Wrong use of an asynchronous copy", "Wait for the copy before its bytes are used."),
-];
-
-const STUCK: (&str, &str) = (
-    "Threads wait for an event that cannot occur",
-    "Find the threads that should have arrived: the report shows where each is.",
-);
-
-const fn error(code: &'static str, title: &'static str, advice: &'static str) -> Code {
-    Code { code, severity: Severity::Error, title, advice }
-}
-
-/// Looks up a code; a row whose code ends in `-` describes every code with this prefix that has no row of its own.
+/// Looks up a code.
 pub fn code(name: &str) -> Option<&'static Code> {
-    let all = || CHECKERS.iter().flat_map(|checker| checker.codes).chain(EVERY_RUN);
-    let stands_for = |row: &&Code| row.code.ends_with('-') && name.starts_with(row.code);
-    all().find(|row| row.code == name).or_else(|| all().find(stands_for))
+    CHECKERS.iter().flat_map(|checker| checker.codes).chain(EVERY_RUN).find(|row| row.code == name)
 }
 
 #[cfg(test)]
@@ -131,7 +84,7 @@ mod tests {
     fn every_checker_has_a_switch_and_codes_of_its_own() {
         let mut codes = BTreeSet::new();
         for checker in CHECKERS {
-            let mut checks = Checks::ALL;
+            let mut checks = Checks::DEFECTS;
             assert_eq!(checks.switch(checker.name).map(|on| *on), Some(checker.default), "{}", checker.name);
             assert!(!checker.codes.is_empty() && checker.codes.iter().all(|row| codes.insert(row.code)));
         }
@@ -140,10 +93,12 @@ mod tests {
     }
 
     #[test]
-    fn codes_are_found_by_name_or_by_prefix() {
+    fn codes_are_found_by_their_whole_name() {
         assert_eq!(code("race-warp-raw").map(|row| row.severity), Some(Severity::Warning));
         assert_eq!(code("async-proxy").map(|row| row.title), Some("A bulk copy may not see what was written"));
-        assert_eq!(code("async-not-waited").map(|row| row.code), Some("async-"));
-        assert!(code("no-such-code").is_none());
+        assert_eq!(code("async-not-waited").map(|row| row.code), Some("async-not-waited"));
+        for misspelt in ["no-such-code", "async-not-wait", "mbarrier-"] {
+            assert!(code(misspelt).is_none(), "{misspelt}");
+        }
     }
 }

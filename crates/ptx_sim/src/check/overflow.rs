@@ -27,9 +27,30 @@ impl Arithmetic {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+    use crate::isa::instructions;
+
     fn found(opcode: &str, sources: [i64; 3]) -> bool {
-        let row = crate::isa::instructions::find(opcode).expect("an instruction of the table");
+        let row = instructions::find(opcode).expect("an instruction of the table");
         row.facts.overflow.is_some_and(|a| a.overflow(sources.map(|v| v as u64)).is_some())
+    }
+
+    #[test]
+    fn every_signed_sum_and_product_states_its_operation() {
+        for bits in [16, 32, 64] {
+            for (name, operation) in [
+                ("add", Operation::Add),
+                ("sub", Operation::Subtract),
+                ("mul.lo", Operation::Multiply),
+                ("mad.lo", Operation::MultiplyAdd),
+                ("neg", Operation::Negate),
+            ] {
+                let facts =
+                    |letter| instructions::find(&format!("{name}.{letter}{bits}")).map(|row| row.facts.overflow);
+                assert_eq!(facts('s'), Some(Some(Arithmetic { operation, bits })), "{name}.s{bits}");
+                assert!(facts('u').is_none_or(|overflow| overflow.is_none()), "{name}.u{bits}");
+            }
+        }
     }
 
     #[test]

@@ -96,8 +96,9 @@ macro_rules! checkers {
             /// No optional checkers.
             pub const NONE: Self =
                 Self { $($field: false,)* atomics: None, same_value_writes: SameValue::Report };
-            /// Every checker whose findings are defects.
-            pub const ALL: Self = Self { $($field: $default,)* ..Self::NONE };
+            /// The checkers that are on by default: those whose findings are defects. The others report what may be
+            /// intended, and are switched on by name.
+            pub const DEFECTS: Self = Self { $($field: $default,)* ..Self::NONE };
 
             /// Returns the switch of the checker with this name; `None` if there is no such checker.
             pub fn switch(&mut self, name: &str) -> Option<&mut bool> {

@@ -90,7 +90,7 @@ impl Kernels {
             cluster: None,
             cooperative: false,
             items: Vec::new(),
-            checks: Checks::ALL,
+            checks: Checks::DEFECTS,
             profile: None,
             seeds: 0,
             reproducible: false,
@@ -214,7 +214,7 @@ impl<'a> Test<'a> {
         self
     }
 
-    /// Selects the checkers; the default is [`Checks::ALL`].
+    /// Selects the checkers; the default is [`Checks::DEFECTS`].
     pub fn checks(mut self, checks: Checks) -> Self {
         self.checks = checks;
         self

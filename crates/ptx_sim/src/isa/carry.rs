@@ -5,14 +5,14 @@
 
 use super::facts::Fidelity::Exact;
 use super::facts::Latency::Alu;
-use super::facts::Undefined::{Any, Carry};
+use super::facts::Undefined::Any;
 use super::facts::Work::Integer;
-use super::facts::{Facts, facts};
+use super::facts::{Facts, facts, wrapping};
 use super::lift::{Meaning, lift, lift_call};
 use super::table::{Row, Table};
 
-const SUM: Facts = facts(Carry, Integer(1), Alu, Exact);
-const PRODUCT_AND_SUM: Facts = facts(Carry, Integer(2), Alu, Exact);
+const SUM: Facts = wrapping(1).unchecked();
+const PRODUCT_AND_SUM: Facts = wrapping(2).unchecked();
 /// Facts of the upper half of a product, whose bits depend on all bits of the factors.
 const HIGH: Facts = facts(Any, Integer(2), Alu, Exact);
 

@@ -18,17 +18,39 @@ pub struct Facts {
     pub overflow: Option<Arithmetic>,
 }
 
-/// Returns the facts of an instruction without signed overflow.
+/// Returns the facts of an instruction other than a sum or product of integers, for which there is [`wrapping`].
+///
+/// # Panics
+/// When a constant is evaluated, for [`Undefined::Carry`], the rule of these sums and products.
 pub const fn facts(undefined: Undefined, work: Work, latency: Latency, fidelity: Fidelity) -> Facts {
+    assert!(!matches!(undefined, Undefined::Carry), "sums and products of integers are made by `wrapping`");
     Facts { undefined, work, latency, fidelity, overflow: None }
 }
 
-impl Facts {
-    /// Returns the facts of the same instruction on a signed type of `bits` bits, which may overflow.
-    pub const fn overflows(self, operation: Operation, bits: u32) -> Self {
-        Self { overflow: Some(Arithmetic { operation, bits }), ..self }
+/// The facts of a sum, difference or product of integers except one: a row states by a method whether the result may
+/// overflow, because the same bits are right for signed and for unsigned numbers.
+#[derive(Clone, Copy, Debug)]
+pub struct Wrapping(Facts);
+
+/// Returns the facts of the low bits of integer sums and products, which take this many operations.
+pub const fn wrapping(operations: u8) -> Wrapping {
+    let (work, latency, fidelity) = (Work::Integer(operations), Latency::Alu, Fidelity::Exact);
+    Wrapping(Facts { undefined: Undefined::Carry, work, latency, fidelity, overflow: None })
+}
+
+impl Wrapping {
+    /// Returns the facts on an unsigned type, on one whose results always fit, and with a carry flag.
+    pub const fn unchecked(self) -> Facts {
+        self.0
     }
 
+    /// Returns the facts on a signed type of `bits` bits, whose exact results may not fit.
+    pub const fn signed(self, operation: Operation, bits: u32) -> Facts {
+        Facts { overflow: Some(Arithmetic { operation, bits }), ..self.0 }
+    }
+}
+
+impl Facts {
     /// Returns the facts of the same instruction on packed numbers of `bits` bits in a register.
     pub const fn packed(self, bits: u8) -> Self {
         Self { undefined: Undefined::Parts(bits), work: self.work.times(2), ..self }

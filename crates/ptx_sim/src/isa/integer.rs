@@ -2,15 +2,15 @@
 
 use super::facts::Fidelity::Exact;
 use super::facts::Latency::{Alu, Special};
-use super::facts::Undefined::{Any, Carry};
+use super::facts::Undefined::Any;
 use super::facts::Work::Integer;
-use super::facts::{Facts, Operation, facts};
+use super::facts::{Facts, Operation, Wrapping, facts, wrapping};
 use super::lift::{lift, lift_call};
 use super::table::Table;
 
 /// Facts of sums and the low bits of products: an undefined bit makes those above it undefined.
-const SUM: Facts = facts(Carry, Integer(1), Alu, Exact);
-const PRODUCT_AND_SUM: Facts = facts(Carry, Integer(2), Alu, Exact);
+const SUM: Wrapping = wrapping(1);
+const PRODUCT_AND_SUM: Wrapping = wrapping(2);
 /// Facts of one operation whose result depends on all bits.
 const ONE: Facts = facts(Any, Integer(1), Alu, Exact);
 /// Facts of two operations whose result depends on all bits.
@@ -36,8 +36,8 @@ fn sums_and_products(t: &mut Table) {
     macro_rules! wraps {
         ($un:literal, $sn:literal, $name:literal, $facts:expr, $operation:ident, $bits:expr, $meaning:expr) => {
             let meaning = $meaning;
-            t.row(concat!($name, $un), $facts, meaning);
-            t.row(concat!($name, $sn), $facts.overflows(Operation::$operation, $bits), meaning);
+            t.row(concat!($name, $un), $facts.unchecked(), meaning);
+            t.row(concat!($name, $sn), $facts.signed(Operation::$operation, $bits), meaning);
         };
     }
     macro_rules! both {
@@ -64,7 +64,7 @@ fn sums_and_products(t: &mut Table) {
             t.row(concat!("sad.", $sn), TWO, lift!(($i, $i, $u) -> $u, |a, b, c| c.wrapping_add(a.abs_diff(b))));
             t.row(
                 concat!("neg.", $sn),
-                SUM.overflows(Operation::Negate, $u::BITS),
+                SUM.signed(Operation::Negate, $u::BITS),
                 lift!(($i) -> $i, |a| a.wrapping_neg()),
             );
             t.row(concat!("abs.", $sn), ONE, lift!(($i) -> $i, |a| a.wrapping_abs()));
@@ -83,10 +83,10 @@ fn sums_and_products(t: &mut Table) {
 fn wide_products(t: &mut Table) {
     macro_rules! wide {
         ($t:ty, $w:ty, $n:literal) => {
-            t.row(concat!("mul.wide.", $n), SUM, lift!(($t, $t) -> $w, |a, b| a as $w * b as $w));
+            t.row(concat!("mul.wide.", $n), SUM.unchecked(), lift!(($t, $t) -> $w, |a, b| a as $w * b as $w));
             t.row(
                 concat!("mad.wide.", $n),
-                PRODUCT_AND_SUM,
+                PRODUCT_AND_SUM.unchecked(),
                 lift!(($t, $t, $w) -> $w, |a, b, c| (a as $w * b as $w).wrapping_add(c)),
             );
         };
@@ -168,7 +168,7 @@ fn multiply24(t: &mut Table) {
         ($t:ty, $wide:ty, $n:literal, $low:expr) => {
             t.row(
                 concat!("mul24.lo.", $n),
-                SUM,
+                SUM.unchecked(),
                 lift_call!(($t, $t) -> $t, |a, b| ($low(a) as $wide * $low(b) as $wide) as $t),
             );
             t.row(
@@ -178,7 +178,7 @@ fn multiply24(t: &mut Table) {
             );
             t.row(
                 concat!("mad24.lo.", $n),
-                PRODUCT_AND_SUM,
+                PRODUCT_AND_SUM.unchecked(),
                 lift_call!(($t, $t, $t) -> $t, |a, b, c| (($low(a) as $wide * $low(b) as $wide) as $t).wrapping_add(c)),
             );
             t.row(

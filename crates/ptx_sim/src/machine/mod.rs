@@ -60,6 +60,6 @@ pub(crate) use context::{Context, Kernel};
 pub(crate) use grid::run;
 pub use launch::Launch;
 pub(crate) use launch::Setup;
-pub(crate) use module::{Identity, Module};
+pub(crate) use module::Module;
 pub(crate) use texture::handle as texture_handle;
 pub(crate) use validate::launch as validate;

@@ -3,7 +3,6 @@
 use crate::memory::Memory;
 use crate::memory::address;
 use crate::program::flow::{self, Flow};
-use crate::program::source::Hash;
 use crate::program::{Async, Layout, Op, Program, Source, Space, Symbol, Variable};
 use crate::stop::Stop;
 use std::collections::HashMap;
@@ -14,8 +13,9 @@ use std::sync::Arc;
 pub struct Module {
     /// Position among the programs that the machine has seen.
     pub number: usize,
-    /// The program that this was made of.
-    pub identity: Identity,
+    /// The text of the program that this was made of. It distinguishes programs, which cannot be changed after they
+    /// were decoded.
+    pub source: Source,
     /// Address of each variable in its own space; 0 for shared variables.
     pub addresses: Arc<[u64]>,
     /// Control flow of each function.
@@ -40,7 +40,7 @@ impl Module {
         }
         Ok(Self {
             number,
-            identity: Identity::of(program),
+            source: program.source.clone(),
             addresses: addresses.into(),
             flows: flow::analyse(program).into(),
             maps_addresses: maps_addresses(program),
@@ -116,29 +116,4 @@ fn initialise(
         }
     }
     Ok(())
-}
-
-/// What distinguishes one program from another, so that launching a program again finds its global variables: its text,
-/// and a hash of what may have been changed since the text was decoded.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Identity {
-    source: Source,
-    shape: u64,
-}
-
-impl Identity {
-    /// Returns the identity of a program.
-    pub fn of(program: &Program) -> Self {
-        let mut hash = Hash::default();
-        for function in &program.functions {
-            hash.add(function.name.as_bytes());
-            hash.add(&function.code.len().to_le_bytes());
-        }
-        for variable in &program.variables {
-            hash.add(variable.name.as_bytes());
-            hash.add(&variable.size.to_le_bytes());
-            hash.add(&variable.init);
-        }
-        Self { source: program.source.clone(), shape: hash.0 }
-    }
 }

@@ -39,25 +39,33 @@ pub use crate::isa::matrix::{Element, Fragment, Multiply, Order2, Sum};
 pub use crate::isa::memory::{AtomicOperation, Order, Scope, Space};
 pub use crate::isa::special::{Special, Timer};
 
-/// A parsed and decoded PTX module.
+/// A parsed and decoded PTX module, which [`Program::parse`] makes.
+///
+/// A program cannot be changed: a machine recognises a program that it has loaded by its text, and reuses the analysis
+/// of its control flow and its global variables.
+///
+/// ```compile_fail,E0616
+/// let mut program = ptx_sim::Program::parse(".version 7.8\n.target sm_90\n.address_size 64\n").expect("PTX");
+/// program.functions.clear();
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Program {
     /// `.version`, e.g. (7, 8).
-    pub version: (u32, u32),
+    pub(crate) version: (u32, u32),
     /// `.target`, e.g. `sm_90`.
-    pub target: String,
+    pub(crate) target: String,
     /// Functions in order of appearance: entries, device functions, and externs such as `vprintf`.
-    pub functions: Vec<Function>,
+    pub(crate) functions: Vec<Function>,
     /// Module-scope variables, and shared variables declared inside functions.
-    pub variables: Vec<Variable>,
+    pub(crate) variables: Vec<Variable>,
     /// Source locations, referred to by index.
-    pub locations: Vec<Location>,
+    pub(crate) locations: Vec<Location>,
     /// Source files as named by `.file`; `Location::file` is an index into this list.
-    pub files: Vec<String>,
+    pub(crate) files: Vec<String>,
     /// Opcodes as written (`add.s32`), interned; `Inst::opcode` is an index into this list.
-    pub opcodes: Vec<String>,
+    pub(crate) opcodes: Vec<String>,
     /// The lines of the PTX text, for reports.
-    pub source: Source,
+    pub(crate) source: Source,
 }
 
 /// A location in the source language, from `.loc`.

@@ -1,8 +1,43 @@
 //! Queries on a program.
 
-use super::{Function, Inst, Kind, Op, Program};
+use super::{Function, Inst, Kind, Location, Op, Program, Source, Variable};
 
 impl Program {
+    /// Returns `.version`, such as (7, 8).
+    pub fn version(&self) -> (u32, u32) {
+        self.version
+    }
+
+    /// Returns `.target`, such as `sm_90`.
+    pub fn target(&self) -> &str {
+        &self.target
+    }
+
+    /// Returns the functions in order of appearance: entries, device functions, and externs such as `vprintf`.
+    pub fn functions(&self) -> &[Function] {
+        &self.functions
+    }
+
+    /// Returns the module-scope variables, and the shared variables declared inside functions.
+    pub fn variables(&self) -> &[Variable] {
+        &self.variables
+    }
+
+    /// Returns the source locations, which instructions refer to by index.
+    pub fn locations(&self) -> &[Location] {
+        &self.locations
+    }
+
+    /// Returns the source files as named by `.file`, which locations refer to by index.
+    pub fn files(&self) -> &[String] {
+        &self.files
+    }
+
+    /// Returns the lines of the PTX text.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
     /// Iterates over the kernels.
     pub fn entries(&self) -> impl Iterator<Item = &Function> {
         self.functions.iter().filter(|function| function.kind == Kind::Entry)

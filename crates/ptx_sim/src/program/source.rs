@@ -44,7 +44,7 @@ impl Deref for Source {
 }
 
 /// A hash that reads eight bytes at a time.
-pub(crate) struct Hash(pub u64);
+struct Hash(u64);
 
 impl Default for Hash {
     fn default() -> Self {
@@ -54,7 +54,7 @@ impl Default for Hash {
 
 impl Hash {
     /// Adds a part, whose end is part of the hash.
-    pub fn add(&mut self, bytes: &[u8]) {
+    fn add(&mut self, bytes: &[u8]) {
         let chunks = bytes.chunks_exact(8);
         let tail = chunks.remainder().iter().fold(bytes.len() as u64, |value, byte| value << 8 | u64::from(*byte));
         for word in chunks.map(|chunk| chunk.iter().fold(0, |value, byte| value << 8 | u64::from(*byte))).chain([tail])

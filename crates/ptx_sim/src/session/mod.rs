@@ -8,7 +8,7 @@ pub use config::{Config, Report};
 pub use leaks::Leak;
 
 use crate::check::uninit::plan::Plan;
-use crate::machine::{Identity, Module, texture_handle};
+use crate::machine::{Module, texture_handle};
 use crate::memory::storage::Storage;
 use crate::memory::{FreeError, Memory, address};
 use crate::program::{Program, Space};
@@ -165,8 +165,7 @@ impl Machine {
     }
 
     fn load(&mut self, program: &Program) -> Result<usize, Stop> {
-        let identity = Identity::of(program);
-        if let Some(at) = self.modules.iter().position(|known| known.module.identity == identity) {
+        if let Some(at) = self.modules.iter().position(|known| known.module.source == program.source) {
             return Ok(at);
         }
         let module = Module::load(program, self.modules.len(), &self.memory, &mut self.next_constant)?;

@@ -55,7 +55,7 @@ pub struct Checkers {
 impl Default for Checkers {
     /// Enables all checkers whose findings are mistakes.
     fn default() -> Self {
-        Self { on: ptx_sim::Checks::ALL, atomics: Atomics::default(), same_value: SameValue::default() }
+        Self { on: ptx_sim::Checks::DEFECTS, atomics: Atomics::default(), same_value: SameValue::default() }
     }
 }
 
