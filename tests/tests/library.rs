@@ -37,6 +37,11 @@ fn segments() {
     let sums = |offsets: &[u64]| rustwarp::segreduce::sum(&x, offsets).and_then(|sums| sums.download());
     assert_eq!(sums(&[1, 3, 3, 4]).expect("sums"), [3, 0, 4]);
     assert_eq!(sums(&[0]).expect("no segments"), [0; 0]);
+    let device = x.device();
+    let all = [device.segmented_sum(&x, &[0, 2, 5]), device.segmented_max(&x, &[0, 2, 5])];
+    let [sums_of_two, maxima] = all.map(|results| results.and_then(|y| y.download()).expect("results"));
+    let minima = device.segmented_min(&x, &[0, 2, 5]).and_then(|y| y.download()).expect("minima");
+    assert_eq!((sums_of_two, maxima, minima), (vec![10, 15], vec![9, 9], vec![1, 2]));
     for wrong in [&[][..], &[0, 3, 2], &[0, 6]] {
         assert!(matches!(sums(wrong), Err(Error::Mismatch(_))), "{wrong:?}");
     }
@@ -108,10 +113,10 @@ fn convolutions() {
         (Border::Clamp, [112.0, 124.0, 244.0]),
         (Border::Mirror, [212.0, 124.0, 242.0]),
     ] {
-        let filtered = rustwarp::conv1d::conv1d(&signal, 1, &mask, border).and_then(|y| y.download());
+        let filtered = device.conv1d(&signal, 1, &mask, border).and_then(|y| y.download());
         assert_eq!(filtered.expect("a signal"), expected, "{border:?}");
         let taps = [100.0, 10.0, 1.0];
-        let row = rustwarp::conv2d::conv2d(&signal, [1, 3, 1], &taps, [1, 3], border).and_then(|y| y.download());
+        let row = device.conv2d(&signal, [1, 3, 1], &taps, [1, 3], border).and_then(|y| y.download());
         assert_eq!(row.expect("a picture"), expected, "{border:?}");
     }
     let stereo = device.upload(&[1.0_f32, 10.0, 2.0, 20.0]).expect("memory");

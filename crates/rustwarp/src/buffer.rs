@@ -13,7 +13,7 @@ impl Device {
     /// Copies `values` to the device.
     ///
     /// # Errors
-    /// [`Error::Argument`](crate::Error::Argument) if the device has less memory free.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the device has less memory free.
     pub fn upload<T: Pod>(&self, values: &[T]) -> Result<Buffer<T>> {
         Memory::from_slice(self.clone(), values, "buffer")
     }

@@ -135,6 +135,23 @@ impl<T: Element + Sample> Plan<T> {
     }
 }
 
+impl Device {
+    /// [`conv1d`] of buffers of this device.
+    ///
+    /// # Errors
+    /// [`Error::OtherDevice`] for buffers of another device, and those of [`conv1d()`].
+    pub fn conv1d<T: Element + Sample>(
+        &self,
+        signal: &Buffer<T>,
+        channels: usize,
+        mask: &Buffer<T>,
+        border: Border,
+    ) -> Result<Buffer<T>> {
+        signal.require_on(self, "the signal")?;
+        conv1d(signal, channels, mask, border)
+    }
+}
+
 /// The kernel for a frame, and its shape; without blocks for a signal without elements. It is public for the ladders,
 /// which list its entry.
 #[doc(hidden)]

@@ -109,9 +109,10 @@ impl<T: Element + Sample, H: Handle> Plan<T, H> {
     /// tuning says, if the mask has a kernel that supports any number.
     ///
     /// # Errors
-    /// Those of [`frame`], which this function checks again, since a frame's fields are public; [`Error::Mismatch`] if the mask has another number of taps than the frame, [`Error::Argument`] for a picture
-    /// that needs more blocks than a grid can have, for a tuning that the kernel does not support, and if the device
-    /// has less memory free.
+    /// Those of [`frame`], which this function checks again, since a frame's fields are public; [`Error::Mismatch`] if
+    /// the mask has another number of taps than the frame, [`Error::Argument`] for a picture that needs more blocks
+    /// than a grid can have and for a tuning that the kernel does not support, [`Error::OutOfMemory`] if the device has
+    /// less memory free.
     pub fn new(device: &H, frame: Frame, taps: &[T], tuning: Tuning) -> Result<Self> {
         require(
             [frame.rows, frame.columns, frame.channels].map(|n| n as usize),
@@ -169,6 +170,24 @@ impl<T: Element + Sample> Plan<T> {
     /// Those of [`Plan::prepare`], [`Error::NoPtx`] if the kernels are not built, and the errors of the device.
     pub fn launch(&self, picture: &Buffer<T>, output: &mut Buffer<T>) -> Result<()> {
         self.mask.device().run("conv2d", &self.prepare(picture, output)?)
+    }
+}
+
+impl Device {
+    /// [`conv2d`] of a buffer of this device.
+    ///
+    /// # Errors
+    /// [`Error::OtherDevice`] for a buffer of another device, and those of [`conv2d()`].
+    pub fn conv2d<T: Element + Sample>(
+        &self,
+        picture: &Buffer<T>,
+        shape: [usize; 3],
+        mask: &[T],
+        mask_shape: [usize; 2],
+        border: Border,
+    ) -> Result<Buffer<T>> {
+        picture.require_on(self, "the picture")?;
+        conv2d(picture, shape, mask, mask_shape, border)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The error type of this library.
 
 use crate::diagnostic::Diagnostic;
+use std::path::PathBuf;
 
 /// An error, whose message says what was attempted, on what, and what to do next.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +32,17 @@ pub enum Error {
     /// The requested device does not exist.
     #[error("{0}")]
     NoDevice(String),
+    /// The device or this machine has too little memory free.
+    #[error("{0}")]
+    OutOfMemory(String),
+    /// A PTX file cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    UnreadablePtx {
+        /// The file or its folder.
+        path: PathBuf,
+        /// The operating system's error.
+        source: std::io::Error,
+    },
     /// There is no PTX, or none that the device can run.
     #[error("{0}")]
     NoPtx(String),
@@ -40,7 +52,7 @@ pub enum Error {
     /// The device lacks a feature that the program needs.
     #[error("{0}")]
     Unsupported(String),
-    /// The device rejected a request: too little memory or other resources, or a driver that fails.
+    /// The driver failed, or returned an error that is no fault of the kernel.
     #[error("{0}")]
     Device(String),
     /// The kernel faulted: access out of bounds, trap, panic, deadlock.

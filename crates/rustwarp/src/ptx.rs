@@ -82,11 +82,11 @@ impl Image {
     /// Reads a PTX file (or a cubin).
     ///
     /// # Errors
-    /// [`Error::NoPtx`] if it cannot be read.
+    /// [`Error::UnreadablePtx`] if it cannot be read.
     pub fn read(path: &Path) -> Result<Self> {
         match std::fs::read(path) {
             Ok(bytes) => Ok(Self { path: path.to_owned(), bytes }),
-            Err(error) => Err(Error::NoPtx(format!("cannot read {}: {error}", path.display()))),
+            Err(source) => Err(Error::UnreadablePtx { path: path.to_owned(), source }),
         }
     }
 }
@@ -95,7 +95,8 @@ impl Image {
 /// present, for the simulator), or for exactly `arch`.
 ///
 /// # Errors
-/// [`Error::NoPtx`] with the folders that were searched and the command that builds it.
+/// [`Error::NoPtx`] with the folders that were searched and the command that builds it; [`Error::UnreadablePtx`] if it
+/// is there and cannot be read.
 pub fn find(package: &str, sm: Option<u32>, arch: Option<&str>) -> Result<Image> {
     Image::read(&place(package, sm, arch)?.with_extension("ptx"))
 }
@@ -107,7 +108,15 @@ pub fn find(package: &str, sm: Option<u32>, arch: Option<&str>) -> Result<Image>
 /// # Errors
 /// Those of [`find`].
 pub fn find_family(package: &str, family: &str, sm: Option<u32>, arch: Option<&str>) -> Result<Image> {
-    Image::read(&place(package, sm, arch)?.join(format!("{family}.ptx")))
+    let folder = place(package, sm, arch)?;
+    let path = folder.join(format!("{family}.ptx"));
+    if !path.exists() {
+        return Err(Error::NoPtx(format!(
+            "{} has no PTX of the family `{family}`: run `cargo xtask build-ptx`",
+            folder.display()
+        )));
+    }
+    Image::read(&path)
 }
 
 /// Finds the PTX of every family, ordered by name.
@@ -116,8 +125,7 @@ pub fn find_family(package: &str, family: &str, sm: Option<u32>, arch: Option<&s
 /// Those of [`find`].
 pub fn find_families(package: &str, sm: Option<u32>, arch: Option<&str>) -> Result<Vec<Image>> {
     let folder = place(package, sm, arch)?;
-    let entries = std::fs::read_dir(&folder)
-        .map_err(|error| Error::NoPtx(format!("cannot read {}: {error}", folder.display())))?;
+    let entries = std::fs::read_dir(&folder).map_err(|source| Error::UnreadablePtx { path: folder.clone(), source })?;
     let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "ptx"));
     paths.sort();
@@ -224,6 +232,13 @@ mod tests {
         assert_eq!(best(None), Some(100));
         assert_eq!(best(Some(70)), None);
         assert!(choose(&present, None, Some("sm_80"), Path::new("ptx")).is_err());
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_keeps_its_reason() {
+        let error = Image::read(Path::new("no/such/file.ptx")).expect_err("no file");
+        assert!(error.to_string().starts_with("cannot read no/such/file.ptx: "), "{error}");
+        assert!(std::error::Error::source(&error).is_some());
     }
 
     #[test]

@@ -185,3 +185,32 @@ fn depth<T>(grid: u32, inside: u64, segments: u64) -> u64 {
     let scan = 6 + block / 32;
     3 * (tile / block + scan) + tiles + 1 + grid.div_ceil(block) * scan + 2
 }
+
+impl Device {
+    /// [`sum`] of each segment of a buffer of this device.
+    ///
+    /// # Errors
+    /// [`Error::OtherDevice`] for a buffer of another device, and those of [`sum`].
+    pub fn segmented_sum<T: Element>(&self, values: &Buffer<T>, offsets: &[u64]) -> Result<Buffer<T>> {
+        values.require_on(self, "the vector")?;
+        sum(values, offsets)
+    }
+
+    /// [`max`] of each segment of a buffer of this device.
+    ///
+    /// # Errors
+    /// Those of [`Device::segmented_sum`].
+    pub fn segmented_max<T: Element>(&self, values: &Buffer<T>, offsets: &[u64]) -> Result<Buffer<T>> {
+        values.require_on(self, "the vector")?;
+        max(values, offsets)
+    }
+
+    /// [`min`] of each segment of a buffer of this device.
+    ///
+    /// # Errors
+    /// Those of [`Device::segmented_sum`].
+    pub fn segmented_min<T: Element>(&self, values: &Buffer<T>, offsets: &[u64]) -> Result<Buffer<T>> {
+        values.require_on(self, "the vector")?;
+        min(values, offsets)
+    }
+}

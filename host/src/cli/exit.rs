@@ -25,9 +25,9 @@ pub fn exit_code(error: &anyhow::Error) -> u8 {
 }
 
 fn of_library(error: &rustwarp::Error) -> u8 {
-    use rustwarp::Error::{Device, Fault, NoDevice, NoPtx, Unsupported};
+    use rustwarp::Error::{Device, Fault, NoDevice, NoPtx, UnreadablePtx, Unsupported};
     match error {
-        NoDevice(_) | NoPtx(_) | Unsupported(_) | Device(_) => UNAVAILABLE,
+        NoDevice(_) | NoPtx(_) | UnreadablePtx { .. } | Unsupported(_) | Device(_) => UNAVAILABLE,
         Fault(_) => FAULT,
         _ => USAGE,
     }
@@ -62,6 +62,10 @@ mod tests {
         assert_eq!((code(Error::input("x", "y")), code(Error::NoPeer(String::new()))), (2, 3));
         assert_eq!(library(rustwarp::Error::Argument(String::new())), [2, 2]);
         assert_eq!(library(rustwarp::Error::NoPtx(String::new())), [3, 3]);
+        let unreadable =
+            rustwarp::Error::UnreadablePtx { path: "x.ptx".into(), source: std::io::ErrorKind::NotFound.into() };
+        assert_eq!(exit_code(&unreadable.into()), 3);
+        assert_eq!(exit_code(&rustwarp::Error::OutOfMemory(String::new()).into()), 2);
         let fault = || rustwarp::Error::Fault(Box::new(Diagnostic::new("fault", "trap", "it trapped", "it trapped")));
         assert_eq!((code(fault().into()), exit_code(&fault().into())), (4, 4));
         assert_eq!(exit_code(&anyhow::anyhow!("any other")), 2);

@@ -1,31 +1,54 @@
-//! Only the GPU's backend uses the crate `cust`; all other code is the same for the simulator.
+//! Only a backend uses its device's crate: the GPU's `cust`, the simulator's `ptx_sim`. All other code of the library
+//! is the same for both.
 
 use super::known::covers;
 use super::syntax::tokens;
 use super::tree::{Finding, Tree};
 
 /// The requirement, for help and documentation.
-pub const REQUIRES: &str = "only the files of the GPU's backend name the crate `cust`";
+pub const REQUIRES: &str = "only the files of their backends name the crates `cust`, and in `rustwarp` `ptx_sim`";
 
-/// Files or folders that may name it.
-const PLACES: &[&str] = &["crates/rustwarp/src/backend/gpu/"];
-
-/// Reports other files that name it.
-pub fn check(tree: &Tree) -> Vec<Finding> {
-    checked(tree, PLACES)
+/// A crate that few files may name.
+struct Row {
+    name: &'static str,
+    /// Folder in which the rule holds; empty for the whole tree.
+    within: &'static str,
+    /// Files or folders that may name it.
+    places: &'static [&'static str],
 }
 
-fn checked(tree: &Tree, places: &[&'static str]) -> Vec<Finding> {
+/// The crates of the backends.
+const ROWS: &[Row] = &[
+    Row { name: "cust", within: "", places: &["crates/rustwarp/src/backend/gpu/"] },
+    Row {
+        name: "ptx_sim",
+        within: "crates/rustwarp/",
+        places: &[
+            "crates/rustwarp/src/backend/sim.rs",
+            "crates/rustwarp/src/backend/observed.rs",
+            "crates/rustwarp/src/backend/occupancy.rs",
+            "crates/rustwarp/src/backend/options.rs",
+        ],
+    },
+];
+
+/// Reports other files that name them.
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    ROWS.iter().flat_map(|row| checked(tree, row)).collect()
+}
+
+fn checked(tree: &Tree, Row { name, within, places }: &Row) -> Vec<Finding> {
     let mut found = Vec::new();
-    for file in tree.files.iter().filter(|file| !places.iter().any(|place| covers((place, ""), &file.path))) {
+    let others = tree.files.iter().filter(|file| !places.iter().any(|place| covers((place, ""), &file.path)));
+    for file in others.filter(|file| file.path.starts_with(within)) {
         let tokens = tokens(&file.text);
         let mut pairs = tokens.iter().zip(tokens.iter().skip(1)).enumerate();
         let named = pairs.find(|(index, (word, next))| {
             let before = index.checked_sub(1).map_or("", |index| tokens[index].text);
-            word.text == "cust" && (next.text == "::" && before != "::" || before == "use" || before == "crate")
+            word.text == *name && (next.text == "::" && before != "::" || before == "use" || before == "crate")
         });
         if let Some((_, (word, _))) = named {
-            let text = format!("this file names `cust`, which only {} may: use the backend", places.join(", "));
+            let text = format!("this file names `{name}`, which only {} may: use the backend", places.join(", "));
             found.push(Finding::new(&file.path, word.line, text));
         }
     }
@@ -46,9 +69,13 @@ mod tests {
             ("b.rs", "fn f() { cust::init() }"),
             ("c.rs", "// cust::init\nuse x::cust::Y; fn cust() {}"),
         ]);
+        let row = |within, places| Row { name: "cust", within, places };
         let found: Vec<_> =
-            checked(&tree, &["gpu.rs"]).into_iter().map(|finding| (finding.path, finding.line)).collect();
+            checked(&tree, &row("", &["gpu.rs"])).into_iter().map(|finding| (finding.path, finding.line)).collect();
         assert_eq!(found, [("a.rs".to_owned(), 2), ("b.rs".to_owned(), 1)]);
-        assert!(checked(&tree, &["gpu.rs", "old.rs"]).iter().any(|finding| finding.text.contains("`old.rs`")));
+        assert!(
+            checked(&tree, &row("", &["gpu.rs", "old.rs"])).iter().any(|finding| finding.text.contains("`old.rs`"))
+        );
+        assert_eq!(checked(&tree, &row("b", &[])).len(), 1, "the rule holds in one folder only");
     }
 }

@@ -45,7 +45,7 @@ const RULES: &[Rule] = &[
     Rule { name: "layers", requires: layers::REQUIRES, check: layers::check },
     Rule { name: "cycles", requires: cycles::REQUIRES, check: cycles::check },
     Rule { name: "upward", requires: upward::REQUIRES, check: upward::check },
-    Rule { name: "cust", requires: gpu_backend::REQUIRES, check: gpu_backend::check },
+    Rule { name: "backends", requires: gpu_backend::REQUIRES, check: gpu_backend::check },
     Rule { name: "module-files", requires: module_files::REQUIRES, check: module_files::check },
     Rule { name: "module-text", requires: module_text::REQUIRES, check: module_text::check },
     Rule { name: "long-files", requires: long_files::REQUIRES, check: long_files::check },

@@ -7,12 +7,13 @@ use crate::error::{Error, Result};
 /// Checks that `bytes` fit in device memory, before anything is allocated; `advice` is the last part of the message.
 ///
 /// # Errors
-/// [`Error::Argument`] with both sizes, if they do not fit.
+/// [`Error::OutOfMemory`] with both sizes, if they do not fit; [`Error::Argument`] for a size that 64 bits cannot
+/// represent.
 pub fn require_memory(device: &dyn Backend, bytes: Option<u64>, what: &str, advice: &str) -> Result<()> {
     let free = device.free_memory()?;
     match bytes {
         Some(bytes) if bytes <= free => Ok(()),
-        Some(bytes) => Err(Error::Argument(format!(
+        Some(bytes) => Err(Error::OutOfMemory(format!(
             "{what} needs {} of device memory, and {} has {} free: {advice}",
             human(bytes),
             device.info().device,
@@ -25,14 +26,14 @@ pub fn require_memory(device: &dyn Backend, bytes: Option<u64>, what: &str, advi
 /// Checks that `bytes` of data fit in the free memory of this machine; `advice` is the last part of the message.
 ///
 /// # Errors
-/// [`Error::Argument`] with both sizes, if they do not fit.
+/// [`Error::OutOfMemory`] with both sizes, if they do not fit.
 pub fn require_host_memory(bytes: u64, what: &str, advice: &str) -> Result<()> {
     let free = host_memory("MemAvailable:");
     if bytes <= free {
         return Ok(());
     }
     let (bytes, free) = (human(bytes), human(free));
-    Err(Error::Argument(format!("{what} needs {bytes} of this machine's memory, and {free} are free: {advice}")))
+    Err(Error::OutOfMemory(format!("{what} needs {bytes} of this machine's memory, and {free} are free: {advice}")))
 }
 
 /// The value of a line of `/proc/meminfo` in bytes; 8 GiB if there is no such file.

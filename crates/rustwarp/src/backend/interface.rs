@@ -176,7 +176,7 @@ pub unsafe trait Backend {
     /// in the simulator's reports. Zero bytes are allowed.
     ///
     /// # Errors
-    /// [`Error::Argument`] with both sizes if there is too little memory; [`Error::Device`] if the driver fails.
+    /// [`Error::OutOfMemory`] with the size if there is too little memory; [`Error::Device`] if the driver fails.
     fn alloc(&self, bytes: u64, align: u64, name: &str) -> Result<u64>;
 
     /// Releases memory after everything launched has ended.
@@ -225,7 +225,8 @@ pub unsafe trait Backend {
     /// Returns the handle that kernels take. [`Texture`](super::Texture) is the safe interface.
     ///
     /// # Errors
-    /// [`Error::Argument`] if an axis has more texels than the device allows, or the device has too little memory.
+    /// [`Error::Argument`] if an axis has more texels than the device allows, [`Error::OutOfMemory`] if the device has
+    /// too little memory.
     fn texture(&self, sampling: &Sampling, texels: &[u8], name: &str) -> Result<u64>;
 
     /// Releases a texture and its memory after everything launched has ended.

@@ -24,7 +24,8 @@ impl<T: Pod, H: Handle> Memory<T, H> {
     /// Allocates uninitialised elements; `name` appears in messages.
     ///
     /// # Errors
-    /// [`Error::Argument`] if the device has less memory free.
+    /// [`Error::OutOfMemory`] if the device has less memory free; [`Error::Argument`] for a size that 64 bits cannot
+    /// represent.
     pub fn uninit(device: H, len: usize, name: &str) -> Result<Self> {
         let bytes = (len as u64).checked_mul(size_of::<T>() as u64).ok_or_else(|| {
             let size = size_of::<T>();

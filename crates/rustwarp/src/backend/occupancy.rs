@@ -1,5 +1,6 @@
 //! Occupancy: the number of resident blocks of a kernel on a multiprocessor, from the simulator's calculator and
-//! ptxas's count of registers if ptxas is installed. Besides `sim`, this is the only file that names `ptx_sim`.
+//! ptxas's count of registers if ptxas is installed. Besides `sim`, `observed` and `options`, this is the
+//! only file that names `ptx_sim`.
 
 use crate::error::{Error, Result};
 use crate::ptx::Image;

@@ -20,8 +20,8 @@ pub fn explaining(profile: &str, printed: Printed) -> Result<(Box<dyn Backend>, 
 /// the reason.
 ///
 /// # Errors
-/// [`Error::NoDevice`] if the requested GPU does not exist; [`Error::Device`] if a GPU or its driver is there and fails,
-/// also for `Choice::Auto`.
+/// [`Error::NoDevice`] if the requested GPU does not exist; [`Error::Device`] if a GPU or its driver is there and
+/// fails, also for `Choice::Auto`.
 pub fn open(choice: Choice, checks: Checks) -> Result<(Box<dyn Backend>, String)> {
     open_printing(choice, checks, Printed::Stdout)
 }

@@ -126,7 +126,11 @@ unsafe impl Backend for Sim {
     fn alloc(&self, bytes: u64, _align: u64, name: &str) -> Result<u64> {
         // All addresses are multiples of 256, as a driver's are.
         let address = self.machine.borrow_mut().alloc(bytes, name);
-        address.map_err(|stop| explain(&stop, &format!("allocating {} for `{name}`", human(bytes))))
+        address.map_err(|stop| match explain(&stop, &format!("allocating {} for `{name}`", human(bytes))) {
+            // The machine has one reason to refuse an allocation.
+            Error::Argument(text) => Error::OutOfMemory(text),
+            other => other,
+        })
     }
 
     unsafe fn free(&self, address: u64) {

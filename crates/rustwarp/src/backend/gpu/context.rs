@@ -160,7 +160,7 @@ impl Current<'_> {
         // SAFETY: the memory is uninitialised, and only kernels and copies of plain bytes access it.
         let pointer = unsafe { cust::memory::cuda_malloc::<u8>(bytes.max(1) as usize) };
         match pointer {
-            Err(CudaError::OutOfMemory) => Err(Error::Argument(format!(
+            Err(CudaError::OutOfMemory) => Err(Error::OutOfMemory(format!(
                 "`{name}` needs {}, more than {} has free: use less data",
                 human(bytes),
                 self.card.info.device

@@ -93,7 +93,7 @@ impl Current<'_> {
                 )));
             }
             sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
-                return Err(Error::Argument(format!(
+                return Err(Error::OutOfMemory(format!(
                     "the texture `{name}` needs {}, more than {} has free: use less data",
                     human(texels.len() as u64),
                     self.info().device
