@@ -371,7 +371,7 @@ mod tests {
         let pairs = with_explanations(&rungs, &all).expect("pairs");
         assert!(!pairs.is_empty() && pairs.iter().all(|(rung, variant)| rung.name == variant.name));
         assert_eq!(pairs.len(), rungs.len());
-        let error = with_explanations(&rungs, &all[1..]).err().expect("one is missing").to_string();
+        let error = with_explanations(&rungs, &all[1..]).expect_err("one is missing").to_string();
         assert!(error.starts_with("the simulator explained the rungs ["), "{error}");
         let mut longer = all;
         longer.push(explained("another"));
