@@ -38,6 +38,16 @@ fn counters(body: &str) -> Counters {
 }
 
 #[test]
+fn a_discard_is_an_instruction_and_no_access() {
+    let store = "shl.b64 %rd4, %rd2, 5; add.s64 %rd4, %rd1, %rd4; st.global.b32 [%rd4], %r1;";
+    let without = counters(store);
+    let with = counters(&format!("{store} discard.global.L2 [%rd4], 128;"));
+    let more: Vec<_> = with.fields().zip(without.fields()).filter(|(with, without)| with != without).collect();
+    let more: Vec<_> = more.iter().map(|((name, with), (_, without))| (*name, with - without)).collect();
+    assert_eq!(more, [("warp_instructions", 1), ("thread_instructions", 32), ("predicated_on", 32)]);
+}
+
+#[test]
 fn bank_conflicts_are_wavefronts_beyond_the_ideal() {
     let at = |scale: u32, access: &str| {
         counters(&format!("mul.wide.u32 %rd4, %r1, {scale}; add.s64 %rd5, %rd3, %rd4; {access}"))

@@ -96,8 +96,15 @@ impl Counting {
         }
     }
 
+    /// Counts the lanes of an atomic by address.
+    ///
+    /// `discard` is counted as an executed instruction only: ptxas compiles it to a cache control instruction
+    /// (`CCTL.E.RML2`), not to a store, and it moves no data. Whether Nsight Compute has a metric for it is unknown.
     #[inline(never)]
-    fn atomic(&mut self, touch: &Touch<'_>) {
+    fn neither_load_nor_store(&mut self, touch: &Touch<'_>) {
+        if touch.kind == AccessKind::Discard {
+            return;
+        }
         let wanted = Wanted::addresses(touch.addresses, touch.mask, *touch.spread);
         let (mut classes, mut most) = ([0; CLASSES], 0);
         for (_, lanes) in wanted.each() {
@@ -179,7 +186,10 @@ impl Observer for Counting {
     fn touch(&mut self, (): &mut (), touch: &Touch<'_>) {
         let bytes = u64::from(touch.bytes) * u64::from(touch.mask.count_ones());
         match (touch.space, touch.kind) {
-            (Space::Shared | Space::Global, AccessKind::Atomic) => self.atomic(touch),
+            // One comparison excludes both kinds from the usual case.
+            (Space::Shared | Space::Global, AccessKind::Atomic | AccessKind::Discard) => {
+                self.neither_load_nor_store(touch);
+            }
             (Space::Shared, _) => {
                 let pairs = banks::pairs(touch);
                 let (units, ideal) = banks::wavefronts(touch.addresses, touch.mask, touch.bytes, *touch.spread, pairs);

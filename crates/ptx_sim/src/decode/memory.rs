@@ -22,6 +22,7 @@ pub const ROWS: &[Effect] = &[
     Effect { name: "st", facts: ACCESS, decode: |d, modifiers, operands| d.store(modifiers, operands) },
     Effect { name: "atom", facts: UPDATE, decode: |d, modifiers, operands| d.atomic(true, modifiers, operands) },
     Effect { name: "red", facts: UPDATE, decode: |d, modifiers, operands| d.atomic(false, modifiers, operands) },
+    Effect { name: "discard", facts: ACCESS, decode: |d, modifiers, operands| d.discard(modifiers, operands) },
     Effect { name: "fence", facts: CHEAP, decode: |_, modifiers, _| ordered(fence(modifiers)) },
     Effect { name: "membar", facts: CHEAP, decode: |_, modifiers, _| ordered(membar(modifiers)) },
     Effect { name: "fence.proxy", facts: CHEAP, decode: |_, modifiers, _| Ok(proxy_fence(modifiers)) },
@@ -37,7 +38,6 @@ pub const ROWS: &[Effect] = &[
     Effect { name: "prefetch", facts: CHEAP, decode: |_, _, _| Ok(Op::Nothing) },
     Effect { name: "prefetchu", facts: CHEAP, decode: |_, _, _| Ok(Op::Nothing) },
     Effect { name: "applypriority", facts: CHEAP, decode: |_, _, _| Ok(Op::Nothing) },
-    Effect { name: "discard", facts: CHEAP, decode: |_, _, _| Ok(Op::Nothing) },
 ];
 
 impl<'t> Decoder<'_, 't> {
@@ -232,6 +232,26 @@ impl<'t> Decoder<'_, 't> {
             });
         }
         Ok(Op::AtomicVector(parts.into_boxed_slice()))
+    }
+
+    /// Decodes `discard{.global}.L2 [a], 128`: PTX has no other level, size or state space.
+    ///
+    /// # Errors
+    /// [`Reject`] for any other form, and for an address of 32 bits or without a name, as ptxas does.
+    fn discard(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
+        if !matches!(words, ["L2"] | ["global", "L2"] | ["L2", "global"]) {
+            return unsupported("needs the level `.L2`, and no state space other than `.global`");
+        }
+        let [place @ Operand::Address(Some(_), _), Operand::Integer(bytes @ 128)] = operands else {
+            return unsupported("needs an address of a register or a variable, and the size 128");
+        };
+        match self.address(place)? {
+            (address @ Address { narrow: false, .. }, None | Some(Space::Global)) => {
+                Ok(Op::Discard { address, bytes: *bytes as u32 })
+            }
+            (Address { narrow: true, .. }, _) => unsupported("needs an address of 64 bits"),
+            _ => unsupported("needs an address in global memory"),
+        }
     }
 
     /// Decodes `createpolicy`: its result is an opaque value that is used only as a cache hint.

@@ -271,6 +271,33 @@ fn unknown_instructions_are_kept() {
     assert_eq!(message, "`strange.op %r1, %r2`: this instruction is not supported");
 }
 
+/// ptxas 13.5 accepts and rejects the same forms.
+#[test]
+fn forms_of_discard() {
+    for text in ["discard.global.L2 [%rd1], 128;", "discard.L2.global [%rd1+128], 0x80;", "discard.L2 [variable], 128;"]
+    {
+        let (_, function) = body(&format!(".global .align 128 .b8 variable[128];\n{text}"));
+        assert!(matches!(function.code[0].op, Op::Discard { bytes: 128, .. }), "{text}");
+    }
+    for text in [
+        "discard.global.L2 [%rd1], 64;",
+        "discard.global.L2 [%rd1];",
+        "discard.global.L2 [%rd1], %r1;",
+        "discard.global.L2 [%rd1], 128, 128;",
+        "discard.global.L2 %rd1, 128;",
+        "discard.global.L2 [%r1], 128;",
+        "discard.global.L2 [4096], 128;",
+        "discard.L2 [k_param_0], 128;",
+        "discard.global [%rd1], 128;",
+        "discard.global.L1 [%rd1], 128;",
+        "discard.shared.L2 [%rd1], 128;",
+        "discard.weak.global.L2 [%rd1], 128;",
+        "discard.global.global.L2 [%rd1], 128;",
+    ] {
+        assert!(matches!(op(text), Op::Unsupported(_)), "{text}");
+    }
+}
+
 #[test]
 fn places_and_their_chains() {
     let program = module(

@@ -187,7 +187,12 @@ fn straight(function: &Function, start: u32, end: u32) -> Option<Range<u32>> {
             return (pc > start).then_some(start..pc);
         }
         match inst.op {
-            Op::Pure(..) | Op::Load(_) | Op::Store(_) | Op::ConvertAddress { .. } | Op::Nothing => {}
+            Op::Pure(..)
+            | Op::Load(_)
+            | Op::Store(_)
+            | Op::Discard { .. }
+            | Op::ConvertAddress { .. }
+            | Op::Nothing => {}
             _ => return None,
         }
     }

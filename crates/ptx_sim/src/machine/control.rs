@@ -3,7 +3,7 @@
 use super::context::Context;
 use super::step::Step;
 use super::warp::Split;
-use super::{afford, asynchronous, barriers, calls, collectives, matrix};
+use super::{afford, asynchronous, barriers, calls, collectives, discard, matrix};
 use crate::lanes;
 use crate::observe::{Observer, Shadow, Site};
 use crate::program::flow::NOWHERE;
@@ -47,6 +47,11 @@ pub fn execute<O: Observer>(step: &mut Step<'_, '_, O>, mut split: Split, inst: 
         Op::Async(op) if !matches!(**op, Async::ClusterWait { .. }) => {
             let next = asynchronous::execute(step, Split { mask: step.mask, ..split }, op)?;
             return Ok(next.map(|next| Split { mask: split.mask, ..next }));
+        }
+        // Lanes whose guard is false continue with the others.
+        Op::Discard { address, bytes } => {
+            discard::execute(step, address, *bytes)?;
+            return Ok(Some(Split { pc: split.pc + 1, ..split }));
         }
         Op::Exit | Op::Return => {
             if rest != 0 {

@@ -27,6 +27,7 @@ impl BadAccess {
             AccessKind::Load => "load",
             AccessKind::Store => "store",
             AccessKind::Atomic => "atomic",
+            AccessKind::Discard => "discard",
         };
         format!("{} {what} of {} bytes at {:#x}", address::name(self.space), self.bytes, self.address)
     }

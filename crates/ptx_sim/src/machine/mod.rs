@@ -4,8 +4,8 @@
 //! (which lanes are where), `frame`, `barrier`, `in_flight`, `mbarrier`. Methods of the worker: `grid` (blocks over
 //! worker threads), `turns` (warps of a block) and `execute` (the loop over instructions). Then `step` (one warp at one
 //! instruction), `part` and `access` (the lanes of an access, and its checks), and by topic the functions that execute
-//! a step: `control`, `load_store`, `atomics`, `asynchronous`, `issue`, `completion`, `premature`, `mbarriers`,
-//! `cluster`, `cluster_barrier`, `barriers`, `collectives`, `matrix`, `texture`, `calls`, `externs`.
+//! a step: `control`, `load_store`, `atomics`, `discard`, `asynchronous`, `issue`, `completion`, `premature`,
+//! `mbarriers`, `cluster`, `cluster_barrier`, `barriers`, `collectives`, `matrix`, `texture`, `calls`, `externs`.
 
 mod access;
 mod afford;
@@ -23,6 +23,7 @@ mod collectives;
 mod completion;
 mod context;
 mod control;
+mod discard;
 mod execute;
 mod externs;
 mod faults;

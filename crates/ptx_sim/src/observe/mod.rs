@@ -26,6 +26,8 @@ pub enum AccessKind {
     Store,
     /// `atom` and `red`.
     Atomic,
+    /// `discard`: a write of indeterminate values, which moves no data.
+    Discard,
 }
 
 /// One memory instruction of one warp in one state space, after its bounds were checked and before it takes effect.

@@ -111,6 +111,9 @@ pub trait Shadow: Send {
     /// `st`: sets the shadow of memory from the sources.
     fn store(&mut self, scene: &mut Scene<'_>, registers: &Registers, access: &Access, lanes: Lanes<'_>);
 
+    /// `discard`: marks the bytes of every lane as undefined.
+    fn discard(&mut self, scene: &mut Scene<'_>, lanes: Lanes<'_>, bytes: u32);
+
     /// `atom` and `red`: checks the operands and the old value, and sets the shadows of the results.
     fn atomic(&mut self, scene: &mut Scene<'_>, registers: &mut Registers, atomic: &Atomic, lanes: Lanes<'_>);
 
@@ -147,6 +150,7 @@ impl Shadow for () {
     fn inspect(&mut self, _: &mut Scene<'_>, _: &mut Registers, _: &Inst, _: u32, _: u32) {}
     fn load(&mut self, _: &mut Scene<'_>, _: &mut Registers, _: &Access, _: Lanes<'_>) {}
     fn store(&mut self, _: &mut Scene<'_>, _: &Registers, _: &Access, _: Lanes<'_>) {}
+    fn discard(&mut self, _: &mut Scene<'_>, _: Lanes<'_>, _: u32) {}
     fn atomic(&mut self, _: &mut Scene<'_>, _: &mut Registers, _: &Atomic, _: Lanes<'_>) {}
     fn matrix(&mut self, _: &mut Scene<'_>, _: &mut Registers, _: &Matrix) {}
     fn meet(&mut self, _: &mut Scene<'_>, _: &mut Registers, _: Meeting<'_>, _: u32) {}

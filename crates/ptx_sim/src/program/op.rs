@@ -1,6 +1,6 @@
 //! Instructions, as the machine executes them.
 
-use super::{Access, Async, Atomic, BarrierKind, Matrix, Texture};
+use super::{Access, Address, Async, Atomic, BarrierKind, Matrix, Texture};
 use crate::isa::collective::Collective;
 use crate::isa::memory::{Order, Scope, Space};
 use crate::isa::special::Timer;
@@ -52,6 +52,13 @@ pub enum Op {
     Atomic(Atomic),
     /// `atom` and `red` of vectors: one atomic for each element, in order.
     AtomicVector(Box<[Atomic]>),
+    /// `discard`: makes bytes of global memory indeterminate.
+    Discard {
+        /// Address in global memory; a generic address is the same number.
+        address: Address,
+        /// Number of bytes, which is also the alignment of the address.
+        bytes: u32,
+    },
     /// `fence`, `membar`.
     Fence(Order, Scope),
     /// `cvta`, `cvta.to`.
@@ -147,7 +154,7 @@ pub enum Op {
     StackSave(Slot),
     /// `stackrestore`: row of `w64` with the stack pointer.
     StackRestore(Slot),
-    /// `prefetch`, `discard`, `griddepcontrol` and others that do not change what a program computes.
+    /// `prefetch`, `griddepcontrol` and others that do not change what a program computes.
     Nothing,
     /// An unsupported instruction, which stops the run if it is executed; the text gives the reason.
     Unsupported(String),

@@ -39,6 +39,7 @@ pub(crate) fn operands(op: &Op, meaning: Option<&Meaning>) -> Operands {
             sends: data(&access.registers, access.wide, access.bytes),
             ..none()
         },
+        Op::Discard { address, .. } => Operands { decides: vec![base(address)], ..none() },
         Op::Atomic(atomic) => atomics(std::slice::from_ref(atomic)),
         Op::AtomicVector(parts) => atomics(parts),
         Op::ConvertAddress { destination, source, .. } => {

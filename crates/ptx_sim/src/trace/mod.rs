@@ -260,6 +260,10 @@ impl Observer for Tracing {
     }
 
     fn touch(&mut self, block: &mut Self::Block, touch: &Touch<'_>) {
+        if touch.kind == AccessKind::Discard {
+            // It moves no data.
+            return;
+        }
         let units = match touch.space {
             Space::Shared => self.shared(touch),
             Space::Global => self.global(touch),

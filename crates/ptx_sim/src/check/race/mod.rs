@@ -31,7 +31,8 @@
 //!   guarantee.
 //! * Strong accesses of different sizes to one word count as compatible.
 //! * Two lanes of one store that write the same value to the same word are not a race: PTX defines that one of them
-//!   takes effect.
+//!   takes effect. Two lanes of one `discard` of the same line are not a race either: its values are indeterminate
+//!   whichever comes last.
 //! * Accesses by the host, `vprintf`, `free` and other proxies are not checked, except for bulk copies that read shared
 //!   memory written without a proxy fence.
 //! * `ld.global.nc` of memory written by a bulk copy is not reported.

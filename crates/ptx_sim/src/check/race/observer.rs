@@ -91,6 +91,8 @@ impl Observer for Race<'_> {
                     acquires
                 }
                 AccessKind::Load => matches!(touch.order, Order::Acquire | Order::AcqRel | Order::SeqCst),
+                // Always weak.
+                AccessKind::Discard => false,
                 AccessKind::Store => {
                     releases = matches!(touch.order, Order::Release | Order::AcqRel | Order::SeqCst);
                     false

@@ -1,8 +1,8 @@
 //! Functions for instructions with their own handlers, which report the registers and memory that they read and
 //! write. They have no cost when the check is off (the observer has no shadow state then).
 
-use super::access::Place;
-use super::origin::COMPUTED;
+use super::access::{Place, low};
+use super::origin::{Birth, COMPUTED, Origin};
 use super::report::Use;
 use super::state::Uninit;
 use crate::isa::File;
@@ -79,6 +79,22 @@ impl Uninit {
             self.mark(scene, place, 0, NEVER_WRITTEN);
             done += step;
         }
+    }
+
+    /// Marks the bytes of every lane as written with an undefined value, whose origin is the `discard` of this scene.
+    pub fn discards_memory(&mut self, scene: &mut Scene<'_>, lanes: Lanes<'_>, bytes: u32) {
+        if !self.tracked {
+            return;
+        }
+        let origin = Origin { site: scene.site, block: scene.block, warp: scene.warp, birth: Birth::Discard };
+        let origin = self.origins.add(origin);
+        each(lanes.mask, |lane| {
+            // Origins are kept by word.
+            for offset in (0..u64::from(bytes)).step_by(4) {
+                let place = Place { space: lanes.space, lane, address: lanes.addresses[lane] + offset, bytes: 4 };
+                self.mark(scene, place, low(4), origin | lane as u32);
+            }
+        });
     }
 
     /// Checks bytes at a generic address that one lane outputs (`vprintf`), and reports uninitialised ones.

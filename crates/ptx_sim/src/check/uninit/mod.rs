@@ -8,6 +8,8 @@
 //! reported. A store to global memory is reported if the value was computed, or if none of the thread's stored bytes
 //! was ever written; a copy with some defined bytes propagates its undefined ones without a finding.
 //!
+//! `discard` makes bytes of global memory undefined again.
+//!
 //! After a finding the value counts as defined, so that each defect is reported once.
 //!
 //! Limits: the results of asynchronous copies, matrix instructions and textures count as defined. Undefined bits that
@@ -107,6 +109,10 @@ impl Shadow for Uninit {
     #[inline]
     fn store(&mut self, scene: &mut Scene<'_>, registers: &Registers, access: &Access, lanes: Lanes<'_>) {
         self.store_shadows(scene, registers, access, lanes);
+    }
+
+    fn discard(&mut self, scene: &mut Scene<'_>, lanes: Lanes<'_>, bytes: u32) {
+        self.discards_memory(scene, lanes, bytes);
     }
 
     fn atomic(&mut self, scene: &mut Scene<'_>, registers: &mut Registers, atomic: &Atomic, lanes: Lanes<'_>) {

@@ -30,6 +30,8 @@ pub enum Birth {
         /// Origin of one of these stored values.
         earlier: Option<u32>,
     },
+    /// `discard`, which made memory undefined.
+    Discard,
 }
 
 /// An instruction of a warp that read undefined values.

@@ -80,15 +80,20 @@ impl Uninit {
         scene.finding(lane, what.code(), || {
             let mut diagnostic = Diagnostic::new(what.code(), "");
             let last = chain.last();
-            let source =
-                last.map_or("an uninitialised value".to_owned(), |(origin, lane)| describe(setting, origin, *lane));
+            let discarded = last.is_some_and(|(origin, _)| matches!(origin.birth, Birth::Discard));
+            // What was read; a `discard` made it undefined earlier.
+            let read = chain.iter().rfind(|(origin, _)| !matches!(origin.birth, Birth::Discard));
+            let source = read.map_or("an uninitialised value".to_owned(), |(origin, lane)| {
+                describe(setting, origin, *lane, discarded)
+            });
             diagnostic.title = format!("{} {source}", what.words());
             for (step, (origin, lane)) in chain.iter().enumerate() {
                 let place = Place::of(setting.program, origin.site.function, origin.site.pc);
                 let thread = setting.thread(origin.block, origin.warp, *lane);
-                let words = match (&origin.birth, step + 1 == chain.len()) {
+                let words = match (&origin.birth, step + 1 + usize::from(discarded) >= chain.len()) {
                     _ if origin.site == site && step == 0 => continue,
                     (Birth::Register, _) => format!("the register was uninitialised when it was read, by {thread}:"),
+                    (Birth::Discard, _) => format!("the bytes were discarded here, by {thread}:"),
                     (_, true) => format!("the value was loaded here, by {thread}:"),
                     (_, false) => format!("the value was loaded here, by {thread}, after it had been stored:"),
                 };
@@ -101,7 +106,7 @@ impl Uninit {
 }
 
 /// Describes the memory or register that was read, and why it is undefined.
-fn describe(setting: &Setting<'_>, origin: &Origin, lane: usize) -> String {
+fn describe(setting: &Setting<'_>, origin: &Origin, lane: usize, discarded: bool) -> String {
     let Birth::Memory { space, addresses, bytes, stored, .. } = &origin.birth else {
         return "an uninitialised register".to_owned();
     };
@@ -121,6 +126,7 @@ fn describe(setting: &Setting<'_>, origin: &Origin, lane: usize) -> String {
         space => address::name(*space),
     };
     match stored >> lane & 1 {
+        _ if discarded => format!("{bytes} bytes of {space} memory {at}, which were discarded"),
         0 => format!("{bytes} bytes of {space} memory {at}, which are uninitialised"),
         _ => format!("{bytes} bytes of {space} memory {at}, where an undefined value was stored"),
     }
@@ -129,6 +135,7 @@ fn describe(setting: &Setting<'_>, origin: &Origin, lane: usize) -> String {
 fn help(origin: &Origin, lane: usize) -> Option<&'static str> {
     Some(match &origin.birth {
         Birth::Register => "give the variable a value on every path that leads here",
+        Birth::Discard => "discard only memory that is written again before it is read",
         Birth::Memory { stored, .. } if stored >> lane & 1 != 0 => return None,
         Birth::Memory { space: Space::Shared, .. } => {
             "shared memory is not initialised when a block starts: store to it and let all threads pass a barrier \

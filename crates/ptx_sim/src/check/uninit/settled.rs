@@ -147,6 +147,7 @@ fn used(function: &Function, plan: &Plan, pc: usize) -> Option<Use> {
         | Op::Branch { .. }
         | Op::BranchIndexed { .. }
         | Op::Call { .. }
+        | Op::Discard { .. }
         | Op::Return
         | Op::Exit
         | Op::Trap
