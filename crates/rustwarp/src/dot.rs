@@ -48,7 +48,8 @@ impl<T: Element + Real, H: Handle> Plan<T, H> {
     /// Plans a product of vectors of `n` elements.
     ///
     /// # Errors
-    /// [`Error::Argument`] for a tuning that the kernel does not support, and if the device has less memory free.
+    /// [`Error::Argument`] for a tuning that the kernel does not support, [`Error::OutOfMemory`] if the device has less
+    /// memory free.
     pub fn new(device: &H, n: usize, tuning: Tuning) -> Result<Self> {
         let config = config::<T>(device.backend().info(), n, tuning)?;
         Ok(Self {

@@ -177,7 +177,7 @@ impl<S: Counted, H: Handle> Plan<S, H> {
     ///
     /// # Errors
     /// [`Error::Argument`] for 0 bins, for more elements than a block's 32-bit counters can count, for a tuning that
-    /// the kernel does not support, and if the device has less memory free.
+    /// the kernel does not support, [`Error::OutOfMemory`] if the device has less memory free.
     pub fn new(device: &H, n: usize, bins: Bins<S>, tuning: Tuning) -> Result<Self> {
         if bins.count == 0 {
             return Err(Error::Argument("a histogram has at least one bin".to_owned()));

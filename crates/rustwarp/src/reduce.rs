@@ -95,8 +95,8 @@ impl<O: Op<T>, T: Element, H: Handle> Plan<O, T, H> {
     /// Plans a reduction of `n` elements.
     ///
     /// # Errors
-    /// [`Error::Argument`](crate::Error::Argument) for a tuning that the kernel does not support, and if the device has
-    /// less memory free.
+    /// [`Error::Argument`](crate::Error::Argument) for a tuning that the kernel does not support,
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the device has less memory free.
     pub fn new(device: &H, n: usize, tuning: Tuning) -> Result<Self> {
         let config = config(device.backend().info(), n, best::BLOCK, tuning)?;
         Ok(Self {

@@ -98,8 +98,8 @@ impl<O: Op<T>, T: Element, H: Handle> Plan<O, T, H> {
     /// enough blocks to fill it, at most one for each tile, unless the tuning gives another number.
     ///
     /// # Errors
-    /// Those of [`require_offsets`], and [`Error::Argument`] for a tuning that the kernel does not support, and if the
-    /// device has less memory free.
+    /// Those of [`require_offsets`], and [`Error::Argument`] for a tuning that the kernel does not support,
+    /// [`Error::OutOfMemory`] if the device has less memory free.
     pub fn new(device: &H, n: usize, offsets: &[u64], tuning: Tuning) -> Result<Self> {
         require_offsets(offsets, n as u64)?;
         let info = device.backend().info();
