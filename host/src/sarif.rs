@@ -14,7 +14,7 @@ use std::path::Path;
 /// Writes the file, even without results: a CI system then closes those that it showed before.
 ///
 /// # Errors
-/// [`Error::Write`](rustwarp::Error::Write).
+/// [`Error::Write`](ladders::Error::Write).
 pub fn write(path: &Path, found: &[Diagnostic]) -> Result<()> {
     let text = format!("{:#}\n", log(found));
     ladders::input::write_text(path, &text)
