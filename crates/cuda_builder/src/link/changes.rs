@@ -44,9 +44,6 @@ impl<'a> Changes<'a> {
         let reached = |hashes: &[u64]| {
             let files: Vec<&Code> = hashes.iter().map(|hash| &self.files[hash]).collect();
             code::reached(&files, roots.iter().copied())
-                .into_iter()
-                .map(|(name, hash)| (name.to_owned(), hash))
-                .collect::<Vec<_>>()
         };
         Ok(reached(&went) == reached(&came))
     }

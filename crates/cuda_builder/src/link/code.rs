@@ -52,11 +52,18 @@ impl Code {
     }
 }
 
+/// Lists of symbols that stay in a module without being reached.
+const KEPT: [&str; 2] = ["llvm.used", "llvm.compiler.used"];
+
 /// What `files` contain of the code that `roots` reach: each symbol with the hash of its code, or of its declaration.
 pub(super) fn reached<'a>(files: &[&'a Code], roots: impl IntoIterator<Item = &'a str>) -> BTreeSet<(&'a str, u64)> {
     let exports = |file: &&Code, name: &str| file.symbols.get(name).is_some_and(|symbol| symbol.kind == Kind::Exported);
     let find = |name: &'a str| files.iter().position(|file| exports(file, name)).map(|file| (file, name));
     let mut pending: Vec<(usize, &str)> = roots.into_iter().filter_map(find).collect();
+    // LLVM keeps what these lists name, whether it is reached or not. Each file has its own.
+    for (index, file) in files.iter().enumerate() {
+        pending.extend(KEPT.iter().filter(|list| file.symbols.contains_key(**list)).map(|&list| (index, list)));
+    }
     let mut seen: HashSet<(usize, &str)> = pending.iter().copied().collect();
     let mut found = BTreeSet::new();
     while let Some((file, name)) = pending.pop() {
@@ -153,7 +160,7 @@ impl<'a> Hashes<'a> {
     fn symbol(&mut self, text: &'a str) -> (u64, Vec<String>) {
         let mut hasher = DefaultHasher::new();
         let mut uses = BTreeSet::new();
-        // Nodes with equal content may be different nodes: their order of appearance tells them apart.
+        // Two nodes with equal content can be distinct. The order in which nodes first appear tells them apart.
         let mut order: HashMap<&str, usize> = HashMap::new();
         self.walk(text, &mut hasher, &mut |part, hasher| match part {
             Part::Symbol(name) => drop(uses.insert(symbol(name))),
@@ -312,6 +319,20 @@ attributes #1 = { cold }
         assert_eq!(reached(&[&first]), 2, "`a` and the declaration of `b`");
         assert_eq!(reached(&[&first, &second]), 4);
         assert_eq!(reached(&[&first, &local]), 2, "the function of another file that has the same name");
+    }
+
+    #[test]
+    fn what_a_file_keeps_is_reached_without_a_root() {
+        let file = |value: u32| {
+            Code::parse(&format!(
+                "@KEPT = global i32 {value}\n@OTHER = global i32 {value}\n\
+                 @llvm.used = appending global [1 x ptr] [ptr @KEPT], section \"llvm.metadata\"\n"
+            ))
+        };
+        let (old, new) = (file(1), file(2));
+        let (old, new) = (reached(&[&old], []), reached(&[&new], []));
+        assert_eq!(old.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["KEPT", "llvm.used"]);
+        assert_ne!(old, new);
     }
 
     #[test]
