@@ -86,7 +86,7 @@ pub fn launch(device: &dyn Backend, module: Module, case: &Case) -> Result<(), S
     let textures: Vec<_> = case.textures.iter().map(make).collect::<rustwarp::Result<_>>().map_err(text)?;
     let handles = textures.iter().map(Texture::handle);
     let arguments: Vec<u64> = buffers.iter().map(Buffer::address).chain(handles).collect();
-    let shape = Shape { grid: case.grid, block: case.block, shared: case.shared, cluster: None, cooperative: false };
+    let shape = Shape::new(case.grid, case.block).with_shared(case.shared);
     // SAFETY: a case launches its kernel with the buffers and the shape that the kernel's contract requires; the
     // buffers outlive it.
     unsafe { device.launch(module, &(case.call)(&arguments), shape) }.map_err(text)?;

@@ -8,7 +8,7 @@
 //! - *Source*: outputs in registers that share their inputs, tiles in shared memory. The kernels are
 //!   `kernels_gpu::conv1d::best`.
 
-use crate::backend::{Handle, Memory, Shape};
+use crate::backend::{Handle, Shape, View, ViewMut};
 use crate::buffer::Buffer;
 use crate::device::Device;
 use crate::element::Element;
@@ -34,20 +34,46 @@ pub use kernels_gpu::conv1d::MAX_MASK;
 /// [`Error::Mismatch`] if the signal is not a whole number of samples, [`Error::Argument`] for sizes beyond the limits,
 /// [`Error::OtherDevice`] for buffers of two devices, [`Error::NoPtx`] if the kernels are not built, and the errors of
 /// the device.
-pub fn conv1d<T: Element + Sample>(
-    signal: &Buffer<T>,
+pub fn conv1d<'a, T: Element + Sample>(
+    signal: impl Into<View<'a, T>>,
     channels: usize,
-    mask: &Buffer<T>,
+    mask: impl Into<View<'a, T>>,
     border: Border,
 ) -> Result<Buffer<T>> {
-    let (device, n) = (signal.device(), signal.len());
+    let (signal, mask) = (signal.into(), mask.into());
+    conv1d_on(signal.device(), signal, channels, mask, border)
+}
+
+/// Writes the filtered signal to the output, which is as long, without waiting, in the stream of the output's device.
+///
+/// # Errors
+/// Those of [`conv1d()`].
+pub fn conv1d_into<'a, T: Element + Sample>(
+    signal: impl Into<View<'a, T>>,
+    channels: usize,
+    mask: impl Into<View<'a, T>>,
+    border: Border,
+    output: impl Into<ViewMut<'a, T>>,
+) -> Result<()> {
+    let (signal, mask, output) = (signal.into(), mask.into(), output.into());
+    let (device, n) = (output.device(), signal.len());
     mask.require_on(device, "the mask")?;
     if channels == 0 || !n.is_multiple_of(channels) {
         return Err(Error::Mismatch(format!("{n} elements are not a whole number of samples of {channels} channels")));
     }
-    let mut output = device.uninit::<T>(n)?;
     let frame = frame([n / channels, channels, mask.len()], border)?;
-    Plan::new(device, frame)?.launch([signal, mask], &mut output)?;
+    Plan::new(device, frame)?.launch([signal, mask], output)
+}
+
+fn conv1d_on<T: Element + Sample>(
+    device: &Device,
+    signal: View<'_, T>,
+    channels: usize,
+    mask: View<'_, T>,
+    border: Border,
+) -> Result<Buffer<T>> {
+    let mut output = device.uninit::<T>(signal.len())?;
+    conv1d_into(signal, channels, mask, border, &mut output)?;
     Ok(output)
 }
 
@@ -111,13 +137,14 @@ impl<T: Element + Sample, H: Handle> Plan<T, H> {
     /// [`Error::Mismatch`] for memory of another length, [`Error::OtherDevice`] for memory of another device.
     pub fn prepare<'a>(
         &'a self,
-        [signal, mask]: [&'a Memory<T, H>; 2],
-        output: &'a Memory<T, H>,
+        [signal, mask]: [impl Into<View<'a, T, H>>; 2],
+        output: impl Into<View<'a, T, H>>,
     ) -> Result<Launch<'a>> {
+        let (signal, mask, output) = (signal.into(), mask.into(), output.into());
         let (frame, n) = (self.frame, self.frame.samples as usize * self.frame.channels as usize);
         signal.require(&self.device, n, "the signal")?;
         mask.require(&self.device, frame.taps as usize, "the mask")?;
-        output.require_output(&self.device, n, &[signal.address(), mask.address()])?;
+        output.require_output(&self.device, n, &[signal.span(), mask.span()])?;
         let (call, shape) = call(frame, [signal.slice(n), mask.slice(mask.len())], output.ptr());
         // SAFETY: signal and mask have the sizes of the frame, the output is as long as the signal, the block is the
         // kernel's, and grid and shared memory suffice for the whole signal.
@@ -130,8 +157,13 @@ impl<T: Element + Sample> Plan<T> {
     ///
     /// # Errors
     /// Those of [`Plan::prepare`], [`Error::NoPtx`] if the kernels are not built, and the errors of the device.
-    pub fn launch(&self, operands: [&Buffer<T>; 2], output: &mut Buffer<T>) -> Result<()> {
-        self.device.run("conv1d", &self.prepare(operands, output)?)
+    pub fn launch<'a>(
+        &'a self,
+        operands: [impl Into<View<'a, T>>; 2],
+        output: impl Into<ViewMut<'a, T>>,
+    ) -> Result<()> {
+        let (operands, output): ([View<'_, T>; 2], ViewMut<'_, T>) = (operands.map(Into::into), output.into());
+        self.device.run("conv1d", &self.prepare(operands, output.as_view())?)
     }
 }
 
@@ -140,15 +172,16 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::OtherDevice`] for buffers of another device, and those of [`conv1d()`].
-    pub fn conv1d<T: Element + Sample>(
+    pub fn conv1d<'a, T: Element + Sample>(
         &self,
-        signal: &Buffer<T>,
+        signal: impl Into<View<'a, T>>,
         channels: usize,
-        mask: &Buffer<T>,
+        mask: impl Into<View<'a, T>>,
         border: Border,
     ) -> Result<Buffer<T>> {
+        let (signal, mask) = (signal.into(), mask.into());
         signal.require_on(self, "the signal")?;
-        conv1d(signal, channels, mask, border)
+        conv1d_on(self, signal, channels, mask, border)
     }
 }
 
@@ -171,5 +204,5 @@ pub fn call<'a, T: Element + Sample>(
         let call = conv1d_best_interleaved::<T>(signal, mask, frame, split, output);
         (call, grid, split.shared_bytes(frame.taps, bytes))
     };
-    (call, Shape { grid: [across, down, 1], ..Shape::linear(across, best::BLOCK) }.with_shared(shared))
+    (call, Shape::new([across, down, 1], [best::BLOCK, 1, 1]).with_shared(shared))
 }

@@ -8,7 +8,7 @@
 //! - *Source*: rows that march down the picture with their window in registers. The kernels are
 //!   `kernels_gpu::conv2d::best`.
 
-use crate::backend::{Handle, Memory, Shape};
+use crate::backend::{Handle, Memory, Shape, View, ViewMut};
 use crate::buffer::Buffer;
 use crate::device::Device;
 use crate::element::Element;
@@ -30,14 +30,31 @@ pub use kernels_gpu::conv2d::MAX_MASK;
 /// # Errors
 /// [`Error::Mismatch`] if the buffer or the mask does not have the length of its shape, [`Error::Argument`] for sizes
 /// beyond the limits, [`Error::NoPtx`] if the kernels are not built, and the errors of the device.
-pub fn conv2d<T: Element + Sample>(
-    picture: &Buffer<T>,
+pub fn conv2d<'a, T: Element + Sample>(
+    picture: impl Into<View<'a, T>>,
     shape: [usize; 3],
     mask: &[T],
     mask_shape: [usize; 2],
     border: Border,
 ) -> Result<Buffer<T>> {
-    let (device, n) = (picture.device(), picture.len());
+    let picture = picture.into();
+    conv2d_on(picture.device(), picture, shape, (mask, mask_shape), border)
+}
+
+/// Writes the filtered picture to the output, which has its shape, in the stream of the output's device. It waits only
+/// for the copy of the mask.
+///
+/// # Errors
+/// Those of [`conv2d()`].
+pub fn conv2d_into<'a, T: Element + Sample>(
+    picture: impl Into<View<'a, T>>,
+    shape: [usize; 3],
+    (mask, mask_shape): (&[T], [usize; 2]),
+    border: Border,
+    output: impl Into<ViewMut<'a, T>>,
+) -> Result<()> {
+    let (picture, output) = (picture.into(), output.into());
+    let n = picture.len();
     let elements = |shape: &[usize]| shape.iter().try_fold(1_usize, |product, &n| product.checked_mul(n));
     if elements(&shape) != Some(n) {
         return Err(Error::Mismatch(format!("{n} elements are not a picture of {}", crate::tensor::text(&shape))));
@@ -47,10 +64,18 @@ pub fn conv2d<T: Element + Sample>(
         return Err(Error::Mismatch(format!("{} elements are not a mask of {text}", mask.len())));
     }
     let frame = frame(shape, mask_shape, border)?;
-    let mut output = device.uninit::<T>(n)?;
-    let plan = Plan::new(device, frame, mask, Tuning::default())?;
-    plan.launch(picture, &mut output)?;
-    // The mask is released on return.
+    Plan::new(output.device(), frame, mask, Tuning::default())?.launch(picture, output)
+}
+
+fn conv2d_on<T: Element + Sample>(
+    device: &Device,
+    picture: View<'_, T>,
+    shape: [usize; 3],
+    mask: (&[T], [usize; 2]),
+    border: Border,
+) -> Result<Buffer<T>> {
+    let mut output = device.uninit::<T>(picture.len())?;
+    conv2d_into(picture, shape, mask, border, &mut output)?;
     device.synchronize()?;
     Ok(output)
 }
@@ -150,11 +175,16 @@ impl<T: Element + Sample, H: Handle> Plan<T, H> {
     ///
     /// # Errors
     /// [`Error::Mismatch`] for memory of another length, [`Error::OtherDevice`] for memory of another device.
-    pub fn prepare<'a>(&'a self, picture: &'a Memory<T, H>, output: &'a Memory<T, H>) -> Result<Launch<'a>> {
+    pub fn prepare<'a>(
+        &'a self,
+        picture: impl Into<View<'a, T, H>>,
+        output: impl Into<View<'a, T, H>>,
+    ) -> Result<Launch<'a>> {
         let Frame { rows, columns, channels, .. } = self.frame;
+        let (picture, output) = (picture.into(), output.into());
         let n = rows as usize * columns as usize * channels as usize;
         picture.require(self.mask.device(), n, "the picture")?;
-        output.require_output(self.mask.device(), n, &[picture.address()])?;
+        output.require_output(self.mask.device(), n, &[picture.span()])?;
         let (input, mask) = (picture.slice(n), self.mask.slice(self.taps.len()));
         let call = call(Operands { input, mask, taps: &self.taps, frame: self.frame }, self.strip, output.ptr());
         // SAFETY: picture and mask have the sizes of the frame, the block is the kernel's, the strips or tiles cover
@@ -168,8 +198,9 @@ impl<T: Element + Sample> Plan<T> {
     ///
     /// # Errors
     /// Those of [`Plan::prepare`], [`Error::NoPtx`] if the kernels are not built, and the errors of the device.
-    pub fn launch(&self, picture: &Buffer<T>, output: &mut Buffer<T>) -> Result<()> {
-        self.mask.device().run("conv2d", &self.prepare(picture, output)?)
+    pub fn launch<'a>(&self, picture: impl Into<View<'a, T>>, output: impl Into<ViewMut<'a, T>>) -> Result<()> {
+        let (picture, output) = (picture.into(), output.into());
+        self.mask.device().run("conv2d", &self.prepare(picture, output.as_view())?)
     }
 }
 
@@ -178,16 +209,17 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::OtherDevice`] for a buffer of another device, and those of [`conv2d()`].
-    pub fn conv2d<T: Element + Sample>(
+    pub fn conv2d<'a, T: Element + Sample>(
         &self,
-        picture: &Buffer<T>,
+        picture: impl Into<View<'a, T>>,
         shape: [usize; 3],
         mask: &[T],
         mask_shape: [usize; 2],
         border: Border,
     ) -> Result<Buffer<T>> {
+        let picture = picture.into();
         picture.require_on(self, "the picture")?;
-        conv2d(picture, shape, mask, mask_shape, border)
+        conv2d_on(self, picture, shape, (mask, mask_shape), border)
     }
 }
 
@@ -231,7 +263,7 @@ fn shape(grid: [u32; 3], block: [u32; 2], frame: Frame) -> Result<Shape> {
             grid[0], grid[1], grid[2]
         )));
     }
-    Ok(Shape { grid, block: [block[0], block[1], 1], shared: 0, cluster: None, cooperative: false })
+    Ok(Shape::new(grid, [block[0], block[1], 1]))
 }
 
 /// Converts a mask to the array that kernels take by value.

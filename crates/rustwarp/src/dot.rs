@@ -7,8 +7,7 @@
 //! - *Determinism*: the same bits on every run on devices with the same number of multiprocessors.
 //! - *Source*: those of [`reduce`](mod@crate::reduce). The kernel is `kernels_gpu::dot::best`.
 
-use crate::backend::{DeviceInfo, Handle, Memory};
-use crate::buffer::Buffer;
+use crate::backend::{DeviceInfo, Handle, Memory, View, ViewMut};
 use crate::device::Device;
 use crate::element::Element;
 use crate::error::{Error, Result};
@@ -23,14 +22,33 @@ pub use kernels_gpu::dot::Real;
 /// # Errors
 /// [`Error::Mismatch`] for unequal lengths, [`Error::OtherDevice`] for buffers of two devices, [`Error::NoPtx`] if the
 /// kernels are not built, and the errors of the device.
-pub fn dot<T: Element + Real>(a: &Buffer<T>, b: &Buffer<T>) -> Result<T> {
-    let (device, n) = (a.device(), a.len());
+pub fn dot<'a, T: Element + Real>(a: impl Into<View<'a, T>>, b: impl Into<View<'a, T>>) -> Result<T> {
+    let (a, b) = (a.into(), b.into());
+    dot_on(a.device(), a, b)
+}
+
+/// Writes the product of two vectors of equal length to the output of one element, without waiting, in the stream of
+/// the output's device.
+///
+/// # Errors
+/// Those of [`dot()`].
+pub fn dot_into<'a, T: Element + Real>(
+    a: impl Into<View<'a, T>>,
+    b: impl Into<View<'a, T>>,
+    output: impl Into<ViewMut<'a, T>>,
+) -> Result<()> {
+    let (a, b, output) = (a.into(), b.into(), output.into());
+    let (device, n) = (output.device(), a.len());
     b.require_on(device, "the second vector")?;
     if n != b.len() {
         return Err(Error::Mismatch(format!("a dot product takes two vectors of one length, not {n} and {}", b.len())));
     }
+    Plan::<T>::new(device, n, Tuning::default())?.launch([a, b], output)
+}
+
+fn dot_on<T: Element + Real>(device: &Device, a: View<'_, T>, b: View<'_, T>) -> Result<T> {
     let mut output = device.uninit::<T>(1)?;
-    Plan::<T>::new(device, n, Tuning::default())?.launch([a, b], &mut output)?;
+    dot_into(a, b, &mut output)?;
     Ok(output.read(1)?[0])
 }
 
@@ -69,11 +87,15 @@ impl<T: Element + Real, H: Handle> Plan<T, H> {
     ///
     /// # Errors
     /// [`Error::Mismatch`] for memory of another length, [`Error::OtherDevice`] for memory of another device.
-    pub fn prepare<'a>(&'a self, [a, b]: [&'a Memory<T, H>; 2], output: &'a Memory<T, H>) -> Result<Launch<'a>> {
-        let device = self.ticket.device();
+    pub fn prepare<'a>(
+        &'a self,
+        [a, b]: [impl Into<View<'a, T, H>>; 2],
+        output: impl Into<View<'a, T, H>>,
+    ) -> Result<Launch<'a>> {
+        let (device, a, b, output) = (self.ticket.device(), a.into(), b.into(), output.into());
         a.require(device, self.n, "the first vector")?;
         b.require(device, self.n, "the second vector")?;
-        output.require_output(device, 1, &[a.address(), b.address()])?;
+        output.require_output(device, 1, &[a.span(), b.span()])?;
         let (partials, ticket) = (self.partials.ptr(), self.ticket.ptr());
         let call = best::dot_best::<T>(a.slice(self.n), b.slice(self.n), partials, ticket, output.ptr());
         // SAFETY: whole warps, a partial sum per block, and a ticket that is 0 and that every launch leaves at 0.
@@ -86,8 +108,9 @@ impl<T: Element + Real> Plan<T> {
     ///
     /// # Errors
     /// Those of [`Plan::prepare`], [`Error::NoPtx`] if the kernels are not built, and the errors of the device.
-    pub fn launch(&self, vectors: [&Buffer<T>; 2], output: &mut Buffer<T>) -> Result<()> {
-        let launch = self.prepare(vectors, output)?;
+    pub fn launch<'a>(&self, vectors: [impl Into<View<'a, T>>; 2], output: impl Into<ViewMut<'a, T>>) -> Result<()> {
+        let (vectors, mut output): ([View<'_, T>; 2], ViewMut<'_, T>) = (vectors.map(Into::into), output.into());
+        let launch = self.prepare(vectors, output.as_view())?;
         match self.n {
             0 => output.write(&[T::ZERO]),
             _ => self.ticket.device().run("dot", &launch),
@@ -106,8 +129,9 @@ impl Device {
     ///
     /// # Errors
     /// Those of [`dot()`].
-    pub fn dot<T: Element + Real>(&self, a: &Buffer<T>, b: &Buffer<T>) -> Result<T> {
+    pub fn dot<'a, T: Element + Real>(&self, a: impl Into<View<'a, T>>, b: impl Into<View<'a, T>>) -> Result<T> {
+        let (a, b) = (a.into(), b.into());
         a.require_on(self, "the first vector")?;
-        dot(a, b)
+        dot_on(self, a, b)
     }
 }

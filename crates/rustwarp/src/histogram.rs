@@ -8,7 +8,7 @@
 //! - *Source*: privatised counters as in J. Gómez-Luna et al., "An optimized approach to histogram computation on GPU"
 //!   (2013). The kernels are `kernels_gpu::histogram::best`.
 
-use crate::backend::{DeviceInfo, Handle, Memory, Shape};
+use crate::backend::{DeviceInfo, Handle, Memory, Shape, View, ViewMut};
 use crate::buffer::Buffer;
 use crate::device::Device;
 use crate::element::{Element, Scalar};
@@ -32,16 +32,18 @@ impl Key for u32 {}
 ///
 /// # Errors
 /// [`Error::Argument`] for 0 bins, [`Error::NoPtx`] if the kernels are not built, and the errors of the device.
-pub fn of_keys<T: Key>(input: &Buffer<T>, bins: u32) -> Result<Buffer<u64>> {
-    histogram(input, Bins::<T>::keys(bins))
+pub fn of_keys<'a, T: Key>(input: impl Into<View<'a, T>>, bins: u32) -> Result<Buffer<u64>> {
+    let input = input.into();
+    histogram(input.device(), input, Bins::<T>::keys(bins))
 }
 
 /// Number of letters of a text in groups of four: a-d, e-h, …, y-z; a capital counts as its small letter.
 ///
 /// # Errors
 /// Those of [`of_keys`].
-pub fn of_letters(text: &Buffer<u8>) -> Result<Buffer<u64>> {
-    histogram(text, Bins::letters())
+pub fn of_letters<'a>(text: impl Into<View<'a, u8>>) -> Result<Buffer<u64>> {
+    let text = text.into();
+    histogram(text.device(), text, Bins::letters())
 }
 
 /// Number of elements in each of `bins` equal parts of a half-open range.
@@ -49,7 +51,7 @@ pub fn of_letters(text: &Buffer<u8>) -> Result<Buffer<u64>> {
 /// # Errors
 /// [`Error::Argument`] for a range that cannot be divided into `bins` parts in the elements' type, and those of
 /// [`of_keys`].
-pub fn of_range<T: Cut>(input: &Buffer<T>, bins: u32, range: Range<T>) -> Result<Buffer<u64>> {
+pub fn of_range<'a, T: Cut>(input: impl Into<View<'a, T>>, bins: u32, range: Range<T>) -> Result<Buffer<u64>> {
     let bins = Bins::parts(range.clone(), bins).ok_or_else(|| {
         let (low, high) = (range.start.value(), range.end.value());
         Error::Argument(format!(
@@ -59,7 +61,8 @@ pub fn of_range<T: Cut>(input: &Buffer<T>, bins: u32, range: Range<T>) -> Result
             T::DTYPE
         ))
     })?;
-    histogram(input, bins)
+    let input = input.into();
+    histogram(input.device(), input, bins)
 }
 
 /// A float type in which a range can be divided into bins.
@@ -149,12 +152,22 @@ macro_rules! counted {
 }
 counted!(u8: u8, Letter: u8, u32: u32, f32: f32, f64: f64);
 
-fn histogram<S: Counted>(input: &Buffer<S::Element>, bins: Bins<S>) -> Result<Buffer<u64>> {
-    let device = input.device();
-    let plan = Plan::<S>::new(device, input.len(), bins, Tuning::default())?;
+/// Writes the counts to an output with an element for each bin, without waiting, in the stream of the output's device.
+///
+/// # Errors
+/// Those of [`Plan::new`] and [`Plan::launch`].
+pub fn count_into<'a, S: Counted>(
+    input: impl Into<View<'a, S::Element>>,
+    bins: Bins<S>,
+    counts: impl Into<ViewMut<'a, u64>>,
+) -> Result<()> {
+    let (input, counts) = (input.into(), counts.into());
+    Plan::<S>::new(counts.device(), input.len(), bins, Tuning::default())?.launch(input, counts)
+}
+
+fn histogram<S: Counted>(device: &Device, input: View<'_, S::Element>, bins: Bins<S>) -> Result<Buffer<u64>> {
     let mut counts = device.uninit::<u64>(bins.count as usize)?;
-    plan.launch(input, &mut counts)?;
-    // The plan's memory is released on return.
+    count_into(input, bins, &mut counts)?;
     device.synchronize()?;
     Ok(counts)
 }
@@ -202,10 +215,14 @@ impl<S: Counted, H: Handle> Plan<S, H> {
     ///
     /// # Errors
     /// [`Error::Mismatch`] for memory of another length, [`Error::OtherDevice`] for memory of another device.
-    pub fn prepare<'a>(&'a self, input: &'a Memory<S::Element, H>, counts: &'a Memory<u64, H>) -> Result<Launch<'a>> {
-        let device = self.ticket.device();
+    pub fn prepare<'a>(
+        &'a self,
+        input: impl Into<View<'a, S::Element, H>>,
+        counts: impl Into<View<'a, u64, H>>,
+    ) -> Result<Launch<'a>> {
+        let (device, input, counts) = (self.ticket.device(), input.into(), counts.into());
         input.require(device, self.n, "the input")?;
-        counts.require_output(device, self.bins.count as usize, &[input.address()])?;
+        counts.require_output(device, self.bins.count as usize, &[input.span()])?;
         let Config { block, grid, window, shared, by_lane } = self.config;
         // SAFETY: the memory lives as long as the buffer, and `S` has the representation of its elements.
         let input = unsafe { Slice::<S>::new(input.address(), self.n) };
@@ -224,13 +241,18 @@ impl<S: Counted> Plan<S> {
     ///
     /// # Errors
     /// Those of [`Plan::prepare`], [`Error::NoPtx`] if the kernels are not built, and the errors of the device.
-    pub fn launch(&self, input: &Buffer<S::Element>, counts: &mut Buffer<u64>) -> Result<()> {
-        let launch = self.prepare(input, counts)?;
-        let device = self.ticket.device();
+    pub fn launch<'a>(
+        &self,
+        input: impl Into<View<'a, S::Element>>,
+        counts: impl Into<ViewMut<'a, u64>>,
+    ) -> Result<()> {
+        let (input, mut counts) = (input.into(), counts.into());
+        // The operands are checked before anything is written.
+        self.prepare(input, counts.as_view())?;
         if self.adds() {
             counts.fill(0)?;
         }
-        device.run("histogram", &launch)
+        self.ticket.device().run("histogram", &self.prepare(input, counts.as_view())?)
     }
 }
 
@@ -320,8 +342,9 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::OtherDevice`] for a buffer of another device, and those of [`of_keys`].
-    pub fn histogram<T: Key>(&self, input: &Buffer<T>, bins: u32) -> Result<Buffer<u64>> {
+    pub fn histogram<'a, T: Key>(&self, input: impl Into<View<'a, T>>, bins: u32) -> Result<Buffer<u64>> {
+        let input = input.into();
         input.require_on(self, "the input")?;
-        of_keys(input, bins)
+        histogram(self, input, Bins::<T>::keys(bins))
     }
 }

@@ -44,7 +44,7 @@ pub mod segreduce;
 pub mod transpose;
 pub mod vecadd;
 
-pub use backend::{Atomics, Backend, Checkers, Checks, Choice, Handle, Memory, Shape};
+pub use backend::{Atomics, Backend, Checkers, Checks, Choice, Handle, Memory, Shape, View, ViewMut};
 pub use buffer::Buffer;
 pub use cuda_std::launch::Call;
 pub use device::{Device, Module};

@@ -7,7 +7,7 @@
 //!   asynchronous copies. The kernels are `kernels_gpu::matmul::best`; products of f32 are rounded as f32, without
 //!   TF32.
 
-use crate::backend::{DeviceInfo, Handle, Memory, Shape};
+use crate::backend::{DeviceInfo, Handle, Shape, View, ViewMut};
 use crate::buffer::Buffer;
 use crate::device::Device;
 use crate::element::Element;
@@ -35,18 +35,37 @@ pub struct Sizes {
 /// [`Error::Mismatch`] if a buffer does not have the length of its matrix, [`Error::Argument`] for sizes beyond 2^32 -
 /// 1, [`Error::OtherDevice`] for buffers of two devices, [`Error::NoPtx`] if the kernels are not built, and the errors
 /// of the device.
-pub fn matmul<T: Real>(a: &Buffer<T>, b: &Buffer<T>, sizes: Sizes) -> Result<Buffer<T>> {
-    let device = a.device();
-    b.require_on(device, "B")?;
+pub fn matmul<'a, T: Real>(a: impl Into<View<'a, T>>, b: impl Into<View<'a, T>>, sizes: Sizes) -> Result<Buffer<T>> {
+    let (a, b) = (a.into(), b.into());
+    matmul_on(a.device(), a, b, sizes)
+}
+
+/// Writes the product of A and B to a matrix of `m` x `n`, without waiting, in the stream of the device of the product.
+///
+/// # Errors
+/// Those of [`matmul()`].
+pub fn matmul_into<'a, T: Real>(
+    a: impl Into<View<'a, T>>,
+    b: impl Into<View<'a, T>>,
+    sizes: Sizes,
+    product: impl Into<ViewMut<'a, T>>,
+) -> Result<()> {
+    let (a, b, product) = (a.into(), b.into(), product.into());
+    b.require_on(product.device(), "B")?;
     let Sizes { m, n, k, .. } = sizes;
     for (name, have, [rows, columns]) in [("A", a.len(), [m, k]), ("B", b.len(), [k, n])] {
         if rows.checked_mul(columns) != Some(have) {
             return Err(Error::Mismatch(format!("{name} has {have} elements, and {rows}x{columns} are needed")));
         }
     }
+    Plan::new(product.device(), sizes, None)?.launch([a, b], product)
+}
+
+fn matmul_on<T: Real>(device: &Device, a: View<'_, T>, b: View<'_, T>, sizes: Sizes) -> Result<Buffer<T>> {
+    let Sizes { m, n, .. } = sizes;
     let len = m.checked_mul(n).ok_or_else(|| Error::Argument(format!("a product of {m}x{n} elements is too large")))?;
     let mut output = device.uninit::<T>(len)?;
-    Plan::new(device, sizes, None)?.launch([a, b], &mut output)?;
+    matmul_into(a, b, sizes, &mut output)?;
     Ok(output)
 }
 
@@ -176,7 +195,12 @@ impl<T: Real, H: Handle> Plan<T, H> {
     ///
     /// # Errors
     /// [`Error::Mismatch`] for memory of another length, [`Error::OtherDevice`] for memory of another device.
-    pub fn prepare<'a>(&'a self, [a, b]: [&'a Memory<T, H>; 2], product: &'a Memory<T, H>) -> Result<Launch<'a>> {
+    pub fn prepare<'a>(
+        &'a self,
+        [a, b]: [impl Into<View<'a, T, H>>; 2],
+        product: impl Into<View<'a, T, H>>,
+    ) -> Result<Launch<'a>> {
+        let (a, b, product) = (a.into(), b.into(), product.into());
         let Sizes { m, n, k, .. } = self.sizes;
         let length = |rows: usize, columns: usize| {
             let too_large = || Error::Argument(format!("a matrix of {rows}x{columns} elements is too large"));
@@ -184,7 +208,7 @@ impl<T: Real, H: Handle> Plan<T, H> {
         };
         a.require(&self.device, length(m, k)?, "A")?;
         b.require(&self.device, length(k, n)?, "B")?;
-        product.require_output(&self.device, length(m, n)?, &[a.address(), b.address()])?;
+        product.require_output(&self.device, length(m, n)?, &[a.span(), b.span()])?;
         let [rows, columns, depth] = self.for_kernels;
         let call = (self.kernel)(a.slice(a.len()), b.slice(b.len()), product.ptr(), rows, columns, depth);
         // SAFETY: the matrices have the plan's sizes, the block is the kernel's, every tile has a block, and the shared
@@ -198,8 +222,13 @@ impl<T: Real> Plan<T> {
     ///
     /// # Errors
     /// Those of [`Plan::prepare`], [`Error::NoPtx`] if the kernels are not built, and the errors of the device.
-    pub fn launch(&self, factors: [&Buffer<T>; 2], product: &mut Buffer<T>) -> Result<()> {
-        self.device.run("matmul", &self.prepare(factors, product)?)
+    pub fn launch<'a>(
+        &'a self,
+        factors: [impl Into<View<'a, T>>; 2],
+        product: impl Into<ViewMut<'a, T>>,
+    ) -> Result<()> {
+        let (factors, product): ([View<'_, T>; 2], ViewMut<'_, T>) = (factors.map(Into::into), product.into());
+        self.device.run("matmul", &self.prepare(factors, product.as_view())?)
     }
 }
 
@@ -226,8 +255,14 @@ impl Device {
     ///
     /// # Errors
     /// Those of [`matmul()`].
-    pub fn matmul<T: Real>(&self, a: &Buffer<T>, b: &Buffer<T>, sizes: Sizes) -> Result<Buffer<T>> {
+    pub fn matmul<'a, T: Real>(
+        &self,
+        a: impl Into<View<'a, T>>,
+        b: impl Into<View<'a, T>>,
+        sizes: Sizes,
+    ) -> Result<Buffer<T>> {
+        let (a, b) = (a.into(), b.into());
         a.require_on(self, "A")?;
-        matmul(a, b, sizes)
+        matmul_on(self, a, b, sizes)
     }
 }

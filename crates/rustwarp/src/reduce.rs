@@ -9,8 +9,7 @@
 //! - *Source*: M. Harris, "Optimizing Parallel Reduction in CUDA" (2007), for the tree; the last block finishes as in
 //!   the sample `threadFenceReduction` of the CUDA toolkit. The kernels are `kernels_gpu::reduce::{best, arg}`.
 
-use crate::backend::{DeviceInfo, Handle, Memory};
-use crate::buffer::Buffer;
+use crate::backend::{DeviceInfo, Handle, Memory, View, ViewMut};
 use crate::device::Device;
 use crate::element::Element;
 use crate::error::Result;
@@ -29,55 +28,107 @@ const PER_THREAD: u32 = 4;
 ///
 /// # Errors
 /// [`Error::NoPtx`](crate::Error::NoPtx) if the kernels are not built, and the errors of the device.
-pub fn sum<T: Element>(input: &Buffer<T>) -> Result<T> {
-    reduce::<Sum, T>(input)
+pub fn sum<'a, T: Element>(input: impl Into<View<'a, T>>) -> Result<T> {
+    let input = input.into();
+    reduce::<Sum, T>(input.device(), input)
 }
 
 /// Largest element; the type's lowest value for an empty input.
 ///
 /// # Errors
 /// Those of [`sum`].
-pub fn max<T: Element>(input: &Buffer<T>) -> Result<T> {
-    reduce::<Max, T>(input)
+pub fn max<'a, T: Element>(input: impl Into<View<'a, T>>) -> Result<T> {
+    let input = input.into();
+    reduce::<Max, T>(input.device(), input)
 }
 
 /// Smallest element; the type's highest value for an empty input.
 ///
 /// # Errors
 /// Those of [`sum`].
-pub fn min<T: Element>(input: &Buffer<T>) -> Result<T> {
-    reduce::<Min, T>(input)
+pub fn min<'a, T: Element>(input: impl Into<View<'a, T>>) -> Result<T> {
+    let input = input.into();
+    reduce::<Min, T>(input.device(), input)
 }
 
 /// Index of the first largest element; `None` for an empty input. The first NaN counts as the largest.
 ///
 /// # Errors
 /// Those of [`sum`].
-pub fn argmax<T: Element>(input: &Buffer<T>) -> Result<Option<u64>> {
-    arg::<Max, T>(input)
+pub fn argmax<'a, T: Element>(input: impl Into<View<'a, T>>) -> Result<Option<u64>> {
+    let input = input.into();
+    arg::<Max, T>(input.device(), input)
 }
 
 /// Index of the first smallest element; `None` for an empty input. The first NaN counts as the smallest.
 ///
 /// # Errors
 /// Those of [`sum`].
-pub fn argmin<T: Element>(input: &Buffer<T>) -> Result<Option<u64>> {
-    arg::<Min, T>(input)
+pub fn argmin<'a, T: Element>(input: impl Into<View<'a, T>>) -> Result<Option<u64>> {
+    let input = input.into();
+    arg::<Min, T>(input.device(), input)
 }
 
-fn reduce<O: Op<T>, T: Element>(input: &Buffer<T>) -> Result<T> {
-    let device = input.device();
+/// Writes the [`sum`] to the output of one element, without waiting. This and the functions below run in the stream of
+/// the output's device.
+///
+/// # Errors
+/// Those of [`Plan::launch`].
+pub fn sum_into<'a, T: Element>(input: impl Into<View<'a, T>>, output: impl Into<ViewMut<'a, T>>) -> Result<()> {
+    reduce_into::<Sum, T>(input.into(), output.into())
+}
+
+/// Writes the [`max`] to the output of one element, without waiting.
+///
+/// # Errors
+/// Those of [`Plan::launch`].
+pub fn max_into<'a, T: Element>(input: impl Into<View<'a, T>>, output: impl Into<ViewMut<'a, T>>) -> Result<()> {
+    reduce_into::<Max, T>(input.into(), output.into())
+}
+
+/// Writes the [`min`] to the output of one element, without waiting.
+///
+/// # Errors
+/// Those of [`Plan::launch`].
+pub fn min_into<'a, T: Element>(input: impl Into<View<'a, T>>, output: impl Into<ViewMut<'a, T>>) -> Result<()> {
+    reduce_into::<Min, T>(input.into(), output.into())
+}
+
+/// Writes the index of [`argmax`] to the output of one element, without waiting; 2^64 - 1 for an empty input.
+///
+/// # Errors
+/// Those of [`Plan::launch`].
+pub fn argmax_into<'a, T: Element>(input: impl Into<View<'a, T>>, output: impl Into<ViewMut<'a, u64>>) -> Result<()> {
+    arg_into::<Max, T>(input.into(), output.into())
+}
+
+/// Writes the index of [`argmin`] to the output of one element, without waiting; 2^64 - 1 for an empty input.
+///
+/// # Errors
+/// Those of [`Plan::launch`].
+pub fn argmin_into<'a, T: Element>(input: impl Into<View<'a, T>>, output: impl Into<ViewMut<'a, u64>>) -> Result<()> {
+    arg_into::<Min, T>(input.into(), output.into())
+}
+
+fn reduce<O: Op<T>, T: Element>(device: &Device, input: View<'_, T>) -> Result<T> {
     let mut output = device.uninit::<T>(1)?;
-    Plan::<O, T>::new(device, input.len(), Tuning::default())?.launch(input, &mut output)?;
+    reduce_into::<O, T>(input, (&mut output).into())?;
     Ok(output.read(1)?[0])
 }
 
-fn arg<O: Op<T>, T: Element>(input: &Buffer<T>) -> Result<Option<u64>> {
-    let device = input.device();
+fn reduce_into<O: Op<T>, T: Element>(input: View<'_, T>, output: ViewMut<'_, T>) -> Result<()> {
+    Plan::<O, T>::new(output.device(), input.len(), Tuning::default())?.launch(input, output)
+}
+
+fn arg<O: Op<T>, T: Element>(device: &Device, input: View<'_, T>) -> Result<Option<u64>> {
     let mut output = device.uninit::<u64>(1)?;
-    ArgPlan::<O, T>::new(device, input.len(), Tuning::default())?.launch(input, &mut output)?;
+    arg_into::<O, T>(input, (&mut output).into())?;
     let index = output.read(1)?[0];
     Ok((index != NOWHERE).then_some(index))
+}
+
+fn arg_into<O: Op<T>, T: Element>(input: View<'_, T>, output: ViewMut<'_, u64>) -> Result<()> {
+    ArgPlan::<O, T>::new(output.device(), input.len(), Tuning::default())?.launch(input, output)
 }
 
 /// A reduction of a number of elements of `T` by the operation `O`, with its launch configuration and scratch memory.
@@ -119,10 +170,14 @@ impl<O: Op<T>, T: Element, H: Handle> Plan<O, T, H> {
     /// # Errors
     /// [`Error::Mismatch`](crate::Error::Mismatch) for memory of another length,
     /// [`Error::OtherDevice`](crate::Error::OtherDevice) for memory of another device.
-    pub fn prepare<'a>(&'a self, input: &'a Memory<T, H>, output: &'a Memory<T, H>) -> Result<Launch<'a>> {
-        let device = self.ticket.device();
+    pub fn prepare<'a>(
+        &'a self,
+        input: impl Into<View<'a, T, H>>,
+        output: impl Into<View<'a, T, H>>,
+    ) -> Result<Launch<'a>> {
+        let (device, input, output) = (self.ticket.device(), input.into(), output.into());
         input.require(device, self.n, "the input")?;
-        output.require_output(device, 1, &[input.address()])?;
+        output.require_output(device, 1, &[input.span()])?;
         let call = best::reduce_best::<O, T>(input.slice(self.n), self.partials.ptr(), self.ticket.ptr(), output.ptr());
         // SAFETY: whole warps, a partial result per block, and a ticket that is 0 and that every launch leaves at 0.
         Ok(unsafe { Launch::new(call, self.config.shape()) })
@@ -135,8 +190,9 @@ impl<O: Op<T>, T: Element> Plan<O, T> {
     /// # Errors
     /// Those of [`Plan::prepare`], [`Error::NoPtx`](crate::Error::NoPtx) if the kernels are not built, and the errors
     /// of the device.
-    pub fn launch(&self, input: &Buffer<T>, output: &mut Buffer<T>) -> Result<()> {
-        let launch = self.prepare(input, output)?;
+    pub fn launch<'a>(&self, input: impl Into<View<'a, T>>, output: impl Into<ViewMut<'a, T>>) -> Result<()> {
+        let (input, mut output) = (input.into(), output.into());
+        let launch = self.prepare(input, output.as_view())?;
         match self.n {
             0 => output.write(&[O::identity()]),
             _ => self.ticket.device().run("reduce", &launch),
@@ -177,10 +233,14 @@ impl<O: Op<T>, T: Element, H: Handle> ArgPlan<O, T, H> {
     ///
     /// # Errors
     /// Those of [`Plan::prepare`].
-    pub fn prepare<'a>(&'a self, input: &'a Memory<T, H>, output: &'a Memory<u64, H>) -> Result<Launch<'a>> {
-        let device = self.ticket.device();
+    pub fn prepare<'a>(
+        &'a self,
+        input: impl Into<View<'a, T, H>>,
+        output: impl Into<View<'a, u64, H>>,
+    ) -> Result<Launch<'a>> {
+        let (device, input, output) = (self.ticket.device(), input.into(), output.into());
         input.require(device, self.n, "the input")?;
-        output.require_output(device, 1, &[input.address()])?;
+        output.require_output(device, 1, &[input.span()])?;
         let (values, indices) = (self.values.ptr(), self.indices.ptr());
         let call = reduce_arg::<O, T>(input.slice(self.n), values, indices, self.ticket.ptr(), output.ptr());
         // SAFETY: whole warps, a value and an index per block, and a ticket that every launch leaves at 0.
@@ -193,8 +253,9 @@ impl<O: Op<T>, T: Element> ArgPlan<O, T> {
     ///
     /// # Errors
     /// Those of [`Plan::launch`].
-    pub fn launch(&self, input: &Buffer<T>, output: &mut Buffer<u64>) -> Result<()> {
-        let launch = self.prepare(input, output)?;
+    pub fn launch<'a>(&self, input: impl Into<View<'a, T>>, output: impl Into<ViewMut<'a, u64>>) -> Result<()> {
+        let (input, mut output) = (input.into(), output.into());
+        let launch = self.prepare(input, output.as_view())?;
         match self.n {
             0 => output.write(&[NOWHERE]),
             _ => self.ticket.device().run("reduce", &launch),
@@ -221,44 +282,49 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::OtherDevice`](crate::Error::OtherDevice) for a buffer of another device, and those of [`sum`].
-    pub fn sum<T: Element>(&self, input: &Buffer<T>) -> Result<T> {
+    pub fn sum<'a, T: Element>(&self, input: impl Into<View<'a, T>>) -> Result<T> {
+        let input = input.into();
         input.require_on(self, "the input")?;
-        sum(input)
+        reduce::<Sum, T>(self, input)
     }
 
     /// [`max`] of a buffer of this device.
     ///
     /// # Errors
     /// Those of [`Device::sum`].
-    pub fn max<T: Element>(&self, input: &Buffer<T>) -> Result<T> {
+    pub fn max<'a, T: Element>(&self, input: impl Into<View<'a, T>>) -> Result<T> {
+        let input = input.into();
         input.require_on(self, "the input")?;
-        max(input)
+        reduce::<Max, T>(self, input)
     }
 
     /// [`min`] of a buffer of this device.
     ///
     /// # Errors
     /// Those of [`Device::sum`].
-    pub fn min<T: Element>(&self, input: &Buffer<T>) -> Result<T> {
+    pub fn min<'a, T: Element>(&self, input: impl Into<View<'a, T>>) -> Result<T> {
+        let input = input.into();
         input.require_on(self, "the input")?;
-        min(input)
+        reduce::<Min, T>(self, input)
     }
 
     /// [`argmax`] of a buffer of this device.
     ///
     /// # Errors
     /// Those of [`Device::sum`].
-    pub fn argmax<T: Element>(&self, input: &Buffer<T>) -> Result<Option<u64>> {
+    pub fn argmax<'a, T: Element>(&self, input: impl Into<View<'a, T>>) -> Result<Option<u64>> {
+        let input = input.into();
         input.require_on(self, "the input")?;
-        argmax(input)
+        arg::<Max, T>(self, input)
     }
 
     /// [`argmin`] of a buffer of this device.
     ///
     /// # Errors
     /// Those of [`Device::sum`].
-    pub fn argmin<T: Element>(&self, input: &Buffer<T>) -> Result<Option<u64>> {
+    pub fn argmin<'a, T: Element>(&self, input: impl Into<View<'a, T>>) -> Result<Option<u64>> {
+        let input = input.into();
         input.require_on(self, "the input")?;
-        argmin(input)
+        arg::<Min, T>(self, input)
     }
 }

@@ -11,7 +11,7 @@
 //! - *Source*: D. Merrill and M. Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (2016). The
 //!   kernel is `kernels_gpu::scan::best`.
 
-use crate::backend::{Handle, Memory, Shape};
+use crate::backend::{Handle, Memory, Shape, View, ViewMut};
 use crate::buffer::Buffer;
 use crate::device::Device;
 use crate::element::Element;
@@ -36,34 +36,75 @@ pub enum Kind {
 /// # Errors
 /// [`Error::NoPtx`](crate::Error::NoPtx) if the kernels are not built, [`Error::Argument`](crate::Error::Argument) for
 /// more elements than a grid can take, and the errors of the device.
-pub fn sums<T: Element>(input: &Buffer<T>, kind: Kind) -> Result<Buffer<T>> {
-    scan::<Sum, T>(input, kind)
+pub fn sums<'a, T: Element>(input: impl Into<View<'a, T>>, kind: Kind) -> Result<Buffer<T>> {
+    let input = input.into();
+    scan::<Sum, T>(input.device(), input, kind)
 }
 
 /// Running maxima.
 ///
 /// # Errors
 /// Those of [`sums`].
-pub fn maxima<T: Element>(input: &Buffer<T>, kind: Kind) -> Result<Buffer<T>> {
-    scan::<Max, T>(input, kind)
+pub fn maxima<'a, T: Element>(input: impl Into<View<'a, T>>, kind: Kind) -> Result<Buffer<T>> {
+    let input = input.into();
+    scan::<Max, T>(input.device(), input, kind)
 }
 
 /// Running minima.
 ///
 /// # Errors
 /// Those of [`sums`].
-pub fn minima<T: Element>(input: &Buffer<T>, kind: Kind) -> Result<Buffer<T>> {
-    scan::<Min, T>(input, kind)
+pub fn minima<'a, T: Element>(input: impl Into<View<'a, T>>, kind: Kind) -> Result<Buffer<T>> {
+    let input = input.into();
+    scan::<Min, T>(input.device(), input, kind)
 }
 
-fn scan<O: Op<T>, T: Element>(input: &Buffer<T>, kind: Kind) -> Result<Buffer<T>> {
-    let (device, n) = (input.device(), input.len());
-    let mut output = device.uninit::<T>(n)?;
-    let plan = Plan::<O, T>::new(device, n, kind)?;
-    plan.launch(input, &mut output)?;
-    // The plan's memory is released on return.
+/// Writes the running [`sums`] to the output, without waiting. This and the functions below run in the stream of the
+/// output's device.
+///
+/// # Errors
+/// Those of [`Plan::new`] and [`Plan::launch`].
+pub fn sums_into<'a, T: Element>(
+    input: impl Into<View<'a, T>>,
+    kind: Kind,
+    output: impl Into<ViewMut<'a, T>>,
+) -> Result<()> {
+    scan_into::<Sum, T>(input.into(), kind, output.into())
+}
+
+/// Writes the running [`maxima`] to the output, without waiting.
+///
+/// # Errors
+/// Those of [`Plan::new`] and [`Plan::launch`].
+pub fn maxima_into<'a, T: Element>(
+    input: impl Into<View<'a, T>>,
+    kind: Kind,
+    output: impl Into<ViewMut<'a, T>>,
+) -> Result<()> {
+    scan_into::<Max, T>(input.into(), kind, output.into())
+}
+
+/// Writes the running [`minima`] to the output, without waiting.
+///
+/// # Errors
+/// Those of [`Plan::new`] and [`Plan::launch`].
+pub fn minima_into<'a, T: Element>(
+    input: impl Into<View<'a, T>>,
+    kind: Kind,
+    output: impl Into<ViewMut<'a, T>>,
+) -> Result<()> {
+    scan_into::<Min, T>(input.into(), kind, output.into())
+}
+
+fn scan<O: Op<T>, T: Element>(device: &Device, input: View<'_, T>, kind: Kind) -> Result<Buffer<T>> {
+    let mut output = device.uninit::<T>(input.len())?;
+    scan_into::<O, T>(input, kind, (&mut output).into())?;
     device.synchronize()?;
     Ok(output)
+}
+
+fn scan_into<O: Op<T>, T: Element>(input: View<'_, T>, kind: Kind, output: ViewMut<'_, T>) -> Result<()> {
+    Plan::<O, T>::new(output.device(), input.len(), kind)?.launch(input, output)
 }
 
 /// A scan of a number of elements of `T` by the operation `O`, with its kernel, launch configuration and scratch
@@ -99,9 +140,14 @@ impl<O: Op<T>, T: Element, H: Handle> Plan<O, T, H> {
     /// # Errors
     /// [`Error::Mismatch`](crate::Error::Mismatch) for memory of another length,
     /// [`Error::OtherDevice`](crate::Error::OtherDevice) for memory of another device.
-    pub fn prepare<'a>(&'a self, input: &'a Memory<T, H>, output: &'a Memory<T, H>) -> Result<Launch<'a>> {
+    pub fn prepare<'a>(
+        &'a self,
+        input: impl Into<View<'a, T, H>>,
+        output: impl Into<View<'a, T, H>>,
+    ) -> Result<Launch<'a>> {
+        let (input, output) = (input.into(), output.into());
         input.require(self.state.device(), self.n, "the input")?;
-        output.require_output(self.state.device(), self.n, &[input.address()])?;
+        output.require_output(self.state.device(), self.n, &[input.span()])?;
         let [few, many] = calls::<O, T>(input.slice(self.n), self.kind, self.state.ptr(), output.ptr());
         let call = if self.config.rows == best::FEW_ROWS { few } else { many };
         // SAFETY: the block is the kernel's, every tile has a block, and the state was 0 before the first launch.
@@ -115,8 +161,9 @@ impl<O: Op<T>, T: Element> Plan<O, T> {
     /// # Errors
     /// Those of [`Plan::prepare`], [`Error::NoPtx`](crate::Error::NoPtx) if the kernels are not built, and the errors
     /// of the device.
-    pub fn launch(&self, input: &Buffer<T>, output: &mut Buffer<T>) -> Result<()> {
-        self.state.device().run("scan", &self.prepare(input, output)?)
+    pub fn launch<'a>(&self, input: impl Into<View<'a, T>>, output: impl Into<ViewMut<'a, T>>) -> Result<()> {
+        let (input, output) = (input.into(), output.into());
+        self.state.device().run("scan", &self.prepare(input, output.as_view())?)
     }
 }
 
@@ -183,17 +230,19 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::OtherDevice`](crate::Error::OtherDevice) for a buffer of another device, and those of [`sums`].
-    pub fn inclusive_scan<T: Element>(&self, input: &Buffer<T>) -> Result<Buffer<T>> {
+    pub fn inclusive_scan<'a, T: Element>(&self, input: impl Into<View<'a, T>>) -> Result<Buffer<T>> {
+        let input = input.into();
         input.require_on(self, "the input")?;
-        sums(input, Kind::Inclusive)
+        scan::<Sum, T>(self, input, Kind::Inclusive)
     }
 
     /// Exclusive running [`sums`] of a buffer of this device.
     ///
     /// # Errors
     /// Those of [`Device::inclusive_scan`].
-    pub fn exclusive_scan<T: Element>(&self, input: &Buffer<T>) -> Result<Buffer<T>> {
+    pub fn exclusive_scan<'a, T: Element>(&self, input: impl Into<View<'a, T>>) -> Result<Buffer<T>> {
+        let input = input.into();
         input.require_on(self, "the input")?;
-        sums(input, Kind::Exclusive)
+        scan::<Sum, T>(self, input, Kind::Exclusive)
     }
 }

@@ -9,7 +9,7 @@
 //! - *Source*: D. Merrill and M. Garland, "Merge-Based Parallel Sparse Matrix-Vector Multiplication" (2016), for equal
 //!   parts of elements and ends. The kernel is `kernels_gpu::segreduce::best`.
 
-use crate::backend::{DeviceInfo, Handle, Memory, Shape};
+use crate::backend::{DeviceInfo, Handle, Memory, Shape, View, ViewMut};
 use crate::buffer::Buffer;
 use crate::device::Device;
 use crate::element::Element;
@@ -25,34 +25,76 @@ use std::marker::PhantomData;
 /// [`Error::Mismatch`] for an empty list of offsets, offsets that do not ascend, and offsets beyond the values;
 /// [`Error::OtherDevice`] for buffers of two devices, [`Error::NoPtx`] if the kernels are not built, and the errors of
 /// the device.
-pub fn sum<T: Element>(values: &Buffer<T>, offsets: &[u64]) -> Result<Buffer<T>> {
-    segreduce::<Sum, T>(values, offsets)
+pub fn sum<'a, T: Element>(values: impl Into<View<'a, T>>, offsets: &[u64]) -> Result<Buffer<T>> {
+    let values = values.into();
+    segreduce::<Sum, T>(values.device(), values, offsets)
 }
 
 /// Largest element of each segment.
 ///
 /// # Errors
 /// Those of [`sum`].
-pub fn max<T: Element>(values: &Buffer<T>, offsets: &[u64]) -> Result<Buffer<T>> {
-    segreduce::<Max, T>(values, offsets)
+pub fn max<'a, T: Element>(values: impl Into<View<'a, T>>, offsets: &[u64]) -> Result<Buffer<T>> {
+    let values = values.into();
+    segreduce::<Max, T>(values.device(), values, offsets)
 }
 
 /// Smallest element of each segment.
 ///
 /// # Errors
 /// Those of [`sum`].
-pub fn min<T: Element>(values: &Buffer<T>, offsets: &[u64]) -> Result<Buffer<T>> {
-    segreduce::<Min, T>(values, offsets)
+pub fn min<'a, T: Element>(values: impl Into<View<'a, T>>, offsets: &[u64]) -> Result<Buffer<T>> {
+    let values = values.into();
+    segreduce::<Min, T>(values.device(), values, offsets)
 }
 
-fn segreduce<O: Op<T>, T: Element>(values: &Buffer<T>, offsets: &[u64]) -> Result<Buffer<T>> {
-    let device = values.device();
-    let plan = Plan::<O, T>::new(device, values.len(), offsets, Tuning::default())?;
-    let mut results = device.uninit::<T>(plan.segments())?;
-    plan.launch(values, &mut results)?;
-    // The plan's memory is released on return.
+/// Writes the [`sum`] of each segment to the results. This and the functions below run in the stream of the device of
+/// the results, and wait only for the copy of the offsets.
+///
+/// # Errors
+/// Those of [`Plan::new`] and [`Plan::launch`].
+pub fn sum_into<'a, T: Element>(
+    values: impl Into<View<'a, T>>,
+    offsets: &[u64],
+    results: impl Into<ViewMut<'a, T>>,
+) -> Result<()> {
+    segreduce_into::<Sum, T>(values.into(), offsets, results.into())
+}
+
+/// Writes the [`max`] of each segment to the results.
+///
+/// # Errors
+/// Those of [`Plan::new`] and [`Plan::launch`].
+pub fn max_into<'a, T: Element>(
+    values: impl Into<View<'a, T>>,
+    offsets: &[u64],
+    results: impl Into<ViewMut<'a, T>>,
+) -> Result<()> {
+    segreduce_into::<Max, T>(values.into(), offsets, results.into())
+}
+
+/// Writes the [`min`] of each segment to the results.
+///
+/// # Errors
+/// Those of [`Plan::new`] and [`Plan::launch`].
+pub fn min_into<'a, T: Element>(
+    values: impl Into<View<'a, T>>,
+    offsets: &[u64],
+    results: impl Into<ViewMut<'a, T>>,
+) -> Result<()> {
+    segreduce_into::<Min, T>(values.into(), offsets, results.into())
+}
+
+fn segreduce<O: Op<T>, T: Element>(device: &Device, values: View<'_, T>, offsets: &[u64]) -> Result<Buffer<T>> {
+    require_offsets(offsets, values.len() as u64)?;
+    let mut results = device.uninit::<T>(offsets.len() - 1)?;
+    segreduce_into::<O, T>(values, offsets, (&mut results).into())?;
     device.synchronize()?;
     Ok(results)
+}
+
+fn segreduce_into<O: Op<T>, T: Element>(values: View<'_, T>, offsets: &[u64], results: ViewMut<'_, T>) -> Result<()> {
+    Plan::<O, T>::new(results.device(), values.len(), offsets, Tuning::default())?.launch(values, results)
 }
 
 /// Checks that the offsets are the limits of segments of `len` values.
@@ -142,10 +184,14 @@ impl<O: Op<T>, T: Element, H: Handle> Plan<O, T, H> {
     ///
     /// # Errors
     /// [`Error::Mismatch`] for memory of another length, [`Error::OtherDevice`] for memory of another device.
-    pub fn prepare<'a>(&'a self, values: &'a Memory<T, H>, results: &'a Memory<T, H>) -> Result<Launch<'a>> {
-        let device = self.ticket.device();
+    pub fn prepare<'a>(
+        &'a self,
+        values: impl Into<View<'a, T, H>>,
+        results: impl Into<View<'a, T, H>>,
+    ) -> Result<Launch<'a>> {
+        let (device, values, results) = (self.ticket.device(), values.into(), results.into());
         values.require(device, self.n, "the vector")?;
-        results.require_output(device, self.segments(), &[values.address()])?;
+        results.require_output(device, self.segments(), &[values.span()])?;
         let (values, offsets) = (values.slice(self.n), self.offsets.slice(self.offsets.len()));
         let (carries, keys, ticket) = (self.carries.ptr(), self.keys.ptr(), self.ticket.ptr());
         let call = best::segreduce_best::<O, T>(values, offsets, results.ptr(), carries, keys, ticket);
@@ -160,8 +206,9 @@ impl<O: Op<T>, T: Element> Plan<O, T> {
     ///
     /// # Errors
     /// Those of [`Plan::prepare`], [`Error::NoPtx`] if the kernels are not built, and the errors of the device.
-    pub fn launch(&self, values: &Buffer<T>, results: &mut Buffer<T>) -> Result<()> {
-        self.ticket.device().run("segreduce", &self.prepare(values, results)?)
+    pub fn launch<'a>(&self, values: impl Into<View<'a, T>>, results: impl Into<ViewMut<'a, T>>) -> Result<()> {
+        let (values, results) = (values.into(), results.into());
+        self.ticket.device().run("segreduce", &self.prepare(values, results.as_view())?)
     }
 }
 
@@ -191,26 +238,29 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::OtherDevice`] for a buffer of another device, and those of [`sum`].
-    pub fn segmented_sum<T: Element>(&self, values: &Buffer<T>, offsets: &[u64]) -> Result<Buffer<T>> {
+    pub fn segmented_sum<'a, T: Element>(&self, values: impl Into<View<'a, T>>, offsets: &[u64]) -> Result<Buffer<T>> {
+        let values = values.into();
         values.require_on(self, "the vector")?;
-        sum(values, offsets)
+        segreduce::<Sum, T>(self, values, offsets)
     }
 
     /// [`max`] of each segment of a buffer of this device.
     ///
     /// # Errors
     /// Those of [`Device::segmented_sum`].
-    pub fn segmented_max<T: Element>(&self, values: &Buffer<T>, offsets: &[u64]) -> Result<Buffer<T>> {
+    pub fn segmented_max<'a, T: Element>(&self, values: impl Into<View<'a, T>>, offsets: &[u64]) -> Result<Buffer<T>> {
+        let values = values.into();
         values.require_on(self, "the vector")?;
-        max(values, offsets)
+        segreduce::<Max, T>(self, values, offsets)
     }
 
     /// [`min`] of each segment of a buffer of this device.
     ///
     /// # Errors
     /// Those of [`Device::segmented_sum`].
-    pub fn segmented_min<T: Element>(&self, values: &Buffer<T>, offsets: &[u64]) -> Result<Buffer<T>> {
+    pub fn segmented_min<'a, T: Element>(&self, values: impl Into<View<'a, T>>, offsets: &[u64]) -> Result<Buffer<T>> {
+        let values = values.into();
         values.require_on(self, "the vector")?;
-        min(values, offsets)
+        segreduce::<Min, T>(self, values, offsets)
     }
 }

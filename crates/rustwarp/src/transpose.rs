@@ -1,7 +1,7 @@
 //! Transposition: `out[c][r] = in[r][c]`, for any number of rows and columns, row-major. The result is exact. The
 //! kernel is `kernels_gpu::transpose::best`.
 
-use crate::backend::{Handle, Memory, Shape};
+use crate::backend::{Handle, Shape, View, ViewMut};
 use crate::buffer::Buffer;
 use crate::device::Device;
 use crate::element::Element;
@@ -15,13 +15,33 @@ use std::marker::PhantomData;
 /// # Errors
 /// [`Error::Mismatch`] if the buffer does not have `rows * columns` elements, [`Error::Argument`] for more blocks than
 /// a grid can have, [`Error::NoPtx`] if the kernels are not built, and the errors of the device.
-pub fn transpose<T: Element>(input: &Buffer<T>, rows: usize, columns: usize) -> Result<Buffer<T>> {
-    let (device, n) = (input.device(), input.len());
+pub fn transpose<'a, T: Element>(input: impl Into<View<'a, T>>, rows: usize, columns: usize) -> Result<Buffer<T>> {
+    let input = input.into();
+    transpose_on(input.device(), input, [rows, columns])
+}
+
+/// Writes the transposed matrix of `rows` x `columns` to the output, without waiting, in the stream of the output's
+/// device.
+///
+/// # Errors
+/// Those of [`transpose()`].
+pub fn transpose_into<'a, T: Element>(
+    input: impl Into<View<'a, T>>,
+    rows: usize,
+    columns: usize,
+    output: impl Into<ViewMut<'a, T>>,
+) -> Result<()> {
+    let (input, output) = (input.into(), output.into());
+    let n = input.len();
     if rows.checked_mul(columns) != Some(n) {
         return Err(Error::Mismatch(format!("{n} elements are not a matrix of {rows}x{columns}")));
     }
-    let mut output = device.uninit::<T>(n)?;
-    Plan::<T>::new(device, [rows, columns])?.launch(input, &mut output)?;
+    Plan::<T>::new(output.device(), [rows, columns])?.launch(input, output)
+}
+
+fn transpose_on<T: Element>(device: &Device, input: View<'_, T>, [rows, columns]: [usize; 2]) -> Result<Buffer<T>> {
+    let mut output = device.uninit::<T>(input.len())?;
+    transpose_into(input, rows, columns, &mut output)?;
     Ok(output)
 }
 
@@ -57,10 +77,15 @@ impl<T: Element, H: Handle> Plan<T, H> {
     ///
     /// # Errors
     /// [`Error::Mismatch`] for memory of another length, [`Error::OtherDevice`] for memory of another device.
-    pub fn prepare<'a>(&'a self, input: &'a Memory<T, H>, output: &'a Memory<T, H>) -> Result<Launch<'a>> {
+    pub fn prepare<'a>(
+        &'a self,
+        input: impl Into<View<'a, T, H>>,
+        output: impl Into<View<'a, T, H>>,
+    ) -> Result<Launch<'a>> {
         let n = self.rows as usize * self.columns as usize;
+        let (input, output) = (input.into(), output.into());
         input.require(&self.device, n, "the matrix")?;
-        output.require_output(&self.device, n, &[input.address()])?;
+        output.require_output(&self.device, n, &[input.span()])?;
         let call = best::transpose_best::<T>(input.slice(n), self.rows, self.columns, output.ptr());
         // SAFETY: the matrices have the plan's size, the block is the kernel's, and every tile has a block.
         Ok(unsafe { Launch::new(call, self.shape) })
@@ -72,8 +97,9 @@ impl<T: Element> Plan<T> {
     ///
     /// # Errors
     /// Those of [`Plan::prepare`], [`Error::NoPtx`] if the kernels are not built, and the errors of the device.
-    pub fn launch(&self, input: &Buffer<T>, output: &mut Buffer<T>) -> Result<()> {
-        self.device.run("transpose", &self.prepare(input, output)?)
+    pub fn launch<'a>(&self, input: impl Into<View<'a, T>>, output: impl Into<ViewMut<'a, T>>) -> Result<()> {
+        let (input, output) = (input.into(), output.into());
+        self.device.run("transpose", &self.prepare(input, output.as_view())?)
     }
 }
 
@@ -82,8 +108,14 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::OtherDevice`] for a buffer of another device, and those of [`transpose()`].
-    pub fn transpose<T: Element>(&self, input: &Buffer<T>, rows: usize, columns: usize) -> Result<Buffer<T>> {
+    pub fn transpose<'a, T: Element>(
+        &self,
+        input: impl Into<View<'a, T>>,
+        rows: usize,
+        columns: usize,
+    ) -> Result<Buffer<T>> {
+        let input = input.into();
         input.require_on(self, "the matrix")?;
-        transpose(input, rows, columns)
+        transpose_on(self, input, [rows, columns])
     }
 }

@@ -3,7 +3,7 @@
 //! Integers wrap. Floats are rounded once, so the results have the same bits on every run and every device. The kernel
 //! is `kernels_gpu::vecadd::best`.
 
-use crate::backend::{Handle, Memory, Shape};
+use crate::backend::{Handle, Shape, View, ViewMut};
 use crate::buffer::Buffer;
 use crate::device::Device;
 use crate::element::Element;
@@ -17,14 +17,32 @@ use std::marker::PhantomData;
 /// # Errors
 /// [`Error::Mismatch`] for unequal lengths, [`Error::OtherDevice`] for buffers of two devices, [`Error::NoPtx`] if the
 /// kernels are not built, and the errors of the device.
-pub fn add<T: Element>(a: &Buffer<T>, b: &Buffer<T>) -> Result<Buffer<T>> {
-    let (device, n) = (a.device(), a.len());
+pub fn add<'a, T: Element>(a: impl Into<View<'a, T>>, b: impl Into<View<'a, T>>) -> Result<Buffer<T>> {
+    let (a, b) = (a.into(), b.into());
+    add_on(a.device(), a, b)
+}
+
+/// Writes the sum of two vectors of equal length to the output, without waiting, in the stream of the output's device.
+///
+/// # Errors
+/// Those of [`add`].
+pub fn add_into<'a, T: Element>(
+    a: impl Into<View<'a, T>>,
+    b: impl Into<View<'a, T>>,
+    output: impl Into<ViewMut<'a, T>>,
+) -> Result<()> {
+    let (a, b, output) = (a.into(), b.into(), output.into());
+    let (device, n) = (output.device(), a.len());
     b.require_on(device, "the second vector")?;
     if n != b.len() {
         return Err(Error::Mismatch(format!("a sum takes two vectors of one length, not {n} and {}", b.len())));
     }
-    let mut output = device.uninit::<T>(n)?;
-    Plan::<T>::new(device, n, Tuning::default())?.launch([a, b], &mut output)?;
+    Plan::<T>::new(device, n, Tuning::default())?.launch([a, b], output)
+}
+
+fn add_on<T: Element>(device: &Device, a: View<'_, T>, b: View<'_, T>) -> Result<Buffer<T>> {
+    let mut output = device.uninit::<T>(a.len())?;
+    add_into(a, b, &mut output)?;
     Ok(output)
 }
 
@@ -55,10 +73,15 @@ impl<T: Element, H: Handle> Plan<T, H> {
     ///
     /// # Errors
     /// [`Error::Mismatch`] for memory of another length, [`Error::OtherDevice`] for memory of another device.
-    pub fn prepare<'a>(&'a self, [a, b]: [&'a Memory<T, H>; 2], output: &'a Memory<T, H>) -> Result<Launch<'a>> {
+    pub fn prepare<'a>(
+        &'a self,
+        [a, b]: [impl Into<View<'a, T, H>>; 2],
+        output: impl Into<View<'a, T, H>>,
+    ) -> Result<Launch<'a>> {
+        let (a, b, output) = (a.into(), b.into(), output.into());
         a.require(&self.device, self.n, "the first vector")?;
         b.require(&self.device, self.n, "the second vector")?;
-        output.require_output(&self.device, self.n, &[a.address(), b.address()])?;
+        output.require_output(&self.device, self.n, &[a.span(), b.span()])?;
         let call = best::vecadd_best::<T>(a.slice(self.n), b.slice(self.n), output.ptr());
         // SAFETY: the block has whole warps; all three vectors have the same length.
         Ok(unsafe { Launch::new(call, self.shape) })
@@ -70,8 +93,9 @@ impl<T: Element> Plan<T> {
     ///
     /// # Errors
     /// Those of [`Plan::prepare`], [`Error::NoPtx`] if the kernels are not built, and the errors of the device.
-    pub fn launch(&self, vectors: [&Buffer<T>; 2], output: &mut Buffer<T>) -> Result<()> {
-        self.device.run("vecadd", &self.prepare(vectors, output)?)
+    pub fn launch<'a>(&self, vectors: [impl Into<View<'a, T>>; 2], output: impl Into<ViewMut<'a, T>>) -> Result<()> {
+        let (vectors, output): ([View<'_, T>; 2], ViewMut<'_, T>) = (vectors.map(Into::into), output.into());
+        self.device.run("vecadd", &self.prepare(vectors, output.as_view())?)
     }
 }
 
@@ -80,8 +104,9 @@ impl Device {
     ///
     /// # Errors
     /// Those of [`add`].
-    pub fn add<T: Element>(&self, a: &Buffer<T>, b: &Buffer<T>) -> Result<Buffer<T>> {
+    pub fn add<'a, T: Element>(&self, a: impl Into<View<'a, T>>, b: impl Into<View<'a, T>>) -> Result<Buffer<T>> {
+        let (a, b) = (a.into(), b.into());
         a.require_on(self, "the first vector")?;
-        add(a, b)
+        add_on(self, a, b)
     }
 }

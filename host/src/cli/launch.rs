@@ -119,13 +119,9 @@ pub(super) fn ptx_file(target: &str) -> Result<&Path> {
 /// Launches the entry; on success writes the buffers that `--out` names to their files.
 pub(super) fn launch(device: &dyn Backend, image: &Image, options: &Options) -> Result<()> {
     let entry = options.entry.as_deref().ok_or_else(|| no_entry(image))?;
-    let shape = Shape {
-        grid: options.grid.0,
-        block: options.block.0,
-        shared: options.shared,
-        cluster: options.cluster.map(|cluster| cluster.0),
-        cooperative: options.cooperative,
-    };
+    let mut shape = Shape::new(options.grid.0, options.block.0).with_shared(options.shared);
+    shape.cluster = options.cluster.map(|cluster| cluster.0);
+    shape.cooperative = options.cooperative;
     check_shape(device, &shape)?;
     for (k, path) in &options.out {
         let why = match options.args.get(*k) {

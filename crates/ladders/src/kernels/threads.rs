@@ -151,7 +151,7 @@ impl Ladder for Threads {
         let threads = extent.threads as usize;
         let output = rung.uninit::<u32>(FIELDS * threads, "output")?;
         let call = launcher(extent.threads, output.ptr());
-        let shape = Shape { grid, block, ..Shape::linear(1, 1) };
+        let shape = Shape::new(grid, block);
         // SAFETY: the kernel's own launcher made the call, with a table for all threads of the launch, which extends
         // along as many axes as the kernel supports.
         run(unsafe { Plan::of(call, shape, &output, &[FIELDS, threads]) })

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Properties of a device.
 #[derive(Clone, Debug, serde::Serialize)]
+#[non_exhaustive]
 pub struct DeviceInfo {
     /// Name on the command line: `gpu:0`, `sim`.
     pub device: String,
@@ -102,6 +103,7 @@ impl DeviceId {
 
 /// The shape of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Shape {
     /// Number of blocks along x, y and z.
     pub grid: [u32; 3],
@@ -117,14 +119,29 @@ pub struct Shape {
 }
 
 impl Shape {
+    /// A shape of these numbers of blocks, and of threads of a block, along x, y and z, without dynamic shared memory.
+    pub fn new(grid: [u32; 3], block: [u32; 3]) -> Self {
+        Self { grid, block, shared: 0, cluster: None, cooperative: false }
+    }
+
     /// A one-dimensional shape without dynamic shared memory.
     pub fn linear(grid: u32, block: u32) -> Self {
-        Self { grid: [grid, 1, 1], block: [block, 1, 1], shared: 0, cluster: None, cooperative: false }
+        Self::new([grid, 1, 1], [block, 1, 1])
     }
 
     /// Sets the dynamic shared memory in bytes.
     pub fn with_shared(self, bytes: u32) -> Self {
         Self { shared: bytes, ..self }
+    }
+
+    /// Sets the number of blocks of a cluster. It applies to the simulator only.
+    pub fn with_cluster(self, blocks: [u32; 3]) -> Self {
+        Self { cluster: Some(blocks), ..self }
+    }
+
+    /// Makes all blocks resident at the same time. It applies to the simulator only.
+    pub fn cooperative(self) -> Self {
+        Self { cooperative: true, ..self }
     }
 
     /// Number of threads in a block.

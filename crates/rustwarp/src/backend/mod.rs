@@ -18,7 +18,7 @@ mod units;
 pub use capacity::{require_host_memory, require_memory};
 pub use handle::Handle;
 pub use interface::{Backend, DeviceInfo, Module, Shape};
-pub use memory::{Buffer, Memory};
+pub use memory::{Buffer, Memory, View, ViewMut};
 pub use observed::{Analysis, Counters, Device, Entry, Fidelity, Observed, SourceLine};
 pub use open::{entries, explaining, gpus, open, open_printing, simulator};
 pub use options::{

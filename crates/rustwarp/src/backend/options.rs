@@ -5,6 +5,7 @@ pub use ptx_sim::check::{CHECKERS, Checker, Code, Severity, code};
 
 /// The device to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Choice {
     /// A GPU if there is one, else the simulator.
     #[default]

@@ -127,7 +127,7 @@ impl<T: Element + Sample> Ladder for Convolution<T> {
             output: output.ptr(),
             block,
         });
-        let launch = Shape { grid: [across, down, 1], ..Shape::linear(across, block) }.with_shared(shared);
+        let launch = Shape::new([across, down, 1], [block, 1, 1]).with_shared(shared);
         let mut plan = Plan::new(block, across * down, &output, shape).with_depth(depth);
         for call in calls {
             // SAFETY: the kernel's own launcher made the call, with operands of this frame, an output as large as the

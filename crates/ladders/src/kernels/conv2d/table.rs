@@ -120,7 +120,7 @@ fn shape(grid: [u32; 3], block: [u32; 2], frame: Frame) -> Result<Shape> {
             grid[0], grid[1], grid[2]
         )));
     }
-    Ok(Shape { grid, block: [block[0], block[1], 1], shared: 0, cluster: None, cooperative: false })
+    Ok(Shape::new(grid, [block[0], block[1], 1]))
 }
 
 /// A grid with a thread per element of a row.

@@ -128,11 +128,13 @@ mod tests {
         assert_eq!(chosen::<f64>("small", &info), size(best::SMALL_DOUBLE));
         let refusal = chosen::<f64>("tiny", &info).expect_err("there is no such tile");
         assert!(["`tiny`", "f64", "large, small"].iter().all(|word| refusal.contains(word)), "{refusal}");
-        let small = DeviceInfo { max_shared: best::LARGE.shared - 1, ..info };
+        let mut small = info;
+        small.max_shared = best::LARGE.shared - 1;
         let refusal = chosen::<f32>("large", &small).expect_err("it does not fit");
         assert!(refusal.contains("`large`") && refusal.contains("--tile auto"), "{refusal}");
         assert!(tile::<f32>("auto", &small).expect("another").is_none());
-        let none = DeviceInfo { max_shared: 0, ..small };
+        let mut none = small;
+        none.max_shared = 0;
         let refusal = tile::<f64>("auto", &none).map(|_| ()).expect_err("none fits").to_string();
         assert!(refusal.contains("--variant double_buffered"), "{refusal}");
     }

@@ -220,7 +220,7 @@ fn shape(across: u32, down: u32, block: [u32; 2], shared: u32) -> Result<Shape> 
         );
         return Err(Error::Usage(why));
     }
-    Ok(Shape { grid: [across, down, 1], block: [block[0], block[1], 1], shared, cluster: None, cooperative: false })
+    Ok(Shape::new([across, down, 1], [block[0], block[1], 1]).with_shared(shared))
 }
 
 fn launch_pixel<'a, O: Op>(of: &Operands<'a>) -> Launch<'a> {

@@ -233,22 +233,12 @@ mod tests {
     use crate::kernels::ladder::Planned;
     use crate::kernels::reduce::table;
     use kernels_gpu::reduce::Sum;
+    use rustwarp::backend::simulator;
 
     fn plan(name: &str, n: u64, block: u32, grid: Option<u32>) -> Result<Blueprint> {
         let rung = table::rungs::<Sum, f32>().into_iter().find(|rung| rung.name == name).expect("a rung");
-        let info = DeviceInfo {
-            device: "test".into(),
-            name: "test".into(),
-            sm: Some(90),
-            memory: 0,
-            multiprocessors: 132,
-            max_block: 1024,
-            max_shared: 0,
-            l2: 0,
-            peak_gbps: None,
-            clock_mhz: None,
-            driver: None,
-        };
+        let mut info = simulator();
+        (info.multiprocessors, info.max_block) = (132, 1024);
         let Planned::Here(kernel) = rung.kernel else { panic!("{name} is planned by the library") };
         Blueprint::new(name, &kernel, &info, n, block, grid)
     }

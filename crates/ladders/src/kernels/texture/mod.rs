@@ -275,7 +275,7 @@ fn shape(request: &Request, rung: Kernel) -> Result<Shape> {
         );
         return Err(Error::Usage(text));
     }
-    Ok(Shape { block, grid, ..Shape::linear(1, 1) })
+    Ok(Shape::new(grid, block))
 }
 
 /// The texture that a rung reads.

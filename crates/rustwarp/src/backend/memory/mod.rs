@@ -1,11 +1,17 @@
 //! Typed device memory.
 
+mod view;
+
+pub use view::{View, ViewMut};
+
 use super::handle::Handle;
 use super::interface::Backend;
 use crate::error::{Error, Result};
 use bytemuck::Pod;
 use cuda_std::launch::{PtrMut, Slice};
 use std::marker::PhantomData;
+use std::ops::RangeBounds;
+use view::copy;
 
 /// Device memory for `len` elements, released on drop. `H` holds the device.
 ///
@@ -65,7 +71,15 @@ impl<T: Pod, H: Handle> Memory<T, H> {
     /// # Errors
     /// [`Error::Device`] or [`Error::Fault`] if the copy fails, on a GPU also because an earlier launch did.
     pub fn download(&self) -> Result<Vec<T>> {
-        self.read(self.len)
+        self.whole().download()
+    }
+
+    /// Copies all elements to `values`, after everything launched before has ended.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] for another number of values, and those of [`Memory::download`].
+    pub fn download_into(&self, values: &mut [T]) -> Result<()> {
+        self.whole().download_into(values)
     }
 
     /// Copies the first `len` elements to the host, after everything launched before has ended.
@@ -77,10 +91,7 @@ impl<T: Pod, H: Handle> Memory<T, H> {
     /// Panics if the buffer has fewer elements.
     pub fn read(&self, len: usize) -> Result<Vec<T>> {
         assert!(len <= self.len, "reading {len} elements of {}", self.len);
-        let mut values = vec![<T as bytemuck::Zeroable>::zeroed(); len];
-        // SAFETY: the memory is this buffer's, which has at least as many elements.
-        unsafe { self.device.backend().read(self.address, bytemuck::cast_slice_mut(&mut values))? };
-        Ok(values)
+        self.view(..len)?.download()
     }
 
     /// Sets every byte of the memory, in stream order.
@@ -98,18 +109,17 @@ impl<T: Pod, H: Handle> Memory<T, H> {
     /// Copies all elements of `from`, on the same device, to the first elements of this memory, in stream order.
     ///
     /// # Errors
-    /// [`Error::OtherDevice`] for memory of another device, [`Error::Mismatch`] for more elements than this memory has,
-    /// and the errors of [`Memory::fill`].
-    pub fn copy_from(&self, from: &Self) -> Result<()> {
-        from.require_on(&self.device, "the source of the copy")?;
-        if from.len > self.len {
-            return Err(Error::Mismatch(format!("copying {} elements into {}", from.len, self.len)));
+    /// [`Error::OtherDevice`] for memory of another device, [`Error::Mismatch`] for more elements than this memory has
+    /// and for elements of this memory, and the errors of [`Memory::fill`].
+    pub fn copy_from<'a>(&'a self, from: impl Into<View<'a, T, H>>) -> Result<()>
+    where
+        H: 'a,
+    {
+        let from = from.into();
+        if from.len() > self.len {
+            return Err(Error::Mismatch(format!("copying {} elements into {}", from.len(), self.len)));
         }
-        if from.is_empty() {
-            return Ok(());
-        }
-        // SAFETY: the memory is that of two buffers of this device, and the destination is at least as long.
-        unsafe { self.device.backend().copy(self.address, from.address, from.bytes()) }
+        copy(from, self.view(..from.len())?)
     }
 
     /// The first `len` elements as the argument of a kernel that reads them.
@@ -135,42 +145,40 @@ impl<T, H: Handle> Memory<T, H> {
         &self.device
     }
 
-    /// Checks that the memory lies on this device and has `len` elements; `what` names it in the error.
+    /// Elements of this memory, which functions read; `..` for all.
     ///
     /// # Errors
-    /// [`Error::OtherDevice`] or [`Error::Mismatch`].
-    pub(crate) fn require(&self, device: &H, len: usize, what: &'static str) -> Result<()> {
-        self.require_on(device, what)?;
-        if self.len == len {
-            return Ok(());
-        }
-        Err(Error::Mismatch(format!("{what} has {} elements, and {len} are needed", self.len)))
+    /// [`Error::Mismatch`] for a range that goes beyond the memory, or ends before it begins.
+    pub fn view(&self, range: impl RangeBounds<usize>) -> Result<View<'_, T, H>> {
+        self.whole().view(range)
     }
 
-    /// Checks that this memory can be the output of a kernel on this device: it has `len` elements, and is not the
-    /// memory of an input, whose addresses are given.
+    /// Elements of this memory, which functions write; `..` for all.
     ///
     /// # Errors
-    /// [`Error::OtherDevice`] or [`Error::Mismatch`].
-    pub(crate) fn require_output(&self, device: &H, len: usize, inputs: &[u64]) -> Result<()> {
-        self.require(device, len, "the output")?;
-        if inputs.contains(&self.address) {
-            return Err(Error::Mismatch("the output is an input, too: pass separate memory".to_owned()));
-        }
-        Ok(())
+    /// Those of [`Memory::view`].
+    pub fn view_mut(&mut self, range: impl RangeBounds<usize>) -> Result<ViewMut<'_, T, H>> {
+        ViewMut::from(self).into_range(range)
     }
 
-    /// Checks that the memory lies on this device; `what` names it in the error.
+    /// The elements before `mid`, and the others.
     ///
     /// # Errors
-    /// [`Error::OtherDevice`] if it does not.
-    pub(crate) fn require_on(&self, device: &H, what: &'static str) -> Result<()> {
-        let (expected, found) = (device.backend(), self.device.backend());
-        if std::ptr::addr_eq(expected, found) {
-            return Ok(());
-        }
-        let [expected, found] = [expected, found].map(|device| device.info().device.clone());
-        Err(Error::OtherDevice { what, expected, found })
+    /// [`Error::Mismatch`] if there are fewer than `mid` elements.
+    pub fn split_at(&self, mid: usize) -> Result<(View<'_, T, H>, View<'_, T, H>)> {
+        self.whole().split_at(mid)
+    }
+
+    /// The elements before `mid`, and the others, which may be written independently.
+    ///
+    /// # Errors
+    /// Those of [`Memory::split_at`].
+    pub fn split_at_mut(&mut self, mid: usize) -> Result<(ViewMut<'_, T, H>, ViewMut<'_, T, H>)> {
+        ViewMut::from(self).split_at(mid)
+    }
+
+    fn whole(&self) -> View<'_, T, H> {
+        View::from(self)
     }
 
     /// Number of elements.
