@@ -24,7 +24,7 @@ const ROWS: &[Row] = &[
         name: "ptx_sim",
         within: "crates/rustwarp/",
         places: &[
-            "crates/rustwarp/src/backend/sim.rs",
+            "crates/rustwarp/src/backend/sim/",
             "crates/rustwarp/src/backend/observed.rs",
             "crates/rustwarp/src/backend/occupancy.rs",
             "crates/rustwarp/src/backend/options.rs",
