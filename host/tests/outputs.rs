@@ -161,7 +161,8 @@ fn files_that_can_not_be_written_are_refused_at_once() {
             assert!(!text(&host(&args).stderr).contains("using "), "{args:?}");
         }
     }
-    refused_in_a_line(&["vecadd", "--device", "sim", "--plot", &nowhere], 2, &["cannot write", "missing"]);
+    let plot = nowhere.replace(".json", ".svg");
+    refused_in_a_line(&["vecadd", "--device", "sim", "--plot", &plot], 2, &["cannot write", "missing"]);
     refused_in_a_line(&["explain", "vecadd", "--html", &nowhere], 2, &["cannot write", "missing"]);
     for command in [&["check", "vecadd"][..], &["check", &race], &["run", &race, "--device", "sim"]] {
         refused_in_a_line(&[command, &["--sarif", &nowhere]].concat(), 2, &["cannot write", "missing"]);

@@ -1,4 +1,5 @@
-"""Writes the .npy files of this folder with numpy: one per type, and one per kind of file that must be rejected."""
+"""Writes the .npy files of this folder with numpy and ml_dtypes: one per type, and one per kind of file that must be rejected."""
+import ml_dtypes
 import numpy as np
 
 rng = np.random.default_rng(7)
@@ -20,6 +21,12 @@ np.save("matrix.npy", np.arange(12, dtype="<f4").reshape(3, 4))
 np.save("big_endian.npy", np.arange(4, dtype=">f4"))
 np.save("fortran.npy", np.asfortranarray(np.arange(12, dtype="<f4").reshape(3, 4)))
 np.save("i16.npy", np.arange(4, dtype="<i2"))
+np.save("i8.npy", np.array([-128, -1, 127], dtype="i1"))
+np.save("u16.npy", np.array([0, 1, 65535], dtype="<u2"))
+np.save("bool.npy", np.array([True, False, True]))
+np.save("bf16.npy", np.array([1, -2, 3], dtype=ml_dtypes.bfloat16))
+np.save("c8.npy", np.zeros(3, dtype="<c8"))
+np.savez_compressed("two.npz", a=np.array([1, 2, 3], dtype="<f4"), b=np.array([4, 5, 6], dtype="<i4"))
 np.save("object.npy", np.array([1, "two"], dtype=object), allow_pickle=True)
 np.save("structured.npy", np.zeros(2, dtype=[("x", "<f4"), ("y", "<i4")]))
 with open("version2.npy", "wb") as file:

@@ -18,6 +18,9 @@ const LADDER: &str = "ladder.cubin";
 const RUNGS: &str = "reduce --variant interleaved,interleaved_strided,sequential --dtype i32 --n 2^22 --block 128 \
     --warm --repeat 101 --device gpu";
 
+/// The exit code of `host` where no GPU answers.
+const NO_GPU: u8 = 3;
+
 /// Options of the task.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Options {
@@ -28,9 +31,16 @@ pub struct Options {
 
 /// Runs the measurements.
 ///
+/// Ends with [`NO_GPU`] on a machine without a GPU.
+///
 /// # Errors
 /// Fails if a program cannot be compiled or run.
 pub fn run(options: &Options) -> Result<ExitCode> {
+    // Nothing is compiled for a measurement that cannot be made.
+    if let Err(error) = cuda_driver::load() {
+        eprintln!("error: {error}: run `cargo xtask bench` on a machine with a GPU (`cargo xtask doctor` checks it)");
+        return Ok(ExitCode::from(NO_GPU));
+    }
     setup::toolchain()?;
     build_ptx::all()?;
     let peers = build_peers()?;

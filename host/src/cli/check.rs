@@ -150,7 +150,7 @@ fn check_family(
     family: &Family,
     options: &family::Options,
     how: &How,
-    report: &mut output::Report<'_>,
+    report: &mut output::Report,
     found: &mut Vec<Diagnostic>,
 ) -> Result<(), Error> {
     let Some(count) = how.simulation.seeds else {
@@ -173,7 +173,7 @@ fn check_family(
 fn check_examples(
     options: &family::Options,
     how: &How,
-    report: &mut output::Report<'_>,
+    report: &mut output::Report,
     found: &mut Vec<Diagnostic>,
 ) -> Result<bool, Error> {
     let mut whole = true;

@@ -98,8 +98,8 @@ fn explain_family(family: &Family, options: &[String]) -> anyhow::Result<u8> {
             "explain runs on the simulator: leave --device out, and choose the device to estimate for with --profile";
         return Err(Error::Usage(text.to_owned()).into());
     }
-    if parsed.n.is_none() && parsed.shape.is_empty() && parsed.input.is_empty() && family.of_vectors {
-        parsed.n = Some(DEFAULT_N);
+    if parsed.data.n.is_none() && parsed.data.shape.is_empty() && parsed.data.input.is_empty() && family.of_vectors {
+        parsed.data.n = Some(DEFAULT_N);
     }
     require_writable(parsed.json.json.as_ref(), own.own.html.as_deref())?;
     let page = family_page(family, &parsed, own.against.as_deref(), &own.own.profile)?;

@@ -1,18 +1,18 @@
 //! `host FAMILY`: one family's variants on one input, verified and timed.
 
 use super::exit::{CLEAN, WRONG};
-use super::{device, output, simulation};
+use super::{device, number, operands, output, simulation};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use indicatif::{ProgressBar, ProgressStyle};
 use ladders::bench::{Cache, Plan};
 use ladders::error::{Error, Result};
-use ladders::input::{self, size};
+use ladders::input;
 use ladders::kernels::settings::{self, Kind, Number, Range};
-use ladders::kernels::{Demand, Family, Job, Operand, Problem, Row, RungId, Settings};
+use ladders::kernels::{Family, Job, Problem, Row, RungId, Settings};
 use rustwarp::backend::{Backend, Checks, Choice};
 use rustwarp::diagnostic::Diagnostic;
-use rustwarp::element::{Dtype, Scalar};
+use rustwarp::element::Scalar;
 use rustwarp::tensor::Tensor;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -27,27 +27,13 @@ pub(super) struct Options {
     /// The operation, such as sum, max or min [default: the family's first]
     #[arg(long)]
     pub op: Option<String>,
-    /// Type of the elements: f32 f64 i32 u32 i64 u64 u8 [default: the file's type, or the family's first]
-    #[arg(long, value_parser = str::parse::<Dtype>)]
-    pub dtype: Option<Dtype>,
-    /// A file for each operand, in order: .npy, .txt, or raw little-endian elements
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["n", "shape", "seed"])]
-    pub input: Vec<PathBuf>,
-    /// Generate this many elements (matrices and pictures: rows and columns): 1000000, 4M, 2^22 [default: 2^22 on a
-    /// GPU, 2^16 on the simulator (1024 and 64)]
-    #[arg(long, value_parser = size::parse)]
-    pub n: Option<u64>,
-    /// Generate operands of this shape, for families of more than one axis: 1080x1920
-    #[arg(long, value_parser = size::parse, value_delimiter = 'x', conflicts_with = "n")]
-    pub shape: Vec<u64>,
-    /// Seed of the generated numbers: SplitMix64, the same numbers on every machine
-    #[arg(long, default_value_t = 42)]
-    pub seed: u64,
+    #[command(flatten)]
+    pub data: operands::Options,
     /// Threads per block
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_parser = number::positive::<u32>)]
     pub block: Option<u32>,
     /// Blocks, for variants that take any grid
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_parser = number::positive::<u32>)]
     pub grid: Option<u32>,
     #[command(flatten)]
     pub device: device::Options,
@@ -55,7 +41,8 @@ pub(super) struct Options {
     pub ptx: device::PtxOptions,
     #[command(flatten)]
     pub timing: Timing,
-    /// Write the result of the one variant named by --variant, if it is verified: .npy, or .png and .jpg for a picture
+    /// Write the result of the one variant named by --variant, if it is verified, as the name says: .npy, .csv, .txt,
+    /// .json, .bin (raw elements), or .png and .jpg for a picture
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     #[command(flatten)]
@@ -129,7 +116,7 @@ pub(super) fn parse(family: &Family, matches: &ArgMatches) -> Result<Options> {
 #[group(skip)]
 pub(super) struct Timing {
     /// Samples per variant on a GPU
-    #[arg(long, default_value_t = 21)]
+    #[arg(long, default_value_t = 21, value_parser = number::any::<u32>)]
     pub repeat: u32,
     /// Do not flush the L2 cache before each sample
     #[arg(long)]
@@ -159,7 +146,7 @@ pub(super) fn run_on(
     choice: Choice,
     checks: Checks,
     how: &simulation::Options,
-    report: &mut output::Report<'_>,
+    report: &mut output::Report,
     found: &mut Vec<Diagnostic>,
 ) -> Result<()> {
     let op = family.op(options.op.as_deref())?;
@@ -173,12 +160,12 @@ pub(super) fn run_on(
     }
     options.json.require_writable()?;
     // The files are read first: a bad one is an error without a device.
-    options.dtype.map_or(Ok(()), |dtype| family.require_kernel(dtype))?;
-    let files = read_inputs(family, options)?;
+    options.data.dtype.map_or(Ok(()), |dtype| family.require_kernel(dtype))?;
+    let files = operands::read(family, &options.data)?;
     let device = device::open(choice, checks, options.json.printed())?;
     how.apply(&*device)?;
     let module = options.ptx.load(&*device, family)?;
-    let inputs = inputs(family, options, &*device, files)?;
+    let inputs = operands::or_generated(family, &options.data, &options.settings, &*device, files)?;
     let problem = problem(family, op, &inputs, &options.settings)?;
     let ladder = family.resolve(&problem)?;
     let oracle = ladder.oracle(problem)?;
@@ -234,6 +221,7 @@ pub(super) fn require_output(family: &Family, path: &Path, variants: usize) -> R
         let text = "--output writes the result of a single variant: choose one variant with --variant";
         return Err(Error::Usage(text.to_owned()));
     }
+    input::require_format(path, None)?;
     if input::picture::is_picture(path) && family.of_vectors {
         let path = path.display();
         return Err(Error::Usage(format!(
@@ -258,10 +246,10 @@ fn few(result: &Tensor) -> Option<String> {
 /// Runs variants once on a device that measures no times, and returns all rows in order.
 pub(super) fn rows(family: &Family, options: &Options, device: &dyn Backend, variants: &[RungId]) -> Result<Vec<Row>> {
     let op = family.op(options.op.as_deref())?;
-    options.dtype.map_or(Ok(()), |dtype| family.require_kernel(dtype))?;
-    let files = read_inputs(family, options)?;
+    options.data.dtype.map_or(Ok(()), |dtype| family.require_kernel(dtype))?;
+    let files = operands::read(family, &options.data)?;
     let module = options.ptx.load(device, family)?;
-    let inputs = inputs(family, options, device, files)?;
+    let inputs = operands::or_generated(family, &options.data, &options.settings, device, files)?;
     let problem = problem(family, op, &inputs, &options.settings)?;
     let ladder = family.resolve(&problem)?;
     let oracle = ladder.oracle(problem)?;
@@ -278,22 +266,6 @@ pub(super) fn rows(family: &Family, options: &Options, device: &dyn Backend, var
     result.map(|_| rows)
 }
 
-/// The operands: those of the files, or generated ones.
-fn inputs(family: &Family, options: &Options, device: &dyn Backend, files: Option<Vec<Tensor>>) -> Result<Vec<Tensor>> {
-    if let Some(inputs) = files {
-        return Ok(inputs);
-    }
-    let (default, square) = if device.info().is_gpu() { (1 << 22, 1024) } else { (1 << 16, 64) };
-    let vectors = family.of_vectors;
-    let size = match (options.n, options.shape.as_slice()) {
-        (Some(n), _) => vec![n],
-        (None, []) => vec![if vectors { default } else { square }],
-        (None, shape) => shape.to_vec(),
-    };
-    let dtype = options.dtype.unwrap_or(family.dtypes[0]);
-    (family.generate)(&Demand { size: &size, dtype, seed: options.seed, settings: &options.settings })
-}
-
 /// The problem with these operands.
 pub(super) fn problem<'a>(
     family: &Family,
@@ -307,56 +279,6 @@ pub(super) fn problem<'a>(
     };
     family.require_kernel(dtype)?;
     Ok(Problem { inputs, dtype, op, settings })
-}
-
-/// The operands of the files, or `None` if data is to be generated.
-fn read_inputs(family: &Family, options: &Options) -> Result<Option<Vec<Tensor>>> {
-    if options.input.is_empty() {
-        return Ok(None);
-    }
-    if options.input.len() != family.operands.len() {
-        let names: Vec<_> = family.operands.iter().map(|operand| operand.name).collect();
-        let (have, need) = (options.input.len(), family.operands.len());
-        return Err(Error::Usage(format!("{} takes {need} --input ({}), not {have}", family.name, names.join(", "))));
-    }
-    let read = |(path, operand): (&PathBuf, &Operand)| match operand.dtype {
-        None => {
-            let raw = operand.raw.filter(|_| !input::says_type(path));
-            input::read(path, options.dtype.or(raw))
-        }
-        Some(dtype) => Ok(input::read(path, None)?.whole_numbers(dtype, operand.name)?),
-    };
-    let tensors: Vec<_> = options.input.iter().zip(family.operands).map(read).collect::<Result<_>>()?;
-    let tensors = numbers(family, options, tensors)?;
-    let elements = || tensors.iter().zip(family.operands).filter(|(_, operand)| operand.dtype.is_none());
-    let Some((first, _)) = elements().next() else { return Ok(Some(tensors)) };
-    match elements().find(|(tensor, _)| tensor.dtype() != first.dtype()) {
-        Some((other, _)) => {
-            let (a, b) = (first.dtype(), other.dtype());
-            Err(Error::Usage(format!("{} needs inputs of one type, not {a} and {b}", family.name)))
-        }
-        None => family.require_kernel(first.dtype()).map(|()| Some(tensors)),
-    }
-}
-
-/// Converts the bytes of a picture to the requested type; without a request, and if the family has no kernel for bytes,
-/// to the other operands' type or the family's first. Other files are used unchanged.
-fn numbers(family: &Family, options: &Options, tensors: Vec<Tensor>) -> Result<Vec<Tensor>> {
-    let is_element = |(_, operand): &(&Tensor, &Operand)| operand.dtype.is_none();
-    let others = tensors.iter().zip(family.operands).filter(is_element).map(|(tensor, _)| tensor.dtype());
-    let bytes = Some(Dtype::U8).filter(|bytes| family.dtypes.contains(bytes));
-    let dtype = options
-        .dtype
-        .or(bytes)
-        .or_else(|| others.into_iter().find(|&dtype| dtype != Dtype::U8))
-        .or(family.dtypes.first().copied());
-    let number = |((tensor, operand), path): ((Tensor, &Operand), &PathBuf)| match dtype {
-        Some(dtype) if operand.dtype.is_none() && input::picture::is_picture(path) => tensor.from_bytes(dtype),
-        _ => Ok(tensor),
-    };
-    let numbers: rustwarp::Result<_> =
-        tensors.into_iter().zip(family.operands).zip(&options.input).map(number).collect();
-    Ok(numbers?)
 }
 
 /// A progress bar on standard error, shown on a terminal only.

@@ -1,13 +1,13 @@
 //! The part that `run` and `check` share: launching an entry of any PTX file with arguments from the command line.
 
-use super::{output, seeds, simulation, stdout};
+use super::{names, number, output, seeds, simulation, stdout};
 use ladders::error::{Error, Result};
-use ladders::input::{self, npy, size};
+use ladders::input::{self, size};
 use ladders::kernels::FAMILIES;
 use rustwarp::Call;
 use rustwarp::backend::{self, Backend, Buffer, Entry, Shape, require_memory};
 use rustwarp::diagnostic::{Diagnostic, note};
-use rustwarp::element::{Array, Dtype};
+use rustwarp::element::{Array, Dtype, Value};
 use rustwarp::ptx::Image;
 use std::path::{Path, PathBuf};
 
@@ -25,12 +25,12 @@ pub(super) struct Options {
     #[arg(long, value_parser = triple, default_value = "1")]
     pub block: Triple,
     /// Bytes of dynamic shared memory
-    #[arg(long, value_name = "BYTES", default_value_t = 0)]
+    #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = number::any::<u32>)]
     pub shared: u32,
     /// An argument of the entry, in order: u32:7, f32:1.5, buf:f32:1024 (uninitialised), buf:f32:@in.npy
     #[arg(long = "arg", value_name = "ARG", value_parser = str::parse::<Argument>)]
     pub args: Vec<Argument>,
-    /// Write buffer K, counting the --arg from 0, to a .npy file afterwards
+    /// Write buffer K, counting the --arg from 0, to a file afterwards: .npy, .csv, .txt, .json or .bin
     #[arg(long, value_name = "K=FILE", value_parser = output_file)]
     pub out: Vec<(usize, PathBuf)>,
     /// Blocks of a cluster, on the simulator: X, or X,Y or X,Y,Z; default: what the kernel requires
@@ -125,11 +125,11 @@ pub(super) fn launch(device: &dyn Backend, image: &Image, options: &Options) -> 
     check_shape(device, &shape)?;
     for (k, path) in &options.out {
         let why = match options.args.get(*k) {
-            Some(Argument::Uninit(dtype, _) | Argument::File(dtype, _)) if npy::descr(*dtype).is_some() => {
+            Some(Argument::Uninit(dtype, _) | Argument::File(dtype, _)) => {
+                input::require_format(path, Some(*dtype))?;
                 input::require_writable(path)?;
                 continue;
             }
-            Some(Argument::Uninit(dtype, _) | Argument::File(dtype, _)) => format!("NumPy has no {dtype}"),
             _ => format!("--arg number {k} (from 0) is not a buffer"),
         };
         return Err(Error::Usage(format!("--out {k}={}: {why}", path.display())));
@@ -171,8 +171,9 @@ impl Memory<'_> {
             Argument::Value(bytes) => return Ok(bytes.clone()),
             Argument::Uninit(dtype, len) => (*dtype, *len, None),
             Argument::File(dtype, path) => {
-                let array = input::read(path, Some(*dtype))?.into_data();
-                (*dtype, array.len() as u64, Some(array))
+                let (tensor, notes) = input::load(path, Some(*dtype))?.convert(*dtype)?;
+                notes.iter().for_each(note);
+                (*dtype, tensor.len() as u64, Some(tensor.into_data()))
             }
         };
         let bytes = len.checked_mul(dtype.size() as u64);
@@ -192,14 +193,15 @@ impl Memory<'_> {
         let Some((_, buffer, dtype, len)) = self.buffers.iter().find(|buffer| buffer.0 == k) else { return Ok(()) };
         let mut array = Array::zeros(*dtype, *len as usize);
         array.bytes_mut().copy_from_slice(&buffer.download()?);
-        npy::write(path, &array.into())
+        input::write(path, &array.into())
     }
 }
 
 fn no_entry(image: &Image) -> Error {
     // The entries of a file that cannot be parsed here are not listed.
-    let names: Vec<_> = backend::entries(&image.bytes).into_iter().flatten().map(|entry| entry.name).collect();
-    let there = if names.is_empty() { String::new() } else { format!("; it has: {}", names.join(" ")) };
+    let entries = backend::entries(&image.bytes).unwrap_or_default();
+    let names: Vec<_> = entries.iter().map(|entry| entry.name.as_str()).collect();
+    let there = if names.is_empty() { String::new() } else { format!("; {}", names::some(&names)) };
     Error::Usage(format!("choose the entry of {} to launch with --entry NAME{there}", image.path.display()))
 }
 
@@ -226,7 +228,7 @@ fn check_shape(device: &dyn Backend, shape: &Shape) -> Result<()> {
 fn check_params(entries: &[Entry], entry: &str, args: &[Argument], name: &str) -> Result<()> {
     let Some(found) = entries.iter().find(|found| found.name == entry) else {
         let names: Vec<_> = entries.iter().map(|found| found.name.as_str()).collect();
-        return Err(Error::Usage(format!("{name} has no entry `{entry}`; it has: {}", names.join(" "))));
+        return Err(Error::Usage(format!("{name} has no entry `{entry}`; {}", names::near(entry, &names))));
     };
     if found.params.len() != args.len() {
         let list: Vec<_> = found.params.iter().map(|(name, bytes)| format!("{name}: {bytes} bytes")).collect();
@@ -273,6 +275,16 @@ impl std::str::FromStr for Argument {
             |why: &str| Error::Usage(format!("`{text}`: {why}; write u32:7, f32:1.5, buf:f32:1024 or buf:f32:@in.npy"));
         let (kind, rest) = text.split_once(':').ok_or_else(|| wrong("no type"))?;
         if kind != "buf" {
+            for (name, dtype) in [("f32", Dtype::F32), ("f64", Dtype::F64)] {
+                let number = match dtype {
+                    Dtype::F32 => rest.parse::<f32>().ok().map(|x| Value::Float(x.into())),
+                    _ => rest.parse::<f64>().ok().map(Value::Float),
+                };
+                let beyond = number.filter(|_| kind == name).and_then(|x| input::beyond_largest(rest, x, dtype));
+                if let Some(reason) = beyond {
+                    return Err(wrong(&reason));
+                }
+            }
             return value(kind, rest).map(Self::Value).ok_or_else(|| wrong("no value of that type"));
         }
         let (dtype, what) = rest.split_once(':').ok_or_else(|| wrong("no size"))?;
@@ -338,10 +350,13 @@ mod tests {
         assert_eq!(parse("u32:7").expect("a value"), Argument::Value(vec![7, 0, 0, 0]));
         assert_eq!(parse("i64:-1").expect("a value"), Argument::Value(vec![255; 8]));
         assert_eq!(parse("f32:1.5").expect("a value"), Argument::Value(1.5_f32.to_le_bytes().to_vec()));
+        assert_eq!(parse("f32:inf").expect("a value"), Argument::Value(f32::INFINITY.to_le_bytes().to_vec()));
         assert_eq!(parse("buf:f32:1024").expect("a buffer"), Argument::Uninit(Dtype::F32, 1024));
         assert_eq!(parse("buf:u8:2^4").expect("a buffer"), Argument::Uninit(Dtype::U8, 16));
         assert_eq!(parse("buf:f64:@a:b.npy").expect("a buffer"), Argument::File(Dtype::F64, "a:b.npy".into()));
-        for text in ["", "7", "u32:", "u32:-1", "u8:256", "f16:1", "buf:f32", "buf:x:4", "buf:f32:x"] {
+        for text in
+            ["", "7", "u32:", "u32:-1", "u8:256", "f32:1e39", "f64:-1e400", "f16:1", "buf:f32", "buf:x:4", "buf:f32:x"]
+        {
             assert!(parse(text).is_err(), "{text}");
         }
     }

@@ -12,9 +12,13 @@ mod devices;
 mod exit;
 mod explain;
 mod family;
+mod interrupt;
 mod launch;
 mod list;
+mod names;
+mod number;
 mod occupancy;
+mod operands;
 mod output;
 mod run;
 mod seeds;
@@ -78,7 +82,7 @@ fn command() -> Command {
         .after_help(
             "Exit codes: 0 done and verified, 1 wrong result or finding, 2 usage or bad input, 3 no such device, \
              driver or \
-             PTX, 4 the kernel faulted",
+             PTX, 4 the kernel faulted, 130 interrupted (finished rows are shown)",
         )
 }
 

@@ -1,7 +1,8 @@
 //! `host occupancy`: the number of blocks of a kernel that a multiprocessor holds, and what limits it.
 
 use super::exit::CLEAN;
-use super::{output, stdout};
+use super::{names, number, output, stdout};
+use ladders::error::Error;
 use rustwarp::backend::occupancy::{Question, Registers, occupancies};
 use rustwarp::diagnostic::note;
 use rustwarp::ptx::{self, Image};
@@ -17,13 +18,13 @@ pub(super) struct Options {
     #[arg(long)]
     entry: Option<String>,
     /// Threads of a block
-    #[arg(long, default_value_t = 256)]
+    #[arg(long, default_value_t = 256, value_parser = number::positive::<u32>)]
     block: u32,
     /// Registers of a thread [default: ptxas's count, or an estimate if ptxas is not installed]
-    #[arg(long)]
+    #[arg(long, value_parser = number::positive::<u32>)]
     registers: Option<u32>,
     /// Bytes of dynamic shared memory
-    #[arg(long, value_name = "BYTES", default_value_t = 0)]
+    #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = number::any::<u64>)]
     shared: u64,
     /// A device profile: h200, a100, rtx-3050-laptop, geforce-8800-gtx, geforce-gtx-280, course, or a TOML file with a
     /// profile
@@ -89,11 +90,21 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
     Ok(CLEAN)
 }
 
-/// The built PTX that has this entry; any family's where none has it, for the error that lists entries.
+/// The built PTX that has this entry.
 fn with_entry(entry: &str) -> anyhow::Result<Image> {
     let images = ptx::find_families("kernels-gpu", None, None)?;
     let start = format!(".entry {entry}(").into_bytes();
     let has = |image: &&Image| image.bytes.windows(start.len()).any(|window| window == start);
-    let found = images.iter().find(has).or_else(|| images.first()).cloned();
-    found.ok_or_else(|| anyhow::anyhow!("the PTX of kernels-gpu is empty: run `cargo xtask build-ptx`"))
+    if let Some(found) = images.iter().find(has) {
+        return Ok(found.clone());
+    }
+    let texts: Vec<_> = images.iter().map(|image| String::from_utf8_lossy(&image.bytes)).collect();
+    let entries = texts.iter().flat_map(|text| text.split(".entry ").skip(1));
+    let mut names: Vec<&str> = entries.filter_map(|rest| rest.split_once('(')).map(|(name, _)| name.trim()).collect();
+    names.sort_unstable();
+    if names.is_empty() {
+        anyhow::bail!("the PTX of kernels-gpu is empty: run `cargo xtask build-ptx`");
+    }
+    let near = names::near(entry, &names);
+    Err(Error::Usage(format!("`{entry}` is neither a PTX file nor an entry of the built PTX; {near}")).into())
 }

@@ -1,6 +1,6 @@
 //! Output of commands: JSON lines, and tables for people.
 
-use super::stdout;
+use super::{interrupt, stdout};
 use comfy_table::{CellAlignment, Table, presets};
 use ladders::bench::Cache;
 use ladders::error::{Error, Result};
@@ -9,7 +9,8 @@ use ladders::kernels::{Row, Wrong};
 use ladders::plot;
 use rustwarp::backend::{Counters, Fidelity, Printed};
 use rustwarp::diagnostic::{Diagnostic, note};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The options `--json [FILE]` and `--plot FILE`.
 #[derive(Clone, Debug, clap::Args)]
@@ -34,6 +35,7 @@ impl Options {
     /// # Errors
     /// Fails if the file of `--json` or of `--plot` cannot be written.
     pub fn require_writable(&self) -> Result<()> {
+        self.plot.as_deref().map_or(Ok(()), require_svg)?;
         self.json.iter().flatten().chain(&self.plot).try_for_each(|path| input::require_writable(path))
     }
 
@@ -43,14 +45,29 @@ impl Options {
     }
 }
 
+/// Fails for a file whose name says that it is no SVG; a name without an ending says nothing.
+fn require_svg(path: &Path) -> Result<()> {
+    match path.extension() {
+        Some(ending) if !ending.eq_ignore_ascii_case("svg") => {
+            let path = path.display();
+            Err(Error::Usage(format!("--plot {path}: plots are written as SVG: let the name end in .svg")))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Destination of the text that kernels print if standard output has JSON, or not.
 pub(super) fn printed(json: bool) -> Printed {
     if json { Printed::Stderr } else { Printed::Stdout }
 }
 
-/// Collects the rows of one command.
-pub(super) struct Report<'o> {
-    options: &'o Options,
+/// Collects the rows of one command. Those of an interrupted command are printed, and its files written.
+pub(super) struct Report {
+    state: Arc<Mutex<State>>,
+}
+
+struct State {
+    options: Options,
     /// Headings, each with the rows of its table.
     sections: Vec<(String, Vec<Row>)>,
     /// The objects for the file of `--json FILE`.
@@ -59,25 +76,38 @@ pub(super) struct Report<'o> {
     values: Option<String>,
     /// The first error in printing.
     failed: Option<Error>,
+    /// Whether everything has been printed.
+    finished: bool,
 }
 
-impl<'o> Report<'o> {
+impl Report {
     /// Creates a report without rows.
-    pub fn new(options: &'o Options) -> Self {
-        let sections = vec![(String::new(), Vec::new())];
-        Self { options, sections, objects: Vec::new(), values: None, failed: None }
+    pub fn new(options: &Options) -> Self {
+        let state = Arc::new(Mutex::new(State {
+            options: options.clone(),
+            sections: vec![(String::new(), Vec::new())],
+            objects: Vec::new(),
+            values: None,
+            failed: None,
+            finished: false,
+        }));
+        let interrupted = state.clone();
+        interrupt::then_exit(move || lock(&interrupted).interrupted());
+        Self { state }
     }
 
     /// Starts a table: its rows are compared with each other only.
     pub fn section(&mut self, heading: &str) {
-        self.flush();
-        self.sections.push((heading.to_owned(), Vec::new()));
+        let mut state = lock(&self.state);
+        state.flush();
+        state.sections.push((heading.to_owned(), Vec::new()));
     }
 
     /// Adds a row, and prints its JSON at once.
     pub fn add(&mut self, row: Row) {
-        self.object(json(&row));
-        if let Some((_, rows)) = self.sections.last_mut() {
+        let mut state = lock(&self.state);
+        state.object(json(&row));
+        if let Some((_, rows)) = state.sections.last_mut() {
             rows.push(row);
         }
     }
@@ -89,19 +119,12 @@ impl<'o> Report<'o> {
 
     /// Adds an object to the JSON: prints it at once, or keeps it for the file.
     pub fn object(&mut self, text: String) {
-        match self.options.json {
-            Some(None) => {
-                let printed = stdout::line(&text);
-                self.keep(printed);
-            }
-            Some(Some(_)) => self.objects.push(text),
-            None => {}
-        }
+        lock(&self.state).object(text);
     }
 
     /// Sets the elements of a result to show after the table, if all its rows are clean.
     pub fn values(&mut self, text: String) {
-        self.values = Some(text);
+        lock(&self.state).values = Some(text);
     }
 
     /// Prints the rest and writes the files, also after an error, since earlier measurements are valid. Returns whether
@@ -109,16 +132,10 @@ impl<'o> Report<'o> {
     ///
     /// # Errors
     /// Returns the error of `outcome`; otherwise the first one of printing and of writing the files.
-    pub fn finish<T>(mut self, outcome: Result<T>) -> Result<(bool, T)> {
-        self.flush();
-        let clean = self.rows().all(Row::is_clean);
-        if let (true, true, false, Some(values)) = (clean, outcome.is_ok(), self.options.to_stdout(), &self.values) {
-            let printed = stdout::line(&format!("result: {values}"));
-            self.keep(printed);
-        }
-        let written = self.write_files(outcome.is_ok());
-        self.keep(written);
-        match (outcome, self.failed) {
+    pub fn finish<T>(self, outcome: Result<T>) -> Result<(bool, T)> {
+        let mut state = lock(&self.state);
+        let clean = state.finish(outcome.is_ok());
+        match (outcome, state.failed.take()) {
             (Ok(value), None) => Ok((clean, value)),
             (Ok(_), Some(error)) => Err(error),
             (Err(error), None) => Err(error),
@@ -126,6 +143,51 @@ impl<'o> Report<'o> {
                 note(other);
                 Err(error)
             }
+        }
+    }
+}
+
+/// The state, also after a panic of another thread that held it: rows are added whole.
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl State {
+    /// Prints the rest and writes the files; `whole` means that the command ended without an error. Returns whether
+    /// every row is clean.
+    fn finish(&mut self, whole: bool) -> bool {
+        self.finished = true;
+        self.flush();
+        let clean = self.rows().all(Row::is_clean);
+        if let (true, true, false, Some(values)) = (clean, whole, self.options.to_stdout(), &self.values) {
+            let printed = stdout::line(&format!("result: {values}"));
+            self.keep(printed);
+        }
+        let written = self.write_files(whole);
+        self.keep(written);
+        clean
+    }
+
+    /// Prints the rows that are there when the user interrupts the command.
+    fn interrupted(&mut self) {
+        if self.finished {
+            return;
+        }
+        self.finish(false);
+        if let Some(error) = self.failed.take() {
+            note(error);
+        }
+        note(format_args!("interrupted: {} rows were finished", self.rows().count()));
+    }
+
+    fn object(&mut self, text: String) {
+        match self.options.json {
+            Some(None) => {
+                let printed = stdout::line(&text);
+                self.keep(printed);
+            }
+            Some(Some(_)) => self.objects.push(text),
+            None => {}
         }
     }
 

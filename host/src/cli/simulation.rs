@@ -1,5 +1,6 @@
 //! Options of the simulator, for every command that may use it.
 
+use super::number;
 use ladders::error::{Error, Result};
 use ladders::input;
 use rustwarp::backend::{Backend, Simulation};
@@ -10,13 +11,13 @@ use std::path::{Path, PathBuf};
 #[group(skip)]
 pub(super) struct Options {
     /// Simulate under N schedules, and show each finding once, with the first seed that shows it
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = number::positive::<u64>)]
     pub seeds: Option<u64>,
     /// Simulate this device: a profile's name (h200, a100, rtx-3050-laptop, …), or a TOML file with a profile
     #[arg(long, value_name = "NAME|FILE")]
     pub profile: Option<String>,
     /// Threads of this machine to simulate with; race checks and --seeds always use one [default: one per processor]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = number::positive::<u32>)]
     pub workers: Option<u32>,
     /// Write the findings as SARIF 2.1.0, which CI systems show on a pull request; also if there are none
     #[arg(long, value_name = "FILE")]

@@ -34,6 +34,18 @@ pub fn assemble(ptxas: &CudaTool, ptx: &Path, arch: Arch, cubin: &Path) -> Resul
     Ok(parse(&String::from_utf8_lossy(&output.stderr)))
 }
 
+/// Assembles one entry of `ptx` for `arch`, and returns its resources; `None` if the file has no such entry. A file of
+/// many entries takes ptxas many times as long.
+///
+/// # Errors
+/// Those of [`assemble`].
+pub fn usage_of(ptxas: &CudaTool, ptx: &Path, arch: Arch, entry: &str) -> Result<Option<Usage>, Error> {
+    let mut command = Command::new(&ptxas.path);
+    command.args(["-v", "-arch", arch.target_cpu(), "--entry", entry]).arg(ptx).args(["-o", "/dev/null"]);
+    let output = process::run(&mut command, &format!("assemble {entry} of {} for {arch}", ptx.display()))?;
+    Ok(parse(&String::from_utf8_lossy(&output.stderr)).into_iter().find(|usage| usage.entry == entry))
+}
+
 /// The machine code of `cubin` as text, with source lines.
 ///
 /// # Errors

@@ -3,5 +3,5 @@
 mod assemble;
 mod report;
 
-pub use assemble::{Usage, assemble, disassemble};
+pub use assemble::{Usage, assemble, disassemble, usage_of};
 pub use report::{Function, PtxReport};

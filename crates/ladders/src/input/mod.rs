@@ -1,114 +1,107 @@
-//! Where data comes from: a `.npy` file, a picture, a file of raw bytes or text, or a generator.
+//! Where data comes from: NumPy's files, pictures, tables, text, raw bytes, standard input, or a generator.
 
 use crate::error::{Error, Result};
 use crate::kernels::spelling::DTYPE;
-use rustwarp::backend::require_host_memory;
+use file::{file_size, has_extension, require_fit, unreadable, untyped};
 use rustwarp::element::{Array, Dtype};
 use rustwarp::tensor::Tensor;
 use std::path::Path;
+use stored::wrong_type;
 
+mod file;
 pub mod generate;
 pub mod npy;
+mod npz;
 pub mod picture;
 mod replace;
 pub mod size;
+mod stored;
+mod stream;
+mod text;
+mod write;
 
 pub use replace::{require_writable, write_text};
+pub use stored::{Loaded, Stored};
+pub use stream::STANDARD_INPUT;
+pub use text::beyond_largest;
+pub use write::{number, require_format, write};
 
-/// Reads a file: `.npy` by its header, `.png` and `.jpg` as a picture of u8, `.txt` as numbers between spaces or lines,
-/// any other as raw little-endian elements of `dtype`. The u8 of a `.txt` are its bytes.
+/// Reads a file by the ending of its name: `.npy` and `.npz` by their headers (`data.npz:weights` names one of several
+/// arrays), `.png` and `.jpg` as a picture of u8, `.csv` as rows of numbers, `.txt` as numbers between spaces or lines,
+/// any other as raw little-endian elements of `dtype`. The u8 of a `.txt` are its bytes. [`STANDARD_INPUT`] is
+/// recognised by its first bytes.
 ///
 /// # Errors
 /// [`Error::Input`] for a file that can't be read or used; [`Error::Usage`] when `dtype` is missing or contradicts the
 /// file, or when the file is larger than this machine's memory.
-pub fn read(path: &Path, dtype: Option<Dtype>) -> Result<Tensor> {
+pub fn load(path: &Path, dtype: Option<Dtype>) -> Result<Loaded> {
+    let loaded = load_any(path, dtype)?;
+    match dtype {
+        Some(dtype) if !loaded.stored.widens_to(dtype) => Err(wrong_type(&loaded.name, loaded.stored, dtype)),
+        _ => Ok(loaded),
+    }
+}
+
+fn load_any(path: &Path, dtype: Option<Dtype>) -> Result<Loaded> {
+    let name = path.display().to_string();
+    if path.as_os_str() == STANDARD_INPUT {
+        return stream::read(dtype);
+    }
+    if let Some((file, array)) = npz::split(path) {
+        return npz::read(&file, Some(&array));
+    }
+    if has_extension(path, "npz") {
+        return npz::read(path, None);
+    }
     if has_extension(path, "npy") {
-        let array = npy::read(path)?;
-        return match dtype {
-            Some(dtype) if dtype != array.dtype() => Err(Error::Usage(format!(
-                "{} holds {}, not {dtype}: leave {DTYPE} out, or convert the file",
-                path.display(),
-                array.dtype()
-            ))),
-            _ => Ok(array),
-        };
+        return npy::read(path);
+    }
+    if has_extension(path, "csv") {
+        let dtype = dtype.unwrap_or(Dtype::F32);
+        let (tensor, notes) = text::table(path, &text::of_file(path, dtype)?, dtype)?;
+        return Ok(Loaded { notes, ..Loaded::new(name, tensor) });
     }
     if has_extension(path, "txt") && dtype != Some(Dtype::U8) {
-        return Ok(text(path, dtype.unwrap_or(Dtype::F32))?.into());
+        let dtype = dtype.unwrap_or(Dtype::F32);
+        return Ok(Loaded::new(name, text::vector(path, &text::of_file(path, dtype)?, dtype)?));
     }
     if picture::is_picture(path) {
         return picture::read(path);
     }
     let dtype = dtype.ok_or_else(|| {
-        Error::Usage(format!("{} is not a .npy file: give the type of its elements with {DTYPE}", path.display()))
+        Error::Usage(format!(
+            "{} does not say the type of its elements (.npy, .npz, .csv, .txt, .png and .jpg files do): give it with \
+             {DTYPE}",
+            path.display()
+        ))
     })?;
-    Ok(raw(path, dtype)?.into())
+    Ok(Loaded::new(name, raw(path, dtype)?.into()))
 }
 
-/// Whether the file's format includes the type of its elements.
-pub fn says_type(path: &Path) -> bool {
-    has_extension(path, "npy") || picture::is_picture(path)
-}
-
-/// Whether the file's name has this extension, in lower or upper case.
-fn has_extension(path: &Path, known: &str) -> bool {
-    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(known))
-}
-
-/// Writes a file: `.png` and `.jpg` as a picture, any other as `.npy`.
+/// Reads a file as [`load`] does, with its elements as `dtype`, or in the closest type of arrays on the host.
 ///
 /// # Errors
-/// Those of [`npy::write`] and [`picture::write`].
-pub fn write(path: &Path, tensor: &Tensor) -> Result<()> {
-    if picture::is_picture(path) { picture::write(path, tensor) } else { npy::write(path, tensor) }
+/// Those of [`load`].
+pub fn read(path: &Path, dtype: Option<Dtype>) -> Result<Tensor> {
+    let loaded = load(path, dtype)?;
+    match dtype {
+        // The bytes of a picture are numbers from 0 to 255.
+        Some(dtype) => loaded.convert(dtype).map(|(tensor, _)| tensor),
+        None => Ok(loaded.into_tensor().0),
+    }
+}
+
+/// Whether the file's format includes the type of its elements, or is one of numbers.
+pub fn says_type(path: &Path) -> bool {
+    ["npy", "npz", "csv"].iter().any(|known| has_extension(path, known))
+        || picture::is_picture(path)
+        || npz::split(path).is_some()
 }
 
 fn raw(path: &Path, dtype: Dtype) -> Result<Array> {
     require_fit(path, file_size(path)?.saturating_mul(2))?;
     let bytes = std::fs::read(path).map_err(|error| unreadable(path, &error))?;
-    if bytes.len() % dtype.size() != 0 {
-        return Err(Error::input(
-            path,
-            format!("{} bytes are no whole number of {dtype} elements of {} bytes", bytes.len(), dtype.size()),
-        ));
-    }
-    let mut array = Array::zeros(dtype, bytes.len() / dtype.size());
-    array.bytes_mut().copy_from_slice(&bytes);
-    Ok(array)
-}
-
-fn text(path: &Path, dtype: Dtype) -> Result<Array> {
-    // Memory is needed for the text, and for at most one element per two characters.
-    let size = file_size(path)?;
-    require_fit(path, size.saturating_add((size / 2).saturating_mul(dtype.size() as u64)))?;
-    let text = std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
-    let words = text.split(|c: char| c.is_whitespace() || c == ',').filter(|word| !word.is_empty());
-    rustwarp::with_dtype!(dtype, T => {
-        let values: std::result::Result<Vec<T>, _> = words
-            .map(|word| word.parse::<T>().map_err(|_| Error::input(path, format!("'{word}' is no {dtype}"))))
-            .collect();
-        Ok(<T as rustwarp::element::Scalar>::wrap(values?))
-    }, else => Err(Error::input(path, format!("text holds f32 f64 i32 u32 i64 u64, not {dtype}: use a .npy or raw \
-        file"))))
-}
-
-/// Size of a file in bytes. A folder is an error here, since it can be opened and only reading it fails.
-fn file_size(path: &Path) -> Result<u64> {
-    let about = std::fs::metadata(path).map_err(|error| unreadable(path, &error))?;
-    if about.is_dir() {
-        return Err(Error::input(path, "it is a folder: name a file in it"));
-    }
-    Ok(about.len())
-}
-
-/// Checks that the data fits in memory before anything is allocated: a failed allocation would end the process.
-fn require_fit(path: &Path, bytes: u64) -> Result<()> {
-    Ok(require_host_memory(bytes, &format!("reading {}", path.display()), "use a smaller file")?)
-}
-
-/// The error for a file that the operating system cannot read.
-fn unreadable(path: &Path, error: &std::io::Error) -> Error {
-    Error::input(path, format!("cannot read it: {error}"))
+    untyped(path, bytes, dtype)
 }
 
 #[cfg(test)]

@@ -3,35 +3,42 @@
 //! By hand, because a crate costs more than the format: for the one-line header, npyz 0.9.1 and ndarray-npy 0.10.0 use
 //! py_literal and pest, which bring 16 and 18 further packages, one of them (psm) assembly code for a C compiler.
 
+use super::file::{file_size, require_fit, unreadable};
 use super::replace::replace;
-use super::{file_size, require_fit, unreadable};
+use super::stored::{Loaded, Stored};
 use crate::error::{Error, Result};
-use rustwarp::element::{Array, Dtype};
+use rustwarp::element::Dtype;
 use rustwarp::tensor::Tensor;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
 
-const MAGIC: &[u8; 6] = b"\x93NUMPY";
+/// The first bytes of every file.
+pub(super) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
 /// Reads an array with its shape.
 ///
 /// # Errors
 /// [`Error::Input`] for an unsupported file, with the command that converts it: big-endian, Fortran order, other types,
-/// truncated, or not `.npy`; [`Error::Usage`] for an array that is larger than this machine's memory.
-pub fn read(path: &Path) -> Result<Tensor> {
+/// truncated, with bytes after the array, or not `.npy`; [`Error::Usage`] for an array that is larger than this
+/// machine's memory.
+pub fn read(path: &Path) -> Result<Loaded> {
     let size = file_size(path)?;
     let mut file = File::open(path).map_err(|error| unreadable(path, &error))?;
-    let wrong = |reason: String| Error::input(path, reason);
+    read_from(path, &mut file, size)
+}
 
-    let (text, offset) = header_text(&mut file).map_err(wrong)?;
+/// Reads an array from a source of `size` bytes, which errors name `path`.
+pub(super) fn read_from(path: &Path, source: &mut impl Read, size: u64) -> Result<Loaded> {
+    let wrong = |reason: String| Error::input(path, reason);
+    let (text, offset) = header_text(source).map_err(wrong)?;
     let header = Header::parse(&text).map_err(wrong)?;
-    let dtype = header.dtype().map_err(wrong)?;
+    let stored = header.stored().map_err(wrong)?;
     if header.fortran && header.shape.len() > 1 {
         return Err(wrong("it is in Fortran order: save it with np.save(f, np.ascontiguousarray(x))".into()));
     }
     let len = header.shape.iter().try_fold(1_u64, |product, &n| product.checked_mul(n));
-    let bytes = len.and_then(|len| len.checked_mul(dtype.size() as u64));
+    let bytes = len.and_then(|len| len.checked_mul(stored.size() as u64));
     let (Some(len), Some(bytes)) = (len, bytes) else {
         return Err(wrong(format!("its shape {:?} has more elements than 64 bits can count", header.shape)));
     };
@@ -39,11 +46,21 @@ pub fn read(path: &Path) -> Result<Tensor> {
     if there < bytes {
         return Err(wrong(format!("it is truncated: {bytes} bytes of data expected, {there} there; save it again")));
     }
-    require_fit(path, bytes)?;
-    let mut array = Array::zeros(dtype, len as usize);
-    file.read_exact(array.bytes_mut()).map_err(|error| unreadable(path, &error))?;
+    let room = bytes.saturating_add(len.saturating_mul(stored.size_on_host() as u64));
+    require_fit(path, room)?;
+    if there > bytes {
+        let more = there - bytes;
+        return Err(wrong(format!(
+            "{more} bytes follow the array of shape {:?}: it is damaged, or several arrays were appended; save each \
+             with np.save, or all with np.savez",
+            header.shape
+        )));
+    }
+    let mut data = vec![0; bytes as usize];
+    source.read_exact(&mut data).map_err(|error| unreadable(path, &error))?;
     let shape: Vec<_> = header.shape.iter().map(|&n| n as usize).collect();
-    Ok(Tensor::new(&shape, array)?)
+    let tensor = Tensor::new(&shape, stored.array(data))?;
+    Ok(Loaded { stored, ..Loaded::new(path.display().to_string(), tensor) })
 }
 
 /// Writes an array with its shape. An existing file is replaced once all bytes are written.
@@ -51,13 +68,22 @@ pub fn read(path: &Path) -> Result<Tensor> {
 /// # Errors
 /// [`Error::Write`], and no file is left behind then; [`Error::Usage`] for a type that NumPy lacks.
 pub fn write(path: &Path, array: &Tensor) -> Result<()> {
-    let Some(descr) = descr(array.dtype()) else {
-        return Err(Error::Usage(format!("NumPy has no {}: {} can't be written", array.dtype(), path.display())));
-    };
+    let header = header_of(array)
+        .ok_or_else(|| Error::Usage(format!("NumPy has no {}: write {} as .bin", array.dtype(), path.display())))?;
     replace(path, |out| {
-        out.write_all(&header_bytes(descr, array.shape()))?;
+        out.write_all(&header)?;
         out.write_all(array.data().bytes())
     })
+}
+
+/// The file of an array; `None` for a type that NumPy lacks.
+#[cfg(test)]
+pub(super) fn bytes(array: &Tensor) -> Option<Vec<u8>> {
+    Some([header_of(array)?.as_slice(), array.data().bytes()].concat())
+}
+
+fn header_of(array: &Tensor) -> Option<Vec<u8>> {
+    Some(header_bytes(descr(array.dtype())?, array.shape()))
 }
 
 /// NumPy's name for a type; bf16 has none.
@@ -160,42 +186,54 @@ impl Header {
         })
     }
 
-    /// The element type, if it is a supported one.
-    fn dtype(&self) -> Result<Dtype, String> {
+    /// The type of the elements, if it is a supported one.
+    fn stored(&self) -> Result<Stored, String> {
         let native = if cfg!(target_endian = "big") { "big" } else { "little" };
         let (order, kind) = match self.descr.chars().next() {
             Some(order @ ('<' | '>' | '=' | '|')) => (order, &self.descr[1..]),
             _ => ('=', self.descr.as_str()),
         };
-        let dtype = match kind {
-            "f4" => Dtype::F32,
-            "f8" => Dtype::F64,
-            "i4" => Dtype::I32,
-            "u4" => Dtype::U32,
-            "i8" => Dtype::I64,
-            "u8" => Dtype::U64,
-            "u1" => Dtype::U8,
-            "f2" => Dtype::F16,
+        let stored = match kind {
+            "f4" => Dtype::F32.into(),
+            "f8" => Dtype::F64.into(),
+            "i4" => Dtype::I32.into(),
+            "u4" => Dtype::U32.into(),
+            "i8" => Dtype::I64.into(),
+            "u8" => Dtype::U64.into(),
+            "u1" => Dtype::U8.into(),
+            "f2" => Dtype::F16.into(),
+            // `ml_dtypes` saves bf16 as two bytes without a type, and newer versions by its name.
+            "V2" | "bfloat16" => Dtype::Bf16.into(),
+            "i1" => Stored::I8,
+            "i2" => Stored::I16,
+            "u2" => Stored::U16,
+            "b1" | "?" => Stored::Bool,
             kind if kind.starts_with('O') => {
                 return Err("it holds Python objects: convert it with x.astype('f4')".into());
             }
             _ => {
                 return Err(format!(
-                    "it holds '{}', which is none of f4 f8 i4 u4 i8 u8 u1 f2: convert it with x.astype('f4')",
+                    "it holds '{}', which is none of f4 f8 f2 i1 i2 i4 i8 u1 u2 u4 u8 b1 and bfloat16: convert it with \
+                     x.astype('f4')",
                     self.descr
                 ));
             }
         };
-        if dtype.size() > 1 && (order == '>' || native == "big") {
+        if stored.size() > 1 && (order == '>' || native == "big") {
             return Err("it is big-endian: convert it with x.astype(x.dtype.newbyteorder('<'))".into());
         }
-        Ok(dtype)
+        Ok(stored)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustwarp::element::Array;
+
+    fn read(path: &Path) -> Result<Tensor> {
+        super::read(path).map(|loaded| loaded.into_tensor().0)
+    }
 
     fn file(descr: &str, fortran: &str, shape: &str, data: &[u8]) -> (tempfile::TempDir, std::path::PathBuf) {
         let text = format!("{{'descr': {descr}, 'fortran_order': {fortran}, 'shape': {shape}, }}\n");
@@ -259,10 +297,30 @@ mod tests {
     }
 
     #[test]
+    fn narrow_types_are_read() {
+        for (descr, data, stored, expected) in [
+            ("'|i1'", &[0xff, 1][..], Stored::I8, Array::I32(vec![-1, 1])),
+            ("'<i2'", &[0xff, 0xff], Stored::I16, Array::I32(vec![-1])),
+            ("'<u2'", &[0xff, 0xff], Stored::U16, Array::U32(vec![65535])),
+            ("'|b1'", &[1, 0], Stored::Bool, Array::U32(vec![1, 0])),
+            ("'<V2'", &[0x80, 0x3f], Dtype::Bf16.into(), Array::Bytes(Dtype::Bf16, vec![0x80, 0x3f])),
+            ("'bfloat16'", &[0x80, 0x3f], Dtype::Bf16.into(), Array::Bytes(Dtype::Bf16, vec![0x80, 0x3f])),
+        ] {
+            let n = data.len() / stored.size();
+            let (_folder, path) = file(descr, "False", &format!("({n},)"), data);
+            let loaded = super::read(&path).expect("read");
+            assert_eq!((loaded.stored, loaded.into_tensor().0), (stored, expected.into()), "{descr}");
+        }
+        assert!(refusal("'>u2'", "False", "(1,)", &[0; 2]).contains("big-endian"));
+    }
+
+    #[test]
     fn refusals_say_what_to_do() {
         assert!(refusal("'>f4'", "False", "(1,)", &[0; 4]).contains("big-endian"));
         assert!(refusal("'<f4'", "True", "(2, 2)", &[0; 16]).contains("Fortran"));
         assert!(refusal("'<f4'", "False", "(3,)", &[0; 8]).contains("truncated: 12 bytes of data expected, 8 there"));
+        let text = refusal("'<f4'", "False", "(1,)", &[0; 7]);
+        assert!(text.contains("3 bytes follow the array"), "{text}");
         assert!(refusal("'<c8'", "False", "(1,)", &[0; 8]).contains("'<c8'"));
         assert!(refusal("'|O'", "False", "(1,)", &[0; 8]).contains("Python objects"));
         assert!(refusal("[('a', '<f4'), ('b', '<i4')]", "False", "(1,)", &[0; 8]).contains("structured"));

@@ -57,7 +57,7 @@ fn fill(file: File, write: impl FnOnce(Writer<'_>) -> std::io::Result<()>) -> st
 }
 
 /// Whether the path is a device or a pipe, such as `/dev/null`, which is written to rather than replaced.
-fn is_special(path: &Path) -> bool {
+pub(super) fn is_special(path: &Path) -> bool {
     path.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir())
 }
 

@@ -70,6 +70,7 @@ pub struct Question<'a> {
 /// [`Error`] for an unknown profile or entry, and for a file that is not PTX.
 pub fn occupancies(image: &Image, question: &Question<'_>) -> Result<Vec<Occupancy>> {
     let profile = Profile::find(question.profile).map_err(usage)?;
+    require_possible(question, &profile)?;
     let name = image.path.display();
     let text = std::str::from_utf8(&image.bytes).map_err(|_| Error::BadPtx(format!("{name} is not PTX text")))?;
     let program = Program::parse(text).map_err(|error| Error::BadPtx(format!("{name}: {error}")))?;
@@ -79,7 +80,7 @@ pub fn occupancies(image: &Image, question: &Question<'_>) -> Result<Vec<Occupan
     };
     let counted = match question.registers {
         Some(_) => HashMap::new(),
-        None => counted(&image.path, &profile),
+        None => counted(&image.path, question.entry, &profile),
     };
     let answer = |entry: &str| {
         let (registers, registers_from) = match (question.registers, counted.get(entry)) {
@@ -106,13 +107,32 @@ pub fn occupancies(image: &Image, question: &Question<'_>) -> Result<Vec<Occupan
     entries.into_iter().map(answer).collect()
 }
 
-/// Number of registers that ptxas counts for each entry; empty if ptxas is not installed or cannot assemble the file
-/// for the device.
-fn counted(path: &Path, profile: &Profile) -> HashMap<String, u32> {
+/// Checks that the device can launch such a block at all.
+fn require_possible(question: &Question<'_>, profile: &Profile) -> Result<()> {
+    let wrong = |what: &str, asked: u32, least: u32, most: u32| {
+        let name = &profile.name;
+        Err(Error::Argument(format!("{asked} {what}: {name} allows {least} to {most}; choose a number in that range")))
+    };
+    let (block, registers) = (question.block, question.registers.unwrap_or(1));
+    if !(1..=profile.threads_per_block).contains(&block) {
+        return wrong("threads per block", block, 1, profile.threads_per_block);
+    }
+    if !(1..=profile.registers_per_thread).contains(&registers) {
+        return wrong("registers per thread", registers, 1, profile.registers_per_thread);
+    }
+    Ok(())
+}
+
+/// Number of registers that ptxas counts for the entry, or for each; empty if ptxas is not installed or cannot assemble
+/// the file for the device.
+fn counted(path: &Path, entry: Option<&str>, profile: &Profile) -> HashMap<String, u32> {
     let (major, minor) = profile.compute_capability;
     let usages = cuda_tools::find("ptxas", &Cache::default()).and_then(|ptxas| {
         let arch: Arch = format!("{major}.{minor}").parse().ok()?;
-        check::assemble(&ptxas, path, arch, Path::new("/dev/null")).ok()
+        match entry {
+            Some(entry) => Some(check::usage_of(&ptxas, path, arch, entry).ok()?.into_iter().collect()),
+            None => check::assemble(&ptxas, path, arch, Path::new("/dev/null")).ok(),
+        }
     });
     usages.unwrap_or_default().into_iter().map(|usage| (usage.entry, usage.registers)).collect()
 }

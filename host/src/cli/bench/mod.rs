@@ -44,10 +44,10 @@ pub(super) struct Options {
     #[arg(long, default_value = "all")]
     variant: String,
     /// Threads per block
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_parser = super::number::positive::<u32>)]
     block: Option<u32>,
     /// Seed of the generated numbers
-    #[arg(long, default_value_t = 42)]
+    #[arg(long, default_value_t = 42, value_parser = super::number::any::<u64>)]
     seed: u64,
     /// gpu or gpu:K
     #[arg(long, default_value = "gpu", value_parser = str::parse::<Choice>)]
@@ -109,7 +109,7 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    fn family(&self, chosen: &Chosen, report: &mut output::Report<'_>) -> Result<()> {
+    fn family(&self, chosen: &Chosen, report: &mut output::Report) -> Result<()> {
         let result = self.tables(chosen, report);
         if let Err(Error::Fault(fault)) = &result {
             report.fault(chosen.family.name, fault);
@@ -117,7 +117,7 @@ impl Bench<'_> {
         result
     }
 
-    fn tables(&self, chosen: &Chosen, report: &mut output::Report<'_>) -> Result<()> {
+    fn tables(&self, chosen: &Chosen, report: &mut output::Report) -> Result<()> {
         let module = self.options.ptx.load(self.device, chosen.family)?;
         for op in &chosen.ops {
             for &dtype in &chosen.dtypes {
@@ -135,7 +135,7 @@ impl Bench<'_> {
         module: Module,
         (op, dtype): (&str, Dtype),
         case: &Case,
-        report: &mut output::Report<'_>,
+        report: &mut output::Report,
     ) -> Result<()> {
         let (options, family) = (self.options, chosen.family);
         let settings = settings(family, case)?;
