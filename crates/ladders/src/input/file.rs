@@ -14,7 +14,7 @@ pub(super) fn has_extension(path: &Path, known: &str) -> bool {
 
 /// Little-endian elements.
 pub(super) fn untyped(path: &Path, bytes: Vec<u8>, dtype: Dtype) -> Result<Array> {
-    if bytes.len() % dtype.size() != 0 {
+    if !bytes.len().is_multiple_of(dtype.size()) {
         return Err(Error::input(
             path,
             format!(
