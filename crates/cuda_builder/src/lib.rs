@@ -29,3 +29,8 @@ pub use cache::Cache;
 pub use error::Error;
 pub use options::{DebugInfo, Modules};
 pub use target::TARGET;
+
+/// Compiles the code of the crate's README as doctests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

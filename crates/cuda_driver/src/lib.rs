@@ -127,3 +127,8 @@ mod tests {
         assert!(symbols::TABLE.windows(2).all(|w| w[0].0 < w[1].0));
     }
 }
+
+/// Compiles the code of the crate's README as doctests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

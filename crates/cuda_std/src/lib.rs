@@ -42,3 +42,8 @@ pub use cuda_std_macros::{address_space, gpu_only, kernel};
 pub fn unavailable(name: &str) -> ! {
     panic!("`{name}` runs only on a GPU or in the simulator: launch a kernel that calls it")
 }
+
+/// Compiles the code of the crate's README as doctests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -53,3 +53,8 @@ pub use element::{Array, Dtype, Element, Scalar};
 pub use error::{Error, Result};
 pub use launch::{Launch, MAX_GRID, Tuning, require_grid};
 pub use tensor::Tensor;
+
+/// Compiles the code of the crate's README as doctests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -270,7 +270,7 @@ impl<'a> Test<'a> {
     }
 }
 
-/// Compiles and runs the code of the guide as doctests.
+/// Compiles and runs the code of the crate's README as doctests.
 #[cfg(doctest)]
-#[doc = include_str!("../../../../docs/testing-with-ptx_sim.md")]
-struct Guide;
+#[doc = include_str!("../../README.md")]
+struct Readme;
