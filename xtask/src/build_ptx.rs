@@ -58,6 +58,8 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     for (name, folder, modules) in packages {
         let place = workspace::ptx_dir().join(&name);
         let mut builder = CudaBuilder::new(&folder).search(search.clone()).modules(modules).copy_to(&place);
+        // The PTX is the same on every machine: it is distributed, and embedded in programs.
+        builder = builder.source_root(false);
         if !options.archs.is_empty() {
             builder = builder.archs(options.archs.iter().copied());
         }

@@ -1,10 +1,12 @@
-//! Reports the files that the PTX depends on to cargo, inside a `build.rs`.
+//! Reports to cargo, inside a `build.rs`: the files that the PTX depends on, and failures.
 
 use std::path::Path;
 
+use crate::Error;
+
 /// Prints `cargo:rerun-if-changed` for the sources of a link output; prints nothing outside a build script.
 pub(crate) fn announce(output: &Path) {
-    if std::env::var_os("OUT_DIR").is_none() || std::env::var_os("CARGO_MANIFEST_DIR").is_none() {
+    if !is_here() {
         return;
     }
     let text = std::fs::read_to_string(output.with_extension("d")).unwrap_or_default();
@@ -13,6 +15,23 @@ pub(crate) fn announce(output: &Path) {
     }
     println!("cargo:rerun-if-env-changed=RUSTWARP_TOOLCHAIN");
     println!("cargo:rerun-if-env-changed=RUSTWARP_CACHE");
+}
+
+/// Fails the build of the package whose build script this is, for a script that drops the error; prints nothing outside
+/// a build script.
+pub(crate) fn fail(kernels: &Path, error: &Error) {
+    if !is_here() {
+        return;
+    }
+    println!("cargo::error=the kernels in {} are not compiled", kernels.display());
+    for line in error.to_string().lines() {
+        println!("cargo::error={line}");
+    }
+}
+
+fn is_here() -> bool {
+    // cargo sets the last one for build scripts only.
+    ["OUT_DIR", "CARGO_MANIFEST_DIR", "NUM_JOBS"].iter().all(|name| std::env::var_os(name).is_some())
 }
 
 /// The files after the colon of cargo's dep-info, where a space in a name is written `\ `.

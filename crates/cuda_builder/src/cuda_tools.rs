@@ -5,7 +5,7 @@ use std::{
     process::Command,
 };
 
-use crate::{Cache, Error, process};
+use crate::{Cache, Error, process, setup::Source};
 
 /// Names of the tools.
 pub const NAMES: [&str; 2] = ["ptxas", "nvdisasm"];
@@ -31,7 +31,7 @@ pub fn find(name: &'static str, cache: &Cache) -> Option<CudaTool> {
 /// # Errors
 /// [`Error::NoCudaTool`] if there is none, with the command that adds it.
 pub fn require(name: &'static str, cache: &Cache, purpose: &'static str) -> Result<CudaTool, Error> {
-    find(name, cache).ok_or_else(|| Error::NoCudaTool { tool: name, purpose, fix: "cargo xtask setup".to_owned() })
+    find(name, cache).ok_or_else(|| Error::NoCudaTool { tool: name, purpose, fix: Source::Apt.command() })
 }
 
 /// Folders that may hold a toolkit's programs. Of equal versions the later one is used.

@@ -6,7 +6,8 @@ use crate::arch::{Arch, UnknownArch};
 
 /// Why a device build, a search for tools or their installation failed.
 ///
-/// `Debug` prints the message too: a build script whose `main` returns the error shows it that way.
+/// `Debug` prints the message too: a build script whose `main` returns the error shows it that way. Messages contain
+/// their reasons, so that no error has a source that would be printed again.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -42,24 +43,24 @@ pub enum Error {
         fix: String,
     },
     /// Reading or writing failed.
-    #[error("cannot {action} {}: {source}", path.display())]
+    #[error("cannot {action} {}: {reason}", path.display())]
     Io {
         /// The action: "read", "write", …
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
         /// The system's reason.
-        source: io::Error,
+        reason: io::Error,
     },
     /// A program could not be started.
-    #[error("cannot start `{program}` to {purpose}: {source}")]
+    #[error("cannot start `{program}` to {purpose}: {reason}")]
     Start {
         /// The program.
         program: String,
         /// The action that it was started for.
         purpose: String,
         /// The system's reason.
-        source: io::Error,
+        reason: io::Error,
     },
     /// A program ran and failed.
     #[error("`{program}` failed to {purpose} ({status}){}", indented(output))]
@@ -146,7 +147,7 @@ impl Error {
     /// Makes an [`Error::Io`]; for `map_err` on file operations.
     pub(crate) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
-        move |source| Self::Io { action, path, source }
+        move |reason| Self::Io { action, path, reason }
     }
 }
 

@@ -11,6 +11,7 @@ mod cache;
 pub mod check;
 pub mod cuda_tools;
 mod error;
+mod files;
 mod link;
 mod lock;
 mod options;

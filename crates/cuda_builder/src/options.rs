@@ -61,6 +61,8 @@ pub(crate) struct Options {
     pub modules: Modules,
     /// Whether kernels of dependencies become entries too.
     pub dependency_kernels: bool,
+    /// Whether line tables record the folder of the workspace.
+    pub source_root: bool,
 }
 
 impl Default for Options {
@@ -76,6 +78,7 @@ impl Default for Options {
             ptx: 78,
             modules: Modules::default(),
             dependency_kernels: false,
+            source_root: true,
         }
     }
 }

@@ -17,10 +17,10 @@ const LIBRARY_PATH: &str = if cfg!(target_os = "macos") { "DYLD_LIBRARY_PATH" } 
 /// [`Error::Start`] if it does not start; [`Error::Tool`] with its output if it fails.
 pub(crate) fn run(command: &mut Command, purpose: &str) -> Result<Output, Error> {
     let program = command.get_program().to_string_lossy().into_owned();
-    let output = command.stdin(Stdio::null()).output().map_err(|source| Error::Start {
+    let output = command.stdin(Stdio::null()).output().map_err(|reason| Error::Start {
         program: program.clone(),
         purpose: purpose.to_owned(),
-        source,
+        reason,
     })?;
     if output.status.success() {
         return Ok(output);

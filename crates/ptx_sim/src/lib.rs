@@ -131,6 +131,7 @@ mod decode;
 mod diagnostics;
 pub mod explain;
 pub mod fidelity;
+pub mod files;
 pub mod harness;
 pub mod isa;
 mod lanes;

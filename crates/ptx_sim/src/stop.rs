@@ -1,7 +1,9 @@
 //! Stops and findings: why a run ended and what the checkers found, each with the responsible party and every place
 //! involved.
 
+use crate::files::{self, Recorded, Unavailable};
 use std::fmt;
+use std::path::PathBuf;
 
 /// Label in [`Diagnostic::related`] of a place whose call led to the place of the report.
 pub(crate) const CALLED_HERE: &str = "called here:";
@@ -24,6 +26,8 @@ pub enum StopKind {
 pub struct Source {
     /// File name as the compiler wrote it.
     pub file: String,
+    /// What the compiler recorded about the file.
+    pub recorded: Recorded,
     /// Line number, from 1.
     pub line: u32,
     /// Column, from 1; 0 when unknown.
@@ -204,6 +208,30 @@ impl Stop {
 
 impl std::error::Error for Stop {}
 
+impl Source {
+    /// Returns the file that holds the text that was compiled.
+    ///
+    /// # Errors
+    /// If there is none: the file has changed since, or is not on this machine.
+    pub fn path(&self) -> Result<PathBuf, Unavailable> {
+        files::locate(&self.file, &self.recorded)
+    }
+
+    /// Returns the text that was compiled.
+    ///
+    /// # Errors
+    /// As [`Source::path`].
+    pub fn text(&self) -> Result<String, Unavailable> {
+        files::text(&self.file, &self.recorded).map(|(_, text)| text)
+    }
+
+    /// Returns the file's path for display: relative to the current folder if the file is below it, and otherwise as
+    /// the compiler wrote it, or absolute if it is of another workspace.
+    pub fn shown(&self) -> String {
+        files::shown(&self.file, &self.recorded)
+    }
+}
+
 impl Place {
     /// Returns the first position outside library code, or else the instruction's own. For a report with callers,
     /// [`Diagnostic::user_source`] is more exact.
@@ -218,9 +246,9 @@ impl Place {
 }
 
 /// Whether a file is library code, which users rarely inspect: Rust's own library under the compilers' names for it,
-/// and the device library under any path.
+/// packages from a registry, and the device library under any path.
 fn is_library(file: &str) -> bool {
-    ["/library/core/", "/library/alloc/", "/library/stdarch/", "/rustc/", "cuda_std/src/"]
+    ["/library/core/", "/library/alloc/", "/library/stdarch/", "/rustc/", "/registry/src/", "cuda_std/src/"]
         .iter()
         .any(|part| file.contains(part))
 }

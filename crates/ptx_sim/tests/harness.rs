@@ -37,6 +37,38 @@ fn results_come_back() -> Result<(), Failure> {
     Ok(())
 }
 
+/// A struct of a user, which a kernel takes by value and returns in memory.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+struct Extent {
+    least: f32,
+    most: f32,
+}
+
+#[test]
+fn structs_are_elements_and_parameters() -> Result<(), Failure> {
+    let kernels = test_text(&format!(
+        "{HEAD}.visible .entry swap(.param .align 4 .b8 value[8], .param .u64 out)
+{{
+    .reg .f32 %f<4>; .reg .b64 %rd<4>;
+    ld.param.f32 %f1, [value];
+    ld.param.f32 %f2, [value+4];
+    ld.param.u64 %rd1, [out];
+    st.global.f32 [%rd1], %f2;
+    st.global.f32 [%rd1+4], %f1;
+    ret;
+}}"
+    ))?;
+    let mut out: Vec<Extent> = Vec::new();
+    let value = Extent { least: 1.0, most: 2.0 };
+    kernels.entry("swap").grid(1).block(1).arg(value).output(&mut out, 1).run()?;
+    assert_eq!(out, [Extent { least: 2.0, most: 1.0 }]);
+    let failure = kernels.entry("swap").grid(1).block(1).arg(value).output(&mut out, 2).run().expect_err("one element");
+    let text = failure.to_string();
+    assert!(text.contains("element 1 of the output `out` (2 Extent) is not written"), "{text}");
+    Ok(())
+}
+
 #[test]
 fn a_failure_is_a_report_and_changes_nothing() {
     let mut y = vec![1.0; 199];

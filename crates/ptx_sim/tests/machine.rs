@@ -143,6 +143,30 @@ fn impossible_launches_are_rejected_with_a_reason() {
 }
 
 #[test]
+fn what_ptxas_refuses_is_refused_at_launch() {
+    let mut machine = Machine::new(Config::default());
+    let kernel = |shared: u32, call: &str| {
+        let text = format!(
+            "{HEADER}.extern .func elsewhere();\n.func defined();\n.func defined() {{ ret; }}\n\
+             .file 1 \"k/lib.rs\"\n.visible .entry k() {{\n.reg .b64 %rd<2>;\n\
+             .shared .align 4 .b8 tile[{shared}];\nmov.b64 %rd1, tile;\n.loc 1 7 5\n{call}\nret;\n}}"
+        );
+        Program::parse(&text).expect("PTX")
+    };
+    let launch = Launch { entry: "k", grid: [1; 3], block: [1; 3], ..Launch::default() };
+    machine.launch(&kernel(48 << 10, "call.uni defined, ();"), &launch).expect("both are allowed");
+    let stop = machine.launch(&kernel(60_000, ""), &launch).expect_err("too much static shared memory");
+    assert_eq!((stop.kind(), stop.code()), (StopKind::Usage, "shared-size"));
+    assert!(stop.to_string().contains("60000 bytes of static shared memory; ptxas accepts at most 49152"), "{stop}");
+    // The call is in a branch that is not taken.
+    let call = "bra done;\ncall.uni elsewhere, ();\ndone:";
+    let stop = machine.launch(&kernel(16, call), &launch).expect_err("no definition");
+    assert_eq!((stop.kind(), stop.code()), (StopKind::Usage, "unknown-function"));
+    let text = stop.to_string();
+    assert!(text.contains("the function `elsewhere` is not defined") && text.contains("k/lib.rs:7:5"), "{text}");
+}
+
+#[test]
 fn memory_errors_of_the_host_name_the_buffer() {
     let mut machine = Machine::new(Config::default());
     let a = machine.alloc(100, "alpha").expect("alloc");

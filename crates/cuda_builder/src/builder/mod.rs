@@ -31,12 +31,19 @@ pub struct Artifact {
 
 /// Compiles a crate of kernels to PTX.
 ///
-/// ```no_run
-/// use cuda_builder::{Arch, CudaBuilder};
+/// A whole `build.rs`, after which the program has `include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx"))`:
 ///
-/// let ptx = CudaBuilder::new("../kernels").arch(Arch::Compute90).copy_to("kernels.ptx").build()?;
-/// # Ok::<(), cuda_builder::Error>(())
+/// ```no_run
+/// use cuda_builder::{Arch, CudaBuilder, Error};
+///
+/// fn main() -> Result<(), Error> {
+///     let out = std::path::PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default());
+///     CudaBuilder::new("../kernels").arch(Arch::Compute75).copy_to(out.join("kernels.ptx")).build()?;
+///     Ok(())
+/// }
 /// ```
+///
+/// In a build script, a failure also fails cargo's build where the script drops the error.
 #[derive(Clone, Debug)]
 pub struct CudaBuilder {
     path: PathBuf,
@@ -48,6 +55,7 @@ pub struct CudaBuilder {
     options: Options,
     emit_llvm_ir: bool,
     emit_llvm_bitcode: bool,
+    fatal: bool,
     build_args: Vec<String>,
 }
 
@@ -64,6 +72,7 @@ impl CudaBuilder {
             options: Options::default(),
             emit_llvm_ir: false,
             emit_llvm_bitcode: false,
+            fatal: true,
             build_args: Vec::new(),
         }
     }
@@ -187,11 +196,28 @@ impl CudaBuilder {
         self
     }
 
+    /// Whether line tables record the folder of the crate's workspace, so that reports find the sources from any folder
+    /// of this machine. Default: yes. Without it, the PTX does not depend on where the workspace is, and reports find
+    /// the sources where the current folder is in the workspace. In both cases a hash of each file is recorded, so that
+    /// no other text is shown than the one that was compiled.
+    pub fn source_root(mut self, record: bool) -> Self {
+        self.options.source_root = record;
+        self
+    }
+
+    /// Whether a failure inside a `build.rs` fails cargo's build even if the script drops the error. Default: yes. A
+    /// script that goes on without PTX passes `false`.
+    pub fn fatal(mut self, fatal: bool) -> Self {
+        self.fatal = fatal;
+        self
+    }
+
     /// Builds, and returns the path of the PTX: of the newest architecture where there are several, and its folder
     /// under [`Modules::PerFamily`].
     ///
     /// # Errors
     /// As [`CudaBuilder::build_all`]; also [`Error::Options`] when the list of architectures is empty.
+    #[must_use = "without the error that this may hold, a program is built with old PTX or with none"]
     pub fn build(self) -> Result<PathBuf, Error> {
         let modules = self.options.modules;
         let last = self.build_all()?.pop();
@@ -211,6 +237,7 @@ impl CudaBuilder {
     /// - [`Error::NoToolchain`] or [`Error::BadToolchain`] when there is no usable device toolchain;
     /// - [`Error::Compile`] when rustc rejects the kernels, [`Error::Kernel`] when they break a rule of the device;
     /// - [`Error::Start`], [`Error::Tool`], [`Error::Answer`] or [`Error::Library`] when a tool fails.
+    #[must_use = "without the error that this may hold, a program is built with old PTX or with none"]
     pub fn build_all(self) -> Result<Vec<Artifact>, Error> {
         run::build(&self)
     }

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{Mutex, OnceLock, PoisonError},
     thread,
-    time::{Instant, UNIX_EPOCH},
+    time::{Instant, SystemTime, UNIX_EPOCH},
 };
 
 use super::{Artifact, CudaBuilder, copies};
@@ -14,12 +14,14 @@ use crate::{
     arch::Arch,
     build_script,
     error::Error,
+    files::Sources,
     link::{self, Link, Module},
     lock::{self, Lock},
     options::Modules,
     package::Package,
     progress::Progress,
     rustc::{self, Record, Request, Watch},
+    setup::{self, Source},
     toolchain::{Toolchain, discover},
 };
 
@@ -46,15 +48,37 @@ struct Compiled {
 
 /// Does what [`CudaBuilder::build_all`] says.
 pub(super) fn build(builder: &CudaBuilder) -> Result<Vec<Artifact>, Error> {
+    let result = make(builder);
+    if let Err(error) = &result
+        && builder.fatal
+    {
+        build_script::fail(&builder.path, error);
+    }
+    result
+}
+
+fn make(builder: &CudaBuilder) -> Result<Vec<Artifact>, Error> {
     check(builder)?;
     let package = Package::at(&builder.path)?;
-    let toolchain = discover(&builder.search)?;
+    let toolchain = toolchain(builder)?;
     let (release, debug) = (builder.options.optimise, builder.options.debug);
     let sysroot = rustc::sysroot(&toolchain, &builder.search.cache, release, debug, &mut |line| {
         eprintln!("{:>12} {line}", "Preparing");
     })?;
     let target = builder.target_dir.clone().unwrap_or_else(|| package.workspace.join("target/nvptx"));
     Build { builder, package, toolchain, sysroot, target }.run()
+}
+
+/// Finds the device toolchain, or fetches it where the user asked for that.
+fn toolchain(builder: &CudaBuilder) -> Result<Toolchain, Error> {
+    let mut report = |line: &str| eprintln!("{:>12} {line}", "Preparing");
+    match discover(&builder.search) {
+        Err(missing @ Error::NoToolchain { .. }) => match Source::requested()? {
+            Some(source) => setup::from(source, &builder.search, &mut report),
+            None => Err(missing),
+        },
+        found => found,
+    }
 }
 
 /// Refuses options that contradict each other.
@@ -85,10 +109,11 @@ impl Build<'_> {
     fn run(&self) -> Result<Vec<Artifact>, Error> {
         // Held until the build ends, and taken in one order by every build: two of them never wait for each other.
         let _locks: Vec<Lock> = self.builder.archs.iter().map(|&arch| self.lock(arch)).collect::<Result<_, _>>()?;
+        let began = SystemTime::now();
         let compiled = self.compile_all()?;
         let links: Vec<Link<'_>> = compiled.iter().map(|compiled| self.link(compiled)).collect();
         let mut outcomes = Vec::new();
-        let mut stale = Vec::new();
+        let (mut stale, mut changed) = (Vec::new(), Vec::new());
         for (compiled, link) in compiled.iter().zip(&links) {
             if let Some(names) = compiled.unchanged(link) {
                 outcomes.push(names);
@@ -98,10 +123,17 @@ impl Build<'_> {
             let _ = fs::remove_file(compiled.stamp_path());
             let modules = link.modules(&Record::read(&compiled.record)?)?;
             outcomes.push(modules.iter().map(|module| module.name.clone()).collect());
+            // The text of a source file may have changed although no code has.
+            changed.extend(modules.iter().map(|module| (link, module.name.clone())));
             remove_other_modules(&compiled.work_dir.join("modules"), &modules)?;
             stale.extend(modules.into_iter().filter(|module| !module.is_current()));
         }
         let rebuilt = self.build_modules(stale)?;
+        let workspace = &self.package.workspace;
+        let sources = Sources { workspace, name_workspace: self.builder.options.source_root, began };
+        for (link, name) in changed {
+            sources.record(&link.ptx(&name))?;
+        }
 
         let mut artifacts = Vec::new();
         for ((compiled, link), names) in compiled.iter().zip(&links).zip(&outcomes) {

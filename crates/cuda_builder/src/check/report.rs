@@ -44,7 +44,8 @@ impl PtxReport {
                 && (code.contains(".entry ") || code.contains(".func "))
                 && !code.contains(".extern")
             {
-                current = Some((Function { name: name(code), ..Function::default() }, code.contains(".entry ")));
+                current =
+                    Some((Function { name: name(code).to_owned(), ..Function::default() }, code.contains(".entry ")));
             } else if line.starts_with('{') {
                 in_body = true;
             } else if line.starts_with('}') {
@@ -125,11 +126,11 @@ impl Function {
 }
 
 /// The name in `.visible .entry sum(` or `.visible .func (.param .b32 r) f(`.
-fn name(code: &str) -> String {
+pub(super) fn name(code: &str) -> &str {
     let after =
         code.split_once(".entry ").or_else(|| code.split_once(".func ")).map_or(code, |(_, rest)| rest).trim_start();
     let after = if after.starts_with('(') { after.split_once(')').map_or(after, |(_, rest)| rest) } else { after };
-    after.trim_start().split(['(', ' ', '\t']).next().unwrap_or_default().to_owned()
+    after.trim_start().split(['(', ' ', '\t']).next().unwrap_or_default()
 }
 
 /// Bytes of a parameter: 16 for `.param .align 8 .b8 x[16]`, 8 for `.param .u64 .ptr .align 1 x`.

@@ -6,8 +6,9 @@ use std::{
 };
 
 /// The files whose text decides what PTX is made of a module, and whether it is made again.
-const SOURCES: [&str; 19] = [
+const SOURCES: [&str; 20] = [
     include_str!("../arch.rs"),
+    include_str!("../files.rs"),
     include_str!("archive.rs"),
     include_str!("changes.rs"),
     include_str!("code.rs"),

@@ -6,6 +6,35 @@ pub(in crate::link) fn string_end(text: &str, start: usize) -> usize {
     text[start + 1..].find('"').map_or(text.len(), |length| start + 1 + length + 1)
 }
 
+/// The text of a string, in which LLVM writes a quote, a backslash and every byte beyond ASCII as `\C3`.
+pub(in crate::link) fn unescape(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let digits = text.get(at + 1..at + 3).filter(|_| byte == b'\\');
+        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(escaped) => {
+                out.push(escaped);
+                at += 3;
+            }
+            None => {
+                out.push(byte);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8(out).unwrap_or_else(|_| text.to_owned())
+}
+
+/// A text as the content of a string of LLVM.
+pub(in crate::link) fn escape(text: &str) -> String {
+    let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
+    text.bytes()
+        .map(|byte| if is_plain(byte) { char::from(byte).to_string() } else { format!("\\{byte:02X}") })
+        .collect()
+}
+
 /// End of the `@name` or `@"name"` that starts at `start`.
 pub(in crate::link) fn name_end(text: &str, start: usize) -> usize {
     let after = start + 1;
@@ -84,6 +113,15 @@ mod tests {
         });
         assert_eq!(seen, ["@f", "@a", "@\"odd name\"", "@a.b"]);
         assert_eq!(out, r#"call void @f(ptr NEW, ptr @"odd name", ptr @a.b) #1, !x !"@a" ; @a"#);
+    }
+
+    #[test]
+    fn strings_keep_every_character() {
+        for (text, written) in [("a/lib.rs", "a/lib.rs"), ("ü/\"q\"\\x", r"\C3\BC/\22q\22\5Cx")] {
+            assert_eq!(escape(text), written);
+            assert_eq!(unescape(written), text);
+        }
+        assert_eq!(unescape(r"\FF \zz"), r"\FF \zz", "not UTF-8");
     }
 
     #[test]

@@ -66,10 +66,10 @@ pub(crate) enum Watch<'a> {
 pub(crate) fn compile(request: &Request<'_>) -> Result<PathBuf, Error> {
     let linker = write_linker(request.target_dir)?;
     let mut command = cargo_rustc(request, &linker);
-    let start = |source| Error::Start {
+    let start = |reason| Error::Start {
         program: "cargo".to_owned(),
         purpose: format!("compile {} for {}", request.package, request.arch),
-        source,
+        reason,
     };
     command.stdin(Stdio::null()).stdout(Stdio::piped());
     let output = match request.watch {

@@ -3,7 +3,7 @@
 
 use std::{fs, path::Path, process::Command};
 
-use super::Report;
+use super::{Report, Source, systems};
 use crate::{Error, place, process};
 
 /// A package, as the package lists describe it.
@@ -20,9 +20,7 @@ pub(super) fn check() -> Result<(), Error> {
     for tool in ["apt-get", "apt-cache", "dpkg"] {
         process::run(Command::new(tool).arg("--version"), "print its version").map_err(|_| Error::Setup {
             problem: format!("`{tool}` is not on this machine, and the toolchain's packages come by apt"),
-            fix: "cargo xtask setup --from rustup (adds the components rust-src and llvm-tools to rustup's \
-                  stable toolchain)"
-                .to_owned(),
+            fix: systems::without_packages(),
         })?;
     }
     Ok(())
@@ -101,7 +99,7 @@ pub(super) fn fetch(packages: &[Package], downloads: &Path, root: &Path, report:
         if !is_root() {
             return Err(Error::Setup {
                 problem: error.to_string(),
-                fix: "sudo apt-get update && cargo xtask setup".to_owned(),
+                fix: format!("sudo apt-get update && {}", Source::Apt.command()),
             });
         }
         report("the download failed; reading the package lists (apt-get update) and trying again");

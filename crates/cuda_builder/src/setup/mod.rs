@@ -7,6 +7,8 @@ mod apt;
 mod packages;
 mod report;
 mod rustup;
+mod source;
+pub(crate) mod systems;
 mod wheels;
 
 use std::path::Path;
@@ -20,6 +22,21 @@ use crate::{
 
 pub use report::Report;
 pub use rustup::add_components;
+pub use source::{Source, VARIABLE};
+
+/// Finds a device toolchain, or adds one from `source`: what a build does where the variable [`VARIABLE`] is set.
+///
+/// # Errors
+/// As [`toolchain`] and [`add_components`].
+pub fn from(source: Source, search: &Search, report: Report<'_>) -> Result<Toolchain, Error> {
+    match crate::toolchain::discover(search) {
+        Err(Error::NoToolchain { .. }) if source == Source::Rustup => {
+            add_components("stable")?;
+            crate::toolchain::discover(search)
+        }
+        _ => toolchain(search, report),
+    }
+}
 
 /// Finds a device toolchain, or fetches one from the system's package archive.
 ///
@@ -52,7 +69,7 @@ pub fn toolchain(search: &Search, report: Report<'_>) -> Result<Toolchain, Error
         let lacks = Toolchain::at(&place.join("usr"), Origin::Cache).err().unwrap_or_default().join("; ");
         Error::Setup {
             problem: format!("the packages were unpacked into {}, and still: {lacks}", place.display()),
-            fix: "cargo xtask setup --from rustup, or give another toolchain with --toolchain".to_owned(),
+            fix: format!("{}, or name another toolchain by RUSTWARP_TOOLCHAIN", Source::Rustup.command()),
         }
     })
 }

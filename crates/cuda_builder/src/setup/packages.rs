@@ -3,8 +3,9 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use super::{
-    Report,
+    Report, Source,
     apt::{self, Package},
+    systems,
 };
 use crate::Error;
 
@@ -23,7 +24,7 @@ pub(super) fn choose(report: Report<'_>) -> Result<Vec<Package>, Error> {
         None if !apt::has_lists() => {
             return Err(Error::Setup {
                 problem: "apt has no package lists, and only root may fetch them".to_owned(),
-                fix: "sudo apt-get update && cargo xtask setup".to_owned(),
+                fix: format!("sudo apt-get update && {}", Source::Apt.command()),
             });
         }
         None => {}
@@ -33,9 +34,7 @@ pub(super) fn choose(report: Report<'_>) -> Result<Vec<Package>, Error> {
             "this system's packages have no rustc of at least {}.{} with its source and its LLVM tools",
             OLDEST.0, OLDEST.1
         ),
-        fix:
-            "cargo xtask setup --from rustup (adds the components rust-src and llvm-tools to rustup's stable toolchain)"
-                .to_owned(),
+        fix: systems::without_packages(),
     })
 }
 

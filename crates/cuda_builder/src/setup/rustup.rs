@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use super::Source;
 use crate::Error;
 
 /// Adds `rust-src` and `llvm-tools` to a rustup toolchain. rustup prints its own messages.
@@ -11,16 +12,16 @@ use crate::Error;
 pub fn add_components(toolchain: &str) -> Result<(), Error> {
     let arguments = ["component", "add", "rust-src", "llvm-tools", "--toolchain", toolchain];
     let purpose = format!("add rust-src and llvm-tools to the toolchain {toolchain}");
-    let status = Command::new("rustup").args(arguments).status().map_err(|source| Error::Start {
+    let status = Command::new("rustup").args(arguments).status().map_err(|reason| Error::Start {
         program: "rustup".to_owned(),
         purpose: purpose.clone(),
-        source,
+        reason,
     })?;
     if status.success() {
         return Ok(());
     }
     Err(Error::Setup {
         problem: format!("`rustup {}` failed ({status}): its message is above", arguments.join(" ")),
-        fix: "cargo xtask setup (downloads Debian's packages into the cache instead)".to_owned(),
+        fix: format!("{} (downloads Debian's packages into the cache instead)", Source::Apt.command()),
     })
 }

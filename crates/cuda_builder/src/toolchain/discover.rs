@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{Origin, Toolchain};
-use crate::{cache::Cache, error::Error, place};
+use crate::{cache::Cache, error::Error, place, setup::systems};
 
 /// The places to look at. `Default` is the machine as it is; tests name other folders.
 #[derive(Clone, Debug)]
@@ -93,7 +93,7 @@ pub fn discover(search: &Search) -> Result<Toolchain, Error> {
         .map(|(origin, root, missing)| format!("  {origin}, {}: {}", root.display(), missing.join("; ")))
         .collect::<Vec<_>>()
         .join("\n");
-    Err(Error::NoToolchain { looked, fix: "cargo xtask setup".to_owned() })
+    Err(Error::NoToolchain { looked, fix: systems::advice() })
 }
 
 /// The folders to search. Reads only the names of their entries.

@@ -170,9 +170,7 @@ impl Ratios {
 
 impl Line {
     fn new(line: &rustwarp::backend::SourceLine) -> Self {
-        let text = std::fs::read_to_string(&line.file).unwrap_or_default();
-        let text =
-            text.lines().nth(line.line.saturating_sub(1) as usize).map(str::trim).filter(|text| !text.is_empty());
+        let text = Some(line.text.as_str()).filter(|text| !text.is_empty());
         Self {
             file: line.file.clone(),
             line: line.line,

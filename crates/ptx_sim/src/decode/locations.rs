@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::program::Location;
+use crate::files::Recorded;
+use crate::program::{File, Location};
 use crate::syntax::tree::{DebugStrings, Loc};
 
 /// Collects the locations of a module.
@@ -10,7 +11,7 @@ use crate::syntax::tree::{DebugStrings, Loc};
 pub struct Locations<'t> {
     list: Vec<Location>,
     known: HashMap<Key<'t>, u32>,
-    files: Vec<String>,
+    files: Vec<File>,
     numbers: HashMap<u32, u32>,
     /// The latest location with this file, line and column, which `inlined_at` refers to.
     latest: HashMap<(u32, u32, u32), u32>,
@@ -21,11 +22,11 @@ type Key<'t> = (u32, u32, u32, Option<(&'t str, u64)>, Option<u32>);
 
 impl<'t> Locations<'t> {
     /// Creates a collection with the files of a module.
-    pub fn new(files: &[(u32, String)]) -> Self {
+    pub fn new(files: &[(u32, String, Recorded)]) -> Self {
         let mut locations = Locations::default();
-        for (number, name) in files {
+        for (number, name, recorded) in files {
             let index = locations.files.len() as u32;
-            locations.files.push(name.clone());
+            locations.files.push(File { name: name.clone(), recorded: recorded.clone() });
             locations.numbers.insert(*number, index);
         }
         locations
@@ -56,7 +57,7 @@ impl<'t> Locations<'t> {
             Some(&file) => file,
             None => {
                 let file = self.files.len() as u32;
-                self.files.push(format!("<file {number}>"));
+                self.files.push(File { name: format!("<file {number}>"), recorded: Recorded::default() });
                 self.numbers.insert(number, file);
                 file
             }
@@ -69,7 +70,7 @@ impl<'t> Locations<'t> {
     }
 
     /// Returns the locations, and the files that they refer to.
-    pub fn finish(self) -> (Vec<Location>, Vec<String>) {
+    pub fn finish(self) -> (Vec<Location>, Vec<File>) {
         (self.list, self.files)
     }
 }

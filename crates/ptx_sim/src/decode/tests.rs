@@ -316,7 +316,7 @@ fn places_and_their_chains() {
     assert_eq!((inner.file, inner.line, inner.function.as_deref()), (1, 35, Some("d")));
     assert_eq!((middle.line, middle.function.as_deref()), (20, Some("abc")));
     assert_eq!((outer.line, outer.column, outer.inlined_at), (3, 5, None));
-    assert_eq!(program.files, ["a.rs", "dir/b.rs"]);
+    assert_eq!(program.files.iter().map(|file| file.name.as_str()).collect::<Vec<_>>(), ["a.rs", "dir/b.rs"]);
     assert_eq!(program.describe(code[1].location), "dir/b.rs:35:13");
 }
 

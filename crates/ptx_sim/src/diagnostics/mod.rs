@@ -6,11 +6,12 @@ mod text;
 #[cfg(test)]
 mod tests;
 
+use crate::files::Unavailable;
 use crate::stop::{Diagnostic, Finding, Place, Source, Stop, StopKind};
 use annotate_snippets::level::{ERROR, HELP, NOTE, WARNING};
 use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet, normalize_untrusted_str};
 use std::fmt;
-use text::{Excerpt, shown_path};
+use text::Excerpt;
 
 /// Whether a rendered report contains colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -25,8 +26,8 @@ pub enum Style {
 impl Stop {
     /// Renders the report as rustc prints an error. `Display` gives the plain form.
     ///
-    /// Source files are read at the paths in the line tables; source lines whose file is missing are left out. Paths
-    /// below the current directory are shown relative to it.
+    /// Source lines are shown if their file is found, and if it has the hash that the line tables record. Paths below
+    /// the current directory are shown relative to it.
     pub fn render(&self, style: Style) -> String {
         let level = match self.kind() {
             StopKind::Fault | StopKind::Usage => ERROR,
@@ -90,6 +91,7 @@ fn render(diagnostic: &Diagnostic, level: Level<'_>, count: u64, style: Style) -
         others.extend(diagnostic.related.iter().map(shown));
     }
     notes.extend(diagnostic.notes.iter().cloned());
+    notes.extend(unavailable(diagnostic));
     if count > 1 {
         notes.push(format!("seen {count} times"));
     }
@@ -143,6 +145,21 @@ fn file(place: &Place) -> (Option<&str>, &str) {
     }
 }
 
+/// States for each source file of a report why its lines are not shown. PTX without hashes gives no reason.
+fn unavailable(diagnostic: &Diagnostic) -> Vec<String> {
+    let places = diagnostic.place.iter().chain(diagnostic.related.iter().map(|(_, place)| place));
+    let mut notes = Vec::new();
+    for source in places.filter_map(Place::user_source) {
+        if let Err(reason @ (Unavailable::Changed(_) | Unavailable::Absent)) = source.path() {
+            let note = format!("the lines of {} are not shown: {reason}", source.shown());
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+    }
+    notes
+}
+
 struct Snippets {
     elements: Vec<Element<'static>>,
     /// Whether the snippets show the labels; without source text they show only positions.
@@ -157,7 +174,7 @@ fn snippets(places: &[&Shown<'_>]) -> Snippets {
         return Snippets { elements: origin(first.place).into_iter().map(Element::from).collect(), labelled: false };
     }
     let whole = match first.place.user_source() {
-        Some(source) => Excerpt::join(&source.file, &mut excerpts).into_iter().collect(),
+        Some(source) => Excerpt::join(source, &mut excerpts).into_iter().collect(),
         // Without a source file, only the PTX lines of the instructions themselves are available.
         None => excerpts.iter_mut().map(Excerpt::split).collect::<Vec<_>>(),
     };
@@ -180,9 +197,9 @@ fn snippets(places: &[&Shown<'_>]) -> Snippets {
 /// Position of a place whose text is not available.
 fn origin(place: &Place) -> Option<Origin<'static>> {
     let origin = match place.user_source() {
-        Some(Source { file, line, column, .. }) => {
-            let origin = Origin::path(clean(&shown_path(file))).line(*line as usize);
-            if *column > 0 { origin.char_column(*column as usize) } else { origin }
+        Some(source) => {
+            let origin = Origin::path(clean(&source.shown())).line(source.line as usize);
+            if source.column > 0 { origin.char_column(source.column as usize) } else { origin }
         }
         None if place.ptx_line > 0 => {
             Origin::path(clean(&format!("PTX of `{}`", place.function))).line(place.ptx_line as usize)
@@ -223,8 +240,8 @@ struct Position<'a>(&'a Source);
 
 impl fmt::Display for Position<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Source { file, line, column, .. } = self.0;
-        let file = shown_path(file);
+        let Source { line, column, .. } = self.0;
+        let file = self.0.shown();
         match column {
             0 => write!(f, "{file}:{line}"),
             _ => write!(f, "{file}:{line}:{column}"),

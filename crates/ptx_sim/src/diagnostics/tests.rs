@@ -2,6 +2,7 @@
 
 use super::Style;
 use super::text::underline;
+use crate::files::Recorded;
 use crate::stop::{Diagnostic, Finding, Place, Source, Stop, StopKind, Thread};
 
 /// Source of the kernel in the reports below.
@@ -18,7 +19,7 @@ pub fn neighbours(input: &[f32], output: *mut f32) {
 ";
 
 fn source(file: &str, line: u32, column: u32, function: Option<&str>) -> Source {
-    Source { file: file.to_owned(), line, column, function: function.map(str::to_owned) }
+    Source { file: file.to_owned(), recorded: Recorded::default(), line, column, function: function.map(str::to_owned) }
 }
 
 fn place(ptx_line: u32, ptx: &str, source: Vec<Source>) -> Place {

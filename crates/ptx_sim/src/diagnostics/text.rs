@@ -2,10 +2,6 @@
 
 use crate::stop::{Place, Source};
 use std::ops::Range;
-use std::path::Path;
-
-/// Size of a source file in bytes above which it is not read.
-const MOST_SOURCE: u64 = 16 << 20;
 
 /// The source line of a place, and the part of it to underline.
 pub(super) struct Excerpt {
@@ -32,11 +28,11 @@ impl Excerpt {
     /// Reads the line of a place; `None` if its text is not available.
     pub fn new(place: &Place) -> Option<Self> {
         match place.user_source() {
-            Some(Source { file, line, column, .. }) => {
-                let text = source_text(file)?;
-                let row = text.lines().nth((*line as usize).checked_sub(1)?)?.to_owned();
-                let span = underline(&row, *column as usize);
-                Some(Self { line: *line, row, path: shown_path(file), span })
+            Some(source) => {
+                let text = source.text().ok()?;
+                let row = text.lines().nth((source.line as usize).checked_sub(1)?)?.to_owned();
+                let span = underline(&row, source.column as usize);
+                Some(Self { line: source.line, row, path: source.shown(), span })
             }
             None if place.ptx_line > 0 && !place.ptx.is_empty() => {
                 // Limits the indentation, which generated PTX can make arbitrarily large.
@@ -50,8 +46,8 @@ impl Excerpt {
     }
 
     /// Joins excerpts of one file into the lines from the first excerpt to the last.
-    pub fn join(file: &str, excerpts: &mut [Self]) -> Option<Lines> {
-        let text = source_text(file)?;
+    pub fn join(source: &Source, excerpts: &mut [Self]) -> Option<Lines> {
+        let text = source.text().ok()?;
         let first = excerpts.iter().map(|excerpt| excerpt.line).min()?;
         let last = excerpts.iter().map(|excerpt| excerpt.line).max()?;
         let mut whole = String::new();
@@ -62,26 +58,13 @@ impl Excerpt {
             whole.push_str(row);
             whole.push('\n');
         }
-        Some(Lines { path: shown_path(file), text: whole, first, places: excerpts.len() })
+        Some(Lines { path: source.shown(), text: whole, first, places: excerpts.len() })
     }
 
     /// Returns the excerpt's line alone.
     pub fn split(&mut self) -> Lines {
         Lines { path: self.path.clone(), text: self.row.clone(), first: self.line, places: 1 }
     }
-}
-
-/// Path for display: relative to the current directory if it lies below it.
-pub(super) fn shown_path(file: &str) -> String {
-    let here = std::env::current_dir().ok();
-    let below = here.and_then(|here| Path::new(file).strip_prefix(here).ok().map(|path| path.display().to_string()));
-    below.filter(|path| !path.is_empty()).unwrap_or_else(|| file.to_owned())
-}
-
-/// Reads a file if it is a regular file of moderate size: the name comes from the PTX and may be arbitrary.
-fn source_text(file: &str) -> Option<String> {
-    let about = std::fs::metadata(file).ok()?;
-    (about.is_file() && about.len() <= MOST_SOURCE).then(|| std::fs::read_to_string(file).ok()).flatten()
 }
 
 /// Returns the bytes of the expression that starts at a column (from 1, in bytes); of the whole line for column 0.

@@ -4,13 +4,18 @@ use super::costs::Costs;
 use super::time::Time;
 use crate::count::InstructionCounters;
 use crate::program::{Inst, Op, Program};
+use crate::stop::Place;
 use serde::Serialize;
+use std::collections::HashMap;
 
 /// A line of the source language, or of PTX without line tables.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Line {
-    /// Source file as the compiler wrote it; empty for PTX.
+    /// Path of the source file for display; empty for PTX.
     pub file: String,
+    /// The line's text, trimmed; empty if the text that was compiled is not available.
+    #[serde(skip)]
+    pub text: String,
     /// Line, from 1.
     pub line: u32,
     /// The function that the line is in.
@@ -43,17 +48,17 @@ pub fn lines(program: &Program, counted: &[InstructionCounters], time: &Time, co
     let slowest = time.limits.first().map_or("", |limit| limit.name);
     let memory = matches!(slowest, "memory" | "latency" | "cache");
     let mut lines: Vec<Line> = Vec::new();
+    // As the compiler wrote them, in the order of `lines`.
+    let mut names: Vec<(String, u32)> = Vec::new();
+    let mut texts = HashMap::new();
     for own in counted {
         let place = own.place(program);
-        let (file, line, function) = match place.user_source() {
-            Some(source) => {
-                (source.file.clone(), source.line, source.function.clone().unwrap_or(place.function.clone()))
-            }
-            None => (String::new(), place.ptx_line, place.function.clone()),
-        };
+        let source = place.user_source();
+        let named = source.map(|source| (source.file.as_str(), source.line)).unwrap_or(("", place.ptx_line));
         let cost = cost(program, own, memory, costs);
-        let at = lines.iter().position(|known| known.line == line && known.file == file).unwrap_or_else(|| {
-            lines.push(Line { file, line, function, ..Line::default() });
+        let at = names.iter().position(|(file, line)| (file.as_str(), *line) == named).unwrap_or_else(|| {
+            names.push((named.0.to_owned(), named.1));
+            lines.push(Line::new(&place, &mut texts));
             lines.len() - 1
         });
         let sum = &mut lines[at];
@@ -75,6 +80,25 @@ pub fn lines(program: &Program, counted: &[InstructionCounters], time: &Time, co
     }
     lines.sort_by(|a, b| b.cost.total_cmp(&a.cost).then(a.line.cmp(&b.line)).then(a.file.cmp(&b.file)));
     lines
+}
+
+impl Line {
+    /// Creates a line without counts; `texts` keeps the files that were read, by the names of the compiler.
+    fn new(place: &Place, texts: &mut HashMap<String, Vec<String>>) -> Self {
+        let Some(source) = place.user_source() else {
+            return Self { line: place.ptx_line, function: place.function.clone(), ..Self::default() };
+        };
+        let rows = texts
+            .entry(source.file.clone())
+            .or_insert_with(|| source.text().unwrap_or_default().lines().map(|row| row.trim().to_owned()).collect());
+        Self {
+            file: source.shown(),
+            text: rows.get(source.line.saturating_sub(1) as usize).cloned().unwrap_or_default(),
+            line: source.line,
+            function: source.function.clone().unwrap_or(place.function.clone()),
+            ..Self::default()
+        }
+    }
 }
 
 fn cost(program: &Program, own: &InstructionCounters, memory: bool, costs: &Costs) -> f64 {

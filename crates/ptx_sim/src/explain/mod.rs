@@ -139,7 +139,7 @@ fn heat(program: &Program, banks: &crate::trace::Banks) -> Banks {
     let source = place.user_source();
     Banks {
         line: source.map_or(0, |source| source.line),
-        file: source.map(|source| source.file.clone()).unwrap_or_default(),
+        file: source.map(|source| source.shown()).unwrap_or_default(),
         words: banks.words.iter().map(|row| row.to_vec()).collect(),
         wavefronts: banks.wavefronts.to_vec(),
         ptx: place.ptx,

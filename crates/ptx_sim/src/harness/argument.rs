@@ -1,6 +1,7 @@
-//! Kernel arguments: numbers, arrays of numbers, and memory that holds them.
+//! Kernel arguments: numbers, structs, arrays, and memory that holds them.
 
-use sealed::Sealed;
+use bytemuck::Pod;
+use std::any::type_name;
 
 /// Extents in x, y and z.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,70 +31,37 @@ impl From<[u32; 3]> for Dim {
     }
 }
 
-/// Element type of a buffer: `u8` to `u64`, `i8` to `i64`, `f32`, `f64`. Every bit pattern is a value and there is no
-/// padding. The trait is sealed.
-pub trait Number: Sealed + Copy + 'static {}
+/// Element type of a buffer: any type of plain bytes, such as a number, or a `#[repr(C)]` struct that derives
+/// `bytemuck::Pod`. Its bytes are those in the memory of the host, which has the byte order and the layout of the
+/// device.
+pub trait Number: Pod {}
 
-/// A parameter passed by value: a [`Number`] or an array of them.
-pub trait Argument: Sealed {}
+impl<T: Pod> Number for T {}
 
-mod sealed {
-    /// Representation of a value in the machine. The trait is public so that it can be a bound, and unreachable so that
-    /// other crates cannot implement it.
-    pub trait Sealed: Sized {
-        /// Name of the Rust type.
-        const NAME: &'static str;
-        /// Size in bytes.
-        const BYTES: usize;
-        /// Converts the value to little-endian bytes.
-        fn to_bytes(&self) -> Vec<u8>;
-        /// Converts little-endian bytes, [`Sealed::BYTES`] of them, to a value.
-        fn from_bytes(bytes: &[u8]) -> Option<Self>;
-        /// Describes the value for messages.
-        fn describe(&self) -> String {
-            Self::NAME.to_owned()
-        }
+/// A parameter passed by value: a number, an array, or a struct of plain bytes.
+pub trait Argument: Pod {}
+
+impl<T: Pod> Argument for T {}
+
+/// Returns the name of a type without the paths of modules: `Pair<f32>` for `app::Pair<f32>`.
+pub fn name<T>() -> String {
+    let full = type_name::<T>();
+    let mut out = String::with_capacity(full.len());
+    for part in full.split_inclusive(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':')) {
+        let start = part.rfind("::").map_or(0, |at| at + 2);
+        out.push_str(&part[start..]);
     }
+    out
 }
 
-macro_rules! numbers {
-    ($($t:ident)*) => {$(
-        impl Number for $t {}
-        impl Argument for $t {}
-        impl Sealed for $t {
-            const NAME: &'static str = stringify!($t);
-            const BYTES: usize = size_of::<$t>();
-            fn to_bytes(&self) -> Vec<u8> {
-                self.to_le_bytes().to_vec()
-            }
-            fn from_bytes(bytes: &[u8]) -> Option<Self> {
-                Some(Self::from_le_bytes(bytes.try_into().ok()?))
-            }
-        }
-        impl<const N: usize> Argument for [$t; N] {}
-        impl<const N: usize> Sealed for [$t; N] {
-            const NAME: &'static str = stringify!($t);
-            const BYTES: usize = size_of::<$t>() * N;
-            fn to_bytes(&self) -> Vec<u8> {
-                raw(self)
-            }
-            fn from_bytes(_: &[u8]) -> Option<Self> {
-                None
-            }
-            fn describe(&self) -> String {
-                format!("[{}; {N}]", Self::NAME)
-            }
-        }
-    )*};
+/// Returns the name of a value's type.
+pub fn name_of<T>(_: &T) -> String {
+    name::<T>()
 }
 
-numbers!(u8 u16 u32 u64 i8 i16 i32 i64 f32 f64);
-
-/// Concatenates the bytes of the elements.
+/// Returns the bytes of the elements.
 pub fn raw<T: Number>(elements: &[T]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(elements.len() * T::BYTES);
-    elements.iter().for_each(|element| bytes.extend_from_slice(&element.to_bytes()));
-    bytes
+    bytemuck::cast_slice(elements).to_vec()
 }
 
 /// The argument for one parameter.
@@ -112,7 +80,8 @@ pub enum Given<'a> {
         what: String,
     },
     Memory {
-        element: &'static str,
+        /// Name of the Rust type of an element.
+        element: String,
         /// Size of an element in bytes.
         size: u64,
         count: u64,
@@ -161,11 +130,7 @@ pub trait Back {
 
 impl<T: Number> Back for &mut [T] {
     fn take(&mut self, bytes: &[u8]) {
-        for (element, bytes) in self.iter_mut().zip(bytes.chunks_exact(T::BYTES)) {
-            if let Some(value) = T::from_bytes(bytes) {
-                *element = value;
-            }
-        }
+        bytemuck::cast_slice_mut(self).copy_from_slice(bytes);
     }
 }
 
@@ -175,6 +140,22 @@ pub struct Grown<'a, T>(pub &'a mut Vec<T>);
 impl<T: Number> Back for Grown<'_, T> {
     fn take(&mut self, bytes: &[u8]) {
         self.0.clear();
-        self.0.extend(bytes.chunks_exact(T::BYTES).filter_map(T::from_bytes));
+        self.0.extend(bytes.chunks_exact(size_of::<T>().max(1)).map(bytemuck::pod_read_unaligned::<T>));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    mod inner {
+        pub struct Pair<A>(pub A);
+    }
+
+    #[test]
+    fn names_have_no_paths() {
+        assert_eq!(name::<f32>(), "f32");
+        assert_eq!(name::<[u16; 3]>(), "[u16; 3]");
+        assert_eq!(name::<inner::Pair<inner::Pair<u8>>>(), "Pair<Pair<u8>>");
     }
 }

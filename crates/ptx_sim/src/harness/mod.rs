@@ -156,11 +156,11 @@ impl<'a> Test<'a> {
         self
     }
 
-    /// Passes a value: a number, or an array of numbers for a parameter that holds several. Write the type (`4_u32`): a
+    /// Passes a value: a number, or an array or struct for a parameter that holds several. Write the type (`4_u32`): a
     /// bare `4` is an `i32` in Rust.
     pub fn arg(self, value: impl Argument) -> Self {
-        let bytes = value.to_bytes();
-        self.give(Given::Value { bytes, what: value.describe() })
+        let bytes = raw(std::slice::from_ref(&value));
+        self.give(Given::Value { bytes, what: argument::name_of(&value) })
     }
 
     /// Passes the bytes of a struct by value.
@@ -254,7 +254,14 @@ impl<'a> Test<'a> {
         back: Option<Box<dyn Back + 'a>>,
         written: Written,
     ) -> Self {
-        self.give(Given::Memory { element: T::NAME, size: T::BYTES as u64, count: count as u64, init, back, written })
+        self.give(Given::Memory {
+            element: argument::name::<T>(),
+            size: size_of::<T>() as u64,
+            count: count as u64,
+            init,
+            back,
+            written,
+        })
     }
 
     fn len_of(mut self, count: usize) -> Self {

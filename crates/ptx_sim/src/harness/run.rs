@@ -130,12 +130,12 @@ impl Test<'_> {
 
     fn compare(&self, usual: &Ran, other: &Ran, seed: u64) -> Result<(), Failure> {
         let memory = self.items.iter().filter_map(|item| match &item.given {
-            Given::Memory { element, size, back: Some(_), .. } => Some((item, *element, *size)),
+            Given::Memory { element, size, back: Some(_), .. } => Some((item, element, *size)),
             _ => None,
         });
         for ((item, element, size), (a, b)) in memory.zip(usual.results.iter().zip(&other.results)) {
             let differs = |(a, b): (&[u8], &[u8])| a != b;
-            let mut pairs = a.chunks(size as usize).zip(b.chunks(size as usize));
+            let mut pairs = a.chunks(size.max(1) as usize).zip(b.chunks(size.max(1) as usize));
             let Some(first) = pairs.position(differs) else { continue };
             let name = item.name.as_deref().unwrap_or("buffer");
             let more = pairs.filter(|&pair| differs(pair)).count();

@@ -9,6 +9,8 @@ use crate::stop::{Stop, Triple, demangled};
 
 const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
 const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
+/// Bytes of static shared memory that ptxas accepts, for every architecture.
+const MAX_STATIC_SHARED: u64 = 48 << 10;
 const AXES: [&str; 3] = ["x", "y", "z"];
 
 /// Placement of a launch's blocks on the device.
@@ -59,6 +61,14 @@ pub fn launch(launch: &Launch<'_>, function: &Function, layout: &Layout, profile
             function.frame_bytes, profile.stack_bytes
         );
         return refuse("stack-size", title);
+    }
+    if layout.static_bytes > MAX_STATIC_SHARED {
+        let title = format!(
+            "{} bytes of static shared memory; ptxas accepts at most {MAX_STATIC_SHARED}, and more only as dynamic \
+             shared memory",
+            layout.static_bytes
+        );
+        return refuse("shared-size", title);
     }
     let shared = layout.static_bytes.saturating_add(launch.dynamic_shared);
     if shared > profile.shared_per_block {

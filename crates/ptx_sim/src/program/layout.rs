@@ -76,7 +76,7 @@ fn symbols(function: &Function) -> impl Iterator<Item = Symbol> {
 
 /// Returns the entry and all functions that it may call. An indirect call may call every function whose address is
 /// taken.
-fn reachable(program: &Program, entry: u32) -> Vec<u32> {
+pub fn reachable(program: &Program, entry: u32) -> Vec<u32> {
     let mut seen = vec![false; program.functions.len()];
     let mut order = Vec::new();
     let mut todo = vec![entry];

@@ -6,6 +6,7 @@ pub(crate) mod entry;
 pub(crate) mod flow;
 mod function;
 mod layout;
+pub(crate) mod linkage;
 mod matrix;
 mod memory;
 mod op;
@@ -17,6 +18,8 @@ pub(crate) mod source;
 mod texture;
 mod uses;
 mod variable;
+
+use crate::files::Recorded;
 
 pub use crate::registers::Rows;
 pub use asynchronous::{Async, Group, Mbarrier, Reduce};
@@ -60,12 +63,21 @@ pub struct Program {
     pub(crate) variables: Vec<Variable>,
     /// Source locations, referred to by index.
     pub(crate) locations: Vec<Location>,
-    /// Source files as named by `.file`; `Location::file` is an index into this list.
-    pub(crate) files: Vec<String>,
+    /// Source files of `.file`; `Location::file` is an index into this list.
+    pub(crate) files: Vec<File>,
     /// Opcodes as written (`add.s32`), interned; `Inst::opcode` is an index into this list.
     pub(crate) opcodes: Vec<String>,
     /// The lines of the PTX text, for reports.
     pub(crate) source: Source,
+}
+
+/// A source file, from `.file`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct File {
+    /// Name as the compiler wrote it, without escapes.
+    pub name: String,
+    /// What the compiler recorded about it.
+    pub recorded: Recorded,
 }
 
 /// A location in the source language, from `.loc`.

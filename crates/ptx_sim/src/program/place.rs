@@ -1,6 +1,6 @@
 //! The place of an instruction, in the PTX and in the source language.
 
-use super::{Function, Program};
+use super::{File, Function, Program};
 use crate::stop::{Place, Source, demangled};
 
 impl Place {
@@ -46,8 +46,10 @@ fn source_chain(program: &Program, function: &Function, at: usize) -> Vec<Source
     let mut next = before.take(64).find(known);
     let mut chain = Vec::new();
     while let Some(location) = next.and_then(|index| program.locations.get(index as usize)) {
+        let File { name, recorded } = program.files.get(location.file as usize).cloned().unwrap_or_default();
         chain.push(Source {
-            file: program.files.get(location.file as usize).cloned().unwrap_or_default(),
+            file: name,
+            recorded,
             line: location.line,
             column: location.column,
             function: location.function.as_deref().map(demangled),

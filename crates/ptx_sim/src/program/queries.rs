@@ -1,6 +1,6 @@
 //! Queries on a program.
 
-use super::{Function, Inst, Kind, Location, Op, Program, Source, Variable};
+use super::{File, Function, Inst, Kind, Location, Op, Program, Source, Variable};
 
 impl Program {
     /// Returns `.version`, such as (7, 8).
@@ -28,8 +28,8 @@ impl Program {
         &self.locations
     }
 
-    /// Returns the source files as named by `.file`, which locations refer to by index.
-    pub fn files(&self) -> &[String] {
+    /// Returns the source files of `.file`, which locations refer to by index.
+    pub fn files(&self) -> &[File] {
         &self.files
     }
 
@@ -58,7 +58,7 @@ impl Program {
         let Some(location) = location.and_then(|index| self.locations.get(index as usize)) else {
             return String::new();
         };
-        let file = self.files.get(location.file as usize).map_or("?", String::as_str);
+        let file = self.files.get(location.file as usize).map_or("?", |file| file.name.as_str());
         match (location.line, location.column) {
             (0, _) => file.to_string(),
             (line, 0) => format!("{file}:{line}"),

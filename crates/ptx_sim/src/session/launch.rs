@@ -9,7 +9,7 @@ use crate::check::{self, Several, leaks};
 use crate::count::{Counters, Counting, InstructionCounters};
 use crate::machine::{self, Context, Kernel, Launch, Setup, validate};
 use crate::observe::Observer;
-use crate::program::{Program, entry};
+use crate::program::{Program, entry, linkage};
 use crate::stop::{Finding, Stop};
 use crate::trace::{Traced, Tracing};
 use std::sync::Arc;
@@ -31,6 +31,7 @@ impl Machine {
     /// thread stops: a fault of the program, an instruction that is not supported, or threads that wait forever.
     pub fn launch(&mut self, program: &Program, launch: &Launch<'_>) -> Result<Report, Stop> {
         let entry = entry::entry(program, launch.entry)?;
+        linkage::linked(program, entry)?;
         let number = self.load(program)?;
         let checks = self.config.checks;
         let loaded = &mut self.modules[number];

@@ -4,6 +4,7 @@ use super::error::ParseError;
 use super::lexer::Kind;
 use super::parser::Parser;
 use super::tree::{Body, Function, Initial, Module, Operand, Variable};
+use crate::files::{Recorded, unescape};
 
 /// Parses a PTX text.
 ///
@@ -83,14 +84,14 @@ impl<'t> Parser<'t> {
         if self.token.kind != Kind::String {
             return Err(self.error("a file name in quotes"));
         }
-        let mut name = self.advance()?.text.to_string();
+        let mut name = unescape(self.advance()?.text);
         if self.token.kind == Kind::String {
-            name = format!("{name}/{}", self.advance()?.text);
+            name = format!("{name}/{}", unescape(self.advance()?.text));
         }
         while self.eat(",")? {
             self.unsigned("the time or size of the file")?;
         }
-        module.files.push((number, name));
+        module.files.push((number, name, Recorded::parse(self.rest_of_line())));
         Ok(())
     }
 

@@ -31,9 +31,16 @@ impl<'t> Parser<'t> {
     /// The next token is malformed.
     pub fn advance(&mut self) -> Result<Token<'t>, ParseError> {
         let taken = self.token;
-        self.previous_end = taken.start + taken.text.len();
+        // The text of a string excludes its quotes.
+        let quotes = if taken.kind == Kind::String { 2 } else { 0 };
+        self.previous_end = taken.start + taken.text.len() + quotes;
         self.token = self.lexer.next()?;
         Ok(taken)
+    }
+
+    /// Returns the text between the previous token and the end of its line, which may be a comment.
+    pub fn rest_of_line(&self) -> &'t str {
+        self.text.get(self.previous_end..).unwrap_or_default().lines().next().unwrap_or_default()
     }
 
     /// Whether the current token is this punctuation.

@@ -1,5 +1,6 @@
 //! Syntax tree of a PTX module. Names and opcodes are slices of the text.
 
+use crate::files::Recorded;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -10,8 +11,8 @@ pub struct Module<'t> {
     pub version: (u32, u32),
     /// Architecture of `.target`, without its options.
     pub target: &'t str,
-    /// Numbers and names of the `.file` directives.
-    pub files: Vec<(u32, String)>,
+    /// Numbers, names and records of the `.file` directives.
+    pub files: Vec<(u32, String, Recorded)>,
     /// Functions in textual order; a declaration and its definition are separate entries.
     pub functions: Vec<Function<'t>>,
     /// Variables of module scope.

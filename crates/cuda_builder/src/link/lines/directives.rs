@@ -3,6 +3,7 @@
 use std::{collections::HashMap, fmt::Write};
 
 use super::metadata::{Place, Table};
+use crate::files;
 
 /// `llc`'s output with real lines instead of numbers.
 pub(crate) fn resolve(ptx: &str, table: &Table) -> String {
@@ -26,7 +27,8 @@ pub(crate) fn resolve(ptx: &str, table: &Table) -> String {
             Some(place) if writer.current == Some(place) => {}
             Some(place) => {
                 writer.place(place);
-                let _ = writeln!(writer.out, "\t// {}:{}:{}", place.file, place.line, place.column);
+                let file = files::escape(&place.file);
+                let _ = writeln!(writer.out, "\t// {file}:{}:{}", place.line, place.column);
                 writer.current = Some(place);
             }
             None => {
@@ -34,6 +36,8 @@ pub(crate) fn resolve(ptx: &str, table: &Table) -> String {
                     writer.current = None;
                     // Code of no line; `llc` names in a comment the calls around it, by numbers of the table.
                     writer.out.push_str(line.split("//").next().unwrap_or_default().trim_end());
+                } else if let Some((number, path)) = files::directive(line) {
+                    writer.out.push_str(&files::write(number, &path));
                 } else {
                     writer.out.push_str(line);
                 }
@@ -89,7 +93,7 @@ impl<'a> Writer<'a> {
 
     fn finish(mut self) -> String {
         for (number, path) in self.files.added.iter().enumerate() {
-            let _ = writeln!(self.out, "\t.file\t{} \"{path}\"", self.files.first_added + number as u32);
+            let _ = writeln!(self.out, "{}", files::write(self.files.first_added + number as u32, path));
         }
         if !self.names.list.is_empty() {
             self.out.push_str("\t.section\t.debug_str\n\t{\n");
@@ -112,13 +116,8 @@ struct Files {
 
 impl Files {
     fn of(ptx: &str) -> Self {
-        let numbers: HashMap<_, _> = ptx
-            .lines()
-            .filter_map(|line| {
-                let (number, path) = line.strip_prefix("\t.file\t")?.split_once(' ')?;
-                Some((path.trim_matches('"').to_owned(), number.parse().ok()?))
-            })
-            .collect();
+        let directives = ptx.lines().filter_map(files::directive);
+        let numbers: HashMap<String, u32> = directives.map(|(number, path)| (path, number)).collect();
         let first_added = numbers.values().max().map_or(1, |last| last + 1);
         Self { numbers, first_added, added: Vec::new() }
     }

@@ -69,7 +69,7 @@ impl Table {
 enum Scope<'a> {
     Function { name: &'a str, file: u32 },
     Block { parent: u32, file: Option<u32> },
-    File(&'a str),
+    File(String),
 }
 
 /// The module with numbers for locations, and the table of the numbers.
@@ -113,7 +113,7 @@ fn scope(body: &str) -> Option<Scope<'_>> {
         "DILexicalBlock" | "DILexicalBlockFile" => {
             Scope::Block { parent: fields.reference("scope")?, file: fields.reference("file") }
         }
-        "DIFile" => Scope::File(fields.text("filename")?),
+        "DIFile" => Scope::File(syntax::unescape(fields.text("filename")?)),
         _ => return None,
     })
 }
@@ -136,7 +136,7 @@ fn location(line: &str, scopes: &HashMap<u32, Scope<'_>>) -> Option<(u32, Place,
 }
 
 /// The function that encloses a scope, and the scope's file.
-fn enclosing<'a>(mut scope: u32, scopes: &HashMap<u32, Scope<'a>>) -> Option<(&'a str, &'a str)> {
+fn enclosing<'a>(mut scope: u32, scopes: &'a HashMap<u32, Scope<'_>>) -> Option<(&'a str, &'a str)> {
     let mut nearest = None;
     loop {
         match scopes.get(&scope)? {

@@ -3,7 +3,10 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::options::DebugInfo;
+use crate::{
+    link::syntax::{escape, unescape},
+    options::DebugInfo,
+};
 
 /// Changes the kind of debug information that a compile unit requests.
 pub(super) fn shorten(line: &str, debug: DebugInfo) -> String {
@@ -24,8 +27,9 @@ pub(super) fn rename(line: &str, workspace: &Path) -> String {
         Some((head, name, directory, rest))
     };
     let Some((head, name, directory, rest)) = parts() else { return line.to_owned() };
-    let path = without_dots(&Path::new(directory).join(name));
-    let path = path.strip_prefix(workspace).unwrap_or(&path).display();
+    let (directory, name) = (unescape(directory), unescape(name));
+    let path = without_dots(&Path::new(&directory).join(name));
+    let path = escape(&path.strip_prefix(workspace).unwrap_or(&path).to_string_lossy());
     format!("{head}!DIFile(filename: \"{path}\", directory: \"\"{rest}")
 }
 
@@ -66,6 +70,10 @@ mod tests {
         assert_eq!(
             renamed(r#"!1 = !DIFile(filename: "src/../../stdarch/x.rs", directory: "/rust/library/core")"#),
             r#"!1 = !DIFile(filename: "/rust/library/stdarch/x.rs", directory: "")"#
+        );
+        assert_eq!(
+            rename(r#"!1 = !DIFile(filename: "k/\C3\BC.rs", directory: "/home/m\C3\BC")"#, Path::new("/home/mü")),
+            r#"!1 = !DIFile(filename: "k/\C3\BC.rs", directory: "")"#
         );
         assert_eq!(renamed("!1 = !{}"), "!1 = !{}");
     }

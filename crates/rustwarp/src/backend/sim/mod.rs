@@ -338,7 +338,7 @@ fn describe(kind: &'static str, found: &ptx_sim::stop::Diagnostic, module: &str,
         let source = place.user_source();
         Place {
             label,
-            file: source.map(|source| source.file.clone()),
+            file: source.map(|source| source.shown()),
             line: source.map(|source| source.line),
             column: source.map(|source| source.column).filter(|column| *column > 0),
             function: place.function.clone(),
@@ -354,7 +354,7 @@ fn describe(kind: &'static str, found: &ptx_sim::stop::Diagnostic, module: &str,
     let source = found.user_source();
     let [text, colour] = texts;
     Diagnostic {
-        file: source.map(|source| source.file.clone()),
+        file: source.map(|source| source.shown()),
         line: source.map(|source| source.line),
         column: source.map(|source| source.column).filter(|column| *column > 0),
         block: found.thread.map(|thread| thread.block),
@@ -368,8 +368,7 @@ fn describe(kind: &'static str, found: &ptx_sim::stop::Diagnostic, module: &str,
 }
 
 fn position(source: &ptx_sim::stop::Source) -> Position {
-    let ptx_sim::stop::Source { file, line, column, function } = source.clone();
-    Position { file, line, column, function }
+    Position { file: source.shown(), line: source.line, column: source.column, function: source.function.clone() }
 }
 
 /// Converts a stop that concerns no module to an error.
