@@ -44,8 +44,7 @@ pub fn bench_of_tests(choice: Choice) -> Bench {
 /// # Panics
 /// As [`bench()`].
 pub fn load(device: &dyn Backend, family: &str, arch: Option<&str>) -> Module {
-    let image = ptx::find_family("kernels-gpu", family, device.info().sm, arch).expect("the kernels' PTX");
-    device.load(&image.bytes, family).expect("PTX that the device takes")
+    ptx::load_family(device, "kernels-gpu", family, arch).expect("kernels that the device takes")
 }
 
 /// Opens a device and loads the kernels of a family, for exactly `arch` if given.

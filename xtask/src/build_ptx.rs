@@ -12,7 +12,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use cuda_builder::{Arch, Artifact, Cache, CudaBuilder, Modules, check, cuda_tools, toolchain::Search};
 
-use crate::workspace;
+use crate::{embed, workspace};
 
 /// Options of the task.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -66,6 +66,10 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         let artifacts = builder.emit_llvm_ir(options.emit == Some(Emit::LlvmIr)).build_all()?;
         if options.emit.is_none() {
             summary(&artifacts);
+        }
+        // Other architectures than the usual ones do not say whether the usual ones have changed.
+        if name == workspace::KERNEL_CRATES[0].0 && options.archs.is_empty() {
+            embed::remove_if_stale(&artifacts)?;
         }
         builds.push(artifacts);
     }

@@ -12,6 +12,7 @@ mod demo;
 mod dist;
 mod docs;
 mod doctor;
+mod embed;
 mod new;
 mod setup;
 mod test;
@@ -34,6 +35,8 @@ enum Task {
     New(new::Options),
     /// Compiles the kernels to PTX
     BuildPtx(build_ptx::Options),
+    /// Puts the kernels' PTX and machine code into programs that are built with `rustwarp`
+    Embed(embed::Options),
     /// Sets up, builds, and runs the reduction ladders on the data that comes with the project
     Demo,
     /// Sets up, builds, and runs every test
@@ -62,6 +65,7 @@ fn main() -> ExitCode {
         Task::Doctor => doctor::run(),
         Task::New(options) => new::run(&options),
         Task::BuildPtx(options) => build_ptx::run(&options),
+        Task::Embed(options) => embed::run(&options),
         Task::Demo => demo::run(),
         Task::Test(options) => test::run(&options),
         Task::Bench(options) => bench::run(&options),

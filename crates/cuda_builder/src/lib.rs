@@ -10,6 +10,7 @@ mod builder;
 mod cache;
 pub mod check;
 pub mod cuda_tools;
+pub mod embed;
 mod error;
 mod files;
 mod link;

@@ -15,6 +15,7 @@ use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::filter::{Border, MAX_AXIS};
 use crate::launch::Launch;
+use crate::ptx::library;
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::conv1d::MAX_CHANNELS;
 use kernels_gpu::conv1d::best;
@@ -163,7 +164,7 @@ impl<T: Element + Sample> Plan<T> {
         output: impl Into<ViewMut<'a, T>>,
     ) -> Result<()> {
         let (operands, output): ([View<'_, T>; 2], ViewMut<'_, T>) = (operands.map(Into::into), output.into());
-        self.device.run("conv1d", &self.prepare(operands, output.as_view())?)
+        self.device.run(&library::CONV1D, &self.prepare(operands, output.as_view())?)
     }
 }
 

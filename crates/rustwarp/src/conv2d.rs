@@ -15,6 +15,7 @@ use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::filter::{Border, MAX_AXIS};
 use crate::launch::{Launch, Tuning};
+use crate::ptx::library;
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::conv2d::best;
 use kernels_gpu::filter::Sample;
@@ -200,7 +201,7 @@ impl<T: Element + Sample> Plan<T> {
     /// Those of [`Plan::prepare`], [`Error::NoPtx`] if the kernels are not built, and the errors of the device.
     pub fn launch<'a>(&self, picture: impl Into<View<'a, T>>, output: impl Into<ViewMut<'a, T>>) -> Result<()> {
         let (picture, output) = (picture.into(), output.into());
-        self.mask.device().run("conv2d", &self.prepare(picture, output.as_view())?)
+        self.mask.device().run(&library::CONV2D, &self.prepare(picture, output.as_view())?)
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::backend::{Backend, Checks, Choice, DeviceInfo, Handle, Module as Loaded, Printed, Shape, open_printing};
 use crate::error::Result;
 use crate::launch::Launch;
-use crate::ptx;
+use crate::ptx::{self, Kernels};
 use cuda_std::launch::Call;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -94,18 +94,26 @@ impl Device {
         self.inner.backend.synchronize()
     }
 
-    /// The kernels of a family of `kernels-gpu`, loaded on first use.
+    /// Loads the kernels that a program contains: machine code where it has some for this GPU, else PTX, which the
+    /// driver compiles (once per machine: it keeps the result).
+    ///
+    /// # Errors
+    /// [`Error::NoPtx`](crate::Error::NoPtx) if there is none that this device or driver can run.
+    pub fn load_kernels(&self, kernels: &Kernels) -> Result<Module> {
+        Ok(Module { device: self.clone(), module: kernels.load_on(self.backend())? })
+    }
+
+    /// The library's kernels of a family, loaded on first use: from the program, or from files if it has none.
     ///
     /// # Errors
     /// [`Error::NoPtx`](crate::Error::NoPtx) with the command that builds them.
-    pub(crate) fn family(&self, name: &'static str) -> Result<Loaded> {
-        let known = self.inner.families.borrow().get(name).copied();
+    pub(crate) fn family(&self, kernels: &'static Kernels) -> Result<Loaded> {
+        let known = self.inner.families.borrow().get(kernels.name()).copied();
         if let Some(module) = known {
             return Ok(module);
         }
-        let image = ptx::find_family("kernels-gpu", name, self.info().sm, None)?;
-        let module = self.inner.backend.load(&image.bytes, &image.path.display().to_string())?;
-        self.inner.families.borrow_mut().insert(name, module);
+        let module = ptx::load_library(self.backend(), kernels)?;
+        self.inner.families.borrow_mut().insert(kernels.name(), module);
         Ok(module)
     }
 
@@ -113,7 +121,7 @@ impl Device {
     ///
     /// # Errors
     /// Those of [`Device::family`] and of [`Launch::run`].
-    pub(crate) fn run(&self, family: &'static str, launch: &Launch<'_>) -> Result<()> {
+    pub(crate) fn run(&self, family: &'static Kernels, launch: &Launch<'_>) -> Result<()> {
         // SAFETY: the plan has checked that the memory lies on its device, which is this one, and the family's module
         // has the kernels that the launch's proof is for.
         unsafe { launch.run(self.backend(), self.family(family)?) }

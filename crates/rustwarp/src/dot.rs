@@ -12,6 +12,7 @@ use crate::device::Device;
 use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::launch::{LastBlock, Launch, Tuned, Tuning};
+use crate::ptx::library;
 use kernels_gpu::dot::best;
 
 /// The types that have kernels.
@@ -113,7 +114,7 @@ impl<T: Element + Real> Plan<T> {
         let launch = self.prepare(vectors, output.as_view())?;
         match self.n {
             0 => output.write(&[T::ZERO]),
-            _ => self.ticket.device().run("dot", &launch),
+            _ => self.ticket.device().run(&library::DOT, &launch),
         }
     }
 }

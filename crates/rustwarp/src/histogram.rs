@@ -14,6 +14,7 @@ use crate::device::Device;
 use crate::element::{Element, Scalar};
 use crate::error::{Error, Result};
 use crate::launch::{Launch, Tuning};
+use crate::ptx::library;
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::histogram::Sample;
 use kernels_gpu::histogram::best::{LANE_BINS, lanes, windows};
@@ -252,7 +253,7 @@ impl<S: Counted> Plan<S> {
         if self.adds() {
             counts.fill(0)?;
         }
-        self.ticket.device().run("histogram", &self.prepare(input, counts.as_view())?)
+        self.ticket.device().run(&library::HISTOGRAM, &self.prepare(input, counts.as_view())?)
     }
 }
 

@@ -18,8 +18,7 @@
 //! - [`backend`]: the interface under [`Device`], for programs that verify, count or time launches.
 //! - [`element`] and [`tensor`]: arrays whose element type is known at run time. [`ptx`]: which PTX is loaded.
 //!
-//! The kernels' PTX is built by `cargo xtask build-ptx` and looked for in `RUSTWARP_PTX_DIR`, beside the program, and
-//! in `target/ptx`: see [`ptx::find_family`].
+//! The kernels are in the program as PTX and machine code, or in files: see [`ptx`].
 
 pub mod backend;
 pub mod diagnostic;
@@ -52,6 +51,7 @@ pub use diagnostic::Diagnostic;
 pub use element::{Array, Dtype, Element, Scalar};
 pub use error::{Error, Result};
 pub use launch::{Launch, MAX_GRID, Tuning, require_grid};
+pub use ptx::Kernels;
 pub use tensor::Tensor;
 
 /// Compiles the code of the crate's README as doctests.

@@ -13,6 +13,7 @@ use crate::device::Device;
 use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::launch::{Launch, require_grid};
+use crate::ptx::library;
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::matmul::{Factor, best};
 
@@ -228,7 +229,7 @@ impl<T: Real> Plan<T> {
         product: impl Into<ViewMut<'a, T>>,
     ) -> Result<()> {
         let (factors, product): ([View<'_, T>; 2], ViewMut<'_, T>) = (factors.map(Into::into), product.into());
-        self.device.run("matmul", &self.prepare(factors, product.as_view())?)
+        self.device.run(&library::MATMUL, &self.prepare(factors, product.as_view())?)
     }
 }
 

@@ -14,6 +14,7 @@ use crate::device::Device;
 use crate::element::Element;
 use crate::error::Result;
 use crate::launch::{LastBlock, Launch, Tuned, Tuning};
+use crate::ptx::library;
 use kernels_gpu::reduce::arg::{NOWHERE, reduce_arg};
 use kernels_gpu::reduce::best;
 use std::marker::PhantomData;
@@ -195,7 +196,7 @@ impl<O: Op<T>, T: Element> Plan<O, T> {
         let launch = self.prepare(input, output.as_view())?;
         match self.n {
             0 => output.write(&[O::identity()]),
-            _ => self.ticket.device().run("reduce", &launch),
+            _ => self.ticket.device().run(&library::REDUCE, &launch),
         }
     }
 }
@@ -258,7 +259,7 @@ impl<O: Op<T>, T: Element> ArgPlan<O, T> {
         let launch = self.prepare(input, output.as_view())?;
         match self.n {
             0 => output.write(&[NOWHERE]),
-            _ => self.ticket.device().run("reduce", &launch),
+            _ => self.ticket.device().run(&library::REDUCE, &launch),
         }
     }
 }

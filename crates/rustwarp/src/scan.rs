@@ -17,6 +17,7 @@ use crate::device::Device;
 use crate::element::Element;
 use crate::error::Result;
 use crate::launch::{Launch, require_grid};
+use crate::ptx::library;
 use crate::reduce::{Max, Min, Op, Sum};
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::scan::best;
@@ -163,7 +164,7 @@ impl<O: Op<T>, T: Element> Plan<O, T> {
     /// of the device.
     pub fn launch<'a>(&self, input: impl Into<View<'a, T>>, output: impl Into<ViewMut<'a, T>>) -> Result<()> {
         let (input, output) = (input.into(), output.into());
-        self.state.device().run("scan", &self.prepare(input, output.as_view())?)
+        self.state.device().run(&library::SCAN, &self.prepare(input, output.as_view())?)
     }
 }
 

@@ -15,6 +15,7 @@ use crate::device::Device;
 use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::launch::{Launch, MAX_GRID, Tuning};
+use crate::ptx::library;
 use crate::reduce::{Max, Min, Op, Sum};
 use kernels_gpu::segreduce::best;
 use std::marker::PhantomData;
@@ -208,7 +209,7 @@ impl<O: Op<T>, T: Element> Plan<O, T> {
     /// Those of [`Plan::prepare`], [`Error::NoPtx`] if the kernels are not built, and the errors of the device.
     pub fn launch<'a>(&self, values: impl Into<View<'a, T>>, results: impl Into<ViewMut<'a, T>>) -> Result<()> {
         let (values, results) = (values.into(), results.into());
-        self.ticket.device().run("segreduce", &self.prepare(values, results.as_view())?)
+        self.ticket.device().run(&library::SEGREDUCE, &self.prepare(values, results.as_view())?)
     }
 }
 

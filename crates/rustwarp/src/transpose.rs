@@ -7,6 +7,7 @@ use crate::device::Device;
 use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::launch::{Launch, require_grid};
+use crate::ptx::library;
 use kernels_gpu::transpose::{BLOCK, best};
 use std::marker::PhantomData;
 
@@ -99,7 +100,7 @@ impl<T: Element> Plan<T> {
     /// Those of [`Plan::prepare`], [`Error::NoPtx`] if the kernels are not built, and the errors of the device.
     pub fn launch<'a>(&self, input: impl Into<View<'a, T>>, output: impl Into<ViewMut<'a, T>>) -> Result<()> {
         let (input, output) = (input.into(), output.into());
-        self.device.run("transpose", &self.prepare(input, output.as_view())?)
+        self.device.run(&library::TRANSPOSE, &self.prepare(input, output.as_view())?)
     }
 }
 

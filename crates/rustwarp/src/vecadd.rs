@@ -9,6 +9,7 @@ use crate::device::Device;
 use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::launch::{Launch, MAX_GRID, Tuning};
+use crate::ptx::library;
 use kernels_gpu::vecadd::best;
 use std::marker::PhantomData;
 
@@ -95,7 +96,7 @@ impl<T: Element> Plan<T> {
     /// Those of [`Plan::prepare`], [`Error::NoPtx`] if the kernels are not built, and the errors of the device.
     pub fn launch<'a>(&self, vectors: [impl Into<View<'a, T>>; 2], output: impl Into<ViewMut<'a, T>>) -> Result<()> {
         let (vectors, output): ([View<'_, T>; 2], ViewMut<'_, T>) = (vectors.map(Into::into), output.into());
-        self.device.run("vecadd", &self.prepare(vectors, output.as_view())?)
+        self.device.run(&library::VECADD, &self.prepare(vectors, output.as_view())?)
     }
 }
 

@@ -50,10 +50,10 @@ impl PtxOptions {
     /// # Errors
     /// Fails if the PTX is not found or cannot be read, or the device refuses it.
     pub fn load(&self, device: &dyn Backend, family: &Family) -> Result<Module> {
-        let image = match &self.ptx {
-            Some(path) => Image::read(path)?,
-            None => ptx::find_family("kernels-gpu", family.name, device.info().sm, self.arch.as_deref())?,
+        let Some(path) = &self.ptx else {
+            return Ok(ptx::load_family(device, "kernels-gpu", family.name, self.arch.as_deref())?);
         };
+        let image = Image::read(path)?;
         Ok(device.load(&image.bytes, &image.path.display().to_string())?)
     }
 }

@@ -8,14 +8,18 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 use cargo_metadata::Message;
+use cuda_builder::Arch;
 
-use crate::{build_ptx, command, setup, workspace};
+use crate::{build_ptx, command, embed, setup, workspace};
 
 /// Text of the script with the folder's commands.
 pub const RUN_SH: &str = include_str!("run.sh");
 
 /// Maximum size of the folder: 60 MiB.
 const LIMIT: u64 = 60 << 20;
+
+/// The GPUs whose machine code is in the folder; others compile its PTX on first use.
+const MACHINE_CODE: [Arch; 1] = [Arch::Compute90];
 
 /// Makes the folder.
 ///
@@ -24,6 +28,9 @@ const LIMIT: u64 = 60 << 20;
 pub fn run() -> Result<ExitCode> {
     setup::toolchain()?;
     build_ptx::all()?;
+    // The programs here use the files of the folder: each would contain a copy.
+    embed::remove()?;
+    embed::beside_the_ptx(&MACHINE_CODE)?;
     let root = workspace::root();
     let dist = root.join("dist");
     if dist.exists() {
@@ -58,7 +65,7 @@ pub fn run() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Packs the PTX of every crate of kernels, which is mostly line tables and shrinks to a tenth; `run.sh` unpacks it.
+/// Packs the PTX and machine code of every crate of kernels, which shrink to a tenth; `run.sh` unpacks them.
 fn pack_ptx(archive: &Path) -> Result<()> {
     let mut tar = Command::new("tar");
     tar.arg("-czf").arg(archive).arg("-C").arg(workspace::ptx_dir());
@@ -69,7 +76,7 @@ fn pack_ptx(archive: &Path) -> Result<()> {
                 let Some(name) = path.file_name() else { continue };
                 if path.is_dir() {
                     folders.push(folder.join(name));
-                } else if path.extension().is_some_and(|extension| extension == "ptx") {
+                } else if path.extension().is_some_and(|extension| extension == "ptx" || extension == "cubin") {
                     tar.arg(folder.join(name));
                 }
             }

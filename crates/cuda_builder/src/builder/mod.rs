@@ -51,6 +51,8 @@ pub struct CudaBuilder {
     copy_to: Option<PathBuf>,
     target_dir: Option<PathBuf>,
     final_module_path: Option<PathBuf>,
+    machine_code: Vec<Arch>,
+    embed: Option<PathBuf>,
     search: Search,
     options: Options,
     emit_llvm_ir: bool,
@@ -68,6 +70,8 @@ impl CudaBuilder {
             copy_to: None,
             target_dir: None,
             final_module_path: None,
+            machine_code: Vec::new(),
+            embed: None,
             search: Search::default(),
             options: Options::default(),
             emit_llvm_ir: false,
@@ -107,6 +111,21 @@ impl CudaBuilder {
     /// Writes the LLVM IR of the module, before optimisation and after the IR pass, to `path`. Needs one module.
     pub fn final_module_path(mut self, path: impl AsRef<Path>) -> Self {
         self.final_module_path = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// Also makes machine code for these GPUs, by ptxas, so that their driver has nothing to compile; it is beside the
+    /// PTX, and [`CudaBuilder::embed`] includes it.
+    pub fn machine_code(mut self, archs: impl IntoIterator<Item = Arch>) -> Self {
+        self.machine_code = archs.into_iter().collect();
+        self
+    }
+
+    /// Writes a Rust file to `path`, which includes PTX and machine code in the program, compressed. In a program with
+    /// `rustwarp`, `rustwarp::kernels!("NAME")` is the contents of the file `NAME` in `OUT_DIR`. Needs
+    /// [`Modules::Whole`].
+    pub fn embed(mut self, path: impl AsRef<Path>) -> Self {
+        self.embed = Some(path.as_ref().to_owned());
         self
     }
 
@@ -236,6 +255,7 @@ impl CudaBuilder {
     /// - [`Error::Io`] or [`Error::Manifest`] when the folder holds no crate, or when a file can't be read or written;
     /// - [`Error::NoToolchain`] or [`Error::BadToolchain`] when there is no usable device toolchain;
     /// - [`Error::Compile`] when rustc rejects the kernels, [`Error::Kernel`] when they break a rule of the device;
+    /// - [`Error::NoCudaTool`] when there is no ptxas to make machine code;
     /// - [`Error::Start`], [`Error::Tool`], [`Error::Answer`] or [`Error::Library`] when a tool fails.
     #[must_use = "without the error that this may hold, a program is built with old PTX or with none"]
     pub fn build_all(self) -> Result<Vec<Artifact>, Error> {

@@ -12,7 +12,7 @@ use std::{
 use super::{Artifact, CudaBuilder, copies};
 use crate::{
     arch::Arch,
-    build_script,
+    build_script, embed,
     error::Error,
     files::Sources,
     link::{self, Link, Module},
@@ -93,8 +93,10 @@ fn check(builder: &CudaBuilder) -> Result<(), Error> {
     if builder.copies_to_file() && several_modules {
         return refuse("copy_to", "there is a module per family");
     }
-    if builder.final_module_path.is_some() && several_modules {
-        return Err(Error::Options("final_module_path takes one module: build with `Modules::Whole`".to_owned()));
+    for (option, given) in [("final_module_path", &builder.final_module_path), ("embed", &builder.embed)] {
+        if given.is_some() && several_modules {
+            return Err(Error::Options(format!("{option} takes one module: build with `Modules::Whole`")));
+        }
     }
     Ok(())
 }
@@ -150,7 +152,17 @@ impl Build<'_> {
             let path = compiled.stamp_path();
             write_if_changed(&path, format!("{}{}\n", compiled.stamp, names.join("\n")).as_bytes())?;
         }
+        self.embed(&artifacts)?;
         Ok(artifacts)
+    }
+
+    /// Makes the machine code, and the file that includes it.
+    fn embed(&self, artifacts: &[Artifact]) -> Result<(), Error> {
+        let codes = embed::machine_code(artifacts, &self.builder.machine_code, &self.builder.search.cache)?;
+        let Some(path) = &self.builder.embed else { return Ok(()) };
+        let packed = embed::pack(artifacts, &codes, &path.with_extension("packed"))?;
+        write_if_changed(path, embed::expression(&packed).as_bytes())?;
+        Ok(())
     }
 
     /// Runs rustc for every architecture, oldest first in the result.
@@ -265,8 +277,12 @@ impl Build<'_> {
                 Modules::Whole => place.join(format!("{}.ptx", link.arch)),
                 Modules::PerFamily => place.join(link.arch.to_string()).join(format!("{name}.ptx")),
             };
-            copy_if_changed(&ptx, &path)?;
+            if copy_if_changed(&ptx, &path)? {
+                embed::remove_old(&path)?;
+            }
             ptx = path;
+        } else if !fresh {
+            embed::remove_old(&ptx)?;
         }
         if let Some(path) = &builder.final_module_path {
             copy_if_changed(&link.passed(name), path)?;
@@ -316,17 +332,19 @@ fn version_of(path: &Path) -> Result<String, Error> {
     Ok(format!("{} {} {nanoseconds}", path.display(), data.len()))
 }
 
-fn copy_if_changed(from: &Path, to: &Path) -> Result<(), Error> {
+fn copy_if_changed(from: &Path, to: &Path) -> Result<bool, Error> {
     write_if_changed(to, &fs::read(from).map_err(Error::io("read", from))?)
 }
 
-/// Leaves a file with the same content alone: a new time would make other programs rebuild.
-fn write_if_changed(to: &Path, bytes: &[u8]) -> Result<(), Error> {
+/// Leaves a file with the same content alone: a new time would make other programs rebuild. Returns whether it was
+/// written.
+fn write_if_changed(to: &Path, bytes: &[u8]) -> Result<bool, Error> {
     if fs::read(to).is_ok_and(|old| old == bytes) {
-        return Ok(());
+        return Ok(false);
     }
     if let Some(folder) = to.parent() {
         fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
     }
-    fs::write(to, bytes).map_err(Error::io("write", to))
+    fs::write(to, bytes).map_err(Error::io("write", to))?;
+    Ok(true)
 }

@@ -1,0 +1,184 @@
+//! Machine code of modules, assembled on all processors.
+
+use std::{
+    fs,
+    num::NonZero,
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+    thread,
+};
+
+use crate::{Arch, Artifact, Cache, Error, cuda_tools, process};
+
+/// Machine code of one module for one architecture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MachineCode {
+    /// The GPU that it is for; later GPUs of the same major version run it too.
+    pub arch: Arch,
+    /// Name of the module.
+    pub module: String,
+    /// Path of the cubin: beside the PTX, named `<module>.<arch>.cubin`.
+    pub cubin: PathBuf,
+}
+
+/// Assembles every module for each of `archs` by ptxas, from the newest PTX that runs there. A cubin that is newer than
+/// its PTX is kept. Modules that call functions through pointers get none: their threads' stack has no known size, and
+/// programs enlarge it when they see such a call in the PTX.
+///
+/// # Errors
+/// - [`Error::Options`] if the modules have no PTX that runs on one of `archs`;
+/// - [`Error::NoCudaTool`] if there is no ptxas;
+/// - [`Error::Tool`] if it rejects the PTX.
+pub fn machine_code(artifacts: &[Artifact], archs: &[Arch], cache: &Cache) -> Result<Vec<MachineCode>, Error> {
+    let mut jobs = Vec::new();
+    for &arch in archs {
+        for artifact in sources(artifacts, arch)? {
+            if calls_through_pointers(&artifact.ptx)? {
+                continue;
+            }
+            let cubin = artifact.ptx.with_extension(format!("{arch}.cubin"));
+            jobs.push((artifact, MachineCode { arch, module: artifact.module.clone(), cubin }));
+        }
+    }
+    let codes = jobs.iter().map(|(_, code)| code.clone()).collect();
+    jobs.retain(|(artifact, code)| !is_current(&code.cubin, &artifact.ptx));
+    if jobs.is_empty() {
+        return Ok(codes);
+    }
+    let ptxas = cuda_tools::require("ptxas", cache, "make machine code")?;
+    // The largest last: they are taken first.
+    jobs.sort_by_key(|(artifact, _)| fs::metadata(&artifact.ptx).map_or(0, |data| data.len()));
+    let workers = thread::available_parallelism().map_or(1, NonZero::get).min(jobs.len());
+    let queue = Mutex::new(jobs);
+    let failure = Mutex::new(None);
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
+                while let Some((artifact, code)) = next() {
+                    if let Err(error) = assemble(&ptxas.path, &artifact.ptx, &code) {
+                        queue.lock().unwrap_or_else(PoisonError::into_inner).clear();
+                        failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                    }
+                }
+            });
+        }
+    });
+    match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some(error) => Err(error),
+        None => Ok(codes),
+    }
+}
+
+/// Of each module, the newest PTX that runs on `arch`.
+fn sources(artifacts: &[Artifact], arch: Arch) -> Result<Vec<&Artifact>, Error> {
+    let runs = |artifact: &&Artifact| {
+        artifact.arch == arch || (!artifact.arch.is_specific() && artifact.arch.capability() <= arch.capability())
+    };
+    let mut found: Vec<&Artifact> = Vec::new();
+    for artifact in artifacts {
+        let best = artifacts.iter().filter(runs).filter(|other| other.module == artifact.module);
+        let best = best.max_by_key(|other| (other.arch.capability(), other.arch == arch)).ok_or_else(|| {
+            Error::Options(format!(
+                "machine code for {arch} needs PTX of {arch} or older, and {} has none: add it by `archs`",
+                artifact.module
+            ))
+        })?;
+        if !found.iter().any(|other| other.module == best.module) {
+            found.push(best);
+        }
+    }
+    Ok(found)
+}
+
+fn calls_through_pointers(ptx: &Path) -> Result<bool, Error> {
+    let text = fs::read_to_string(ptx).map_err(Error::io("read", ptx))?;
+    Ok(text.contains(".callprototype"))
+}
+
+/// Without line tables, which are twice the size of the code; they stay in the PTX.
+fn assemble(ptxas: &Path, ptx: &Path, code: &MachineCode) -> Result<(), Error> {
+    let partial = code.cubin.with_extension("cubin.part");
+    let mut command = std::process::Command::new(ptxas);
+    command.args(["-arch", code.arch.target_cpu()]).arg(ptx).arg("-o").arg(&partial);
+    process::run(&mut command, &format!("assemble {} for {}", ptx.display(), code.arch))?;
+    fs::rename(&partial, &code.cubin).map_err(Error::io("write", &code.cubin))
+}
+
+/// Whether the cubin was made after the PTX.
+fn is_current(cubin: &Path, ptx: &Path) -> bool {
+    let time = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
+    matches!((time(cubin), time(ptx)), (Some(cubin), Some(ptx)) if cubin >= ptx)
+}
+
+/// Removes the machine code that was made of a PTX file before it was written again.
+pub(crate) fn remove_old(ptx: &Path) -> Result<(), Error> {
+    let (Some(folder), Some(stem)) = (ptx.parent(), ptx.file_stem()) else { return Ok(()) };
+    let start = format!("{}.", stem.to_string_lossy());
+    for entry in fs::read_dir(folder).map_err(Error::io("read", folder))? {
+        let path = entry.map_err(Error::io("read", folder))?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let arch = name.strip_prefix(&start).and_then(|rest| rest.strip_suffix(".cubin"));
+        if arch.is_some_and(|arch| arch.starts_with("sm_")) {
+            fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn artifact(arch: Arch, module: &str) -> Artifact {
+        let (module, ptx) = (module.to_owned(), PathBuf::from(format!("{arch}/{module}.ptx")));
+        Artifact { arch, module, ptx, llvm_ir: None, bitcode: None, fresh: true }
+    }
+
+    #[test]
+    fn machine_code_is_made_of_the_newest_ptx_that_runs_there() {
+        let artifacts = [
+            artifact(Arch::Compute75, "sum"),
+            artifact(Arch::Compute75, "max"),
+            artifact(Arch::Compute90, "sum"),
+            artifact(Arch::Compute90, "max"),
+            artifact(Arch::Compute90a, "sum"),
+        ];
+        let of = |arch| {
+            let found = sources(&artifacts, arch).map_err(|error| error.to_string())?;
+            Ok(found.iter().map(|artifact| (artifact.module.as_str(), artifact.arch)).collect::<Vec<_>>())
+        };
+        assert_eq!(of(Arch::Compute86), Ok(vec![("sum", Arch::Compute75), ("max", Arch::Compute75)]));
+        assert_eq!(of(Arch::Compute90), Ok(vec![("sum", Arch::Compute90), ("max", Arch::Compute90)]));
+        assert_eq!(of(Arch::Compute90a), Ok(vec![("sum", Arch::Compute90a), ("max", Arch::Compute90)]));
+        assert_eq!(of(Arch::Compute120), Ok(vec![("sum", Arch::Compute90), ("max", Arch::Compute90)]));
+        let refusal: Result<Vec<(&str, Arch)>, String> = of(Arch::Compute70);
+        let reason = "machine code for sm_70 needs PTX of sm_70 or older, and sum has none: add it by `archs`";
+        assert_eq!(refusal, Err(reason.to_owned()));
+    }
+
+    #[test]
+    fn only_machine_code_of_the_same_module_is_removed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
+        let names = ["sum.sm_80.cubin", "sum.sm_90.cubin", "sum.ptx", "sums.sm_90.cubin", "sum.cubin", "sum.x.cubin"];
+        for name in names {
+            fs::write(path(name), "").expect("a file");
+        }
+        remove_old(&path("sum.ptx")).expect("removed");
+        assert_eq!(names.map(|name| path(name).exists()), [false, false, true, true, true, true]);
+    }
+
+    #[test]
+    fn machine_code_older_than_its_ptx_is_made_again() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [ptx, cubin] = ["k.ptx", "k.sm_90.cubin"].map(|name| folder.path().join(name));
+        fs::write(&ptx, "").expect("a file");
+        assert!(!is_current(&cubin, &ptx), "there is none");
+        fs::write(&cubin, "").expect("a file");
+        assert!(is_current(&cubin, &ptx));
+        let later = std::time::SystemTime::now() + std::time::Duration::from_secs(60);
+        fs::File::options().write(true).open(&ptx).and_then(|file| file.set_modified(later)).expect("a new time");
+        assert!(!is_current(&cubin, &ptx));
+    }
+}

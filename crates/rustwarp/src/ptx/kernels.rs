@@ -1,0 +1,179 @@
+//! Kernels inside the program: compressed PTX and machine code.
+
+use super::{Arch, Image};
+use crate::backend::{Backend, Module};
+use crate::error::{Error, Result};
+use flate2::read::GzDecoder;
+use std::fmt;
+use std::io::Read;
+use std::path::Path;
+
+/// One module's kernels, for several architectures, as [`kernels!`](crate::kernels) includes them in a program.
+///
+/// ```ignore
+/// static KERNELS: rustwarp::Kernels = rustwarp::kernels!("kernels.rs");
+/// let module = device.load_kernels(&KERNELS)?;
+/// ```
+#[derive(Clone, Copy)]
+pub struct Kernels {
+    name: &'static str,
+    images: &'static [Packed],
+}
+
+/// A compressed image of a module.
+#[derive(Clone, Copy)]
+pub struct Packed {
+    /// The architecture of the PTX, or the GPU of the machine code, in the form of `sm_90`.
+    pub arch: &'static str,
+    /// What it is.
+    pub code: Code,
+    /// The gzip of the image.
+    pub bytes: &'static [u8],
+}
+
+/// The form of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// PTX, which a driver compiles for its GPU on first use, and which the simulator runs.
+    Ptx,
+    /// Machine code (a cubin), which a GPU runs as it is.
+    Machine,
+}
+
+impl Kernels {
+    /// Kernels with this name for messages.
+    pub const fn new(name: &'static str, images: &'static [Packed]) -> Self {
+        Self { name, images }
+    }
+
+    /// The name for messages.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Whether there are no images.
+    pub(super) fn is_empty(&self) -> bool {
+        self.images.is_empty()
+    }
+
+    /// The architectures of the PTX.
+    fn archs(&self) -> Vec<(Arch, &'static Packed)> {
+        let ptx = self.images.iter().filter(|image| image.code == Code::Ptx);
+        ptx.filter_map(|image| Some((Arch::parse(image.arch)?, image))).collect()
+    }
+
+    /// The PTX for a device of compute capability `sm` (`None`: the highest, for the simulator), or for exactly `arch`.
+    ///
+    /// # Errors
+    /// [`Error::NoPtx`] if there is none.
+    pub fn ptx(&self, sm: Option<u32>, arch: Option<&str>) -> Result<Image> {
+        let archs = self.archs();
+        let present: Vec<_> = archs.iter().map(|(arch, _)| arch.clone()).collect();
+        let chosen = super::choose(&present, sm, arch, &format!("the program's kernels `{}`", self.name))?;
+        match archs.iter().find(|(arch, _)| *arch == chosen) {
+            Some((_, image)) => image.unpack(self.name),
+            None => unreachable!("`choose` returns one of the architectures"),
+        }
+    }
+
+    /// The machine code for a GPU of this compute capability, if there is any.
+    ///
+    /// # Errors
+    /// [`Error::BadPtx`] if the program's copy is damaged.
+    pub fn machine_code(&self, sm: u32) -> Result<Option<Image>> {
+        let machine = self.images.iter().filter(|image| image.code == Code::Machine);
+        let runs = machine.filter_map(|image| {
+            let arch = Arch::parse(image.arch)?;
+            arch.runs_machine_code(sm).then_some((arch, image))
+        });
+        runs.max_by_key(|(arch, _)| arch.clone()).map(|(_, image)| image.unpack(self.name)).transpose()
+    }
+
+    /// Loads the module: machine code where the program has it for this GPU, else PTX, which the driver compiles.
+    ///
+    /// # Errors
+    /// Those of [`Backend::load`], and of [`Kernels::ptx`].
+    pub(crate) fn load_on(&self, device: &dyn Backend) -> Result<Module> {
+        let sm = device.info().sm;
+        let code = sm.map(|sm| self.machine_code(sm)).transpose()?.flatten();
+        super::load_first(device, code, || self.ptx(sm, None))
+    }
+}
+
+impl fmt::Debug for Kernels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Kernels({}, {} images)", self.name, self.images.len())
+    }
+}
+
+impl Packed {
+    fn unpack(&self, module: &str) -> Result<Image> {
+        let extension = match self.code {
+            Code::Ptx => "ptx",
+            Code::Machine => "cubin",
+        };
+        let path = Path::new("in the program").join(self.arch).join(format!("{module}.{extension}"));
+        let mut bytes = Vec::new();
+        match GzDecoder::new(self.bytes).read_to_end(&mut bytes) {
+            Ok(_) => Ok(Image { path, bytes }),
+            Err(error) => Err(Error::BadPtx(format!("{}: {error}: build the program again", path.display()))),
+        }
+    }
+}
+
+/// The kernels that [`CudaBuilder::embed`] wrote to this file of `OUT_DIR`: a constant [`Kernels`]. It can be followed
+/// by the name for messages, by default the package's.
+///
+/// [`CudaBuilder::embed`]: https://docs.rs/cuda_builder
+#[macro_export]
+macro_rules! kernels {
+    ($file:literal) => {
+        $crate::kernels!($file, env!("CARGO_PKG_NAME"))
+    };
+    ($file:literal, $name:expr) => {
+        $crate::Kernels::new($name, &include!(concat!(env!("OUT_DIR"), "/", $file)))
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn image(arch: &'static str, code: Code) -> Packed {
+        Packed { arch, code, bytes: b"damaged" }
+    }
+
+    static KERNELS: Kernels = Kernels::new(
+        "sum",
+        &[
+            image("sm_75", Code::Ptx),
+            image("sm_90", Code::Ptx),
+            image("sm_80", Code::Machine),
+            image("sm_86", Code::Machine),
+        ],
+    );
+
+    #[test]
+    fn machine_code_is_preferred_where_it_runs() {
+        let chosen = |sm| match KERNELS.machine_code(sm) {
+            Ok(image) => image.map(|image| image.path.display().to_string()),
+            Err(error) => Some(error.to_string()),
+        };
+        assert_eq!(chosen(75), None);
+        assert!(chosen(80).is_some_and(|text| text.starts_with("in the program/sm_80/sum.cubin: ")));
+        assert!(chosen(89).is_some_and(|text| text.starts_with("in the program/sm_86/sum.cubin: ")));
+        assert_eq!(chosen(90), None);
+    }
+
+    #[test]
+    fn ptx_is_chosen_by_device_or_by_name() {
+        let chosen = |sm, arch| KERNELS.ptx(sm, arch).expect_err("the bytes are no gzip").to_string();
+        assert!(chosen(Some(89), None).starts_with("in the program/sm_75/sum.ptx: "));
+        assert!(chosen(Some(120), None).starts_with("in the program/sm_90/sum.ptx: "));
+        assert!(chosen(None, None).starts_with("in the program/sm_90/sum.ptx: "));
+        assert!(chosen(None, Some("sm_75")).starts_with("in the program/sm_75/sum.ptx: "));
+        let none = chosen(None, Some("sm_80"));
+        assert!(none.starts_with("there is no PTX for sm_80 in the program's kernels `sum`"), "{none}");
+        assert!(chosen(Some(70), None).contains("is for sm_75, sm_90 and this GPU is sm_70"));
+    }
+}

@@ -1,0 +1,130 @@
+//! `cargo xtask embed`: the library's kernels inside every program that is built with it.
+//!
+//! The files lie in `crates/rustwarp/embedded`, from where the library's build script includes them. The published
+//! crate contains them. A checkout has none unless this was run, and loses them when its kernels change: then it uses
+//! the PTX in `target/ptx`.
+
+use std::{
+    fs,
+    hash::{DefaultHasher, Hash, Hasher},
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use anyhow::{Context, Result, ensure};
+use cuda_builder::{Arch, Artifact, CudaBuilder, Modules, embed, toolchain::Search};
+
+use crate::{setup, workspace};
+
+/// Name of the file with the hash of the PTX that the others were made of.
+const STAMP: &str = "made-of";
+
+/// Options of the task.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Options {
+    /// GPUs to make machine code for, e.g. sm_80; may be repeated. Others compile the PTX, for sm_75 and sm_90, on first
+    /// use
+    #[arg(long = "machine-code", value_name = "ARCH", default_values_t = [Arch::Compute90])]
+    machine_code: Vec<Arch>,
+    /// Removes the files, so that programs use the PTX in `target/ptx`
+    #[arg(long, conflicts_with = "machine_code")]
+    remove: bool,
+}
+
+/// Makes or removes the files.
+///
+/// # Errors
+/// Fails if the kernels or their machine code cannot be built.
+pub fn run(options: &Options) -> Result<ExitCode> {
+    if options.remove {
+        remove()?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    setup::all()?;
+    let artifacts = artifacts()?;
+    let codes = machine_code(&artifacts, &options.machine_code)?;
+    remove()?;
+    let packed = embed::pack(&artifacts, &codes, &folder())?;
+    let stamp = folder().join(STAMP);
+    fs::write(&stamp, made_of(&artifacts)?).with_context(|| format!("cannot write {}", stamp.display()))?;
+    let mut bytes = 0;
+    for image in &packed {
+        bytes += image.path.metadata().with_context(|| format!("cannot read {}", image.path.display()))?.len();
+    }
+    println!(
+        "{}: {} files, {:.1} MiB; programs that are built from now on contain the families that they use",
+        folder().display(),
+        packed.len(),
+        bytes as f64 / f64::from(1 << 20)
+    );
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Builds the library's kernels.
+fn artifacts() -> Result<Vec<Artifact>> {
+    let (name, path, modules) = workspace::KERNEL_CRATES[0];
+    ensure!(modules == Modules::PerFamily, "{name} is not built as a module per family");
+    let place = workspace::ptx_dir().join(name);
+    Ok(CudaBuilder::new(workspace::root().join(path)).modules(modules).copy_to(place).build_all()?)
+}
+
+/// Machine code for these GPUs, beside the PTX.
+fn machine_code(artifacts: &[Artifact], archs: &[Arch]) -> Result<Vec<embed::MachineCode>> {
+    Ok(embed::machine_code(artifacts, archs, &Search::default().cache)?)
+}
+
+/// Builds the library's kernels and writes their machine code beside the PTX.
+///
+/// # Errors
+/// Fails if the kernels or their machine code cannot be built.
+pub fn beside_the_ptx(archs: &[Arch]) -> Result<()> {
+    machine_code(&artifacts()?, archs)?;
+    Ok(())
+}
+
+/// Removes the embedded files if they were made of other PTX than these artifacts.
+///
+/// # Errors
+/// Fails if a file cannot be read or removed.
+pub fn remove_if_stale(artifacts: &[Artifact]) -> Result<()> {
+    let Ok(stamp) = fs::read_to_string(folder().join(STAMP)) else { return Ok(()) };
+    if stamp != made_of(artifacts)? {
+        eprintln!("the embedded kernels are out of date and are removed: `cargo xtask embed` makes them again");
+        remove()?;
+    }
+    Ok(())
+}
+
+/// Removes the embedded files.
+///
+/// # Errors
+/// Fails if a file cannot be removed.
+pub fn remove() -> Result<()> {
+    let folder = folder();
+    let entries = fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    for entry in entries {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "gz") || path.ends_with(STAMP) {
+            fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+        }
+    }
+    Ok(())
+}
+
+fn folder() -> PathBuf {
+    workspace::root().join("crates/rustwarp/embedded")
+}
+
+/// The hash of the PTX of these artifacts.
+fn made_of(artifacts: &[Artifact]) -> Result<String> {
+    let mut hasher = DefaultHasher::new();
+    for artifact in artifacts {
+        (artifact.arch.target_cpu(), &artifact.module).hash(&mut hasher);
+        read(&artifact.ptx)?.hash(&mut hasher);
+    }
+    Ok(format!("{:016x}\n", hasher.finish()))
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).with_context(|| format!("cannot read {}", path.display()))
+}
