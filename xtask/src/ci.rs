@@ -8,7 +8,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use clap::CommandFactory;
 
-use crate::{Task, command, demo, dist, docs, test, workspace};
+use crate::{Task, command, demo, dist, docs, embed, test, workspace};
 
 /// Runs every check, the cheap ones first.
 ///
@@ -31,6 +31,7 @@ pub fn run() -> Result<ExitCode> {
     docs::run(&docs::Options { check: true })?;
     demo::run()?;
     readme_commands()?;
+    program_without_files()?;
     folder_for_gpu_machines()
 }
 
@@ -58,6 +59,19 @@ fn readme_commands() -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Checks that a program with embedded kernels runs from an empty folder.
+fn program_without_files() -> Result<()> {
+    command::run(command::cargo().args(["xtask", "embed"]))?;
+    let built = dist::executables(&["build", "--package", "rustwarp", "--example", "sum"])?;
+    let [(_, built)] = built.as_slice() else { bail!("cargo named no program, or several, for the example `sum`") };
+    // Outside the workspace: no PTX lies above the program or the current folder.
+    let folder = tempfile::tempdir().context("cannot create a folder")?;
+    let program = folder.path().join("sum");
+    fs::copy(built, &program).with_context(|| format!("cannot copy {}", built.display()))?;
+    command::run(Command::new(&program).current_dir(folder.path()).env_remove("RUSTWARP_PTX_DIR"))?;
+    embed::remove()
 }
 
 /// Checks that the folder for machines without Rust is complete: its command line finds its kernels and runs them.

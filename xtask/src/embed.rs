@@ -22,8 +22,7 @@ const STAMP: &str = "made-of";
 /// Options of the task.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Options {
-    /// GPUs to make machine code for, e.g. sm_80; may be repeated. Others compile the PTX, for sm_75 and sm_90, on first
-    /// use
+    /// GPUs to make machine code for, e.g. sm_80; may be repeated. Others compile the PTX on first use
     #[arg(long = "machine-code", value_name = "ARCH", default_values_t = [Arch::Compute90])]
     machine_code: Vec<Arch>,
     /// Removes the files, so that programs use the PTX in `target/ptx`

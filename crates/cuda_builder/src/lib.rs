@@ -5,6 +5,7 @@
 //! the bitcode into PTX modules, prepares it for a GPU and runs LLVM on those that changed. [`check`] examines PTX.
 
 mod arch;
+mod artifact;
 mod build_script;
 mod builder;
 mod cache;
@@ -26,7 +27,8 @@ mod target;
 pub mod toolchain;
 
 pub use arch::{Arch, NvvmArch, UnknownArch};
-pub use builder::{Artifact, CudaBuilder};
+pub use artifact::Artifact;
+pub use builder::CudaBuilder;
 pub use cache::Cache;
 pub use error::Error;
 pub use options::{DebugInfo, Modules};

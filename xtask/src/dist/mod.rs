@@ -86,7 +86,10 @@ fn pack_ptx(archive: &Path) -> Result<()> {
 }
 
 /// Builds for release, and returns the name and path of each executable.
-fn executables(arguments: &[&str]) -> Result<Vec<(String, PathBuf)>> {
+///
+/// # Errors
+/// Fails if the build fails.
+pub fn executables(arguments: &[&str]) -> Result<Vec<(String, PathBuf)>> {
     let mut cargo = command::cargo();
     cargo.args(arguments).args(["--release", "--message-format=json-render-diagnostics"]);
     let mut found = Vec::new();

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{
     arch::Arch,
+    artifact::Artifact,
     error::Error,
     options::{DebugInfo, Modules, Options},
     toolchain::Search,
@@ -11,23 +12,6 @@ use crate::{
 
 mod copies;
 mod run;
-
-/// A PTX module for one architecture.
-#[derive(Clone, Debug)]
-pub struct Artifact {
-    /// Architecture of the PTX.
-    pub arch: Arch,
-    /// Name of the family, or of the crate where the crate is one module.
-    pub module: String,
-    /// Path of the PTX.
-    pub ptx: PathBuf,
-    /// Path of the LLVM IR after optimisation, if [`CudaBuilder::emit_llvm_ir`] asked for it.
-    pub llvm_ir: Option<PathBuf>,
-    /// Path of the same as bitcode, if [`CudaBuilder::emit_llvm_bitcode`] asked for it.
-    pub bitcode: Option<PathBuf>,
-    /// Whether the module was unchanged since the last build.
-    pub fresh: bool,
-}
 
 /// Compiles a crate of kernels to PTX.
 ///

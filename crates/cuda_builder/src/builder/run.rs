@@ -9,9 +9,10 @@ use std::{
     time::{Instant, SystemTime, UNIX_EPOCH},
 };
 
-use super::{Artifact, CudaBuilder, copies};
+use super::{CudaBuilder, copies};
 use crate::{
     arch::Arch,
+    artifact::Artifact,
     build_script, embed,
     error::Error,
     files::Sources,

@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-use crate::{Arch, Artifact, Cache, Error, cuda_tools, process};
+use crate::{arch::Arch, artifact::Artifact, cache::Cache, cuda_tools, error::Error, process};
 
 /// Machine code of one module for one architecture.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use std::{
 
 use flate2::{Compression, GzBuilder};
 
-use crate::{Arch, Artifact, Error};
+use crate::{arch::Arch, artifact::Artifact, error::Error};
 
 pub(crate) use machine::remove_old;
 pub use machine::{MachineCode, machine_code};
@@ -104,9 +104,10 @@ mod tests {
 
     #[test]
     fn ptx_keeps_everything_but_layout() {
-        let text = "// from a.rs\n\t.loc\t1 43 26, function_name $L__info_string0, inlined_at 1 35 1\t// a.rs:43:26\n$L__tmp1:\n\tret; // x\n";
+        let loc = ".loc\t1 43 26, function_name $L__info_string0, inlined_at 1 35 1";
+        let text = format!("// from a.rs\n\t{loc}\t// a.rs:43:26\n$L__tmp1:\n\tret; // x\n");
         let short = String::from_utf8(without_layout(text.as_bytes().to_vec())).expect("text");
-        let expected = "// from a.rs\n.loc\t1 43 26, function_name $L__info_string0, inlined_at 1 35 1\nret; // x\n";
+        let expected = format!("// from a.rs\n{loc}\nret; // x\n");
         assert_eq!(short, expected);
         let debug = "$L__tmp1:\n.section .debug_info\n";
         assert_eq!(without_layout(debug.as_bytes().to_vec()), debug.as_bytes());

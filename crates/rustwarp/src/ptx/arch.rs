@@ -74,13 +74,37 @@ impl Header {
     }
 }
 
+/// The architecture to use of those that are present in `place`.
+pub(super) fn choose(present: &[Arch], sm: Option<u32>, arch: Option<&str>, place: &str) -> Result<Arch> {
+    let names: Vec<_> = present.iter().map(ToString::to_string).collect();
+    let names = names.join(", ");
+    if let Some(arch) = arch {
+        let found = present.iter().find(|have| have.to_string() == arch);
+        return found.cloned().ok_or_else(|| {
+            Error::NoPtx(format!(
+                "there is no PTX for {arch} in {place}, only for {names}: run `cargo xtask build-ptx --arch {arch}`"
+            ))
+        });
+    }
+    let runs = |arch: &&Arch| sm.is_none_or(|sm| arch.why_not(sm).is_none());
+    present.iter().filter(runs).max().cloned().ok_or_else(|| {
+        let sm = sm.unwrap_or_default();
+        Error::NoPtx(format!(
+            "the PTX in {place} is for {names} and this GPU is sm_{sm}: run `cargo xtask build-ptx --arch sm_{sm}`"
+        ))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn arch(text: &str) -> Arch {
+        Arch::parse(text).expect("an architecture")
+    }
+
     #[test]
     fn an_arch_says_where_it_runs() {
-        let arch = |text| Arch::parse(text).expect("an architecture");
         assert!(arch("sm_75").why_not(90).is_none());
         assert!(arch("sm_90").why_not(90).is_none());
         assert!(arch("sm_100").why_not(90).is_some());
@@ -106,5 +130,17 @@ mod tests {
         for text in ["", "hello", ".version 7\n.target sm_90", ".version 7.8\n.target texmode_unified"] {
             assert!(matches!(Header::read(text, "x"), Err(Error::BadPtx(_))), "{text}");
         }
+    }
+
+    #[test]
+    fn the_best_file_is_chosen() {
+        let present = [arch("sm_75"), arch("sm_100"), arch("sm_90")];
+        let best = |sm| choose(&present, sm, None, "ptx").map(|arch| arch.number).ok();
+        assert_eq!(best(Some(89)), Some(75));
+        assert_eq!(best(Some(90)), Some(90));
+        assert_eq!(best(Some(120)), Some(100));
+        assert_eq!(best(None), Some(100));
+        assert_eq!(best(Some(70)), None);
+        assert!(choose(&present, None, Some("sm_80"), "ptx").is_err());
     }
 }

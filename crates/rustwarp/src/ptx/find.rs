@@ -3,31 +3,11 @@
 //! Of files, those in `RUSTWARP_PTX_DIR` are used if it is set; else the kernels in the program; else files beside the
 //! program or in a checkout.
 
-use super::{Arch, embedded};
+use super::arch::{Arch, choose};
+use super::embedded;
+use super::image::Image;
 use crate::error::{Error, Result};
 use std::path::{Path, PathBuf};
-
-/// PTX or machine code.
-#[derive(Clone, Debug)]
-pub struct Image {
-    /// Path of the file; it starts with "in the program" for kernels that the program contains.
-    pub path: PathBuf,
-    /// The contents.
-    pub bytes: Vec<u8>,
-}
-
-impl Image {
-    /// Reads a PTX file (or a cubin).
-    ///
-    /// # Errors
-    /// [`Error::UnreadablePtx`] if it cannot be read.
-    pub fn read(path: &Path) -> Result<Self> {
-        match std::fs::read(path) {
-            Ok(bytes) => Ok(Self { path: path.to_owned(), bytes }),
-            Err(source) => Err(Error::UnreadablePtx { path: path.to_owned(), source }),
-        }
-    }
-}
 
 /// Finds the PTX of a package that is built as one file, for a device of compute capability `sm` (`None`: the highest
 /// present, for the simulator), or for exactly `arch`.
@@ -127,27 +107,6 @@ fn place(package: &str, sm: Option<u32>, arch: Option<&str>) -> Result<PathBuf> 
     )))
 }
 
-/// The architecture to use of those that are present in `place`.
-pub(super) fn choose(present: &[Arch], sm: Option<u32>, arch: Option<&str>, place: &str) -> Result<Arch> {
-    let names: Vec<_> = present.iter().map(ToString::to_string).collect();
-    let names = names.join(", ");
-    if let Some(arch) = arch {
-        let found = present.iter().find(|have| have.to_string() == arch);
-        return found.cloned().ok_or_else(|| {
-            Error::NoPtx(format!(
-                "there is no PTX for {arch} in {place}, only for {names}: run `cargo xtask build-ptx --arch {arch}`"
-            ))
-        });
-    }
-    let runs = |arch: &&Arch| sm.is_none_or(|sm| arch.why_not(sm).is_none());
-    present.iter().filter(runs).max().cloned().ok_or_else(|| {
-        let sm = sm.unwrap_or_default();
-        Error::NoPtx(format!(
-            "the PTX in {place} is for {names} and this GPU is sm_{sm}: run `cargo xtask build-ptx --arch sm_{sm}`"
-        ))
-    })
-}
-
 /// Architectures with a file `<arch>.ptx` or a folder `<arch>` in `folder`.
 fn present(folder: &Path) -> Vec<Arch> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
@@ -176,32 +135,4 @@ fn folders(package: &str) -> Vec<PathBuf> {
     }
     folders.dedup();
     folders.into_iter().map(|folder| folder.join(package)).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn arch(text: &str) -> Arch {
-        Arch::parse(text).expect("an architecture")
-    }
-
-    #[test]
-    fn the_best_file_is_chosen() {
-        let present = [arch("sm_75"), arch("sm_100"), arch("sm_90")];
-        let best = |sm| choose(&present, sm, None, "ptx").map(|arch| arch.number).ok();
-        assert_eq!(best(Some(89)), Some(75));
-        assert_eq!(best(Some(90)), Some(90));
-        assert_eq!(best(Some(120)), Some(100));
-        assert_eq!(best(None), Some(100));
-        assert_eq!(best(Some(70)), None);
-        assert!(choose(&present, None, Some("sm_80"), "ptx").is_err());
-    }
-
-    #[test]
-    fn a_file_that_cannot_be_read_keeps_its_reason() {
-        let error = Image::read(Path::new("no/such/file.ptx")).expect_err("no file");
-        assert!(error.to_string().starts_with("cannot read no/such/file.ptx: "), "{error}");
-        assert!(std::error::Error::source(&error).is_some());
-    }
 }

@@ -1,6 +1,7 @@
 //! Kernels inside the program: compressed PTX and machine code.
 
-use super::{Arch, Image};
+use super::arch::{Arch, choose};
+use super::image::{Image, load_first};
 use crate::backend::{Backend, Module};
 use crate::error::{Error, Result};
 use flate2::read::GzDecoder;
@@ -69,7 +70,7 @@ impl Kernels {
     pub fn ptx(&self, sm: Option<u32>, arch: Option<&str>) -> Result<Image> {
         let archs = self.archs();
         let present: Vec<_> = archs.iter().map(|(arch, _)| arch.clone()).collect();
-        let chosen = super::choose(&present, sm, arch, &format!("the program's kernels `{}`", self.name))?;
+        let chosen = choose(&present, sm, arch, &format!("the program's kernels `{}`", self.name))?;
         match archs.iter().find(|(arch, _)| *arch == chosen) {
             Some((_, image)) => image.unpack(self.name),
             None => unreachable!("`choose` returns one of the architectures"),
@@ -96,7 +97,7 @@ impl Kernels {
     pub(crate) fn load_on(&self, device: &dyn Backend) -> Result<Module> {
         let sm = device.info().sm;
         let code = sm.map(|sm| self.machine_code(sm)).transpose()?.flatten();
-        super::load_first(device, code, || self.ptx(sm, None))
+        load_first(device, code, || self.ptx(sm, None))
     }
 }
 

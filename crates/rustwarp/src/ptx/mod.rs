@@ -3,21 +3,23 @@
 //! - A program of your own includes its kernels: [`Kernels`], [`kernels!`](crate::kernels),
 //!   [`Device::load_kernels`](crate::Device::load_kernels).
 //! - The library's kernels are in the program where the library was built with them: the published crate brings them,
-//!   and in a checkout `cargo xtask embed` makes them. Else, or where `RUSTWARP_PTX_DIR` names a folder, files are used:
-//!   [`find_family`].
+//!   and in a checkout `cargo xtask embed` makes them. Else, or where `RUSTWARP_PTX_DIR` names a folder, files are
+//!   used: [`find_family`].
 
 mod arch;
 mod embedded;
 mod find;
+mod image;
 mod kernels;
 
 use crate::backend::{Backend, Module};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 pub use arch::{Arch, Header};
 pub(crate) use embedded::library;
-use find::choose;
-pub use find::{Image, find, find_families, find_family};
+pub use find::{find, find_families, find_family};
+pub use image::Image;
+use image::load_first;
 pub use kernels::{Code, Kernels, Packed};
 
 /// Loads a family (a top-level module of the package): machine code for this GPU where there is some, else PTX; for
@@ -45,13 +47,4 @@ pub(crate) fn load_library(device: &dyn Backend, kernels: &'static Kernels) -> R
         return load_first(device, code, || find::find_family_file("kernels-gpu", kernels.name(), sm, None));
     }
     kernels.load_on(device)
-}
-
-/// Loads the machine code, or the PTX if there is none or a driver that is older than the code refuses it.
-fn load_first(device: &dyn Backend, code: Option<Image>, ptx: impl FnOnce() -> Result<Image>) -> Result<Module> {
-    let load = |image: &Image| device.load(&image.bytes, &image.path.display().to_string());
-    match code.as_ref().map(load) {
-        None | Some(Err(Error::NoPtx(_) | Error::BadPtx(_))) => load(&ptx()?),
-        Some(loaded) => loaded,
-    }
 }
