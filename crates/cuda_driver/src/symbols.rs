@@ -1,9 +1,10 @@
-//! Every driver symbol that `cust` 0.3.2 refers to with any of its features, and `cuFuncSetAttribute`,
-//! `cuGetErrorName` and `cuMemcpy3D`.
+//! Every driver symbol that `cust` 0.3.2 refers to with any of its features, and those that `rustwarp` calls beside it:
+//! `cuFuncSetAttribute`, `cuGetErrorName`, `cuMemcpy3D`, memory pools, pinned memory, copies between GPUs, captures and
+//! executable graphs.
 //!
-//! The list was read from `cust`'s source; names and arguments are those of `cust_raw` 0.11.3, where every pointer and
-//! handle is `*mut c_void` here, and every enumeration the `u32` that it is in C. No function takes a float or a struct
-//! by value.
+//! The first list was read from `cust`'s source; names and arguments are those of `cust_raw` 0.11.3, and of NVIDIA's
+//! `cuda.h` for what that lacks. Every pointer and handle is `*mut c_void` here, and every enumeration the `u32` that
+//! it is in C. No function takes a float or a struct by value.
 
 use crate::library::{Slot, known};
 use std::ffi::{CStr, c_char, c_void};
@@ -102,9 +103,14 @@ forward! {
     cuGraphCreate(graph: *mut c_void, flags: u32);
     cuGraphDebugDotPrint(h_graph: *mut c_void, path: *mut c_void, flags: u32);
     cuGraphDestroy(h_graph: *mut c_void);
+    cuGraphExecDestroy(graph_exec: *mut c_void);
+    cuGraphExecKernelNodeSetParams(graph_exec: *mut c_void, node: *mut c_void, params: *mut c_void);
+    cuGraphExecUpdate(graph_exec: *mut c_void, graph: *mut c_void, error_node: *mut c_void, result: *mut c_void);
     cuGraphGetEdges(h_graph: *mut c_void, from: *mut c_void, to: *mut c_void, num_edges: *mut c_void);
     cuGraphGetNodes(h_graph: *mut c_void, nodes: *mut c_void, num_nodes: *mut c_void);
+    cuGraphInstantiateWithFlags(graph_exec: *mut c_void, graph: *mut c_void, flags: u64);
     cuGraphKernelNodeGetParams(h_node: *mut c_void, node_params: *mut c_void);
+    cuGraphLaunch(graph_exec: *mut c_void, h_stream: *mut c_void);
     cuGraphNodeGetType(h_node: *mut c_void, kind: *mut c_void);
     cuImportExternalMemory(ext_mem_out: *mut c_void, mem_handle_desc: *mut c_void);
     cuInit(flags: u32);
@@ -119,6 +125,7 @@ forward! {
     cuLinkDestroy(state: *mut c_void);
     cuMemAdvise(dev_ptr: u64, count: usize, advice: u32, device: i32);
     cuMemAllocAsync(dptr: *mut c_void, bytesize: usize, h_stream: *mut c_void);
+    cuMemAllocFromPoolAsync(dptr: *mut c_void, bytesize: usize, pool: *mut c_void, h_stream: *mut c_void);
     cuMemAllocHost_v2(pp: *mut c_void, bytesize: usize);
     cuMemAllocManaged(dptr: *mut c_void, bytesize: usize, flags: u32);
     cuMemAlloc_v2(dptr: *mut c_void, bytesize: usize);
@@ -126,6 +133,12 @@ forward! {
     cuMemFreeHost(p: *mut c_void);
     cuMemFree_v2(dptr: u64);
     cuMemGetInfo_v2(free: *mut c_void, total: *mut c_void);
+    cuMemHostAlloc(pp: *mut c_void, bytesize: usize, flags: u32);
+    cuMemPoolCreate(pool: *mut c_void, properties: *mut c_void);
+    cuMemPoolDestroy(pool: *mut c_void);
+    cuMemPoolGetAttribute(pool: *mut c_void, attribute: u32, value: *mut c_void);
+    cuMemPoolSetAttribute(pool: *mut c_void, attribute: u32, value: *mut c_void);
+    cuMemPoolTrimTo(pool: *mut c_void, bytes_to_keep: usize);
     cuMemPrefetchAsync(dev_ptr: u64, count: usize, dst_device: i32, h_stream: *mut c_void);
     cuMemcpy2D_v2(copy: *mut c_void);
     cuMemcpy3D_v2(copy: *mut c_void);
@@ -137,6 +150,8 @@ forward! {
     cuMemcpyHtoA_v2(dst_array: *mut c_void, dst_offset: usize, src_host: *mut c_void, byte_count: usize);
     cuMemcpyHtoDAsync_v2(dst_device: u64, src_host: *mut c_void, byte_count: usize, h_stream: *mut c_void);
     cuMemcpyHtoD_v2(dst_device: u64, src_host: *mut c_void, byte_count: usize);
+    cuMemcpyPeerAsync(dst_device: u64, dst_context: *mut c_void, src_device: u64, src_context: *mut c_void,
+        byte_count: usize, h_stream: *mut c_void);
     cuMemsetD16Async(dst_device: u64, us: u16, n: usize, h_stream: *mut c_void);
     cuMemsetD16_v2(dst_device: u64, us: u16, n: usize);
     cuMemsetD32Async(dst_device: u64, ui: u32, n: usize, h_stream: *mut c_void);
@@ -156,10 +171,15 @@ forward! {
         dynamic_smem_size: usize);
     cuOccupancyMaxPotentialBlockSize(min_grid_size: *mut c_void, block_size: *mut c_void, func: *mut c_void,
         block_size_to_dynamic_smem_size: *mut c_void, dynamic_smem_size: usize, block_size_limit: i32);
+    cuStreamBeginCapture_v2(h_stream: *mut c_void, mode: u32);
     cuStreamCreateWithPriority(stream: *mut c_void, flags: u32, priority: i32);
     cuStreamDestroy_v2(h_stream: *mut c_void);
+    cuStreamEndCapture(h_stream: *mut c_void, graph: *mut c_void);
+    cuStreamGetCaptureInfo_v2(h_stream: *mut c_void, status: *mut c_void, id: *mut c_void, graph: *mut c_void,
+        dependencies: *mut c_void, num_dependencies: *mut c_void);
     cuStreamGetFlags(h_stream: *mut c_void, flags: *mut c_void);
     cuStreamGetPriority(h_stream: *mut c_void, priority: *mut c_void);
+    cuStreamQuery(h_stream: *mut c_void);
     cuStreamSynchronize(h_stream: *mut c_void);
     cuStreamWaitEvent(h_stream: *mut c_void, h_event: *mut c_void, flags: u32);
     cuSurfObjectCreate(surf_object: *mut c_void, res_desc: *mut c_void);

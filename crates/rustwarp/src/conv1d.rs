@@ -149,7 +149,8 @@ impl<T: Element + Sample, H: Handle> Plan<T, H> {
         let (call, shape) = call(frame, [signal.slice(n), mask.slice(mask.len())], output.ptr());
         // SAFETY: signal and mask have the sizes of the frame, the output is as long as the signal, the block is the
         // kernel's, and grid and shared memory suffice for the whole signal.
-        Ok(unsafe { Launch::new(call, shape) })
+        let launch = unsafe { Launch::new(call, shape) };
+        Ok(launch.using([signal.reads(), mask.reads(), output.writes()]))
     }
 }
 

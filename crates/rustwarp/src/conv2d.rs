@@ -77,7 +77,6 @@ fn conv2d_on<T: Element + Sample>(
 ) -> Result<Buffer<T>> {
     let mut output = device.uninit::<T>(picture.len())?;
     conv2d_into(picture, shape, mask, border, &mut output)?;
-    device.synchronize()?;
     Ok(output)
 }
 
@@ -190,7 +189,8 @@ impl<T: Element + Sample, H: Handle> Plan<T, H> {
         let call = call(Operands { input, mask, taps: &self.taps, frame: self.frame }, self.strip, output.ptr());
         // SAFETY: picture and mask have the sizes of the frame, the block is the kernel's, the strips or tiles cover
         // the picture, and the shared memory is the tile's.
-        Ok(unsafe { Launch::new(call, self.shape) })
+        let launch = unsafe { Launch::new(call, self.shape) };
+        Ok(launch.using([picture.reads(), self.mask.reads(), output.writes()]))
     }
 }
 

@@ -1,30 +1,40 @@
 //! A device: a GPU or the simulator.
 
-use crate::backend::{Backend, Checks, Choice, DeviceInfo, Handle, Module as Loaded, Printed, Shape, open_printing};
+use crate::backend::{
+    Backend, Choice, DeviceInfo, Handle, Module as Loaded, Pool, Queue, Shape, Streams, open_asynchronous,
+};
 use crate::error::Result;
 use crate::launch::Launch;
 use crate::ptx::{self, Kernels};
+use crate::sync::lock;
 use cuda_std::launch::Call;
-use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
-/// A GPU with its context and one stream, or the simulator.
+/// A GPU or the simulator, and one of its streams.
 ///
-/// Clones are the same device, which is closed when the last clone, buffer and module of it is dropped. A device
-/// belongs to one thread; several threads open one each.
+/// Work that is started through a `Device` runs in the order of its stream. Clones are the same device and stream;
+/// [`Device::stream`] makes another stream. Several threads may use one device. It is closed when the last clone,
+/// stream, buffer and module of it is dropped.
+///
+/// Only functions that say so wait for the device. A fault of a kernel is reported by a later call that waits, on a GPU
+/// and on the simulator; then every later call reports it, and the device must be opened again, on a GPU by a new
+/// process.
 #[derive(Clone)]
 pub struct Device {
-    inner: Rc<Inner>,
+    queue: Arc<Queue>,
+    shared: Arc<Shared>,
 }
 
-struct Inner {
-    backend: Box<dyn Backend>,
+/// What the streams of a device share.
+pub(crate) struct Shared {
     /// The text of [`Device::choice`].
     choice: String,
     /// The loaded modules, by the name of their family.
-    families: RefCell<HashMap<&'static str, Loaded>>,
+    families: Mutex<HashMap<&'static str, Loaded>>,
+    /// Pinned memory that is not in use.
+    pub pinned: Pool,
 }
 
 impl Device {
@@ -56,24 +66,31 @@ impl Device {
     }
 
     fn open(choice: Choice) -> Result<Self> {
-        let (backend, choice) = open_printing(choice, Checks::Bounds, Printed::Stdout)?;
-        Ok(Self { inner: Rc::new(Inner { backend, choice, families: RefCell::default() }) })
+        let (backend, choice) = open_asynchronous(choice)?;
+        Ok(Self::of(backend, choice))
     }
 
-    /// Creates a device from a backend, for instance one with checkers.
+    /// Creates a device from a backend, for instance one with checkers. Its simulator reports a fault at the launch, as
+    /// the backend does.
     pub fn new(backend: Box<dyn Backend>) -> Self {
         let choice = format!("using {} ({}), as passed", backend.info().device, backend.info().name);
-        Self { inner: Rc::new(Inner { backend, choice, families: RefCell::default() }) }
+        Self::of(backend, choice)
+    }
+
+    pub(crate) fn of(backend: Box<dyn Backend>, choice: String) -> Self {
+        let queue = Arc::new(Queue::new(backend.into()));
+        let pinned = Pool::new(Arc::clone(&queue));
+        Self { queue, shared: Arc::new(Shared { choice, families: Mutex::default(), pinned }) }
     }
 
     /// Which device was opened, and why: `using the simulator: no NVIDIA driver …`.
     pub fn choice(&self) -> &str {
-        &self.inner.choice
+        &self.shared.choice
     }
 
     /// The device's properties.
     pub fn info(&self) -> &DeviceInfo {
-        self.inner.backend.info()
+        self.backend().info()
     }
 
     /// Loads a module from PTX text (a GPU takes a cubin too); `name` appears in messages.
@@ -82,16 +99,58 @@ impl Device {
     /// [`Error::BadPtx`](crate::Error::BadPtx) for text that is not PTX, [`Error::NoPtx`](crate::Error::NoPtx) for PTX
     /// that this device or driver cannot run.
     pub fn load(&self, image: &[u8], name: &str) -> Result<Module> {
-        Ok(Module { device: self.clone(), module: self.inner.backend.load(image, name)? })
+        Ok(Module { device: self.clone(), module: self.backend().load(image, name)? })
     }
 
-    /// Waits until everything launched has ended.
+    /// Another stream of this device: its work is not ordered with that of other streams, unless it uses the same
+    /// memory or waits for an [`Event`](crate::Event).
+    ///
+    /// Memory belongs to the stream in which it was allocated. Where a function runs in another stream, that stream
+    /// first waits, on the device, for the work so far of the memory's own stream and of those that wrote it; and the
+    /// memory's own stream waits for the other one before it writes, reads or releases the memory. So results do not
+    /// depend on timing. Launches of kernels by [`Module::launch`] take no part in that: see [`Device::will_read`].
+    ///
+    /// On the simulator each launch has ended when the call returns, so streams run one after the other.
+    ///
+    /// # Errors
+    /// [`Error::Device`](crate::Error::Device) if the driver fails, [`Error::Unsupported`](crate::Error::Unsupported)
+    /// for a backend without streams.
+    pub fn stream(&self) -> Result<Self> {
+        let queue = Queue::new(self.backend().stream()?);
+        Ok(Self { queue: Arc::new(queue), shared: Arc::clone(&self.shared) })
+    }
+
+    /// Whether everything launched in the stream has ended.
+    ///
+    /// # Errors
+    /// Those of [`Device::synchronize`].
+    pub fn is_idle(&self) -> Result<bool> {
+        self.streams()?.is_idle()
+    }
+
+    /// Number of bytes that can be allocated now.
+    ///
+    /// # Errors
+    /// [`Error::Device`](crate::Error::Device) if the driver fails.
+    pub fn free_memory(&self) -> Result<u64> {
+        self.backend().free_memory()
+    }
+
+    /// Returns freed device memory, which a pool keeps for later allocations, to the system.
+    ///
+    /// # Errors
+    /// [`Error::Device`](crate::Error::Device) if the driver fails.
+    pub fn trim_memory(&self) -> Result<()> {
+        self.streams()?.trim()
+    }
+
+    /// Waits until everything launched in the stream has ended.
     ///
     /// # Errors
     /// [`Error::Fault`](crate::Error::Fault) if an earlier launch faulted; [`Error::Device`](crate::Error::Device) if
     /// the driver fails.
     pub fn synchronize(&self) -> Result<()> {
-        self.inner.backend.synchronize()
+        self.backend().synchronize()
     }
 
     /// Loads the kernels that a program contains: machine code where it has some for this GPU, else PTX, which the
@@ -108,12 +167,12 @@ impl Device {
     /// # Errors
     /// [`Error::NoPtx`](crate::Error::NoPtx) with the command that builds them.
     pub(crate) fn family(&self, kernels: &'static Kernels) -> Result<Loaded> {
-        let known = self.inner.families.borrow().get(kernels.name()).copied();
+        let known = lock(&self.shared.families).get(kernels.name()).copied();
         if let Some(module) = known {
             return Ok(module);
         }
         let module = ptx::load_library(self.backend(), kernels)?;
-        self.inner.families.borrow_mut().insert(kernels.name(), module);
+        lock(&self.shared.families).insert(kernels.name(), module);
         Ok(module)
     }
 
@@ -122,16 +181,40 @@ impl Device {
     /// # Errors
     /// Those of [`Device::family`] and of [`Launch::run`].
     pub(crate) fn run(&self, family: &'static Kernels, launch: &Launch<'_>) -> Result<()> {
+        if launch.is_empty() {
+            return Ok(());
+        }
+        let module = self.family(family)?;
+        self.queue.acquire(launch.uses())?;
         // SAFETY: the plan has checked that the memory lies on its device, which is this one, and the family's module
         // has the kernels that the launch's proof is for.
-        unsafe { launch.run(self.backend(), self.family(family)?) }
+        unsafe { launch.run(self.backend(), module) }
+    }
+
+    /// Streams, events, pinned memory and graphs.
+    pub(crate) fn streams(&self) -> Result<&dyn Streams> {
+        self.queue.streams()
+    }
+
+    /// This handle's stream.
+    pub(crate) fn queue(&self) -> &Arc<Queue> {
+        &self.queue
+    }
+
+    /// What the streams of the device share.
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.shared
     }
 }
 
 // SAFETY: the device is never replaced, and clones share its ownership.
 unsafe impl Handle for Device {
     fn backend(&self) -> &dyn Backend {
-        &*self.inner.backend
+        self.queue.backend()
+    }
+
+    fn queue(&self) -> Option<&Arc<Queue>> {
+        Some(&self.queue)
     }
 }
 
@@ -154,10 +237,13 @@ impl Module {
         &self.device
     }
 
-    /// Starts a kernel, in stream order. A fault is reported here or by a later call that waits.
+    /// Starts a kernel, in the order of the stream of the device that loaded the module. A fault is reported by a later
+    /// call that waits, or here.
     ///
     /// # Safety
-    /// That of [`Backend::launch`]: the kernel's contract holds for these arguments and this shape.
+    /// That of [`Backend::launch`]: the kernel's contract holds for these arguments and this shape. In a capture it
+    /// holds for every launch of the graph, which keeps the memory that [`Device::will_read`] and
+    /// [`Device::will_write`] name.
     ///
     /// # Errors
     /// [`Error::Argument`](crate::Error::Argument) for an entry that the module lacks, or a shape that the device
@@ -165,5 +251,21 @@ impl Module {
     pub unsafe fn launch(&self, call: &Call<'_>, shape: Shape) -> Result<()> {
         // SAFETY: this function has the same contract.
         unsafe { self.device.backend().launch(self.module, call, shape) }
+    }
+
+    /// The same module for launches in this stream of its device.
+    ///
+    /// # Errors
+    /// [`Error::OtherModule`](crate::Error::OtherModule) for another device.
+    pub fn on(&self, stream: &Device) -> Result<Self> {
+        let (own, other) = (self.device.streams()?.id(), stream.streams()?.id());
+        if own != other {
+            return Err(crate::Error::OtherModule { device: stream.info().device.clone() });
+        }
+        Ok(Self { device: stream.clone(), module: self.module })
+    }
+
+    pub(crate) fn loaded(&self) -> Loaded {
+        self.module
     }
 }

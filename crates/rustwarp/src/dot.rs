@@ -12,6 +12,7 @@ use crate::device::Device;
 use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::launch::{LastBlock, Launch, Tuned, Tuning};
+use crate::pending::Pending;
 use crate::ptx::library;
 use kernels_gpu::dot::best;
 
@@ -75,7 +76,7 @@ impl<T: Element + Real, H: Handle> Plan<T, H> {
             n,
             config,
             partials: Memory::uninit(device.clone(), config.grid as usize, "partial sums")?,
-            ticket: Memory::from_slice(device.clone(), &[0], "ticket")?,
+            ticket: Memory::zeros(device.clone(), 1, "ticket")?,
         })
     }
 
@@ -100,7 +101,9 @@ impl<T: Element + Real, H: Handle> Plan<T, H> {
         let (partials, ticket) = (self.partials.ptr(), self.ticket.ptr());
         let call = best::dot_best::<T>(a.slice(self.n), b.slice(self.n), partials, ticket, output.ptr());
         // SAFETY: whole warps, a partial sum per block, and a ticket that is 0 and that every launch leaves at 0.
-        Ok(unsafe { Launch::new(call, self.config.shape()) })
+        let launch = unsafe { Launch::new(call, self.config.shape()) };
+        let scratch = [self.partials.writes(), self.ticket.writes()];
+        Ok(launch.using([a.reads(), b.reads(), output.writes()]).using(scratch))
     }
 }
 
@@ -134,5 +137,20 @@ impl Device {
         let (a, b) = (a.into(), b.into());
         a.require_on(self, "the first vector")?;
         dot_on(self, a, b)
+    }
+
+    /// Starts [`dot()`], whose result is awaited.
+    ///
+    /// # Errors
+    /// Those of [`dot()`].
+    pub fn dot_async<'a, T: Element + Real>(
+        &self,
+        a: impl Into<View<'a, T>>,
+        b: impl Into<View<'a, T>>,
+    ) -> Result<Pending<T>> {
+        let (a, b): (View<'_, T>, View<'_, T>) = (a.into(), b.into());
+        let mut output = self.uninit::<T>(1)?;
+        dot_into(a, b, &mut output)?;
+        self.fetch((&output).into(), |values| values[0])
     }
 }

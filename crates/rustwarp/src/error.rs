@@ -49,6 +49,12 @@ pub enum Error {
     /// A file is not valid PTX.
     #[error("{0}")]
     BadPtx(String),
+    /// A graph cannot contain the call.
+    #[error("{attempt} in a capture: a graph contains launches, fills and copies on the device; do it before or after")]
+    Capturing {
+        /// The call.
+        attempt: &'static str,
+    },
     /// The device lacks a feature that the program needs.
     #[error("{0}")]
     Unsupported(String),

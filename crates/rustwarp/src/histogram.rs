@@ -169,7 +169,6 @@ pub fn count_into<'a, S: Counted>(
 fn histogram<S: Counted>(device: &Device, input: View<'_, S::Element>, bins: Bins<S>) -> Result<Buffer<u64>> {
     let mut counts = device.uninit::<u64>(bins.count as usize)?;
     count_into(input, bins, &mut counts)?;
-    device.synchronize()?;
     Ok(counts)
 }
 
@@ -202,8 +201,8 @@ impl<S: Counted, H: Handle> Plan<S, H> {
             n,
             bins,
             config,
-            totals: Memory::from_slice(device.clone(), &vec![0; totals], "totals")?,
-            ticket: Memory::from_slice(device.clone(), &[0], "ticket")?,
+            totals: Memory::zeros(device.clone(), totals, "totals")?,
+            ticket: Memory::zeros(device.clone(), 1, "ticket")?,
         })
     }
 
@@ -225,6 +224,7 @@ impl<S: Counted, H: Handle> Plan<S, H> {
         input.require(device, self.n, "the input")?;
         counts.require_output(device, self.bins.count as usize, &[input.span()])?;
         let Config { block, grid, window, shared, by_lane } = self.config;
+        let uses = [input.reads(), self.totals.writes(), self.ticket.writes(), counts.writes()];
         // SAFETY: the memory lives as long as the buffer, and `S` has the representation of its elements.
         let input = unsafe { Slice::<S>::new(input.address(), self.n) };
         let totals = [self.totals.ptr(), counts.ptr()];
@@ -233,7 +233,8 @@ impl<S: Counted, H: Handle> Plan<S, H> {
         // SAFETY: the configuration has whole warps, the shared memory for its window, a grid of whole groups, and no
         // block more elements than 32 bits can count; totals and ticket are 0 before the first launch, and the kernel
         // leaves them so.
-        Ok(unsafe { Launch::new(call, Shape::linear(grid, block).with_shared(shared)) })
+        let launch = unsafe { Launch::new(call, Shape::linear(grid, block).with_shared(shared)) };
+        Ok(launch.using(uses))
     }
 }
 

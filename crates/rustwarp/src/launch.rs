@@ -1,6 +1,6 @@
 //! Launches whose contract is checked when they are created, and the overrides of their configuration.
 
-use crate::backend::{Backend, DeviceInfo, Module, Shape};
+use crate::backend::{Backend, DeviceInfo, Module, Shape, Use};
 use crate::error::{Error, Result};
 use cuda_std::launch::Call;
 
@@ -107,6 +107,7 @@ pub fn require_grid(blocks: u64, what: &str, advice: &str) -> Result<u32> {
 pub struct Launch<'a> {
     call: Call<'a>,
     shape: Shape,
+    uses: Vec<Use<'a>>,
 }
 
 impl<'a> Launch<'a> {
@@ -115,7 +116,23 @@ impl<'a> Launch<'a> {
     /// # Safety
     /// The kernel's contract holds for these arguments and this shape, and for successive runs.
     pub unsafe fn new(call: Call<'a>, shape: Shape) -> Self {
-        Self { call, shape }
+        Self { call, shape, uses: Vec::new() }
+    }
+
+    /// Names the memory that the kernel accesses, by which streams are ordered.
+    pub(crate) fn using<const N: usize>(mut self, uses: [Use<'a>; N]) -> Self {
+        self.uses.extend(uses);
+        self
+    }
+
+    /// The memory that the kernel accesses.
+    pub(crate) fn uses(&self) -> impl Iterator<Item = Use<'a>> {
+        self.uses.iter().copied()
+    }
+
+    /// Whether there are no blocks.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.shape.grid.contains(&0)
     }
 
     /// The kernel and its arguments.
@@ -138,7 +155,7 @@ impl<'a> Launch<'a> {
     /// The module's entry is the kernel of [`Launch::call`], for which `new` gave the proof, and `device` holds the
     /// memory of the arguments.
     pub unsafe fn run(&self, device: &dyn Backend, module: Module) -> Result<()> {
-        if self.shape.grid.contains(&0) {
+        if self.is_empty() {
             return Ok(());
         }
         // SAFETY: the contracts of `new` and of this function cover the kernel's; `self` borrows the memory.

@@ -9,9 +9,13 @@
 //! ```
 //!
 //! - [`Device`], [`Buffer`], [`Module`], [`Launch`]: where kernels run, what they work on, and how they are started.
+//!   Functions take whole buffers or parts of them, [`View`] and [`ViewMut`].
+//! - [`Device::stream`], [`Event`], [`Pending`], [`PinnedBuffer`], [`Graph`]: work that runs asynchronously. Only what
+//!   its documentation says waits; errors surface where results are awaited. `Device::…_async` start a function.
 //! - One module per family, each with plain functions over buffers: [`mod@vecadd`], [`mod@dot`], [`mod@reduce`],
 //!   [`mod@segreduce`], [`mod@scan`], [`mod@histogram`], [`mod@transpose`], [`mod@matmul`], [`mod@conv1d`],
-//!   [`mod@conv2d`]. Matrices are row-major. A function waits for its result, or for the kernel that writes it.
+//!   [`mod@conv2d`]. Matrices are row-major. A function that returns a value waits for it; one that returns a buffer
+//!   starts the work that writes it, and `…_into` writes to memory of the caller.
 //! - Each of these modules has a `Plan`, which chooses kernel and launch configuration and allocates scratch memory
 //!   once; it can be launched any number of times into memory of the caller, without further allocations. The functions
 //!   make a plan and launch it once.
@@ -29,7 +33,13 @@ pub mod tensor;
 
 mod buffer;
 mod device;
+mod event;
+mod graph;
 mod launch;
+mod pending;
+mod pinned;
+mod raw;
+mod sync;
 
 pub mod conv1d;
 pub mod conv2d;
@@ -43,14 +53,18 @@ pub mod segreduce;
 pub mod transpose;
 pub mod vecadd;
 
-pub use backend::{Atomics, Backend, Checkers, Checks, Choice, Handle, Memory, Shape, View, ViewMut};
+pub use backend::{Atomics, Backend, Checkers, Checks, Choice, Handle, Memory, RawStream, Shape, View, ViewMut};
 pub use buffer::Buffer;
 pub use cuda_std::launch::Call;
 pub use device::{Device, Module};
 pub use diagnostic::Diagnostic;
 pub use element::{Array, Dtype, Element, Scalar};
 pub use error::{Error, Result};
+pub use event::Event;
+pub use graph::Graph;
 pub use launch::{Launch, MAX_GRID, Tuning, require_grid};
+pub use pending::Pending;
+pub use pinned::PinnedBuffer;
 pub use ptx::Kernels;
 pub use tensor::Tensor;
 

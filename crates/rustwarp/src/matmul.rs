@@ -214,7 +214,8 @@ impl<T: Real, H: Handle> Plan<T, H> {
         let call = (self.kernel)(a.slice(a.len()), b.slice(b.len()), product.ptr(), rows, columns, depth);
         // SAFETY: the matrices have the plan's sizes, the block is the kernel's, every tile has a block, and the shared
         // memory is the tile's.
-        Ok(unsafe { Launch::new(call, self.shape) })
+        let launch = unsafe { Launch::new(call, self.shape) };
+        Ok(launch.using([a.reads(), b.reads(), product.writes()]))
     }
 }
 

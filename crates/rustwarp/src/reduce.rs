@@ -14,6 +14,7 @@ use crate::device::Device;
 use crate::element::Element;
 use crate::error::Result;
 use crate::launch::{LastBlock, Launch, Tuned, Tuning};
+use crate::pending::Pending;
 use crate::ptx::library;
 use kernels_gpu::reduce::arg::{NOWHERE, reduce_arg};
 use kernels_gpu::reduce::best;
@@ -117,6 +118,13 @@ fn reduce<O: Op<T>, T: Element>(device: &Device, input: View<'_, T>) -> Result<T
     Ok(output.read(1)?[0])
 }
 
+fn reduce_async<O: Op<T>, T: Element>(device: &Device, input: View<'_, T>) -> Result<Pending<T>> {
+    input.require_on(device, "the input")?;
+    let mut output = device.uninit::<T>(1)?;
+    reduce_into::<O, T>(input, (&mut output).into())?;
+    device.fetch((&output).into(), |values| values[0])
+}
+
 fn reduce_into<O: Op<T>, T: Element>(input: View<'_, T>, output: ViewMut<'_, T>) -> Result<()> {
     Plan::<O, T>::new(output.device(), input.len(), Tuning::default())?.launch(input, output)
 }
@@ -126,6 +134,13 @@ fn arg<O: Op<T>, T: Element>(device: &Device, input: View<'_, T>) -> Result<Opti
     arg_into::<O, T>(input, (&mut output).into())?;
     let index = output.read(1)?[0];
     Ok((index != NOWHERE).then_some(index))
+}
+
+fn arg_async<O: Op<T>, T: Element>(device: &Device, input: View<'_, T>) -> Result<Pending<Option<u64>>> {
+    input.require_on(device, "the input")?;
+    let mut output = device.uninit::<u64>(1)?;
+    arg_into::<O, T>(input, (&mut output).into())?;
+    device.fetch((&output).into(), |index| (index[0] != NOWHERE).then_some(index[0]))
 }
 
 fn arg_into<O: Op<T>, T: Element>(input: View<'_, T>, output: ViewMut<'_, u64>) -> Result<()> {
@@ -155,7 +170,7 @@ impl<O: Op<T>, T: Element, H: Handle> Plan<O, T, H> {
             n,
             config,
             partials: Memory::uninit(device.clone(), config.grid as usize, "partial results")?,
-            ticket: Memory::from_slice(device.clone(), &[0], "ticket")?,
+            ticket: Memory::zeros(device.clone(), 1, "ticket")?,
             operation: PhantomData,
         })
     }
@@ -181,7 +196,8 @@ impl<O: Op<T>, T: Element, H: Handle> Plan<O, T, H> {
         output.require_output(device, 1, &[input.span()])?;
         let call = best::reduce_best::<O, T>(input.slice(self.n), self.partials.ptr(), self.ticket.ptr(), output.ptr());
         // SAFETY: whole warps, a partial result per block, and a ticket that is 0 and that every launch leaves at 0.
-        Ok(unsafe { Launch::new(call, self.config.shape()) })
+        let launch = unsafe { Launch::new(call, self.config.shape()) };
+        Ok(launch.using([input.reads(), self.partials.writes(), self.ticket.writes(), output.writes()]))
     }
 }
 
@@ -225,7 +241,7 @@ impl<O: Op<T>, T: Element, H: Handle> ArgPlan<O, T, H> {
             config,
             values: Memory::uninit(device.clone(), config.grid as usize, "partial values")?,
             indices: Memory::uninit(device.clone(), config.grid as usize, "partial indices")?,
-            ticket: Memory::from_slice(device.clone(), &[0], "ticket")?,
+            ticket: Memory::zeros(device.clone(), 1, "ticket")?,
             operation: PhantomData,
         })
     }
@@ -245,7 +261,9 @@ impl<O: Op<T>, T: Element, H: Handle> ArgPlan<O, T, H> {
         let (values, indices) = (self.values.ptr(), self.indices.ptr());
         let call = reduce_arg::<O, T>(input.slice(self.n), values, indices, self.ticket.ptr(), output.ptr());
         // SAFETY: whole warps, a value and an index per block, and a ticket that every launch leaves at 0.
-        Ok(unsafe { Launch::new(call, self.config.shape()) })
+        let launch = unsafe { Launch::new(call, self.config.shape()) };
+        let scratch = [self.values.writes(), self.indices.writes(), self.ticket.writes()];
+        Ok(launch.using([input.reads(), output.writes()]).using(scratch))
     }
 }
 
@@ -289,6 +307,14 @@ impl Device {
         reduce::<Sum, T>(self, input)
     }
 
+    /// Starts [`sum`], whose result is awaited.
+    ///
+    /// # Errors
+    /// Those of [`Device::sum`].
+    pub fn sum_async<'a, T: Element>(&self, input: impl Into<View<'a, T>>) -> Result<Pending<T>> {
+        reduce_async::<Sum, T>(self, input.into())
+    }
+
     /// [`max`] of a buffer of this device.
     ///
     /// # Errors
@@ -297,6 +323,14 @@ impl Device {
         let input = input.into();
         input.require_on(self, "the input")?;
         reduce::<Max, T>(self, input)
+    }
+
+    /// Starts [`max`], whose result is awaited.
+    ///
+    /// # Errors
+    /// Those of [`Device::sum`].
+    pub fn max_async<'a, T: Element>(&self, input: impl Into<View<'a, T>>) -> Result<Pending<T>> {
+        reduce_async::<Max, T>(self, input.into())
     }
 
     /// [`min`] of a buffer of this device.
@@ -309,6 +343,14 @@ impl Device {
         reduce::<Min, T>(self, input)
     }
 
+    /// Starts [`min`], whose result is awaited.
+    ///
+    /// # Errors
+    /// Those of [`Device::sum`].
+    pub fn min_async<'a, T: Element>(&self, input: impl Into<View<'a, T>>) -> Result<Pending<T>> {
+        reduce_async::<Min, T>(self, input.into())
+    }
+
     /// [`argmax`] of a buffer of this device.
     ///
     /// # Errors
@@ -319,6 +361,14 @@ impl Device {
         arg::<Max, T>(self, input)
     }
 
+    /// Starts [`argmax`], whose result is awaited.
+    ///
+    /// # Errors
+    /// Those of [`Device::sum`].
+    pub fn argmax_async<'a, T: Element>(&self, input: impl Into<View<'a, T>>) -> Result<Pending<Option<u64>>> {
+        arg_async::<Max, T>(self, input.into())
+    }
+
     /// [`argmin`] of a buffer of this device.
     ///
     /// # Errors
@@ -327,5 +377,13 @@ impl Device {
         let input = input.into();
         input.require_on(self, "the input")?;
         arg::<Min, T>(self, input)
+    }
+
+    /// Starts [`argmin`], whose result is awaited.
+    ///
+    /// # Errors
+    /// Those of [`Device::sum`].
+    pub fn argmin_async<'a, T: Element>(&self, input: impl Into<View<'a, T>>) -> Result<Pending<Option<u64>>> {
+        arg_async::<Min, T>(self, input.into())
     }
 }

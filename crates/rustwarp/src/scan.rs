@@ -100,7 +100,6 @@ pub fn minima_into<'a, T: Element>(
 fn scan<O: Op<T>, T: Element>(device: &Device, input: View<'_, T>, kind: Kind) -> Result<Buffer<T>> {
     let mut output = device.uninit::<T>(input.len())?;
     scan_into::<O, T>(input, kind, (&mut output).into())?;
-    device.synchronize()?;
     Ok(output)
 }
 
@@ -127,7 +126,7 @@ impl<O: Op<T>, T: Element, H: Handle> Plan<O, T, H> {
     /// memory free.
     pub fn new(device: &H, n: usize, kind: Kind) -> Result<Self> {
         let config = Config::new::<T>(n as u64)?;
-        let state = Memory::from_slice(device.clone(), &vec![0; config.words as usize], "state")?;
+        let state = Memory::zeros(device.clone(), config.words as usize, "state")?;
         Ok(Self { n, kind, config, state, operation: PhantomData })
     }
 
@@ -152,7 +151,8 @@ impl<O: Op<T>, T: Element, H: Handle> Plan<O, T, H> {
         let [few, many] = calls::<O, T>(input.slice(self.n), self.kind, self.state.ptr(), output.ptr());
         let call = if self.config.rows == best::FEW_ROWS { few } else { many };
         // SAFETY: the block is the kernel's, every tile has a block, and the state was 0 before the first launch.
-        Ok(unsafe { Launch::new(call, Shape::linear(self.config.grid, best::BLOCK)) })
+        let launch = unsafe { Launch::new(call, Shape::linear(self.config.grid, best::BLOCK)) };
+        Ok(launch.using([input.reads(), self.state.writes(), output.writes()]))
     }
 }
 

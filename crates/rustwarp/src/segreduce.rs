@@ -90,7 +90,6 @@ fn segreduce<O: Op<T>, T: Element>(device: &Device, values: View<'_, T>, offsets
     require_offsets(offsets, values.len() as u64)?;
     let mut results = device.uninit::<T>(offsets.len() - 1)?;
     segreduce_into::<O, T>(values, offsets, (&mut results).into())?;
-    device.synchronize()?;
     Ok(results)
 }
 
@@ -166,7 +165,7 @@ impl<O: Op<T>, T: Element, H: Handle> Plan<O, T, H> {
             depth: depth::<T>(grid, inside, segments),
             carries: Memory::uninit(device.clone(), grid as usize, "carries")?,
             keys: Memory::uninit(device.clone(), grid as usize, "keys")?,
-            ticket: Memory::from_slice(device.clone(), &[0], "ticket")?,
+            ticket: Memory::zeros(device.clone(), 1, "ticket")?,
             operation: PhantomData,
         })
     }
@@ -193,12 +192,14 @@ impl<O: Op<T>, T: Element, H: Handle> Plan<O, T, H> {
         let (device, values, results) = (self.ticket.device(), values.into(), results.into());
         values.require(device, self.n, "the vector")?;
         results.require_output(device, self.segments(), &[values.span()])?;
+        let uses = [values.reads(), self.offsets.reads(), results.writes()];
         let (values, offsets) = (values.slice(self.n), self.offsets.slice(self.offsets.len()));
         let (carries, keys, ticket) = (self.carries.ptr(), self.keys.ptr(), self.ticket.ptr());
         let call = best::segreduce_best::<O, T>(values, offsets, results.ptr(), carries, keys, ticket);
         // SAFETY: the kernel's block, offsets that ascend within the values, a carry and a key per block, and a ticket
         // that every launch leaves at 0.
-        Ok(unsafe { Launch::new(call, Shape::linear(self.grid, best::BLOCK)) })
+        let launch = unsafe { Launch::new(call, Shape::linear(self.grid, best::BLOCK)) };
+        Ok(launch.using(uses).using([self.carries.writes(), self.keys.writes(), self.ticket.writes()]))
     }
 }
 

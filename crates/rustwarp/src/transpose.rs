@@ -89,7 +89,8 @@ impl<T: Element, H: Handle> Plan<T, H> {
         output.require_output(&self.device, n, &[input.span()])?;
         let call = best::transpose_best::<T>(input.slice(n), self.rows, self.columns, output.ptr());
         // SAFETY: the matrices have the plan's size, the block is the kernel's, and every tile has a block.
-        Ok(unsafe { Launch::new(call, self.shape) })
+        let launch = unsafe { Launch::new(call, self.shape) };
+        Ok(launch.using([input.reads(), output.writes()]))
     }
 }
 

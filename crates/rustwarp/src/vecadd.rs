@@ -85,7 +85,8 @@ impl<T: Element, H: Handle> Plan<T, H> {
         output.require_output(&self.device, self.n, &[a.span(), b.span()])?;
         let call = best::vecadd_best::<T>(a.slice(self.n), b.slice(self.n), output.ptr());
         // SAFETY: the block has whole warps; all three vectors have the same length.
-        Ok(unsafe { Launch::new(call, self.shape) })
+        let launch = unsafe { Launch::new(call, self.shape) };
+        Ok(launch.using([a.reads(), b.reads(), output.writes()]))
     }
 }
 

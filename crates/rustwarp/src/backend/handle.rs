@@ -1,6 +1,8 @@
 //! A device that is shared or borrowed.
 
 use super::interface::Backend;
+use super::queue::Queue;
+use std::sync::Arc;
 
 /// A reference to the device that holds a buffer's memory: owned or borrowed.
 ///
@@ -10,6 +12,11 @@ use super::interface::Backend;
 pub unsafe trait Handle: Clone {
     /// The device.
     fn backend(&self) -> &dyn Backend;
+
+    /// The stream, if it is ordered with others that use the same memory, and the memory outlives the handle.
+    fn queue(&self) -> Option<&Arc<Queue>> {
+        None
+    }
 }
 
 // SAFETY: a shared reference does not change, and keeps the device borrowed.

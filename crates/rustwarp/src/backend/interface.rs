@@ -1,167 +1,17 @@
 //! What every device can do.
 
+use super::identity::Module;
+use super::info::DeviceInfo;
 use super::observed::Observed;
 use super::options::Simulation;
 use super::sampling::Sampling;
-use crate::element::Dtype;
+use super::shape::Shape;
+use super::streams::Streams;
 use crate::error::{Error, Result};
 use cuda_std::launch::Call;
-use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
 
-/// Properties of a device.
-#[derive(Clone, Debug, serde::Serialize)]
-#[non_exhaustive]
-pub struct DeviceInfo {
-    /// Name on the command line: `gpu:0`, `sim`.
-    pub device: String,
-    /// The product's name.
-    pub name: String,
-    /// Compute capability times ten, 90 for sm_90; `None` for the simulator, which supports all of them.
-    pub sm: Option<u32>,
-    /// Total memory in bytes.
-    pub memory: u64,
-    /// Number of streaming multiprocessors, from which grids are sized.
-    pub multiprocessors: u32,
-    /// Largest number of threads in a block.
-    pub max_block: u32,
-    /// Largest dynamic shared memory of a block in bytes, if the kernel requests it.
-    pub max_shared: u32,
-    /// Size of the L2 cache in bytes.
-    pub l2: u64,
-    /// Peak memory bandwidth from clock and bus width, in GB/s.
-    pub peak_gbps: Option<f64>,
-    /// Highest clock of the multiprocessors, in MHz.
-    pub clock_mhz: Option<f64>,
-    /// The driver and its CUDA version.
-    pub driver: Option<String>,
-}
-
-impl DeviceInfo {
-    /// Whether the device measures times.
-    pub fn is_gpu(&self) -> bool {
-        self.sm.is_some()
-    }
-
-    /// Peak of fused multiply-adds that round as this type does, two operations each, in 10^12 per second:
-    /// multiply-adds per multiprocessor and clock from the table "Throughput of Native Arithmetic Instructions" of the
-    /// CUDA C++ Programming Guide. Tensor cores count for f64, which they compute in full: twice the table's rate on
-    /// `sm_80` and `sm_90` (NVIDIA's data sheets: A100 9.7 and 19.5, H100 and H200 34 and 67 TFLOP/s), and no more than
-    /// the table's elsewhere. For f32 they do not count, because they round factors to TF32. `None` for other types and
-    /// for GPUs that are not in the table.
-    pub fn peak_tflops(&self, dtype: Dtype) -> Option<f64> {
-        let each = match (dtype, self.sm?) {
-            (Dtype::F32, 70 | 72 | 75 | 80) => 64,
-            (Dtype::F32, 60..=129) => 128,
-            (Dtype::F64, 60 | 70 | 72) => 32,
-            (Dtype::F64, 80) => 2 * 32,
-            (Dtype::F64, 90) => 2 * 64,
-            (Dtype::F64, 100) => 64,
-            (Dtype::F64, 61..=129) => 2,
-            _ => return None,
-        };
-        Some(f64::from(self.multiprocessors * each * 2) * self.clock_mhz? / 1e6)
-    }
-}
-
-/// A loaded PTX module. It is valid for the device that loaded it, until that is closed; others reject it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Module {
-    device: DeviceId,
-    index: usize,
-}
-
-impl Module {
-    /// The module at this index of a device's list.
-    pub(super) fn new(device: DeviceId, index: usize) -> Self {
-        Self { device, index }
-    }
-
-    /// The module's index in the list of this device.
-    ///
-    /// # Errors
-    /// [`Error::OtherModule`] if another device loaded the module.
-    pub(super) fn index_on(self, device: DeviceId, info: &DeviceInfo) -> Result<usize> {
-        if self.device == device {
-            return Ok(self.index);
-        }
-        Err(Error::OtherModule { device: info.device.clone() })
-    }
-}
-
-/// The number of an open device, which no other device of the process has or had.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct DeviceId(u64);
-
-impl DeviceId {
-    /// Returns the next number.
-    pub fn next() -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        Self(NEXT.fetch_add(1, Ordering::Relaxed))
-    }
-}
-
-/// The shape of a launch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Shape {
-    /// Number of blocks along x, y and z.
-    pub grid: [u32; 3],
-    /// Number of threads of a block along x, y and z.
-    pub block: [u32; 3],
-    /// Dynamic shared memory of a block in bytes.
-    pub shared: u32,
-    /// Blocks of a cluster; `None` for the size that the kernel requires. It applies to the simulator only.
-    pub cluster: Option<[u32; 3]>,
-    /// Whether all blocks are resident at the same time, so that they may wait for each other. It applies to the
-    /// simulator only.
-    pub cooperative: bool,
-}
-
-impl Shape {
-    /// A shape of these numbers of blocks, and of threads of a block, along x, y and z, without dynamic shared memory.
-    pub fn new(grid: [u32; 3], block: [u32; 3]) -> Self {
-        Self { grid, block, shared: 0, cluster: None, cooperative: false }
-    }
-
-    /// A one-dimensional shape without dynamic shared memory.
-    pub fn linear(grid: u32, block: u32) -> Self {
-        Self::new([grid, 1, 1], [block, 1, 1])
-    }
-
-    /// Sets the dynamic shared memory in bytes.
-    pub fn with_shared(self, bytes: u32) -> Self {
-        Self { shared: bytes, ..self }
-    }
-
-    /// Sets the number of blocks of a cluster. It applies to the simulator only.
-    pub fn with_cluster(self, blocks: [u32; 3]) -> Self {
-        Self { cluster: Some(blocks), ..self }
-    }
-
-    /// Makes all blocks resident at the same time. It applies to the simulator only.
-    pub fn cooperative(self) -> Self {
-        Self { cooperative: true, ..self }
-    }
-
-    /// Number of threads in a block.
-    pub fn threads(&self) -> u64 {
-        self.block.iter().map(|&n| u64::from(n)).product()
-    }
-}
-
-impl fmt::Display for Shape {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (g, b) = (self.grid, self.block);
-        write!(f, "grid {}x{}x{}, block {}x{}x{}", g[0], g[1], g[2], b[0], b[1], b[2])?;
-        if self.shared > 0 {
-            write!(f, ", {} bytes of dynamic shared memory", self.shared)?;
-        }
-        Ok(())
-    }
-}
-
-/// A device: memory, modules, launches, and a clock.
+/// A stream of a device: memory, modules, launches, and a clock. “Stream order” is the order of the calls.
 ///
 /// [`launch`](Self::launch) is unsafe, since each kernel has a contract of its own, and so are the methods that take
 /// addresses: on systems where GPUs can access the host's memory (HMM, ATS), an address may refer to that.
@@ -171,11 +21,24 @@ impl fmt::Display for Shape {
 /// # Safety
 /// The other methods' proofs rely on an implementation: `alloc` returns memory of at least the requested size and
 /// alignment that overlaps no other allocation until it is freed; `write`, `read`, `fill` and `copy` access no more
-/// than the bytes that they are given, in stream order; `read` and `free` wait for everything launched; and `info`
-/// always describes the same device.
-pub unsafe trait Backend {
+/// than the bytes that they are given, in stream order; `write` and `read` have ended on return; memory is reused after
+/// everything launched before its release has ended; and `info` always describes the same device.
+pub unsafe trait Backend: Send + Sync {
     /// The device's properties.
     fn info(&self) -> &DeviceInfo;
+
+    /// Events, pinned memory and graphs; `None` for a backend without them.
+    fn streams(&self) -> Option<&dyn Streams> {
+        None
+    }
+
+    /// Creates another stream of the device.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for a backend without streams, [`Error::Device`] if the driver fails.
+    fn stream(&self) -> Result<Arc<dyn Backend>> {
+        Err(Error::Unsupported(format!("{} has one stream: open a `Device` of its own", self.info().device)))
+    }
 
     /// Number of bytes that can be allocated now.
     ///
@@ -196,13 +59,13 @@ pub unsafe trait Backend {
     /// [`Error::OutOfMemory`] with the size if there is too little memory; [`Error::Device`] if the driver fails.
     fn alloc(&self, bytes: u64, align: u64, name: &str) -> Result<u64>;
 
-    /// Releases memory after everything launched has ended.
+    /// Releases memory in stream order: it is reused after everything launched before has ended.
     ///
     /// # Safety
     /// `alloc` of this device returned the address, and the caller does not use the memory again.
     unsafe fn free(&self, address: u64);
 
-    /// Copies to the device.
+    /// Copies to the device in stream order, and waits for the copy.
     ///
     /// # Errors
     /// [`Error::Device`] or [`Error::Fault`] if the copy fails, on a GPU also because an earlier launch did.
@@ -210,6 +73,19 @@ pub unsafe trait Backend {
     /// # Safety
     /// The bytes at the address lie in one allocation of this device, which is not freed.
     unsafe fn write(&self, address: u64, bytes: &[u8]) -> Result<()>;
+
+    /// Copies to memory that was just allocated and that nothing has used, also in a capture, which does not record the
+    /// copy.
+    ///
+    /// # Errors
+    /// Those of [`write`](Self::write).
+    ///
+    /// # Safety
+    /// That of [`write`](Self::write).
+    unsafe fn initialise(&self, address: u64, bytes: &[u8]) -> Result<()> {
+        // SAFETY: this function has the same contract.
+        unsafe { self.write(address, bytes) }
+    }
 
     /// Copies from the device, after everything launched before has ended.
     ///
@@ -265,7 +141,7 @@ pub unsafe trait Backend {
     /// write there too. The simulator reports every access outside its memory.
     unsafe fn launch(&self, module: Module, call: &Call<'_>, shape: Shape) -> Result<()>;
 
-    /// Waits until everything launched has ended.
+    /// Waits until everything launched in the stream has ended.
     ///
     /// # Errors
     /// [`Error::Fault`] if a kernel faulted; [`Error::Device`] if the driver fails.
@@ -296,7 +172,7 @@ pub unsafe trait Backend {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::{Checks, Choice, open, simulator};
+    use crate::backend::{Checks, Choice, open};
 
     #[test]
     fn a_module_of_another_device_is_rejected() {
@@ -308,18 +184,5 @@ mod tests {
         let launch = |device: &dyn Backend| unsafe { device.launch(module, &Call::new("k"), Shape::linear(1, 32)) };
         launch(&*one).expect("a launch");
         assert!(matches!(launch(&*other), Err(Error::OtherModule { .. })));
-    }
-
-    #[test]
-    fn peaks_are_those_of_the_data_sheets() {
-        let peak = |sm, multiprocessors, clock: f64, dtype| {
-            let info = DeviceInfo { sm: Some(sm), multiprocessors, clock_mhz: Some(clock), ..simulator() };
-            info.peak_tflops(dtype).map(|peak| peak.round())
-        };
-        // H200, A100, L40S.
-        assert_eq!((peak(90, 132, 1980.0, Dtype::F32), peak(90, 132, 1980.0, Dtype::F64)), (Some(67.0), Some(67.0)));
-        assert_eq!((peak(80, 108, 1410.0, Dtype::F32), peak(80, 108, 1410.0, Dtype::F64)), (Some(19.0), Some(19.0)));
-        assert_eq!((peak(89, 142, 2520.0, Dtype::F32), peak(89, 142, 2520.0, Dtype::F64)), (Some(92.0), Some(1.0)));
-        assert_eq!((peak(90, 132, 1980.0, Dtype::I32), simulator().peak_tflops(Dtype::F32)), (None, None));
     }
 }

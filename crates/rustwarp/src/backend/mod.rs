@@ -4,25 +4,39 @@
 mod capacity;
 mod gpu;
 mod handle;
+mod identity;
+mod info;
 mod interface;
 mod memory;
 mod observed;
 pub mod occupancy;
 mod open;
 mod options;
+mod pinned;
+mod queue;
 mod sampling;
+mod shape;
 mod sim;
+mod streams;
 pub mod texture;
 mod units;
 
 pub use capacity::{require_host_memory, require_memory};
 pub use handle::Handle;
-pub use interface::{Backend, DeviceInfo, Module, Shape};
+pub use identity::{DeviceId, Module};
+pub use info::DeviceInfo;
+pub use interface::Backend;
 pub use memory::{Buffer, Memory, View, ViewMut};
 pub use observed::{Analysis, Counters, Device, Entry, Fidelity, Observed, SourceLine};
+pub(crate) use open::{adopt, open_asynchronous};
 pub use open::{entries, explaining, gpus, open, open_printing, simulator};
 pub use options::{
     Atomics, CHECKERS, Checker, Checkers, Checks, Choice, Code, Printed, SameValue, Severity, Simulation, code,
 };
+pub(crate) use pinned::{Block, Pool};
+pub use queue::Queue;
+pub(crate) use queue::{Foreign, Use, Used, keep};
+pub use shape::Shape;
+pub use streams::{RawStream, Streams};
 pub use texture::{Sampling, Texture};
 pub use units::{extent_text, human};

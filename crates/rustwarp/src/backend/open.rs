@@ -1,8 +1,11 @@
 //! Opens devices, and lists them.
 
-use super::interface::{Backend, DeviceInfo};
+use super::info::DeviceInfo;
+use super::interface::Backend;
 use super::observed::{Device, Entry};
 use super::options::{Checks, Choice, Printed};
+use super::queue::Foreign;
+use super::streams::RawStream;
 use super::{gpu, sim};
 use crate::error::{Error, Result};
 
@@ -31,34 +34,53 @@ pub fn open(choice: Choice, checks: Checks) -> Result<(Box<dyn Backend>, String)
 /// # Errors
 /// Those of [`open`].
 pub fn open_printing(choice: Choice, checks: Checks, printed: Printed) -> Result<(Box<dyn Backend>, String)> {
+    open_with(choice, || sim::Sim::new(checks, printed))
+}
+
+/// Opens a device whose faults are reported where work is awaited, also by the simulator.
+///
+/// # Errors
+/// Those of [`open`].
+pub(crate) fn open_asynchronous(choice: Choice) -> Result<(Box<dyn Backend>, String)> {
+    open_with(choice, || sim::Sim::with_faults(Checks::Bounds, Printed::Stdout, sim::Faults::Awaited))
+}
+
+/// Uses a context and a stream of the CUDA driver that another library has made.
+///
+/// # Errors
+/// [`Error::NoDevice`] if there is no driver; [`Error::Device`] if the driver fails.
+///
+/// # Safety
+/// The stream belongs to the context, and both exist as long as `owner`, which is dropped after the device, its streams
+/// and its memory.
+pub(crate) unsafe fn adopt(raw: RawStream, owner: Foreign) -> Result<Box<dyn Backend>> {
+    // SAFETY: this function has the same contract.
+    Ok(Box::new(unsafe { gpu::Gpu::adopt(raw, owner)? }))
+}
+
+fn open_with(choice: Choice, sim: impl FnOnce() -> sim::Sim) -> Result<(Box<dyn Backend>, String)> {
     match choice {
-        Choice::Sim => {
-            let sim = sim::Sim::new(checks, printed);
-            Ok((Box::new(sim), "using the simulator, as requested".to_owned()))
-        }
+        Choice::Sim => Ok((Box::new(sim()), "using the simulator, as requested".to_owned())),
         Choice::Gpu(number) => {
             let gpu = gpu::Gpu::open(number)?;
             let text = format!("using {} ({}), as requested", gpu.info().device, gpu.info().name);
             Ok((Box::new(gpu), text))
         }
-        Choice::Auto => first_or_simulator(gpu::Gpu::open(0), checks, printed),
+        Choice::Auto => first_or_simulator(gpu::Gpu::open(0), sim),
     }
 }
 
 /// The first GPU, or the simulator if there is none.
 fn first_or_simulator<B: Backend + 'static>(
     first: Result<B>,
-    checks: Checks,
-    printed: Printed,
+    sim: impl FnOnce() -> sim::Sim,
 ) -> Result<(Box<dyn Backend>, String)> {
     match first {
         Ok(gpu) => {
             let text = format!("using {} ({}), since it is present", gpu.info().device, gpu.info().name);
             Ok((Box::new(gpu), text))
         }
-        Err(Error::NoDevice(reason)) => {
-            Ok((Box::new(sim::Sim::new(checks, printed)), format!("using the simulator: {reason}")))
-        }
+        Err(Error::NoDevice(reason)) => Ok((Box::new(sim()), format!("using the simulator: {reason}"))),
         Err(error) => Err(error),
     }
 }
@@ -87,7 +109,8 @@ mod tests {
 
     #[test]
     fn only_a_missing_gpu_leads_to_the_simulator() {
-        let open = |error| first_or_simulator::<sim::Sim>(Err(error), Checks::Bounds, Printed::Stdout);
+        let sim = || sim::Sim::new(Checks::Bounds, Printed::Stdout);
+        let open = |error| first_or_simulator::<sim::Sim>(Err(error), sim);
         let (device, text) = open(Error::NoDevice("no driver".to_owned())).expect("the simulator");
         assert_eq!((device.info().is_gpu(), text.as_str()), (false, "using the simulator: no driver"));
         assert!(matches!(open(Error::Device("out of memory".to_owned())), Err(Error::Device(_))));

@@ -5,22 +5,26 @@
 //! only [`Card::select`] returns, after it has made the context current. A caller takes a new one for each step and
 //! keeps none, since other code may select another GPU in between.
 
+use super::captured::Captured;
 use super::errors::{check, check_raw, code, explain_load};
-use crate::backend::interface::{DeviceId, DeviceInfo, Module, Shape};
-use crate::backend::units::human;
+use super::event::Event;
+use super::pool::Pool;
+use super::queue::{Queue, RawQueue};
+use crate::backend::identity::{DeviceId, Module};
+use crate::backend::info::DeviceInfo;
+use crate::backend::queue::Foreign;
+use crate::backend::shape::Shape;
 use crate::error::{Error, Result};
 use crate::ptx::Header;
+use crate::sync::lock;
 use cuda_std::launch::Call;
 use cust::context::{Context, CurrentContext, ResourceLimit};
 use cust::device::Device;
 use cust::error::CudaError;
-use cust::event::{Event, EventFlags};
-use cust::memory::DevicePointer;
-use cust::stream::{Stream, StreamFlags};
 use cust::sys;
-use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::{CString, c_void};
+use std::sync::{Mutex, MutexGuard};
 
 /// Dynamic shared memory in bytes that every kernel may use; for more, the function needs an attribute.
 const PLAIN_SHARED: u32 = 48 * 1024;
@@ -37,42 +41,91 @@ pub(super) enum Texels {
     Array(sys::CUarray),
 }
 
-/// The context of one GPU with one stream, and the objects that live in it.
+// SAFETY: an address or a handle of the driver, which may be used from any thread.
+unsafe impl Send for Texels {}
+
+/// The context of one GPU, and the objects that live in it. Its streams share it.
 pub(super) struct Card {
     info: DeviceInfo,
     id: DeviceId,
     cuda: (u32, u32),
     // Fields are dropped in this order: objects of the context before the context.
-    functions: RefCell<HashMap<(Module, String), sys::CUfunction>>,
-    modules: RefCell<Vec<(cust::module::Module, String)>>,
+    functions: Mutex<HashMap<(Module, String), Function>>,
+    modules: Mutex<Vec<(cust::module::Module, String)>>,
     /// The memory of each texture, by its handle.
-    textures: RefCell<HashMap<sys::CUtexObject, Texels>>,
-    events: (Event, Event),
-    stream: Stream,
-    context: Context,
+    textures: Mutex<HashMap<sys::CUtexObject, Texels>>,
+    /// The graphs, by their numbers.
+    pub(super) graphs: Mutex<HashMap<u64, Captured>>,
+    /// Source of memory that is allocated and freed in stream order; `None` if the driver has no pools.
+    pub(super) pool: Option<Pool>,
+    /// Stream of the work that is not recorded while another stream is captured.
+    pub(super) side: RawQueue,
+    context: Owner,
 }
 
+/// A kernel of a loaded module.
+#[derive(Clone, Copy)]
+struct Function(sys::CUfunction);
+
+// SAFETY: a handle of the driver, which may be used from any thread.
+unsafe impl Send for Function {}
+
+/// The context, and who releases it.
+enum Owner {
+    /// The primary context, which this library holds.
+    Primary(Context),
+    /// Another library's context, with its owner.
+    Adopted(sys::CUcontext, #[expect(dead_code, reason = "it is dropped with the context")] Foreign),
+}
+
+// SAFETY: a handle of the driver, which may be used from any thread.
+unsafe impl Send for Owner {}
+// SAFETY: as for `Send`; the driver synchronises its calls.
+unsafe impl Sync for Owner {}
+
 impl Card {
-    /// Creates the context of a GPU with these properties, on a driver of this CUDA version.
+    /// Opens the primary context of a GPU with these properties, on a driver of this CUDA version.
     ///
     /// # Errors
     /// [`Error::Device`] if the driver fails.
     pub fn open(device: Device, info: DeviceInfo, cuda: (u32, u32)) -> Result<Self> {
-        let attempt = || format!("opening {}", info.device);
         // The context becomes current with its creation; no other code runs before the end of this function.
-        let context = check(Context::new(device), attempt)?;
-        let stream = check(Stream::new(StreamFlags::DEFAULT, None), attempt)?;
-        let event = || check(Event::new(EventFlags::DEFAULT), attempt);
-        let events = (event()?, event()?);
+        let context = check(Context::new(device), || format!("opening {}", info.device))?;
+        Self::within(Owner::Primary(context), device, info, cuda)
+    }
+
+    /// Uses a context of the caller, which becomes current.
+    ///
+    /// # Errors
+    /// [`Error::Device`] if the driver fails.
+    ///
+    /// # Safety
+    /// The context belongs to this device, and exists as long as its owner.
+    pub unsafe fn adopt(
+        (context, owner): (sys::CUcontext, Foreign),
+        device: Device,
+        info: DeviceInfo,
+        cuda: (u32, u32),
+    ) -> Result<Self> {
+        // SAFETY: by contract the context exists.
+        check_raw(unsafe { sys::cuCtxSetCurrent(context) }, || format!("using {}", info.device))?;
+        Self::within(Owner::Adopted(context, owner), device, info, cuda)
+    }
+
+    fn within(context: Owner, device: Device, info: DeviceInfo, cuda: (u32, u32)) -> Result<Self> {
+        let attempt = || format!("opening {}", info.device);
+        let side = RawQueue::new(attempt)?;
+        let pool = Pool::new(device, attempt)?;
         Ok(Self {
             info,
             id: DeviceId::next(),
             cuda,
-            functions: RefCell::default(),
-            modules: RefCell::default(),
-            textures: RefCell::default(),
-            events,
-            stream,
+            functions: Mutex::default(),
+            modules: Mutex::default(),
+            textures: Mutex::default(),
+            graphs: Mutex::default(),
+            pool,
+            side,
             context,
         })
     }
@@ -82,27 +135,53 @@ impl Card {
         &self.info
     }
 
+    /// Identifies the card among open devices.
+    pub fn id(&self) -> DeviceId {
+        self.id
+    }
+
+    /// The driver's handle of the context.
+    pub fn context(&self) -> sys::CUcontext {
+        match &self.context {
+            Owner::Primary(context) => context.as_raw(),
+            Owner::Adopted(context, _) => *context,
+        }
+    }
+
+    /// Makes the context current on this thread, for calls that concern this stream.
+    ///
+    /// # Errors
+    /// [`Error::Device`] if the driver fails.
+    pub fn select<'c>(&'c self, queue: &'c Queue) -> Result<Current<'c>> {
+        self.enter()?;
+        Ok(Current { card: self, queue })
+    }
+
     /// Makes the context current on this thread.
     ///
     /// # Errors
     /// [`Error::Device`] if the driver fails.
-    pub fn select(&self) -> Result<Current<'_>> {
-        check(CurrentContext::set_current(&self.context), || format!("using {}", self.info.device))?;
-        Ok(Current { card: self })
+    pub fn enter(&self) -> Result<()> {
+        // SAFETY: the context exists as long as the card.
+        let result = unsafe { sys::cuCtxSetCurrent(self.context()) };
+        check_raw(result, || format!("using {}", self.info.device))
     }
 }
 
 impl Drop for Card {
     fn drop(&mut self) {
-        // The objects are released in their context. If that cannot be selected, the driver's errors are ignored, as
-        // are those of the releases.
-        let _ = self.select();
+        // The objects are released in their context, after everything launched has ended. If that cannot be selected,
+        // the driver's errors are ignored, as are those of the releases.
+        if self.enter().is_ok() {
+            let _ = CurrentContext::synchronize();
+        }
     }
 }
 
-/// A [`Card`] whose context is current on this thread.
+/// A [`Card`] whose context is current on this thread, and one of its streams.
 pub(super) struct Current<'c> {
-    card: &'c Card,
+    pub(super) card: &'c Card,
+    pub(super) queue: &'c Queue,
 }
 
 impl Current<'_> {
@@ -112,14 +191,8 @@ impl Current<'_> {
     }
 
     /// The memory of each texture, by its handle.
-    pub fn textures(&self) -> &RefCell<HashMap<sys::CUtexObject, Texels>> {
-        &self.card.textures
-    }
-
-    /// Number of bytes that can be allocated now.
-    pub fn free_memory(&self) -> Result<u64> {
-        let (free, _) = check(cust::memory::mem_get_info(), || "querying free memory".into())?;
-        Ok(free as u64)
+    pub fn textures(&self) -> MutexGuard<'_, HashMap<sys::CUtexObject, Texels>> {
+        lock(&self.card.textures)
     }
 
     /// Loads PTX text or a cubin.
@@ -142,7 +215,7 @@ impl Current<'_> {
         };
         match loaded {
             Ok(module) => {
-                let mut modules = self.card.modules.borrow_mut();
+                let mut modules = lock(&self.card.modules);
                 modules.push((module, name.to_owned()));
                 Ok(Module::new(self.card.id, modules.len() - 1))
             }
@@ -154,83 +227,13 @@ impl Current<'_> {
         }
     }
 
-    /// Allocates uninitialised memory.
-    pub fn alloc(&self, bytes: u64, name: &str) -> Result<u64> {
-        // The driver aligns allocations to 256 bytes. It rejects a size of zero, but an empty buffer needs an address.
-        // SAFETY: the memory is uninitialised, and only kernels and copies of plain bytes access it.
-        let pointer = unsafe { cust::memory::cuda_malloc::<u8>(bytes.max(1) as usize) };
-        match pointer {
-            Err(CudaError::OutOfMemory) => Err(Error::OutOfMemory(format!(
-                "`{name}` needs {}, more than {} has free: use less data",
-                human(bytes),
-                self.card.info.device
-            ))),
-            other => Ok(check(other, || format!("allocating {} for `{name}`", human(bytes)))?.as_raw()),
-        }
-    }
-
-    /// Releases memory after everything launched has ended.
-    ///
-    /// # Safety
-    /// That of [`Backend::free`](crate::backend::Backend::free).
-    pub unsafe fn free(&self, address: u64) {
-        // A kernel may still use the memory, and the driver's documentation does not promise that `cuMemFree` waits. An
-        // error here was left by an earlier launch, which has reported it.
-        let _ = self.synchronize();
-        // SAFETY: by contract `alloc` returned this address and the caller does not use it again, and no kernel uses it
-        // any more. For an error, see above.
-        let _ = unsafe { cust::memory::cuda_free(DevicePointer::<u8>::from_raw(address)) };
-    }
-
-    /// Copies to the GPU.
-    ///
-    /// # Safety
-    /// That of [`Backend::write`](crate::backend::Backend::write).
-    pub unsafe fn write(&self, address: u64, bytes: &[u8]) -> Result<()> {
-        // SAFETY: source and length are those of a live slice; by contract the destination is device memory.
-        let result = unsafe { sys::cuMemcpyHtoD_v2(address, bytes.as_ptr().cast(), bytes.len()) };
-        check_raw(result, || format!("copying {} to the GPU", human(bytes.len() as u64)))
-    }
-
-    /// Copies from the GPU, after everything launched before has ended.
-    ///
-    /// # Safety
-    /// That of [`Backend::read`](crate::backend::Backend::read).
-    pub unsafe fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
-        self.synchronize()?;
-        // SAFETY: destination and length are those of a live slice that is borrowed mutably; by contract the source is
-        // device memory.
-        let result = unsafe { sys::cuMemcpyDtoH_v2(bytes.as_mut_ptr().cast(), address, bytes.len()) };
-        check_raw(result, || format!("copying {} from the GPU", human(bytes.len() as u64)))
-    }
-
-    /// Sets every byte, in stream order.
-    ///
-    /// # Safety
-    /// That of [`Backend::fill`](crate::backend::Backend::fill).
-    pub unsafe fn fill(&self, address: u64, byte: u8, bytes: u64) -> Result<()> {
-        // SAFETY: by contract the call accesses allocated device memory only.
-        let result = unsafe { sys::cuMemsetD8Async(address, byte, bytes as usize, self.card.stream.as_inner()) };
-        check_raw(result, || format!("filling {}", human(bytes)))
-    }
-
-    /// Copies within device memory, in stream order.
-    ///
-    /// # Safety
-    /// That of [`Backend::copy`](crate::backend::Backend::copy).
-    pub unsafe fn copy(&self, to: u64, from: u64, bytes: u64) -> Result<()> {
-        // SAFETY: by contract the call accesses allocated device memory only.
-        let result = unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes as usize, self.card.stream.as_inner()) };
-        check_raw(result, || format!("copying {} on the GPU", human(bytes)))
-    }
-
     /// Looks up an entry, and allows it as much dynamic shared memory as the launch needs.
-    fn function(&self, module: Module, entry: &str, shared: u32) -> Result<sys::CUfunction> {
-        let known = self.card.functions.borrow().get(&(module, entry.to_owned())).copied();
+    pub(super) fn function(&self, module: Module, entry: &str, shared: u32) -> Result<sys::CUfunction> {
+        let known = lock(&self.card.functions).get(&(module, entry.to_owned())).copied();
         let function = match known {
-            Some(function) => function,
+            Some(Function(function)) => function,
             None => {
-                let modules = self.card.modules.borrow();
+                let modules = lock(&self.card.modules);
                 let (loaded, name) = &modules[module.index_on(self.card.id, &self.card.info)?];
                 let function = match loaded.get_function(entry) {
                     Err(CudaError::NotFound) => {
@@ -238,7 +241,7 @@ impl Current<'_> {
                     }
                     other => check(other, || format!("looking up `{entry}` in {name}"))?.to_raw(),
                 };
-                self.card.functions.borrow_mut().insert((module, entry.to_owned()), function);
+                lock(&self.card.functions).insert((module, entry.to_owned()), Function(function));
                 function
             }
         };
@@ -278,11 +281,17 @@ impl Current<'_> {
                 by,
                 bz,
                 shape.shared,
-                self.card.stream.as_inner(),
+                self.queue.raw(),
                 params.as_mut_ptr(),
                 std::ptr::null_mut(),
             )
         };
+        self.launched(result, call, shape)?;
+        self.queue.note_kernel()
+    }
+
+    /// The result of launching or replacing a kernel in this library's words.
+    pub(super) fn launched(&self, result: sys::CUresult, call: &Call<'_>, shape: Shape) -> Result<()> {
         match result {
             sys::CUresult::CUDA_ERROR_INVALID_VALUE => Err(Error::Argument(format!(
                 "the GPU refuses to launch `{}` with {shape}: at most {} threads per block and {} bytes of shared \
@@ -297,23 +306,18 @@ impl Current<'_> {
         }
     }
 
-    /// Waits until everything launched has ended.
-    pub fn synchronize(&self) -> Result<()> {
-        check(self.card.stream.synchronize(), || "running the kernel".into())
-    }
-
-    /// Records the start of a measurement, in stream order.
-    pub fn record_start(&self) -> Result<()> {
-        check(self.card.events.0.record(&self.card.stream), || "timing the kernel".into())
-    }
-
-    /// Records the end of a measurement, waits for it, and returns the milliseconds since the start.
-    pub fn record_stop(&self) -> Result<f64> {
-        let (start, stop) = &self.card.events;
+    /// Measures the milliseconds between two events around `run`.
+    pub fn time(&self, run: &mut dyn FnMut() -> Result<()>) -> Result<f64> {
         let attempt = || "timing the kernel".into();
-        check(stop.record(&self.card.stream), attempt)?;
-        check(stop.synchronize(), || "running the kernel".into())?;
-        Ok(f64::from(check(stop.elapsed_time_f32(start), attempt)?))
+        self.queue.refuse_in_capture("measuring times")?;
+        let [start, stop] = [Event::new(true, attempt)?, Event::new(true, attempt)?];
+        start.record(self.queue.raw(), attempt)?;
+        run()?;
+        // `run` may have used another GPU.
+        self.card.enter()?;
+        stop.record(self.queue.raw(), attempt)?;
+        stop.synchronize(|| "running the kernel".into())?;
+        stop.since(&start, attempt)
     }
 
     /// The log of the driver's PTX compiler. `cust` does not request it, so the module is loaded a second time.

@@ -1,26 +1,43 @@
 //! The GPU backend, through `cust`. The files of this folder are the only ones that name `cust`.
 
+mod captured;
 mod context;
 mod errors;
+mod event;
+mod graph;
+mod memory;
+mod order;
+mod pool;
+mod queue;
+mod streams;
 mod texture;
 
-use super::interface::{Backend, DeviceInfo, Module, Shape};
+use super::identity::Module;
+use super::info::DeviceInfo;
+use super::interface::Backend;
 use super::observed::Observed;
+use super::queue::Foreign;
 use super::sampling::Sampling;
+use super::shape::Shape;
+use super::streams::{RawStream, Streams};
 use crate::error::{Error, Result};
-use context::Card;
+use context::{Card, Current};
 use cuda_std::launch::Call;
 use cust::device::{Device, DeviceAttribute};
 use cust::sys;
 use errors::{check, check_raw};
+use queue::Queue;
+use std::sync::Arc;
 
 /// `CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN`, which `cust` lacks.
 const MAX_SHARED_OPTIN: sys::CUdevice_attribute =
     sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
 
-/// One GPU. Its driver calls go through [`Card::select`], so that a thread can use several GPUs.
+/// One stream of a GPU. Its driver calls go through [`Gpu::select`], so that a thread can use several GPUs, and several
+/// threads one.
 pub(super) struct Gpu {
-    card: Card,
+    queue: Queue,
+    card: Arc<Card>,
 }
 
 impl Gpu {
@@ -38,32 +55,82 @@ impl Gpu {
             )));
         }
         let device = check(Device::get_device(number), || format!("opening gpu:{number}"))?;
-        Ok(Self { card: Card::open(device, describe(number, device, &driver)?, driver.cuda)? })
+        let card = Card::open(device, describe(number, device, &driver)?, driver.cuda)?;
+        let queue = Queue::new(|| format!("opening gpu:{number}"))?;
+        Ok(Self { queue, card: Arc::new(card) })
+    }
+
+    /// Uses a context and a stream of the caller.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`] if there is no driver; [`Error::Device`] if the driver fails.
+    ///
+    /// # Safety
+    /// The stream belongs to the context, and both exist as long as `owner`, which is dropped after the GPU and its
+    /// streams.
+    pub unsafe fn adopt(raw: RawStream, owner: Foreign) -> Result<Self> {
+        let (driver, context) = (driver()?, raw.context.cast());
+        let attempt = || "adopting a context".to_owned();
+        // SAFETY: by contract the context exists.
+        check_raw(unsafe { sys::cuCtxSetCurrent(context) }, attempt)?;
+        let mut number = 0;
+        // SAFETY: the argument points to room for a device.
+        check_raw(unsafe { sys::cuCtxGetDevice(&mut number) }, attempt)?;
+        let number = number.unsigned_abs();
+        let device = check(Device::get_device(number), attempt)?;
+        // SAFETY: this function has the same contract, and the driver has just returned the context's device.
+        let card = unsafe { Card::adopt((context, owner), device, describe(number, device, &driver)?, driver.cuda)? };
+        Ok(Self { queue: Queue::adopt(raw.stream.cast()), card: Arc::new(card) })
+    }
+
+    /// Makes the context current on this thread.
+    ///
+    /// # Errors
+    /// [`Error::Device`] if the driver fails.
+    fn select(&self) -> Result<Current<'_>> {
+        self.card.select(&self.queue)
+    }
+}
+
+impl Drop for Gpu {
+    fn drop(&mut self) {
+        // The stream is released in its context. If that cannot be selected, the driver's error is ignored.
+        let _ = self.card.enter();
     }
 }
 
 // SAFETY: `Card` makes the driver's calls in the context of this GPU; the driver allocates memory that does not
-// overlap, aligned to 256 bytes, and reading and freeing wait for the stream.
+// overlap, aligned to 256 bytes, and frees it in stream order; reading waits for the stream.
 unsafe impl Backend for Gpu {
     fn info(&self) -> &DeviceInfo {
         self.card.info()
     }
 
+    fn streams(&self) -> Option<&dyn Streams> {
+        Some(self)
+    }
+
+    fn stream(&self) -> Result<Arc<dyn Backend>> {
+        self.card.enter()?;
+        let queue = Queue::new(|| format!("making a stream of {}", self.card.info().device))?;
+        Ok(Arc::new(Self { queue, card: Arc::clone(&self.card) }))
+    }
+
     fn free_memory(&self) -> Result<u64> {
-        self.card.select()?.free_memory()
+        self.select()?.free_memory()
     }
 
     fn load(&self, image: &[u8], name: &str) -> Result<Module> {
-        self.card.select()?.load(image, name)
+        self.select()?.load(image, name)
     }
 
     fn alloc(&self, bytes: u64, _align: u64, name: &str) -> Result<u64> {
-        self.card.select()?.alloc(bytes, name)
+        self.select()?.alloc(bytes, name)
     }
 
     unsafe fn free(&self, address: u64) {
         // Without its context the memory is not released. The failure was reported by an earlier call.
-        if let Ok(current) = self.card.select() {
+        if let Ok(current) = self.select() {
             // SAFETY: this function has the same contract.
             unsafe { current.free(address) };
         }
@@ -71,31 +138,36 @@ unsafe impl Backend for Gpu {
 
     unsafe fn write(&self, address: u64, bytes: &[u8]) -> Result<()> {
         // SAFETY: this function has the same contract.
-        unsafe { self.card.select()?.write(address, bytes) }
+        unsafe { self.select()?.write(address, bytes) }
+    }
+
+    unsafe fn initialise(&self, address: u64, bytes: &[u8]) -> Result<()> {
+        // SAFETY: this function has the same contract.
+        unsafe { self.select()?.initialise(address, bytes) }
     }
 
     unsafe fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
         // SAFETY: this function has the same contract.
-        unsafe { self.card.select()?.read(address, bytes) }
+        unsafe { self.select()?.read(address, bytes) }
     }
 
     unsafe fn fill(&self, address: u64, byte: u8, bytes: u64) -> Result<()> {
         // SAFETY: this function has the same contract.
-        unsafe { self.card.select()?.fill(address, byte, bytes) }
+        unsafe { self.select()?.fill(address, byte, bytes) }
     }
 
     unsafe fn copy(&self, to: u64, from: u64, bytes: u64) -> Result<()> {
         // SAFETY: this function has the same contract.
-        unsafe { self.card.select()?.copy(to, from, bytes) }
+        unsafe { self.select()?.copy(to, from, bytes) }
     }
 
     fn texture(&self, sampling: &Sampling, texels: &[u8], name: &str) -> Result<u64> {
-        self.card.select()?.texture(sampling, texels, name)
+        self.select()?.texture(sampling, texels, name)
     }
 
     unsafe fn free_texture(&self, handle: u64) {
         // As in `free`.
-        if let Ok(current) = self.card.select() {
+        if let Ok(current) = self.select() {
             // SAFETY: this function has the same contract.
             unsafe { current.free_texture(handle) };
         }
@@ -103,18 +175,15 @@ unsafe impl Backend for Gpu {
 
     unsafe fn launch(&self, module: Module, call: &Call<'_>, shape: Shape) -> Result<()> {
         // SAFETY: this function has the same contract.
-        unsafe { self.card.select()?.launch(module, call, shape) }
+        unsafe { self.select()?.launch(module, call, shape) }
     }
 
     fn synchronize(&self) -> Result<()> {
-        self.card.select()?.synchronize()
+        self.select()?.synchronize()
     }
 
     fn time(&self, run: &mut dyn FnMut() -> Result<()>) -> Result<Option<f64>> {
-        self.card.select()?.record_start()?;
-        run()?;
-        // `run` may have used another GPU.
-        self.card.select()?.record_stop().map(Some)
+        self.select()?.time(run).map(Some)
     }
 
     fn observed(&self) -> Option<Observed> {

@@ -47,7 +47,7 @@ impl Current<'_> {
             unsafe { self.free_texels(memory) };
             return Err(error);
         }
-        self.textures().borrow_mut().insert(handle, memory);
+        self.textures().insert(handle, memory);
         Ok(handle)
     }
 
@@ -56,7 +56,7 @@ impl Current<'_> {
     /// # Safety
     /// That of [`Backend::free_texture`](crate::backend::Backend::free_texture).
     pub unsafe fn free_texture(&self, handle: u64) {
-        let Some(texels) = self.textures().borrow_mut().remove(&handle) else { return };
+        let Some(texels) = self.textures().remove(&handle) else { return };
         // A kernel may still read the texture. An error here was left by an earlier launch, which has reported it.
         let _ = self.synchronize();
         // SAFETY: `texture` created it, no kernel reads it any more, and the caller does not use it again.

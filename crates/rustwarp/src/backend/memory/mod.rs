@@ -6,19 +6,22 @@ pub use view::{View, ViewMut};
 
 use super::handle::Handle;
 use super::interface::Backend;
+use super::queue::{Allocation, Foreign, Use};
 use crate::error::{Error, Result};
 use bytemuck::Pod;
 use cuda_std::launch::{PtrMut, Slice};
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
+use std::sync::Arc;
 use view::copy;
 
-/// Device memory for `len` elements, released on drop. `H` holds the device.
+/// Device memory for `len` elements, released on drop, in the order of the stream in which it was allocated. `H` holds
+/// the device.
 ///
 /// [`rustwarp::Buffer`](crate::Buffer) keeps its device open; [`backend::Buffer`](Buffer) borrows it.
 pub struct Memory<T, H: Handle> {
     device: H,
-    address: u64,
+    allocation: Arc<Allocation>,
     len: usize,
     marker: PhantomData<T>,
 }
@@ -40,7 +43,29 @@ impl<T: Pod, H: Handle> Memory<T, H> {
             ))
         })?;
         let address = device.backend().alloc(bytes, align_of::<T>() as u64, name)?;
-        Ok(Self { device, address, len, marker: PhantomData })
+        let allocation = Arc::new(Allocation::new(address, device.queue().cloned()));
+        Ok(Self { device, allocation, len, marker: PhantomData })
+    }
+
+    /// Memory of another library, which is not released here.
+    ///
+    /// # Safety
+    /// The memory has `len` elements, and stays allocated as long as `owner`.
+    pub(crate) unsafe fn foreign(device: H, address: u64, len: usize, owner: Foreign) -> Self {
+        let allocation = match device.queue().cloned() {
+            Some(queue) => Allocation::foreign(address, queue, owner),
+            None => Allocation::new(address, None),
+        };
+        Self { device, allocation: Arc::new(allocation), len, marker: PhantomData }
+    }
+
+    /// Memory of an address that [`Memory::into_address`] returned.
+    ///
+    /// # Safety
+    /// The device's `alloc` returned the address for at least `len` elements, and nothing else releases it.
+    pub(crate) unsafe fn from_address(device: H, address: u64, len: usize) -> Self {
+        let allocation = Arc::new(Allocation::new(address, device.queue().cloned()));
+        Self { device, allocation, len, marker: PhantomData }
     }
 
     /// Allocates a buffer with a copy of `values`; `name` appears in messages.
@@ -49,7 +74,18 @@ impl<T: Pod, H: Handle> Memory<T, H> {
     /// Those of [`Memory::uninit`] and [`Memory::write`].
     pub fn from_slice(device: H, values: &[T], name: &str) -> Result<Self> {
         let buffer = Self::uninit(device, values.len(), name)?;
-        buffer.write(values)?;
+        // SAFETY: the memory was allocated above for as many elements.
+        unsafe { buffer.device.backend().initialise(buffer.address(), bytemuck::cast_slice(values))? };
+        Ok(buffer)
+    }
+
+    /// Allocates a buffer whose bytes are all 0; `name` appears in messages.
+    ///
+    /// # Errors
+    /// Those of [`Memory::uninit`] and [`Memory::fill`].
+    pub fn zeros(device: H, len: usize, name: &str) -> Result<Self> {
+        let buffer = Self::uninit(device, len, name)?;
+        buffer.fill(0)?;
         Ok(buffer)
     }
 
@@ -62,8 +98,10 @@ impl<T: Pod, H: Handle> Memory<T, H> {
     /// Panics if there are more values than elements.
     pub fn write(&self, values: &[T]) -> Result<()> {
         assert!(values.len() <= self.len, "writing {} elements into {}", values.len(), self.len);
+        let part = self.view(..values.len())?;
+        part.writes().acquire(&self.device)?;
         // SAFETY: the memory is this buffer's, which has at least as many elements.
-        unsafe { self.device.backend().write(self.address, bytemuck::cast_slice(values)) }
+        unsafe { self.device.backend().write(part.address(), bytemuck::cast_slice(values)) }
     }
 
     /// Copies all elements to the host, after everything launched before has ended.
@@ -99,11 +137,7 @@ impl<T: Pod, H: Handle> Memory<T, H> {
     /// # Errors
     /// [`Error::Device`] or [`Error::Fault`] if an earlier launch failed.
     pub fn fill(&self, byte: u8) -> Result<()> {
-        if self.is_empty() {
-            return Ok(());
-        }
-        // SAFETY: the memory is this buffer's.
-        unsafe { self.device.backend().fill(self.address, byte, self.bytes()) }
+        view::fill(self.whole(), byte)
     }
 
     /// Copies all elements of `from`, on the same device, to the first elements of this memory, in stream order.
@@ -129,13 +163,13 @@ impl<T: Pod, H: Handle> Memory<T, H> {
     pub fn slice(&self, len: usize) -> Slice<'_, T> {
         assert!(len <= self.len, "a slice of {len} elements of {}", self.len);
         // SAFETY: the memory lives as long as the buffer, which the slice borrows.
-        unsafe { Slice::new(self.address, len) }
+        unsafe { Slice::new(self.address(), len) }
     }
 
     /// The first element's address as the argument of a kernel that writes.
     pub fn ptr(&self) -> PtrMut<'_, T> {
         // SAFETY: the memory lives as long as the buffer, which the pointer borrows.
-        unsafe { PtrMut::new(self.address) }
+        unsafe { PtrMut::new(self.address()) }
     }
 }
 
@@ -193,7 +227,30 @@ impl<T, H: Handle> Memory<T, H> {
 
     /// Device address of the first element.
     pub fn address(&self) -> u64 {
-        self.address
+        self.allocation.address
+    }
+
+    /// Gives up the memory without releasing it, and returns its address.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] if a graph uses the memory.
+    pub(crate) fn into_address(self) -> Result<u64> {
+        let allocation = Arc::clone(&self.allocation);
+        drop(self);
+        match Arc::try_unwrap(allocation) {
+            Ok(allocation) => allocation.release(),
+            Err(_) => Err(Error::Argument("a graph uses the memory: drop the graph first".to_owned())),
+        }
+    }
+
+    /// The memory as scratch memory of work that reads and writes it.
+    pub(crate) fn writes(&self) -> Use<'_> {
+        Use { allocation: &self.allocation, writes: true }
+    }
+
+    /// The memory as an operand of work.
+    pub(crate) fn reads(&self) -> Use<'_> {
+        Use { allocation: &self.allocation, writes: false }
     }
 
     /// Size in bytes.
@@ -204,8 +261,10 @@ impl<T, H: Handle> Memory<T, H> {
 
 impl<T, H: Handle> Drop for Memory<T, H> {
     fn drop(&mut self) {
-        // SAFETY: `uninit` allocated the memory on this device, and nothing uses it after the drop.
-        unsafe { self.device.backend().free(self.address) };
+        if self.allocation.is_borrowed() {
+            // SAFETY: `uninit` allocated the memory on this device, and nothing uses it after the drop.
+            unsafe { self.device.backend().free(self.address()) };
+        }
     }
 }
 

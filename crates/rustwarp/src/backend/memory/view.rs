@@ -1,7 +1,8 @@
 //! Parts of device memory: the operands and results of functions.
 
 use super::Memory;
-use crate::backend::Handle;
+use crate::backend::queue::Use;
+use crate::backend::{Backend, Handle, Streams};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use bytemuck::Pod;
@@ -47,7 +48,7 @@ impl<'a, T, H: Handle> View<'a, T, H> {
 
     /// Device address of the first element.
     pub fn address(self) -> u64 {
-        self.memory.address + (self.start * size_of::<T>()) as u64
+        self.memory.address() + (self.start * size_of::<T>()) as u64
     }
 
     /// Size in bytes.
@@ -121,13 +122,23 @@ impl<'a, T, H: Handle> View<'a, T, H> {
     /// [`Error::OtherDevice`] if it does not.
     pub(crate) fn require_on(self, device: &H, what: &'static str) -> Result<()> {
         let (expected, found) = (device.backend(), self.device().backend());
-        if std::ptr::addr_eq(expected, found) {
+        if same_device(expected, found) {
             return Ok(());
         }
         let [expected, found] = [expected, found].map(|device| device.info().device.clone());
         // Two simulators have the same name, and so has a GPU that is opened twice.
         let found = if found == expected { format!("another `Device` of {found}") } else { found };
         Err(Error::OtherDevice { what, expected, found })
+    }
+
+    /// The view as an operand of work.
+    pub(crate) fn reads(self) -> Use<'a> {
+        self.memory.reads()
+    }
+
+    /// The view as a result of work.
+    pub(crate) fn writes(self) -> Use<'a> {
+        self.memory.writes()
     }
 
     /// The addresses of the bytes.
@@ -158,6 +169,7 @@ impl<T: Pod, H: Handle> View<'_, T, H> {
                 "downloading {len} elements into a slice of {have}: pass one of {len}"
             )));
         }
+        self.reads().acquire(self.device())?;
         // SAFETY: the view's elements lie in its memory, which has as many bytes as the values.
         unsafe { self.device().backend().read(self.address(), bytemuck::cast_slice_mut(values)) }
     }
@@ -222,6 +234,7 @@ impl<T: Pod, H: Handle> ViewMut<'_, T, H> {
             let (len, have) = (self.len(), values.len());
             return Err(Error::Mismatch(format!("writing {have} values into {len} elements: pass {len} values")));
         }
+        self.0.writes().acquire(self.device())?;
         // SAFETY: the view's elements lie in its memory, which has as many bytes as the values.
         unsafe { self.device().backend().write(self.0.address(), bytemuck::cast_slice(values)) }
     }
@@ -231,11 +244,7 @@ impl<T: Pod, H: Handle> ViewMut<'_, T, H> {
     /// # Errors
     /// [`Error::Device`] or [`Error::Fault`] if an earlier launch failed.
     pub fn fill(&mut self, byte: u8) -> Result<()> {
-        if self.is_empty() {
-            return Ok(());
-        }
-        // SAFETY: the view's elements lie in its memory.
-        unsafe { self.device().backend().fill(self.0.address(), byte, self.0.bytes()) }
+        fill(self.0, byte)
     }
 
     /// Copies the elements of `from`, on the same device, to this view, in stream order.
@@ -251,6 +260,16 @@ impl<T: Pod, H: Handle> ViewMut<'_, T, H> {
     }
 }
 
+/// Sets every byte, in stream order.
+pub(super) fn fill<T, H: Handle>(of: View<'_, T, H>, byte: u8) -> Result<()> {
+    if of.is_empty() {
+        return Ok(());
+    }
+    of.writes().acquire(of.device())?;
+    // SAFETY: the view's elements lie in its memory.
+    unsafe { of.device().backend().fill(of.address(), byte, of.bytes()) }
+}
+
 /// Copies elements on their device, in stream order.
 pub(super) fn copy<T: Pod, H: Handle>(from: View<'_, T, H>, to: View<'_, T, H>) -> Result<()> {
     from.require_on(to.device(), "the source of the copy")?;
@@ -264,8 +283,23 @@ pub(super) fn copy<T: Pod, H: Handle>(from: View<'_, T, H>, to: View<'_, T, H>) 
         return Ok(());
     }
     to.require_output(to.device(), to.len, &[from.span()])?;
+    from.reads().acquire(to.device())?;
+    to.writes().acquire(to.device())?;
     // SAFETY: both are memory of this device, of the same length and without common elements.
     unsafe { to.device().backend().copy(to.address(), from.address(), from.bytes()) }
+}
+
+impl Use<'_> {
+    /// Orders the next work of this handle's stream behind earlier uses that conflict with this one.
+    pub(crate) fn acquire<H: Handle>(self, device: &H) -> Result<()> {
+        device.queue().map_or(Ok(()), |queue| queue.acquire([self]))
+    }
+}
+
+/// Whether two streams belong to one device.
+fn same_device(one: &dyn Backend, other: &dyn Backend) -> bool {
+    let id = |backend: &dyn Backend| backend.streams().map(Streams::id);
+    std::ptr::addr_eq(one, other) || id(one).is_some() && id(one) == id(other)
 }
 
 /// The indices of a range of `len` elements.

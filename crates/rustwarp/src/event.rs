@@ -1,0 +1,102 @@
+//! Events: points in the work of a stream.
+
+use crate::device::Device;
+use crate::error::{Error, Result};
+
+/// A point in the work of a stream: reached when everything that was launched before has ended.
+pub struct Event {
+    device: Device,
+    number: u64,
+}
+
+impl Device {
+    /// Records an event behind everything that was launched in this stream.
+    ///
+    /// # Errors
+    /// [`Error::Capturing`] in a capture, [`Error::Device`] if the driver fails.
+    pub fn record(&self) -> Result<Event> {
+        if self.queue().is_capturing() {
+            return Err(Error::Capturing { attempt: "recording an event" });
+        }
+        Event::new(self, true)
+    }
+
+    /// Makes this stream wait for the event, which another stream or another device has recorded. The host does not
+    /// wait, unless one of the devices is a GPU and the other a simulator.
+    ///
+    /// # Errors
+    /// [`Error::Capturing`] in a capture, [`Error::Device`] if the driver fails.
+    pub fn wait(&self, event: &Event) -> Result<()> {
+        let (own, other) = (self.streams()?, event.device.streams()?);
+        if own.id() != other.id() && own.raw().is_some() != other.raw().is_some() {
+            return event.synchronize();
+        }
+        // SAFETY: the event exists as long as `event`.
+        unsafe { own.wait(event.number) }
+    }
+}
+
+impl Event {
+    pub(crate) fn new(device: &Device, timed: bool) -> Result<Self> {
+        Ok(Self { device: device.clone(), number: device.streams()?.event(timed)? })
+    }
+
+    /// Waits on the host until the event is reached.
+    ///
+    /// # Errors
+    /// [`Error::Fault`] if a kernel before it faulted, [`Error::Device`] if the driver fails.
+    pub fn synchronize(&self) -> Result<()> {
+        // SAFETY: the event exists as long as `self`.
+        unsafe { self.device.streams()?.await_event(self.number) }
+    }
+
+    /// Whether the event is reached.
+    ///
+    /// # Errors
+    /// Those of [`Event::synchronize`].
+    pub fn is_reached(&self) -> Result<bool> {
+        // SAFETY: the event exists as long as `self`.
+        unsafe { self.device.streams()?.is_reached(self.number) }
+    }
+
+    /// Waits on the host until both events are reached, and returns the milliseconds from the earlier one to this one;
+    /// `None` on the simulator, which measures no times.
+    ///
+    /// # Errors
+    /// [`Error::OtherDevice`] for an event of another device, and those of [`Event::synchronize`].
+    pub fn elapsed_since(&self, earlier: &Self) -> Result<Option<f64>> {
+        let (own, other) = (self.device.streams()?, earlier.device.streams()?);
+        if own.id() != other.id() {
+            let [expected, found] = [&self.device, &earlier.device].map(|device| device.info().device.clone());
+            return Err(Error::OtherDevice { what: "the earlier event", expected, found });
+        }
+        earlier.synchronize()?;
+        self.synchronize()?;
+        // SAFETY: both events exist, and are timed unless the library itself recorded them.
+        unsafe { own.elapsed(earlier.number, self.number) }
+    }
+
+    /// Gives the event away as its number, which the caller frees.
+    pub(crate) fn into_number(self) -> u64 {
+        let number = self.number;
+        let device = self.device.clone();
+        std::mem::forget(self);
+        drop(device);
+        number
+    }
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        if let Ok(streams) = self.device.streams() {
+            // SAFETY: the event is not used again.
+            unsafe { streams.free_event(self.number) };
+        }
+    }
+}
+
+impl std::fmt::Debug for Event {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Event(of {:?})", self.device)
+    }
+}
