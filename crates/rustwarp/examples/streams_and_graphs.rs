@@ -25,7 +25,7 @@ fn main() -> Result<(), Error> {
     println!("sums of four batches: {sums:?}");
 
     // A graph starts several kernels by one call, on the memory's current contents.
-    let mut x = device.upload(&vec![1_u32; n])?;
+    let x = device.upload(&vec![1_u32; n])?;
     let (mut prefixes, mut total) = (device.zeros::<u32>(n)?, device.zeros::<u32>(1)?);
     let plan = Plan::<Sum, u32>::new(&device, n, Tuning::default())?;
     let graph = device.capture(|_| {

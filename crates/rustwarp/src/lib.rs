@@ -25,6 +25,8 @@
 //! The kernels are in the program as PTX and machine code, or in files: see [`ptx`].
 
 pub mod backend;
+#[cfg(feature = "cudarc")]
+pub mod cudarc;
 pub mod diagnostic;
 pub mod element;
 pub mod error;

@@ -61,7 +61,8 @@ impl<T: Pod> Buffer<T> {
     /// behind all work that uses it. [`Buffer::from_raw`] takes it back.
     ///
     /// # Errors
-    /// [`Error::Argument`](crate::Error::Argument) if a graph uses the memory, which is released with the graph then.
+    /// [`Error::Argument`](crate::Error::Argument) if a graph uses the memory, which is released with the graph then,
+    /// and for memory of another library.
     pub fn into_raw(self) -> Result<u64> {
         self.into_address()
     }

@@ -2,10 +2,12 @@
 
 use super::exit::CLEAN;
 use super::{names, number, output, stdout};
+use cuda_builder::{Arch, Cache, check, cuda_tools};
 use ladders::error::Error;
 use rustwarp::backend::occupancy::{Question, Registers, occupancies};
 use rustwarp::diagnostic::note;
 use rustwarp::ptx::{self, Image};
+use std::collections::HashMap;
 use std::path::Path;
 
 /// Options of the subcommand.
@@ -42,7 +44,8 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
     let image = if file { Image::read(path)? } else { with_entry(&options.target)? };
     let entry = options.entry.as_deref().or(if file { None } else { Some(options.target.as_str()) });
     let (block, registers, shared) = (options.block, options.registers, options.shared);
-    let found = occupancies(&image, &Question { entry, block, registers, shared, profile: &options.profile })?;
+    let profile = options.profile.as_str();
+    let found = occupancies(&image, &Question { entry, block, registers, shared, profile, counted })?;
     if options.json {
         for row in &found {
             stdout::line(&serde_json::to_string(row)?)?;
@@ -107,4 +110,17 @@ fn with_entry(entry: &str) -> anyhow::Result<Image> {
     }
     let near = names::near(entry, &names);
     Err(Error::Usage(format!("`{entry}` is neither a PTX file nor an entry of the built PTX; {near}")).into())
+}
+
+/// Number of registers that ptxas counts for the entry, or for each; empty if ptxas is not installed or cannot assemble
+/// the file for the device.
+fn counted(image: &Image, entry: Option<&str>, (major, minor): (u32, u32)) -> HashMap<String, u32> {
+    let usages = cuda_tools::find("ptxas", &Cache::default()).and_then(|ptxas| {
+        let arch: Arch = format!("{major}.{minor}").parse().ok()?;
+        match entry {
+            Some(entry) => Some(check::usage_of(&ptxas, &image.path, arch, entry).ok()?.into_iter().collect()),
+            None => check::assemble(&ptxas, &image.path, arch, Path::new("/dev/null")).ok(),
+        }
+    });
+    usages.unwrap_or_default().into_iter().map(|usage| (usage.entry, usage.registers)).collect()
 }

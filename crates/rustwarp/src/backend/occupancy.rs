@@ -1,14 +1,12 @@
-//! Occupancy: the number of resident blocks of a kernel on a multiprocessor, from the simulator's calculator and
-//! ptxas's count of registers if ptxas is installed. Besides `sim`, `observed` and `options`, this is the
-//! only file that names `ptx_sim`.
+//! Occupancy: the number of resident blocks of a kernel on a multiprocessor, from the simulator's calculator and the
+//! caller's count of registers, if there is one. Besides `sim`, `observed` and `options`, this is the only file that
+//! names `ptx_sim`.
 
 use crate::error::{Error, Result};
 use crate::ptx::Image;
-use cuda_builder::{Arch, Cache, check, cuda_tools};
 use ptx_sim::occupancy::{Demand, estimate_registers, occupancy};
 use ptx_sim::{Profile, Program, Stop};
 use std::collections::HashMap;
-use std::path::Path;
 
 /// The source of a count of registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -16,7 +14,7 @@ use std::path::Path;
 pub enum Registers {
     /// The count was given by the user.
     Given,
-    /// The count is ptxas's, for the profile's compute capability.
+    /// The count is ptxas's, for the profile's compute capability: see [`Question::counted`].
     Ptxas,
     /// The count is the number of values live at once in the PTX: ptxas's may differ by a third.
     Estimate,
@@ -62,6 +60,9 @@ pub struct Question<'a> {
     pub shared: u64,
     /// Name of a built-in profile, or path of a file.
     pub profile: &'a str,
+    /// Returns the number of registers that ptxas counts for each entry, or for the only one in question, on devices of
+    /// a compute capability, e.g. (9, 0); empty if it cannot be run. It is called unless `registers` is given.
+    pub counted: fn(&Image, Option<&str>, (u32, u32)) -> HashMap<String, u32>,
 }
 
 /// Computes the occupancy of one entry of a PTX file, or of all.
@@ -80,7 +81,7 @@ pub fn occupancies(image: &Image, question: &Question<'_>) -> Result<Vec<Occupan
     };
     let counted = match question.registers {
         Some(_) => HashMap::new(),
-        None => counted(&image.path, question.entry, &profile),
+        None => (question.counted)(image, question.entry, profile.compute_capability),
     };
     let answer = |entry: &str| {
         let (registers, registers_from) = match (question.registers, counted.get(entry)) {
@@ -121,20 +122,6 @@ fn require_possible(question: &Question<'_>, profile: &Profile) -> Result<()> {
         return wrong("registers per thread", registers, 1, profile.registers_per_thread);
     }
     Ok(())
-}
-
-/// Number of registers that ptxas counts for the entry, or for each; empty if ptxas is not installed or cannot assemble
-/// the file for the device.
-fn counted(path: &Path, entry: Option<&str>, profile: &Profile) -> HashMap<String, u32> {
-    let (major, minor) = profile.compute_capability;
-    let usages = cuda_tools::find("ptxas", &Cache::default()).and_then(|ptxas| {
-        let arch: Arch = format!("{major}.{minor}").parse().ok()?;
-        match entry {
-            Some(entry) => Some(check::usage_of(&ptxas, path, arch, entry).ok()?.into_iter().collect()),
-            None => check::assemble(&ptxas, path, arch, Path::new("/dev/null")).ok(),
-        }
-    });
-    usages.unwrap_or_default().into_iter().map(|usage| (usage.entry, usage.registers)).collect()
 }
 
 fn usage(stop: Stop) -> Error {

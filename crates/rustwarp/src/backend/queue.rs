@@ -177,10 +177,15 @@ impl Allocation {
         self.home.is_none()
     }
 
+    /// Whether the memory belongs to another library.
+    pub fn is_foreign(&self) -> bool {
+        self.foreign.is_some()
+    }
+
     /// Makes `user` wait for the earlier uses of the memory that conflict with its own.
     ///
     /// # Errors
-    /// [`Error::Device`](crate::Error::Device) if the driver fails.
+    /// [`Error::Device`] if the driver fails.
     pub fn acquire(&self, user: &Arc<Queue>, writes: bool) -> Result<()> {
         let Some(home) = &self.home else { return Ok(()) };
         let at_home = Arc::ptr_eq(home, user);
@@ -208,7 +213,7 @@ impl Allocation {
     /// Gives the memory up without releasing it, after the home stream has been ordered behind all uses.
     ///
     /// # Errors
-    /// [`Error::Device`](crate::Error::Device) if the driver fails.
+    /// [`Error::Device`] if the driver fails.
     pub fn release(mut self) -> Result<u64> {
         self.join()?;
         (self.home, self.foreign) = (None, None);

@@ -233,14 +233,23 @@ impl<T, H: Handle> Memory<T, H> {
     /// Gives up the memory without releasing it, and returns its address.
     ///
     /// # Errors
-    /// [`Error::Argument`] if a graph uses the memory.
+    /// [`Error::Argument`] if a graph uses the memory, and for memory of another library.
     pub(crate) fn into_address(self) -> Result<u64> {
+        if self.is_foreign() {
+            let text = "the memory belongs to another library, which releases it: give up a copy";
+            return Err(Error::Argument(text.to_owned()));
+        }
         let allocation = Arc::clone(&self.allocation);
         drop(self);
         match Arc::try_unwrap(allocation) {
             Ok(allocation) => allocation.release(),
             Err(_) => Err(Error::Argument("a graph uses the memory: drop the graph first".to_owned())),
         }
+    }
+
+    /// Whether the memory belongs to another library.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.allocation.is_foreign()
     }
 
     /// The memory as scratch memory of work that reads and writes it.
