@@ -22,6 +22,9 @@ pub fn run() -> Result<ExitCode> {
     // The GPU tests cannot run without a GPU, but must compile.
     let gpu = ["clippy", "--package", "tests", "--features", "gpu", "--all-targets", "--", "-D", "warnings"];
     command::run(command::cargo().args(gpu))?;
+    // So must the bridge to cudarc and its example.
+    let cudarc = ["clippy", "--package", "rustwarp", "--features", "cudarc", "--all-targets", "--", "-D", "warnings"];
+    command::run(command::cargo().args(cudarc))?;
     command::run(
         command::cargo()
             .args(["doc", "--workspace", "--no-deps", "--document-private-items"])
