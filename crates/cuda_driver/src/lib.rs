@@ -1,16 +1,15 @@
-//! The CUDA driver API without a CUDA SDK or an installed driver: a program that links this crate builds and starts on
+//! The CUDA driver API without a CUDA SDK or an installed driver: a program that uses this crate builds and starts on
 //! any machine.
 //!
-//! `cust` leaves the driver's `cu…` symbols to the linker. [`symbols`] defines each of them; its first call looks the
-//! symbol up in `libcuda.so.1`, and every call is forwarded to that address. Without a driver, or with an old driver
-//! that lacks the symbol, the call returns an ordinary CUDA error. [`load`] checks for a driver first, and reports
-//! which libraries were tried.
+//! [`load`] opens `libcuda.so.1` and starts it. [`sys`] has the driver's functions under their own names; each looks
+//! its symbol up on first use. Without a driver, or with an old driver that lacks the symbol, the call returns an
+//! ordinary CUDA error.
 
-#[cfg(not(all(target_pointer_width = "64", unix)))]
-compile_error!("cuda_driver forwards calls through 64-bit integer registers: 64-bit Unix only");
+#[cfg(not(target_pointer_width = "64"))]
+compile_error!("the CUDA driver exists for 64-bit systems only");
 
 mod library;
-pub mod symbols;
+pub mod sys;
 
 use std::ffi::CStr;
 
@@ -54,33 +53,25 @@ pub enum DriverError {
 /// # Errors
 /// [`DriverError::NotFound`] with every name that was tried, or [`DriverError::Init`] if the driver does not start.
 pub fn load() -> Result<DriverInfo, DriverError> {
-    // Refers to every symbol, so that a linker that reads each archive once keeps them for crates that it reads later.
-    std::hint::black_box(symbols::TABLE);
     let library = library::open().map_err(|tried| DriverError::NotFound { tried: tried.to_vec() })?;
     // SAFETY: cuInit takes flags, which must be 0.
-    let code = unsafe { symbols::cuInit(0) };
+    let sys::CUresult(code) = unsafe { sys::cuInit(0) };
     if code != 0 {
         return Err(DriverError::Init { library: library.name.clone(), code, name: error_name(code) });
     }
     let mut version = 0_i32;
     // SAFETY: the argument points to room for one `int`.
-    unsafe { symbols::cuDriverGetVersion((&raw mut version).cast()) };
+    unsafe { sys::cuDriverGetVersion(&mut version) };
     let version = version.unsigned_abs();
     Ok(DriverInfo { library: library.name.clone(), cuda: (version / 1000, version % 1000 / 10) })
-}
-
-/// The code of the last failing call on this thread, before codes unknown to older headers are mapped to
-/// `CUDA_ERROR_UNKNOWN`.
-pub fn last_error() -> u32 {
-    library::LAST_ERROR.get()
 }
 
 /// The driver's name for a `CUresult`, e.g. `CUDA_ERROR_INVALID_PTX`.
 pub fn error_name(code: u32) -> String {
     let mut name: *const std::ffi::c_char = std::ptr::null();
     // SAFETY: the second argument points to room for one pointer.
-    let result = unsafe { symbols::cuGetErrorName(code, (&raw mut name).cast()) };
-    if result != 0 || name.is_null() {
+    let result = unsafe { sys::cuGetErrorName(sys::CUresult(code), &mut name) };
+    if result != sys::CUresult::CUDA_SUCCESS || name.is_null() {
         return format!("CUDA error {code}");
     }
     // SAFETY: on success the driver returns a static zero-terminated string.
@@ -109,26 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_without_driver_is_an_ordinary_error() {
-        if !present() {
-            // SAFETY: cuInit takes flags, which must be 0.
-            assert_eq!(unsafe { symbols::cuInit(0) }, library::NO_DEVICE);
-            assert_eq!(last_error(), library::NO_DEVICE);
-        }
-    }
-
-    #[test]
     fn names_work_without_driver() {
         assert!(!error_name(100).is_empty());
     }
-
-    #[test]
-    fn the_table_is_sorted_and_unique() {
-        assert!(symbols::TABLE.windows(2).all(|w| w[0].0 < w[1].0));
-    }
 }
-
-/// Compiles the code of the crate's README as doctests.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

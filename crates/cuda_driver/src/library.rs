@@ -1,21 +1,9 @@
 //! The driver's library: opened once, and its symbols looked up by name.
 
-use std::cell::Cell;
-use std::ffi::{CStr, c_void};
+use crate::sys::CUresult;
+use std::ffi::c_void;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
-
-/// `CUDA_ERROR_NO_DEVICE`, which every call returns if no driver is installed.
-pub(crate) const NO_DEVICE: u32 = 100;
-/// `CUDA_ERROR_NOT_SUPPORTED`, which a call returns if the driver lacks its symbol.
-pub(crate) const NOT_SUPPORTED: u32 = 801;
-/// `CUDA_ERROR_UNKNOWN`.
-const UNKNOWN: u32 = 999;
-
-thread_local! {
-    /// The value of [`crate::last_error`].
-    pub(crate) static LAST_ERROR: Cell<u32> = const { Cell::new(0) };
-}
 
 /// The opened library. It is never closed, since the driver keeps threads and state of its own.
 pub(crate) struct Library {
@@ -68,67 +56,39 @@ fn reason(error: &libloading::Error, name: &str) -> String {
 
 /// One symbol of the driver, with its address once it has been looked up.
 pub(crate) struct Slot {
-    name: &'static CStr,
+    /// With a zero byte at its end.
+    name: &'static str,
     address: AtomicPtr<c_void>,
 }
 
 impl Slot {
-    /// Creates a slot for the symbol `name`, which is looked up on first use.
-    pub const fn new(name: &'static CStr) -> Self {
+    /// Creates a slot for the symbol `name`, which ends with a zero byte and is looked up on first use.
+    pub const fn new(name: &'static str) -> Self {
         Self { name, address: AtomicPtr::new(std::ptr::null_mut()) }
     }
 
     /// Returns the symbol's address.
     ///
     /// # Errors
-    /// The `CUresult` that a call of the symbol returns instead.
-    pub fn get(&self) -> Result<*mut c_void, u32> {
+    /// The result that a call of the symbol returns instead.
+    pub fn get(&self) -> Result<*mut c_void, CUresult> {
         // Relaxed suffices: every thread stores the same address, and the code there was loaded before.
         let address = self.address.load(Ordering::Relaxed);
         if !address.is_null() {
             return Ok(address);
         }
-        let address = self.find().inspect_err(|&code| LAST_ERROR.set(code))?;
+        let address = self.find()?;
         self.address.store(address, Ordering::Relaxed);
         Ok(address)
     }
 
-    fn find(&self) -> Result<*mut c_void, u32> {
-        let library = open().map_err(|_| NO_DEVICE)?;
+    fn find(&self) -> Result<*mut c_void, CUresult> {
+        let library = open().map_err(|_| CUresult::CUDA_ERROR_NO_DEVICE)?;
         // SAFETY: the symbol is kept as an address only; the code that calls it is responsible for its type.
-        let symbol = unsafe { library.handle.get::<*mut c_void>(self.name.to_bytes_with_nul()) };
+        let symbol = unsafe { library.handle.get::<*mut c_void>(self.name.as_bytes()) };
         match symbol.map(|symbol| *symbol) {
             Ok(address) if !address.is_null() => Ok(address),
-            _ => Err(NOT_SUPPORTED),
+            _ => Err(CUresult::CUDA_ERROR_NOT_SUPPORTED),
         }
-    }
-}
-
-/// Maps `code` to a `CUresult` that `cust_raw`'s enum has. Callers read the value as that enum, so one that it lacks
-/// (from a driver newer than its header) would be undefined behaviour. [`LAST_ERROR`] keeps the original code.
-pub(crate) fn known(code: u32) -> u32 {
-    if code == 0 {
-        return 0;
-    }
-    LAST_ERROR.set(code);
-    let known = matches!(
-        code,
-        1..=8 | 34 | 100..=102 | 200..=202 | 205..=224 | 300..=304 | 400 | 401 | 500 | 600 | 700..=705 | 708..=720
-            | 800..=809 | 900..=911
-    );
-    if known { code } else { UNKNOWN }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn codes_of_newer_drivers_become_unknown() {
-        assert_eq!(known(0), 0);
-        assert_eq!(known(218), 218);
-        assert_eq!(known(226), UNKNOWN);
-        assert_eq!(LAST_ERROR.get(), 226);
-        assert_eq!(known(912), UNKNOWN);
     }
 }

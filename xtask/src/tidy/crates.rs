@@ -14,7 +14,6 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("kernels-gpu", &["cuda_std"]),
     ("test-kernels", &["cuda_std", "kernels-gpu"]),
     ("cuda_driver", &[]),
-    ("find_cuda_helper", &[]),
     ("ptx_sim", &[]),
     ("ptx_sim-fuzz", &["ptx_sim"]),
     ("cuda_builder", &[]),

@@ -1,12 +1,13 @@
-//! Only a backend uses its device's crate: the GPU's `cust`, the simulator's `ptx_sim`. All other code of the library
-//! is the same for both.
+//! Only a backend uses its device's crate: the GPU's `cuda_driver`, the simulator's `ptx_sim`. All other code of the
+//! library is the same for both.
 
 use super::known::covers;
 use super::syntax::tokens;
 use super::tree::{Finding, Tree};
 
 /// The requirement, for help and documentation.
-pub const REQUIRES: &str = "only the files of their backends name the crates `cust`, and in `rustwarp` `ptx_sim`";
+pub const REQUIRES: &str =
+    "in `rustwarp`, only the files of their backends name the crates `cuda_driver` and `ptx_sim`";
 
 /// A crate that few files may name.
 struct Row {
@@ -19,7 +20,7 @@ struct Row {
 
 /// The crates of the backends.
 const ROWS: &[Row] = &[
-    Row { name: "cust", within: "", places: &["crates/rustwarp/src/backend/gpu/"] },
+    Row { name: "cuda_driver", within: "crates/rustwarp/", places: &["crates/rustwarp/src/backend/gpu/"] },
     Row {
         name: "ptx_sim",
         within: "crates/rustwarp/",
@@ -62,14 +63,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_file_that_names_cust_is_found() {
+    fn another_file_that_names_cuda_driver_is_found() {
         let tree = Tree::of(&[
-            ("gpu.rs", "use cust::memory::A;"),
-            ("a.rs", "\nuse cust::module::B;"),
-            ("b.rs", "fn f() { cust::init() }"),
-            ("c.rs", "// cust::init\nuse x::cust::Y; fn cust() {}"),
+            ("gpu.rs", "use cuda_driver::memory::A;"),
+            ("a.rs", "\nuse cuda_driver::module::B;"),
+            ("b.rs", "fn f() { cuda_driver::init() }"),
+            ("c.rs", "// cuda_driver::init\nuse x::cuda_driver::Y; fn cuda_driver() {}"),
         ]);
-        let row = |within, places| Row { name: "cust", within, places };
+        let row = |within, places| Row { name: "cuda_driver", within, places };
         let found: Vec<_> =
             checked(&tree, &row("", &["gpu.rs"])).into_iter().map(|finding| (finding.path, finding.line)).collect();
         assert_eq!(found, [("a.rs".to_owned(), 2), ("b.rs".to_owned(), 1)]);

@@ -1,9 +1,9 @@
 //! The driver's graphs.
 
-use super::errors::check_raw;
+use super::errors::check;
 use super::queue::Node;
 use crate::error::Result;
-use cust::sys;
+use cuda_driver::sys;
 
 /// A captured graph. The driver's objects are released on drop.
 pub(super) struct Captured {
@@ -27,7 +27,7 @@ impl Captured {
         if self.executable.is_null() {
             // SAFETY: the first argument points to room for a handle, and the graph exists.
             let result = unsafe { sys::cuGraphInstantiateWithFlags(&mut self.executable, self.graph, 0) };
-            check_raw(result, || "making a graph executable".into())?;
+            check(result, || "making a graph executable".into())?;
         }
         Ok(self.executable)
     }

@@ -6,8 +6,9 @@
 //! keeps none, since other code may select another GPU in between.
 
 use super::captured::Captured;
-use super::errors::{check, check_raw, code, explain_load};
+use super::errors::check;
 use super::event::Event;
+use super::module::Loaded;
 use super::pool::Pool;
 use super::queue::{Queue, RawQueue};
 use crate::backend::identity::{DeviceId, Module};
@@ -17,13 +18,10 @@ use crate::backend::shape::Shape;
 use crate::error::{Error, Result};
 use crate::ptx::Header;
 use crate::sync::lock;
+use cuda_driver::sys;
 use cuda_std::launch::Call;
-use cust::context::{Context, CurrentContext, ResourceLimit};
-use cust::device::Device;
-use cust::error::CudaError;
-use cust::sys;
 use std::collections::HashMap;
-use std::ffi::{CString, c_void};
+use std::ffi::c_void;
 use std::sync::{Mutex, MutexGuard};
 
 /// Dynamic shared memory in bytes that every kernel may use; for more, the function needs an attribute.
@@ -51,7 +49,7 @@ pub(super) struct Card {
     cuda: (u32, u32),
     // Fields are dropped in this order: objects of the context before the context.
     functions: Mutex<HashMap<(Module, String), Function>>,
-    modules: Mutex<Vec<(cust::module::Module, String)>>,
+    modules: Mutex<Vec<Loaded>>,
     /// The memory of each texture, by its handle.
     textures: Mutex<HashMap<sys::CUtexObject, Texels>>,
     /// The graphs, by their numbers.
@@ -72,8 +70,8 @@ unsafe impl Send for Function {}
 
 /// The context, and who releases it.
 enum Owner {
-    /// The primary context, which this library holds.
-    Primary(Context),
+    /// The primary context of this device, which this library holds.
+    Primary(sys::CUcontext, sys::CUdevice),
     /// Another library's context, with its owner.
     Adopted(sys::CUcontext, #[expect(dead_code, reason = "it is dropped with the context")] Foreign),
 }
@@ -83,15 +81,29 @@ unsafe impl Send for Owner {}
 // SAFETY: as for `Send`; the driver synchronises its calls.
 unsafe impl Sync for Owner {}
 
+impl Drop for Owner {
+    fn drop(&mut self) {
+        if let Self::Primary(_, device) = self {
+            // SAFETY: the context was retained once, and nothing uses it any more.
+            unsafe { sys::cuDevicePrimaryCtxRelease_v2(*device) };
+        }
+    }
+}
+
 impl Card {
     /// Opens the primary context of a GPU with these properties, on a driver of this CUDA version.
     ///
     /// # Errors
     /// [`Error::Device`] if the driver fails.
-    pub fn open(device: Device, info: DeviceInfo, cuda: (u32, u32)) -> Result<Self> {
-        // The context becomes current with its creation; no other code runs before the end of this function.
-        let context = check(Context::new(device), || format!("opening {}", info.device))?;
-        Self::within(Owner::Primary(context), device, info, cuda)
+    pub fn open(device: sys::CUdevice, info: DeviceInfo, cuda: (u32, u32)) -> Result<Self> {
+        let attempt = || format!("opening {}", info.device);
+        let mut context = std::ptr::null_mut();
+        // SAFETY: the first argument points to room for a handle, and the driver returned the device.
+        check(unsafe { sys::cuDevicePrimaryCtxRetain(&mut context, device) }, attempt)?;
+        let owner = Owner::Primary(context, device);
+        // SAFETY: the context exists. No other code runs on this thread before the end of this function.
+        check(unsafe { sys::cuCtxSetCurrent(context) }, attempt)?;
+        Self::within(owner, device, info, cuda)
     }
 
     /// Uses a context of the caller, which becomes current.
@@ -103,16 +115,16 @@ impl Card {
     /// The context belongs to this device, and exists as long as its owner.
     pub unsafe fn adopt(
         (context, owner): (sys::CUcontext, Foreign),
-        device: Device,
+        device: sys::CUdevice,
         info: DeviceInfo,
         cuda: (u32, u32),
     ) -> Result<Self> {
         // SAFETY: by contract the context exists.
-        check_raw(unsafe { sys::cuCtxSetCurrent(context) }, || format!("using {}", info.device))?;
+        check(unsafe { sys::cuCtxSetCurrent(context) }, || format!("using {}", info.device))?;
         Self::within(Owner::Adopted(context, owner), device, info, cuda)
     }
 
-    fn within(context: Owner, device: Device, info: DeviceInfo, cuda: (u32, u32)) -> Result<Self> {
+    fn within(context: Owner, device: sys::CUdevice, info: DeviceInfo, cuda: (u32, u32)) -> Result<Self> {
         let attempt = || format!("opening {}", info.device);
         let side = RawQueue::new(attempt)?;
         let pool = Pool::new(device, attempt)?;
@@ -143,8 +155,7 @@ impl Card {
     /// The driver's handle of the context.
     pub fn context(&self) -> sys::CUcontext {
         match &self.context {
-            Owner::Primary(context) => context.as_raw(),
-            Owner::Adopted(context, _) => *context,
+            Owner::Primary(context, _) | Owner::Adopted(context, _) => *context,
         }
     }
 
@@ -164,7 +175,7 @@ impl Card {
     pub fn enter(&self) -> Result<()> {
         // SAFETY: the context exists as long as the card.
         let result = unsafe { sys::cuCtxSetCurrent(self.context()) };
-        check_raw(result, || format!("using {}", self.info.device))
+        check(result, || format!("using {}", self.info.device))
     }
 }
 
@@ -173,7 +184,8 @@ impl Drop for Card {
         // The objects are released in their context, after everything launched has ended. If that cannot be selected,
         // the driver's errors are ignored, as are those of the releases.
         if self.enter().is_ok() {
-            let _ = CurrentContext::synchronize();
+            // SAFETY: a context is current.
+            let _ = unsafe { sys::cuCtxSynchronize() };
         }
     }
 }
@@ -198,9 +210,7 @@ impl Current<'_> {
     /// Loads PTX text or a cubin.
     pub fn load(&self, image: &[u8], name: &str) -> Result<Module> {
         let info = &self.card.info;
-        let loaded = if image.starts_with(b"\x7fELF") {
-            cust::module::Module::from_cubin(image, &[])
-        } else {
+        if !image.starts_with(b"\x7fELF") {
             let text = std::str::from_utf8(image).ok().filter(|text| !text.contains('\0'));
             let text = text.ok_or_else(|| Error::BadPtx(format!("{name} is neither PTX text nor a cubin")))?;
             let header = Header::read(text, name)?;
@@ -208,23 +218,15 @@ impl Current<'_> {
                 return Err(Error::NoPtx(format!("{name} cannot run on {}: {reason}", info.name)));
             }
             if text.contains(".callprototype") {
-                let limit = CurrentContext::set_resource_limit(ResourceLimit::StackSize, DEEP_STACK);
+                // SAFETY: a context is current.
+                let limit = unsafe { sys::cuCtxSetLimit(sys::CUlimit::CU_LIMIT_STACK_SIZE, DEEP_STACK) };
                 check(limit, || "enlarging the threads' stack".into())?;
             }
-            cust::module::Module::from_ptx(text, &[])
-        };
-        match loaded {
-            Ok(module) => {
-                let mut modules = lock(&self.card.modules);
-                modules.push((module, name.to_owned()));
-                Ok(Module::new(self.card.id, modules.len() - 1))
-            }
-            Err(error) => {
-                // The code is read before `jit_log` makes the driver fail again.
-                let code = code(error);
-                Err(explain_load(code, &self.jit_log(image), image, name, self.card.cuda))
-            }
         }
+        let loaded = Loaded::new(image, name, self.card.cuda)?;
+        let mut modules = lock(&self.card.modules);
+        modules.push(loaded);
+        Ok(Module::new(self.card.id, modules.len() - 1))
     }
 
     /// Looks up an entry, and allows it as much dynamic shared memory as the launch needs.
@@ -234,13 +236,7 @@ impl Current<'_> {
             Some(Function(function)) => function,
             None => {
                 let modules = lock(&self.card.modules);
-                let (loaded, name) = &modules[module.index_on(self.card.id, &self.card.info)?];
-                let function = match loaded.get_function(entry) {
-                    Err(CudaError::NotFound) => {
-                        return Err(Error::Argument(format!("{name} has no entry `{entry}`: see its .entry lines")));
-                    }
-                    other => check(other, || format!("looking up `{entry}` in {name}"))?.to_raw(),
-                };
+                let function = modules[module.index_on(self.card.id, &self.card.info)?].function(entry)?;
                 lock(&self.card.functions).insert((module, entry.to_owned()), Function(function));
                 function
             }
@@ -302,7 +298,7 @@ impl Current<'_> {
                 "`{}` needs too many registers for {shape}: use a smaller block",
                 call.entry
             ))),
-            other => check_raw(other, || format!("launching `{}` with {shape}", call.entry)),
+            other => check(other, || format!("launching `{}` with {shape}", call.entry)),
         }
     }
 
@@ -318,31 +314,5 @@ impl Current<'_> {
         stop.record(self.queue.raw(), attempt)?;
         stop.synchronize(|| "running the kernel".into())?;
         stop.since(&start, attempt)
-    }
-
-    /// The log of the driver's PTX compiler. `cust` does not request it, so the module is loaded a second time.
-    fn jit_log(&self, image: &[u8]) -> String {
-        let Ok(text) = CString::new(image) else { return String::new() };
-        let mut log = vec![0_u8; 8192];
-        let mut options =
-            [sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER, sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
-        let mut values = [log.as_mut_ptr().cast::<c_void>(), log.len() as *mut c_void];
-        let mut module = std::ptr::null_mut();
-        // SAFETY: the image is zero-terminated, and each option has its value: a buffer that outlives the call, and its
-        // size.
-        unsafe {
-            let result = sys::cuModuleLoadDataEx(
-                &mut module,
-                text.as_ptr().cast(),
-                2,
-                options.as_mut_ptr(),
-                values.as_mut_ptr(),
-            );
-            if result == sys::CUresult::CUDA_SUCCESS {
-                sys::cuModuleUnload(module);
-            }
-        }
-        let end = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
-        String::from_utf8_lossy(&log[..end]).into_owned()
     }
 }

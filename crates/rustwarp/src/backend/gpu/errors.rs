@@ -3,29 +3,13 @@
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
 use crate::ptx::Header;
-use cust::error::{CudaError, CudaResult};
-use cust::sys;
+use cuda_driver::sys;
 
-/// Converts an error of `cust` to one that names the attempted operation.
-pub(super) fn check<T>(result: CudaResult<T>, attempt: impl Fn() -> String) -> Result<T> {
-    result.map_err(|error| explain(code(error), &attempt()))
-}
-
-/// The driver's code of an error that it has just returned.
-pub(super) fn code(error: CudaError) -> u32 {
-    match error as u32 {
-        // `cust` maps codes that it lacks to a single one; `cuda_driver` keeps the driver's own.
-        999 => cuda_driver::last_error(),
-        code => code,
-    }
-}
-
-/// As [`check`], for a call of the driver's own functions.
-pub(super) fn check_raw(result: sys::CUresult, attempt: impl Fn() -> String) -> Result<()> {
+/// Converts a result of the driver; an error names the attempted operation.
+pub(super) fn check(result: sys::CUresult, attempt: impl Fn() -> String) -> Result<()> {
     match result {
         sys::CUresult::CUDA_SUCCESS => Ok(()),
-        sys::CUresult::CUDA_ERROR_UNKNOWN => Err(explain(cuda_driver::last_error(), &attempt())),
-        other => Err(explain(other as u32, &attempt())),
+        sys::CUresult(code) => Err(explain(code, &attempt())),
     }
 }
 
@@ -52,7 +36,7 @@ pub(super) fn explain_load(code: u32, log: &str, image: &[u8], name: &str, cuda:
     let says = if line.is_empty() { String::new() } else { format!(" Its message: {line}") };
     let header = std::str::from_utf8(image).ok().and_then(|text| Header::read(text, name).ok());
     match (code, header) {
-        // 222 is CUDA_ERROR_UNSUPPORTED_PTX_VERSION, which `cust` lacks.
+        // 218 is CUDA_ERROR_INVALID_PTX, 222 CUDA_ERROR_UNSUPPORTED_PTX_VERSION.
         (218 | 222, Some(header)) if code == 222 || line.contains(".version") => Error::NoPtx(format!(
             "{name} is PTX ISA {}.{}, which this driver (CUDA {}.{}) does not support: update the driver, or build for \
              an older \

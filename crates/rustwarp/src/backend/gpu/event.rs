@@ -1,8 +1,8 @@
 //! Events of the driver.
 
-use super::errors::check_raw;
+use super::errors::check;
 use crate::error::Result;
-use cust::sys;
+use cuda_driver::sys;
 
 /// `CU_EVENT_DISABLE_TIMING`.
 const UNTIMED: u32 = 2;
@@ -20,7 +20,7 @@ impl Event {
     pub fn new(timed: bool, attempt: impl Fn() -> String) -> Result<Self> {
         let mut event = std::ptr::null_mut();
         // SAFETY: the first argument points to room for a handle.
-        check_raw(unsafe { sys::cuEventCreate(&mut event, if timed { 0 } else { UNTIMED }) }, attempt)?;
+        check(unsafe { sys::cuEventCreate(&mut event, if timed { 0 } else { UNTIMED }) }, attempt)?;
         Ok(Self(event))
     }
 
@@ -47,13 +47,13 @@ impl Event {
     /// Records the event in a stream of its context.
     pub fn record(&self, stream: sys::CUstream, attempt: impl Fn() -> String) -> Result<()> {
         // SAFETY: event and stream exist.
-        check_raw(unsafe { sys::cuEventRecord(self.0, stream) }, attempt)
+        check(unsafe { sys::cuEventRecord(self.0, stream) }, attempt)
     }
 
     /// Waits until the event is reached.
     pub fn synchronize(&self, attempt: impl Fn() -> String) -> Result<()> {
         // SAFETY: the event exists.
-        check_raw(unsafe { sys::cuEventSynchronize(self.0) }, attempt)
+        check(unsafe { sys::cuEventSynchronize(self.0) }, attempt)
     }
 
     /// Milliseconds since an earlier event.
@@ -78,6 +78,6 @@ pub(super) fn handle(number: u64) -> sys::CUevent {
 pub(super) fn elapsed(from: sys::CUevent, to: sys::CUevent, attempt: impl Fn() -> String) -> Result<f64> {
     let mut milliseconds = 0.0_f32;
     // SAFETY: the first argument points to room for a float; the callers' events exist.
-    check_raw(unsafe { sys::cuEventElapsedTime(&mut milliseconds, from, to) }, attempt)?;
+    check(unsafe { sys::cuEventElapsedTime(&mut milliseconds, from, to) }, attempt)?;
     Ok(f64::from(milliseconds))
 }

@@ -2,14 +2,14 @@
 
 use super::captured::Captured;
 use super::context::{Card, Current};
-use super::errors::check_raw;
+use super::errors::check;
 use super::queue::Node;
 use crate::backend::identity::Module;
 use crate::backend::shape::Shape;
 use crate::error::{Error, Result};
 use crate::sync::lock;
+use cuda_driver::sys;
 use cuda_std::launch::Call;
-use cust::sys;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -44,7 +44,7 @@ impl Current<'_> {
         self.queue.refuse_in_capture("launching a graph")?;
         let executable = self.with(graph, Captured::executable)?;
         // SAFETY: graph and stream exist; by contract the contracts of its kernels hold.
-        check_raw(unsafe { sys::cuGraphLaunch(executable, self.queue.raw()) }, || "launching a graph".into())
+        check(unsafe { sys::cuGraphLaunch(executable, self.queue.raw()) }, || "launching a graph".into())
     }
 
     /// Replaces arguments and sizes.
@@ -63,7 +63,7 @@ impl Current<'_> {
                     "updating a graph: the new capture has other steps than the graph: capture a graph of its own"
                         .to_owned(),
                 )),
-                other => check_raw(other, || "updating a graph".into()),
+                other => check(other, || "updating a graph".into()),
             }
         })
     }

@@ -1,11 +1,11 @@
 //! Memory of a GPU, from a pool that allocates and frees in stream order, and copies.
 
 use super::context::Current;
-use super::errors::{check, check_raw};
+use super::errors::check;
 use super::pool::Pool;
 use crate::backend::units::human;
 use crate::error::{Error, Result};
-use cust::sys;
+use cuda_driver::sys;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
@@ -13,14 +13,16 @@ use std::ptr::NonNull;
 impl Current<'_> {
     /// Number of bytes that can be allocated now.
     pub fn free_memory(&self) -> Result<u64> {
-        let (free, _) = check(cust::memory::mem_get_info(), || "querying free memory".into())?;
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: the arguments point to room for the numbers.
+        check(unsafe { sys::cuMemGetInfo_v2(&mut free, &mut total) }, || "querying free memory".into())?;
         Ok(free as u64 + self.card.pool.as_ref().map_or(0, Pool::unused))
     }
 
     /// Returns unused memory of the pool to the system.
     pub fn trim(&self) -> Result<()> {
         match &self.card.pool {
-            Some(pool) => check_raw(pool.trim(), || "trimming the memory pool".into()),
+            Some(pool) => check(pool.trim(), || "trimming the memory pool".into()),
             None => Ok(()),
         }
     }
@@ -46,7 +48,7 @@ impl Current<'_> {
                 self.card.info().device
             ))),
             Err(error) => {
-                check_raw(error, || format!("allocating {} for `{name}`", human(bytes)))?;
+                check(error, || format!("allocating {} for `{name}`", human(bytes)))?;
                 Err(Error::Device(format!("allocating {} for `{name}`", human(bytes))))
             }
         }
@@ -109,7 +111,7 @@ impl Current<'_> {
         // may be pinned memory, of which the driver copies nothing before it returns.
         let result =
             unsafe { sys::cuMemcpyHtoDAsync_v2(address, bytes.as_ptr().cast(), bytes.len(), self.queue.raw()) };
-        check_raw(result, attempt)?;
+        check(result, attempt)?;
         self.queue.synchronize(attempt)
     }
 
@@ -124,9 +126,9 @@ impl Current<'_> {
         }
         let (attempt, side) = (|| format!("copying {} to the GPU", human(bytes.len() as u64)), self.card.side.0);
         // SAFETY: as in `write`.
-        check_raw(unsafe { sys::cuMemcpyHtoDAsync_v2(address, bytes.as_ptr().cast(), bytes.len(), side) }, attempt)?;
+        check(unsafe { sys::cuMemcpyHtoDAsync_v2(address, bytes.as_ptr().cast(), bytes.len(), side) }, attempt)?;
         // SAFETY: the stream exists.
-        check_raw(unsafe { sys::cuStreamSynchronize(side) }, attempt)
+        check(unsafe { sys::cuStreamSynchronize(side) }, attempt)
     }
 
     /// Copies from the GPU, after everything launched before has ended.
@@ -141,7 +143,7 @@ impl Current<'_> {
         let attempt = || format!("copying {} from the GPU", human(len as u64));
         // SAFETY: destination and length are those of a live slice that is borrowed mutably; by contract the source is
         // device memory.
-        check_raw(unsafe { sys::cuMemcpyDtoHAsync_v2(to.cast(), address, len, self.queue.raw()) }, attempt)?;
+        check(unsafe { sys::cuMemcpyDtoHAsync_v2(to.cast(), address, len, self.queue.raw()) }, attempt)?;
         self.queue.synchronize(attempt)
     }
 
@@ -152,7 +154,7 @@ impl Current<'_> {
     pub unsafe fn fill(&self, address: u64, byte: u8, bytes: u64) -> Result<()> {
         // SAFETY: by contract the call accesses allocated device memory only.
         let result = unsafe { sys::cuMemsetD8Async(address, byte, bytes as usize, self.queue.raw()) };
-        check_raw(result, || format!("filling {}", human(bytes)))
+        check(result, || format!("filling {}", human(bytes)))
     }
 
     /// Copies within device memory, in stream order.
@@ -162,7 +164,7 @@ impl Current<'_> {
     pub unsafe fn copy(&self, to: u64, from: u64, bytes: u64) -> Result<()> {
         // SAFETY: by contract the call accesses allocated device memory only.
         let result = unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes as usize, self.queue.raw()) };
-        check_raw(result, || format!("copying {} on the GPU", human(bytes)))
+        check(result, || format!("copying {} on the GPU", human(bytes)))
     }
 
     /// Copies from memory of another context, in the order of this stream.
@@ -174,7 +176,7 @@ impl Current<'_> {
         let own = self.card.context();
         // SAFETY: by contract the call accesses allocated memory of the two contexts only.
         let result = unsafe { sys::cuMemcpyPeerAsync(to, own, from, other, bytes as usize, self.queue.raw()) };
-        check_raw(result, || format!("copying {} between GPUs", human(bytes)))
+        check(result, || format!("copying {} between GPUs", human(bytes)))
     }
 }
 
@@ -189,7 +191,7 @@ impl Current<'_> {
         if result == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY {
             return Err(Error::OutOfMemory(format!("{} are more than this machine can pin: use less", attempt())));
         }
-        check_raw(result, attempt)?;
+        check(result, attempt)?;
         // SAFETY: the driver has written an address.
         let memory = unsafe { memory.assume_init() };
         NonNull::new(memory.cast()).ok_or_else(|| Error::Device(attempt()))
@@ -213,7 +215,7 @@ impl Current<'_> {
         // SAFETY: this function has the contract of the call.
         let result =
             unsafe { sys::cuMemcpyHtoDAsync_v2(address, from.as_ptr().cast_const().cast(), bytes, self.queue.raw()) };
-        check_raw(result, || format!("copying {} to the GPU", human(bytes as u64)))
+        check(result, || format!("copying {} to the GPU", human(bytes as u64)))
     }
 
     /// Starts a copy from the GPU to pinned memory.
@@ -224,6 +226,6 @@ impl Current<'_> {
         self.queue.refuse_in_capture("copying to memory of the host")?;
         // SAFETY: this function has the contract of the call.
         let result = unsafe { sys::cuMemcpyDtoHAsync_v2(to.as_ptr().cast(), address, bytes, self.queue.raw()) };
-        check_raw(result, || format!("copying {} from the GPU", human(bytes as u64)))
+        check(result, || format!("copying {} from the GPU", human(bytes as u64)))
     }
 }

@@ -1,11 +1,13 @@
-//! The GPU backend, through `cust`. The files of this folder are the only ones that name `cust`.
+//! The GPU backend, through the driver's API. The files of this folder are the only ones that name `cuda_driver`.
 
 mod captured;
 mod context;
+mod device;
 mod errors;
 mod event;
 mod graph;
 mod memory;
+mod module;
 mod order;
 mod pool;
 mod queue;
@@ -22,16 +24,11 @@ use super::shape::Shape;
 use super::streams::{RawStream, Streams};
 use crate::error::{Error, Result};
 use context::{Card, Current};
+use cuda_driver::sys;
 use cuda_std::launch::Call;
-use cust::device::{Device, DeviceAttribute};
-use cust::sys;
-use errors::{check, check_raw};
+use errors::check;
 use queue::Queue;
 use std::sync::Arc;
-
-/// `CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN`, which `cust` lacks.
-const MAX_SHARED_OPTIN: sys::CUdevice_attribute =
-    sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
 
 /// One stream of a GPU. Its driver calls go through [`Gpu::select`], so that a thread can use several GPUs, and several
 /// threads one.
@@ -47,15 +44,15 @@ impl Gpu {
     /// [`Error::NoDevice`] if there is no such GPU or no driver; [`Error::Device`] if the driver fails.
     pub fn open(number: u32) -> Result<Self> {
         let driver = driver()?;
-        let count = check(Device::num_devices(), || "counting the GPUs".into())?;
+        let count = device::count()?;
         if number >= count {
             return Err(Error::NoDevice(format!(
                 "there is no GPU {number}: {}; `host devices` lists them",
                 if count == 0 { "the driver finds none".into() } else { format!("the last is gpu:{}", count - 1) }
             )));
         }
-        let device = check(Device::get_device(number), || format!("opening gpu:{number}"))?;
-        let card = Card::open(device, describe(number, device, &driver)?, driver.cuda)?;
+        let device = device::at(number, || format!("opening gpu:{number}"))?;
+        let card = Card::open(device, device::describe(number, device, &driver)?, driver.cuda)?;
         let queue = Queue::new(|| format!("opening gpu:{number}"))?;
         Ok(Self { queue, card: Arc::new(card) })
     }
@@ -72,14 +69,15 @@ impl Gpu {
         let (driver, context) = (driver()?, raw.context.cast());
         let attempt = || "adopting a context".to_owned();
         // SAFETY: by contract the context exists.
-        check_raw(unsafe { sys::cuCtxSetCurrent(context) }, attempt)?;
+        check(unsafe { sys::cuCtxSetCurrent(context) }, attempt)?;
         let mut number = 0;
         // SAFETY: the argument points to room for a device.
-        check_raw(unsafe { sys::cuCtxGetDevice(&mut number) }, attempt)?;
+        check(unsafe { sys::cuCtxGetDevice(&mut number) }, attempt)?;
         let number = number.unsigned_abs();
-        let device = check(Device::get_device(number), attempt)?;
+        let device = device::at(number, attempt)?;
         // SAFETY: this function has the same contract, and the driver has just returned the context's device.
-        let card = unsafe { Card::adopt((context, owner), device, describe(number, device, &driver)?, driver.cuda)? };
+        let card =
+            unsafe { Card::adopt((context, owner), device, device::describe(number, device, &driver)?, driver.cuda)? };
         Ok(Self { queue: Queue::adopt(raw.stream.cast()), card: Arc::new(card) })
     }
 
@@ -194,11 +192,8 @@ unsafe impl Backend for Gpu {
 /// Describes every GPU.
 pub(super) fn list() -> Result<Vec<DeviceInfo>> {
     let driver = driver()?;
-    let count = check(Device::num_devices(), || "counting the GPUs".into())?;
-    (0..count)
-        .map(|number| {
-            describe(number, check(Device::get_device(number), || format!("querying gpu:{number}"))?, &driver)
-        })
+    (0..device::count()?)
+        .map(|number| device::describe(number, device::at(number, || format!("querying gpu:{number}"))?, &driver))
         .collect()
 }
 
@@ -214,33 +209,6 @@ fn unavailable(error: cuda_driver::DriverError) -> Error {
         NotFound { .. } | Init { code: 34 | 100, .. } => Error::NoDevice(error.to_string()),
         _ => Error::Device(format!("{error}: reinstall it or restart this machine, or request the simulator")),
     }
-}
-
-fn describe(number: u32, device: Device, driver: &cuda_driver::DriverInfo) -> Result<DeviceInfo> {
-    let attempt = || format!("querying gpu:{number}");
-    let get = |attribute| check(device.get_attribute(attribute), attempt).map(i32::unsigned_abs);
-    let mut max_shared = 0;
-    // SAFETY: the first argument points to room for an int, and the driver returned the device.
-    let result = unsafe { sys::cuDeviceGetAttribute(&mut max_shared, MAX_SHARED_OPTIN, device.as_raw()) };
-    check_raw(result, attempt)?;
-    // There are two transfers per clock; a newer driver that does not report the clock gives 0.
-    let kilohertz = u64::from(get(DeviceAttribute::MemoryClockRate).unwrap_or(0));
-    let bits = u64::from(get(DeviceAttribute::GlobalMemoryBusWidth).unwrap_or(0));
-    let peak = (2 * kilohertz * 1000 * bits / 8) as f64 / 1e9;
-    let clock = get(DeviceAttribute::ClockRate).unwrap_or(0);
-    Ok(DeviceInfo {
-        device: format!("gpu:{number}"),
-        name: check(device.name(), attempt)?,
-        sm: Some(get(DeviceAttribute::ComputeCapabilityMajor)? * 10 + get(DeviceAttribute::ComputeCapabilityMinor)?),
-        memory: check(device.total_memory(), attempt)? as u64,
-        multiprocessors: get(DeviceAttribute::MultiprocessorCount)?,
-        max_block: get(DeviceAttribute::MaxThreadsPerBlock)?,
-        max_shared: max_shared.unsigned_abs(),
-        l2: u64::from(get(DeviceAttribute::L2CacheSize)?),
-        peak_gbps: (peak > 0.0).then_some(peak),
-        clock_mhz: (clock > 0).then(|| f64::from(clock) / 1e3),
-        driver: Some(format!("CUDA {}.{} ({})", driver.cuda.0, driver.cuda.1, driver.library)),
-    })
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! Waiting for streams and events, and captures.
 
 use super::context::Current;
-use super::errors::check_raw;
+use super::errors::check;
 use super::event::{Event, elapsed, handle};
 use super::queue::Node;
 use crate::error::Result;
-use cust::sys;
+use cuda_driver::sys;
 
 /// Streams and events.
 impl Current<'_> {
@@ -29,7 +29,7 @@ impl Current<'_> {
             None => event.record(self.queue.raw(), attempt)?,
             Some(before) => {
                 // SAFETY: stream and event exist.
-                check_raw(unsafe { sys::cuStreamWaitEvent(self.card.side.0, before, 0) }, attempt)?;
+                check(unsafe { sys::cuStreamWaitEvent(self.card.side.0, before, 0) }, attempt)?;
                 event.record(self.card.side.0, attempt)?;
             }
         }
@@ -44,7 +44,7 @@ impl Current<'_> {
         self.queue.refuse_in_capture("waiting for an event")?;
         // SAFETY: stream and event exist.
         let result = unsafe { sys::cuStreamWaitEvent(self.queue.raw(), handle(event), 0) };
-        check_raw(result, || "waiting for an event".into())
+        check(result, || "waiting for an event".into())
     }
 
     /// Waits on the host.
@@ -53,7 +53,7 @@ impl Current<'_> {
     /// That of [`Streams::wait`](crate::backend::Streams::wait).
     pub unsafe fn await_event(&self, event: u64) -> Result<()> {
         // SAFETY: by contract the event exists.
-        check_raw(unsafe { sys::cuEventSynchronize(handle(event)) }, || "running the kernel".into())
+        check(unsafe { sys::cuEventSynchronize(handle(event)) }, || "running the kernel".into())
     }
 
     /// Whether an event is reached.
@@ -82,7 +82,7 @@ impl Current<'_> {
         // Other streams and other threads may allocate and wait meanwhile.
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
         // SAFETY: the stream exists.
-        check_raw(unsafe { sys::cuStreamBeginCapture_v2(self.queue.raw(), mode) }, attempt)?;
+        check(unsafe { sys::cuStreamBeginCapture_v2(self.queue.raw(), mode) }, attempt)?;
         self.queue.begin(before);
         Ok(())
     }
@@ -92,7 +92,7 @@ impl Current<'_> {
         let kernels = self.queue.end();
         let mut graph = std::ptr::null_mut();
         // SAFETY: the stream exists, and the second argument points to room for a handle.
-        check_raw(unsafe { sys::cuStreamEndCapture(self.queue.raw(), &mut graph) }, || "ending a capture".into())?;
+        check(unsafe { sys::cuStreamEndCapture(self.queue.raw(), &mut graph) }, || "ending a capture".into())?;
         Ok((graph, kernels))
     }
 }
@@ -101,6 +101,6 @@ impl Current<'_> {
 fn reached(result: sys::CUresult) -> Result<bool> {
     match result {
         sys::CUresult::CUDA_ERROR_NOT_READY => Ok(false),
-        other => check_raw(other, || "running the kernel".into()).map(|()| true),
+        other => check(other, || "running the kernel".into()).map(|()| true),
     }
 }

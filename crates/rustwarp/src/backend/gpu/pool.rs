@@ -1,9 +1,8 @@
 //! The driver's memory pools.
 
-use super::errors::check_raw;
+use super::errors::check;
 use crate::error::Result;
-use cust::device::Device;
-use cust::sys;
+use cuda_driver::sys;
 
 /// A memory pool. It keeps freed memory until it is trimmed, so that allocations do not call the operating system.
 pub(super) struct Pool(sys::CUmemoryPool);
@@ -15,33 +14,30 @@ unsafe impl Sync for Pool {}
 
 impl Pool {
     /// Creates a pool; `None` if the device or the driver has none.
-    pub fn new(device: Device, attempt: impl Fn() -> String) -> Result<Option<Self>> {
+    pub fn new(device: sys::CUdevice, attempt: impl Fn() -> String) -> Result<Option<Self>> {
         let mut supported = 0;
         let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED;
         // SAFETY: the first argument points to room for an int, and the driver returned the device.
-        let result = unsafe { sys::cuDeviceGetAttribute(&mut supported, attribute, device.as_raw()) };
+        let result = unsafe { sys::cuDeviceGetAttribute(&mut supported, attribute, device) };
         if result != sys::CUresult::CUDA_SUCCESS || supported == 0 {
             return Ok(None);
         }
         let properties = sys::CUmemPoolProps {
             allocType: sys::CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
             handleTypes: sys::CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
-            location: sys::CUmemLocation {
-                type_: sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE,
-                id: device.as_raw(),
-            },
+            location: sys::CUmemLocation { type_: sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, id: device },
             win32SecurityAttributes: std::ptr::null_mut(),
             reserved: [0; 64],
         };
         let mut pool = std::ptr::null_mut();
         // SAFETY: the first argument points to room for a handle, the second to a complete description.
-        check_raw(unsafe { sys::cuMemPoolCreate(&mut pool, &properties) }, &attempt)?;
+        check(unsafe { sys::cuMemPoolCreate(&mut pool, &properties) }, &attempt)?;
         let pool = Self(pool);
         let mut keep = u64::MAX;
         let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
         // SAFETY: the attribute's value is a 64-bit number, to which the last argument points.
         let result = unsafe { sys::cuMemPoolSetAttribute(pool.0, attribute, (&raw mut keep).cast()) };
-        check_raw(result, attempt)?;
+        check(result, attempt)?;
         Ok(Some(pool))
     }
 

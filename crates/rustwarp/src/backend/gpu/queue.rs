@@ -1,10 +1,10 @@
 //! Streams of the driver, and their captures.
 
-use super::errors::check_raw;
+use super::errors::check;
 use super::event::Event;
 use crate::error::{Error, Result};
 use crate::sync::lock;
-use cust::sys;
+use cuda_driver::sys;
 use std::sync::Mutex;
 
 /// `CU_STREAM_NON_BLOCKING`: no order with the legacy default stream, which other libraries may use.
@@ -23,7 +23,7 @@ impl RawQueue {
     pub fn new(attempt: impl Fn() -> String) -> Result<Self> {
         let mut stream = std::ptr::null_mut();
         // SAFETY: the first argument points to room for a handle.
-        check_raw(unsafe { sys::cuStreamCreateWithPriority(&mut stream, NON_BLOCKING, 0) }, attempt)?;
+        check(unsafe { sys::cuStreamCreateWithPriority(&mut stream, NON_BLOCKING, 0) }, attempt)?;
         Ok(Self(stream))
     }
 }
@@ -110,7 +110,7 @@ impl Queue {
     pub fn synchronize(&self, attempt: impl Fn() -> String) -> Result<()> {
         self.refuse_in_capture("waiting")?;
         // SAFETY: the stream exists.
-        check_raw(unsafe { sys::cuStreamSynchronize(self.raw()) }, attempt)
+        check(unsafe { sys::cuStreamSynchronize(self.raw()) }, attempt)
     }
 
     /// Notes that a capture has begun behind the event.
@@ -140,7 +140,7 @@ impl Queue {
                 &mut count,
             )
         };
-        check_raw(result, || "capturing a kernel".into())?;
+        check(result, || "capturing a kernel".into())?;
         if count != 1 {
             return Err(Error::Device(format!("capturing a kernel: the driver reports {count} last nodes, not one")));
         }

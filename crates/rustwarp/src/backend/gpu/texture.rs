@@ -1,11 +1,11 @@
 //! Textures: CUDA arrays and linear memory, with the driver's descriptions of them.
 
 use super::context::{Current, Texels};
-use super::errors::check_raw;
+use super::errors::check;
 use crate::backend::sampling::{AddressMode, Channel, Filter, Layout, Sampling};
 use crate::backend::units::{extent_text, human};
 use crate::error::{Error, Result};
-use cust::sys;
+use cuda_driver::sys;
 
 /// Textures.
 impl Current<'_> {
@@ -20,19 +20,19 @@ impl Current<'_> {
                     unsafe { self.free(address) };
                     return Err(error);
                 }
-                let linear = sys::CUDA_RESOURCE_DESC_st__bindgen_ty_1__bindgen_ty_3 {
+                let linear = sys::CUDA_RESOURCE_DESC_linear {
                     devPtr: address,
                     format: format(sampling.channel),
                     numChannels: sampling.channels,
                     sizeInBytes: texels.len(),
                 };
-                let res = sys::CUDA_RESOURCE_DESC_st__bindgen_ty_1 { linear };
+                let res = sys::CUDA_RESOURCE_DESC_res { linear };
                 (Texels::Linear(address), (sys::CUresourcetype::CU_RESOURCE_TYPE_LINEAR, res))
             }
             Layout::Array(_) => {
                 let array = self.array(sampling, texels, name)?;
-                let handle = sys::CUDA_RESOURCE_DESC_st__bindgen_ty_1__bindgen_ty_1 { hArray: array };
-                let res = sys::CUDA_RESOURCE_DESC_st__bindgen_ty_1 { array: handle };
+                let handle = sys::CUDA_RESOURCE_DESC_array { hArray: array };
+                let res = sys::CUDA_RESOURCE_DESC_res { array: handle };
                 (Texels::Array(array), (sys::CUresourcetype::CU_RESOURCE_TYPE_ARRAY, res))
             }
         };
@@ -42,7 +42,7 @@ impl Current<'_> {
         // lives as long as the texture.
         let result =
             unsafe { sys::cuTexObjectCreate(&mut handle, &resource, &description(sampling), std::ptr::null()) };
-        if let Err(error) = check_raw(result, || format!("making the texture `{name}`")) {
+        if let Err(error) = check(result, || format!("making the texture `{name}`")) {
             // SAFETY: the memory was created above, and is not stored anywhere.
             unsafe { self.free_texels(memory) };
             return Err(error);
@@ -66,9 +66,6 @@ impl Current<'_> {
     }
 
     /// Creates a CUDA array with these texels.
-    ///
-    /// It calls the driver's own functions: `cust`'s `ArrayObject` treats half floats as f32 and copies up to two
-    /// dimensions only, and its texture objects are private.
     fn array(&self, sampling: &Sampling, texels: &[u8], name: &str) -> Result<sys::CUarray> {
         let Layout::Array([width, height, depth]) = sampling.layout else {
             return Err(Error::Argument(format!("the texture `{name}` has no array")));
@@ -99,7 +96,7 @@ impl Current<'_> {
                     self.info().device
                 )));
             }
-            other => check_raw(other, || format!("making an array for the texture `{name}`"))?,
+            other => check(other, || format!("making an array for the texture `{name}`"))?,
         }
         let row = width * sampling.texel() as usize;
         let copy = sys::CUDA_MEMCPY3D {
@@ -131,7 +128,7 @@ impl Current<'_> {
         };
         // SAFETY: `Texture::new` has checked that the number of bytes is that of the array, and the array has this
         // extent.
-        let copied = check_raw(unsafe { sys::cuMemcpy3D_v2(&copy) }, || format!("filling the texture `{name}`"));
+        let copied = check(unsafe { sys::cuMemcpy3D_v2(&copy) }, || format!("filling the texture `{name}`"));
         if copied.is_err() {
             // SAFETY: the array was created above, and its handle is not stored anywhere.
             unsafe { sys::cuArrayDestroy(array) };
