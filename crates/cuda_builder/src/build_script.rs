@@ -1,4 +1,4 @@
-//! Reports to cargo, inside a `build.rs`: the files that the PTX depends on, and failures.
+//! Reports to cargo, inside a `build.rs`: the files that the PTX depends on, warnings, and failures.
 
 use std::path::Path;
 
@@ -26,6 +26,17 @@ pub(crate) fn fail(kernels: &Path, error: &Error) {
     println!("cargo::error=the kernels in {} are not compiled", kernels.display());
     for line in error.to_string().lines() {
         println!("cargo::error={line}");
+    }
+}
+
+/// Shows warnings: through cargo inside a build script, else on standard error.
+pub(crate) fn warn(lines: &[String]) {
+    for line in lines {
+        if is_here() {
+            println!("cargo::warning={line}");
+        } else {
+            eprintln!("warning: {line}");
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::{
     arch::Arch,
     artifact::Artifact,
+    check::Lint,
     error::Error,
     options::{DebugInfo, Modules, Options},
     toolchain::Search,
@@ -12,6 +13,7 @@ use crate::{
 
 mod copies;
 mod run;
+mod warnings;
 
 /// Compiles a crate of kernels to PTX.
 ///
@@ -42,6 +44,7 @@ pub struct CudaBuilder {
     emit_llvm_ir: bool,
     emit_llvm_bitcode: bool,
     fatal: bool,
+    allowed: Vec<Lint>,
     build_args: Vec<String>,
 }
 
@@ -61,6 +64,7 @@ impl CudaBuilder {
             emit_llvm_ir: false,
             emit_llvm_bitcode: false,
             fatal: true,
+            allowed: Vec::new(),
             build_args: Vec::new(),
         }
     }
@@ -205,6 +209,12 @@ impl CudaBuilder {
     /// no other text is shown than the one that was compiled.
     pub fn source_root(mut self, record: bool) -> Self {
         self.options.source_root = record;
+        self
+    }
+
+    /// Turns lints off for the whole crate. `#[kernel(allow(…))]` turns them off for one kernel.
+    pub fn allow(mut self, lints: impl IntoIterator<Item = Lint>) -> Self {
+        self.allowed.extend(lints);
         self
     }
 

@@ -9,11 +9,13 @@ use std::{
     time::{Instant, SystemTime, UNIX_EPOCH},
 };
 
-use super::{CudaBuilder, copies};
+use super::{CudaBuilder, copies, warnings};
 use crate::{
     arch::Arch,
     artifact::Artifact,
-    build_script, embed,
+    build_script,
+    check::lints::Allowed,
+    embed,
     error::Error,
     files::Sources,
     link::{self, Link, Module},
@@ -43,6 +45,8 @@ struct Compiled {
     work_dir: PathBuf,
     /// The link record.
     record: PathBuf,
+    /// The lints that kernels turn off.
+    allowed: Allowed,
     /// What the PTX was made of: equal to the text of the file `stamp` when nothing has changed.
     stamp: String,
 }
@@ -154,6 +158,10 @@ impl Build<'_> {
             write_if_changed(&path, format!("{}{}\n", compiled.stamp, names.join("\n")).as_bytes())?;
         }
         self.embed(&artifacts)?;
+        if let (Some(link), Some(names)) = (links.last(), outcomes.last()) {
+            let lines = warnings::of(&self.builder.allowed, &self.builder.search.cache, link, names, &rebuilt)?;
+            build_script::warn(&lines);
+        }
         Ok(artifacts)
     }
 
@@ -206,7 +214,8 @@ impl Build<'_> {
         fs::create_dir_all(&work_dir).map_err(Error::io("create", &work_dir))?;
         let compilers = self.toolchain.fingerprint();
         let stamp = format!("{options:?}\n{compilers}\n{:016x}\n{}\n", link::version(), version_of(&record)?);
-        Ok(Compiled { arch, work_dir, record, stamp })
+        let allowed = Allowed::of(&Record::read(&record)?.exports);
+        Ok(Compiled { arch, work_dir, record, allowed, stamp })
     }
 
     fn target_dir(&self, arch: Arch) -> PathBuf {
@@ -227,6 +236,7 @@ impl Build<'_> {
             workspace: &self.package.workspace,
             arch: compiled.arch,
             options: &self.builder.options,
+            allowed: &compiled.allowed,
             work_dir: &compiled.work_dir,
         }
     }

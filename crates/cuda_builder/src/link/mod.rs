@@ -8,6 +8,7 @@ use std::{
 
 use crate::{
     arch::Arch,
+    check::lints::{self, Allowed},
     error::Error,
     options::{Modules, Options},
     process,
@@ -42,6 +43,8 @@ pub(crate) struct Link<'a> {
     pub workspace: &'a Path,
     pub arch: Arch,
     pub options: &'a Options,
+    /// The lints that kernels turn off.
+    pub allowed: &'a Allowed,
     /// Receives the intermediate files, a folder per module; they stay there for inspection.
     pub work_dir: &'a Path,
 }
@@ -54,7 +57,8 @@ impl Link<'_> {
     pub fn modules(&self, record: &Record) -> Result<Vec<Module<'_>>, Error> {
         let store = Store::open(self.work_dir.join("objects"))?;
         let objects = Objects::read(record, self.toolchain, &store)?;
-        let exports: HashSet<&str> = record.exports.iter().map(String::as_str).collect();
+        let is_entry = |name: &&str| !name.starts_with(lints::ALLOW);
+        let exports: HashSet<&str> = record.exports.iter().map(String::as_str).filter(is_entry).collect();
         let mut modules: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         let root = self.package.replace('-', "_");
         for object in objects.iter().filter(|object| object.own || self.options.dependency_kernels) {

@@ -11,7 +11,12 @@ use std::{
 };
 
 use super::{Link, lines, objects::Object, pass};
-use crate::{error::Error, options::DebugInfo, process};
+use crate::{
+    check::limits,
+    error::Error,
+    options::{DebugInfo, Modules},
+    process,
+};
 
 /// A module to be.
 pub(crate) struct Module<'a> {
@@ -59,7 +64,7 @@ impl Stamp {
 impl<'a> Module<'a> {
     pub(super) fn new(link: &'a Link<'a>, name: &str, entries: Vec<String>, objects: &[&Object]) -> Self {
         let mut hasher = DefaultHasher::new();
-        (link.key(), &entries).hash(&mut hasher);
+        (link.key(), &entries, link.allowed.text()).hash(&mut hasher);
         Self {
             link,
             name: name.to_owned(),
@@ -98,7 +103,23 @@ impl<'a> Module<'a> {
         let keep = self.pass(&self.join()?)?;
         self.optimise(&keep)?;
         self.generate()?;
+        self.check()?;
         self.confirm()
+    }
+
+    /// Refuses PTX that a driver would refuse.
+    fn check(&self) -> Result<(), Error> {
+        let ptx = read(&self.ptx())?;
+        let problem = if self.link.options.modules == Modules::Whole && !limits::has_entry(&ptx) {
+            Some(
+                "it has no kernel: mark a function with `#[kernel]`, since `#[no_mangle]` alone makes no entry"
+                    .to_owned(),
+            )
+        } else {
+            limits::broken(&ptx)
+        };
+        let package = self.link.package.to_owned();
+        problem.map_or(Ok(()), |problem| Err(Error::Kernel { package, problem }))
     }
 
     /// Writes down that the PTX is current.

@@ -23,6 +23,7 @@ fn link(text: &str, arch: Arch, options: &Options) -> String {
         workspace: Path::new("/work"),
         arch,
         options,
+        allowed: &Allowed::default(),
         work_dir: folder.path(),
     };
     let module = Module::new(&link, "test", vec!["kernel".to_owned()], &[]);

@@ -1,0 +1,61 @@
+//! The lint of f64 arithmetic on f32 values.
+
+use std::collections::{HashMap, HashSet};
+
+use super::kinds::{Found, Lint};
+use crate::check::{
+    flow::Flow,
+    listing::{Code, Instruction, Place},
+};
+
+/// Reports arithmetic in f64 whose inputs are f32 values and constants, and whose result becomes an f32.
+pub(super) fn f64_of_f32(code: &Code<'_>, flow: &Flow, found: &mut Found<'_>) {
+    let mut writers: HashMap<&str, Vec<&Instruction<'_>>> = HashMap::new();
+    for one in &code.instructions {
+        for register in one.written() {
+            writers.entry(register).or_default().push(one);
+        }
+    }
+    let back = |one: &Instruction<'_>| one.base() == "cvt" && one.opcode.ends_with(".f32.f64");
+    for (_, one) in flow.warm(code).filter(|(_, one)| back(one)) {
+        let mut slice = Slice { writers: &writers, seen: HashSet::new(), converted: false, arithmetic: None };
+        let closed = one.read().all(|register| slice.follow(register));
+        if let Some(place) = slice.arithmetic.filter(|_| closed && slice.converted) {
+            found.add(Lint::F64Arithmetic, place.or(one.place.as_ref()), "arithmetic in f64 on f32 values");
+        }
+    }
+}
+
+/// What a value is computed from.
+struct Slice<'a, 't> {
+    writers: &'a HashMap<&'a str, Vec<&'a Instruction<'t>>>,
+    seen: HashSet<String>,
+    /// Whether an f32 is among the inputs.
+    converted: bool,
+    /// The last arithmetic operation on the way to the result.
+    arithmetic: Option<Option<&'a Place>>,
+}
+
+impl Slice<'_, '_> {
+    /// Follows a register to its inputs; returns whether all are f32 values and constants.
+    fn follow(&mut self, register: &str) -> bool {
+        if !self.seen.insert(register.to_owned()) {
+            return true;
+        }
+        let Some(writers) = self.writers.get(register) else { return false };
+        writers.iter().all(|one| match one.base() {
+            "cvt" if one.opcode.ends_with("f64.f32") => {
+                self.converted = true;
+                true
+            }
+            "add" | "sub" | "mul" | "fma" | "div" | "sqrt" | "rcp" | "neg" | "abs" | "min" | "max"
+                if one.opcode.ends_with(".f64") =>
+            {
+                self.arithmetic.get_or_insert(one.place.as_ref());
+                one.read().all(|input| self.follow(input))
+            }
+            "mov" => one.read().all(|input| self.follow(input)),
+            _ => false,
+        })
+    }
+}
