@@ -5,4 +5,5 @@ pub mod asynchronous;
 pub mod cases;
 pub mod matrix;
 pub mod order;
+pub mod project;
 pub mod shifted;

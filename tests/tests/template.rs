@@ -3,33 +3,10 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::Command,
 };
 
-/// Without optimisation: the project's kernel is small, and compiling the simulator takes longest.
-const QUICK: [&str; 6] = [
-    "--config=profile.dev.package.ptx_sim.opt-level=0",
-    "--config=profile.test.package.ptx_sim.opt-level=0",
-    "--config=profile.dev.package.cuda_builder.opt-level=0",
-    "--config=profile.dev.debug=false",
-    "--config=profile.test.debug=false",
-    // With the dependencies that this workspace has fetched.
-    "--offline",
-];
-
-/// Runs cargo in the project.
-fn cargo(folder: &Path, target: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO"));
-    command.current_dir(folder).args(arguments).args(QUICK).env("CARGO_TARGET_DIR", target);
-    command.output().expect("cargo starts")
-}
-
-/// What a run of cargo printed; a failure quotes all of it.
-fn printed(output: &Output) -> String {
-    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{text}");
-    text
-}
+use tests::project::{cargo, printed};
 
 /// A place for the project, with nothing there, and a target folder that stays, so that only the first run is slow.
 fn places(name: &str) -> (PathBuf, PathBuf) {
@@ -38,7 +15,7 @@ fn places(name: &str) -> (PathBuf, PathBuf) {
     if folder.exists() {
         fs::remove_dir_all(&folder).expect("removed");
     }
-    (folder, temporary.join("my-kernels-target"))
+    (folder, temporary.join("projects"))
 }
 
 #[test]

@@ -45,7 +45,7 @@ enum Task {
     Bench(bench::Options),
     /// Makes the folder `dist`, which tests and measures on a GPU machine without Rust
     Dist,
-    /// Writes the pages of docs/ladders from the sources, the simulator and docs/results
+    /// Writes the pages of docs/ladders from the sources, the simulator and docs/results, and makes the guide
     Docs(docs::Options),
     /// Checks the project's rules on structure and text
     Tidy,

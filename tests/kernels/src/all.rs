@@ -15,6 +15,7 @@ pub fn cases() -> Vec<Case> {
         crate::texture::cases(),
         crate::math::cases(),
         crate::print::cases(),
+        crate::guide::cases(),
     ]
     .into_iter()
     .flatten()

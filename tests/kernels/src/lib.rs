@@ -15,6 +15,7 @@ pub mod all;
 pub mod case;
 
 pub mod atomic;
+pub mod guide;
 pub mod math;
 pub mod memory;
 pub mod panic;

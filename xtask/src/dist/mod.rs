@@ -36,8 +36,9 @@ pub fn run() -> Result<ExitCode> {
     if dist.exists() {
         fs::remove_dir_all(&dist).with_context(|| format!("cannot empty {}", dist.display()))?;
     }
-    let host = executables(&["build", "--package", "host", "--bin", "host"])?;
-    let tests = executables(&["test", "--no-run", "--package", "tests", "--features", "gpu", "--test", "gpu*"])?;
+    let host = executables(&["build", "--release", "--package", "host", "--bin", "host"])?;
+    let tests =
+        executables(&["test", "--release", "--no-run", "--package", "tests", "--features", "gpu", "--test", "gpu*"])?;
     ensure!(!host.is_empty() && !tests.is_empty(), "cargo named no host binary or no GPU tests");
     for (name, path) in &host {
         copy(path, &dist.join(name))?;
@@ -85,13 +86,13 @@ fn pack_ptx(archive: &Path) -> Result<()> {
     command::run(&mut tar).context("tar and gzip are needed")
 }
 
-/// Builds for release, and returns the name and path of each executable.
+/// Runs cargo to build, and returns the name and path of each executable.
 ///
 /// # Errors
 /// Fails if the build fails.
 pub fn executables(arguments: &[&str]) -> Result<Vec<(String, PathBuf)>> {
     let mut cargo = command::cargo();
-    cargo.args(arguments).args(["--release", "--message-format=json-render-diagnostics"]);
+    cargo.args(arguments).arg("--message-format=json-render-diagnostics");
     let mut found = Vec::new();
     for message in Message::parse_stream(command::read(&mut cargo)?.as_bytes()) {
         if let Message::CompilerArtifact(artifact) = message.context("cannot read cargo's messages")? {

@@ -20,6 +20,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("rustwarp", &["kernels-gpu", "cuda_std", "ptx_sim", "cuda_driver"]),
     ("ladders", &["rustwarp", "kernels-gpu", "cuda_std"]),
     ("host", &["ladders", "rustwarp", "cuda_builder"]),
+    ("docs-book", &[]),
     ("docs-generator", &["host", "ladders", "rustwarp"]),
     ("tests", &["ladders", "rustwarp", "host", "kernels-gpu", "test-kernels", "cuda_std", "ptx_sim", "cuda_builder"]),
     ("xtask", &["cuda_builder", "cuda_driver"]),

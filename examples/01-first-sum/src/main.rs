@@ -1,7 +1,7 @@
-//! Sums a vector on the default device: a GPU if there is one, else the simulator.
+//! Sums a vector on the default device.
 
 fn main() -> Result<(), rustwarp::Error> {
-    let device = rustwarp::Device::default()?;
+    let device = rustwarp::Device::default()?; // a GPU if there is one, else the simulator
     let numbers: Vec<f32> = (1..=1000).map(|i| i as f32).collect();
     let x = device.upload(&numbers)?;
     let sum = device.sum(&x)?;

@@ -1,5 +1,7 @@
 //! `cargo xtask ci`: every check of a change that needs no GPU.
 
+mod documents;
+
 use std::{
     fs,
     process::{Command, ExitCode},
@@ -25,15 +27,16 @@ pub fn run() -> Result<ExitCode> {
     // So must the bridge to cudarc and its example.
     let cudarc = ["clippy", "--package", "rustwarp", "--features", "cudarc", "--all-targets", "--", "-D", "warnings"];
     command::run(command::cargo().args(cudarc))?;
+    command::run(command::cargo().args(["fmt", "--all", "--check", "--manifest-path", "examples/Cargo.toml"]))?;
     command::run(
         command::cargo()
             .args(["doc", "--workspace", "--no-deps", "--document-private-items"])
             .env("RUSTDOCFLAGS", "-D warnings"),
     )?;
     test::run(&test::Options::default())?;
-    docs::run(&docs::Options { check: true })?;
+    docs::run(&docs::Options { check: true, book: false })?;
     demo::run()?;
-    readme_commands()?;
+    documents::run()?;
     program_without_files()?;
     folder_for_gpu_machines()
 }
@@ -49,26 +52,14 @@ fn components() -> Result<()> {
     Ok(())
 }
 
-/// Runs every other command of README.md's `sh` blocks.
-fn readme_commands() -> Result<()> {
-    let path = workspace::root().join("README.md");
-    let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    for words in commands(&text) {
-        match words.as_slice() {
-            // Both have run already.
-            ["cargo", "xtask", "demo" | "test"] => {}
-            ["cargo", arguments @ ..] => command::run(command::cargo().args(arguments))?,
-            other => bail!("README.md has `{}` in an sh block: CI runs only cargo there", other.join(" ")),
-        }
-    }
-    Ok(())
-}
-
 /// Checks that a program with embedded kernels runs from an empty folder.
 fn program_without_files() -> Result<()> {
     command::run(command::cargo().args(["xtask", "embed"]))?;
-    let built = dist::executables(&["build", "--package", "rustwarp", "--example", "sum"])?;
-    let [(_, built)] = built.as_slice() else { bail!("cargo named no program, or several, for the example `sum`") };
+    let mut arguments = vec!["build", "--manifest-path", "examples/Cargo.toml", "--package", "first-sum"];
+    arguments.extend(["--target-dir", documents::PROJECTS]);
+    arguments.extend(documents::QUICK);
+    let built = dist::executables(&arguments)?;
+    let [(_, built)] = built.as_slice() else { bail!("cargo named no program, or several, for the example first-sum") };
     // Outside the workspace: no PTX lies above the program or the current folder.
     let folder = tempfile::tempdir().context("cannot create a folder")?;
     let program = folder.path().join("sum");
@@ -88,22 +79,16 @@ fn folder_for_gpu_machines() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The lines of the fenced `sh` blocks, as words, without comments.
-fn commands(text: &str) -> Vec<Vec<&str>> {
-    let blocks = text.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
-    let lines = blocks.flat_map(str::lines).map(|line| line.split(" #").next().unwrap_or_default());
-    lines.map(|line| line.split_whitespace().collect::<Vec<_>>()).filter(|words| !words.is_empty()).collect()
-}
-
 /// Checks that every `cargo xtask NAME` in the documents names a task.
 fn documented_tasks() -> Result<()> {
     let known = Task::command();
-    for document in ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"] {
-        let path = workspace::root().join(document);
+    let root = workspace::root();
+    let others = ["CONTRIBUTING.md", "ARCHITECTURE.md"].map(|name| root.join(name));
+    for path in documents::paths()?.into_iter().chain(others) {
         let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
         for name in tasks(&text) {
             if known.find_subcommand(name).is_none() {
-                bail!("{document} names `cargo xtask {name}`, which is not a task");
+                bail!("{} names `cargo xtask {name}`, which is not a task", path.display());
             }
         }
     }
@@ -134,12 +119,6 @@ mod tests {
         assert_eq!(tasks(text).collect::<Vec<_>>(), ["demo", "build-ptx"]);
         let text = "`cargo xtask setup|doctor`, `cargo xtask docs | bench --help \\| dist`, `cargo xtask ci` | test";
         assert_eq!(tasks(text).collect::<Vec<_>>(), ["setup", "doctor", "docs", "bench", "dist", "ci"]);
-    }
-
-    #[test]
-    fn finds_the_commands_of_sh_blocks() {
-        let text = "```sh\ncargo xtask demo   # first\n\ncargo run -- list\n```\n```rust\nlet x = 1;\n```\n";
-        assert_eq!(commands(text), [vec!["cargo", "xtask", "demo"], vec!["cargo", "run", "--", "list"]]);
     }
 
     #[test]
