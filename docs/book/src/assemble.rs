@@ -41,7 +41,7 @@ pub fn book(root: &Path) -> Result<usize> {
         .collect();
     // The summary is at the root of the book, so that every file of the project can be a chapter.
     let listed = |target: &str| markdown::resolve(summary_path, target).map(|(path, _)| in_url(&path));
-    write(&sources.join("SUMMARY.md"), &with_links(&summary, |link| listed(&link.target)))?;
+    write(&sources.join("SUMMARY.md"), with_links(&summary, |link| listed(&link.target)))?;
     for chapter in &chapters {
         let text = read(root, chapter)?;
         for link in markdown::links(&text).into_iter().filter(|link| link.image) {

@@ -1,7 +1,8 @@
 //! Code in Markdown files that is copied from sources: a comment `<!-- code PATH#NAME -->` stands above its block.
 //!
 //! `PATH` is relative to the root of the project. The excerpt is what stands between the lines that contain
-//! `ANCHOR: NAME` and `ANCHOR_END: NAME`, without indentation; without `#NAME` it is the whole file, without such lines.
+//! `ANCHOR: NAME` and `ANCHOR_END: NAME`, without indentation; without `#NAME` it is the whole file, without such
+//! lines.
 
 use std::path::Path;
 

@@ -8,6 +8,8 @@ use cuda_std::prelude::*;
 const BLOCK: usize = 128;
 
 // ANCHOR: index
+/// Computes `y = a * x + y`, an element per thread.
+///
 /// # Safety
 /// `y` is as long as `x` and does not overlap it.
 #[kernel]
@@ -24,7 +26,6 @@ pub unsafe fn guide_saxpy(a: f32, x: &[f32], y: *mut f32) {
 #[address_space(shared)]
 static mut PARTS: [MaybeUninit<f32>; BLOCK / 32] = [const { MaybeUninit::uninit() }; BLOCK / 32];
 
-#[gpu_only]
 fn warp_sum(mut value: f32) -> f32 {
     for distance in [16, 8, 4, 2, 1] {
         // SAFETY: all lanes of the warp reach this line together.
@@ -33,6 +34,8 @@ fn warp_sum(mut value: f32) -> f32 {
     value
 }
 
+/// Adds all elements of `x` to `sum`.
+///
 /// # Safety
 /// Blocks have `BLOCK` threads; `sum` is one initialised value.
 #[kernel]
@@ -55,6 +58,8 @@ pub unsafe fn guide_sum(x: &[f32], sum: *mut f32) {
 // ANCHOR_END: sum
 
 // ANCHOR: histogram
+/// Counts how often each key occurs, first within each block.
+///
 /// # Safety
 /// The launch has `4 * bins` bytes of dynamic shared memory and at least `bins` threads in a block, each element of
 /// `keys` is less than `bins`, and `counts` has `bins` initialised elements.
@@ -83,6 +88,8 @@ pub unsafe fn guide_histogram(keys: &[u32], bins: u32, counts: *mut u32) {
 #[address_space(constant)]
 static WEIGHTS: [f32; 3] = [0.25, 0.5, 0.25];
 
+/// A weighted mean of each element and its neighbours.
+///
 /// # Safety
 /// `out` is as long as `x` and does not overlap it.
 #[kernel]
@@ -102,6 +109,7 @@ pub unsafe fn guide_smooth(x: &[f32], out: *mut f32) {
 // ANCHOR_END: constant
 
 // ANCHOR: print
+/// Prints a line for each thread beyond `limit`.
 #[kernel]
 pub unsafe fn guide_print(limit: u32) {
     let i = thread::global_index() as u32;
@@ -112,6 +120,8 @@ pub unsafe fn guide_print(limit: u32) {
 // ANCHOR_END: print
 
 // ANCHOR: generic
+/// The square of each element.
+///
 /// # Safety
 /// `out` is as long as `x` and does not overlap it.
 #[kernel(for T in [f32, f64, i32])]

@@ -98,7 +98,10 @@ fn execute(quoted: &Quoted<'_>, folder: &mut PathBuf, home: &Path) -> Result<()>
             if quoted.output.is_empty() {
                 command::run(&mut cargo)?;
             } else {
-                prints(&command::read(&mut cargo)?, &quoted.output)?;
+                // A command that reports a mistake is quoted too, so its status is not judged.
+                let output = cargo.output().context("cannot start cargo")?;
+                let text = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+                prints(&text.join("\n"), &quoted.output)?;
             }
         }
         _ => bail!("CI runs only `cargo` and `cd` there"),
