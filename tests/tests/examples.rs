@@ -10,8 +10,11 @@ const EXAMPLES: &[(&str, Option<&str>)] = &[
     ("01-first-sum", Some("1 + 2 + … + 1000 = 500500 on")),
     ("02-own-kernel", Some("position: [999.0, 1.0, 1.0]")),
     ("04-image-pipeline", Some("451 x 300 pixels")),
+    ("05-streams-and-graphs", Some("sums of four batches: [65536, 131072, 196608, 262144]")),
     ("06-several-devices", Some("sum: 5000050000")),
     ("07-check-a-kernel", None),
+    // Without a GPU it only says so; the GPU tests of the library run the bridge.
+    ("08-from-cudarc", Some("")),
 ];
 
 fn folder() -> PathBuf {

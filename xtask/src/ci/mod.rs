@@ -24,7 +24,7 @@ pub fn run() -> Result<ExitCode> {
     // The GPU tests cannot run without a GPU, but must compile.
     let gpu = ["clippy", "--package", "tests", "--features", "gpu", "--all-targets", "--", "-D", "warnings"];
     command::run(command::cargo().args(gpu))?;
-    // So must the bridge to cudarc and its example.
+    // So must the bridge to cudarc.
     let cudarc = ["clippy", "--package", "rustwarp", "--features", "cudarc", "--all-targets", "--", "-D", "warnings"];
     command::run(command::cargo().args(cudarc))?;
     command::run(command::cargo().args(["fmt", "--all", "--check", "--manifest-path", "examples/Cargo.toml"]))?;

@@ -1,5 +1,5 @@
-//! A program of `cudarc` that calls this library on its own slices, in its own stream. It needs an NVIDIA GPU:
-//! `cargo run -p rustwarp --features cudarc --example cudarc`.
+//! A program of `cudarc` that calls this library on its own slices, in its own stream. It needs an NVIDIA GPU, and
+//! does nothing without one.
 
 use cudarc::driver::CudaContext;
 use rustwarp::cudarc::Bridge;
@@ -13,6 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let context = CudaContext::new(0)?;
     let stream = context.new_stream()?;
     let n = 1 << 20;
+    // ANCHOR: bridge
     let x = stream.clone_htod(&vec![1_u32; n])?;
     let mut prefixes = stream.alloc_zeros::<u32>(n)?;
 
@@ -20,7 +21,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Borrowed slices are operands and results of every function. Nothing is copied, and nothing waits.
     scan::sums_into(&bridge.read(&x)?, Kind::Inclusive, &mut bridge.write(&mut prefixes)?)?;
     assert_eq!(bridge.max(&bridge.read(&prefixes)?)?, n as u32);
+    // ANCHOR_END: bridge
 
+    // ANCHOR: back
     // cudarc's own calls see the result, also in another stream.
     let other = context.new_stream()?;
     let first = other.clone_dtoh(&prefixes.slice(..4))?;
@@ -32,6 +35,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     drop(taken);
     let given = bridge.give(sums)?;
     assert_eq!(stream.clone_dtoh(&given)?[n - 1], n as u32 + 1);
+    // ANCHOR_END: back
     println!("{n} running sums by rustwarp on slices of cudarc: {first:?} …");
     Ok(())
 }

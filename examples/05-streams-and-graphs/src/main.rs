@@ -8,6 +8,7 @@ fn main() -> Result<(), Error> {
     let device = Device::default()?;
     let n = 1 << 16;
 
+    // ANCHOR: streams
     // A second stream copies the next batch while the first one works on the last. Memory that both use orders them.
     let copies = device.stream()?;
     let mut pinned = device.pinned_from(&vec![1_u32; n])?;
@@ -21,9 +22,11 @@ fn main() -> Result<(), Error> {
         pinned = sent.wait()?;
     }
     let sums: Vec<u32> = sums.into_iter().map(|sum| sum.wait()).collect::<Result<_, _>>()?;
+    // ANCHOR_END: streams
     assert_eq!(sums, [1, 2, 3, 4].map(|batch| batch * n as u32));
     println!("sums of four batches: {sums:?}");
 
+    // ANCHOR: graph
     // A graph starts several kernels by one call, on the memory's current contents.
     let x = device.upload(&vec![1_u32; n])?;
     let (mut prefixes, mut total) = (device.zeros::<u32>(n)?, device.zeros::<u32>(1)?);
@@ -38,6 +41,7 @@ fn main() -> Result<(), Error> {
         graph.launch()?;
     }
     let end = device.record()?;
+    // ANCHOR_END: graph
     println!("after three running sums, the first elements are {:?}", x.read(4)?);
     assert_eq!(x.read(4)?, [1, 4, 10, 20]);
     if let Some(milliseconds) = end.elapsed_since(&start)? {
