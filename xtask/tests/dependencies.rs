@@ -10,7 +10,7 @@ fn root() -> &'static Path {
 }
 
 fn metadata() -> Metadata {
-    let options = ["--locked".to_owned(), "--offline".to_owned()];
+    let options = ["--all-features", "--locked", "--offline"].map(str::to_owned);
     MetadataCommand::new().current_dir(root()).other_options(options.to_vec()).exec().expect("the dependencies")
 }
 
