@@ -128,7 +128,12 @@ impl Current<'_> {
         };
         // SAFETY: `Texture::new` has checked that the number of bytes is that of the array, and the array has this
         // extent.
-        let copied = check(unsafe { sys::cuMemcpy3D_v2(&copy) }, || format!("filling the texture `{name}`"));
+        let attempt = || format!("filling the texture `{name}`");
+        let copied = check(unsafe { sys::cuMemcpy3D_v2(&copy) }, attempt).and_then(|()| {
+            // The copy may end after the call, in the default stream, with which no other stream is ordered.
+            // SAFETY: the null handle is the default stream.
+            check(unsafe { sys::cuStreamSynchronize(std::ptr::null_mut()) }, attempt)
+        });
         if copied.is_err() {
             // SAFETY: the array was created above, and its handle is not stored anywhere.
             unsafe { sys::cuArrayDestroy(array) };
