@@ -3,7 +3,7 @@
 use crate::number::Number;
 use cuda_std::{launch::Scalar, math::Float};
 
-/// An element of a signal, a picture or a mask: `f32`, `f64`.
+/// An element of a signal, an image or a mask: `f32`, `f64`.
 pub trait Sample: Number + Float + Scalar {}
 impl Sample for f32 {}
 impl Sample for f64 {}

@@ -2,7 +2,7 @@
 //!
 //! In reading order: where data comes from ([`input`]), the families with their rungs and references ([`kernels`]),
 //! what counts as equal ([`compare`]), how time is measured ([`mod@bench`]), the vendor's libraries beside ours
-//! ([`peers`]), and how numbers are explained and drawn ([`explain`], [`plot`]).
+//! ([`peers`]), and how numbers are explained, drawn and tabulated ([`explain`], [`plot`], [`table`]).
 
 pub mod error;
 pub mod input;
@@ -14,5 +14,6 @@ pub mod bench;
 pub mod compare;
 pub mod peers;
 pub mod plot;
+pub mod table;
 
 pub use error::{Error, Result};

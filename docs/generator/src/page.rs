@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use ladders::explain::Page;
 use ladders::explain::page::{MEASURES, Measure, Variant};
 use ladders::kernels::{FAMILIES, Family, Role, VariantInfo};
-use ladders::plot::{self, Measurement};
+use ladders::plot::{self, Measurement, Size};
 use std::fmt::Write;
 
 /// Measures that a page's table shows, by their names in `host explain`.
@@ -72,7 +72,7 @@ impl Rows {
                 subject: format!("{} {}", family.name, row.subject()),
                 variant: row.variant.clone(),
                 role: if is_peer(family, row) { Role::Library } else { Role::of_variant(&row.variant) },
-                n: row.n,
+                size: Size::new(family.name, row.n, &row.sides()),
                 value: row.rate()?,
             })
         };

@@ -62,6 +62,11 @@ impl Row {
         self.shape.split('x').count()
     }
 
+    /// Lengths of the axes; empty for a vector.
+    pub fn sides(&self) -> Vec<u64> {
+        self.shape.split('x').filter_map(|side| side.parse().ok()).collect()
+    }
+
     /// The unit and value of the rate: operations if there are any, else bytes.
     pub fn rate(&self) -> Option<(&'static str, f64)> {
         self.tflops.map(|x| ("TFLOP/s", x)).or(self.gbps.map(|x| ("GB/s", x)))

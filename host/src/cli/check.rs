@@ -1,7 +1,7 @@
 //! `host check`: a family, or an entry of any PTX file, on the simulator with checkers on.
 
 use super::exit::{CLEAN, WRONG};
-use super::{device, family, launch, output, seeds, simulation};
+use super::{device, family, launch, look, output, seeds, simulation};
 use crate::sarif;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Command, FromArgMatches};
@@ -95,6 +95,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
         Some(family) => {
             let command = family::command(family, command::<FamilyOptions>(target, family.idea));
             let matches = command.get_matches_from(rest);
+            look::choose(&matches);
             let how = how(&matches)?.or(options.how.clone());
             let parsed = family::parse(family, &matches)?;
             require_fit(&parsed, &how)?;
@@ -111,8 +112,9 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
         None => {
             let path = launch::ptx_file(target)?;
             let command = command::<PtxOptions>(target, "Launch an entry on the simulator, checkers on");
-            let parsed = PtxOptions::from_arg_matches(&command.get_matches_from(rest))
-                .map_err(|error| Error::Usage(error.to_string()))?;
+            let matches = command.get_matches_from(rest);
+            look::choose(&matches);
+            let parsed = PtxOptions::from_arg_matches(&matches).map_err(|error| Error::Usage(error.to_string()))?;
             let how = parsed.how.or(options.how.clone());
             how.simulation.require_writable()?;
             let image = Image::read(path)?;
@@ -188,7 +190,7 @@ fn check_examples(
         found.append(&mut found_here);
         match result {
             Err(Error::Fault(fault)) => {
-                note(format_args!("{} {name}: {}", failing::FAMILY.name, fault.for_stderr()));
+                note(format_args!("{} {name}: {}", failing::FAMILY.name, look::report(&fault)));
                 whole = false;
             }
             other => other?,
@@ -226,7 +228,8 @@ struct PtxOptions {
 /// The command that parses the target's options. clap prints help and usage errors itself, and ends the process with 0
 /// or 2.
 fn command<T: Args>(target: &str, about: &'static str) -> Command {
-    let command = T::augment_args(Command::new("check").bin_name(format!("host check {target}")).no_binary_name(true));
+    let command = Command::new("check").bin_name(format!("host check {target}")).no_binary_name(true);
+    let command = T::augment_args(command.arg(look::option()));
     // The doc comment of the options' type is for readers of the code.
     command.about(about).long_about(about)
 }

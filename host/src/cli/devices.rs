@@ -1,7 +1,8 @@
 //! `host devices`: lists the available devices.
 
 use super::exit::CLEAN;
-use super::{output, stdout};
+use super::{look, output, stdout};
+use ladders::table::{Column, Grid};
 use rustwarp::backend::{self, DeviceInfo, human};
 use rustwarp::diagnostic::note;
 
@@ -26,11 +27,21 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
             stdout::line(&serde_json::to_string(device)?)?;
         }
     } else {
-        let mut table = output::table(["device", "name", "arch", "memory", "SMs", "L2", "peak", "driver"]);
+        let columns = [
+            Column::text("device"),
+            Column::sentences("name", 12),
+            Column::text("arch"),
+            Column::text("memory"),
+            Column::text("SMs").rank(1),
+            Column::text("L2").rank(3),
+            Column::text("peak").rank(2),
+            Column::text("driver").rank(4),
+        ];
+        let mut table = Grid::new(columns, output::ALL);
         for device in &devices {
-            table.add_row(row(device));
+            table.row(row(device));
         }
-        stdout::line(&table.to_string())?;
+        stdout::line(&table.render(look::stdout()))?;
     }
     if let Some(why) = why_none {
         note(why);

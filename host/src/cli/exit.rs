@@ -1,5 +1,6 @@
 //! The exit codes, and the text of errors.
 
+use super::look;
 use ladders::Error;
 use rustwarp::Diagnostic;
 
@@ -43,7 +44,7 @@ pub fn describe(error: &anyhow::Error) -> String {
 
 /// The report of a fault; a GPU's has no places, which the simulator would show.
 fn of_fault(fault: &Diagnostic) -> String {
-    let text = fault.for_stderr();
+    let text = look::report(fault);
     match fault.places.is_empty() && fault.help.is_some() {
         true => format!("{text}. Run it again with `--device sim` to get the source line"),
         false => text.to_owned(),

@@ -1,7 +1,7 @@
 //! `host explain`: the cost of a variant with its causes, beside another variant; or of an entry of any PTX file.
 
 use super::exit::{CLEAN, WRONG};
-use super::{family, launch, output, stdout};
+use super::{family, launch, look, output, stdout};
 use clap::{Args, Command, FromArgMatches};
 use ladders::error::{Error, Result};
 use ladders::explain::page::Variant;
@@ -11,7 +11,6 @@ use ladders::kernels::{self, Family};
 use rustwarp::backend::{self, Choice, Device};
 use rustwarp::diagnostic::note;
 use rustwarp::ptx::Image;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 /// Default number of elements: enough to fill a large device, and a few seconds of simulation.
@@ -79,6 +78,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
     let path = launch::ptx_file(target)?;
     let command = command(target, "Launch an entry on the simulator and explain its cost");
     let matches = PtxOptions::augment_args(command).get_matches_from(options);
+    look::choose(&matches);
     let parsed = PtxOptions::from_arg_matches(&matches).map_err(|error| Error::Usage(error.to_string()))?;
     explain_ptx(path, &parsed)
 }
@@ -88,6 +88,7 @@ fn explain_family(family: &Family, options: &[String]) -> anyhow::Result<u8> {
     let command = Against::augment_args(family::command(family, family::Options::augment_args(command)));
     let command = NOT_HERE.into_iter().fold(command, |command, option| command.mut_arg(option, |arg| arg.hide(true)));
     let matches = command.about(family.idea).long_about(family.idea).get_matches_from(options);
+    look::choose(&matches);
     if let Some(option) = NOT_HERE.into_iter().find(|option| family::is_typed(&matches, option)) {
         return Err(Error::Usage(format!("explain has no --{option}: leave it out (--html FILE has plots)")).into());
     }
@@ -153,13 +154,14 @@ fn show(page: &Page, json: Option<&Option<PathBuf>>, html: Option<&Path>) -> any
         Some(Some(path)) => input::write_text(path, &(serde_json::to_string(page)? + "\n"))?,
         None => {}
     }
-    Ok(stdout::line(&text::render(page, std::io::stdout().is_terminal()))?)
+    Ok(stdout::line(&text::render(page, look::stdout()))?)
 }
 
 /// The command that parses the target's options. clap prints help and usage errors itself, and ends the process with 0
 /// or 2.
 fn command(target: &str, about: &'static str) -> Command {
     Command::new("explain")
+        .arg(look::option())
         .bin_name(format!("host explain {target}"))
         .no_binary_name(true)
         .about(about)

@@ -1,5 +1,6 @@
 //! `host FAMILY`: one family's variants on one input, verified and timed.
 
+use super::describe::describe;
 use super::exit::{CLEAN, WRONG};
 use super::{device, number, operands, output, simulation};
 use clap::parser::ValueSource;
@@ -12,7 +13,7 @@ use ladders::kernels::settings::{self, Kind, Number, Range};
 use ladders::kernels::{Family, Job, Problem, Row, RungId, Settings};
 use rustwarp::backend::{Backend, Checks, Choice};
 use rustwarp::diagnostic::Diagnostic;
-use rustwarp::element::Scalar;
+use rustwarp::element::{Dtype, Scalar};
 use rustwarp::tensor::Tensor;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -54,6 +55,7 @@ pub(super) struct Options {
 
 /// Adds the family's own options to its command.
 pub(super) fn command(family: &Family, command: Command) -> Command {
+    let command = describe(family, command);
     command.args(family.settings.iter().map(|setting| {
         let mut arg = Arg::new(setting.name).long(setting.name).help(setting.help);
         if setting.generated {
@@ -239,7 +241,8 @@ fn few(result: &Tensor) -> Option<String> {
     }
     rustwarp::with_dtype!(result.dtype(), T => {
         let values = <T as Scalar>::view(result.data())?;
-        Some(values.iter().map(|x| x.value().to_string()).collect::<Vec<_>>().join(" "))
+        let narrow = result.dtype() == Dtype::F32;
+        Some(values.iter().map(|x| input::number(x.value(), narrow)).collect::<Vec<_>>().join(" "))
     }, else => None)
 }
 

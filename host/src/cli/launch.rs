@@ -1,6 +1,6 @@
 //! The part that `run` and `check` share: launching an entry of any PTX file with arguments from the command line.
 
-use super::{names, number, output, seeds, simulation, stdout};
+use super::{look, names, number, output, seeds, simulation, stdout};
 use ladders::error::{Error, Result};
 use ladders::input::{self, size};
 use ladders::kernels::FAMILIES;
@@ -328,13 +328,13 @@ fn report(
         }
         stdout::line(&object.to_string())?;
     } else if let Some(counters) = counters {
-        stdout::line(&output::counters(counters).to_string())?;
+        stdout::line(&output::counters(counters).render(look::stdout()))?;
         if let Some(fidelity) = fidelity {
-            stdout::line(&format!("\n{}", output::fidelity(fidelity)))?;
+            stdout::line(&format!("\n{}", output::fidelity(fidelity).render(look::stdout())))?;
         }
     }
     for finding in findings {
-        note(finding.for_stderr());
+        note(look::report(finding));
     }
     found.extend(findings.iter().chain(fault).cloned());
     Ok(findings.is_empty())

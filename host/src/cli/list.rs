@@ -1,8 +1,9 @@
 //! `host list`: families, variants, and their entries.
 
 use super::exit::CLEAN;
-use super::{output, stdout};
+use super::{look, output, stdout};
 use ladders::kernels::{BlockRule, FAMILIES, failing};
+use ladders::table::{Column, Grid};
 
 /// Options of the subcommand.
 #[derive(Debug, clap::Args)]
@@ -36,23 +37,35 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
         }
         let ops = if family.ops.is_empty() { String::new() } else { format!("; ops: {}", family.ops.join(" ")) };
         stdout::line(&format!("{}: {}{ops}; types: {}", family.name, family.idea, dtypes.join(" ")))?;
-        let mut table = output::table(["variant", "idea", "block", "entries"]);
+        let columns = [
+            Column::text("variant"),
+            Column::sentences("idea", 24),
+            Column::sentences("block", 12).rank(1),
+            Column::text("entries").rank(2),
+        ];
+        let mut table = Grid::new(columns, output::ALL);
         for variant in variants {
             let entries = match variant.entries.as_slice() {
                 [] => "none".to_owned(),
                 [only] => only.name.clone(),
                 [first, .., last] => format!("{} … {} ({})", first.name, last.name, variant.entries.len()),
             };
-            table.add_row([variant.name.to_owned(), variant.idea.to_owned(), describe(variant.block), entries]);
+            table.row([variant.name.to_owned(), variant.idea.to_owned(), describe(variant.block), entries]);
         }
-        stdout::line(&format!("{table}\n"))?;
+        stdout::line(&format!("{}\n", table.render(look::stdout())))?;
     }
     Ok(CLEAN)
 }
 
 /// Prints the failing examples: the mistake, the finding, and the correct rung.
 fn examples(json: bool) -> anyhow::Result<u8> {
-    let mut table = output::table(["example", "mistake", "finding", "right"]);
+    let columns = [
+        Column::text("example"),
+        Column::sentences("mistake", 20),
+        Column::text("finding"),
+        Column::sentences("right", 12).rank(1),
+    ];
+    let mut table = Grid::new(columns, output::ALL);
     for example in failing::EXAMPLES {
         let (family, rung) = example.right;
         if json {
@@ -65,10 +78,11 @@ fn examples(json: bool) -> anyhow::Result<u8> {
             });
             stdout::line(&object.to_string())?;
         } else {
-            table.add_row([example.name, example.mistake, example.finding, &format!("{family} {rung}")]);
+            table.row([example.name, example.mistake, example.finding, &format!("{family} {rung}")]);
         }
     }
     if !json {
+        let table = table.render(look::stdout());
         stdout::line(&format!("{table}\n\nhost check failing --variant NAME shows the mistake"))?;
     }
     Ok(CLEAN)

@@ -7,6 +7,8 @@ use std::ffi::OsString;
 
 mod bench;
 mod check;
+mod completions;
+mod describe;
 mod device;
 mod devices;
 mod exit;
@@ -15,6 +17,7 @@ mod family;
 mod interrupt;
 mod launch;
 mod list;
+mod look;
 mod names;
 mod number;
 mod occupancy;
@@ -34,6 +37,7 @@ pub use exit::{describe, exit_code};
 pub fn main(args: impl IntoIterator<Item = OsString>) -> anyhow::Result<u8> {
     // clap prints help and usage errors itself, and ends the process with 0 or 2.
     let matches = command().get_matches_from(args);
+    look::choose(&matches);
     let (name, matches) = matches.subcommand().unwrap_or_else(|| unreachable!("clap requires a subcommand"));
     match name {
         "devices" => devices::run(&parse(matches)?),
@@ -43,6 +47,8 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> anyhow::Result<u8> {
         "check" => check::run(&parse(matches)?),
         "explain" => explain::run(&parse(matches)?),
         "bench" => bench::run(&parse(matches)?),
+        "completions" => completions::run(&parse(matches)?, command()),
+        "man" => completions::man(&parse(matches)?, command()),
         name => match kernels::family(name) {
             Some(found) => family::run(found, &family::parse(found, matches)?),
             None => unreachable!("clap has no other subcommand"),
@@ -52,13 +58,16 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> anyhow::Result<u8> {
 
 /// The definition of the command line.
 fn command() -> Command {
-    let families =
-        FAMILIES.iter().map(|found| family::command(found, subcommand::<family::Options>(found.name, found.idea)));
+    let families = FAMILIES.iter().map(|found| {
+        let options = subcommand::<family::Options>(found.name, found.idea);
+        describe::with_examples(found, family::command(found, options))
+    });
     Command::new("host")
         .about("Runs Rust kernels on a GPU or on the simulator, verifies them, and times them")
         .version(env!("CARGO_PKG_VERSION"))
         .subcommand_required(true)
         .arg_required_else_help(true)
+        .arg(look::option())
         .subcommand(subcommand::<devices::Options>("devices", "List the available devices"))
         .subcommand(subcommand::<list::Options>("list", "List families, variants, and their entries"))
         .subcommand(subcommand::<occupancy::Options>(
@@ -79,6 +88,8 @@ fn command() -> Command {
             "bench",
             "Time families on a GPU, beside the vendor's libraries with --peers",
         ))
+        .subcommand(subcommand::<completions::Completions>("completions", "Print a shell's script for completions"))
+        .subcommand(subcommand::<completions::Man>("man", "Print the manual page of host or of a subcommand"))
         .after_help(
             "Exit codes: 0 done and verified, 1 wrong result or finding, 2 usage or bad input, 3 no such device, \
              driver or \

@@ -1,9 +1,10 @@
 //! `host occupancy`: the number of blocks of a kernel that a multiprocessor holds, and what limits it.
 
 use super::exit::CLEAN;
-use super::{names, number, output, stdout};
+use super::{look, names, number, output, stdout};
 use cuda_builder::{Arch, Cache, check, cuda_tools};
 use ladders::error::Error;
+use ladders::table::{Column, Grid};
 use rustwarp::backend::occupancy::{Question, Registers, occupancies};
 use rustwarp::diagnostic::note;
 use rustwarp::ptx::{self, Image};
@@ -52,25 +53,26 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
         }
         return Ok(CLEAN);
     }
-    let mut table = output::table([
-        "entry",
-        "device",
-        "block",
-        "registers",
-        "shared",
-        "blocks",
-        "warps",
-        "threads",
-        "occupancy",
-        "limited by",
-    ]);
+    let columns = [
+        Column::sentences("entry", 24),
+        Column::text("device").rank(3),
+        Column::text("block").rank(1),
+        Column::text("registers"),
+        Column::text("shared").rank(2),
+        Column::text("blocks"),
+        Column::text("warps").rank(4),
+        Column::text("threads").rank(5),
+        Column::text("occupancy"),
+        Column::text("limited by"),
+    ];
+    let mut table = Grid::new(columns, output::ALL);
     for row in &found {
         let registers = match (row.registers_from, row.registers) {
             (Registers::Estimate, 0) => "unknown".to_owned(),
             (Registers::Estimate, count) => format!("about {count}"),
             (_, count) => count.to_string(),
         };
-        table.add_row([
+        table.row([
             row.entry.clone(),
             row.profile.clone(),
             row.block.to_string(),
@@ -83,7 +85,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
             row.limits.join(", "),
         ]);
     }
-    stdout::line(&table.to_string())?;
+    stdout::line(&table.render(look::stdout()))?;
     if found.iter().any(|row| row.registers_from == Registers::Estimate) {
         note(
             "registers are estimated from the PTX, since ptxas did not assemble it for the device: --registers sets \

@@ -1,14 +1,15 @@
 //! Output of commands: JSON lines, and tables for people.
 
-use super::{interrupt, stdout};
-use comfy_table::{CellAlignment, Table, presets};
+use super::{interrupt, look, stdout};
 use ladders::bench::Cache;
 use ladders::error::{Error, Result};
 use ladders::input;
 use ladders::kernels::{Row, Wrong};
 use ladders::plot;
+use ladders::table::{Cell, Column, Grid, Tone};
 use rustwarp::backend::{Counters, Fidelity, Printed};
 use rustwarp::diagnostic::{Diagnostic, note};
+use rustwarp::element::{Dtype, Value};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -60,6 +61,9 @@ fn require_svg(path: &Path) -> Result<()> {
 pub(super) fn printed(json: bool) -> Printed {
     if json { Printed::Stderr } else { Printed::Stdout }
 }
+
+/// Where the columns are that a table leaves out on a narrow terminal.
+pub(super) const ALL: &str = "a wider terminal, COLUMNS=N or --json shows all";
 
 /// Collects the rows of one command. Those of an interrupted command are printed, and its files written.
 pub(super) struct Report {
@@ -215,7 +219,7 @@ impl State {
         }
         let mut text = if heading.is_empty() { String::new() } else { format!("\n{heading}\n\n") };
         let counted_rows = rows.iter().any(|row| row.counters.is_some());
-        text += &if counted_rows { counted(rows) } else { timed(rows) }.to_string();
+        text += &if counted_rows { counted(rows) } else { timed(rows) }.render(look::stdout());
         let printed = if self.options.to_stdout() { Ok(()) } else { stdout::line(&text) };
         rows.iter().for_each(notes);
         self.keep(printed);
@@ -235,8 +239,12 @@ fn notes(row: &Row) {
     }
     if row.verified == Some(false) {
         let what = match (row.value, row.reference, row.wrong) {
-            (Some(got), Some(expected), _) => format!("got {got}, expected {expected}, off by {}", row.error),
+            (Some(got), Some(expected), _) => {
+                let (got, expected) = (number(row, got), number(row, expected));
+                format!("got {got}, expected {expected}, off by {}", row.error)
+            }
             (_, _, Some(Wrong { index, got, expected })) => {
+                let (got, expected) = (number(row, got), number(row, expected));
                 format!("element {index} is {got}, expected {expected}; the largest error is {}", row.error)
             }
             _ => format!("the largest error of an element is {}", row.error),
@@ -244,7 +252,7 @@ fn notes(row: &Row) {
         note(format_args!("{name}: WRONG: {what}"));
     }
     for finding in &row.findings {
-        note(format_args!("{name}: {}", finding.for_stderr()));
+        note(format_args!("{name}: {}", look::report(finding)));
     }
 }
 
@@ -253,28 +261,26 @@ fn json(row: &Row) -> String {
     serde_json::to_string(row).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"))
 }
 
-/// Creates an empty table.
-pub(super) fn table<const N: usize>(header: [&str; N]) -> Table {
-    let mut table = Table::new();
-    table.load_preset(presets::ASCII_MARKDOWN).set_header(header);
-    table
-}
-
 /// The table of all counters of one launch.
-pub(super) fn counters(counters: &Counters) -> Table {
-    let mut table = table(["counter", "value"]);
+pub(super) fn counters(counters: &Counters) -> Grid {
+    let mut table = Grid::new([Column::text("counter"), Column::number("value")], ALL);
     for (name, value) in counters.fields() {
-        table.add_row([name.replace('_', " "), value.to_string()]);
+        table.row([name.replace('_', " "), value.to_string()]);
     }
-    align(&mut table, 1..2);
     table
 }
 
 /// The table of how closely the opcodes of a launch match a GPU.
-pub(super) fn fidelity(opcodes: &[Fidelity]) -> Table {
+pub(super) fn fidelity(opcodes: &[Fidelity]) -> Grid {
     /// Maximum number of PTX lines that a row names.
     const PLACES: usize = 6;
-    let mut table = table(["opcode", "compared with a GPU", "executions", "lines of the PTX"]);
+    let columns = [
+        Column::text("opcode"),
+        Column::sentences("compared with a GPU", 20),
+        Column::number("executions").rank(1),
+        Column::sentences("lines of the PTX", 12).rank(2),
+    ];
+    let mut table = Grid::new(columns, ALL);
     for opcode in opcodes {
         let lines: Vec<_> = opcode.lines.iter().take(PLACES).map(u32::to_string).collect();
         let more =
@@ -283,21 +289,31 @@ pub(super) fn fidelity(opcodes: &[Fidelity]) -> Table {
             Some(bound) => format!("{}: {bound}", opcode.fidelity),
             None => opcode.fidelity.to_owned(),
         };
-        table.add_row([opcode.opcode.clone(), class, opcode.executions.to_string(), lines.join(", ") + &more]);
+        table.row([opcode.opcode.clone(), class, opcode.executions.to_string(), lines.join(", ") + &more]);
     }
-    align(&mut table, 2..3);
     table
 }
 
-/// The table for a GPU, with times.
-fn timed(rows: &[Row]) -> Table {
-    let mut table = table(["variant", "value", "time", "GB/s", "of peak", "speed-up", "spread", "cache", "verified"]);
+/// The table for a GPU, with times. Columns are left out from the highest rank on.
+fn timed(rows: &[Row]) -> Grid {
+    let columns = [
+        Column::text("variant"),
+        Column::text("value"),
+        Column::number("time"),
+        Column::number("GB/s").rank(1),
+        Column::number("of peak").rank(3),
+        Column::number("speed-up").rank(2),
+        Column::number("spread").rank(4),
+        Column::text("cache").rank(5),
+        Column::text("verified"),
+    ];
+    let mut table = Grid::new(columns, ALL);
     let first = rows[0].time_ms;
     for row in rows {
-        let dash = |text: Option<String>| text.unwrap_or_else(|| "-".into());
-        table.add_row([
-            row.variant.clone(),
-            value(row),
+        let dash = |text: Option<String>| Cell::from(text.unwrap_or_else(|| "-".into()));
+        table.row([
+            row.variant.clone().into(),
+            value(row).into(),
             dash(row.time_ms.map(|ms| format!("{:.1} us", ms * 1e3))),
             dash(row.gbps.map(|gbps| format!("{gbps:.0}"))),
             dash(row.fraction_of_limit.map(|fraction| format!("{:.1} %", fraction * 100.0))),
@@ -307,70 +323,66 @@ fn timed(rows: &[Row]) -> Table {
             verified(row),
         ]);
     }
-    align(&mut table, 2..7);
     table
 }
 
-/// The table for the simulator, with counters instead of times.
-fn counted(rows: &[Row]) -> Table {
-    let mut table = table([
-        "variant",
-        "value",
-        "instructions",
-        "bank conflicts",
-        "divergent branches",
-        "global sectors",
-        "sectors/request",
-        "barriers",
-        "verified",
-    ]);
+/// The table for the simulator, with counters instead of times. Columns are left out from the highest rank on.
+fn counted(rows: &[Row]) -> Grid {
+    let columns = [
+        Column::text("variant"),
+        Column::text("value"),
+        Column::number("instructions"),
+        Column::number("bank conflicts").rank(1),
+        Column::number("divergent branches").rank(3),
+        Column::number("global sectors").rank(4),
+        Column::number("sectors/request").rank(2),
+        Column::number("barriers").rank(5),
+        Column::text("verified"),
+    ];
+    let mut table = Grid::new(columns, ALL);
     for row in rows {
         let counters = row.counters.unwrap_or_default();
         let Counters { global_sectors, global_loads, global_stores, .. } = counters;
-        table.add_row([
-            row.variant.clone(),
-            value(row),
-            counters.warp_instructions.to_string(),
-            counters.bank_conflicts.to_string(),
-            format!("{} of {}", counters.divergent_branches, counters.branches),
-            global_sectors.to_string(),
+        table.row([
+            row.variant.clone().into(),
+            value(row).into(),
+            counters.warp_instructions.to_string().into(),
+            counters.bank_conflicts.to_string().into(),
+            format!("{} of {}", counters.divergent_branches, counters.branches).into(),
+            global_sectors.to_string().into(),
             // Atomics are excluded from both numbers, as in `host explain`.
             if global_loads + global_stores > 0 {
-                format!("{:.2}", counters.sectors_per_request())
+                format!("{:.2}", counters.sectors_per_request()).into()
             } else {
-                "-".into()
+                Cell::from("-")
             },
-            counters.barriers.to_string(),
+            counters.barriers.to_string().into(),
             verified(row),
         ]);
     }
-    align(&mut table, 2..8);
     table
 }
 
 fn value(row: &Row) -> String {
     match (row.value, row.wrapped) {
-        (Some(value), true) => format!("{value} (wrapped)"),
-        (Some(value), false) => value.to_string(),
+        (Some(value), true) => format!("{} (wrapped)", number(row, value)),
+        (Some(value), false) => number(row, value),
         (None, _) if row.results == 1 => "1 element".to_owned(),
         (None, _) => format!("{} elements", row.results),
     }
 }
 
-fn verified(row: &Row) -> String {
-    match (row.verified, row.findings.len()) {
-        (Some(false), _) => "WRONG".into(),
-        (Some(true), 0) => "yes".into(),
-        (Some(true), count) => format!("yes, {count} findings"),
-        (None, 0) => "not judged".into(),
-        (None, count) => format!("not judged, {count} findings"),
-    }
+/// A number of the row's type: an f32 has the digits of an f32.
+fn number(row: &Row, value: Value) -> String {
+    input::number(value, row.dtype == Dtype::F32.name())
 }
 
-fn align(table: &mut Table, columns: std::ops::Range<usize>) {
-    for column in columns {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
+fn verified(row: &Row) -> Cell {
+    match (row.verified, row.findings.len()) {
+        (Some(false), _) => Cell::new("WRONG", Tone::Bad),
+        (Some(true), 0) => Cell::new("yes", Tone::Good),
+        (Some(true), count) => Cell::new(format!("yes, {count} findings"), Tone::Bad),
+        (None, 0) => Cell::new("not judged", Tone::Poor),
+        (None, count) => Cell::new(format!("not judged, {count} findings"), Tone::Bad),
     }
 }

@@ -1,6 +1,6 @@
 //! `--seeds N`: the same work under N schedules.
 
-use super::simulation;
+use super::{look, simulation};
 use ladders::error::{Error, Result};
 use rustwarp::backend::Backend;
 use rustwarp::diagnostic::{Diagnostic, note};
@@ -35,7 +35,7 @@ pub(super) fn explore(
             found.seed = Some(seed);
             emit(&found)?;
             if !for_programs {
-                note(format_args!("with seed {seed}: {}", found.for_stderr()));
+                note(format_args!("with seed {seed}: {}", look::report(&found)));
             }
             distinct.push(found);
         }

@@ -19,6 +19,9 @@ pub(super) struct Options {
     /// Threads of this machine to simulate with; race checks and --seeds always use one [default: one per processor]
     #[arg(long, value_name = "N", value_parser = number::positive::<u32>)]
     pub workers: Option<u32>,
+    /// Stop a launch after N warp instructions, as a fault, so that a kernel that loops forever ends
+    #[arg(long, value_name = "N", value_parser = number::positive::<u64>)]
+    pub fuel: Option<u64>,
     /// Write the findings as SARIF 2.1.0, which CI systems show on a pull request; also if there are none
     #[arg(long, value_name = "FILE")]
     pub sarif: Option<PathBuf>,
@@ -31,6 +34,7 @@ impl Options {
             seeds: self.seeds.or(others.seeds),
             profile: self.profile.or(others.profile),
             workers: self.workers.or(others.workers),
+            fuel: self.fuel.or(others.fuel),
             sarif: self.sarif.or(others.sarif),
         }
     }
@@ -40,11 +44,11 @@ impl Options {
         if self.sarif.is_some() && device.info().is_gpu() {
             return Err(Error::Usage("--sarif needs the simulator's checks: add --device sim".to_owned()));
         }
-        if self.seeds.is_none() && self.profile.is_none() && self.workers.is_none() {
+        if self.seeds.is_none() && self.profile.is_none() && self.workers.is_none() && self.fuel.is_none() {
             return Ok(());
         }
         if device.info().is_gpu() {
-            let text = "--seeds, --profile and --workers are options of the simulator: add --device sim";
+            let text = "--seeds, --profile, --workers and --fuel are options of the simulator: add --device sim";
             return Err(Error::Usage(text.to_owned()));
         }
         Ok(device.simulate(&self.with_seed(None))?)
@@ -52,7 +56,7 @@ impl Options {
 
     /// The options for one schedule.
     pub fn with_seed(&self, seed: Option<u64>) -> Simulation {
-        Simulation { seed, profile: self.profile.clone(), workers: self.workers }
+        Simulation { seed, profile: self.profile.clone(), workers: self.workers, fuel: self.fuel }
     }
 
     /// Checks that the file can be written, before there are findings.

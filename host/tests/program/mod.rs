@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 /// The program with these arguments, where there is no GPU.
 pub fn command(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_host"));
-    command.args(args).env("RUSTWARP_LIBCUDA", "no-such-libcuda.so");
+    command.args(args).env("RUSTWARP_LIBCUDA", "no-such-libcuda.so").env_remove("COLUMNS").env_remove("NO_COLOR");
     command
 }
 

@@ -8,13 +8,13 @@ use crate::filter::Sample;
 use cuda_std::kernel;
 
 /// The idea in one line.
-pub const IDEA: &str = "one thread per element, picture and mask from device memory: as fast as the caches";
+pub const IDEA: &str = "one thread per element, image and mask from device memory: as fast as the caches";
 
-/// Convolves a picture of `frame.rows` x `frame.columns` x `frame.channels` elements, row-major. The order of additions
+/// Convolves an image of `frame.rows` x `frame.columns` x `frame.channels` elements, row-major. The order of additions
 /// is fixed, so the result is the same in every run; [`conv2d`](crate::conv2d) states the error bound.
 ///
 /// # Safety
-/// `input` and `output` are pictures of the frame, which has an element, and do not overlap; `mask` is the frame's
+/// `input` and `output` are images of the frame, which has an element, and do not overlap; `mask` is the frame's
 /// mask. Blocks along x and y have a thread per row and per column times channels.
 #[kernel(for T in [f32, f64])]
 pub unsafe fn conv2d_basic<T: Sample>(input: &[T], mask: &[T], frame: Frame, output: *mut T) {
@@ -38,6 +38,6 @@ pub unsafe fn conv2d_basic<T: Sample>(input: &[T], mask: &[T], frame: Frame, out
         }
         i += 1;
     }
-    // SAFETY: the element is inside the picture, and no other thread has this element.
+    // SAFETY: the element is inside the image, and no other thread has this element.
     unsafe { output.add(frame.index(row, column, channel)).write(sum) };
 }

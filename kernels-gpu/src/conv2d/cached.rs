@@ -15,11 +15,11 @@ pub const IDEA: &str = "a tile without its halo: no thread idles, and the halo c
 #[address_space(shared)]
 static mut ELEMENTS: [MaybeUninit<u64>; (TILE * ROWS) as usize] = [MaybeUninit::uninit(); (TILE * ROWS) as usize];
 
-/// Convolves a picture of `frame.rows` x `frame.columns` x `frame.channels` elements, row-major. The order of additions
+/// Convolves an image of `frame.rows` x `frame.columns` x `frame.channels` elements, row-major. The order of additions
 /// is fixed, so the result is the same in every run; [`conv2d`](crate::conv2d) states the error bound.
 ///
 /// # Safety
-/// `input` and `output` are pictures of the frame, which has an element, and do not overlap; `mask` is the frame's
+/// `input` and `output` are images of the frame, which has an element, and do not overlap; `mask` is the frame's
 /// mask. Blocks of `TILE` x `ROWS` threads, one per output: along x columns, along y rows, along z channels.
 #[kernel(for T in [f32, f64])]
 pub unsafe fn conv2d_cached<T: Sample>(input: &[T], mask: &[T], frame: Frame, output: *mut T) {
@@ -29,7 +29,7 @@ pub unsafe fn conv2d_cached<T: Sample>(input: &[T], mask: &[T], frame: Frame, ou
     let (row, column) = (first_row + y, first_column + x);
     let inside = row < frame.rows && column < frame.columns;
     if inside {
-        // SAFETY: the element is inside the picture; a slot per thread.
+        // SAFETY: the element is inside the image; a slot per thread.
         unsafe {
             let element = *input.get_unchecked(frame.index(row, column, channel));
             elements.add((y * TILE + x) as usize).write(element);
@@ -40,7 +40,7 @@ pub unsafe fn conv2d_cached<T: Sample>(input: &[T], mask: &[T], frame: Frame, ou
         return;
     }
     let (top, left) = frame.corner(row, column);
-    // The tile's part of the picture.
+    // The tile's part of the image.
     let (height, width) = (ROWS.min(frame.rows - first_row), TILE.min(frame.columns - first_column));
     let mut sum = T::ZERO;
     let mut i = 0;
@@ -49,7 +49,7 @@ pub unsafe fn conv2d_cached<T: Sample>(input: &[T], mask: &[T], frame: Frame, ou
         while j < frame.mask_columns {
             let (row, column) = (top + i as i32, left + j as i32);
             let (y, x) = ((row - first_row as i32) as u32, (column - first_column as i32) as u32);
-            // SAFETY: the slot was written, because it is inside the tile and the picture; or guaranteed by the caller.
+            // SAFETY: the slot was written, because it is inside the tile and the image; or guaranteed by the caller.
             let element = unsafe {
                 match y < height && x < width {
                     true => elements.add((y * TILE + x) as usize).read(),
@@ -62,6 +62,6 @@ pub unsafe fn conv2d_cached<T: Sample>(input: &[T], mask: &[T], frame: Frame, ou
         }
         i += 1;
     }
-    // SAFETY: the element is inside the picture, and no other thread has this output.
+    // SAFETY: the element is inside the image, and no other thread has this output.
     unsafe { output.add(frame.index(row, column, channel)).write(sum) };
 }

@@ -10,19 +10,19 @@ use cuda_std::{kernel, thread};
 /// The idea in one line.
 pub const IDEA: &str = "one thread per pixel: its channels share indices, border tests and the mask's loads";
 
-/// Channels per thread for a picture of this number of channels: all of three or four, else one; blocks along z share
+/// Channels per thread for an image of this number of channels: all of three or four, else one; blocks along z share
 /// the rest.
 pub const fn per_thread(channels: u32) -> u32 {
     if channels == 3 || channels == 4 { channels } else { 1 }
 }
 
-/// Convolves a picture of `frame.rows` x `frame.columns` x `frame.channels` elements, row-major. The order of additions
+/// Convolves an image of `frame.rows` x `frame.columns` x `frame.channels` elements, row-major. The order of additions
 /// is fixed, so the result is the same in every run; [`conv2d`](crate::conv2d) states the error bound.
 ///
 /// # Safety
-/// `input` and `output` are pictures of the frame, which has an element, and do not overlap; `mask` is the frame's
+/// `input` and `output` are images of the frame, which has an element, and do not overlap; `mask` is the frame's
 /// mask. Blocks have a thread per column along x, per row along y, and along z one block per C channels, which divide
-/// the picture's.
+/// the image's.
 #[kernel(for T in [f32, f64], for C in [1, 3, 4])]
 pub unsafe fn conv2d_channels<T: Sample, const C: usize>(input: &[T], mask: &[T], frame: Frame, output: *mut T) {
     let (row, column) = place();
@@ -43,7 +43,7 @@ pub unsafe fn conv2d_channels<T: Sample, const C: usize>(input: &[T], mask: &[T]
                 let tap = unsafe { *mask.get_unchecked((i * frame.mask_columns + j) as usize) };
                 let mut c = 0;
                 while c < C {
-                    // SAFETY: the index is that of a channel of a pixel inside the picture.
+                    // SAFETY: the index is that of a channel of a pixel inside the image.
                     sums[c] = unsafe { *input.get_unchecked(at + c) }.mul_add(tap, sums[c]);
                     c += 1;
                 }
@@ -55,7 +55,7 @@ pub unsafe fn conv2d_channels<T: Sample, const C: usize>(input: &[T], mask: &[T]
     let at = frame.index(row, column, channel);
     let mut c = 0;
     while c < C {
-        // SAFETY: the element is inside the picture, and no other thread has this pixel's channels.
+        // SAFETY: the element is inside the image, and no other thread has this pixel's channels.
         unsafe { output.add(at + c).write(sums[c]) };
         c += 1;
     }

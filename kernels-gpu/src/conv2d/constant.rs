@@ -20,11 +20,11 @@ pub const IDEA: &str = "the mask by value: taps from constant memory, up to 32 p
 /// Sides of the masks for which there is a kernel.
 pub const SIZES: [u32; 3] = [3, 5, 7];
 
-/// Convolves a picture of `frame.rows` x `frame.columns` x `frame.channels` elements, row-major. The order of additions
+/// Convolves an image of `frame.rows` x `frame.columns` x `frame.channels` elements, row-major. The order of additions
 /// is fixed, so the result is the same in every run; [`conv2d`](crate::conv2d) states the error bound.
 ///
 /// # Safety
-/// `input` and `output` are pictures of the frame, which has an element, and do not overlap; its mask is K x K. Blocks
+/// `input` and `output` are images of the frame, which has an element, and do not overlap; its mask is K x K. Blocks
 /// along x and y have a thread per row and per column times channels.
 #[kernel(for T in [f32, f64], for K in [3, 5, 7])]
 pub unsafe fn conv2d_constant_sized<T: Sample, const K: usize>(
@@ -44,18 +44,18 @@ pub unsafe fn conv2d_constant_sized<T: Sample, const K: usize>(
     let mut sum = T::ZERO;
     unroll!(i < K => {
         if let Some(row) = source(top + i as i32, frame.rows, frame.border) {
-            // SAFETY: the caller upholds this function's contract; `source` gives places inside the picture.
+            // SAFETY: the caller upholds this function's contract; `source` gives places inside the image.
             sum = unsafe { row_sum(input, &mask[i], &columns, frame.index(row, 0, channel), frame.channels, sum) };
         }
     });
-    // SAFETY: the element is inside the picture, and no other thread has this element.
+    // SAFETY: the element is inside the image, and no other thread has this element.
     unsafe { output.add(frame.index(row, column, channel)).write(sum) };
 }
 
 /// Adds the products of one row of the mask and the elements under it.
 ///
 /// # Safety
-/// The picture's row starts at `row`, its columns are `apart` apart, and these are some of them.
+/// The image's row starts at `row`, its columns are `apart` apart, and these are some of them.
 #[inline(always)]
 unsafe fn row_sum<T: Sample, const K: usize>(
     input: &[T],
@@ -74,11 +74,11 @@ unsafe fn row_sum<T: Sample, const K: usize>(
     sum
 }
 
-/// Convolves a picture with a part of a mask, and adds the result to the output unless it is the first part. The result
+/// Convolves an image with a part of a mask, and adds the result to the output unless it is the first part. The result
 /// is the same in every run.
 ///
 /// # Safety
-/// `input` and `output` are pictures of the frame, which has an element, and do not overlap; `taps` are this part of
+/// `input` and `output` are images of the frame, which has an element, and do not overlap; `taps` are this part of
 /// its mask, and the output has the sums of the parts before. Blocks along x and y have a thread per row and per column
 /// times channels.
 #[kernel(for T in [f32, f64])]
@@ -89,7 +89,7 @@ pub unsafe fn conv2d_constant_any<T: Sample>(input: &[T], taps: [T; TAPS], part:
     }
     let (column, channel) = (element / frame.channels.max(1), element % frame.channels.max(1));
     let at = frame.index(row, column, channel);
-    // SAFETY: the element is inside the picture; no other thread has this element, and the parts before have written
+    // SAFETY: the element is inside the image; no other thread has this element, and the parts before have written
     // it.
     unsafe {
         let before = if part.first == 0 { T::ZERO } else { output.add(at).read() };

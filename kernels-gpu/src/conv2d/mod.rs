@@ -1,11 +1,11 @@
 //! Two-dimensional convolution: `out[y][x] = sum over i, j of in[y + i - R/2][x + j - C/2] * mask[i][j]`, for a mask of
 //! R x C.
 //!
-//! The mask is not rotated (the operation is also called cross-correlation), and the result is as large as the picture.
-//! Pictures are height x width x channels, row-major, channels of a pixel side by side; every channel is filtered
-//! separately. [`crate::filter`] defines the values of elements outside the picture.
+//! The mask is not rotated (the operation is also called cross-correlation), and the result is as large as the image.
+//! Images are height x width x channels, row-major, channels of a pixel side by side; every channel is filtered
+//! separately. [`crate::filter`] defines the values of elements outside the image.
 //!
-//! The rungs: [`basic`] and [`constant`] read the picture from device memory; [`tiled`] and [`cached`] use shared
+//! The rungs: [`basic`] and [`constant`] read the image from device memory; [`tiled`] and [`cached`] use shared
 //! memory; [`channels`] shares work between the channels of a pixel; [`best`].
 //!
 //! With `m` taps, a float result is within `m * epsilon * sum(|in * mask|)` of the exact one. Every rung adds in a
@@ -37,9 +37,9 @@ pub const MAX_MASK: u32 = 32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Frame {
-    /// Height of the picture.
+    /// Height of the image.
     pub rows: u32,
-    /// Width of the picture.
+    /// Width of the image.
     pub columns: u32,
     /// Elements of a pixel.
     pub channels: u32,
@@ -55,20 +55,20 @@ pub struct Frame {
 unsafe impl Scalar for Frame {}
 
 impl Frame {
-    /// Index of the element at this place in the picture.
+    /// Index of the element at this place in the image.
     #[inline(always)]
     pub fn index(&self, row: u32, column: u32, channel: u32) -> usize {
         (row as usize * self.columns as usize + column as usize) * self.channels as usize + channel as usize
     }
 
-    /// The element at a place that may be outside the picture.
+    /// The element at a place that may be outside the image.
     ///
     /// # Safety
-    /// `input` is a picture of this frame with at least one element, and `channel` one of its channels.
+    /// `input` is an image of this frame with at least one element, and `channel` one of its channels.
     #[inline(always)]
     pub unsafe fn element<T: Sample>(&self, input: &[T], row: i32, column: i32, channel: u32) -> T {
         match (source(row, self.rows, self.border), source(column, self.columns, self.border)) {
-            // SAFETY: `source` gives places inside the picture.
+            // SAFETY: `source` gives places inside the image.
             (Some(row), Some(column)) => unsafe { *input.get_unchecked(self.index(row, column, channel)) },
             _ => T::ZERO,
         }

@@ -22,11 +22,11 @@ const _: () = assert!(MAX_MASK <= SIDE);
 #[address_space(shared)]
 static mut ELEMENTS: [MaybeUninit<u64>; (SIDE * SIDE) as usize] = [MaybeUninit::uninit(); (SIDE * SIDE) as usize];
 
-/// Convolves a picture of `frame.rows` x `frame.columns` x `frame.channels` elements, row-major. The order of additions
+/// Convolves an image of `frame.rows` x `frame.columns` x `frame.channels` elements, row-major. The order of additions
 /// is fixed, so the result is the same in every run; [`conv2d`](crate::conv2d) states the error bound.
 ///
 /// # Safety
-/// `input` and `output` are pictures of the frame, which has an element, and do not overlap; `mask` is the frame's
+/// `input` and `output` are images of the frame, which has an element, and do not overlap; `mask` is the frame's
 /// mask. Blocks of `SIDE` x `SIDE` threads: along x and y one per tile of `SIDE - C + 1` columns and `SIDE - R + 1`
 /// rows, along z one per channel.
 #[kernel(for T in [f32, f64])]
@@ -58,6 +58,6 @@ pub unsafe fn conv2d_tiled<T: Sample>(input: &[T], mask: &[T], frame: Frame, out
         }
         i += 1;
     }
-    // SAFETY: the element is inside the picture, and no other thread has this output.
+    // SAFETY: the element is inside the image, and no other thread has this output.
     unsafe { output.add(frame.index(row, column, channel)).write(sum) };
 }

@@ -1,7 +1,7 @@
 //! The page as HTML: one self-contained file, with the numbers as JSON inside, in a light and a dark scheme.
 
 use super::escape::escape;
-use super::page::{MEASURES, Page, Variant, limit_in_words};
+use super::page::{MEASURES, Page, Variant};
 use super::{svg, text};
 use std::fmt::Write;
 
@@ -63,7 +63,7 @@ fn times(out: &mut String, page: &Page) {
             escape(&variant.name),
             100.0 * variant.time_us / longest,
             variant.time_us,
-            limit_in_words(&variant.limit)
+            escape(&variant.limited_by())
         );
     }
     out.push_str("</div></section>\n");
@@ -122,7 +122,9 @@ fn section(out: &mut String, variant: &Variant, open: bool) {
     }
     out.push_str("</ol>\n");
     if let Some(launch) = variant.longest() {
-        out.push_str("<h3>What limits the longest launch</h3><table class=\"limits\"><tbody>");
+        let (parts, heading) = (escape(&variant.parts()), escape(&variant.heading_of_limits()));
+        let _ = write!(out, "<h3>What limits the longest launch</h3><p>{parts}.</p><p>{heading}:</p>");
+        out.push_str("<table class=\"limits\"><tbody>");
         for limit in &launch.time.limits {
             let _ = write!(
                 out,

@@ -45,6 +45,9 @@ pub struct Variant {
     pub bytes: u64,
     /// The launches.
     pub launches: Vec<Analysis>,
+    /// Number of copies within device memory between the launches.
+    #[serde(skip)]
+    pub copies: u32,
     /// The most expensive lines of the longest launch.
     pub lines: Vec<Line>,
 }
@@ -140,7 +143,53 @@ impl Variant {
             bytes,
             lines,
             launches,
+            copies,
         }
+    }
+
+    /// Time of all kernels without their launches, in microseconds.
+    pub fn kernels_us(&self) -> f64 {
+        self.launches.iter().map(|launch| launch.time.kernel_us).sum()
+    }
+
+    /// Time of launching the kernels and of the copies between them, in microseconds.
+    pub fn launching_us(&self) -> f64 {
+        self.time_us - self.kernels_us()
+    }
+
+    /// Describes what the time goes to: launching, if that takes most of it; else the limit of the longest launch.
+    pub fn limited_by(&self) -> String {
+        if self.launching_us() > self.kernels_us() {
+            return format!("launching ({:.1} of {:.1} us)", self.launching_us(), self.time_us);
+        }
+        limit_in_words(&self.limit).to_owned()
+    }
+
+    /// The parts of the estimate in one line, which add up to it.
+    pub fn parts(&self) -> String {
+        let count = |n: usize, one: &str, several: &str| format!("{n} {}", if n == 1 { one } else { several });
+        let copies = match self.copies {
+            0 => String::new(),
+            n => format!(" and {}", count(n as usize, "copy", "copies")),
+        };
+        format!(
+            "{:.1} us in kernels, and {:.1} us for {}{copies}",
+            self.kernels_us(),
+            self.launching_us(),
+            count(self.launches.len(), "launch", "launches")
+        )
+    }
+
+    /// The heading of the limits of the longest launch.
+    pub fn heading_of_limits(&self) -> String {
+        let kernel = self.longest().map_or(0.0, |launch| launch.time.kernel_us);
+        let which = match self.launches.len() {
+            0 | 1 => "the kernel".to_owned(),
+            n => format!("the longest of {n} kernels"),
+        };
+        format!(
+            "{which} takes {kernel:.1} us: these overlap, so the slowest decides (memory and latency add up in part)"
+        )
     }
 
     /// The longest launch.
@@ -373,8 +422,33 @@ pub fn limit_in_words(name: &str) -> &'static str {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+
+    /// A variant of launches that take these times.
+    pub fn variant(name: &str, kernels: &[f64], copies: u32) -> Variant {
+        let launch = |us: &f64| {
+            let mut analysis = Analysis::default();
+            analysis.time.kernel_us = *us;
+            analysis.time.launch_us = (1.0, 3.0);
+            analysis
+        };
+        let launches = kernels.iter().map(launch).collect();
+        Variant::new(name, "", Some(true), Counters::default(), launches, copies)
+    }
+
+    #[test]
+    fn the_parts_add_up() {
+        let slow = variant("slow", &[10.0, 2.0], 1);
+        assert_eq!(slow.time_us, 12.0 + 3.0 + 2.0);
+        assert_eq!(slow.parts(), "12.0 us in kernels, and 5.0 us for 2 launches and 1 copy");
+        assert_eq!(slow.limited_by(), limit_in_words(""));
+        assert!(slow.heading_of_limits().starts_with("the longest of 2 kernels takes 10.0 us"));
+        let short = variant("short", &[1.0], 0);
+        assert_eq!(short.parts(), "1.0 us in kernels, and 3.0 us for 1 launch");
+        assert_eq!(short.limited_by(), "launching (3.0 of 4.0 us)");
+        assert!(short.heading_of_limits().starts_with("the kernel takes 1.0 us"));
+    }
 
     #[test]
     fn numbers_are_readable() {

@@ -1,13 +1,13 @@
 //! The page as text for a terminal.
 
-use super::page::{MEASURES, Measure, Page, Variant, limit_in_words};
-use comfy_table::{Attribute, Cell, CellAlignment, Color, Table, presets};
+use super::page::{MEASURES, Measure, Page, Variant};
+use crate::table::{Cell, Column, Grid, Look, Tone};
 use std::fmt::Write;
 
-/// Renders tables and sentences; `colour` marks the better value of two.
-pub fn render(page: &Page, colour: bool) -> String {
+/// Renders tables and sentences; colours mark the better value of two.
+pub fn render(page: &Page, look: Look) -> String {
     let mut out = format!("{}\nestimated for {}, from a cold cache\n\n", page.title, page.device.name);
-    let _ = writeln!(out, "{}", measures(page, colour));
+    out += &measures(page, look);
     for variant in &page.variants {
         write_variant(&mut out, variant);
     }
@@ -20,37 +20,57 @@ pub fn render(page: &Page, colour: bool) -> String {
     out
 }
 
-fn measures(page: &Page, colour: bool) -> Table {
-    let mut table = Table::new();
-    table.load_preset(presets::ASCII_MARKDOWN);
-    let names = page.variants.iter().map(|variant| variant.name.as_str());
-    table.set_header(std::iter::once("").chain(names).chain(["what it means"]));
-    if colour {
-        table.enforce_styling();
-    } else {
-        table.force_no_tty();
-    }
-    for measure in MEASURES {
-        let values: Vec<f64> = page.variants.iter().map(measure.of).collect();
-        if values.iter().all(|value| *value == 0.0) {
-            continue;
+/// Narrowest column for the meaning of a measure.
+const MEANING: usize = 20;
+
+/// The table of counters; several below each other where the variants do not fit beside each other.
+fn measures(page: &Page, look: Look) -> String {
+    let shown: Vec<&Measure> =
+        MEASURES.iter().filter(|measure| page.variants.iter().any(|variant| (measure.of)(variant) != 0.0)).collect();
+    // Name, meaning and borders, and as many variants as the rest has room for.
+    let names = shown.iter().map(|measure| measure.name.len()).max().unwrap_or(0);
+    let mut groups: Vec<Vec<&Variant>> = vec![Vec::new()];
+    let mut used = names + MEANING + 7;
+    for variant in &page.variants {
+        let cells = shown.iter().map(|measure| measure.unit.write((measure.of)(variant)).chars().count());
+        let width = cells.chain([variant.name.chars().count()]).max().unwrap_or(0) + 3;
+        if look.width.is_some_and(|limit| used + width > limit) && groups.last().is_some_and(|group| !group.is_empty())
+        {
+            groups.push(Vec::new());
+            used = names + MEANING + 7;
         }
-        let mut row = vec![Cell::new(measure.name)];
-        row.extend(values.iter().map(|value| cell(measure, *value, &values)));
-        row.push(Cell::new(measure.meaning).add_attribute(Attribute::Dim));
-        table.add_row(row);
+        used += width;
+        if let Some(group) = groups.last_mut() {
+            group.push(variant);
+        }
     }
-    table
+    let tables = groups.iter().map(|group| table(page, group, &shown, look));
+    tables.collect::<Vec<_>>().join("\n\n") + "\n"
+}
+
+fn table(page: &Page, variants: &[&Variant], shown: &[&Measure], look: Look) -> String {
+    let names = variants.iter().map(|variant| Column::number(variant.name.as_str()));
+    let meaning = Column::sentences("what it means", MEANING).rank(1);
+    let mut table =
+        Grid::new([Column::text("")].into_iter().chain(names).chain([meaning]), "a wider terminal shows it");
+    for measure in shown {
+        // The best and the worst of all variants.
+        let all: Vec<f64> = page.variants.iter().map(measure.of).collect();
+        let cells = variants.iter().map(|variant| cell(measure, (measure.of)(variant), &all));
+        let meaning = Cell::new(measure.meaning, Tone::Quiet);
+        table.row([Cell::from(measure.name)].into_iter().chain(cells).chain([meaning]));
+    }
+    table.render(look)
 }
 
 fn cell(measure: &Measure, value: f64, all: &[f64]) -> Cell {
-    let cell = Cell::new(measure.unit.write(value)).set_alignment(CellAlignment::Right);
     let (low, high) = all.iter().fold((f64::MAX, f64::MIN), |(low, high), v| (low.min(*v), high.max(*v)));
-    match measure.fewer {
-        Some(fewer) if low < high && value == if fewer { low } else { high } => cell.fg(Color::Green),
-        Some(fewer) if low < high && value == if fewer { high } else { low } => cell.fg(Color::Yellow),
-        _ => cell,
-    }
+    let tone = match measure.fewer {
+        Some(fewer) if low < high && value == if fewer { low } else { high } => Tone::Good,
+        Some(fewer) if low < high && value == if fewer { high } else { low } => Tone::Poor,
+        _ => Tone::Plain,
+    };
+    Cell::new(measure.unit.write(value), tone)
 }
 
 fn write_variant(out: &mut String, variant: &Variant) {
@@ -64,8 +84,10 @@ fn write_variant(out: &mut String, variant: &Variant) {
             let _ = writeln!(out, "  NOT JUDGED: there is no result to compare with");
         }
     }
-    let _ = writeln!(out, "  about {:.1} us, limited by {}", variant.time_us, limit_in_words(&variant.limit));
+    let _ = writeln!(out, "  about {:.1} us, limited by {}", variant.time_us, variant.limited_by());
+    let _ = writeln!(out, "  {}", variant.parts());
     if let Some(launch) = variant.longest() {
+        let _ = writeln!(out, "  {}", variant.heading_of_limits());
         for limit in launch.time.limits.iter().filter(|limit| limit.us >= 0.05 * launch.time.kernel_us) {
             let _ = writeln!(out, "    {:<10} {:>9.1} us  {}", limit.name, limit.us, limit.why);
         }
@@ -89,19 +111,62 @@ pub fn compare(a: &Variant, b: &Variant) -> String {
     let factor = if fast.time_us > 0.0 { slow.time_us / fast.time_us } else { 1.0 };
     if factor < 1.03 {
         return format!(
-            "{} and {} would take the same time: both are limited by {}",
+            "{} and {} would take the same time: {} is limited by {}, {} by {}",
             slow.name,
             fast.name,
-            limit_in_words(&fast.limit)
+            slow.name,
+            slow.limited_by(),
+            fast.name,
+            fast.limited_by()
         );
     }
     format!(
-        "{} would be {factor:.2}x as fast as {}. {}: {}. {}: {}",
+        "{} would be {factor:.2}x as fast as {}. {} is limited by {}, {} by {}",
         fast.name,
         slow.name,
         slow.name,
-        limit_in_words(&slow.limit),
+        slow.limited_by(),
         fast.name,
-        limit_in_words(&fast.limit)
+        fast.limited_by()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::page::tests::variant;
+    use super::*;
+    use rustwarp::backend::Device;
+
+    fn page(names: &[&str]) -> Page {
+        let device = Device {
+            name: "H200".to_owned(),
+            multiprocessors: 132,
+            memory_gbps: 4800.0,
+            fp32_gflops: 1.0,
+            fp64_gflops: 1.0,
+        };
+        let variants = names.iter().map(|name| variant(name, &[10.0, 2.0], 0)).collect();
+        Page { title: "reduce".to_owned(), n: 1, shape: String::new(), device, variants, next: None }
+    }
+
+    #[test]
+    fn the_text_fits_and_says_where_the_time_goes() {
+        let text = render(&page(&["slow", "fast"]), Look { width: Some(70), colour: false });
+        for part in [
+            "limited by nothing in particular",
+            "12.0 us in kernels, and 4.0 us for 2 launches",
+            "take the same time: slow is",
+        ] {
+            assert!(text.contains(part), "{part} is missing in\n{text}");
+        }
+        let tables = |text: &str| text.matches("what it means").count();
+        let widest = |text: &str| text.lines().filter(|line| line.starts_with('|')).map(str::len).max();
+        assert_eq!((tables(&text), widest(&text) <= Some(70)), (1, true), "{text}");
+        let names: Vec<String> = (0..12).map(|k| format!("variant_{k}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let text = render(&page(&names), Look { width: Some(80), colour: false });
+        assert!(tables(&text) > 1 && widest(&text) <= Some(80), "{text}");
+        assert!(names.iter().all(|name| text.contains(name)));
+        assert_eq!(tables(&render(&page(&names), Look::default())), 1);
+    }
 }

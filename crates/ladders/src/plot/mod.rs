@@ -5,13 +5,16 @@
 //! before its name at the line's end, too.
 
 use crate::error::{Error, Result};
-use crate::kernels::{Role, Row};
+use crate::kernels::{Role, Row, matmul};
+use axis::{powers_of_two, ticks};
 use look::{BEST, COLOURS, LINE, Look, REST, apart, looks};
+use plotters::coord::combinators::{BindKeyPoints, LogCoord};
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use std::collections::BTreeMap;
 
+mod axis;
 mod look;
 
 /// Pixels of a panel.
@@ -29,6 +32,8 @@ pub enum Panel {
     Lines {
         /// Title: the subject of the measurements.
         title: String,
+        /// Meaning of the horizontal axis.
+        axis: &'static str,
         /// Unit of the vertical axis.
         unit: &'static str,
         /// The lines in the order of the ladder.
@@ -61,7 +66,7 @@ pub struct Line {
     pub name: String,
     /// Its role, which determines its colour and width.
     pub role: Role,
-    /// Pairs of number of elements and measured value.
+    /// Pairs of size and measured value.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -74,10 +79,32 @@ pub struct Measurement {
     pub variant: String,
     /// Whether it is one of the family's variants or another library's.
     pub role: Role,
-    /// Number of elements of the first operand.
-    pub n: u64,
+    /// The problem's size: see [`Size::new`].
+    pub size: Size,
     /// Unit and value.
     pub value: (&'static str, f64),
+}
+
+/// The size of a problem on the horizontal axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Size {
+    /// The number.
+    pub value: f64,
+    /// Its meaning.
+    pub axis: &'static str,
+}
+
+impl Size {
+    /// The number of elements of the first operand; of a product of matrices the side, since that number says nothing
+    /// about the other operand: the cube root of M * N * K.
+    pub fn new(family: &str, n: u64, shape: &[u64]) -> Self {
+        match *shape {
+            [m, n, k] if family == matmul::FAMILY.name => {
+                Self { value: (m as f64 * n as f64 * k as f64).cbrt(), axis: "side of the matrices" }
+            }
+            _ => Self { value: n as f64, axis: "elements" },
+        }
+    }
 }
 
 /// Panels of rows: of the rates on a GPU, and of the counters that determine the time on the simulator.
@@ -88,8 +115,10 @@ pub fn of_rows<'r>(rows: impl IntoIterator<Item = &'r Row>) -> Vec<Panel> {
 fn measurements(row: &Row) -> Vec<Measurement> {
     let words = [Some(row.family), row.op.as_deref(), Some(row.dtype), row.settings.as_deref()];
     let subject = words.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let shape: Vec<u64> = row.shape.iter().flatten().map(|&axis| axis as u64).collect();
+    let size = Size::new(row.family, row.n, &shape);
     let measurement =
-        |value| Measurement { subject: subject.clone(), variant: row.variant.clone(), role: row.role, n: row.n, value };
+        |value| Measurement { subject: subject.clone(), variant: row.variant.clone(), role: row.role, size, value };
     match (row.tflops.map(|x| ("TFLOP/s", x)).or(row.gbps.map(|x| ("GB/s", x))), &row.counters) {
         (Some(rate), _) => vec![measurement(rate)],
         (None, Some(counters)) => vec![
@@ -119,11 +148,11 @@ pub fn panels(measurements: impl IntoIterator<Item = Measurement>) -> Vec<Panel>
 /// Makes the panel of one subject from its measurements, of which there is at least one.
 fn panel(all: &[Measurement]) -> Panel {
     let (subject, unit) = (&all[0].subject, all[0].value.0);
-    let sizes: std::collections::BTreeSet<u64> = all.iter().map(|one| one.n).collect();
-    if sizes.len() < 2 {
+    let Size { value: first, axis } = all[0].size;
+    if all.iter().all(|one| one.size.value == first) {
         let bars =
             all.iter().map(|one| Bar { name: one.variant.clone(), role: one.role, value: one.value.1 }).collect();
-        return Panel::Bars { title: format!("{subject}, {} elements: {unit}", all[0].n), bars };
+        return Panel::Bars { title: format!("{subject}, {} {axis}: {unit}", first.round()), bars };
     }
     let mut lines: Vec<Line> = Vec::new();
     let mut places = BTreeMap::new();
@@ -132,12 +161,12 @@ fn panel(all: &[Measurement]) -> Panel {
             lines.push(Line { name: one.variant.clone(), role: one.role, points: Vec::new() });
             lines.len() - 1
         });
-        lines[place].points.push((one.n as f64, one.value.1));
+        lines[place].points.push((one.size.value, one.value.1));
     }
     for line in &mut lines {
         line.points.sort_by(|a, b| a.0.total_cmp(&b.0));
     }
-    Panel::Lines { title: subject.clone(), unit, lines }
+    Panel::Lines { title: subject.clone(), axis, unit, lines }
 }
 
 /// The panels below each other, as the text of an SVG file.
@@ -177,13 +206,13 @@ impl Panel {
 
     fn draw<'a>(&self, area: &Area<'a>) -> Drawn<'a> {
         match self {
-            Self::Lines { title, unit, lines } => draw_lines(area, title, unit, lines),
+            Self::Lines { title, axis, unit, lines } => draw_lines(area, title, [axis, unit], lines),
             Self::Bars { title, bars } => draw_bars(area, title, bars),
         }
     }
 }
 
-fn draw_lines<'a>(area: &Area<'a>, title: &str, unit: &str, lines: &[Line]) -> Drawn<'a> {
+fn draw_lines<'a>(area: &Area<'a>, title: &str, axes: [&str; 2], lines: &[Line]) -> Drawn<'a> {
     let points = || lines.iter().flat_map(|line| &line.points);
     let range = |values: &mut dyn Iterator<Item = f64>| {
         values.fold((f64::MAX, f64::MIN), |(low, high), x| (low.min(x), high.max(x)))
@@ -191,18 +220,23 @@ fn draw_lines<'a>(area: &Area<'a>, title: &str, unit: &str, lines: &[Line]) -> D
     // Room around the points, so that none lies on the frame.
     let (left, right) = range(&mut points().map(|point| point.0));
     let (low, high) = range(&mut points().map(|point| point.1));
+    let (left, right, low, high) = (left / 1.2, right * 1.2, low / 1.3, high * 1.3);
+    // The labels of plotters stand at powers of the base, of which a short axis has none.
+    let x: LogCoord<f64> = (left..right).log_scale().base(2.0).into();
+    let y: LogCoord<f64> = (low..high).log_scale().into();
+    let (x, y) = (x.with_key_points(powers_of_two(left, right)), y.with_key_points(ticks(low, high)));
     let mut chart = ChartBuilder::on(area)
         .caption(title, ("sans-serif", 15))
         .margin(10)
         .margin_right(NAMES)
         .x_label_area_size(38)
         .y_label_area_size(60)
-        .build_cartesian_2d((left / 1.2..right * 1.2).log_scale().base(2.0), (low / 1.3..high * 1.3).log_scale())?;
+        .build_cartesian_2d(x, y)?;
     chart
         .configure_mesh()
         .light_line_style(WHITE)
-        .x_desc("elements")
-        .y_desc(unit)
+        .x_desc(axes[0])
+        .y_desc(axes[1])
         .x_label_formatter(&|n| elements(*n))
         .y_label_formatter(&|y| number(*y))
         .draw()?;
@@ -290,7 +324,8 @@ mod tests {
     fn one(subject: &str, variant: &str, n: u64, value: f64) -> Measurement {
         let (subject, variant) = (subject.to_owned(), variant.to_owned());
         let role = if variant == "CUB" { Role::Library } else { Role::of_variant(&variant) };
-        Measurement { subject, role, variant, n, value: ("GB/s", value) }
+        let size = Size::new(&subject, n, &[]);
+        Measurement { subject, role, variant, size, value: ("GB/s", value) }
     }
 
     #[test]
@@ -317,6 +352,21 @@ mod tests {
             assert!(text.contains(part), "{part} is missing");
         }
         assert_eq!(text, svg(&panels).expect("a drawing"), "the same picture every time");
+    }
+
+    #[test]
+    fn the_axes_of_a_product_of_matrices_are_labelled() {
+        let one = |side: u64, rate: f64| Measurement {
+            size: Size::new("matmul", side * side, &[side, side, side]),
+            ..one("matmul f64", "best", 1, rate)
+        };
+        // All rates lie between two powers of ten.
+        let text = svg(&panels([one(256, 20.0), one(1024, 31.0), one(4096, 60.0)])).expect("a drawing");
+        for part in ["side of the matrices", ">\n20.0\n<", ">\n40.0\n<", ">\n256", ">\n2^12\n<"] {
+            assert!(text.contains(part), "{part:?} is missing in {text}");
+        }
+        let bars = panels([one(64, 1.0)]);
+        assert!(matches!(&bars[0], Panel::Bars { title, .. } if title.contains("64 side of the matrices")), "{bars:?}");
     }
 
     #[test]

@@ -24,7 +24,7 @@ use crate::stop::Stop;
 use serde::Serialize;
 
 /// Explanation of a launch.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Analysis {
     /// Name of the `.entry`.
     pub entry: String,

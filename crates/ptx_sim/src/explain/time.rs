@@ -90,17 +90,23 @@ pub fn estimate(subject: &Subject<'_>, costs: &Costs) -> Time {
         Limit {
             name: "latency",
             us: waves * block / clock / 1e3,
-            why: format!("a block takes {block:.0} cycles, {waves:.1} of them one after the other in every slot"),
+            why: match waves > 1.0 {
+                true => format!("a block takes {block:.0} cycles, and each slot for a block runs {waves:.1} in turn"),
+                false => format!("a block takes {block:.0} cycles, and all blocks run at the same time"),
+            },
         },
         Limit {
             name: "issue",
             us: cycles(instructions as f64 / 4.0),
-            why: format!("{instructions} warp instructions, 4 a cycle on each multiprocessor"),
+            why: format!(
+                "{instructions} warp instructions{}, 4 a cycle on each multiprocessor",
+                predicated_off(skipped.instructions)
+            ),
         },
         Limit {
             name: "shared",
             us: cycles(passes as f64 * costs.wavefront_cycles),
-            why: format!("{passes} wavefronts of {} cycles", costs.wavefront_cycles),
+            why: format!("{passes} wavefronts{} of {} cycles", predicated_off(skipped.shared), costs.wavefront_cycles),
         },
         Limit { name: "cache", us: cycles(sectors as f64 / 4.0), why: format!("{sectors} sectors, 4 a cycle") },
         Limit {
@@ -135,6 +141,12 @@ pub fn estimate(subject: &Subject<'_>, costs: &Costs) -> Time {
     let kernel_us = limits.iter().map(|limit| limit.us).fold(joined, f64::max);
     limits.sort_by(|a, b| b.us.total_cmp(&a.us));
     Time { kernel_us, launch_us: (costs.next_launch_ns / 1e3, costs.first_launch_ns / 1e3), limits }
+}
+
+/// Says how many of a count are of short branches that a warp skips in the PTX: ptxas makes them predicated
+/// instructions, which are issued all the same, so that the count is above that of the counters.
+fn predicated_off(count: u64) -> String {
+    if count == 0 { String::new() } else { format!(" ({count} of them predicated off)") }
 }
 
 /// Instructions that warps issue although no lane needs them.

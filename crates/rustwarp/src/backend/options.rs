@@ -120,6 +120,8 @@ pub struct Simulation {
     pub profile: Option<String>,
     /// Number of host threads; `None` for one per processor. Race checks and seeds use one.
     pub workers: Option<u32>,
+    /// Limit on the warp instructions of a launch, after which it is a fault; `None` for no limit.
+    pub fuel: Option<u64>,
 }
 
 /// Destination of the text that simulated kernels print; a GPU's driver always prints to standard output.

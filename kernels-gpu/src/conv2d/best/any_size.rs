@@ -1,4 +1,4 @@
-//! The kernel for masks and pictures of any size: each thread computes a column of outputs from a tile in shared
+//! The kernel for masks and images of any size: each thread computes a column of outputs from a tile in shared
 //! memory.
 //!
 //! For one column of the mask, a thread has the elements under [`COLUMN`] outputs in registers. The next tap down needs
@@ -28,11 +28,11 @@ pub const fn shared_elements(mask_rows: u32, mask_columns: u32) -> u32 {
     mask_rows * mask_columns + (HEIGHT + mask_rows - 1) * (WIDTH + mask_columns - 1)
 }
 
-/// Convolves a picture of `frame.rows` x `frame.columns` x `frame.channels` elements, row-major. The order of additions
+/// Convolves an image of `frame.rows` x `frame.columns` x `frame.channels` elements, row-major. The order of additions
 /// is fixed, so the result is the same in every run; [`conv2d`](crate::conv2d) states the error bound.
 ///
 /// # Safety
-/// `input` and `output` are pictures of the frame, which has an element, and do not overlap; `mask` is the frame's
+/// `input` and `output` are images of the frame, which has an element, and do not overlap; `mask` is the frame's
 /// mask. Blocks of `WIDTH` x `ROWS` threads with [`shared_elements`]: along x one per `WIDTH` columns, along y one per
 /// `HEIGHT` rows, along z one per channel.
 #[kernel(for T in [f32, f64])]
@@ -58,7 +58,7 @@ pub unsafe fn conv2d_best_any<T: Sample>(input: &[T], mask: &[T], frame: Frame, 
     while r < height {
         let mut c = x;
         while c < pitch {
-            // SAFETY: the element is inside the picture, or guaranteed by the caller; a slot for each place of the tile
+            // SAFETY: the element is inside the image, or guaranteed by the caller; a slot for each place of the tile
             // and its halo.
             unsafe {
                 let element = match inside {
@@ -87,7 +87,7 @@ pub unsafe fn conv2d_best_any<T: Sample>(input: &[T], mask: &[T], frame: Frame, 
     let (row, column) = (first_row + y * COLUMN, first_column + x);
     unroll!(r < COLUMN as usize => {
         if row + (r as u32) < frame.rows && column < frame.columns {
-            // SAFETY: the element is inside the picture, and no other thread has this output.
+            // SAFETY: the element is inside the image, and no other thread has this output.
             unsafe { output.add(frame.index(row + r as u32, column, channel)).write(sums[r]) };
         }
     });

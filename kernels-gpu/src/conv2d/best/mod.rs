@@ -1,4 +1,4 @@
-//! The rung to use: each thread moves down the picture with 16 bytes of each row, and holds everything in registers.
+//! The rung to use: each thread moves down the image with 16 bytes of each row, and holds everything in registers.
 //!
 //! - A thread has 16 bytes of every row of its strip. It loads the part of each row under the masks of its outputs
 //!   once, in 16-byte loads (smaller ones where a mask reaches no further than half a vector); its neighbours load the
@@ -23,7 +23,7 @@ pub const IDEA: &str = "16 bytes of a row per thread, marching down: each elemen
 /// Threads per block: neighbours in a row.
 pub const BLOCK: u32 = 128;
 
-/// Sides of the masks for which there is a kernel. Pictures must not be smaller than the mask.
+/// Sides of the masks for which there is a kernel. Images must not be smaller than the mask.
 pub const SIZES: [u32; 6] = [3, 5, 7, 9, 13, 17];
 
 /// Columns of outputs per thread, of elements of this size.
@@ -70,11 +70,11 @@ const _: () = {
 /// Maximum number of elements of a row that the outputs of a thread need, rounded up to whole vectors on both sides.
 const WINDOW: usize = 20;
 
-/// Convolves a picture of `frame.rows` x `frame.columns` x `frame.channels` elements, row-major. The order of additions
+/// Convolves an image of `frame.rows` x `frame.columns` x `frame.channels` elements, row-major. The order of additions
 /// is fixed, so the result is the same in every run; [`conv2d`](crate::conv2d) states the error bound.
 ///
 /// # Safety
-/// `input` and `output` are pictures of the frame, which are at least K x K, and do not overlap; its mask is K x K.
+/// `input` and `output` are images of the frame, which are at least K x K, and do not overlap; its mask is K x K.
 /// Blocks of `BLOCK` threads: along x a thread per `columns_per_thread`, along y a block per `strip` rows, along z one
 /// per channel.
 #[kernel(for T in [f32, f64], for K in [3, 5, 7, 9, 13, 17])]
@@ -133,7 +133,7 @@ unsafe fn march<T: Sample, const K: usize, const W: usize>(
         unroll!(u < rows_in_flight(K) => {
             let done = row + u as i32 - half;
             if done >= first && done < end {
-                // SAFETY: this thread's columns of a row of the picture, which no other thread writes.
+                // SAFETY: this thread's columns of a row of the image, which no other thread writes.
                 unsafe { place.store::<T, W>(output, done as u32, &sums[u], whole) };
             }
         });
@@ -144,7 +144,7 @@ unsafe fn march<T: Sample, const K: usize, const W: usize>(
     }
 }
 
-/// Adds the products of one row of the mask and one row of the picture.
+/// Adds the products of one row of the mask and one row of the image.
 #[inline(always)]
 fn add_row<T: Sample, const K: usize, const W: usize>(sums: &mut [T; W], window: &[T; WINDOW], taps: &[T; K]) {
     unroll!(j < K => {
@@ -172,11 +172,11 @@ struct Place {
 /// The way in which the window of a row can be loaded, which is the same for every row.
 #[derive(Clone, Copy, PartialEq)]
 enum Loads {
-    /// The window is inside the picture, whose rows all start on 16-byte boundaries.
+    /// The window is inside the image, whose rows all start on 16-byte boundaries.
     Vectors,
-    /// The window is inside the picture.
+    /// The window is inside the image.
     Elements,
-    /// A part of the window may be outside the picture.
+    /// A part of the window may be outside the image.
     Border,
 }
 
@@ -194,11 +194,11 @@ impl Place {
         Self { frame, column, channel: thread::block_idx_z(), loads }
     }
 
-    /// The part of a row under the masks of this thread's outputs. The row may be outside the picture, by less than the
-    /// picture is high; elements further away are not used.
+    /// The part of a row under the masks of this thread's outputs. The row may be outside the image, by less than the
+    /// image is high; elements further away are not used.
     ///
     /// # Safety
-    /// `input` is the picture that this place was made for.
+    /// `input` is the image that this place was made for.
     #[inline(always)]
     unsafe fn load<T: Sample, const K: usize, const W: usize>(&self, input: &[T], row: i32) -> [T; WINDOW] {
         let (frame, reach, half) = (self.frame, reach(K, W), K / 2);
@@ -210,7 +210,7 @@ impl Place {
                 let mut k = 0;
                 while k < WINDOW / W {
                     if k * W < 2 * reach + W {
-                        // SAFETY: the element is inside the picture, on a boundary.
+                        // SAFETY: the element is inside the image, on a boundary.
                         let values =
                             unsafe { Vector::<T, W>::load(input.as_ptr().add(start + k * W - reach).cast()).0 };
                         let mut w = 0;
@@ -225,7 +225,7 @@ impl Place {
             Loads::Elements => {
                 let start = start - half * frame.channels as usize;
                 unroll!(j < K - 1 + W => {
-                    // SAFETY: the element is inside the picture.
+                    // SAFETY: the element is inside the image.
                     window[reach - half + j] = unsafe { *input.get_unchecked(start + j * frame.channels as usize) };
                 });
             }
@@ -233,7 +233,7 @@ impl Place {
                 unroll!(j < K - 1 + W => {
                     let column = (self.column + j as u32) as i32 - half as i32;
                     if let Some(column) = near_source(column, frame.columns, frame.border) {
-                        // SAFETY: the element is inside the picture.
+                        // SAFETY: the element is inside the image.
                         let element = unsafe { *input.get_unchecked(frame.index(row, column, self.channel)) };
                         window[reach - half + j] = element;
                     }
@@ -252,12 +252,12 @@ impl Place {
     /// Writes this thread's part of a row.
     ///
     /// # Safety
-    /// `output` is a picture of this frame; no other thread writes these columns of this row.
+    /// `output` is an image of this frame; no other thread writes these columns of this row.
     #[inline(always)]
     unsafe fn store<T: Sample, const W: usize>(&self, output: *mut T, row: u32, values: &[T; W], whole: bool) {
         let at = self.frame.index(row, self.column, self.channel);
         if whole {
-            // SAFETY: the element is inside the picture, on a boundary.
+            // SAFETY: the element is inside the image, on a boundary.
             unsafe {
                 let (vector, at) = (Vector(*values), output.add(at).cast());
                 match W {
@@ -273,7 +273,7 @@ impl Place {
         let mut w = 0;
         while w < W {
             if self.column + (w as u32) < self.frame.columns {
-                // SAFETY: the element is inside the picture.
+                // SAFETY: the element is inside the image.
                 unsafe { output.add(at + w * self.frame.channels as usize).write(values[w]) };
             }
             w += 1;
@@ -281,7 +281,7 @@ impl Place {
     }
 }
 
-/// Whether every row of a picture at this address starts on a boundary for vectors of `width` neighbouring elements.
+/// Whether every row of an image at this address starts on a boundary for vectors of `width` neighbouring elements.
 #[inline(always)]
 fn is_aligned<T>(address: *const T, frame: Frame, width: usize) -> bool {
     address.addr().is_multiple_of(16) && frame.columns.is_multiple_of(width as u32) && frame.channels == 1

@@ -207,7 +207,7 @@ fn frame(problem: Problem<'_>) -> Result<Frame> {
     Ok(library::frame([samples, channels, taps], border(problem.settings))?)
 }
 
-/// The signal as a picture of one row.
+/// The signal as an image of one row.
 fn row(frame: Frame) -> conv2d::Frame {
     let Frame { samples, channels, taps, border } = frame;
     conv2d::Frame { rows: 1, columns: samples, channels, mask_rows: 1, mask_columns: taps, border }
@@ -237,7 +237,7 @@ mod tests {
         assert!(refusal(&[4], &[0]).expect_err("empty").contains("1 to 512"));
         assert!(refusal(&[4], &[513]).expect_err("too long").contains("Fourier"));
         assert!(refusal(&[4], &[2, 2]).expect_err("a matrix").contains("a mask of 2x2"));
-        assert!(refusal(&[4, 4, 4], &[2]).expect_err("a picture").contains("samples x channels"));
+        assert!(refusal(&[4, 4, 4], &[2]).expect_err("an image").contains("samples x channels"));
         assert!(refusal(&[1, 65_536], &[2]).expect_err("turned round").contains("65535 channels"));
     }
 }

@@ -1,7 +1,7 @@
-//! Convolution of pictures: `out[y][x] = sum of in[y + i - R/2][x + j - C/2] * mask[i][j]`, for each channel.
+//! Convolution of images: `out[y][x] = sum of in[y + i - R/2][x + j - C/2] * mask[i][j]`, for each channel.
 //!
-//! The picture is height x width or height x width x channels, the mask R x C with up to 32 of each; the result has the
-//! shape of the picture. Results are within `(R * C + 1) * epsilon * sum(|in * mask|)` of the exact ones, and the same
+//! The image is height x width or height x width x channels, the mask R x C with up to 32 of each; the result has the
+//! shape of the image. Results are within `(R * C + 1) * epsilon * sum(|in * mask|)` of the exact ones, and the same
 //! on every run.
 
 use super::convolution::{Arrays, BORDER, DTYPES, border, oracle};
@@ -38,7 +38,7 @@ const MASK_ROWS: Setting<Number> = Setting {
 /// The family.
 pub const FAMILY: Family = Family {
     name: "conv2d",
-    idea: "convolution of pictures: data that neighbours share, from the caches to registers",
+    idea: "convolution of images: data that neighbours share, from the caches to registers",
     operands: &[Operand::of_elements("image"), Operand::of_elements("mask")],
     ops: &[],
     dtypes: DTYPES,
@@ -91,7 +91,7 @@ impl<T: Element + Sample> Ladder for Convolution<T> {
     }
 
     fn prepare(image: &Arrays<'_, T, Frame>, rung: &Chosen<'_, Self::Kernel>, run: Run<'_>) -> Result<()> {
-        // The number of blocks follows the request as closely as the picture can be divided.
+        // The number of blocks follows the request as closely as the image can be divided.
         if !matches!(rung.kernel, Planned::ByLibrary) || !library::marches(image.frame) {
             rung.require_no_grid()?;
         }
@@ -124,7 +124,7 @@ impl<T: Element + Sample> Ladder for Convolution<T> {
     }
 }
 
-/// Every border with odd, even and oblong masks, pictures smaller than the mask, partial edge tiles, several blocks and
+/// Every border with odd, even and oblong masks, images smaller than the mask, partial edge tiles, several blocks and
 /// channels.
 fn cases() -> Vec<Case> {
     let case = |size: &[u64], mask: &str, border: &str| Case::new(size).with("mask", mask).with("border", border);

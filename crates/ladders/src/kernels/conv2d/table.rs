@@ -26,7 +26,7 @@ type Launch<'a> = Result<(Vec<Call<'a>>, Shape)>;
 
 /// The launches of a row of the table.
 pub(super) struct Kernel<T: 'static> {
-    /// Makes the launches for a picture that is not empty.
+    /// Makes the launches for an image that is not empty.
     pub launch: for<'a> fn(&Operands<'a, T>) -> Launch<'a>,
     /// The sizes of (square) masks and numbers of channels that have kernels of their own, and one pair for the shared
     /// kernel.
@@ -197,4 +197,17 @@ pub(super) fn library<T: Element + Sample>() -> Vec<Entry> {
 /// Converts a mask to the array that kernels take by value.
 fn square<T: Copy, const K: usize>(taps: &[T]) -> [[T; K]; K] {
     core::array::from_fn(|i| core::array::from_fn(|j| taps[i * K + j]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "no launch for a mask of 3x3 and 2 channels: refused")]
+    fn a_kind_without_a_launch_is_not_left_out() {
+        let refuses =
+            Kernel::<f32> { launch: |_| Err(crate::Error::Usage("refused".to_owned())), kinds: || vec![[3, 2]] };
+        refuses.entries();
+    }
 }

@@ -32,7 +32,7 @@ pub const FAMILY: Family = Family {
     dtypes: &[Dtype::U8, Dtype::U32, Dtype::F32, Dtype::F64],
     only: &[],
     settings: SETTINGS,
-    variants,
+    variants: || variants(FAMILY.dtypes),
     cases,
     sizes,
     of_vectors: true,
@@ -55,8 +55,12 @@ fn resolve(dtype: Dtype, letters: bool) -> Result<Resolved> {
     }
 }
 
-fn variants() -> Vec<super::VariantInfo> {
-    let all = FAMILY.dtypes.iter().flat_map(|&dtype| {
+/// The variants with the entries of these types.
+///
+/// # Panics
+/// If a type has no kernels.
+fn variants(dtypes: &[Dtype]) -> Vec<super::VariantInfo> {
+    let all = dtypes.iter().flat_map(|&dtype| {
         let letters = (dtype == Dtype::U8).then_some((dtype, true));
         [(dtype, false)].into_iter().chain(letters)
     });
@@ -201,4 +205,15 @@ fn sizes() -> Vec<Case> {
         n(28).with("bins", "2^20").only(&[U32]),
         n(28).with("bins", "65536").with("skew", "50").only(&[U32]),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "histogram lists i64 (letters: false), which has no kernels")]
+    fn a_listed_type_without_kernels_is_not_left_out() {
+        variants(&[Dtype::U8, Dtype::I64]);
+    }
 }

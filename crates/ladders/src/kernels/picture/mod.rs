@@ -342,6 +342,13 @@ fn result_shape(problem: Problem<'_>, operation: Operation) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[should_panic(expected = "no launch of `empty` for Scale: refused")]
+    fn a_rung_without_a_launch_is_not_left_out() {
+        let kernel = Kernel { launch: |_| Err(Error::Usage("refused".to_owned())), any_grid: false };
+        Pictures::<Scale>::entries(&Rung { name: "empty", idea: "", block: BLOCKS, kernel });
+    }
     use rustwarp::element::Array;
 
     #[test]

@@ -271,6 +271,9 @@ unsafe impl Backend for Sim {
         if let Some(workers) = how.workers {
             machine.config_mut().workers = workers as usize;
         }
+        if how.fuel.is_some() {
+            machine.config_mut().fuel = how.fuel;
+        }
         Ok(())
     }
 
