@@ -1,7 +1,8 @@
 //! The page as HTML: one self-contained file, with the numbers as JSON inside, in a light and a dark scheme.
 
 use super::escape::escape;
-use super::page::{MEASURES, Page, Variant};
+use super::measures::MEASURES;
+use super::page::{Page, Variant};
 use super::{svg, text};
 use std::fmt::Write;
 

@@ -3,6 +3,7 @@
 
 mod escape;
 pub mod html;
+pub mod measures;
 pub mod page;
 mod svg;
 pub mod text;

@@ -124,7 +124,7 @@ pub fn sectors(variant: &Variant) -> String {
             row - 6.0,
             left + (part * width).max(1.0) + 6.0,
             y + 14.0,
-            super::page::grouped(*requests),
+            super::measures::grouped(*requests),
             part * 100.0
         );
     }

@@ -1,6 +1,7 @@
 //! The page as text for a terminal.
 
-use super::page::{MEASURES, Measure, Page, Variant};
+use super::measures::{MEASURES, Measure};
+use super::page::{Page, Variant};
 use crate::table::{Cell, Column, Grid, Look, Tone};
 use std::fmt::Write;
 
