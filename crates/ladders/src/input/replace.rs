@@ -37,7 +37,7 @@ pub fn write_text(path: &Path, text: &str) -> Result<()> {
     replace(path, |out| out.write_all(text.as_bytes()))
 }
 
-/// Fails if [`write_text`] and [`super::write`] would fail, before there is a result; leaves no file behind.
+/// Fails if [`write_text`] and [`super::write()`] would fail, before there is a result; leaves no file behind.
 ///
 /// # Errors
 /// [`Error::Write`].

@@ -20,7 +20,7 @@ enum Format {
     Picture,
 }
 
-/// The endings of names that [`write`] accepts.
+/// The endings of names that [`write()`] accepts.
 const ENDINGS: &str = ".npy, .csv, .txt, .json, .bin (raw elements), .png, .jpg";
 
 impl Format {
@@ -40,7 +40,7 @@ impl Format {
     }
 }
 
-/// Fails if [`write`] would, for the file's name and the type and shape of the result, before there is a result.
+/// Fails if [`write()`] would, for the file's name and the type and shape of the result, before there is a result.
 ///
 /// # Errors
 /// [`Error::Usage`] for a name that says no format, and for a type that the format lacks.
