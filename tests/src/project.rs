@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 const QUICK: [&str; 6] = [
     "--config=profile.dev.package.ptx_sim.opt-level=0",
     "--config=profile.test.package.ptx_sim.opt-level=0",
-    "--config=profile.dev.package.cuda_builder.opt-level=0",
+    "--config=profile.dev.package.rustwarp-builder.opt-level=0",
     "--config=profile.dev.debug=false",
     "--config=profile.test.debug=false",
     // With the dependencies that this workspace has fetched.

@@ -28,7 +28,8 @@ fn the_ptx_of_a_dependent_crate_has_its_own_entries_and_what_they_use() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().expect("the workspace");
     let manifest = format!(
         "[package]\nname = \"dependent\"\nedition = \"2024\"\n[workspace]\n[dependencies]\n\
-         cuda_std = {{ path = '{0}/crates/cuda_std' }}\nkernels-gpu = {{ path = '{0}/kernels-gpu' }}\n",
+         cuda_std = {{ package = 'rustwarp-std', path = '{0}/crates/cuda_std' }}\n\
+         kernels-gpu = {{ path = '{0}/kernels-gpu' }}\n",
         root.display()
     );
     fs::create_dir_all(folder.join("src")).expect("a folder");

@@ -47,7 +47,7 @@ mod tests {
     #[test]
     fn a_member_has_its_own_name_and_its_workspaces_folder() {
         let package = Package::at(Path::new(env!("CARGO_MANIFEST_DIR"))).expect("this crate");
-        assert_eq!(package.name, "cuda_builder");
+        assert_eq!(package.name, "rustwarp-builder");
         assert!(package.dir.starts_with(&package.workspace) && package.dir != package.workspace);
     }
 

@@ -18,7 +18,7 @@ use crate::{command, workspace};
 /// were fetched for this workspace.
 pub const QUICK: [&str; 5] = [
     "--config=profile.dev.package.ptx_sim.opt-level=0",
-    "--config=profile.dev.package.cuda_builder.opt-level=0",
+    "--config=profile.dev.package.rustwarp-builder.opt-level=0",
     "--config=profile.dev.debug=false",
     "--config=profile.test.debug=false",
     "--offline",

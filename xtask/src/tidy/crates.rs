@@ -9,21 +9,24 @@ pub const REQUIRES: &str =
 
 /// Each crate of the project, with the crates of the project that it may depend on.
 const ALLOWED: &[(&str, &[&str])] = &[
-    ("cuda_std_macros", &[]),
-    ("cuda_std", &["cuda_std_macros"]),
-    ("kernels-gpu", &["cuda_std"]),
-    ("test-kernels", &["cuda_std", "kernels-gpu"]),
-    ("cuda_driver", &[]),
+    ("rustwarp-std-macros", &[]),
+    ("rustwarp-std", &["rustwarp-std-macros"]),
+    ("kernels-gpu", &["rustwarp-std"]),
+    ("test-kernels", &["rustwarp-std", "kernels-gpu"]),
+    ("rustwarp-driver", &[]),
     ("ptx_sim", &[]),
     ("ptx_sim-fuzz", &["ptx_sim"]),
-    ("cuda_builder", &[]),
-    ("rustwarp", &["kernels-gpu", "cuda_std", "ptx_sim", "cuda_driver"]),
-    ("ladders", &["rustwarp", "kernels-gpu", "cuda_std"]),
-    ("host", &["ladders", "rustwarp", "cuda_builder"]),
+    ("rustwarp-builder", &[]),
+    ("rustwarp", &["kernels-gpu", "rustwarp-std", "ptx_sim", "rustwarp-driver"]),
+    ("ladders", &["rustwarp", "kernels-gpu", "rustwarp-std"]),
+    ("host", &["ladders", "rustwarp", "rustwarp-builder"]),
     ("docs-book", &[]),
     ("docs-generator", &["host", "ladders", "rustwarp"]),
-    ("tests", &["ladders", "rustwarp", "host", "kernels-gpu", "test-kernels", "cuda_std", "ptx_sim", "cuda_builder"]),
-    ("xtask", &["cuda_builder", "cuda_driver"]),
+    (
+        "tests",
+        &["ladders", "rustwarp", "host", "kernels-gpu", "test-kernels", "rustwarp-std", "ptx_sim", "rustwarp-builder"],
+    ),
+    ("xtask", &["rustwarp-builder", "rustwarp-driver"]),
 ];
 
 /// Exceptions: dependencies that the table does not allow, with reasons.
@@ -33,7 +36,7 @@ const KNOWN: &[(&str, &str, &str)] = &[];
 const NOT_IN_LIBRARIES: &[&str] = &["clap", "plotters", "indicatif", "image"];
 
 /// Crates whose dependency tree must not contain them.
-const LIBRARIES: &[&str] = &["rustwarp", "ptx_sim", "kernels-gpu", "cuda_std", "cuda_driver"];
+const LIBRARIES: &[&str] = &["rustwarp", "ptx_sim", "kernels-gpu", "rustwarp-std", "rustwarp-driver"];
 
 /// Reports dependencies in the wrong direction.
 pub fn check(tree: &Tree) -> Vec<Finding> {
