@@ -267,12 +267,9 @@ unsafe impl Backend for Sim {
             machine.config_mut().profile =
                 ptx_sim::Profile::find(profile).map_err(|stop| explain(&stop, "choosing a device profile"))?;
         }
-        machine.config_mut().seed = how.seed;
+        (machine.config_mut().seed, machine.config_mut().fuel) = (how.seed, how.fuel);
         if let Some(workers) = how.workers {
             machine.config_mut().workers = workers as usize;
-        }
-        if how.fuel.is_some() {
-            machine.config_mut().fuel = how.fuel;
         }
         Ok(())
     }
