@@ -12,9 +12,9 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use cuda_builder::{Arch, Artifact, CudaBuilder, Modules, embed, toolchain::Search};
+use cuda_builder::{Arch, Artifact, Modules, embed, toolchain::Search};
 
-use crate::{setup, workspace};
+use crate::{build_ptx, setup, workspace};
 
 /// Name of the file with the hash of the PTX that the others were made of.
 const STAMP: &str = "made-of";
@@ -63,8 +63,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
 fn artifacts() -> Result<Vec<Artifact>> {
     let (name, path, modules) = workspace::KERNEL_CRATES[0];
     ensure!(modules == Modules::PerFamily, "{name} is not built as a module per family");
-    let place = workspace::ptx_dir().join(name);
-    Ok(CudaBuilder::new(workspace::root().join(path)).modules(modules).copy_to(place).build_all()?)
+    Ok(build_ptx::builder(name, &workspace::root().join(path), modules).build_all()?)
 }
 
 /// Machine code for these GPUs, beside the PTX.
