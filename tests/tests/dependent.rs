@@ -8,16 +8,12 @@ const SOURCE: &str = "
 #![no_std]
 #![feature(abi_ptx)]
 
-use cuda_std::kernel;
+use cuda_std::{kernel, view::DisjointSlice};
 
 /// Adds two vectors.
-///
-/// # Safety
-/// As `kernels_gpu::vecadd::vecadd`.
 #[kernel]
-pub unsafe fn sums(a: &[f32], b: &[f32], out: *mut f32) {
-    // SAFETY: the contract is the same.
-    unsafe { kernels_gpu::vecadd::vecadd::<f32>(a, b, out) };
+pub fn sums(a: &[f32], b: &[f32], out: DisjointSlice<f32>) {
+    kernels_gpu::vecadd::vecadd::<f32>(a, b, out);
 }
 ";
 

@@ -31,6 +31,7 @@ pub mod shared;
 mod text;
 pub mod texture;
 pub mod thread;
+pub mod view;
 pub mod warp;
 
 pub use cuda_std_macros::{address_space, gpu_only, kernel};

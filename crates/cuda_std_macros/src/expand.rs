@@ -2,8 +2,9 @@
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote, quote_spanned};
-use syn::{Attribute, GenericParam, Generics, ItemFn, Result, parse_quote, spanned::Spanned};
+use syn::{Attribute, GenericParam, Generics, Ident, ItemFn, Result, parse_quote, spanned::Spanned};
 
+use crate::bounds::Bounds;
 use crate::instances::{Choice, List, Lists};
 use crate::params::{Kind, Param};
 
@@ -11,9 +12,13 @@ use crate::params::{Kind, Param};
 ///
 /// # Errors
 /// Fails if a type of a list has no name that an entry's name can contain.
-pub fn device(lists: &Lists, function: &ItemFn, params: &[Param]) -> Result<TokenStream> {
-    let entries =
-        lists.combinations().iter().map(|choice| entry(lists, choice, function, params)).collect::<Result<Vec<_>>>()?;
+pub fn device(lists: &Lists, bounds: &Bounds, function: &ItemFn, params: &[Param]) -> Result<TokenStream> {
+    let bounds = bounds.statements();
+    let entries = lists
+        .combinations()
+        .iter()
+        .map(|choice| entry(lists, choice, &bounds, function, params))
+        .collect::<Result<Vec<_>>>()?;
     let inline = (!function.attrs.iter().any(|a| a.path().is_ident("inline"))).then(|| quote!(#[inline(always)]));
     Ok(quote! {
         #[cfg(target_arch = "nvptx64")]
@@ -28,7 +33,13 @@ pub fn device(lists: &Lists, function: &ItemFn, params: &[Param]) -> Result<Toke
 }
 
 /// Expands to one entry, inside an anonymous constant, so that its Rust name cannot collide with another.
-fn entry(lists: &Lists, choices: &[Choice], function: &ItemFn, params: &[Param]) -> Result<TokenStream> {
+fn entry(
+    lists: &Lists,
+    choices: &[Choice],
+    bounds: &TokenStream,
+    function: &ItemFn,
+    params: &[Param],
+) -> Result<TokenStream> {
     let sig = &function.sig;
     let name = &sig.ident;
     let mut symbol = name.to_string();
@@ -48,8 +59,30 @@ fn entry(lists: &Lists, choices: &[Choice], function: &ItemFn, params: &[Param])
     let mut inputs = Vec::new();
     let mut passed = Vec::new();
     let mut checks = Vec::new();
-    for Param { name, kind } in params {
+    for Param { name, kind, .. } in params {
         match kind {
+            Kind::View(view, ty) => {
+                let view_type = ident(view.on_device());
+                let sizes: Vec<_> = view.sizes().iter().map(|size| format_ident!("{name}_{size}")).collect();
+                // As for a slice; a mutable reference makes the parameter `noalias`, and never null.
+                inputs.push(quote!(#name: &'static mut [#ty; 0] #(, #sizes: usize)*));
+                passed.push(quote!(::cuda_std::view::#view_type::<#ty>::from_raw_parts(
+                    (&raw mut *#name).cast() #(, #sizes)*
+                )));
+            }
+            Kind::Tile(ty, count) => {
+                // The memory is an item of the entry, where the generic parameters are aliases, so a tile's type may
+                // use them.
+                let storage = format_ident!("{}", name.to_string().to_uppercase());
+                bindings.push(quote! {
+                    #[unsafe(link_section = ".shared")]
+                    static mut #storage: ::cuda_std::view::Storage<#ty, { #count }> =
+                        [const { ::core::mem::MaybeUninit::uninit() }; { #count }];
+                });
+                passed.push(quote!(::cuda_std::view::SharedTile::<#ty, { #count }>::from_raw(
+                    (&raw mut #storage).cast()
+                )));
+            }
             Kind::Slice(ty) => {
                 let len = format_ident!("{name}_len");
                 // The entry takes a reference, not a pointer: its parameter then carries `noalias readonly`, without
@@ -80,8 +113,10 @@ fn entry(lists: &Lists, choices: &[Choice], function: &ItemFn, params: &[Param])
             #(#checks)*
             #[unsafe(export_name = #symbol)]
             pub unsafe extern "ptx-kernel" fn __entry(#(#inputs),*) {
+                #bounds
                 // SAFETY: the code that launches the entry upholds the kernel's contract, and each length is that of
-                // its slice.
+                // its slice. Each thread has one view of each memory, and one tile.
+                #[allow(unused_unsafe)]
                 unsafe { #name::<#(#arguments),*>(#(#passed),*) }
             }
         };
@@ -122,8 +157,13 @@ pub fn host(lists: &Lists, function: &ItemFn, params: &[Param]) -> Result<TokenS
     let (generics, _, bounds) = generics.split_for_impl();
     let mut inputs = Vec::new();
     let mut pushed = Vec::new();
-    for Param { name, kind } in params {
+    for Param { name, kind, .. } in params {
         let (input, push) = match kind {
+            Kind::View(view, ty) => {
+                let (view_type, method) = (ident(view.on_host()), ident(view.method()));
+                (quote!(::cuda_std::launch::#view_type<'launch, #ty>), quote!(#method(#name)))
+            }
+            Kind::Tile(..) => continue,
             Kind::Slice(ty) => (quote!(::cuda_std::launch::Slice<'launch, #ty>), quote!(slice(#name))),
             Kind::Ptr(ty) => (quote!(::cuda_std::launch::Ptr<'launch, #ty>), quote!(ptr(#name))),
             Kind::PtrMut(ty) => (quote!(::cuda_std::launch::PtrMut<'launch, #ty>), quote!(ptr_mut(#name))),
@@ -157,6 +197,11 @@ pub fn host(lists: &Lists, function: &ItemFn, params: &[Param]) -> Result<TokenS
         }
     }
     let symbol = name.to_string();
+    let (call, safe) = match sig.unsafety {
+        Some(_) => (quote!(Call), quote!(__call)),
+        None => (quote!(SafeCall), quote!(unsafe { ::cuda_std::launch::SafeCall::new(__call) })),
+    };
+    let bounds_of_parameters = params.iter().filter_map(|param| contract(param, sig.unsafety.is_none()));
     // Lint attributes apply to the kernel inside too; the documentation belongs to the launcher alone.
     let lints = attrs.iter().filter(|a| !is_doc(a));
     let mut body = function.clone();
@@ -188,18 +233,48 @@ pub fn host(lists: &Lists, function: &ItemFn, params: &[Param]) -> Result<TokenS
         #(#attrs)*
         #[cfg(not(target_arch = "nvptx64"))]
         #[allow(clippy::too_many_arguments, clippy::manual_range_patterns)]
-        #vis fn #name #generics (#(#inputs),*) -> ::cuda_std::launch::Call<'launch> #bounds {
+        #vis fn #name #generics (#(#inputs),*) -> ::cuda_std::launch::#call<'launch> #bounds {
             #(#lints)*
             #[allow(dead_code, clippy::missing_safety_doc)]
             #body
 
             #(#checks)*
+            #(#bounds_of_parameters)*
             #[allow(unused_mut)]
             let mut __call = ::cuda_std::launch::Call::new(::cuda_std::launch::entry_name(#symbol, &[#(#parts),*]));
             #(__call.#pushed;)*
-            __call
+            #safe
         }
     })
+}
+
+/// Code that compiles only if the parameter's type is that of `cuda_std`, where it was recognised by name, and if a safe
+/// kernel may share it between threads.
+fn contract(param: &Param, safe: bool) -> Option<TokenStream> {
+    let ty = &param.ty;
+    let same = match &param.kind {
+        Kind::View(view, element) => {
+            let view = ident(view.on_device());
+            quote!(::cuda_std::view::#view<'static, #element>)
+        }
+        Kind::Tile(element, count) => quote!(::cuda_std::view::SharedTile<'static, #element, { #count }>),
+        Kind::Slice(element) if safe => {
+            return Some(quote_spanned!(element.span()=> ::cuda_std::launch::assert_sync::<#element>();));
+        }
+        _ => return None,
+    };
+    let element = match &param.kind {
+        Kind::View(_, element) => Some(quote_spanned!(element.span()=> ::cuda_std::launch::assert_send::<#element>();)),
+        _ => None,
+    };
+    Some(quote_spanned! {ty.span()=>
+        let _ = |view: #same| { let _: #ty = view; };
+        #element
+    })
+}
+
+fn ident(name: &str) -> Ident {
+    format_ident!("{name}")
 }
 
 /// The kernel's generics, preceded by the lifetime of the launch, and with the bound `Instance` on every listed type.

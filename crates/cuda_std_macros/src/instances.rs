@@ -7,7 +7,7 @@ use syn::spanned::Spanned;
 use syn::{Error, GenericParam, Generics, Ident, Lit, Result, Token, Type, bracketed};
 
 /// All lists of one kernel, in source order.
-pub struct Lists(Punctuated<List, Token![,]>);
+pub struct Lists(Vec<List>);
 
 /// One list: `for PARAMETER in [CHOICES]`.
 pub struct List {
@@ -20,12 +20,6 @@ pub struct List {
 pub enum Choice {
     Type(Box<Type>),
     Value(Lit),
-}
-
-impl Parse for Lists {
-    fn parse(input: ParseStream) -> Result<Self> {
-        Punctuated::parse_terminated(input).map(Self)
-    }
 }
 
 impl Parse for List {
@@ -86,6 +80,10 @@ impl Choice {
 }
 
 impl Lists {
+    pub fn new(lists: Vec<List>) -> Self {
+        Self(lists)
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = &List> {
         self.0.iter()
     }

@@ -4,31 +4,31 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Error, ItemFn, Result, ReturnType, spanned::Spanned};
 
-use crate::{expand, instances::Lists, params};
+use crate::params::{self, Kind, Param};
+use crate::{bounds::Arguments, expand};
 
-/// Expands `#[kernel]` on a function, for the instances of the lists.
+/// Expands `#[kernel]` on a function, for the instances of the lists, with its limits.
 ///
 /// # Errors
 /// Fails if the signature is not that of a kernel, or the lists do not match its generic parameters.
-pub fn expand(lists: Lists, function: ItemFn) -> Result<TokenStream> {
+pub fn expand(arguments: Arguments, function: ItemFn) -> Result<TokenStream> {
+    let Arguments { lists, bounds } = arguments;
     check_signature(&function)?;
     lists.check(&function.sig.generics)?;
     let params = params::of(&function.sig)?;
-    let device = expand::device(&lists, &function, &params)?;
+    check_safety(&function, &params)?;
+    let device = expand::device(&lists, &bounds, &function, &params)?;
     let host = expand::host(&lists, &function, &params)?;
     Ok(quote!(#device #host))
 }
 
 fn check_signature(function: &ItemFn) -> Result<()> {
     let sig = &function.sig;
-    if sig.unsafety.is_none() {
-        return Err(Error::new(
-            sig.fn_token.span,
-            "a kernel must be an `unsafe fn`: the caller is responsible for its pointers and its launch shape",
-        ));
-    }
     if let ReturnType::Type(_, ty) = &sig.output {
-        return Err(Error::new(ty.span(), "a kernel returns nothing: write the results through a `*mut T`"));
+        return Err(Error::new(
+            ty.span(),
+            "a kernel returns nothing: write the results to a `DisjointSlice<T>` or through a `*mut T`",
+        ));
     }
     if let Some(constness) = &sig.constness {
         return Err(Error::new(constness.span, "a kernel can't be `const`: it runs on the device"));
@@ -43,6 +43,19 @@ fn check_signature(function: &ItemFn) -> Result<()> {
         return Err(Error::new(variadic.span(), "a kernel can't be variadic"));
     }
     Ok(())
+}
+
+/// Checks that a safe kernel takes no raw pointer.
+fn check_safety(function: &ItemFn, params: &[Param]) -> Result<()> {
+    let raw = params.iter().find(|param| matches!(param.kind, Kind::Ptr(_) | Kind::PtrMut(_)));
+    match (function.sig.unsafety, raw) {
+        (None, Some(param)) => Err(Error::new(
+            param.ty.span(),
+            "a kernel with a raw pointer must be an `unsafe fn`: take `&[T]` for an input and `DisjointSlice<T>` for an \
+             output, or write `unsafe fn` and its contract",
+        )),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]
@@ -75,6 +88,22 @@ mod tests {
     }
 
     #[test]
+    fn a_view_is_its_address_and_its_sizes_and_a_tile_is_not_passed() {
+        let out = expanded(
+            quote!(),
+            quote!(
+                pub fn k(a: DisjointSlice<f32>, mut b: view::DisjointVolume<'_, u8>, tile: SharedTile<f32, 64>) {}
+            ),
+        )
+        .expect("valid");
+        let entry = "fn __entry (a : & 'static mut [f32 ; 0] , a_len : usize , b : & 'static mut [u8 ; 0] , \
+                     b_planes : usize , b_rows : usize , b_columns : usize)";
+        assert!(out.contains(entry), "{out}");
+        assert!(out.contains("b : :: cuda_std :: launch :: VolumeMut < 'launch , u8 >) ->"), "{out}");
+        assert!(out.contains("SafeCall < 'launch >"), "{out}");
+    }
+
+    #[test]
     fn entry_names_follow_the_lists() {
         let out = expanded(
             quote!(for O in [Sum, ops::Max], for T in [f32, u64], for B in [128, 256u32]),
@@ -95,9 +124,21 @@ mod tests {
         for (function, advice) in [
             (
                 quote!(
-                    pub fn k() {}
+                    pub fn k(out: *mut f32) {}
                 ),
                 "unsafe fn",
+            ),
+            (
+                quote!(
+                    fn k(out: DisjointSlice) {}
+                ),
+                "DisjointSlice<f32>",
+            ),
+            (
+                quote!(
+                    fn k(tile: SharedTile<f32>) {}
+                ),
+                "SharedTile<f32, 256>",
             ),
             (
                 quote!(

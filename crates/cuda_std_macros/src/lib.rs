@@ -2,6 +2,7 @@
 //! [`macro@gpu_only`].
 
 mod address_space;
+mod bounds;
 mod expand;
 mod gpu_only;
 mod instances;
@@ -16,7 +17,37 @@ use syn::parse_macro_input;
 /// ```
 /// use cuda_std::prelude::*;
 ///
+/// /// `y[i] = a * x[i] + y[i]`, a thread for each `i`.
+/// #[kernel]
+/// pub fn saxpy(a: f32, x: &[f32], mut y: DisjointSlice<f32>) {
+///     let i = thread::unique_index();
+///     if let (Some(x), Some(y)) = (x.get(i.get()), y.get_mut(i)) {
+///         *y += a * x;
+///     }
+/// }
+/// ```
+///
+/// The function returns nothing, and takes
+/// - `&[T]`: device memory that is not written during the launch. It becomes two PTX parameters, address and length;
+/// - `DisjointSlice<T>`, `DisjointMatrix<T>`, `DisjointVolume<T>`: outputs that each thread writes at its own indices
+///   (`cuda_std::view`). They become an address and one, two or three sizes;
+/// - `SharedTile<T, N>`: shared memory of the block, which the launcher leaves out;
+/// - values whose type is `cuda_std::launch::Scalar`: numbers and arrays of numbers;
+/// - `*const T`, `*mut T`: device memory without a length. The kernel is then an `unsafe fn`.
+///
+/// `&mut [T]` is rejected: all threads would hold the same mutable reference.
+///
+/// A safe kernel has no contract but its types: its launch has as many dimensions as its views allow
+/// (`Call::dimensions`). The proof of an `unsafe` kernel includes the barriers that it reaches through safe functions:
+/// every thread of a block reaches the same ones.
+///
+/// ```
+/// use cuda_std::prelude::*;
+///
 /// /// `y[i] = a * x[i] + y[i]` for each `i` of `x`.
+/// ///
+/// /// # Safety
+/// /// `y` is as long as `x`, and does not overlap it.
 /// #[kernel]
 /// pub unsafe fn saxpy(a: f32, x: &[f32], y: *mut f32) {
 ///     let i = thread::global_index();
@@ -26,16 +57,6 @@ use syn::parse_macro_input;
 ///     }
 /// }
 /// ```
-///
-/// The function is `unsafe`, returns nothing, and takes
-/// - `&[T]`: device memory that is not written during the launch. It becomes two PTX parameters, address and length;
-/// - `*const T`, `*mut T`: device memory without a length;
-/// - values whose type is `cuda_std::launch::Scalar`: numbers and arrays of numbers.
-///
-/// `&mut [T]` is rejected: all threads would hold the same mutable reference.
-///
-/// The proof of an `unsafe` kernel includes the barriers that it reaches through safe functions: every thread of a
-/// block reaches the same ones.
 ///
 /// A generic kernel lists its instances; each combination becomes one entry, whose name has one part per list, in the
 /// order of the lists:
@@ -65,14 +86,29 @@ use syn::parse_macro_input;
 /// The types of a list implement `cuda_std::launch::Instance`; `NAME` is the last segment of the type's path in lower
 /// case.
 ///
+/// Limits of the launch are arguments too; their values are constant expressions, which may use the instance's
+/// parameters:
+/// - `launch_bounds(threads)`, `launch_bounds(threads, blocks)`: a block has at most `threads` threads, and the compiler
+///   uses so few registers that a multiprocessor can hold `blocks` of them (`.maxntid`, `.minnctapersm`);
+/// - `block(x)`, `block(x, y)`, `block(x, y, z)`: a block has exactly this shape (`.reqntid`);
+/// - `max_registers(n)`: a thread has at most `n` registers, and what does not fit goes to local memory (`.maxnreg`).
+///
+/// A launch with another block fails, on a GPU and on the simulator.
+///
+/// ```
+/// # use cuda_std::prelude::*;
+/// #[kernel(for B in [128, 256], launch_bounds(B, 2), max_registers(64))]
+/// pub fn first_of_block<const B: u32>(input: &[f32], mut out: DisjointSlice<f32>) { /* … */ }
+/// ```
+///
 /// **On the device** the function can still be called from other kernels. **On the host** it is replaced by a safe
-/// function that takes `Slice`, `Ptr`, `PtrMut` and values, and returns a `cuda_std::launch::Call`; its body is still
-/// type-checked there.
+/// function that takes `Slice`, `SliceMut`, `MatrixMut`, `VolumeMut`, `Ptr`, `PtrMut` and values, and returns a
+/// `cuda_std::launch::Call`, or a `SafeCall` for a safe kernel; its body is still type-checked there.
 #[proc_macro_attribute]
 pub fn kernel(attr: TokenStream, item: TokenStream) -> TokenStream {
-    let instances = parse_macro_input!(attr as instances::Lists);
+    let arguments = parse_macro_input!(attr as bounds::Arguments);
     let function = parse_macro_input!(item as syn::ItemFn);
-    kernel::expand(instances, function).unwrap_or_else(syn::Error::into_compile_error).into()
+    kernel::expand(arguments, function).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
 /// Places a static in an address space: `shared` (one instance per block), `constant` (read-only, cached), or `global`

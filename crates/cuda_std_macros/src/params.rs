@@ -1,10 +1,12 @@
 //! The parameters that a kernel may have, and how each is passed.
 
-use syn::{Error, FnArg, Ident, Pat, Result, Signature, Type, spanned::Spanned};
+use syn::{Error, FnArg, GenericArgument, Ident, Pat, PathArguments, Result, Signature, Type, spanned::Spanned};
 
 /// A kernel parameter.
 pub struct Param {
     pub name: Ident,
+    /// The type as it is written.
+    pub ty: Type,
     pub kind: Kind,
 }
 
@@ -16,8 +18,62 @@ pub enum Kind {
     Ptr(Type),
     /// `*mut T`.
     PtrMut(Type),
+    /// A view of device memory that each thread writes at its own indices, with its type of elements.
+    View(View, Type),
+    /// Shared memory of the block, which is not passed: types of its elements, and their number.
+    Tile(Type, GenericArgument),
     /// A value whose type is `cuda_std::launch::Scalar`.
     Value(Type),
+}
+
+/// The views that kernels take, by the last segment of their type's path.
+///
+/// The generated code passes the type of `cuda_std`, so another type of the same name does not compile.
+#[derive(Clone, Copy)]
+pub enum View {
+    Slice,
+    Matrix,
+    Volume,
+}
+
+impl View {
+    const ALL: [Self; 3] = [Self::Slice, Self::Matrix, Self::Volume];
+
+    /// Name of the type on the device.
+    pub fn on_device(self) -> &'static str {
+        match self {
+            Self::Slice => "DisjointSlice",
+            Self::Matrix => "DisjointMatrix",
+            Self::Volume => "DisjointVolume",
+        }
+    }
+
+    /// Name of the type on the host.
+    pub fn on_host(self) -> &'static str {
+        match self {
+            Self::Slice => "SliceMut",
+            Self::Matrix => "MatrixMut",
+            Self::Volume => "VolumeMut",
+        }
+    }
+
+    /// Name of the method of `Call` that appends it.
+    pub fn method(self) -> &'static str {
+        match self {
+            Self::Slice => "slice_mut",
+            Self::Matrix => "matrix_mut",
+            Self::Volume => "volume_mut",
+        }
+    }
+
+    /// What follows the address in the PTX.
+    pub fn sizes(self) -> &'static [&'static str] {
+        match self {
+            Self::Slice => &["len"],
+            Self::Matrix => &["rows", "columns"],
+            Self::Volume => &["planes", "rows", "columns"],
+        }
+    }
 }
 
 /// The parameters of `signature`.
@@ -38,39 +94,67 @@ fn param(arg: &FnArg) -> Result<Param> {
             "a kernel's parameter must be a plain name: destructure it in the body",
         ));
     };
-    let kind = match &*arg.ty {
-        Type::Reference(reference) if reference.mutability.is_some() => {
+    let kind = match (&*arg.ty, view(&arg.ty)?) {
+        (_, Some(kind)) => kind,
+        (Type::Reference(reference), _) if reference.mutability.is_some() => {
             return Err(Error::new(
                 reference.span(),
-                "all threads would hold the same `&mut`: take `*mut T` (and a length)",
+                "all threads would hold the same `&mut`: take `DisjointSlice<T>`, or `*mut T` in an `unsafe` kernel",
             ));
         }
-        Type::Reference(reference) => match &*reference.elem {
+        (Type::Reference(reference), _) => match &*reference.elem {
             Type::Slice(slice) => Kind::Slice((*slice.elem).clone()),
             _ => {
                 return Err(Error::new(
                     reference.span(),
-                    "the only reference that a kernel takes is `&[T]`: take `*const T`, or the value itself",
+                    "the only reference that a kernel takes is `&[T]`: take the value itself, or `*const T` in an `unsafe` kernel",
                 ));
             }
         },
-        Type::Ptr(ptr) if matches!(&*ptr.elem, Type::Slice(_)) => {
+        (Type::Ptr(ptr), _) if matches!(&*ptr.elem, Type::Slice(_)) => {
             return Err(Error::new(
                 ptr.span(),
                 "a raw slice has no fixed layout: take a pointer to the element and a length",
             ));
         }
-        Type::Ptr(ptr) if ptr.mutability.is_some() => Kind::PtrMut((*ptr.elem).clone()),
-        Type::Ptr(ptr) => Kind::Ptr((*ptr.elem).clone()),
-        ty @ (Type::Path(_) | Type::Array(_) | Type::Paren(_) | Type::Group(_) | Type::Macro(_)) => {
+        (Type::Ptr(ptr), _) if ptr.mutability.is_some() => Kind::PtrMut((*ptr.elem).clone()),
+        (Type::Ptr(ptr), _) => Kind::Ptr((*ptr.elem).clone()),
+        (ty @ (Type::Path(_) | Type::Array(_) | Type::Paren(_) | Type::Group(_) | Type::Macro(_)), _) => {
             Kind::Value(ty.clone())
         }
-        other => {
+        (other, _) => {
             return Err(Error::new(
                 other.span(),
-                "a kernel can take only `&[T]`, `*const T`, `*mut T`, numbers and arrays of numbers",
+                "a kernel can take only `&[T]`, views, `*const T`, `*mut T`, numbers and arrays of numbers",
             ));
         }
     };
-    Ok(Param { name: pat.ident.clone(), kind })
+    Ok(Param { name: pat.ident.clone(), ty: (*arg.ty).clone(), kind })
+}
+
+/// The view or tile that a type names; `None` for other types.
+fn view(ty: &Type) -> Result<Option<Kind>> {
+    let Type::Path(path) = ty else { return Ok(None) };
+    let Some(last) = path.path.segments.last() else { return Ok(None) };
+    let view = View::ALL.into_iter().find(|view| last.ident == view.on_device());
+    if view.is_none() && last.ident != "SharedTile" {
+        return Ok(None);
+    }
+    let arguments: Vec<_> = match &last.arguments {
+        PathArguments::AngleBracketed(list) => {
+            list.args.iter().filter(|argument| !matches!(argument, GenericArgument::Lifetime(_))).collect()
+        }
+        _ => Vec::new(),
+    };
+    match (view, &arguments[..]) {
+        (Some(view), [GenericArgument::Type(element)]) => Ok(Some(Kind::View(view, element.clone()))),
+        (None, [GenericArgument::Type(element), count]) => Ok(Some(Kind::Tile(element.clone(), (*count).clone()))),
+        (Some(_), _) => {
+            let text = format!("a view has one type of elements, as in `{}<f32>`", last.ident);
+            Err(Error::new(last.span(), text))
+        }
+        (None, _) => {
+            Err(Error::new(last.span(), "a tile has a type of elements and their number, as in `SharedTile<f32, 256>`"))
+        }
+    }
 }

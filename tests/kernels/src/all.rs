@@ -16,6 +16,7 @@ pub fn cases() -> Vec<Case> {
         crate::math::cases(),
         crate::print::cases(),
         crate::guide::cases(),
+        crate::view::cases(),
     ]
     .into_iter()
     .flatten()

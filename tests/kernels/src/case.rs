@@ -5,7 +5,7 @@ use std::string::{String, ToString};
 use std::vec;
 use std::vec::Vec;
 
-use cuda_std::launch::{Call, Ptr, PtrMut, Scalar, Slice};
+use cuda_std::launch::{Call, Ptr, PtrMut, Scalar, Slice, SliceMut};
 
 /// Makes the call from the addresses of the case's buffers, followed by the handles of its textures.
 pub type MakeCall = Box<dyn Fn(&[u64]) -> Call<'static>>;
@@ -236,8 +236,8 @@ impl Case {
     }
 
     /// Sets the function that makes the call.
-    pub fn calls(mut self, call: impl Fn(&[u64]) -> Call<'static> + 'static) -> Self {
-        self.call = Box::new(call);
+    pub fn calls<C: Into<Call<'static>>>(mut self, call: impl Fn(&[u64]) -> C + 'static) -> Self {
+        self.call = Box::new(move |addresses| call(addresses).into());
         self
     }
 }
@@ -270,4 +270,10 @@ pub fn ptr<T>(address: u64) -> Ptr<'static, T> {
 pub fn slice<T>(address: u64, len: usize) -> Slice<'static, T> {
     // SAFETY: the code that runs a case keeps its buffers until the launch is over.
     unsafe { Slice::new(address, len) }
+}
+
+/// A case's buffer as the argument for a `DisjointSlice<T>`, or for a view in more dimensions.
+pub fn view<T>(address: u64, len: usize) -> SliceMut<'static, T> {
+    // SAFETY: the code that runs a case keeps its buffers until the launch is over, and passes each once.
+    unsafe { SliceMut::new(address, len) }
 }

@@ -24,4 +24,5 @@ pub mod print;
 pub mod shared;
 pub mod texture;
 pub mod thread;
+pub mod view;
 pub mod warp;

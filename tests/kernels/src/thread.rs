@@ -102,10 +102,26 @@ pub unsafe fn thread_clocks(out: *mut u64) {
     }
 }
 
+/// Writes the number of threads of its block, which is at most `B`.
+#[kernel(for B in [64, 128], launch_bounds(B, 2), max_registers(32))]
+pub fn thread_launch_bounds<const B: u32>(mut out: DisjointSlice<u32>) {
+    if let Some(out) = out.get_mut(thread::unique_index()) {
+        *out = thread::block_dim_x();
+    }
+}
+
+/// Writes each thread's row in a block of 16 by 4.
+#[kernel(block(16, 4))]
+pub fn thread_required_block(mut out: DisjointMatrix<u32>) {
+    if let Some(out) = out.get_mut(thread::unique_index_2d()) {
+        *out = thread::thread_idx_y();
+    }
+}
+
 /// Launches of the kernels above with their expected results.
 #[cfg(not(target_arch = "nvptx64"))]
 pub fn cases() -> std::vec::Vec<crate::case::Case> {
-    use crate::case::{Case, out};
+    use crate::case::{Case, out, view};
     use std::vec::Vec;
 
     let (grid, block) = ([2u32, 3, 2], [4u32, 2, 3]);
@@ -136,6 +152,15 @@ pub fn cases() -> std::vec::Vec<crate::case::Case> {
             .output(&mirrored)
             .calls(|b| thread_sync_threads(out(b[0]))),
         Case::new("thread_fences", 2, 33).output(&[5u32; 66]).calls(|b| thread_fences(out(b[0]))),
+        Case::new("thread_launch_bounds of 64", 1, 64)
+            .output(&[64u32; 64])
+            .calls(|b| thread_launch_bounds::<64>(view(b[0], 64))),
+        Case::new("thread_launch_bounds of 128", 2, 96)
+            .output(&[96u32; 192])
+            .calls(|b| thread_launch_bounds::<128>(view(b[0], 192))),
+        Case::in_space("thread_required_block", [1, 1, 1], [16, 4, 1])
+            .output(&(0..64).map(|i| i / 16).collect::<Vec<u32>>())
+            .calls(|b| thread_required_block(view(b[0], 64).matrix(4, 16))),
         Case::new("thread_clocks", 1, 1).holds(4, forward).calls(|b| thread_clocks(out(b[0]))),
     ];
     for n in [0u64, 1, 31, 64, 1000] {

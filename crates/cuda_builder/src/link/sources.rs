@@ -17,6 +17,7 @@ const SOURCES: [&str; 20] = [
     include_str!("objects.rs"),
     include_str!("store.rs"),
     include_str!("syntax.rs"),
+    include_str!("pass/bounds.rs"),
     include_str!("pass/convergence.rs"),
     include_str!("pass/cpu.rs"),
     include_str!("pass/debug.rs"),

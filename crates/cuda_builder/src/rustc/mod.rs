@@ -32,6 +32,16 @@ const FOREIGN_VARIABLES: [&str; 9] = [
     "TARGET",
 ];
 
+/// The attributes that a crate of kernels needs on the device, so that its source needs no header. Crates that have one
+/// repeat the attributes, and libraries do not use the feature: the lints against that are off.
+const HEADER: [&str; 5] = [
+    "-Zcrate-attr=no_std",
+    "-Zcrate-attr=feature(abi_ptx)",
+    "-Aduplicate_features",
+    "-Aunused_attributes",
+    "-Aunused_features",
+];
+
 /// One compilation of one crate for one architecture.
 pub(crate) struct Request<'a> {
     pub toolchain: &'a Toolchain,
@@ -156,6 +166,7 @@ fn flags(request: &Request<'_>, linker: &Path) -> Vec<String> {
         // The file's name identifies the module: `link` groups entries into families by it.
         "-Zhuman-readable-cgu-names=yes".to_owned(),
     ]);
+    flags.extend(HEADER.map(str::to_owned));
     if request.release {
         // An incremental build leaves MIR inlining out unless asked for it.
         flags.push("-Zinline-mir=yes".to_owned());

@@ -6,7 +6,11 @@ use core::marker::PhantomData;
 #[cfg(not(target_arch = "nvptx64"))]
 mod call;
 #[cfg(not(target_arch = "nvptx64"))]
-pub use call::{Call, entry_name};
+mod output;
+#[cfg(not(target_arch = "nvptx64"))]
+pub use call::{Call, SafeCall, entry_name};
+#[cfg(not(target_arch = "nvptx64"))]
+pub use output::{MatrixMut, SliceMut, VolumeMut};
 
 /// Types that are passed to a kernel by value: their bytes are the same on the host and on the device.
 ///
@@ -14,9 +18,9 @@ pub use call::{Call, entry_name};
 /// The type must be `Copy`, without padding, references or pointers, and have the same layout on x86-64 and on nvptx64.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be a kernel's parameter",
-    label = "expected `&[T]`, `*const T`, `*mut T`, a number, or an array of numbers"
+    label = "expected `&[T]`, a view, `*const T`, `*mut T`, a number, or an array of numbers"
 )]
-pub unsafe trait Scalar: Copy + 'static {}
+pub unsafe trait Scalar: Copy + Send + Sync + 'static {}
 
 macro_rules! scalar {
     ($($t:ty)*) => { $(
@@ -41,6 +45,14 @@ pub trait Instance {
 /// Compiles only for types that a kernel takes by value. Used by `#[kernel]`.
 #[doc(hidden)]
 pub const fn assert_scalar<T: Scalar>() {}
+
+/// Compiles only for elements that all threads may read through a reference. Used by `#[kernel]`.
+#[doc(hidden)]
+pub const fn assert_sync<T: Sync>() {}
+
+/// Compiles only for elements that any thread may have. Used by `#[kernel]`.
+#[doc(hidden)]
+pub const fn assert_send<T: Send>() {}
 
 /// Whether `names` contains `name`, at compile time. Used by `#[kernel]`.
 #[doc(hidden)]

@@ -1,6 +1,6 @@
 //! Entries of the PTX, with the parameters that their launchers pass.
 
-use cuda_std::launch::{Call, PtrMut, Slice};
+use cuda_std::launch::{Call, PtrMut, Slice, SliceMut};
 use serde::{Serialize, Serializer};
 
 /// An `.entry` in the PTX, with the parameters that its launcher passes.
@@ -51,6 +51,13 @@ impl<T> Nothing for Slice<'static, T> {
     }
 }
 
+impl<T> Nothing for SliceMut<'static, T> {
+    fn nothing() -> Self {
+        // SAFETY: the slice is empty, and the call is not launched.
+        unsafe { Self::new(0, 0) }
+    }
+}
+
 impl<T> Nothing for PtrMut<'static, T> {
     fn nothing() -> Self {
         // SAFETY: the call is not launched.
@@ -91,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_launcher_names_its_entry() {
-        let entry = Entry::of(kernels_gpu::vecadd::vecadd::<f32>);
-        assert_eq!(entry, Entry { name: "vecadd_f32".to_owned(), params: vec![8; 5] });
+        let entry = Entry::of(kernels_gpu::vecadd::vectorised::vecadd_vectorised::<f32>);
+        assert_eq!(entry, Entry { name: "vecadd_vectorised_f32".to_owned(), params: vec![8; 5] });
     }
 }

@@ -7,7 +7,7 @@ use super::{BlockRule, Entry, Family, Job, Limits, Operand, Oracle, Problem, Res
 use crate::compare::Expected;
 use crate::error::{Error, Result};
 use crate::kernels::spelling::{BLOCK_SIZE, GRID_SIZE, N};
-use cuda_std::launch::{Call, PtrMut, Slice};
+use cuda_std::launch::{Call, Slice, SliceMut};
 use kernels_gpu::vecadd::{self, best, one_per_thread, vectorised};
 use rustwarp::backend::{Buffer, Shape, require_memory};
 use rustwarp::element::{Dtype, Element, Value};
@@ -42,7 +42,7 @@ fn resolve(_: &str, dtype: Dtype) -> Result<Resolved> {
 struct Sums<T>(PhantomData<T>);
 
 /// A launcher that takes both vectors, and the sum.
-type Launcher<T> = for<'a> fn(Slice<'a, T>, Slice<'a, T>, PtrMut<'a, T>) -> Call<'a>;
+type Launcher<T> = for<'a> fn(Slice<'a, T>, Slice<'a, T>, SliceMut<'a, T>) -> Call<'a>;
 
 /// The kernel of a rung, and its grid.
 struct Kernel<T: 'static> {
@@ -74,19 +74,19 @@ impl<T: Element> Ladder for Sums<T> {
                 name: "one_per_thread",
                 idea: one_per_thread::IDEA,
                 block: BlockRule::Any { default: one_per_thread::BLOCK },
-                kernel: here(Grid::Elements, one_per_thread::vecadd_one_per_thread::<T>),
+                kernel: here(Grid::Elements, |a, b, out| one_per_thread::vecadd_one_per_thread::<T>(a, b, out).into()),
             },
             Rung {
                 name: "grid_stride",
                 idea: vecadd::IDEA,
                 block: BlockRule::Any { default: vecadd::BLOCK },
-                kernel: here(Grid::Device, vecadd::vecadd::<T>),
+                kernel: here(Grid::Device, |a, b, out| vecadd::vecadd::<T>(a, b, out).into()),
             },
             Rung {
                 name: "vectorised",
                 idea: vectorised::IDEA,
                 block: BlockRule::Any { default: vectorised::BLOCK },
-                kernel: here(Grid::Device, vectorised::vecadd_vectorised::<T>),
+                kernel: here(Grid::Device, |a, b, out| vectorised::vecadd_vectorised::<T>(a, b, out.ptr())),
             },
             Rung {
                 name: "best",
@@ -132,7 +132,9 @@ impl<T: Element> Ladder for Sums<T> {
         match *rung.kernel {
             Planned::Here(Kernel { grid, launcher }) => {
                 let shape = Shape::linear(grid.blocks(rung, n)?, rung.block);
-                let call = launcher(a.slice(n), b.slice(n), output.ptr());
+                // SAFETY: the plan borrows `output`, and reads it after the launch.
+                let sum = unsafe { SliceMut::new(output.address(), n) };
+                let call = launcher(a.slice(n), b.slice(n), sum);
                 // SAFETY: the kernel's own launcher made the call; its buffers have the `n` elements that it takes;
                 // block and grid are those that its contract requires.
                 run(unsafe { Plan::of(call, shape, &output, &[n]) })

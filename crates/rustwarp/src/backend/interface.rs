@@ -131,7 +131,8 @@ pub unsafe trait Backend: Send + Sync {
     /// Starts a kernel, in stream order.
     ///
     /// # Errors
-    /// [`Error::Argument`] for a shape or an entry that does not exist on the device, [`Error::OtherModule`] for a
+    /// [`Error::Argument`] for a shape or an entry that does not exist on the device, and for more dimensions than the
+    /// kernel's views allow ([`Call::dimensions`]); [`Error::OtherModule`] for a
     /// module of another device; [`Error::Fault`] if the kernel faults, which on a GPU may be reported by a later call.
     ///
     /// # Safety

@@ -1,5 +1,7 @@
 //! Shapes of launches.
 
+use crate::error::{Error, Result};
+use cuda_std::launch::Call;
 use std::fmt;
 
 /// The shape of a launch.
@@ -49,6 +51,23 @@ impl Shape {
     pub fn threads(&self) -> u64 {
         self.block.iter().map(|&n| u64::from(n)).product()
     }
+
+    /// Checks that the launch has no more dimensions than the views of the kernel allow.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] with both numbers.
+    pub(super) fn require_dimensions(&self, call: &Call<'_>) -> Result<()> {
+        let allowed = call.dimensions();
+        let used = (0..3).rev().find(|&axis| self.grid[axis] > 1 || self.block[axis] > 1).map_or(1, |axis| axis + 1);
+        if used as u32 <= allowed {
+            return Ok(());
+        }
+        Err(Error::Argument(format!(
+            "a launch of `{}` ({self}) has {used} dimensions, and the indices of its views are unique in {allowed}: \
+             use 1 block and 1 thread along the other axes",
+            call.entry
+        )))
+    }
 }
 
 impl fmt::Display for Shape {
@@ -59,5 +78,28 @@ impl fmt::Display for Shape {
             write!(f, ", {} bytes of dynamic shared memory", self.shared)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cuda_std::launch::SliceMut;
+
+    #[test]
+    fn a_view_of_one_dimension_is_not_launched_in_two() {
+        let mut call = Call::new("k");
+        let flat = Shape::linear(4, 32);
+        let [wide, deep] = [Shape { grid: [4, 2, 1], ..flat }, Shape { block: [32, 1, 2], ..flat }];
+        let accepted = |call: &Call<'_>| [flat, wide, deep].map(|shape| shape.require_dimensions(call).is_ok());
+        assert_eq!(accepted(&call), [true, true, true]);
+        // SAFETY: nothing is launched.
+        let [one, two] = [0, 1].map(|_| unsafe { SliceMut::<f32>::new(0, 0) });
+        call.matrix_mut(two.matrix(0, 0));
+        assert_eq!(accepted(&call), [true, true, false]);
+        call.slice_mut(one);
+        assert_eq!(accepted(&call), [true, false, false]);
+        let error = wide.require_dimensions(&call).expect_err("two dimensions").to_string();
+        assert!(error.contains("has 2 dimensions") && error.contains("unique in 1"), "{error}");
     }
 }

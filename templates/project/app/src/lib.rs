@@ -18,11 +18,11 @@ pub fn saxpy(device: &Device, a: f32, x: &[f32], y: &[f32]) -> Result<Vec<f32>> 
         return Ok(Vec::new());
     }
     let module = device.load(PTX.as_bytes(), "kernels.ptx")?;
-    let (x, y) = (device.upload(x)?, device.upload(y)?);
+    let (x, mut y) = (device.upload(x)?, device.upload(y)?);
     let block = 256;
     let grid = (x.len() as u32).div_ceil(block);
-    let call = kernels::saxpy(a, x.slice(x.len()), y.ptr());
-    // SAFETY: `y` is as long as `x` and is other memory.
+    let call = kernels::saxpy(a, x.slice(x.len()), y.slice_mut(x.len()));
+    // SAFETY: the kernel is safe, the module was compiled from it, and this device holds `x` and `y`.
     unsafe { module.launch(&call, Shape::linear(grid, block)) }?;
     y.download()
 }

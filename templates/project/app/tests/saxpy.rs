@@ -9,7 +9,7 @@ fn saxpy_has_no_bug_that_the_simulator_finds() -> Result<(), ptx_sim::Failure> {
         let x: Vec<f32> = (0..n).map(|i| i as f32).collect();
         let mut y = vec![1.0_f32; n];
         let grid = (n as u32).div_ceil(256);
-        ptx_sim::test_text(PTX)?.entry("saxpy").grid(grid).block(256).arg(2.0_f32).slice(&x).buffer_mut(&mut y).run()?;
+        ptx_sim::test_text(PTX)?.entry("saxpy").grid(grid).block(256).arg(2.0_f32).slice(&x).slice_mut(&mut y).run()?;
         assert!(y.iter().enumerate().all(|(i, &y)| y == 2.0 * i as f32 + 1.0), "{n}: {y:?}");
     }
     Ok(())

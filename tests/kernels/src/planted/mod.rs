@@ -13,7 +13,7 @@ mod table {
     use std::string::String;
     use std::vec::Vec;
 
-    use crate::case::{Case, out, slice};
+    use crate::case::{Case, out, slice, view};
 
     /// The bug of a planted kernel.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +85,9 @@ mod table {
             BarrierDivergence in "planted/barrier.rs": barrier_in_branch,
                 new("barrier_in_branch", 1, 64).shared(256).output(&[0u32; 64])
                 .calls(|b| barrier_in_branch(out(b[0]))), prints &[];
+            BarrierDivergence in "planted/barrier.rs": tile_in_branch,
+                new("tile_in_branch", 1, 32).output(&[0u32; 32])
+                .calls(|b| tile_in_branch(view(b[0], 32))), prints &[];
             Panic in "panic.rs": panic_index, new("panic_index", 2, 32).input(&words).output(&[0u32; 64])
                 .calls(|b| panic_index(slice(b[0], 35), out(b[1]))),
                 prints &["panic.rs:", "block (1,0,0) thread (3,0,0)", "index out of bounds: the len is 35 but the \

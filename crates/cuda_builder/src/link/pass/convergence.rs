@@ -27,10 +27,7 @@ pub(super) fn mark(line: &str, groups: &[&str]) -> String {
         return add_attribute(line, groups, "convergent");
     }
     if line.starts_with("define ") && group(line).is_none() {
-        let end = parameters_end(line).unwrap_or(line.len());
-        let words = line[end..].len()
-            - line[end..].trim_start_matches(" local_unnamed_addr").trim_start_matches(" unnamed_addr").len();
-        let (head, tail) = line.split_at(end + words);
+        let (head, tail) = line.split_at(attributes_start(line).unwrap_or(line.len()));
         return format!("{head} convergent{tail}");
     }
     match asm_call(line) {
@@ -52,6 +49,12 @@ pub(super) fn add_attribute(line: &str, groups: &[&str], attribute: &str) -> Str
         }
         _ => line.to_owned(),
     }
+}
+
+/// Index in a definition at which its attributes start, with a space before each.
+pub(super) fn attributes_start(line: &str) -> Option<usize> {
+    let rest = &line[parameters_end(line)?..];
+    Some(line.len() - rest.trim_start_matches(" local_unnamed_addr").trim_start_matches(" unnamed_addr").len())
 }
 
 /// Index after the parameter list of a definition.

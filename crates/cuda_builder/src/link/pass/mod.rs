@@ -3,6 +3,7 @@
 //! rustc has no address spaces, does not mark inline assembly as convergent, and writes more debug information than
 //! line tables need. Each file here corrects one of these.
 
+mod bounds;
 mod convergence;
 mod cpu;
 mod debug;
@@ -39,7 +40,8 @@ pub(super) struct Passed {
 /// # Errors
 /// A sentence about the kernel crate, where it breaks a rule of the device.
 pub(super) fn run(module: &str, settings: &Settings<'_>) -> Result<Passed, String> {
-    let placed = memory::place(&scopes::flatten(module, settings.debug))?;
+    let module = bounds::apply(module)?;
+    let placed = memory::place(&scopes::flatten(&module, settings.debug))?;
     let mut groups = convergence::function_groups(&placed.module);
     groups.sort_unstable();
     groups.dedup();

@@ -262,6 +262,7 @@ impl Current<'_> {
     /// # Safety
     /// That of [`Backend::launch`](crate::backend::Backend::launch).
     pub unsafe fn launch(&self, module: Module, call: &Call<'_>, shape: Shape) -> Result<()> {
+        shape.require_dimensions(call)?;
         let function = self.function(module, &call.entry, shape.shared)?;
         let mut params: Vec<*mut c_void> = call.params.iter().map(|bytes| bytes.as_ptr().cast_mut().cast()).collect();
         let ([gx, gy, gz], [bx, by, bz]) = (shape.grid, shape.block);

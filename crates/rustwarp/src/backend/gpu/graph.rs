@@ -74,6 +74,7 @@ impl Current<'_> {
     /// That of [`Streams::set_kernel`](crate::backend::Streams::set_kernel).
     pub unsafe fn set_kernel(&self, graph: u64, index: usize, of: (Module, &Call<'_>, Shape)) -> Result<()> {
         let (module, call, shape) = of;
+        shape.require_dimensions(call)?;
         let function = self.function(module, &call.entry, shape.shared)?;
         let mut params: Vec<*mut c_void> = call.params.iter().map(|bytes| bytes.as_ptr().cast_mut().cast()).collect();
         let ([gx, gy, gz], [bx, by, bz]) = (shape.grid, shape.block);

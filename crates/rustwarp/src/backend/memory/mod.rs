@@ -9,7 +9,7 @@ use super::interface::Backend;
 use super::queue::{Allocation, Foreign, Use};
 use crate::error::{Error, Result};
 use bytemuck::Pod;
-use cuda_std::launch::{PtrMut, Slice};
+use cuda_std::launch::{PtrMut, Slice, SliceMut};
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
 use std::sync::Arc;
@@ -166,7 +166,17 @@ impl<T: Pod, H: Handle> Memory<T, H> {
         unsafe { Slice::new(self.address(), len) }
     }
 
-    /// The first element's address as the argument of a kernel that writes.
+    /// The first `len` elements as the argument of a kernel that takes a view of them: its output.
+    ///
+    /// # Panics
+    /// Panics if the buffer has fewer elements.
+    pub fn slice_mut(&mut self, len: usize) -> SliceMut<'_, T> {
+        assert!(len <= self.len, "a slice of {len} elements of {}", self.len);
+        // SAFETY: the memory lives as long as the buffer, which the slice borrows mutably; any bytes are a valid `T`.
+        unsafe { SliceMut::new(self.address, len) }
+    }
+
+    /// The first element's address as the argument of a kernel that writes through a raw pointer.
     pub fn ptr(&self) -> PtrMut<'_, T> {
         // SAFETY: the memory lives as long as the buffer, which the pointer borrows.
         unsafe { PtrMut::new(self.address()) }

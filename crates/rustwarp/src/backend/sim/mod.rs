@@ -243,6 +243,7 @@ unsafe impl Backend for Sim {
     }
 
     unsafe fn launch(&self, module: Module, call: &Call<'_>, shape: Shape) -> Result<()> {
+        shape.require_dimensions(call)?;
         module.index_on(self.shared.id, &self.shared.info)?;
         if lock(&self.recording).is_some() {
             return self.step(Step::launch(module, call, shape));

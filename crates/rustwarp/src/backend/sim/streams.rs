@@ -187,6 +187,7 @@ unsafe impl Streams for Sim {
 
     unsafe fn set_kernel(&self, graph: u64, index: usize, of: (Module, &Call<'_>, Shape)) -> Result<()> {
         let (module, call, shape) = of;
+        shape.require_dimensions(call)?;
         module.index_on(self.shared.id, &self.shared.info)?;
         self.shared.with(graph, |steps| {
             let count = kernels(steps);

@@ -1,7 +1,8 @@
 //! The calling thread: its indices in block and grid, barriers of its block, and fences.
 //!
 //! Indices and dimensions are `u32`, the width of the hardware's registers. A launch may have more than 2^32 threads;
-//! [`global_index`] is the index that does not wrap.
+//! [`global_index`] is the index that does not wrap. [`unique_index`] gives it as a proof that no other thread has the
+//! same, with which safe code writes to a [view](crate::view).
 //!
 //! # Barriers
 //! Every thread of the block that has not returned must reach the same call of [`sync_threads`],
@@ -11,6 +12,13 @@
 //! the `unsafe fn` of the kernel. A call that only some threads reach hangs the launch or lets threads pass too early;
 //! the simulator stops there with `barrier-divergence` or `deadlock`. The reasons are in
 //! `docs/decisions/safe-barriers.md`.
+
+mod unique;
+
+pub use unique::{
+    UniqueIndex, UniqueIndex2d, UniqueIndex3d, UniqueIndices, UniquePlane, UniqueRow, UniqueRow3d, unique_index,
+    unique_index_2d, unique_index_3d, unique_indices, unique_planes, unique_rows,
+};
 
 use cuda_std_macros::gpu_only;
 
