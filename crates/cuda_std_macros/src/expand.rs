@@ -248,8 +248,8 @@ pub fn host(lists: &Lists, function: &ItemFn, params: &[Param]) -> Result<TokenS
     })
 }
 
-/// Code that compiles only if the parameter's type is that of `cuda_std`, where it was recognised by name, and if a safe
-/// kernel may share it between threads.
+/// Code that compiles only if the parameter's type is that of `cuda_std`, where it was recognised by name, and if a
+/// safe kernel may share it between threads.
 fn contract(param: &Param, safe: bool) -> Option<TokenStream> {
     let ty = &param.ty;
     let same = match &param.kind {

@@ -51,8 +51,8 @@ fn check_safety(function: &ItemFn, params: &[Param]) -> Result<()> {
     match (function.sig.unsafety, raw) {
         (None, Some(param)) => Err(Error::new(
             param.ty.span(),
-            "a kernel with a raw pointer must be an `unsafe fn`: take `&[T]` for an input and `DisjointSlice<T>` for an \
-             output, or write `unsafe fn` and its contract",
+            "a kernel with a raw pointer must be an `unsafe fn`: take `&[T]` for an input and `DisjointSlice<T>` for \
+             an output, or write `unsafe fn` and its contract",
         )),
         _ => Ok(()),
     }

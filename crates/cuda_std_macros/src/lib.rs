@@ -88,8 +88,8 @@ use syn::parse_macro_input;
 ///
 /// Limits of the launch are arguments too; their values are constant expressions, which may use the instance's
 /// parameters:
-/// - `launch_bounds(threads)`, `launch_bounds(threads, blocks)`: a block has at most `threads` threads, and the compiler
-///   uses so few registers that a multiprocessor can hold `blocks` of them (`.maxntid`, `.minnctapersm`);
+/// - `launch_bounds(threads)`, `launch_bounds(threads, blocks)`: a block has at most `threads` threads, and the
+///   compiler uses so few registers that a multiprocessor can hold `blocks` of them (`.maxntid`, `.minnctapersm`);
 /// - `block(x)`, `block(x, y)`, `block(x, y, z)`: a block has exactly this shape (`.reqntid`);
 /// - `max_registers(n)`: a thread has at most `n` registers, and what does not fit goes to local memory (`.maxnreg`).
 ///

@@ -21,7 +21,7 @@ pub enum Kind {
     /// A view of device memory that each thread writes at its own indices, with its type of elements.
     View(View, Type),
     /// Shared memory of the block, which is not passed: types of its elements, and their number.
-    Tile(Type, GenericArgument),
+    Tile(Type, Box<GenericArgument>),
     /// A value whose type is `cuda_std::launch::Scalar`.
     Value(Type),
 }
@@ -107,7 +107,8 @@ fn param(arg: &FnArg) -> Result<Param> {
             _ => {
                 return Err(Error::new(
                     reference.span(),
-                    "the only reference that a kernel takes is `&[T]`: take the value itself, or `*const T` in an `unsafe` kernel",
+                    "the only reference that a kernel takes is `&[T]`: take the value itself, or `*const T` in an \
+                     `unsafe` kernel",
                 ));
             }
         },
@@ -148,7 +149,9 @@ fn view(ty: &Type) -> Result<Option<Kind>> {
     };
     match (view, &arguments[..]) {
         (Some(view), [GenericArgument::Type(element)]) => Ok(Some(Kind::View(view, element.clone()))),
-        (None, [GenericArgument::Type(element), count]) => Ok(Some(Kind::Tile(element.clone(), (*count).clone()))),
+        (None, [GenericArgument::Type(element), count]) => {
+            Ok(Some(Kind::Tile(element.clone(), Box::new((*count).clone()))))
+        }
         (Some(_), _) => {
             let text = format!("a view has one type of elements, as in `{}<f32>`", last.ident);
             Err(Error::new(last.span(), text))

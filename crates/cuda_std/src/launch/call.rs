@@ -106,7 +106,8 @@ impl<'a> Call<'a> {
 }
 
 /// The call of a safe kernel. Its contract is the types of its arguments: it holds in every launch of at most
-/// [`Call::dimensions`] dimensions, on the device that holds the memory, of the entry that was compiled from the kernel.
+/// [`Call::dimensions`] dimensions, on the device that holds the memory, of the entry that was compiled from the
+/// kernel.
 #[derive(Debug)]
 pub struct SafeCall<'a>(Call<'a>);
 

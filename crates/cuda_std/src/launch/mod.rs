@@ -190,3 +190,11 @@ impl<T> PtrMut<'_, T> {
         self.address
     }
 }
+
+/// A kernel that takes `*mut T` can write what one that takes a view can.
+#[cfg(not(target_arch = "nvptx64"))]
+impl<'a, T> From<SliceMut<'a, T>> for PtrMut<'a, T> {
+    fn from(slice: SliceMut<'a, T>) -> Self {
+        Self { address: slice.address(), marker: PhantomData }
+    }
+}

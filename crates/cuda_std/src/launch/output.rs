@@ -2,8 +2,6 @@
 
 use core::marker::PhantomData;
 
-use super::PtrMut;
-
 /// Device memory that a kernel takes as [`DisjointSlice<T>`](crate::view::DisjointSlice).
 ///
 /// It borrows the memory mutably, so the memory cannot be an input of the same call:
@@ -83,16 +81,11 @@ impl<'a, T> SliceMut<'a, T> {
         (Self { len: start, ..self }, Self { address, len: self.len - start, marker: PhantomData })
     }
 
-    /// The address as the argument of a kernel that takes `*mut T`.
-    pub fn ptr(self) -> PtrMut<'a, T> {
-        // SAFETY: the memory is allocated for the lifetime of this slice.
-        unsafe { PtrMut::new(self.address) }
-    }
-
     /// The slice as a matrix.
     ///
     /// # Panics
-    /// Panics if the slice does not have `rows` times `columns` elements, or for more than `isize::MAX` rows or columns.
+    /// Panics if the slice does not have `rows` times `columns` elements, or for more than `isize::MAX` rows or
+    /// columns.
     pub fn matrix(self, rows: usize, columns: usize) -> MatrixMut<'a, T> {
         let count = rows.checked_mul(columns);
         assert!(count == Some(self.len), "{} elements are not {rows} rows of {columns}", self.len);
@@ -102,8 +95,8 @@ impl<'a, T> SliceMut<'a, T> {
 
     /// The slice as planes of rows of columns.
     ///
-    /// # Panics
-    /// Panics if the slice does not have `planes` times `rows` times `columns` elements, or for a size above `isize::MAX`.
+    /// # Panics Panics if the slice does not have `planes` times `rows` times `columns` elements, or for a size above
+    /// `isize::MAX`.
     pub fn volume(self, planes: usize, rows: usize, columns: usize) -> VolumeMut<'a, T> {
         let count = planes.checked_mul(rows).and_then(|count| count.checked_mul(columns));
         assert!(count == Some(self.len), "{} elements are not {planes} planes of {rows} rows of {columns}", self.len);

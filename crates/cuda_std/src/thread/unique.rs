@@ -180,14 +180,12 @@ pub fn unique_indices(end: usize) -> UniqueIndices {
 /// }
 /// # }
 /// ```
-#[must_use]
 #[inline(always)]
 pub fn unique_rows(rows: usize) -> impl Iterator<Item = UniqueRow> {
     Strided::of(y(), rows).map(|row| UniqueRow { row, marker: PhantomData })
 }
 
 /// The thread's own planes of `planes`, for any size of the grid, as the outer loop over a volume.
-#[must_use]
 #[inline(always)]
 pub fn unique_planes(planes: usize) -> impl Iterator<Item = UniquePlane> {
     Strided::of(z(), planes).map(|plane| UniquePlane { plane, marker: PhantomData })

@@ -31,9 +31,10 @@ impl<T> DisjointMatrix<'_, T> {
     /// Creates a view of `rows` times `columns` elements at `start`.
     ///
     /// # Safety
-    /// No size exceeds `isize::MAX`. The elements are initialised and aligned, live as long as the view, and are accessed through views of this
-    /// memory alone while the launch runs. Each thread creates at most one of them, all with the same `start` and
-    /// shape. The launch has at most two dimensions: one block and one thread per block along z.
+    /// No size exceeds `isize::MAX`. The elements are initialised and aligned, live as long as the view, and are
+    /// accessed through views of this memory alone while the launch runs. Each thread creates at most one of them, all
+    /// with the same `start` and shape. The launch has at most two dimensions: one block and one thread per block along
+    /// z.
     #[inline(always)]
     pub const unsafe fn from_raw_parts(start: *mut T, rows: usize, columns: usize) -> Self {
         // Loops over the view then need no other end.

@@ -34,8 +34,8 @@
 //! # Bounds
 //! `out[i]` panics beyond the end and `get_mut` returns `None`. In a loop over
 //! [`unique_indices(n)`](crate::thread::unique_indices), where `n` is the minimum of the lengths, the compiler removes
-//! the tests in the loop. In nested loops it does not; [`DisjointMatrix::rows_mut`] needs no tests. [`Matrix`] does the same for rows and columns of an input: one test for a row or a column,
-//! none for its elements.
+//! the tests in the loop. In nested loops it does not; [`DisjointMatrix::rows_mut`] needs no tests. [`Matrix`] does the
+//! same for rows and columns of an input: one test for a row or a column, none for its elements.
 //!
 //! The idea of an index as a proof of disjointness is that of cuda-oxide's `DisjointSlice`.
 

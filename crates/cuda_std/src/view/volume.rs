@@ -23,9 +23,9 @@ impl<T> DisjointVolume<'_, T> {
     /// Creates a view of `planes` times `rows` times `columns` elements at `start`.
     ///
     /// # Safety
-    /// No size exceeds `isize::MAX`. The elements are initialised and aligned, live as long as the view, and are accessed through views of this
-    /// memory alone while the launch runs. Each thread creates at most one of them, all with the same `start` and
-    /// shape.
+    /// No size exceeds `isize::MAX`. The elements are initialised and aligned, live as long as the view, and are
+    /// accessed through views of this memory alone while the launch runs. Each thread creates at most one of them, all
+    /// with the same `start` and shape.
     #[inline(always)]
     pub const unsafe fn from_raw_parts(start: *mut T, planes: usize, rows: usize, columns: usize) -> Self {
         // Loops over the view then need no other end.

@@ -86,7 +86,7 @@ impl<T: Element> Ladder for Sums<T> {
                 name: "vectorised",
                 idea: vectorised::IDEA,
                 block: BlockRule::Any { default: vectorised::BLOCK },
-                kernel: here(Grid::Device, |a, b, out| vectorised::vecadd_vectorised::<T>(a, b, out.ptr())),
+                kernel: here(Grid::Device, |a, b, out| vectorised::vecadd_vectorised::<T>(a, b, out.into())),
             },
             Rung {
                 name: "best",

@@ -1,6 +1,6 @@
-//! Limits of launches: `#[kernel(launch_bounds(256), …)]` calls functions named `rustwarp.kernel.maxntid` and so on, with
-//! constants. The pass removes the calls and gives the calling function the attribute, `"nvvm.maxntid"="256"`, from which
-//! LLVM makes the PTX directive. Rust has no such attributes.
+//! Limits of launches: `#[kernel(launch_bounds(256), …)]` calls functions named `rustwarp.kernel.maxntid` and so on,
+//! with constants. The pass removes the calls and gives the calling function the attribute, `"nvvm.maxntid"="256"`,
+//! from which LLVM makes the PTX directive. Rust has no such attributes.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
