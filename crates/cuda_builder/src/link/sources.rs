@@ -6,7 +6,7 @@ use std::{
 };
 
 /// The files whose text decides what PTX is made of a module, and whether it is made again.
-const SOURCES: [&str; 20] = [
+const SOURCES: &[&str] = &[
     include_str!("../arch.rs"),
     include_str!("../files.rs"),
     include_str!("archive.rs"),
