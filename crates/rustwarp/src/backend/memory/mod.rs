@@ -173,7 +173,7 @@ impl<T: Pod, H: Handle> Memory<T, H> {
     pub fn slice_mut(&mut self, len: usize) -> SliceMut<'_, T> {
         assert!(len <= self.len, "a slice of {len} elements of {}", self.len);
         // SAFETY: the memory lives as long as the buffer, which the slice borrows mutably; any bytes are a valid `T`.
-        unsafe { SliceMut::new(self.address, len) }
+        unsafe { SliceMut::new(self.address(), len) }
     }
 
     /// The first element's address as the argument of a kernel that writes through a raw pointer.
