@@ -1,5 +1,6 @@
 //! Typed device memory.
 
+mod output;
 mod view;
 
 pub use view::{View, ViewMut};
@@ -9,7 +10,7 @@ use super::interface::Backend;
 use super::queue::{Allocation, Foreign, Use};
 use crate::error::{Error, Result};
 use bytemuck::Pod;
-use cuda_std::launch::{PtrMut, Slice, SliceMut};
+use cuda_std::launch::{PtrMut, Slice};
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
 use std::sync::Arc;
@@ -164,16 +165,6 @@ impl<T: Pod, H: Handle> Memory<T, H> {
         assert!(len <= self.len, "a slice of {len} elements of {}", self.len);
         // SAFETY: the memory lives as long as the buffer, which the slice borrows.
         unsafe { Slice::new(self.address(), len) }
-    }
-
-    /// The first `len` elements as the argument of a kernel that takes a view of them: its output.
-    ///
-    /// # Panics
-    /// Panics if the buffer has fewer elements.
-    pub fn slice_mut(&mut self, len: usize) -> SliceMut<'_, T> {
-        assert!(len <= self.len, "a slice of {len} elements of {}", self.len);
-        // SAFETY: the memory lives as long as the buffer, which the slice borrows mutably; any bytes are a valid `T`.
-        unsafe { SliceMut::new(self.address(), len) }
     }
 
     /// The first element's address as the argument of a kernel that writes through a raw pointer.

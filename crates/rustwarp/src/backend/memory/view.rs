@@ -6,7 +6,7 @@ use crate::backend::{Backend, Handle, Streams};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use bytemuck::Pod;
-use cuda_std::launch::{PtrMut, Slice, SliceMut};
+use cuda_std::launch::{PtrMut, Slice};
 use std::ops::{Bound, Range, RangeBounds};
 
 /// Elements of device memory, which functions read.
@@ -211,16 +211,6 @@ impl<'a, T, H: Handle> ViewMut<'a, T, H> {
     pub fn split_at(self, mid: usize) -> Result<(Self, Self)> {
         let (first, second) = self.0.split_at(mid)?;
         Ok((Self(first), Self(second)))
-    }
-
-    /// The first `len` elements as the argument of a kernel that takes a view of them: its output.
-    ///
-    /// # Panics
-    /// Panics if the view has fewer elements.
-    pub fn slice_mut(&mut self, len: usize) -> SliceMut<'_, T> {
-        assert!(len <= self.0.len(), "a slice of {len} elements of {}", self.0.len());
-        // SAFETY: the memory lives as long as the view, which the slice borrows mutably; any bytes are a valid `T`.
-        unsafe { SliceMut::new(self.0.address(), len) }
     }
 
     /// The first element's address as the argument of a kernel that writes.
