@@ -10,7 +10,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use cuda_builder::{Arch, Artifact, Cache, CudaBuilder, Modules, check, cuda_tools, toolchain::Search};
+use cuda_builder::{Arch, Artifact, Cache, Modules, check, cuda_tools, toolchain::Search};
 
 use crate::{embed, workspace};
 
@@ -56,7 +56,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     search.asked = options.toolchain.clone().or(search.asked);
     let mut builds = Vec::new();
     for (name, folder, modules) in packages {
-        let mut builder = builder(&name, &folder, modules).search(search.clone());
+        let mut builder = workspace::builder(&name, &folder, modules).search(search.clone());
         if !options.archs.is_empty() {
             builder = builder.archs(options.archs.iter().copied());
         }
@@ -77,12 +77,6 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     }
     eprintln!("PTX is up to date ({:.1} s)", start.elapsed().as_secs_f32());
     Ok(ExitCode::SUCCESS)
-}
-
-/// The build of a crate of kernels into the folder of the workspace's PTX.
-pub fn builder(name: &str, folder: &Path, modules: Modules) -> CudaBuilder {
-    // The PTX is the same on every machine: it is distributed, and embedded in programs.
-    CudaBuilder::new(folder).modules(modules).copy_to(workspace::ptx_dir().join(name)).source_root(false)
 }
 
 /// The artifacts of one family, or all; `builds` has those of each crate.

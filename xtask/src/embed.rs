@@ -14,7 +14,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use cuda_builder::{Arch, Artifact, Modules, embed, toolchain::Search};
 
-use crate::{build_ptx, setup, workspace};
+use crate::{setup, workspace};
 
 /// Name of the file with the hash of the PTX that the others were made of.
 const STAMP: &str = "made-of";
@@ -63,7 +63,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
 fn artifacts() -> Result<Vec<Artifact>> {
     let (name, path, modules) = workspace::KERNEL_CRATES[0];
     ensure!(modules == Modules::PerFamily, "{name} is not built as a module per family");
-    Ok(build_ptx::builder(name, &workspace::root().join(path), modules).build_all()?)
+    Ok(workspace::builder(name, &workspace::root().join(path), modules).build_all()?)
 }
 
 /// Machine code for these GPUs, beside the PTX.

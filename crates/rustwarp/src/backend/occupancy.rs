@@ -62,8 +62,11 @@ pub struct Question<'a> {
     pub profile: &'a str,
     /// Returns the number of registers that ptxas counts for each entry, or for the only one in question, on devices of
     /// a compute capability, e.g. (9, 0); empty if it cannot be run. It is called unless `registers` is given.
-    pub counted: fn(&Image, Option<&str>, (u32, u32)) -> HashMap<String, u32>,
+    pub counted: Counted,
 }
+
+/// Registers of the entries of a PTX file, or of the one named, on devices of a compute capability, e.g. (9, 0).
+pub type Counted = fn(&Image, Option<&str>, (u32, u32)) -> HashMap<String, u32>;
 
 /// Computes the occupancy of one entry of a PTX file, or of all.
 ///

@@ -126,9 +126,9 @@ impl Current<'_> {
             Height: height.max(1),
             Depth: depth.max(1),
         };
+        let attempt = || format!("filling the texture `{name}`");
         // SAFETY: `Texture::new` has checked that the number of bytes is that of the array, and the array has this
         // extent.
-        let attempt = || format!("filling the texture `{name}`");
         let copied = check(unsafe { sys::cuMemcpy3D_v2(&copy) }, attempt).and_then(|()| {
             // The copy may end after the call, in the default stream, with which no other stream is ordered.
             // SAFETY: the null handle is the default stream.

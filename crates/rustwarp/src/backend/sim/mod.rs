@@ -1,6 +1,7 @@
 //! The simulator backend. Besides this folder, `observed`, `occupancy` and `options` are the only files that name
 //! `ptx_sim`.
 
+mod entries;
 mod report;
 mod streams;
 mod texture;
@@ -9,7 +10,7 @@ use super::capacity::host_memory;
 use super::identity::{DeviceId, Module};
 use super::info::DeviceInfo;
 use super::interface::Backend;
-use super::observed::{Device, Entry, Fidelity, Observed};
+use super::observed::{Device, Fidelity, Observed};
 use super::options::{Atomics, Checkers, Checks, Printed, SameValue, Simulation};
 use super::sampling::Sampling;
 use super::shape::Shape;
@@ -19,6 +20,7 @@ use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
 use crate::sync::lock;
 use cuda_std::launch::Call;
+pub(super) use entries::entries;
 use report::{explain, explain_in, finding};
 use std::collections::HashMap;
 use std::io::Write;
@@ -387,14 +389,4 @@ fn print(text: &str, to: Printed) {
         Printed::Stdout => std::io::stdout().write_all(text.as_bytes()),
         Printed::Stderr => std::io::stderr().write_all(text.as_bytes()),
     };
-}
-
-/// The entries of PTX that the simulator can read.
-pub(super) fn entries(image: &[u8]) -> Option<Vec<Entry>> {
-    let program = ptx_sim::Program::parse(std::str::from_utf8(image).ok()?).ok()?;
-    let entry = |function: &ptx_sim::program::Function| Entry {
-        name: function.name.clone(),
-        params: function.params.iter().map(|param| (param.name.clone(), param.size)).collect(),
-    };
-    Some(program.entries().map(entry).collect())
 }
